@@ -25,14 +25,14 @@ const HANG: Duration = Duration::from_secs(30);
 pub enum Extent {
     /// This many inputs.
     Inputs(u64),
-    /// This long.
+    /// For so long.
     For(Span),
 }
 
 /// What a target was fed.
 #[derive(Clone, Copy, Debug)]
 pub struct Tally {
-    /// Its name.
+    /// The target's name.
     pub target: &'static str,
     /// How many inputs, none of which failed.
     pub inputs: u64,

@@ -24,7 +24,7 @@ pub(crate) const TICKS: usize = 66;
 pub(crate) const THREAD: usize = 0;
 /// The period asked for.
 pub(crate) const PERIOD: usize = 1;
-/// The name.
+/// Where the loop's name stands.
 pub(crate) const NAME: usize = 2;
 /// Turns that were written, that were read, and that did not fit.
 pub(crate) const WRITTEN: usize = 8;

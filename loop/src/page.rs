@@ -40,7 +40,7 @@ impl Words {
         Some(Self { first, length })
     }
 
-    /// The words.
+    /// The memory as words that others may read meanwhile.
     #[inline]
     pub(crate) fn get(&self) -> &[AtomicU64] {
         // SAFETY: page-aligned, `length` bytes long, and mapped as long as self; every process changes it through atomics.

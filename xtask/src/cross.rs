@@ -42,7 +42,7 @@ pub fn run(names: &[&str]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Every target.
+/// Every target that static programs are made for.
 pub const fn targets() -> &'static [Target] {
     &TARGETS
 }

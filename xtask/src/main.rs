@@ -6,12 +6,14 @@ mod cross;
 mod dist;
 mod fuzz;
 mod lab;
+mod metadata;
 mod orders;
 mod packages;
 mod python;
 mod storm;
 mod supply;
 mod test;
+mod tools;
 mod tracefs;
 
 use std::process::ExitCode;
@@ -40,7 +42,7 @@ The developer's commands:
   cargo xtask storm [--borrowed] [--kills 1000] [--seed N]
                               kills at random moments, and whether the machine is left as it was; 60 if not said
   cargo xtask orders          the ring of wake-ups in every order that loom knows, and in Miri
-  cargo xtask supply          licences, sources and versions of what is built in
+  cargo xtask supply          licences, sources, versions and advisories of what is built in
   cargo xtask cross [ARCH]    static programs for x86_64 and aarch64
   cargo xtask dist [--once] [ARCH]
                               what people download: programs, Debian packages, wheels, what is built in, checksums

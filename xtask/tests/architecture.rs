@@ -13,7 +13,9 @@ fn root() -> PathBuf {
 /// touch the kernel, `linux`, `procfs` and `safe-path`; `session` joins those of a measurement, `tune` those of a search above it,
 /// and only the program knows all.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("howlate-model", &[]),
+    // Worth publishing: it needs no crate at all.
+    ("howlate-histogram", &[]),
+    ("howlate-model", &["howlate-histogram"]),
     ("howlate-linux", &["howlate-model"]),
     ("howlate-procfs", &["howlate-model"]),
     ("howlate-safe-path", &[]),
@@ -34,6 +36,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-record", &["howlate-model", "howlate-safe-path"]),
     ("howlate-trace", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-watch", &["howlate-model", "howlate-linux", "howlate-procfs"]),
+    ("howlate-manual", &[]),
     ("howlate-serve", &["howlate-model", "howlate-linux"]),
     // Other people build it in.
     ("howlate-loop", &[]),
@@ -78,6 +81,23 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-watch",
         ],
     ),
+    // It does what another program does, and measures as a session does.
+    (
+        "howlate-as-cyclictest",
+        &[
+            "howlate-model",
+            "howlate-analyse",
+            "howlate-cyclictest",
+            "howlate-guard",
+            "howlate-linux",
+            "howlate-measure",
+            "howlate-procfs",
+            "howlate-record",
+            "howlate-render",
+            "howlate-session",
+            "howlate-system",
+        ],
+    ),
     // It watches for as long as asked: it records what tracers and marked loops see of somebody's program.
     (
         "howlate-watching",
@@ -102,6 +122,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-procfs",
             "howlate-trace",
         ],
+    ),
+    // What is read is handed to the analysis, whoever wrote it, in letters that can be shown.
+    (
+        "howlate-reading",
+        &["howlate-model", "howlate-analyse", "howlate-import", "howlate-record", "howlate-render"],
     ),
     // Another page with the same words: it takes them from `render`.
     ("howlate-report", &["howlate-model", "howlate-analyse", "howlate-render"]),
@@ -171,9 +196,34 @@ fn unsafe_stays_in_linux() {
 /// The lines of a file up to its tests, comments left out.
 fn code(file: &Path) -> Vec<(usize, String)> {
     let text = fs::read_to_string(file).unwrap();
-    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
-    let code = lines.map(|line| line.split("// ").next().unwrap_or_default().trim_start_matches("///"));
+    let lines: Vec<&str> = text.lines().collect();
+    // Of an item that only tests have, such as a file of helpers, the code goes on behind it.
+    let begins_tests = |number: usize| {
+        let item = lines[number..].iter().find(|line| !line.starts_with("#["));
+        lines[number].starts_with("#[cfg(test)]") && item.is_some_and(|item| item.starts_with("mod tests"))
+    };
+    let end = (0..lines.len()).find(|number| begins_tests(*number)).unwrap_or(lines.len());
+    let code = lines[..end]
+        .iter()
+        .map(|line| line.split("// ").next().unwrap_or_default().trim_start_matches("///"));
     code.map(str::to_owned).enumerate().collect()
+}
+
+/// Files that are nothing but tests, or what tests need.
+const ONLY_TESTS: &[&str] = &["/tests.rs", "/testing.rs", "crates/howlate/src/experiment/schema.rs"];
+
+/// What was typed, joining the stages, printing and the exit status: more than this is somebody else's business.
+const MOST_GLUE: usize = 8_000;
+
+#[test]
+fn the_program_is_glue() {
+    let code = code_but_of(&[]);
+    let of_the_program = code.iter().filter(|(name, _)| {
+        name.starts_with("crates/howlate/src/") && !ONLY_TESTS.iter().any(|end| name.ends_with(end))
+    });
+    let lines: usize = of_the_program.map(|(_, lines)| lines.len()).sum();
+    assert!(lines <= MOST_GLUE, "crates/howlate has {lines} lines without its tests");
+    assert!(lines > MOST_GLUE / 2, "{lines} lines were found, which cannot be all");
 }
 
 /// The crates' files by name, but for their tests and those that an exception names, with their lines.
@@ -293,43 +343,36 @@ fn settings_of_the_machine_are_changed_in_one_place() {
     }
 }
 
-#[test]
-fn every_command_and_option_is_documented() {
-    let documented = fs::read_to_string(root().join("docs/commands.md")).unwrap();
-    let commands = fs::read_to_string(root().join("crates/howlate/src/cli/mod.rs")).unwrap();
-    let enumeration = commands.split("enum Command {").nth(1).unwrap().split("\n}\n").next().unwrap();
-    for line in enumeration
-        .lines()
-        .filter(|line| line.starts_with("    ") && line.trim().starts_with(char::is_uppercase))
-    {
-        let name: String = line.trim().chars().take_while(|letter| letter.is_alphanumeric()).collect();
-        let name = name.to_lowercase();
-        assert!(documented.contains(&format!("`howlate {name}")), "docs/commands.md lacks `howlate {name}`");
-    }
-    let mut cli = Vec::new();
-    rust_files(&root().join("crates/howlate/src/cli"), &mut cli);
-    for file in cli {
-        for option in long_options(&fs::read_to_string(&file).unwrap()) {
-            assert!(documented.contains(&format!("`--{option}")), "docs/commands.md lacks `--{option}`");
-        }
-    }
-}
+/// Files that are named beside knobs and beside findings, as they tell of the machine and are no setting.
+const NO_SETTING: &[&str] = &[
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/cpu/online",
+    "/sys/devices/system/cpu/isolated",
+    "/sys/kernel/realtime",
+];
 
-/// The names of fields that clap makes long options of.
-fn long_options(source: &str) -> Vec<String> {
-    let mut options = Vec::new();
-    let mut is_long = false;
-    for line in source.lines() {
-        if let Some(name) = line.split("long = \"").nth(1).and_then(|rest| rest.split('"').next()) {
-            options.push(name.to_owned());
-        } else if line.contains("#[arg(long") {
-            is_long = true;
-        } else if let Some(field) = line.trim().strip_prefix("pub(crate) ").filter(|_| is_long) {
-            options.push(field.split(':').next().unwrap_or_default().replace('_', "-"));
-            is_long = false;
-        }
+/// Where a setting stands is said beside its knob; whoever says whether that is good asks there.
+#[test]
+fn a_setting_is_described_once() {
+    let code = code_but_of(&[]);
+    let kernels_files = |folder: &str| -> Vec<(String, String)> {
+        let lines = code.iter().filter(|(name, _)| name.starts_with(folder)).flat_map(|(name, lines)| {
+            lines.iter().map(move |(number, line)| (format!("{name}:{}", number + 1), line))
+        });
+        let quoted = |(place, line): (String, &String)| {
+            let texts = line.split('"').skip(1).step_by(2);
+            let files = texts.filter(|text| text.starts_with("/proc/") || text.starts_with("/sys/"));
+            files.map(|file| (place.clone(), file.to_owned())).collect::<Vec<_>>()
+        };
+        lines.flat_map(quoted).collect()
+    };
+    let (knobs, findings) =
+        (kernels_files("crates/knobs/src/"), kernels_files("crates/system/src/findings/"));
+    assert!(knobs.len() > 20 && findings.len() > 20, "{} and {}", knobs.len(), findings.len());
+    for (place, file) in findings.iter().filter(|(_, file)| !NO_SETTING.contains(&file.as_str())) {
+        let twice = knobs.iter().find(|(_, other)| other == file);
+        assert!(twice.is_none(), "{place} names {file}, as {} does", twice.map_or("", |twice| &twice.0));
     }
-    options
 }
 
 #[test]
@@ -341,69 +384,6 @@ fn every_crate_is_in_the_code_map() {
             Path::new(manifest).parent().unwrap().strip_prefix(root()).unwrap().display().to_string();
         assert!(map.contains(&format!("`{folder}/`")), "ARCHITECTURE.md lacks `{folder}/`");
     }
-}
-
-#[test]
-fn links_between_pages_lead_somewhere() {
-    const OTHERS: [&str; 6] = [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CHANGELOG.md",
-        "CONTRIBUTING.md",
-        "SECURITY.md",
-        "python/README.md",
-    ];
-    let mut pages = pages(&root().join("docs"));
-    pages.extend(OTHERS.map(|page| root().join(page)));
-    for page in &pages {
-        let text = fs::read_to_string(page).unwrap();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let (target, heading) = link.split_once('#').unwrap_or((link, ""));
-            if target.contains("://") {
-                continue;
-            }
-            let file = if target.is_empty() { page.clone() } else { page.parent().unwrap().join(target) };
-            assert!(file.exists(), "{} links to {target}", page.display());
-            let is_there = heading.is_empty() || headings(&file).iter().any(|one| one == heading);
-            assert!(is_there, "{} links to {link}, which has no such heading", page.display());
-        }
-    }
-}
-
-/// Every page below a folder.
-fn pages(folder: &Path) -> Vec<PathBuf> {
-    let (folders, files): (Vec<_>, Vec<_>) =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).partition(|path| path.is_dir());
-    let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
-    files.into_iter().filter(is_page).chain(folders.iter().flat_map(|folder| pages(folder))).collect()
-}
-
-#[test]
-fn every_page_has_its_place_in_the_book() {
-    let summary = root().join("docs/SUMMARY.md");
-    let text = fs::read_to_string(&summary).unwrap();
-    let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    let mut listed: Vec<PathBuf> =
-        links.map(|link| summary.with_file_name(link).canonicalize().unwrap()).collect();
-    listed.sort();
-    for two in listed.windows(2) {
-        assert!(two[0] != two[1], "{} has two places", two[0].display());
-    }
-    let docs = root().join("docs").canonicalize().unwrap();
-    for page in pages(&docs).iter().filter(|page| !page.ends_with("SUMMARY.md")) {
-        assert!(listed.contains(page), "docs/SUMMARY.md lacks {}", page.display());
-    }
-}
-
-/// What links call the headings of a page, as GitHub makes it.
-fn headings(page: &Path) -> Vec<String> {
-    let text = fs::read_to_string(page).unwrap();
-    let titles =
-        text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
-    let plain = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
-    titles
-        .map(|title| title.to_lowercase().chars().filter(plain).collect::<String>().replace(' ', "-"))
-        .collect()
 }
 
 /// What `cargo package` leaves out cannot be built from: files outside the crate, folders with a manifest of their own, and

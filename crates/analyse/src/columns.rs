@@ -105,7 +105,7 @@ mod tests {
     use howlate_model::Latency;
     use proptest::prelude::*;
 
-    fn of(latencies: &[i64]) -> Distribution {
+    fn counting(latencies: &[i64]) -> Distribution {
         let mut all = Distribution::default();
         latencies.iter().for_each(|nanos| all.record(Latency::from_nanos(*nanos)));
         all
@@ -120,7 +120,7 @@ mod tests {
 
         #[test]
         fn no_latency_is_lost(latencies in prop::collection::vec(0_i64..1_000_000_000, 0..200)) {
-            let all = of(&latencies);
+            let all = counting(&latencies);
             prop_assert_eq!(Columns::from_distribution(&all).count(), all.count());
             let (counts, beyond) = equal_columns(&all, 30_000_000, 30);
             prop_assert_eq!(counts.iter().sum::<u64>() + beyond, all.count());
@@ -128,7 +128,7 @@ mod tests {
 
         #[test]
         fn columns_hold_what_is_between_their_borders(latencies in prop::collection::vec(0_i64..1_000_000, 1..50)) {
-            for column in Columns::from_distribution(&of(&latencies)).iter() {
+            for column in Columns::from_distribution(&counting(&latencies)).iter() {
                 let within = |nanos: &&i64| (column.from..column.until).contains(&nanos.unsigned_abs());
                 prop_assert_eq!(latencies.iter().filter(within).count() as u64, column.count);
             }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_reaches_a_latency_is_counted() {
-        let columns = Columns::from_distribution(&of(&[10, 100, 1_000, 10_000]));
+        let columns = Columns::from_distribution(&counting(&[10, 100, 1_000, 10_000]));
         assert_eq!((columns.reaching(100), columns.reaching(100_000), columns.reaching(0)), (3, 0, 4));
     }
 }

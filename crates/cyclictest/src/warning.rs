@@ -9,19 +9,19 @@ use howlate_model::CpuSet;
 pub enum Warning {
     /// An option that no longer does anything.
     Retired {
-        /// As typed.
+        /// The option, as typed.
         typed: String,
     },
     /// An option that goes by another name now.
     Renamed {
-        /// As typed.
+        /// The option, as typed.
         typed: String,
         /// What it is taken as.
         now: &'static str,
     },
     /// A CPU list that names nothing to run on.
     NoCpus {
-        /// As typed.
+        /// The list, as typed.
         typed: String,
         /// What there is.
         bindable: CpuSet,
@@ -39,7 +39,7 @@ pub enum Warning {
     },
     /// The value of an option looks like another option, as in `-smp -p 80`.
     ValueLooksLikeOption {
-        /// As typed.
+        /// The option whose value it is, as typed.
         option: String,
         /// What it took as its value.
         value: String,
@@ -52,7 +52,7 @@ pub enum Warning {
     SmiWithoutAffinity,
     /// A value that cannot be meant.
     OutOfRange {
-        /// As typed.
+        /// The option whose value it is.
         option: &'static str,
         /// The value found.
         found: i64,
@@ -63,7 +63,7 @@ pub enum Warning {
     AlignedTwice,
     /// A policy that does not exist; it is taken as `other`.
     UnknownPolicy {
-        /// As typed.
+        /// The policy, as typed.
         typed: String,
     },
     /// Two ways to deal with idle states.

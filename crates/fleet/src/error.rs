@@ -9,7 +9,7 @@ pub enum FleetError {
     /// A file of the fleet cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// The file, in the fleet's folder or named on the command line.
         path: PathBuf,
         /// The kernel's reason.
         source: io::Error,
@@ -17,13 +17,13 @@ pub enum FleetError {
     /// There is a fleet already.
     #[error("{} holds a fleet already", path.display())]
     Exists {
-        /// The folder.
+        /// The folder that was to be made.
         path: PathBuf,
     },
     /// A folder holds no fleet.
     #[error("{} holds no fleet: {reason}", path.display())]
     NoFleet {
-        /// The folder.
+        /// The folder, without the file that says what a fleet is.
         path: PathBuf,
         /// What is wrong with its description.
         reason: String,
@@ -31,7 +31,7 @@ pub enum FleetError {
     /// What is to be sent is no program.
     #[error("{} is no program: {reason}", path.display())]
     NotAProgram {
-        /// Which file.
+        /// The file that was to be sent.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -39,13 +39,13 @@ pub enum FleetError {
     /// A program of the scheduler is not there.
     #[error("there is no `{program}` here")]
     NoProgram {
-        /// Which.
+        /// Its name, as looked for on the path.
         program: &'static str,
     },
     /// A program of the scheduler refuses.
     #[error("{program} failed: {said}")]
     Refused {
-        /// Which.
+        /// Its name, such as `sbatch`.
         program: &'static str,
         /// What it said.
         said: String,

@@ -41,7 +41,7 @@ pub struct Fleet {
     /// What is asked of Slurm.
     #[serde(default, skip_serializing_if = "SlurmOptions::is_nothing")]
     pub slurm: SlurmOptions,
-    /// The nodes.
+    /// The nodes, in the order in which they were named.
     pub members: Vec<Member>,
     /// Where it is; absolute.
     #[serde(skip)]
@@ -51,7 +51,7 @@ pub struct Fleet {
 /// A node of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// The machine.
+    /// The machine, as its scheduler reaches it.
     #[serde(flatten)]
     pub host: Host,
     /// What the scheduler calls its job.

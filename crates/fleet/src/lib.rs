@@ -7,6 +7,8 @@
 //! What nodes send is not trusted: it is bounded, names of files are never taken from it, and recordings are read as any
 //! others are.
 
+mod choice;
+mod collecting;
 mod error;
 mod folder;
 mod host;
@@ -23,6 +25,7 @@ mod slurm_options;
 mod ssh;
 mod state;
 mod target;
+mod waiting;
 
 pub use error::FleetError;
 pub use folder::{Fleet, Member};
@@ -38,3 +41,4 @@ pub use slurm_options::SlurmOptions;
 pub use ssh::Ssh;
 pub use state::State;
 pub use target::{Target, TargetError};
+pub use waiting::{WaitEvent, Waiting, cancel};

@@ -77,7 +77,12 @@ mod tests {
 
     /// What a node of these says last, with `program` for howlate.
     #[track_caller]
-    fn said(folder: &Path, program: &str, sha256: &str, machine: Option<&str>) -> (Option<i32>, String) {
+    fn last_words_of(
+        folder: &Path,
+        program: &str,
+        sha256: &str,
+        machine: Option<&str>,
+    ) -> (Option<i32>, String) {
         use std::os::unix::fs::PermissionsExt;
         let node = folder.join(NODES).join("n1");
         fs::create_dir_all(&node).unwrap();
@@ -103,7 +108,7 @@ mod tests {
     fn a_program_that_cannot_be_right_is_not_run() {
         let folder = tempfile::tempdir().unwrap();
         let says = |program: &str, sha256: &str, machine: Option<&str>| {
-            said(folder.path(), program, sha256, machine)
+            last_words_of(folder.path(), program, sha256, machine)
         };
         let good = "#!/bin/sh\necho \"$@\"\nexit 3\n";
         let good = good.replace("exit 3", "[ \"$1\" = --version ] || exit 3");
@@ -132,7 +137,7 @@ mod tests {
         let ends = |how: &str| {
             let line = format!(r#"{{"end":{{"at_ns":9,"how":"{how}"}}}}"#);
             let program = format!("#!/bin/sh\n[ \"$1\" = --version ] || echo '{line}' > run.jsonl\n");
-            said(folder.path(), &program, "", None).0
+            last_words_of(folder.path(), &program, "", None).0
         };
         assert_eq!((ends("done"), ends("interrupted")), (Some(0), Some(i32::from(CANCELLED))));
     }

@@ -13,7 +13,7 @@ use crate::FleetError;
 /// A program, and what a node must know of it before it runs it.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Its file.
+    /// Where the file is on this machine.
     pub path: PathBuf,
     /// SHA-256 of what is in it, hexadecimal.
     pub sha256: String,

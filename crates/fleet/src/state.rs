@@ -13,7 +13,7 @@ pub(crate) const CANCELLED: u8 = 143;
 pub enum State {
     /// It was not asked yet, or could not be.
     NotStarted {
-        /// Why not.
+        /// Why it was not, in the scheduler's words.
         reason: String,
     },
     /// Its scheduler has it wait.
@@ -21,11 +21,11 @@ pub enum State {
         /// What for, in the scheduler's words.
         reason: String,
     },
-    /// It measures.
+    /// It was started and has not ended.
     Running,
     /// It was started, and does not answer now.
     Unreachable {
-        /// Why not.
+        /// What whoever asked it was told.
         reason: String,
     },
     /// It ended, and left a recording.

@@ -11,12 +11,12 @@ use crate::host::{Host, HostError};
 pub enum Target {
     /// `sbatch`: every node of a partition, of the default one if none is named.
     Slurm {
-        /// The partition.
+        /// Its name; the cluster's default one if none is given.
         partition: Option<String>,
     },
     /// `kubectl`: pods in the cluster of a context, of the current one if none is named.
     Kubernetes {
-        /// The context.
+        /// Its name in kubectl's configuration; the current one if none is given.
         context: Option<String>,
     },
     /// `ssh`, to each of these.

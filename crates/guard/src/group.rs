@@ -62,7 +62,7 @@ impl Group {
         if now == value { Ok(()) } else { Err(format!("{name}: the kernel took `{value}` and kept `{now}`")) }
     }
 
-    /// Its folder.
+    /// Its folder below `/sys/fs/cgroup`.
     pub fn path(&self) -> &str {
         &self.path
     }

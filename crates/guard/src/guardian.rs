@@ -24,7 +24,7 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// A guardian.
+/// The process that puts settings back once this one ends.
 pub(crate) struct Guardian {
     child: Child,
     /// Closing it makes the guardian put everything back.

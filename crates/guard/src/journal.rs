@@ -63,7 +63,7 @@ enum Entry {
     Change(SavedSetting),
     /// Changed, and only lent.
     Lent(u32, String),
-    /// Taken back.
+    /// The change of this number was taken back.
     Undone(u32),
 }
 

@@ -221,16 +221,16 @@ mod tests {
     use super::*;
     use crate::setting::scripted::Scripted;
 
-    fn said(write: fn(&str) -> io::Result<String>) -> String {
+    fn refusal_of(write: fn(&str) -> io::Result<String>) -> String {
         set(&Scripted::new("1", write), "/sys/a", "7").unwrap_or_else(|refused| refused.to_string())
     }
 
     #[test]
     fn only_what_is_read_back_is_in_force() {
-        assert_eq!(said(|value| Ok(value.to_owned())), "7");
-        assert_eq!(said(|_| Ok("00000000,00000007".to_owned())), "00000000,00000007", "a mask");
-        assert_eq!(said(|_| Ok("4".to_owned())), "the kernel took it and kept `4`", "it clamps");
-        assert_eq!(said(|_| Ok("1".to_owned())), "the kernel took it and kept `1`", "it changes back");
-        assert!(said(|_| Err(io::Error::from_raw_os_error(1))).contains("not permitted"), "it refuses");
+        assert_eq!(refusal_of(|value| Ok(value.to_owned())), "7");
+        assert_eq!(refusal_of(|_| Ok("00000000,00000007".to_owned())), "00000000,00000007", "a mask");
+        assert_eq!(refusal_of(|_| Ok("4".to_owned())), "the kernel took it and kept `4`", "it clamps");
+        assert_eq!(refusal_of(|_| Ok("1".to_owned())), "the kernel took it and kept `1`", "it changes back");
+        assert!(refusal_of(|_| Err(io::Error::from_raw_os_error(1))).contains("not permitted"), "it refuses");
     }
 }

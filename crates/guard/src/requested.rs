@@ -12,7 +12,7 @@ use crate::setting::is_setting;
 pub struct Wanted {
     /// `governor`, a sysctl such as `kernel.sched_rt_runtime_us`, or a path below `/sys` or `/proc/sys`.
     pub name: String,
-    /// The value.
+    /// The value, as it is written to the file.
     pub value: String,
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// A processor architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Architecture {
-    /// 64-bit PCs.
+    /// 64-bit PCs: `x86_64`, amd64.
     X86_64,
     /// 64-bit ARM, as in a Raspberry Pi.
     Aarch64,

@@ -77,7 +77,7 @@ impl TcgThreads {
 /// The virtual machine to boot in.
 #[derive(Clone, Debug)]
 pub struct VirtualMachine {
-    /// Its processor.
+    /// The processor that it is to have.
     pub architecture: Architecture,
     /// How many CPUs.
     pub cpus: u32,

@@ -11,7 +11,7 @@ pub enum GuestError {
     /// A kernel's image could not be read.
     #[error("cannot read the kernel {}: {source}", path.display())]
     Image {
-        /// The file.
+        /// The image that was named.
         path: PathBuf,
         /// The kernel's reason.
         source: io::Error,
@@ -19,7 +19,7 @@ pub enum GuestError {
     /// A file is no kernel.
     #[error("{} is no kernel that can be booted: found {found}, wanted {wanted}", path.display())]
     NoKernel {
-        /// The file.
+        /// The file that was named as one.
         path: PathBuf,
         /// What it looks like.
         found: &'static str,
@@ -29,7 +29,7 @@ pub enum GuestError {
     /// A file could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// The file that was to be read.
         path: PathBuf,
         /// The kernel's reason.
         source: io::Error,
@@ -37,7 +37,7 @@ pub enum GuestError {
     /// A file could not be written.
     #[error("cannot write in {}: {source}", path.display())]
     Write {
-        /// The folder.
+        /// The file, or the folder that was to hold it.
         path: PathBuf,
         /// The kernel's reason.
         source: io::Error,
@@ -45,7 +45,7 @@ pub enum GuestError {
     /// A file is no program.
     #[error("{} is no program: {reason}", path.display())]
     NoElf {
-        /// The file.
+        /// The file that was to run in the guest.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -53,7 +53,7 @@ pub enum GuestError {
     /// A program cannot run in the guest.
     #[error("{} {found}; wanted a static howlate for {wanted}", path.display())]
     Program {
-        /// The file.
+        /// The file that was to run in the guest.
         path: PathBuf,
         /// What is wrong with it.
         found: String,
@@ -75,7 +75,7 @@ pub enum GuestError {
     /// Fetched files are not what the package manager vouches for, even after they were fetched again.
     #[error("the kernel kept in {} is not the one that Debian has signed", folder.display())]
     CacheDamaged {
-        /// Its folder.
+        /// The folder of the cache that holds them.
         folder: PathBuf,
     },
     /// A package is not the one that the signed list names.
@@ -83,9 +83,9 @@ pub enum GuestError {
     PackageDamaged {
         /// Its name and version.
         package: String,
-        /// Its length.
+        /// How many bytes were fetched.
         bytes: usize,
-        /// Its checksum.
+        /// The SHA-256 of what was fetched.
         found: String,
         /// The one that Debian has signed.
         wanted: String,
@@ -99,7 +99,7 @@ pub enum GuestError {
     /// The keys that Debian signs with are not there.
     #[error("Debian's signatures cannot be checked: there is no {wanted}")]
     NoKeyring {
-        /// The file.
+        /// The file that they are in on Debian.
         wanted: &'static str,
     },
     /// The mirror does not answer, and there is no list of earlier.
@@ -107,7 +107,7 @@ pub enum GuestError {
     MirrorAway {
         /// Where it is.
         mirror: String,
-        /// apt's words.
+        /// What apt said last.
         said: String,
     },
     /// The mirror has no such suite.
@@ -125,7 +125,7 @@ pub enum GuestError {
     NoSuchVersion {
         /// What was asked for.
         asked: String,
-        /// Which kind.
+        /// Of which kind: `standard`, `cloud` or `rt`.
         kind: &'static str,
         /// What there is.
         there: Vec<String>,
@@ -133,21 +133,21 @@ pub enum GuestError {
     /// apt does not know the package.
     #[error("apt knows no package {package}")]
     NoSuchPackage {
-        /// The package.
+        /// The package's name.
         package: String,
     },
-    /// apt failed.
+    /// apt ended with an error.
     #[error("`{command}` failed: {said}")]
     Apt {
         /// What was run.
         command: String,
-        /// Its words.
+        /// What it said on standard error.
         said: String,
     },
     /// A program could not be started.
     #[error("cannot start {program}: {source}")]
     Start {
-        /// The program.
+        /// The program, as looked for on the path.
         program: String,
         /// The kernel's reason.
         source: io::Error,
@@ -155,7 +155,7 @@ pub enum GuestError {
     /// The emulator is not installed.
     #[error("{program} is not installed")]
     NoEmulator {
-        /// The program.
+        /// The program, as looked for on the path.
         program: &'static str,
         /// The Debian package it is in.
         package: &'static str,
@@ -163,13 +163,13 @@ pub enum GuestError {
     /// `/dev/kvm` was asked for and cannot be used.
     #[error("KVM cannot be used: {reason}")]
     NoKvm {
-        /// Why.
+        /// What the kernel or QEMU says of it.
         reason: String,
     },
     /// The emulator ended before the guest was started.
     #[error("QEMU did not start: {said}")]
     Emulator {
-        /// Its words.
+        /// What QEMU said last.
         said: String,
     },
     /// The emulator's control connection failed.
@@ -208,13 +208,13 @@ pub enum GuestError {
     /// What was run in the guest could not do what was asked.
     #[error("in the guest: {said}")]
     Command {
-        /// Its words.
+        /// What it said on standard error.
         said: String,
     },
     /// The guest measured something else than the others.
     #[error("{kernel} measured other conditions than the first kernel")]
     OtherConditions {
-        /// The kernel.
+        /// The kernel that it ran on, as conditions name it.
         kernel: String,
     },
 }

@@ -52,7 +52,7 @@ fn serve() -> io::Result<()> {
     mount_all()?;
     let task: Task = serde_json::from_slice(&fs::read(TASK)?)?;
     for module in &task.modules {
-        load(Path::new(module)).map_err(|error| said(module, error))?;
+        load(Path::new(module)).map_err(|error| failure(module, error))?;
     }
     let port = port()?;
     // Messages would be printed by an emulated serial port while others are being measured.
@@ -66,7 +66,7 @@ fn serve() -> io::Result<()> {
     port.write_all(&over.into_line()?)
 }
 
-fn said(what: &str, error: impl std::fmt::Display) -> io::Error {
+fn failure(what: &str, error: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("{what}: {error}"))
 }
 
@@ -75,7 +75,7 @@ fn mount_all() -> io::Result<()> {
     let empty: Option<&CStr> = None;
     let at = |kind: &str, place: &str| mount(kind, place, kind, MountFlags::empty(), empty);
     for (kind, place) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
-        at(kind, place).map_err(|error| said(&format!("mounting {place}"), error))?;
+        at(kind, place).map_err(|error| failure(&format!("mounting {place}"), error))?;
     }
     drop(fs::create_dir_all("/dev/shm"));
     for (kind, place) in

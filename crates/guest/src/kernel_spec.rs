@@ -22,7 +22,7 @@ pub enum KernelSpec {
 pub struct DebianKernel {
     /// Where it comes from.
     pub origin: DebianOrigin,
-    /// Which kind.
+    /// With which configuration it was built.
     pub flavour: Flavour,
 }
 
@@ -40,11 +40,11 @@ pub enum DebianOrigin {
 /// Which of Debian's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
-    /// For everybody.
+    /// The one that Debian installs unasked.
     Standard,
     /// For guests in data centres.
     Cloud,
-    /// With `PREEMPT_RT`.
+    /// With `PREEMPT_RT`: preemptible almost everywhere.
     Rt,
 }
 

@@ -12,7 +12,7 @@ use crate::program::Program;
 pub struct Setup<'a> {
     /// The virtual machine.
     pub machine: &'a VirtualMachine,
-    /// The kernel.
+    /// The kernel that is booted.
     pub kernel: &'a Kernel,
     /// howlate, for inside.
     pub program: &'a Program,

@@ -14,7 +14,7 @@ pub(crate) const PORT: &str = "howlate.results";
 pub(crate) struct Task {
     /// Modules to load, in this order.
     pub(crate) modules: Vec<String>,
-    /// howlate's arguments.
+    /// The arguments that howlate gets inside.
     pub(crate) arguments: Vec<String>,
     /// Whether the result is what it prints, rather than a recording.
     pub(crate) prints: bool,

@@ -1,6 +1,5 @@
 //! What a command begins with: signals that end it, what killed howlates have left, and a look at the machine.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +11,6 @@ use howlate_session::Environment;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::Error;
-use crate::snapshot_file;
 
 /// Listens for signals first, so that none ends the program without a word, then looks.
 pub(crate) fn begin() -> Result<Environment, Error> {
@@ -27,7 +25,7 @@ pub(crate) fn begin_with(wanted: &[Wanted]) -> Result<Environment, Error> {
 /// Removes what killed howlates have left, and puts their settings back; tells which.
 pub(crate) fn clear_up() -> Vec<Caveat> {
     howlate_safe_path::sweep(&std::env::temp_dir());
-    snapshot_file::sweep(Path::new(snapshot_file::FOLDER));
+    howlate_as_cyclictest::sweep();
     howlate_trace::clear_up();
     put_back_leftovers()
 }

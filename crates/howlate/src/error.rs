@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use howlate_fleet::{FleetError, HostError};
 use howlate_guest::GuestError;
-use howlate_import::ImportError;
 use howlate_load::StartError;
-use howlate_model::{Caveat, CpuSet, EngineError, TracerRefusal, shell_path};
+use howlate_model::{Caveat, TracerRefusal, shell_path};
 use howlate_plan::PlanError;
+use howlate_reading::NotRead;
 use howlate_record::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
-use howlate_session::SessionError;
+use howlate_session::{GuestsError, SessionError};
 use howlate_trace::{Choice, TracerMissing};
 use howlate_tune::TuneError;
 use howlate_watch::{ProgramFailed, WatchError};
@@ -30,10 +30,8 @@ pub(crate) enum Error {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Sources(#[from] NoSource),
-    #[error("there is no recording in {}", path.display())]
-    NoRecordings { path: PathBuf },
-    #[error("cannot read {}: {source}", path.display())]
-    Import { path: PathBuf, source: ImportError },
+    #[error(transparent)]
+    NotRead(#[from] NotRead),
     #[error("cannot read the plan {}: {source}", path.display())]
     PlanUnreadable { path: PathBuf, command: &'static str, source: io::Error },
     #[error("{}{}: {reason}", path.display(), line.map_or(String::new(), |line| format!(" line {line}")))]
@@ -153,31 +151,15 @@ impl Error {
     /// What to do.
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Plan(PlanError::NoSuchCpu { bindable, isolated, .. }) => Some(cpu_hint(bindable, isolated)),
-            Self::Plan(PlanError::TooMany { .. }) => {
-                Some("give fewer values to --for, --period, --call, --by, --after, --pair, --policy, --slack, --load or --cpus".into())
-            }
-            Self::Plan(PlanError::TooManyTurns { .. }) => {
-                Some("give fewer `--rounds`, fewer `--samples`, or fewer conditions".into())
-            }
-            Self::Plan(_) => None,
+            Self::Plan(error) => error.hint(),
             Self::ChartIsPicture => Some("leave out `--format`, or `--chart` for everything on a page".into()),
             Self::NotForTune(option) => Some(option.hint().into()),
             Self::Guest(error) => error.hint(),
             Self::NotForGuests(found) => Some(found.hint().into()),
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
             Self::Session(error) => session_hint(error),
-            Self::Sources(NoSource::Unreadable { .. }) => {
-                Some("give recordings that were made with `--out`; `howlate show FILE` says what is wrong with one".into())
-            }
-            Self::Sources(NoSource::TooManyConditions { .. }) => {
-                Some("merge fewer at a time: some of the machines, or some of the conditions".into())
-            }
-            Self::NoRecordings { .. } => Some("recordings in a folder end in `.jsonl`; name other files one by one".into()),
-            Self::Import { source, .. } => {
-                let remedy = source.remedy().unwrap_or(READ_OF_OTHERS);
-                Some(remedy.into())
-            }
+            Self::Sources(error) => Some(error.hint().into()),
+            Self::NotRead(error) => Some(error.hint()),
             Self::PlanUnreadable { path, command, .. } => Some(plans::hint(path, command)),
             Self::PlanIncludes { .. } => {
                 Some("a file that is included twice counts twice: include each once, in the outermost plan".into())
@@ -203,8 +185,8 @@ impl Error {
                 Some("trees are made with `cargo xtask capture-system FOLDER`; leave `--root` out for this machine".into())
             }
             Self::NoChart(_) => Some(format!("choose `--chart` from {}", Chart::ALL.map(Chart::name).join(", "))),
-            Self::NoPicture(none) => Some(picture_hint(none)),
-            Self::NoPng(reason) => png_hint(reason),
+            Self::NoPicture(none) => Some(none.hint()),
+            Self::NoPng(reason) => reason.hint(),
             Self::Prometheus { .. } => Some("name a file in a folder that exists and that you may write to, such as `/var/lib/prometheus/node-exporter/howlate.prom`".into()),
             Self::Export { .. } => Some("name a file in a folder that exists and that you may write to".into()),
             Self::NothingToOpen => Some("name a file with `--out`".into()),
@@ -237,6 +219,15 @@ impl Error {
     }
 }
 
+impl From<GuestsError> for Error {
+    fn from(error: GuestsError) -> Self {
+        match error {
+            GuestsError::Guest(error) => Self::Guest(error),
+            GuestsError::Session(error) => Self::Session(error),
+        }
+    }
+}
+
 impl From<NotWatched> for Error {
     fn from(reason: NotWatched) -> Self {
         match reason {
@@ -256,135 +247,18 @@ fn not_traced(left_out: &[Caveat]) -> String {
     left_out.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
 }
 
-fn session_hint(error: &SessionError) -> Option<String> {
-    match error {
-        SessionError::Load(error) => load_hint(error),
-        SessionError::Create(error) => Some(create_hint(error)),
-        SessionError::Read(error) => Some(read_hint(error)),
-        SessionError::Tracer(_) => Some("`--tracer auto` takes the best available".into()),
-        SessionError::Engine(EngineError::Thread { .. }) => {
-            Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())
-        }
-        SessionError::Engine(EngineError::ReadBack { .. }) => {
-            Some("a seccomp filter may forbid sched_getattr(2); in a container, try `--security-opt seccomp=unconfined`".into())
-        }
-        SessionError::Engine(EngineError::NotTaken { .. } | EngineError::NoClock(_)) => None,
-        SessionError::RunRecorded { .. } => Some("`--resume` continues it; `--out` names another file".into()),
-        SessionError::OtherConditions { .. } => Some(
-            "the plan, an option, a setting, the kernel, the CPUs or howlate have changed since; choose another name with `--out` and start afresh".into(),
-        ),
-    }
-}
-
-fn create_hint(error: &CreateError) -> String {
-    match error {
-        CreateError::Exists { path } => {
-            let file = path.is_file().then(|| format!(", or remove it first: `rm {}`", shell_path(path)));
-            format!("choose another name{}", file.unwrap_or_default())
-        }
-        CreateError::Busy { .. } => "wait until it ends, or choose another name with `--out`".into(),
-        CreateError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-            "make room there, or choose a path on another disk".into()
-        }
-        CreateError::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
-            "files may not be longer here: raise the limit (`ulimit -f unlimited`), or leave `--out` away"
-                .into()
-        }
-        CreateError::Io { source, .. } if source.kind() == io::ErrorKind::QuotaExceeded => {
-            "your quota is used up: remove files, or choose a path on another disk".into()
-        }
-        CreateError::Io { .. } => {
-            "choose a path in a folder that exists and that you may write to, such as `result.jsonl`".into()
-        }
-    }
-}
-
-/// What can be asked for; isolated CPUs are what people look for.
-fn cpu_hint(bindable: &CpuSet, isolated: &CpuSet) -> String {
-    let isolated = match isolated.len() {
-        0 => String::new(),
-        1 => format!("; CPU {isolated} is isolated: `--cpus {isolated}`"),
-        _ => format!("; CPUs {isolated} are isolated: `--cpus {isolated}`"),
-    };
-    format!("choose from these, with `--cpus {bindable}` or `--pair`{isolated}")
-}
-
-fn picture_hint(none: &NoPicture) -> String {
-    let there_are: Vec<&str> = none.there_are().map(Chart::name).collect();
-    match there_are.as_slice() {
-        [] => "nothing was measured".into(),
-        some => format!("choose `--chart` from {}", some.join(", ")),
-    }
-}
-
-fn png_hint(reason: &NoPng) -> Option<String> {
-    match reason {
-        NoPng::NoPicture(none) => Some(picture_hint(none)),
-        NoPng::NotBuiltIn => Some(
-            "write `--format svg`, and make pixels of it: `rsvg-convert -z 2 picture.svg -o picture.png` (`sudo apt-get install \
-             librsvg2-bin`); `cargo install howlate` builds a program that writes PNG itself"
-                .into(),
-        ),
-        NoPng::NoFont => Some("install one: `sudo apt-get install fonts-dejavu-core`; `--format svg` needs none".into()),
-        NoPng::NotDrawn(_) => Some("`--format svg` is the same picture".into()),
-    }
-}
-
 /// What others wrote may be in it: legible, and further lines cannot be taken for ours.
 fn indented(text: &str) -> String {
     legible_lines(text.trim_end()).replace('\n', "\n  ")
 }
 
-fn load_hint(error: &StartError) -> Option<String> {
-    Some(match error {
-        StartError::Missing { package, .. } => format!("install it: `sudo apt-get install {package}`"),
-        StartError::NoStressor { classes, .. } => {
-            format!(
-                "choose a class ({}), or a stressor that `stress-ng --stressors` lists",
-                classes.join(", ")
-            )
-        }
-        StartError::Folder { .. } => {
-            "name a folder that exists and that you may use, as in `disk:/var/tmp`".to_owned()
-        }
-        StartError::NoSpace { .. } => {
-            "name a folder on another disk, as in `disk:/mnt`, or free space".to_owned()
-        }
-        StartError::Cpus { bindable, .. } => format!("choose from these, with `--load-cpus {bindable}`"),
-        StartError::Helper { .. } => {
-            "the limit on processes may be reached: see `ulimit -u` and the cgroup's pids.max".to_owned()
-        }
-        StartError::Ended { .. } => return None,
-    })
-}
-
-/// What other programs write that is read.
-const READ_OF_OTHERS: &str = "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, stress-ng, OSADL and HdrHistogram are read";
-
-fn read_hint(error: &ReadError) -> String {
+fn session_hint(error: &SessionError) -> Option<String> {
     match error {
-        ReadError::Io { .. } => "give the path of a recording made with `--out`".into(),
-        ReadError::Empty { .. } | ReadError::NotARecording { .. } => {
-            format!(
-                "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`; {READ_OF_OTHERS}"
-            )
-        }
-        ReadError::Newer { .. } => "install a newer howlate to read it".into(),
-        ReadError::LineTooLong { line: 1, .. } => {
-            "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`".into()
-        }
-        ReadError::SecondHeader { path, line } => {
-            format!("split them: `tail -n +{line} {} > second.jsonl`", shell_path(path))
-        }
-        ReadError::Damaged { path, line, .. } | ReadError::LineTooLong { path, line } => {
-            format!(
-                "the lines before it can be kept: `head -n {} {} > mended.jsonl`",
-                line - 1,
-                shell_path(path)
-            )
-        }
+        SessionError::Read(error) => Some(howlate_reading::hint(error)),
+        error => error.hint(),
     }
 }
+
 /// What to do, as it stands below a complaint.
 pub(crate) fn hint(text: &str) -> String {
     format!("{} {}\n", paint(HINT, "hint:"), indented(text))

@@ -9,10 +9,8 @@ mod environment;
 mod error;
 mod exit_status;
 mod experiment;
-mod history;
 mod plans;
 mod refused_option;
-mod snapshot_file;
 mod terminal;
 
 use std::ffi::OsString;
@@ -20,6 +18,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
+use howlate_as_cyclictest::Call;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
 
@@ -72,8 +71,8 @@ fn on_enough_stack(begin: fn() -> ExitCode) -> ExitCode {
 
 fn begin() -> ExitCode {
     // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
-    if let Some(call) = commands::cyclictest::Call::from_arguments(std::env::args_os()) {
-        return call.run();
+    if let Some(call) = Call::from_arguments(std::env::args_os()) {
+        return commands::cyclictest::run(&call);
     }
     let cli = match parse(written_out(std::env::args_os())) {
         Ok(cli) => cli,
@@ -116,7 +115,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
     let status = match cli.command {
         None => commands::quick::run(&cli.quick),
         Some(Command::Cyclic(asked)) => commands::cyclic::run(&asked),
-        Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&words)),
+        Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&Call::with(words))),
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
         Some(Command::Notify(asked)) => commands::notify::run(&asked),
         Some(Command::Run(asked)) => commands::run::run(*asked),

@@ -48,7 +48,6 @@ pub(crate) fn hint(path: &Path, command: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 mod tests {
     use super::*;
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Read;
-use crate::draft::{Draft, Imported, Series, date, system};
+use crate::draft::{Draft, Imported, Series};
 use crate::error::ImportError;
 use crate::histogram::{Linear, Overflow};
 use crate::json::{self, Buckets, SystemInfo, buckets, by_number};
@@ -54,12 +54,7 @@ pub(crate) fn read(object: &Value) -> Read {
 
 fn imported(file: &File) -> Result<Imported, ImportError> {
     let asked = asked(&file.command_line);
-    let mut draft = Draft {
-        program: format!("{PROGRAM} {}", file.version).trim().to_owned(),
-        started: date(&file.start_time),
-        system: system(&file.sysinfo),
-        ..Draft::default()
-    };
+    let mut draft = Draft::of_rt_tests(PROGRAM, &file.version, &file.start_time, &file.sysinfo);
     let mut overflows = Vec::new();
     let buckets = asked.as_ref().and_then(|asked| asked.histogram).map(|histogram| histogram.buckets as u64);
     let unit = if file.resolution_in_ns == 1 { 1 } else { 1_000 };
@@ -74,7 +69,7 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         draft.series.push(series);
     }
     draft.notes.extend((unit > 1).then_some(ImportNote::WholeMicroseconds));
-    draft.notes.extend(Overflow::of(overflows).note());
+    draft.notes.extend(Overflow::joined(overflows).note());
     draft.finish(PROGRAM)
 }
 

@@ -18,7 +18,7 @@ pub(crate) const MOST_SERIES: usize = 2_048;
 pub struct Imported {
     /// What is known of the run.
     pub header: Header,
-    /// Its distributions.
+    /// What it measured, as the lines of a recording.
     pub lines: Vec<Line>,
 }
 
@@ -91,6 +91,16 @@ impl Series {
 }
 
 impl Draft {
+    /// What rt-tests' programs say of themselves and of the machine.
+    pub(crate) fn of_rt_tests(program: &str, version: &str, start_time: &str, machine: &SystemInfo) -> Self {
+        Self {
+            program: format!("{program} {version}").trim().to_owned(),
+            started: date(start_time),
+            system: system(machine),
+            ..Self::default()
+        }
+    }
+
     /// The lines; what is not said in a caveat of its own.
     pub(crate) fn finish(self, program: &'static str) -> Result<Imported, ImportError> {
         let threads = self.series.len();

@@ -28,7 +28,7 @@ pub(crate) struct Overflow {
 
 impl Overflow {
     /// That of several histograms: what is least sure of any is so of all.
-    pub(crate) fn of(all: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn joined(all: impl IntoIterator<Item = Self>) -> Self {
         let some = all.into_iter().filter(|one| one.count > 0);
         let joined = some.reduce(|one, other| Self {
             count: one.count.saturating_add(other.count),

@@ -55,6 +55,6 @@ fn imported(file: &File, unit: u64) -> Result<Imported, ImportError> {
         draft.series.push(series);
     }
     draft.notes.extend((unit == 1_000).then_some(ImportNote::WholeMicroseconds));
-    draft.notes.extend(Overflow::of(overflows).note());
+    draft.notes.extend(Overflow::joined(overflows).note());
     draft.finish(PROGRAM)
 }

@@ -98,7 +98,7 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         draft.notes.push(ImportNote::LoadNamed { load: file.condition.load.clone() });
     }
     draft.notes.extend((unit > 1).then_some(ImportNote::WholeMicroseconds));
-    draft.notes.extend(Overflow::of(overflows).note());
+    draft.notes.extend(Overflow::joined(overflows).note());
     draft.notes.extend(file.latency.overflows.is_none().then_some(ImportNote::OverflowsMissing));
     draft.finish(PROGRAM)
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Read;
-use crate::draft::{Draft, Imported, Series, date, system};
+use crate::draft::{Draft, Imported, Series};
 use crate::error::ImportError;
 use crate::histogram::{Linear, Overflow};
 use crate::json::{self, Buckets, SystemInfo, buckets, by_number};
@@ -45,12 +45,7 @@ pub(crate) fn read(object: &Value) -> Read {
 }
 
 fn imported(file: &File) -> Result<Imported, ImportError> {
-    let mut draft = Draft {
-        program: format!("{PROGRAM} {}", file.version).trim().to_owned(),
-        started: date(&file.start_time),
-        system: system(&file.sysinfo),
-        ..Draft::default()
-    };
+    let mut draft = Draft::of_rt_tests(PROGRAM, &file.version, &file.start_time, &file.sysinfo);
     let mut overflows = Vec::new();
     for (number, thread) in by_number(&file.thread, PROGRAM)? {
         let counts = counts(thread)?;
@@ -60,7 +55,7 @@ fn imported(file: &File) -> Result<Imported, ImportError> {
         draft.series.push(series);
     }
     draft.notes.extend([ImportNote::Gaps, ImportNote::WholeMicroseconds]);
-    draft.notes.extend(Overflow::of(overflows).note());
+    draft.notes.extend(Overflow::joined(overflows).note());
     draft.finish(PROGRAM)
 }
 

@@ -43,7 +43,7 @@ fn imported(text: &str, version: &str, cores: &str) -> Result<Imported, ImportEr
     let is_whole = rows.iter().all(|row| row.nanos.is_multiple_of(1_000));
     draft.notes.push(ImportNote::Gaps);
     draft.notes.extend(is_whole.then_some(ImportNote::WholeMicroseconds));
-    draft.notes.extend(Overflow::of(overflows).note());
+    draft.notes.extend(Overflow::joined(overflows).note());
     draft.finish(PROGRAM)
 }
 

@@ -59,7 +59,7 @@ impl Table {
 
     /// What was beyond the last bucket, of all columns.
     pub(crate) fn overflow(&self) -> Overflow {
-        Overflow::of(self.columns.iter().map(Linear::overflow))
+        Overflow::joined(self.columns.iter().map(Linear::overflow))
     }
 }
 

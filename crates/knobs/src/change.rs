@@ -13,7 +13,7 @@ pub enum Change {
     Files(Writes),
     /// A file is held open with a number of microseconds in it; closing it is the undo.
     Held {
-        /// The file.
+        /// The file that is held open.
         path: &'static str,
         /// What is written to it.
         micros: i32,
@@ -27,13 +27,13 @@ pub enum Change {
 pub enum ThreadSetting {
     /// Nothing: what is found is chance.
     Nothing,
-    /// Timer slack.
+    /// A timer slack of this length.
     Slack(Span),
     /// A policy, with its parameters.
     Policy(Policy),
     /// The slice that the fair scheduler gives it.
     Slice(Span),
-    /// One CPU.
+    /// To be bound to this CPU.
     Cpu(u32),
     /// Another way to wait for a time.
     Wait(Wait),

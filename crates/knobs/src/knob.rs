@@ -89,7 +89,7 @@ impl Look {
 /// Whether a knob can be turned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It can.
+    /// It can be turned now, by this process.
     Ready,
     /// It is so already.
     InForce,

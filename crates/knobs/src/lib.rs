@@ -17,6 +17,13 @@ mod writes;
 pub use change::{Change, ThreadSetting};
 pub use files::Files;
 pub use knob::{Knob, State, Status};
+// Where a setting stands, for those who say whether that is good.
+pub use machine::{
+    boost, clocksource, energy_preference, fair_server, frequency_governor, idle_states, irq_affinity,
+    numa_balancing, preemption_model, rt_throttling, smt, swappiness, timer_migration,
+    transparent_huge_pages, watchdogs, workqueue_cpus,
+};
+pub use thread::timer_slack;
 pub use way::boot_remedy;
 pub use writes::{Writes, write_command};
 

@@ -6,7 +6,7 @@ use howlate_procfs::{Root, Unreadable, chosen};
 /// All that is written for one knob.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writes {
-    /// Each file.
+    /// Every file, with what it holds and what it is to hold.
     pub each: Vec<Write>,
     /// Files that the kernel may change together with these, each to hold what it holds: to be put back as well.
     pub watched: Vec<Write>,

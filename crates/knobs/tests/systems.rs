@@ -32,7 +32,7 @@ fn system(name: &str) -> (tempfile::TempDir, Root) {
     (folder, root)
 }
 
-fn said(status: &Status) -> String {
+fn status_in_words(status: &Status) -> String {
     match status {
         Status::Ready => "ready".to_owned(),
         Status::InForce => "in force".to_owned(),
@@ -54,7 +54,12 @@ fn each_system_lists_its_knobs() {
             } else {
                 format!("{} -> {}", state.from, state.to)
             };
-            format!("{:<8} {:<23} {} ({change})\n", knob.scope.name(), knob.name, said(&state.status))
+            format!(
+                "{:<8} {:<23} {} ({change})\n",
+                knob.scope.name(),
+                knob.name,
+                status_in_words(&state.status)
+            )
         };
         let lines: String = all().map(line).collect();
         insta::with_settings!({ snapshot_suffix => name, omit_expression => true }, {

@@ -34,7 +34,7 @@ impl ConditionVariable {
         init_condition(pair, scope)
     }
 
-    /// The condition variable that [`ConditionVariable::init`] made.
+    /// The condition variable that [`ConditionVariable::init`] made; makes no call.
     pub const fn attach(memory: Arc<SharedMemory>, lane: usize) -> Self {
         Self { memory, lane }
     }

@@ -20,6 +20,8 @@ pub struct Held {
 impl Held {
     /// Starts `command` up to execve(2). Once it is its program, it does not end with this process.
     ///
+    /// Source: <https://man7.org/linux/man-pages/man2/execve.2.html>
+    ///
     /// # Errors
     ///
     /// When no process, or no thread that starts it, can be had.
@@ -44,7 +46,9 @@ impl Held {
         self.pid
     }
 
-    /// Lets it become its program.
+    /// Lets it become its program: `execve(2)`.
+    ///
+    /// Source: <https://man7.org/linux/man-pages/man2/execve.2.html>
     ///
     /// # Errors
     ///

@@ -66,7 +66,9 @@ impl Helper {
     }
 }
 
-/// Whether the standard input of this helper ends within `patience`. Nothing is ever sent through it.
+/// `poll(2)`: whether the standard input of this helper ends within `patience`. Nothing is ever sent through it.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/poll.2.html>
 ///
 /// # Errors
 ///

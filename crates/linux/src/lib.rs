@@ -13,6 +13,7 @@ pub mod file;
 pub mod held_program;
 pub mod helper;
 pub mod interrupt;
+pub mod keys;
 pub mod memory;
 pub mod message_queue;
 pub mod network;

@@ -26,7 +26,7 @@ impl Semaphore {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// The semaphore that [`Semaphore::init`] made.
+    /// The semaphore that [`Semaphore::init`] made; makes no call.
     pub const fn attach(memory: Arc<SharedMemory>, lane: usize) -> Self {
         Self { memory, lane }
     }

@@ -18,6 +18,8 @@ const PAIRS: usize = 8;
 
 /// Now, by both; `None` on processors whose ticks programs do not read alike.
 ///
+/// Source: <https://www.felixcloutier.com/x86/rdtsc>, <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
+///
 /// Whether the clock is made of the ticks stands in `/sys/devices/system/clocksource/clocksource0/current_clocksource`.
 pub fn now() -> Option<Moment> {
     let pair = || {

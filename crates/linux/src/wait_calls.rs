@@ -28,6 +28,8 @@ const ARGUMENTS: [u32; 4] = [0, 8, 16, 24];
 const GET_EVENTS: u64 = 1;
 
 /// All calls in which event loops wait. Without files, `poll(2)` and `select(2)` only sleep.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/syscalls.2.html>
 pub fn wait_calls() -> Vec<WaitCall> {
     use LoopWait::{Epoll, IoUring, Poll, Select};
     let call = |number: i64, wait, rank, argument: usize, mask| {
@@ -53,6 +55,8 @@ pub fn wait_calls() -> Vec<WaitCall> {
 }
 
 /// The name of a call in which programs sleep.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/syscalls.2.html>
 pub fn call_name(number: u32) -> Option<&'static str> {
     let named = CALLS.iter().find(|(known, _)| i64::from(number) == *known);
     #[cfg(target_arch = "x86_64")]

@@ -12,7 +12,7 @@ pub enum StartError {
     Missing {
         /// The load, as typed.
         load: String,
-        /// The program.
+        /// The program, as looked for on the path.
         program: &'static str,
         /// The Debian package that brings it.
         package: &'static str,
@@ -27,7 +27,7 @@ pub enum StartError {
         found: String,
         /// The class or stressor whose name is most like it, if any is.
         nearest: Option<String>,
-        /// All classes.
+        /// All classes that this stress-ng knows.
         classes: Vec<String>,
     },
     /// There is no such folder, or it cannot be used.
@@ -35,7 +35,7 @@ pub enum StartError {
     Folder {
         /// The load, as typed.
         load: String,
-        /// The folder.
+        /// The folder, as typed.
         folder: String,
         /// The kernel's reason.
         source: io::Error,
@@ -45,11 +45,11 @@ pub enum StartError {
     NoSpace {
         /// The load, as typed.
         load: String,
-        /// The folder.
+        /// The folder whose disk is meant.
         folder: String,
         /// Bytes wanted: twice of what it writes.
         wanted: u64,
-        /// Bytes found.
+        /// Bytes that are free there.
         found: u64,
     },
     /// A CPU that it is to run on is not there or not allowed.
@@ -76,4 +76,30 @@ pub enum StartError {
         /// What it said last, or how it ended.
         words: String,
     },
+}
+
+impl StartError {
+    /// What to do.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Missing { package, .. } => format!("install it: `sudo apt-get install {package}`"),
+            Self::NoStressor { classes, .. } => {
+                format!(
+                    "choose a class ({}), or a stressor that `stress-ng --stressors` lists",
+                    classes.join(", ")
+                )
+            }
+            Self::Folder { .. } => {
+                "name a folder that exists and that you may use, as in `disk:/var/tmp`".to_owned()
+            }
+            Self::NoSpace { .. } => {
+                "name a folder on another disk, as in `disk:/mnt`, or free space".to_owned()
+            }
+            Self::Cpus { bindable, .. } => format!("choose from these, with `--load-cpus {bindable}`"),
+            Self::Helper { .. } => {
+                "the limit on processes may be reached: see `ulimit -u` and the cgroup's pids.max".to_owned()
+            }
+            Self::Ended { .. } => return None,
+        })
+    }
 }

@@ -96,7 +96,7 @@ pub struct Cause {
 
 impl Cause {
     /// One that is no real-time thread.
-    pub const fn of(part: Part, kind: CauseKind, name: String) -> Self {
+    pub const fn new(part: Part, kind: CauseKind, name: String) -> Self {
         Self { part, kind, name, real_time: false }
     }
 }
@@ -122,7 +122,7 @@ pub struct Segment {
 
 impl Segment {
     /// One of the known place.
-    pub const fn of(cause: Cause, pid: Option<u32>, from: MonotonicTime, ns: Span) -> Self {
+    pub const fn new(cause: Cause, pid: Option<u32>, from: MonotonicTime, ns: Span) -> Self {
         Self { cause, pid, from, ns, merged: false }
     }
 }
@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn stretches_of_one_cause_add_up_and_have_a_pid_where_it_is_one_threads() {
         let part = |name: &str, pid, from, ns| {
-            let cause = Cause::of(Part::Waiting, CauseKind::Thread, name.to_owned());
-            Segment::of(cause, Some(pid), MonotonicTime::from_nanos(from), Span::from_nanos(ns))
+            let cause = Cause::new(Part::Waiting, CauseKind::Thread, name.to_owned());
+            Segment::new(cause, Some(pid), MonotonicTime::from_nanos(from), Span::from_nanos(ns))
         };
         let parts = vec![part("a", 1, 0, 5), part("b", 2, 5, 7), part("a", 1, 12, 1), part("b", 3, 13, 2)];
         let (at, latency) = (MonotonicTime::from_nanos(15), Latency::from_nanos(15));

@@ -1,97 +1,15 @@
-//! Histograms in the encoding of `HdrHistogram`, V2, as others may have written them.
-//!
-//! The library's reader makes room for whatever sizes the bytes claim before it has seen the counts. This one
-//! takes count after count, inflates hardly more than it takes, and stops at the largest value that is wanted.
-//!
-//! Source: <https://github.com/HdrHistogram/HdrHistogram/blob/master/src/main/java/org/HdrHistogram/AbstractHistogram.java>,
-//! `encodeIntoByteBuffer`.
+//! Histograms in the encoding of `HdrHistogram`, compressed or not.
 
-#![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
-
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 
 use flate2::read::ZlibDecoder;
+use howlate_histogram::{Bucket, HdrError, HdrLayout, read_plain};
 
-use crate::Bucket;
-use crate::varint::{LONGEST, first_word};
+/// How compressed ones begin.
+const COMPRESSED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 
-const PLAIN: u32 = 0x1c84_9313;
-const COMPRESSED: u32 = 0x1c84_9314;
-
-/// More digits than the format has.
-const MOST_DIGITS: u32 = 5;
-
-/// Bytes that are inflated at a time.
+/// Bytes that are inflated at a time: hardly more than are taken.
 const INFLATED: usize = 512;
-
-/// Why bytes are not a histogram that can be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HdrError {
-    /// They end too early, or do not inflate.
-    #[error("it is cut off or damaged")]
-    Damaged,
-    /// They do not begin as the encoding does.
-    #[error("it is not an HdrHistogram in its V2 encoding")]
-    OtherEncoding,
-    /// Digits or units that the format does not know.
-    #[error("it has buckets that the format does not know")]
-    OtherBuckets,
-    /// A bucket above the largest value that is wanted.
-    #[error("it counts values above {within}")]
-    TooLarge {
-        /// The largest value that is wanted.
-        within: u64,
-    },
-}
-
-impl From<io::Error> for HdrError {
-    fn from(_: io::Error) -> Self {
-        Self::Damaged
-    }
-}
-
-/// The buckets of a histogram, as its bytes describe them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HdrLayout {
-    /// Significant decimal digits.
-    pub digits: u32,
-    /// The smallest value that has a bucket of its own.
-    pub lowest: u64,
-    /// The largest value that it was made for.
-    pub highest: u64,
-}
-
-impl HdrLayout {
-    /// log2 of the buckets per doubling of values.
-    fn half_bits(self) -> u32 {
-        // Of a few digits only, as `layout` sees to.
-        let linear = 10_u64.saturating_pow(self.digits).saturating_mul(2);
-        linear.checked_next_power_of_two().unwrap_or(1 << 63).trailing_zeros().saturating_sub(1)
-    }
-}
-
-/// How places become values.
-#[derive(Clone, Copy)]
-struct Ranges {
-    half_bits: u32,
-    unit_bits: u32,
-}
-
-impl Ranges {
-    fn of(layout: HdrLayout) -> Self {
-        Self { half_bits: layout.half_bits(), unit_bits: layout.lowest.ilog2() }
-    }
-
-    /// The smallest and the largest value of a bucket; `None` above 2⁶⁴.
-    #[inline]
-    fn range(self, index: u64) -> Option<(u64, u64)> {
-        let doubling = (index >> self.half_bits).saturating_sub(1);
-        let within = index.saturating_sub(doubling.checked_shl(self.half_bits)?);
-        let shift = u32::try_from(doubling).ok()?.checked_add(self.unit_bits)?;
-        let lowest = within.checked_shl(shift).filter(|lowest| lowest >> shift == within)?;
-        Some((lowest, lowest | 1_u64.checked_shl(shift)?.saturating_sub(1)))
-    }
-}
 
 /// Reads a histogram, compressed or not, and gives `take` its buckets that are not empty, ascending.
 ///
@@ -99,132 +17,21 @@ impl Ranges {
 ///
 /// When it is none, is damaged, or counts a value above `within`. Some buckets may have been given by then.
 pub fn read_hdr(bytes: &[u8], within: u64, take: impl FnMut(Bucket)) -> Result<HdrLayout, HdrError> {
-    let mut bytes = bytes;
-    match number(&mut bytes)? {
-        PLAIN => counts(&mut bytes, within, take),
-        COMPRESSED => {
-            let length = number(&mut bytes)?;
-            let packed = ZlibDecoder::new(bytes.take(u64::from(length)));
-            let mut inflated = BufReader::with_capacity(INFLATED, packed);
-            if number(&mut inflated)? != PLAIN {
-                return Err(HdrError::OtherEncoding);
-            }
-            counts(&mut inflated, within, take)
-        }
-        _ => Err(HdrError::OtherEncoding),
-    }
-}
-
-/// What follows the first word.
-fn counts(
-    bytes: &mut impl BufRead,
-    within: u64,
-    mut take: impl FnMut(Bucket),
-) -> Result<HdrLayout, HdrError> {
-    let length = number(bytes)?;
-    let layout = layout(bytes)?;
-    let mut counts = Counts { ranges: Ranges::of(layout), within, index: 0 };
-    let mut rest = bytes.take(u64::from(length));
-    while rest.limit() > 0 {
-        let words = rest.fill_buf()?;
-        let mut read = 0;
-        while let Some((word, length)) = first_word(&words[read..]) {
-            counts.word(word, &mut take)?;
-            read = length.saturating_add(read);
-        }
-        rest.consume(read);
-        if read == 0 {
-            counts.word(across_a_border(&mut rest)?, &mut take)?;
-        }
-    }
-    Ok(layout)
-}
-
-/// Where in the buckets the next word stands.
-struct Counts {
-    ranges: Ranges,
-    within: u64,
-    index: u64,
-}
-
-impl Counts {
-    /// A count, or below zero the number of empty buckets.
-    #[inline]
-    fn word(&mut self, word: i64, take: &mut impl FnMut(Bucket)) -> Result<(), HdrError> {
-        let Ok(count) = u64::try_from(word) else {
-            self.index = self.index.saturating_add(word.unsigned_abs());
-            return Ok(());
-        };
-        let range = self.ranges.range(self.index).filter(|range| range.0 <= self.within);
-        let (lowest, highest) = range.ok_or(HdrError::TooLarge { within: self.within })?;
-        if count > 0 {
-            take(Bucket { lowest, highest, count });
-        }
-        self.index = self.index.saturating_add(1);
-        Ok(())
-    }
-}
-
-fn layout(bytes: &mut impl Read) -> Result<HdrLayout, HdrError> {
-    let (offset, digits) = (number(bytes)?, number(bytes)?);
-    let (lowest, highest, ratio) = (long(bytes)?, long(bytes)?, long(bytes)?);
-    let is_known = offset == 0 && digits <= MOST_DIGITS && lowest > 0 && ratio == 1_f64.to_bits();
-    if is_known { Ok(HdrLayout { digits, lowest, highest }) } else { Err(HdrError::OtherBuckets) }
-}
-
-fn number(bytes: &mut impl Read) -> io::Result<u32> {
-    let mut word = [0; 4];
-    bytes.read_exact(&mut word)?;
-    Ok(u32::from_be_bytes(word))
-}
-
-fn long(bytes: &mut impl Read) -> io::Result<u64> {
-    let mut word = [0; 8];
-    bytes.read_exact(&mut word)?;
-    Ok(u64::from_be_bytes(word))
-}
-
-/// A word of which only the beginning is there yet.
-#[cold]
-fn across_a_border(bytes: &mut impl Read) -> io::Result<i64> {
-    let mut word = [0; LONGEST];
-    let mut length = 0;
-    loop {
-        bytes.read_exact(&mut word[length..=length])?;
-        length = length.saturating_add(1);
-        if let Some((word, _)) = first_word(&word[..length]) {
-            return Ok(word);
-        }
-    }
-}
-
-/// Writes counts in the plain encoding: `words` are those of a histogram with so many `digits` that was made for values up
-/// to `highest`.
-pub(crate) fn write_hdr(digits: u32, highest: u64, words: &[u8]) -> Vec<u8> {
-    // The library always writes the first bucket.
-    let words = if words.is_empty() { &[0] } else { words };
-    let length = u32::try_from(words.len()).unwrap_or(u32::MAX);
-    let mut bytes = Vec::with_capacity(words.len().saturating_add(40));
-    bytes.extend([PLAIN, length, 0, digits].map(u32::to_be_bytes).as_flattened());
-    bytes.extend([1, highest, 1_f64.to_bits()].map(u64::to_be_bytes).as_flattened());
-    bytes.extend(words);
-    bytes
+    let Some(mut packed) = bytes.strip_prefix(&COMPRESSED) else {
+        return read_plain(&mut &*bytes, within, take);
+    };
+    let mut length = [0; 4];
+    packed.read_exact(&mut length)?;
+    let packed = ZlibDecoder::new(packed.take(u32::from_be_bytes(length).into()));
+    read_plain(&mut BufReader::with_capacity(INFLATED, packed), within, take)
 }
 
 #[cfg(test)]
-#[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use super::*;
     use hdrhistogram::Histogram;
     use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer};
     use proptest::prelude::*;
-
-    fn encoded(hdr: &Histogram<u64>) -> [Vec<u8>; 2] {
-        let (mut plain, mut compressed) = (Vec::new(), Vec::new());
-        V2Serializer::new().serialize(hdr, &mut plain).unwrap();
-        V2DeflateSerializer::new().serialize(hdr, &mut compressed).unwrap();
-        [plain, compressed]
-    }
 
     fn read(bytes: &[u8], within: u64) -> Result<Vec<Bucket>, HdrError> {
         let mut buckets = Vec::new();
@@ -233,49 +40,30 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_the_library_writes_is_read(
+        fn what_the_library_compresses_is_read_as_what_it_does_not(
             values in proptest::collection::vec((0..1_u64 << 45, 1..1_000_u64), 0..60),
-            digits in 0..=5_u8,
-            lowest in 1..5_000_u64,
         ) {
-            let mut hdr = Histogram::<u64>::new_with_bounds(lowest, 1 << 45, digits).unwrap();
+            let mut hdr = Histogram::<u64>::new_with_bounds(1, 1 << 45, 2).unwrap();
             values.iter().for_each(|&(value, count)| hdr.record_n(value, count).unwrap());
-            let expected: Vec<_> = hdr
-                .iter_recorded()
-                .map(|step| (step.value_iterated_to(), step.count_at_value()))
-                .collect();
-            for bytes in encoded(&hdr) {
-                let got: Vec<_> =
-                    read(&bytes, u64::MAX).unwrap().iter().map(|one| (one.highest, one.count)).collect();
-                prop_assert_eq!(&got, &expected);
-            }
+            let (mut plain, mut compressed) = (Vec::new(), Vec::new());
+            V2Serializer::new().serialize(&hdr, &mut plain).unwrap();
+            V2DeflateSerializer::new().serialize(&hdr, &mut compressed).unwrap();
+            let got = read(&compressed, u64::MAX).unwrap();
+            prop_assert_eq!(got.len(), hdr.iter_recorded().count());
+            prop_assert_eq!(got, read(&plain, u64::MAX).unwrap());
         }
 
         #[test]
-        fn no_bytes_are_too_strange(
-            mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
-            compressed in any::<bool>(),
-        ) {
-            let cookie = if compressed { COMPRESSED } else { PLAIN };
-            bytes.splice(0..4.min(bytes.len()), cookie.to_be_bytes());
+        fn no_bytes_are_too_strange(mut bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            bytes.splice(0..4.min(bytes.len()), COMPRESSED);
             drop(read(&bytes, u64::MAX));
         }
     }
 
-    /// The 40 bytes before the counts.
-    fn head(length: u32, digits: u32) -> Vec<u8> {
-        let words = [PLAIN, length, 0, digits].map(u32::to_be_bytes).concat();
+    /// The 40 bytes before the counts, which are so many.
+    fn head(length: u32) -> Vec<u8> {
+        let words = [0x1c84_9313, length, 0, 2].map(u32::to_be_bytes).concat();
         [words, [1, u64::MAX, 1_f64.to_bits()].map(u64::to_be_bytes).concat()].concat()
-    }
-
-    #[test]
-    fn sizes_that_bytes_claim_are_not_believed() {
-        // Four billion bytes of counts, of which none is there.
-        assert_eq!(read(&head(u32::MAX, 5), u64::MAX), Err(HdrError::Damaged));
-        assert_eq!(read(&head(0, 6), u64::MAX), Err(HdrError::OtherBuckets));
-        // One count after the most empty buckets that a word can tell: the word that the library cannot negate.
-        let farthest = [head(10, 2), vec![0xff; 9], vec![2]].concat();
-        assert_eq!(read(&farthest, u64::MAX), Err(HdrError::TooLarge { within: u64::MAX }));
     }
 
     #[test]
@@ -284,12 +72,12 @@ mod tests {
         let zeros = std::io::repeat(0).take(1 << 30);
         let mut bomb = Vec::new();
         let mut packed = flate2::read::ZlibEncoder::new(
-            std::io::Cursor::new(head(1 << 30, 2)).chain(zeros),
+            std::io::Cursor::new(head(1 << 30)).chain(zeros),
             flate2::Compression::fast(),
         );
         let mut start = vec![0; 1 << 20];
         packed.read_exact(&mut start).unwrap();
-        bomb.extend(COMPRESSED.to_be_bytes());
+        bomb.extend(COMPRESSED);
         bomb.extend(u32::MAX.to_be_bytes());
         bomb.extend(start);
         assert_eq!(read(&bomb, 1_000_000), Err(HdrError::TooLarge { within: 1_000_000 }));

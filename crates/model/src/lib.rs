@@ -7,11 +7,9 @@
 mod activation;
 mod block;
 mod block_builder;
-mod buckets;
 mod cause;
 mod caveat;
 mod command;
-mod compact_counts;
 mod condition;
 mod cpu_set;
 mod distribution;
@@ -63,7 +61,6 @@ mod tracer_gap;
 mod tracer_refusal;
 mod tuned;
 mod turn_failure;
-mod varint;
 mod wait;
 mod wait_clock;
 mod waits;
@@ -71,16 +68,16 @@ mod wakeup;
 mod watched;
 mod worded;
 
+pub use howlate_histogram::{Bucket, HdrError, HdrLayout, Packed, Places};
+
 pub use activation::Activation;
 pub use block::{
     Block, Finished, InForce, SERIES_KEPT, SeriesPoint, Started, Usage, WORST_KEPT, Worst, block_length,
 };
 pub use block_builder::BlockBuilder;
-pub use buckets::Bucket;
 pub use cause::{Cause, CauseKind, Explained, Segment};
 pub use caveat::Caveat;
 pub use command::Command;
-pub use compact_counts::{Packed, Places};
 pub use condition::{Condition, Work, WorkKind};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use distribution::{Distribution, HIGHEST_TRACKED, MOST_COUNTED};
@@ -95,7 +92,7 @@ pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
 pub use finding_id::FindingId;
 pub use foreign::{Foreign, HistogramEnd, ImportNote};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
-pub use hdr::{HdrError, HdrLayout, read_hdr};
+pub use hdr::read_hdr;
 pub use injected_cause::{InjectedCause, Stamp};
 pub use instrument::Instrument;
 pub use knob::{PermanentWay, Scope};

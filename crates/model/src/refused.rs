@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    fn said(errno: i32) -> Option<Worded<SettingRefusal>> {
+    fn worded(errno: i32) -> Option<Worded<SettingRefusal>> {
         Some(SettingRefusal::Kernel(OsError(errno)).into())
     }
 
@@ -113,13 +113,13 @@ mod tests {
 
     #[test]
     fn what_differs_is_named_whether_or_not_the_kernel_said_so() {
-        let refused = Refused { policy: said(1), affinity: said(22), ..Refused::default() };
+        let refused = Refused { policy: worded(1), affinity: worded(22), ..Refused::default() };
         let caveats = refused.caveats(&task("fifo:9", Some(5)), &in_force("nice:0", 50_000));
         assert!(
-            matches!(&caveats[0], Caveat::PolicyRefused { reason, .. } if Some(reason) == said(1).as_ref())
+            matches!(&caveats[0], Caveat::PolicyRefused { reason, .. } if Some(reason) == worded(1).as_ref())
         );
         assert!(
-            matches!(&caveats[1], Caveat::AffinityDiffers { reason, .. } if Some(reason) == said(22).as_ref())
+            matches!(&caveats[1], Caveat::AffinityDiffers { reason, .. } if Some(reason) == worded(22).as_ref())
         );
         assert!(matches!(&caveats[2], Caveat::SlackDiffers { .. }));
         let silent = Refused::default().caveats(&task("fifo:9", None), &in_force("nice:3", 1));

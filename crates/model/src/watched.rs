@@ -114,7 +114,6 @@ pub struct WatchedBlock {
     pub event_loop: Option<EventLoopBlock>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
 const fn is_none(threads: &u64) -> bool {
     *threads == 0
 }

@@ -7,12 +7,14 @@ use howlate_model::{
 };
 
 use crate::single::{limit, share_of_time};
-use crate::{Circumstances, Machine, Plan, PlanError, check_count, check_turns, finished, order, refuse};
+use crate::{
+    Circumstances, Machine, Plan, PlanError, check_count, check_extent, check_turns, finished, order, refuse,
+};
 
 /// How many threads run side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// This many.
+    /// So many, one beside the other.
     Count(u32),
     /// One on every CPU, bound to it.
     PerCpu,
@@ -119,12 +121,7 @@ impl CyclicChoices {
         if self.periods.iter().any(|period| period.is_zero()) {
             return Err(PlanError::PeriodZero);
         }
-        if self.duration.is_some_and(Span::is_zero) {
-            return Err(PlanError::DurationZero);
-        }
-        if self.samples == Some(0) {
-            return Err(PlanError::NothingAsked { what: "--samples" });
-        }
+        check_extent(self.samples, self.duration)?;
         if self.threads == Threads::Count(0) {
             return Err(PlanError::NothingAsked { what: "--threads" });
         }

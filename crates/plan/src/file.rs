@@ -26,9 +26,9 @@ pub struct PlanFile {
 /// One measuring command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// Its name.
+    /// The command's name, such as `tune sleep`.
     pub command: String,
-    /// Its options.
+    /// What stands in its table.
     pub options: Vec<PlanEntry>,
     /// The line it begins on, from 1.
     pub line: usize,
@@ -37,7 +37,7 @@ pub struct Measure {
 /// One key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanEntry {
-    /// The key.
+    /// The key, which is an option's name without `--`.
     pub name: String,
     /// Its values: one, or those of a list; none for `false`, an empty one for `true`.
     pub values: Vec<String>,

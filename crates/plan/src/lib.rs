@@ -5,6 +5,7 @@
 //! the machine hits all conditions alike. Pure: the machine is described by [`Machine`].
 
 mod cyclic;
+mod error;
 mod file;
 mod notify;
 mod order;
@@ -18,6 +19,7 @@ mod traced;
 mod trials;
 
 pub use cyclic::{CyclicChoices, Threads};
+pub use error::PlanError;
 pub use file::{FileError, Measure, PlanEntry, PlanFile};
 pub use notify::NotifyChoices;
 pub use pairs::Pairs;
@@ -94,48 +96,6 @@ impl Plan {
     }
 }
 
-/// Why there is nothing to measure.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlanError {
-    /// A CPU that the kernel does not let this process bind threads to.
-    #[error("CPU {cpu} cannot be used; the kernel lets this process use {bindable}")]
-    NoSuchCpu {
-        /// What was asked for.
-        cpu: u32,
-        /// What there is.
-        bindable: CpuSet,
-        /// What of it is isolated.
-        isolated: CpuSet,
-    },
-    /// A period of no length.
-    #[error("period 0 would never sleep; write a length of time, such as `--period 1ms`")]
-    PeriodZero,
-    /// Nothing to do.
-    #[error("{what} is 0; write at least 1")]
-    NothingAsked {
-        /// `--samples` or `--threads`.
-        what: &'static str,
-    },
-    /// A turn of no length.
-    #[error("duration 0 would measure nothing; write a length of time, such as `--duration 10s`")]
-    DurationZero,
-    /// Every combination was left out.
-    #[error("nothing that was asked for can be measured: {}", reasons(.0))]
-    NothingLeft(Vec<Caveat>),
-    /// More than anyone can have meant.
-    #[error("that makes {asked} conditions; at most {MOST_CONDITIONS} can be measured at once")]
-    TooMany {
-        /// How many combinations.
-        asked: usize,
-    },
-    /// More turns than anyone can have meant.
-    #[error("that makes {asked} turns of threads; at most {MOST_TURNS} can be taken in one run")]
-    TooManyTurns {
-        /// How many threads in all turns together.
-        asked: usize,
-    },
-}
-
 /// More conditions than this are a typing error.
 pub const MOST_CONDITIONS: usize = 10_000;
 
@@ -145,11 +105,11 @@ pub const MOST_TURNS: usize = 200_000;
 /// Choices that every kind of measurement has.
 #[derive(Clone, Debug, Default)]
 pub struct Circumstances {
-    /// Scheduling policies.
+    /// Scheduling policies, each a condition of its own.
     pub policies: Vec<Policy>,
     /// Timer slacks; `None`: as inherited.
     pub slacks: Vec<Option<Span>>,
-    /// Background loads.
+    /// Background loads, each a condition of its own.
     pub loads: Vec<Load>,
     /// CPUs to bind to; `None`: leave it to the scheduler, or all for one thread per CPU.
     pub cpus: Option<CpuSet>,
@@ -177,6 +137,17 @@ impl Circumstances {
     }
 }
 
+/// Refuses turns of no length.
+fn check_extent(samples: Option<u64>, duration: Option<Span>) -> Result<(), PlanError> {
+    if duration.is_some_and(Span::is_zero) {
+        return Err(PlanError::DurationZero);
+    }
+    match samples {
+        Some(0) => Err(PlanError::NothingAsked { what: "--samples" }),
+        _ => Ok(()),
+    }
+}
+
 fn check_count(asked: usize) -> Result<(), PlanError> {
     if asked > MOST_CONDITIONS { Err(PlanError::TooMany { asked }) } else { Ok(()) }
 }
@@ -193,15 +164,6 @@ fn finished(plan: Plan) -> Result<Plan, PlanError> {
         return Ok(plan);
     }
     Err(PlanError::NothingLeft(plan.left_out))
-}
-
-/// Why each combination was left out, in words.
-fn reasons(left_out: &[Caveat]) -> String {
-    let reason = |caveat: &Caveat| match caveat {
-        Caveat::LeftOut { condition, reason } => Some(format!("{condition}: {reason}")),
-        _ => None,
-    };
-    left_out.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

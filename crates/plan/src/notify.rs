@@ -8,7 +8,9 @@ use howlate_model::{
 use crate::cyclic::share;
 use crate::pairs::{Pair, Pairs};
 use crate::single::{Extent, Single, share_of_time};
-use crate::{Circumstances, Machine, Plan, PlanError, check_count, check_turns, finished, order};
+use crate::{
+    Circumstances, Machine, Plan, PlanError, check_count, check_extent, check_turns, finished, order,
+};
 
 /// What to choose from for notification.
 #[derive(Clone, Debug)]
@@ -25,7 +27,7 @@ pub struct NotifyChoices {
     pub between: Vec<Between>,
     /// States of the receiver's CPU.
     pub receivers: Vec<ReceiverCpu>,
-    /// Which CPUs.
+    /// The CPUs of senders and receivers.
     pub pairs: Pairs,
     /// Every CPU of the machine, for the placement.
     pub cpus: Vec<Cpu>,
@@ -81,12 +83,7 @@ impl NotifyChoices {
     /// When what was asked for makes no sense, or nothing of it can be measured.
     pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
         self.circumstances.check_cpus(machine)?;
-        if self.samples == Some(0) {
-            return Err(PlanError::NothingAsked { what: "--samples" });
-        }
-        if self.duration.is_some_and(Span::is_zero) {
-            return Err(PlanError::DurationZero);
-        }
+        check_extent(self.samples, self.duration)?;
         let usable = self.circumstances.cpus.clone().unwrap_or_else(|| machine.allowed.clone());
         let (pairs, mut left_out) = self.pairs.choose(&usable, machine, &self.cpus)?;
         let others =

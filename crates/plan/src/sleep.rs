@@ -7,7 +7,9 @@ use howlate_model::{
 
 use crate::cyclic::share;
 use crate::single::{Extent, Single, share_of_time};
-use crate::{Circumstances, Machine, Plan, PlanError, check_count, check_turns, finished, order, refuse};
+use crate::{
+    Circumstances, Machine, Plan, PlanError, check_count, check_extent, check_turns, finished, order, refuse,
+};
 
 /// What to choose from for sleeps.
 #[derive(Clone, Debug)]
@@ -45,12 +47,7 @@ impl SleepChoices {
     /// When what was asked for makes no sense, or nothing of it can be measured.
     pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
         self.circumstances.check_cpus(machine)?;
-        if self.samples == Some(0) {
-            return Err(PlanError::NothingAsked { what: "--samples" });
-        }
-        if self.duration.is_some_and(Span::is_zero) {
-            return Err(PlanError::DurationZero);
-        }
+        check_extent(self.samples, self.duration)?;
         self.circumstances.check_product(&[self.sleepers.len(), self.clocks.len(), self.lengths.len()])?;
         let (conditions, left_out) = self.conditions(machine);
         check_count(conditions.len())?;

@@ -64,7 +64,7 @@ fn plain(name: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> KernelSymbols {
+    fn symbols_of(text: &str) -> KernelSymbols {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("proc")).unwrap();
         std::fs::write(folder.path().join("proc/kallsyms"), text).unwrap();
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn an_address_is_in_the_function_that_begins_before_it() {
-        let all = of(
+        let all = symbols_of(
             "0000000000002000 t do_wait.part.0\n0000000000001000 T schedule\n0000000000001800 D jiffies\n0000000000003000 t fuse_read\t[fuse]\n",
         );
         let names = [0xfff, 0x1000, 0x1fff, 0x2000, 0x4000].map(|address| all.name(address));
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn hidden_addresses_are_none() {
-        let all = of("0000000000000000 T schedule\n0000000000000000 t do_wait\n");
+        let all = symbols_of("0000000000000000 T schedule\n0000000000000000 t do_wait\n");
         assert!(all.is_empty() && all.name(7).is_none());
         assert!(KernelSymbols::read(&Root::at("/none")).is_empty());
     }

@@ -4,6 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
+/// The longest line that is read: ten thousand conditions, or a turn's hundred thousand wake-ups in order,
+/// take three MiB.
+pub(crate) const LONGEST_LINE: usize = 8 << 20;
+
 /// How reading a line ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineRead {

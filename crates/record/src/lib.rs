@@ -8,8 +8,12 @@
 
 mod bounded;
 mod compact;
+mod create_error;
+mod history;
+mod id;
 mod lock;
 mod merge;
+mod read_error;
 mod reader;
 mod remains;
 mod resume;
@@ -19,14 +23,20 @@ mod schema;
 mod sources;
 mod stream;
 mod table;
+mod target;
 mod writer;
 
 pub use bounded::{LineRead, read_line_within, read_text_within};
+pub use create_error::CreateError;
+pub use history::{HistoryEntry, most_recent};
+pub use id::new_id;
 pub use merge::{Merge, UnknownCondition, side_by_side};
-pub use reader::{ReadError, Reader};
+pub use read_error::ReadError;
+pub use reader::Reader;
 pub use resume::{Progress, TurnOf, progress};
 pub use samples::Samples;
 pub use schema::schema;
 pub use sources::{Merged, NoSource, Sources};
 pub use table::{Column, Values, write_table};
-pub use writer::{CreateError, Writer, is_stream};
+pub use target::is_stream;
+pub use writer::Writer;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use howlate_model::{CONDITIONS_MOST, FORMAT, Header, Line};
@@ -10,72 +10,8 @@ use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::error::Category;
 
-use crate::bounded::{LineRead, read_line_within, size};
-
-/// The longest line that is read: ten thousand conditions, or a turn's hundred thousand wake-ups in order,
-/// take three MiB.
-pub(crate) const LONGEST_LINE: usize = 8 << 20;
-
-/// Why a file cannot be read as a recording.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The file could not be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The kernel's reason.
-        source: io::Error,
-    },
-    /// There is nothing in it.
-    #[error("{} is empty", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The first line is not a header.
-    #[error("{} is not a howlate recording: {reason}", path.display())]
-    NotARecording {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with the first line.
-        reason: String,
-    },
-    /// Written by a later version of this program.
-    #[error("{} has format {found}; this howlate reads up to format {FORMAT}", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: u64,
-    },
-    /// A line is longer than any that is written.
-    #[error("{} line {line} is longer than {}, the longest that is read", path.display(), size(LONGEST_LINE as u64))]
-    LineTooLong {
-        /// The file.
-        path: PathBuf,
-        /// The line's number, from 1.
-        line: usize,
-    },
-    /// Another recording begins in the middle, as when two files were joined.
-    #[error("another recording begins on line {line} of {}", path.display())]
-    SecondHeader {
-        /// The file.
-        path: PathBuf,
-        /// The number of the second header's line, from 1.
-        line: usize,
-    },
-    /// A line in the middle is damaged.
-    #[error("{} line {line} is damaged: {reason}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The line's number, from 1.
-        line: usize,
-        /// What is wrong with it.
-        reason: String,
-    },
-}
+use crate::bounded::{LONGEST_LINE, LineRead, read_line_within};
+use crate::read_error::ReadError;
 
 /// An open recording; iterates over the lines after the header.
 pub struct Reader {
@@ -133,7 +69,7 @@ impl Reader {
         self.header
     }
 
-    /// The file.
+    /// The file that is read, as it was named.
     pub fn path(&self) -> &Path {
         &self.path
     }

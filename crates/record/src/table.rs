@@ -16,9 +16,9 @@ use crate::CreateError;
 /// The values of a column, one of each row; `None` where a row has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// Words.
+    /// Words, as UTF-8.
     Texts(Vec<Option<String>>),
-    /// Whole numbers.
+    /// Whole numbers; a unit stands in the column's name.
     Numbers(Vec<Option<i64>>),
 }
 

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,48 +10,13 @@ use howlate_model::{Caveat, Header, Line, NotWritten, Worded};
 
 use crate::remains::Remains;
 use crate::rewrite::folder_of;
-use crate::stream::Stream;
-use crate::{TurnOf, compact, lock, resume};
+use crate::target::{Target, is_stream};
+use crate::{CreateError, TurnOf, compact, lock, resume};
 
 /// Blocks that a recording may hold per condition before neighbours are joined.
 const BLOCKS_PER_CONDITION: usize = 64;
 /// Blocks that any recording may hold.
 const BLOCKS_AT_LEAST: usize = 1_024;
-
-/// Why a recording could not be begun.
-#[derive(Debug, thiserror::Error)]
-pub enum CreateError {
-    /// There is something already; nothing is written over.
-    #[error("{} already exists; refusing to overwrite it", path.display())]
-    Exists {
-        /// The path asked for.
-        path: PathBuf,
-    },
-    /// Another run writes it.
-    #[error("another howlate writes {} at present", path.display())]
-    Busy {
-        /// The path asked for.
-        path: PathBuf,
-    },
-    /// The file could not be made or written.
-    #[error("cannot write {}: {source}", path.display())]
-    Io {
-        /// The path asked for.
-        path: PathBuf,
-        /// The kernel's reason.
-        source: io::Error,
-    },
-}
-
-impl CreateError {
-    pub(crate) fn new(path: &Path, source: io::Error) -> Self {
-        match source.kind() {
-            io::ErrorKind::AlreadyExists => Self::Exists { path: path.to_owned() },
-            io::ErrorKind::ResourceBusy => Self::Busy { path: path.to_owned() },
-            _ => Self::Io { path: path.to_owned(), source },
-        }
-    }
-}
 
 /// An open recording. Once begun, it never fails: what cannot be written is counted.
 #[derive(Debug)]
@@ -70,14 +34,6 @@ pub struct Writer {
     header: Vec<u8>,
     /// The line that is being written; its room is for all of them.
     line: Vec<u8>,
-}
-
-/// Where lines go.
-#[derive(Debug)]
-enum Target {
-    File(File),
-    /// A pipe or a device: what is written is gone.
-    Stream(Stream),
 }
 
 impl Writer {
@@ -274,38 +230,11 @@ impl Writer {
     }
 }
 
-impl Target {
-    fn open(path: &Path, interrupted: &Arc<AtomicBool>) -> io::Result<Self> {
-        if is_stream(path) {
-            return Stream::open(path, Arc::clone(interrupted)).map(Self::Stream);
-        }
-        howlate_safe_path::sweep(folder_of(path));
-        let file = File::options().read(true).write(true).create_new(true).open(path)?;
-        lock::lock(&file)?;
-        Ok(Self::File(file))
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::File(file) => file.write_all(bytes),
-            Self::Stream(stream) => stream.write_all(bytes),
-        }
-    }
-}
-
 /// Adds one line of a recording.
 fn put_line(text: &mut Vec<u8>, line: &Line) -> io::Result<()> {
     serde_json::to_writer(&mut *text, line)?;
     text.push(b'\n');
     Ok(())
-}
-
-/// Whether what is written to `path` is gone at once, as with a pipe or a character device.
-pub fn is_stream(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| {
-        let kind = metadata.file_type();
-        kind.is_fifo() || kind.is_char_device()
-    })
 }
 
 #[cfg(test)]

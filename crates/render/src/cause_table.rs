@@ -18,7 +18,7 @@ pub struct CauseTable<'a> {
     pub rows: Vec<CauseRow<'a>>,
 }
 
-/// A cause.
+/// One cause, with its columns.
 #[derive(Clone, Debug)]
 pub struct CauseRow<'a> {
     /// Who it was.

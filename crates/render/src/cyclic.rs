@@ -52,7 +52,7 @@ enum Counted {
 }
 
 impl Counted {
-    fn of(self, outcome: &Outcome) -> Cow<'_, Distribution> {
+    fn distribution_of(self, outcome: &Outcome) -> Cow<'_, Distribution> {
         match self {
             Self::Planned => outcome.planned(),
             Self::Happened => Cow::Borrowed(outcome.latency()),
@@ -90,7 +90,7 @@ fn table(outcomes: &[&Outcome], varying: &[Property], counted: Counted, width: u
     }
     table.column("wake-ups", outcomes.iter().map(|outcome| count(outcome.count())));
     table.column("missed", outcomes.iter().map(|outcome| count(outcome.missed_periods())));
-    let numbers = outcomes.iter().map(|outcome| RowNumbers::supported_by(&counted.of(outcome)));
+    let numbers = outcomes.iter().map(|outcome| RowNumbers::supported_by(&counted.distribution_of(outcome)));
     table.results(&[MIN, MEAN, MEDIAN, P99, P99_9, MAX], &numbers.collect::<Vec<_>>());
     table.text(width)
 }

@@ -60,7 +60,7 @@ const BELOW: usize = 2;
 /// The text so far.
 struct Page {
     text: String,
-    /// Of sentences.
+    /// Columns that sentences may take.
     width: usize,
     /// Of commands, which are better in one line.
     terminal: usize,

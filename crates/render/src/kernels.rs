@@ -5,7 +5,7 @@ use crate::table::Columns;
 
 /// One of Debian's kernels on a mirror.
 pub struct KernelRow {
-    /// Its suite.
+    /// The suite of Debian that has it.
     pub suite: String,
     /// Its kind, such as `rt`.
     pub kind: String,

@@ -19,6 +19,7 @@ mod export;
 mod findings;
 mod foreign;
 mod guests;
+mod guests_result;
 mod insights;
 mod json;
 mod kernels;
@@ -28,6 +29,7 @@ mod load_result;
 mod loads;
 mod machine;
 mod meaning;
+mod measured_last;
 mod merge_result;
 mod nodes;
 mod notes;
@@ -52,6 +54,7 @@ mod sleep_overview;
 mod steps;
 mod style;
 mod table;
+mod terminal_text;
 mod top;
 mod tune;
 mod watch;
@@ -75,6 +78,7 @@ pub use export::{
     benchmark, bmf, hgrm, hlog, influx, junit, kcidb, lava, openmetrics, osadl, prometheus, tap, trace,
 };
 pub use findings::findings;
+pub use guests_result::guests;
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};
 pub use legible::{
@@ -85,6 +89,7 @@ pub use load_result::{LoadResult, PartEnd};
 pub use loads::{load_effect, load_lines};
 pub use machine::machine;
 pub use meaning::meaning;
+pub use measured_last::MeasuredLast;
 pub use merge_result::MergeResult;
 pub use nodes::{node_sentences, nodes_in_short};
 pub use notes::doubtful;
@@ -97,7 +102,8 @@ pub use ratio::times_as_much;
 pub use result::{report, report_titled};
 pub use screen::Screen;
 pub use self_check::{self_check, self_check_json};
-pub use top::{ORDERS, Top, TopView, top_schema};
+pub use terminal_text::{broken, replacement, shown};
+pub use top::{Controls, ORDERS, Pressed, Top, TopView, top_schema};
 pub use tune::{
     Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, TunedProgram, Unrestored,
     tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,

@@ -71,7 +71,7 @@ impl LoadResult {
         self.ended.iter().any(|end| end.took_ns.is_none())
     }
 
-    /// One object.
+    /// The whole result as one object.
     pub fn json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

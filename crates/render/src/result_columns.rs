@@ -31,13 +31,13 @@ const fn nanos_of(
     ColumnSpec { name, heading, unit: "ns", least, value }
 }
 
-/// The smallest.
+/// The smallest latency, exact.
 pub const MIN: ColumnSpec = nanos_of("min", "min", 1, |summary| exact(summary.min));
-/// The mean.
+/// The mean, from the exact sum.
 pub const MEAN: ColumnSpec = nanos_of("mean", "mean", 1, |summary| summary.mean);
 /// The standard deviation.
 pub const STDDEV: ColumnSpec = nanos_of("stddev", "stddev", 1, |summary| summary.stddev);
-/// The median.
+/// The median: the 50th percentile.
 pub const MEDIAN: ColumnSpec = nanos_of("p50", "median", 1, |summary| exact(summary.p50));
 /// 90 % are at most this.
 pub const P90: ColumnSpec = nanos_of("p90", "p90", 10, |summary| exact(summary.p90));
@@ -49,7 +49,7 @@ pub const P99: ColumnSpec = nanos_of("p99", "p99", 100, |summary| exact(summary.
 pub const P99_9: ColumnSpec = nanos_of("p99.9", "p99.9", 1_000, |summary| exact(summary.p99_9));
 /// 99.99 % are at most this.
 pub const P99_99: ColumnSpec = nanos_of("p99.99", "p99.99", 10_000, |summary| exact(summary.p99_99));
-/// The largest.
+/// The largest latency, exact.
 pub const MAX: ColumnSpec = nanos_of("max", "max", 1, |summary| exact(summary.max));
 
 /// All of them, in the order of JSON and CSV.

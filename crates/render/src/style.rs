@@ -2,11 +2,11 @@
 
 use anstyle::{AnsiColor, Style};
 
-/// A heading.
+/// What stands above a table or a section.
 pub(crate) const HEADING: Style = Style::new().underline();
 /// The worst of what stands together.
 pub(crate) const BOLD: Style = Style::new().bold();
-/// What explains.
+/// What only explains, beside what was measured.
 pub(crate) const DIM: Style = Style::new().dimmed();
 /// What is good.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();

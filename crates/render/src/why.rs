@@ -220,7 +220,7 @@ mod tests {
 
     fn explained(ns: u64, kind: CauseKind, name: &str) -> Explained {
         let segment = |part, kind, name: &str, ns| Segment {
-            cause: Cause::of(part, kind, name.into()),
+            cause: Cause::new(part, kind, name.into()),
             pid: (!name.is_empty()).then_some(4_711),
             from: MonotonicTime::default(),
             ns: Span::from_nanos(ns),

@@ -76,9 +76,9 @@ mod tests {
     use crate::testing::{add, analysis, cyclic};
 
     fn waited(name: &str) -> Explained {
-        let cause = Cause::of(Part::Waiting, CauseKind::Thread, name.into());
+        let cause = Cause::new(Part::Waiting, CauseKind::Thread, name.into());
         let (from, ns) = (MonotonicTime::default(), Span::from_micros(400));
-        let parts = vec![Segment::of(cause, Some(7), from, ns)];
+        let parts = vec![Segment::new(cause, Some(7), from, ns)];
         Explained { at: from, latency: Latency::from_span(ns), cpu: Some(0), parts }
     }
 

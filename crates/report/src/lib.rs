@@ -58,7 +58,7 @@ impl<'a> Recording<'a> {
 /// What is to be told: recordings, and what a comparison of them or of their conditions found.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The recordings.
+    /// The recordings, in the order in which they were named.
     pub recordings: &'a [Recording<'a>],
     /// What `compare` says of them, where there is something to compare.
     pub comparison: Option<ComparisonReport<'a>>,

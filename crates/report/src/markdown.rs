@@ -18,7 +18,7 @@ use crate::{
 /// The result as Markdown, and what it links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Markdown {
-    /// The text.
+    /// The text, with a link to the picture if there is one.
     pub text: String,
     /// The picture that the text shows, as SVG; `None` where nothing was measured.
     pub picture: Option<String>,

@@ -27,6 +27,15 @@ impl NoPicture {
     pub fn there_are(&self) -> impl Iterator<Item = Chart> + '_ {
         self.there_are.iter().flatten().copied()
     }
+
+    /// What to do.
+    pub fn hint(&self) -> String {
+        let there_are: Vec<&str> = self.there_are().map(Chart::name).collect();
+        match there_are.as_slice() {
+            [] => "nothing was measured".into(),
+            some => format!("choose `--chart` from {}", some.join(", ")),
+        }
+    }
 }
 
 /// The picture of this kind; in the colours of whoever looks at it if no theme is given.
@@ -50,7 +59,7 @@ pub(crate) fn draw(picture: &Picture, theme: Option<Theme>) -> String {
 /// Letters of the title in a line, and how high a line is.
 const TITLE: usize = 92;
 const LINE: f64 = 22.0;
-/// Around everything.
+/// Room around everything, pixels.
 const MARGIN: f64 = 16.0;
 
 fn document(picture: &Picture, theme: Option<Theme>) -> Markup {

@@ -9,7 +9,7 @@ use crate::prose::{self, markdown_plain};
 /// A table with more rows scrolls within the page.
 const LONG: usize = 40;
 
-/// A table.
+/// A table, before it is written as HTML or Markdown.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     /// What it says, read out before it.

@@ -51,7 +51,7 @@ pub enum Failed {
     /// A file could not be written.
     #[error("cannot write {}: {words}", path.display())]
     NotWritten {
-        /// Which.
+        /// The file that was to be written.
         path: PathBuf,
         /// The kernel's words.
         words: String,
@@ -59,7 +59,7 @@ pub enum Failed {
     /// A folder of the cache could not be written to.
     #[error("cannot write to {}: {words}", folder.display())]
     CacheNotWritten {
-        /// Which.
+        /// The folder that was to hold what is compiled.
         folder: PathBuf,
         /// The kernel's words.
         words: String,
@@ -70,13 +70,13 @@ pub enum Failed {
     /// A compiler that was there is gone.
     #[error("{tool} is gone")]
     ToolGone {
-        /// Its name.
+        /// The compiler's name on the path.
         tool: &'static str,
     },
     /// A program did not start.
     #[error("{program} cannot be started: {words}")]
     NotStarted {
-        /// Which.
+        /// The program that was to be measured.
         program: String,
         /// The kernel's words.
         words: String,
@@ -84,7 +84,7 @@ pub enum Failed {
     /// A compiler ended with an error.
     #[error("{tool} failed ({status}): {said}")]
     NotCompiled {
-        /// Its name.
+        /// The compiler's name on the path.
         tool: &'static str,
         /// How it ended.
         status: ExitStatus,
@@ -138,13 +138,13 @@ pub enum ProtocolError {
     FirstLine {
         /// The version that is known.
         wanted: &'static str,
-        /// The line.
+        /// What the line was.
         found: String,
     },
     /// It was written for another howlate.
     #[error("it speaks version `{found}` of the protocol; this howlate knows {known}")]
     Version {
-        /// Its version.
+        /// The version of the protocol that it names.
         found: String,
         /// The version that is known.
         known: &'static str,
@@ -158,7 +158,7 @@ pub enum ProtocolError {
     /// A line is no pair of clock readings.
     #[error("it printed {found}; two clock readings in nanoseconds, or `end`, must come here")]
     Reading {
-        /// The line.
+        /// What the line was.
         found: String,
     },
     /// More sleeps than asked for.

@@ -31,7 +31,7 @@ pub(crate) struct Interpreter {
 /// How a program is started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Start {
-    /// As itself.
+    /// It is started as it is, without a compiler.
     Program(&'static str),
     /// By an interpreter that takes the file.
     Script(Interpreter, &'static str),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} {why}", path.display())]
 pub struct NotPrivate {
-    /// Which.
+    /// The file or folder itself, or one above it.
     pub path: PathBuf,
     /// What was found.
     pub why: Why,
@@ -19,19 +19,19 @@ pub enum Why {
     /// It is somebody else's.
     #[error("belongs to another user (uid {uid})")]
     Owner {
-        /// Whose.
+        /// The user's id.
         uid: u32,
     },
     /// Others may write it.
     #[error("may be written by others (mode {mode:04o})")]
     Writable {
-        /// Its permissions.
+        /// The permission bits that it has.
         mode: u32,
     },
     /// Others may look into it.
     #[error("is open to others (mode {mode:04o}, not 0700)")]
     Open {
-        /// Its permissions.
+        /// The permission bits that it has.
         mode: u32,
     },
     /// Something else than what it should be.

@@ -15,7 +15,7 @@ pub struct Request<'a> {
     pub classes: &'a [Class],
     /// How long each is made.
     pub lasts: Span,
-    /// The tracer.
+    /// Which tracer is checked.
     pub tracer: Choice,
     /// When set, no more is begun.
     pub interrupted: &'a AtomicBool,

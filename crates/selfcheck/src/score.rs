@@ -125,8 +125,8 @@ mod tests {
 
     fn segment(kind: CauseKind, name: &str, pid: u32, micros: u64) -> Segment {
         let part = Part::Waiting;
-        let cause = Cause::of(part, kind, name.into());
-        Segment::of(cause, (pid > 0).then_some(pid), at(0), Span::from_micros(micros))
+        let cause = Cause::new(part, kind, name.into());
+        Segment::new(cause, (pid > 0).then_some(pid), at(0), Span::from_micros(micros))
     }
 
     /// A wake-up asked for at `number` ms that was 400 µs late.

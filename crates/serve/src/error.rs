@@ -51,7 +51,7 @@ pub enum ServeError {
     /// The token's file cannot be read.
     #[error("cannot read the token in {}: {source}", path.display())]
     Unreadable {
-        /// The file.
+        /// The file, as named with `--token-file`.
         path: PathBuf,
         /// What the kernel says.
         source: io::Error,
@@ -59,15 +59,15 @@ pub enum ServeError {
     /// Every user of this machine knows the token.
     #[error("every user of this machine can read the token in {}", path.display())]
     Known {
-        /// The file.
+        /// The file, as named with `--token-file`.
         path: PathBuf,
     },
     /// What the file holds is none.
     #[error("there is no token in {}: {reason}", path.display())]
     NoToken {
-        /// The file.
+        /// The file, as named with `--token-file`.
         path: PathBuf,
-        /// Why not.
+        /// Why that text cannot be one.
         reason: NoToken,
     },
     /// A pipe is gone once it was read.
@@ -75,6 +75,14 @@ pub enum ServeError {
     NotAgain {
         /// What was named.
         path: PathBuf,
+    },
+    /// A file cannot be looked at.
+    #[error("cannot read {}: {source}", path.display())]
+    File {
+        /// The recording that was to be shown.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
     },
 }
 
@@ -97,6 +105,7 @@ impl ServeError {
             }
             Self::Unreadable { .. } | Self::NoToken { .. } => MAKE_ONE.to_owned(),
             Self::NotAgain { .. } => "save the recording with `--out`, and serve that".to_owned(),
+            Self::File { .. } => "give the path of a recording made with `--out`".to_owned(),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use howlate_guest::GuestError;
 use howlate_load::StartError;
 use howlate_model::EngineError;
 use howlate_record::{CreateError, ReadError};
@@ -37,4 +38,38 @@ pub enum SessionError {
         /// Where it is.
         path: PathBuf,
     },
+}
+
+impl SessionError {
+    /// What to do.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Load(error) => error.hint(),
+            Self::Create(error) => Some(error.hint()),
+            Self::Read(error) => Some(error.hint()),
+            Self::Tracer(_) => Some("`--tracer auto` takes the best available".into()),
+            Self::Engine(EngineError::Thread { .. }) => {
+                Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())
+            }
+            Self::Engine(EngineError::ReadBack { .. }) => {
+                Some("a seccomp filter may forbid sched_getattr(2); in a container, try `--security-opt seccomp=unconfined`".into())
+            }
+            Self::Engine(EngineError::NotTaken { .. } | EngineError::NoClock(_)) => None,
+            Self::RunRecorded { .. } => Some("`--resume` continues it; `--out` names another file".into()),
+            Self::OtherConditions { .. } => Some(
+                "the plan, an option, a setting, the kernel, the CPUs or howlate have changed since; choose another name with `--out` and start afresh".into(),
+            ),
+        }
+    }
+}
+
+/// Why a measurement in other kernels went no further.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestsError {
+    /// A guest did not boot, or not do what was asked.
+    #[error(transparent)]
+    Guest(#[from] GuestError),
+    /// On the host, something is in the way.
+    #[error(transparent)]
+    Session(#[from] SessionError),
 }

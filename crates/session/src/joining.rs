@@ -38,7 +38,7 @@ struct Thread {
 }
 
 impl Thread {
-    fn of(task: &howlate_model::Task) -> Self {
+    fn running(task: &howlate_model::Task) -> Self {
         Self {
             condition: task.condition,
             round: task.round,
@@ -52,7 +52,7 @@ impl<'a> Joining<'a> {
     /// Of the threads of `turn`, with a tracer that has been started.
     pub(crate) fn begin(tracer: &'a mut dyn Tracer, from_round: u32, turn: &Turn) -> Self {
         let now = clock::now();
-        let threads = turn.tasks.iter().map(Thread::of).collect();
+        let threads = turn.tasks.iter().map(Thread::running).collect();
         Self { tracer, from_round, from: now, threads, read_at: now, by_tid: HashMap::new() }
     }
 

@@ -5,11 +5,13 @@
 //! a [`Screen`](howlate_render::Screen) that it is handed.
 
 mod affinity;
+mod applied_load;
 mod display;
 mod disturbances;
 mod engines;
 mod environment;
 mod error;
+mod guests;
 mod joining;
 mod loads;
 mod measured_turn;
@@ -27,9 +29,11 @@ mod turn_load;
 mod turn_settings;
 mod wakeup_file;
 
+pub use applied_load::apply_load;
 pub use environment::Environment;
-pub use error::SessionError;
-pub use recorder::{Intake, Recorder, date_and_time, header, new_id};
+pub use error::{GuestsError, SessionError};
+pub use guests::{Bootable, Boots, Guests, HostChoices, Printed, Rounds, failed};
+pub use recorder::{Intake, Recorder, header};
 pub use remedy::for_policy;
 pub use replay::{ReplayError, replay};
 pub use request::Request;

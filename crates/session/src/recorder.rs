@@ -8,7 +8,7 @@ use howlate_analyse::Analysis;
 use howlate_analyse::compare::Track;
 use howlate_linux::clock;
 use howlate_model::{Caveat, Condition, End, Header, HowEnded, Line};
-use howlate_record::{CreateError, Writer};
+use howlate_record::{CreateError, Writer, new_id};
 
 use crate::environment::Environment;
 
@@ -174,11 +174,6 @@ pub fn header(command: &str, seed: u64, environment: &Environment, conditions: V
 }
 
 /// Now, RFC 3339, to the second.
-pub fn date_and_time() -> String {
+pub(crate) fn date_and_time() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-/// What a recording is known by, wherever it is copied to.
-pub fn new_id() -> String {
-    format!("{:032x}", fastrand::u128(..))
 }

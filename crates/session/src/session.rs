@@ -153,7 +153,7 @@ impl<T: Intake> Session<T> {
         });
         let writes: Vec<Write> = first.map_or_else(Vec::new, |tuned| tuned.writes.clone());
         let (caveats, begun) = turning.begin(&writes);
-        (self.told(caveats), begun)
+        (self.record_caveats(caveats), begun)
     }
 
     /// Puts it back. What somebody else has changed meanwhile is not tried again.
@@ -162,12 +162,12 @@ impl<T: Intake> Session<T> {
         if caveats.iter().any(|one| matches!(one, Caveat::SettingChanged { .. })) {
             self.failed.extend(turn.tasks.iter().map(|task| task.condition));
         }
-        self.told(caveats)
+        self.record_caveats(caveats)
     }
 
     /// Records what is to be said of settings. Where one cannot be put back, no turn to come would be of the machine that was
     /// to be measured.
-    fn told(&mut self, caveats: Vec<Caveat>) -> HowEnded {
+    fn record_caveats(&mut self, caveats: Vec<Caveat>) -> HowEnded {
         let is_left = caveats.iter().any(|one| matches!(one, Caveat::SettingNotRestored { .. }));
         caveats.into_iter().for_each(|caveat| self.recorder.caveat(caveat));
         if is_left { HowEnded::NotRestored } else { HowEnded::Done }

@@ -41,7 +41,7 @@ fn hashed(id: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(machine_id: &str) -> Node {
+    fn node_with(machine_id: &str) -> Node {
         let files = [("etc/machine-id", machine_id), ("proc/sys/kernel/hostname", "n17\n")];
         let folder = howlate_testing::tree(&files);
         node(&Root::at(folder.path()))
@@ -50,16 +50,16 @@ mod tests {
     #[test]
     fn a_machine_is_known_again_without_telling_its_id() {
         let id = "0123456789abcdef0123456789abcdef";
-        let (one, again) = (of(&format!("{id}\n")), of(&format!("{id}\n")));
+        let (one, again) = (node_with(&format!("{id}\n")), node_with(&format!("{id}\n")));
         assert_eq!((one.machine.as_ref(), one.name.as_deref()), (again.machine.as_ref(), Some("n17")));
         let hash = one.machine.unwrap();
         assert!(hash.len() == 32 && !hash.contains(&id[..8]), "{hash}");
-        assert_ne!(Some(hash), of("1123456789abcdef0123456789abcdef\n").machine);
+        assert_ne!(Some(hash), node_with("1123456789abcdef0123456789abcdef\n").machine);
     }
 
     #[test]
     fn an_image_that_was_never_booted_has_no_id() {
-        assert_eq!(of("uninitialized\n").machine, None);
-        assert_eq!(of("").machine, None);
+        assert_eq!(node_with("uninitialized\n").machine, None);
+        assert_eq!(node_with("").machine, None);
     }
 }

@@ -78,7 +78,7 @@ mod tests {
     }
 
     /// What is said of that sleep where CPU 1 has lost `from` and then `until` ticks at 100 and 200.
-    fn said(flags: &str, (from, until): (u64, u64), stolen: Option<Span>) -> Option<Span> {
+    fn robbed_of(flags: &str, (from, until): (u64, u64), stolen: Option<Span>) -> Option<Span> {
         let stat = |steal: u64| {
             format!("cpu  0 0 0 0 0 0 0 99\ncpu0 0 0 0 0 0 0 0 50\ncpu1 0 0 0 0 0 0 0 {steal}\n")
         };
@@ -96,9 +96,13 @@ mod tests {
     #[test]
     fn only_whole_ticks_between_two_looks_are_a_witness() {
         let tick = ticks(1);
-        assert_eq!(said("hypervisor", (4, 7), None), Some(tick.plus(tick)));
-        assert_eq!(said("hypervisor", (4, 5), None), Some(Span::ZERO), "it may have been nearly full before");
-        assert_eq!(said("hypervisor", (4, 4), Some(tick)), Some(tick), "the tracer knows better");
-        assert_eq!(said("tsc", (4, 7), Some(tick)), None, "nobody is there to take anything");
+        assert_eq!(robbed_of("hypervisor", (4, 7), None), Some(tick.plus(tick)));
+        assert_eq!(
+            robbed_of("hypervisor", (4, 5), None),
+            Some(Span::ZERO),
+            "it may have been nearly full before"
+        );
+        assert_eq!(robbed_of("hypervisor", (4, 4), Some(tick)), Some(tick), "the tracer knows better");
+        assert_eq!(robbed_of("tsc", (4, 7), Some(tick)), None, "nobody is there to take anything");
     }
 }

@@ -26,7 +26,7 @@ const SOME_MORE: usize = 4;
 pub(crate) struct Looks {
     /// Rounds before the first look; there are twice as many before each later one.
     pub(crate) first: usize,
-    /// How many.
+    /// How many looks are to be paid for.
     pub(crate) looks: usize,
 }
 

@@ -21,7 +21,7 @@ pub enum TuneError {
     NothingToCompare {
         /// What it is called.
         program: String,
-        /// Why not.
+        /// What the program lacks.
         why: NothingToCompare,
     },
     /// The turns could not be measured.
@@ -32,7 +32,7 @@ pub enum TuneError {
 /// Why there is nothing of a program to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NothingToCompare {
-    /// Ctrl-C.
+    /// Ctrl-C came first.
     #[error("it was interrupted before any setting could be tried")]
     Interrupted,
     /// It has ended by itself.

@@ -8,7 +8,7 @@ use crate::selection::KnobSelection;
 /// How settings are tried.
 #[derive(Clone)]
 pub struct Options {
-    /// Which.
+    /// Which settings are to be tried.
     pub knobs: Vec<KnobSelection>,
     /// What is to become smaller.
     pub goal: Statistic,

@@ -131,7 +131,7 @@ fn found(
     let mut track = track_of(&trying);
     let first = trying.next(&track);
     go_on(first, &mut trying, &mut track, |turn, conditions| machine.take(turn, conditions));
-    said(candidates, &trying, &track)
+    rendered(candidates, &trying, &track)
 }
 
 /// A recording without turns.
@@ -162,7 +162,7 @@ fn go_on(
     recorded
 }
 
-fn said(candidates: &Candidates, trying: &Trying, track: &Track) -> (String, String) {
+fn rendered(candidates: &Candidates, trying: &Trying, track: &Track) -> (String, String) {
     let report = report::build(candidates, trying, track);
     let text = anstream::adapter::strip_str(&render::tune_text(&report, 100)).to_string();
     (text, render::tune_json(&report).unwrap())
@@ -211,7 +211,7 @@ fn an_interrupted_run_decides_as_an_unbroken_one() {
     let mut track = track_of(&trying);
     let first = trying.next(&track);
     let recorded = go_on(first, &mut trying, &mut track, |turn, conditions| machine.take(turn, conditions));
-    let whole = said(&candidates, &trying, &track);
+    let whole = rendered(&candidates, &trying, &track);
     let ends = (1..=recorded.len()).filter(|end| matches!(recorded[*end - 1], Line::Finished(_)));
     for end in ends.step_by(37).chain([0, recorded.len()]) {
         let mut trying = anew();
@@ -221,7 +221,7 @@ fn an_interrupted_run_decides_as_an_unbroken_one() {
         let again = |turn: &Turn, _: &[Condition]| lines_of(turn, &recorded);
         let rest = go_on(step, &mut trying, &mut track, again);
         assert_eq!(rest, recorded[end..], "after {end} lines of {}", recorded.len());
-        assert_eq!(said(&candidates, &trying, &track), whole);
+        assert_eq!(rendered(&candidates, &trying, &track), whole);
     }
 }
 

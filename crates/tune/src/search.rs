@@ -34,7 +34,7 @@ struct Tried {
     candidate: usize,
     name: &'static str,
     change: Change,
-    /// Its variant.
+    /// The number of its variant in the plan.
     variant: usize,
 }
 

@@ -8,7 +8,7 @@ use howlate_model::{Scope, nearest};
 /// Settings, by one of their names or by what they hold for.
 #[derive(Clone, Copy)]
 pub enum KnobSelection {
-    /// Every one.
+    /// Every setting that can be tried here.
     All,
     /// Those that hold for this.
     Of(Scope),

@@ -35,13 +35,13 @@ pub enum WatchError {
     Several {
         /// The name that was asked for.
         name: String,
-        /// Their ids.
+        /// The ids of all of them.
         pids: Vec<u32>,
     },
     /// It is another user's, and the kernel tells its accounts to nobody else.
     #[error("process {pid} belongs to user {owner}")]
     OfAnother {
-        /// Its id.
+        /// The process's id.
         pid: u32,
         /// The id of that user.
         owner: u32,
@@ -49,7 +49,7 @@ pub enum WatchError {
     /// It is part of the kernel.
     #[error("{pid} ({name}) is a thread of the kernel, which has no program to be late")]
     Kernel {
-        /// Its id.
+        /// The process's id.
         pid: u32,
         /// What it is called.
         name: String,
@@ -57,7 +57,7 @@ pub enum WatchError {
     /// It has ended, and nobody has asked how.
     #[error("process {pid} ({name}) has ended already; its parent, {parent}, has not asked how")]
     Zombie {
-        /// Its id.
+        /// The process's id.
         pid: u32,
         /// What it is called.
         name: String,
@@ -67,7 +67,7 @@ pub enum WatchError {
     /// It is howlate.
     #[error("process {pid} is this howlate itself")]
     Myself {
-        /// Its id.
+        /// The id of this process.
         pid: u32,
     },
     /// The program cannot be started.

@@ -21,9 +21,9 @@ const KINDS: usize = 31;
 /// What a thread is called: its name, and which of that name it is, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// The name.
+    /// The thread's name, as `/proc` has it.
     pub name: String,
-    /// Which one.
+    /// Which of that name it is, from 0.
     pub number: u32,
     /// Whether it stands for several threads at a time.
     pub is_joined: bool,
@@ -60,7 +60,7 @@ pub struct Identities {
 
 impl Identities {
     /// Of threads with these names; of all if there are none.
-    pub fn of(chosen: &[String]) -> Self {
+    pub fn choosing(chosen: &[String]) -> Self {
         Self { chosen: chosen.to_vec(), ..Self::default() }
     }
 
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn one_that_is_not_meant_takes_nobodys_number() {
-        let mut all = Identities::of(&["pool".to_owned()]);
+        let mut all = Identities::choosing(&["pool".to_owned()]);
         for tid in 0..1_000 {
             assert_eq!(all.identify(tid, || format!("req-{tid}")), None);
         }

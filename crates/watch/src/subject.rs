@@ -47,7 +47,7 @@ impl Subject {
         Ok(Self::Started(program, Some(loops)))
     }
 
-    /// Its process.
+    /// The id of the process that is watched.
     pub fn pid(&self) -> u32 {
         match self {
             Self::Attached(process) => process.pid,

@@ -8,7 +8,7 @@ use howlate_procfs::{ProcessStat, Root, descendants, threads};
 /// A thread that has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchedThread {
-    /// Its id.
+    /// The thread's id.
     pub tid: u32,
     /// The process that it belongs to.
     pub pid: u32,

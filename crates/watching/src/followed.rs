@@ -48,7 +48,7 @@ impl Followed {
     pub(crate) fn new(chosen: &[String], kernel: &str) -> Self {
         Self {
             kernel: kernel.to_owned(),
-            identities: Identities::of(chosen),
+            identities: Identities::choosing(chosen),
             chains: Chains::default(),
             ending: Vec::new(),
             places: HashMap::new(),

@@ -32,7 +32,7 @@ pub fn run() -> io::Result<()> {
     Ok(())
 }
 
-/// Milliseconds.
+/// Milliseconds that one report takes.
 fn time(program: &Path, recording: &Path, page: &Path) -> io::Result<f64> {
     let began = clock::now();
     output(Command::new(program).arg("report").arg(recording).arg("-o").arg(page))?;

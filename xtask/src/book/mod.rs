@@ -11,13 +11,15 @@ mod tables;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::cross;
+use crate::tools::Tool;
 
-/// What makes the book where there is no other.
-const MDBOOK: &str = "0.5.4";
+/// What makes the book.
+const MDBOOK: Tool =
+    Tool { name: "mdbook", version: "0.5.4", options: &["--no-default-features", "--features", "search"] };
 
 /// Makes it; says where, and which links lead nowhere.
 pub fn run() -> ExitCode {
@@ -38,7 +40,7 @@ fn make(root: &Path) -> io::Result<Vec<String>> {
     let target = cross::target_folder(root);
     let (source, book) = (target.join("book-source"), target.join("book"));
     source::write(root, &source)?;
-    let mut mdbook = Command::new(program(&target)?);
+    let mut mdbook = Command::new(MDBOOK.provide(&target)?);
     mdbook.args(["build", "--dest-dir"]).arg(&book).env("MDBOOK_BOOK__SRC", &source).current_dir(root);
     if !mdbook.status()?.success() {
         return Err(io::Error::other("mdbook failed"));
@@ -59,29 +61,4 @@ fn each_page(folder: &Path, change: &dyn Fn(&str) -> String) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// mdBook: that of this machine, or one that is installed once below `target`.
-fn program(target: &Path) -> io::Result<PathBuf> {
-    let is_there = |program: &Path| Command::new(program).arg("--version").output().is_ok();
-    let (theirs, tools) = (PathBuf::from("mdbook"), target.join("tools"));
-    let ours = tools.join("bin/mdbook");
-    if let Some(found) = [theirs, ours.clone()].into_iter().find(|program| is_there(program)) {
-        return Ok(found);
-    }
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args([
-        "install",
-        "mdbook",
-        "--version",
-        MDBOOK,
-        "--locked",
-        "--no-default-features",
-        "--features",
-        "search",
-    ]);
-    match cargo.arg("--root").arg(&tools).status()?.success() {
-        true => Ok(ours),
-        false => Err(io::Error::other("mdbook is not on the path and could not be installed by cargo")),
-    }
 }

@@ -29,10 +29,10 @@ const SHELLS: [(&str, &str); 3] = [
 
 /// Manual pages and completions, from the program that runs here.
 pub(crate) fn pages(program: &Path) -> io::Result<Vec<File>> {
-    let mut pages = vec![page("howlate", said(program, &["man"])?)];
+    let mut pages = vec![page("howlate", output_of(program, &["man"])?)];
     add_pages(program, &[], &mut pages)?;
     for (shell, path) in SHELLS {
-        pages.push(File::text(path, said(program, &["completions", shell])?));
+        pages.push(File::text(path, output_of(program, &["completions", shell])?));
     }
     Ok(pages)
 }
@@ -40,11 +40,11 @@ pub(crate) fn pages(program: &Path) -> io::Result<Vec<File>> {
 /// The pages of commands within a command, and of those within them: `howlate-fleet-run`.
 fn add_pages(program: &Path, within: &[String], pages: &mut Vec<File>) -> io::Result<()> {
     let words: Vec<&str> = within.iter().map(String::as_str).chain(["--help"]).collect();
-    let help = String::from_utf8_lossy(&said(program, &words)?).into_owned();
+    let help = String::from_utf8_lossy(&output_of(program, &words)?).into_owned();
     for command in commands(&help) {
         let path = [within, &[command.to_owned()]].concat();
         let name = path.join("-");
-        pages.push(page(&format!("howlate-{name}"), said(program, &["man", &name])?));
+        pages.push(page(&format!("howlate-{name}"), output_of(program, &["man", &name])?));
         add_pages(program, &path, pages)?;
     }
     Ok(())
@@ -63,7 +63,7 @@ fn page(name: &str, text: Vec<u8>) -> File {
     File::text(format!("share/man/man1/{name}.1"), text)
 }
 
-fn said(program: &Path, words: &[&str]) -> io::Result<Vec<u8>> {
+fn output_of(program: &Path, words: &[&str]) -> io::Result<Vec<u8>> {
     let output = Command::new(program).args(words).output()?;
     if output.status.success() && !output.stdout.is_empty() {
         return Ok(output.stdout);

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::VERSION;
 use crate::cross::WITHOUT_PNG;
-use crate::supply::metadata;
+use crate::metadata::metadata;
 
 /// Writes it; returns where.
 pub(crate) fn write(out: &Path) -> io::Result<PathBuf> {
@@ -55,9 +55,9 @@ fn sbom(metadata: &Value) -> io::Result<Value> {
 /// What is linked into the static program besides packages of cargo: Rust's standard library, glibc and GCC's unwinder, as they
 /// are on the machine that builds.
 fn linked() -> io::Result<Vec<Value>> {
-    let rustc = said(&std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()), &["--version"])?;
-    let glibc = said("getconf", &["GNU_LIBC_VERSION"])?;
-    let gcc = said("cc", &["-dumpfullversion", "-dumpversion"])?;
+    let rustc = output_of(&std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()), &["--version"])?;
+    let glibc = output_of("getconf", &["GNU_LIBC_VERSION"])?;
+    let gcc = output_of("cc", &["-dumpfullversion", "-dumpversion"])?;
     let second = |text: &str| text.split_whitespace().nth(1).unwrap_or_default().to_owned();
     let component = |name: &str, version: String, license: &str, source: &str| {
         json!({
@@ -82,7 +82,7 @@ fn linked() -> io::Result<Vec<Value>> {
     ])
 }
 
-fn said(program: &str, words: &[&str]) -> io::Result<String> {
+fn output_of(program: &str, words: &[&str]) -> io::Result<String> {
     let output = Command::new(program).args(words).output()?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),

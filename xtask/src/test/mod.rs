@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use self::programs::Surroundings;
-use crate::{packages, tracefs};
+use crate::{packages, supply, tracefs};
 
 /// How much to test.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,17 @@ pub fn run(extent: Extent) -> ExitCode {
             }
         }
     }
-    let tally = tests(extent);
+    let mut tally = tests(extent);
+    if extent == Extent::Everything {
+        println!("== supply: cargo xtask supply");
+        match supply::check() {
+            Ok(checked) => {
+                checked.skipped.iter().for_each(|skipped| tally.skip(skipped));
+                failed_checks.extend((!checked.is_kept).then_some("supply"));
+            }
+            Err(error) => tally.skip(&format!("supply: {error}")),
+        }
+    }
     for skipped in &tally.skipped {
         println!("skipped: {skipped}");
     }

@@ -95,7 +95,7 @@ fn pytest(tally: &mut Tally, environment: &Environment, wheel: &Path, tests: &[&
     };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     print!("{text}");
-    let counted = Counted::of(&text);
+    let counted = Counted::parse(&text);
     tally.passed += counted.passed;
     tally.failed += counted.failed;
     counted.skipped.iter().for_each(|reason| tally.skip(reason));
@@ -112,7 +112,7 @@ struct Counted {
 
 impl Counted {
     /// Reads `1 failed, 188 passed, 2 skipped, 1 error in 9.84s`, and `SKIPPED [2] path:1: reason`.
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let last = text.lines().rev().find(|line| line.contains(" in ")).unwrap_or_default();
         let words: Vec<&str> = last.split([' ', ',']).filter(|word| !word.is_empty()).collect();
         let number = |name: &str| {
@@ -142,10 +142,10 @@ mod tests {
         let text =
             "....\nSKIPPED [2] a.py:3: not in 3.9\n1 failed, 188 passed, 2 skipped, 3 errors in 9.84s\n";
         let skipped = vec!["Python: a.py:3: not in 3.9".to_owned(); 2];
-        assert_eq!(Counted::of(text), Counted { passed: 188, failed: 4, skipped });
+        assert_eq!(Counted::parse(text), Counted { passed: 188, failed: 4, skipped });
         let nested = format!("SKIPPED [1] b.py:1: another's\n=== short test summary info ===\n{text}");
-        assert_eq!(Counted::of(&nested), Counted::of(text));
-        assert_eq!(Counted::of("189 passed in 144.78s (0:02:24)\n").passed, 189);
-        assert_eq!(Counted::of("no tests ran\n"), Counted::default());
+        assert_eq!(Counted::parse(&nested), Counted::parse(text));
+        assert_eq!(Counted::parse("189 passed in 144.78s (0:02:24)\n").passed, 189);
+        assert_eq!(Counted::parse("no tests ran\n"), Counted::default());
     }
 }

@@ -68,8 +68,8 @@ mod tests {
         let mut ledger = Ledger::default();
         for (kind, name, nanos) in causes {
             let (from, ns) = (MonotonicTime::default(), Span::from_nanos(*nanos));
-            let cause = Cause::of(Part::Waiting, *kind, (*name).to_owned());
-            let parts = vec![Segment::of(cause, Some(7), from, ns)];
+            let cause = Cause::new(Part::Waiting, *kind, (*name).to_owned());
+            let parts = vec![Segment::new(cause, Some(7), from, ns)];
             ledger.add(&Explained { at: from, latency: Latency::from_span(ns), cpu: None, parts });
         }
         Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None)

@@ -66,7 +66,6 @@ pub struct Tested {
     test: Test,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
 const fn is_false(is_it: &bool) -> bool {
     !*is_it
 }

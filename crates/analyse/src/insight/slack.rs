@@ -254,8 +254,8 @@ mod tests {
     fn traced_sleeps(late: u64, slack: u64) -> WhyBlock {
         let (at, latency) = (MonotonicTime::default(), Latency::from_nanos(late.cast_signed()));
         let part = |part, kind, ns| {
-            let cause = Cause::of(part, kind, String::new());
-            Segment::of(cause, None, at, Span::from_nanos(ns))
+            let cause = Cause::new(part, kind, String::new());
+            Segment::new(cause, None, at, Span::from_nanos(ns))
         };
         let parts = vec![
             part(Part::TimerSlack, CauseKind::TimerSlack, slack),

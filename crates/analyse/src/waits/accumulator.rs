@@ -332,7 +332,3 @@ impl Order {
         });
     }
 }
-
-#[cfg(test)]
-#[path = "tests.rs"]
-mod tests;

@@ -10,3 +10,6 @@ pub use accumulator::{Adding, Order, Table, Wait, Waiter};
 pub use kind::{Nature, WaitKind};
 pub use reason::Reason;
 pub use sum::{Behind, Sum};
+
+#[cfg(test)]
+mod tests;

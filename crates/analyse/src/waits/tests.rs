@@ -1,6 +1,6 @@
 //! Readings of a few threads, and the tables that come of them.
 
-use howlate_model::{ReasonWaits, Rival, Waits};
+use howlate_model::{Ongoing, ReasonWaits, Rival, Span, Stack, ThreadWaits, Waits, WaitsRead};
 
 use super::*;
 
@@ -47,7 +47,7 @@ fn table(readings: Vec<Vec<ThreadWaits>>) -> Table {
 }
 
 /// Kind, count, and milliseconds of each wait.
-fn told(waiter: &Waiter) -> Vec<(WaitKind, u64, u64)> {
+fn waits_of(waiter: &Waiter) -> Vec<(WaitKind, u64, u64)> {
     let one = |one: &Wait| (one.reason.kind, one.sum.count, one.sum.time.as_nanos() / MS);
     waiter.waits.iter().map(one).collect()
 }
@@ -60,7 +60,7 @@ fn threads_of_a_process_are_added_and_places_of_one_reason_are_one() {
     let process = &table.processes[0];
     assert_eq!((process.threads, process.seen), (2, Span::from_secs(2)));
     let expected = [(WaitKind::Cpu, 5, 200), (WaitKind::Pipe, 4, 900), (WaitKind::Timer, 2, 100)];
-    assert_eq!(told(process), expected, "what holds it up comes first");
+    assert_eq!(waits_of(process), expected, "what holds it up comes first");
     assert!((process.waits[1].share - 0.45).abs() < 1e-9);
     assert_eq!(table.threads.len(), 2);
     assert_eq!(
@@ -79,10 +79,10 @@ fn a_wait_that_goes_on_counts_once_and_only_what_fell_into_the_while() {
     let mut adding = Adding::default();
     adding.take(read(vec![asleep(400)]));
     adding.take(read(vec![asleep(1_400)]));
-    assert_eq!(told(&adding.table().processes[0]), [(WaitKind::Timer, 1, 1_400)]);
+    assert_eq!(waits_of(&adding.table().processes[0]), [(WaitKind::Timer, 1, 1_400)]);
     adding.take(read(vec![asleep(2_400)]));
     let second = adding.table();
-    assert_eq!(told(&second.processes[0]), [(WaitKind::Timer, 1, 1_000)]);
+    assert_eq!(waits_of(&second.processes[0]), [(WaitKind::Timer, 1, 1_000)]);
     let sum = second.processes[0].waits[0].sum;
     assert_eq!(
         (sum.ongoing, sum.longest, sum.mean()),
@@ -90,7 +90,7 @@ fn a_wait_that_goes_on_counts_once_and_only_what_fell_into_the_while() {
     );
     // It wakes 0.1 s later: the whole wait is read, of which 0.1 s fell into this while.
     adding.take(read(vec![ThreadWaits { reasons: vec![reason(1, 1, 2_500)], ..thread(7) }]));
-    assert_eq!(told(&adding.table().processes[0]), [(WaitKind::Timer, 1, 100)]);
+    assert_eq!(waits_of(&adding.table().processes[0]), [(WaitKind::Timer, 1, 100)]);
 }
 
 #[test]
@@ -105,8 +105,15 @@ fn processes_that_have_ended_are_one_row_of_each_name() {
     let worker = ThreadWaits { ended: true, reasons: vec![reason(2, 1, 50)], ..thread(9) };
     let table = table(vec![vec![ended(20), ended(21), thread(7), worker], vec![ended(22), thread(7)]]);
     let of = |name: &str| table.processes.iter().find(|one| one.name == name).unwrap();
-    assert_eq!((of("cc1").ended, of("cc1").pid, told(of("cc1"))), (3, None, vec![(WaitKind::Pipe, 3, 30)]));
-    assert_eq!((of("loop").ended, told(of("loop"))), (1, vec![(WaitKind::Pipe, 1, 50)]), "its process lives");
+    assert_eq!(
+        (of("cc1").ended, of("cc1").pid, waits_of(of("cc1"))),
+        (3, None, vec![(WaitKind::Pipe, 3, 30)])
+    );
+    assert_eq!(
+        (of("loop").ended, waits_of(of("loop"))),
+        (1, vec![(WaitKind::Pipe, 1, 50)]),
+        "its process lives"
+    );
 }
 
 #[test]
@@ -129,7 +136,7 @@ fn a_thread_that_is_not_told_of_any_more_has_ended() {
         vec![thread(7)],
     ]);
     assert_eq!(table.threads.len(), 1);
-    assert_eq!((table.processes[0].ended, told(&table.processes[0])), (1, vec![(WaitKind::Pipe, 1, 5)]));
+    assert_eq!((table.processes[0].ended, waits_of(&table.processes[0])), (1, vec![(WaitKind::Pipe, 1, 5)]));
 }
 
 #[test]

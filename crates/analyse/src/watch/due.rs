@@ -65,7 +65,7 @@ impl Due {
             self.step(&before, &turn);
         }
         let expected = match told {
-            Some(at) => self.told(at),
+            Some(at) => self.expected_for(at),
             None => self.infer(turn, following).filter(|_| !self.period.is_zero())?,
         };
         let from = if told.is_some() { expected.waited_for } else { expected.at };
@@ -75,7 +75,7 @@ impl Due {
     }
 
     /// Who was still at work when a turn was due, and then waits for a later time, is late for the first that it left out.
-    fn told(&self, at: MonotonicTime) -> Expected {
+    fn expected_for(&self, at: MonotonicTime) -> Expected {
         let told = Expected { at, waited_for: at, missed: 0, inferred: false };
         let Some((before, last)) = self.before else { return told };
         let half = Span::from_nanos(self.period.as_nanos() / 2);

@@ -47,16 +47,16 @@ impl Kubectl<'_> {
 
     /// What it says that ends well; `input` is what it reads.
     pub(super) fn output(&self, words: &[&str], input: Option<&str>) -> Result<String, FleetError> {
-        self.said(words, input, ANSWER, Some(self.interrupted))
+        self.output_of(words, input, ANSWER, Some(self.interrupted))
     }
 
     /// The same of what must be tried after an interruption as well, for a while.
     pub(super) fn last_output(&self, words: &[&str]) -> Result<String, FleetError> {
         let patience = if self.interrupted.load(Ordering::Relaxed) { FAREWELL } else { ANSWER };
-        self.said(words, None, patience, None)
+        self.output_of(words, None, patience, None)
     }
 
-    fn said(
+    fn output_of(
         &self,
         words: &[&str],
         input: Option<&str>,

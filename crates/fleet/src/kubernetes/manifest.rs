@@ -187,7 +187,7 @@ mod tests {
     use crate::Host;
     use crate::folder::Member;
 
-    fn told(every_node: bool, words: &[&str]) -> Value {
+    fn manifest_of(every_node: bool, words: &[&str]) -> Value {
         placed(every_node, words, Placement::default())
     }
 
@@ -218,12 +218,12 @@ mod tests {
 
     #[test]
     fn a_job_has_a_pod_for_each_node() {
-        insta::assert_snapshot!(format!("{:#}", told(false, &["--fail-above", "max>1ms"])));
+        insta::assert_snapshot!(format!("{:#}", manifest_of(false, &["--fail-above", "max>1ms"])));
     }
 
     #[test]
     fn a_daemon_set_measures_once_in_each_pod() {
-        insta::assert_snapshot!(format!("{:#}", told(true, &["--why"])));
+        insta::assert_snapshot!(format!("{:#}", manifest_of(true, &["--why"])));
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn kubernetes_replaces_nothing_in_what_was_typed() {
-        let job = told(false, &["--label", "price=$(NODE) $5"]);
+        let job = manifest_of(false, &["--label", "price=$(NODE) $5"]);
         let words = &job["items"][1]["spec"]["template"]["spec"]["containers"][0]["args"];
         assert!(words.as_array().unwrap().contains(&json!("price=$$(NODE) $$5")), "{words}");
     }

@@ -30,17 +30,17 @@ impl Programs<'_> {
         words: &[String],
         input: Option<&str>,
     ) -> Result<String, FleetError> {
-        said(program, words, input, ANSWER, Some(self.interrupted))
+        output_of(program, words, input, ANSWER, Some(self.interrupted))
     }
 
     /// The same of what must be tried after an interruption as well, for a while.
     pub(super) fn last_output(self, program: &'static str, words: &[String]) -> Result<String, FleetError> {
         let patience = if self.is_interrupted() { FAREWELL } else { ANSWER };
-        said(program, words, None, patience, None)
+        output_of(program, words, None, patience, None)
     }
 }
 
-fn said(
+fn output_of(
     program: &'static str,
     words: &[String],
     input: Option<&str>,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Caveat, Line};
-use howlate_record::{Merged, Sources};
+use howlate_record::{Merged, Sources, new_id};
 use howlate_render as render;
 
 use super::reading::files;
@@ -11,7 +11,6 @@ use crate::cli::Merge;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_session::new_id;
 
 pub(crate) fn run(asked: &Merge) -> Result<Status, Error> {
     let (merged, status) = into_one(&asked.recordings, &asked.out)?;
@@ -34,7 +33,7 @@ pub(super) fn into_one(recordings: &[PathBuf], out: &Path) -> Result<(render::Me
     let mut counted = render::MergeResult::new(&sources.header().conditions);
     for line in sources {
         if let Line::Caveat(caveat) = &line {
-            status = status.max(said(caveat));
+            status = status.max(tell_of_source(caveat));
         }
         counted.add(&line);
         merged.write(&line)?;
@@ -44,7 +43,7 @@ pub(super) fn into_one(recordings: &[PathBuf], out: &Path) -> Result<(render::Me
 }
 
 /// Tells what is not in the merged recording, or not whole; returns how the command then ends.
-fn said(caveat: &Caveat) -> Status {
+fn tell_of_source(caveat: &Caveat) -> Status {
     let is_of_files = matches!(
         caveat,
         Caveat::SourceLeftOut { .. }

@@ -14,7 +14,6 @@ pub(crate) mod notify;
 pub(crate) mod pages;
 mod prometheus;
 pub(crate) mod quick;
-mod reading;
 mod replaced;
 pub(crate) mod report;
 pub(crate) mod run;
@@ -31,16 +30,16 @@ use std::path::PathBuf;
 
 use howlate_analyse::Analysis;
 use howlate_model::Limit;
+use howlate_reading as reading;
 
 use crate::cli::{Measuring, Output, Reasons, Rows, WholeRun};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
-use crate::history::HistoryEntry;
 use crate::terminal;
 use formats::{Shown, is_json};
+use howlate_record::HistoryEntry;
 use howlate_render::Detail;
-use howlate_session::Environment;
-use howlate_session::{Request, Resume, measure};
+use howlate_session::{Environment, Request, Resume, measure};
 
 /// Measures a plan, prints the result, judges it.
 fn measure_and_print(
@@ -112,7 +111,7 @@ const fn detail(all: bool, by: Option<Rows>) -> Detail {
 /// The recordings that were named; the most recent run where none was.
 fn named_or_most_recent(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     match named {
-        [] => Ok(vec![crate::history::most_recent().ok_or(Error::NothingKept)?]),
+        [] => Ok(vec![howlate_record::most_recent().ok_or(Error::NothingKept)?]),
         named => Ok(named.to_vec()),
     }
 }

@@ -10,8 +10,8 @@ use crate::cli::{Output, Quick, Reasons, WholeRun};
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::history::HistoryEntry;
 use crate::terminal;
+use howlate_record::HistoryEntry;
 use howlate_session as session;
 use howlate_session::{Request, Resume, measure};
 

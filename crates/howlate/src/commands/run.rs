@@ -12,12 +12,11 @@ use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::experiment::Experiment;
-use crate::history::HistoryEntry;
 use crate::plans;
 use crate::refused_option::{NotForGuests, NotForTune};
 use crate::terminal;
-use howlate_session::Environment;
-use howlate_session::{Request, Resume, measure};
+use howlate_record::HistoryEntry;
+use howlate_session::{Environment, Request, Resume, measure};
 
 pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
     if args.list {

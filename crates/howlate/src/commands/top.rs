@@ -1,20 +1,16 @@
 //! `howlate top`
 
-mod controls;
-mod keys;
-
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::waits::{Adding, Table};
+use howlate_linux::keys::Keys;
 use howlate_linux::{clock, sched};
 use howlate_model::{MonotonicTime, Span, TracerRefusal};
-use howlate_render::{Top as Shown, TopView};
+use howlate_render::{Controls, Pressed, Top as Shown, TopView};
 use howlate_trace::{WaitReader, read_waits};
 use howlate_watch::WatchError;
 
-use self::controls::{Controls, Pressed};
-use self::keys::Keys;
 use crate::cli::Top;
 use crate::environment::on_interrupt;
 use crate::error::Error;

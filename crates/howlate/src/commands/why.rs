@@ -14,8 +14,8 @@ use crate::cli::{Output, Reasons, WholeRun, Why};
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::history::HistoryEntry;
 use crate::terminal;
+use howlate_record::HistoryEntry;
 use howlate_session::{Request, Resume, measure};
 
 /// Time for each of four conditions, and as long again for its traced turns: about 30 s in all.

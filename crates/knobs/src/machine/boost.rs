@@ -7,6 +7,11 @@ use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
 
+/// Where it stands, the other way around, with `intel_pstate`.
+pub const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
+/// Where it stands with other drivers.
+pub const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "boost",
     scope: Scope::Machine,
@@ -17,9 +22,8 @@ pub(crate) const KNOB: Knob = Knob {
 };
 
 fn look(root: &Root) -> Look {
-    const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
     if root.has(NO_TURBO) {
         return Look::file(root, NO_TURBO, "1");
     }
-    Look::file(root, "/sys/devices/system/cpu/cpufreq/boost", "0")
+    Look::file(root, BOOST, "0")
 }

@@ -16,21 +16,32 @@ pub(crate) const KNOB: Knob = Knob {
     texts: &[],
 };
 
-const FOLDER: &str = "/sys/devices/system/clocksource/clocksource0";
+/// Where it stands.
+pub const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+/// What it may be.
+pub const AVAILABLE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
 /// Counters that user space reads without entering the kernel.
 const QUICK: [&str; 6] =
     ["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource", "timebase"];
 
+/// Whether user space reads this one without entering the kernel.
+pub fn is_quick(name: &str) -> bool {
+    QUICK.contains(&name)
+}
+
+/// The first of these names that is such a one.
+pub fn first_quick(names: &str) -> Option<&str> {
+    names.split_whitespace().find(|name| is_quick(name))
+}
+
 fn look(root: &Root) -> Look {
-    let path = format!("{FOLDER}/current_clocksource");
-    let now = root.read(&path).unwrap_or_default();
-    if QUICK.contains(&now.as_str()) {
+    let now = root.read(CURRENT).unwrap_or_default();
+    if is_quick(&now) {
         return Look::AsWanted(now);
     }
-    let available = root.read(&format!("{FOLDER}/available_clocksource")).unwrap_or_default();
-    match available.split_whitespace().find(|name| QUICK.contains(name)) {
-        Some(quick) => Look::file(root, &path, quick),
+    match first_quick(&root.read(AVAILABLE).unwrap_or_default()) {
+        Some(quick) => Look::file(root, CURRENT, quick),
         None => Look::Absent("this machine has no faster clock".to_owned()),
     }
 }

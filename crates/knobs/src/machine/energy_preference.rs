@@ -3,6 +3,7 @@
 //! Source: Documentation/admin-guide/pm/intel_pstate.rst.
 
 use howlate_model::Scope;
+use howlate_procfs::{FREQUENCY_POLICIES, Root};
 
 use crate::files::Files;
 use crate::knob::{Knob, Look};
@@ -12,11 +13,11 @@ pub(crate) const KNOB: Knob = Knob {
     scope: Scope::Machine,
     what: "the processor is told to prefer speed",
     cost: "power and heat",
-    look: |root| {
-        Look::files(
-            Files::list(root, "/sys/devices/system/cpu/cpufreq", "policy", "energy_performance_preference")
-                .write("performance"),
-        )
-    },
+    look: |root| Look::files(preferences(root).write("performance")),
     texts: &[],
 };
+
+/// What the processor is told for each frequency policy.
+pub fn preferences(root: &Root) -> Files {
+    Files::list(root, FREQUENCY_POLICIES, "policy", "energy_performance_preference")
+}

@@ -3,6 +3,7 @@
 //! Source: Linux commit d741f297, since 6.12.
 
 use howlate_model::Scope;
+use howlate_procfs::Root;
 
 use crate::files::Files;
 use crate::knob::{Knob, Look};
@@ -12,8 +13,14 @@ pub(crate) const KNOB: Knob = Knob {
     scope: Scope::Machine,
     what: "no time reserved for starving ordinary threads",
     cost: "a real-time thread that never sleeps takes its CPU for good",
-    look: |root| {
-        Look::files(Files::list(root, "/sys/kernel/debug/sched/fair_server", "cpu", "runtime").write("0"))
-    },
+    look: |root| Look::files(runtimes(root).write("0")),
     texts: &[],
 };
+
+/// Where it stands, a folder for each CPU.
+pub const FOLDER: &str = "/sys/kernel/debug/sched/fair_server";
+
+/// What is kept on each CPU, nanoseconds of every period.
+pub fn runtimes(root: &Root) -> Files {
+    Files::list(root, FOLDER, "cpu", "runtime")
+}

@@ -6,20 +6,22 @@
 //! Source: Documentation/admin-guide/pm/{cpufreq,intel_pstate,amd-pstate}.rst.
 
 use howlate_model::Scope;
-use howlate_procfs::{FREQUENCY_POLICIES, GOVERNOR};
+use howlate_procfs::{FREQUENCY_POLICIES, GOVERNOR, Root};
 
 use crate::files::Files;
 use crate::knob::{Knob, Look};
+use crate::machine::energy_preference::preferences;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "frequency_governor",
     scope: Scope::Machine,
     what: "the highest frequency at all times",
     cost: "power and heat",
-    look: |root| {
-        let files = |name: &str| Files::list(root, FREQUENCY_POLICIES, "policy", name);
-        let preferences = files("energy_performance_preference").as_they_are();
-        Look::files(files(GOVERNOR).write("performance").watching(preferences))
-    },
+    look: |root| Look::files(governors(root).write("performance").watching(preferences(root).as_they_are())),
     texts: &[],
 };
+
+/// The governor of each frequency policy.
+pub fn governors(root: &Root) -> Files {
+    Files::list(root, FREQUENCY_POLICIES, "policy", GOVERNOR)
+}

@@ -22,7 +22,7 @@ const CPUS: &str = "/sys/devices/system/cpu";
 
 /// An exit that takes longer than this, in microseconds, stands out against the few microseconds that a
 /// wake-up takes anyway.
-const NOTICEABLE_US: u64 = 10;
+pub const NOTICEABLE_US: u64 = 10;
 
 fn look(root: &Root) -> Look {
     let states = root.list(&format!("{CPUS}/cpu0/cpuidle"));

@@ -23,7 +23,7 @@ fn look(root: &Root) -> Look {
     if freed.is_empty() {
         return Look::Absent("this machine has only one CPU".to_owned());
     }
-    let all = Files::list(root, "/proc/irq", "", "smp_affinity_list");
+    let all = interrupts(root);
     let meets =
         |list: &str| list.parse().is_ok_and(|list: CpuSet| list.iter().any(|cpu| freed.contains(cpu)));
     let near = all.only(meets);
@@ -32,4 +32,9 @@ fn look(root: &Root) -> Look {
         (false, true) => Look::AsWanted(kept.to_string()),
         (false, false) => Look::files(near.write(&kept.to_string())),
     }
+}
+
+/// The CPUs that each interrupt may be handled by.
+pub fn interrupts(root: &Root) -> Files {
+    Files::list(root, "/proc/irq", "", "smp_affinity_list")
 }

@@ -1,32 +1,32 @@
 //! Knobs of the machine while it runs: files of the kernel, put back afterwards.
 
 mod autogroup;
-mod boost;
-mod clocksource;
+pub mod boost;
+pub mod clocksource;
 mod compaction;
 mod cpu_dma_latency;
 mod cpuset_isolation;
-mod energy_preference;
-mod fair_server;
-mod frequency_governor;
+pub mod energy_preference;
+pub mod fair_server;
+pub mod frequency_governor;
 mod halt_polling;
 mod housekeeping;
 mod idle_governor;
-mod idle_states;
-mod irq_affinity;
-mod numa_balancing;
-mod preemption_model;
+pub mod idle_states;
+pub mod irq_affinity;
+pub mod numa_balancing;
+pub mod preemption_model;
 mod receive_steering;
 mod resume_latency;
-mod rt_throttling;
+pub mod rt_throttling;
 mod same_page_merging;
-mod smt;
+pub mod smt;
 mod stat_interval;
-mod swappiness;
-mod timer_migration;
-mod transparent_huge_pages;
-mod watchdogs;
-mod workqueue_cpus;
+pub mod swappiness;
+pub mod timer_migration;
+pub mod transparent_huge_pages;
+pub mod watchdogs;
+pub mod workqueue_cpus;
 
 use crate::knob::Knob;
 

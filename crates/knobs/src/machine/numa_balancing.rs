@@ -6,11 +6,14 @@ use howlate_model::Scope;
 
 use crate::knob::{Knob, Look};
 
+/// Where it stands.
+pub const FILE: &str = "/proc/sys/kernel/numa_balancing";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "numa_balancing",
     scope: Scope::Machine,
     what: "pages are not unmapped to find out who uses them",
     cost: "memory stays on the node where it was first touched",
-    look: |root| Look::file(root, "/proc/sys/kernel/numa_balancing", "0"),
+    look: |root| Look::file(root, FILE, "0"),
     texts: &[],
 };

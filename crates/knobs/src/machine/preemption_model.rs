@@ -7,11 +7,14 @@ use howlate_model::Scope;
 use crate::knob::{Knob, Look};
 use crate::way::Text;
 
+/// Where it stands.
+pub const FILE: &str = "/sys/kernel/debug/sched/preempt";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "preemption_model",
     scope: Scope::Machine,
     what: "the kernel can be preempted almost everywhere",
     cost: "a little throughput",
-    look: |root| Look::file(root, "/sys/kernel/debug/sched/preempt", "full"),
+    look: |root| Look::file(root, FILE, "full"),
     texts: &[Text::Line("boot", "preempt=full")],
 };

@@ -6,11 +6,14 @@ use howlate_model::Scope;
 
 use crate::knob::{Knob, Look};
 
+/// Where it stands.
+pub const FILE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "rt_throttling",
     scope: Scope::Machine,
     what: "real-time threads are never throttled",
     cost: "a real-time thread that never sleeps takes its CPU for good",
-    look: |root| Look::file(root, "/proc/sys/kernel/sched_rt_runtime_us", "-1"),
+    look: |root| Look::file(root, FILE, "-1"),
     texts: &[],
 };

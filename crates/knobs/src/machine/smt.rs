@@ -7,6 +7,9 @@ use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
 
+/// Where it stands.
+pub const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "smt",
     scope: Scope::Machine,
@@ -15,8 +18,6 @@ pub(crate) const KNOB: Knob = Knob {
     look,
     texts: &[],
 };
-
-const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 
 fn look(root: &Root) -> Look {
     match root.read(CONTROL).as_deref() {

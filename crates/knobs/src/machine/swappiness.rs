@@ -6,11 +6,14 @@ use howlate_model::Scope;
 
 use crate::knob::{Knob, Look};
 
+/// Where it stands.
+pub const FILE: &str = "/proc/sys/vm/swappiness";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "swappiness",
     scope: Scope::Machine,
     what: "programs' memory is swapped out last",
     cost: "less memory for the file cache",
-    look: |root| Look::file(root, "/proc/sys/vm/swappiness", "0"),
+    look: |root| Look::file(root, FILE, "0"),
     texts: &[],
 };

@@ -6,11 +6,14 @@ use howlate_model::Scope;
 
 use crate::knob::{Knob, Look};
 
+/// Where it stands.
+pub const FILE: &str = "/proc/sys/kernel/timer_migration";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "timer_migration",
     scope: Scope::Machine,
     what: "timers stay on the CPU that set them",
     cost: "idle CPUs wake for timers that others would have handled: power",
-    look: |root| Look::file(root, "/proc/sys/kernel/timer_migration", "0"),
+    look: |root| Look::file(root, FILE, "0"),
     texts: &[],
 };

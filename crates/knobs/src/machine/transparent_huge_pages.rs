@@ -8,6 +8,9 @@ use howlate_procfs::chosen;
 
 use crate::knob::{Knob, Look};
 
+/// Where it stands.
+pub const FILE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "transparent_huge_pages",
     scope: Scope::Machine,
@@ -16,8 +19,6 @@ pub(crate) const KNOB: Knob = Knob {
     look,
     texts: &[],
 };
-
-const FILE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 fn look(root: &Root) -> Look {
     // What never joins pages is quieter still, and is left.

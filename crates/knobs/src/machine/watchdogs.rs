@@ -6,11 +6,14 @@ use howlate_model::Scope;
 
 use crate::knob::{Knob, Look};
 
+/// Where it stands.
+pub const FILE: &str = "/proc/sys/kernel/watchdog";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "watchdogs",
     scope: Scope::Machine,
     what: "no lockup watchdogs",
     cost: "a hanging kernel is not reported: switch them off only to measure",
-    look: |root| Look::file(root, "/proc/sys/kernel/watchdog", "0"),
+    look: |root| Look::file(root, FILE, "0"),
     texts: &[],
 };

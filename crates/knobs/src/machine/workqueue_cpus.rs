@@ -9,6 +9,9 @@ use crate::knob::{Knob, Look};
 use crate::machine::housekeeping::housekeeping;
 use crate::writes::mask;
 
+/// Where it stands.
+pub const FILE: &str = "/sys/devices/virtual/workqueue/cpumask";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "workqueue_cpus",
     scope: Scope::Machine,
@@ -23,5 +26,5 @@ fn look(root: &Root) -> Look {
     if freed.is_empty() {
         return Look::Absent("this machine has only one CPU".to_owned());
     }
-    Look::file(root, "/sys/devices/virtual/workqueue/cpumask", &mask(&kept))
+    Look::file(root, FILE, &mask(&kept))
 }

@@ -7,7 +7,7 @@ mod nice;
 mod nothing;
 mod slice;
 mod small_pages;
-mod timer_slack;
+pub mod timer_slack;
 mod timerfd;
 
 use crate::knob::Knob;

@@ -9,6 +9,9 @@ use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look};
 use crate::way::Text;
 
+/// Where that of this process stands, in nanoseconds.
+pub const FILE: &str = "/proc/self/timerslack_ns";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "timer_slack",
     scope: Scope::Thread,
@@ -25,7 +28,6 @@ pub(crate) const KNOB: Knob = Knob {
 };
 
 fn look(root: &Root) -> Look {
-    const FILE: &str = "/proc/self/timerslack_ns";
     let least = Span::from_nanos(1);
     match root.read(FILE) {
         Ok(now) if now == "1" => Look::AsWanted(least.to_string()),

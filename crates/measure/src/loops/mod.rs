@@ -89,7 +89,7 @@ pub(crate) fn run_warm<J: Job, W: Waiter>(
     job.after_warm_up(warm_up.samples).run(waiter, stop, out)
 }
 
-/// Periodic work.
+/// A thread that wants to run every period.
 #[derive(Clone, Copy)]
 pub(crate) struct Cyclic {
     /// When to run first.

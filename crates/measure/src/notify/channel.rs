@@ -12,7 +12,7 @@ pub(crate) trait Notify {
     #[inline]
     fn prepare(&mut self, _number: u64) {}
 
-    /// Notifies; measured.
+    /// Notifies the receiver; this call is what is measured.
     fn notify(&mut self, number: u64) -> io::Result<()>;
 }
 

@@ -7,12 +7,11 @@ mod stored;
 use std::ops::RangeInclusive;
 
 use hdrhistogram::Histogram;
+use howlate_histogram::{Bucket, Buckets, Packed};
 use schemars::JsonSchema;
 
 pub use self::stored::MOST_COUNTED;
 use self::stored::Stored;
-use crate::buckets::{Bucket, Buckets};
-use crate::compact_counts::Packed;
 use crate::{Latency, Span};
 
 /// Latencies above this (one hour) are counted in its bucket; the exact maximum is kept beside it.

@@ -5,15 +5,14 @@ use std::ops::RangeInclusive;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use howlate_histogram::{Bucket, Buckets, HdrLayout, Packed, Packing, write_plain};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Distribution, HIGHEST_TRACKED, SIGNIFICANT_DIGITS};
 use crate::Latency;
-use crate::buckets::{Bucket, Buckets};
-use crate::compact_counts::{Packed, Packing};
-use crate::hdr::{HdrLayout, read_hdr, write_hdr};
+use crate::hdr::read_hdr;
 
 /// A distribution as recordings hold it.
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -141,7 +140,7 @@ pub const MOST_COUNTED: u64 = 1 << 53;
 
 impl Distribution {
     fn as_hdr(&self, counts: &Packed) -> Vec<u8> {
-        write_hdr(u32::from(SIGNIFICANT_DIGITS), self.hdr_highest(), counts.words())
+        write_plain(u32::from(SIGNIFICANT_DIGITS), self.hdr_highest(), counts.words())
     }
 
     /// Whether what is stored beside the buckets can be true of them.

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use proptest::prelude::*;
 
-fn of(nanos: &[i64]) -> Distribution {
+fn counting(nanos: &[i64]) -> Distribution {
     let mut all = Distribution::default();
     nanos.iter().for_each(|n| all.record(Latency::from_nanos(*n)));
     all
@@ -18,10 +18,10 @@ fn nanos(latency: Option<Latency>) -> i64 {
 
 #[test]
 fn exact_values_stay_exact() {
-    let all = of(&[5_614, 1_234_567, 83]);
+    let all = counting(&[5_614, 1_234_567, 83]);
     assert_eq!((nanos(all.min()), nanos(all.max())), (83, 1_234_567));
     assert_eq!(format!("{:.1}", all.mean_nanos().unwrap()), "413421.3");
-    assert_eq!(of(&[]).min(), None);
+    assert_eq!(counting(&[]).min(), None);
 }
 
 /// Stores `all`, changes one value, and reads it.
@@ -33,7 +33,7 @@ fn changed(all: &Distribution, name: &str, value: serde_json::Value) -> Result<D
 
 #[test]
 fn what_contradicts_the_buckets_is_refused() {
-    let all = of(&[-40, 300, 5_614, 1_234_567]);
+    let all = counting(&[-40, 300, 5_614, 1_234_567]);
     for (name, value, says) in [
         ("min_ns", 0, "early is 1"),
         ("min_ns", 300, "lowest bucket of hdr is 0..=0 ns"),
@@ -51,8 +51,8 @@ fn what_contradicts_the_buckets_is_refused() {
     }
     let max = changed(&all, "max_ns", serde_json::Value::Null).unwrap_err();
     assert!(max.contains("missing"), "{max}");
-    assert!(changed(&of(&[]), "sum_ns", 7.into()).unwrap_err().contains("not there"));
-    let hours = of(&[i64::try_from(HIGHEST_TRACKED).unwrap() * 3, 7]);
+    assert!(changed(&counting(&[]), "sum_ns", 7.into()).unwrap_err().contains("not there"));
+    let hours = counting(&[i64::try_from(HIGHEST_TRACKED).unwrap() * 3, 7]);
     assert_eq!(changed(&hours, "early", 0.into()), Ok(hours));
 }
 
@@ -65,13 +65,13 @@ fn counts_that_no_run_can_have_are_refused() {
 
 #[test]
 fn early_wake_ups_are_counted_not_hidden() {
-    let all = of(&[-40, 10]);
+    let all = counting(&[-40, 10]);
     assert_eq!((all.count(), all.early(), nanos(all.min())), (2, 1, -40));
 }
 
 #[test]
 fn the_longest_latency_has_no_upper_limit() {
-    let all = of(&[i64::try_from(HIGHEST_TRACKED).unwrap() * 3]);
+    let all = counting(&[i64::try_from(HIGHEST_TRACKED).unwrap() * 3]);
     assert_eq!(nanos(all.max()), 10_800_000_000_000);
     assert_eq!(all.count(), 1);
 }
@@ -90,7 +90,7 @@ fn one_late_wake_up_hides_the_periods_it_swallowed() {
 fn correction_moves_the_percentiles_of_the_textbook_case() {
     // 999 wake-ups of 10 µs and one stall of 100 ms at a period of 1 ms. As latencies
     // (not response times) the stall hides 100 wake-ups: 99 ms, 98 ms, … 0 ms.
-    let mut all = of(&[10_000; 999]);
+    let mut all = counting(&[10_000; 999]);
     all.record(Latency::from_nanos(100_000_000));
     let raw_p99 = nanos(all.quantile(0.99));
     all.record_swallowed(Latency::from_nanos(100_000_000), Span::from_millis(1), u64::MAX);
@@ -122,14 +122,14 @@ proptest! {
     #[test]
     fn merging_equals_counting_together(a in proptest::collection::vec(-100..10_000_000i64, 0..50),
                                         b in proptest::collection::vec(-100..10_000_000i64, 0..50)) {
-        let mut merged = of(&a);
-        merged.merge(&of(&b));
-        prop_assert_eq!(merged, of(&[a, b].concat()));
+        let mut merged = counting(&a);
+        merged.merge(&counting(&b));
+        prop_assert_eq!(merged, counting(&[a, b].concat()));
     }
 
     #[test]
     fn a_recording_gives_it_back(a in proptest::collection::vec(-100..10_000_000_000i64, 0..50)) {
-        let before = of(&a);
+        let before = counting(&a);
         let json = serde_json::to_string(&before).unwrap();
         prop_assert_eq!(serde_json::from_str::<Distribution>(&json).unwrap(), before);
     }
@@ -151,7 +151,7 @@ proptest! {
     fn quantiles_match_exact_ranks(mut a in proptest::collection::vec(0..10_000_000i64, 1..200), rank in 1..=200usize) {
         let rank = rank.min(a.len());
         let quantile = (rank as f64 - 0.5) / a.len() as f64;
-        let all = of(&a);
+        let all = counting(&a);
         a.sort_unstable();
         let (exact, got) = (a[rank - 1], nanos(all.quantile(quantile)));
         prop_assert!((got - exact).abs() <= exact / 100 + 1, "{got} against {exact}");
@@ -163,7 +163,7 @@ proptest! {
         spread in 1..3_000i64,
     ) {
         let values: Vec<i64> = (0..2_000).map(|n| from + n * spread / 2_000).collect();
-        let (exact, got) = (values[1_000], nanos(of(&values).median()));
+        let (exact, got) = (values[1_000], nanos(counting(&values).median()));
         // A bucket there is 64 ns wide; at its edges it is not full.
         let off = if spread < 128 { 64 } else { 8 };
         prop_assert!((got - exact).abs() <= off, "{got} against {exact}");
@@ -187,7 +187,7 @@ proptest! {
 
     #[test]
     fn percentiles_never_fall(a in proptest::collection::vec(0..10_000_000i64, 1..100)) {
-        let all = of(&a);
+        let all = counting(&a);
         let values: Vec<i64> = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0].iter().map(|q| nanos(all.quantile(*q))).collect();
         prop_assert!(values.is_sorted());
         prop_assert_eq!(nanos(all.quantile(1.0)), nanos(all.max()));

@@ -113,7 +113,7 @@ impl Ledger {
         let slice = self.slices.entry(slice_of(nanos)).or_default();
         slice.count = slice.count.saturating_add(1);
         slice.total = slice.total.saturating_add(nanos);
-        let cause = Cause::of(Part::NotSeen, CauseKind::Unexplained, String::new());
+        let cause = Cause::new(Part::NotSeen, CauseKind::Unexplained, String::new());
         let share = Share { total: nanos, wakeups: 1, max: Span::from_nanos(nanos), pid: Pid::None };
         slice.enter(cause, share);
     }

@@ -100,7 +100,7 @@ const fn read_pid(pid: Option<u32>) -> Pid {
 impl From<Stored> for Ledger {
     /// A share that refers to a cause that is not there can only be damage: it is counted as unexplained.
     fn from(stored: Stored) -> Self {
-        let unknown = Cause::of(Part::NotSeen, CauseKind::Unexplained, String::new());
+        let unknown = Cause::new(Part::NotSeen, CauseKind::Unexplained, String::new());
         let mut slices: BTreeMap<u16, Slice> = BTreeMap::new();
         for one in stored.late {
             let slice = slices.entry(slice_of(one.above_ns)).or_default();

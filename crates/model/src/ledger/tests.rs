@@ -11,7 +11,7 @@ fn explained(parts: &[(Part, CauseKind, &str, Option<u32>, u64)]) -> Explained {
         let from_ns = MonotonicTime::from_nanos(from);
         from += i64::try_from(ns).unwrap();
         Segment {
-            cause: Cause::of(part, kind, name.into()),
+            cause: Cause::new(part, kind, name.into()),
             pid,
             from: from_ns,
             ns: Span::from_nanos(ns),
@@ -39,7 +39,7 @@ fn late_wake_ups_name_their_causes() {
     ledger.add(&hog(8, 300_000));
     let late = ledger.late(Span::from_micros(100));
     assert_eq!((late.count, late.total), (2, 718_000));
-    let hog = Cause::of(Part::Waiting, CauseKind::Thread, "hog".into());
+    let hog = Cause::new(Part::Waiting, CauseKind::Thread, "hog".into());
     let share = late.causes[&hog];
     assert_eq!((share.total, share.wakeups, share.max), (700_000, 2, Span::from_micros(400)));
     assert_eq!(share.pid, Pid::Several);
@@ -88,7 +88,7 @@ fn any_wakeup() -> impl Strategy<Value = Explained> {
     })
 }
 
-fn of(wakeups: &[Explained]) -> Ledger {
+fn ledger_of(wakeups: &[Explained]) -> Ledger {
     let mut ledger = Ledger::default();
     wakeups.iter().for_each(|one| ledger.add(one));
     ledger
@@ -105,9 +105,9 @@ proptest! {
     #[test]
     fn merging_equals_adding_together(a in proptest::collection::vec(any_wakeup(), 0..20),
                                       b in proptest::collection::vec(any_wakeup(), 0..20)) {
-        let mut merged = of(&a);
-        merged.merge(&of(&b));
-        let together = of(&[a, b].concat());
+        let mut merged = ledger_of(&a);
+        merged.merge(&ledger_of(&b));
+        let together = ledger_of(&[a, b].concat());
         prop_assert_eq!(merged.late(Span::ZERO), together.late(Span::ZERO));
         prop_assert_eq!(merged.parts(), together.parts());
         prop_assert_eq!(merged, together);
@@ -115,13 +115,13 @@ proptest! {
 
     #[test]
     fn causes_sum_up_to_the_lateness(a in proptest::collection::vec(any_wakeup(), 0..20), above in 0..2_000_000u64) {
-        let late = of(&a).late(Span::from_nanos(above));
+        let late = ledger_of(&a).late(Span::from_nanos(above));
         prop_assert_eq!(late.causes.values().map(|share| share.total).sum::<u64>(), late.total);
     }
 
     #[test]
     fn a_recording_gives_it_back(a in proptest::collection::vec(any_wakeup(), 0..20)) {
-        let before = of(&a);
+        let before = ledger_of(&a);
         let json = serde_json::to_string(&before).unwrap();
         prop_assert_eq!(serde_json::from_str::<Ledger>(&json).unwrap(), before);
     }

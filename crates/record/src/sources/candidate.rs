@@ -12,8 +12,8 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::machine_names::{Called, Key, key};
-use crate::bounded::{LineRead, read_line_within};
-use crate::reader::{LONGEST_LINE, Reader, parsed};
+use crate::bounded::{LONGEST_LINE, LineRead, read_line_within};
+use crate::reader::{Reader, parsed};
 
 /// How a line begins that tells which recording the next lines come from.
 const SOURCE: &[u8] = b"{\"source\"";
@@ -98,7 +98,7 @@ impl Candidate {
         self.is_merged
     }
 
-    /// Its machines.
+    /// The machines that its conditions are of.
     pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
         let own = self.parts.is_empty().then_some(&self.key);
         own.into_iter().chain(self.parts.values())

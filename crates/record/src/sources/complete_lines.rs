@@ -5,7 +5,8 @@ use std::vec;
 
 use howlate_model::{Header, HowEnded, Line};
 
-use crate::reader::{ReadError, Reader};
+use crate::read_error::ReadError;
+use crate::reader::Reader;
 
 /// Files up to this length are kept while they are read; longer ones are read twice.
 const KEPT: u64 = 2 << 20;

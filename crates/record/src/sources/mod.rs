@@ -41,9 +41,23 @@ pub enum NoSource {
     /// They have more conditions than one recording may.
     #[error("they have {found} conditions together; one recording has {CONDITIONS_MOST} at most")]
     TooManyConditions {
-        /// How many.
+        /// How many conditions they have together.
         found: usize,
     },
+}
+
+impl NoSource {
+    /// What to do.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => {
+                "give recordings that were made with `--out`; `howlate show FILE` says what is wrong with one"
+            }
+            Self::TooManyConditions { .. } => {
+                "merge fewer at a time: some of the machines, or some of the conditions"
+            }
+        }
+    }
 }
 
 /// Several recordings that are read as one: its header, then its lines.

@@ -66,8 +66,8 @@ fn traced(condition: u32, late: i64) -> Line {
     for number in 0..100 {
         let name = format!("hog-{}", number % 4);
         let (from, ns) = (MonotonicTime::default(), Span::from_nanos(late.unsigned_abs()));
-        let cause = Cause::of(Part::Waiting, CauseKind::Thread, name);
-        let parts = vec![Segment::of(cause, Some(7), from, ns)];
+        let cause = Cause::new(Part::Waiting, CauseKind::Thread, name);
+        let parts = vec![Segment::new(cause, Some(7), from, ns)];
         ledger.add(&Explained { at: from, latency: Latency::from_nanos(late), cpu: None, parts });
     }
     let (from, until, tracer) = (MonotonicTime::default(), MonotonicTime::default(), "bpf".to_owned());

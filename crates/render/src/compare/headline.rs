@@ -6,7 +6,7 @@ use howlate_model::Limit;
 use super::{ComparisonReport, words};
 use crate::numbers::{micros_of, signed_micros};
 
-/// The answer.
+/// The answer to what was asked, in a sentence.
 pub(super) fn answer(report: &ComparisonReport<'_>) -> String {
     let comparison = report.comparison;
     match comparison.verdict() {

@@ -19,7 +19,7 @@ pub struct Messages<'a> {
     pub confidence: String,
 }
 
-/// Two conditions.
+/// Two conditions, and how they compare.
 #[derive(Clone, Debug)]
 pub struct ToldPair<'a> {
     /// What was compared.

@@ -18,20 +18,20 @@ type Row<'a> = (String, &'a Compared);
 /// Columns and rows; `None` where one pair speaks for itself, or none of them says anything.
 fn rows<'a>(report: &'a ComparisonReport<'_>) -> Option<(Vec<Statistic>, Vec<Row<'a>>)> {
     let compared = &report.comparison.compared;
-    let is_there = |statistic: &Statistic| compared.iter().any(|one| of(one, *statistic).is_some());
+    let is_there = |statistic: &Statistic| compared.iter().any(|one| tested_in(one, *statistic).is_some());
     let statistics: Vec<Statistic> = Statistic::ALL.into_iter().filter(is_there).collect();
     let names = words::Rows::new(report);
     (compared.len() > 1 && !statistics.is_empty())
         .then(|| (statistics, compared.iter().map(|one| (names.name(one, false), one)).collect()))
 }
 
-fn of(one: &Compared, statistic: Statistic) -> Option<&Tested> {
+fn tested_in(one: &Compared, statistic: Statistic) -> Option<&Tested> {
     one.statistics.iter().find(|tested| tested.statistic == statistic)
 }
 
 /// `-84 % better`; in brackets where nothing is said.
 fn cell(one: &Compared, statistic: Statistic, mark: fn(Verdict, String) -> String) -> String {
-    let Some(tested) = of(one, statistic) else { return "–".to_owned() };
+    let Some(tested) = tested_in(one, statistic) else { return "–".to_owned() };
     let percent = words::percent_apart(tested);
     match tested.verdict {
         Verdict::NotDistinguishable | Verdict::Inconclusive => format!("({percent})"),

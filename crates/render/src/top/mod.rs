@@ -1,5 +1,6 @@
 //! What the processes of a machine wait for, as tables and for machines.
 
+mod controls;
 mod json;
 mod keys;
 mod text;
@@ -8,6 +9,7 @@ mod words;
 use howlate_analyse::waits::{Order, Table, WaitKind, Waiter};
 use howlate_model::{Span, TracerRefusal};
 
+pub use controls::{Controls, Pressed};
 pub use json::top_schema;
 pub use keys::ORDERS;
 
@@ -89,5 +91,4 @@ fn is_called(name: &str, wanted: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

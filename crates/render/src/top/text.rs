@@ -24,7 +24,7 @@ const INDENT: usize = 4;
 type Row<'a> = (&'a Waiter, &'a Wait);
 
 impl Top {
-    /// For people.
+    /// The table for people, `width` columns wide.
     pub fn text(&self, view: &TopView, width: usize) -> String {
         let waiters = self.waiters(view);
         let mut rows = rows(&waiters, view);

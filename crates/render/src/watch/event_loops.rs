@@ -41,13 +41,13 @@ pub(super) fn sentences(outcomes: &[&Outcome]) -> Vec<String> {
 
 fn worst_first<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a Outcome, &'a EventLoopBlock)> {
     let mut all: Vec<(&Outcome, &EventLoopBlock)> =
-        outcomes.iter().filter_map(|one| Some((*one, of(one)?))).collect();
+        outcomes.iter().filter_map(|one| Some((*one, event_loop_of(one)?))).collect();
     all.sort_by_key(|(_, of)| Reverse((of.long, of.iterations.max())));
     all
 }
 
 /// The event loop of a thread.
-pub(super) fn of(outcome: &Outcome) -> Option<&EventLoopBlock> {
+pub(super) fn event_loop_of(outcome: &Outcome) -> Option<&EventLoopBlock> {
     outcome.rhythm.as_deref().and_then(Rhythm::event_loop)
 }
 

@@ -83,7 +83,7 @@ fn activations(outcomes: &[&Outcome], late: Option<Span>) -> Columns {
 
 /// Not only an event loop whose thread never slept.
 fn has_run(outcome: &&Outcome) -> bool {
-    outcome.count() > 0 || event_loops::of(outcome).is_none()
+    outcome.count() > 0 || event_loops::event_loop_of(outcome).is_none()
 }
 
 /// Nobody saw what woke it.

@@ -2,7 +2,7 @@
 
 use howlate_render::scale::Scale;
 
-/// One axis.
+/// What an axis shows, and what is said along it.
 pub(crate) struct Axis {
     pub(crate) scale: Scale,
     /// What it shows, with the unit where the values do not carry theirs.

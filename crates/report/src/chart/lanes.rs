@@ -12,7 +12,7 @@ pub(crate) struct Lanes {
     pub(crate) lanes: Vec<Lane>,
 }
 
-/// One lane.
+/// One lane, with its stretches.
 pub(crate) struct Lane {
     pub(crate) name: String,
     pub(crate) pieces: Vec<Piece>,

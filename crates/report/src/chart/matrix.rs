@@ -26,7 +26,7 @@ pub(crate) struct Matrix {
     pub(crate) is_dense: bool,
 }
 
-/// A row.
+/// A row of fields under one name.
 pub(crate) struct Fields {
     pub(crate) name: String,
     /// Nothing where no value is known.

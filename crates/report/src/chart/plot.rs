@@ -34,7 +34,7 @@ const LETTER: f64 = 6.6;
 /// How a plot stands among others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// By itself.
+    /// By itself, with both axes of its own.
     Alone,
     /// One of several low ones that share the horizontal axis of the last.
     Strip,

@@ -20,7 +20,7 @@ pub(crate) struct Range {
     pub(crate) ridges: Vec<Ridge>,
 }
 
-/// One ridge.
+/// One ridge, with its name.
 pub(crate) struct Ridge {
     pub(crate) label: Label,
     pub(crate) hue: Hue,

@@ -15,7 +15,7 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// Both.
+    /// Every theme that there is.
     pub const ALL: [Self; 2] = [Self::Light, Self::Dark];
 
     /// Its name on the command line.

@@ -25,7 +25,7 @@ const SPREAD: f64 = 1.4;
 const MATTER: usize = 12;
 const LATEST: usize = 2;
 
-/// The picture.
+/// The picture of these recordings: a ridge for each condition.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     let rankings = all_rankings(entries);
     of_these(entries, drawn(entries, &rankings), &rankings)

@@ -19,7 +19,7 @@ use crate::table::Table;
 /// Equal columns in the enlarged part.
 const COLUMNS: usize = 100;
 
-/// The picture.
+/// The picture of these recordings, as OSADL draws it.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     let (facets, not_drawn) = per_condition(entries);
     Picture {

@@ -9,7 +9,7 @@ use crate::entry::Entry;
 use crate::names::{Part, name, varying};
 use crate::table::Table;
 
-/// Panels drawn.
+/// Panels that are drawn at most.
 const PANELS: usize = 8;
 
 /// The picture; nothing to draw with a single pair.

@@ -13,7 +13,7 @@ use crate::entry::Entry;
 use crate::names::{Facet, name, varying};
 use crate::table::Table;
 
-/// The picture.
+/// The picture of these recordings: a line for each condition.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     let facets = series::panels(entries);
     let drawn: Vec<Drawn<'_>> = facets.iter().map(|facet| Drawn::for_facet(facet, entries)).collect();

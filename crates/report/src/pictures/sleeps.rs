@@ -9,7 +9,7 @@ use crate::entry::Entry;
 use crate::names::{name, varying};
 use crate::table::Table;
 
-/// Panels drawn.
+/// Panels that are drawn at most.
 const PANELS: usize = 12;
 /// Points drawn of each order; more cannot be told apart.
 const POINTS: usize = 400;

@@ -34,6 +34,22 @@ impl fmt::Display for NoPng {
     }
 }
 
+impl NoPng {
+    /// What to do.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoPicture(none) => Some(none.hint()),
+            Self::NotBuiltIn => Some(
+                "write `--format svg`, and make pixels of it: `rsvg-convert -z 2 picture.svg -o picture.png` (`sudo apt-get install \
+                 librsvg2-bin`); `cargo install howlate` builds a program that writes PNG itself"
+                    .into(),
+            ),
+            Self::NoFont => Some("install one: `sudo apt-get install fonts-dejavu-core`; `--format svg` needs none".into()),
+            Self::NotDrawn(_) => Some("`--format svg` is the same picture".into()),
+        }
+    }
+}
+
 /// The picture of this kind; light if no theme is given, as pixels do not change with who looks at them.
 ///
 /// # Errors

@@ -24,7 +24,7 @@ pub(crate) struct Order {
     pub(crate) part: Part,
     /// The CPU on which it happens.
     pub(crate) cpu: u32,
-    /// How long.
+    /// How long the cause lasts.
     pub(crate) lasts: Span,
     /// For makers: the measured process.
     pub(crate) measured: Option<u32>,

@@ -1,18 +1,10 @@
 //! The counter behind every reading of the clock.
 
+use howlate_knobs::clocksource::{AVAILABLE, CURRENT, first_quick, is_quick};
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
 use super::draft::{Draft, finding};
-
-const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-const AVAILABLE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
-
-/// Counters that user space reads without entering the kernel.
-///
-/// Source: `vdso(7)` and each architecture's `asm/vdso/clocksource.h`.
-const QUICK: [&str; 6] =
-    ["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource", "timebase"];
 
 /// Counters in a device, each read of which crosses a bus.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
@@ -30,7 +22,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     let draft = finding(FindingId::Clocksource, verdict, format!("the clock source is {name}"));
     let draft = draft.seen(&current).seen(&available).why(WHY);
     let names = available.text().unwrap_or_default();
-    let quick = names.split_whitespace().find(|name| QUICK.contains(name));
+    let quick = first_quick(names);
     Some(draft.when(verdict == Verdict::Costs, |draft| mend(root, draft, quick)).end())
 }
 
@@ -51,7 +43,7 @@ fn mend(root: &Root, draft: Draft, quick: Option<&str>) -> Draft {
 }
 
 fn verdict(name: &str) -> Verdict {
-    if QUICK.contains(&name) {
+    if is_quick(name) {
         Verdict::Good
     } else if SLOW.contains(&name) {
         Verdict::Costs

@@ -1,21 +1,16 @@
 //! How fast the CPUs run, and who decides.
 
-use howlate_knobs::Files;
+use howlate_knobs::boost::{BOOST, NO_TURBO};
+use howlate_knobs::energy_preference::preferences;
+use howlate_knobs::frequency_governor::governors;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{FREQUENCY_POLICIES, GOVERNOR, Root};
 
 use super::draft::{Draft, finding};
 
-const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
-const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
-
-fn policies(root: &Root, name: &str) -> Files {
-    Files::list(root, FREQUENCY_POLICIES, "policy", name)
-}
-
 /// The governor of every frequency policy.
 pub(super) fn governor(root: &Root) -> Option<Finding> {
-    let governors = policies(root, GOVERNOR);
+    let governors = governors(root);
     if governors.is_empty() {
         return no_scaling(root);
     }
@@ -71,7 +66,7 @@ fn ratio(root: &Root, draft: Draft) -> Draft {
 ///
 /// Source: `Documentation/admin-guide/pm/intel_pstate.rst`, energy vs performance hints.
 pub(super) fn preference(root: &Root) -> Option<Finding> {
-    let preferences = policies(root, "energy_performance_preference");
+    let preferences = preferences(root);
     if preferences.is_empty() {
         return None;
     }

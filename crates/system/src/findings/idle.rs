@@ -1,5 +1,6 @@
 //! How deeply idle CPUs sleep, and how long they take to come back.
 
+use howlate_knobs::idle_states::NOTICEABLE_US;
 use howlate_model::{Finding, FindingId, IdleState, Verdict};
 use howlate_procfs::{CommandLine, Reading, Root, hypervisor, list_of_cpus};
 
@@ -8,10 +9,6 @@ use crate::describe::cpus::idle_states;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 const REQUEST: &str = "/dev/cpu_dma_latency";
-
-/// An exit that takes longer than this, in microseconds, stands out against the few
-/// microseconds that a wake-up takes anyway.
-const NOTICEABLE_US: u64 = 10;
 
 const WHY: &str = "An idle CPU must leave its idle state before it can handle the timer's interrupt. The \
     longer a sleep, the deeper the state the kernel chooses for it.";

@@ -1,6 +1,6 @@
 //! Which CPUs interrupts may be sent to.
 
-use howlate_knobs::Files;
+use howlate_knobs::{Files, irq_affinity};
 use howlate_model::{CpuSet, Finding, FindingId, Verdict};
 use howlate_procfs::{Root, list_of_cpus};
 
@@ -11,7 +11,7 @@ const WHY: &str =
     "An interrupt handler runs ahead of every thread, and a wake-up on its CPU has to wait for it.";
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let interrupts = Files::list(root, "/proc/irq", "", "smp_affinity_list");
+    let interrupts = irq_affinity::interrupts(root);
     let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
     if interrupts.is_empty() || online.len() < 2 {
         return None;

@@ -1,5 +1,6 @@
 //! What is kept away from isolated CPUs by default: interrupts that come later, and the kernel's own threads.
 
+use howlate_knobs::workqueue_cpus;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Root, Status, list_of_cpus};
 
@@ -9,7 +10,6 @@ use super::isolation::isolated_cpus;
 const DEFAULT: &str = "/proc/irq/default_smp_affinity";
 /// `kthreadd`, from which every other thread of the kernel comes.
 const FIRST_THREAD: u32 = 2;
-const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
 
 /// Where interrupts go that a driver asks for later on. Of interest where CPUs are isolated.
 ///
@@ -48,7 +48,7 @@ pub(super) fn threads(root: &Root) -> Option<Finding> {
     let status = Status::read(root, FIRST_THREAD);
     let allowed = status.evidence("Cpus_allowed_list");
     let cpus: howlate_model::CpuSet = allowed.text()?.rsplit([':', '\t', ' ']).next()?.parse().ok()?;
-    let workqueues = root.reading(WORKQUEUES);
+    let workqueues = root.reading(workqueue_cpus::FILE);
     let by_threads = isolated.iter().any(|cpu| cpus.contains(cpu));
     let by_work = workqueues.text().is_some_and(|mask| isolated.iter().any(|cpu| is_in_mask(mask, cpu)));
     let found = match (by_threads, by_work) {
@@ -75,29 +75,13 @@ pub(super) fn threads(root: &Root) -> Option<Finding> {
         ))
         .undo("restart the machine")
     });
-    let old = workqueues.text().unwrap_or_default().to_owned();
-    let draft = draft.when(by_work, |draft| {
-        draft
-            .apply(format!("echo {} | sudo tee {WORKQUEUES}", mask_of(&others)))
-            .undo(format!("echo {old} | sudo tee {WORKQUEUES}"))
-    });
-    Some(draft.end())
+    Some(draft.when(by_work, |draft| draft.turn(root, "workqueue_cpus")).end())
 }
 
 /// Whether a mask of the kernel, `ffffffff,0000000c`, has this CPU.
 fn is_in_mask(mask: &str, cpu: u32) -> bool {
     let word = mask.trim().rsplit(',').nth((cpu / 32) as usize);
     word.and_then(|word| u32::from_str_radix(word, 16).ok()).is_some_and(|word| word >> (cpu % 32) & 1 == 1)
-}
-
-/// The same of a set.
-fn mask_of(cpus: &howlate_model::CpuSet) -> String {
-    let words = cpus.iter().max().map_or(1, |cpu| cpu / 32 + 1);
-    let word = |number: u32| {
-        cpus.iter().filter(|cpu| cpu / 32 == number).fold(0u32, |word, cpu| word | 1 << (cpu % 32))
-    };
-    let words: Vec<String> = (0..words).rev().map(|number| format!("{:x}", word(number))).collect();
-    words.join(",")
 }
 
 #[cfg(test)]
@@ -108,9 +92,5 @@ mod tests {
     fn masks_are_read_from_their_end() {
         assert!(is_in_mask("c", 2) && is_in_mask("1,00000000", 32) && is_in_mask("ff\n", 7));
         assert!(!is_in_mask("c", 0) && !is_in_mask("c", 40) && !is_in_mask("", 0));
-        assert_eq!(
-            (mask_of(&"0-1".parse().unwrap()), mask_of(&"0,33".parse().unwrap())),
-            ("3".into(), "2,1".into())
-        );
     }
 }

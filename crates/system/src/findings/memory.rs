@@ -1,18 +1,16 @@
 //! What the kernel does to memory behind a program's back.
 
+use howlate_knobs::{numa_balancing, swappiness, transparent_huge_pages};
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Root, chosen, list_of_cpus};
 
 use super::draft::{Draft, finding};
 
-const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
-const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
-
 /// Whether every program's memory is merged into huge pages.
 ///
 /// Source: `Documentation/admin-guide/mm/transhuge.rst`.
 pub(super) fn huge_pages(root: &Root) -> Option<Finding> {
-    let reading = root.reading(HUGE_PAGES);
+    let reading = root.reading(transparent_huge_pages::FILE);
     let choice = chosen(reading.text()?)?.to_owned();
     let always = choice == "always";
     let verdict = if always { Verdict::Costs } else { Verdict::Good };
@@ -40,10 +38,8 @@ pub(super) fn swap(root: &Root) -> Option<Finding> {
         format!("memory can be swapped out to {}", areas.join(", "))
     };
     let verdict = if none { Verdict::Good } else { Verdict::Note };
-    let draft = finding(FindingId::Swap, verdict, found)
-        .seen(&swaps)
-        .seen(&root.reading("/proc/sys/vm/swappiness"))
-        .why(
+    let draft =
+        finding(FindingId::Swap, verdict, found).seen(&swaps).seen(&root.reading(swappiness::FILE)).why(
             "A page that was swapped out is read back when it is touched, and the thread waits. Locked \
             memory (mlockall) stays.",
         );
@@ -55,7 +51,7 @@ pub(super) fn swap(root: &Root) -> Option<Finding> {
 /// Whether pages are unmapped now and then to learn who uses them.
 pub(super) fn numa_balancing(root: &Root) -> Option<Finding> {
     let nodes = list_of_cpus(root, "/sys/devices/system/node/online");
-    let reading = root.reading(BALANCING);
+    let reading = root.reading(numa_balancing::FILE);
     let now = reading.text().filter(|_| nodes.len() > 1)?.to_owned();
     let on = now != "0";
     let verdict = if on { Verdict::Costs } else { Verdict::Good };

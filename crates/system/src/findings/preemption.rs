@@ -1,14 +1,13 @@
 //! Whether the kernel lets itself be interrupted in favour of a thread that woke up.
 
 use howlate_knobs::Writes;
+use howlate_knobs::preemption_model::FILE as SWITCH;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Kernel, Reading, Root, chosen};
 
 use super::draft::{Draft, finding};
 use crate::debugfs::Debugfs;
 use crate::kernel_config::KernelConfig;
-
-const SWITCH: &str = "/sys/kernel/debug/sched/preempt";
 
 /// Whether this is a `PREEMPT_RT` kernel.
 pub(super) fn realtime_kernel(root: &Root) -> Option<Finding> {

@@ -1,5 +1,6 @@
 //! How much later than asked the kernel may let an ordinary thread's timer expire.
 
+use howlate_knobs::timer_slack;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
@@ -9,7 +10,7 @@ use super::draft::finding;
 const UNNOTICED: u64 = 1_000;
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let slack = root.reading("/proc/self/timerslack_ns");
+    let slack = root.reading(timer_slack::FILE);
     let nanos: u64 = slack.number()?;
     let costs = nanos > UNNOTICED;
     let verdict = if costs { Verdict::Costs } else { Verdict::Good };

@@ -1,11 +1,10 @@
 //! Whether two CPUs share a core.
 
+use howlate_knobs::smt::CONTROL;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
 use super::draft::finding;
-
-const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let active = root.reading("/sys/devices/system/cpu/smt/active");

@@ -1,6 +1,7 @@
 //! The share of every CPU that is kept for ordinary threads.
 
-use howlate_knobs::Files;
+use howlate_knobs::fair_server::{self, FOLDER};
+use howlate_knobs::rt_throttling;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{Kernel, Reading, Root};
 
@@ -9,9 +10,7 @@ use super::period::every;
 use super::rt_group::divides;
 use crate::debugfs::Debugfs;
 
-const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
-const SERVER: &str = "/sys/kernel/debug/sched/fair_server";
 
 /// Source: Linux commits 5f6bd380 and d741f297.
 fn has_fair_server(root: &Root) -> bool {
@@ -26,7 +25,7 @@ fn throttles(root: &Root) -> bool {
 
 /// The budget of all real-time threads.
 pub(super) fn sysctl(root: &Root) -> Option<Finding> {
-    let (runtime, period) = (root.reading(RUNTIME), root.reading(PERIOD));
+    let (runtime, period) = (root.reading(rt_throttling::FILE), root.reading(PERIOD));
     let Some(budget) = runtime.number::<i64>() else {
         return (!runtime.is_missing()).then(|| unknown(&runtime));
     };
@@ -98,11 +97,11 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
     if !has_fair_server(root) {
         return None;
     }
-    let runtimes = Files::list(root, SERVER, "cpu", "runtime");
+    let runtimes = fair_server::runtimes(root);
     if runtimes.is_empty() {
         return Some(server_unknown(root));
     }
-    let period = root.reading(format!("{SERVER}/cpu0/period"));
+    let period = root.reading(format!("{FOLDER}/cpu0/period"));
     let millis = |nanos: u64| nanos / 1_000_000;
     let largest = runtimes.values().iter().filter_map(|value| value.parse().ok()).max().unwrap_or(0);
     let every = every(millis(period.number().unwrap_or(1_000_000_000)));
@@ -128,7 +127,7 @@ const SERVER_WHY: &str = "Once ordinary threads on a CPU have starved for long e
 const SERVER_SOURCE: &str = "Linux commits 5f6bd380 and d741f297 (50 ms of 1 s by default)";
 
 fn server_unknown(root: &Root) -> Finding {
-    let seen = root.reading(format!("{SERVER}/cpu0/runtime"));
+    let seen = root.reading(format!("{FOLDER}/cpu0/runtime"));
     let found = "the fair server's share could not be read; it is 50 ms of every second by default";
     let draft = finding(FindingId::FairServer, Verdict::Unknown, found).seen(&seen).why(SERVER_WHY);
     match Debugfs::read(root, &seen) {

@@ -1,5 +1,6 @@
 //! Whether timers expire between ticks, and on which CPU.
 
+use howlate_knobs::timer_migration;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Reading, Root, list_of_cpus};
 
@@ -78,8 +79,7 @@ fn by_build(root: &Root, timers: &Reading) -> Finding {
 /// sets a timer for its own sleep runs, so its CPU is not idle: only `nohz_full` moves such timers.
 /// Source: kernel/sched/core.c, `get_nohz_timer_target`.
 pub(super) fn migration(root: &Root) -> Option<Finding> {
-    let path = "/proc/sys/kernel/timer_migration";
-    let migration = root.reading(path);
+    let migration = root.reading(timer_migration::FILE);
     let tickless = root.reading("/sys/devices/system/cpu/nohz_full");
     let several = list_of_cpus(root, "/sys/devices/system/cpu/online").len() > 1;
     let on = migration.text()? != "0";

@@ -1,17 +1,16 @@
 //! The kernel's watch over itself.
 
+use howlate_knobs::watchdogs;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::Root;
 
 use super::draft::finding;
 
-const SWITCH: &str = "/proc/sys/kernel/watchdog";
-
 /// A timer on every watched CPU, five times in two thresholds.
 ///
 /// Source: `Documentation/admin-guide/lockup-watchdogs.rst`.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
-    let (switch, hard) = (root.reading(SWITCH), root.reading("/proc/sys/kernel/nmi_watchdog"));
+    let (switch, hard) = (root.reading(watchdogs::FILE), root.reading("/proc/sys/kernel/nmi_watchdog"));
     let threshold = root.reading("/proc/sys/kernel/watchdog_thresh");
     let on = switch.text()? != "0";
     let seconds = threshold.number::<u32>().unwrap_or(10);

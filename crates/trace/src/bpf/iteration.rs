@@ -21,7 +21,7 @@ const WORDS: usize = 3;
 
 const KINDS: [LoopWait; 4] = [LoopWait::Epoll, LoopWait::Poll, LoopWait::Select, LoopWait::IoUring];
 
-/// No call.
+/// The number of no call.
 const NONE: u32 = u32::MAX;
 
 /// Reads one record; `None` if it is not one.

@@ -18,7 +18,7 @@ struct Served {
     under_way: bool,
 }
 
-/// One CPU.
+/// What is known of one CPU from its events so far.
 #[derive(Debug, Default)]
 pub(super) struct Cpu {
     /// The thread since the last switch; `None`: that was not seen.

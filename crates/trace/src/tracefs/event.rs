@@ -20,7 +20,7 @@ pub(super) struct Event {
     pub(super) what: What,
 }
 
-/// What happened.
+/// What an event tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// Events of this CPU before this one are missing.

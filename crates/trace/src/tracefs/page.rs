@@ -42,7 +42,7 @@ impl Layout {
 pub(super) enum Item<'a> {
     /// Events before here are missing.
     Missed,
-    /// A record.
+    /// The content of one record.
     Record(&'a [u8]),
 }
 

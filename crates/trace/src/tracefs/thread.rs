@@ -20,7 +20,7 @@ pub(super) enum Stage {
     NeverLeft,
 }
 
-/// One thread.
+/// A thread, and what is known of its present sleep.
 pub(super) struct FollowedThread {
     pub(super) tid: u32,
     pub(super) stage: Stage,

@@ -41,7 +41,7 @@ pub(super) enum Pending {
     At(u64, Span),
 }
 
-/// One thread.
+/// One thread, as the kernel's side counts for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) since: u64,

@@ -68,7 +68,7 @@ impl Engine for Windows<'_> {
             Err(reason) => {
                 let caveats = self.outside.undo();
                 finish(turn, Some(reason), sink);
-                told(caveats, sink)
+                tell_caveats(caveats, sink)
             }
         };
         Ok(how.into())
@@ -106,7 +106,8 @@ impl<'a> Windows<'a> {
         if course.how == HowEnded::Done {
             finish(turn, changed, sink);
         }
-        let how = told(back.into_iter().filter(|one| !matches!(one, Caveat::SettingChanged { .. })), sink);
+        let how =
+            tell_caveats(back.into_iter().filter(|one| !matches!(one, Caveat::SettingChanged { .. })), sink);
         if how == HowEnded::Done { course.how } else { how }
     }
 
@@ -222,7 +223,7 @@ fn changed(caveat: &Caveat) -> Option<TurnFailure> {
 }
 
 /// Tells what else is to be known; where something could not be put back, no turn to come would be of the same program.
-fn told(caveats: impl IntoIterator<Item = Caveat>, sink: &mut dyn Sink) -> HowEnded {
+fn tell_caveats(caveats: impl IntoIterator<Item = Caveat>, sink: &mut dyn Sink) -> HowEnded {
     let mut how = HowEnded::Done;
     for caveat in caveats {
         if matches!(caveat, Caveat::SettingNotRestored { .. }) {

@@ -72,8 +72,8 @@ impl Ring {
         let by_clock = words[CLOCK].load(Ordering::Relaxed) != 0;
         let when = |time| if by_clock { moments.when_read(time) } else { moments.when(time) };
         let woke = when(woke).filter(|woke| self.last.is_none_or(|last| last <= *woke))?;
-        let expected = told(expected, |nanos| near(nanos, woke))?;
-        let done = told(done, |time| when(time).filter(|done| *done >= woke))?;
+        let expected = read_if_told(expected, |nanos| near(nanos, woke))?;
+        let done = read_if_told(done, |time| when(time).filter(|done| *done >= woke))?;
         let turn = LoopTurn { expected, woke, done };
         self.last = Some(turn.done.unwrap_or(woke));
         Some(turn)
@@ -86,7 +86,7 @@ impl Ring {
 }
 
 /// 0 says nothing, which is another thing than to say what cannot be.
-fn told(word: u64, read: impl FnOnce(u64) -> Option<MonotonicTime>) -> Option<Option<MonotonicTime>> {
+fn read_if_told(word: u64, read: impl FnOnce(u64) -> Option<MonotonicTime>) -> Option<Option<MonotonicTime>> {
     if word == 0 { Some(None) } else { read(word).map(Some) }
 }
 

@@ -83,5 +83,5 @@ fn recorded(asked: &Cyclic, environment: &Environment, plan: &Plan, seed: u64) -
     let request =
         Request { out: Some(&path), stop_above: None, ..request("cyclic", seed, environment, run, output) };
     measure(request, environment, plan, Resume::No)?;
-    reading::track(&path, reading::Texts::AsRecorded)
+    Ok(reading::track(&path, reading::Texts::AsRecorded)?)
 }

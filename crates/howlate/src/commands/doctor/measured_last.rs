@@ -1,115 +1,23 @@
 //! Which findings bear on what was measured last.
 
-use howlate_analyse::Analysis;
-use howlate_analyse::cause::{families, remedy};
-use howlate_model::{Finding, FindingId};
-use howlate_render::{cause_in_words, percent};
-use serde_json::{Value, json};
+use howlate_model::Finding;
+use howlate_record::most_recent;
+use howlate_render::MeasuredLast;
 
 use crate::commands::reading::{Texts, analysis};
-use crate::history::most_recent;
 
-/// The most recent run kept, and the findings that bear on what made its wake-ups late.
-#[derive(Debug, PartialEq)]
-pub(super) struct MeasuredLast {
-    command: String,
-    started: String,
-    /// Whether it is known what made its wake-ups late.
-    traced: bool,
-    /// The findings, those that bear on most of the late time first.
-    bears_on: Vec<BearsOn>,
-}
-
-/// A finding, and what it bears on.
-#[derive(Debug, PartialEq)]
-struct BearsOn {
-    finding: FindingId,
-    /// Who took the time, each once, the most first.
-    causes: Vec<String>,
-    late_ns: u64,
-    /// The same as a share of all late time, 0 to 1.
-    share: f64,
-}
-
-impl MeasuredLast {
-    /// `None` where no run was kept, or it cannot be read.
-    pub(super) fn find(found: &[Finding]) -> Option<Self> {
-        let analysis = analysis(&most_recent()?, Texts::Legible).ok()?;
-        Some(Self::of(&analysis, found))
-    }
-
-    fn of(analysis: &Analysis, found: &[Finding]) -> Self {
-        let late = analysis.header.late_above;
-        let (mut bears_on, mut total, mut traced) = (Vec::<BearsOn>::new(), 0, false);
-        for outcome in analysis.outcomes() {
-            let Some(why) = outcome.why_late(late) else { continue };
-            traced = true;
-            for cause in families(&why).into_iter().map(|family| family.cause) {
-                total += cause.late_ns;
-                let Some(finding) = remedy(&cause, outcome.policy_in_force(), found) else { continue };
-                let words = cause_in_words(&cause);
-                match bears_on.iter_mut().find(|one| one.finding == finding.id) {
-                    Some(known) => known.add(words, cause.late_ns),
-                    None => bears_on.push(BearsOn {
-                        finding: finding.id.clone(),
-                        causes: vec![words],
-                        late_ns: cause.late_ns,
-                        share: 0.0,
-                    }),
-                }
-            }
-        }
-        bears_on.iter_mut().for_each(|one| one.share = one.late_ns as f64 / total.max(1) as f64);
-        bears_on.sort_by_key(|one| std::cmp::Reverse(one.late_ns));
-        let (command, started) = (analysis.header.command.to_string(), analysis.header.started.clone());
-        Self { command, started, traced, bears_on }
-    }
-
-    /// The same for programs.
-    pub(super) fn json(&self) -> Value {
-        let one = |one: &BearsOn| {
-            json!({
-                "finding": one.finding, "causes": one.causes, "late_ns": one.late_ns, "share": one.share,
-            })
-        };
-        let bears_on: Vec<Value> = self.bears_on.iter().map(one).collect();
-        json!({ "command": self.command, "started": self.started, "traced": self.traced, "bears_on": bears_on })
-    }
-
-    /// `Measured last (howlate watch, 2026-…): nice_permission bears on 35 % of the late time (rustc).`
-    pub(super) fn in_words(&self) -> String {
-        let run = format!("Measured last (howlate {}, {})", self.command, self.started);
-        if !self.traced {
-            return format!(
-                "{run}: what took the time was not traced, so that no finding can be said to bear on it; `--why` and `howlate \
-                 watch` trace."
-            );
-        }
-        let one = |one: &BearsOn| {
-            let causes = one.causes.iter().take(2).cloned().collect::<Vec<_>>().join(", ");
-            format!("{} bears on {} of the late time ({causes})", one.finding, percent(one.share))
-        };
-        match self.bears_on.as_slice() {
-            [] => format!("{run}: none of these findings bears on what made its wake-ups late."),
-            some => format!("{run}: {}.", some.iter().map(one).collect::<Vec<_>>().join("; ")),
-        }
-    }
-}
-
-impl BearsOn {
-    fn add(&mut self, cause: String, late_ns: u64) {
-        self.late_ns += late_ns;
-        if !self.causes.contains(&cause) {
-            self.causes.push(cause);
-        }
-    }
+/// `None` where no run was kept, or it cannot be read.
+pub(super) fn find(found: &[Finding]) -> Option<MeasuredLast> {
+    let analysis = analysis(&most_recent()?, Texts::Legible).ok()?;
+    Some(MeasuredLast::new(&analysis, found))
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use howlate_model::{Remedy, Verdict};
+    use howlate_analyse::Analysis;
+    use howlate_model::{FindingId, Remedy, Verdict};
 
     use super::*;
 
@@ -128,12 +36,15 @@ mod tests {
     fn findings_that_bear_on_a_watched_program_are_named_with_their_share() {
         let priority = finding(FindingId::RealtimePermission, Verdict::Good);
         let swap = finding(FindingId::Swap, Verdict::Costs);
-        let last = MeasuredLast::of(&recorded(), &[swap, priority]);
-        assert!(last.traced);
-        assert!(last.bears_on.iter().all(|one| one.finding == FindingId::RealtimePermission), "{last:?}");
-        assert!(last.bears_on[0].share > 0.0 && last.bears_on[0].share <= 1.0, "{last:?}");
+        let last = MeasuredLast::new(&recorded(), &[swap, priority]);
+        let json = last.json();
+        assert_eq!(json["traced"], true);
+        let bears_on = json["bears_on"].as_array().unwrap();
+        assert!(bears_on.iter().all(|one| one["finding"] == "realtime_permission"), "{json}");
+        let share = bears_on[0]["share"].as_f64().unwrap();
+        assert!(share > 0.0 && share <= 1.0, "{json}");
         assert!(last.in_words().contains("realtime_permission bears on"), "{}", last.in_words());
-        let none = MeasuredLast::of(&recorded(), &[]);
+        let none = MeasuredLast::new(&recorded(), &[]);
         assert!(none.in_words().ends_with("none of these findings bears on what made its wake-ups late."));
     }
 }

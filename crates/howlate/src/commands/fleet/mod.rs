@@ -2,18 +2,17 @@
 
 mod collecting;
 mod submission;
-mod waiting;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_fleet::{Fleet, FleetError, Kubernetes, Pods, Scheduler, Slurm, Ssh, State, Target, TargetError};
+use howlate_fleet::{Fleet, Pods, Scheduler, State, WaitEvent, Waiting};
 use howlate_model::shell_path;
+use howlate_render::Screen;
 
-use self::collecting::{collect, states, told};
+use self::collecting::{collect, print_states};
 use self::submission::Sent;
-use self::waiting::Waiting;
 use super::reading;
 use crate::cli::{Fleet as Asked, FleetCommand, FleetRun, SlurmArgs};
 use crate::environment::on_interrupt;
@@ -26,48 +25,21 @@ pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
         FleetCommand::Run(asked) if asked.dry_run => dry_run(asked),
         FleetCommand::Run(asked) => start(asked),
         FleetCommand::Status { folder } => {
-            let (fleet, scheduler) = opened(folder, &Arc::default())?;
-            told(&fleet, &states(&fleet, scheduler.as_ref())?)
+            let (fleet, scheduler) = Fleet::open_with_scheduler(folder, &Arc::default())?;
+            print_states(&fleet, &fleet.states(scheduler.as_ref())?)
         }
         FleetCommand::Collect { folder } => {
-            let (mut fleet, scheduler) = opened(folder, &Arc::default())?;
+            let (mut fleet, scheduler) = Fleet::open_with_scheduler(folder, &Arc::default())?;
             collect(&mut fleet, scheduler.as_ref(), folder)
         }
         FleetCommand::Cancel { folder } => cancel(folder),
     }
 }
 
-/// A fleet that was started before.
-fn opened(folder: &Path, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
-    let fleet = Fleet::open(folder)?;
-    let none =
-        |error: TargetError| FleetError::NoFleet { path: folder.to_owned(), reason: error.to_string() };
-    let on: Target = fleet.on.parse().map_err(none)?;
-    let scheduler = scheduler(&on, &fleet, fleet.at_once, interrupted);
-    Ok((fleet, scheduler))
-}
-
-fn scheduler(on: &Target, fleet: &Fleet, at_once: u16, interrupted: &Arc<AtomicBool>) -> Box<dyn Scheduler> {
-    let at_once = usize::from(at_once);
-    match on {
-        Target::Slurm { partition } => {
-            Box::new(Slurm { partition: partition.clone(), interrupted: Arc::clone(interrupted) })
-        }
-        Target::Kubernetes { context } => {
-            let placement = fleet.pods.as_ref().map(|pods| pods.placement.clone()).unwrap_or_default();
-            let (context, interrupted) = (context.clone(), Arc::clone(interrupted));
-            Box::new(Kubernetes { context, placement, at_once, interrupted })
-        }
-        Target::Ssh(_) | Target::SshFile(_) => {
-            Box::new(Ssh { at_once, interrupted: Arc::clone(interrupted) })
-        }
-    }
-}
-
 fn dry_run(asked: &FleetRun) -> Result<Status, Error> {
     let sent = Sent::check(asked)?;
     let fleet = sent.fleet(asked, &Arc::default())?;
-    let commands = scheduler(&asked.on, &fleet, asked.at_once, &Arc::default()).dry_run(&fleet, &sent.plan);
+    let commands = asked.on.scheduler(&fleet, asked.at_once, &Arc::default()).dry_run(&fleet, &sent.plan);
     terminal::print(&format!("{}{commands}", sent.dry_run(&fleet)))?;
     Ok(Status::Done)
 }
@@ -79,8 +51,7 @@ fn start(asked: &FleetRun) -> Result<Status, Error> {
         true => resumed(&folder, asked, &interrupted)?,
         false => begun(asked, &interrupted)?,
     };
-    let waiting = Waiting::for_(&fleet, scheduler.as_ref(), asked.quiet);
-    if asked.detach || !waiting.until_over(&interrupted)? {
+    if asked.detach || !wait(&fleet, scheduler.as_ref(), asked.quiet, &interrupted)? {
         let folder = shell_path(&folder);
         terminal::say(&format!(
             "The nodes go on. To fetch what they find: howlate fleet collect {folder}\nTo end them: howlate fleet cancel {folder}\n"
@@ -91,12 +62,39 @@ fn start(asked: &FleetRun) -> Result<Status, Error> {
     collect(&mut fleet, scheduler.as_ref(), &folder)
 }
 
+/// Returns when nothing more is to be expected of any node; `false` when it was interrupted before.
+fn wait(
+    fleet: &Fleet,
+    scheduler: &dyn Scheduler,
+    quiet: bool,
+    interrupted: &AtomicBool,
+) -> Result<bool, Error> {
+    let mut screen = terminal::screen(quiet);
+    let over =
+        Waiting::begin(fleet, scheduler, &mut |event| say(event, &mut screen)).until_over(interrupted)?;
+    screen.iter_mut().for_each(|screen| screen.clear());
+    Ok(over)
+}
+
+/// Tells what happens while nodes are waited for.
+fn say(event: WaitEvent, screen: &mut Option<Box<dyn Screen>>) {
+    match event {
+        WaitEvent::Progress(text) => screen.iter_mut().for_each(|screen| screen.show(&text)),
+        WaitEvent::TooLong { node, most } => {
+            terminal::tell(&format!("{node} is not done after {most} and is cancelled.\n"));
+        }
+        WaitEvent::NotCancelled { node, reason } => {
+            terminal::tell(&format!("{node} is not cancelled: {reason}\n"));
+        }
+    }
+}
+
 /// A new fleet, started.
 fn begun(asked: &FleetRun, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
     let sent = Sent::check(asked)?;
     let program = sent.program.as_ref().map(|program| program.path.as_path());
     let mut fleet = sent.fleet(asked, interrupted)?.create(program, &sent.plan)?;
-    let scheduler = scheduler(&asked.on, &fleet, asked.at_once, interrupted);
+    let scheduler = asked.on.scheduler(&fleet, asked.at_once, interrupted);
     let all = fleet.open_nodes();
     scheduler.start(&mut fleet, &all, interrupted)?;
     Ok((fleet, scheduler))
@@ -108,9 +106,9 @@ fn resumed(
     asked: &FleetRun,
     interrupted: &Arc<AtomicBool>,
 ) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
-    let (mut fleet, scheduler) = opened(folder, interrupted)?;
+    let (mut fleet, scheduler) = Fleet::open_with_scheduler(folder, interrupted)?;
     submission::must_be(&fleet, asked)?;
-    let states = states(&fleet, scheduler.as_ref())?;
+    let states = fleet.states(scheduler.as_ref())?;
     let is_missing = |state: &State| state.is_over() && !matches!(state, State::Done { .. });
     let missing: Vec<usize> = (0..states.len()).filter(|node| is_missing(&states[*node])).collect();
     fleet.at_once = asked.at_once;
@@ -139,8 +137,9 @@ fn folder(asked: &FleetRun) -> PathBuf {
 
 /// Ends what still runs.
 fn cancel(folder: &Path) -> Result<Status, Error> {
-    let (fleet, scheduler) = opened(folder, &Arc::default())?;
-    let is_all = waiting::cancel(&fleet, scheduler.as_ref(), &fleet.open_nodes())?;
+    let (fleet, scheduler) = Fleet::open_with_scheduler(folder, &Arc::default())?;
+    let mut say = |event| say(event, &mut None);
+    let is_all = howlate_fleet::cancel(&fleet, scheduler.as_ref(), &fleet.open_nodes(), &mut say)?;
     terminal::say(&format!("To fetch what was measured: howlate fleet collect {}\n", shell_path(folder)));
     Ok(if is_all { Status::Done } else { Status::NotTrustworthy })
 }

@@ -11,14 +11,13 @@ use howlate_fleet::{
 };
 use howlate_linux::helper::THIS_PROGRAM;
 use howlate_model::{shell_path, shell_word};
-use howlate_record::read_text_within;
+use howlate_record::{new_id, read_text_within};
 
 use crate::cli::{Cli, Command, FleetRun, PlacementArgs, SlurmArgs};
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::plans;
 use crate::refused_option::{FleetOption, PodOption};
-use howlate_session::new_id;
 
 /// A longer plan, or list of hosts, is none.
 const LONGEST: u64 = 4 << 20;

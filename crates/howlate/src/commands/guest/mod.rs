@@ -1,13 +1,8 @@
 //! `howlate guest`
 
-mod boots;
 mod command;
-mod guests;
-mod kinds;
 mod list;
 mod printing;
-mod rounds;
-mod verdict;
 
 use howlate_guest::{
     Architecture, GuestError, HostSettings, Kernel, Program, TcgThreads, VirtualMachine, emulator_version,
@@ -15,21 +10,17 @@ use howlate_guest::{
 };
 use howlate_model::HowEnded;
 use howlate_plan::without_repeats;
-use howlate_record::Writer;
+use howlate_record::{HistoryEntry, Writer};
 use howlate_render as render;
+use howlate_session::{Guests, HostChoices, Rounds};
 
 use self::command::Task;
-use self::guests::Guests;
-pub(crate) use self::kinds::boots;
-use self::kinds::kinds;
 use self::printing::Printing;
-use self::rounds::Rounds;
 use super::say_kept;
 use crate::cli::Guest;
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
-use crate::history::HistoryEntry;
 use crate::terminal;
 
 pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
@@ -53,28 +44,34 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
         .filter(|_| task.traces())
         .filter_map(Kernel::traced_with_less)
         .for_each(|lost| terminal::say(&lost));
-    let kinds = kinds(&kernels, args);
+    let kinds = on_host(args).kinds(&kernels);
     kinds.iter().try_for_each(|one| howlate_load::check(&one.on_host.load))?;
-    let guests = |command| Guests { args, program, command, kinds };
+    let (rounds, boot_deadline, hang_deadline) = (args.rounds, args.boot_deadline, args.hang_deadline);
+    let guests = |command| Guests { program, command, kinds, rounds, boot_deadline, hang_deadline };
     let (guests, limits) = match task {
         Task::Measure(command, limits, _) => (guests(command), limits),
         Task::Print(command, printed) => {
-            return Printing { guests: guests(command), machine, printed }.run();
+            return Printing { args, guests: guests(command), machine, printed }.run();
         }
     };
     let mut environment = environment::begin()?;
     environment.node = args.identity.apply(environment.node);
     let kept = HistoryEntry::begin("guest", args.out.as_deref(), args.no_save);
     let place = kept.path();
-    let (environment, place) = (&environment, place.as_deref());
-    let mut rounds = Rounds { guests, machine, qemu, environment, kept: place, boots: None };
-    let trouble = rounds.take();
+    let (environment, files) = (&environment, [args.out.as_deref(), place.as_deref()]);
+    let screen = terminal::screen(args.printing.quiet);
+    let mut rounds = Rounds { guests, machine, qemu, environment, files, screen, boots: None };
+    let trouble = rounds.take().map_err(Error::from);
     let Some(boots) = rounds.boots else {
         return trouble.map(|_| Status::NotTrustworthy);
     };
     let how = trouble.as_ref().copied().unwrap_or(HowEnded::Interrupted);
     let track = boots.end(trouble.is_ok().then_some(how));
-    let text = if args.printing.json { render::json(&track.analysis)? } else { verdict::report(&track) };
+    let text = if args.printing.json {
+        render::json(&track.analysis)?
+    } else {
+        render::guests(&track, terminal::width())
+    };
     terminal::print_or_json(&text, args.printing.json)?;
     say_kept(kept, args.printing.quiet);
     let status = exit_status::overall(&track.analysis, &limits);
@@ -96,6 +93,16 @@ fn machine(args: &Guest, architecture: Architecture, tcg_threads: TcgThreads) ->
         tcg_threads,
         append: args.append.clone(),
     }
+}
+
+/// What is done on the host meanwhile.
+fn on_host(args: &Guest) -> HostChoices {
+    HostChoices::new(&args.host_load, &args.vcpu_policy, settings(args))
+}
+
+/// How many guests are booted.
+pub(crate) fn boots(args: &Guest) -> usize {
+    on_host(args).boots(without_repeats(&args.kernel).len(), args.rounds)
 }
 
 /// What does not differ between kinds of guests.

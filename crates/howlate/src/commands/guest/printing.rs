@@ -1,23 +1,21 @@
 //! `howlate guest … -- selfcheck`, `-- doctor`, `-- top --once`: commands whose result is what they print, in other kernels.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use howlate_guest::{Event, Guest as Booting, VirtualMachine};
-use howlate_load::Running;
-use howlate_render::boot_progress;
+use howlate_guest::VirtualMachine;
+use howlate_session::{Guests, failed};
 use serde_json::{Value, json};
 
 use super::command::Printed;
-use super::guests::{FELL_BACK, Guests, failed};
+use crate::cli::Guest;
 use crate::environment::on_interrupt;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::refused_option::NotForGuests;
-use crate::terminal::{self, InPlace};
+use crate::terminal;
 
 /// One such command in each guest.
 pub(super) struct Printing<'a> {
-    pub(super) guests: Guests<'a>,
+    pub(super) args: &'a Guest,
+    pub(super) guests: Guests,
     pub(super) machine: VirtualMachine,
     pub(super) printed: Printed,
 }
@@ -25,21 +23,24 @@ pub(super) struct Printing<'a> {
 impl Printing<'_> {
     /// Boots one guest after the other, and prints what each found.
     pub(super) fn run(mut self) -> Result<Status, Error> {
-        if self.guests.args.out.is_some() {
+        if self.args.out.is_some() {
             return Err(Error::NotForGuests(NotForGuests::option("--out")));
         }
         let interrupted = on_interrupt()?;
-        let is_json = self.guests.args.printing.json;
+        let is_json = self.args.printing.json;
         if is_json {
             self.guests.command.arguments.push("--json".to_owned());
         }
+        let mut screen = terminal::screen(self.args.printing.quiet);
         let (mut status, mut found) = (Status::Done, Vec::new());
         for index in self.guests.order(1) {
-            let Some((of_this, printed)) = self.boot(index, &interrupted)? else {
+            let booted =
+                self.guests.boot_to_print(index, &mut self.machine, screen.as_mut(), &interrupted)?;
+            let Some(howlate_session::Printed { exit_status, said, printed }) = booted else {
                 status = Status::NotTrustworthy;
                 break;
             };
-            status = status.max(of_this);
+            status = status.max(status_of(exit_status, &said)?);
             let kernel = &self.guests.kinds[index].name;
             if is_json {
                 found.push(
@@ -55,48 +56,13 @@ impl Printing<'_> {
         }
         Ok(status)
     }
-
-    /// How it ended inside, and what it printed; `None` where Ctrl-C ended it.
-    fn boot(&mut self, index: usize, interrupted: &AtomicBool) -> Result<Option<(Status, String)>, Error> {
-        let mut place = self.guests.place();
-        let machine = self.machine.clone();
-        let kind = &self.guests.kinds[index];
-        let _load = Running::start(&kind.on_host.load)?;
-        let mut guest = Booting::boot(self.guests.setup(&machine, index))?;
-        let show = |guest: &Booting| {
-            place.iter_mut().for_each(|place| place.show(&boot_progress(&kind.name, guest.age(), 0)));
-        };
-        let over = await_end(&mut guest, &mut self.machine, show, interrupted);
-        place.iter_mut().for_each(InPlace::clear);
-        let Some((exit_status, said, printed)) = over? else { return Ok(None) };
-        guest.switch_off();
-        status(exit_status, &said).map(|status| Some((status, printed)))
-    }
 }
 
-/// Its exit status, what it said and what it printed; `None` where Ctrl-C ended it.
-fn await_end(
-    guest: &mut Booting,
-    machine: &mut VirtualMachine,
-    mut show: impl FnMut(&Booting),
-    interrupted: &AtomicBool,
-) -> Result<Option<(i32, String, String)>, Error> {
-    while !interrupted.load(Ordering::Relaxed) {
-        show(guest);
-        match guest.wait()? {
-            Event::FellBack { .. } => machine.acceleration = FELL_BACK,
-            Event::Over { exit_status, said, printed } => return Ok(Some((exit_status, said, printed))),
-            Event::Line(_) | Event::Nothing => {}
-        }
-    }
-    Ok(None)
-}
-
-fn status(of_guest: i32, said: &str) -> Result<Status, Error> {
+fn status_of(of_guest: i32, said: &str) -> Result<Status, Error> {
     match of_guest {
         0 => Ok(Status::Done),
         1 => Ok(Status::Exceeded),
         3 => Ok(Status::NotTrustworthy),
-        _ => Err(failed(said)),
+        _ => Err(failed(said).into()),
     }
 }

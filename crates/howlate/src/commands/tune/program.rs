@@ -14,8 +14,8 @@ use crate::commands::say_kept;
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::history::HistoryEntry;
 use crate::terminal;
+use howlate_record::HistoryEntry;
 
 pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
     if asked.how.restore {

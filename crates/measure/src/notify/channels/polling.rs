@@ -25,7 +25,7 @@ impl Between for Pause {
     }
 }
 
-/// Nothing.
+/// Looks again at once.
 pub(crate) struct Nothing;
 
 impl Between for Nothing {

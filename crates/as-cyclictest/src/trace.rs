@@ -1,0 +1,22 @@
+//! `--tracemark`: marks the kernel's trace and stops it, from the thread that was late.
+
+use howlate_cyclictest::{Options, trace_mark};
+use howlate_guard::Trace;
+use howlate_model::OnAbove;
+
+use crate::streams::Streams;
+
+/// What to do when `-b` is exceeded; `None` if nothing.
+pub(crate) fn on_above(options: &Options, streams: Streams) -> Option<OnAbove> {
+    if !options.tracemark || options.break_above.is_none() {
+        return None;
+    }
+    let Some(trace) = Trace::open() else {
+        streams.say(
+            "WARN: cannot write to the kernel's trace; is tracefs mounted at /sys/kernel/tracing, and are you root?\n",
+        );
+        return None;
+    };
+    let options = options.clone();
+    Some(OnAbove::new(move |latency| trace.stop(&trace_mark(&options, latency))))
+}

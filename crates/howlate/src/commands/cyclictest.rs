@@ -1,0 +1,13 @@
+//! `howlate cyclictest`, and howlate under the name `cyclictest`.
+
+use std::process::ExitCode;
+
+use howlate_as_cyclictest::{Call, Streams};
+
+use crate::environment::clear_up;
+use crate::terminal::{print_as_is, say};
+
+/// Does what cyclictest would do.
+pub(crate) fn run(call: &Call) -> ExitCode {
+    call.run(Streams { print: print_as_is, say }, clear_up)
+}

@@ -1,0 +1,94 @@
+//! `howlate watch`
+
+mod display;
+
+use std::path::Path;
+
+use howlate_analyse::Analysis;
+use howlate_model::Span;
+use howlate_render::legible;
+use howlate_session::{Environment, Recorder, header};
+use howlate_watch::Subject;
+use howlate_watching::{Attached, Ended, Request, Seen, Watching};
+
+use self::display::{Beside, Threads};
+use super::{print_result, say_kept};
+use crate::cli::{Output, Watch};
+use crate::environment;
+use crate::error::Error;
+use crate::exit_status::{self, Status};
+use crate::terminal::{is_watched, tell};
+use howlate_record::HistoryEntry;
+
+pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
+    let environment = environment::begin()?;
+    let mut subject = Subject::new(asked.process().as_deref(), asked.program(), asked.printing.json)?;
+    let kept = HistoryEntry::begin("watch", asked.out.as_deref(), asked.no_save);
+    let watching = begin(asked, &environment, &mut subject, kept.path().as_deref())?;
+    subject.begin()?;
+    let Ended { analysis, nothing } = watching.until_the_end(&mut subject, &environment.interrupted);
+    let failure = subject.end(&environment.interrupted);
+    if let Some(nothing) = nothing {
+        kept.forget();
+        return Err(failure.map_or(nothing.into(), Error::from));
+    }
+    print(asked, &analysis)?;
+    say_kept(kept, asked.printing.quiet);
+    let status = exit_status::overall(&analysis, &asked.fail_above);
+    failure.map_or(Ok(status), |failure| Err(failure.into()))
+}
+
+/// Begins to watch. A program that was started for it does not run yet.
+pub(super) fn begin(
+    asked: &Watch,
+    environment: &Environment,
+    subject: &mut Subject,
+    kept: Option<&Path>,
+) -> Result<Watching, Error> {
+    let request = Request {
+        tracer: asked.tracer,
+        follow: asked.follow,
+        loop_above: asked.loop_above,
+        threads: &asked.thread,
+        duration: asked.duration,
+    };
+    let attached = Attached::begin(&request, &environment.system.kernel, subject)?;
+    let mut header = header("watch", 0, environment, Vec::new());
+    header.node = asked.identity.apply(header.node);
+    header.late_above = asked.late_above;
+    let recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
+    if !asked.printing.quiet {
+        what_is_left(attached.seen()).into_iter().for_each(tell);
+    }
+    let display = (!asked.printing.quiet && is_watched()).then(|| {
+        tell(&what_is_watched(subject, asked.duration));
+        if subject.leaves_the_terminal_alone() { Threads::display() } else { Beside::display() }
+    });
+    Ok(Watching::begin(attached, recorder, &environment.refused).shown_on(display))
+}
+
+/// `Watching python3 (pid 4711) until it ends; Ctrl-C ends watching.`
+fn what_is_watched(subject: &Subject, duration: Option<Span>) -> String {
+    let until = duration.map_or_else(|| "until it ends".to_owned(), |duration| format!("for {duration}"));
+    let name = legible(subject.name());
+    format!("Watching {name} (pid {}) {until}; Ctrl-C ends it earlier.\n", subject.pid())
+}
+
+/// What is measured where no tracer sees what wakes threads.
+const fn what_is_left(seen: Seen) -> Option<&'static str> {
+    match seen {
+        Seen::Wakers => None,
+        Seen::WaitsForCpu => Some(
+            "What wakes the threads cannot be observed here. How long they wait for a CPU is measured, and loops that the \
+             program has marked (see `howlate watch --help`).\n",
+        ),
+        Seen::Loops => Some(
+            "There is no tracer: only loops are measured that the program has marked (see `howlate watch --help`).\n",
+        ),
+    }
+}
+
+fn print(asked: &Watch, analysis: &Analysis) -> Result<(), Error> {
+    let output = Output { out: asked.out.clone(), printing: asked.printing, ..Output::default() };
+    print_result(analysis, &output, None, &asked.fail_above)
+}

@@ -1,0 +1,68 @@
+//! Which caveats make a result untrustworthy.
+
+use super::Caveat;
+
+impl Caveat {
+    /// Whether what was measured is not what was asked for, so that the result is not trustworthy.
+    pub const fn spoils(&self) -> bool {
+        match self {
+            Self::PolicyRefused { .. }
+            | Self::PolicyChanged { .. }
+            | Self::SlackChanged { .. }
+            | Self::ClockStepped { .. }
+            | Self::Unfinished { .. }
+            | Self::MessagesIrregular { .. }
+            | Self::LoadEnded { .. }
+            | Self::LoadIneffective { .. }
+            | Self::RecordingIncomplete { .. }
+            | Self::GroupNotRemoved { .. }
+            | Self::SettingNotRestored { .. }
+            | Self::SettingChanged { .. }
+            | Self::RecordingsJoined { .. }
+            | Self::UnknownConditions { .. }
+            | Self::SourceLeftOut { .. }
+            | Self::AffinityDiffers { .. }
+            | Self::SliceRefused { .. }
+            | Self::DmaLatencyRefused { .. }
+            | Self::SettingLeftOut { .. }
+            | Self::SamplesIncomplete { .. }
+            | Self::SamplesUnreadable { .. }
+            | Self::GuardianGone => true,
+            Self::NiceInherited { .. }
+            | Self::SlackInherited { .. }
+            | Self::SlackDiffers { .. }
+            | Self::ThreadsApart { .. }
+            | Self::MemoryNotLocked { .. }
+            | Self::ObserverShares { .. }
+            | Self::ThreadsShareCpus { .. }
+            | Self::ProcessesNotFollowed { .. }
+            | Self::ThreadsFoundLate { .. }
+            | Self::ThreadsJoined { .. }
+            | Self::LoopsNotMeasured { .. }
+            | Self::LeftOut { .. }
+            | Self::SettingLeftBehind { .. }
+            | Self::GroupLeftBehind { .. }
+            | Self::SamplesLost { .. }
+            | Self::EarlyWakeups { .. }
+            | Self::PageFaults { .. }
+            | Self::MachineBusy { .. }
+            | Self::LoadNice { .. }
+            | Self::RecordingCutOff { .. }
+            | Self::NoEnd { .. }
+            | Self::SourceTwice { .. }
+            | Self::FoundAwake { .. }
+            | Self::Throttled { .. }
+            | Self::SiblingBusy { .. }
+            | Self::EmulatedCpu
+            | Self::OneTcgThread { .. }
+            | Self::KvmFailed { .. }
+            | Self::RealtimeClock
+            | Self::CpusNotMeasured { .. }
+            | Self::TracerRefused { .. }
+            | Self::TracerGoesWithout { .. }
+            | Self::NotTraced { .. }
+            | Self::Imported { .. }
+            | Self::OldNote { .. } => false,
+        }
+    }
+}

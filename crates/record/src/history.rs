@@ -1,0 +1,213 @@
+//! Runs are kept, so that nobody has to have thought of it before: the most recent of them, in a folder of this
+//! user's own, `$XDG_DATA_HOME/howlate`.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use howlate_safe_path::Folder;
+
+use crate::target::is_stream;
+
+/// Runs that are kept at most; the oldest go first.
+const MOST: usize = 64;
+/// Bytes that they take up at most, all together.
+const MOST_BYTES: u64 = 256 << 20;
+/// What the name of a recording ends with, and while it is being written.
+const RECORDING: &str = "jsonl";
+const UNDER_WAY: &str = "unfinished";
+
+/// Where one run is kept.
+pub struct HistoryEntry {
+    folder: Option<PathBuf>,
+    name: String,
+    /// The recording that was asked for elsewhere, to be found from here.
+    elsewhere: Option<PathBuf>,
+}
+
+impl HistoryEntry {
+    /// A place for a run of `command`, whose recording was asked to go to `out`; none where nothing is to be kept,
+    /// or nothing can be.
+    pub fn begin(command: &str, out: Option<&Path>, no_save: bool) -> Self {
+        let is_gone = out.is_some_and(is_stream);
+        let folder = if no_save || is_gone { None } else { folder() };
+        folder.iter().for_each(|folder| keep_interrupted(folder));
+        let name = folder.as_ref().map_or_else(String::new, |folder| free_name(folder, command));
+        Self { folder, name, elsewhere: out.map(Path::to_owned) }
+    }
+
+    /// Where the recording is to be written, unless it goes elsewhere or nowhere.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.file(UNDER_WAY).filter(|_| self.elsewhere.is_none())
+    }
+
+    fn file(&self, ending: &str) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join(format!("{}.{ending}", self.name)))
+    }
+
+    /// The run gave nothing that could be shown.
+    pub fn forget(self) {
+        // What was not asked for may stay, and is then taken for a run that was killed.
+        self.path().into_iter().for_each(|path| drop(fs::remove_file(path)));
+    }
+
+    /// The run is over; whether it can be shown again without its name.
+    pub fn end(self) -> bool {
+        let (Some(under_way), Some(whole), Some(folder)) =
+            (self.file(UNDER_WAY), self.file(RECORDING), &self.folder)
+        else {
+            return false;
+        };
+        let named = match &self.elsewhere {
+            Some(path) => path.canonicalize().and_then(|path| symlink(path, &whole)),
+            None => fs::rename(under_way, &whole),
+        };
+        remove_oldest(folder);
+        named.is_ok() && whole.exists()
+    }
+}
+
+/// The most recent run kept, and still there.
+pub fn most_recent() -> Option<PathBuf> {
+    runs(&folder()?).into_iter().map(|run| run.path).find(|path| path.is_file())
+}
+
+/// The folder, made if need be; `None` where there is none that nobody else can write or look into. Nothing is made
+/// in a folder of another user, as root with that user's `HOME` would. Not by etcetera: it has a crate for one variable and its default.
+fn folder() -> Option<PathBuf> {
+    let set = |name| Some(PathBuf::from(std::env::var_os(name)?)).filter(|path| path.is_absolute());
+    let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
+    let path = data.join("howlate");
+    howlate_safe_path::check(path.ancestors().find(|above| above.exists())?).ok()?;
+    let folder = Folder::make(&path).ok()?;
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).ok()?;
+    Some(folder.closed_to_others().ok()?.path().to_owned())
+}
+
+/// `2026-11-22T06-47-23Z-cyclic-4711`: of this process, as others may begin in the same second; with a number behind it if that
+/// was taken.
+fn free_name(folder: &Path, command: &str) -> String {
+    let began = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
+    let name = format!("{began}-{command}-{}", std::process::id());
+    let is_free = |name: &String| {
+        [RECORDING, UNDER_WAY].iter().all(|ending| !folder.join(format!("{name}.{ending}")).exists())
+    };
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
+}
+
+/// Gives the recordings that killed runs have left their names. Whoever writes one has it locked.
+fn keep_interrupted(folder: &Path) {
+    for path in with_ending(folder, UNDER_WAY) {
+        if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+            // What cannot be renamed is tried again by the next run.
+            drop(fs::rename(&path, path.with_extension(RECORDING)));
+        }
+    }
+}
+
+struct Run {
+    path: PathBuf,
+    ended: SystemTime,
+    bytes: u64,
+}
+
+/// The runs in `folder`, the most recent first.
+fn runs(folder: &Path) -> Vec<Run> {
+    let run = |path: PathBuf| {
+        let found = path.symlink_metadata().ok()?;
+        Some(Run { ended: found.modified().ok()?, bytes: found.len(), path })
+    };
+    let mut runs: Vec<Run> = with_ending(folder, RECORDING).into_iter().filter_map(run).collect();
+    runs.sort_by(|one, other| (other.ended, &other.path).cmp(&(one.ended, &one.path)));
+    runs
+}
+
+fn with_ending(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.extension().is_some_and(|found| found == ending)).collect()
+}
+
+/// Removes what is beyond the bounds, but for the most recent run.
+fn remove_oldest(folder: &Path) {
+    let mut bytes = 0_u64;
+    for (number, run) in runs(folder).into_iter().enumerate() {
+        if number > 0 && (number >= MOST || bytes.saturating_add(run.bytes) > MOST_BYTES) {
+            // Another run may have removed it already.
+            drop(fs::remove_file(run.path));
+        } else {
+            bytes = bytes.saturating_add(run.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(folder: &Path, name: &str, elsewhere: Option<&Path>) -> HistoryEntry {
+        HistoryEntry {
+            folder: Some(folder.into()),
+            name: name.into(),
+            elsewhere: elsewhere.map(Path::to_owned),
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let name = |run: Run| run.path.file_name().unwrap().to_string_lossy().into_owned();
+        runs(folder).into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_run_has_its_name_when_it_is_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = kept(folder.path(), "a", None);
+        fs::write(run.path().unwrap(), "whole").unwrap();
+        assert!(names(folder.path()).is_empty());
+        assert!(run.end());
+        assert_eq!(names(folder.path()), ["a.jsonl"]);
+        assert!(!kept(folder.path(), "never-written", None).end());
+    }
+
+    #[test]
+    fn what_was_saved_elsewhere_is_found_from_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = folder.path().join("mine");
+        fs::write(&elsewhere, "whole").unwrap();
+        assert!(kept(folder.path(), "a", Some(&elsewhere)).end());
+        assert_eq!(fs::read_to_string(folder.path().join("a.jsonl")).unwrap(), "whole");
+        fs::remove_file(elsewhere).unwrap();
+        assert_eq!(runs(folder.path()).iter().filter(|run| run.path.is_file()).count(), 0);
+    }
+
+    #[test]
+    fn killed_runs_are_kept_and_those_under_way_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let [killed, going_on] = ["killed", "going-on"].map(|name| folder.path().join(name));
+        let [killed, going_on] = [killed, going_on].map(|path| path.with_extension(UNDER_WAY));
+        fs::write(&killed, "").unwrap();
+        let writer = File::create(&going_on).unwrap();
+        writer.try_lock().unwrap();
+        keep_interrupted(folder.path());
+        assert_eq!(names(folder.path()), ["killed.jsonl"]);
+        assert!(going_on.exists());
+    }
+
+    #[test]
+    fn the_oldest_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..MOST + 3 {
+            let file = File::create(folder.path().join(format!("{number}.jsonl"))).unwrap();
+            file.set_len(1).unwrap();
+            let ended = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(number as u64);
+            file.set_modified(ended).unwrap();
+        }
+        remove_oldest(folder.path());
+        let names = names(folder.path());
+        assert_eq!((names.len(), names[0].as_str()), (MOST, "66.jsonl"));
+        File::create(folder.path().join("large.jsonl")).unwrap().set_len(MOST_BYTES).unwrap();
+        remove_oldest(folder.path());
+        assert_eq!(self::names(folder.path()), ["large.jsonl"]);
+    }
+}

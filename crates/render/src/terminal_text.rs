@@ -1,0 +1,78 @@
+//! Text for a terminal: what it must not understand, what fits it, and what replaces other text on it.
+
+use crate::legible::legible_lines;
+use crate::prose::wrapped;
+
+/// Sentences in lines that fit.
+pub fn broken(text: &str, columns: usize) -> String {
+    let line = |line: &str| {
+        let said = line.trim_start();
+        let indent = line.len() - said.len();
+        format!("{:indent$}{}\n", "", wrapped(said, columns, indent + 2))
+    };
+    text.lines().map(line).collect()
+}
+
+/// What is not to be understood by the terminal, except for styles, is written as what it is.
+pub fn shown(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let mut out = legible_lines(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        let style = style_of(part);
+        out.push_str(if style.is_empty() { "\\u{1b}" } else { "\x1b" });
+        out.push_str(style);
+        out.push_str(&legible_lines(&part[style.len()..]));
+    }
+    out
+}
+
+/// The part of `text` that, after an escape, is a style and nothing else: `[1;31m`.
+fn style_of(text: &str) -> &str {
+    let is_style = |end: &usize| {
+        let inside = text[..*end].strip_prefix('[');
+        inside.is_some_and(|inside| inside.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))
+    };
+    text.find('m').filter(is_style).map_or("", |end| &text[..=end])
+}
+
+/// What puts `text` in place of the last `lines`: up to the first of them, one line cleared and written after the other,
+/// then clear what is left below. Lines do not wrap meanwhile. Not all is cleared at first: a terminal that is asked to
+/// clear its whole screen may keep it in its history, and would keep every state of the display.
+pub fn replacement(text: &str, lines: usize) -> String {
+    let up = if lines > 0 { format!("\x1b[{lines}A") } else { String::new() };
+    let text = text.replace('\n', "\n\x1b[K");
+    format!("{up}\r\x1b[?7l\x1b[K{text}\n\x1b[J\x1b[?7h")
+}
+
+#[cfg(test)]
+mod tests {
+    use anstyle::AnsiColor;
+
+    use super::*;
+    use crate::style::paint;
+
+    #[test]
+    fn what_is_replaced_is_never_cleared_from_its_first_line_on() {
+        assert_eq!(replacement("a\nb", 0), "\r\x1b[?7l\x1b[Ka\n\x1b[Kb\n\x1b[J\x1b[?7h");
+        assert_eq!(replacement("a", 2), "\x1b[2A\r\x1b[?7l\x1b[Ka\n\x1b[J\x1b[?7h");
+        // The last line is cleared too, where nothing takes its place.
+        assert_eq!(replacement("", 1), "\x1b[1A\r\x1b[?7l\x1b[K\n\x1b[J\x1b[?7h");
+    }
+
+    #[test]
+    fn a_terminal_gets_styles_and_nothing_else_that_it_understands() {
+        let styled = paint(AnsiColor::Red.on_default(), "error:");
+        assert_eq!(shown(&styled), styled);
+        for (text, expected) in [
+            ("\x1b[2J", "\\u{1b}[2J"),
+            ("a\x1b]0;title\x07\x1b[0m", "a\\u{1b}]0;title\\u{7}\x1b[0m"),
+            ("\x1b\x1b[1m", "\\u{1b}\x1b[1m"),
+            ("\x1b[1;31", "\\u{1b}[1;31"),
+            ("\x1b[?25lm", "\\u{1b}[?25lm"),
+            ("\u{9b}2J\r\u{202e}\u{7f}", "\\u{9b}2J\\r\\u{202e}\\u{7f}"),
+            ("one\n\ttwo µ", "one\n\ttwo µ"),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+    }
+}

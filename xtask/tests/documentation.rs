@@ -1,0 +1,108 @@
+//! What docs/ and its neighbours say is there, and nothing is left out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+#[test]
+fn every_command_and_option_is_documented() {
+    let documented = fs::read_to_string(root().join("docs/commands.md")).unwrap();
+    let commands = fs::read_to_string(root().join("crates/howlate/src/cli/mod.rs")).unwrap();
+    let enumeration = commands.split("enum Command {").nth(1).unwrap().split("\n}\n").next().unwrap();
+    for line in enumeration
+        .lines()
+        .filter(|line| line.starts_with("    ") && line.trim().starts_with(char::is_uppercase))
+    {
+        let name: String = line.trim().chars().take_while(|letter| letter.is_alphanumeric()).collect();
+        let name = name.to_lowercase();
+        assert!(documented.contains(&format!("`howlate {name}")), "docs/commands.md lacks `howlate {name}`");
+    }
+    for file in fs::read_dir(root().join("crates/howlate/src/cli")).unwrap() {
+        for option in long_options(&fs::read_to_string(file.unwrap().path()).unwrap()) {
+            assert!(documented.contains(&format!("`--{option}")), "docs/commands.md lacks `--{option}`");
+        }
+    }
+}
+
+/// The names of fields that clap makes long options of.
+fn long_options(source: &str) -> Vec<String> {
+    let mut options = Vec::new();
+    let mut is_long = false;
+    for line in source.lines() {
+        if let Some(name) = line.split("long = \"").nth(1).and_then(|rest| rest.split('"').next()) {
+            options.push(name.to_owned());
+        } else if line.contains("#[arg(long") {
+            is_long = true;
+        } else if let Some(field) = line.trim().strip_prefix("pub(crate) ").filter(|_| is_long) {
+            options.push(field.split(':').next().unwrap_or_default().replace('_', "-"));
+            is_long = false;
+        }
+    }
+    options
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    const OTHERS: [&str; 6] = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "python/README.md",
+    ];
+    let mut pages = pages(&root().join("docs"));
+    pages.extend(OTHERS.map(|page| root().join(page)));
+    for page in &pages {
+        let text = fs::read_to_string(page).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (target, heading) = link.split_once('#').unwrap_or((link, ""));
+            if target.contains("://") {
+                continue;
+            }
+            let file = if target.is_empty() { page.clone() } else { page.parent().unwrap().join(target) };
+            assert!(file.exists(), "{} links to {target}", page.display());
+            let is_there = heading.is_empty() || headings(&file).iter().any(|one| one == heading);
+            assert!(is_there, "{} links to {link}, which has no such heading", page.display());
+        }
+    }
+}
+
+/// Every page below a folder.
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    let (folders, files): (Vec<_>, Vec<_>) =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).partition(|path| path.is_dir());
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
+    files.into_iter().filter(is_page).chain(folders.iter().flat_map(|folder| pages(folder))).collect()
+}
+
+#[test]
+fn every_page_has_its_place_in_the_book() {
+    let summary = root().join("docs/SUMMARY.md");
+    let text = fs::read_to_string(&summary).unwrap();
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let mut listed: Vec<PathBuf> =
+        links.map(|link| summary.with_file_name(link).canonicalize().unwrap()).collect();
+    listed.sort();
+    for two in listed.windows(2) {
+        assert!(two[0] != two[1], "{} has two places", two[0].display());
+    }
+    let docs = root().join("docs").canonicalize().unwrap();
+    for page in pages(&docs).iter().filter(|page| !page.ends_with("SUMMARY.md")) {
+        assert!(listed.contains(page), "docs/SUMMARY.md lacks {}", page.display());
+    }
+}
+
+/// What links call the headings of a page, as GitHub makes it.
+fn headings(page: &Path) -> Vec<String> {
+    let text = fs::read_to_string(page).unwrap();
+    let titles =
+        text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let plain = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
+    titles
+        .map(|title| title.to_lowercase().chars().filter(plain).collect::<String>().replace(' ', "-"))
+        .collect()
+}
