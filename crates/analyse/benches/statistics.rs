@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use howlate_analyse::simulation::{Measured, Series, Tally, comparisons, ranking, single};
+use howlate_analyse::simulation::{Measured, Series, Tally, comparisons, precision, ranking, rate, single};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
@@ -39,11 +39,23 @@ fn main() -> ExitCode {
             }
         }
     }
+    for series in Series::ALL {
+        if wanted("precision") {
+            for (quantile, seconds) in [(0.5, 1_200), (0.99, 1_800), (0.999, 2_400)] {
+                show(series, precision(series, quantile, 0.05, seconds, seeds()));
+            }
+        }
+        if wanted("rate") {
+            for quantile in [0.999_9, 0.999_99] {
+                show(series, rate(series, quantile, 20.0, seeds()));
+            }
+        }
+    }
     if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn line(tally: &Tally) -> String {
     let stated = tally.stated.map_or_else(|| "–".to_owned(), |stated| format!("{:.0} %", 100.0 * stated));
     let mark = if tally.holds() { "" } else { "  NOT HELD" };
-    format!("{:60} {stated:>5} {:6.1} %  of {}{mark}", tally.statement, 100.0 * tally.share(), tally.of)
+    format!("{:60} {stated:>5} {:6.1} %  of {}{mark}", tally.statement, 100.0 * tally.share(), tally.trials)
 }

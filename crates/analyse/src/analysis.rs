@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin};
+use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin, Until};
 
 use crate::known_caveats::KnownCaveats;
+use crate::sequential::Found;
+use crate::sequential::compared::compared;
+use crate::sequential::of_all::of_all;
 use crate::{LoadEffect, Member, Outcome, member};
 
 /// Everything known of a recording.
@@ -31,7 +34,7 @@ pub struct Analysis {
 impl Analysis {
     /// Begins with a recording's first line.
     pub fn new(header: Header) -> Self {
-        let outcome = |condition: &Condition| Outcome::new(condition.clone(), header.late_above);
+        let outcome = |condition: &Condition| Outcome::new(condition.clone(), &header);
         let outcomes = header.conditions.iter().map(outcome).collect();
         Self {
             header,
@@ -74,7 +77,7 @@ impl Analysis {
             return;
         }
         self.header.conditions.push(condition.clone());
-        self.outcomes.push(Outcome::new(condition.clone(), self.header.late_above));
+        self.outcomes.push(Outcome::new(condition.clone(), &self.header));
     }
 
     /// A line may name a condition that the header lacks only in a damaged recording.
@@ -99,6 +102,15 @@ impl Analysis {
             margin: self.margin,
             outcomes,
             known: self.known.clone(),
+        }
+    }
+
+    /// What is known of that which the run was to go on until, over all conditions; `None` where it was to go on until nothing.
+    pub fn until(&self) -> Option<Found> {
+        let figure = self.header.until?;
+        match figure {
+            Until::Compared => Some(compared(self).unwrap_or_else(|| Found::nothing(figure))),
+            _ => Some(of_all(figure, self.outcomes.iter().filter_map(Outcome::until))),
         }
     }
 

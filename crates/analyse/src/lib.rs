@@ -24,6 +24,7 @@ mod outcome;
 mod planned_wakeups;
 mod ranking;
 mod ratio;
+pub mod sequential;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod steps;

@@ -63,6 +63,7 @@ mod tracer_gap;
 mod tracer_refusal;
 mod tuned;
 mod turn_failure;
+mod until;
 mod varint;
 mod wait;
 mod waits;
@@ -138,6 +139,7 @@ pub use tracer_gap::TracerGap;
 pub use tracer_refusal::TracerRefusal;
 pub use tuned::{Tuned, Write, WriteKind};
 pub use turn_failure::TurnFailure;
+pub use until::{Until, UntilError};
 pub use wait::{UnknownMechanism, Wait};
 pub use waits::{
     NOT_LOOKED_AT, Ongoing, ReasonWaits, Rival, Stack, ThreadWaits, Waits, WaitsLost, WaitsRead,
