@@ -1,11 +1,15 @@
 //! `cargo xtask bench statistics [TRIALS] [WORD] [seed=N]`: whether what is said with a confidence is true as often as that.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot print fails")]
+#![allow(clippy::disallowed_methods, reason = "a benchmark needs no named clock")]
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use howlate_analyse::simulation::{Measured, Series, Tally, comparisons, precision, ranking, rate, single};
+use howlate_analyse::simulation::{
+    Measured, Series, Tally, blocks_of_a_run, comparisons, precision, ranking, rate, single,
+};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
@@ -51,7 +55,29 @@ fn main() -> ExitCode {
             }
         }
     }
+    if wanted("look") {
+        for figure in ["p50 ±2%", "p99.9 ±2%", "max<30us: 1 per 20s"] {
+            writeln!(
+                out,
+                "{figure}: the longest of 600 blocks with its look took {} µs",
+                longest_look(figure)
+            )
+            .unwrap();
+        }
+    }
     if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Microseconds that the slowest block took, its look included, in a run of ten minutes.
+fn longest_look(figure: &str) -> u128 {
+    let (mut analysis, lines) = blocks_of_a_run(figure.parse().unwrap(), 600);
+    let of_one = |line: &_| {
+        let began = Instant::now();
+        analysis.add(line);
+        std::hint::black_box(analysis.until());
+        began.elapsed().as_micros()
+    };
+    lines.iter().map(of_one).max().unwrap_or_default()
 }
 
 fn line(tally: &Tally) -> String {

@@ -110,7 +110,12 @@ impl Analysis {
         let figure = self.header.until?;
         match figure {
             Until::Compared => Some(compared(self).unwrap_or_else(|| Found::nothing(figure))),
-            _ => Some(of_all(figure, self.outcomes.iter().filter_map(Outcome::until))),
+            _ => {
+                let numbered = (0..).zip(&self.outcomes);
+                let of_each = numbered
+                    .filter_map(|(index, one)| Some(Found { condition: Some(index), ..one.until()? }));
+                Some(of_all(figure, of_each))
+            }
         }
     }
 

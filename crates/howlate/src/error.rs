@@ -13,7 +13,7 @@ use howlate_record::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
-use howlate_session::SessionError;
+use howlate_session::{NotUntil, SessionError};
 use howlate_trace::{Choice, TracerMissing};
 use howlate_tune::TuneError;
 use howlate_watch::{ProgramFailed, WatchError};
@@ -269,6 +269,16 @@ fn session_hint(error: &SessionError) -> Option<String> {
             Some("a seccomp filter may forbid sched_getattr(2); in a container, try `--security-opt seccomp=unconfined`".into())
         }
         SessionError::Engine(EngineError::NotTaken { .. }) => None,
+        SessionError::Until(NotUntil::TooLong { .. }) => {
+            Some("let it take longer with `--at-most`, or ask for less: `howlate plan-length FIGURE` says what each takes".into())
+        }
+        SessionError::Until(NotUntil::TooOften { .. }) => {
+            Some("bound a percentile instead: `--fail-above 'p99.9>100us'`, with `--until 'p99.9 ±5%'`".into())
+        }
+        SessionError::Until(NotUntil::TooFine { .. }) => Some("such as `--until 'p99.9 ±5%'`".into()),
+        SessionError::Until(NotUntil::NotTwo { .. }) => {
+            Some("give two values to one option, such as `--policy other,fifo:80`; `howlate tune` tries more".into())
+        }
         SessionError::RunRecorded { .. } => Some("`--resume` continues it; `--out` names another file".into()),
         SessionError::OtherConditions { .. } => Some(
             "the plan, an option, a setting, the kernel, the CPUs or howlate have changed since; choose another name with `--out` and start afresh".into(),

@@ -54,6 +54,7 @@ mod style;
 mod table;
 mod top;
 mod tune;
+mod until;
 mod watch;
 mod why;
 
@@ -103,5 +104,6 @@ pub use tune::{
     tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,
     tune_schema, tune_text,
 };
+pub use until::{lengths, until, until_announcement, until_progress};
 pub use watch::{watched_beside, watched_live};
 pub use why::why;

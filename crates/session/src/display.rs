@@ -4,7 +4,7 @@ use howlate_analyse::Analysis;
 use howlate_linux::clock;
 use howlate_model::{Condition, MonotonicTime, Progress, Span, Turn};
 use howlate_procfs::{LoadAverage, Root};
-use howlate_render::{LiveRow, Screen, live, progress};
+use howlate_render::{LiveRow, Screen, live, progress, until_progress};
 
 /// How often the display changes.
 const EVERY: Span = Span::from_millis(250);
@@ -88,9 +88,12 @@ impl Display {
         });
         let rows = threads.iter().filter_map(|thread| row(thread, so_far)).take(MOST_ROWS);
         let rows: Vec<LiveRow<'_>> = rows.collect();
+        let known =
+            so_far.until().map_or_else(String::new, |found| format!("{}\n", until_progress(&found, width)));
         if rows.is_empty() || self.current < READABLE {
-            return status;
+            return known + &status;
         }
+        let status = known + &status;
         format!("{status}\n{}", live(&rows, &LoadAverage::read(&Root::live()).to_string(), width))
     }
 

@@ -7,6 +7,8 @@ use howlate_model::EngineError;
 use howlate_record::{CreateError, ReadError};
 use howlate_trace::TracerMissing;
 
+use crate::until::NotUntil;
+
 /// Why a session could not be begun, or not be gone on with.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
@@ -25,6 +27,9 @@ pub enum SessionError {
     /// The tracer that was asked for cannot be had.
     #[error(transparent)]
     Tracer(#[from] TracerMissing),
+    /// It cannot go on until what was asked for.
+    #[error(transparent)]
+    Until(#[from] NotUntil),
     /// There is a recording already, and it is not to be resumed.
     #[error("{} already holds a run; refusing to overwrite it", path.display())]
     RunRecorded {

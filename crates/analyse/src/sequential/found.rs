@@ -33,8 +33,9 @@ pub enum Unit {
 pub struct Between {
     /// Lower end.
     pub low: f64,
-    /// Upper end.
-    pub high: f64,
+    /// Upper end; absent where nothing is said of how high it may be: a limit that is broken is so by however much.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
     /// Of what.
     pub unit: Unit,
 }
@@ -44,6 +45,9 @@ pub struct Between {
 pub struct Found {
     /// What the run goes on until.
     pub figure: Until,
+    /// Which condition it is about, from 0; absent where it is about two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<u32>,
     /// Whether that is known.
     pub decision: Decision,
     /// The percentile, or how often the limit is exceeded; absent while too little is known.
@@ -77,6 +81,7 @@ impl Found {
     pub(crate) const fn nothing(figure: Until) -> Self {
         Self {
             figure,
+            condition: None,
             decision: Decision::Undecided,
             interval: None,
             looked: 0,

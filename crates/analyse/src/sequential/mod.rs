@@ -8,6 +8,7 @@
 pub(crate) mod compared;
 pub(crate) mod exceedances;
 mod found;
+mod lengths;
 pub(crate) mod looks;
 pub(crate) mod of_all;
 pub(crate) mod rate;
@@ -16,8 +17,9 @@ mod tracked;
 
 pub use compared::least_pairs;
 pub use found::{Between, Decision, Found, Unit};
+pub use lengths::{Lengths, lengths};
 pub(crate) use tracked::Tracked;
-pub use tracked::{Unreachable, least_time, time_that_holds, time_that_refutes};
+pub use tracked::{Unreachable, least_time};
 
 /// How sure what is said is.
 pub(crate) const CONFIDENCE: f64 = 0.95;

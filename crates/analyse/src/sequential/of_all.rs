@@ -21,9 +21,10 @@ fn by_doubt(one: &&Found, other: &&Found) -> Ordering {
         _ => 0,
     };
     let extent = |found: &Found| {
-        found.interval.map_or(f64::INFINITY, |interval| match interval.unit {
-            Unit::PerHour => interval.high,
-            Unit::Ns => (interval.high - interval.low) / interval.high.max(1.0),
+        let ends = found.interval.and_then(|interval| Some((interval.low, interval.high?, interval.unit)));
+        ends.map_or(f64::INFINITY, |(low, high, unit)| match unit {
+            Unit::PerHour => high,
+            Unit::Ns => (high - low) / high.max(1.0),
         })
     };
     wait(one).cmp(&wait(other)).then(extent(one).total_cmp(&extent(other)))
@@ -35,7 +36,7 @@ mod tests {
     use crate::sequential::Between;
 
     fn one(decision: Decision, high: f64, needs: Option<u64>) -> Found {
-        let interval = Some(Between { low: 0.0, high, unit: Unit::PerHour });
+        let interval = Some(Between { low: 0.0, high: Some(high), unit: Unit::PerHour });
         let figure: Until = "max<1ms: 1 per hour".parse().unwrap();
         Found { decision, interval, needs_about: needs.map(Span::from_secs), ..Found::nothing(figure) }
     }

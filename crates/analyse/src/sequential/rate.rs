@@ -17,6 +17,13 @@ pub(crate) struct Mixture {
     pub(crate) time: f64,
 }
 
+impl Mixture {
+    /// With `rate` as the unit of rates.
+    fn scaled(self, rate: f64) -> Self {
+        Self { time: self.time * rate, ..self }
+    }
+}
+
 /// For intervals, and to show that a rate is low, where time is counted in the time in which the limit allows one event.
 pub(crate) const TO_HOLD: Mixture = Mixture { shape: 0.5, time: 1.0 };
 /// To show that a rate is high: soon, where it is very high.
@@ -74,6 +81,29 @@ impl Counted {
     /// ln of the evidence that the rate is above 1, against every rate of 1 and less.
     pub(crate) fn evidence_above_one(self, mixture: Mixture) -> f64 {
         self.evidence(mixture, gamma_ur)
+    }
+
+    /// The lowest rate below which the true one is, by evidence of at least `decisive`: what [`Self::evidence_below_one`] asks of
+    /// a rate of 1, asked of all.
+    pub(crate) fn at_most(self, mixture: Mixture, decisive: f64) -> f64 {
+        let is_below = |rate: f64| self.scaled(rate).evidence_below_one(mixture.scaled(rate)) >= decisive;
+        let mut high = (self.count() / self.time).max(1.0 / self.time);
+        while !is_below(high) {
+            high *= 2.0;
+        }
+        bisected(is_below, 0.0, high)
+    }
+
+    /// The highest rate above which the true one is, by the same; 0 where there is none.
+    pub(crate) fn at_least(self, mixture: Mixture, decisive: f64) -> f64 {
+        let seen = self.count() / self.time;
+        let is_open = |rate: f64| self.scaled(rate).evidence_above_one(mixture.scaled(rate)) < decisive;
+        if self.events == 0 || is_open(seen * 1e-9) { 0.0 } else { bisected(is_open, seen * 1e-9, seen) }
+    }
+
+    /// With `rate` as the unit of rates.
+    fn scaled(self, rate: f64) -> Self {
+        Self { time: self.time * rate, ..self }
     }
 
     /// Against a rate of 1, with the part of the mixture of which `share` is the incomplete gamma function.
@@ -186,6 +216,21 @@ mod tests {
         }
         assert_eq!(time_to_refute(1, TO_REFUTE, decisive()), None);
         assert_eq!(time_to_refute(0, TO_REFUTE, decisive()), None);
+    }
+
+    /// A limit of just that is one that is decided just then.
+    #[test]
+    fn bounds_to_one_side_say_what_was_decided() {
+        for (events, hours) in (0..).zip([3.5889, 6.5522, 8.8264, 10.8506]) {
+            near(Counted { events, time: hours }.at_most(TO_HOLD, decisive()), 1.0);
+        }
+        for events in 3..8 {
+            let time = time_to_refute(events, TO_REFUTE, decisive()).unwrap();
+            near(Counted { events, time }.at_least(TO_REFUTE, decisive()), 1.0);
+        }
+        let none = Counted { events: 0, time: 3.0 };
+        assert!(none.at_least(TO_REFUTE, decisive()).abs() < 1e-12);
+        assert!(none.at_most(TO_HOLD, decisive()) < none.interval(TO_HOLD, decisive()).unwrap().1);
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn percentile(looks: &Looks, begun: Found) -> Found {
     let reached = looks.reached();
     let interval = looks.interval.map(|interval| Between {
         low: interval.low.as_nanos() as f64,
-        high: interval.high.as_nanos() as f64,
+        high: Some(interval.high.as_nanos() as f64),
         unit: Unit::Ns,
     });
     // Intervals become narrower as the square root of time.
@@ -130,9 +130,11 @@ impl Rate {
 
     fn found(&self, begun: Found) -> Found {
         let per_hour = |rate: f64| rate * HOUR / self.interval.as_nanos() as f64;
-        let low = self.counted(self.late.seen).interval(TO_HOLD, decisive()).map(|(low, _)| per_hour(low));
-        let high = self.counted(self.most()).interval(TO_HOLD, decisive()).map(|(_, high)| per_hour(high));
-        let interval = low.zip(high).map(|(low, high)| Between { low, high, unit: Unit::PerHour });
+        let interval = self.ends().map(|(low, high)| Between {
+            low: per_hour(low),
+            high: high.map(per_hour),
+            unit: Unit::PerHour,
+        });
         let needs_about = (self.decision == Decision::Undecided).then(|| self.needs_about()).flatten();
         Found {
             decision: self.decision,
@@ -143,6 +145,20 @@ impl Rate {
             spell: Some(spell(self.interval)),
             needs_about: needs_about.map(|units| stretched(self.interval, units)),
             ..begun
+        }
+    }
+
+    /// Between which rates it is: what was decided says so of one of them.
+    fn ends(&self) -> Option<(f64, Option<f64>)> {
+        let (seen, most) = (self.counted(self.late.seen), self.counted(self.most()));
+        match self.decision {
+            Decision::Holds => Some((0.0, Some(most.at_most(TO_HOLD, decisive())))),
+            Decision::Refuted => Some((seen.at_least(TO_REFUTE, self.breaks), None)),
+            Decision::Reached | Decision::Undecided => {
+                let (low, _) = seen.interval(TO_HOLD, decisive())?;
+                let (_, high) = most.interval(TO_HOLD, decisive())?;
+                Some((low, Some(high)))
+            }
         }
     }
 
@@ -211,14 +227,14 @@ pub fn least_time(figure: Until, length: Span) -> Result<Span, Unreachable> {
 }
 
 /// The time after which a limit holds that was exceeded so often; nothing where it is not about a limit.
-pub fn time_that_holds(figure: Until, events: u64) -> Span {
+pub(crate) fn time_that_holds(figure: Until, events: u64) -> Span {
     figure
         .interval()
         .map_or(Span::ZERO, |interval| stretched(interval, time_to_hold(events, TO_HOLD, decisive())))
 }
 
 /// The time within which so many events refute a limit; `None` where they never do.
-pub fn time_that_refutes(figure: Until, events: u64) -> Option<Span> {
+pub(crate) fn time_that_refutes(figure: Until, events: u64) -> Option<Span> {
     let times = super::rate::time_to_refute(events, TO_REFUTE, decisive())?;
     figure.interval().map(|interval| stretched(interval, times))
 }
@@ -262,7 +278,8 @@ mod tests {
         minutes(&mut quiet, 215..216, &[]);
         let found = quiet.found();
         assert_eq!((found.decision, found.events, found.needs_about), (Decision::Holds, Some(0), None));
-        assert!(found.interval.unwrap().low.abs() < 1e-12 && found.interval.unwrap().high < 1.1);
+        let high = found.interval.unwrap().high.unwrap();
+        assert!(found.interval.unwrap().low.abs() < 1e-12 && (0.9..=1.0).contains(&high), "{high}");
         // What comes later changes nothing any more.
         minutes(&mut quiet, 216..300, &[220, 230, 240, 250]);
         assert_eq!(quiet.found(), Found { covered: found.covered, ..found });
@@ -280,6 +297,8 @@ mod tests {
         minutes(&mut busy, 0..end, &late);
         let found = busy.found();
         assert_eq!((found.decision, found.events), (Decision::Refuted, Some(4)));
+        let Between { low, high, .. } = found.interval.unwrap();
+        assert!(low >= 1.0 && high.is_none(), "{low}");
         // One of many conditions may be that late by chance.
         let mut one_of_many = hourly(50);
         minutes(&mut one_of_many, 0..end, &late);
@@ -295,7 +314,7 @@ mod tests {
         let hours = found.needs_about.unwrap().as_secs_f64() / 3_600.0;
         assert!((8.0..40.0).contains(&hours), "{hours}");
         let interval = found.interval.unwrap();
-        assert!(interval.low < 0.5 && 0.5 < interval.high && interval.unit == Unit::PerHour);
+        assert!(interval.low < 0.5 && 0.5 < interval.high.unwrap() && interval.unit == Unit::PerHour);
     }
 
     #[test]

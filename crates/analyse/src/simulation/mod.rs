@@ -14,7 +14,7 @@ pub use ranked::ranking;
 pub use series::Series;
 pub use single::single;
 pub use tally::Tally;
-pub use until::{precision, rate};
+pub use until::{blocks_of_a_run, precision, rate};
 
 #[cfg(test)]
 mod tests {

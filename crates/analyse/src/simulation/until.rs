@@ -4,16 +4,16 @@
 
 use std::ops::Range;
 
-use howlate_model::{Block, Distribution, Latency, Line, Margin, Span};
+use howlate_model::{Block, Distribution, Latency, Line, Margin, Span, Until};
 
 use super::recorded::{Clocked, track};
 use super::series::{Series, Simulated};
 use super::tally::{Observation, Tally, tallied};
-use crate::Interval;
 use crate::sequential::decisive;
 use crate::sequential::exceedances::{Exceedances, spell};
 use crate::sequential::looks::Looks;
 use crate::sequential::rate::{Counted, TO_HOLD, TO_REFUTE};
+use crate::{Analysis, Interval};
 
 /// What is said of a percentile when its interval was first as narrow as asked for, after at most so many seconds of
 /// wake-ups of a millisecond.
@@ -69,6 +69,14 @@ pub fn rate(series: Series, quantile: f64, times: f64, seeds: Range<u64>) -> Vec
             (format!("{how}: no wrong \"refuted\""), Some(0.95), !refuted),
         ]
     })
+}
+
+/// So many seconds of a simulated machine in a run that goes on until `figure` is known, one block after the other; each costs a look.
+pub fn blocks_of_a_run(figure: Until, seconds: u64) -> (Analysis, Vec<Line>) {
+    let mut header = track(1).analysis.header;
+    header.until = Some(figure);
+    let mut machine = Clocked::new(Simulated::new(Series::Autoregressive, 1));
+    (Analysis::new(header), machine.turn(0, 0, seconds * 1_000, 0.0))
 }
 
 /// Whether an interval holds the truth; buckets of 1 % are the least that can be told.

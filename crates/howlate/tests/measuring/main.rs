@@ -15,3 +15,4 @@ mod probes;
 mod samples;
 mod settings;
 mod unprivileged;
+mod until;
