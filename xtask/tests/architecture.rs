@@ -303,7 +303,7 @@ fn every_command_and_option_is_documented() {
         .filter(|line| line.starts_with("    ") && line.trim().starts_with(char::is_uppercase))
     {
         let name: String = line.trim().chars().take_while(|letter| letter.is_alphanumeric()).collect();
-        let name = name.to_lowercase();
+        let name: String = name.char_indices().map(in_words).collect();
         assert!(documented.contains(&format!("`howlate {name}")), "docs/commands.md lacks `howlate {name}`");
     }
     let mut cli = Vec::new();
@@ -313,6 +313,12 @@ fn every_command_and_option_is_documented() {
             assert!(documented.contains(&format!("`--{option}")), "docs/commands.md lacks `--{option}`");
         }
     }
+}
+
+/// `plan-length` of `PlanLength`, letter by letter.
+fn in_words((place, letter): (usize, char)) -> String {
+    let between = if place > 0 && letter.is_uppercase() { "-" } else { "" };
+    format!("{between}{}", letter.to_lowercase())
 }
 
 /// The names of fields that clap makes long options of.

@@ -99,7 +99,6 @@ pub(crate) enum Command {
     Notify(Notify),
     Run(Box<Run>),
     Tune(Tune),
-    #[command(name = "plan-length")]
     PlanLength(PlanLength),
     Watch(Watch),
     Top(Top),
