@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin, Until};
+use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin};
 
 use crate::known_caveats::KnownCaveats;
-use crate::sequential::Found;
-use crate::sequential::compared::compared;
-use crate::sequential::of_all::of_all;
 use crate::{LoadEffect, Member, Outcome, member};
 
 /// Everything known of a recording.
@@ -102,20 +99,6 @@ impl Analysis {
             margin: self.margin,
             outcomes,
             known: self.known.clone(),
-        }
-    }
-
-    /// What is known of that which the run was to go on until, over all conditions; `None` where it was to go on until nothing.
-    pub fn until(&self) -> Option<Found> {
-        let figure = self.header.until?;
-        match figure {
-            Until::Compared => Some(compared(self).unwrap_or_else(|| Found::nothing(figure))),
-            _ => {
-                let numbered = (0..).zip(&self.outcomes);
-                let of_each = numbered
-                    .filter_map(|(index, one)| Some(Found { condition: Some(index), ..one.until()? }));
-                Some(of_all(figure, of_each))
-            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use howlate_analyse::sequential::Decision;
+use howlate_analyse::sequential::{Decision, known};
 use howlate_analyse::{Analysis, Judgement, Outcome, is_as_asked, judge};
 use howlate_model::{HowEnded, Latency, Limit, Statistic, Work};
 use howlate_render as render;
@@ -56,7 +56,7 @@ pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> Status {
 
 /// How it ends by that which it was to go on until; the result has it as a sentence.
 fn until(analysis: &Analysis) -> Status {
-    match analysis.until().map(|found| found.decision) {
+    match known(analysis).map(|found| found.decision) {
         None | Some(Decision::Reached | Decision::Holds) => Status::Done,
         Some(Decision::Refuted) => Status::Exceeded,
         Some(Decision::Undecided) => Status::NotTrustworthy,

@@ -2,7 +2,7 @@
 
 use howlate_analyse::cause::Why;
 use howlate_analyse::nodes::{Spread, nodes};
-use howlate_analyse::sequential::Found;
+use howlate_analyse::sequential::{Found, known};
 use howlate_analyse::watch::{Rhythm, RhythmNumbers};
 use howlate_analyse::{
     Analysis, BlockNumbers, Insight, Interval, LoadEffect, Outcome, Ranking, Summary, insights, rankings,
@@ -231,7 +231,7 @@ fn document(analysis: &Analysis) -> Document<'_> {
         rankings: parts.iter().flat_map(|(_, part)| rankings(part)).collect(),
         guests: guests(analysis),
         nodes: nodes(analysis),
-        until: analysis.until(),
+        until: known(analysis),
         results: analysis.outcomes().iter().map(|outcome| entry(outcome, &header.findings)).collect(),
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of that which a run goes on until, as sentences.
 
-use howlate_analyse::sequential::{Between, Decision, Found, Lengths, Unit};
+use howlate_analyse::sequential::{Between, Decision, Found, Lengths, Unit, known};
 use howlate_analyse::{Analysis, together};
 use howlate_model::{HasProperties, Latency, Span, Until};
 
@@ -9,7 +9,7 @@ use crate::property::{typed_phrase, varying};
 
 /// What was found, with its interval; `None` where the run went on until nothing.
 pub fn until(analysis: &Analysis) -> Option<String> {
-    let found = analysis.until()?;
+    let found = known(analysis)?;
     let figure = found.figure;
     let verdict = match found.decision {
         Decision::Reached if figure == Until::Compared => "is so",
@@ -273,7 +273,7 @@ mod tests {
     fn progress_is_one_line() {
         let mut analysis = analysis(HOURLY, &["other"]);
         minutes(&mut analysis, 12, Some(0));
-        let found = analysis.until().unwrap();
+        let found = known(&analysis).unwrap();
         let line = until_progress(&found, 200);
         assert!(line.starts_with("until max<100us: 1 per hour · exceeded 2 × in 12 min 00 s"), "{line}");
         assert_eq!(until_progress(&found, 10).chars().count(), 10);

@@ -1,6 +1,7 @@
 //! What is shown while a measurement goes on.
 
 use howlate_analyse::Analysis;
+use howlate_analyse::sequential::known;
 use howlate_linux::clock;
 use howlate_model::{Condition, MonotonicTime, Progress, Span, Turn};
 use howlate_procfs::{LoadAverage, Root};
@@ -88,12 +89,12 @@ impl Display {
         });
         let rows = threads.iter().filter_map(|thread| row(thread, so_far)).take(MOST_ROWS);
         let rows: Vec<LiveRow<'_>> = rows.collect();
-        let known =
-            so_far.until().map_or_else(String::new, |found| format!("{}\n", until_progress(&found, width)));
+        let until =
+            known(so_far).map_or_else(String::new, |found| format!("{}\n", until_progress(&found, width)));
         if rows.is_empty() || self.current < READABLE {
-            return known + &status;
+            return until + &status;
         }
-        let status = known + &status;
+        let status = until + &status;
         format!("{status}\n{}", live(&rows, &LoadAverage::read(&Root::live()).to_string(), width))
     }
 

@@ -1,6 +1,6 @@
 //! Runs that go on until something is known: how their turns are planned, and when they end.
 
-use howlate_analyse::sequential::{Decision, Unreachable, least_pairs, least_time};
+use howlate_analyse::sequential::{Decision, Unreachable, known, least_pairs, least_time};
 use howlate_analyse::{Analysis, together};
 use howlate_model::{Header, Span, Turn, Until};
 use howlate_plan::Plan;
@@ -136,7 +136,7 @@ impl Goal {
 
 /// Whether all is known that the run goes on until.
 pub(crate) fn is_known(analysis: &Analysis) -> bool {
-    analysis.until().is_some_and(|found| found.decision != Decision::Undecided)
+    known(analysis).is_some_and(|found| found.decision != Decision::Undecided)
 }
 
 /// The same while a turn goes on, which says nothing of two that are compared turn by turn.

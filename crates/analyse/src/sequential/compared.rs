@@ -86,6 +86,7 @@ impl Signs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sequential::known;
     use crate::testing::{analysis_of, block_of};
     use howlate_model::{Wait, Work};
 
@@ -104,7 +105,7 @@ mod tests {
         assert_eq!(least_pairs(), 8);
         let mut analysis = analysis(2);
         for round in 0..12 {
-            let found = analysis.until().unwrap();
+            let found = known(&analysis).unwrap();
             assert_eq!(found.decision == Decision::Reached, round >= 8, "{round}");
             assert_eq!((found.pairs, found.events), (Some(u64::from(round.min(8))), Some(0)));
             analysis.add(&block_of(0, round, 5_000));
@@ -120,12 +121,12 @@ mod tests {
             analysis.add(&block_of(1, round, 5_000));
         }
         analysis.add(&block_of(0, 20, 9_000));
-        let found = analysis.until().unwrap();
+        let found = known(&analysis).unwrap();
         assert_eq!((found.decision, found.pairs), (Decision::Undecided, Some(0)));
     }
 
     #[test]
     fn three_are_not_compared() {
-        assert_eq!(analysis(3).until().unwrap(), Found::nothing(Until::Compared));
+        assert_eq!(known(&analysis(3)).unwrap(), Found::nothing(Until::Compared));
     }
 }

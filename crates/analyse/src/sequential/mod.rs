@@ -5,18 +5,20 @@
 //! time in 17 of 100 runs. What is here is valid at whatever time one stops ([`rate`], [`sign_test`]), or says at
 //! which lengths it looks and is held to its confidence by simulation ([`looks`]).
 
-pub(crate) mod compared;
+mod compared;
 pub(crate) mod exceedances;
 mod found;
+mod known;
 mod lengths;
 pub(crate) mod looks;
-pub(crate) mod of_all;
+mod of_all;
 pub(crate) mod rate;
 mod sign_test;
 mod tracked;
 
 pub use compared::least_pairs;
 pub use found::{Between, Decision, Found, Unit};
+pub use known::known;
 pub use lengths::{Lengths, lengths};
 pub(crate) use tracked::Tracked;
 pub use tracked::{Unreachable, least_time};
