@@ -236,6 +236,8 @@ class ConditionResult:
     load_effect: Optional[Mapping[str, Any]] = None
     rhythm: Optional[Mapping[str, Any]] = None
     runtime: Optional[str] = None
+    #: How often, and how soon, the maximum may be exceeded.
+    larger: Optional[Mapping[str, Any]] = None
     #: What is known of that which the run was to go on until.
     until: Optional[Mapping[str, Any]] = None
 

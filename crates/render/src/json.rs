@@ -5,7 +5,8 @@ use howlate_analyse::nodes::{Spread, nodes};
 use howlate_analyse::sequential::{Found, known};
 use howlate_analyse::watch::{Rhythm, RhythmNumbers};
 use howlate_analyse::{
-    Analysis, BlockNumbers, Insight, Interval, LoadEffect, Outcome, Ranking, Summary, insights, rankings,
+    Analysis, BlockNumbers, Insight, Interval, Larger, LoadEffect, Outcome, Ranking, Summary, insights,
+    larger, rankings,
 };
 use howlate_model::{
     Boot, BootEnded, Caveat, Condition, Finding, HowEnded, InForce, Instrument, Irregular, System, Usage,
@@ -124,6 +125,9 @@ struct Entry<'a> {
     /// At most one wake-up in this many is later than the maximum, with 95 % confidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_exceeded_at_most_one_in: Option<u64>,
+    /// What the maximum leaves open: how often, and how soon, it may be exceeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    larger: Option<Larger>,
     worst: &'a [Worst],
     /// What is known of that which the run was to go on until.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -200,6 +204,7 @@ fn entry<'a>(outcome: &'a Outcome, findings: &[Finding]) -> Entry<'a> {
         corrected_p50_interval_ns: corrected_blocks.as_ref().and_then(BlockNumbers::p50_interval),
         corrected_p99_interval_ns: corrected_blocks.as_ref().and_then(BlockNumbers::p99_interval),
         max_exceeded_at_most_one_in: outcome.bound().map(|bound| bound.one_in),
+        larger: larger(outcome),
         worst: outcome.worst(),
         until: outcome.until(),
         load_effect: outcome.load_effect.as_ref(),

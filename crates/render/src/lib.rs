@@ -68,7 +68,7 @@ pub use compare::{
     comparison_junit, comparison_markdown, comparison_tap, comparison_text, self_test, self_test_json,
 };
 pub use condition::condition;
-pub use confidence::what_the_maxima_support;
+pub use confidence::{larger_ones, what_the_maxima_support};
 pub use csv::{csv, intervals_csv};
 pub use detail::Detail;
 pub use ending::ending_after_title;
