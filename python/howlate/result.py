@@ -236,6 +236,10 @@ class ConditionResult:
     load_effect: Optional[Mapping[str, Any]] = None
     rhythm: Optional[Mapping[str, Any]] = None
     runtime: Optional[str] = None
+    #: How often, and how soon, the maximum may be exceeded.
+    larger: Optional[Mapping[str, Any]] = None
+    #: What is known of that which the run was to go on until.
+    until: Optional[Mapping[str, Any]] = None
 
     @property
     def planned_ns(self) -> Optional[Summary]:
@@ -275,6 +279,8 @@ class Result:
     guests: Tuple[Mapping[str, Any], ...] = ()
     nodes: Tuple[Mapping[str, Any], ...] = ()
     rankings: Tuple[Mapping[str, Any], ...] = ()
+    #: What the run was to go on until, and what is known of that.
+    until: Optional[Mapping[str, Any]] = None
     #: The program's exit status: 0 done and within limits, 1 a limit was exceeded, 3 not everything was as asked.
     status: int = field(default=0, metadata={"own": True})
     #: What the program said besides, in its words.

@@ -1,13 +1,13 @@
 //! The rules of ARCHITECTURE.md, checked.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
+use sources::{root, rust_files};
+
+mod sources;
 
 /// Which crates of this project each crate may use. A stage knows the model and, where it must
 /// touch the kernel, `linux`, `procfs` and `safe-path`; `session` joins those of a measurement, `tune` those of a search above it,
@@ -159,18 +159,6 @@ fn stages_do_not_know_each_other() {
             let is_of_tests = used == TESTING && dependency["kind"] == "dev";
             let may = !used.starts_with("howlate") || is_of_tests || allowed.contains(&used);
             assert!(may, "{name} must not use {used}");
-        }
-    }
-}
-
-fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        // Programs that are measured are no part of the crate that carries them.
-        if path.is_dir() && !path.ends_with("crates/runtimes/programs") {
-            rust_files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
         }
     }
 }

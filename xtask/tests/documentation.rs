@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
+use sources::{root, rust_files};
+
+mod sources;
 
 #[test]
 fn every_command_and_option_is_documented() {
@@ -17,14 +17,22 @@ fn every_command_and_option_is_documented() {
         .filter(|line| line.starts_with("    ") && line.trim().starts_with(char::is_uppercase))
     {
         let name: String = line.trim().chars().take_while(|letter| letter.is_alphanumeric()).collect();
-        let name = name.to_lowercase();
+        let name: String = name.char_indices().map(in_words).collect();
         assert!(documented.contains(&format!("`howlate {name}")), "docs/commands.md lacks `howlate {name}`");
     }
-    for file in fs::read_dir(root().join("crates/howlate/src/cli")).unwrap() {
-        for option in long_options(&fs::read_to_string(file.unwrap().path()).unwrap()) {
+    let mut cli = Vec::new();
+    rust_files(&root().join("crates/howlate/src/cli"), &mut cli);
+    for file in cli {
+        for option in long_options(&fs::read_to_string(&file).unwrap()) {
             assert!(documented.contains(&format!("`--{option}")), "docs/commands.md lacks `--{option}`");
         }
     }
+}
+
+/// `plan-length` of `PlanLength`, letter by letter.
+fn in_words((place, letter): (usize, char)) -> String {
+    let between = if place > 0 && letter.is_uppercase() { "-" } else { "" };
+    format!("{between}{}", letter.to_lowercase())
 }
 
 /// The names of fields that clap makes long options of.

@@ -1,11 +1,16 @@
 //! `cargo xtask bench statistics [TRIALS] [WORD] [seed=N]`: whether what is said with a confidence is true as often as that.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot print fails")]
+#![allow(clippy::disallowed_methods, reason = "a benchmark needs no named clock")]
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use howlate_analyse::simulation::{Measured, Series, Tally, comparisons, ranking, single};
+use howlate_analyse::sequential::known;
+use howlate_analyse::simulation::{
+    Measured, Series, Tally, blocks_of_a_run, comparisons, precision, ranking, rate, single,
+};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
@@ -39,11 +44,45 @@ fn main() -> ExitCode {
             }
         }
     }
+    for series in Series::ALL {
+        if wanted("precision") {
+            for (quantile, seconds) in [(0.5, 1_200), (0.99, 1_800), (0.999, 2_400)] {
+                show(series, precision(series, quantile, 0.05, seconds, seeds()));
+            }
+        }
+        if wanted("rate") {
+            for quantile in [0.999_9, 0.999_99] {
+                show(series, rate(series, quantile, 20.0, seeds()));
+            }
+        }
+    }
+    if wanted("look") {
+        for figure in ["p50 ±2%", "p99.9 ±2%", "max<30us: 1 per 20s"] {
+            writeln!(
+                out,
+                "{figure}: the longest of 600 blocks with its look took {} µs",
+                longest_look(figure)
+            )
+            .unwrap();
+        }
+    }
     if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Microseconds that the slowest block took, its look included, in a run of ten minutes.
+fn longest_look(figure: &str) -> u128 {
+    let (mut analysis, lines) = blocks_of_a_run(figure.parse().unwrap(), 600);
+    let of_one = |line: &_| {
+        let began = Instant::now();
+        analysis.add(line);
+        std::hint::black_box(known(&analysis));
+        began.elapsed().as_micros()
+    };
+    lines.iter().map(of_one).max().unwrap_or_default()
 }
 
 fn line(tally: &Tally) -> String {
     let stated = tally.stated.map_or_else(|| "–".to_owned(), |stated| format!("{:.0} %", 100.0 * stated));
     let mark = if tally.holds() { "" } else { "  NOT HELD" };
-    format!("{:60} {stated:>5} {:6.1} %  of {}{mark}", tally.statement, 100.0 * tally.share(), tally.of)
+    format!("{:60} {stated:>5} {:6.1} %  of {}{mark}", tally.statement, 100.0 * tally.share(), tally.trials)
 }

@@ -31,7 +31,7 @@ pub struct Analysis {
 impl Analysis {
     /// Begins with a recording's first line.
     pub fn new(header: Header) -> Self {
-        let outcome = |condition: &Condition| Outcome::new(condition.clone(), header.late_above);
+        let outcome = |condition: &Condition| Outcome::new(condition.clone(), &header);
         let outcomes = header.conditions.iter().map(outcome).collect();
         Self {
             header,
@@ -74,7 +74,7 @@ impl Analysis {
             return;
         }
         self.header.conditions.push(condition.clone());
-        self.outcomes.push(Outcome::new(condition.clone(), self.header.late_above));
+        self.outcomes.push(Outcome::new(condition.clone(), &self.header));
     }
 
     /// A line may name a condition that the header lacks only in a damaged recording.

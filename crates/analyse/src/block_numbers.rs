@@ -50,7 +50,13 @@ impl BlockNumbers<'_> {
 
     /// 95 % interval of the 99th percentile.
     pub fn p99_interval(&self) -> Option<Interval> {
-        self.blocks.stretches.interval(&self.all, 0.99).filter(|_| self.all.count() >= least_wakeups(0.99))
+        self.interval(0.99)
+    }
+
+    /// 95 % interval of a `quantile`; `None` where too little is known, or it takes more wake-ups.
+    pub(crate) fn interval(&self, quantile: f64) -> Option<Interval> {
+        let enough = self.all.count() >= least_wakeups(quantile);
+        self.blocks.stretches.interval(&self.all, quantile).filter(|_| enough)
     }
 
     /// A `quantile` of each stretch that has the wake-ups for it, nanoseconds, in order; neighbouring blocks are joined, so

@@ -16,6 +16,7 @@ mod grouped;
 mod insight;
 mod interval;
 mod known_caveats;
+mod larger;
 mod limits;
 mod load_effect;
 mod member;
@@ -24,6 +25,7 @@ mod outcome;
 mod planned_wakeups;
 mod ranking;
 mod ratio;
+pub mod sequential;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod steps;
@@ -46,6 +48,7 @@ pub use insight::{
     Awake, CallSlack, Control, Insight, Origin, Priority, Step, Tick, TimerSlack, Turns, insights, turns_of,
 };
 pub use interval::{Interval, exceeded_at_most, least_wakeups, percentile, quantile_ranks};
+pub use larger::{Larger, ToCome, larger};
 pub use limits::{Judgement, judge};
 pub use load_effect::LoadEffect;
 pub use member::Member;

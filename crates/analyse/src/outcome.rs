@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use howlate_model::{
-    Block, Caveat, Condition, Distribution, Finished, HasProperties, InForce, Irregular, Latency, Policy,
-    Property, SeriesPoint, Span, Started, TurnFailure, Usage, Value, WatchedBlock, WhyBlock, Work, Worst,
+    Block, Caveat, Condition, Distribution, Finished, HasProperties, Header, InForce, Irregular, Latency,
+    Policy, Property, SeriesPoint, Span, Started, TurnFailure, Usage, Value, WatchedBlock, WhyBlock, Work,
+    Worst,
 };
 
 use crate::block_numbers::{BlockNumbers, Blocks};
@@ -12,6 +13,7 @@ use crate::bound::{Bound, Maxima};
 use crate::cause::{Traces, Why};
 use crate::known_caveats::KnownCaveats;
 use crate::planned_wakeups::planned;
+use crate::sequential::{Found, Tracked};
 use crate::turn_numbers::{TurnNumber, TurnNumbers};
 use crate::watch::Rhythm;
 use crate::{LoadEffect, Summary, Timeline, percentile};
@@ -40,6 +42,8 @@ pub struct Outcome {
     pub traces: Option<Box<Traces>>,
     /// Which of them count as late, where the run was asked to say so.
     late_above: Option<Span>,
+    /// What the run was to go on until, where that is about single conditions.
+    until: Option<Tracked>,
     /// The rhythm of a watched thread; `None` for others.
     pub rhythm: Option<Box<Rhythm>>,
     /// All wake-ups together.
@@ -57,7 +61,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn new(condition: Condition, late_above: Option<Span>) -> Self {
+    /// One of those of a recording.
+    pub(crate) fn new(condition: Condition, header: &Header) -> Self {
         Self {
             condition,
             in_force: None,
@@ -68,7 +73,8 @@ impl Outcome {
             warm_up: None,
             unfinished: false,
             traces: None,
-            late_above,
+            late_above: header.late_above,
+            until: header.until.and_then(|until| Tracked::begin(until, header.conditions.len())),
             rhythm: None,
             total: Block::default(),
             caveats: Vec::new(),
@@ -112,6 +118,16 @@ impl Outcome {
         let series = std::mem::take(&mut self.total.series);
         self.total.merge(block);
         self.total.series = series;
+        if let Some(mut until) = self.until.take() {
+            let wakeups = self.count() + self.total.swallowed.as_ref().map_or(0, Distribution::count);
+            until.block(block, wakeups, || self.planned_blocks());
+            self.until = Some(until);
+        }
+    }
+
+    /// What is known of that which the run was to go on until; `None` where that is not about single conditions.
+    pub fn until(&self) -> Option<Found> {
+        Some(self.until.as_ref()?.found())
     }
 
     pub(crate) fn load(&mut self, effect: &LoadEffect) {

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use howlate_analyse::sequential::{Decision, known};
 use howlate_analyse::{Analysis, Judgement, Outcome, is_as_asked, judge};
 use howlate_model::{HowEnded, Latency, Limit, Statistic, Work};
 use howlate_render as render;
@@ -41,13 +42,24 @@ pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> Status {
     if judged.is_empty() {
         limits.iter().for_each(|limit| tell(&nothing_to_judge(*limit)));
     }
+    let until = until(analysis);
     let whole = analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
     // Only a whole run can show that a limit was kept.
     let conclusive = limits.is_empty() || (whole && is_judged(analysis, &judged));
     match stopped.is_some() || judged.iter().any(|one| one.status == Status::Exceeded) {
         true => Status::Exceeded,
-        false if conclusive && is_as_asked(analysis) => Status::Done,
+        false if until == Status::Exceeded => Status::Exceeded,
+        false if conclusive && until == Status::Done && is_as_asked(analysis) => Status::Done,
         false => Status::NotTrustworthy,
+    }
+}
+
+/// How it ends by that which it was to go on until; the result has it as a sentence.
+fn until(analysis: &Analysis) -> Status {
+    match known(analysis).map(|found| found.decision) {
+        None | Some(Decision::Reached | Decision::Holds) => Status::Done,
+        Some(Decision::Refuted) => Status::Exceeded,
+        Some(Decision::Undecided) => Status::NotTrustworthy,
     }
 }
 

@@ -120,6 +120,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Notify(asked)) => commands::notify::run(&asked),
         Some(Command::Run(asked)) => commands::run::run(*asked),
         Some(Command::Tune(asked)) => commands::tune::run(asked),
+        Some(Command::PlanLength(asked)) => commands::plan_length::run(&asked),
         Some(Command::Watch(asked)) => commands::watch::run(&asked),
         Some(Command::Top(asked)) => commands::top::run(&asked),
         Some(Command::Load(asked)) => commands::load::run(&asked),

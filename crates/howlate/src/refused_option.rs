@@ -7,6 +7,7 @@ use std::fmt;
 pub(crate) enum NotForTune {
     Why,
     Rounds,
+    Until,
     SamplesOut,
     ExportJson,
     ExportMarkdown,
@@ -19,6 +20,7 @@ impl fmt::Display for NotForTune {
         f.pad(match self {
             Self::Why => "--why",
             Self::Rounds => "--rounds",
+            Self::Until => "--until",
             Self::SamplesOut => "--samples-out",
             Self::ExportJson => "--export-json",
             Self::ExportMarkdown => "--export-markdown",
@@ -32,7 +34,9 @@ impl NotForTune {
     pub(crate) const fn hint(self) -> &'static str {
         match self {
             Self::Why => "`howlate why` says where lateness comes from",
-            Self::Rounds => "there are as many turns as are needed; `--budget` limits how long they may take",
+            Self::Rounds | Self::Until => {
+                "there are as many turns as are needed; `--budget` limits how long they may take"
+            }
             Self::ExportJson => "add `--json`, and redirect what is printed",
             Self::SamplesOut | Self::ExportMarkdown | Self::FailAbove | Self::Format => {
                 "save a recording with `--out`, and use it with `howlate show` or `howlate compare`"

@@ -61,6 +61,7 @@ mod tracer_gap;
 mod tracer_refusal;
 mod tuned;
 mod turn_failure;
+mod until;
 mod wait;
 mod wait_clock;
 mod waits;
@@ -135,6 +136,7 @@ pub use tracer_gap::TracerGap;
 pub use tracer_refusal::TracerRefusal;
 pub use tuned::{Tuned, Write, WriteKind};
 pub use turn_failure::TurnFailure;
+pub use until::{Until, UntilError};
 pub use wait::{UnknownMechanism, Wait};
 pub use wait_clock::{UnknownClock, WaitClock};
 pub use waits::{

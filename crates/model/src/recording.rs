@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Instrument, LoadBlock,
-    MonotonicTime, Node, Setting, Source, Span, Started, System, WatchedBlock, WhyBlock,
+    MonotonicTime, Node, Setting, Source, Span, Started, System, Until, WatchedBlock, WhyBlock,
 };
 
 /// The version of the recording format that this program writes.
@@ -87,6 +87,9 @@ pub struct Header {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "late_above_ns")]
     pub late_above: Option<Span>,
+    /// What it was to go on until, where `--until` was typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// How `tune` decides what is measured next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<Tuning>,
@@ -114,6 +117,7 @@ impl Header {
             findings: Vec::new(),
             settings: Vec::new(),
             late_above: None,
+            until: None,
             tuning: None,
             instrument: Instrument::default(),
             conditions,

@@ -2,10 +2,10 @@
 
 use std::borrow::Borrow;
 
-use howlate_analyse::Outcome;
+use howlate_analyse::{Larger, Outcome, larger};
 use howlate_model::Distribution;
 
-use crate::numbers::count;
+use crate::numbers::{count, rough, round};
 use crate::result_columns::ColumnSpec;
 
 /// What the maxima of several conditions support: what the weakest does.
@@ -17,6 +17,35 @@ pub fn what_the_maxima_support<'a>(outcomes: impl Iterator<Item = &'a Outcome>) 
             count(bound.one_in)
         )
     })
+}
+
+/// How often and how soon the maxima of several conditions may be exceeded, with what that takes for granted: of the condition of
+/// which least is known, or why nothing is said of it.
+pub fn larger_ones<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<String> {
+    let rate = |one: &Larger| one.to_come.map_or(f64::INFINITY, |to_come| to_come.per_hour_at_most);
+    let all = outcomes.filter_map(larger);
+    let weakest = all.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
+    let measured = rough(weakest.covered);
+    Some(match weakest.to_come {
+        Some(to_come) => format!(
+            "After {measured}, a larger maximum comes at most {} times per hour (95 % confidence), in the next hour with a probability of {}, \
+             in the next day of {}. This assumes that late wake-ups come independently at a steady rate, those that come together \
+             counted once, and that the machine goes on as in this run.",
+            round(to_come.per_hour_at_most),
+            probability(to_come.next_hour),
+            probability(to_come.next_day)
+        ),
+        None => {
+            format!(
+                "Nothing can be said of larger maxima to come: {measured} is too short to tell how this machine changes."
+            )
+        }
+    })
+}
+
+fn probability(of_one: f64) -> String {
+    let percent = 100.0 * of_one;
+    if percent > 99.9 { "more than 99.9 %".to_owned() } else { format!("{percent:.1} %") }
 }
 
 /// Why a percentile is not there, where one of these is left out for want of wake-ups.
@@ -33,4 +62,44 @@ pub(crate) fn too_few<D: Borrow<Distribution>>(
     let needs = |column: &ColumnSpec| format!("{} needs {}", column.heading, count(column.least));
     let missing: Vec<String> = percentiles.iter().filter(|column| least < column.least).map(needs).collect();
     (!missing.is_empty()).then(|| format!("–: too few wake-ups: {}.", missing.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_analyse::Analysis;
+    use howlate_model::{Block, Condition, Header, Line, MonotonicTime, Span, Wait, Wakeup, Work};
+
+    use super::*;
+
+    /// So many seconds of wake-ups, as late as `late` says.
+    fn said(seconds: i64, late: fn(i64, i64) -> i64) -> String {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let header = Header::for_conditions(vec![Condition::new(work, "6.1.0")]);
+        let mut analysis = Analysis::new(header);
+        for second in 0..seconds {
+            let from = MonotonicTime::from_nanos(second * 1_000_000_000);
+            let mut block = Block { from, until: from.plus(Span::from_secs(1)), ..Block::default() };
+            for one in 0..100 {
+                let ran = from.plus(Span::from_nanos(late(second, one).unsigned_abs()));
+                block.record(Wakeup { expected: from, ran }, None);
+            }
+            analysis.add(&Line::Block(Box::new(block)));
+        }
+        larger_ones(analysis.outcomes().iter()).unwrap()
+    }
+
+    #[test]
+    fn a_bound_is_told_with_what_it_assumes_and_a_refusal_with_its_reason() {
+        let bound = said(600, |second, one| 5_000 + (second * 7_919 + one * 31) % 997);
+        assert!(
+            bound.contains("in the next hour with a probability of 85.7 %, in the next day of 99.3 %"),
+            "{bound}"
+        );
+        assert!(
+            bound.contains("times per hour (95 % confidence)") && bound.contains("This assumes"),
+            "{bound}"
+        );
+        let refused = said(60, |second, one| 5_000 + 100 * second + one % 7);
+        assert!(refused.contains("1 min 00 s is too short to tell how this machine changes"), "{refused}");
+    }
 }

@@ -6,7 +6,7 @@ use howlate_analyse::{Analysis, Interval, Outcome};
 use howlate_model::{Distribution, HasProperties, Property, WorkKind};
 
 use crate::condition::joined;
-use crate::confidence::{left_out, what_the_maxima_support};
+use crate::confidence::{larger_ones, left_out, what_the_maxima_support};
 use crate::insights::what_this_means;
 use crate::numbers::{count, rough};
 use crate::property::{self, heading, is_usual, varying};
@@ -102,6 +102,7 @@ fn certainty(outcomes: &[&Outcome], width: usize) -> String {
         lines.extend(intervals(outcome));
     }
     lines.extend(what_the_maxima_support(outcomes.iter().copied()));
+    lines.extend(larger_ones(outcomes.iter().copied()));
     lines.iter().map(|line| format!("{}\n", paint(DIM, wrapped(line, width, 0)))).collect()
 }
 

@@ -2,9 +2,11 @@
 
 use howlate_analyse::cause::Why;
 use howlate_analyse::nodes::{Spread, nodes};
+use howlate_analyse::sequential::{Found, known};
 use howlate_analyse::watch::{Rhythm, RhythmNumbers};
 use howlate_analyse::{
-    Analysis, BlockNumbers, Insight, Interval, LoadEffect, Outcome, Ranking, Summary, insights, rankings,
+    Analysis, BlockNumbers, Insight, Interval, Larger, LoadEffect, Outcome, Ranking, Summary, insights,
+    larger, rankings,
 };
 use howlate_model::{
     Boot, BootEnded, Caveat, Condition, Finding, HowEnded, InForce, Instrument, Irregular, System, Usage,
@@ -48,6 +50,9 @@ struct Document<'a> {
     /// Of several machines: each condition, how far they lie apart, which stand out, and what those have in common.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<Spread>,
+    /// What it was to go on until, and what is known of that; the condition that decided, or of which least is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Found>,
     results: Vec<Entry<'a>>,
 }
 
@@ -120,7 +125,13 @@ struct Entry<'a> {
     /// At most one wake-up in this many is later than the maximum, with 95 % confidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_exceeded_at_most_one_in: Option<u64>,
+    /// What the maximum leaves open: how often, and how soon, it may be exceeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    larger: Option<Larger>,
     worst: &'a [Worst],
+    /// What is known of that which the run was to go on until.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Found>,
     /// What the load did meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     load_effect: Option<&'a LoadEffect>,
@@ -193,7 +204,9 @@ fn entry<'a>(outcome: &'a Outcome, findings: &[Finding]) -> Entry<'a> {
         corrected_p50_interval_ns: corrected_blocks.as_ref().and_then(BlockNumbers::p50_interval),
         corrected_p99_interval_ns: corrected_blocks.as_ref().and_then(BlockNumbers::p99_interval),
         max_exceeded_at_most_one_in: outcome.bound().map(|bound| bound.one_in),
+        larger: larger(outcome),
         worst: outcome.worst(),
+        until: outcome.until(),
         load_effect: outcome.load_effect.as_ref(),
         usage: outcome.usage,
         rhythm: outcome.rhythm.as_deref().map(Rhythm::numbers),
@@ -223,6 +236,7 @@ fn document(analysis: &Analysis) -> Document<'_> {
         rankings: parts.iter().flat_map(|(_, part)| rankings(part)).collect(),
         guests: guests(analysis),
         nodes: nodes(analysis),
+        until: known(analysis),
         results: analysis.outcomes().iter().map(|outcome| entry(outcome, &header.findings)).collect(),
     }
 }

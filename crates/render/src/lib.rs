@@ -57,6 +57,7 @@ mod table;
 mod terminal_text;
 mod top;
 mod tune;
+mod until;
 mod watch;
 mod why;
 
@@ -70,7 +71,7 @@ pub use compare::{
     comparison_junit, comparison_markdown, comparison_tap, comparison_text, self_test, self_test_json,
 };
 pub use condition::condition;
-pub use confidence::what_the_maxima_support;
+pub use confidence::{larger_ones, what_the_maxima_support};
 pub use csv::{csv, intervals_csv};
 pub use detail::Detail;
 pub use ending::ending_after_title;
@@ -109,5 +110,6 @@ pub use tune::{
     tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,
     tune_schema, tune_text,
 };
+pub use until::{lengths, until, until_announcement, until_progress};
 pub use watch::{watched_beside, watched_live};
 pub use why::why;

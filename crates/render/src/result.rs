@@ -13,6 +13,7 @@ use crate::notes::{MOST_LINES, doubts, notes};
 use crate::numbers::{count, length};
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
+use crate::until::until;
 use crate::{cyclic, foreign, guests, loads, nodes, notify, quick, sleep, watch, why};
 
 /// The result of a recording, for a terminal.
@@ -106,7 +107,9 @@ fn top(analysis: &Analysis, title: &str, width: usize) -> String {
         machine if machine.is_empty() => String::new(),
         machine => format!("{}\n", paint(DIM, wrapped(&format!("{host}{machine}"), width, 0))),
     };
-    format!("{}\n{machine}", wrapped(&format!("{title}{started}{how}"), width, 0))
+    let until =
+        until(analysis).map_or_else(String::new, |known| format!("\n{}\n", wrapped(&known, width, 0)));
+    format!("{}\n{machine}{until}", wrapped(&format!("{title}{started}{how}"), width, 0))
 }
 
 /// The command, or the other program that measured.

@@ -1,10 +1,10 @@
 //! The answer in a sentence or two.
 
-use howlate_analyse::{Ratio, Summary, ratio};
+use howlate_analyse::{Analysis, Ratio, Summary, ratio};
 use howlate_model::{Latency, Property, Work, WorkKind};
 use howlate_render::numbers::{count, latency_in};
 use howlate_render::property::common_kind;
-use howlate_render::{ComparisonReport, meaning, times_as_much, what_the_maxima_support};
+use howlate_render::{ComparisonReport, meaning, times_as_much, until, what_the_maxima_support};
 
 use crate::entry::Entry;
 use crate::names::{Part, common, spoken, varying};
@@ -87,8 +87,21 @@ pub(crate) fn number<'a>(entries: &[Entry<'a>]) -> Option<Number<'a>> {
 /// A share of wake-ups, and the number for it.
 type Share = (&'static str, fn(&Summary) -> i64);
 
-/// The answer: how late, and with which choice least. Where conditions were compared, that says by how much.
+/// The answer: how late, and with which choice least. Where conditions were compared, that says by how much. What a run went on
+/// until comes first.
 pub(crate) fn answer(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) -> String {
+    let late = how_late(entries, compared);
+    goals(entries).into_iter().chain([late]).collect::<Vec<_>>().join(" ")
+}
+
+/// What is known of that which each recording was to go on until.
+fn goals(entries: &[Entry<'_>]) -> Vec<String> {
+    let mut analyses: Vec<&Analysis> = entries.iter().map(|entry| entry.recording.analysis).collect();
+    analyses.dedup_by(|one, other| std::ptr::eq(*one, *other));
+    analyses.into_iter().filter_map(until).collect()
+}
+
+fn how_late(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) -> String {
     match measured(entries).as_slice() {
         [] => unseen(entries).unwrap_or_else(|| "Nothing was measured.".to_owned()),
         [one] => single(one),

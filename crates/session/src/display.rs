@@ -1,10 +1,11 @@
 //! What is shown while a measurement goes on.
 
 use howlate_analyse::Analysis;
+use howlate_analyse::sequential::known;
 use howlate_linux::clock;
 use howlate_model::{Condition, MonotonicTime, Progress, Span, Turn};
 use howlate_procfs::{LoadAverage, Root};
-use howlate_render::{LiveRow, Screen, live, progress};
+use howlate_render::{LiveRow, Screen, live, progress, until_progress};
 
 /// How often the display changes.
 const EVERY: Span = Span::from_millis(250);
@@ -88,9 +89,12 @@ impl Display {
         });
         let rows = threads.iter().filter_map(|thread| row(thread, so_far)).take(MOST_ROWS);
         let rows: Vec<LiveRow<'_>> = rows.collect();
+        let until =
+            known(so_far).map_or_else(String::new, |found| format!("{}\n", until_progress(&found, width)));
         if rows.is_empty() || self.current < READABLE {
-            return status;
+            return until + &status;
         }
+        let status = until + &status;
         format!("{status}\n{}", live(&rows, &LoadAverage::read(&Root::live()).to_string(), width))
     }
 

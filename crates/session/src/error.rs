@@ -8,6 +8,8 @@ use howlate_model::EngineError;
 use howlate_record::{CreateError, ReadError};
 use howlate_trace::TracerMissing;
 
+use crate::until::NotUntil;
+
 /// Why a session could not be begun, or not be gone on with.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
@@ -26,6 +28,9 @@ pub enum SessionError {
     /// The tracer that was asked for cannot be had.
     #[error(transparent)]
     Tracer(#[from] TracerMissing),
+    /// It cannot go on until what was asked for.
+    #[error(transparent)]
+    Until(#[from] NotUntil),
     /// There is a recording already, and it is not to be resumed.
     #[error("{} already holds a run; refusing to overwrite it", path.display())]
     RunRecorded {
@@ -55,6 +60,7 @@ impl SessionError {
                 Some("a seccomp filter may forbid sched_getattr(2); in a container, try `--security-opt seccomp=unconfined`".into())
             }
             Self::Engine(EngineError::NotTaken { .. } | EngineError::NoClock(_)) => None,
+            Self::Until(error) => Some(error.hint().into()),
             Self::RunRecorded { .. } => Some("`--resume` continues it; `--out` names another file".into()),
             Self::OtherConditions { .. } => Some(
                 "the plan, an option, a setting, the kernel, the CPUs or howlate have changed since; choose another name with `--out` and start afresh".into(),

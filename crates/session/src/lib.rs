@@ -27,6 +27,7 @@ mod traced_turn;
 mod tracing;
 mod turn_load;
 mod turn_settings;
+mod until;
 mod wakeup_file;
 
 pub use applied_load::apply_load;
@@ -43,3 +44,4 @@ pub use steps::{Step, Steps};
 pub use stepwise::{Parts, measure_in_steps};
 pub use tracing::TraceOptions;
 pub use turn_settings::Turning;
+pub use until::{Goal, NotUntil, Share};

@@ -1,5 +1,8 @@
 //! A turn that is measured: its lines are the result.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use howlate_model::{Finished, Line, MonotonicTime, Progress, Sink, Wakeup};
 
 use crate::display::Display;
@@ -7,6 +10,7 @@ use crate::loads::Loads;
 use crate::recorder::{Intake, Recorder};
 use crate::remedy;
 use crate::turn_load::UnderLoad;
+use crate::until::is_known_within_a_turn;
 use crate::wakeup_file::WakeupFile;
 
 /// What becomes of the lines of a turn that is measured.
@@ -15,6 +19,8 @@ pub(crate) struct MeasuredTurn<'a, T> {
     display: &'a mut Display,
     wakeups: Option<&'a mut WakeupFile>,
     load: UnderLoad,
+    /// Set as soon as all is known that was to be known.
+    enough: Arc<AtomicBool>,
     /// Ends of threads' turns, held back until the load has reported.
     finished: Vec<Finished>,
 }
@@ -25,8 +31,9 @@ impl<'a, T: Intake> MeasuredTurn<'a, T> {
         display: &'a mut Display,
         wakeups: Option<&'a mut WakeupFile>,
         load: UnderLoad,
+        enough: Arc<AtomicBool>,
     ) -> Self {
-        Self { recorder, display, wakeups, load, finished: Vec::new() }
+        Self { recorder, display, wakeups, load, enough, finished: Vec::new() }
     }
 
     /// Once for all threads whose block ended at `until`.
@@ -64,6 +71,9 @@ impl<T: Intake> Sink for MeasuredTurn<'_, T> {
                 self.sample_load(block.until);
                 self.wakeups.iter_mut().for_each(|file| file.block(&block));
                 self.recorder.keep(&Line::Block(block));
+                if is_known_within_a_turn(self.recorder.analysis()) {
+                    self.enough.store(true, Ordering::Relaxed);
+                }
             }
             line => self.recorder.keep(&line),
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use howlate_model::{Header, Node, Span};
+use howlate_model::{Header, Node, Span, Until};
 use howlate_record::CreateError;
 use howlate_render::Screen;
 
@@ -28,6 +28,8 @@ pub struct Request<'a> {
     pub dma_latency_us: Option<i32>,
     /// It is stopped by a wake-up that is later than this.
     pub stop_above: Option<Span>,
+    /// What it goes on until.
+    pub until: Option<Until>,
     /// Where progress is shown, if anywhere.
     pub screen: Option<Box<dyn Screen>>,
     /// The turns to trace, if any.

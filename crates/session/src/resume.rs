@@ -87,6 +87,7 @@ impl Resume {
             _ => {
                 let mut header = header(request.command, request.seed, environment, plan.conditions.clone());
                 header.node = request.node.clone();
+                header.until = request.until;
                 header.late_above = request.traced.and_then(|traced| traced.late_above);
                 let recorder = request.recorder(header, environment)?;
                 Ok(Begun { recorder, turns: plan.turns.clone() })

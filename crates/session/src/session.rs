@@ -25,6 +25,7 @@ use crate::traced_turn::TracedTurn;
 use crate::tracing::Tracing;
 use crate::turn_load::UnderLoad;
 use crate::turn_settings::Turning;
+use crate::until::is_known;
 use crate::wakeup_file::WakeupFile;
 
 /// Takes all turns of `plan` that are not taken already; returns what was found.
@@ -137,6 +138,9 @@ impl<T: Intake> Session<T> {
             if let Some(ended) = [how, turned, back].into_iter().find(|one| *one != HowEnded::Done) {
                 return Ok(ended);
             }
+            if is_known(self.recorder.analysis()) {
+                return Ok(HowEnded::Done);
+            }
             if bounds.is_interrupted() {
                 return Ok(HowEnded::Interrupted);
             }
@@ -239,14 +243,17 @@ impl<T: Intake> Session<T> {
                 ended
             }
             None => {
-                let mut measured = MeasuredTurn::begin(recorder, display, self.wakeups.as_mut(), load);
+                let enough = Arc::clone(&bounds.enough);
+                let mut measured =
+                    MeasuredTurn::begin(recorder, display, self.wakeups.as_mut(), load, enough);
                 let ended = engine.run(turn, &bounds, &mut measured)?;
                 disturbances.turn_ended(turn);
                 self.failed.extend(measured.end(loads));
                 ended
             }
         };
-        Ok(ended.how)
+        let is_enough = ended.how == HowEnded::Interrupted && bounds.is_enough();
+        Ok(if is_enough { HowEnded::Done } else { ended.how })
     }
 
     pub(crate) fn end(mut self, how: HowEnded, environment: &Environment) -> T {

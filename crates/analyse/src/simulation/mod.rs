@@ -7,12 +7,14 @@ mod recorded;
 mod series;
 mod single;
 mod tally;
+mod until;
 
 pub use compared::{Measured, comparisons};
 pub use ranked::ranking;
 pub use series::Series;
 pub use single::single;
 pub use tally::Tally;
+pub use until::{blocks_of_a_run, precision, rate};
 
 #[cfg(test)]
 mod tests {
@@ -64,6 +66,15 @@ mod tests {
     fn equal_mechanisms_are_not_ranked() {
         for series in Series::ALL {
             hold(series, &ranking(series, 5, 10, seeds()));
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_runs_until_something_is_known_holds() {
+        for series in Series::ALL {
+            hold(series, &precision(series, 0.5, 0.1, 120, seeds()));
+            hold(series, &precision(series, 0.99, 0.1, 120, seeds()));
+            hold(series, &rate(series, 0.999_9, 4.0, seeds()));
         }
     }
 

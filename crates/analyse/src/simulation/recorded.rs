@@ -37,31 +37,37 @@ impl Clocked {
 
     /// A turn of `wakeups`, each later by `shift`, in the blocks that measuring would cut.
     pub(crate) fn turn(&mut self, condition: u32, round: u32, wakeups: u64, shift: f64) -> Vec<Line> {
-        let began = self.now;
-        let mut blocks = Vec::new();
-        let mut block = self.begun(condition, round);
-        for _ in 0..wakeups {
-            self.now = self.now.plus(PERIOD);
-            let late = Latency::from_nanos((self.machine.latency() + shift) as i64);
-            let ran = MonotonicTime::from_nanos(self.now.as_nanos() + late.as_nanos());
-            block.record(Wakeup { expected: self.now, ran }, None);
-            if self.now.since(block.from) >= howlate_model::block_length(block.from.since(began)) {
-                let next = self.begun(condition, round);
-                blocks.push(self.ended(std::mem::replace(&mut block, next)));
+        self.blocks(condition, round, wakeups, shift).map(|block| Line::Block(Box::new(block))).collect()
+    }
+
+    /// The same, one after the other.
+    pub(crate) fn blocks(
+        &mut self,
+        condition: u32,
+        round: u32,
+        wakeups: u64,
+        shift: f64,
+    ) -> impl Iterator<Item = Block> {
+        let (began, mut left) = (self.now, wakeups);
+        std::iter::from_fn(move || {
+            let mut block = self.begun(condition, round);
+            let length = howlate_model::block_length(block.from.since(began));
+            while left > 0 {
+                left -= 1;
+                self.now = self.now.plus(PERIOD);
+                let late = Latency::from_nanos((self.machine.latency() + shift) as i64);
+                let ran = MonotonicTime::from_nanos(self.now.as_nanos() + late.as_nanos());
+                block.record(Wakeup { expected: self.now, ran }, None);
+                if self.now.since(block.from) >= length {
+                    break;
+                }
             }
-        }
-        if !block.latency.is_empty() {
-            blocks.push(self.ended(block));
-        }
-        blocks
+            block.until = self.now;
+            (!block.latency.is_empty()).then_some(block)
+        })
     }
 
     fn begun(&self, condition: u32, round: u32) -> Block {
         Block { condition, round, from: self.now, until: self.now, ..Block::default() }
-    }
-
-    fn ended(&self, mut block: Block) -> Line {
-        block.until = self.now;
-        Line::Block(Box::new(block))
     }
 }

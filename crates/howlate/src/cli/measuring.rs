@@ -6,7 +6,7 @@ use clap::Args;
 use howlate_model::{Span, WaitClock};
 use howlate_plan::{Plan, Threads};
 
-use super::{Extent, Factors, Output, WholeRun};
+use super::{Extent, Factors, Output, UntilKnown, WholeRun};
 
 /// Conditions, extent and output of a measurement.
 #[derive(Args)]
@@ -15,6 +15,8 @@ pub(crate) struct Measuring {
     pub(crate) factors: Factors,
     #[command(flatten)]
     pub(crate) extent: Extent,
+    #[command(flatten)]
+    pub(crate) until: UntilKnown,
     #[command(flatten)]
     pub(crate) run: WholeRun,
     /// Cut off a turn that is not done after this, and say so; ten times what it should take if left out

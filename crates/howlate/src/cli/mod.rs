@@ -19,6 +19,7 @@ mod merge;
 mod notify;
 mod number;
 mod output;
+mod plan_length;
 mod quick;
 mod raw_words;
 mod report;
@@ -32,6 +33,7 @@ mod sleep;
 mod top;
 mod tracing;
 mod tune;
+mod until;
 mod watch;
 mod why;
 
@@ -50,6 +52,7 @@ pub(crate) use measuring::Measuring;
 pub(crate) use merge::Merge;
 pub(crate) use notify::Notify;
 pub(crate) use output::{Output, Printing, Rows, file_name};
+pub(crate) use plan_length::PlanLength;
 pub(crate) use quick::Quick;
 pub(crate) use raw_words::{Typed, names};
 pub(crate) use report::{Report, ReportFormat};
@@ -63,6 +66,7 @@ pub(crate) use sleep::Sleep;
 pub(crate) use top::Top;
 pub(crate) use tracing::Reasons;
 pub(crate) use tune::{HowToTune, Tune, TuneProgram, TuneSubject, TuneWork};
+pub(crate) use until::UntilKnown;
 pub(crate) use watch::Watch;
 pub(crate) use why::Why;
 
@@ -95,6 +99,7 @@ pub(crate) enum Command {
     Notify(Notify),
     Run(Box<Run>),
     Tune(Tune),
+    PlanLength(PlanLength),
     Watch(Watch),
     Top(Top),
     Load(Load),

@@ -20,7 +20,7 @@ pub(crate) struct Extent {
     /// Wake-ups at the start of each turn that are not counted; if left out, as many as it takes to warm up
     #[arg(long, value_name = "N", allow_hyphen_values = true, hide_short_help = true, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub(crate) warm_up: Option<u64>,
-    /// Turns per condition; conditions take turns in random order
+    /// Turns per condition, in random order
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
 }

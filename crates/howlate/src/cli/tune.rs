@@ -104,8 +104,8 @@ howlate tune notify --by pipe --after 1ms --pair 0,1",
 
 /// Hides what measuring commands take and `tune` refuses with a reason.
 fn only_what_is_for_tune(argument: Arg) -> Arg {
-    const REFUSED: [&str; 6] =
-        ["rounds", "why", "fail_above", "samples_out", "export_json", "export_markdown"];
+    const REFUSED: [&str; 8] =
+        ["rounds", "until", "at_most", "why", "fail_above", "samples_out", "export_json", "export_markdown"];
     let is_refused = REFUSED.contains(&argument.get_id().as_str());
     if is_refused { argument.hide(true) } else { argument }
 }

@@ -3,7 +3,7 @@
 use howlate_model::Span;
 use howlate_plan::{CyclicChoices, Plan, PlanError, without_repeats};
 
-use super::measure_and_print;
+use super::{measure_and_print, until};
 use crate::cli::Cyclic;
 use crate::environment;
 use crate::error::Error;
@@ -15,7 +15,9 @@ const DURATION: Span = Span::from_secs(10);
 
 pub(crate) fn run(args: &Cyclic) -> Result<Status, Error> {
     let (environment, seed) = (environment::begin()?, args.measuring.run.seed());
-    let plan = plan(args, &environment, seed)?;
+    let plan = until::plan(&args.measuring, args.reasons, false, |share| {
+        Ok(args.measuring.cut(until::shared(choices(args, seed), share).plan(&environment.machine())?))
+    })?;
     measure_and_print("cyclic", &args.measuring, &environment, plan, seed, (args.reasons, args.by))
 }
 

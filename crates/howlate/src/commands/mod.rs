@@ -12,6 +12,7 @@ pub(crate) mod load;
 pub(crate) mod merge;
 pub(crate) mod notify;
 pub(crate) mod pages;
+pub(crate) mod plan_length;
 mod prometheus;
 pub(crate) mod quick;
 mod replaced;
@@ -23,6 +24,7 @@ pub(crate) mod show;
 pub(crate) mod sleep;
 pub(crate) mod top;
 pub(crate) mod tune;
+mod until;
 pub(crate) mod watch;
 pub(crate) mod why;
 
@@ -54,12 +56,15 @@ fn measure_and_print(
     // What stops a run is to be one of its numbers.
     let traced = match args.run.stop_above {
         Some(_) => reasons.add_to(&mut plan, seed)?,
+        // A traced part of a run that ends early would come too late.
+        None if args.until.until.is_some() => reasons.add_to(&mut plan, seed)?,
         None => reasons.add_to_run(&mut plan, seed)?,
     };
     let kept = HistoryEntry::begin(command, args.output.out.as_deref(), args.no_save);
     let place = kept.path();
     let request = Request {
         traced,
+        until: args.until.until,
         kept: place.as_deref(),
         ..request(command, seed, environment, &args.run, &args.output)
     };
@@ -87,6 +92,7 @@ fn request<'a>(
         node: output.identity.apply(environment.node.clone()),
         dma_latency_us: run.dma_latency,
         stop_above: run.stop_above,
+        until: None,
         screen: terminal::screen(output.printing.quiet),
         traced: None,
     }

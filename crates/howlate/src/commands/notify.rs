@@ -4,22 +4,34 @@ use howlate_measure::is_allowed;
 use howlate_model::{NotMeasured, Notifier, Worded};
 use howlate_plan::{NotifyChoices, Plan, PlanError, without_repeats};
 
-use super::measure_and_print;
+use super::{measure_and_print, until};
 use crate::cli::Notify;
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
-use howlate_session::Environment;
+use howlate_session::{Environment, Share};
 
 pub(crate) fn run(args: &Notify) -> Result<Status, Error> {
     let (environment, seed) = (environment::begin()?, args.measuring.run.seed());
-    let plan = plan(args, &environment, seed)?;
+    // What a turn of messages holds has room for its stamps.
+    let plan =
+        until::plan(&args.measuring, args.reasons, true, |share| plan_of(args, &environment, seed, share))?;
     measure_and_print("notify", &args.measuring, &environment, plan, seed, (args.reasons, None))
 }
 
 /// What is to be measured, in an order drawn with `seed`.
 pub(crate) fn plan(args: &Notify, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
+    plan_of(args, environment, seed, None)
+}
+
+fn plan_of(
+    args: &Notify,
+    environment: &Environment,
+    seed: u64,
+    share: Option<Share>,
+) -> Result<Plan, PlanError> {
     let measuring = &args.measuring;
+    let gap = args.after.iter().max().map_or(1, |gap| gap.as_nanos().max(1));
     let notifiers = args.notifiers();
     let choices = NotifyChoices {
         circumstances: measuring.factors.circumstances(seed),
@@ -31,10 +43,11 @@ pub(crate) fn plan(args: &Notify, environment: &Environment, seed: u64) -> Resul
         pairs: args.pairs(),
         cpus: environment.system.cpus.clone(),
         round_trip: args.round_trip,
-        samples: measuring.extent.samples,
+        samples: share
+            .map_or(measuring.extent.samples, |share| Some((share.duration.as_nanos() / gap).max(1))),
         warm_up: measuring.extent.warm_up,
-        duration: measuring.extent.duration,
-        rounds: measuring.extent.rounds,
+        duration: share.map_or(measuring.extent.duration, |share| Some(share.duration)),
+        rounds: share.map_or(measuring.extent.rounds, |share| Some(share.rounds)),
     };
     let plan = choices.plan(&environment.machine())?;
     Ok(measuring.cut(plan))

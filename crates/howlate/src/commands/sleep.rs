@@ -2,22 +2,32 @@
 
 use howlate_plan::{Plan, PlanError, SleepChoices, without_repeats};
 
-use super::measure_and_print;
+use super::{measure_and_print, until};
 use crate::cli::Sleep;
 use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_session::Environment;
+use howlate_session::{Environment, Share};
 
 pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {
     let (environment, seed) = (environment::begin()?, args.measuring.run.seed());
-    let plan = plan(args, &environment, seed)?;
+    let plan =
+        until::plan(&args.measuring, args.reasons, false, |share| plan_of(args, &environment, seed, share))?;
     measure_and_print("sleep", &args.measuring, &environment, plan, seed, (args.reasons, None))
 }
 
 /// What is to be measured, in an order drawn with `seed`.
 pub(crate) fn plan(args: &Sleep, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
+    plan_of(args, environment, seed, None)
+}
+
+fn plan_of(
+    args: &Sleep,
+    environment: &Environment,
+    seed: u64,
+    share: Option<Share>,
+) -> Result<Plan, PlanError> {
     let measuring = &args.measuring;
     let choices = SleepChoices {
         circumstances: measuring.factors.circumstances(seed),
@@ -26,8 +36,8 @@ pub(crate) fn plan(args: &Sleep, environment: &Environment, seed: u64) -> Result
         lengths: without_repeats(&args.lengths()),
         samples: measuring.extent.samples,
         warm_up: measuring.extent.warm_up,
-        duration: measuring.extent.duration,
-        rounds: args.reasons.rounds(measuring.extent.rounds),
+        duration: share.map_or(measuring.extent.duration, |share| Some(share.duration)),
+        rounds: share.map_or(args.reasons.rounds(measuring.extent.rounds), |share| Some(share.rounds)),
     };
     let mut screen = terminal::screen(measuring.output.printing.quiet);
     environment.prepare(&choices.sleepers, |doing| screen.iter_mut().for_each(|screen| screen.show(doing)));

@@ -13,7 +13,9 @@ use howlate_model::nearest;
 use howlate_plan::{Measure, PlanEntry, PlanFile};
 use howlate_record::read_text_within;
 
-use crate::cli::{Cli, Command, Guest, Output, Reasons, Run, Tune, TuneSubject, TuneWork, WholeRun, names};
+use crate::cli::{
+    Cli, Command, Guest, Output, Reasons, Run, Tune, TuneSubject, TuneWork, UntilKnown, WholeRun, names,
+};
 use crate::error::Error;
 use crate::plans;
 
@@ -24,7 +26,8 @@ const COMMANDS: [&str; 8] =
 /// Options that a plan's tables cannot hold: they belong to the whole run, or are no options of a measurement.
 fn not_in_tables() -> Vec<String> {
     let others = ["help", "libvirt-xml", "no-save", "dry-run", "restore", "resume"].map(str::to_owned);
-    [names::<WholeRun>(), names::<Output>(), names::<Reasons>(), others.into()].concat()
+    [names::<WholeRun>(), names::<Output>(), names::<Reasons>(), names::<UntilKnown>(), others.into()]
+        .concat()
 }
 
 /// A plan is written by hand; this is a book of a thousand pages.
@@ -213,6 +216,11 @@ fn unknown(name: &str, command: &str, known: &[String]) -> String {
     let of_the_run = command.starts_with("run ");
     if of_the_run && COMMANDS.iter().any(|command| options_of(command).iter().any(|one| one == name)) {
         return format!("`{name}` belongs into a table such as `[[sleep]]`, or on the command line");
+    }
+    if names::<UntilKnown>().iter().any(|one| one == name) {
+        return format!(
+            "`{name}` is not for plans: type it after `howlate cyclic`, `howlate sleep` or `howlate notify`"
+        );
     }
     if not_in_tables().iter().any(|one| one == name) {
         return format!("`{name}` is for the whole run: put it above the first table, or type `--{name}`");

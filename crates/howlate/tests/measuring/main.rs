@@ -16,3 +16,4 @@ mod probes;
 mod samples;
 mod settings;
 mod unprivileged;
+mod until;

@@ -45,6 +45,22 @@ fn a_wake_up_that_stops_the_run_is_1_and_named() {
 }
 
 #[test]
+fn what_is_refuted_is_1() {
+    let refuted = ["cyclic", "--threads", "1", "--until", "max<1ns: 1 per 20s", "--at-most", "5m", "--json"];
+    json(&refuted, 1);
+}
+
+#[test]
+fn what_is_undecided_is_3() {
+    let known = ["cyclic", "--threads", "1", "--period", "100us", "--until", "p50 ±2ns", "--at-most", "2s"];
+    json(&[&known[..], &["--json"]].concat(), 3);
+    let mut run = Background::start(&["cyclic", "--threads", "1", "--until", "max<1h: 1 per hour"]);
+    run.wait_for("\"block\"");
+    run.signal(Signal::INT);
+    assert_eq!(run.output().status.code(), Some(3));
+}
+
+#[test]
 fn a_bad_request_is_2() {
     assert_eq!(run(&["cyclic", "--period", "1"]).status.code(), Some(2));
     assert_eq!(run(&["show", "/no/such/recording"]).status.code(), Some(2));

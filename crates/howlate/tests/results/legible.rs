@@ -32,6 +32,7 @@ fn known(name: &str) -> Option<Value> {
     Some(match name {
         "HostThread" => guest(),
         "CpuSet" => json!("0"),
+        "Until" => json!("p50 ±5%"),
         "Load" => json!("idle"),
         "Condition" => line("header")["conditions"][0].clone(),
         "InForce" => line("started")["in_force"].clone(),

@@ -17,6 +17,8 @@ pub struct Bounds {
     pub after_each: Option<AfterEach>,
     /// Ends at once when set: Ctrl-C, for example.
     pub interrupted: Arc<AtomicBool>,
+    /// Ends as soon as it is set, having done all that was asked: what was to be known is.
+    pub enough: Arc<AtomicBool>,
     /// Where the observer runs, away from what is measured; `None`: anywhere.
     pub observer_cpus: Option<CpuSet>,
     /// How often the observer polls; `None`: as often as the engine usually does.
@@ -32,7 +34,12 @@ pub struct Bounds {
 impl Bounds {
     /// Whether the run is to end at once.
     pub fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
+        self.interrupted.load(Ordering::Relaxed) || self.is_enough()
+    }
+
+    /// Whether all is known that was to be known.
+    pub fn is_enough(&self) -> bool {
+        self.enough.load(Ordering::Relaxed)
     }
 }
 

@@ -259,7 +259,8 @@ fn common(first: Header, called: &Called) -> Header {
         return first;
     }
     let (findings, settings) = (Vec::new(), Vec::new());
-    Header { node: Node::default(), system: System::default(), findings, settings, ..first }
+    // What one of them went on until is not known of all together.
+    Header { node: Node::default(), system: System::default(), findings, settings, until: None, ..first }
 }
 
 /// Those that begin as recordings do, each once, and what is wrong with the others.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use howlate_analyse::Analysis;
 use howlate_model::{Caveat, Condition, InForce, Setting, System};
 use howlate_render::numbers::length;
-use howlate_render::{ending_after_title, load_lines, machine, sentences, to_repeat};
+use howlate_render::{ending_after_title, larger_ones, load_lines, machine, sentences, to_repeat};
 use maud::{Markup, html};
 
 use super::findings;
@@ -48,6 +48,9 @@ pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> M
         section id="caveats" {
             h2 { "What to know" }
             (caveats(entries, recordings))
+            @if let Some(text) = larger_ones(entries.iter().map(|entry| entry.outcome)) {
+                p { (prose::plain(&text)) }
+            }
         }
         section id="machine" {
             h2 { "The machine" }

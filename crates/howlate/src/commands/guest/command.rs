@@ -111,6 +111,9 @@ fn prints(command: GuestCommand, printed: Printed, is_json: bool) -> Result<Task
 
 fn with_limits(mut command: GuestCommand, measuring: Measuring, reasons: Reasons) -> Result<Task, Error> {
     refuse(&measuring.output)?;
+    if measuring.until.until.is_some() {
+        return Err(Error::NotForGuests(NotForGuests::option("--until")));
+    }
     command.arguments.push("--quiet".to_owned());
     if !reasons.why {
         // What a guest has for tracing is only packed where it was asked for.

@@ -34,7 +34,8 @@ pub(crate) fn man(name: Option<&str>) -> Result<Status, Error> {
         Some(name) => {
             // `fleet-run`, as pages of `howlate fleet run` are called.
             let within = |of: Command, name: &str| of.find_subcommand(name).cloned();
-            let found = name.split('-').try_fold(program, within);
+            let whole = program.find_subcommand(name).cloned();
+            let found = whole.or_else(|| name.split('-').try_fold(program, within));
             found.ok_or_else(|| Error::NoCommand(name.to_owned()))?
         }
     };

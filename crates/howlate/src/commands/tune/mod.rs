@@ -149,6 +149,7 @@ fn refuse_what_is_not_for_tune(work: &mut TuneWork) -> Result<(), Error> {
     let refused = [
         (NotForTune::Why, asks_why),
         (NotForTune::Rounds, measuring.extent.rounds.is_some()),
+        (NotForTune::Until, measuring.until.until.is_some()),
         (NotForTune::SamplesOut, output.samples_out.is_some()),
         (NotForTune::ExportJson, output.export_json.is_some()),
         (NotForTune::ExportMarkdown, output.export_markdown.is_some()),

@@ -72,6 +72,7 @@ fn try_on(
         dma_latency_us: None,
         stop_above: None,
         screen: terminal::screen(asked.printing.quiet),
+        until: None,
         traced: None,
     };
     let found = prepared.measure(request, environment, turning)?;

@@ -1,0 +1,69 @@
+//! How long a run must be, said beforehand.
+
+use howlate_model::{Span, Until};
+
+use super::compared::least_pairs;
+use super::tracked::{Unreachable, least_time, time_that_holds, time_that_refutes};
+
+/// More events than this are not told of one by one.
+const EVENTS: u64 = 5;
+
+/// How long a run must be until something is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lengths {
+    /// What is to be known.
+    pub figure: Until,
+    /// The time of one condition that it takes at least.
+    pub least: Span,
+    /// Wake-ups that it takes at least, where these count.
+    pub wakeups: Option<u64>,
+    /// The time after which a limit holds, by how often it was exceeded.
+    pub holds: Vec<(u64, Span)>,
+    /// The time within which it is refuted by so many events.
+    pub refuted: Vec<(u64, Span)>,
+    /// Pairs of turns that it takes at least.
+    pub pairs: Option<u64>,
+}
+
+/// Of a condition that wakes once in `period`.
+///
+/// # Errors
+///
+/// Where no time is enough.
+pub fn lengths(figure: Until, period: Span) -> Result<Lengths, Unreachable> {
+    let least = least_time(figure, period)?;
+    let is_rate = figure.interval().is_some();
+    let all = |first: u64| (first..=EVENTS).filter(move |_| is_rate);
+    Ok(Lengths {
+        figure,
+        least,
+        wakeups: match figure {
+            Until::Known { .. } => Some(least.as_nanos() / period.as_nanos().max(1)),
+            Until::Rare { .. } | Until::Compared => None,
+        },
+        holds: all(0).map(|events| (events, time_that_holds(figure, events))).collect(),
+        refuted: all(1).filter_map(|events| Some((events, time_that_refutes(figure, events)?))).collect(),
+        pairs: (figure == Until::Compared).then(least_pairs),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_beforehand() {
+        let of = |figure: &str| lengths(figure.parse().unwrap(), Span::from_millis(1)).unwrap();
+        let hourly = of("max<100us: 1 per hour");
+        let minutes = |(events, time): &(u64, Span)| (*events, time.as_nanos() / 60_000_000_000);
+        // 3.5889, 6.5522, 8.8264, … hours.
+        assert_eq!(hourly.holds.iter().map(minutes).collect::<Vec<_>>()[..3], [(0, 215), (1, 393), (2, 529)]);
+        assert_eq!(hourly.least, hourly.holds[0].1);
+        assert!(
+            hourly.refuted.iter().all(|(events, _)| *events > 1)
+                && hourly.refuted.is_sorted_by_key(|one| one.1)
+        );
+        assert_eq!(of("p99.9 ±5%").wakeups, Some(75_001));
+        assert_eq!(of("compare decided").pairs, Some(8));
+    }
+}

@@ -1,0 +1,143 @@
+//! Until a percentile is known well enough: looks at lengths that were fixed beforehand and grow by half, so that there are
+//! few however long a run.
+//!
+//! The interval of a percentile is that of batches, which does not hold for every moment that somebody might choose. Looked at a
+//! few times, at lengths that nothing seen has a part in, and believed when two looks in a row agree that it is narrow enough, it does:
+//! simulation holds it to its confidence. One look is not enough, because a machine that wanders more slowly than it was
+//! watched shows that later.
+//!
+//! Source of the lengths: Alexopoulos et al., Sequest, Operations Research 67 (2019).
+
+use howlate_model::Margin;
+
+use crate::{BlockNumbers, Interval, least_wakeups};
+
+/// The first look is after this many wake-ups beyond the percentile, on average.
+const FIRST: u64 = 50;
+/// Not before so many wake-ups, however near to the middle the percentile is.
+const LEAST: u64 = 10_000;
+/// Looks in a row that must find the interval narrow enough.
+const IN_A_ROW: u64 = 2;
+
+/// The looks at one percentile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looks {
+    quantile: f64,
+    within: Margin,
+    /// How many there were.
+    pub(crate) taken: u64,
+    /// What the last one found, where there was enough to tell.
+    pub(crate) interval: Option<Interval>,
+    next: u64,
+    narrow: u64,
+}
+
+impl Looks {
+    /// Until the interval of a `quantile` reaches no further than `within` to both sides of its middle.
+    pub(crate) fn until(quantile: f64, within: Margin) -> Self {
+        Self { quantile, within, taken: 0, interval: None, next: first_look(quantile), narrow: 0 }
+    }
+
+    /// Looks at the numbers of so many wake-ups, if it is time to.
+    pub(crate) fn look<'a>(&mut self, wakeups: u64, numbers: impl FnOnce() -> BlockNumbers<'a>) {
+        if self.reached() || wakeups < self.next {
+            return;
+        }
+        // A length that was passed in one step is no look.
+        while self.next <= wakeups {
+            self.next = next_look(self.next);
+        }
+        self.taken += 1;
+        let before = std::mem::replace(&mut self.interval, numbers().interval(self.quantile));
+        let agrees = match (before, self.interval) {
+            (Some(before), Some(now)) => {
+                before.low.as_nanos() <= middle(now) && middle(now) <= before.high.as_nanos()
+            }
+            _ => true,
+        };
+        let is_narrow = self.share_of_wanted().is_some_and(|share| share <= 1.0);
+        self.narrow = if is_narrow { u64::from(agrees) * self.narrow + 1 } else { 0 };
+    }
+
+    /// Whether the percentile is known as well as was wanted.
+    pub(crate) const fn reached(&self) -> bool {
+        self.narrow >= IN_A_ROW
+    }
+
+    /// How wide the interval is, as a share of how wide it may be.
+    pub(crate) fn share_of_wanted(&self) -> Option<f64> {
+        let interval = self.interval?;
+        let half = (interval.high.as_nanos() - interval.low.as_nanos()) as f64 / 2.0;
+        Some(half / self.within.nanos_around(middle(interval) as f64))
+    }
+}
+
+/// The middle of an interval in nanoseconds.
+fn middle(interval: Interval) -> i64 {
+    interval.low.as_nanos().midpoint(interval.high.as_nanos())
+}
+
+const fn next_look(wakeups: u64) -> u64 {
+    wakeups.saturating_add(wakeups / 2).saturating_add(1)
+}
+
+/// The wake-ups at which a `quantile` is first looked at.
+fn first_look(quantile: f64) -> u64 {
+    least_wakeups(quantile).saturating_mul(FIRST).max(LEAST)
+}
+
+/// The wake-ups that it takes at least until a `quantile` is known.
+pub(crate) fn least_wakeups_until(quantile: f64) -> u64 {
+    (1..IN_A_ROW).fold(first_look(quantile), |wakeups, _| next_look(wakeups))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::analysis_of;
+    use howlate_model::{Block, Latency, Line, Span, Wait, Work};
+
+    /// Latencies of a block of a second, a little different from one block to the next.
+    fn block(second: i64, wakeups: i64) -> Line {
+        let mut block = Block::default();
+        (0..wakeups).for_each(|one| {
+            let late = 20_000 + (one * 37 + second * 11) % 4_000;
+            block.latency.record(Latency::from_nanos(late));
+        });
+        Line::Block(Box::new(block))
+    }
+
+    fn looked(blocks: i64, wakeups: i64, within: Margin) -> Looks {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let (mut analysis, mut looks) = (analysis_of(&[work]), Looks::until(0.5, within));
+        for second in 0..blocks {
+            analysis.add(&block(second, wakeups));
+            let outcome = &analysis.outcomes()[0];
+            looks.look(outcome.count(), || outcome.planned_blocks());
+        }
+        looks
+    }
+
+    #[test]
+    fn looks_become_rarer_and_two_in_a_row_must_be_narrow() {
+        let within = Margin::Share(0.05);
+        let at = |blocks: i64| looked(blocks, 1_000, within);
+        assert_eq!((at(9).taken, at(10).taken, at(15).taken, at(16).taken), (0, 1, 1, 2));
+        assert!(at(10).share_of_wanted().unwrap() < 1.0, "{:?}", at(10));
+        assert!(!at(10).reached() && at(16).reached());
+        assert_eq!(least_wakeups_until(0.5), 15_001);
+        assert_eq!(least_wakeups_until(0.999), 75_001);
+        // Nothing more to look for.
+        assert_eq!(at(200).taken, 2);
+    }
+
+    #[test]
+    fn what_is_not_narrow_enough_is_looked_at_again() {
+        let looks = looked(60, 1_000, Margin::Length(Span::from_nanos(10)));
+        assert!(!looks.reached() && looks.share_of_wanted().unwrap() > 1.0, "{looks:?}");
+        // 10 000, 15 001, 22 502, 33 754 and 50 632.
+        assert_eq!((looks.taken, looks.next), (5, 75_949));
+        // All at once is one look.
+        assert_eq!(looked(1, 100_000, Margin::Share(0.05)).taken, 1);
+    }
+}

@@ -1,0 +1,42 @@
+//! Measurements that go on until something is known.
+
+use howlate_plan::{CyclicChoices, Plan, PlanError};
+use howlate_render::until_announcement;
+use howlate_session::{NotUntil, SessionError, Share};
+
+use crate::cli::{Measuring, Reasons};
+use crate::error::Error;
+use crate::terminal;
+
+/// The plan that `make` makes; of a share of the time for each condition where it is to go on until something is known, in turns
+/// where that is asked for.
+pub(super) fn plan(
+    measuring: &Measuring,
+    reasons: Reasons,
+    in_turns: bool,
+    make: impl Fn(Option<Share>) -> Result<Plan, PlanError>,
+) -> Result<Plan, Error> {
+    let Some(goal) = measuring.until.goal() else { return Ok(make(None)?) };
+    let plan = goal.plan(in_turns || reasons.why, |share| make(Some(share)).map_err(Error::from))?;
+    if !measuring.output.printing.quiet {
+        let least = goal.least(&make(Some(Share { duration: goal.at_most, rounds: 1 }))?)?;
+        terminal::say(&until_announcement(goal.figure, least, goal.at_most));
+    }
+    Ok(plan)
+}
+
+/// `choices` of a share of the time.
+pub(super) fn shared(choices: CyclicChoices, share: Option<Share>) -> CyclicChoices {
+    match share {
+        Some(Share { duration, rounds }) => {
+            CyclicChoices { duration: Some(duration), rounds: Some(rounds), ..choices }
+        }
+        None => choices,
+    }
+}
+
+impl From<NotUntil> for Error {
+    fn from(reason: NotUntil) -> Self {
+        SessionError::from(reason).into()
+    }
+}

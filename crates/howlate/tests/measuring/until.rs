@@ -1,0 +1,119 @@
+//! Runs that go on until something is known.
+
+use crate::common::{howlate, json, run, stderr, stdout};
+use serde_json::Value;
+
+/// Every wake-up is later than a nanosecond, so that each second brings one spell.
+const REFUTED: [&str; 8] =
+    ["cyclic", "--threads", "1", "--until", "max<1ns: 1 per 20s", "--at-most", "5m", "--no-save"];
+
+#[test]
+fn what_is_refuted_ends_the_run_and_is_shown_as_it_was_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let path = path.to_str().unwrap();
+    let live = json(&[&REFUTED[..], &["--json", "--out", path]].concat(), 1);
+    let until = &live["until"];
+    assert_eq!((&until["decision"], &until["figure"]), (&"refuted".into(), &"max<1ns: 1 per 20s".into()));
+    // Three spells within five seconds: see `howlate plan-length`.
+    assert!(until["events"].as_u64().unwrap() >= 3, "{until}");
+    assert!(until["interval"]["low"].as_f64().unwrap() >= 180.0, "1 per 20 s is 180 per hour: {until}");
+    assert_eq!((live["ended"].as_str(), until["confidence"].as_f64()), (Some("done"), Some(0.95)));
+    assert_eq!(&live["results"][0]["until"]["decision"], until["decision"].as_str().unwrap());
+    let shown: Value = serde_json::from_slice(&run(&["show", path, "--json"]).stdout).unwrap();
+    assert_eq!(&shown["until"], until);
+    let text = stdout(&run(&["show", path]));
+    assert!(text.contains("`max<1ns: 1 per 20s` is refuted: exceeded"), "{text}");
+    let page = stdout(&run(&["report", path, "--format", "html", "-o", "-"]));
+    assert!(page.contains("is refuted: exceeded"), "{page}");
+}
+
+#[test]
+fn it_says_at_the_start_how_long_it_takes() {
+    let output = howlate(&REFUTED).output().unwrap();
+    let said = stderr(&output);
+    assert!(
+        said.contains("Until `max<1ns: 1 per 20s` is decided: at least 1 min 11 s, at most 5 min 00 s."),
+        "{said}"
+    );
+}
+
+/// No interval of microseconds is as narrow as a few nanoseconds.
+#[test]
+fn what_is_not_known_in_time_is_undecided() {
+    let known = ["cyclic", "--threads", "1", "--period", "100us", "--until", "p50 ±2ns", "--at-most", "3s"];
+    let live = json(&[&known[..], &["--no-save", "--json"]].concat(), 3);
+    assert_eq!(live["until"]["decision"], "undecided");
+    assert!(live["until"]["covered_ns"].as_u64() > Some(1_000_000_000), "{}", live["until"]);
+}
+
+/// As wide as that it always is, where anything can be said of the median at all.
+#[test]
+fn a_percentile_is_looked_at_twice_at_least() {
+    let known =
+        ["sleep", "--for", "100us", "--until", "p50 ±1000%", "--at-most", "15s", "--no-save", "--json"];
+    let output = run(&known);
+    let live: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (decision, looked) = (live["until"]["decision"].as_str(), live["until"]["looked"].as_u64());
+    match output.status.code() {
+        Some(0) => assert!(decision == Some("reached") && looked >= Some(2), "{}", live["until"]),
+        other => assert_eq!((other, decision), (Some(3), Some("undecided")), "{}", stderr(&output)),
+    }
+}
+
+#[test]
+fn notifications_go_on_until_something_is_known_too() {
+    let known =
+        ["notify", "--by", "pipe", "--after", "1ms", "--until", "max<1ns: 1 per 20s", "--at-most", "5m"];
+    let live = json(&[&known[..], &["--no-save", "--json"]].concat(), 1);
+    assert_eq!(live["until"]["decision"], "refuted");
+}
+
+#[test]
+fn two_conditions_take_turns_until_they_are_told_apart_or_the_time_is_over() {
+    let compared = ["cyclic", "--threads", "1", "--policy", "other,nice:19", "--load", "cpu", "--until"];
+    let output =
+        run(&[&compared[..], &["compare decided", "--at-most", "24s", "--no-save", "--json"]].concat());
+    let live: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let until = &live["until"];
+    match output.status.code() {
+        Some(0) => assert!(until["decision"] == "reached" && until["pairs"].as_u64() >= Some(8), "{until}"),
+        other => assert_eq!((other, &until["decision"]), (Some(3), &"undecided".into()), "{until}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_known_is_refused_with_what_it_takes() {
+    for (words, says) in [
+        (
+            &["max<100us: 1 per hour", "--at-most", "1h"][..],
+            "takes at least 3 h 35 min, and the run may take 1 h 00 min",
+        ),
+        (&["max<100us: 1 per hour", "--policy", "other,batch", "--at-most", "7h"], "at least 7 h 10 min"),
+        (&["max<100us: 10 per second"], "cannot be counted"),
+        (&["p99 ±1%"], "to ±2 %"),
+        (&["compare decided"], "about two conditions; this run has 1"),
+        (&["p99 ±5%", "--duration", "3s"], "cannot be used with"),
+        (&["soon"], "`max<100us: 1 per hour`"),
+    ] {
+        let output = run(&[&["cyclic", "--threads", "1", "--until"], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).contains(says), "{words:?}: {}", stderr(&output));
+    }
+    let guest = run(&["guest", "--kernel", "host", "--", "cyclic", "--until", "p99 ±5%"]);
+    assert!(stderr(&guest).contains("`--until` cannot be used in a guest"), "{}", stderr(&guest));
+    let tune = run(&["tune", "cyclic", "--until", "p99 ±5%"]);
+    assert!(stderr(&tune).contains("--until is not for `howlate tune`"), "{}", stderr(&tune));
+}
+
+#[test]
+fn lengths_are_said_beforehand() {
+    let said = |figure: &str| stdout(&run(&["plan-length", figure]));
+    let hourly = said("max<100us: 1 per hour");
+    assert!(hourly.contains("at least 3 h 35 min of each condition"), "{hourly}");
+    assert!(hourly.contains("holds after   6 h 33 min if it is exceeded once"), "{hourly}");
+    assert!(hourly.contains("howlate cyclic --until 'max<100us: 1 per hour'"), "{hourly}");
+    assert!(said("p99.9 ±5%").contains("at least 75 001 wake-ups of each condition: 1 min 15 s"));
+    let refused = run(&["plan-length", "max<1ms: 1 per second"]);
+    assert_eq!(refused.status.code(), Some(2));
+}

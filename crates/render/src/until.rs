@@ -1,0 +1,281 @@
+//! What is known of that which a run goes on until, as sentences.
+
+use howlate_analyse::sequential::{Between, Decision, Found, Lengths, Unit, known};
+use howlate_analyse::{Analysis, together};
+use howlate_model::{HasProperties, Latency, Span, Until};
+
+use crate::numbers::{count, rough, round};
+use crate::property::{typed_phrase, varying};
+
+/// What was found, with its interval; `None` where the run went on until nothing.
+pub fn until(analysis: &Analysis) -> Option<String> {
+    let found = known(analysis)?;
+    let figure = found.figure;
+    let verdict = match found.decision {
+        Decision::Reached if figure == Until::Compared => "is so",
+        Decision::Reached => "is reached",
+        Decision::Holds => "holds",
+        Decision::Refuted => "is refuted",
+        Decision::Undecided => "is undecided",
+    };
+    let about = about(analysis, &found);
+    let needs = needs(&found);
+    Some(format!("`{figure}` {verdict}{about}: {}{needs}.", evidence(analysis, &found)))
+}
+
+/// The condition that decided, or is known least, where there are several.
+fn about(analysis: &Analysis, found: &Found) -> String {
+    let all = analysis.outcomes();
+    let outcome = found.condition.and_then(|index| all.get(index as usize)).filter(|_| all.len() > 1);
+    match (outcome, found.decision) {
+        (None, _) => String::new(),
+        (Some(outcome), Decision::Refuted | Decision::Undecided) => format!(" ({})", among(outcome, all)),
+        (Some(outcome), _) => format!(" of every condition; least surely of {}", among(outcome, all)),
+    }
+}
+
+/// What one is called beside the others: by that in which they differ.
+fn among<T: HasProperties>(one: &T, all: &[T]) -> String {
+    let values = varying(all).into_iter().filter_map(|property| one.value(property));
+    values.map(|value| typed_phrase(&value)).collect::<Vec<_>>().join(" · ")
+}
+
+fn evidence(analysis: &Analysis, found: &Found) -> String {
+    match found.figure {
+        Until::Rare { .. } => rate(found),
+        Until::Known { percent, .. } => percentile(percent, found),
+        Until::Compared => pairs(analysis, found),
+    }
+}
+
+/// `3 times in 4 h 10 min, 0.12 to 2.40 per hour (95 %, however often you look; late wake-ups within 60 s count once)`.
+fn rate(found: &Found) -> String {
+    let times = match found.events.unwrap_or_default() {
+        0 => "never exceeded".to_owned(),
+        1 => "exceeded once".to_owned(),
+        events => format!("exceeded {} times", count(events)),
+    };
+    let per_hour = match found.interval {
+        Some(Between { low, high: Some(high), unit: Unit::PerHour }) if low > 0.0 => {
+            format!(", which is {} to {} per hour", round(low), round(high))
+        }
+        Some(Between { low, high: None, unit: Unit::PerHour }) => {
+            format!(", which is at least {} per hour", round(low))
+        }
+        Some(Between { high: Some(high), unit: Unit::PerHour, .. }) => {
+            format!(", which is at most {} per hour", round(high))
+        }
+        _ => String::new(),
+    };
+    let spell = found
+        .spell
+        .map_or_else(String::new, |spell| format!("; late wake-ups within {} count once", rough(spell)));
+    format!(
+        "{times} in {}{per_hour} ({}, however often you look{spell})",
+        rough(found.covered),
+        confidence(found)
+    )
+}
+
+fn percentile(percent: f64, found: &Found) -> String {
+    let interval = match found.interval {
+        Some(Between { low, high: Some(high), unit: Unit::Ns }) => {
+            format!("p{percent} is {} to {}", latency(low), latency(high))
+        }
+        _ => format!("p{percent} has no interval yet"),
+    };
+    format!(
+        "{interval} after {} ({}; looked at {}, at lengths fixed beforehand)",
+        rough(found.covered),
+        confidence(found),
+        times_looked(found.looked)
+    )
+}
+
+fn times_looked(looked: u64) -> String {
+    if looked == 1 { "once".to_owned() } else { format!("{} times", count(looked)) }
+}
+
+fn pairs(analysis: &Analysis, found: &Found) -> String {
+    let all = together(analysis);
+    let name = |index: usize| all.get(index).map(|one| among(one, &all)).unwrap_or_default();
+    let (events, pairs) = (found.events.unwrap_or_default(), found.pairs.unwrap_or_default());
+    if pairs == 0 {
+        return "no pair of turns has been taken yet".to_owned();
+    }
+    let (later, earlier, times) = if events * 2 >= pairs { (0, 1, events) } else { (1, 0, pairs - events) };
+    format!(
+        "{} was later than {} in {} of {} pairs of turns ({}, however often you look)",
+        name(later),
+        name(earlier),
+        count(times),
+        count(pairs),
+        confidence(found)
+    )
+}
+
+fn confidence(found: &Found) -> String {
+    format!("{:.0} %", found.confidence * 100.0)
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "whole nanoseconds")]
+fn latency(nanos: f64) -> String {
+    Latency::from_nanos(nanos as i64).to_string()
+}
+
+fn needs(found: &Found) -> String {
+    match (found.decision, found.needs_about) {
+        (Decision::Undecided, Some(needs)) => {
+            format!("; at this rate it needs about {} in all", rough(needs))
+        }
+        (Decision::Undecided, None) if found.figure != Until::Compared => {
+            "; so near to the limit nobody can say how long it needs".to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+/// How long a run must be, said beforehand.
+pub fn lengths(of: &Lengths) -> String {
+    let mut lines = vec![match (of.wakeups, of.pairs) {
+        (Some(wakeups), _) => format!(
+            "`{}` takes at least {} wake-ups of each condition: {}. It is looked at first after two thirds of that, and again \
+             whenever the run has become half as long again.",
+            of.figure,
+            count(wakeups),
+            rough(of.least)
+        ),
+        (_, Some(pairs)) => format!(
+            "`{}` takes at least {} pairs of turns, all with the same one later.",
+            of.figure,
+            count(pairs)
+        ),
+        _ => format!("`{}` takes at least {} of each condition.", of.figure, rough(of.least)),
+    }];
+    let times = |events: &u64| if *events == 1 { "once".to_owned() } else { format!("{events} times") };
+    lines.extend(of.holds.iter().map(|(events, time)| match events {
+        0 => format!("  holds after {:>12} if it is never exceeded", rough(*time)),
+        events => format!("  holds after {:>12} if it is exceeded {}", rough(*time), times(events)),
+    }));
+    lines.extend(of.refuted.iter().map(|(events, time)| {
+        format!("  refuted if it is exceeded {} within {}", times(events), rough(*time))
+    }));
+    if !of.holds.is_empty() {
+        lines.push("With 95 % confidence, however often it is looked at meanwhile.".to_owned());
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Before anything is measured: `Goes on until …`.
+pub fn until_announcement(figure: Until, least: Span, at_most: Span) -> String {
+    format!(
+        "Until `{figure}` is decided: at least {}, at most {}. Ctrl-C ends it earlier.\n",
+        rough(least),
+        rough(at_most)
+    )
+}
+
+/// How far it is, in one line of `width`.
+pub fn until_progress(found: &Found, width: usize) -> String {
+    let so_far = match (found.events, found.pairs) {
+        (Some(events), None) => format!("exceeded {} × in {}", count(events), rough(found.covered)),
+        (Some(events), Some(pairs)) => {
+            format!("{} of {} pairs", count(events.max(pairs - events)), count(pairs))
+        }
+        _ => format!("{} looks in {}", count(found.looked), rough(found.covered)),
+    };
+    let needs =
+        found.needs_about.map_or_else(String::new, |needs| format!(" · needs about {}", rough(needs)));
+    format!("until {} · {so_far}{needs}", found.figure).chars().take(width).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use howlate_model::{Block, Condition, Header, Line, MonotonicTime, Wait, Work, Worst};
+
+    fn analysis(figure: &str, policies: &[&str]) -> Analysis {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let condition =
+            |policy: &&str| Condition { policy: policy.parse().unwrap(), ..Condition::new(work, "6.1.0") };
+        let conditions = policies.iter().map(condition).collect();
+        let until = Some(figure.parse().unwrap());
+        Analysis::new(Header { until, ..Header::for_conditions(conditions) })
+    }
+
+    /// So many minutes of each condition; the one that is named is late in the first of each ten.
+    fn minutes(analysis: &mut Analysis, count: i64, late: Option<usize>) {
+        for condition in 0..analysis.header.conditions.len() {
+            for minute in 0..count {
+                let from = MonotonicTime::from_nanos(minute * 60_000_000_000);
+                let is_late = late == Some(condition) && minute % 10 == 0;
+                let worst = is_late.then_some(Worst { at: from, latency: Latency::from_nanos(200_000) });
+                let block = Block {
+                    condition: u32::try_from(condition).unwrap(),
+                    from,
+                    until: from.plus(Span::from_secs(60)),
+                    worst: worst.into_iter().collect(),
+                    ..Block::default()
+                };
+                analysis.add(&Line::Block(Box::new(block)));
+            }
+        }
+    }
+
+    const HOURLY: &str = "max<100us: 1 per hour";
+
+    fn said(policies: &[&str], count: i64, late: Option<usize>) -> String {
+        let mut analysis = analysis(HOURLY, policies);
+        minutes(&mut analysis, count, late);
+        until(&analysis).unwrap()
+    }
+
+    #[test]
+    fn a_rate_is_told_with_what_it_rests_on() {
+        assert_eq!(
+            said(&["other"], 216, None),
+            "`max<100us: 1 per hour` holds: never exceeded in 3 h 36 min, which is at most 1.00 per hour (95 %, however often you \
+             look; late wake-ups within 1 min 00 s count once)."
+        );
+        assert_eq!(
+            said(&["other"], 60, None),
+            "`max<100us: 1 per hour` is undecided: never exceeded in 1 h 00 min, which is at most 3.34 per hour (95 %, however often \
+             you look; late wake-ups within 1 min 00 s count once); at this rate it needs about 3 h 35 min in all."
+        );
+        let refuted = said(&["other"], 216, Some(0));
+        assert!(refuted.starts_with("`max<100us: 1 per hour` is refuted: exceeded "), "{refuted}");
+        assert!(refuted.contains("which is at least 1."), "{refuted}");
+    }
+
+    #[test]
+    fn of_several_conditions_the_one_is_named_that_decides() {
+        let holds = said(&["other", "fifo:80"], 216, None);
+        assert!(
+            holds.contains("holds of every condition; least surely of fifo:80: never exceeded"),
+            "{holds}"
+        );
+        let refuted = said(&["other", "fifo:80"], 216, Some(1));
+        assert!(refuted.contains("is refuted (fifo:80): exceeded"), "{refuted}");
+    }
+
+    #[test]
+    fn nothing_is_said_where_nothing_was_asked() {
+        let mut plain = analysis(HOURLY, &["other"]);
+        plain.header.until = None;
+        assert_eq!(until(&plain), None);
+        let compared = until(&analysis("compare decided", &["other", "fifo:80"])).unwrap();
+        assert!(compared.contains("is undecided") && compared.contains("no pair of turns"), "{compared}");
+        let known = until(&analysis("p99 ±5%", &["other"])).unwrap();
+        assert!(known.contains("p99 has no interval yet"), "{known}");
+    }
+
+    #[test]
+    fn progress_is_one_line() {
+        let mut analysis = analysis(HOURLY, &["other"]);
+        minutes(&mut analysis, 12, Some(0));
+        let found = known(&analysis).unwrap();
+        let line = until_progress(&found, 200);
+        assert!(line.starts_with("until max<100us: 1 per hour · exceeded 2 × in 12 min 00 s"), "{line}");
+        assert_eq!(until_progress(&found, 10).chars().count(), 10);
+    }
+}
