@@ -3,13 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+use howlate_blackbox::NotRecorded;
 use howlate_fleet::{FleetError, HostError};
 use howlate_guest::GuestError;
 use howlate_import::ImportError;
 use howlate_load::StartError;
 use howlate_model::{Caveat, CpuSet, EngineError, TracerRefusal, shell_path};
 use howlate_plan::PlanError;
-use howlate_record::{CreateError, NoSource, ReadError};
+use howlate_record::{CreateError, NoSource, NotRotated, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
@@ -118,6 +119,12 @@ pub(crate) enum Error {
     FleetOption(#[from] FleetOption),
     #[error("`howlate run` does not take `{found}`")]
     FleetWords { found: String },
+    #[error(transparent)]
+    NotRecorded(#[from] NotRecorded),
+    #[error("{}", .path.as_ref().map_or("no folder of `howlate record` is named".to_owned(), |path| format!("{} is not a folder of `howlate record`", path.display())))]
+    NotOfRecord { path: Option<PathBuf> },
+    #[error("{0}")]
+    Moment(String),
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -231,6 +238,10 @@ impl Error {
             }
             Self::FleetOption(option) => Some(option.hint().into()),
             Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
+            Self::NotRecorded(NotRecorded::NotSeen(_)) => None,
+            Self::NotRecorded(NotRecorded::NotKept(reason)) => Some(record_hint(reason)),
+            Self::NotOfRecord { path } => Some(crate::commands::show::incidents::hint(path.as_ref())),
+            Self::Moment(_) => None,
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Output(_) | Self::Json(_) => None,
         }
@@ -273,6 +284,17 @@ fn session_hint(error: &SessionError) -> Option<String> {
         SessionError::OtherConditions { .. } => Some(
             "the plan, an option, a setting, the kernel, the CPUs or howlate have changed since; choose another name with `--out` and start afresh".into(),
         ),
+    }
+}
+
+fn record_hint(reason: &NotRotated) -> String {
+    match reason {
+        NotRotated::Held { .. } => "end it first, or choose another folder with `--out`".into(),
+        NotRotated::Link { .. } => "name the folder itself with `--out`".into(),
+        NotRotated::TooSmall { .. } => "give at least `--max-size 1M`".into(),
+        NotRotated::NotPrivate(_) | NotRotated::Io { .. } => {
+            "choose a folder with `--out` that is yours alone to write, and those above it root's".into()
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod reader;
 mod remains;
 mod resume;
 mod rewrite;
+mod rotated;
 mod samples;
 mod schema;
 mod sources;
@@ -25,6 +26,9 @@ pub use bounded::{LineRead, read_line_within, read_text_within};
 pub use merge::{Merge, UnknownCondition, side_by_side};
 pub use reader::{ReadError, Reader};
 pub use resume::{Progress, TurnOf, progress};
+pub use rotated::{
+    Bounds, LEAST_SIZE, LineFilter, NotRotated, ReadBetween, Rotated, is_rotated, read_between,
+};
 pub use samples::Samples;
 pub use schema::schema;
 pub use sources::{Merged, NoSource, Sources};

@@ -19,6 +19,7 @@ mod export;
 mod findings;
 mod foreign;
 mod guests;
+mod incidents;
 mod insights;
 mod json;
 mod kernels;
@@ -75,6 +76,7 @@ pub use export::{
     benchmark, bmf, hgrm, hlog, influx, junit, kcidb, lava, openmetrics, osadl, prometheus, tap, trace,
 };
 pub use findings::findings;
+pub use incidents::{Incidents, incidents_schema};
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};
 pub use legible::{

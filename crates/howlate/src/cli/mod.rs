@@ -16,11 +16,13 @@ mod identity;
 mod load;
 mod measuring;
 mod merge;
+mod moments;
 mod notify;
 mod number;
 mod output;
 mod quick;
 mod raw_words;
+mod record;
 mod report;
 mod run;
 mod run_options;
@@ -48,10 +50,12 @@ pub(crate) use identity::Identity;
 pub(crate) use load::Load;
 pub(crate) use measuring::Measuring;
 pub(crate) use merge::Merge;
+pub(crate) use moments::{Moments, Stretch};
 pub(crate) use notify::Notify;
 pub(crate) use output::{Output, Printing, Rows, file_name};
 pub(crate) use quick::Quick;
 pub(crate) use raw_words::{Typed, names};
+pub(crate) use record::Record;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use run::Run;
 pub(crate) use run_options::{Extent, WholeRun};
@@ -97,6 +101,7 @@ pub(crate) enum Command {
     Tune(Tune),
     Watch(Watch),
     Top(Top),
+    Record(Box<Record>),
     Load(Load),
     /// Act as cyclictest: same command line, same output
     #[command(

@@ -6,6 +6,7 @@ use clap::Args;
 use howlate_model::{Limit, Margin};
 
 use super::format::Format;
+use super::moments::Moments;
 use super::output::{Rows, file_name};
 
 /// Results of saved recordings, as tables or for programs
@@ -14,7 +15,8 @@ use super::output::{Rows, file_name};
 howlate show\n  \
 howlate show run.jsonl --plot\n  \
 howlate show run.jsonl --format csv > run.csv\n  \
-howlate show results/ -o nights.jsonl")]
+howlate show results/ -o nights.jsonl\n  \
+howlate show /var/lib/howlate --at 03:12")]
 pub(crate) struct Show {
     /// Recordings; the most recent run if left out
     #[arg(value_name = "RECORDING")]
@@ -49,6 +51,8 @@ pub(crate) struct Show {
     /// Also save one row for each block of each condition and machine, as Parquet
     #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = clap::ValueHint::FilePath)]
     pub(crate) blocks_out: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Of a folder of `howlate record`")]
+    pub(crate) moments: Moments,
     /// Draw with ASCII only; always so if the locale is not UTF-8
     #[arg(long, requires = "plot")]
     pub(crate) ascii: bool,

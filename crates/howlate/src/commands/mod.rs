@@ -15,6 +15,7 @@ pub(crate) mod pages;
 mod prometheus;
 pub(crate) mod quick;
 mod reading;
+pub(crate) mod record;
 mod replaced;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -14,7 +14,8 @@ use crate::loading::{damaged, refusal};
 use crate::names::{Interrupts, TICK, softirq};
 
 /// Events of a chunk: `EVENTS` of `bpf/late.h`.
-const EVENTS: usize = 128;
+const PER_CHUNK: u32 = 128;
+const EVENTS: usize = PER_CHUNK as usize;
 /// 64-bit words of an event.
 const WORDS: usize = 4;
 /// `struct cpu` of `bpf/late.bpf.c`, in 64-bit words; the first is how many events there were.
@@ -33,7 +34,7 @@ const SAME_SWITCH: Span = Span::from_micros(100);
 
 /// How many chunks a ring for `events` has: a power of two.
 pub(super) fn chunks(events: u32) -> u32 {
-    events.div_ceil(EVENTS as u32).max(2).next_power_of_two()
+    events.div_ceil(PER_CHUNK).max(2).next_power_of_two()
 }
 
 /// How a thread left its CPU that could have gone on.
@@ -195,14 +196,14 @@ fn back_to(
     head: impl Fn() -> Result<u64, TracerRefusal>,
     chunk: impl Fn(u64) -> Result<Chunk, TracerRefusal>,
 ) -> Result<(), TracerRefusal> {
-    const PER_CHUNK: u64 = EVENTS as u64;
+    let per_chunk = u64::from(PER_CHUNK);
     let end = head()?;
     let from = from.minus(SAME_SWITCH);
     let mut read: Vec<(u64, Event)> = Vec::new();
-    let oldest_chunk = (end / PER_CHUNK).saturating_sub(chunks - 1);
-    for number in (oldest_chunk..=end / PER_CHUNK).rev() {
+    let oldest_chunk = (end / per_chunk).saturating_sub(chunks - 1);
+    for number in (oldest_chunk..=end / per_chunk).rev() {
         let words = chunk(number)?;
-        let events = words.chunks_exact(WORDS).zip(number * PER_CHUNK..).filter(|(_, place)| *place < end);
+        let events = words.chunks_exact(WORDS).zip(number * per_chunk..).filter(|(_, place)| *place < end);
         let events = events.filter_map(|(words, place)| Some((place, event(words)?)));
         let mut events: Vec<(u64, Event)> = events.collect();
         events.reverse();
@@ -212,7 +213,7 @@ fn back_to(
         }
     }
     // What was written over meanwhile, and what is being written over, is another time's.
-    let oldest = (head()? + 1).saturating_sub(chunks * PER_CHUNK);
+    let oldest = (head()? + 1).saturating_sub(chunks * per_chunk);
     read.retain(|(place, _)| *place >= oldest);
     read.reverse();
     history.events = read.into_iter().map(|(_, event)| event).collect();
@@ -295,7 +296,7 @@ mod tests {
         let head = || Ok(if heads.replace(1) == 0 { end } else { end + written_meanwhile });
         let chunk = |number: u64| {
             let mut words = [0; EVENTS * WORDS];
-            for (place, event) in (number * EVENTS as u64..).zip(words.chunks_exact_mut(WORDS)) {
+            for (place, event) in (number * u64::from(PER_CHUNK)..).zip(words.chunks_exact_mut(WORDS)) {
                 event[0] = place * 1_000_000;
             }
             Ok(words)

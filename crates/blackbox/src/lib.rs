@@ -1,0 +1,19 @@
+//! The black box: every thread of the machine, for weeks. What is late becomes a line at once, with who it was; how long all
+//! others waited becomes a line a minute.
+//!
+//! ```text
+//! trace ──► late waits, five times a second ──► chosen? ──► parts and causes ──► incident ──┐
+//!      └──► waits of each group, once a minute ──► chosen? ──► minute ─────────────────────┴──► files of a folder
+//! ```
+
+mod chosen;
+mod explain;
+mod origin;
+mod rate;
+mod recorder;
+mod users;
+
+pub use chosen::{Chosen, PolicyName};
+pub use howlate_record::Bounds;
+pub use recorder::{Asked, Finished, NotRecorded, record};
+pub use users::{uid_of, user_names};

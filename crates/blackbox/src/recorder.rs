@@ -1,0 +1,245 @@
+//! The loop: looks, chooses, explains, keeps.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use howlate_linux::{clock, sched};
+use howlate_model::{
+    End, Header, HowEnded, LateWait, Line, MonotonicTime, Nice, Policy, Span, TracerRefusal, WaitCounts,
+    WaitGroup, WaitMinute,
+};
+use howlate_procfs::Root;
+use howlate_record::{Bounds, NotRotated, Rotated};
+use howlate_trace::LateReader;
+use jiff::Timestamp;
+
+use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
+use crate::explain::incident;
+use crate::origin::Origins;
+use crate::rate::Rate;
+
+/// An incident is on the disk this soon after it has ended, and a request to end is obeyed.
+const LOOK: Span = Span::from_millis(200);
+const MINUTE: Span = Span::from_secs(60);
+/// Others go first, but not so much that nothing is seen while they are busy.
+const NICE: i32 = 10;
+/// Times that each CPU passed from one to another and that are remembered: 2 MiB, more than 2 s of a busy one.
+const REMEMBERED: u32 = 65_536;
+
+/// What is to be recorded.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// A wait longer than this is an incident.
+    pub late_above: Span,
+    /// Whose.
+    pub chosen: Chosen,
+    /// The folder.
+    pub out: PathBuf,
+    /// How much is kept.
+    pub bounds: Bounds,
+    /// For how long; `None`: until it is to end.
+    pub duration: Option<Span>,
+}
+
+/// Why nothing can be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRecorded {
+    /// Nobody tells of waits.
+    #[error("waits of all threads cannot be seen here: {0}")]
+    NotSeen(TracerRefusal),
+    /// They cannot be kept.
+    #[error(transparent)]
+    NotKept(#[from] NotRotated),
+}
+
+/// What was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Finished {
+    /// How many were kept,
+    pub incidents: u64,
+    /// left out because there were too many,
+    pub left_out: u64,
+    /// and lost.
+    pub lost: u64,
+    /// Lines that did not fit on the disk.
+    pub not_written: u64,
+}
+
+/// Records until `interrupted` is set or the time is over. `begin` makes the first line of each file; `started` is told
+/// where the files are as soon as nothing is missed any more.
+///
+/// # Errors
+///
+/// When it cannot begin, or the kernel refuses later what it allowed before. What was recorded until then stays.
+pub fn record(
+    asked: &Asked,
+    interrupted: &AtomicBool,
+    begin: impl FnMut() -> Header + 'static,
+    started: impl FnOnce(&std::path::Path),
+) -> Result<Finished, NotRecorded> {
+    // A folder that another one holds is refused before the kernel is asked for anything.
+    let kept = Rotated::open(&asked.out, &holder(), asked.bounds, begin)?;
+    let reader = LateReader::begin(asked.late_above, REMEMBERED).map_err(NotRecorded::NotSeen)?;
+    if let Some(nice) = Nice::new(NICE) {
+        drop(sched::set_policy(sched::THIS_THREAD, Policy::Other { nice: Some(nice) }));
+    }
+    started(kept.path());
+    let now = clock::now();
+    let (origins, rate) = (Origins::new(Root::live()), Rate::from(now));
+    let minute = Minute::begin(now);
+    let mut recorder = Recorder { asked, reader, kept, origins, rate, minute, finished: Finished::default() };
+    let how = recorder.run(interrupted)?;
+    recorder.end(how)
+}
+
+/// What a second one is told of this process.
+fn holder() -> String {
+    let typed: Vec<String> = std::env::args().collect();
+    let since = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
+    let mut words = format!("process {}, since {since}: {}", std::process::id(), typed.join(" "));
+    words.truncate(words.floor_char_boundary(800));
+    words
+}
+
+/// What came since the minute began.
+struct Minute {
+    from: MonotonicTime,
+    until: MonotonicTime,
+    lost: u64,
+    left_out: u64,
+    unseen: u64,
+}
+
+impl Minute {
+    /// It ends with the minute of the day, as far as the clock of the day goes as it does now.
+    fn begin(from: MonotonicTime) -> Self {
+        let into = clock::realtime().rem_euclid(i64::try_from(MINUTE.as_nanos()).unwrap_or(i64::MAX));
+        let left = MINUTE.minus(Span::from_nanos(into.unsigned_abs()));
+        Self { from, until: from.plus(left), lost: 0, left_out: 0, unseen: 0 }
+    }
+}
+
+struct Recorder<'a> {
+    asked: &'a Asked,
+    reader: LateReader,
+    kept: Rotated,
+    origins: Origins,
+    rate: Rate,
+    minute: Minute,
+    finished: Finished,
+}
+
+impl Recorder<'_> {
+    fn run(&mut self, interrupted: &AtomicBool) -> Result<HowEnded, NotRecorded> {
+        let began = clock::now();
+        loop {
+            let left = self.asked.duration.map_or(LOOK, |all| all.minus(clock::now().since(began)));
+            // A signal makes the look come earlier.
+            drop(clock::pause(LOOK.min(left)));
+            self.look()?;
+            if clock::now() >= self.minute.until {
+                self.end_minute()?;
+            }
+            if interrupted.load(Ordering::Relaxed) {
+                return Ok(HowEnded::Interrupted);
+            }
+            if self.asked.duration.is_some_and(|all| clock::now().since(began) >= all) {
+                return Ok(HowEnded::Done);
+            }
+        }
+    }
+
+    fn look(&mut self) -> Result<(), NotRecorded> {
+        let read = self.reader.read().map_err(NotRecorded::NotSeen)?;
+        self.minute.lost += read.lost;
+        self.minute.unseen += read.unseen;
+        self.origins.at(read.at);
+        let mut chosen: Vec<LateWait> = read.waits.into_iter().filter(|wait| self.is_chosen(wait)).collect();
+        let room = self.rate.take(chosen.len(), read.at);
+        if room < chosen.len() {
+            self.minute.left_out += (chosen.len() - room) as u64;
+            chosen.sort_by_key(|wait| std::cmp::Reverse(wait.waited));
+            chosen.truncate(room);
+        }
+        chosen.sort_by_key(|wait| wait.sleep.switched_in);
+        let ahead = clock::realtime_ahead();
+        for wait in &chosen {
+            let at = wait.sleep.switched_in.map(|at| date_and_time(at, ahead)).unwrap_or_default();
+            if let Some(incident) = incident(wait, at, &mut self.origins) {
+                self.finished.incidents += 1;
+                self.kept.write(&Line::Incident(Box::new(incident)));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_chosen(&mut self, wait: &LateWait) -> bool {
+        let wanted = &self.asked.chosen;
+        let needs_group = !wanted.cgroup.is_empty() || !wanted.unit.is_empty();
+        let group = if needs_group { self.origins.group(wait.cgroup, wait.pid) } else { None };
+        self.asked.chosen.includes(&Candidate {
+            names: &[&wait.process, &wait.name],
+            uid: wait.uid,
+            policy: policy_name(wait.policy),
+            group: group.as_deref(),
+        })
+    }
+
+    fn end_minute(&mut self) -> Result<(), NotRecorded> {
+        let groups = self.reader.groups().map_err(NotRecorded::NotSeen)?;
+        let until = clock::now();
+        let groups = groups.into_iter().filter_map(|group| self.counts(group)).collect();
+        let minute = std::mem::replace(&mut self.minute, Minute::begin(until));
+        self.finished.lost += minute.lost;
+        self.finished.left_out += minute.left_out;
+        let removed = self.kept.take_removed();
+        self.kept.write(&Line::Minute(Box::new(WaitMinute {
+            at: date_and_time(until, clock::realtime_ahead()),
+            from: minute.from,
+            until,
+            groups,
+            incidents_lost: minute.lost,
+            incidents_left_out: minute.left_out,
+            switches_unseen: minute.unseen,
+            removed,
+        })));
+        self.finished.not_written += self.kept.take_lost();
+        self.kept.sync(clock::realtime() / 1_000_000_000);
+        Ok(())
+    }
+
+    fn counts(&mut self, group: WaitGroup) -> Option<WaitCounts> {
+        let path = self.origins.group_path(group.cgroup);
+        let policy = PolicyName::from_kernel(group.policy);
+        let is_chosen = self.asked.chosen.includes(&Candidate {
+            names: &[&group.process],
+            uid: group.uid,
+            policy,
+            group: path.as_deref(),
+        });
+        is_chosen.then(|| WaitCounts {
+            process: group.process,
+            uid: group.uid,
+            group: path,
+            policy: policy
+                .map_or_else(|| format!("policy {}", group.policy), |policy| policy.name().to_owned()),
+            late: group.late,
+            waits: group.waits,
+        })
+    }
+
+    fn end(mut self, how: HowEnded) -> Result<Finished, NotRecorded> {
+        self.end_minute()?;
+        self.kept.write(&Line::End(End { at: clock::now(), how }));
+        self.kept.sync(clock::realtime() / 1_000_000_000);
+        self.finished.not_written += self.kept.take_lost();
+        Ok(self.finished)
+    }
+}
+
+/// A reading of the recording's clock as date and time, RFC 3339: the clock of the day is `ahead` of it by now.
+fn date_and_time(at: MonotonicTime, ahead: i64) -> String {
+    let nanos = i128::from(at.as_nanos()) + i128::from(ahead);
+    let time = Timestamp::from_nanosecond(nanos).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}

@@ -1,0 +1,59 @@
+//! `howlate record`
+
+use howlate_blackbox::{Asked, Finished};
+use howlate_linux::clock;
+use howlate_model::{Header, shell_path};
+use howlate_render::legible;
+use howlate_render::numbers::length;
+use howlate_session::{date_and_time, header, new_id};
+
+use crate::cli::Record;
+use crate::environment;
+use crate::error::Error;
+use crate::exit_status::Status;
+use crate::terminal::{say, tell};
+
+pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
+    let environment = environment::begin()?;
+    let wanted = Asked {
+        late_above: asked.late_above,
+        chosen: asked.chosen(),
+        out: asked.out.clone(),
+        bounds: asked.bounds(),
+        duration: asked.duration,
+    };
+    // Findings are `howlate doctor`'s to tell; each file would repeat them.
+    let first = Header { findings: Vec::new(), ..header("record", 0, &environment, Vec::new()) };
+    let first = Header { late_above: Some(asked.late_above), ..first };
+    let begin =
+        move || Header { id: Some(new_id()), started: date_and_time(), at: clock::now(), ..first.clone() };
+    let above = length(asked.late_above);
+    let started = |folder: &std::path::Path| {
+        if !asked.quiet {
+            let folder = shell_path(folder);
+            say(&format!(
+                "Recording waits for a CPU above {above} into {}. Ctrl-C ends it. To see them:\n  howlate show {} --since 10m\n",
+                legible(&folder),
+                legible(&folder)
+            ));
+        }
+    };
+    let finished = howlate_blackbox::record(&wanted, &environment.interrupted, begin, started)?;
+    if !asked.quiet {
+        say(&format!("{}\n", in_words(finished)));
+    }
+    if finished.not_written > 0 {
+        tell(&format!("{} lines did not fit on the disk\n", finished.not_written));
+        return Ok(Status::NotTrustworthy);
+    }
+    Ok(Status::Done)
+}
+
+fn in_words(finished: Finished) -> String {
+    let Finished { incidents, left_out, lost, .. } = finished;
+    let more = match (left_out, lost) {
+        (0, 0) => String::new(),
+        (left_out, lost) => format!(", {left_out} left out because there were too many, {lost} lost"),
+    };
+    format!("{incidents} incidents recorded{more}.")
+}
