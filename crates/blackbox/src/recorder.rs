@@ -77,9 +77,9 @@ pub fn record(
     begin: impl FnMut() -> Header + 'static,
     started: impl FnOnce(&std::path::Path),
 ) -> Result<Finished, NotRecorded> {
-    // A folder that another one holds is refused before the kernel is asked for anything.
-    let kept = Rotated::open(&asked.out, &holder(), asked.bounds, begin)?;
+    // Where nothing can be seen, no folder is made.
     let reader = LateReader::begin(asked.late_above, REMEMBERED).map_err(NotRecorded::NotSeen)?;
+    let kept = Rotated::open(&asked.out, &holder(), asked.bounds, begin)?;
     if let Some(nice) = Nice::new(NICE) {
         drop(sched::set_policy(sched::THIS_THREAD, Policy::Other { nice: Some(nice) }));
     }

@@ -17,8 +17,8 @@ pub(crate) struct Moments {
     #[arg(long, value_name = "TIME|LENGTH", conflicts_with = "between")]
     pub(crate) since: Option<String>,
     /// From one time to another
-    #[arg(long, value_name = "TIME,TIME", value_delimiter = ',', num_args = 2)]
-    pub(crate) between: Vec<String>,
+    #[arg(long, value_name = "TIME,TIME")]
+    pub(crate) between: Option<String>,
     /// Count threads together by process, unit, cgroup, container, pod or user
     #[arg(long, value_name = "GROUP")]
     pub(crate) group: Option<Grouping>,
@@ -30,7 +30,7 @@ pub(crate) type Stretch = (Option<Timestamp>, Option<Timestamp>);
 impl Moments {
     /// Whether any time was asked for.
     pub(crate) const fn is_asked(&self) -> bool {
-        self.at.is_some() || self.since.is_some() || !self.between.is_empty()
+        self.at.is_some() || self.since.is_some() || self.between.is_some()
     }
 
     /// The stretch that is meant, in a time zone.
@@ -51,7 +51,10 @@ impl Moments {
                 Err(_) => Ok((Some(moment(since, now, zone)?.0), None)),
             };
         }
-        if let [from, until] = self.between.as_slice() {
+        if let Some(between) = &self.between {
+            let Some((from, until)) = between.split_once(',') else {
+                return Err(format!("`{between}` is one time; write two, such as `--between 03:10,03:20`"));
+            };
             let (from, until) = (moment(from, now, zone)?.0, moment(until, now, zone)?.0);
             if until < from {
                 return Err(format!("--between ends before it begins: {from} is after {until}"));
@@ -105,10 +108,13 @@ fn moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<(Timestamp, boo
 mod tests {
     use super::*;
 
-    fn asked(at: Option<&str>, since: Option<&str>, between: &[&str]) -> Result<(String, String), String> {
+    fn asked(
+        at: Option<&str>,
+        since: Option<&str>,
+        between: Option<&str>,
+    ) -> Result<(String, String), String> {
         let owned = |text: Option<&str>| text.map(str::to_owned);
-        let between = between.iter().map(|text| (*text).to_owned()).collect();
-        let moments = Moments { at: owned(at), since: owned(since), between, group: None };
+        let moments = Moments { at: owned(at), since: owned(since), between: owned(between), group: None };
         // Two hours ahead of UTC: it is 05:00 there.
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         let now = "2026-11-25T03:00:00Z".parse().unwrap();
@@ -123,23 +129,24 @@ mod tests {
 
     #[test]
     fn a_time_is_the_last_that_there_was() {
-        check(asked(Some("03:12"), None, &[]), "2026-11-25T01:12:00Z", "2026-11-25T01:13:00Z");
-        check(asked(Some("05:30"), None, &[]), "2026-11-24T03:30:00Z", "2026-11-24T03:31:00Z");
-        check(asked(Some("03:12:40"), None, &[]), "2026-11-25T01:12:10Z", "2026-11-25T01:13:10Z");
-        check(asked(Some("02:12Z"), None, &[]), "2026-11-25T02:12:00Z", "2026-11-25T02:13:00Z");
-        check(asked(Some("2026-11-20 03:12"), None, &[]), "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
+        check(asked(Some("03:12"), None, None), "2026-11-25T01:12:00Z", "2026-11-25T01:13:00Z");
+        check(asked(Some("05:30"), None, None), "2026-11-24T03:30:00Z", "2026-11-24T03:31:00Z");
+        check(asked(Some("03:12:40"), None, None), "2026-11-25T01:12:10Z", "2026-11-25T01:13:10Z");
+        check(asked(Some("02:12Z"), None, None), "2026-11-25T02:12:00Z", "2026-11-25T02:13:00Z");
+        check(asked(Some("2026-11-20 03:12"), None, None), "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
         let exactly = "2026-11-20T01:12:00.5Z";
-        check(asked(Some(exactly), None, &[]), "2026-11-20T01:11:30.5Z", "2026-11-20T01:12:30.5Z");
-        assert!(asked(Some("noon"), None, &[]).unwrap_err().contains("is not a time; write `03:12`"));
+        check(asked(Some(exactly), None, None), "2026-11-20T01:11:30.5Z", "2026-11-20T01:12:30.5Z");
+        assert!(asked(Some("noon"), None, None).unwrap_err().contains("is not a time; write `03:12`"));
     }
 
     #[test]
     fn since_and_between_take_what_at_takes() {
-        check(asked(None, Some("1h"), &[]), "2026-11-25T02:00:00Z", "-");
-        check(asked(None, Some("03:12"), &[]), "2026-11-25T01:12:00Z", "-");
-        check(asked(None, Some("2026-11-20"), &[]), "2026-11-19T22:00:00Z", "-");
-        check(asked(None, None, &["03:12", "03:20"]), "2026-11-25T01:12:00Z", "2026-11-25T01:20:00Z");
-        assert!(asked(None, None, &["03:20", "03:12"]).unwrap_err().contains("ends before it begins"));
-        check(asked(None, None, &[]), "-", "-");
+        check(asked(None, Some("1h"), None), "2026-11-25T02:00:00Z", "-");
+        check(asked(None, Some("03:12"), None), "2026-11-25T01:12:00Z", "-");
+        check(asked(None, Some("2026-11-20"), None), "2026-11-19T22:00:00Z", "-");
+        check(asked(None, None, Some("03:12,03:20")), "2026-11-25T01:12:00Z", "2026-11-25T01:20:00Z");
+        assert!(asked(None, None, Some("03:20, 03:12")).unwrap_err().contains("ends before it begins"));
+        assert!(asked(None, None, Some("03:12")).unwrap_err().contains("write two"));
+        check(asked(None, None, None), "-", "-");
     }
 }
