@@ -26,6 +26,9 @@ const NICE: i32 = 10;
 /// Times that each CPU passed from one to another and that are remembered: 2 MiB, more than 2 s of a busy one.
 const REMEMBERED: u32 = 65_536;
 
+/// Letters of what a second recorder is told of this one.
+const HOLDER: usize = 250;
+
 /// What is to be recorded.
 #[derive(Clone, Debug)]
 pub struct Asked {
@@ -96,9 +99,8 @@ pub fn record(
 fn holder() -> String {
     let typed: Vec<String> = std::env::args().collect();
     let since = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
-    let mut words = format!("process {}, since {since}: {}", std::process::id(), typed.join(" "));
-    words.truncate(words.floor_char_boundary(800));
-    words
+    let words = format!("process {}, since {since}: {}", std::process::id(), typed.join(" "));
+    words.chars().take(HOLDER).collect()
 }
 
 /// What came since the minute began.

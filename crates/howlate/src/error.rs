@@ -240,7 +240,7 @@ impl Error {
             Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
             Self::NotRecorded(NotRecorded::NotSeen(_)) => None,
             Self::NotRecorded(NotRecorded::NotKept(reason)) => Some(record_hint(reason)),
-            Self::NotOfRecord { path } => Some(crate::commands::show::incidents::hint(path.as_ref())),
+            Self::NotOfRecord { path } => Some(not_of_record_hint(path.as_ref())),
             Self::Moment(_) => None,
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Output(_) | Self::Json(_) => None,
@@ -285,6 +285,12 @@ fn session_hint(error: &SessionError) -> Option<String> {
             "the plan, an option, a setting, the kernel, the CPUs or howlate have changed since; choose another name with `--out` and start afresh".into(),
         ),
     }
+}
+
+/// What to type about a folder that is none of `howlate record`'s.
+fn not_of_record_hint(path: Option<&PathBuf>) -> String {
+    let path = path.map_or_else(|| "/var/lib/howlate".to_owned(), |path| shell_path(path));
+    format!("times are asked of a folder that `howlate record` writes: `howlate record --out {path}`")
 }
 
 fn record_hint(reason: &NotRotated) -> String {

@@ -10,17 +10,17 @@ use jiff::{SignedDuration, Timestamp};
 /// Which stretch of a recording of `howlate record`
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Moments {
-    /// The minute around a time: 03:12, 03:12:30, '2026-11-25 03:12', 03:12Z for UTC; of a folder of `howlate record`
+    /// A minute: 03:12, '2026-11-25 03:12', 03:12Z for UTC
     #[arg(long, value_name = "TIME", conflicts_with_all = ["since", "between"])]
     pub(crate) at: Option<String>,
     /// From a time on, or as long ago as this, such as 1h
     #[arg(long, value_name = "TIME|LENGTH", conflicts_with = "between")]
     pub(crate) since: Option<String>,
     /// From one time to another
-    #[arg(long, value_name = "TIME,TIME")]
+    #[arg(long, value_name = "TIME,TIME", hide_short_help = true)]
     pub(crate) between: Option<String>,
     /// Count threads together by process, unit, cgroup, container, pod or user
-    #[arg(long, value_name = "GROUP")]
+    #[arg(long, value_name = "GROUP", hide_short_help = true)]
     pub(crate) group: Option<Grouping>,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Record {
     /// Only threads of these policies: other, fifo, rr, batch, idle, deadline, ext
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Whose waits")]
     policy: Vec<PolicyName>,
-    /// Only processes or threads with these names; * and ? stand for others letters
+    /// Only processes or threads with these names; * and ? stand for other letters
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Whose waits")]
     process: Vec<Pattern>,
     /// Only those of these users, by name or number

@@ -1,7 +1,7 @@
 //! `howlate show`
 
 mod blocks;
-pub(crate) mod incidents;
+mod incidents;
 
 use std::path::{Path, PathBuf};
 

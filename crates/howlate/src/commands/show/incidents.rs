@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use howlate_analyse::incidents::Kept;
 use howlate_blackbox::user_names;
-use howlate_model::{Span, shell_path};
+use howlate_model::Span;
 use howlate_record::{is_rotated, read_between};
-use howlate_render::{Incidents, legible};
+use howlate_render::Incidents;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -63,13 +63,4 @@ fn lies_within(at: &str, before: Span, (from, until): Stretch) -> bool {
         return false;
     };
     from.is_none_or(|from| at >= from) && until.is_none_or(|until| at < until)
-}
-
-/// What to type about a folder that is none.
-pub(crate) fn hint(path: Option<&PathBuf>) -> String {
-    let path = path.map_or_else(|| "/var/lib/howlate".to_owned(), |path| shell_path(path));
-    format!(
-        "times are asked of a folder that `howlate record` writes: `howlate record --out {}`",
-        legible(&path)
-    )
 }
