@@ -16,7 +16,7 @@ const volatile u32 chunks = 1;
 struct {
 	u64 above;
 	u32 self; /* the process that reads this, whose waits are counted and not told */
-	u32 pad;
+	u32 set; /* of counts, into which all are counted now; the other one is read */
 } control SEC(".data.control") = { ~0ull, 0, 0 };
 
 /* What user space reads besides. */
@@ -57,9 +57,9 @@ enum stage { NEW, KNOWN, OVER };
 struct thread {
 	u64 waited; /* by the scheduler's account, until it last got a CPU */
 	u64 stage;
-	u64 ns, longest, late;
-	u32 came_from, pad;
-	u32 bucket[BUCKETS];
+	u64 longest;
+	u32 late, came_from;
+	u32 bucket[2][BUCKETS];
 };
 
 struct {
@@ -196,9 +196,7 @@ static __always_inline void count(struct thread *t, u64 ns)
 	OPAQUE(place);
 	if (place >= BUCKETS)
 		return;
-	/* User space takes them meanwhile. */
-	__sync_fetch_and_add(&t->bucket[place], 1);
-	__sync_fetch_and_add(&t->ns, ns);
+	t->bucket[control.set & 1][place]++;
 	if (ns > t->longest)
 		t->longest = ns;
 }
@@ -262,7 +260,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	}
 	count(t, waited);
 	if (waited > control.above) {
-		__sync_fetch_and_add(&t->late, 1);
+		t->late++;
 		if (next->tgid != control.self)
 			tell(next, t, now, waited, at_last);
 	}
@@ -385,10 +383,15 @@ int BPF_PROG(is_born, struct task_struct *task)
 	return 0;
 }
 
-/* What was counted of a thread becomes its group's. */
-static __noinline int add_to_group(struct task_struct *p, struct thread *t)
+/* What was counted of a thread, in one set of counts, becomes its group's. Nobody counts into it meanwhile. */
+static __noinline int add_to_group(struct task_struct *p, struct thread *t, u32 set)
 {
-	if (!p || !t || !t->ns)
+	if (!p || !t)
+		return 0;
+	u32 *bucket = t->bucket[set & 1], any = 0;
+	for (u32 i = 0; i < BUCKETS; i++)
+		any |= bucket[i];
+	if (!any)
 		return 0;
 	struct group key = { .cgroup = cgroup_of(p), .uid = user_of(p), .policy = BPF_CORE_READ(p, policy) };
 	struct task_struct *leader = BPF_CORE_READ(p, group_leader);
@@ -405,14 +408,16 @@ static __noinline int add_to_group(struct task_struct *p, struct thread *t)
 		__sync_fetch_and_add(&told.uncounted, 1);
 		return 0;
 	}
-	__sync_fetch_and_add(&c->ns, __sync_lock_test_and_set(&t->ns, 0));
-	__sync_fetch_and_add(&c->late, __sync_lock_test_and_set(&t->late, 0));
-	u64 longest = __sync_lock_test_and_set(&t->longest, 0);
+	u32 late = t->late;
+	__sync_fetch_and_add(&t->late, -late);
+	__sync_fetch_and_add(&c->late, late);
+	u64 longest = t->longest;
 	if (longest > c->longest)
 		c->longest = longest;
 	for (u32 i = 0; i < BUCKETS; i++) {
-		if (t->bucket[i])
-			__sync_fetch_and_add(&c->bucket[i], __sync_lock_test_and_set(&t->bucket[i], 0));
+		if (bucket[i])
+			__sync_fetch_and_add(&c->bucket[i], bucket[i]);
+		bucket[i] = 0;
 	}
 	return 0;
 }
@@ -423,12 +428,13 @@ int BPF_PROG(ends, struct task_struct *task)
 	struct thread *t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t)
 		return 0;
-	add_to_group(task, t);
 	t->stage = OVER;
+	add_to_group(task, t, 0);
+	add_to_group(task, t, 1);
 	return 0;
 }
 
-/* Adds up what all threads have waited since the last time, and takes in those that were there before. */
+/* Adds up what all threads have waited, after user space has changed the set; and takes in those that were there before. */
 SEC("iter/task")
 int each(struct bpf_iter__task *ctx)
 {
@@ -439,7 +445,7 @@ int each(struct bpf_iter__task *ctx)
 	if (!t)
 		first_seen(p);
 	else
-		add_to_group(p, t);
+		add_to_group(p, t, control.set + 1);
 	return 0;
 }
 

@@ -48,6 +48,6 @@ struct group {
 };
 
 struct counts {
-	__u64 ns, longest, late;
+	__u64 longest, late;
 	__u64 bucket[BUCKETS];
 };

@@ -13,8 +13,10 @@ use crate::loading::{damaged, refusal};
 const LEAST_BITS: u32 = 10;
 const SUB_BITS: u32 = 2;
 const BUCKETS: usize = 101;
-/// 64-bit words before the buckets: the sum, the longest, how many were late.
-const BEFORE: usize = 3;
+/// 64-bit words before the buckets: the longest, how many were late.
+const BEFORE: usize = 2;
+const LONGEST: usize = 0;
+const LATE: usize = 1;
 /// The group's name: `struct group`, in 64-bit words.
 type Key = [u64; 4];
 type Counts = [u64; BEFORE + BUCKETS];
@@ -87,13 +89,13 @@ fn waits(now: &Counts, before: &Counts) -> Option<(Distribution, u64)> {
         }
     }
     // Of the longest that there ever was it is known how long it was.
-    let exact = Some(now[1]).filter(|longest| *longest > before[1]);
+    let exact = Some(now[LONGEST]).filter(|longest| *longest > before[LONGEST]);
     let longest = exact.map_or_else(|| middle(last), |ns| i64::try_from(ns).unwrap_or(i64::MAX));
     waits.record_n(Latency::from_nanos(longest), 1);
     if new(last) > 1 {
         waits.record_n(Latency::from_nanos(middle(last).min(longest)), new(last) - 1);
     }
-    Some((waits, now[2].saturating_sub(before[2])))
+    Some((waits, now[LATE].saturating_sub(before[LATE])))
 }
 
 /// The middle of a bucket, in nanoseconds.
@@ -110,7 +112,7 @@ mod tests {
 
     fn counts(longest: u64, buckets: &[(usize, u64)]) -> Counts {
         let mut counts = [0; BEFORE + BUCKETS];
-        counts[1] = longest;
+        counts[LONGEST] = longest;
         for (place, count) in buckets {
             counts[BEFORE + place] = *count;
         }

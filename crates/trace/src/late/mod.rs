@@ -60,6 +60,10 @@ pub struct LateReader {
     steal: Steal,
     /// As last read: late waits without room, switches without an event, threads without a group.
     told: [u64; 3],
+    /// Which waits are late, and which process's are not told.
+    settings: (Span, u32),
+    /// Of the two sets of counts, the one that is counted into.
+    set: u64,
 }
 
 impl LateReader {
@@ -95,7 +99,8 @@ impl LateReader {
         let rings = Rings::take(&mut kernel, cpus, chunks)?;
         let groups = Groups::take(&mut kernel)?;
         let (interrupts, steal) = (Interrupts::default(), Steal::new(Root::live()));
-        let mut reader = Self { kernel, late, rings, groups, interrupts, steal, told: [0; 3] };
+        let (told, settings, set) = ([0; 3], (above, 0), 0);
+        let mut reader = Self { kernel, late, rings, groups, interrupts, steal, told, settings, set };
         reader.control(above, std::process::id())?;
         for name in loaded {
             let attached = program(&mut reader.kernel, name)?.attach();
@@ -116,10 +121,16 @@ impl LateReader {
     }
 
     fn control(&mut self, above: Span, left_out: u32) -> Result<(), TracerRefusal> {
+        self.settings = (above, left_out);
+        self.tell_settings()
+    }
+
+    fn tell_settings(&mut self) -> Result<(), TracerRefusal> {
+        let (above, left_out) = self.settings;
         let control = self.kernel.map_mut(".data.control").ok_or_else(|| damaged(".data.control"))?;
         let mut control: Array<_, [u64; 2]> =
             Array::try_from(control).map_err(|error| refusal("map its settings", &error))?;
-        let words = [above.as_nanos(), u64::from(left_out)];
+        let words = [above.as_nanos(), u64::from(left_out) | self.set << 32];
         control.set(0, words, 0).map_err(|error| refusal("take its settings", &error))
     }
 
@@ -160,6 +171,9 @@ impl LateReader {
     ///
     /// When the kernel refuses what it allowed before.
     pub fn groups(&mut self) -> Result<Vec<WaitGroup>, TracerRefusal> {
+        // Who counts is done with it long before the set is read that it counted into until now.
+        self.set ^= 1;
+        self.tell_settings()?;
         self.add_up()?;
         self.groups.since_the_last_time()
     }
