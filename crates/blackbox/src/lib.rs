@@ -6,14 +6,19 @@
 //!      └──► waits of each group, once a minute ──► chosen? ──► minute ─────────────────────┴──► files of a folder
 //! ```
 
+mod action;
 mod chosen;
 mod explain;
 mod origin;
 mod rate;
 mod recorder;
+mod timeline;
 mod users;
+mod worst;
 
+pub use action::Action;
 pub use chosen::{Chosen, PolicyName};
 pub use howlate_record::Bounds;
-pub use recorder::{Asked, Finished, NotRecorded, record};
+pub use recorder::{Asked, Finished, NotRecorded, Requests, record};
 pub use users::{uid_of, user_names};
+pub use worst::AtMost;

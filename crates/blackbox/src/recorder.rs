@@ -1,30 +1,37 @@
 //! The loop: looks, chooses, explains, keeps.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::{clock, sched};
 use howlate_model::{
-    End, Header, HowEnded, LateWait, Line, MonotonicTime, Nice, Policy, Span, TracerRefusal, WaitCounts,
-    WaitGroup, WaitMinute,
+    End, Header, HowEnded, Incident, LateWait, Line, MonotonicTime, Nice, Policy, Span, TracerRefusal,
+    WaitCounts, WaitGroup, WaitMinute,
 };
 use howlate_procfs::Root;
 use howlate_record::{Bounds, NotRotated, Rotated};
 use howlate_trace::LateReader;
 use jiff::Timestamp;
 
+use crate::action::{Action, Actions};
 use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
 use crate::explain::incident;
 use crate::origin::Origins;
 use crate::rate::Rate;
+use crate::timeline::trace;
+use crate::worst::{AtMost, Worst};
 
 /// An incident is on the disk this soon after it has ended, and a request to end is obeyed.
 const LOOK: Span = Span::from_millis(200);
 const MINUTE: Span = Span::from_secs(60);
 /// Others go first, but not so much that nothing is seen while they are busy.
 const NICE: i32 = 10;
-/// Times that each CPU passed from one to another and that are remembered: 2 MiB, more than 2 s of a busy one.
-const REMEMBERED: u32 = 65_536;
+/// Times that a busy CPU passes from one to another in a second, and the fewest and the most that are remembered: 32 bytes each.
+const PER_SECOND: u64 = 32_768;
+const REMEMBERED: (u64, u64) = (16_384, 1 << 20);
+/// A timeline begins so long before the wait, and ends so long after it.
+const AROUND: Span = Span::from_millis(100);
 
 /// Letters of what a second recorder is told of this one.
 const HOLDER: usize = 250;
@@ -40,6 +47,12 @@ pub struct Asked {
     pub out: PathBuf,
     /// How much is kept.
     pub bounds: Bounds,
+    /// How much of what CPUs did is remembered.
+    pub keep: Span,
+    /// How many incidents get a timeline of it.
+    pub timelines: AtMost,
+    /// What is done about each incident.
+    pub on_late: Vec<Action>,
     /// For how long; `None`: until it is to end.
     pub duration: Option<Span>,
 }
@@ -66,9 +79,22 @@ pub struct Finished {
     pub lost: u64,
     /// Lines that did not fit on the disk.
     pub not_written: u64,
+    /// Commands that were not run, as the one before still did.
+    pub commands_left_out: u64,
+    /// Whether it ended because something was late.
+    pub stopped: bool,
 }
 
-/// Records until `interrupted` is set or the time is over. `begin` makes the first line of each file; `started` is told
+/// Signals that are obeyed.
+#[derive(Clone, Debug, Default)]
+pub struct Requests {
+    /// To end.
+    pub end: Arc<AtomicBool>,
+    /// To keep what all CPUs have done just now.
+    pub snap: Arc<AtomicBool>,
+}
+
+/// Records until it is to end or the time is over. `begin` makes the first line of each file; `started` is told
 /// where the files are as soon as nothing is missed any more.
 ///
 /// # Errors
@@ -76,12 +102,12 @@ pub struct Finished {
 /// When it cannot begin, or the kernel refuses later what it allowed before. What was recorded until then stays.
 pub fn record(
     asked: &Asked,
-    interrupted: &AtomicBool,
+    requests: &Requests,
     begin: impl FnMut() -> Header + 'static,
     started: impl FnOnce(&std::path::Path),
 ) -> Result<Finished, NotRecorded> {
     // Where nothing can be seen, no folder is made.
-    let reader = LateReader::begin(asked.late_above, REMEMBERED).map_err(NotRecorded::NotSeen)?;
+    let reader = LateReader::begin(asked.late_above, remembered(asked.keep)).map_err(NotRecorded::NotSeen)?;
     let kept = Rotated::open(&asked.out, &holder(), asked.bounds, begin)?;
     if let Some(nice) = Nice::new(NICE) {
         drop(sched::set_policy(sched::THIS_THREAD, Policy::Other { nice: Some(nice) }));
@@ -90,9 +116,17 @@ pub fn record(
     let now = clock::now();
     let (origins, rate) = (Origins::new(Root::live()), Rate::from(now));
     let minute = Minute::begin(now);
-    let mut recorder = Recorder { asked, reader, kept, origins, rate, minute, finished: Finished::default() };
-    let how = recorder.run(interrupted)?;
+    let worst = Worst::new(asked.timelines);
+    let (actions, held, finished) = (Actions::default(), None, Finished::default());
+    let mut recorder =
+        Recorder { asked, reader, kept, origins, rate, minute, worst, actions, held, finished };
+    let how = recorder.run(requests)?;
     recorder.end(how)
+}
+
+fn remembered(keep: Span) -> u32 {
+    let events = keep.as_nanos().saturating_mul(PER_SECOND) / 1_000_000_000;
+    u32::try_from(events.clamp(REMEMBERED.0, REMEMBERED.1)).unwrap_or(u32::MAX)
 }
 
 /// What a second one is told of this process.
@@ -121,6 +155,16 @@ impl Minute {
     }
 }
 
+/// Incidents that wait for their timeline to be over.
+struct Held {
+    incidents: Vec<Incident>,
+    from: MonotonicTime,
+    until: MonotonicTime,
+    /// How long the worst waited, and when that was, as date and time.
+    latency: Span,
+    at: String,
+}
+
 struct Recorder<'a> {
     asked: &'a Asked,
     reader: LateReader,
@@ -128,21 +172,30 @@ struct Recorder<'a> {
     origins: Origins,
     rate: Rate,
     minute: Minute,
+    worst: Worst,
+    actions: Actions,
+    held: Option<Held>,
     finished: Finished,
 }
 
 impl Recorder<'_> {
-    fn run(&mut self, interrupted: &AtomicBool) -> Result<HowEnded, NotRecorded> {
+    fn run(&mut self, requests: &Requests) -> Result<HowEnded, NotRecorded> {
         let began = clock::now();
         loop {
             let left = self.asked.duration.map_or(LOOK, |all| all.minus(clock::now().since(began)));
             // A signal makes the look come earlier.
             drop(clock::pause(LOOK.min(left)));
             self.look()?;
+            if requests.snap.swap(false, Ordering::Relaxed) {
+                self.snap()?;
+            }
             if clock::now() >= self.minute.until {
                 self.end_minute()?;
             }
-            if interrupted.load(Ordering::Relaxed) {
+            if self.finished.stopped {
+                return Ok(HowEnded::StoppedAbove);
+            }
+            if requests.end.load(Ordering::Relaxed) {
                 return Ok(HowEnded::Interrupted);
             }
             if self.asked.duration.is_some_and(|all| clock::now().since(began) >= all) {
@@ -165,13 +218,70 @@ impl Recorder<'_> {
         }
         chosen.sort_by_key(|wait| wait.sleep.switched_in);
         let ahead = clock::realtime_ahead();
+        let mut new = Vec::new();
         for wait in &chosen {
             let at = wait.sleep.switched_in.map(|at| date_and_time(at, ahead)).unwrap_or_default();
-            if let Some(incident) = incident(wait, at, &mut self.origins) {
-                self.finished.incidents += 1;
-                self.kept.write(&Line::Incident(Box::new(incident)));
+            new.extend(incident(wait, at, &mut self.origins));
+        }
+        self.finished.incidents += new.len() as u64;
+        self.actions.look(read.at);
+        for one in &new {
+            self.finished.stopped |= self.actions.take(&self.asked.on_late, one, read.at);
+        }
+        self.hold_or_write(new, read.at)
+    }
+
+    /// Incidents are written at once, but where a timeline is to come with one of them.
+    fn hold_or_write(&mut self, new: Vec<Incident>, now: MonotonicTime) -> Result<(), NotRecorded> {
+        match &mut self.held {
+            Some(held) => held.incidents.extend(new),
+            None => match new.iter().max_by_key(|one| one.latency) {
+                Some(worst) if self.worst.is_one(worst.latency, now) => {
+                    let until = worst.at_ns.plus(AROUND);
+                    let from =
+                        worst.at_ns.minus(worst.latency).minus(AROUND).max(until.minus(self.asked.keep));
+                    let (latency, at) = (worst.latency, worst.at.clone());
+                    self.held = Some(Held { incidents: new, from, until, latency, at });
+                }
+                _ => new.into_iter().for_each(|one| self.kept.write(&Line::Incident(Box::new(one)))),
+            },
+        }
+        match self.held.take() {
+            Some(held) if now >= held.until => self.write_held(held, now),
+            held => {
+                self.held = held;
+                Ok(())
             }
         }
+    }
+
+    /// Writes the timeline, then the incidents, which name it.
+    fn write_held(&mut self, mut held: Held, now: MonotonicTime) -> Result<(), NotRecorded> {
+        let cpus = self.reader.timeline(held.from, held.until).map_err(NotRecorded::NotSeen)?;
+        let (from, until) = (held.from, held.until);
+        let lies_within = |one: &Incident| one.at_ns >= from && one.at_ns <= until;
+        let within: Vec<&Incident> = held.incidents.iter().filter(|one| lies_within(one)).collect();
+        let name = self.kept.write_beside(&compact(&held.at), trace(&cpus, &within).as_bytes());
+        for one in held.incidents.iter_mut().filter(|one| lies_within(one)) {
+            one.timeline.clone_from(&name);
+        }
+        if let Some(name) = name
+            && let Some(gone) = self.worst.keep(held.latency, now, name)
+        {
+            self.kept.remove_beside(&gone);
+        }
+        held.incidents.into_iter().for_each(|one| self.kept.write(&Line::Incident(Box::new(one))));
+        Ok(())
+    }
+
+    /// What all CPUs have done just now, as far as it is remembered.
+    fn snap(&mut self) -> Result<(), NotRecorded> {
+        let until = clock::now();
+        let from = until.minus(self.asked.keep);
+        let cpus = self.reader.timeline(from, until).map_err(NotRecorded::NotSeen)?;
+        let name = format!("{}-snap", compact(&date_and_time(until, clock::realtime_ahead())));
+        let written = self.kept.write_beside(&name, trace(&cpus, &[]).as_bytes());
+        self.finished.not_written += u64::from(written.is_none());
         Ok(())
     }
 
@@ -231,6 +341,10 @@ impl Recorder<'_> {
     }
 
     fn end(mut self, how: HowEnded) -> Result<Finished, NotRecorded> {
+        if let Some(held) = self.held.take() {
+            self.write_held(held, clock::now())?;
+        }
+        self.finished.commands_left_out = self.actions.left_out;
         self.end_minute()?;
         self.kept.write(&Line::End(End { at: clock::now(), how }));
         self.kept.sync(clock::realtime() / 1_000_000_000);
@@ -244,4 +358,9 @@ fn date_and_time(at: MonotonicTime, ahead: i64) -> String {
     let nanos = i128::from(at.as_nanos()) + i128::from(ahead);
     let time = Timestamp::from_nanosecond(nanos).unwrap_or_default();
     time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
+
+/// A date and time as it stands in the names of files: `20261125T031207.123456Z`.
+fn compact(at: &str) -> String {
+    at.replace(['-', ':'], "")
 }

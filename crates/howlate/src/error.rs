@@ -125,6 +125,10 @@ pub(crate) enum Error {
     NotOfRecord { path: Option<PathBuf> },
     #[error("{0}")]
     Moment(String),
+    #[error("nobody records to {}", path.display())]
+    NobodyRecords { path: PathBuf },
+    #[error("process {pid}, which records, cannot be asked: {source}")]
+    NotAsked { pid: i32, source: io::Error },
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -242,6 +246,8 @@ impl Error {
             Self::NotRecorded(NotRecorded::NotKept(reason)) => Some(record_hint(reason)),
             Self::NotOfRecord { path } => Some(not_of_record_hint(path.as_ref())),
             Self::Moment(_) => None,
+            Self::NobodyRecords { path } => Some(format!("begin with `howlate record --out {}`", shell_path(path))),
+            Self::NotAsked { .. } => Some("run it as the user who records, or as root".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Output(_) | Self::Json(_) => None,
         }

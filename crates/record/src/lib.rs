@@ -27,7 +27,7 @@ pub use merge::{Merge, UnknownCondition, side_by_side};
 pub use reader::{ReadError, Reader};
 pub use resume::{Progress, TurnOf, progress};
 pub use rotated::{
-    Bounds, LEAST_SIZE, LineFilter, NotRotated, ReadBetween, Rotated, is_rotated, read_between,
+    Bounds, LEAST_SIZE, LineFilter, NotRotated, ReadBetween, Rotated, is_rotated, read_between, recorder_of,
 };
 pub use samples::Samples;
 pub use schema::schema;

@@ -31,6 +31,7 @@ mod serve;
 mod shorthand;
 mod show;
 mod sleep;
+mod snap;
 mod top;
 mod tracing;
 mod tune;
@@ -64,6 +65,7 @@ pub(crate) use serve::Serve;
 pub(crate) use shorthand::written_out;
 pub(crate) use show::Show;
 pub(crate) use sleep::Sleep;
+pub(crate) use snap::Snap;
 pub(crate) use top::Top;
 pub(crate) use tracing::Reasons;
 pub(crate) use tune::{HowToTune, Tune, TuneProgram, TuneSubject, TuneWork};
@@ -102,6 +104,7 @@ pub(crate) enum Command {
     Watch(Watch),
     Top(Top),
     Record(Box<Record>),
+    Snap(Snap),
     Load(Load),
     /// Act as cyclictest: same command line, same output
     #[command(

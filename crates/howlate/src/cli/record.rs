@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use glob::Pattern;
-use howlate_blackbox::{Bounds, Chosen, PolicyName, uid_of};
+use howlate_blackbox::{Action, AtMost, Bounds, Chosen, PolicyName, uid_of};
 use howlate_model::Span;
 
 /// Record for weeks what waited too long for a CPU, of the whole machine, and who held it up
@@ -14,6 +14,7 @@ use howlate_model::Span;
 howlate record\n  \
 howlate record --late-above 500us --policy fifo,rr,deadline\n  \
 howlate record --unit nginx,postgres --late-above 2ms\n  \
+howlate record --late-above 20ms --on-late 'logger -t howlate'\n  \
 howlate record --process 'java*' --out /var/lib/howlate --max-size 1G --max-age 30d\n  \
 howlate show /var/lib/howlate --at 03:12\n\n\
 Needs root, or the capabilities BPF and PERFMON. Ctrl-C or SIGTERM ends it.")]
@@ -28,10 +29,10 @@ pub(crate) struct Record {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Whose waits")]
     process: Vec<Pattern>,
     /// Only those of these users, by name or number
-    #[arg(long, value_name = "USER,…", value_delimiter = ',', value_parser = user, help_heading = "Whose waits")]
+    #[arg(long, value_name = "USER,…", value_delimiter = ',', value_parser = user, help_heading = "Whose waits", hide_short_help = true)]
     user: Vec<u32>,
     /// Only those in these control groups, or below
-    #[arg(long, value_name = "PATH,…", value_delimiter = ',', value_parser = cgroup, help_heading = "Whose waits")]
+    #[arg(long, value_name = "PATH,…", value_delimiter = ',', value_parser = cgroup, help_heading = "Whose waits", hide_short_help = true)]
     cgroup: Vec<String>,
     /// Only those of these units of systemd
     #[arg(long, value_name = "UNIT,…", value_delimiter = ',', help_heading = "Whose waits")]
@@ -45,11 +46,32 @@ pub(crate) struct Record {
     /// Remove what is older than this, such as `30d`; if left out, nothing for its age
     #[arg(long, value_name = "LENGTH", value_parser = age, help_heading = "What is kept")]
     max_age: Option<Span>,
+    /// Remember so much of what all CPUs did, for timelines and `howlate snap`
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        default_value = "2s",
+        help_heading = "What is kept",
+        hide_short_help = true
+    )]
+    pub(crate) keep: Span,
+    /// Keep a timeline of what all CPUs did around so many incidents, the worst; 0/h for none
+    #[arg(
+        long,
+        value_name = "COUNT/UNIT",
+        default_value = "10/h",
+        help_heading = "What is kept",
+        hide_short_help = true
+    )]
+    pub(crate) at_most: AtMost,
+    /// About each incident: a command, which gets its JSON; signal:PID:USR1; or stop, which ends recording
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) on_late: Vec<Action>,
     /// End after this time; if left out, with Ctrl-C or SIGTERM
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
     /// Do not say what is recorded, and how much was
-    #[arg(long, short)]
+    #[arg(long, short, hide_short_help = true)]
     pub(crate) quiet: bool,
 }
 

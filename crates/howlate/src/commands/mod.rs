@@ -23,6 +23,7 @@ pub(crate) mod selfcheck;
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod sleep;
+pub(crate) mod snap;
 pub(crate) mod top;
 pub(crate) mod tune;
 pub(crate) mod watch;

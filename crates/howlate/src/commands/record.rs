@@ -1,11 +1,14 @@
 //! `howlate record`
 
-use howlate_blackbox::{Asked, Finished};
+use std::sync::Arc;
+
+use howlate_blackbox::{Asked, Finished, Requests};
 use howlate_linux::clock;
 use howlate_model::{Header, shell_path};
 use howlate_render::legible;
 use howlate_render::numbers::length;
 use howlate_session::{date_and_time, header, new_id};
+use signal_hook::consts::SIGUSR2;
 
 use crate::cli::Record;
 use crate::environment;
@@ -20,6 +23,9 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
         chosen: asked.chosen(),
         out: asked.out.clone(),
         bounds: asked.bounds(),
+        keep: asked.keep,
+        timelines: asked.at_most,
+        on_late: asked.on_late.clone(),
         duration: asked.duration,
     };
     // Findings are `howlate doctor`'s to tell; each file would repeat them.
@@ -38,7 +44,9 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
             ));
         }
     };
-    let finished = howlate_blackbox::record(&wanted, &environment.interrupted, begin, started)?;
+    let requests = Requests { end: Arc::clone(&environment.interrupted), snap: Arc::default() };
+    signal_hook::flag::register(SIGUSR2, Arc::clone(&requests.snap))?;
+    let finished = howlate_blackbox::record(&wanted, &requests, begin, started)?;
     if !asked.quiet {
         say(&format!("{}\n", in_words(finished)));
     }
@@ -46,7 +54,7 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
         tell(&format!("{} lines did not fit on the disk\n", finished.not_written));
         return Ok(Status::NotTrustworthy);
     }
-    Ok(Status::Done)
+    Ok(if finished.stopped { Status::Exceeded } else { Status::Done })
 }
 
 fn in_words(finished: Finished) -> String {
@@ -55,5 +63,9 @@ fn in_words(finished: Finished) -> String {
         (0, 0) => String::new(),
         (left_out, lost) => format!(", {left_out} left out because there were too many, {lost} lost"),
     };
-    format!("{incidents} incidents recorded{more}.")
+    let commands = match finished.commands_left_out {
+        0 => String::new(),
+        some => format!(" {some} commands were not run, as the one before still did."),
+    };
+    format!("{incidents} incidents recorded{more}.{commands}")
 }

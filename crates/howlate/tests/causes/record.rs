@@ -5,7 +5,9 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use howlate_linux::{clock, sched, thread as linux_thread};
@@ -13,7 +15,7 @@ use howlate_model::{CpuSet, Policy, Priority, Span};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::common::{ForAnyone, howlate, json, run, skip, stderr, stdout};
+use crate::common::{ForAnyone, howlate, json, run, skip, stderr, stdout, wait_until};
 
 const LATE: &str = "6ms";
 const BUSY: Span = Span::from_millis(20);
@@ -21,6 +23,13 @@ const TIMES: u64 = 12;
 
 fn real_time(lowered: u8) -> Policy {
     Policy::Fifo { priority: Priority::USUAL.lowered(u32::from(lowered)) }
+}
+
+/// Those who take a CPU from others do so one after the other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether the recorder can see anything here, and time can be taken from others; says why not.
@@ -56,12 +65,13 @@ fn held_up() -> (u32, u32, Vec<(i64, i64)>) {
         });
         begun.unwrap()
     };
-    let until = clock::now().plus(Span::from_millis(70).times(TIMES));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&is_over);
     let victim = begin(
         "victim",
         real_time(9),
         Box::new(move || {
-            while clock::now() < until {
+            while !ends.load(Ordering::Relaxed) {
                 drop(clock::pause(Span::from_millis(1)));
             }
             Vec::new()
@@ -83,6 +93,7 @@ fn held_up() -> (u32, u32, Vec<(i64, i64)>) {
     let mut both: Vec<(bool, u32)> = ids.iter().take(2).collect();
     both.sort_unstable();
     let turns = hog.join().unwrap();
+    is_over.store(true, Ordering::Relaxed);
     victim.join().unwrap();
     (both[0].1, both[1].1, turns)
 }
@@ -118,12 +129,22 @@ impl Drop for Recorder {
 }
 
 fn start(out: &Path) -> Recorder {
-    Recorder::start(&["record", "--late-above", LATE, "--out", out.to_str().unwrap()])
+    let whose = ["--process", "victim,causes*"];
+    Recorder::start(&[&["record", "--late-above", LATE, "--out", out.to_str().unwrap()], &whose[..]].concat())
 }
 
 fn incidents_of(shown: &Value, tid: u32) -> Vec<Value> {
     let all = shown["incidents"].as_array().unwrap();
     all.iter().filter(|one| one["thread"]["tid"] == tid).cloned().collect()
+}
+
+/// Waits until the last turn of the hog is on the disk.
+fn wait_for(folder: &str, (victim, _, turns): &(u32, u32, Vec<(i64, i64)>)) {
+    let last = turns.last().unwrap().0;
+    wait_until("an incident on the disk", || {
+        let shown = json(&["show", folder, "--json"], 0);
+        incidents_of(&shown, *victim).iter().any(|one| one["at_ns"].as_i64().unwrap() > last)
+    });
 }
 
 /// Each turn of the hog is there once, by its name and number; and nothing that did not happen.
@@ -148,6 +169,7 @@ fn assert_each_is_there(shown: &Value, (victim, hog, turns): &(u32, u32, Vec<(i6
 
 #[test]
 fn whoever_holds_up_others_is_recorded_each_time_and_a_killed_recorder_leaves_it() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     if !can_record(folder.path()) {
         return;
@@ -156,14 +178,13 @@ fn whoever_holds_up_others_is_recorded_each_time_and_a_killed_recorder_leaves_it
     let at = out.to_str().unwrap();
     let mut first = start(&out);
     let made = held_up();
-    // Two looks later it is on the disk.
-    drop(clock::pause(Span::from_millis(1_000)));
+    wait_for(at, &made);
     assert_each_is_there(&json(&["show", at, "--since", "10m", "--json"], 0), &made);
     assert_eq!(first.end(Signal::KILL), None);
 
     let mut second = start(&out);
     let later = held_up();
-    drop(clock::pause(Span::from_millis(1_000)));
+    wait_for(at, &later);
     assert_eq!(second.end(Signal::TERM), Some(0));
     let shown = json(&["show", at, "--since", "10m", "--json"], 0);
     assert_each_is_there(&shown, &made);
@@ -189,6 +210,7 @@ fn schema() -> Value {
 
 #[test]
 fn only_what_is_chosen_is_kept() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     if !can_record(folder.path()) {
         return;
@@ -198,7 +220,7 @@ fn only_what_is_chosen_is_kept() {
     let chosen = ["record", "--late-above", LATE, "--out", at, "--process", "vict?m", "--policy", "fifo"];
     let mut recorder = Recorder::start(&chosen);
     let made = held_up();
-    drop(clock::pause(Span::from_millis(1_000)));
+    wait_for(at, &made);
     assert_eq!(recorder.end(Signal::INT), Some(0));
     let shown = json(&["show", at, "--json"], 0);
     assert_each_is_there(&shown, &made);
@@ -208,6 +230,7 @@ fn only_what_is_chosen_is_kept() {
 
 #[test]
 fn one_recorder_writes_to_a_folder_and_the_second_is_told_which() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     if !can_record(folder.path()) {
         return;
@@ -258,4 +281,71 @@ fn without_permission_it_says_what_is_missing() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     let helps = ["run as root", "CONFIG_DEBUG_INFO_BTF", "--pid=host"];
     assert!(helps.iter().any(|help| said.contains(help)), "{said}");
+}
+
+/// The names of all stretches in a timeline.
+fn stretches(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let trace: Value = serde_json::from_str(&text).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let held = events.iter().filter(|event| event["ph"] == "X");
+    held.map(|event| event["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_worst_have_a_timeline_and_a_command_is_told_of_each() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    if !can_record(folder.path()) {
+        return;
+    }
+    let (out, told) = (folder.path().join("kept"), folder.path().join("told"));
+    let at = out.to_str().unwrap();
+    let command = format!("cat >> {0}; echo >> {0}", told.display());
+    let chosen = ["--late-above", LATE, "--process", "victim", "--at-most", "2/h", "--on-late", &command];
+    let mut recorder = Recorder::start(&[&["record", "--out", at], &chosen[..]].concat());
+    let made = held_up();
+    wait_for(at, &made);
+    let snap = stdout(&run(&["snap", at]));
+    assert!(!stretches(Path::new(snap.trim())).is_empty(), "{snap}");
+    assert_eq!(recorder.end(Signal::TERM), Some(0));
+
+    let shown = json(&["show", at, "--json"], 0);
+    assert_each_is_there(&shown, &made);
+    let timelines: Vec<String> = incidents_of(&shown, made.0)
+        .iter()
+        .filter_map(|one| one["timeline"].as_str().map(str::to_owned))
+        .collect();
+    let files =
+        std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut kept: Vec<String> =
+        files.filter(|name| name.ends_with(".trace.json") && !name.contains("snap")).collect();
+    kept.sort();
+    assert!(!kept.is_empty() && kept.len() <= 2, "{kept:?}");
+    assert!(kept.iter().all(|name| timelines.contains(name)), "{kept:?} {timelines:?}");
+    for name in &kept {
+        let all = stretches(&out.join(name));
+        assert!(all.contains(&format!("hog ({})", made.1)) && all.contains(&"hog".to_owned()), "{all:?}");
+    }
+    // A command that still ran was not run again.
+    let told = std::fs::read_to_string(told).unwrap();
+    let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(!told.is_empty() && told.iter().all(|one| one["thread"]["name"] == "victim"), "{told:?}");
+    assert_eq!(run(&["snap", at]).status.code(), Some(2), "it has ended");
+}
+
+#[test]
+fn it_stops_where_that_is_asked_for() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    if !can_record(folder.path()) {
+        return;
+    }
+    let at = folder.path().join("kept");
+    let at = at.to_str().unwrap();
+    let chosen = ["record", "--out", at, "--late-above", LATE, "--process", "victim", "--on-late", "stop"];
+    let mut recorder = Recorder::start(&chosen);
+    held_up();
+    assert_eq!(recorder.0.wait().unwrap().code(), Some(1));
+    assert!(!json(&["show", at, "--json"], 0)["incidents"].as_array().unwrap().is_empty());
 }

@@ -1,5 +1,6 @@
 //! The files of a folder, and what of them lies between two times.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,33 @@ pub(super) struct Segment {
 pub(super) fn file_name(number: u64, started: &str) -> String {
     let second = started.parse::<Timestamp>().unwrap_or_default();
     format!("{number:0NUMBER$}-{}{ENDING}", second.strftime(TIME))
+}
+
+/// What files beside end in.
+const BESIDE: &str = ".trace.json";
+
+/// The name of a file beside the one with this number.
+pub(super) fn name_beside(number: u64, name: &str) -> String {
+    format!("{number:0NUMBER$}-{name}{BESIDE}")
+}
+
+/// The number in a name.
+pub(super) fn number(path: &Path) -> Option<u64> {
+    path.file_name()?.to_str()?.split_once('-')?.0.parse().ok()
+}
+
+/// All files beside, in their order, with their lengths.
+pub(super) fn beside(folder: &Path) -> io::Result<VecDeque<(PathBuf, u64)>> {
+    let entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    let paths = entries.iter().map(std::fs::DirEntry::path);
+    let ours = |path: &PathBuf| path.to_string_lossy().ends_with(BESIDE) && number(path).is_some();
+    let mut all: Vec<PathBuf> = paths.filter(ours).collect();
+    all.sort();
+    Ok(all
+        .into_iter()
+        .map(|path| (path.metadata().map_or(0, |found| found.len()), path))
+        .map(|(length, path)| (path, length))
+        .collect())
 }
 
 fn parsed(path: PathBuf) -> Option<Segment> {

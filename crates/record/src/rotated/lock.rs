@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
+use std::path::Path;
 
 use howlate_safe_path::Folder;
 
@@ -36,4 +37,15 @@ impl Lock {
     pub(super) fn length(&self) -> u64 {
         self.file.metadata().map_or(0, |found| found.len())
     }
+}
+
+/// The process that writes to a folder, if one does and says which it is: `process 7, since …`.
+pub fn recorder_of(folder: &Path) -> Option<u32> {
+    let file = File::open(folder.join(NAME)).ok()?;
+    if lock::lock(&file).is_ok() {
+        return None;
+    }
+    let mut holder = String::new();
+    (&file).take(LONGEST).read_to_string(&mut holder).ok()?;
+    holder.strip_prefix("process ")?.split(',').next()?.parse().ok()
 }

@@ -4,6 +4,7 @@
 //! /var/lib/howlate/.howlate-record                    who writes, locked by that process
 //!                  00000017-20261125T021500Z.jsonl    whole recordings, each with a header
 //!                  00000018-20261125T031200Z.jsonl    the one that is written
+//!                  00000018-….trace.json              made beside it, and removed with it
 //! ```
 //!
 //! Numbers give the order, also where the clock of the day was set back; times say where to look.
@@ -22,6 +23,7 @@ use howlate_safe_path::{Folder, NotPrivate};
 pub use self::files::{LineFilter, ReadBetween, is_rotated, read_between};
 use self::files::{Segment, file_name, segments};
 use self::lock::Lock;
+pub use self::lock::recorder_of;
 
 /// Less than that has no room for the minutes of a busy machine.
 pub const LEAST_SIZE: u64 = 1 << 20;
@@ -95,6 +97,8 @@ pub struct Rotated {
     /// Files that are complete, the oldest first, with their lengths.
     closed: VecDeque<(PathBuf, u64)>,
     next: u64,
+    /// Files beside those, the oldest first: each goes with the file that was written when it was made, or before.
+    beside: VecDeque<(PathBuf, u64)>,
     /// Bytes that are not those of files: the lock's.
     others: u64,
     removed: Vec<Removed>,
@@ -127,6 +131,7 @@ impl Rotated {
         let next = there.last().map_or(1, |last| last.number.saturating_add(1));
         let length = |one: Segment| (one.path.metadata().map_or(0, |found| found.len()), one.path);
         let closed = there.into_iter().map(length).map(|(length, path)| (path, length)).collect();
+        let beside = files::beside(folder.path()).map_err(failed)?;
         let mut rotated = Self {
             others: lock.length(),
             folder,
@@ -136,6 +141,7 @@ impl Rotated {
             open: None,
             closed,
             next,
+            beside,
             removed: Vec::new(),
             lost: 0,
         };
@@ -153,7 +159,48 @@ impl Rotated {
     pub fn size(&self) -> u64 {
         let closed = self.closed.iter().fold(0, |sum: u64, (_, length)| sum.saturating_add(*length));
         let open = self.open.as_ref().map_or(0, |open| open.length);
-        closed.saturating_add(open).saturating_add(self.others)
+        closed.saturating_add(open).saturating_add(self.others).saturating_add(self.size_beside())
+    }
+
+    fn size_beside(&self) -> u64 {
+        self.beside.iter().fold(0, |sum: u64, (_, length)| sum.saturating_add(*length))
+    }
+
+    /// Writes a file beside, named after the one that is written and `name`; all of those together take a quarter of the room
+    /// at most. Returns what it is called; `None`: there is no room.
+    pub fn write_beside(&mut self, name: &str, bytes: &[u8]) -> Option<String> {
+        let length = bytes.len() as u64;
+        let most = self.bounds.size / 4;
+        while self.size_beside().saturating_add(length) > most {
+            let (path, _) = self.beside.pop_front()?;
+            drop(std::fs::remove_file(path));
+        }
+        while self.size().saturating_add(length) > self.bounds.size {
+            self.remove_oldest(WhyRemoved::MaxSize).then_some(())?;
+        }
+        let name = files::name_beside(self.next.saturating_sub(1), name);
+        let path = self.folder.path().join(&name);
+        let written = File::options()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(bytes));
+        if written.is_err() {
+            drop(std::fs::remove_file(path));
+            return None;
+        }
+        self.beside.push_back((path, length));
+        Some(name)
+    }
+
+    /// Removes a file beside.
+    pub fn remove_beside(&mut self, name: &str) {
+        let path = self.folder.path().join(name);
+        let before = self.beside.len();
+        self.beside.retain(|(known, _)| *known != path);
+        if self.beside.len() < before {
+            drop(std::fs::remove_file(path));
+        }
     }
 
     /// Appends one line; the oldest files make room for it. One that does not fit for all that is counted, not half kept.
@@ -251,6 +298,12 @@ impl Rotated {
     /// Removes the oldest file; `false`: there is none but the one that is written.
     fn remove_oldest(&mut self, reason: WhyRemoved) -> bool {
         let Some((path, _)) = self.closed.pop_front() else { return false };
+        while let Some((beside, _)) = self.beside.front()
+            && files::number(beside) <= files::number(&path)
+        {
+            drop(std::fs::remove_file(beside));
+            self.beside.pop_front();
+        }
         drop(std::fs::remove_file(path));
         match self.removed.iter_mut().find(|one| one.reason == reason) {
             Some(known) => known.files = known.files.saturating_add(1),

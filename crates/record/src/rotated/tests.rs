@@ -87,9 +87,11 @@ fn a_second_one_is_told_who_holds_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept");
     let first = open(&path, SMALL).unwrap();
+    assert_eq!(recorder_of(&path), Some(7));
     let refused = open(&path, SMALL).err().unwrap().to_string();
     assert!(refused.ends_with("kept: process 7, since noon"), "{refused}");
     drop(first);
+    assert_eq!(recorder_of(&path), None, "it has ended");
     assert!(open(&path, SMALL).is_ok());
 }
 
@@ -160,4 +162,32 @@ fn only_files_of_the_time_are_read() {
     assert_eq!(count(Some(now - hour), Some(now + hour)), 400);
     assert_eq!(count(Some(now + hour), None), 0);
     assert_eq!(count(None, Some("2020-02-02T02:14:59Z".parse().unwrap())), 0);
+}
+
+#[test]
+fn what_is_made_beside_takes_a_quarter_and_goes_with_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let mut rotated = open(&path, SMALL).unwrap();
+    let first = rotated.write_beside("first", &[b'x'; 100_000]).unwrap();
+    assert_eq!(first, "00000001-first.trace.json");
+    let second = rotated.write_beside("second", &[b'x'; 100_000]).unwrap();
+    assert!(path.join(&first).exists());
+    let third = rotated.write_beside("third", &[b'x'; 100_000]).unwrap();
+    let there = [&first, &second, &third].map(|name| path.join(name).exists());
+    assert_eq!(there, [false, true, true], "the oldest made room");
+    assert_eq!(rotated.write_beside("large", &[b'x'; 300_000]), None);
+    let last = rotated.write_beside("last", &[b'x'; 1_000]).unwrap();
+    rotated.remove_beside(&last);
+    assert!(!path.join(last).exists());
+    drop(rotated);
+    let mut rotated = open(&path, SMALL).unwrap();
+    assert_eq!(rotated.size(), bytes_in(&path), "a later one counts them");
+    let kept = rotated.write_beside("kept", b"x").unwrap();
+    (0..2_000).for_each(|number| {
+        rotated.write(&minute(number, 1_000));
+        assert!(bytes_in(&path) <= LEAST_SIZE);
+    });
+    assert!(!path.join(kept).exists() && !path.join(third).exists());
+    assert_eq!(rotated.size(), bytes_in(&path));
 }

@@ -78,7 +78,7 @@ impl Incidents {
                 paint(DIM, format!("  {} shorter ones are not listed; --json has them.", count(more))) + "\n"
             }
         };
-        format!("{}{more}", table.text(width))
+        format!("{}{more}{}", table.text(width), timelines(&kept.incidents))
     }
 
     fn time(&self, one: &Incident) -> String {
@@ -157,6 +157,15 @@ impl Incidents {
         let (from, oldest) = (self.from?, self.oldest?);
         (oldest > from).then(|| format!("The recording begins {}.", self.local(oldest)))
     }
+}
+
+/// The files that show what all CPUs did.
+fn timelines(incidents: &[Incident]) -> String {
+    let mut names: Vec<&str> = incidents.iter().filter_map(|one| one.timeline.as_deref()).collect();
+    names.dedup();
+    let lines: String = names.iter().map(|name| format!("    {}\n", legible(name))).collect();
+    let heading = "  What all CPUs did around them, for ui.perfetto.dev:";
+    if names.is_empty() { lines } else { format!("{}\n{lines}", paint(DIM, heading)) }
 }
 
 /// `nginx, thread worker (4711)`

@@ -42,6 +42,12 @@ fn read(folder: &Path, moments: &Moments) -> Result<Incidents, Error> {
     let read = read_between(folder, (from, until), |line| {
         kept.add(line, |at, before| lies_within(at, before, (from, until)))
     })?;
+    // Of one that was not among the worst for long, the file is gone.
+    let is_there =
+        |name: &str| Path::new(name).file_name() == Some(name.as_ref()) && folder.join(name).is_file();
+    for one in &mut kept.incidents {
+        one.timeline = one.timeline.take().filter(|name| is_there(name));
+    }
     Ok(Incidents {
         kept,
         late_above: read.header.and_then(|header| header.late_above),
