@@ -14,7 +14,7 @@ pub struct Object {
 }
 
 /// All that there are.
-pub const OBJECTS: [Object; 2] = [
+pub const OBJECTS: [Object; 3] = [
     Object {
         name: "wakeups",
         sources: &[
@@ -36,6 +36,7 @@ pub const OBJECTS: [Object; 2] = [
         ],
     },
     Object { name: "waits", sources: &["waits.bpf.c", "kernel.h", "program.h", "waits.h"] },
+    Object { name: "late", sources: &["late.bpf.c", "kernel.h", "program.h", "late.h"] },
 ];
 
 /// The folder `crates/trace/bpf/`.

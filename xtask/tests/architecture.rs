@@ -111,6 +111,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-watch",
         ],
     ),
+    // It records the whole machine for as long as asked: what its tracer sees becomes lines by the same decomposition.
+    (
+        "howlate-blackbox",
+        &[
+            "howlate-model",
+            "howlate-analyse",
+            "howlate-linux",
+            "howlate-procfs",
+            "howlate-record",
+            "howlate-trace",
+        ],
+    ),
     // It makes causes, has them traced, and judges what comes of it.
     (
         "howlate-selfcheck",

@@ -49,7 +49,8 @@ impl Analysis {
     /// Takes in one line.
     pub fn add(&mut self, line: &Line) {
         match line {
-            Line::Header(_) | Line::Resumed(_) => {}
+            // What `howlate record` keeps is no condition's: see `incidents`.
+            Line::Header(_) | Line::Resumed(_) | Line::Incident(_) | Line::Minute(_) => {}
             Line::Caveat(caveat) => self.known.push_new(&mut self.caveats, caveat),
             Line::Source(source) => member::add(&mut self.members, source),
             Line::Boot(boot) => self.boots.push((**boot).clone()),

@@ -13,6 +13,7 @@ pub mod compare;
 mod curve;
 mod exceedance;
 mod grouped;
+pub mod incidents;
 mod insight;
 mod interval;
 mod known_caveats;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use howlate_blackbox::NotRecorded;
 use howlate_fleet::{FleetError, HostError};
 use howlate_guest::GuestError;
 use howlate_load::StartError;
@@ -116,6 +117,16 @@ pub(crate) enum Error {
     FleetOption(#[from] FleetOption),
     #[error("`howlate run` does not take `{found}`")]
     FleetWords { found: String },
+    #[error(transparent)]
+    NotRecorded(#[from] NotRecorded),
+    #[error("{}", .path.as_ref().map_or("no folder of `howlate record` is named".to_owned(), |path| format!("{} is not a folder of `howlate record`", path.display())))]
+    NotOfRecord { path: Option<PathBuf> },
+    #[error("{0}")]
+    Moment(String),
+    #[error("nobody records to {}", path.display())]
+    NobodyRecords { path: PathBuf },
+    #[error("process {pid}, which records, cannot be asked: {source}")]
+    NotAsked { pid: i32, source: io::Error },
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -213,6 +224,12 @@ impl Error {
             }
             Self::FleetOption(option) => Some(option.hint().into()),
             Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
+            Self::NotRecorded(NotRecorded::NotSeen(_)) => None,
+            Self::NotRecorded(NotRecorded::NotKept(reason)) => Some(reason.hint().into()),
+            Self::NotOfRecord { path } => Some(not_of_record_hint(path.as_ref())),
+            Self::Moment(_) => None,
+            Self::NobodyRecords { path } => Some(format!("begin with `howlate record --out {}`", shell_path(path))),
+            Self::NotAsked { .. } => Some("run it as the user who records, or as root".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Output(_) | Self::Json(_) => None,
         }
@@ -245,6 +262,12 @@ fn not_traced(left_out: &[Caveat]) -> String {
         _ => None,
     };
     left_out.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
+}
+
+/// What to type about a folder that is none of `howlate record`'s.
+fn not_of_record_hint(path: Option<&PathBuf>) -> String {
+    let path = path.map_or_else(|| "/var/lib/howlate".to_owned(), |path| shell_path(path));
+    format!("times are asked of a folder that `howlate record` writes: `howlate record --out {path}`")
 }
 
 /// What others wrote may be in it: legible, and further lines cannot be taken for ours.

@@ -25,6 +25,8 @@ pub enum Command {
     Watch,
     /// `howlate tune`
     Tune,
+    /// `howlate record`
+    Record,
     /// `howlate merge`, or a folder read as one.
     Merge,
     /// Any other name, such as that of a program whose file was imported.
@@ -33,7 +35,7 @@ pub enum Command {
 
 impl Command {
     /// Those that this version knows.
-    const KNOWN: [Self; 9] = [
+    const KNOWN: [Self; 10] = [
         Self::Quick,
         Self::Cyclic,
         Self::Sleep,
@@ -42,6 +44,7 @@ impl Command {
         Self::Guest,
         Self::Watch,
         Self::Tune,
+        Self::Record,
         Self::Merge,
     ];
 
@@ -56,6 +59,7 @@ impl Command {
             Self::Guest => "guest",
             Self::Watch => "watch",
             Self::Tune => "tune",
+            Self::Record => "record",
             Self::Merge => "merge",
             Self::Other(name) => name,
         }

@@ -21,9 +21,11 @@ mod finding_id;
 mod foreign;
 mod guest;
 mod hdr;
+mod incident;
 mod injected_cause;
 mod instrument;
 mod knob;
+mod late_wait;
 mod ledger;
 mod limit;
 mod line;
@@ -94,9 +96,13 @@ pub use finding_id::FindingId;
 pub use foreign::{Foreign, HistogramEnd, ImportNote};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
 pub use hdr::read_hdr;
+pub use incident::{
+    Incident, IncidentCause, IncidentKind, LateThread, Removed, WaitCounts, WaitMinute, WhyRemoved,
+};
 pub use injected_cause::{InjectedCause, Stamp};
 pub use instrument::Instrument;
 pub use knob::{PermanentWay, Scope};
+pub use late_wait::{CpuTimeline, LateRead, LateWait, WaitGroup};
 pub use ledger::{ENTRIES_KEPT, Late, Ledger, NotDecomposed, OTHERS, Pid, Share, WhyBlock};
 pub use limit::{Limit, LimitError, Statistic};
 pub use line::Reference;

@@ -37,6 +37,8 @@ impl Line {
             | Self::Source(_)
             | Self::Boot(_)
             | Self::BootEnded(_)
+            | Self::Incident(_)
+            | Self::Minute(_)
             | Self::End(_) => &[],
         }
     }
@@ -57,6 +59,8 @@ impl Line {
             | Self::Source(_)
             | Self::Boot(_)
             | Self::BootEnded(_)
+            | Self::Incident(_)
+            | Self::Minute(_)
             | Self::End(_) => None,
         }
     }
@@ -122,6 +126,14 @@ impl Line {
                 change(Moved(&mut boot.moved_by_ns));
             }
             Self::BootEnded(ended) => change(Boot(&mut ended.boot)),
+            Self::Incident(incident) => {
+                change(Time(&mut incident.at_ns));
+                incident.parts.iter_mut().for_each(|part| change(Time(&mut part.from)));
+            }
+            Self::Minute(minute) => {
+                change(Time(&mut minute.from));
+                change(Time(&mut minute.until));
+            }
             Self::End(end) => change(Time(&mut end.at)),
             Self::Condition(_) | Self::Caveat(_) => {}
         }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Instrument, LoadBlock,
-    MonotonicTime, Node, Setting, Source, Span, Started, System, Until, WatchedBlock, WhyBlock,
+    Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Incident, Instrument, LoadBlock,
+    MonotonicTime, Node, Setting, Source, Span, Started, System, Until, WaitMinute, WatchedBlock, WhyBlock,
 };
 
 /// The version of the recording format that this program writes.
@@ -45,6 +45,10 @@ pub enum Line {
     Boot(Box<Boot>),
     /// A guest ended.
     BootEnded(BootEnded),
+    /// A thread waited for a CPU longer than allowed.
+    Incident(Box<Incident>),
+    /// How long all threads waited for a CPU, in one minute.
+    Minute(Box<WaitMinute>),
     /// The last line: the run ended in order.
     End(End),
 }

@@ -6,6 +6,7 @@
 
 mod cgroup;
 mod cgroup_membership;
+mod cgroup_tree;
 mod chosen;
 mod command_line;
 mod cpu_info;

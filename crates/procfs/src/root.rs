@@ -138,7 +138,7 @@ impl Root {
         Reading { content: self.read(&path), path }
     }
 
-    fn place(&self, path: &str) -> PathBuf {
+    pub(crate) fn place(&self, path: &str) -> PathBuf {
         self.directory.join(Path::new(path.trim_start_matches('/')))
     }
 

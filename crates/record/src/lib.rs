@@ -18,6 +18,7 @@ mod reader;
 mod remains;
 mod resume;
 mod rewrite;
+mod rotated;
 mod samples;
 mod schema;
 mod sources;
@@ -34,6 +35,9 @@ pub use merge::{Merge, UnknownCondition, side_by_side};
 pub use read_error::ReadError;
 pub use reader::Reader;
 pub use resume::{Progress, TurnOf, progress};
+pub use rotated::{
+    Bounds, LEAST_SIZE, LineFilter, NotRotated, ReadBetween, Rotated, is_rotated, read_between, recorder_of,
+};
 pub use samples::Samples;
 pub use schema::schema;
 pub use sources::{Merged, NoSource, Sources};

@@ -66,7 +66,7 @@ fn segment_who(kind: CauseKind, segment: &Segment) -> String {
     who(kind, &segment.cause.name, segment.pid)
 }
 
-fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
+pub(crate) fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
     // Any process may call a thread what it likes.
     let name = legible(name);
     let pid = pid.map_or_else(String::new, |pid| format!(", pid {pid}"));

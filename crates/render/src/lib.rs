@@ -20,6 +20,7 @@ mod findings;
 mod foreign;
 mod guests;
 mod guests_result;
+mod incidents;
 mod insights;
 mod json;
 mod kernels;
@@ -80,6 +81,7 @@ pub use export::{
 };
 pub use findings::findings;
 pub use guests_result::guests;
+pub use incidents::{Incidents, incidents_schema};
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};
 pub use legible::{

@@ -34,7 +34,7 @@ pub use applied_load::apply_load;
 pub use environment::Environment;
 pub use error::{GuestsError, SessionError};
 pub use guests::{Bootable, Boots, Guests, HostChoices, Printed, Rounds, failed};
-pub use recorder::{Intake, Recorder, header};
+pub use recorder::{Intake, Recorder, date_and_time, header};
 pub use remedy::for_policy;
 pub use replay::{ReplayError, replay};
 pub use request::Request;

@@ -174,6 +174,6 @@ pub fn header(command: &str, seed: u64, environment: &Environment, conditions: V
 }
 
 /// Now, RFC 3339, to the second.
-pub(crate) fn date_and_time() -> String {
+pub fn date_and_time() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

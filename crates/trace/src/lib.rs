@@ -14,6 +14,8 @@ mod gaps;
 #[cfg(target_endian = "little")]
 mod hidden_events;
 #[cfg(target_endian = "little")]
+mod late;
+#[cfg(target_endian = "little")]
 mod loading;
 mod loss;
 mod missing;
@@ -29,6 +31,8 @@ mod waits;
 
 pub use choice::{Choice, Opened, clear_up, open};
 pub use gaps::Gap;
+#[cfg(target_endian = "little")]
+pub use late::LateReader;
 pub use missing::{TracerMissing, open_as_asked};
 pub use tier::Tier;
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};

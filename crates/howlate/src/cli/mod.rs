@@ -16,12 +16,14 @@ mod identity;
 mod load;
 mod measuring;
 mod merge;
+mod moments;
 mod notify;
 mod number;
 mod output;
 mod plan_length;
 mod quick;
 mod raw_words;
+mod record;
 mod report;
 mod run;
 mod run_options;
@@ -30,6 +32,7 @@ mod serve;
 mod shorthand;
 mod show;
 mod sleep;
+mod snap;
 mod top;
 mod tracing;
 mod tune;
@@ -50,11 +53,13 @@ pub(crate) use identity::Identity;
 pub(crate) use load::Load;
 pub(crate) use measuring::Measuring;
 pub(crate) use merge::Merge;
+pub(crate) use moments::{Moments, Stretch};
 pub(crate) use notify::Notify;
 pub(crate) use output::{Output, Printing, Rows, file_name};
 pub(crate) use plan_length::PlanLength;
 pub(crate) use quick::Quick;
 pub(crate) use raw_words::{Typed, names};
+pub(crate) use record::Record;
 pub(crate) use report::{Report, ReportFormat};
 pub(crate) use run::Run;
 pub(crate) use run_options::{Extent, WholeRun};
@@ -63,6 +68,7 @@ pub(crate) use serve::Serve;
 pub(crate) use shorthand::written_out;
 pub(crate) use show::Show;
 pub(crate) use sleep::Sleep;
+pub(crate) use snap::Snap;
 pub(crate) use top::Top;
 pub(crate) use tracing::Reasons;
 pub(crate) use tune::{HowToTune, Tune, TuneProgram, TuneSubject, TuneWork};
@@ -102,6 +108,8 @@ pub(crate) enum Command {
     PlanLength(PlanLength),
     Watch(Watch),
     Top(Top),
+    Record(Box<Record>),
+    Snap(Snap),
     Load(Load),
     /// Act as cyclictest: same command line, same output
     #[command(

@@ -6,6 +6,7 @@ use clap::Args;
 use howlate_model::{Limit, Margin};
 
 use super::format::Format;
+use super::moments::Moments;
 use super::output::{Rows, file_name};
 
 /// Results of saved recordings, as tables or for programs
@@ -14,7 +15,8 @@ use super::output::{Rows, file_name};
 howlate show\n  \
 howlate show run.jsonl --plot\n  \
 howlate show run.jsonl --format csv > run.csv\n  \
-howlate show results/ -o nights.jsonl")]
+howlate show results/ -o nights.jsonl\n  \
+howlate show /var/lib/howlate --at 03:12")]
 pub(crate) struct Show {
     /// Recordings; the most recent run if left out
     #[arg(value_name = "RECORDING")]
@@ -44,14 +46,16 @@ pub(crate) struct Show {
     #[arg(long, conflicts_with = "format")]
     pub(crate) plot: bool,
     /// Also write the results for Prometheus' node_exporter, replacing what the file held
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) prometheus: Option<PathBuf>,
     /// Also save one row for each block of each condition and machine, as Parquet
-    #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = clap::ValueHint::FilePath, hide_short_help = true)]
     pub(crate) blocks_out: Option<PathBuf>,
     /// Draw with ASCII only; always so if the locale is not UTF-8
     #[arg(long, requires = "plot")]
     pub(crate) ascii: bool,
+    #[command(flatten, next_help_heading = "Of a folder of howlate record")]
+    pub(crate) moments: Moments,
 }
 
 impl Show {

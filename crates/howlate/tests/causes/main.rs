@@ -6,6 +6,7 @@
 mod common;
 
 mod loops;
+mod record;
 mod selfcheck;
 mod top;
 mod tune;

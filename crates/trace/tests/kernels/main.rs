@@ -14,9 +14,10 @@ use aya_obj::btf::Btf;
 
 use crate::types::Types;
 
-const OBJECTS: [(&str, &[u8]); 2] = [
+const OBJECTS: [(&str, &[u8]); 3] = [
     ("wakeups", include_bytes!("../../bpf/wakeups.bpf.o")),
     ("waits", include_bytes!("../../bpf/waits.bpf.o")),
+    ("late", include_bytes!("../../bpf/late.bpf.o")),
 ];
 
 /// The files with their types, each in a folder by the name of its kernel.

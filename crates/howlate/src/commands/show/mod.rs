@@ -1,6 +1,7 @@
 //! `howlate show`
 
 mod blocks;
+mod incidents;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,9 @@ use crate::exit_status::{self, Status};
 use crate::terminal;
 
 pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
+    if let Some(folder) = incidents::folder(&asked.recordings, &asked.moments)? {
+        return incidents::show(folder, &asked.moments, is_json(asked.printed()));
+    }
     let texts = if is_json(asked.printed()) { Texts::AsRecorded } else { Texts::Legible };
     let mut recordings = named_or_most_recent(&asked.recordings)?;
     let mut left_out = Status::Done;

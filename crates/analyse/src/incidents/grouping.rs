@@ -1,0 +1,150 @@
+//! What a control group belongs to, by its path: nobody is asked.
+//!
+//! Source: `systemd.unit(5)`, `systemd.special(7)`; paths as Docker, Podman, containerd and CRI-O name them with either driver
+//! for control groups.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// Endings of units that hold processes.
+const UNITS: [&str; 5] = [".service", ".scope", ".socket", ".mount", ".swap"];
+/// Letters of a container's id that are shown, as `docker ps` does.
+const SHOWN: usize = 12;
+
+/// By what threads are counted together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grouping {
+    /// The name of their process.
+    #[default]
+    Process,
+    /// The unit of systemd.
+    Unit,
+    /// The control group.
+    Cgroup,
+    /// The container.
+    Container,
+    /// The pod.
+    Pod,
+    /// Their user.
+    User,
+}
+
+impl Grouping {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::Process, "process"),
+        (Self::Unit, "unit"),
+        (Self::Cgroup, "cgroup"),
+        (Self::Container, "container"),
+        (Self::Pod, "pod"),
+        (Self::User, "user"),
+    ];
+
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(of, _)| *of == self).map_or("", |(_, name)| name)
+    }
+
+    /// What a thread is counted as; `-` where it is in none. Users without a name are told by number.
+    pub fn of(self, process: &str, group: Option<&str>, uid: u32, users: &BTreeMap<u32, String>) -> String {
+        let path = group.unwrap_or_default();
+        let found = match self {
+            Self::Process => Some(process.to_owned()),
+            Self::Unit => unit(path).map(str::to_owned),
+            Self::Cgroup => group.map(str::to_owned),
+            Self::Container => container(path),
+            Self::Pod => pod(path),
+            Self::User => Some(users.get(&uid).cloned().unwrap_or_else(|| uid.to_string())),
+        };
+        found.unwrap_or_else(|| "-".to_owned())
+    }
+}
+
+impl FromStr for Grouping {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.iter().find(|(_, name)| *name == text);
+        known.map(|(grouping, _)| *grouping).ok_or_else(|| {
+            format!("`{text}` groups nothing; write {}", Self::ALL.map(|(_, name)| name).join(", "))
+        })
+    }
+}
+
+/// The unit of systemd that a control group is in: the innermost.
+pub fn unit(path: &str) -> Option<&str> {
+    path.rsplit('/').find(|part| UNITS.iter().any(|ending| part.ends_with(ending)))
+}
+
+/// The container, by the beginning of its id.
+pub fn container(path: &str) -> Option<String> {
+    path.rsplit('/').find_map(|part| {
+        let name = part.strip_suffix(".scope").unwrap_or(part);
+        // `docker-1f…`, `cri-containerd-1f…`, `libpod-1f…`, or the id alone.
+        let id = name.rsplit('-').next().unwrap_or(name);
+        let is_id = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id.then(|| id.chars().take(SHOWN).collect())
+    })
+}
+
+/// The pod of Kubernetes, by its uid.
+pub fn pod(path: &str) -> Option<String> {
+    path.split('/').find_map(|part| {
+        let name = part.strip_suffix(".slice").unwrap_or(part);
+        let uid = name.rsplit_once("-pod").map_or_else(|| name.strip_prefix("pod"), |(_, uid)| Some(uid))?;
+        (uid.len() >= 32).then(|| uid.replace('_', "-"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "1f2e3d4c5b6a79880f1e2d3c4b5a69781f2e3d4c5b6a79880f1e2d3c4b5a6978";
+    const POD: &str = "0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0";
+
+    #[test]
+    fn the_innermost_unit_counts() {
+        for (path, expected) in [
+            ("/system.slice/nginx.service", Some("nginx.service")),
+            ("/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope", Some("app-x.scope")),
+            ("/user.slice/user-1000.slice/session-3.scope", Some("session-3.scope")),
+            ("/system.slice/postgres.service/worker", Some("postgres.service")),
+            ("/", None),
+            ("", None),
+            ("/system.slice", None),
+        ] {
+            assert_eq!(unit(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn containers_and_pods_are_known_by_the_paths_of_their_runtimes() {
+        let (short, under) = (&ID[..12], POD.replace('-', "_"));
+        let kube = format!("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{under}.slice");
+        for (path, expected, in_pod) in [
+            (format!("/docker/{ID}"), true, false),
+            (format!("/system.slice/docker-{ID}.scope"), true, false),
+            (format!("/machine.slice/libpod-{ID}.scope/container"), true, false),
+            (format!("{kube}/cri-containerd-{ID}.scope"), true, true),
+            (format!("{kube}/crio-{ID}.scope"), true, true),
+            (format!("/kubepods/burstable/pod{POD}/{ID}"), true, true),
+            ("/system.slice/podman.service".to_owned(), false, false),
+            ("/".to_owned(), false, false),
+        ] {
+            assert_eq!(container(&path).as_deref(), expected.then_some(short), "{path}");
+            assert_eq!(pod(&path).as_deref(), in_pod.then_some(POD), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_none_is_said_to_be() {
+        let users = BTreeMap::from([(33, "www-data".to_owned())]);
+        let of = |grouping: &str, uid| {
+            grouping.parse::<Grouping>().unwrap().of("nginx", Some("/system.slice/web.service"), uid, &users)
+        };
+        assert_eq!((of("process", 33).as_str(), of("unit", 33).as_str()), ("nginx", "web.service"));
+        assert_eq!((of("user", 33).as_str(), of("user", 34).as_str()), ("www-data", "34"));
+        assert_eq!((of("pod", 33).as_str(), of("cgroup", 33).as_str()), ("-", "/system.slice/web.service"));
+        assert!("room".parse::<Grouping>().is_err());
+    }
+}

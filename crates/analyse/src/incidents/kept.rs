@@ -1,0 +1,134 @@
+//! What was kept of a stretch of time, in bounded memory.
+
+use howlate_model::{Incident, Line, Removed, Span, WaitMinute, WhyRemoved};
+
+/// Incidents that are held at once: of more, the longest.
+const MOST: usize = 100_000;
+
+/// All that is known of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// In the order in which they were written.
+    pub incidents: Vec<Incident>,
+    /// Incidents beyond those, all of them shorter.
+    pub shorter: u64,
+    /// Minutes.
+    pub minutes: Vec<WaitMinute>,
+}
+
+/// What is missing of it, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Late waits for which the kernel's side had no room.
+    pub lost: u64,
+    /// Late waits that were too many to be kept.
+    pub left_out: u64,
+    /// Switches that no event told of.
+    pub unseen: u64,
+    /// Files that made room meanwhile.
+    pub removed: Vec<Removed>,
+}
+
+impl Kept {
+    /// Takes in a line if it is an incident or a minute that is `wanted`, given a date and time and how long before: the end of
+    /// an incident, the middle of a minute.
+    pub fn add(&mut self, line: Line, wanted: impl Fn(&str, Span) -> bool) {
+        match line {
+            Line::Incident(incident) if wanted(&incident.at, Span::ZERO) => {
+                self.incidents.push(*incident);
+                if self.incidents.len() > 2 * MOST {
+                    self.leave_out_the_shorter(MOST);
+                }
+            }
+            Line::Minute(minute) => {
+                let half = Span::from_nanos(minute.until.since(minute.from).as_nanos() / 2);
+                if wanted(&minute.at, half) {
+                    self.minutes.push(*minute);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps only so many incidents, the longest; their order stays.
+    pub fn leave_out_the_shorter(&mut self, most: usize) {
+        if self.incidents.len() <= most {
+            return;
+        }
+        let mut lengths: Vec<_> = self.incidents.iter().map(|one| one.latency).collect();
+        lengths.sort_unstable_by(|one, other| other.cmp(one));
+        let Some(least) = lengths.get(most.saturating_sub(1)).copied() else { return };
+        let mut as_long = lengths.iter().take(most).filter(|one| **one == least).count();
+        let before = self.incidents.len();
+        self.incidents.retain(|one| {
+            let is_kept = one.latency > least || (one.latency == least && as_long > 0);
+            as_long -= usize::from(is_kept && one.latency == least);
+            is_kept
+        });
+        self.shorter += (before - self.incidents.len()) as u64;
+    }
+
+    /// What is missing of these minutes.
+    pub fn missing(&self) -> Missing {
+        let mut missing = Missing::default();
+        for minute in &self.minutes {
+            missing.lost = missing.lost.saturating_add(minute.incidents_lost);
+            missing.left_out = missing.left_out.saturating_add(minute.incidents_left_out);
+            missing.unseen = missing.unseen.saturating_add(minute.switches_unseen);
+            for one in &minute.removed {
+                add(&mut missing.removed, one.reason, one.files);
+            }
+        }
+        missing
+    }
+}
+
+fn add(all: &mut Vec<Removed>, reason: WhyRemoved, files: u64) {
+    match all.iter_mut().find(|known| known.reason == reason) {
+        Some(known) => known.files = known.files.saturating_add(files),
+        None => all.push(Removed { files, reason }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{IncidentKind, LateThread, MonotonicTime};
+
+    use super::*;
+
+    fn incident(at: &str, ms: u64) -> Line {
+        let thread = LateThread {
+            name: "a".into(),
+            process: "a".into(),
+            pid: 7,
+            tid: 7,
+            uid: 0,
+            group: None,
+            policy: None,
+        };
+        Line::Incident(Box::new(Incident {
+            at: at.to_owned(),
+            at_ns: MonotonicTime::default(),
+            latency: Span::from_millis(ms),
+            thread,
+            kind: IncidentKind::Woken,
+            cpu: 0,
+            parts: vec![],
+            causes: vec![],
+            timeline: None,
+        }))
+    }
+
+    #[test]
+    fn the_longest_are_kept_in_their_order() {
+        let mut kept = Kept::default();
+        for (number, ms) in [5, 9, 3, 9, 9, 7].into_iter().enumerate() {
+            kept.add(incident(&number.to_string(), ms), |at, _| at != "1");
+        }
+        kept.leave_out_the_shorter(3);
+        let at: Vec<&str> = kept.incidents.iter().map(|one| one.at.as_str()).collect();
+        assert_eq!((at, kept.shorter), (vec!["3", "4", "5"], 2));
+        kept.leave_out_the_shorter(1);
+        assert_eq!((kept.incidents[0].at.as_str(), kept.shorter), ("3", 4), "the first of two as long");
+    }
+}

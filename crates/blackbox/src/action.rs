@@ -1,0 +1,209 @@
+//! What is done when something was late: a command, a signal, or an end. The recorder waits for none of it.
+
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
+
+use howlate_model::{Incident, MonotonicTime, Span};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// A command that runs longer is ended.
+const LONGEST: Span = Span::from_secs(10);
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// This command, by the shell, with the incident as JSON on its standard input.
+    Command(String),
+    /// A signal to a process.
+    Signal(Pid, Signal),
+    /// Ends recording.
+    Stop,
+}
+
+impl FromStr for Action {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "stop" {
+            return Ok(Self::Stop);
+        }
+        let Some(rest) = text.strip_prefix("signal:") else { return Ok(Self::Command(text.to_owned())) };
+        let (pid, name) = rest.split_once(':').unwrap_or((rest, "USR1"));
+        let wrong = || {
+            format!(
+                "`{text}` is not a signal to a process; write `signal:PID:USR1`, or USR2, HUP, INT, TERM, STOP"
+            )
+        };
+        let pid = pid.parse().ok().and_then(Pid::from_raw).ok_or_else(wrong)?;
+        let signal = match name.strip_prefix("SIG").unwrap_or(name) {
+            "USR1" => Signal::USR1,
+            "USR2" => Signal::USR2,
+            "HUP" => Signal::HUP,
+            "INT" => Signal::INT,
+            "TERM" => Signal::TERM,
+            "STOP" => Signal::STOP,
+            _ => return Err(wrong()),
+        };
+        Ok(Self::Signal(pid, signal))
+    }
+}
+
+/// What has been done.
+#[derive(Debug, Default)]
+pub(crate) struct Actions {
+    running: Option<(Child, MonotonicTime)>,
+    /// Commands that were not started, as the one before still ran, or could not be.
+    pub(crate) left_out: u64,
+}
+
+impl Actions {
+    /// Does what is to be done about an incident; `true`: recording is to end.
+    pub(crate) fn take(&mut self, all: &[Action], incident: &Incident, now: MonotonicTime) -> bool {
+        self.look(now);
+        let mut ends = false;
+        for action in all {
+            match action {
+                Action::Command(command) => self.start(command, incident, now),
+                // One that is gone needs none.
+                Action::Signal(pid, signal) => {
+                    let _ = kill_process(*pid, *signal);
+                }
+                Action::Stop => ends = true,
+            }
+        }
+        ends
+    }
+
+    /// Ends a command that runs too long.
+    pub(crate) fn look(&mut self, now: MonotonicTime) {
+        let Some((child, began)) = &mut self.running else { return };
+        let is_over = child.try_wait().map_or(true, |status| status.is_some());
+        if !is_over && now.since(*began) < LONGEST {
+            return;
+        }
+        if !is_over {
+            end(child);
+        }
+        self.running = None;
+    }
+
+    fn start(&mut self, command: &str, incident: &Incident, now: MonotonicTime) {
+        if self.running.is_some() {
+            self.left_out += 1;
+            return;
+        }
+        let mut shell = Command::new("/bin/sh");
+        let started = shell.arg("-c").arg(command).stdin(Stdio::piped()).process_group(0).spawn();
+        match started {
+            Ok(mut child) => {
+                // A pipe has room for far more than one incident; one that does not read it needs none.
+                let text = serde_json::to_vec(incident).unwrap_or_default();
+                drop(child.stdin.take().map(|mut input| input.write_all(&text)));
+                self.running = Some((child, now));
+            }
+            Err(_) => self.left_out += 1,
+        }
+    }
+}
+
+impl Drop for Actions {
+    /// Nothing of it outlives the recorder.
+    fn drop(&mut self) {
+        if let Some((child, _)) = &mut self.running
+            && !matches!(child.try_wait(), Ok(Some(_)))
+        {
+            end(child);
+        }
+    }
+}
+
+fn end(child: &mut Child) {
+    // One that has just ended needs none.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    drop(child.wait());
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{IncidentKind, LateThread};
+
+    use super::*;
+
+    fn incident() -> Incident {
+        let thread = LateThread {
+            name: "worker".into(),
+            process: "server".into(),
+            pid: 7,
+            tid: 8,
+            uid: 0,
+            group: None,
+            policy: None,
+        };
+        Incident {
+            at: "then".into(),
+            at_ns: MonotonicTime::default(),
+            latency: Span::from_millis(7),
+            thread,
+            kind: IncidentKind::Woken,
+            cpu: 0,
+            parts: vec![],
+            causes: vec![],
+            timeline: None,
+        }
+    }
+
+    fn at(second: i64) -> MonotonicTime {
+        MonotonicTime::from_nanos(second * 1_000_000_000)
+    }
+
+    fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
+        let happens = (0..1_000).any(|_| {
+            drop(howlate_linux::clock::pause(Span::from_millis(10)));
+            happened()
+        });
+        assert!(happens, "{what}");
+    }
+
+    #[test]
+    fn a_command_gets_the_incident() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("got");
+        let command = Action::Command(format!("cat > {0}.new && mv {0}.new {0}", file.display()));
+        let mut actions = Actions::default();
+        assert!(!actions.take(&[command], &incident(), at(0)));
+        wait_until("it was run", || file.exists());
+        let got: Incident = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        assert_eq!(got, incident());
+    }
+
+    #[test]
+    fn one_that_hangs_is_not_waited_for_and_is_ended() {
+        let mut actions = Actions::default();
+        let hangs = [Action::Command("sleep 1000 & wait".into())];
+        actions.take(&hangs, &incident(), at(0));
+        let group = Pid::from_child(&actions.running.as_ref().unwrap().0);
+        actions.take(&hangs, &incident(), at(5));
+        assert_eq!(actions.left_out, 1, "the first one still runs");
+        actions.look(at(11));
+        assert!(actions.running.is_none());
+        wait_until("what it started is ended as well", || {
+            rustix::process::test_kill_process_group(group).is_err()
+        });
+        actions.take(&[Action::Command("exit 3".into())], &incident(), at(12));
+        assert_eq!(actions.left_out, 1);
+    }
+
+    #[test]
+    fn what_is_to_be_done_is_typed() {
+        let signal = |text: &str| text.parse::<Action>();
+        let one = Pid::from_raw(71).unwrap();
+        assert_eq!(signal("signal:71:USR2"), Ok(Action::Signal(one, Signal::USR2)));
+        assert_eq!(signal("signal:71"), Ok(Action::Signal(one, Signal::USR1)));
+        assert!(signal("signal:0:USR1").is_err() && signal("signal:71:KILLALL").is_err());
+        assert_eq!(signal("stop"), Ok(Action::Stop));
+        assert_eq!(signal("logger late"), Ok(Action::Command("logger late".into())));
+        assert!(Actions::default().take(&[Action::Stop], &incident(), at(0)));
+    }
+}

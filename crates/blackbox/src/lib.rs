@@ -1,0 +1,24 @@
+//! The black box: every thread of the machine, for weeks. What is late becomes a line at once, with who it was; how long all
+//! others waited becomes a line a minute.
+//!
+//! ```text
+//! trace ──► late waits, five times a second ──► chosen? ──► parts and causes ──► incident ──┐
+//!      └──► waits of each group, once a minute ──► chosen? ──► minute ─────────────────────┴──► files of a folder
+//! ```
+
+mod action;
+mod chosen;
+mod explain;
+mod origin;
+mod rate;
+mod recorder;
+mod timeline;
+mod users;
+mod worst;
+
+pub use action::Action;
+pub use chosen::{Chosen, PolicyName};
+pub use howlate_record::Bounds;
+pub use recorder::{Asked, Finished, NotRecorded, Requests, record};
+pub use users::{uid_of, user_names};
+pub use worst::AtMost;

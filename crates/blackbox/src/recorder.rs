@@ -1,0 +1,367 @@
+//! The loop: looks, chooses, explains, keeps.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use howlate_linux::{clock, sched};
+use howlate_model::{
+    End, Header, HowEnded, Incident, LateWait, Line, MonotonicTime, Nice, Policy, Span, TracerRefusal,
+    WaitClock, WaitCounts, WaitGroup, WaitMinute,
+};
+use howlate_procfs::Root;
+use howlate_record::{Bounds, NotRotated, Rotated};
+use howlate_trace::LateReader;
+use jiff::Timestamp;
+
+use crate::action::{Action, Actions};
+use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
+use crate::explain::incident;
+use crate::origin::Origins;
+use crate::rate::Rate;
+use crate::timeline::trace;
+use crate::worst::{AtMost, Worst};
+
+/// An incident is on the disk this soon after it has ended, and a request to end is obeyed.
+const LOOK: Span = Span::from_millis(200);
+const MINUTE: Span = Span::from_secs(60);
+/// Others go first, but not so much that nothing is seen while they are busy.
+const NICE: i32 = 10;
+/// Times that a busy CPU passes from one to another in a second, and the fewest and the most that are remembered: 32 bytes each.
+const PER_SECOND: u64 = 32_768;
+const REMEMBERED: (u64, u64) = (16_384, 1 << 20);
+/// A timeline begins so long before the wait, and ends so long after it.
+const AROUND: Span = Span::from_millis(100);
+
+/// Letters of what a second recorder is told of this one.
+const HOLDER: usize = 250;
+
+/// What is to be recorded.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// A wait longer than this is an incident.
+    pub late_above: Span,
+    /// Whose.
+    pub chosen: Chosen,
+    /// The folder.
+    pub out: PathBuf,
+    /// How much is kept.
+    pub bounds: Bounds,
+    /// How much of what CPUs did is remembered.
+    pub keep: Span,
+    /// How many incidents get a timeline of it.
+    pub timelines: AtMost,
+    /// What is done about each incident.
+    pub on_late: Vec<Action>,
+    /// For how long; `None`: until it is to end.
+    pub duration: Option<Span>,
+}
+
+/// Why nothing can be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRecorded {
+    /// Nobody tells of waits.
+    #[error("waits of all threads cannot be seen here: {0}")]
+    NotSeen(TracerRefusal),
+    /// They cannot be kept.
+    #[error(transparent)]
+    NotKept(#[from] NotRotated),
+}
+
+/// What was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Finished {
+    /// How many were kept,
+    pub incidents: u64,
+    /// left out because there were too many,
+    pub left_out: u64,
+    /// and lost.
+    pub lost: u64,
+    /// Lines that did not fit on the disk.
+    pub not_written: u64,
+    /// Commands that were not run, as the one before still did.
+    pub commands_left_out: u64,
+    /// Whether it ended because something was late.
+    pub stopped: bool,
+}
+
+/// Signals that are obeyed.
+#[derive(Clone, Debug, Default)]
+pub struct Requests {
+    /// To end.
+    pub end: Arc<AtomicBool>,
+    /// To keep what all CPUs have done just now.
+    pub snap: Arc<AtomicBool>,
+}
+
+/// Records until it is to end or the time is over. `begin` makes the first line of each file; `started` is told
+/// where the files are as soon as nothing is missed any more.
+///
+/// # Errors
+///
+/// When it cannot begin, or the kernel refuses later what it allowed before. What was recorded until then stays.
+pub fn record(
+    asked: &Asked,
+    requests: &Requests,
+    begin: impl FnMut() -> Header + 'static,
+    started: impl FnOnce(&std::path::Path),
+) -> Result<Finished, NotRecorded> {
+    // Where nothing can be seen, no folder is made.
+    let reader = LateReader::begin(asked.late_above, remembered(asked.keep)).map_err(NotRecorded::NotSeen)?;
+    let kept = Rotated::open(&asked.out, &holder(), asked.bounds, begin)?;
+    if let Some(nice) = Nice::new(NICE) {
+        drop(sched::set_policy(sched::THIS_THREAD, Policy::Other { nice: Some(nice) }));
+    }
+    started(kept.path());
+    let now = clock::now();
+    let (origins, rate) = (Origins::new(Root::live()), Rate::from(now));
+    let minute = Minute::begin(now);
+    let worst = Worst::new(asked.timelines);
+    let (actions, held, finished) = (Actions::default(), None, Finished::default());
+    let mut recorder =
+        Recorder { asked, reader, kept, origins, rate, minute, worst, actions, held, finished };
+    let how = recorder.run(requests)?;
+    recorder.end(how)
+}
+
+fn remembered(keep: Span) -> u32 {
+    let events = keep.as_nanos().saturating_mul(PER_SECOND) / 1_000_000_000;
+    u32::try_from(events.clamp(REMEMBERED.0, REMEMBERED.1)).unwrap_or(u32::MAX)
+}
+
+/// What a second one is told of this process.
+fn holder() -> String {
+    let typed: Vec<String> = std::env::args().collect();
+    let since = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
+    let words = format!("process {}, since {since}: {}", std::process::id(), typed.join(" "));
+    words.chars().take(HOLDER).collect()
+}
+
+/// What came since the minute began.
+struct Minute {
+    from: MonotonicTime,
+    until: MonotonicTime,
+    lost: u64,
+    left_out: u64,
+    unseen: u64,
+}
+
+impl Minute {
+    /// It ends with the minute of the day, as far as the clock of the day goes as it does now.
+    fn begin(from: MonotonicTime) -> Self {
+        let into = clock::now_on(WaitClock::Realtime)
+            .rem_euclid(i64::try_from(MINUTE.as_nanos()).unwrap_or(i64::MAX));
+        let left = MINUTE.minus(Span::from_nanos(into.unsigned_abs()));
+        Self { from, until: from.plus(left), lost: 0, left_out: 0, unseen: 0 }
+    }
+}
+
+/// Incidents that wait for their timeline to be over.
+struct Held {
+    incidents: Vec<Incident>,
+    from: MonotonicTime,
+    until: MonotonicTime,
+    /// How long the worst waited, and when that was, as date and time.
+    latency: Span,
+    at: String,
+}
+
+struct Recorder<'a> {
+    asked: &'a Asked,
+    reader: LateReader,
+    kept: Rotated,
+    origins: Origins,
+    rate: Rate,
+    minute: Minute,
+    worst: Worst,
+    actions: Actions,
+    held: Option<Held>,
+    finished: Finished,
+}
+
+impl Recorder<'_> {
+    fn run(&mut self, requests: &Requests) -> Result<HowEnded, NotRecorded> {
+        let began = clock::now();
+        loop {
+            let left = self.asked.duration.map_or(LOOK, |all| all.minus(clock::now().since(began)));
+            // A signal makes the look come earlier.
+            drop(clock::pause(LOOK.min(left)));
+            self.look()?;
+            if requests.snap.swap(false, Ordering::Relaxed) {
+                self.snap()?;
+            }
+            if clock::now() >= self.minute.until {
+                self.end_minute()?;
+            }
+            if self.finished.stopped {
+                return Ok(HowEnded::StoppedAbove);
+            }
+            if requests.end.load(Ordering::Relaxed) {
+                return Ok(HowEnded::Interrupted);
+            }
+            if self.asked.duration.is_some_and(|all| clock::now().since(began) >= all) {
+                return Ok(HowEnded::Done);
+            }
+        }
+    }
+
+    fn look(&mut self) -> Result<(), NotRecorded> {
+        let read = self.reader.read().map_err(NotRecorded::NotSeen)?;
+        self.minute.lost += read.lost;
+        self.minute.unseen += read.unseen;
+        self.origins.at(read.at);
+        let mut chosen: Vec<LateWait> = read.waits.into_iter().filter(|wait| self.is_chosen(wait)).collect();
+        let room = self.rate.take(chosen.len(), read.at);
+        if room < chosen.len() {
+            self.minute.left_out += (chosen.len() - room) as u64;
+            chosen.sort_by_key(|wait| std::cmp::Reverse(wait.waited));
+            chosen.truncate(room);
+        }
+        chosen.sort_by_key(|wait| wait.sleep.switched_in);
+        let ahead = clock::ahead(WaitClock::Realtime);
+        let mut new = Vec::new();
+        for wait in &chosen {
+            let at = wait.sleep.switched_in.map(|at| date_and_time(at, ahead)).unwrap_or_default();
+            new.extend(incident(wait, at, &mut self.origins));
+        }
+        self.finished.incidents += new.len() as u64;
+        self.actions.look(read.at);
+        for one in &new {
+            self.finished.stopped |= self.actions.take(&self.asked.on_late, one, read.at);
+        }
+        self.hold_or_write(new, read.at)
+    }
+
+    /// Incidents are written at once, but where a timeline is to come with one of them.
+    fn hold_or_write(&mut self, new: Vec<Incident>, now: MonotonicTime) -> Result<(), NotRecorded> {
+        match &mut self.held {
+            Some(held) => held.incidents.extend(new),
+            None => match new.iter().max_by_key(|one| one.latency) {
+                Some(worst) if self.worst.is_one(worst.latency, now) => {
+                    let until = worst.at_ns.plus(AROUND);
+                    let from =
+                        worst.at_ns.minus(worst.latency).minus(AROUND).max(until.minus(self.asked.keep));
+                    let (latency, at) = (worst.latency, worst.at.clone());
+                    self.held = Some(Held { incidents: new, from, until, latency, at });
+                }
+                _ => new.into_iter().for_each(|one| self.kept.write(&Line::Incident(Box::new(one)))),
+            },
+        }
+        match self.held.take() {
+            Some(held) if now >= held.until => self.write_held(held, now),
+            held => {
+                self.held = held;
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes the timeline, then the incidents, which name it.
+    fn write_held(&mut self, mut held: Held, now: MonotonicTime) -> Result<(), NotRecorded> {
+        let cpus = self.reader.timeline(held.from, held.until).map_err(NotRecorded::NotSeen)?;
+        let (from, until) = (held.from, held.until);
+        let lies_within = |one: &Incident| one.at_ns >= from && one.at_ns <= until;
+        let within: Vec<&Incident> = held.incidents.iter().filter(|one| lies_within(one)).collect();
+        let name = self.kept.write_beside(&compact(&held.at), trace(&cpus, &within).as_bytes());
+        for one in held.incidents.iter_mut().filter(|one| lies_within(one)) {
+            one.timeline.clone_from(&name);
+        }
+        if let Some(name) = name
+            && let Some(gone) = self.worst.keep(held.latency, now, name)
+        {
+            self.kept.remove_beside(&gone);
+        }
+        held.incidents.into_iter().for_each(|one| self.kept.write(&Line::Incident(Box::new(one))));
+        Ok(())
+    }
+
+    /// What all CPUs have done just now, as far as it is remembered.
+    fn snap(&mut self) -> Result<(), NotRecorded> {
+        let until = clock::now();
+        let from = until.minus(self.asked.keep);
+        let cpus = self.reader.timeline(from, until).map_err(NotRecorded::NotSeen)?;
+        let name = format!("{}-snap", compact(&date_and_time(until, clock::ahead(WaitClock::Realtime))));
+        let written = self.kept.write_beside(&name, trace(&cpus, &[]).as_bytes());
+        self.finished.not_written += u64::from(written.is_none());
+        Ok(())
+    }
+
+    fn is_chosen(&mut self, wait: &LateWait) -> bool {
+        let wanted = &self.asked.chosen;
+        let needs_group = !wanted.cgroup.is_empty() || !wanted.unit.is_empty();
+        let group = if needs_group { self.origins.group(wait.cgroup, wait.pid) } else { None };
+        self.asked.chosen.includes(&Candidate {
+            names: &[&wait.process, &wait.name],
+            uid: wait.uid,
+            policy: policy_name(wait.policy),
+            group: group.as_deref(),
+        })
+    }
+
+    fn end_minute(&mut self) -> Result<(), NotRecorded> {
+        let groups = self.reader.groups().map_err(NotRecorded::NotSeen)?;
+        let until = clock::now();
+        let groups = groups.into_iter().filter_map(|group| self.counts(group)).collect();
+        let minute = std::mem::replace(&mut self.minute, Minute::begin(until));
+        self.finished.lost += minute.lost;
+        self.finished.left_out += minute.left_out;
+        let removed = self.kept.take_removed();
+        self.kept.write(&Line::Minute(Box::new(WaitMinute {
+            at: date_and_time(until, clock::ahead(WaitClock::Realtime)),
+            from: minute.from,
+            until,
+            groups,
+            incidents_lost: minute.lost,
+            incidents_left_out: minute.left_out,
+            switches_unseen: minute.unseen,
+            removed,
+        })));
+        self.finished.not_written += self.kept.take_lost();
+        self.kept.sync(clock::now_on(WaitClock::Realtime) / 1_000_000_000);
+        Ok(())
+    }
+
+    fn counts(&mut self, group: WaitGroup) -> Option<WaitCounts> {
+        let path = self.origins.group_path(group.cgroup);
+        let policy = PolicyName::from_kernel(group.policy);
+        let is_chosen = self.asked.chosen.includes(&Candidate {
+            names: &[&group.process],
+            uid: group.uid,
+            policy,
+            group: path.as_deref(),
+        });
+        is_chosen.then(|| WaitCounts {
+            process: group.process,
+            uid: group.uid,
+            group: path,
+            policy: policy
+                .map_or_else(|| format!("policy {}", group.policy), |policy| policy.name().to_owned()),
+            late: group.late,
+            waits: group.waits,
+        })
+    }
+
+    fn end(mut self, how: HowEnded) -> Result<Finished, NotRecorded> {
+        if let Some(held) = self.held.take() {
+            self.write_held(held, clock::now())?;
+        }
+        self.finished.commands_left_out = self.actions.left_out;
+        self.end_minute()?;
+        self.kept.write(&Line::End(End { at: clock::now(), how }));
+        self.kept.sync(clock::now_on(WaitClock::Realtime) / 1_000_000_000);
+        self.finished.not_written += self.kept.take_lost();
+        Ok(self.finished)
+    }
+}
+
+/// A reading of the recording's clock as date and time, RFC 3339: the clock of the day is `ahead` of it by now.
+fn date_and_time(at: MonotonicTime, ahead: i64) -> String {
+    let nanos = i128::from(at.as_nanos()) + i128::from(ahead);
+    let time = Timestamp::from_nanosecond(nanos).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
+
+/// A date and time as it stands in the names of files: `20261125T031207.123456Z`.
+fn compact(at: &str) -> String {
+    at.replace(['-', ':'], "")
+}

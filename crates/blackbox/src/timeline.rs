@@ -1,0 +1,100 @@
+//! What every CPU did around an incident, as a file that ui.perfetto.dev and chrome://tracing open.
+//!
+//! Source: the Trace Event Format, complete events (`X`) and metadata (`M`); times in microseconds.
+
+use std::fmt::Write as _;
+
+use howlate_model::{CpuTimeline, Holder, Incident, MonotonicTime, Occupant};
+
+/// Stretches of a file, which are some 2 MB: of more, the last.
+const MOST: usize = 20_000;
+
+/// The file: a lane for each CPU, and one for each of these incidents.
+pub(crate) fn trace(cpus: &[CpuTimeline], incidents: &[&Incident]) -> String {
+    let mut events: Vec<String> = Vec::new();
+    let mut all: Vec<(u32, &Occupant)> =
+        cpus.iter().flat_map(|cpu| cpu.stretches.iter().map(|one| (cpu.cpu, one))).collect();
+    all.sort_by_key(|(_, one)| one.from);
+    let left_out = all.len().saturating_sub(MOST);
+    for cpu in cpus {
+        events.push(lane(0, cpu.cpu, &format!("CPU {}", cpu.cpu)));
+    }
+    for (cpu, one) in all.into_iter().skip(left_out) {
+        if let (Some(from), false) = (one.from, one.who.holder == Holder::Idle) {
+            events.push(stretch((0, cpu), &name(one), from, one.ns.as_nanos()));
+        }
+    }
+    events.push(process(0, "CPUs"));
+    events.push(process(1, "waited for a CPU"));
+    for (number, one) in (0..).zip(incidents) {
+        events.push(lane(1, number, &format!("{} ({})", one.thread.name, one.thread.tid)));
+        for part in &one.parts {
+            let who = if part.cause.name.is_empty() { part.cause.kind.name() } else { &part.cause.name };
+            events.push(stretch((1, number), who, part.from, part.ns.as_nanos()));
+        }
+    }
+    format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
+}
+
+fn name(one: &Occupant) -> String {
+    match (one.who.holder, one.who.pid) {
+        (Holder::NotSeen, _) => "not seen".to_owned(),
+        (_, Some(pid)) => format!("{} ({pid})", one.who.name),
+        _ => one.who.name.clone(),
+    }
+}
+
+/// A thread may call itself what it likes.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn stretch((pid, lane): (u32, u32), name: &str, from: MonotonicTime, ns: u64) -> String {
+    let mut event = format!("{{\"ph\":\"X\",\"pid\":{pid},\"tid\":{lane},\"name\":{}", quoted(name));
+    let micros = |nanos: u64| format!("{}.{:03}", nanos / 1_000, nanos % 1_000);
+    let ts = micros(from.as_nanos().max(0).unsigned_abs());
+    // Writing to a string does not fail.
+    let _ = write!(event, ",\"ts\":{ts},\"dur\":{}}}", micros(ns));
+    event
+}
+
+fn lane(pid: u32, lane: u32, name: &str) -> String {
+    let name = quoted(name);
+    format!(
+        "{{\"ph\":\"M\",\"pid\":{pid},\"tid\":{lane},\"name\":\"thread_name\",\"args\":{{\"name\":{name}}}}}"
+    )
+}
+
+fn process(pid: u32, name: &str) -> String {
+    format!("{{\"ph\":\"M\",\"pid\":{pid},\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}", quoted(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Span, Who};
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn each_cpu_has_a_lane_with_who_had_it() {
+        let one = |holder, name: &str, pid, from: i64, ns| Occupant {
+            who: Who { holder, pid, name: name.to_owned() },
+            ns: Span::from_nanos(ns),
+            from: Some(MonotonicTime::from_nanos(from)),
+        };
+        let stretches = vec![
+            one(Holder::Thread, "say \"hi\"", Some(9), 1_500, 2_001),
+            one(Holder::Idle, "", None, 3_501, 500),
+            one(Holder::Softirq, "NET_RX", None, 4_001, 7),
+        ];
+        let text = trace(&[CpuTimeline { cpu: 3, stretches }], &[]);
+        let events: Value = serde_json::from_str(&text).unwrap();
+        let events = events["traceEvents"].as_array().unwrap();
+        let held: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
+        assert_eq!(held.len(), 2, "an idle CPU is nobody's");
+        assert_eq!((&held[0]["name"], &held[0]["tid"]), (&"say \"hi\" (9)".into(), &3.into()));
+        assert_eq!((held[0]["ts"].as_f64(), held[0]["dur"].as_f64()), (Some(1.5), Some(2.001)));
+        assert_eq!(held[1]["name"], "NET_RX");
+    }
+}

@@ -1,0 +1,72 @@
+//! `howlate record`
+
+use std::sync::Arc;
+
+use howlate_blackbox::{Asked, Finished, Requests};
+use howlate_linux::clock;
+use howlate_model::{Header, shell_path};
+use howlate_record::new_id;
+use howlate_render::legible;
+use howlate_render::numbers::length;
+use howlate_session::{date_and_time, header};
+use signal_hook::consts::SIGUSR2;
+
+use crate::cli::Record;
+use crate::environment;
+use crate::error::Error;
+use crate::exit_status::Status;
+use crate::terminal::{say, tell};
+
+pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
+    let environment = environment::begin()?;
+    let wanted = Asked {
+        late_above: asked.late_above,
+        chosen: asked.chosen(),
+        out: asked.out.clone(),
+        bounds: asked.bounds(),
+        keep: asked.keep,
+        timelines: asked.at_most,
+        on_late: asked.on_late.clone(),
+        duration: asked.duration,
+    };
+    // Findings are `howlate doctor`'s to tell; each file would repeat them.
+    let first = Header { findings: Vec::new(), ..header("record", 0, &environment, Vec::new()) };
+    let first = Header { late_above: Some(asked.late_above), ..first };
+    let begin =
+        move || Header { id: Some(new_id()), started: date_and_time(), at: clock::now(), ..first.clone() };
+    let above = length(asked.late_above);
+    let started = |folder: &std::path::Path| {
+        if !asked.quiet {
+            let folder = shell_path(folder);
+            say(&format!(
+                "Recording waits for a CPU above {above} into {}. Ctrl-C ends it. To see them:\n  howlate show {} --since 10m\n",
+                legible(&folder),
+                legible(&folder)
+            ));
+        }
+    };
+    let requests = Requests { end: Arc::clone(&environment.interrupted), snap: Arc::default() };
+    signal_hook::flag::register(SIGUSR2, Arc::clone(&requests.snap))?;
+    let finished = howlate_blackbox::record(&wanted, &requests, begin, started)?;
+    if !asked.quiet {
+        say(&format!("{}\n", in_words(finished)));
+    }
+    if finished.not_written > 0 {
+        tell(&format!("{} lines did not fit on the disk\n", finished.not_written));
+        return Ok(Status::NotTrustworthy);
+    }
+    Ok(if finished.stopped { Status::Exceeded } else { Status::Done })
+}
+
+fn in_words(finished: Finished) -> String {
+    let Finished { incidents, left_out, lost, .. } = finished;
+    let more = match (left_out, lost) {
+        (0, 0) => String::new(),
+        (left_out, lost) => format!(", {left_out} left out because there were too many, {lost} lost"),
+    };
+    let commands = match finished.commands_left_out {
+        0 => String::new(),
+        some => format!(" {some} commands were not run, as the one before still did."),
+    };
+    format!("{incidents} incidents recorded{more}.{commands}")
+}

@@ -1,0 +1,351 @@
+//! What a recorder keeps of lateness that is made on purpose: each time once, with who it was. No test here asserts a duration of
+//! the machine's making.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use howlate_linux::{clock, sched, thread as linux_thread};
+use howlate_model::{CpuSet, Policy, Priority, Span};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::common::{ForAnyone, howlate, json, run, skip, stderr, stdout, wait_until};
+
+const LATE: &str = "6ms";
+const BUSY: Span = Span::from_millis(20);
+const TIMES: u64 = 12;
+
+fn real_time(lowered: u8) -> Policy {
+    Policy::Fifo { priority: Priority::USUAL.lowered(u32::from(lowered)) }
+}
+
+/// Those who take a CPU from others do so one after the other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the recorder can see anything here, and time can be taken from others; says why not.
+fn can_record(folder: &Path) -> bool {
+    let out = folder.join("tried");
+    let output = run(&["record", "--out", out.to_str().unwrap(), "--duration", "50ms"]);
+    let said = stderr(&output);
+    assert!(!said.contains("the kernel refuses to"), "{said}");
+    if output.status.code() != Some(0) {
+        skip(&said);
+        return false;
+    }
+    if sched::set_policy(sched::THIS_THREAD, real_time(0)).is_err() {
+        skip("real-time priority is not allowed");
+        return false;
+    }
+    sched::set_policy(sched::THIS_THREAD, Policy::OTHER).unwrap();
+    true
+}
+
+/// A real-time thread takes the CPU of a less urgent one, which sleeps a while again and again: the thread ids, and when on the
+/// clock each turn began and ended. The other one is urgent too: nobody else keeps it waiting.
+fn held_up() -> (u32, u32, Vec<(i64, i64)>) {
+    let cpu = CpuSet::from_iter(sched::bindable().unwrap().iter().next());
+    let (to_me, ids) = channel();
+    let begin = |name: &str, policy: Policy, work: Box<dyn FnOnce() -> Vec<(i64, i64)> + Send>| {
+        let (cpu, to_me, is_hog) = (cpu.clone(), to_me.clone(), name == "hog");
+        let begun = thread::Builder::new().name(name.to_owned()).spawn(move || {
+            sched::bind(&cpu).unwrap();
+            sched::set_policy(sched::THIS_THREAD, policy).unwrap();
+            to_me.send((is_hog, linux_thread::id())).unwrap();
+            work()
+        });
+        begun.unwrap()
+    };
+    let is_over = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&is_over);
+    let victim = begin(
+        "victim",
+        real_time(9),
+        Box::new(move || {
+            while !ends.load(Ordering::Relaxed) {
+                drop(clock::pause(Span::from_millis(1)));
+            }
+            Vec::new()
+        }),
+    );
+    let hog = begin(
+        "hog",
+        real_time(0),
+        Box::new(|| {
+            let turn = |_| {
+                drop(clock::pause(Span::from_millis(40)));
+                let began = clock::now();
+                while clock::now().since(began) < BUSY {}
+                (began.as_nanos(), clock::now().as_nanos())
+            };
+            (0..TIMES).map(turn).collect()
+        }),
+    );
+    let mut both: Vec<(bool, u32)> = ids.iter().take(2).collect();
+    both.sort_unstable();
+    let turns = hog.join().unwrap();
+    is_over.store(true, Ordering::Relaxed);
+    victim.join().unwrap();
+    (both[0].1, both[1].1, turns)
+}
+
+/// A recorder that misses nothing any more; ends with the test.
+struct Recorder(Child);
+
+impl Recorder {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = howlate(arguments);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        let mut lines = BufReader::new(child.stderr.as_mut().unwrap());
+        while !said.contains("howlate show") {
+            assert!(lines.read_line(&mut said).unwrap() > 0, "{said}");
+        }
+        Self(child)
+    }
+
+    /// Sends a signal, and waits for the end: the exit status.
+    fn end(&mut self, signal: Signal) -> Option<i32> {
+        kill_process(Pid::from_child(&self.0), signal).unwrap();
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+fn start(out: &Path) -> Recorder {
+    let whose = ["--process", "victim,causes*"];
+    Recorder::start(&[&["record", "--late-above", LATE, "--out", out.to_str().unwrap()], &whose[..]].concat())
+}
+
+fn incidents_of(shown: &Value, tid: u32) -> Vec<Value> {
+    let all = shown["incidents"].as_array().unwrap();
+    all.iter().filter(|one| one["thread"]["tid"] == tid).cloned().collect()
+}
+
+/// Waits until the last turn of the hog is on the disk.
+fn wait_for(folder: &str, (victim, _, turns): &(u32, u32, Vec<(i64, i64)>)) {
+    let last = turns.last().unwrap().0;
+    wait_until("an incident on the disk", || {
+        let shown = json(&["show", folder, "--json"], 0);
+        incidents_of(&shown, *victim).iter().any(|one| one["at_ns"].as_i64().unwrap() > last)
+    });
+}
+
+/// Each turn of the hog is there once, by its name and number; and nothing that did not happen.
+fn assert_each_is_there(shown: &Value, (victim, hog, turns): &(u32, u32, Vec<(i64, i64)>)) {
+    let all = incidents_of(shown, *victim);
+    let ended = |one: &Value| one["at_ns"].as_i64().unwrap();
+    let began = |one: &Value| ended(one) - one["latency_ns"].as_i64().unwrap();
+    for turn in turns {
+        let during: Vec<&Value> =
+            all.iter().filter(|one| began(one) < turn.1 && ended(one) > turn.0).collect();
+        let [one] = during[..] else { panic!("{turn:?}: {during:?}") };
+        let worst = &one["causes"][0];
+        assert_eq!((&worst["kind"], &worst["name"]), (&"thread".into(), &"hog".into()), "{one}");
+        assert_eq!((&worst["pid"], &one["thread"]["name"]), (&(*hog).into(), &"victim".into()), "{one}");
+        let parts: i64 =
+            one["parts"].as_array().unwrap().iter().map(|part| part["ns"].as_i64().unwrap()).sum();
+        assert_eq!(parts, one["latency_ns"].as_i64().unwrap(), "{one}");
+        assert!(ended(one) - began(one) >= 6_000_000, "{one}");
+    }
+    assert!(all.len() >= turns.len(), "{all:?}");
+}
+
+#[test]
+fn whoever_holds_up_others_is_recorded_each_time_and_a_killed_recorder_leaves_it() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    if !can_record(folder.path()) {
+        return;
+    }
+    let out = folder.path().join("kept");
+    let at = out.to_str().unwrap();
+    let mut first = start(&out);
+    let made = held_up();
+    wait_for(at, &made);
+    assert_each_is_there(&json(&["show", at, "--since", "10m", "--json"], 0), &made);
+    assert_eq!(first.end(Signal::KILL), None);
+
+    let mut second = start(&out);
+    let later = held_up();
+    wait_for(at, &later);
+    assert_eq!(second.end(Signal::TERM), Some(0));
+    let shown = json(&["show", at, "--since", "10m", "--json"], 0);
+    assert_each_is_there(&shown, &made);
+    assert_each_is_there(&shown, &later);
+    let groups = shown["groups"].as_array().unwrap();
+    assert!(groups.iter().any(|group| group["late"].as_u64().unwrap() > 0), "{groups:?}");
+    let culprit = &shown["culprits"].as_array().unwrap().iter().find(|one| one["kind"] == "thread").unwrap();
+    assert!(culprit["incidents"].as_u64().unwrap() >= 2 * TIMES, "{culprit}");
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    assert_eq!(validator.iter_errors(&shown).map(|error| error.to_string()).collect::<Vec<_>>(), [""; 0]);
+
+    // Asked for another time, it knows nothing.
+    let shown = json(&["show", at, "--between", "2001-01-01,2001-01-02", "--json"], 0);
+    assert_eq!(shown["incidents"], Value::Array(vec![]));
+    let text = stdout(&run(&["show", at, "--since", "10m", "--group", "user"]));
+    assert!(text.contains("victim") && text.contains("hog") && text.contains("\n  user"), "{text}");
+}
+
+fn schema() -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/incidents.schema.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn only_what_is_chosen_is_kept() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    if !can_record(folder.path()) {
+        return;
+    }
+    let out = folder.path().join("kept");
+    let at = out.to_str().unwrap();
+    let chosen = ["record", "--late-above", LATE, "--out", at, "--process", "vict?m", "--policy", "fifo"];
+    let mut recorder = Recorder::start(&chosen);
+    let made = held_up();
+    wait_for(at, &made);
+    assert_eq!(recorder.end(Signal::INT), Some(0));
+    let shown = json(&["show", at, "--json"], 0);
+    assert_each_is_there(&shown, &made);
+    let all = shown["incidents"].as_array().unwrap();
+    assert!(all.iter().all(|one| one["thread"]["name"] == "victim"), "{all:?}");
+}
+
+#[test]
+fn one_recorder_writes_to_a_folder_and_the_second_is_told_which() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    if !can_record(folder.path()) {
+        return;
+    }
+    let out = folder.path().join("kept");
+    let mut first = start(&out);
+    let output = run(&["record", "--out", out.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    let process = format!("process {}, since ", first.0.id());
+    assert!(said.contains("another recorder writes") && said.contains(&process), "{said}");
+    assert_eq!(first.end(Signal::TERM), Some(0));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_what_to_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let (kept, link) = (folder.path().join("kept"), folder.path().join("link"));
+    symlink(&kept, &link).unwrap();
+    let (kept, link) = (kept.to_str().unwrap(), link.to_str().unwrap());
+    let cases: &[(&[&str], &str)] = &[
+        (&["record", "--late-above", "500"], "has no unit; write `500us`"),
+        (&["record", "--out", kept, "--max-size", "64K"], "give at least `--max-size 1M`"),
+        (&["record", "--out", kept, "--max-size", "64"], "has no unit; write a number with K, M, G or T"),
+        (&["record", "--out", kept, "--max-age", "30"], "has no unit"),
+        (&["record", "--out", kept, "--policy", "fast"], "is not a policy; write other, fifo"),
+        (&["record", "--out", kept, "--user", "no such user"], "there is no user `no such user`"),
+        (&["record", "--out", kept, "--cgroup", "kubepods"], "write it as /proc/PID/cgroup has it"),
+        (&["record", "--out", link], "is a link; refusing to follow it"),
+        (&["show", "--at", "03:12"], "is a folder of `howlate record`"),
+        (&["show", folder.path().to_str().unwrap(), "--at", "03:12"], "is not a folder of `howlate record`"),
+    ];
+    for (arguments, expected) in cases {
+        let output = run(arguments);
+        let said = stderr(&output)
+            .replace("no folder of `howlate record` is named", "is a folder of `howlate record`");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+    assert!(!Path::new(kept).exists(), "nothing was made");
+}
+
+#[test]
+fn without_permission_it_says_what_is_missing() {
+    let place = ForAnyone::new();
+    let output = place.howlate(&["record", "--out", "kept"]).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let helps = ["run as root", "CONFIG_DEBUG_INFO_BTF", "--pid=host"];
+    assert!(helps.iter().any(|help| said.contains(help)), "{said}");
+}
+
+/// The names of all stretches in a timeline.
+fn stretches(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let trace: Value = serde_json::from_str(&text).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let held = events.iter().filter(|event| event["ph"] == "X");
+    held.map(|event| event["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_worst_have_a_timeline_and_a_command_is_told_of_each() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    if !can_record(folder.path()) {
+        return;
+    }
+    let (out, told) = (folder.path().join("kept"), folder.path().join("told"));
+    let at = out.to_str().unwrap();
+    let command = format!("cat >> {0}; echo >> {0}", told.display());
+    let chosen = ["--late-above", LATE, "--process", "victim", "--at-most", "2/h", "--on-late", &command];
+    let mut recorder = Recorder::start(&[&["record", "--out", at], &chosen[..]].concat());
+    let made = held_up();
+    wait_for(at, &made);
+    let snap = stdout(&run(&["snap", at]));
+    assert!(!stretches(Path::new(snap.trim())).is_empty(), "{snap}");
+    assert_eq!(recorder.end(Signal::TERM), Some(0));
+
+    let shown = json(&["show", at, "--json"], 0);
+    assert_each_is_there(&shown, &made);
+    let timelines: Vec<String> = incidents_of(&shown, made.0)
+        .iter()
+        .filter_map(|one| one["timeline"].as_str().map(str::to_owned))
+        .collect();
+    let files =
+        std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut kept: Vec<String> =
+        files.filter(|name| name.ends_with(".trace.json") && !name.contains("snap")).collect();
+    kept.sort();
+    assert!(!kept.is_empty() && kept.len() <= 2, "{kept:?}");
+    assert!(kept.iter().all(|name| timelines.contains(name)), "{kept:?} {timelines:?}");
+    for name in &kept {
+        let all = stretches(&out.join(name));
+        assert!(all.contains(&format!("hog ({})", made.1)) && all.contains(&"hog".to_owned()), "{all:?}");
+    }
+    // A command that still ran was not run again.
+    let told = std::fs::read_to_string(told).unwrap();
+    let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(!told.is_empty() && told.iter().all(|one| one["thread"]["name"] == "victim"), "{told:?}");
+    assert_eq!(run(&["snap", at]).status.code(), Some(2), "it has ended");
+}
+
+#[test]
+fn it_stops_where_that_is_asked_for() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    if !can_record(folder.path()) {
+        return;
+    }
+    let at = folder.path().join("kept");
+    let at = at.to_str().unwrap();
+    let chosen = ["record", "--out", at, "--late-above", LATE, "--process", "victim", "--on-late", "stop"];
+    let mut recorder = Recorder::start(&chosen);
+    held_up();
+    assert_eq!(recorder.0.wait().unwrap().code(), Some(1));
+    assert!(!json(&["show", at, "--json"], 0)["incidents"].as_array().unwrap().is_empty());
+}

@@ -1,0 +1,169 @@
+//! What `howlate record` keeps: waits for a CPU that were too long, and how long all others were.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{CauseKind, Distribution, MonotonicTime, Policy, Segment, Span};
+
+/// A thread had to wait for a CPU longer than allowed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Incident {
+    /// When it ran at last: date and time, RFC 3339, by the clock of the day as it was then.
+    pub at: String,
+    /// The same moment on the recording's clock.
+    #[serde(rename = "at_ns")]
+    pub at_ns: MonotonicTime,
+    /// How long it had waited.
+    #[serde(rename = "latency_ns")]
+    pub latency: Span,
+    /// Which thread.
+    pub thread: LateThread,
+    /// How it came to wait.
+    pub kind: IncidentKind,
+    /// The CPU on which it ran.
+    pub cpu: u32,
+    /// From the beginning of the wait to its end, without a gap: their sum is the latency. Of waits with many stretches, those
+    /// of one cause are joined.
+    pub parts: Vec<Segment>,
+    /// Who took the time, the longest first.
+    pub causes: Vec<IncidentCause>,
+    /// The file with what all CPUs did around it, beside the recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<String>,
+}
+
+/// A thread that had to wait.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LateThread {
+    /// Its comm.
+    pub name: String,
+    /// That of its process.
+    pub process: String,
+    /// The process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// Whose it is.
+    pub uid: u32,
+    /// The path of its control group; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// How it is scheduled; absent where that takes more than a policy, as of `SCHED_DEADLINE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
+}
+
+/// How a thread came to wait for a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IncidentKind {
+    /// It was woken, or was new.
+    Woken,
+    /// It had a CPU and lost it to another one.
+    Preempted,
+}
+
+impl IncidentKind {
+    /// The published name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Woken => "woken",
+            Self::Preempted => "preempted",
+        }
+    }
+}
+
+/// What one name took of an incident.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IncidentCause {
+    /// What kind of thing.
+    pub kind: CauseKind,
+    /// The thread's comm, the interrupt's or softirq's name, the group's path; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The thread, where it is one thread's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// What its process is called; absent where it was gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
+    /// The path of its control group; absent where it was gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// How long.
+    #[serde(rename = "ns")]
+    pub took: Span,
+    /// The same as a share of the latency, from 0 to 1.
+    pub share: f64,
+}
+
+/// How long threads waited for a CPU in one minute, all of them, by group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitMinute {
+    /// When it ended: date and time, RFC 3339.
+    pub at: String,
+    /// When it began on the recording's clock.
+    #[serde(rename = "from_ns")]
+    pub from: MonotonicTime,
+    /// When it ended on it.
+    #[serde(rename = "until_ns")]
+    pub until: MonotonicTime,
+    /// Groups with at least one wait.
+    pub groups: Vec<WaitCounts>,
+    /// Late waits that are no incidents here: there was no room for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub incidents_lost: u64,
+    /// Late waits that are no incidents here: there were too many.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub incidents_left_out: u64,
+    /// Switches that no event told of.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub switches_unseen: u64,
+    /// What was removed to make room.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<Removed>,
+}
+
+/// Files of the recording that were removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Removed {
+    /// How many.
+    pub files: u64,
+    /// Why.
+    pub reason: WhyRemoved,
+}
+
+/// Why files of a recording were removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhyRemoved {
+    /// `--max-size`
+    MaxSize,
+    /// `--max-age`
+    MaxAge,
+    /// The disk was full.
+    DiskFull,
+}
+
+/// How long the threads of one group waited.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitCounts {
+    /// What their processes are called.
+    pub process: String,
+    /// Whose they are.
+    pub uid: u32,
+    /// The path of their control group; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Their policy: `other`, `fifo`, …
+    pub policy: String,
+    /// How many waits were late.
+    pub late: u64,
+    /// All waits: counted in four buckets to each doubling, so that a value may be 12 % off; the longest is exact.
+    pub waits: Distribution,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

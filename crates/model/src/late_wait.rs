@@ -1,0 +1,66 @@
+//! What is seen of threads that wait for a CPU, of all that there are.
+
+use crate::{Distribution, MonotonicTime, Occupant, Policy, Span, TracedSleep};
+
+/// A thread got a CPU that it had waited for longer than allowed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LateWait {
+    /// The wait, as [`decompose`](TracedSleep) takes it: `waking` is when the thread could run, `switched_in` when it did.
+    pub sleep: TracedSleep,
+    /// How long.
+    pub waited: Span,
+    /// The process.
+    pub pid: u32,
+    /// What the thread is called.
+    pub name: String,
+    /// What its process is called.
+    pub process: String,
+    /// Whose it is.
+    pub uid: u32,
+    /// The kernel's number of its control group in the unified hierarchy; 0: not known.
+    pub cgroup: u64,
+    /// `None` where its number does not say all of it, as of `SCHED_DEADLINE`.
+    pub policy: Option<Policy>,
+    /// Whether it had a CPU before and lost it; otherwise it was woken.
+    pub preempted: bool,
+}
+
+/// Who had a CPU, one stretch after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuTimeline {
+    /// Which CPU.
+    pub cpu: u32,
+    /// In their order; each has its `from`.
+    pub stretches: Vec<Occupant>,
+}
+
+/// All waits of threads that belong together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitGroup {
+    /// What their processes are called.
+    pub process: String,
+    /// Whose they are.
+    pub uid: u32,
+    /// As of [`LateWait::cgroup`].
+    pub cgroup: u64,
+    /// The kernel's number of their policy.
+    pub policy: u32,
+    /// How long each waited: counted by the kernel in four buckets to each doubling, so that a value may be 12 % off; the
+    /// longest is exact.
+    pub waits: Distribution,
+    /// How many of them were longer than allowed.
+    pub late: u64,
+}
+
+/// What was seen since the last look.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LateRead {
+    /// In the order in which they ended on each CPU.
+    pub waits: Vec<LateWait>,
+    /// Late waits for which the kernel's side had no room.
+    pub lost: u64,
+    /// Switches that no event told of.
+    pub unseen: u64,
+    /// When it was looked.
+    pub at: MonotonicTime,
+}

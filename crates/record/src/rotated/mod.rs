@@ -1,0 +1,341 @@
+//! A recording that goes on for weeks: a folder of recordings, the oldest of which make room for the newest.
+//!
+//! ```text
+//! /var/lib/howlate/.howlate-record                    who writes, locked by that process
+//!                  00000017-20261125T021500Z.jsonl    whole recordings, each with a header
+//!                  00000018-20261125T031200Z.jsonl    the one that is written
+//!                  00000018-….trace.json              made beside it, and removed with it
+//! ```
+//!
+//! Numbers give the order, also where the clock of the day was set back; times say where to look.
+
+mod files;
+mod lock;
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use howlate_model::{Header, Line, Removed, Span, WhyRemoved};
+use howlate_safe_path::{Folder, NotPrivate};
+
+pub use self::files::{LineFilter, ReadBetween, is_rotated, read_between};
+use self::files::{Segment, file_name, segments};
+use self::lock::Lock;
+pub use self::lock::recorder_of;
+
+/// Less than that has no room for the minutes of a busy machine.
+pub const LEAST_SIZE: u64 = 1 << 20;
+/// A file is ended when it is this long, or an eighth of all: what is removed to make room is not much.
+const LONGEST_FILE: u64 = 4 << 20;
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Bytes of all files together.
+    pub size: u64,
+    /// From when on they are removed; `None`: never for their age.
+    pub age: Option<Span>,
+}
+
+/// Why no recording can be kept in a folder.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRotated {
+    /// Another process writes there.
+    #[error("another recorder writes to {}: {holder}", path.display())]
+    Held {
+        /// The folder.
+        path: PathBuf,
+        /// Its process, and since when.
+        holder: String,
+    },
+    /// The path leads somewhere else.
+    #[error("{} is a link; refusing to follow it", path.display())]
+    Link {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It is not safe to write there.
+    #[error(transparent)]
+    NotPrivate(#[from] NotPrivate),
+    /// There would be no room for what is to be kept.
+    #[error("{size} bytes are too few: one busy minute takes up to {LEAST_SIZE}")]
+    TooSmall {
+        /// What was asked for.
+        size: u64,
+    },
+    /// The folder cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+}
+
+impl NotRotated {
+    /// What to do.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Held { .. } => "end it first, or choose another folder with `--out`",
+            Self::Link { .. } => "name the folder itself with `--out`",
+            Self::TooSmall { .. } => "give at least `--max-size 1M`",
+            Self::NotPrivate(_) | Self::Io { .. } => {
+                "choose a folder with `--out` that is yours alone to write, and those above it root's"
+            }
+        }
+    }
+}
+
+/// The file that is written.
+#[derive(Debug)]
+struct Open {
+    file: File,
+    path: PathBuf,
+    /// Up to the last complete line.
+    length: u64,
+}
+
+/// Makes the first line of each file.
+type Begin = Box<dyn FnMut() -> Header>;
+
+/// An open recording of this kind. Once begun, it never fails: what cannot be written is counted.
+pub struct Rotated {
+    folder: Folder,
+    _lock: Lock,
+    bounds: Bounds,
+    begin: Begin,
+    open: Option<Open>,
+    /// Files that are complete, the oldest first, with their lengths.
+    closed: VecDeque<(PathBuf, u64)>,
+    next: u64,
+    /// Files beside those, the oldest first: each goes with the file that was written when it was made, or before.
+    beside: VecDeque<(PathBuf, u64)>,
+    /// Bytes that are not those of files: the lock's.
+    others: u64,
+    removed: Vec<Removed>,
+    lost: u64,
+}
+
+impl Rotated {
+    /// Goes on in the folder, which is made if it is not there; `holder` says who does. Each file begins with a line that
+    /// `begin` makes.
+    ///
+    /// # Errors
+    ///
+    /// When another process writes there, or it is not safe or not possible to write.
+    pub fn open(
+        path: &Path,
+        holder: &str,
+        bounds: Bounds,
+        begin: impl FnMut() -> Header + 'static,
+    ) -> Result<Self, NotRotated> {
+        if bounds.size < LEAST_SIZE {
+            return Err(NotRotated::TooSmall { size: bounds.size });
+        }
+        if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            return Err(NotRotated::Link { path: path.to_owned() });
+        }
+        let folder = Folder::make(path)?;
+        let lock = Lock::take(&folder, holder)?;
+        let failed = |source| NotRotated::Io { path: folder.path().to_owned(), source };
+        let there = segments(folder.path()).map_err(failed)?;
+        let next = there.last().map_or(1, |last| last.number.saturating_add(1));
+        let length = |one: Segment| (one.path.metadata().map_or(0, |found| found.len()), one.path);
+        let closed = there.into_iter().map(length).map(|(length, path)| (path, length)).collect();
+        let beside = files::beside(folder.path()).map_err(failed)?;
+        let mut rotated = Self {
+            others: lock.length(),
+            folder,
+            _lock: lock,
+            bounds,
+            begin: Box::new(begin),
+            open: None,
+            closed,
+            next,
+            beside,
+            removed: Vec::new(),
+            lost: 0,
+        };
+        let (path, begun) = (rotated.folder.path().to_owned(), rotated.next_file());
+        begun.map_err(|source| NotRotated::Io { path, source })?;
+        Ok(rotated)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Bytes of all files.
+    pub fn size(&self) -> u64 {
+        let closed = self.closed.iter().fold(0, |sum: u64, (_, length)| sum.saturating_add(*length));
+        let open = self.open.as_ref().map_or(0, |open| open.length);
+        closed.saturating_add(open).saturating_add(self.others).saturating_add(self.size_beside())
+    }
+
+    fn size_beside(&self) -> u64 {
+        self.beside.iter().fold(0, |sum: u64, (_, length)| sum.saturating_add(*length))
+    }
+
+    /// Writes a file beside, named after the one that is written and `name`; all of those together take a quarter of the room
+    /// at most. Returns what it is called; `None`: there is no room.
+    pub fn write_beside(&mut self, name: &str, bytes: &[u8]) -> Option<String> {
+        let length = bytes.len() as u64;
+        let most = self.bounds.size / 4;
+        while self.size_beside().saturating_add(length) > most {
+            let (path, _) = self.beside.pop_front()?;
+            drop(std::fs::remove_file(path));
+        }
+        while self.size().saturating_add(length) > self.bounds.size {
+            self.remove_oldest(WhyRemoved::MaxSize).then_some(())?;
+        }
+        let name = files::name_beside(self.next.saturating_sub(1), name);
+        let path = self.folder.path().join(&name);
+        let written = File::options()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(bytes));
+        if written.is_err() {
+            drop(std::fs::remove_file(path));
+            return None;
+        }
+        self.beside.push_back((path, length));
+        Some(name)
+    }
+
+    /// Removes a file beside.
+    pub fn remove_beside(&mut self, name: &str) {
+        let path = self.folder.path().join(name);
+        let before = self.beside.len();
+        self.beside.retain(|(known, _)| *known != path);
+        if self.beside.len() < before {
+            drop(std::fs::remove_file(path));
+        }
+    }
+
+    /// Appends one line; the oldest files make room for it. One that does not fit for all that is counted, not half kept.
+    pub fn write(&mut self, line: &Line) {
+        if self.append(line).is_err() {
+            self.lost = self.lost.saturating_add(1);
+        }
+    }
+
+    /// Lines that could not be written since the last call.
+    pub fn take_lost(&mut self) -> u64 {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// What was removed since the last call.
+    pub fn take_removed(&mut self) -> Vec<Removed> {
+        std::mem::take(&mut self.removed)
+    }
+
+    /// Waits until the disk has what was written, and removes what is too old at `now`, in seconds since 1970.
+    pub fn sync(&mut self, now: i64) {
+        if let Some(open) = &self.open {
+            drop(open.file.sync_data());
+        }
+        let Some(age) = self.bounds.age else { return };
+        let oldest = now.saturating_sub(i64::try_from(age.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX));
+        while self.closed.front().is_some_and(|(path, _)| files::ended(path).is_some_and(|end| end < oldest))
+        {
+            self.remove_oldest(WhyRemoved::MaxAge);
+        }
+    }
+
+    fn append(&mut self, line: &Line) -> io::Result<()> {
+        let bytes = text(line)?;
+        let length = self.open.as_ref().map_or(0, |open| open.length);
+        let most = LONGEST_FILE.min(self.bounds.size / 8);
+        if self.open.is_none() || length.saturating_add(bytes.len() as u64) > most {
+            self.next_file()?;
+        }
+        self.put(&bytes)
+    }
+
+    /// Ends the file that is written, and begins another.
+    fn next_file(&mut self) -> io::Result<()> {
+        if let Some(open) = self.open.take() {
+            drop(open.file.sync_data());
+            self.closed.push_back((open.path, open.length));
+        }
+        let header = (self.begin)();
+        let path = self.folder.path().join(file_name(self.next, &header.started));
+        let bytes = text(&Line::Header(Box::new(header)))?;
+        let file = loop {
+            match File::options().write(true).create_new(true).open(&path) {
+                Err(error) if is_full(&error) && self.remove_oldest(WhyRemoved::DiskFull) => {}
+                made => break made?,
+            }
+        };
+        self.next = self.next.saturating_add(1);
+        self.open = Some(Open { file, path: path.clone(), length: 0 });
+        let begun = self.put(&bytes);
+        if begun.is_err() {
+            // Without a first line nobody could read the others.
+            self.open = None;
+            drop(std::fs::remove_file(path));
+        }
+        begun
+    }
+
+    /// Writes all of it or nothing.
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let more = bytes.len() as u64;
+        while self.size().saturating_add(more) > self.bounds.size {
+            if !self.remove_oldest(WhyRemoved::MaxSize) {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+        }
+        loop {
+            let Some(open) = &mut self.open else { return Err(io::ErrorKind::NotFound.into()) };
+            match open.file.write_all(bytes) {
+                Ok(()) => {
+                    open.length = open.length.saturating_add(more);
+                    return Ok(());
+                }
+                Err(error) => {
+                    drop(open.file.set_len(open.length));
+                    drop(open.file.seek(SeekFrom::Start(open.length)));
+                    if !is_full(&error) || !self.remove_oldest(WhyRemoved::DiskFull) {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Removes the oldest file; `false`: there is none but the one that is written.
+    fn remove_oldest(&mut self, reason: WhyRemoved) -> bool {
+        let Some((path, _)) = self.closed.pop_front() else { return false };
+        while let Some((beside, _)) = self.beside.front()
+            && files::number(beside) <= files::number(&path)
+        {
+            drop(std::fs::remove_file(beside));
+            self.beside.pop_front();
+        }
+        drop(std::fs::remove_file(path));
+        match self.removed.iter_mut().find(|one| one.reason == reason) {
+            Some(known) => known.files = known.files.saturating_add(1),
+            None => self.removed.push(Removed { files: 1, reason }),
+        }
+        true
+    }
+}
+
+fn text(line: &Line) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+#[cfg(test)]
+mod tests;

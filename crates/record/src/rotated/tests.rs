@@ -1,0 +1,193 @@
+use std::os::unix::fs::symlink;
+
+use howlate_model::{Header, Line, MonotonicTime, WaitMinute};
+use jiff::Timestamp;
+
+use super::*;
+
+/// A line of about so many bytes.
+fn minute(number: i64, bytes: usize) -> Line {
+    let at = format!("{}{}", "x".repeat(bytes), number);
+    let (from, until) = (MonotonicTime::default(), MonotonicTime::from_nanos(number));
+    Line::Minute(Box::new(WaitMinute {
+        at,
+        from,
+        until,
+        groups: vec![],
+        incidents_lost: 0,
+        incidents_left_out: 0,
+        switches_unseen: 0,
+        removed: vec![],
+    }))
+}
+
+fn begin() -> Header {
+    Header { started: "2020-02-02T02:15:00Z".into(), ..Header::for_conditions(vec![]) }
+}
+
+const SMALL: Bounds = Bounds { size: LEAST_SIZE, age: None };
+
+fn open(path: &Path, bounds: Bounds) -> Result<Rotated, NotRotated> {
+    Rotated::open(path, "process 7, since noon", bounds, begin)
+}
+
+fn numbers(path: &Path) -> Vec<i64> {
+    let mut all = Vec::new();
+    let number = |line: Line| match line {
+        Line::Minute(minute) => all.push(minute.until.as_nanos()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(read_between(path, (None, None), number).unwrap().damaged, Vec::<String>::new());
+    all
+}
+
+fn bytes_in(path: &Path) -> u64 {
+    std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
+}
+
+#[test]
+fn the_oldest_make_room_and_no_byte_is_too_many() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let mut rotated = open(&path, SMALL).unwrap();
+    let (mut most, mut removed) = (0, 0);
+    for number in 0..2_000 {
+        rotated.write(&minute(number, 1_000 + usize::try_from(number % 37).unwrap() * 40));
+        most = most.max(bytes_in(&path));
+        assert_eq!(rotated.size(), bytes_in(&path));
+        removed += rotated.take_removed().iter().map(|one| one.files).sum::<u64>();
+    }
+    assert!(most <= LEAST_SIZE && most > LEAST_SIZE * 7 / 10, "{most}");
+    let kept = numbers(&path);
+    assert!(kept.len() > 300, "{}", kept.len());
+    let all: Vec<i64> = (2_000 - i64::try_from(kept.len()).unwrap()..2_000).collect();
+    assert_eq!(kept, all, "the newest, without a hole");
+    assert!(removed > 5 && rotated.take_lost() == 0);
+}
+
+#[test]
+fn a_later_one_goes_on_and_a_cut_off_line_spoils_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let mut rotated = open(&path, SMALL).unwrap();
+    (0..3).for_each(|number| rotated.write(&minute(number, 10)));
+    drop(rotated);
+    let first = segments(&path).unwrap().remove(0).path;
+    let file = File::options().write(true).open(&first).unwrap();
+    file.set_len(file.metadata().unwrap().len() - 5).unwrap();
+    let mut rotated = open(&path, SMALL).unwrap();
+    rotated.write(&minute(3, 10));
+    assert_eq!(numbers(&path), [0, 1, 3]);
+    assert_eq!(rotated.size(), bytes_in(&path));
+    assert_eq!(read_between(&path, (None, None), drop).unwrap().cut_off, 1);
+}
+
+#[test]
+fn a_second_one_is_told_who_holds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let first = open(&path, SMALL).unwrap();
+    assert_eq!(recorder_of(&path), Some(7));
+    let refused = open(&path, SMALL).err().unwrap().to_string();
+    assert!(refused.ends_with("kept: process 7, since noon"), "{refused}");
+    drop(first);
+    assert_eq!(recorder_of(&path), None, "it has ended");
+    assert!(open(&path, SMALL).is_ok());
+}
+
+#[test]
+fn what_is_not_ours_is_not_written_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, link) = (folder.path().join("kept"), folder.path().join("link"));
+    drop(open(&path, SMALL).unwrap());
+    symlink(&path, &link).unwrap();
+    assert!(matches!(open(&link, SMALL), Err(NotRotated::Link { .. })));
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    assert!(matches!(open(&file, SMALL), Err(NotRotated::NotPrivate(_))));
+    let few = Bounds { size: LEAST_SIZE - 1, age: None };
+    assert!(matches!(open(&path, few), Err(NotRotated::TooSmall { .. })));
+}
+
+#[test]
+fn what_is_too_old_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let bounds = Bounds { age: Some(Span::from_secs(3_600)), ..SMALL };
+    let mut rotated = open(&path, bounds).unwrap();
+    (0..400).for_each(|number| rotated.write(&minute(number, 1_000)));
+    let (files, now) = (segments(&path).unwrap().len(), Timestamp::now().as_second());
+    assert!(files > 2);
+    rotated.sync(now);
+    assert_eq!(segments(&path).unwrap().len(), files, "they are new");
+    rotated.sync(now + 3_700);
+    assert_eq!(segments(&path).unwrap().len(), 1, "the one that is written stays");
+    let files = u64::try_from(files - 1).unwrap();
+    assert_eq!(rotated.take_removed(), [Removed { files, reason: WhyRemoved::MaxAge }]);
+}
+
+#[test]
+fn a_full_disk_drops_the_oldest_and_then_lines() {
+    // /dev/full fails every write with ENOSPC, as a full disk does.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let mut rotated = open(&path, SMALL).unwrap();
+    (0..400).for_each(|number| rotated.write(&minute(number, 1_000)));
+    let files = segments(&path).unwrap().len();
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let good = std::mem::replace(&mut rotated.open.as_mut().unwrap().file, full);
+    rotated.write(&minute(400, 10));
+    assert_eq!(rotated.take_lost(), 1);
+    let removed = Removed { files: u64::try_from(files - 1).unwrap(), reason: WhyRemoved::DiskFull };
+    assert_eq!(rotated.take_removed(), [removed]);
+    rotated.open.as_mut().unwrap().file = good;
+    rotated.write(&minute(401, 10));
+    assert_eq!(numbers(&path).last(), Some(&401));
+    assert_eq!(rotated.size(), bytes_in(&path));
+}
+
+#[test]
+fn only_files_of_the_time_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let mut rotated = open(&path, SMALL).unwrap();
+    (0..400).for_each(|number| rotated.write(&minute(number, 1_000)));
+    let count = |from: Option<Timestamp>, until: Option<Timestamp>| {
+        let mut lines = 0;
+        read_between(&path, (from, until), |_| lines += 1).unwrap();
+        lines
+    };
+    let now = Timestamp::now();
+    let hour = jiff::SignedDuration::from_hours(1);
+    assert_eq!(count(Some(now - hour), Some(now + hour)), 400);
+    assert_eq!(count(Some(now + hour), None), 0);
+    assert_eq!(count(None, Some("2020-02-02T02:14:59Z".parse().unwrap())), 0);
+}
+
+#[test]
+fn what_is_made_beside_takes_a_quarter_and_goes_with_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let mut rotated = open(&path, SMALL).unwrap();
+    let first = rotated.write_beside("first", &[b'x'; 100_000]).unwrap();
+    assert_eq!(first, "00000001-first.trace.json");
+    let second = rotated.write_beside("second", &[b'x'; 100_000]).unwrap();
+    assert!(path.join(&first).exists());
+    let third = rotated.write_beside("third", &[b'x'; 100_000]).unwrap();
+    let there = [&first, &second, &third].map(|name| path.join(name).exists());
+    assert_eq!(there, [false, true, true], "the oldest made room");
+    assert_eq!(rotated.write_beside("large", &[b'x'; 300_000]), None);
+    let last = rotated.write_beside("last", &[b'x'; 1_000]).unwrap();
+    rotated.remove_beside(&last);
+    assert!(!path.join(last).exists());
+    drop(rotated);
+    let mut rotated = open(&path, SMALL).unwrap();
+    assert_eq!(rotated.size(), bytes_in(&path), "a later one counts them");
+    let kept = rotated.write_beside("kept", b"x").unwrap();
+    (0..2_000).for_each(|number| {
+        rotated.write(&minute(number, 1_000));
+        assert!(bytes_in(&path) <= LEAST_SIZE);
+    });
+    assert!(!path.join(kept).exists() && !path.join(third).exists());
+    assert_eq!(rotated.size(), bytes_in(&path));
+}

@@ -1,0 +1,183 @@
+//! The same for machines.
+
+use howlate_analyse::incidents::{Culprit, GroupWaits, culprits, groups};
+use howlate_analyse::percentile;
+use howlate_model::{Distribution, Incident, Latency, Removed, schema_as_written};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Incidents;
+
+/// What `howlate show` prints of a folder of `howlate record`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "Incidents")]
+struct Document<'a> {
+    /// Of these names: 1.
+    format: u32,
+    /// The version of the program.
+    howlate: &'static str,
+    /// `record`.
+    command: &'static str,
+    /// Which waits were late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late_above_ns: Option<u64>,
+    /// From when on, RFC 3339; absent where it was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    /// Until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+    /// When the oldest begins that is still there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest: Option<String>,
+    /// In the order in which they happened.
+    incidents: &'a [Incident],
+    /// Whoever held up others, those who took most first.
+    culprits: Vec<CulpritEntry>,
+    /// By what threads are counted together: `process`, `unit`, `cgroup`, `container`, `pod` or `user`.
+    group_by: &'static str,
+    /// How long all threads waited for a CPU.
+    groups: Vec<GroupEntry>,
+    /// What is missing.
+    missing: MissingEntry,
+}
+
+/// One who held up others.
+#[derive(Serialize, JsonSchema)]
+struct CulpritEntry {
+    /// What kind of thing.
+    kind: &'static str,
+    /// The process, or what it is called itself; absent where nobody knows.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    name: String,
+    /// Of how many incidents it took a part.
+    incidents: u64,
+    /// How much, in all.
+    ns: u64,
+    /// The most of one.
+    max_ns: u64,
+    /// Which process it held up longest.
+    victim: String,
+    /// For how long.
+    victim_ns: u64,
+}
+
+/// All waits of one group.
+#[derive(Serialize, JsonSchema)]
+struct GroupEntry {
+    /// What it is called; `-`: those that are in none.
+    name: String,
+    /// How many.
+    count: u64,
+    /// Of those, how many were late.
+    late: u64,
+    /// How long they were.
+    latency_ns: Percentiles,
+}
+
+/// Percentiles; absent where there are too few waits. Of four buckets to each doubling, so that a value may be 12 % off.
+#[derive(Serialize, JsonSchema)]
+struct Percentiles {
+    /// The median.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50: Option<i64>,
+    /// 99 of 100 are shorter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99: Option<i64>,
+    /// 999 of 1000 are shorter.
+    #[serde(rename = "p99.9", skip_serializing_if = "Option::is_none")]
+    p99_9: Option<i64>,
+    /// The longest, exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<i64>,
+}
+
+/// What is missing.
+#[derive(Serialize, JsonSchema)]
+struct MissingEntry {
+    /// Incidents beyond those that are listed, all of them shorter.
+    incidents_shorter: u64,
+    /// Late waits that were too many to be kept one by one.
+    incidents_left_out: u64,
+    /// Late waits that found no room.
+    incidents_lost: u64,
+    /// Switches that were not seen.
+    switches_unseen: u64,
+    /// Files that made room meanwhile.
+    removed: Vec<Removed>,
+    /// Files that end in the middle of a line.
+    files_cut_off: u64,
+    /// What is wrong with files that could not be read to their end.
+    files_damaged: Vec<String>,
+}
+
+impl Incidents {
+    /// For machines, on one line.
+    pub fn json(&self) -> serde_json::Result<String> {
+        let missing = self.kept.missing();
+        let all = groups(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users);
+        let document = Document {
+            format: 1,
+            howlate: env!("CARGO_PKG_VERSION"),
+            command: "record",
+            late_above_ns: self.late_above.map(|above| above.as_nanos()),
+            from: self.from.map(|at| at.to_string()),
+            until: self.until.map(|at| at.to_string()),
+            oldest: self.oldest.map(|at| at.to_string()),
+            incidents: &self.kept.incidents,
+            culprits: culprits(self.kept.incidents.iter()).into_iter().map(culprit).collect(),
+            group_by: self.by.name(),
+            groups: all.into_iter().map(group).collect(),
+            missing: MissingEntry {
+                incidents_shorter: self.kept.shorter,
+                incidents_left_out: missing.left_out,
+                incidents_lost: missing.lost,
+                switches_unseen: missing.unseen,
+                removed: missing.removed,
+                files_cut_off: self.cut_off,
+                files_damaged: self.damaged.clone(),
+            },
+        };
+        Ok(serde_json::to_string(&document)? + "\n")
+    }
+}
+
+fn culprit(one: Culprit) -> CulpritEntry {
+    CulpritEntry {
+        kind: one.kind.name(),
+        name: one.name,
+        incidents: one.incidents,
+        ns: one.took.as_nanos(),
+        max_ns: one.longest.as_nanos(),
+        victim: one.victim.0,
+        victim_ns: one.victim.1.as_nanos(),
+    }
+}
+
+fn group(one: GroupWaits) -> GroupEntry {
+    let (count, late, latency_ns) = (one.waits.count(), one.late, percentiles(&one.waits));
+    GroupEntry { name: one.name, count, late, latency_ns }
+}
+
+fn percentiles(waits: &Distribution) -> Percentiles {
+    let at = |quantile| percentile(waits, quantile).map(Latency::as_nanos);
+    let max = waits.max().map(Latency::as_nanos);
+    Percentiles { p50: at(0.5), p99: at(0.99), p99_9: at(0.999), max }
+}
+
+/// The JSON Schema of what `howlate show DIR --json` prints.
+pub fn incidents_schema() -> serde_json::Result<String> {
+    serde_json::to_string_pretty(&schema_as_written::<Document<'_>>()).map(|text| text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::published::assert_published;
+
+    use super::*;
+
+    #[test]
+    fn the_schema_is_the_published_one() {
+        assert_published("incidents.schema.json", &incidents_schema().unwrap());
+    }
+}

@@ -1,0 +1,38 @@
+//! What `howlate record` kept, as tables and for machines.
+
+mod json;
+mod text;
+
+use std::collections::BTreeMap;
+
+use howlate_analyse::incidents::{Grouping, Kept};
+use howlate_model::Span;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+pub use json::incidents_schema;
+
+/// What was kept of a stretch of time, and how it is shown.
+#[derive(Clone, Debug)]
+pub struct Incidents {
+    /// What was kept.
+    pub kept: Kept,
+    /// Which waits were late.
+    pub late_above: Option<Span>,
+    /// From when on was asked; `None`: from the beginning.
+    pub from: Option<Timestamp>,
+    /// Until when.
+    pub until: Option<Timestamp>,
+    /// When the oldest begins that is still there.
+    pub oldest: Option<Timestamp>,
+    /// By what threads are counted together.
+    pub by: Grouping,
+    /// Names of users.
+    pub users: BTreeMap<u32, String>,
+    /// In which time is told.
+    pub zone: TimeZone,
+    /// Files whose last line is not whole, and what is wrong with others.
+    pub cut_off: u64,
+    /// Files that could not be read to their end.
+    pub damaged: Vec<String>,
+}

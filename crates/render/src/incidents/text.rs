@@ -1,0 +1,217 @@
+//! For people.
+
+use howlate_analyse::incidents::{Culprit, GroupWaits, culprits, groups};
+use howlate_analyse::percentile;
+use howlate_model::{CauseKind, Incident, IncidentCause, Latency, Span, WhyRemoved};
+use jiff::Timestamp;
+
+use super::Incidents;
+use crate::cause_words::{percent, who};
+use crate::legible::legible;
+use crate::numbers::{count, length};
+use crate::prose::wrapped;
+use crate::style::{BOLD, DIM, HEADING, WARN, paint};
+use crate::table::Columns;
+
+/// Incidents, culprits and groups that are listed.
+const INCIDENTS: usize = 40;
+const CULPRITS: usize = 10;
+const GROUPS: usize = 15;
+/// Causes of one incident that are named, those with at least this share.
+const CAUSES: usize = 3;
+const WORTH: f64 = 0.02;
+
+impl Incidents {
+    /// For people.
+    pub fn text(&self, width: usize) -> String {
+        let parts = [
+            format!("{}\n", paint(HEADING, wrapped(&self.title(), width, 0))),
+            self.listed(width),
+            self.culprits(width),
+            self.groups(width),
+            self.notes(width),
+        ];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    fn title(&self) -> String {
+        let all = self.kept.incidents.len() as u64 + self.kept.shorter;
+        let incidents = if all == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(all)) };
+        let above = self.late_above.map_or_else(String::new, |above| format!(" above {}", length(above)));
+        let first = self.from.or(self.oldest).map(|at| self.local(at));
+        let until = self.until.map(|at| self.local(at));
+        let when = match (first, until) {
+            (Some(from), Some(until)) => format!(" · {from} to {until}"),
+            (Some(from), None) => format!(" · since {from}"),
+            (None, Some(until)) => format!(" · until {until}"),
+            (None, None) => String::new(),
+        };
+        format!("Waits for a CPU · {incidents}{above}{when}")
+    }
+
+    fn local(&self, at: Timestamp) -> String {
+        at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+    }
+
+    /// The longest ones, in the order in which they happened.
+    fn listed(&self, width: usize) -> String {
+        let mut kept = self.kept.clone();
+        kept.leave_out_the_shorter(INCIDENTS);
+        if kept.incidents.is_empty() {
+            return match self.kept.minutes.len() {
+                0 => "Nothing was recorded then.\n".to_owned(),
+                _ => "No wait was late.\n".to_owned(),
+            };
+        }
+        let headings = ["time", "who", "waited", "held up by"].map(str::to_owned);
+        let mut table = Columns::new(&headings, 2);
+        table.left(3);
+        let longest = kept.incidents.iter().map(|one| one.latency).max();
+        for one in &kept.incidents {
+            let waited = length_of(one.latency);
+            let waited = if Some(one.latency) == longest { paint(BOLD, waited) } else { waited };
+            table.row(vec![self.time(one), victim(one), waited, held_up_by(one)]);
+        }
+        let more = match kept.shorter {
+            0 => String::new(),
+            more => {
+                paint(DIM, format!("  {} shorter ones are not listed; --json has them.", count(more))) + "\n"
+            }
+        };
+        format!("{}{more}{}", table.text(width), timelines(&kept.incidents))
+    }
+
+    fn time(&self, one: &Incident) -> String {
+        let at = one.at.parse::<Timestamp>().map(|at| at.to_zoned(self.zone.clone()));
+        at.map_or_else(|_| legible(&one.at).into_owned(), |at| at.strftime("%m-%d %H:%M:%S.%3f").to_string())
+    }
+
+    fn culprits(&self, width: usize) -> String {
+        let all = culprits(self.kept.incidents.iter());
+        if all.is_empty() {
+            return String::new();
+        }
+        let headings = ["culprit", "took", "incidents", "longest", "mostly of"].map(str::to_owned);
+        let mut table = Columns::new(&headings, 1);
+        table.left(4);
+        all.iter().take(CULPRITS).for_each(|one| table.row(culprit(one)));
+        format!("{}\n{}", paint(HEADING, "Who held up others"), table.text(width))
+    }
+
+    fn groups(&self, width: usize) -> String {
+        let all = groups(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users);
+        if all.is_empty() {
+            return String::new();
+        }
+        let first = self.by.name().to_owned();
+        let headings =
+            [first, "waits".into(), "late".into(), "p50".into(), "p99".into(), "p99.9".into(), "max".into()];
+        let mut table = Columns::new(&headings, 1);
+        all.iter().take(GROUPS).for_each(|one| table.row(group(one)));
+        let more = match all.len().saturating_sub(GROUPS) {
+            0 => String::new(),
+            more => {
+                paint(DIM, format!("  {} more with shorter waits; --json has them.", count(more as u64)))
+                    + "\n"
+            }
+        };
+        format!(
+            "{}\n{}{more}",
+            paint(HEADING, "How long threads waited for a CPU, all of them"),
+            table.text(width)
+        )
+    }
+
+    fn notes(&self, width: usize) -> String {
+        let missing = self.kept.missing();
+        let lost = |count_: u64, text: &str| (count_ > 0).then(|| format!("{} {text}", count(count_)));
+        let removed = missing.removed.iter().map(|one| {
+            let files =
+                if one.files == 1 { "1 file".to_owned() } else { format!("{} files", count(one.files)) };
+            let why = match one.reason {
+                WhyRemoved::MaxSize => "was as large as --max-size allows",
+                WhyRemoved::MaxAge => "was older than --max-age",
+                WhyRemoved::DiskFull => "was on a full disk",
+            };
+            format!("{files} made room meanwhile: the recording {why}.")
+        });
+        let notes = [
+            lost(missing.left_out, "late waits were too many to be kept one by one; the longest were."),
+            lost(missing.lost, "late waits found no room and are not listed."),
+            lost(
+                missing.unseen,
+                "switches between threads were not seen, so that it is not known who had the CPU.",
+            ),
+            lost(
+                self.cut_off,
+                "files end in the middle of a line, as after a crash or while they are written.",
+            ),
+            self.begins_later(),
+        ];
+        let damaged = self.damaged.iter().map(|reason| legible(reason).into_owned());
+        let all = notes.into_iter().flatten().chain(removed).chain(damaged);
+        all.map(|note| format!("{}\n", wrapped(&format!("{} {note}", paint(WARN, "!")), width, 2))).collect()
+    }
+
+    fn begins_later(&self) -> Option<String> {
+        let (from, oldest) = (self.from?, self.oldest?);
+        (oldest > from).then(|| format!("The recording begins {}.", self.local(oldest)))
+    }
+}
+
+/// The files that show what all CPUs did.
+fn timelines(incidents: &[Incident]) -> String {
+    let mut names: Vec<&str> = incidents.iter().filter_map(|one| one.timeline.as_deref()).collect();
+    names.dedup();
+    let lines: String = names.iter().map(|name| format!("    {}\n", legible(name))).collect();
+    let heading = "  What all CPUs did around them, for ui.perfetto.dev:";
+    if names.is_empty() { lines } else { format!("{}\n{lines}", paint(DIM, heading)) }
+}
+
+/// `nginx, thread worker (4711)`
+fn victim(one: &Incident) -> String {
+    let thread = &one.thread;
+    let (process, name) = (legible(&thread.process), legible(&thread.name));
+    let name = if name == process { String::new() } else { format!(" {name}") };
+    format!("{process}{name} ({})", thread.tid)
+}
+
+fn held_up_by(one: &Incident) -> String {
+    let worth: Vec<&IncidentCause> = one.causes.iter().filter(|cause| cause.share >= WORTH).collect();
+    let named =
+        worth.iter().take(CAUSES).map(|cause| format!("{} {}", cause_words(cause), percent(cause.share)));
+    let more = worth.len().saturating_sub(CAUSES);
+    let more = (more > 0).then(|| format!("{more} more"));
+    named.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+fn cause_words(cause: &IncidentCause) -> String {
+    let name = cause.name.as_deref().unwrap_or_default();
+    let of = cause.process.as_deref().filter(|process| *process != name);
+    let of = of.map_or_else(String::new, |process| format!(" of {}", legible(process)));
+    format!("{}{of}", who(cause.kind, name, cause.pid))
+}
+
+fn culprit(one: &Culprit) -> Vec<String> {
+    let name = match one.kind {
+        CauseKind::Others => "others".to_owned(),
+        kind => who(kind, &one.name, None),
+    };
+    let (victim, took) = &one.victim;
+    let whom = format!("{} {}", legible(victim), length_of(*took));
+    vec![name, length_of(one.took), count(one.incidents), length_of(one.longest), whom]
+}
+
+fn group(one: &GroupWaits) -> Vec<String> {
+    let quantile = |quantile| {
+        percentile(&one.waits, quantile).map_or_else(|| "–".to_owned(), |latency| latency.to_string())
+    };
+    let max = one.waits.max().map_or_else(String::new, |max| max.to_string());
+    let (waits, late) = (count(one.waits.count()), count(one.late));
+    let name = legible(&one.name).into_owned();
+    vec![name, waits, late, quantile(0.5), quantile(0.99), quantile(0.999), max]
+}
+
+fn length_of(span: Span) -> String {
+    Latency::from_span(span).to_string()
+}

@@ -1,0 +1,215 @@
+//! How long every thread of the machine waits for a CPU: programs in the kernel, `bpf/late.bpf.c`, made with
+//! `cargo xtask bpf`, loaded here.
+//!
+//! ```text
+//! kernel   counts of each thread ──► of its group, when it ends or when they are asked for
+//!          who had each CPU until when: a ring per CPU, written over
+//!          waits that are too long ──► sent at once
+//! here     looks for those; only for them the rings are read, back to where the wait began
+//! ```
+//!
+//! Nothing of it outlives the process: programs and maps go with their file descriptors.
+
+mod groups;
+mod record;
+mod ring;
+
+use std::io::Read;
+
+use aya::maps::{Array, MapData, RingBuf};
+use aya::programs::Iter;
+use aya::{Btf, Ebpf, EbpfLoader};
+use howlate_linux::clock;
+use howlate_model::{CpuTimeline, LateRead, MonotonicTime, Span, TracerRefusal, WaitGroup};
+use howlate_procfs::Root;
+
+use self::groups::Groups;
+use self::record::Late;
+use self::ring::Rings;
+use crate::gaps::Without;
+use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
+use crate::names::Interrupts;
+use crate::namespace::has_the_kernels_ids;
+use crate::steal::Steal;
+
+/// Those that follow, in the order in which they are attached.
+const PROGRAMS: [Program; 10] = [
+    needed("is_born", "task_newtask"),
+    needed("ends", "sched_process_exit"),
+    needed("migrates", "sched_migrate_task"),
+    helpful("tick_begins", "local_timer_entry", Without::All),
+    helpful("tick_ends", "local_timer_exit", Without::All),
+    helpful("handler_begins", "irq_handler_entry", Without::All),
+    helpful("handler_ends", "irq_handler_exit", Without::All),
+    helpful("softirq_begins", "softirq_entry", Without::All),
+    helpful("softirq_ends", "softirq_exit", Without::All),
+    needed("switches", "sched_switch"),
+];
+/// The one that adds up.
+const EACH: &str = "each";
+
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/late.bpf.o");
+
+/// The programs, attached.
+pub struct LateReader {
+    kernel: Ebpf,
+    late: RingBuf<MapData>,
+    rings: Rings,
+    groups: Groups,
+    interrupts: Interrupts,
+    steal: Steal,
+    /// As last read: late waits without room, switches without an event, threads without a group.
+    told: [u64; 3],
+    /// Which waits are late, and which process's are not told.
+    settings: (Span, u32),
+    /// Of the two sets of counts, the one that is counted into.
+    set: u64,
+}
+
+impl LateReader {
+    /// Loads and attaches them. A wait longer than `above` is late; each CPU remembers `events` of the last times that it
+    /// passed from one to another, or somewhat more.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses it.
+    pub fn begin(above: Span, events: u32) -> Result<Self, TracerRefusal> {
+        has_the_kernels_ids()?;
+        let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
+        let cpus = crate::cpus::possible().iter().max().unwrap_or(255) + 1;
+        let chunks = ring::chunks(events);
+        let mut kernel = EbpfLoader::new()
+            .allow_unsupported_maps()
+            .btf(Some(&types))
+            .override_global("chunks", &chunks, true)
+            .map_max_entries("cpus", cpus)
+            .map_max_entries("ring", cpus.saturating_mul(chunks))
+            .load(OBJECT)
+            .map_err(|error| refusal("create its maps", &error))?;
+        let mut loaded = Vec::new();
+        for one in &PROGRAMS {
+            if load(&mut kernel, one, &types)? {
+                loaded.push(one.name);
+            }
+        }
+        let each = iterator(&mut kernel)?;
+        each.load("task", &types).map_err(|error| refusal("load its program that lists threads", &error))?;
+        let late = kernel.take_map("late_ones").ok_or_else(|| damaged("late_ones"))?;
+        let late = RingBuf::try_from(late).map_err(|error| refusal("map its records", &error))?;
+        let rings = Rings::take(&mut kernel, cpus, chunks)?;
+        let groups = Groups::take(&mut kernel)?;
+        let (interrupts, steal) = (Interrupts::default(), Steal::new(Root::live()));
+        let (told, settings, set) = ([0; 3], (above, 0), 0);
+        let mut reader = Self { kernel, late, rings, groups, interrupts, steal, told, settings, set };
+        reader.control(above, std::process::id())?;
+        for name in loaded {
+            let attached = program(&mut reader.kernel, name)?.attach();
+            attached.map_err(|error| refusal("attach its programs", &error))?;
+        }
+        reader.steal.look(clock::now());
+        reader.add_up()?;
+        Ok(reader)
+    }
+
+    /// Tells of the late waits of this process as well, which are only counted otherwise.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses it.
+    pub fn tell_of_this_process(&mut self, above: Span) -> Result<(), TracerRefusal> {
+        self.control(above, 0)
+    }
+
+    fn control(&mut self, above: Span, left_out: u32) -> Result<(), TracerRefusal> {
+        self.settings = (above, left_out);
+        self.tell_settings()
+    }
+
+    fn tell_settings(&mut self) -> Result<(), TracerRefusal> {
+        let (above, left_out) = self.settings;
+        let control = self.kernel.map_mut(".data.control").ok_or_else(|| damaged(".data.control"))?;
+        let mut control: Array<_, [u64; 2]> =
+            Array::try_from(control).map_err(|error| refusal("map its settings", &error))?;
+        let words = [above.as_nanos(), u64::from(left_out) | self.set << 32];
+        control.set(0, words, 0).map_err(|error| refusal("take its settings", &error))
+    }
+
+    /// The late waits that have ended since the last call, with who had the CPUs meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses what it allowed before.
+    pub fn read(&mut self) -> Result<LateRead, TracerRefusal> {
+        let mut found = Vec::new();
+        while let Some(bytes) = self.late.next() {
+            found.extend(Late::parse(&bytes));
+        }
+        let at = clock::now();
+        self.steal.look(at);
+        self.rings.forget();
+        for (cpu, from) in found.iter().flat_map(Late::where_it_waited) {
+            self.rings.want(cpu, from);
+        }
+        self.rings.read()?;
+        let (rings, interrupts, steal) = (&self.rings, &mut self.interrupts, &self.steal);
+        let waits = found.into_iter().map(|one| {
+            let mut wait = one.with(rings, interrupts);
+            steal.witness(&mut wait.sleep);
+            wait
+        });
+        let waits = waits.collect();
+        let told = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 3]>::try_from(map).ok());
+        let now = told.and_then(|told| told.get(&0, 0).ok()).unwrap_or(self.told);
+        let before = std::mem::replace(&mut self.told, now);
+        let grew = |place: usize| now[place].saturating_sub(before[place]);
+        Ok(LateRead { waits, lost: grew(0), unseen: grew(1), at })
+    }
+
+    /// What all threads have waited since the last call, those that have ended included.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses what it allowed before.
+    pub fn groups(&mut self) -> Result<Vec<WaitGroup>, TracerRefusal> {
+        // Who counts is done with it long before the set is read that it counted into until now.
+        self.set ^= 1;
+        self.tell_settings()?;
+        self.add_up()?;
+        self.groups.since_the_last_time()
+    }
+
+    /// Who had each CPU between two times, as far as it is remembered.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses what it allowed before.
+    pub fn timeline(
+        &mut self,
+        from: MonotonicTime,
+        until: MonotonicTime,
+    ) -> Result<Vec<CpuTimeline>, TracerRefusal> {
+        self.rings.forget();
+        (0..self.rings.cpus()).for_each(|cpu| self.rings.want(cpu, from));
+        self.rings.read()?;
+        let of = |cpu| {
+            let (stretches, _) = self.rings.between(cpu, from, until, &mut self.interrupts);
+            CpuTimeline { cpu, stretches }
+        };
+        Ok((0..self.rings.cpus()).map(of).filter(|one| !one.stretches.is_empty()).collect())
+    }
+
+    /// Has the kernel's side add each thread's counts to its group's.
+    fn add_up(&mut self) -> Result<(), TracerRefusal> {
+        let refused = |error: &(dyn std::error::Error + 'static)| refusal("list its threads", error);
+        let each = iterator(&mut self.kernel)?;
+        let link = each.attach().map_err(|error| refused(&error))?;
+        let link = each.take_link(link).map_err(|error| refused(&error))?;
+        let mut file = link.into_file().map_err(|error| refused(&error))?;
+        // Nothing is written there: what was added up is in the groups.
+        file.read_to_end(&mut Vec::new()).map(drop).map_err(|error| refused(&error))
+    }
+}
+
+fn iterator(kernel: &mut Ebpf) -> Result<&mut Iter, TracerRefusal> {
+    kernel.program_mut(EACH).and_then(|program| program.try_into().ok()).ok_or_else(|| damaged(EACH))
+}

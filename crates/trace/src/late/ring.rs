@@ -1,0 +1,322 @@
+//! Who had each CPU until when: the kernel's rings, read back to where it matters.
+//!
+//! ```text
+//! events        … | hog until 500 | timer until 520 | hog until 900 |      the thread runs from 900 on
+//! it waited            from 300 ──────────────────────────────► 900       hog 200, timer 20, hog 380
+//! ```
+
+use aya::Ebpf;
+use aya::maps::{Array, MapData};
+use howlate_model::{Holder, MonotonicTime, Occupant, Span, TracerRefusal, Who};
+
+use crate::fields::Fields;
+use crate::loading::{damaged, refusal};
+use crate::names::{Interrupts, TICK, softirq};
+
+/// Events of a chunk: `EVENTS` of `bpf/late.h`.
+const PER_CHUNK: u32 = 128;
+const EVENTS: usize = PER_CHUNK as usize;
+/// 64-bit words of an event.
+const WORDS: usize = 4;
+/// `struct cpu` of `bpf/late.bpf.c`, in 64-bit words; the first is how many events there were.
+type Cpu = [u64; 6];
+type Chunk = [u64; EVENTS * WORDS];
+
+/// What had the CPU: `enum had` of `bpf/late.h`.
+const HAD: u32 = 0xff;
+/// The thread that left could have gone on.
+const STAYS_READY: u32 = 0x100;
+/// And its control group had no time left.
+const SET_ASIDE: u32 = 0x200;
+
+/// The scheduler's clock and the programs' are read at different moments of one switch.
+const SAME_SWITCH: Span = Span::from_micros(100);
+
+/// How many chunks a ring for `events` has: a power of two.
+pub(super) fn chunks(events: u32) -> u32 {
+    events.div_ceil(PER_CHUNK).max(2).next_power_of_two()
+}
+
+/// How a thread left its CPU that could have gone on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// Somebody else got it.
+    Preempted,
+    /// Its group had no time left.
+    SetAside,
+}
+
+#[derive(Clone, Debug)]
+struct Event {
+    until: MonotonicTime,
+    id: u32,
+    kind: u32,
+    name: [u8; 16],
+}
+
+impl Event {
+    fn who(&self, interrupts: &mut Interrupts) -> Who {
+        let nameless = |holder| Who { holder, pid: None, name: String::new() };
+        let named = |holder, name| Who { holder, pid: None, name };
+        let thread =
+            |holder| Who { holder, pid: Some(self.id), name: Fields(&self.name).comm().unwrap_or_default() };
+        match self.kind & HAD {
+            0 if self.id == 0 => nameless(Holder::Idle),
+            0 => thread(Holder::Thread),
+            1 => named(Holder::Interrupt, interrupts.name(self.id)),
+            2 => named(Holder::Softirq, softirq(self.id)),
+            3 => named(Holder::Interrupt, TICK.to_owned()),
+            5 => thread(Holder::RealTimeThread),
+            _ => nameless(Holder::NotSeen),
+        }
+    }
+}
+
+/// What was read of one CPU's ring.
+#[derive(Debug, Default)]
+struct History {
+    /// From when on it is asked for.
+    wanted: Option<MonotonicTime>,
+    /// In their order.
+    events: Vec<Event>,
+}
+
+/// The maps, and what was last read of them.
+pub(super) struct Rings {
+    maps: Option<(Array<MapData, Cpu>, Array<MapData, Chunk>)>,
+    chunks: u32,
+    of: Vec<History>,
+}
+
+impl Rings {
+    pub(super) fn take(kernel: &mut Ebpf, cpus: u32, chunks: u32) -> Result<Self, TracerRefusal> {
+        let heads = kernel.take_map("cpus").ok_or_else(|| damaged("cpus"))?;
+        let events = kernel.take_map("ring").ok_or_else(|| damaged("ring"))?;
+        let refused = |error: &aya::maps::MapError| refusal("read its rings", error);
+        let heads = Array::try_from(heads).map_err(|error| refused(&error))?;
+        let events = Array::try_from(events).map_err(|error| refused(&error))?;
+        let of = (0..cpus).map(|_| History::default()).collect();
+        Ok(Self { maps: Some((heads, events)), chunks, of })
+    }
+
+    /// Without a memory.
+    #[cfg(test)]
+    pub(super) fn none() -> Self {
+        Self { maps: None, chunks: 0, of: Vec::new() }
+    }
+
+    pub(super) fn cpus(&self) -> u32 {
+        u32::try_from(self.of.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Forgets what was read and asked for.
+    pub(super) fn forget(&mut self) {
+        self.of.iter_mut().for_each(|one| *one = History::default());
+    }
+
+    /// The next reading is to go back to `from` on this CPU.
+    pub(super) fn want(&mut self, cpu: u32, from: MonotonicTime) {
+        if let Some(history) = self.of.get_mut(cpu as usize) {
+            history.wanted = Some(history.wanted.map_or(from, |known| known.min(from)));
+        }
+    }
+
+    /// Reads what is asked for.
+    pub(super) fn read(&mut self) -> Result<(), TracerRefusal> {
+        let Some((heads, events)) = &self.maps else { return Ok(()) };
+        for (cpu, history) in (0..).zip(&mut self.of) {
+            let Some(from) = history.wanted else { continue };
+            let refused = |error: aya::maps::MapError| refusal("read its rings", &error);
+            let head = |cpu: u32| heads.get(&cpu, 0).map(|cpu| cpu[0]).map_err(refused);
+            let chunk = |number: u64| {
+                let place = u32::try_from(number % u64::from(self.chunks)).unwrap_or(0);
+                events.get(&(cpu * self.chunks + place), 0).map_err(refused)
+            };
+            back_to(history, from, u64::from(self.chunks), || head(cpu), chunk)?;
+        }
+        Ok(())
+    }
+
+    /// Who had a CPU between two times, in order; and how much of it is not remembered, at its beginning.
+    pub(super) fn between(
+        &self,
+        cpu: u32,
+        from: MonotonicTime,
+        until: MonotonicTime,
+        interrupts: &mut Interrupts,
+    ) -> (Vec<Occupant>, Span) {
+        let none = History::default();
+        let history = self.of.get(cpu as usize).unwrap_or(&none);
+        let first = history.events.partition_point(|event| event.until <= from);
+        let known_from = match first.checked_sub(1).and_then(|before| history.events.get(before)) {
+            Some(_) => from,
+            // Of the oldest event it is not known when it began.
+            None => history.events.first().map_or(until, |oldest| oldest.until).clamp(from, until),
+        };
+        let first = if known_from > from { first + 1 } else { first };
+        let (mut all, mut cursor): (Vec<Occupant>, _) = (Vec::new(), known_from);
+        for event in history.events.iter().skip(first) {
+            let end = event.until.min(until);
+            let who = event.who(interrupts);
+            match all.last_mut() {
+                Some(last) if last.who == who => last.ns = last.ns.plus(end.since(cursor)),
+                _ if end > cursor => {
+                    all.push(Occupant { who, ns: end.since(cursor), from: Some(cursor) });
+                }
+                _ => {}
+            }
+            cursor = cursor.max(end);
+            if event.until >= until {
+                break;
+            }
+        }
+        (all, known_from.since(from))
+    }
+
+    /// How this thread left this CPU `at` a time when it began to wait; `None`: it did not, or it went to sleep.
+    pub(super) fn how_it_left(&self, cpu: u32, tid: u32, at: MonotonicTime) -> Option<Left> {
+        let events = &self.of.get(cpu as usize)?.events;
+        let (early, late) = (at.minus(SAME_SWITCH), at.plus(SAME_SWITCH));
+        let first = events.partition_point(|event| event.until < early);
+        let near = events.iter().skip(first).take_while(|event| event.until <= late);
+        let left = near.filter(|event| event.id == tid && matches!(event.kind & HAD, 0 | 5)).last()?;
+        match left.kind {
+            kind if kind & SET_ASIDE != 0 => Some(Left::SetAside),
+            kind if kind & STAYS_READY != 0 => Some(Left::Preempted),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a ring backwards until an event that ended at `from` or before.
+fn back_to(
+    history: &mut History,
+    from: MonotonicTime,
+    chunks: u64,
+    head: impl Fn() -> Result<u64, TracerRefusal>,
+    chunk: impl Fn(u64) -> Result<Chunk, TracerRefusal>,
+) -> Result<(), TracerRefusal> {
+    let per_chunk = u64::from(PER_CHUNK);
+    let end = head()?;
+    let from = from.minus(SAME_SWITCH);
+    let mut read: Vec<(u64, Event)> = Vec::new();
+    let oldest_chunk = (end / per_chunk).saturating_sub(chunks - 1);
+    for number in (oldest_chunk..=end / per_chunk).rev() {
+        let words = chunk(number)?;
+        let events = words.chunks_exact(WORDS).zip(number * per_chunk..).filter(|(_, place)| *place < end);
+        let events = events.filter_map(|(words, place)| Some((place, event(words)?)));
+        let mut events: Vec<(u64, Event)> = events.collect();
+        events.reverse();
+        read.append(&mut events);
+        if read.last().is_some_and(|(_, event)| event.until <= from) {
+            break;
+        }
+    }
+    // What was written over meanwhile, and what is being written over, is another time's.
+    let oldest = (head()? + 1).saturating_sub(chunks * per_chunk);
+    read.retain(|(place, _)| *place >= oldest);
+    read.reverse();
+    history.events = read.into_iter().map(|(_, event)| event).collect();
+    Ok(())
+}
+
+fn event(words: &[u64]) -> Option<Event> {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let mut fields = Fields(&bytes);
+    let (until, id, kind) = (fields.time()?, fields.u32()?, fields.u32()?);
+    Some(Event { until, id, kind, name: bytes.last_chunk().copied()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(nanos: i64) -> MonotonicTime {
+        MonotonicTime::from_nanos(nanos)
+    }
+
+    fn named(until: i64, id: u32, kind: u32, name: &str) -> Event {
+        let mut bytes = [0; 16];
+        bytes[..name.len()].copy_from_slice(name.as_bytes());
+        Event { until: at(until), id, kind, name: bytes }
+    }
+
+    fn rings(events: Vec<Event>) -> Rings {
+        Rings { of: vec![History { events, ..History::default() }], ..Rings::none() }
+    }
+
+    fn told(rings: &Rings, from: i64, until: i64) -> (Vec<(String, u64)>, u64) {
+        let (all, unnamed) = rings.between(0, at(from), at(until), &mut Interrupts::parse(""));
+        let one = |one: Occupant| {
+            let name = if one.who.name.is_empty() { format!("{:?}", one.who.holder) } else { one.who.name };
+            (name, one.ns.as_nanos())
+        };
+        (all.into_iter().map(one).collect(), unnamed.as_nanos())
+    }
+
+    #[test]
+    fn each_stretch_of_a_wait_is_whose_the_cpu_was() {
+        let events = vec![
+            named(300, 0, 0, "swapper/0"),
+            named(500, 9, 0, "hog"),
+            named(520, 0, 3, ""),
+            named(700, 9, 0, "hog"),
+            named(900, 9, STAYS_READY, "hog"),
+            named(950, 1, 2, ""),
+            named(990, 0, 4, ""),
+        ];
+        let rings = rings(events);
+        let of = |all: &[(&str, u64)]| all.iter().map(|(name, ns)| ((*name).to_owned(), *ns)).collect();
+        let expected: Vec<_> = of(&[("hog", 100), ("local_timer", 20), ("hog", 380)]);
+        assert_eq!(told(&rings, 400, 900), (expected, 0));
+        assert_eq!(told(&rings, 905, 990), (of(&[("TIMER", 45), ("NotSeen", 40)]), 0));
+        assert_eq!(told(&rings, 350, 360), (of(&[("hog", 10)]), 0));
+        assert_eq!(told(&rings, 100, 500), (of(&[("hog", 200)]), 200), "before, nobody knows");
+        assert_eq!(told(&rings, 100, 200), (of(&[]), 100));
+    }
+
+    #[test]
+    fn who_could_have_gone_on_was_preempted() {
+        let late = 1_000_000;
+        let events = vec![
+            named(late, 9, STAYS_READY, "a"),
+            named(late + 10, 8, 0, "b"),
+            named(late + 20, 7, 5 | STAYS_READY | SET_ASIDE, "c"),
+        ];
+        let rings = rings(events);
+        let left = |tid| rings.how_it_left(0, tid, at(late + 5));
+        assert_eq!((left(9), left(8), left(7)), (Some(Left::Preempted), None, Some(Left::SetAside)));
+        assert_eq!(rings.how_it_left(0, 9, at(2 * late)), None, "that was another time");
+    }
+
+    /// A ring of two chunks in which event `n` ended at `n`.
+    fn read(end: u64, from: i64, written_meanwhile: u64) -> (i64, i64, usize) {
+        let mut history = History::default();
+        let heads = std::cell::Cell::new(0);
+        let head = || Ok(if heads.replace(1) == 0 { end } else { end + written_meanwhile });
+        let chunk = |number: u64| {
+            let mut words = [0; EVENTS * WORDS];
+            for (place, event) in (number * u64::from(PER_CHUNK)..).zip(words.chunks_exact_mut(WORDS)) {
+                event[0] = place * 1_000_000;
+            }
+            Ok(words)
+        };
+        back_to(&mut history, at(from * 1_000_000), 2, head, chunk).unwrap();
+        let time = |event: Option<&Event>| event.map_or(-1, |event| event.until.as_nanos() / 1_000_000);
+        (time(history.events.first()), time(history.events.last()), history.events.len())
+    }
+
+    #[test]
+    fn a_ring_is_read_back_to_where_it_matters() {
+        assert_eq!(read(1_000, 950, 0), (896, 999, 104), "one chunk is enough");
+        assert_eq!(read(1_000, 890, 0), (768, 999, 232));
+        assert_eq!(read(1_000, 10, 0), (768, 999, 232), "there is no more");
+        assert_eq!(read(1_000, 10, 100), (845, 999, 155), "what was written over is left out");
+        assert_eq!(read(5, 0, 0), (0, 4, 5));
+    }
+
+    #[test]
+    fn a_ring_has_room_for_what_is_asked() {
+        assert_eq!((chunks(0), chunks(256), chunks(65_536), chunks(70_000)), (2, 2, 512, 1_024));
+    }
+}
