@@ -7,7 +7,7 @@ use howlate_blackbox::NotRecorded;
 use howlate_fleet::{FleetError, HostError};
 use howlate_guest::GuestError;
 use howlate_load::StartError;
-use howlate_model::{Caveat, TracerRefusal, shell_path};
+use howlate_model::{Caveat, StretchError, TracerRefusal, shell_path};
 use howlate_plan::PlanError;
 use howlate_reading::NotRead;
 use howlate_record::{CreateError, NoSource, ReadError};
@@ -121,8 +121,8 @@ pub(crate) enum Error {
     NotRecorded(#[from] NotRecorded),
     #[error("{}", .path.as_ref().map_or("no folder of `howlate record` is named".to_owned(), |path| format!("{} is not a folder of `howlate record`", path.display())))]
     NotOfRecord { path: Option<PathBuf> },
-    #[error("{0}")]
-    Moment(String),
+    #[error(transparent)]
+    Moment(#[from] StretchError),
     #[error("nobody records to {}", path.display())]
     NobodyRecords { path: PathBuf },
     #[error("process {pid}, which records, cannot be asked: {source}")]

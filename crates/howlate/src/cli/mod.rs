@@ -53,7 +53,7 @@ pub(crate) use identity::Identity;
 pub(crate) use load::Load;
 pub(crate) use measuring::Measuring;
 pub(crate) use merge::Merge;
-pub(crate) use moments::{Moments, Stretch};
+pub(crate) use moments::Moments;
 pub(crate) use notify::Notify;
 pub(crate) use output::{Output, Printing, Rows, file_name};
 pub(crate) use plan_length::PlanLength;

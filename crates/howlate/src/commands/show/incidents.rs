@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use howlate_analyse::incidents::Kept;
 use howlate_blackbox::user_names;
-use howlate_model::Span;
+use howlate_model::Stretch;
 use howlate_record::{is_rotated, read_between};
 use howlate_render::Incidents;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 
-use crate::cli::{Moments, Stretch};
+use crate::cli::Moments;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
@@ -37,11 +37,11 @@ pub(crate) fn show(folder: &Path, moments: &Moments, is_json: bool) -> Result<St
 
 fn read(folder: &Path, moments: &Moments) -> Result<Incidents, Error> {
     let (now, zone) = (Timestamp::now(), TimeZone::system());
-    let (from, until) = moments.stretch(now, &zone).map_err(Error::Moment)?;
+    let stretch = moments.stretch(now, &zone)?;
+    let Stretch { from, until } = stretch;
     let mut kept = Kept::default();
-    let read = read_between(folder, (from, until), |line| {
-        kept.add(line, |at, before| lies_within(at, before, (from, until)))
-    })?;
+    let read =
+        read_between(folder, (from, until), |line| kept.add(line, |at, before| stretch.holds(at, before)))?;
     // Of one that was not among the worst for long, the file is gone.
     let is_there =
         |name: &str| Path::new(name).file_name() == Some(name.as_ref()) && folder.join(name).is_file();
@@ -60,13 +60,4 @@ fn read(folder: &Path, moments: &Moments) -> Result<Incidents, Error> {
         cut_off: read.cut_off,
         damaged: read.damaged,
     })
-}
-
-/// Whether a moment, given as a date and time and how long before, lies within the stretch that is meant.
-fn lies_within(at: &str, before: Span, (from, until): Stretch) -> bool {
-    let back = SignedDuration::from_nanos(i64::try_from(before.as_nanos()).unwrap_or(i64::MAX));
-    let Some(at) = at.parse::<Timestamp>().ok().and_then(|at| at.checked_sub(back).ok()) else {
-        return false;
-    };
-    from.is_none_or(|from| at >= from) && until.is_none_or(|until| at < until)
 }
