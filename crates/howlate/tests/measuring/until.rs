@@ -19,6 +19,9 @@ fn what_is_refuted_ends_the_run_and_is_shown_as_it_was_said() {
     assert!(until["events"].as_u64().unwrap() >= 3, "{until}");
     assert!(until["interval"]["low"].as_f64().unwrap() >= 180.0, "1 per 20 s is 180 per hour: {until}");
     assert_eq!((live["ended"].as_str(), until["confidence"].as_f64()), (Some("done"), Some(0.95)));
+    // It ends with the block that decided, or soon after: not when the time is over.
+    let (count, decided) = (&live["results"][0]["planned"], &until["covered_ns"]);
+    assert!(count.as_u64().unwrap() < decided.as_u64().unwrap() / 1_000_000 + 5_000, "{count} {decided}");
     assert_eq!(&live["results"][0]["until"]["decision"], until["decision"].as_str().unwrap());
     let shown: Value = serde_json::from_slice(&run(&["show", path, "--json"]).stdout).unwrap();
     assert_eq!(&shown["until"], until);
