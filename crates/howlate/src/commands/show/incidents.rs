@@ -70,3 +70,20 @@ fn lies_within(at: &str, before: Span, (from, until): Stretch) -> bool {
     };
     from.is_none_or(|from| at >= from) && until.is_none_or(|until| at < until)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_lies_in_the_stretch_is_shown() {
+        let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
+        let minute = (at("2026-11-25T03:12:00Z"), at("2026-11-25T03:13:00Z"));
+        let lies = |text: &str, before| lies_within(text, Span::from_secs(before), minute);
+        assert!(lies("2026-11-25T03:12:00.000001Z", 0) && lies("2026-11-25T03:12:59.999Z", 0));
+        assert!(!lies("2026-11-25T03:11:59.999Z", 0) && !lies("2026-11-25T03:13:00Z", 0));
+        assert!(lies("2026-11-25T03:13:00Z", 30), "the middle of the minute that ended then");
+        assert!(!lies("2026-11-25T03:12:00Z", 30) && !lies("no time", 0));
+        assert!(lies_within("2026-11-25T03:13:00Z", Span::ZERO, (None, None)));
+    }
+}
