@@ -206,17 +206,15 @@ impl Recorder<'_> {
     }
 
     fn look(&mut self) -> Result<(), NotRecorded> {
-        let read = self.reader.read().map_err(NotRecorded::NotSeen)?;
+        let now = clock::now();
+        self.origins.at(now);
+        let Self { asked, reader, origins, rate, .. } = self;
+        let wanted = |wait: &LateWait| is_chosen(&asked.chosen, wait, origins);
+        let read = reader.read(wanted, |all| rate.take(all, now)).map_err(NotRecorded::NotSeen)?;
         self.minute.lost += read.lost;
         self.minute.unseen += read.unseen;
-        self.origins.at(read.at);
-        let mut chosen: Vec<LateWait> = read.waits.into_iter().filter(|wait| self.is_chosen(wait)).collect();
-        let room = self.rate.take(chosen.len(), read.at);
-        if room < chosen.len() {
-            self.minute.left_out += (chosen.len() - room) as u64;
-            chosen.sort_by_key(|wait| std::cmp::Reverse(wait.waited));
-            chosen.truncate(room);
-        }
+        self.minute.left_out += read.left_out;
+        let mut chosen = read.waits;
         chosen.sort_by_key(|wait| wait.sleep.switched_in);
         let ahead = clock::ahead(WaitClock::Realtime);
         let mut new = Vec::new();
@@ -286,18 +284,6 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    fn is_chosen(&mut self, wait: &LateWait) -> bool {
-        let wanted = &self.asked.chosen;
-        let needs_group = !wanted.cgroup.is_empty() || !wanted.unit.is_empty();
-        let group = if needs_group { self.origins.group(wait.cgroup, wait.pid) } else { None };
-        self.asked.chosen.includes(&Candidate {
-            names: &[&wait.process, &wait.name],
-            uid: wait.uid,
-            policy: policy_name(wait.policy),
-            group: group.as_deref(),
-        })
-    }
-
     fn end_minute(&mut self) -> Result<(), NotRecorded> {
         let groups = self.reader.groups().map_err(NotRecorded::NotSeen)?;
         let until = clock::now();
@@ -352,6 +338,17 @@ impl Recorder<'_> {
         self.finished.not_written += self.kept.take_lost();
         Ok(self.finished)
     }
+}
+
+fn is_chosen(chosen: &Chosen, wait: &LateWait, origins: &mut Origins) -> bool {
+    let needs_group = !chosen.cgroup.is_empty() || !chosen.unit.is_empty();
+    let group = if needs_group { origins.group(wait.cgroup, wait.pid) } else { None };
+    chosen.includes(&Candidate {
+        names: &[&wait.process, &wait.name],
+        uid: wait.uid,
+        policy: policy_name(wait.policy),
+        group: group.as_deref(),
+    })
 }
 
 /// A reading of the recording's clock as date and time, RFC 3339: the clock of the day is `ahead` of it by now.

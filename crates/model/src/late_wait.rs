@@ -55,8 +55,10 @@ pub struct WaitGroup {
 /// What was seen since the last look.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LateRead {
-    /// In the order in which they ended on each CPU.
+    /// In any order.
     pub waits: Vec<LateWait>,
+    /// Late waits for which there was no room, by what was said: they were shorter.
+    pub left_out: u64,
     /// Late waits for which the kernel's side had no room.
     pub lost: u64,
     /// Switches that no event told of.

@@ -160,4 +160,16 @@ mod tests {
         assert!(said(Stretch::between, "03:20, 03:12").unwrap_err().contains("ends before it begins"));
         assert!(said(Stretch::between, "03:12").unwrap_err().contains("write two"));
     }
+
+    #[test]
+    fn what_lies_in_a_stretch_is_held_by_it() {
+        let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
+        let minute = Stretch { from: at("2026-11-25T03:12:00Z"), until: at("2026-11-25T03:13:00Z") };
+        let lies = |text: &str, before| minute.holds(text, Span::from_secs(before));
+        assert!(lies("2026-11-25T03:12:00.000001Z", 0) && lies("2026-11-25T03:12:59.999Z", 0));
+        assert!(!lies("2026-11-25T03:11:59.999Z", 0) && !lies("2026-11-25T03:13:00Z", 0));
+        assert!(lies("2026-11-25T03:13:00Z", 30), "the middle of the minute that ended then");
+        assert!(!lies("2026-11-25T03:12:00Z", 30) && !lies("no time", 0));
+        assert!(Stretch::default().holds("2026-11-25T03:13:00Z", Span::ZERO));
+    }
 }

@@ -20,7 +20,7 @@ use aya::maps::{Array, MapData, RingBuf};
 use aya::programs::Iter;
 use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_linux::clock;
-use howlate_model::{CpuTimeline, LateRead, MonotonicTime, Span, TracerRefusal, WaitGroup};
+use howlate_model::{CpuTimeline, LateRead, LateWait, MonotonicTime, Span, TracerRefusal, WaitGroup};
 use howlate_procfs::Root;
 
 use self::groups::Groups;
@@ -134,15 +134,26 @@ impl LateReader {
         control.set(0, words, 0).map_err(|error| refusal("take its settings", &error))
     }
 
-    /// The late waits that have ended since the last call, with who had the CPUs meanwhile.
+    /// The late waits that have ended since the last call, with who had the CPUs meanwhile: those that are `wanted`, which is
+    /// asked without that, and of these as many as there is `room` for, the longest. Only for them the rings are read.
     ///
     /// # Errors
     ///
     /// When the kernel refuses what it allowed before.
-    pub fn read(&mut self) -> Result<LateRead, TracerRefusal> {
+    pub fn read(
+        &mut self,
+        mut wanted: impl FnMut(&LateWait) -> bool,
+        room: impl FnOnce(usize) -> usize,
+    ) -> Result<LateRead, TracerRefusal> {
         let mut found = Vec::new();
         while let Some(bytes) = self.late.next() {
-            found.extend(Late::parse(&bytes));
+            found.extend(Late::parse(&bytes).filter(|one| wanted(&one.alone())));
+        }
+        let room = room(found.len());
+        let left_out = found.len().saturating_sub(room) as u64;
+        if left_out > 0 {
+            found.sort_by_key(|one| std::cmp::Reverse(one.waited()));
+            found.truncate(room);
         }
         let at = clock::now();
         self.steal.look(at);
@@ -162,7 +173,7 @@ impl LateReader {
         let now = told.and_then(|told| told.get(&0, 0).ok()).unwrap_or(self.told);
         let before = std::mem::replace(&mut self.told, now);
         let grew = |place: usize| now[place].saturating_sub(before[place]);
-        Ok(LateRead { waits, lost: grew(0), unseen: grew(1), at })
+        Ok(LateRead { waits, left_out, lost: grew(0), unseen: grew(1), at })
     }
 
     /// What all threads have waited since the last call, those that have ended included.

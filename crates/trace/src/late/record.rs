@@ -53,6 +53,11 @@ impl Late {
         self.here < self.waited
     }
 
+    /// How long it waited.
+    pub(super) const fn waited(&self) -> Span {
+        self.waited
+    }
+
     /// The CPUs that it waited for, each with since when.
     pub(super) fn where_it_waited(&self) -> Vec<(u32, MonotonicTime)> {
         let before = self.was_moved().then(|| (self.came_from, self.began()));
@@ -60,7 +65,7 @@ impl Late {
     }
 
     /// The wait, with who had the CPUs meanwhile.
-    pub(super) fn with(self, rings: &Rings, interrupts: &mut Interrupts) -> LateWait {
+    pub(super) fn with(&self, rings: &Rings, interrupts: &mut Interrupts) -> LateWait {
         let (mut occupants, mut unnamed) = (Vec::new(), Span::ZERO);
         if self.was_moved() {
             (occupants, unnamed) = rings.between(self.came_from, self.began(), self.moved(), interrupts);
@@ -69,33 +74,36 @@ impl Late {
         occupants.extend(here);
         let first = if self.was_moved() { self.came_from } else { self.cpu };
         let left = rings.how_it_left(first, self.tid, self.began());
-        let throttled = left == Some(Left::SetAside);
-        let mut sleep = TracedSleep {
-            occupants,
-            unnamed: unnamed.plus(not_here),
+        let mut wait = self.alone();
+        wait.preempted = left.is_some();
+        let sleep = &mut wait.sleep;
+        (sleep.occupants, sleep.unnamed) = (occupants, unnamed.plus(not_here));
+        sleep.throttled = left == Some(Left::SetAside);
+        name_quota(sleep);
+        wait
+    }
+
+    /// The wait, without who had the CPUs meanwhile.
+    pub(super) fn alone(&self) -> LateWait {
+        let by = WokenBy::NotSeen { slack: Span::ZERO, runnable_known: true };
+        let sleep = TracedSleep {
             switched_in: Some(self.ended),
             asleep_again: Some(self.ended),
             cpu: self.cpu,
             migrated: self.was_moved(),
-            throttled,
-            ..TracedSleep::woken(
-                self.tid,
-                self.began(),
-                WokenBy::NotSeen { slack: Span::ZERO, runnable_known: true },
-            )
+            ..TracedSleep::woken(self.tid, self.began(), by)
         };
-        name_quota(&mut sleep);
         let (policy, priority, nice) = self.policy;
         LateWait {
             sleep,
             waited: self.waited,
             pid: self.pid,
-            name: self.name,
-            process: self.process,
+            name: self.name.clone(),
+            process: self.process.clone(),
             uid: self.uid,
             cgroup: self.cgroup,
             policy: sched::policy_of(policy, priority, nice),
-            preempted: left.is_some(),
+            preempted: false,
         }
     }
 }
