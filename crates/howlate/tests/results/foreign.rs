@@ -167,7 +167,7 @@ fn a_lower_bound_is_never_shown_as_a_number() {
     assert!(table.contains("≥ 30.0") && prose.contains("not told apart from 30 µs on"), "{table}");
     let csv = stdout(&run(&["show", "cyclictest-clipped.json", "--format", "csv"]));
     let rows: Vec<&str> = csv.lines().collect();
-    assert!(rows[0].ends_with(",clipped_at_ns") && rows[1].ends_with(",30000"), "{csv}");
+    assert!(rows[0].ends_with(",clipped_at_ns,clock") && rows[1].ends_with(",30000,"), "{csv}");
     for (format, has) in
         [("influx", "clipped_at_ns=30000i"), ("junit", "p99 ≥ 30.0 µs"), ("benchmark", "p99 ≥ 30.0 µs")]
     {

@@ -33,6 +33,7 @@ fn known(name: &str) -> Option<Value> {
         "HostThread" => guest(),
         "CpuSet" => json!("0"),
         "Until" => json!("p50 ±5%"),
+        "Distribution" => a_latency(),
         "Load" => json!("idle"),
         "Condition" => line("header")["conditions"][0].clone(),
         "InForce" => line("started")["in_force"].clone(),
@@ -88,14 +89,7 @@ fn every_line() -> Vec<Value> {
     let mut lines: Vec<Value> = kinds.flat_map(|kind| samples(kind, &schema)).collect();
     // Numbers of a ledger must fit one another; the names in it are those of a real one, see below.
     for ledger in lines.iter_mut().filter_map(|line| line.pointer_mut("/why/ledger")) {
-        ledger["latency"] = a_latency();
         ledger["late"] = json!([]);
-    }
-    for watched in lines.iter_mut().filter_map(|line| line.get_mut("watched")) {
-        watched["steps"] = a_latency();
-        watched["intervals"] = a_latency();
-        watched["turns"]["work"] = a_latency();
-        watched["event_loop"]["iterations"] = a_latency();
     }
     lines
 }
