@@ -9,6 +9,7 @@
 
 #define REAL_TIME 100 /* kernel priorities below are real-time */
 #define NICE_0 120 /* the kernel's priority of a thread that is neither nice nor real-time */
+#define WAKING 0x200 /* TASK_WAKING of include/linux/sched.h: it is moved as it is woken */
 #define SHORT 4000 /* interrupts and softirqs below count as time of whom they came upon */
 
 /* User space says before loading how many chunks each CPU's ring has, a power of two, and at any time which waits are late. */
@@ -267,13 +268,18 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* Another CPU takes a thread: it goes on waiting there. */
+/* Another CPU takes a thread: it goes on waiting there. One that sleeps, and is only moved as the fair scheduler has kept it queued
+ * for its debt (6.12 and later, `sched_delayed`), is queued by its account from then on, for as long as it sleeps: nothing is
+ * known of its next wait (kernel/sched/core.c, enqueue_task; kernel/sched/fair.c, can_migrate_task). */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrates, struct task_struct *p, int to)
 {
 	struct thread *t = bpf_task_storage_get(&threads, p, 0, 0);
-	if (t)
-		t->came_from = p->thread_info.cpu;
+	if (!t)
+		return 0;
+	t->came_from = p->thread_info.cpu;
+	if (t->stage == KNOWN && p->__state && p->__state != WAKING)
+		t->stage = NEW;
 	return 0;
 }
 
