@@ -14,22 +14,22 @@ use crate::style::{BOLD, DIM, HEADING, WARN, paint};
 use crate::table::Columns;
 
 /// Incidents, culprits and groups that are listed.
-const INCIDENTS: usize = 40;
-const CULPRITS: usize = 10;
-const GROUPS: usize = 15;
+const INCIDENTS: usize = 15;
+const CULPRITS: usize = 6;
+const GROUPS: usize = 8;
 /// Causes of one incident that are named, those with at least this share.
 const CAUSES: usize = 3;
 const WORTH: f64 = 0.02;
 
 impl Incidents {
-    /// For people.
+    /// For people: what makes it doubtful first, who held up others last, where eyes are.
     pub fn text(&self, width: usize) -> String {
         let parts = [
             format!("{}\n", paint(HEADING, wrapped(&self.title(), width, 0))),
+            self.notes(width),
+            self.groups(width),
             self.listed(width),
             self.culprits(width),
-            self.groups(width),
-            self.notes(width),
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
@@ -63,27 +63,48 @@ impl Incidents {
                 _ => "No wait was late.\n".to_owned(),
             };
         }
-        let headings = ["time", "who", "waited", "held up by"].map(str::to_owned);
-        let mut table = Columns::new(&headings, 2);
-        table.left(3);
         let longest = kept.incidents.iter().map(|one| one.latency).max();
-        for one in &kept.incidents {
-            let waited = length_of(one.latency);
+        let format = if self.is_one_day(&kept.incidents) { "%H:%M:%S.%3f" } else { "%m-%d %H:%M:%S.%3f" };
+        let row = |one: &Incident| {
+            let waited = format!("{:>8}", length_of(one.latency));
             let waited = if Some(one.latency) == longest { paint(BOLD, waited) } else { waited };
-            table.row(vec![self.time(one), victim(one), waited, held_up_by(one)]);
-        }
+            let time = self.time(one, format);
+            let indent = 2 + time.chars().count() + 2 + 8 + 2;
+            let (who, by) = (victim(one), format!("held up by {}", held_up_by(one)));
+            match indent + who.chars().count() + 2 + by.chars().count() <= width {
+                true => format!("  {time}  {waited}  {who}  {by}\n"),
+                false => format!(
+                    "  {time}  {waited}  {who}\n{:indent$}{}\n",
+                    "",
+                    wrapped(&by, width.saturating_sub(indent), 2).replace('\n', &format!("\n{:indent$}", ""))
+                ),
+            }
+        };
+        let rows: String = kept.incidents.iter().map(row).collect();
         let more = match kept.shorter {
             0 => String::new(),
             more => {
-                paint(DIM, format!("  {} shorter ones are not listed; --json has them.", count(more))) + "\n"
+                paint(DIM, format!("  {} shorter ones are not listed; `--json` has them.", count(more)))
+                    + "\n"
             }
         };
-        format!("{}{more}{}", table.text(width), timelines(&kept.incidents))
+        format!(
+            "{}\n{rows}{more}{}",
+            paint(HEADING, "What was late"),
+            timeline_of_the_longest(&kept.incidents)
+        )
     }
 
-    fn time(&self, one: &Incident) -> String {
+    fn time(&self, one: &Incident, format: &str) -> String {
         let at = one.at.parse::<Timestamp>().map(|at| at.to_zoned(self.zone.clone()));
-        at.map_or_else(|_| legible(&one.at).into_owned(), |at| at.strftime("%m-%d %H:%M:%S.%3f").to_string())
+        at.map_or_else(|_| legible(&one.at).into_owned(), |at| at.strftime(format).to_string())
+    }
+
+    /// Whether all of them are of one day, so that none need say which.
+    fn is_one_day(&self, incidents: &[Incident]) -> bool {
+        let mut days = incidents.iter().map(|one| self.time(one, "%Y-%m-%d"));
+        let first = days.next();
+        days.all(|day| Some(&day) == first.as_ref())
     }
 
     fn culprits(&self, width: usize) -> String {
@@ -159,13 +180,15 @@ impl Incidents {
     }
 }
 
-/// The files that show what all CPUs did.
-fn timelines(incidents: &[Incident]) -> String {
-    let mut names: Vec<&str> = incidents.iter().filter_map(|one| one.timeline.as_deref()).collect();
-    names.dedup();
-    let lines: String = names.iter().map(|name| format!("    {}\n", legible(name))).collect();
-    let heading = "  What all CPUs did around them, for ui.perfetto.dev:";
-    if names.is_empty() { lines } else { format!("{}\n{lines}", paint(DIM, heading)) }
+/// The file that shows what all CPUs did around the longest of those that have one.
+fn timeline_of_the_longest(incidents: &[Incident]) -> String {
+    let longest = incidents.iter().filter(|one| one.timeline.is_some()).max_by_key(|one| one.latency);
+    let Some((one, name)) = longest.and_then(|one| Some((one, one.timeline.as_deref()?))) else {
+        return String::new();
+    };
+    let waited = length_of(one.latency);
+    let heading = format!("  What all CPUs did around that of {waited}, for ui.perfetto.dev:");
+    format!("{}\n    {}\n", paint(DIM, heading), legible(name))
 }
 
 /// `nginx, thread worker (4711)`
