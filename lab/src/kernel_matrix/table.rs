@@ -105,20 +105,17 @@ impl fmt::Display for Checked {
     }
 }
 
-/// A row for each class, a column for each kernel and tracer.
+/// A row for each kernel and tracer, a column for each class.
 pub(super) fn markdown(checked: &[Checked]) -> String {
-    let cells = |first: &str, cell: &dyn Fn(&Checked) -> String| {
-        let columns: Vec<String> = checked.iter().map(cell).collect();
-        format!("| {first} | {} |\n", columns.join(" | "))
-    };
-    let mut text = cells("", &|one| format!("{}, `{}`", one.kernel, one.tracer));
-    text += &format!("|{}\n", "---|".repeat(checked.len() + 1));
     let mut names: Vec<&String> = checked.iter().flat_map(|one| one.classes.keys()).collect();
     names.sort();
     names.dedup();
-    for name in names {
-        let cell = |one: &Checked| one.classes.get(name).map_or_else(|| "–".to_owned(), Class::to_string);
-        text += &cells(&format!("`{name}`"), &cell);
+    let heading: String = names.iter().map(|name| format!(" `{name}` |")).collect();
+    let mut text = format!("| kernel, tracer |{heading}\n|{}\n", "---|".repeat(names.len() + 1));
+    for one in checked {
+        let cell = |name: &&String| one.classes.get(*name).map_or_else(|| "–".to_owned(), Class::to_string);
+        let cells: String = names.iter().map(|name| format!(" {} |", cell(name))).collect();
+        text += &format!("| {}, `{}` |{cells}\n", one.kernel, one.tracer);
     }
     text
 }
@@ -147,15 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn kernels_stand_side_by_side_and_what_was_not_made_is_a_dash() {
+    fn each_kernel_is_a_row_and_what_was_not_made_is_a_dash() {
         let not_made =
             serde_json::json!({"class": "throttled", "result": "not_made", "reason": "no control groups"});
         let all = [
             checked("6.1", &[class("thread", 200, 200, 0), class("throttled", 100, 99, 1)]),
             checked("7.2", &[class("thread", 20, 20, 0), not_made]),
         ];
-        let expected = "|  | 6.1, `bpf` | 7.2, `bpf` |\n|---|---|---|\n\
-            | `thread` | 100.0 % of 200 | too few (20) |\n| `throttled` | 99.0 %, 1 wrong of 100 | – |\n";
+        let expected = "| kernel, tracer | `thread` | `throttled` |\n|---|---|---|\n\
+            | 6.1, `bpf` | 100.0 % of 200 | 99.0 %, 1 wrong of 100 |\n| 7.2, `bpf` | too few (20) | – |\n";
         assert_eq!(markdown(&all), expected);
         assert_eq!([all[0].judged(), all[1].judged()], [2, 0]);
     }
