@@ -190,8 +190,9 @@ fn numbered(number: i64) -> Result<WaitClock, i64> {
     match number {
         0 => Ok(WaitClock::Monotonic),
         1 => Ok(WaitClock::Realtime),
-        _ => u8::try_from(number - FIRST_AUXILIARY)
-            .ok()
+        _ => number
+            .checked_sub(FIRST_AUXILIARY)
+            .and_then(|aux| u8::try_from(aux).ok())
             .filter(|aux| *aux < WaitClock::AUXILIARY)
             .map_or(Err(number), |aux| Ok(WaitClock::Aux(aux))),
     }
