@@ -2,8 +2,8 @@
 //! again, and what it says in the end is to hold at its confidence all the same.
 //!
 //! A fixed bound does not: χ² bounds of a rate at 95 %, looked at every minute of a day, are below the true rate at some
-//! time in 17 of 100 runs. What is here is valid at whatever time one stops ([`rate`], [`sign_test`]), or says at
-//! which lengths it looks and is held to its confidence by simulation ([`looks`]).
+//! time in 17 of 100 runs. What is here is valid at whatever time one stops (`rate`, `sign_test`), or says at
+//! which lengths it looks and is held to its confidence by simulation (`looks`).
 
 mod compared;
 pub(crate) mod exceedances;
