@@ -191,7 +191,9 @@ fn whoever_holds_up_others_is_recorded_each_time_and_a_killed_recorder_leaves_it
     assert_each_is_there(&shown, &later);
     let groups = shown["groups"].as_array().unwrap();
     assert!(groups.iter().any(|group| group["late"].as_u64().unwrap() > 0), "{groups:?}");
-    let culprit = &shown["culprits"].as_array().unwrap().iter().find(|one| one["name"] == "hog").unwrap();
+    // A thread counts for its process, which is this test. Others may take more.
+    let is_mine = |one: &&Value| one["name"].as_str().is_some_and(|name| name.starts_with("causes"));
+    let culprit = &shown["culprits"].as_array().unwrap().iter().find(is_mine).unwrap();
     assert!(culprit["incidents"].as_u64().unwrap() >= 2 * TIMES, "{culprit}");
     let validator = jsonschema::validator_for(&schema()).unwrap();
     assert_eq!(validator.iter_errors(&shown).map(|error| error.to_string()).collect::<Vec<_>>(), [""; 0]);
