@@ -65,29 +65,9 @@ impl Incidents {
         }
         let longest = kept.incidents.iter().map(|one| one.latency).max();
         let format = if self.is_one_day(&kept.incidents) { "%H:%M:%S.%3f" } else { "%m-%d %H:%M:%S.%3f" };
-        let row = |one: &Incident| {
-            let waited = format!("{:>8}", length_of(one.latency));
-            let waited = if Some(one.latency) == longest { paint(BOLD, waited) } else { waited };
-            let time = self.time(one, format);
-            let indent = 2 + time.chars().count() + 2 + 8 + 2;
-            let (who, by) = (victim(one), format!("held up by {}", held_up_by(one)));
-            match indent + who.chars().count() + 2 + by.chars().count() <= width {
-                true => format!("  {time}  {waited}  {who}  {by}\n"),
-                false => format!(
-                    "  {time}  {waited}  {who}\n{:indent$}{}\n",
-                    "",
-                    wrapped(&by, width.saturating_sub(indent), 2).replace('\n', &format!("\n{:indent$}", ""))
-                ),
-            }
-        };
+        let row = |one: &Incident| row(one, &self.time(one, format), Some(one.latency) == longest, width);
         let rows: String = kept.incidents.iter().map(row).collect();
-        let more = match kept.shorter {
-            0 => String::new(),
-            more => {
-                paint(DIM, format!("  {} shorter ones are not listed; `--json` has them.", count(more)))
-                    + "\n"
-            }
-        };
+        let more = more(usize::try_from(kept.shorter).unwrap_or(usize::MAX), "that were shorter");
         format!(
             "{}\n{rows}{more}{}",
             paint(HEADING, "What was late"),
@@ -100,11 +80,12 @@ impl Incidents {
         at.map_or_else(|_| legible(&one.at).into_owned(), |at| at.strftime(format).to_string())
     }
 
-    /// Whether all of them are of one day, so that none need say which.
+    /// Whether all of them are of the day that the title begins with, so that none need say which.
     fn is_one_day(&self, incidents: &[Incident]) -> bool {
-        let mut days = incidents.iter().map(|one| self.time(one, "%Y-%m-%d"));
-        let first = days.next();
-        days.all(|day| Some(&day) == first.as_ref())
+        let day = "%Y-%m-%d";
+        let first =
+            self.from.or(self.oldest).map(|at| at.to_zoned(self.zone.clone()).strftime(day).to_string());
+        first.is_some_and(|first| incidents.iter().all(|one| self.time(one, day) == first))
     }
 
     fn culprits(&self, width: usize) -> String {
@@ -116,7 +97,8 @@ impl Incidents {
         let mut table = Columns::new(&headings, 1);
         table.left(4);
         all.iter().take(CULPRITS).for_each(|one| table.row(culprit(one)));
-        format!("{}\n{}", paint(HEADING, "Who held up others"), table.text(width))
+        let more = more(all.len().saturating_sub(CULPRITS), "who took less");
+        format!("{}\n{}{more}", paint(HEADING, "Who held up others"), table.text(width))
     }
 
     fn groups(&self, width: usize) -> String {
@@ -129,13 +111,7 @@ impl Incidents {
             [first, "waits".into(), "late".into(), "p50".into(), "p99".into(), "p99.9".into(), "max".into()];
         let mut table = Columns::new(&headings, 1);
         all.iter().take(GROUPS).for_each(|one| table.row(group(one)));
-        let more = match all.len().saturating_sub(GROUPS) {
-            0 => String::new(),
-            more => {
-                paint(DIM, format!("  {} more with shorter waits; --json has them.", count(more as u64)))
-                    + "\n"
-            }
-        };
+        let more = more(all.len().saturating_sub(GROUPS), "with shorter waits");
         format!(
             "{}\n{}{more}",
             paint(HEADING, "How long threads waited for a CPU, all of them"),
@@ -178,6 +154,25 @@ impl Incidents {
         let (from, oldest) = (self.from?, self.oldest?);
         (oldest > from).then(|| format!("The recording begins {}.", self.local(oldest)))
     }
+}
+
+/// How many are not listed, and where they are.
+fn more(count_: usize, which: &str) -> String {
+    let line = || paint(DIM, format!("  {} more {which}; `--json` has them.", count(count_ as u64))) + "\n";
+    if count_ == 0 { String::new() } else { line() }
+}
+
+/// Who waited, and who held it up: behind it, or below where there is no room.
+fn row(one: &Incident, time: &str, is_longest: bool, width: usize) -> String {
+    let waited = format!("{:>8}", length_of(one.latency));
+    let waited = if is_longest { paint(BOLD, waited) } else { waited };
+    let indent = 2 + time.chars().count() + 2 + 8 + 2;
+    let (who, by) = (victim(one), format!("held up by {}", held_up_by(one)));
+    if indent + who.chars().count() + 2 + by.chars().count() <= width {
+        return format!("  {time}  {waited}  {who}  {by}\n");
+    }
+    let by = wrapped(&by, width.saturating_sub(indent), 2).replace('\n', &format!("\n{:indent$}", ""));
+    format!("  {time}  {waited}  {who}\n{:indent$}{by}\n", "")
 }
 
 /// The file that shows what all CPUs did around the longest of those that have one.
@@ -237,4 +232,88 @@ fn group(one: &GroupWaits) -> Vec<String> {
 
 fn length_of(span: Span) -> String {
     Latency::from_span(span).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use howlate_analyse::incidents::{Grouping, Kept};
+    use howlate_model::{IncidentKind, LateThread, MonotonicTime};
+    use jiff::tz::TimeZone;
+
+    use super::*;
+
+    fn incident(at: &str, ms: u64) -> Incident {
+        let thread = LateThread {
+            name: "worker".into(),
+            process: "nginx".into(),
+            pid: 70,
+            tid: 71,
+            uid: 0,
+            group: None,
+            policy: None,
+        };
+        let cause = IncidentCause {
+            kind: CauseKind::Thread,
+            name: Some("rsync".into()),
+            pid: Some(9),
+            process: None,
+            group: None,
+            took: Span::from_millis(ms),
+            share: 1.0,
+        };
+        Incident {
+            at: at.to_owned(),
+            at_ns: MonotonicTime::default(),
+            latency: Span::from_millis(ms),
+            thread,
+            kind: IncidentKind::Woken,
+            cpu: 0,
+            parts: vec![],
+            causes: vec![cause],
+            timeline: None,
+        }
+    }
+
+    fn text(days: &[&str], oldest: &str, width: usize) -> String {
+        let incidents = days.iter().map(|day| incident(&format!("{day}T03:12:00.5Z"), 12)).collect();
+        let kept = Kept { incidents, ..Kept::default() };
+        let kept = Incidents {
+            kept,
+            late_above: Some(Span::from_millis(5)),
+            from: None,
+            until: None,
+            oldest: Some(format!("{oldest}T00:00:00Z").parse().unwrap()),
+            by: Grouping::default(),
+            users: BTreeMap::new(),
+            zone: TimeZone::UTC,
+            cut_off: 0,
+            damaged: vec![],
+        };
+        anstream::adapter::strip_str(&kept.text(width)).to_string()
+    }
+
+    #[test]
+    fn who_held_it_up_stands_behind_it_or_below_and_last_of_all() {
+        let wide = text(&["2026-11-25"], "2026-11-25", 80);
+        assert!(
+            wide.contains("  03:12:00.500   12.0 ms  nginx worker (71)  held up by rsync, pid 9 100 %\n"),
+            "{wide}"
+        );
+        let narrow = text(&["2026-11-25"], "2026-11-25", 60);
+        assert!(
+            narrow.contains("nginx worker (71)\n                          held up by rsync, pid 9 100 %\n"),
+            "{narrow}"
+        );
+        assert!(wide.find("What was late") < wide.find("Who held up others"), "{wide}");
+        assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+    }
+
+    #[test]
+    fn a_time_has_its_day_where_the_title_does_not_say_it() {
+        assert!(text(&["2026-11-25"], "2026-11-20", 80).contains("  11-25 03:12:00.500"));
+        assert!(text(&["2026-11-24", "2026-11-25"], "2026-11-24", 80).contains("  11-24 03:12:00.500"));
+        assert!(!text(&["2026-11-25"], "2026-11-25", 80).contains("11-25 03"));
+    }
 }
