@@ -22,6 +22,7 @@ pub const OBJECTS: [Object; 3] = [
             "kernel.h",
             "program.h",
             "record.h",
+            "throttled.h",
             "wakeups/interrupts.h",
             "wakeups/lives.h",
             "wakeups/loops.h",
@@ -36,7 +37,7 @@ pub const OBJECTS: [Object; 3] = [
         ],
     },
     Object { name: "waits", sources: &["waits.bpf.c", "kernel.h", "program.h", "waits.h"] },
-    Object { name: "late", sources: &["late.bpf.c", "kernel.h", "program.h", "late.h"] },
+    Object { name: "late", sources: &["late.bpf.c", "kernel.h", "program.h", "throttled.h", "late.h"] },
 ];
 
 /// The folder `crates/trace/bpf/`.

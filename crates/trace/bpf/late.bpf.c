@@ -5,9 +5,9 @@
  * account; who had the CPU meanwhile is in a ring of each CPU, which user space reads when a wait was too long. Nothing is
  * looked up, walked or sent for the others. */
 #include "program.h"
+#include "throttled.h"
 #include "late.h"
 
-#define REAL_TIME 100 /* kernel priorities below are real-time */
 #define NICE_0 120 /* the kernel's priority of a thread that is neither nice nor real-time */
 #define WAKING 0x200 /* TASK_WAKING of include/linux/sched.h: it is moved as it is woken */
 #define SHORT 4000 /* interrupts and softirqs below count as time of whom they came upon */
@@ -147,17 +147,6 @@ static __always_inline u32 kind_of(struct task_struct *p)
 	return p->prio < REAL_TIME ? URGENT : THREAD;
 }
 
-/* Whether `p` may not go on for lack of its group's time. */
-static __always_inline u32 set_aside(struct task_struct *p)
-{
-	struct task_struct___throttled *alone = (void *)p;
-	if (p->prio < REAL_TIME)
-		return 0;
-	if (bpf_core_field_exists(alone->throttled))
-		return alone->throttled;
-	return bpf_core_field_exists(struct cfs_rq, throttle_count) && p->se.cfs_rq->throttle_count > 0;
-}
-
 static __always_inline u64 cgroup_of(struct task_struct *p)
 {
 	struct task_struct___owned *owned = (void *)p;
@@ -243,7 +232,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		__sync_fetch_and_add(&told.unseen, 1);
 	} else {
 		if (ready && prev->pid)
-			kind |= set_aside(prev) ? STAYS_READY | SET_ASIDE : STAYS_READY;
+			kind |= throttled(prev) ? STAYS_READY | SET_ASIDE : STAYS_READY;
 		push(c, now, kind, prev->pid, prev);
 	}
 	c->current = next->pid;
