@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Caveat, CpuSet, HistogramEnd, ImportNote, PolicyRemedy, Span, TurnFailure};
+use howlate_model::{Caveat, CpuSet, HistogramEnd, ImportNote, Latency, PolicyRemedy, Span, TurnFailure};
 
 use crate::numbers::{count, length, rough};
 use crate::prose::capitalised;
@@ -114,7 +114,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!(
                 "{} was stepped {way} by {} while this was measured; wake-ups are early or late by that much.",
                 clock.constant(),
-                length(Span::from_nanos(by_ns.unsigned_abs()))
+                Latency::from_span(Span::from_nanos(by_ns.unsigned_abs()))
             )
         }
         Caveat::MemoryNotLocked { reason } => format!(
@@ -396,6 +396,14 @@ mod tests {
             sentences(&[cut(5), cut(5)]),
             [("Unfinished after 5 wake-ups: it was cut.".to_owned(), 2)]
         );
+    }
+
+    #[test]
+    fn a_step_of_a_clock_has_a_unit_that_fits() {
+        let step = |by_ns| Caveat::ClockStepped { clock: howlate_model::WaitClock::Tai, by_ns };
+        let said = sentences(&[step(-999_999_999)]);
+        assert!(said[0].0.starts_with("CLOCK_TAI was stepped back by 1.00 s while"), "{}", said[0].0);
+        assert!(sentences(&[step(37_000)])[0].0.contains("forward by 37.0 µs"));
     }
 
     #[test]
