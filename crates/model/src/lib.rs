@@ -127,7 +127,9 @@ pub use recording::{CONDITIONS_MOST, End, FORMAT, Header, HowEnded, Line, Resume
 pub use refused::Refused;
 pub use runtime::{OwnProgram, Runtime};
 pub use schema::{schema_as_read, schema_as_written};
-pub use self_check::{CheckedClass, Detection, HITS_NEEDED, SHARE_NEEDED, Score, SelfCheck};
+pub use self_check::{
+    CheckedClass, Detection, HITS_NEEDED, MISSES_KEPT, Miss, MissReason, SHARE_NEEDED, Score, SelfCheck,
+};
 pub use setting::Setting;
 pub use setting_refusal::SettingRefusal;
 pub use shell::{shell_path, shell_word};

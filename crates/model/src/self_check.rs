@@ -2,6 +2,11 @@
 
 use serde::Serialize;
 
+use crate::{Segment, Span, Stamp};
+
+/// Hits that were not found are kept whole up to this many of a class; the rest is counted.
+pub const MISSES_KEPT: usize = 20;
+
 /// With fewer hits a class cannot be judged: one that was missed would decide.
 pub const HITS_NEEDED: u64 = 20;
 
@@ -30,7 +35,7 @@ pub struct SelfCheck {
 pub struct CheckedClass {
     /// Its name.
     pub class: &'static str,
-    /// What became of it.
+    /// Why it was not found.
     pub result: Detection,
     /// Why it was not made.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +60,7 @@ pub enum Detection {
 }
 
 /// How well the causes of a class were found. Names are public: add, never rename.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Score {
     /// Wake-ups of the measured thread.
     pub wakeups: u64,
@@ -65,16 +70,16 @@ pub struct Score {
     pub not_adding_up: u64,
     /// How often a cause that was made hit a wake-up.
     pub hits: u64,
-    /// Hits of which at least half was charged to the right kind, name and process.
+    /// Hits of which at least half of what is judged was charged to the right kind, name and process.
     pub found: u64,
-    /// Hits of which at least half was charged to somebody else by name.
+    /// Hits of which at least half of what is judged was charged to somebody else by name.
     pub blamed_wrongly: u64,
     /// Hits on wake-ups whose parts are not known.
     pub not_seen: u64,
-    /// Hits that are not judged: for at least half of what was stamped the timer's interrupt had not come yet, and no event tells
+    /// Hits that are not judged: for all but 30 µs of what was stamped the timer's interrupt had not come yet, and no event tells
     /// why. No class keeps it off; a hypervisor does.
     pub interrupt_late: u64,
-    /// The median of |charged − stamped| over the hits that were found.
+    /// The median of |charged − stamped| (less what is not judged) over the hits that were found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_p50_ns: Option<u64>,
     /// Its 95th percentile.
@@ -84,6 +89,38 @@ pub struct Score {
     pub late_ns: u64,
     /// What of it was charged to causes that are named.
     pub named_ns: u64,
+    /// The first [`MISSES_KEPT`] of the judged hits that were not found, for whoever wants to know why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub misses: Vec<Miss>,
+}
+
+/// A hit that was not charged to who made it. Names are public: add, never rename.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Miss {
+    /// Why it was not found.
+    pub reason: MissReason,
+    /// How long the cause was at it while the thread was late, by its own stamps.
+    pub made_ns: Span,
+    /// How late the thread was.
+    pub late_ns: Span,
+    /// Its stamps, on CLOCK_MONOTONIC as the parts.
+    pub made: Vec<Stamp>,
+    /// What the tracer made of it; empty where it did not see the wake-up.
+    pub parts: Vec<Segment>,
+}
+
+/// Why a hit counts as not found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MissReason {
+    /// At least half of it was charged to somebody else by name.
+    BlamedWrongly,
+    /// The parts of the wake-up are not known.
+    NotSeen,
+    /// For nearly all of it the timer's interrupt had not come, and no event tells why: not judged, and not kept.
+    InterruptLate,
+    /// Less than half was charged to anybody.
+    Undetermined,
 }
 
 impl SelfCheck {

@@ -1,7 +1,10 @@
 //! What a tracer saw, held against the causes that were made.
 
 use howlate_analyse::cause::Judged;
-use howlate_model::{CauseKind, Explained, InjectedCause, Part, Score, Segment, Span, Stamp, Wakeup};
+use howlate_model::{
+    CauseKind, Explained, InjectedCause, MISSES_KEPT, Miss, MissReason, Part, Score, Segment, Span, Stamp,
+    Wakeup,
+};
 
 /// A cause hits a wake-up when it was at it for this long while the thread was late. Less does not stand out from what
 /// the kernel takes for any wake-up, which lies within the stamps as well.
@@ -16,10 +19,14 @@ pub(crate) fn score(made: &[InjectedCause], judged: &[Judged]) -> Score {
         count(&mut score, one);
         let mut is_hit = false;
         for (known, left) in made.iter().zip(&mut left) {
-            let stamped = stamped(known.kind, left, one.wakeup);
-            if stamped >= HIT {
+            let made = made_during(known.kind, left, one.wakeup);
+            if length(&made) >= HIT {
                 is_hit = true;
-                errors.extend(hit(&mut score, known, stamped, one.explained.as_ref()));
+                score.hits += 1;
+                match hit(known, &made, one.explained.as_ref()) {
+                    Ok(error) => errors.push(error),
+                    Err(reason) => missed(&mut score, reason, &made, one),
+                }
             }
         }
         if is_hit {
@@ -27,6 +34,7 @@ pub(crate) fn score(made: &[InjectedCause], judged: &[Judged]) -> Score {
         }
     }
     errors.sort_unstable();
+    score.found = errors.len() as u64;
     let at = |percent: usize| errors.get((errors.len() * percent / 100).min(errors.len().saturating_sub(1)));
     (score.error_p50_ns, score.error_p95_ns) = (at(50).copied(), at(95).copied());
     score
@@ -46,13 +54,19 @@ fn adds_up(explained: &Explained) -> bool {
     i64::try_from(sum) == Ok(explained.latency.as_nanos().max(0))
 }
 
-/// How long a cause was at it while the thread was late. Stamps that ended before are left behind: both are in order.
-fn stamped(kind: CauseKind, left: &mut &[Stamp], wakeup: Wakeup) -> Span {
+/// When a cause was at it while the thread was late. Stamps that ended before are left behind: both are in order.
+fn made_during(kind: CauseKind, left: &mut &[Stamp], wakeup: Wakeup) -> Vec<Stamp> {
     let past = left.iter().take_while(|stamp| stamp.until <= wakeup.expected).count();
     *left = &left[past..];
     let near = left.iter().take_while(|stamp| stamp.from < wakeup.ran);
     let at_it = near.filter(|stamp| kind != CauseKind::Softirq || had_begun(**stamp, wakeup));
-    at_it.map(|stamp| stamp.within(wakeup)).fold(Span::ZERO, Span::plus)
+    let late =
+        |stamp: &Stamp| Stamp { from: stamp.from.max(wakeup.expected), until: stamp.until.min(wakeup.ran) };
+    at_it.map(late).collect()
+}
+
+fn length(stamps: &[Stamp]) -> Span {
+    stamps.iter().map(|stamp| stamp.until.since(stamp.from)).fold(Span::ZERO, Span::plus)
 }
 
 /// Whether a softirq had begun. Its stamp is that of the call that brings it about; and as it gives way to no thread, one that
@@ -62,36 +76,55 @@ fn had_begun(stamp: Stamp, wakeup: Wakeup) -> bool {
     wakeup.ran >= stamp.from.plus(half)
 }
 
-/// Judges one hit; returns how far off it was, if it was found.
-fn hit(
-    score: &mut Score,
-    known: &InjectedCause,
-    stamped: Span,
-    explained: Option<&Explained>,
-) -> Option<u64> {
-    score.hits += 1;
-    let Some(explained) = explained else {
-        score.not_seen += 1;
-        return None;
-    };
-    let charged = total(explained, |segment| is_right(known, segment));
-    let half = Span::from_nanos(stamped.as_nanos().div_ceil(2));
-    if charged >= half {
-        score.found += 1;
-        return Some(charged.as_nanos().abs_diff(stamped.as_nanos()));
+/// Judges one hit: how far off it was in nanoseconds, or why it is not found. Time in which the timer's interrupt had not come,
+/// and no event tells why, can be charged to nobody, whoever was at it: it is not judged.
+fn hit(known: &InjectedCause, made: &[Stamp], explained: Option<&Explained>) -> Result<u64, MissReason> {
+    let explained = explained.ok_or(MissReason::NotSeen)?;
+    let judged = length(made).minus(not_come_during(made, explained));
+    if judged < HIT {
+        return Err(MissReason::InterruptLate);
     }
-    let not_come = total(explained, |segment| {
-        segment.cause.part == Part::InterruptDelivery && segment.cause.kind == CauseKind::Undetermined
-    });
-    if not_come >= half {
-        score.interrupt_late += 1;
-        return None;
+    let half = Span::from_nanos(judged.as_nanos().div_ceil(2));
+    let charged = total(explained, |segment| is_right(known, segment));
+    if charged >= half {
+        return Ok(charged.as_nanos().abs_diff(judged.as_nanos()));
     }
     let to_others = total(explained, |segment| {
         segment.cause.kind.is_named() && segment.cause.kind != CauseKind::Kernel && !is_right(known, segment)
     });
-    score.blamed_wrongly += u64::from(to_others >= half);
-    None
+    Err(if to_others >= half { MissReason::BlamedWrongly } else { MissReason::Undetermined })
+}
+
+/// How long the timer's interrupt had not come while a cause was at it, for reasons unknown.
+fn not_come_during(made: &[Stamp], explained: &Explained) -> Span {
+    let not_come = explained.parts.iter().filter(|segment| {
+        segment.cause.part == Part::InterruptDelivery && segment.cause.kind == CauseKind::Undetermined
+    });
+    let overlaps = not_come.flat_map(|segment| {
+        let lasted = Wakeup { expected: segment.from, ran: segment.from.plus(segment.ns) };
+        made.iter().map(move |stamp| stamp.within(lasted))
+    });
+    overlaps.fold(Span::ZERO, Span::plus)
+}
+
+/// Counts a hit that was not found, and keeps it while there are few.
+fn missed(score: &mut Score, reason: MissReason, made: &[Stamp], one: &Judged) {
+    match reason {
+        MissReason::NotSeen => score.not_seen += 1,
+        MissReason::InterruptLate => score.interrupt_late += 1,
+        MissReason::BlamedWrongly => score.blamed_wrongly += 1,
+        MissReason::Undetermined => {}
+    }
+    let is_judged = reason != MissReason::InterruptLate;
+    if is_judged && score.misses.len() < MISSES_KEPT {
+        score.misses.push(Miss {
+            reason,
+            made_ns: length(made),
+            late_ns: Span::from_nanos(one.wakeup.latency().as_nanos().max(0).unsigned_abs()),
+            made: made.to_vec(),
+            parts: one.explained.iter().flat_map(|explained| explained.parts.clone()).collect(),
+        });
+    }
 }
 
 fn is_right(known: &InjectedCause, segment: &Segment) -> bool {
@@ -190,34 +223,46 @@ mod tests {
         check(but(6), 94, 0, Detection::Missed);
     }
 
+    // 0         100       200       300       400
+    // |---------|---------|---------|---------|   late
+    // |============== hog ==============|         350 by its stamps
+    // |-- no interrupt yet --|                    220 of it: 130 are judged
     #[test]
-    fn an_interrupt_that_came_late_tells_nothing_of_the_tracer() {
-        let late = |kind, micros| {
-            let mut parts =
-                vec![segment(kind, "hog", 0, micros), segment(CauseKind::Thread, "hog", HOG, 400 - micros)];
-            parts[0].cause.part = Part::InterruptDelivery;
+    fn time_without_the_interrupt_is_judged_by_nobody_and_the_rest_is() {
+        let late = |kind, micros: u64, number: i64| {
+            let expected = at(number * 1_000);
+            let mut parts = right();
+            parts[0].ns = Span::from_micros(348 - micros);
+            let cause = Cause::new(Part::InterruptDelivery, kind, "hog".into());
+            parts.insert(0, Segment::new(cause, None, expected, Span::from_micros(micros)));
             Some(parts)
         };
-        let score = check(
-            |number| if number < 50 { late(CauseKind::Undetermined, 250) } else { Some(right()) },
-            50,
-            0,
-            Detection::Found,
-        );
-        assert_eq!((score.interrupt_late, score.judged()), (50, 50));
-        check(
-            |number| if number < 90 { late(CauseKind::Undetermined, 250) } else { Some(right()) },
-            10,
-            0,
-            Detection::TooFew,
-        );
+        let score = check(|number| late(CauseKind::Undetermined, 220, number), 100, 0, Detection::Found);
+        assert_eq!(score.error_p50_ns, Some(2_000));
+        let some =
+            |number| if number < 50 { late(CauseKind::Undetermined, 325, number) } else { Some(right()) };
+        let score = check(some, 50, 0, Detection::Found);
+        assert_eq!((score.interrupt_late, score.judged(), score.misses.len()), (50, 50, 0));
+        let most =
+            |number| if number < 90 { late(CauseKind::Undetermined, 325, number) } else { Some(right()) };
+        check(most, 10, 0, Detection::TooFew);
         // What a tracer knows better is its to be judged by.
-        check(
-            |number| if number < 50 { late(CauseKind::Interrupt, 250) } else { Some(right()) },
-            50,
-            50,
-            Detection::Missed,
-        );
+        let known =
+            |number| if number < 50 { late(CauseKind::Interrupt, 220, number) } else { Some(right()) };
+        check(known, 50, 50, Detection::Missed);
+    }
+
+    #[test]
+    fn what_was_missed_is_kept_with_its_reason_and_its_parts() {
+        let elsewhere = vec![segment(CauseKind::Thread, "another", 99, 400)];
+        let score = check(|number| (number >= 30).then(|| elsewhere.clone()), 0, 70, Detection::Missed);
+        assert_eq!(score.misses.len(), MISSES_KEPT);
+        let first = &score.misses[0];
+        assert_eq!((first.reason, first.parts.len()), (MissReason::NotSeen, 0));
+        assert_eq!((first.made_ns, first.late_ns), (Span::from_micros(350), Span::from_micros(400)));
+        assert_eq!(first.made, [Stamp { from: at(0), until: at(350) }]);
+        let score = check(|_| Some(elsewhere.clone()), 0, 100, Detection::Missed);
+        assert_eq!((score.misses[0].reason, &score.misses[0].parts), (MissReason::BlamedWrongly, &elsewhere));
     }
 
     #[test]

@@ -20,3 +20,22 @@ pub(crate) fn watch(until: MonotonicTime, mut gap: impl FnMut(Stamp)) {
         }
     }
 }
+
+/// Takes the CPU until `until`; returns when it had it: between the gaps.
+pub(crate) fn runs_until(until: MonotonicTime) -> Vec<Stamp> {
+    let mut stamps = Vec::new();
+    let (mut from, mut last) = (clock::now(), clock::now());
+    while last < until {
+        let now = clock::now();
+        if now.since(last).as_nanos() > APART {
+            stamps.push(Stamp { from, until: last });
+            // Noting it down can cost it the CPU: both begin with one reading made after it.
+            from = clock::now();
+            last = from;
+        } else {
+            last = now;
+        }
+    }
+    stamps.push(Stamp { from, until: last });
+    stamps
+}

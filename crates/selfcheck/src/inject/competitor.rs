@@ -1,10 +1,9 @@
 //! `competitors`: ordinary threads that never sleep. `throttled`: one that uses up the quota of its control group.
 
-use howlate_linux::clock;
 use howlate_model::{InjectedCause, Span, Stamp};
 use howlate_procfs::{CpuStat, Root};
 
-use super::clock_reader::watch;
+use super::clock_reader::{runs_until, watch};
 use super::request::{InjectorReport, Stretch};
 use super::work::{Work, sleep_until};
 
@@ -16,35 +15,26 @@ pub(crate) fn prepare(mut known: InjectedCause, group: Option<String>) -> Work {
         sleep_until(stretch.start);
         known.stamps = match group {
             Some(folder) => stops(&folder, stretch),
-            None => runs(stretch),
+            None => runs_until(stretch.end),
         };
         Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
     })
-}
-
-/// When it had the CPU: between the gaps.
-fn runs(stretch: Stretch) -> Vec<Stamp> {
-    let mut stamps = Vec::new();
-    let mut from = clock::now();
-    watch(stretch.end, |gap| {
-        stamps.push(Stamp { from, until: gap.from });
-        // Noting it down can cost it the CPU, which nobody would notice.
-        from = clock::now();
-    });
-    stamps.push(Stamp { from, until: clock::now() });
-    stamps
 }
 
 /// When the group had no time left: within gaps in which the kernel has stopped it, for as long as the kernel says.
 fn stops(group: &str, stretch: Stretch) -> Vec<Stamp> {
     let mut stamps = Vec::new();
     let mut before = stopped(group);
+    let mut short = Span::ZERO;
     watch(stretch.end, |gap| {
-        if gap.until.since(gap.from) < STOPPED {
+        let length = gap.until.since(gap.from);
+        if length < STOPPED {
+            short = short.plus(length);
             return;
         }
         let after = stopped(group);
-        let lasted = after.minus(before);
+        // It may have been stopped in the short ones as well, and it is not known for how long.
+        let lasted = after.minus(before).minus(std::mem::take(&mut short));
         before = after;
         stamps.extend(surely_within(gap, lasted));
     });
@@ -52,11 +42,10 @@ fn stops(group: &str, stretch: Stretch) -> Vec<Stamp> {
 }
 
 /// What of a gap is surely part of something in it that `lasted` so long. Others may have had the CPU before it, the measured
-/// thread among them, and after it.
+/// thread among them, and after it. Nothing is, of what lasted longer than the gap: part of it belongs elsewhere.
 fn surely_within(gap: Stamp, lasted: Span) -> Option<Stamp> {
-    let lasted = lasted.min(gap.until.since(gap.from));
     let (from, until) = (gap.until.minus(lasted), gap.from.plus(lasted));
-    (from < until).then_some(Stamp { from, until })
+    (gap.from <= from && from < until).then_some(Stamp { from, until })
 }
 
 /// How long the group was stopped so far.
@@ -83,7 +72,7 @@ mod tests {
         let claimed = |lasted| surely_within(gap(), Span::from_nanos(lasted));
         assert_eq!(claimed(250), Some(Stamp { from: at(150), until: at(350) }));
         assert_eq!(claimed(300), Some(gap()));
-        assert_eq!(claimed(900), Some(gap()), "the one before was counted with it");
+        assert_eq!(claimed(301), None, "another one was counted with it");
         assert_eq!((claimed(150), claimed(0)), (None, None));
     }
 }

@@ -1,8 +1,9 @@
 //! `thread`: a thread of higher priority that takes the CPU for a set time, again and again.
 
 use howlate_linux::clock;
-use howlate_model::{InjectedCause, Span, Stamp};
+use howlate_model::{InjectedCause, Span};
 
+use super::clock_reader::runs_until;
 use super::request::InjectorReport;
 use super::work::{Work, sleep_until};
 
@@ -18,12 +19,7 @@ pub(crate) fn prepare(mut known: InjectedCause) -> Work {
         for (number, time) in (0_u64..).zip(stretch.grid(EVERY, EVERY)) {
             let earlier = BEFORE[0] + number * 7_919 % (BEFORE[1] - BEFORE[0]);
             sleep_until(time.minus(Span::from_nanos(earlier)));
-            let from = clock::now();
-            let mut until = from;
-            while until < from.plus(TAKES) {
-                until = clock::now();
-            }
-            known.stamps.push(Stamp { from, until });
+            known.stamps.extend(runs_until(clock::now().plus(TAKES)));
         }
         Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
     })

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 
 use howlate_linux::clock::{self, timespec_at, timespec_for};
 use howlate_model::{InjectedCause, MonotonicTime, Span, Stamp};
+use howlate_procfs::{Kernel, Root};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
@@ -20,6 +21,11 @@ const TIMERS: usize = 600;
 const APART: Span = Span::from_nanos(500);
 
 pub(crate) fn prepare(mut known: InjectedCause, period: Span) -> io::Result<Work> {
+    if Kernel::is_realtime(&Root::live()) {
+        return Err(io::Error::other(
+            "on PREEMPT_RT a softirq serves the timers of files, and gives way to the thread that they would keep waiting",
+        ));
+    }
     let timers = (0..TIMERS).map(|_| timer()).collect::<io::Result<Vec<_>>>();
     let timers = timers.map_err(|error| reason(&format!("cannot have {TIMERS} timers"), &error))?;
     Ok(Box::new(move |stretch| {
