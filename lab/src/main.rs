@@ -16,6 +16,10 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // This is the program of the guests that it boots.
     howlate_guest::serve_as_init();
+    // And its own guardian, where it changes settings of the machine.
+    if let Some(served) = howlate_guard::GUARDIAN.serve_if_asked() {
+        return told(served);
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {

@@ -1,10 +1,11 @@
 //! Who made the late wake-ups late, and what can be done about it, as rows: the terminal, the page and Markdown paint them.
 
-use howlate_analyse::cause::{Why, WhyCause, remedy};
+use howlate_analyse::cause::{OnlyIf, Why, WhyCause, only_if, remedy};
 use howlate_model::{Finding, Latency, NO_TRACER, Policy};
 
 use crate::cause_words::{cause_in_words, percent};
 use crate::numbers::count;
+use crate::only_if::with_condition;
 
 /// Causes that are shown; the JSON has all.
 const CAUSES_SHOWN: usize = 8;
@@ -31,6 +32,8 @@ pub struct CauseRow<'a> {
     pub(crate) largest: Latency,
     /// What `howlate doctor` found that says what to do.
     pub finding: Option<&'a Finding>,
+    /// What has to be so for that to help, where no event tells.
+    only_if: Option<OnlyIf>,
     /// Whether a row above has the same finding.
     pub is_told_above: bool,
 }
@@ -62,6 +65,7 @@ impl<'a> CauseRow<'a> {
             wakeups: cause.wakeups,
             largest: Latency::from_span(cause.max),
             finding,
+            only_if: finding.and_then(|one| only_if(cause, &one.id)),
             is_told_above,
         }
     }
@@ -69,6 +73,11 @@ impl<'a> CauseRow<'a> {
     /// The finding at the first cause that it bears on.
     pub fn first_finding(&self) -> Option<&'a Finding> {
         self.finding.filter(|_| !self.is_told_above)
+    }
+
+    /// What was found, and what the advice depends on.
+    pub fn found(&self, finding: &Finding) -> String {
+        with_condition(finding, self.only_if)
     }
 
     /// What stands below the headings, the largest with its unit.

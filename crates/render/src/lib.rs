@@ -36,6 +36,7 @@ mod nodes;
 mod notes;
 mod notify;
 pub mod numbers;
+mod only_if;
 mod plan;
 mod plot;
 mod progress;

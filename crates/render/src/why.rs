@@ -136,7 +136,7 @@ fn findings_of<'a>(causes: &CauseTable<'a>, told: &mut Vec<&'a FindingId>, width
             continue;
         };
         told.push(&finding.id);
-        let sentence = format!("{}: {}. What to do:", row.cause, legible(&finding.found));
+        let sentence = format!("{}: {}. What to do:", row.cause, legible(&row.found(finding)));
         text.push_str(&format!("{}\n", wrapped(&sentence, width, 2)));
         for step in finding.remedy.iter().flat_map(|remedy| &remedy.apply) {
             let lines = step_lines(&legible(step), width.saturating_sub(4));

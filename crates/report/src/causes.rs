@@ -55,7 +55,7 @@ fn of_one(causes: &CauseTable<'_>) -> String {
 
 fn what_to_do(row: &CauseRow<'_>, finding: &Finding) -> String {
     let steps = finding.remedy.iter().flat_map(|remedy| &remedy.apply).map(|text| step(text));
-    let (cause, found) = (markdown_text(&row.cause), prose::markdown(&finding.found));
+    let (cause, found) = (markdown_text(&row.cause), prose::markdown(&row.found(finding)));
     format!("- {cause}: {found}. What to do: {}\n", steps.collect::<Vec<_>>().join("; "))
 }
 

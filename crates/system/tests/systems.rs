@@ -304,6 +304,20 @@ fn without_the_throttle_the_fair_server_still_cuts_in() {
 }
 
 #[test]
+fn where_both_take_time_from_real_time_threads_both_are_switched_off() {
+    let switched_off = |findings: &[Finding]| {
+        let remedy = named(findings, "fair_server").remedy.unwrap();
+        remedy.apply.iter().any(|line| line.ends_with("/proc/sys/kernel/sched_rt_runtime_us"))
+    };
+    assert!(!switched_off(&findings("raspberry-pi")), "there the fair server is instead of throttling");
+    let config = "boot/config-6.12.34+rpt-rpi-v8";
+    let (copy, divided) = altered("raspberry-pi", config, Some("CONFIG_RT_GROUP_SCHED=y\n"));
+    assert!(switched_off(&divided));
+    fs::write(copy.path().join("proc/sys/kernel/sched_rt_runtime_us"), "-1\n").unwrap();
+    assert!(!switched_off(&examine(&Root::at(copy.path()))), "it is off");
+}
+
+#[test]
 fn debugfs_is_not_offered_where_the_kernel_refuses_it() {
     let mounts = |findings: &[Finding]| {
         let commands = findings.iter().filter_map(|finding| finding.remedy.clone());

@@ -18,7 +18,7 @@ const MOST_WITHOUT: f64 = 5.0;
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
     let folder = tempfile::tempdir()?;
-    let program = compiled("loop.c", folder.path())?;
+    let program = compiled("bench/loop.c", folder.path())?;
     let out = folder.path().join("l.jsonl");
     let mut watched = Command::new(howlate);
     watched.args(["watch", "--tracer", "none", "--quiet", "--out"]).arg(out).arg("--").arg(&program);

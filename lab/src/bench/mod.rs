@@ -21,7 +21,8 @@ mod why;
 
 use std::process::ExitCode;
 
-pub use program::built;
+pub use paired::median;
+pub use program::{built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 

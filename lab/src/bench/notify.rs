@@ -30,7 +30,7 @@ fn measure() -> Fallible<()> {
     let cpus = std::env::var("HOWLATE_BENCH_CPUS").unwrap_or_else(|_| "0,1".to_owned());
     let cpus = cpus.as_str();
     let folder = tempfile::tempdir()?;
-    let (ping, howlate) = (compiled("ping.c", folder.path())?, built()?);
+    let (ping, howlate) = (compiled("bench/ping.c", folder.path())?, built()?);
     let mut text =
         format!("{:10} {:>10} {:>10} {:>16} {:>7}\n", "mechanism", "ping ns", "howlate ns", "ratio", "limit");
     let mut exceeded = Vec::new();

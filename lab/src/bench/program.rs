@@ -24,12 +24,13 @@ pub fn built() -> io::Result<PathBuf> {
     Ok(target.join("dist/howlate"))
 }
 
-/// Compiles a C program that lies beside the benchmarks, and may include `howlate.h`; returns its path in `folder`.
+/// Compiles a C program below `lab/src`, which may include `howlate.h`; returns its path in `folder`.
 pub fn compiled(source: &str, folder: &Path) -> io::Result<PathBuf> {
-    let program = folder.join(source.trim_end_matches(".c"));
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = root.join("src").join(source);
+    let program = folder.join(source.file_stem().unwrap_or_default());
     let mut cc = Command::new("cc");
-    cc.args(["-O2", "-I"]).arg(root.join("../loop")).arg(root.join("src/bench").join(source));
+    cc.args(["-O2", "-pthread", "-I"]).arg(root.join("../loop")).arg(source);
     output(cc.arg("-o").arg(&program)).map(|_| program)
 }
 

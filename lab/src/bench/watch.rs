@@ -26,7 +26,7 @@ const SETTLING: Span = Span::from_millis(30);
 /// Prints the figure, and fails where it is above its limit.
 pub fn run() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
-    let program = compiled("timer.c", folder.path())?;
+    let program = compiled("bench/timer.c", folder.path())?;
     let last = sched::bindable()?.iter().max().unwrap_or(0);
     let over = AtomicBool::new(false);
     let added = thread::scope(|scope| {

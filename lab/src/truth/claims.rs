@@ -22,12 +22,10 @@ pub enum Claim {
     Merged,
     Explained,
     Counts,
+    Remedies,
 }
 
 impl Claim {
-    pub const ALL: [Self; 7] =
-        [Self::Sums, Self::Names, Self::Pids, Self::Positions, Self::Merged, Self::Explained, Self::Counts];
-
     /// In words, and the share that must be right.
     pub const fn told(self) -> (&'static str, f64) {
         match self {
@@ -38,6 +36,7 @@ impl Claim {
             Self::Merged => ("how long each had of what is only known together", 0.99),
             Self::Explained => ("no part of a wait is without a name that the witness has", 0.99),
             Self::Counts => ("planned wake-ups happened or were missed", 1.0),
+            Self::Remedies => ("what is advised makes less late", 1.0),
         }
     }
 }

@@ -2,10 +2,14 @@
 //!
 //! Threads that howlate knows nothing of contend with the ones that it measures: of different names, several of one name, and
 //! more names than a record has room for. Meanwhile the kernel writes into a trace instance of this program's own who had each
-//! CPU. Every part of the worst wake-ups of every turn is then looked up there.
+//! CPU. Every part of the worst wake-ups of every turn is then looked up there (`why`).
+//!
+//! What is advised against a cause is done while the cause is made (`remedies`).
 
 mod claims;
+mod remedies;
 mod rivals;
+mod sleeper;
 mod witness;
 
 use std::io;
@@ -16,6 +20,7 @@ use std::time::Duration;
 use claims::{Claim, Scores, judge, score};
 use rivals::Rivals;
 use serde_json::Value;
+use sleeper::Sleeper;
 use witness::Instance;
 
 use crate::bench::built;
@@ -62,23 +67,58 @@ const ATTACKS: [Attack; 5] = [
     },
 ];
 
-/// Runs every attack `--times`, each for `--for` seconds; prints the table; status 1 where a limit is broken.
+/// What can be attacked.
+const PARTS: [&str; 2] = ["why", "remedies"];
+
+/// What was asked for.
+struct Asked {
+    parts: Vec<String>,
+    times: u64,
+    seconds: u64,
+}
+
+/// Runs every attack of the parts named, or of all, `--times`, each for `--for` seconds; prints the table; status 1 where a
+/// limit is broken.
 pub fn run(words: &[&str]) -> ExitCode {
-    let number = |name: &str, otherwise: u64| {
-        let place = words.iter().position(|word| *word == name);
-        place.and_then(|place| words.get(place + 1)).map_or(Some(otherwise), |word| word.parse().ok())
-    };
-    let (Some(times), Some(seconds)) = (number("--times", 3), number("--for", 4)) else {
-        eprintln!("error: write `cargo xtask truth [--times N] [--for SECONDS]`");
+    let Some(asked) = Asked::read(words) else {
+        let parts = PARTS.join("|");
+        eprintln!("error: write `cargo xtask truth [{parts} …] [--times N] [--for SECONDS]`");
         return ExitCode::from(2);
     };
-    let attacked = built().and_then(|program| attacks(&program, times, seconds));
-    match attacked {
+    match built().and_then(|program| asked.attack(&program)) {
         Ok(scores) => table(&scores),
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(2)
         }
+    }
+}
+
+impl Asked {
+    fn read(words: &[&str]) -> Option<Self> {
+        let mut asked = Self { parts: Vec::new(), times: 3, seconds: 4 };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--times" => asked.times = words.next()?.parse().ok()?,
+                "--for" => asked.seconds = words.next()?.parse().ok()?,
+                part if PARTS.contains(&part) => asked.parts.push(part.to_owned()),
+                _ => return None,
+            }
+        }
+        Some(asked)
+    }
+
+    fn attack(&self, program: &Path) -> io::Result<Scores> {
+        let is_asked = |part: &str| self.parts.is_empty() || self.parts.iter().any(|one| one == part);
+        let mut scores =
+            if is_asked("why") { attacks(program, self.times, self.seconds)? } else { Scores::new() };
+        if is_asked("remedies") {
+            let folder = tempfile::tempdir()?;
+            let sleeper = Sleeper::compile(folder.path())?;
+            remedies::try_all(program, &sleeper, Duration::from_secs(self.seconds) / 4, &mut scores);
+        }
+        Ok(scores)
     }
 }
 
@@ -122,9 +162,8 @@ fn once(program: &Path, attack: &Attack, seconds: u64, scores: &mut Scores) -> i
 fn table(scores: &Scores) -> ExitCode {
     println!("{:<60} {:>8} {:>8} {:>7} {:>8} {:>8}", "claim", "tried", "right", "wrong", "%", "at least");
     let mut holds = true;
-    for claim in Claim::ALL {
+    for (claim, score) in scores {
         let (words, least) = claim.told();
-        let score = scores.get(&claim).cloned().unwrap_or_default();
         let share = if score.tried == 0 { 1.0 } else { score.right as f64 / score.tried as f64 };
         holds &= share >= least;
         let wrong = score.tried - score.right;

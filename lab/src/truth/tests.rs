@@ -1,17 +1,26 @@
 //! A short attack on the program of this build.
 
+use std::path::PathBuf;
+
 use howlate_testing::skip;
 
 use super::*;
 
-#[test]
-fn what_is_claimed_is_what_the_kernel_wrote() {
+/// The program of this build; says so where it is not there.
+pub(super) fn program() -> Option<PathBuf> {
     let mut program = std::env::current_exe().unwrap();
     program.pop();
     let program = program.with_file_name("howlate");
     if !program.exists() {
-        return skip("the program is not built beside this test");
+        skip("the program is not built beside this test");
+        return None;
     }
+    Some(program)
+}
+
+#[test]
+fn what_is_claimed_is_what_the_kernel_wrote() {
+    let Some(program) = program() else { return };
     if !Instance::can_be_had() {
         return skip("no trace instance can be had (root, and tracefs mounted)");
     }

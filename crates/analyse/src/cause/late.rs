@@ -6,6 +6,8 @@ use howlate_model::{CauseKind, Explained, FindingId, Late, Ledger, NotDecomposed
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::OnlyIf;
+
 /// Why the wake-ups of a condition were late. Serialised under `results[].why`; names are added to, never changed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Why {
@@ -118,6 +120,9 @@ pub struct WhyRemedy {
     pub apply: Vec<String>,
     /// What puts it back.
     pub undo: Vec<String>,
+    /// What has to be so for it to help, where no event tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only_if: Option<OnlyIf>,
 }
 
 impl Why {

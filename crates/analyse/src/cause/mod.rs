@@ -11,6 +11,7 @@ mod inherited_deadline;
 mod join;
 mod late;
 mod line;
+mod only_if;
 mod remedy;
 mod traces;
 mod turn;
@@ -20,7 +21,8 @@ pub use families::{Family, families};
 pub use inherited_deadline::handed_on;
 pub use join::{Joiner, Judged};
 pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};
-pub use remedy::remedy;
+pub use only_if::OnlyIf;
+pub use remedy::{only_if, remedy};
 pub use traces::Traces;
 pub use turn::{Beforehand, turn};
 

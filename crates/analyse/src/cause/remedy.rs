@@ -10,7 +10,7 @@ use howlate_model::FindingId::{
 };
 use howlate_model::{CauseKind, Finding, Policy, Remedy, Verdict};
 
-use super::{Why, WhyCause, WhyRemedy};
+use super::{OnlyIf, Why, WhyCause, WhyRemedy};
 
 /// A cause of less of the late time than this is not worth changing anything for.
 const LEAST_SHARE: f64 = 0.05;
@@ -32,21 +32,44 @@ fn bearing(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
         CauseKind::IdleExit => &[CpuDmaLatency, IdleStates],
         CauseKind::Interrupt if is_of_device(cause) => &[InterruptAffinity],
         CauseKind::Softirq if OF_DEVICES.contains(&cause.name()) => &[InterruptAffinity],
-        // Howlate's own are there because it measures.
-        CauseKind::Thread if is_own(cause) => &[],
-        // No weight takes the CPU from a real-time thread, and preemption none from one of higher priority.
-        CauseKind::Thread if cause.real_time && !is_realtime => &[RtGroupScheduling, RealtimePermission],
-        CauseKind::Thread if cause.real_time => &[IsolatedCpus],
-        // Preempted by others: priority, then weight.
-        CauseKind::Thread if !is_realtime => &[RtGroupScheduling, RealtimePermission, NicePermission],
-        CauseKind::Thread => &[Preemption, IsolatedCpus],
+        CauseKind::Thread => against_thread(cause, is_realtime),
         CauseKind::Throttled => &[CpuQuota],
-        // The server of ordinary threads does what throttling did, and where it is, it does it first.
-        CauseKind::RtThrottled => &[FairServer, RtThrottling, RtGroupScheduling],
+        // The server of ordinary threads does what throttling did.
+        CauseKind::RtThrottled => &[FairServer, RtThrottling],
         CauseKind::PageFault => &[MemoryLock, Swap, TransparentHugePages, NumaBalancing],
         CauseKind::Hypervisor => &[Steal, Hypervisor],
         _ => &[],
     }
+}
+
+fn against_thread(cause: &WhyCause, is_realtime: bool) -> &'static [FindingId] {
+    match is_realtime {
+        // Howlate's own are there because it measures; nobody gets ahead of the stopper.
+        _ if is_own(cause) || is_stopper(cause) => &[],
+        // No weight takes the CPU from a real-time thread, and preemption none from one of higher priority.
+        false if cause.real_time => &[RtGroupScheduling, RealtimePermission],
+        // Preempted by others: priority, then weight.
+        false => &[RtGroupScheduling, RealtimePermission, NicePermission],
+        // It runs where its interrupt is.
+        true if cause.name().starts_with("irq/") => &[InterruptAffinity],
+        true if cause.real_time && is_bound(cause) => &[],
+        true if cause.real_time => &[IsolatedCpus],
+        // No isolation keeps away who belongs to the CPU.
+        true if is_bound(cause) => &[Preemption],
+        true => &[Preemption, IsolatedCpus],
+    }
+}
+
+/// `migration/N`, which runs ahead of everybody. Source: kernel/stop_machine.c.
+fn is_stopper(cause: &WhyCause) -> bool {
+    cause.name().starts_with("migration/")
+}
+
+/// A thread that the kernel has for each CPU: `ksoftirqd/1`, `kworker/1:2`, or several of them with a `*` for the number.
+/// `kworker/u8:3` may run anywhere.
+fn is_bound(cause: &WhyCause) -> bool {
+    let number = cause.name().split_once('/').and_then(|(_, number)| number.chars().next());
+    number.is_some_and(|first| first.is_ascii_digit() || first == '*')
 }
 
 /// The tick comes to every CPU whatever interrupts are sent where.
@@ -65,8 +88,40 @@ pub fn remedy<'a>(cause: &WhyCause, policy: Policy, findings: &'a [Finding]) -> 
     if cause.share < LEAST_SHARE || cause.wakeups < LEAST_WAKEUPS {
         return None;
     }
-    let helps = |id: &FindingId| findings.iter().find(|one| &one.id == id && helps(one));
-    bearing(cause, policy).iter().find_map(helps)
+    let helps = |one: &&Finding| helps(one) && is_about(one, cause) && !is_overtaken(one, findings);
+    bearing(cause, policy).iter().find_map(|id| findings.iter().find(|one| &one.id == id).filter(helps))
+}
+
+/// What has to be so for that finding to help against `cause`, where no event tells whether it is.
+pub fn only_if(cause: &WhyCause, finding: &FindingId) -> Option<OnlyIf> {
+    match (cause.kind, finding) {
+        (CauseKind::Thread, RtGroupScheduling | RealtimePermission) if cause.real_time => {
+            Some(OnlyIf::LowerPriority)
+        }
+        (CauseKind::Thread, IsolatedCpus) => Some(OnlyIf::NotBound),
+        (CauseKind::Softirq, InterruptAffinity) => Some(OnlyIf::OfDevice),
+        _ => None,
+    }
+}
+
+/// Whether the finding is about what was met: a quota of another group than the one that ran out of time is not. Where a namespace
+/// makes a group the top one, its path does not tell.
+fn is_about(finding: &Finding, cause: &WhyCause) -> bool {
+    if finding.id != CpuQuota || cause.name().is_empty() {
+        return true;
+    }
+    let folder =
+        finding.evidence.first().and_then(|one| one.path.rsplit_once('/')).map_or("", |(folder, _)| folder);
+    let below = folder.strip_prefix("/sys/fs/cgroup").unwrap_or(folder);
+    let is_top = below.is_empty() || below.starts_with("/cpu") && !below[1..].contains('/');
+    is_top || below.ends_with(cause.name())
+}
+
+/// Throttling is nothing beside the fair server, which takes the CPU whatever the budget is, unless that is off.
+fn is_overtaken(finding: &Finding, findings: &[Finding]) -> bool {
+    let serves =
+        |one: &Finding| one.id == FairServer && (one.verdict == Verdict::Unknown || one.remedy.is_some());
+    finding.id == RtThrottling && findings.iter().any(serves)
 }
 
 impl WhyCause {
@@ -81,15 +136,16 @@ impl Why {
     #[must_use]
     pub fn with_remedies(mut self, policy: Policy, findings: &[Finding]) -> Self {
         for cause in &mut self.causes {
-            cause.remedy = remedy(cause, policy, findings).map(beside);
+            cause.remedy = remedy(cause, policy, findings).map(|finding| beside(cause, finding));
         }
         self
     }
 }
 
-fn beside(finding: &Finding) -> WhyRemedy {
+fn beside(cause: &WhyCause, finding: &Finding) -> WhyRemedy {
     let Remedy { apply, undo } = finding.remedy.clone().unwrap_or_default();
-    WhyRemedy { finding: finding.id.clone(), found: finding.found.clone(), apply, undo }
+    let (id, found) = (finding.id.clone(), finding.found.clone());
+    WhyRemedy { only_if: only_if(cause, &id), finding: id, found, apply, undo }
 }
 
 /// What is as it should be, or was not read, needs nothing done; but what one may do is a means, and the finding says how.
@@ -182,6 +238,73 @@ mod tests {
         let hog = WhyCause { real_time: true, ..cause(CauseKind::Thread, "hog") };
         assert_eq!(bearing(&hog, FIFO), [IsolatedCpus]);
         assert_eq!(bearing(&hog, Policy::OTHER), [RtGroupScheduling, RealtimePermission]);
+    }
+
+    #[test]
+    fn no_isolation_is_advised_against_who_belongs_to_the_cpu() {
+        let thread = |name: &str, real_time| WhyCause { real_time, ..cause(CauseKind::Thread, name) };
+        for name in ["kworker/1:2", "kworker/1:*", "ksoftirqd/*", "rcuc/0"] {
+            assert_eq!(bearing(&thread(name, false), FIFO), [Preemption], "{name}");
+            assert_eq!(bearing(&thread(name, true), FIFO), [], "{name}");
+        }
+        for name in ["kworker/u8:3", "hog", "a/b"] {
+            assert_eq!(bearing(&thread(name, false), FIFO), [Preemption, IsolatedCpus], "{name}");
+        }
+        assert_eq!(
+            bearing(&thread("irq/36-eth0", true), FIFO),
+            [InterruptAffinity],
+            "where its interrupt is"
+        );
+        for policy in [Policy::OTHER, FIFO] {
+            assert_eq!(bearing(&thread("migration/1", true), policy), [], "it runs ahead of everybody");
+        }
+    }
+
+    #[test]
+    fn what_advice_depends_on_and_no_event_tells_is_said() {
+        let above = WhyCause { real_time: true, ..cause(CauseKind::Thread, "above") };
+        let hog = cause(CauseKind::Thread, "hog");
+        assert_eq!(only_if(&above, &RealtimePermission), Some(OnlyIf::LowerPriority));
+        assert_eq!(only_if(&hog, &RealtimePermission), None);
+        assert_eq!(only_if(&hog, &IsolatedCpus), Some(OnlyIf::NotBound));
+        assert_eq!(only_if(&cause(CauseKind::Softirq, "NET_RX"), &InterruptAffinity), Some(OnlyIf::OfDevice));
+        assert_eq!(only_if(&cause(CauseKind::Interrupt, "eth0"), &InterruptAffinity), None);
+        let remedied = beside(&above, &finding(RealtimePermission, Verdict::Good, &["chrt"]));
+        assert_eq!(serde_json::to_value(remedied).unwrap()["only_if"], "lower_priority");
+    }
+
+    #[test]
+    fn throttling_is_nothing_to_change_while_the_fair_server_runs() {
+        let throttling = finding(RtThrottling, Verdict::Note, &["echo -1"]);
+        let server = |verdict, apply: &[&str]| match apply {
+            [] => Finding { remedy: None, ..finding(FairServer, verdict, &[]) },
+            _ => finding(FairServer, verdict, apply),
+        };
+        let advised = |findings: &[Finding]| {
+            remedy(&cause(CauseKind::RtThrottled, ""), FIFO, findings).map(|one| one.id.clone())
+        };
+        assert_eq!(advised(std::slice::from_ref(&throttling)), Some(RtThrottling), "before 6.12");
+        assert_eq!(advised(&[throttling.clone(), server(Verdict::Note, &["echo 0"])]), Some(FairServer));
+        assert_eq!(advised(&[throttling.clone(), server(Verdict::Unknown, &[])]), None, "it may run");
+        assert_eq!(advised(&[throttling, server(Verdict::Note, &[])]), Some(RtThrottling), "it is off");
+    }
+
+    #[test]
+    fn the_quota_of_another_group_is_no_remedy() {
+        let quota = |path: &str| {
+            let evidence = vec![howlate_model::Evidence { path: path.into(), value: "4000".into() }];
+            Finding { evidence, ..finding(CpuQuota, Verdict::Costs, &["echo max"]) }
+        };
+        let is_advised = |group: &str, path: &str| {
+            remedy(&cause(CauseKind::Throttled, group), Policy::OTHER, &[quota(path)]).is_some()
+        };
+        assert!(is_advised("/a/b", "/sys/fs/cgroup/a/b/cpu.max"));
+        assert!(is_advised("/a", "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us"));
+        assert!(!is_advised("/a", "/sys/fs/cgroup/cpu/b/cpu.cfs_quota_us"));
+        assert!(!is_advised("/a", "/sys/fs/cgroup/b/cpu.max"));
+        assert!(is_advised("/docker/1", "/sys/fs/cgroup/cpu.max"), "the top of its own namespace");
+        assert!(is_advised("/docker/1", "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us"));
+        assert!(is_advised("", "/sys/fs/cgroup/cpu/b/cpu.cfs_quota_us"), "the tracer does not say which");
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use std::cmp::Reverse;
 
-use howlate_analyse::cause::{families, remedy};
+use howlate_analyse::cause::{OnlyIf, families, only_if, remedy};
 use howlate_analyse::{Analysis, Insight, Priority, insights};
 use howlate_model::{Finding, FindingId};
 
 use super::causes::{Explained, Reasons, in_words};
 use crate::legible::legible;
+use crate::only_if::with_condition;
 use crate::prose::wrapped;
 use crate::steps::step_lines;
 use crate::style::{COMMAND, HEADING, paint};
@@ -20,6 +21,8 @@ const STEPS: usize = 1;
 /// Something to do, and what it bears on.
 struct Advice<'a> {
     finding: &'a Finding,
+    /// What has to be so for it to help against some of it, where no event tells.
+    only_if: Option<OnlyIf>,
     /// Late time that it bears on, nanoseconds.
     late_ns: u64,
     /// Who took that time, the most first, each once.
@@ -47,14 +50,16 @@ fn advice<'a>(explained: &[Explained<'_>], findings: &'a [Finding]) -> Vec<Advic
         for family in families(&one.why) {
             let Some(finding) = remedy(&family.cause, policy, findings) else { continue };
             let (late_ns, who) = (family.cause.late_ns, in_words(&family));
+            let only_if = only_if(&family.cause, &finding.id);
             match all.iter_mut().find(|known| known.finding.id == finding.id) {
                 Some(known) => {
                     known.late_ns += late_ns;
+                    known.only_if = known.only_if.or(only_if);
                     if !known.causes.contains(&who) {
                         known.causes.push(who);
                     }
                 }
-                None => all.push(Advice { finding, late_ns, causes: vec![who] }),
+                None => all.push(Advice { finding, only_if, late_ns, causes: vec![who] }),
             }
         }
     }
@@ -66,8 +71,8 @@ fn written(number: usize, one: &Advice<'_>, analysis: &Analysis, width: usize) -
     let more = one.causes.len().saturating_sub(2);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let against = format!("{}{more}", one.causes.iter().take(2).cloned().collect::<Vec<_>>().join(", "));
-    let sentence =
-        format!("{number}. {against}: {}. {}", legible(&one.finding.found), tried(&one.finding.id, analysis));
+    let found = with_condition(one.finding, one.only_if);
+    let sentence = format!("{number}. {against}: {}. {}", legible(&found), tried(&one.finding.id, analysis));
     let steps = one.finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(STEPS);
     let lines = steps.flat_map(|step| step_lines(&legible(step), width.saturating_sub(5)));
     let typed: String = lines.map(|line| format!("     {}\n", paint(COMMAND, line))).collect();

@@ -73,16 +73,16 @@ fn painted(row: &CauseRow<'_>) -> Markup {
                 @match row.finding {
                     None => "–",
                     Some(_) if row.is_told_above => { span class="quiet" { "as above" } }
-                    Some(finding) => (what_to_do(finding)),
+                    Some(finding) => (what_to_do(row, finding)),
                 }
             }
         }
     }
 }
 
-fn what_to_do(finding: &Finding) -> Markup {
+fn what_to_do(row: &CauseRow<'_>, finding: &Finding) -> Markup {
     html! {
-        (prose::html(&finding.found))
+        (prose::html(&row.found(finding)))
         @if let Some(remedy) = &finding.remedy { @for text in &remedy.apply { br; (step(text)) } }
     }
 }

@@ -26,10 +26,9 @@ fn throttles(root: &Root) -> bool {
 /// The budget of all real-time threads.
 pub(super) fn sysctl(root: &Root) -> Option<Finding> {
     let (runtime, period) = (root.reading(rt_throttling::FILE), root.reading(PERIOD));
-    let Some(budget) = runtime.number::<i64>() else {
+    let Some((budget, whole)) = budget(root) else {
         return (!runtime.is_missing()).then(|| unknown(&runtime));
     };
-    let whole = period.number::<i64>().unwrap_or(1_000_000);
     let unlimited = budget < 0 || budget >= whole;
     let draft = match (unlimited, throttles(root)) {
         (true, _) => without_limit(has_fair_server(root)),
@@ -38,6 +37,12 @@ pub(super) fn sysctl(root: &Root) -> Option<Finding> {
     };
     let draft = draft.seen(&runtime).seen(&period);
     Some(draft.when(!unlimited && throttles(root), |draft| draft.turn(root, "rt_throttling")).end())
+}
+
+/// What real-time threads may use, in microseconds, of how many; less than 0: all.
+fn budget(root: &Root) -> Option<(i64, i64)> {
+    let budget = root.reading(rt_throttling::FILE).number()?;
+    Some((budget, root.reading(PERIOD).number().unwrap_or(1_000_000)))
 }
 
 fn unknown(runtime: &Reading) -> Finding {
@@ -117,7 +122,11 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
         .why(SERVER_WHY);
     let mend = |draft: Draft| {
         let cost = format!("{} ms of {every}, only while ordinary threads starve", millis(largest));
-        draft.typically(cost, SERVER_SOURCE).turn(root, "fair_server")
+        // Where both are in force, one without the other changes little.
+        let both =
+            throttles(root) && budget(root).is_some_and(|(budget, whole)| (0..whole).contains(&budget));
+        let draft = draft.typically(cost, SERVER_SOURCE).turn(root, "fair_server");
+        draft.when(both, |draft| draft.turn(root, "rt_throttling"))
     };
     Some(draft.when(largest > 0, mend).end())
 }

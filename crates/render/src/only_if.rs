@@ -1,0 +1,44 @@
+//! What advice depends on, in a sentence.
+
+use howlate_analyse::cause::OnlyIf;
+use howlate_model::Finding;
+
+/// What was found, and what has to be so for the advice to help; without a full stop at its end.
+pub(crate) fn with_condition(finding: &Finding, only_if: Option<OnlyIf>) -> String {
+    let found = finding.found.clone();
+    only_if.map_or_else(|| found.clone(), |one| format!("{found}. {}", condition(one)))
+}
+
+const fn condition(condition: OnlyIf) -> &'static str {
+    match condition {
+        OnlyIf::LowerPriority => {
+            "Against a real-time thread it takes a higher priority than that one has, which `chrt -p PID` tells"
+        }
+        OnlyIf::NotBound => "A thread that is bound to that CPU stays there",
+        OnlyIf::OfDevice => {
+            "What programs on that CPU send to others on this machine is served there whatever interrupts are sent where"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{FindingId, Verdict};
+
+    use super::*;
+
+    #[test]
+    fn what_advice_depends_on_stands_behind_what_was_found() {
+        let (found, why) = ("any real-time priority may be asked for".to_owned(), String::new());
+        let (evidence, cost, remedy) = (Vec::new(), None, None);
+        let (id, verdict) = (FindingId::RealtimePermission, Verdict::Good);
+        let finding = Finding { id, verdict, found, evidence, why, cost, remedy };
+        assert_eq!(with_condition(&finding, None), "any real-time priority may be asked for");
+        let told = with_condition(&finding, Some(OnlyIf::LowerPriority));
+        assert!(
+            told.starts_with("any real-time priority may be asked for. Against a real-time thread"),
+            "{told}"
+        );
+        assert!(!told.ends_with('.'), "the sentence goes on: {told}");
+    }
+}

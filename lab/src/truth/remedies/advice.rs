@@ -1,0 +1,96 @@
+//! What howlate tells people to type, done as they would do it.
+
+use howlate_guard::{Applied, Guard, Wanted};
+
+/// A line of a remedy, understood.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A command that the program is started with: what stands before it.
+    Before(String),
+    /// A line that the shell runs from which the program is started.
+    InShell(String),
+    /// What the author of the program has to call: its option here.
+    InProgram(&'static str),
+    /// A file and its new value.
+    Written { path: String, value: String },
+    /// Nothing that can be done while a test runs, or by this one.
+    NotHere(String),
+}
+
+impl Step {
+    pub fn read(line: &str) -> Self {
+        let line = line.split("   #").next().unwrap_or(line).trim().replace("sudo ", "");
+        if let Some((_, call)) = line.split_once("in a program of your own, call `") {
+            return match call {
+                call if call.starts_with("prctl(PR_SET_TIMERSLACK") => Self::InProgram("slack"),
+                call if call.starts_with("mlockall") => Self::InProgram("mlockall"),
+                _ => Self::NotHere(line),
+            };
+        }
+        if let Some(before) = line.strip_suffix("PROGRAM …") {
+            return Self::Before(before.to_owned());
+        }
+        let written = line.strip_prefix("echo ").and_then(|rest| rest.split_once(" | tee "));
+        if let Some((value, path)) = written.filter(|(value, _)| !value.contains('$')) {
+            let value = value.trim_matches(['"', '\'']).to_owned();
+            return Self::Written { path: path.to_owned(), value };
+        }
+        let is_shell = ["echo ", "exec "].iter().any(|word| line.starts_with(word));
+        if is_shell { Self::InShell(line) } else { Self::NotHere(line) }
+    }
+
+    /// The same with a priority above that one, where it is about priorities and says a lower one.
+    pub fn above(self, priority: Option<u32>) -> Self {
+        match (self, priority) {
+            (Self::Before(before), Some(priority)) if priority >= 80 => {
+                Self::Before(before.replace("80", &(priority + 1).to_string()))
+            }
+            (step, _) => step,
+        }
+    }
+
+    /// The shell's line by which the program is run with the advice taken.
+    pub fn followed(&self, program: &str) -> String {
+        match self {
+            Self::Before(before) => format!("exec {before}{program}"),
+            Self::InShell(line) => format!("{{ {line}; }} > /dev/null\nexec {program}"),
+            Self::InProgram(option) => format!("exec {program} {option}"),
+            Self::Written { .. } | Self::NotHere(_) => format!("exec {program}"),
+        }
+    }
+
+    /// What it changes of the machine, until what is returned is dropped.
+    pub fn applied(&self, guard: &Guard) -> std::io::Result<Option<Applied>> {
+        let Self::Written { path, value } = self else { return Ok(None) };
+        let wanted = Wanted::parse(path, value).map_err(std::io::Error::other)?;
+        let applied = guard.apply(&[wanted]);
+        match applied.settings.is_empty() {
+            true => Err(std::io::Error::other(format!("{path}: {:?}", applied.caveats))),
+            false => Ok(Some(applied)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_advised_is_done_as_it_says() {
+        let read = |line: &str| Step::read(line);
+        assert_eq!(read("chrt --fifo 80 PROGRAM …").followed("p 1"), "exec chrt --fifo 80 p 1");
+        let above = |priority| read("chrt --fifo 80 PROGRAM …").above(Some(priority)).followed("p");
+        assert_eq!([above(70), above(90)], ["exec chrt --fifo 80 p", "exec chrt --fifo 91 p"]);
+        let slack = "echo 1 > /proc/$$/timerslack_ns   # this shell and what it starts";
+        assert_eq!(read(slack).followed("p"), "{ echo 1 > /proc/$$/timerslack_ns; } > /dev/null\nexec p");
+        let call = "in a program of your own, call `mlockall(MCL_CURRENT | MCL_FUTURE)` before its loop";
+        assert_eq!(read(call), Step::InProgram("mlockall"));
+        let written = Step::Written { path: "/sys/fs/cgroup/a/cpu.max".into(), value: "max 10000".into() };
+        assert_eq!(read("echo \"max 10000\" | sudo tee /sys/fs/cgroup/a/cpu.max"), written);
+        assert!(matches!(read("echo $$ | sudo tee /x/tasks   # moves this shell"), Step::InShell(_)));
+        assert!(matches!(
+            read("add `isolcpus=1` to the kernel's command line and restart"),
+            Step::NotHere(_)
+        ));
+    }
+}

@@ -1,0 +1,70 @@
+//! A C program that stamps its own wake-ups.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::bench::{compiled, output};
+
+/// The program, compiled.
+pub struct Sleeper(PathBuf);
+
+/// One wake-up, in nanoseconds of `CLOCK_MONOTONIC`.
+#[derive(Clone, Copy, Debug)]
+pub struct Stamp {
+    pub due: i64,
+    pub ran: i64,
+}
+
+impl Stamp {
+    pub const fn lateness(&self) -> i64 {
+        self.ran - self.due
+    }
+}
+
+impl Sleeper {
+    pub fn compile(folder: &Path) -> io::Result<Self> {
+        compiled("truth/sleeper.c", folder).map(Self)
+    }
+
+    /// What a shell is to run: `wakeups` of a period of so many microseconds.
+    pub fn command(&self, period_us: u64, wakeups: u64, options: &[&str]) -> String {
+        format!("{} {period_us} {wakeups} {}", self.0.display(), options.join(" "))
+    }
+}
+
+/// Runs a shell's line that ends in the program.
+pub fn run(line: &str) -> io::Result<Vec<Stamp>> {
+    let output = output(Command::new("sh").args(["-c", line]))?;
+    Ok(stamps(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// What it has printed.
+pub fn stamps(text: &str) -> Vec<Stamp> {
+    let one = |line: &str| {
+        let mut numbers = line.split(' ').map_while(|word| word.parse().ok());
+        let mut next = || numbers.next();
+        Some(Stamp { due: next()?, ran: next()? })
+    };
+    text.lines().filter_map(one).collect()
+}
+
+/// How late each planned wake-up was, in nanoseconds: those that were missed with what they would have had.
+pub fn latenesses(stamps: &[Stamp], period_us: u64) -> Vec<f64> {
+    let period = i64::try_from(period_us).unwrap_or(i64::MAX) * 1_000;
+    let planned =
+        |late: i64| std::iter::successors(Some(late), move |one| Some(one - period).filter(|one| *one > 0));
+    stamps.iter().flat_map(|one| planned(one.lateness())).map(|late| late as f64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missed_ones_count_with_what_they_would_have_had() {
+        let told = stamps("1000 3500\nnothing\n6000 6100\n");
+        assert_eq!((told.len(), told[0].lateness()), (2, 2_500));
+        assert_eq!(latenesses(&told, 1), [2_500.0, 1_500.0, 500.0, 100.0]);
+    }
+}
