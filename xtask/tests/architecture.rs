@@ -140,6 +140,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "howlate-reading",
         &["howlate-model", "howlate-analyse", "howlate-import", "howlate-record", "howlate-render"],
     ),
+    // Another screen with the same words.
+    ("howlate-live", &["howlate-model", "howlate-analyse", "howlate-linux", "howlate-render"]),
     // Another page with the same words: it takes them from `render`.
     ("howlate-report", &["howlate-model", "howlate-analyse", "howlate-render"]),
 ];
@@ -236,6 +238,33 @@ fn code_but_of(exceptions: &[(&str, &str)]) -> Vec<(String, Vec<(usize, String)>
         !name.contains("/tests/") && !exceptions.iter().any(|(who, _)| name.starts_with(who))
     });
     kept.map(|(name, file)| (name, code(&file))).collect()
+}
+
+/// What writes to a terminal, or changes its state.
+const WRITES_TO_TERMINALS: &[&str] = &[
+    "execute!(",
+    "queue!(",
+    "write_all(",
+    "writeln!(",
+    "enable_raw_mode(",
+    "disable_raw_mode(",
+    "CrosstermBackend::",
+];
+
+#[test]
+fn the_live_view_has_one_place_that_writes() {
+    let place = "crates/live/src/terminal/alternate_screen.rs";
+    let code = code_but_of(&[]);
+    let writes = |(_, lines): &&(String, Vec<(usize, String)>)| {
+        lines.iter().any(|(_, line)| WRITES_TO_TERMINALS.iter().any(|call| line.contains(call)))
+    };
+    let found: Vec<&str> = code
+        .iter()
+        .filter(|(name, _)| name.starts_with("crates/live/src/"))
+        .filter(writes)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(found, [place]);
 }
 
 /// Who may read clocks in another way, and why.

@@ -5,7 +5,9 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use howlate_live::LiveRun;
 use howlate_render::{Screen, broken, legible_json, replacement, shown};
+use howlate_session::Environment;
 
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default();
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default();
@@ -101,18 +103,6 @@ pub(crate) fn height() -> Option<usize> {
     Some(usize::from(size.ws_row)).filter(|rows| *rows > 0)
 }
 
-/// Whether the locale allows more than ASCII: no variable names another character set.
-pub(crate) fn may_show_unicode() -> bool {
-    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
-    locale.is_none_or(|locale| is_utf8(&locale))
-}
-
-/// `en_GB.UTF-8`, `C.utf8`.
-fn is_utf8(locale: &str) -> bool {
-    locale.to_lowercase().replace('-', "").contains("utf8")
-}
-
 /// Says what moves the cursor.
 fn move_and_say(text: &str) {
     drop(anstream::stderr().lock().write_all(text.as_bytes()));
@@ -127,6 +117,17 @@ pub(crate) struct InPlace {
 /// Where progress is shown, if somebody watches and wants it.
 pub(crate) fn screen(quiet: bool) -> Option<Box<dyn Screen>> {
     (!quiet && is_watched()).then(|| Box::new(InPlace::default()) as Box<dyn Screen>)
+}
+
+/// The same, on the whole screen where that is wanted and can be: a key there ends the run as Ctrl-C does.
+pub(crate) fn display(is_live: bool, quiet: bool, environment: &Environment) -> Option<Box<dyn Screen>> {
+    if is_live {
+        match LiveRun::begin(&environment.interrupted) {
+            Ok(live) => return Some(Box::new(live)),
+            Err(why) => tell(&format!("No live view: {why}.\n")),
+        }
+    }
+    screen(quiet)
 }
 
 impl Screen for InPlace {

@@ -75,7 +75,7 @@ pub fn told_by(condition: &impl HasProperties, properties: &[Property]) -> Strin
 }
 
 /// Each of several conditions by that in which not all are the same.
-pub(crate) fn beside_one_another(conditions: &[impl HasProperties]) -> Vec<String> {
+pub fn beside_one_another(conditions: &[impl HasProperties]) -> Vec<String> {
     let mut parts = telling(conditions);
     // A number says little beside what tells the threads apart.
     if parts.len() > 1 {
@@ -83,6 +83,17 @@ pub(crate) fn beside_one_another(conditions: &[impl HasProperties]) -> Vec<Strin
     }
     let name = |one| Some(told_by(one, &parts)).filter(|name| !name.is_empty());
     conditions.iter().map(|one| name(one).unwrap_or_else(|| ALL.to_owned())).collect()
+}
+
+/// What all of several conditions have in common, a phrase each, without what goes without saying.
+pub fn in_common(conditions: &[impl HasProperties]) -> Vec<String> {
+    let Some(first) = conditions.first() else { return Vec::new() };
+    let different = varying(conditions);
+    let in_guest = first.value(Property::HostLoad).is_some();
+    let is_said =
+        |property: &&Property| !different.contains(property) && (in_guest || **property != Property::Kernel);
+    let values = Property::ALL.iter().filter(is_said).filter_map(|property| first.value(*property));
+    values.filter(|value| !is_usual(value)).map(|value| phrase(&value)).collect()
 }
 
 /// The phrases of these properties, without what goes without saying.

@@ -104,7 +104,7 @@ pub use prose::{capitalised, unbroken, wrapped};
 pub use quick::quick;
 pub use ratio::times_as_much;
 pub use result::{report, report_titled};
-pub use screen::Screen;
+pub use screen::{Screen, SoFar};
 pub use self_check::{self_check, self_check_json};
 pub use terminal_text::{broken, replacement, shown};
 pub use top::{Controls, ORDERS, Pressed, Top, TopView, top_schema};
@@ -115,4 +115,4 @@ pub use tune::{
 };
 pub use until::{lengths, until, until_announcement, until_progress};
 pub use watch::{watched_beside, watched_live};
-pub use why::why;
+pub use why::{main_causes, why};

@@ -12,7 +12,7 @@ use crate::ratio::{times_as_much, two_digits};
 use crate::steps::step_lines;
 use crate::style::{COMMAND, DIM, HEADING, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
-use crate::why::most;
+use crate::why::main_causes;
 
 /// Findings named in the quick look.
 const NAMED: usize = 3;
@@ -200,7 +200,7 @@ fn realtime<'a, 'b>(rows: &'b [Row<'a>]) -> Option<&'b Row<'a>> {
 fn reasons(rows: &[Row<'_>]) -> Option<String> {
     let first = rows.first()?;
     let went = |busy, when: &str| {
-        let words = most(&first.outcome(busy)?.why_late(None)?)?;
+        let words = main_causes(&first.outcome(busy)?.why_late(None)?)?;
         Some(format!("{when}: {words}"))
     };
     let went: Vec<String> = [went(false, "idle"), went(true, "busy")].into_iter().flatten().collect();

@@ -1,4 +1,24 @@
-//! Where text is shown that changes.
+//! Where is shown what changes.
+
+use howlate_analyse::Analysis;
+use howlate_model::{Condition, CpuSet, Progress, Span};
+
+/// A run while it goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct SoFar<'a> {
+    /// What has been recorded of all turns.
+    pub analysis: &'a Analysis,
+    /// The threads of the current turn.
+    pub threads: &'a [Progress],
+    /// What is measured now; `None` between turns, and where there are none.
+    pub now: Option<&'a Condition>,
+    /// Which turn it is, from 1, and how many there are; `None` where there are none.
+    pub turns: Option<[usize; 2]>,
+    /// The time that is left, and the whole; `None` where nobody knows.
+    pub time: Option<[Span; 2]>,
+    /// CPUs away from what is measured; `None`: any.
+    pub away: Option<&'a CpuSet>,
+}
 
 /// A place for text that is replaced, such as some lines of a terminal.
 pub trait Screen {
@@ -8,4 +28,8 @@ pub trait Screen {
     fn clear(&mut self);
     /// Columns to fill.
     fn width(&self) -> usize;
+    /// Shows a run in its own way; false where it only shows text.
+    fn draw(&mut self, _run: &SoFar<'_>) -> bool {
+        false
+    }
 }

@@ -120,7 +120,7 @@ fn cause_table(causes: &CauseTable<'_>, width: usize) -> String {
 }
 
 /// The causes that took most of the late time, in a few words: `rustc (68 %) and timer slack (19 %)`. `None` where none took much.
-pub(crate) fn most(why: &Why) -> Option<String> {
+pub fn main_causes(why: &Why) -> Option<String> {
     let families = families(why);
     let much = families.iter().take(2).filter(|family| family.cause.share >= MUCH);
     let words: Vec<String> =
@@ -290,8 +290,8 @@ mod tests {
         (0..3).for_each(|_| ledger.add(&explained(300_000, CauseKind::Thread, "hog")));
         ledger.add(&explained(300_000, CauseKind::IdleExit, ""));
         let why = Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None);
-        assert_eq!(most(&why).as_deref(), Some("hog (75 %) and leaving idle (25 %)"));
-        assert_eq!(most(&Why::from_ledger(&Ledger::default(), "bpf", None, None)), None);
+        assert_eq!(main_causes(&why).as_deref(), Some("hog (75 %) and leaving idle (25 %)"));
+        assert_eq!(main_causes(&Why::from_ledger(&Ledger::default(), "bpf", None, None)), None);
     }
 
     #[test]

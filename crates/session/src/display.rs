@@ -3,9 +3,9 @@
 use howlate_analyse::Analysis;
 use howlate_analyse::sequential::known;
 use howlate_linux::clock;
-use howlate_model::{Condition, MonotonicTime, Progress, Span, Turn};
+use howlate_model::{Condition, CpuSet, MonotonicTime, Progress, Span, Turn};
 use howlate_procfs::{LoadAverage, Root};
-use howlate_render::{LiveRow, Screen, live, progress, until_progress};
+use howlate_render::{LiveRow, Screen, SoFar, live, progress, until_progress};
 
 /// How often the display changes.
 const EVERY: Span = Span::from_millis(250);
@@ -29,6 +29,8 @@ pub(crate) struct Display {
     current: Span,
     turn_began: MonotonicTime,
     next: MonotonicTime,
+    /// CPUs away from what is measured, for whoever shows it; `None`: any.
+    away: Option<CpuSet>,
 }
 
 impl Display {
@@ -44,6 +46,7 @@ impl Display {
             current: Span::ZERO,
             turn_began: clock::now(),
             next: MonotonicTime::default(),
+            away: None,
         }
     }
 
@@ -69,6 +72,11 @@ impl Display {
         self.turn_began = clock::now();
     }
 
+    /// Whoever shows it is to keep to these CPUs during the turn.
+    pub(crate) fn keep_to(&mut self, cpus: Option<CpuSet>) {
+        self.away = cpus;
+    }
+
     /// Threads have come further; `so_far` is what has been recorded of all turns.
     pub(crate) fn progress(&mut self, threads: &[Progress], so_far: &Analysis) {
         let now = clock::now();
@@ -77,13 +85,32 @@ impl Display {
             return;
         };
         self.next = now.plus(EVERY);
+        if self.draw(threads, so_far, now) {
+            return;
+        }
         let text = self.text(threads, so_far, now, width);
         self.screen.iter_mut().for_each(|screen| screen.show(&text));
     }
 
+    /// Whether the screen has its own way to show a run.
+    fn draw(&mut self, threads: &[Progress], so_far: &Analysis, now: MonotonicTime) -> bool {
+        let run = SoFar {
+            analysis: so_far,
+            threads,
+            now: self.conditions.get(self.now),
+            turns: Some([self.turn, self.turns]),
+            time: Some([self.left_at(now), self.whole]),
+            away: self.away.as_ref(),
+        };
+        self.screen.as_mut().is_some_and(|screen| screen.draw(&run))
+    }
+
+    fn left_at(&self, now: MonotonicTime) -> Span {
+        self.left.minus(now.since(self.turn_began).min(self.current))
+    }
+
     fn text(&self, threads: &[Progress], so_far: &Analysis, now: MonotonicTime, width: usize) -> String {
-        let gone = now.since(self.turn_began).min(self.current);
-        let left = self.left.minus(gone);
+        let left = self.left_at(now);
         let status = self.conditions.get(self.now).map_or_else(String::new, |condition| {
             progress(self.turn, self.turns, condition, [left, self.whole], width)
         });

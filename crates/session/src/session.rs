@@ -219,6 +219,7 @@ impl<T: Intake> Session<T> {
         let load = UnderLoad::begin(load, turn);
         let observer_cpus = observer_cpus(turn, &self.recorder.analysis().header.system);
         let poll_interval = self.display.changes_every();
+        self.display.keep_to(observer_cpus.clone());
         let mut bounds = Bounds { observer_cpus, poll_interval, ..bounds.clone() };
         let engine = engines.for_turn(turn)?;
         let Self { recorder, display, disturbances, loads, .. } = self;

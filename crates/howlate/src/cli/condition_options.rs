@@ -36,7 +36,7 @@ pub(crate) struct Factors {
     /// CPUs to bind threads to, such as 0-1,3
     #[arg(long, value_name = "LIST")]
     pub(crate) cpus: Option<CpuSet>,
-    /// Background loads, such as idle,cpu,pipe
+    /// Background loads, such as cpu,pipe
     ///
     /// idle (none), cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork, timers, awake, stress-ng:NAME,
     /// hackbench-program:OPTIONS, cmd:'COMMAND'. `:50%` is half of one, `+` joins several.

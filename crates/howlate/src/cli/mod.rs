@@ -55,7 +55,7 @@ pub(crate) use measuring::Measuring;
 pub(crate) use merge::Merge;
 pub(crate) use moments::Moments;
 pub(crate) use notify::Notify;
-pub(crate) use output::{Output, Printing, Rows, file_name};
+pub(crate) use output::{Display, Output, Printing, Rows, file_name};
 pub(crate) use plan_length::PlanLength;
 pub(crate) use quick::Quick;
 pub(crate) use raw_words::{Typed, names};

@@ -33,6 +33,8 @@ pub(crate) struct Output {
     pub(crate) identity: Identity,
     #[command(flatten)]
     pub(crate) printing: Printing,
+    #[command(flatten)]
+    pub(crate) display: Display,
 }
 
 impl Output {
@@ -61,6 +63,15 @@ pub(crate) fn file_name() -> impl TypedValueParser<Value = PathBuf> {
 pub(crate) enum Rows {
     /// Each CPU
     Cpu,
+}
+
+/// What is shown while it is measured.
+#[derive(Args, Clone, Copy, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Display {
+    /// Show the run on the whole screen; `?` lists its keys
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) live: bool,
 }
 
 /// What is printed, and what is shown meanwhile.

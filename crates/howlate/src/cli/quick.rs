@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Identity, Printing, file_name};
+use super::{Display, Identity, Printing, file_name};
 
 /// What the quick look saves and prints.
 #[derive(Args)]
@@ -19,4 +19,6 @@ pub(crate) struct Quick {
     pub(crate) printing: Printing,
     #[command(flatten)]
     pub(crate) identity: Identity,
+    #[command(flatten)]
+    pub(crate) display: Display,
 }

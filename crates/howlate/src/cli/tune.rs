@@ -9,7 +9,7 @@ use howlate_model::Span;
 use howlate_trace::Choice;
 use howlate_tune::{KnobSelection, Options, ProgramOptions};
 
-use super::{Cyclic, Measuring, Notify, Printing, Sleep, completion_values, file_name};
+use super::{Cyclic, Display, Measuring, Notify, Printing, Sleep, completion_values, file_name};
 
 /// Which settings help on this machine, proved in interleaved turns
 #[derive(Args)]
@@ -73,6 +73,8 @@ pub(crate) struct TuneProgram {
     pub(crate) no_save: bool,
     #[command(flatten)]
     pub(crate) printing: Printing,
+    #[command(flatten)]
+    pub(crate) display: Display,
 }
 
 /// What settings are tried on.

@@ -6,7 +6,7 @@ use clap::Args;
 use howlate_model::Span;
 use howlate_trace::Choice;
 
-use super::{Identity, Printing, Rows, completion_values, file_name};
+use super::{Display, Identity, Printing, Rows, completion_values, file_name};
 
 /// Where lateness comes from, on this machine or in recordings
 ///
@@ -46,4 +46,6 @@ pub(crate) struct Why {
     pub(crate) identity: Identity,
     #[command(flatten)]
     pub(crate) printing: Printing,
+    #[command(flatten)]
+    pub(crate) display: Display,
 }

@@ -95,7 +95,7 @@ fn request<'a>(
         dma_latency_us: run.dma_latency,
         stop_above: run.stop_above,
         until: None,
-        screen: terminal::screen(output.printing.quiet),
+        screen: terminal::display(output.display.live, output.printing.quiet, environment),
         traced: None,
     }
 }

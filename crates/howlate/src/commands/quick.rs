@@ -34,6 +34,7 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
         out: asked.out.clone(),
         identity: asked.identity.clone(),
         printing: asked.printing,
+        display: asked.display,
         ..Output::default()
     };
     let kept = HistoryEntry::begin("quick", asked.out.as_deref(), asked.no_save);

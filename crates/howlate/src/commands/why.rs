@@ -41,7 +41,8 @@ fn look(asked: &Why) -> Result<Status, Error> {
     let printing = asked.printing;
     let identity = asked.identity.clone();
     let (out, details) = (asked.out.clone(), asked.details);
-    let output = Output { out, identity, printing, details, ..Output::default() };
+    let display = asked.display;
+    let output = Output { out, identity, printing, display, details, ..Output::default() };
     let kept = HistoryEntry::begin("why", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request = Request {

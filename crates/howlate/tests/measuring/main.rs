@@ -8,6 +8,7 @@ mod common;
 mod clocks;
 mod commands;
 mod kept;
+mod live;
 mod loads;
 mod masks;
 mod notify;

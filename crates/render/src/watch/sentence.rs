@@ -7,7 +7,7 @@ use howlate_model::{Activation, CauseKind, Latency, Part, Span, Work};
 use super::name;
 use crate::cause_words::percent;
 use crate::legible::legible;
-use crate::why::most;
+use crate::why::main_causes;
 
 /// A cause that took as much of the late time is why.
 const WHY: f64 = 0.5;
@@ -65,7 +65,7 @@ fn because(why: &Why) -> String {
             if named.is_empty() { String::new() } else { format!(", most of it {}", named.join(" and ")) };
         return format!(", because other threads had the CPU ({}{named})", percent(of_threads));
     }
-    most(why).map_or_else(String::new, |causes| format!("; main causes of the slowest: {causes}"))
+    main_causes(why).map_or_else(String::new, |causes| format!("; main causes of the slowest: {causes}"))
 }
 
 /// What happened, as what follows `because`; `None` where no event says so.

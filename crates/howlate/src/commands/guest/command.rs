@@ -6,7 +6,9 @@ use clap::Parser;
 use howlate_guest::GuestCommand;
 use howlate_model::Limit;
 
-use crate::cli::{Cli, Command, Doctor, Format, Measuring, Output, Printing, Reasons, Run, Selfcheck, Top};
+use crate::cli::{
+    Cli, Command, Display, Doctor, Format, Measuring, Output, Printing, Reasons, Run, Selfcheck, Top,
+};
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::refused_option::{NotForGuests, OutputOfGuest};
@@ -151,6 +153,9 @@ fn refuse(output: &Output) -> Result<(), Error> {
             Err(Error::OutputOfGuest(OutputOfGuest::Json))
         }
         Output { format, .. } if *format != Format::Text => Err(Error::OutputOfGuest(OutputOfGuest::Format)),
+        Output { display: Display { live: true, .. }, .. } => {
+            Err(Error::NotForGuests(NotForGuests::option("--live")))
+        }
         Output { samples_out: Some(_), .. } => {
             Err(Error::NotForGuests(NotForGuests::option("--samples-out")))
         }

@@ -87,7 +87,7 @@ fn report(analysis: &Analysis, path: &Path, detail: Detail) -> String {
 }
 
 fn plots(asked: &Show, analysis: &Analysis) -> String {
-    let ascii = asked.ascii || !terminal::may_show_unicode();
+    let ascii = asked.ascii || !howlate_live::may_show_unicode();
     let symbols = if ascii { render::Symbols::Ascii } else { render::Symbols::Unicode };
     format!("\n{}", render::plots(analysis, terminal::width(), symbols))
 }

@@ -71,7 +71,7 @@ fn try_on(
         node: environment.node.clone(),
         dma_latency_us: None,
         stop_above: None,
-        screen: terminal::screen(asked.printing.quiet),
+        screen: terminal::display(asked.display.live, asked.printing.quiet, environment),
         until: None,
         traced: None,
     };

@@ -1,0 +1,183 @@
+//! The live view on a terminal that is one: in tmux, with keys typed.
+
+use std::process::Command;
+
+use howlate_testing::skip;
+use serde_json::Value;
+
+use crate::common::{is_installed, pause, run, shown, stderr, wait_until};
+
+/// A terminal of its own; its programs are hung up when this is dropped.
+struct Tmux {
+    socket: String,
+}
+
+/// Long enough for everything that is typed.
+const RUN: &str = "cyclic --threads 1 --period 10ms --duration 2m --no-save --live";
+
+impl Tmux {
+    /// Runs `words` of a shell, and then says its status, in a terminal of `columns` and `rows`; `None` where there is no tmux.
+    fn begin(name: &str, [columns, rows]: [u16; 2], words: &str) -> Option<Self> {
+        if !is_installed("tmux") {
+            skip("tmux is not installed");
+            return None;
+        }
+        let tmux = Self { socket: format!("howlate-test-{}-{name}", std::process::id()) };
+        let [columns, rows] = [columns, rows].map(|number| number.to_string());
+        let words = format!("{words}; echo status $?; exec sleep 60");
+        tmux.tmux(&["-f", "/dev/null", "new-session", "-d", "-s", "it", "-x", &columns, "-y", &rows, &words]);
+        Some(tmux)
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> String {
+        let output = Command::new("tmux").args(["-L", &self.socket]).args(arguments).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn press(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys", "-t", "it"], keys].concat());
+    }
+
+    /// What is in sight.
+    fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-t", "it"])
+    }
+
+    /// The same with what was scrolled away.
+    fn all(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-S", "-", "-t", "it"])
+    }
+
+    fn is_on_other_screen(&self) -> bool {
+        self.tmux(&["display-message", "-p", "-t", "it", "#{alternate_on}"]).trim() == "1"
+    }
+
+    fn wait_for(&self, text: &str) {
+        wait_until(text, || self.screen().contains(text));
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        // Of this socket's terminals only.
+        self.tmux(&["kill-server"]);
+    }
+}
+
+fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_howlate")
+}
+
+#[test]
+fn keys_are_answered_and_the_end_prints_the_usual_result() {
+    let Some(tmux) = Tmux::begin("keys", [80, 24], &format!("{} {RUN}", program())) else { return };
+    tmux.wait_for("late wake-ups as they came");
+    assert!(tmux.is_on_other_screen());
+    tmux.press(&["?"]);
+    tmux.wait_for("end, and print the result");
+    tmux.press(&["?"]);
+    tmux.wait_for("so far · latency in µs");
+    tmux.press(&["/", "n", "o", "n", "e", "Enter"]);
+    tmux.wait_for("no rows match `none`");
+    tmux.press(&["Escape"]);
+    wait_until("the filter is gone", || !tmux.screen().contains("no rows match"));
+    tmux.press(&["f"]);
+    tmux.wait_for("■ f freeze");
+    tmux.press(&["q"]);
+    tmux.wait_for("status 0");
+    assert!(!tmux.is_on_other_screen());
+    let all = tmux.all();
+    assert!(all.contains("howlate cyclic") && all.contains("interrupted"), "{all}");
+    assert!(!all.contains("so far"), "nothing of the other screen is left: {all}");
+}
+
+#[test]
+fn the_last_screen_stays_where_that_is_wanted() {
+    let Some(tmux) = Tmux::begin("stays", [80, 24], &format!("{} {RUN}", program())) else { return };
+    tmux.wait_for("so far · latency in µs");
+    tmux.press(&["Q"]);
+    tmux.wait_for("status 0");
+    let all = tmux.all();
+    let (screen, result) = all.split_once("late wake-ups as they came").unwrap();
+    assert!(screen.contains("so far · latency in µs") && result.contains("howlate cyclic"), "{all}");
+}
+
+#[test]
+fn a_window_that_changes_its_size_all_the_time_breaks_nothing() {
+    let Some(tmux) = Tmux::begin("sizes", [100, 30], &format!("{} {RUN}", program())) else { return };
+    tmux.wait_for("so far · latency in µs");
+    for [columns, rows] in [[20, 5], [200, 60], [1, 1], [80, 24], [61, 14], [300, 3]].repeat(5) {
+        let [columns, rows] = [columns, rows].map(|number: u16| number.to_string());
+        tmux.tmux(&["resize-window", "-t", "it", "-x", &columns, "-y", &rows]);
+    }
+    tmux.tmux(&["resize-window", "-t", "it", "-x", "40", "-y", "10"]);
+    tmux.wait_for("too small");
+    tmux.tmux(&["resize-window", "-t", "it", "-x", "80", "-y", "24"]);
+    tmux.wait_for("so far · latency in µs");
+    tmux.press(&["C-c"]);
+    tmux.wait_for("status 0");
+}
+
+#[test]
+fn a_stop_gives_the_terminal_back_and_going_on_takes_it_again() {
+    let Some(tmux) = Tmux::begin("stop", [80, 24], "bash --norc --noprofile -i") else { return };
+    tmux.press(&[&format!("{} {RUN}", program()), "Enter"]);
+    tmux.wait_for("so far · latency in µs");
+    tmux.press(&["C-z"]);
+    tmux.wait_for("Stopped");
+    assert!(!tmux.is_on_other_screen());
+    tmux.press(&["stty -a | grep -o ' icanon'", "Enter"]);
+    tmux.wait_for(" icanon");
+    tmux.press(&["fg", "Enter"]);
+    tmux.wait_for("so far · latency in µs");
+    assert!(tmux.is_on_other_screen());
+    tmux.press(&["q"]);
+    wait_until("the shell has its terminal again", || !tmux.is_on_other_screen());
+}
+
+#[test]
+fn a_terminal_that_hangs_up_leaves_the_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run.jsonl");
+    let words = format!("{} {RUN} --out {}", program(), out.display());
+    let Some(tmux) = Tmux::begin("hang", [80, 24], &words) else { return };
+    tmux.wait_for("so far · latency in µs");
+    pause(500);
+    drop(tmux);
+    let has_end = || std::fs::read_to_string(&out).is_ok_and(|text| text.contains("\"end\""));
+    wait_until("the recording has its end", has_end);
+    let count = shown(&out)["results"][0]["count"].as_u64();
+    assert!(count.is_some_and(|count| count > 0), "{count:?}");
+}
+
+#[test]
+fn where_it_cannot_be_shown_a_line_says_why() {
+    let short = "cyclic --threads 1 --period 10ms --duration 500ms --no-save --live";
+    let piped = run(&short.split(' ').collect::<Vec<_>>());
+    assert!(piped.status.success());
+    assert_eq!(stderr(&piped), "No live view: standard error is not a terminal.\n");
+    let cases = [
+        ("small", [40, 10], "", "the terminal has 40 columns and 10 rows"),
+        ("dumb", [80, 24], "TERM=dumb ", "TERM does not name a terminal"),
+    ];
+    for (name, size, variable, why) in cases {
+        let Some(tmux) = Tmux::begin(name, size, &format!("{variable}{} {short}", program())) else { return };
+        wait_until(why, || tmux.all().replace('\n', " ").contains("status 0"));
+        let said = tmux.all().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("No live view:") && said.contains(why), "{said}");
+        assert!(said.contains("howlate cyclic"), "the result is there: {said}");
+    }
+}
+
+#[test]
+fn the_result_goes_where_standard_output_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = folder.path().join("result.json");
+    let words = format!("{} {RUN} --json > {}", program(), result.display());
+    let Some(tmux) = Tmux::begin("result", [80, 24], &words) else { return };
+    tmux.wait_for("so far · latency in µs");
+    tmux.press(&["q"]);
+    tmux.wait_for("status 0");
+    let json: Value = serde_json::from_str(&std::fs::read_to_string(&result).unwrap()).unwrap();
+    assert!(json["results"].is_array(), "{json}");
+}

@@ -1,0 +1,19 @@
+//! The live view: a whole screen of what is measured, while it is measured.
+//!
+//! Everything that is shown is a value first: a `Screenful` is made from the same analysis that prints the end result, and the painters
+//! in `panels/` turn it into cells. Nothing in them reads a clock, a file or the terminal. `terminal/` is the one place that writes the
+//! alternate screen.
+
+mod choices;
+mod keys;
+mod locale;
+mod panels;
+mod run;
+mod screenful;
+mod symbols;
+mod terminal;
+mod theme;
+
+pub use locale::may_show_unicode;
+pub use run::LiveRun;
+pub use terminal::Unsuitable;

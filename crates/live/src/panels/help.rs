@@ -1,0 +1,44 @@
+//! The keys, from their table.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::line::{self, row};
+use crate::choices::Choices;
+use crate::keys::{BINDINGS, name};
+use crate::theme::Theme;
+
+/// Columns of the keys.
+const KEYS: u16 = 18;
+/// What stands in a column of them.
+const COLUMN: u16 = 64;
+
+pub(super) fn paint(choices: &Choices, theme: Theme, area: Rect, cells: &mut Buffer) {
+    let all: Vec<(String, &str)> = BINDINGS
+        .iter()
+        .map(|binding| {
+            let keys: Vec<String> = binding.keys.iter().map(|key| name(*key)).collect();
+            (keys.join(" "), binding.about)
+        })
+        .chain([("mouse".to_owned(), "selects and scrolls; with Shift it marks text")])
+        .collect();
+    let rows = usize::from(area.height.saturating_sub(1)).max(1);
+    let columns = usize::from((area.width / COLUMN).max(1));
+    let above = choices.help_above.min(all.len().saturating_sub(rows * columns));
+    let title = match all.len() > rows * columns {
+        true => {
+            format!("Keys · {} to {} of {}; Down shows more", above + 1, above + rows * columns, all.len())
+        }
+        false => "Keys".to_owned(),
+    };
+    line::paint(&title, theme.heading_in_focus(), area, cells);
+    for (number, (keys, about)) in all.iter().skip(above).take(rows * columns).enumerate() {
+        let (column, line_number) = (number / rows, number % rows);
+        let x = area.x + u16::try_from(column).unwrap_or(0) * COLUMN;
+        let line_number = u16::try_from(line_number).unwrap_or(0) + 1;
+        let place = Rect { x, width: (area.right() - x).min(COLUMN), ..row(area, line_number) };
+        line::paint(keys, theme.bold(), Rect { width: KEYS.min(place.width), ..place }, cells);
+        let about_at = Rect { x: place.x + KEYS, width: place.width.saturating_sub(KEYS), ..place };
+        line::paint(about, ratatui::style::Style::new(), about_at, cells);
+    }
+}

@@ -1,0 +1,197 @@
+//! All that one screen can show, as values. Every text in it is legible: names of others are made so where they are taken in.
+
+use howlate_model::Span;
+
+/// All that one screen can show.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Screenful {
+    /// What this is: `howlate cyclic`.
+    pub(crate) title: String,
+    /// On which machine.
+    pub(crate) machine: String,
+    /// What makes the numbers doubtful, a sentence each.
+    pub(crate) doubts: Vec<String>,
+    /// How far it is; `None` where it has no end of its own.
+    pub(crate) progress: Option<Progress>,
+    /// What is being done.
+    pub(crate) doing: String,
+    /// What cannot change meanwhile: `every 1 ms`, `bpf`.
+    pub(crate) fixed: Vec<String>,
+    /// The rows.
+    pub(crate) table: Grid,
+    /// What the panels below it are of: the name of a row.
+    pub(crate) detail_of: String,
+    /// Along the time.
+    pub(crate) history: Option<History>,
+    /// How many were how late.
+    pub(crate) histogram: Option<Histogram>,
+    /// Who took the time.
+    pub(crate) causes: Option<Grid>,
+    /// Late wake-ups, the newest first.
+    pub(crate) late: Option<Grid>,
+    /// Each of them part by part, by its key.
+    pub(crate) parts: Vec<(u64, Grid)>,
+}
+
+/// How far something is that has an end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    pub(crate) left: Span,
+    pub(crate) whole: Span,
+}
+
+/// A table: columns that keep their width from one moment to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Grid {
+    pub(crate) title: String,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+    /// What is said where there is no row.
+    pub(crate) nothing: String,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) heading: String,
+    /// Letters that it has room for; the widest of the [growing](Self::grows) ones is as wide as there is room.
+    pub(crate) width: u16,
+    /// Takes what the others leave.
+    pub(crate) grows: bool,
+    /// Numbers stand below one another.
+    pub(crate) is_number: bool,
+    /// The first to go where there is no room for all: the highest first; 0 stays.
+    pub(crate) goes: u8,
+}
+
+impl Column {
+    pub(crate) fn number(heading: &str, width: u16, goes: u8) -> Self {
+        Self { heading: heading.to_owned(), width, grows: false, is_number: true, goes }
+    }
+
+    pub(crate) fn text(heading: &str, width: u16, goes: u8) -> Self {
+        Self { heading: heading.to_owned(), width, grows: false, is_number: false, goes }
+    }
+
+    /// As wide as there is room, and at least `width`.
+    pub(crate) fn growing(heading: &str, width: u16) -> Self {
+        Self { heading: heading.to_owned(), width, grows: true, is_number: false, goes: 0 }
+    }
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    /// What it is, from one moment to the next.
+    pub(crate) key: u64,
+    pub(crate) cells: Vec<Cell>,
+    /// It is what happens now.
+    pub(crate) is_running: bool,
+}
+
+/// What stands in a column of a row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    /// By which it is sorted; by its text where there is none.
+    pub(crate) number: Option<f64>,
+    /// The worst of its column.
+    pub(crate) is_worst: bool,
+}
+
+impl Cell {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    pub(crate) fn number(text: impl Into<String>, number: f64) -> Self {
+        Self { text: text.into(), number: Some(number), is_worst: false }
+    }
+
+    /// What is not known.
+    pub(crate) fn unknown() -> Self {
+        Self { text: "–".to_owned(), number: Some(f64::NEG_INFINITY), is_worst: false }
+    }
+}
+
+/// What happened along the time that was measured, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    pub(crate) moments: Vec<Moment>,
+}
+
+/// A stretch of time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moment {
+    /// How long it is.
+    pub(crate) lasts: Span,
+    /// The 99th percentile and the maximum in nanoseconds; `None` where nothing woke.
+    pub(crate) values: Option<[u64; 2]>,
+    /// Periods that were missed: the picture has a hole there.
+    pub(crate) missed: u64,
+    /// How many were how late, by the lower edge, ascending.
+    pub(crate) counts: Vec<(u64, u64)>,
+}
+
+/// How many were how late.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Histogram {
+    /// Those that are not empty, ascending.
+    pub(crate) buckets: Vec<Bucket>,
+}
+
+/// Latencies of about the same length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    /// Nanoseconds.
+    pub(crate) from: u64,
+    pub(crate) until: u64,
+    pub(crate) count: u64,
+}
+
+/// A panel of the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Panel {
+    #[default]
+    Table,
+    History,
+    Histogram,
+    HeatMap,
+    Causes,
+    Late,
+    Parts,
+}
+
+impl Panel {
+    /// In the order in which the tab key goes through them.
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Table, Self::History, Self::Histogram, Self::HeatMap, Self::Causes, Self::Late, Self::Parts];
+}
+
+impl Screenful {
+    /// The table in a panel, if it is one and is there; `late` is the late wake-up that is selected.
+    pub(crate) fn grid(&self, panel: Panel, late: Option<u64>) -> Option<&Grid> {
+        match panel {
+            Panel::Table => Some(&self.table),
+            Panel::Causes => self.causes.as_ref(),
+            Panel::Late => self.late.as_ref(),
+            Panel::Parts => {
+                let selected = self.parts.iter().find(|(key, _)| Some(*key) == late);
+                selected.or_else(|| self.parts.first()).map(|(_, parts)| parts)
+            }
+            Panel::History | Panel::Histogram | Panel::HeatMap => None,
+        }
+    }
+
+    /// Whether there is something for a panel.
+    pub(crate) fn has(&self, panel: Panel) -> bool {
+        match panel {
+            Panel::Table => true,
+            Panel::History | Panel::HeatMap => self.history.is_some(),
+            Panel::Histogram => self.histogram.is_some(),
+            Panel::Causes => self.causes.is_some(),
+            Panel::Late => self.late.is_some(),
+            Panel::Parts => !self.parts.is_empty(),
+        }
+    }
+}
