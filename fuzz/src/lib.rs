@@ -2,10 +2,13 @@
 //!
 //! A target is a function that takes any bytes and must neither panic, nor hang, nor need much memory. Its inputs
 //! are mutations of seeds, which come from `testdata` and from `fuzz/corpus`, where every input that once failed
-//! stays. Mutation is blind: it does not see which code an input reaches.
+//! stays. `coverage.rs` feeds them under libFuzzer, which keeps inputs that reach code that none before has reached;
+//! the mutation here is blind, and needs nothing but this crate.
 
 #![allow(clippy::print_stderr, reason = "what a run of the fuzzer says")]
 
+use std::io;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 mod corpus;
@@ -24,6 +27,19 @@ pub struct Target {
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Reads one input.
     pub body: fn(&[u8]),
+}
+
+/// Writes what is mutated, besides the corpus, into a folder: a file each.
+///
+/// # Errors
+///
+/// When the folder cannot be written.
+pub fn write_seeds(target: &Target, folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    (target.seeds)()
+        .iter()
+        .enumerate()
+        .try_for_each(|(number, seed)| std::fs::write(folder.join(format!("seed-{number}")), seed))
 }
 
 /// Runs a target in a test: a counted number of inputs, or as long as `HOWLATE_FUZZ_SECONDS` says.

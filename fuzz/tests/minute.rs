@@ -11,7 +11,7 @@ fn feed(name: &str, inputs: u64) {
 fn recordings() {
     feed("recording", 1_500);
     feed("import", 3_000);
-    feed("outputs", 60);
+    feed("outputs", 120);
     feed("distribution", 20_000);
 }
 

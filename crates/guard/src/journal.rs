@@ -243,9 +243,9 @@ fn in_force(journal: impl Read, boot: &str) -> io::Result<Changes> {
     let mut lines = BufReader::new(journal.take(LONGEST));
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {
-        let entry = serde_json::from_slice(&line);
+        let entry = std::str::from_utf8(&line).ok().and_then(|text| serde_json::from_str(text).ok());
         line.clear();
-        let Ok(entry) = entry else { continue };
+        let Some(entry) = entry else { continue };
         match entry {
             Entry::Boot(of) => of_this_boot = of == boot,
             Entry::All { boot: of, changes: all } => {

@@ -50,7 +50,7 @@ pub fn serve_as_init() {
 
 fn serve() -> io::Result<()> {
     mount_all()?;
-    let task: Task = serde_json::from_slice(&fs::read(TASK)?)?;
+    let task: Task = serde_json::from_str(&fs::read_to_string(TASK)?)?;
     for module in &task.modules {
         load(Path::new(module)).map_err(|error| failure(module, error))?;
     }

@@ -67,7 +67,7 @@ impl Message {
         if line.starts_with("{\"over\":") {
             return Ok(Self::Over(serde_json::from_str::<Last>(line)?.over));
         }
-        serde_json::from_str(line).map(|line| Self::Line(Box::new(line)))
+        Line::from_json(line).map(|line| Self::Line(Box::new(line)))
     }
 }
 

@@ -12,7 +12,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::{OwnSettings, SETTING_NAME, pause, skip, take_what_is_ignored, tune_shortly, wait_until};
+use common::{
+    Marked, OwnSettings, SETTING_NAME, pause, skip, take_what_is_ignored, tune_shortly, wait_until,
+};
 use fastrand::Rng;
 use howlate_record::Reader;
 use rustix::process::{Pid, Signal, kill_process};
@@ -47,6 +49,8 @@ fn commands() -> [Vec<&'static str>; 5] {
 struct World {
     own: OwnSettings,
     folder: PathBuf,
+    /// What all that it starts is known by.
+    mark: Marked,
 }
 
 /// What the storm met, so that it can be seen that it met something.
@@ -66,7 +70,8 @@ impl World {
         let folder = own.file().parent().unwrap().to_owned();
         ["tmp", "shm"].iter().for_each(|name| fs::create_dir(folder.join(name)).unwrap());
         fs::write(folder.join("swappiness"), "60\n").unwrap();
-        Some(Self { own, folder })
+        let mark = Marked::by("HOWLATE_STORM", folder.to_str().unwrap());
+        Some(Self { own, folder, mark })
     }
 
     /// The program in there, in a group of its own as a shell would start it.
@@ -77,7 +82,7 @@ impl World {
         );
         let mut command = self.own.howlate_after(&mounts, words);
         // Nobody reads it while it runs.
-        command.env("TMPDIR", self.folder.join("tmp")).env("HOWLATE_STORM", &self.folder);
+        command.env("TMPDIR", self.folder.join("tmp")).env(self.mark.variable, &self.mark.value);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
@@ -100,22 +105,6 @@ impl World {
         let system = format!("{top}[system]\n{SETTING_NAME} = 7\nvm.swappiness = 33\n{tables}");
         fs::write(&path, system).unwrap();
         self.howlate(&["run", path.to_str().unwrap(), "-q", "--out", out.to_str().unwrap()]).spawn().unwrap()
-    }
-
-    /// Every process of it, with the first word after its name.
-    fn processes(&self) -> Vec<(Pid, String)> {
-        let mark = format!("HOWLATE_STORM={}", self.folder.display());
-        let found = |entry: fs::DirEntry| {
-            let number: i32 = entry.file_name().to_str()?.parse().ok()?;
-            let words = |file: &str| fs::read(entry.path().join(file)).ok();
-            let is_ours = words("environ")?.split(|byte| *byte == 0).any(|word| word == mark.as_bytes());
-            let line = words("cmdline")?;
-            let role = line.split(|byte| *byte == 0).nth(1).unwrap_or_default();
-            // What has ended has no words.
-            (is_ours && !line.is_empty())
-                .then(|| (Pid::from_raw(number).unwrap(), String::from_utf8_lossy(role).into_owned()))
-        };
-        fs::read_dir("/proc").unwrap().filter_map(|entry| found(entry.ok()?)).collect()
     }
 
     fn settings(&self) -> (String, String) {
@@ -147,14 +136,14 @@ const SIGNALS: [Signal; 4] = [Signal::KILL, Signal::TERM, Signal::INT, Signal::H
 /// Kills some of the processes, and then the run; returns whether its guardian was among them.
 fn hit(world: &World, child: &mut Child, random: &mut Rng) -> bool {
     let run = Pid::from_child(child);
-    let mut others = world.processes();
-    others.retain(|(pid, _)| *pid != run);
+    let mut others = world.mark.processes();
+    others.retain(|one| one.pid != child.id());
     random.shuffle(&mut others);
     others.truncate(random.usize(0..=others.len()));
-    let guardian_too = others.iter().any(|(_, role)| role == "__guardian");
+    let guardian_too = others.iter().any(|one| one.words.get(1).is_some_and(|role| role == "__guardian"));
     // Who is gone already was in no need of it.
-    for (pid, _) in &others {
-        let _ = kill_process(*pid, Signal::KILL);
+    for one in &others {
+        let _ = Pid::from_raw(one.pid.cast_signed()).map(|pid| kill_process(pid, Signal::KILL));
     }
     let _ = kill_process(run, SIGNALS[random.usize(0..SIGNALS.len())]);
     // A run that ends in order may first want to finish what it does; nobody waits for ever.
@@ -188,7 +177,7 @@ fn kill(world: &World, number: u64, random: &mut Rng, met: &mut Met) {
     pause(random.u64(0..longest));
     met.in_force += usize::from(!world.is_as_before());
     let guardian_too = hit(world, &mut child, random);
-    wait_until("an end of all that it had started", || world.processes().is_empty());
+    wait_until("an end of all that it had started", || world.mark.processes().is_empty());
     if guardian_too && !world.is_as_before() {
         met.left_behind += 1;
         world.next_start();

@@ -20,6 +20,28 @@ pub enum Reference<'a> {
     Moved(&'a mut i64),
 }
 
+/// Said to and read from JSON here, once for all who do: what serde makes of the kinds of lines is a third of a megabyte, and each
+/// crate that asks for it by itself gets its own.
+impl Line {
+    /// Reads it as it is written.
+    ///
+    /// # Errors
+    ///
+    /// When it is no JSON, or none of a recording.
+    pub fn from_json(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+
+    /// Adds it to `text` as it is written, without a break.
+    ///
+    /// # Errors
+    ///
+    /// When it holds what JSON has no form for.
+    pub fn to_json(&self, text: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(text, self)
+    }
+}
+
 impl Line {
     /// The conditions that it is about, by index: those measured meanwhile, where it is about a load.
     pub fn conditions(&self) -> &[u32] {

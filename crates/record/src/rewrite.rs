@@ -26,6 +26,8 @@ pub(crate) struct Rewritten {
 /// A recording that is to take the place of another.
 pub(crate) struct Rewriting {
     out: BufWriter<NamedTempFile>,
+    /// The line that is written.
+    line: Vec<u8>,
     blocks: usize,
 }
 
@@ -33,16 +35,21 @@ impl Rewriting {
     /// Begins one beside `path`.
     pub(crate) fn begin(path: &Path, header: &Header) -> io::Result<Self> {
         let folder = folder_of(path);
-        let mut new =
-            Self { out: BufWriter::with_capacity(BUFFER, howlate_safe_path::partial_in(folder)?), blocks: 0 };
+        let mut new = Self {
+            out: BufWriter::with_capacity(BUFFER, howlate_safe_path::partial_in(folder)?),
+            line: Vec::new(),
+            blocks: 0,
+        };
         new.write(&Line::Header(Box::new(header.clone())))?;
         Ok(new)
     }
 
     pub(crate) fn write(&mut self, line: &Line) -> io::Result<()> {
         self.blocks = self.blocks.saturating_add(usize::from(matches!(line, Line::Block(_))));
-        serde_json::to_writer(&mut self.out, line)?;
-        self.out.write_all(b"\n")
+        self.line.clear();
+        line.to_json(&mut self.line)?;
+        self.line.push(b'\n');
+        self.out.write_all(&self.line)
     }
 
     /// Puts it in the place of `path`.

@@ -232,7 +232,7 @@ impl Writer {
 
 /// Adds one line of a recording.
 fn put_line(text: &mut Vec<u8>, line: &Line) -> io::Result<()> {
-    serde_json::to_writer(&mut *text, line)?;
+    line.to_json(text)?;
     text.push(b'\n');
     Ok(())
 }

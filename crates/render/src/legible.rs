@@ -74,7 +74,8 @@ pub fn legible_value<T: Serialize + DeserializeOwned>(value: T) -> Result<T, ser
         return Ok(value);
     }
     let mut tree = serde_json::to_value(&value)?;
-    if make_legible(&mut tree) { serde_json::from_value(tree) } else { Ok(value) }
+    // As text: whatever recordings hold is read from that already, and reading it from trees too would be a second reader.
+    if make_legible(&mut tree) { serde_json::from_str(&tree.to_string()) } else { Ok(value) }
 }
 
 /// Whether a value has no text, and no name, that would have to be changed.

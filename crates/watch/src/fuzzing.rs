@@ -10,8 +10,8 @@ thread_local! {
     static LOOPS: RefCell<Option<Loops>> = RefCell::new(Loops::create(false).ok());
 }
 
-/// Writes `bytes` to the head and the beginning of the first rings, and reads what howlate makes of them: turns in order, of a
-/// time that has been.
+/// Writes `bytes` to the head and the beginning of the first rings, and reads what howlate makes of them: turns of a time that has
+/// been, each not before the end of the one before. One that nobody says the end of may begin and end in a nanosecond.
 pub fn loops(bytes: &[u8]) {
     LOOPS.with_borrow_mut(|loops| {
         let Some(loops) = loops else { return };
@@ -20,10 +20,10 @@ pub fn loops(bytes: &[u8]) {
         loops.read(&mut |number, of, turn| {
             assert!(!of.name.is_empty() && turn.woke <= clock::now());
             assert!(
-                last[number].is_none_or(|last| last < turn.woke)
+                last[number].is_none_or(|last| last <= turn.woke)
                     && turn.done.is_none_or(|done| done >= turn.woke)
             );
-            last[number] = Some(turn.woke);
+            last[number] = turn.done.or(Some(turn.woke));
         });
         loops.left_out();
     });

@@ -1,5 +1,6 @@
 //! Benchmarks: `cargo xtask bench [NAME…]`. Numbers for people to read; those with a limit fail when it is exceeded.
 
+mod crowd;
 mod cyclic;
 mod fleet;
 mod instructions;
@@ -21,12 +22,15 @@ mod why;
 
 use std::process::ExitCode;
 
+use howlate_model::Span;
+
 pub use paired::median;
 pub use program::{built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 16] = [
+const BENCHES: [Bench; 17] = [
+    ("crowd", crowd::run),
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
     ("fleet", fleet::run),
@@ -47,6 +51,10 @@ const BENCHES: [Bench; 16] = [
 
 /// Runs the benchmarks named, or all.
 pub fn run(names: &[&str]) -> ExitCode {
+    if let ["crowd", "--for", time] = names {
+        let time = time.parse::<Span>().map_err(|error| std::io::Error::other(error.to_string()));
+        return told("crowd", time.and_then(crowd::run_for)).err().unwrap_or(ExitCode::SUCCESS);
+    }
     if let Some(unknown) = names.iter().find(|name| !BENCHES.iter().any(|(known, _)| known == *name)) {
         let known = BENCHES.map(|(name, _)| name).join(", ");
         eprintln!("error: there is no benchmark `{unknown}`; choose from {known}");
@@ -54,11 +62,18 @@ pub fn run(names: &[&str]) -> ExitCode {
     }
     for (name, bench) in BENCHES.iter().filter(|(name, _)| names.is_empty() || names.contains(name)) {
         println!("== {name}");
-        if let Err(error) = bench() {
-            eprintln!("error: {name}: {error}");
-            let is_limit = error.get_ref().is_some_and(|error| error.is::<why::LimitExceeded>());
-            return ExitCode::from(if is_limit { 1 } else { 2 });
+        if let Err(status) = told(name, bench()) {
+            return status;
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Says what went wrong; the status to end with then.
+fn told(name: &str, done: std::io::Result<()>) -> Result<(), ExitCode> {
+    done.map_err(|error| {
+        eprintln!("error: {name}: {error}");
+        let is_limit = error.get_ref().is_some_and(|error| error.is::<why::LimitExceeded>());
+        ExitCode::from(if is_limit { 1 } else { 2 })
+    })
 }

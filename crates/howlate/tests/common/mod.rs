@@ -308,6 +308,43 @@ pub(crate) fn children(pid: u32) -> Vec<(u32, String)> {
     howlate_procfs::children(&root, pid).into_iter().map(said).collect()
 }
 
+/// What a program and all that it starts are known by: a variable of their environment.
+pub(crate) struct Marked {
+    pub(crate) variable: &'static str,
+    pub(crate) value: String,
+}
+
+/// A process, with its command line.
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) words: Vec<String>,
+}
+
+impl Marked {
+    pub(crate) fn by(variable: &'static str, value: &str) -> Self {
+        Self { variable, value: value.to_owned() }
+    }
+
+    /// Every process of it.
+    pub(crate) fn processes(&self) -> Vec<Process> {
+        let mark = format!("{}={}", self.variable, self.value);
+        let found = |entry: std::fs::DirEntry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let parts = |file: &str| {
+                let text = std::fs::read(entry.path().join(file)).ok()?;
+                Some(text.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect::<Vec<_>>())
+            };
+            let is_ours = parts("environ")?.iter().any(|one| one == mark.as_bytes());
+            let words = parts("cmdline")?;
+            // What has ended has no words.
+            let is_there = is_ours && words.iter().any(|word| !word.is_empty());
+            let legible = |word: &Vec<u8>| String::from_utf8_lossy(word).into_owned();
+            is_there.then(|| Process { pid, words: words.iter().map(legible).collect() })
+        };
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| found(entry.ok()?)).collect()
+    }
+}
+
 /// Sends a signal to any process.
 pub(crate) fn send(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();

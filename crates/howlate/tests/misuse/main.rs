@@ -9,3 +9,4 @@ mod bad_input;
 mod ends;
 mod exit_status;
 mod hostile;
+mod stages;

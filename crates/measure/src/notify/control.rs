@@ -53,7 +53,8 @@ pub(crate) fn receive<M: DeserializeOwned>(control: &OwnedFd) -> io::Result<(M, 
         _ => Vec::new(),
     };
     let descriptors = beside.drain().flat_map(rights).collect();
-    Ok((serde_json::from_slice(&text[..got.bytes])?, descriptors))
+    let text = std::str::from_utf8(&text[..got.bytes]).map_err(io::Error::other)?;
+    Ok((serde_json::from_str(text)?, descriptors))
 }
 
 /// Whether a message, or the end of the other side, comes within `patience`.

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::machine_names::{Called, Key, key};
 use crate::bounded::{LONGEST_LINE, LineRead, read_line_within};
-use crate::reader::{Reader, parsed};
+use crate::reader::{Reader, parsed, text_of};
 
 /// How a line begins that tells which recording the next lines come from.
 const SOURCE: &[u8] = b"{\"source\"";
@@ -186,7 +186,7 @@ fn beginning(path: &Path) -> Result<Beginning, String> {
     let mut lines = BufReader::with_capacity(1 << 14, File::open(path).map_err(failed)?);
     let mut line = Vec::new();
     read_line_within(&mut lines, LONGEST_LINE, &mut line).map_err(failed)?;
-    match serde_json::from_slice(&line) {
+    match text_of(&line).and_then(serde_json::from_str) {
         Ok(FirstLine { header }) if header.format <= FORMAT && header.id.is_some() => return Ok(header),
         _ => {}
     }

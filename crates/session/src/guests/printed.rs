@@ -35,7 +35,10 @@ impl Guests {
         let machine = emulated.clone();
         let kind = &self.kinds[index];
         let _load = Running::start(&kind.on_host.load).map_err(SessionError::from)?;
-        let mut guest = Booting::boot(self.setup(&machine, index))?;
+        let mut guest = match Booting::boot(self.setup(&machine, index)) {
+            Err(_) if interrupted.load(Ordering::Relaxed) => return Ok(None),
+            booted => booted?,
+        };
         let show = |guest: &Booting<'_>| {
             screen.iter_mut().for_each(|screen| screen.show(&boot_progress(&kind.name, guest.age(), 0)));
         };

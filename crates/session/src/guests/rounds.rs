@@ -70,7 +70,13 @@ impl Rounds<'_> {
         let before = self.boots.as_ref().map_or(0, Boots::count);
         let mut watch = Watch { screen: self.screen.as_mut(), title, load: None, before };
         let machine = self.machine.clone();
-        let mut guest = Booting::boot(self.guests.setup(&machine, index))?;
+        let mut guest = match Booting::boot(self.guests.setup(&machine, index)) {
+            // Whatever the signal kept from starting is none of the guest's trouble.
+            Err(_) if self.environment.interrupted.load(Ordering::Relaxed) => {
+                return Ok(Outcome::Stopped(HowEnded::Interrupted));
+            }
+            booted => booted?,
+        };
         let mut listening = Listening {
             index,
             kinds: &self.guests.kinds,

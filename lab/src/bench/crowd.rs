@@ -1,0 +1,134 @@
+//! `cargo xtask bench crowd`: memory of whoever looks at ten thousand threads, while a thousand new ones begin each second.
+
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use howlate_linux::clock;
+use howlate_model::Span;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::program::{built, compiled};
+use super::why::limit::{Figure, Limits};
+
+/// MiB.
+const MOST: f64 = 128.0;
+/// For each command, where `--for` does not say another.
+const USUALLY: Span = Span::from_secs(60);
+/// Looks at a command's memory; what grows shows from one to the next.
+const LOOKS: u64 = 6;
+
+/// What looks; `PID` is the crowd, `OUT` where results go.
+const COMMANDS: [&str; 4] = [
+    "watch --quiet --out OUT PID",
+    "serve --listen 127.0.0.1:0 --process PID",
+    "top --json PID",
+    "record --quiet --out OUT",
+];
+
+/// A minute of each command.
+pub fn run() -> io::Result<()> {
+    run_for(USUALLY)
+}
+
+/// Each command for `time`: prints the memory of each look, and fails where the most of it is above the limit.
+pub fn run_for(time: Span) -> io::Result<()> {
+    let program = built()?;
+    let folder = tempfile::tempdir()?;
+    let crowd = compiled("crowd.c", folder.path())?;
+    let mut limits = Limits::default();
+    for (number, words) in COMMANDS.iter().enumerate() {
+        let mut crowd = Ended(Command::new(&crowd).stdout(Stdio::piped()).spawn()?);
+        line_of(&mut crowd.0)?;
+        let out = folder.path().join(format!("{number}"));
+        let most = most_of(&program, words, crowd.0.id(), &out, time)?;
+        let name = format!("{}: MiB at most", words.split(' ').next().unwrap_or_default());
+        limits.judge(&Figure { name: &name, value: most, interval: None, most: MOST, unit: "MiB" });
+    }
+    limits.verdict()
+}
+
+/// Killed when dropped.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+fn line_of(child: &mut Child) -> io::Result<String> {
+    let mut line = String::new();
+    let out = child.stdout.as_mut().ok_or_else(|| io::Error::other("it has no output"))?;
+    BufReader::new(out).read_line(&mut line)?;
+    if line.is_empty() { Err(io::Error::other("it ended before it began")) } else { Ok(line) }
+}
+
+/// The most memory that it had, in MiB.
+fn most_of(program: &Path, words: &str, crowd: u32, out: &Path, time: Span) -> io::Result<f64> {
+    let (pid, out) = (crowd.to_string(), out.display().to_string());
+    let words: Vec<&str> = words
+        .split(' ')
+        .map(|word| match word {
+            "PID" => pid.as_str(),
+            "OUT" => out.as_str(),
+            _ => word,
+        })
+        .collect();
+    let is_server = words[0] == "serve";
+    let mut command = Command::new(program);
+    command.args(&words).stdout(if is_server { Stdio::piped() } else { Stdio::null() });
+    let mut looking = Ended(command.spawn()?);
+    let served = if is_server { Some(line_of(&mut looking.0)?) } else { None };
+    let address = served.as_deref().and_then(|line| line.split("http://").nth(1));
+    let mut most = 0.0_f64;
+    for look in 1..=LOOKS {
+        clock::pause(Span::from_nanos(time.as_nanos() / LOOKS))?;
+        // Prometheus would ask as well.
+        let answer = address.map(|address| asked(address.trim().trim_end_matches('/'))).transpose()?;
+        let [now, peak] = memory(looking.0.id())?;
+        most = most.max(peak);
+        let series = answer.map_or_else(String::new, |answer| format!(", {answer} series"));
+        println!(
+            "{:>8} after {:>4.0} s: {now:>6.1} MiB{series}",
+            words[0],
+            (time.as_secs_f64() * look as f64) / LOOKS as f64
+        );
+    }
+    end(&mut looking.0, words[0])?;
+    Ok(most)
+}
+
+/// The series of `/metrics`.
+fn asked(address: &str) -> io::Result<usize> {
+    let mut stream = TcpStream::connect(address)?;
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer.lines().filter(|line| line.starts_with("howlate_")).count())
+}
+
+/// Resident memory now, and the most so far, in MiB.
+fn memory(pid: u32) -> io::Result<[f64; 2]> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let of = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix(" kB")?.parse::<f64>().ok()
+    };
+    let both = of("VmRSS:").zip(of("VmHWM:")).map(|(now, most)| [now / 1_024.0, most / 1_024.0]);
+    both.ok_or_else(|| io::Error::other("it ended before it was told to"))
+}
+
+/// Ends it as Ctrl-C does.
+fn end(child: &mut Child, name: &str) -> io::Result<()> {
+    kill_process(Pid::from_child(child), Signal::INT)?;
+    // A server's last words, so that it need not wait to say them.
+    drop(child.stdout.take());
+    let told = clock::now();
+    let status = child.wait()?;
+    println!("{name:>8} ended {:.1} s after Ctrl-C: {status}", clock::now().since(told).as_secs_f64());
+    Ok(())
+}
