@@ -16,7 +16,7 @@ use howlate_guest::{Architecture, Kernel};
 use self::types::Types;
 
 /// The programs whose relocations `types.btf` has the types for.
-const OBJECTS: [&str; 2] = ["wakeups.bpf.o", "waits.bpf.o"];
+const OBJECTS: [&str; 3] = ["wakeups.bpf.o", "waits.bpf.o", "late.bpf.o"];
 
 /// Writes the folders of these kernels, each named as `howlate guest --kernel` takes it.
 pub fn capture(kernels: &[&str]) -> io::Result<()> {

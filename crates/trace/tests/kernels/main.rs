@@ -69,6 +69,25 @@ fn every_kernel_has_the_fields_that_programs_do_not_ask_for() {
     assert!(gone.is_empty(), "{gone:#?}");
 }
 
+/// `late` goes without them where they are not there, and nobody would be told of a group or a user.
+#[test]
+fn every_kernel_tells_the_group_and_the_user_of_a_thread() {
+    let wanted = [
+        ("task_struct", "cgroups"),
+        ("css_set", "dfl_cgrp"),
+        ("cgroup", "kn"),
+        ("kernfs_node", "id"),
+        ("task_struct", "real_cred"),
+        ("cred", "uid"),
+    ];
+    for path in kernels() {
+        let kernel = Types::parse(&std::fs::read(&path).unwrap());
+        for (structure, field) in wanted {
+            assert!(kernel.has(structure, &[field.to_owned()]), "{}: {structure}.{field}", path.display());
+        }
+    }
+}
+
 #[test]
 fn there_are_ordinary_and_real_time_kernels() {
     let is_rt = |path: &PathBuf| path.to_string_lossy().contains("-rt-");
