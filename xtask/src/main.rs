@@ -5,9 +5,9 @@ mod bpf;
 mod cross;
 mod dist;
 mod fuzz;
+mod interleavings;
 mod lab;
 mod metadata;
-mod orders;
 mod packages;
 mod python;
 mod storm;
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
         ["dist", words @ ..] => dist::run(words),
         ["fuzz", words @ ..] => fuzz::run(words),
         ["storm", words @ ..] => storm::run(words),
-        ["orders"] => orders::run(),
+        ["orders"] => interleavings::run(),
         ["supply"] => supply::run(),
         ["book"] => book::run(),
         ["bpf"] => bpf::run(),

@@ -1,6 +1,7 @@
 //! Numbers from recordings. Pure: lines in, numbers out; whether the lines come from a file or
 //! from a run that is still going makes no difference.
 
+mod across_cpus;
 mod analysis;
 mod autocorrelation;
 mod batches;
@@ -17,7 +18,7 @@ pub mod incidents;
 mod insight;
 mod interval;
 mod known_caveats;
-mod larger;
+mod lateness_steps;
 mod limits;
 mod load_effect;
 mod member;
@@ -26,18 +27,18 @@ mod outcome;
 mod planned_wakeups;
 mod ranking;
 mod ratio;
+mod return_period;
 pub mod sequential;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
-mod steps;
 mod summary;
 mod timeline;
-mod together;
 mod trust;
 mod turn_numbers;
 pub mod waits;
 pub mod watch;
 
+pub use across_cpus::{Together, one_by_one, together};
 pub use analysis::Analysis;
 pub use block_numbers::BlockNumbers;
 pub use bound::Bound;
@@ -49,16 +50,15 @@ pub use insight::{
     Awake, CallSlack, Control, Insight, Origin, Priority, Step, Tick, TimerSlack, Turns, insights, turns_of,
 };
 pub use interval::{Interval, exceeded_at_most, least_wakeups, percentile, quantile_ranks};
-pub use larger::{Larger, ToCome, larger};
 pub use limits::{Judgement, judge};
 pub use load_effect::LoadEffect;
 pub use member::Member;
 pub use outcome::Outcome;
 pub use ranking::{GapCost, IdleCost, RankedMechanism, Ranking, gap_costs, idle_costs, rankings};
 pub use ratio::{Ratio, ratio};
+pub use return_period::{Larger, ToCome, larger};
 pub use summary::Summary;
 pub use timeline::{Slice, Timeline, Turn};
-pub use together::{Together, one_by_one, together};
 pub use trust::is_as_asked;
 pub use turn_numbers::TurnNumber;
 

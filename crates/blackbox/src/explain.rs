@@ -5,7 +5,7 @@ use howlate_model::{
     CauseKind, Explained, Incident, IncidentCause, IncidentKind, LateThread, LateWait, Segment, Wakeup,
 };
 
-use crate::origin::Origins;
+use crate::thread_owner::Origins;
 
 /// Of more parts than these, those of one cause are joined.
 const PARTS: usize = 24;

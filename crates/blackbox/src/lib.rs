@@ -9,9 +9,9 @@
 mod action;
 mod chosen;
 mod explain;
-mod origin;
 mod rate;
 mod recorder;
+mod thread_owner;
 mod timeline;
 mod users;
 mod worst;

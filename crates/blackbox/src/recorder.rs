@@ -17,8 +17,8 @@ use jiff::Timestamp;
 use crate::action::{Action, Actions};
 use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
 use crate::explain::incident;
-use crate::origin::Origins;
 use crate::rate::Rate;
+use crate::thread_owner::Origins;
 use crate::timeline::trace;
 use crate::worst::{AtMost, Worst};
 

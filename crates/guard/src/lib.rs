@@ -9,6 +9,7 @@
 //! each other's settings for the machine's own, a killed guardian is noticed and stood in for, and where both
 //! were killed, the next start puts back what they left ([`put_back_leftovers`]).
 
+mod break_trace;
 mod group;
 mod guardian;
 mod journal;
@@ -20,8 +21,8 @@ mod scope;
 mod serve;
 mod setting;
 mod thread;
-mod trace;
 
+pub use break_trace::Trace;
 pub use group::Group;
 pub use journal::{LockError, put_back_leftovers, restore, unrestored};
 pub use requested::{Wanted, WantedError};
@@ -29,4 +30,3 @@ pub use scope::{Applied, Guard};
 pub use serve::GUARDIAN;
 pub use setting::not_as_before;
 pub use thread::{Subject, is_there, read_of_thread, setting_of_thread};
-pub use trace::Trace;

@@ -13,10 +13,10 @@ use howlate_safe_path::Temporary;
 
 use crate::emulator::{Places, command};
 use crate::error::GuestError;
-use crate::host::{HostSettings, Threads};
 use crate::initramfs;
 use crate::qmp::Qmp;
 use crate::setup::Setup;
+use crate::vcpu_threads::{HostSettings, Threads};
 
 /// What arrives from QEMU's streams.
 pub(crate) enum Arrival {

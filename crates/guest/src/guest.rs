@@ -10,9 +10,9 @@ use howlate_model::{Accelerator, Caveat, HostThread, Line, MonotonicTime, Span, 
 use crate::emulator::{Acceleration, kvm_opens};
 use crate::emulator_process::{Arrival, EmulatorProcess};
 use crate::error::GuestError;
-use crate::host::Ledger;
 use crate::setup::Setup;
 use crate::task::{Message, Over};
+use crate::vcpu_threads::Ledger;
 
 /// Lines of the console that an error shows.
 const CONSOLE_KEPT: usize = 12;

@@ -14,7 +14,6 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod guest;
-mod host;
 mod image;
 mod init;
 mod initramfs;
@@ -27,6 +26,7 @@ mod program;
 mod qmp;
 mod setup;
 mod task;
+mod vcpu_threads;
 
 pub use architecture::Architecture;
 pub use debian::{ListedKernel, debian_kernels};
@@ -34,7 +34,6 @@ pub use emulator::version as emulator_version;
 pub use emulator::{Acceleration, TcgThreads, VirtualMachine};
 pub use error::GuestError;
 pub use guest::{Event, Guest};
-pub use host::HostSettings;
 pub use init::{is_inside, serve_as_init};
 pub use initramfs::GuestCommand;
 pub use kernel::Kernel;
@@ -43,3 +42,4 @@ pub use libvirt::libvirt_xml;
 pub use order::counterbalanced;
 pub use program::Program;
 pub use setup::Setup;
+pub use vcpu_threads::HostSettings;

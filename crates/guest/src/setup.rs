@@ -3,10 +3,10 @@
 use howlate_model::Span;
 
 use crate::emulator::VirtualMachine;
-use crate::host::HostSettings;
 use crate::initramfs::GuestCommand;
 use crate::kernel::Kernel;
 use crate::program::Program;
+use crate::vcpu_threads::HostSettings;
 
 /// What a guest is made of.
 pub struct Setup<'a> {

@@ -5,12 +5,12 @@
 
 mod cli;
 mod commands;
-mod environment;
 mod error;
 mod exit_status;
 mod experiment;
 mod plans;
 mod refused_option;
+mod startup;
 mod terminal;
 
 use std::ffi::OsString;

@@ -1,6 +1,6 @@
 //! Lines of code that change a setting of the thread that runs them, to be copied into a program: the one table of them.
 //!
-//! `crates/howlate/tests/results/copied.rs` compiles or runs each.
+//! `crates/howlate/tests/results/snippets.rs` compiles or runs each.
 
 /// What programs are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,27 +5,27 @@
 //! the machine hits all conditions alike. Pure: the machine is described by [`Machine`].
 
 mod cyclic;
+mod duplicates;
 mod error;
 mod file;
+mod joined_plans;
 mod notify;
 mod order;
 mod pairs;
 mod refuse;
-mod repeats;
 mod single;
 mod sleep;
-mod together;
 mod traced;
 mod trials;
 
 pub use cyclic::{CyclicChoices, Threads};
+pub use duplicates::without_repeats;
 pub use error::PlanError;
 pub use file::{FileError, Measure, PlanEntry, PlanFile};
+pub use joined_plans::together;
 pub use notify::NotifyChoices;
 pub use pairs::Pairs;
-pub use repeats::without_repeats;
 pub use sleep::SleepChoices;
-pub use together::together;
 pub use trials::{NotOne, Trials};
 
 use howlate_model::{

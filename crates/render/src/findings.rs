@@ -3,9 +3,9 @@
 use anstyle::Style;
 use howlate_model::{Finding, Verdict};
 
+use crate::commands_to_type::{is_command, step_lines};
 use crate::detail::Detail;
 use crate::prose::{WIDEST, lines, text_width};
-use crate::steps::{is_command, step_lines};
 use crate::style::{BOLD, COMMAND, DIM, GOOD, HEADING, STOP, WARN, paint};
 
 /// Text narrower than this is harder to read than text that the terminal breaks.

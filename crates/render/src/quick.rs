@@ -3,13 +3,13 @@
 use howlate_analyse::{Analysis, Outcome, Ratio, ratio};
 use howlate_model::{Finding, HasProperties, Latency, Load, Policy, Property, Verdict};
 
+use crate::commands_to_type::step_lines;
 use crate::detail::Detail;
 use crate::machine::machine;
 use crate::notes::{MOST_LINES, doubts, notes};
 use crate::numbers::{count, length, micros};
 use crate::prose::wrapped;
 use crate::ratio::{times_as_much, two_digits};
-use crate::steps::step_lines;
 use crate::style::{COMMAND, DIM, HEADING, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
 use crate::why::main_causes;

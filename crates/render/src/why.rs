@@ -7,12 +7,12 @@ use howlate_model::{Explained, Finding, FindingId, Latency, NO_TRACER, Span, Wor
 use crate::answer::{MOST_REMEDIES, Reasons, in_words};
 use crate::cause_table::CauseTable;
 use crate::cause_words::{part_in_words, percent, segment_in_words};
+use crate::commands_to_type::step_lines;
 use crate::condition::condition;
 use crate::detail::Detail;
 use crate::legible::legible;
 use crate::numbers::{count, micros};
 use crate::prose::wrapped;
-use crate::steps::step_lines;
 use crate::style::{COMMAND, DIM, HEADING, paint};
 use crate::table::Columns;
 

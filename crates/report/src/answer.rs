@@ -6,8 +6,8 @@ use howlate_render::numbers::{count, latency_in};
 use howlate_render::property::common_kind;
 use howlate_render::{ComparisonReport, meaning, times_as_much, until, what_the_maxima_support};
 
+use crate::condition_names::{Part, common, spoken, varying};
 use crate::entry::Entry;
-use crate::names::{Part, common, spoken, varying};
 
 /// What the page is about.
 pub(crate) fn heading(entries: &[Entry<'_>]) -> &'static str {

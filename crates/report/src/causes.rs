@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use howlate_model::Finding;
 use howlate_render::{CauseRow, CauseTable, markdown_text};
 
+use crate::condition_names::{name, varying};
 use crate::entry::Entry;
-use crate::names::{name, varying};
 use crate::prose::{self, folded};
 use crate::table::Table;
 

@@ -4,8 +4,8 @@ use howlate_model::{Span, WorkKind};
 use howlate_render::numbers::{count, length};
 use howlate_render::property::common_kind;
 
+use crate::condition_names::{Part, spoken, varying};
 use crate::entry::Entry;
-use crate::names::{Part, spoken, varying};
 
 /// How many of a condition's wake-ups came too late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use crate::page::{caveat_lines, where_it_was};
 use crate::pictures::{Source, first, picture};
 use crate::svg::draw;
 use crate::{
-    Recording, Subject, answer, causes, comparison, deadline, errors, names, prose, snippets, tables,
+    Recording, Subject, answer, causes, comparison, condition_names, deadline, prose, sleep_errors, snippets,
+    tables,
 };
 
 /// The result as Markdown, and what it links.
@@ -83,11 +84,11 @@ fn results(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> String {
     let results = tables::brief(entries);
     let mut text = left_out.unwrap_or_default();
     text.push_str(&format!("{}\n\n{}\n", results.caption, results.markdown()));
-    if let Some(errors) = errors::errors(entries) {
+    if let Some(errors) = sleep_errors::errors(entries) {
         text.push_str(&format!("{}\n\n{}\n", errors.caption, errors.markdown()));
     }
     let machines: String = recordings.iter().map(|one| machine(one, recordings.len() > 1)).collect();
-    text + &format!("{}\n\n{machines}", markdown_text(&names::common(entries)))
+    text + &format!("{}\n\n{machines}", markdown_text(&condition_names::common(entries)))
 }
 
 fn machine(recording: &Recording<'_>, is_named: bool) -> String {

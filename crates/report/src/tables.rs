@@ -6,9 +6,9 @@ use howlate_render::numbers::{count, length, micros};
 use howlate_render::property::common_kind;
 use howlate_render::result_columns::{ColumnSpec, MAX, MEAN, MEDIAN, MIN, P99, P99_9, P99_99};
 
+use crate::condition_names::{name, varying};
 use crate::deadline;
 use crate::entry::Entry;
-use crate::names::{name, varying};
 use crate::table::{Cell, Table, column as cells_of};
 
 /// What tells most comes first, as a narrow page shows no more without being moved; the others in the order of all tables.

@@ -4,6 +4,7 @@
 //! It joins the stages and knows no command line: what is asked of it is a [`Request`], and what it shows meanwhile goes to
 //! a [`Screen`](howlate_render::Screen) that it is handed.
 
+mod adaptive;
 mod affinity;
 mod applied_load;
 mod display;
@@ -14,15 +15,14 @@ mod error;
 mod guests;
 mod joining;
 mod loads;
+mod measure_adaptive;
 mod measured_turn;
+mod policy_advice;
 mod recorder;
-mod remedy;
 mod replay;
 mod request;
 mod resume;
 mod session;
-mod steps;
-mod stepwise;
 mod traced_turn;
 mod tracing;
 mod turn_load;
@@ -30,18 +30,18 @@ mod turn_settings;
 mod until;
 mod wakeup_file;
 
+pub use adaptive::{Step, Steps};
 pub use applied_load::apply_load;
 pub use environment::Environment;
 pub use error::{GuestsError, SessionError};
 pub use guests::{Bootable, Boots, Guests, HostChoices, Printed, Rounds, failed};
+pub use measure_adaptive::{Parts, measure_in_steps};
+pub use policy_advice::for_policy;
 pub use recorder::{Intake, Recorder, date_and_time, header};
-pub use remedy::for_policy;
 pub use replay::{ReplayError, replay};
 pub use request::Request;
 pub use resume::Resume;
 pub use session::measure;
-pub use steps::{Step, Steps};
-pub use stepwise::{Parts, measure_in_steps};
 pub use tracing::TraceOptions;
 pub use turn_settings::Turning;
 pub use until::{Goal, NotUntil, Share};

@@ -7,8 +7,8 @@ use howlate_model::{Finished, Line, MonotonicTime, Progress, Sink, Wakeup};
 
 use crate::display::Display;
 use crate::loads::Loads;
+use crate::policy_advice;
 use crate::recorder::{Intake, Recorder};
-use crate::remedy;
 use crate::turn_load::UnderLoad;
 use crate::until::is_known_within_a_turn;
 use crate::wakeup_file::WakeupFile;
@@ -64,7 +64,7 @@ impl<'a, T: Intake> MeasuredTurn<'a, T> {
 
 impl<T: Intake> Sink for MeasuredTurn<'_, T> {
     fn line(&mut self, mut line: Line) {
-        remedy::advise(&mut line, &self.recorder.analysis().header.findings);
+        policy_advice::advise(&mut line, &self.recorder.analysis().header.findings);
         match line {
             Line::Finished(finished) => self.finished.push(finished),
             Line::Block(block) => {

@@ -10,7 +10,7 @@ use howlate_analyse::compare::Track;
 use howlate_model::{Line, Turn};
 use howlate_record::{ReadError, TurnOf};
 
-use crate::steps::{Step, Steps};
+use crate::adaptive::{Step, Steps};
 
 /// What a run cannot go on after.
 #[derive(Debug, thiserror::Error)]

@@ -9,12 +9,12 @@ use howlate_model::{Line, Resumed, Turn};
 use howlate_plan::Plan;
 use howlate_record::{Progress, Reader, TurnOf, Writer, is_stream, progress};
 
+use crate::adaptive::{Step, Steps};
 use crate::environment::Environment;
 use crate::error::SessionError;
 use crate::recorder::{Recorder, date_and_time, header};
 use crate::replay::{ReplayError, parts, replay};
 use crate::request::Request;
-use crate::steps::{Step, Steps};
 
 /// Whether a session resumes an earlier part of the same run.
 pub enum Resume {

@@ -13,14 +13,14 @@ mod gaps;
 #[cfg(test)]
 #[cfg(target_endian = "little")]
 mod hidden_events;
+mod irq_names;
 #[cfg(target_endian = "little")]
 mod late;
 #[cfg(target_endian = "little")]
 mod loading;
-mod loss;
 mod missing;
-mod names;
 mod namespace;
+mod preemption;
 mod quota;
 mod steal;
 mod switches;

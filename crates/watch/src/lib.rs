@@ -6,20 +6,20 @@
 mod error;
 mod functions;
 pub mod fuzzing;
-mod identity;
 mod in_force;
 mod loops;
 mod process;
 mod program;
 mod subject;
+mod thread_names;
 mod threads;
 
 pub use error::{ProgramFailed, WatchError};
 pub use functions::Functions;
-pub use identity::{Identities, Identity};
 pub use in_force::in_force;
 pub use loops::{Loops, Marked, ticks_are_the_clock};
 pub use process::{Process, find};
 pub use program::{Program, Stopped};
 pub use subject::Subject;
+pub use thread_names::{Identities, Identity};
 pub use threads::{Looked, ThreadStart, Threads, WatchedThread};

@@ -7,8 +7,8 @@
 //! What is advised against a cause is done while the cause is made (`remedies`).
 
 mod claims;
+mod contenders;
 mod remedies;
-mod rivals;
 mod sleeper;
 mod witness;
 
@@ -18,7 +18,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use claims::{Claim, Scores, judge, score};
-use rivals::Rivals;
+use contenders::Rivals;
 use serde_json::Value;
 use sleeper::Sleeper;
 use witness::Instance;

@@ -5,26 +5,26 @@
 
 mod bounds;
 mod decompose;
-mod families;
 mod hypervisor;
 mod inherited_deadline;
 mod join;
-mod late;
 mod line;
+mod loop_turn;
 mod only_if;
 mod remedy;
+mod thread_pools;
 mod traces;
-mod turn;
+mod why_late;
 
 pub use decompose::{Decomposed, decompose};
-pub use families::{Family, families};
 pub use inherited_deadline::handed_on;
 pub use join::{Joiner, Judged};
-pub use late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};
+pub use loop_turn::{Beforehand, turn};
 pub use only_if::OnlyIf;
 pub use remedy::{only_if, remedy};
+pub use thread_pools::{Family, families};
 pub use traces::Traces;
-pub use turn::{Beforehand, turn};
+pub use why_late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};
 
 #[cfg(test)]
 mod replay;

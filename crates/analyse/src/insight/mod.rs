@@ -14,7 +14,7 @@ use howlate_model::{Condition, Latency, LoadKind, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::together::by_loop;
+use crate::across_cpus::by_loop;
 use crate::{Analysis, Outcome, grouped};
 pub use priority::Priority;
 pub use slack::{CallSlack, TimerSlack};

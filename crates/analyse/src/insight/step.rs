@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::slack::slack_of_call;
 use super::{Indexed, by_node};
 use crate::Outcome;
-use crate::steps;
+use crate::lateness_steps;
 
 /// From some length on, sleeps return clearly later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -76,7 +76,7 @@ pub(super) fn find(idle: &[Indexed<'_>], awake: &[Indexed<'_>], system: &System)
     for sweep in by_node(idle).iter().flat_map(|node| sweeps(node)) {
         let lengths: Vec<(Span, &Distribution)> =
             sweep.iter().map(|(_, one)| (one.condition.work.length(), one.latency())).collect();
-        for step in steps::between(&lengths) {
+        for step in lateness_steps::between(&lengths) {
             let at = |length| sweep.iter().find(|(_, one)| one.condition.work.length() == length);
             let (Some(below), Some(above)) = (at(step.below), at(step.above)) else { continue };
             let conditions = vec![below.0, above.0];
@@ -90,14 +90,14 @@ pub(super) fn find(idle: &[Indexed<'_>], awake: &[Indexed<'_>], system: &System)
 }
 
 fn explained(
-    step: steps::Step,
+    step: lateness_steps::Step,
     conditions: Vec<u32>,
     sides: [&Outcome; 2],
     awake: &[Indexed<'_>],
     system: &System,
 ) -> Step {
     let origins = origins(step, system);
-    let steps::Step { below, above, median_below, median_above } = step;
+    let lateness_steps::Step { below, above, median_below, median_above } = step;
     let rise = median_above.as_nanos() - median_below.as_nanos();
     let awake = kept_awake(sides, awake, rise);
     Step { conditions, below, above, median_below, median_above, awake, origins }
@@ -144,7 +144,7 @@ fn is_left_to_the_kernel(outcome: &Outcome) -> bool {
     timed && outcome.condition.work.period().is_none() && slack_of_call(outcome).is_none()
 }
 
-fn origins(step: steps::Step, system: &System) -> Vec<Origin> {
+fn origins(step: lateness_steps::Step, system: &System) -> Vec<Origin> {
     let within = |length: Span| step.below < length && length <= step.above;
     let states = system.cpus.first().map(|cpu| cpu.idle_states.as_slice()).unwrap_or_default();
     let mut origins: Vec<Origin> = states

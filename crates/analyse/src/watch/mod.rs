@@ -1,7 +1,7 @@
 //! Programs that were watched: from what a tracer saw of their threads to wake-ups, rhythms and causes. Pure.
 //!
-//! `awakening` says of one sleep what it was to end with and when; `chains` follows deadlines that threads hand on; `grid` finds strict rhythms; `thread` sums up one
-//! thread; `rhythm` reads those sums from a recording. `turns` does for loops that a program has marked what `awakening` does
+//! `observed_wakeup` says of one sleep what it was to end with and when; `wakeup_chains` follows deadlines that threads hand on; `grid` finds strict rhythms; `thread` sums up one
+//! thread; `rhythm` reads those sums from a recording. `turns` does for loops that a program has marked what `observed_wakeup` does
 //! for sleeps, and `due` says when their turns were to begin.
 
 mod due;

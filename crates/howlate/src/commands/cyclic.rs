@@ -5,16 +5,16 @@ use howlate_plan::{CyclicChoices, Plan, PlanError, without_repeats};
 
 use super::{measure_and_print, until};
 use crate::cli::Cyclic;
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup;
 use howlate_session::Environment;
 
 /// Time per condition where nothing else was asked for.
 const DURATION: Span = Span::from_secs(10);
 
 pub(crate) fn run(args: &Cyclic) -> Result<Status, Error> {
-    let (environment, seed) = (environment::begin()?, args.measuring.run.seed());
+    let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
     let plan = until::plan(&args.measuring, args.reasons, false, |share| {
         Ok(args.measuring.cut(until::shared(choices(args, seed), share).plan(&environment.machine())?))
     })?;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use howlate_as_cyclictest::{Call, Streams};
 
-use crate::environment::clear_up;
+use crate::startup::clear_up;
 use crate::terminal::{print_as_is, say};
 
 /// Does what cyclictest would do.

@@ -6,9 +6,9 @@ use howlate_render::LoadResult;
 use howlate_session::apply_load;
 
 use crate::cli;
-use crate::environment::{clear_up, on_interrupt};
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup::{clear_up, on_interrupt};
 use crate::terminal;
 
 pub(crate) fn run(args: &cli::Load) -> Result<Status, Error> {

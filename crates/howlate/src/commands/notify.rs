@@ -6,13 +6,13 @@ use howlate_plan::{NotifyChoices, Plan, PlanError, without_repeats};
 
 use super::{measure_and_print, until};
 use crate::cli::Notify;
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup;
 use howlate_session::{Environment, Share};
 
 pub(crate) fn run(args: &Notify) -> Result<Status, Error> {
-    let (environment, seed) = (environment::begin()?, args.measuring.run.seed());
+    let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
     // What a turn of messages holds has room for its stamps.
     let plan =
         until::plan(&args.measuring, args.reasons, true, |share| plan_of(args, &environment, seed, share))?;

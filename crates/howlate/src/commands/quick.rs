@@ -7,9 +7,9 @@ use howlate_trace::{Choice, Tier, open};
 
 use super::{print_result, request};
 use crate::cli::{Output, Quick, Reasons, WholeRun};
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup;
 use crate::terminal;
 use howlate_record::HistoryEntry;
 use howlate_session as session;
@@ -23,7 +23,7 @@ const PER_CONDITION_AND_TRACED: Span = Span::from_millis(1_700);
 const ROUNDS: u32 = 8;
 
 pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
-    let environment = environment::begin()?;
+    let environment = startup::begin()?;
     let realtime = realtime_policy();
     let may_trace = may_trace();
     let choices = choices(realtime, if may_trace { PER_CONDITION_AND_TRACED } else { PER_CONDITION });

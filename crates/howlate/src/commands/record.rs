@@ -12,13 +12,13 @@ use howlate_session::{date_and_time, header};
 use signal_hook::consts::SIGUSR2;
 
 use crate::cli::Record;
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup;
 use crate::terminal::{say, tell};
 
 pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
-    let environment = environment::begin()?;
+    let environment = startup::begin()?;
     let wanted = Asked {
         late_above: asked.late_above,
         chosen: asked.chosen(),

@@ -8,12 +8,12 @@ use howlate_render as render;
 
 use super::{cyclic, exported, guest, notify, print_result, request, say_kept, sleep};
 use crate::cli::{Command, Guest, Output, Run, Tune, TuneSubject, TuneWork};
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::experiment::Experiment;
 use crate::plans;
 use crate::refused_option::{NotForGuests, NotForTune};
+use crate::startup;
 use crate::terminal;
 use howlate_record::HistoryEntry;
 use howlate_session::{Environment, Request, Resume, measure};
@@ -49,7 +49,7 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
         terminal::print(&format!("{shown}{guests}"))?;
         return Ok(Status::Done);
     }
-    let environment = environment::begin_with(&experiment.settings)?;
+    let environment = startup::begin_with(&experiment.settings)?;
     let status = take(&args, &mut experiment, &environment, seed, resume);
     // Where the run ended in order, the result has said so.
     let not_restored = environment.put_back();

@@ -9,9 +9,9 @@ use howlate_selfcheck::inject::Class;
 use howlate_selfcheck::{Request, check};
 
 use crate::cli::Selfcheck;
-use crate::environment::{clear_up, on_interrupt};
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup::{clear_up, on_interrupt};
 use crate::terminal::{self, InPlace, is_watched};
 
 pub(crate) fn run(asked: &Selfcheck) -> Result<Status, Error> {

@@ -4,14 +4,14 @@ use howlate_plan::{Plan, PlanError, SleepChoices, without_repeats};
 
 use super::{measure_and_print, until};
 use crate::cli::Sleep;
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup;
 use crate::terminal;
 use howlate_session::{Environment, Share};
 
 pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {
-    let (environment, seed) = (environment::begin()?, args.measuring.run.seed());
+    let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
     let plan =
         until::plan(&args.measuring, args.reasons, false, |share| plan_of(args, &environment, seed, share))?;
     measure_and_print("sleep", &args.measuring, &environment, plan, seed, (args.reasons, None))

@@ -12,9 +12,9 @@ use howlate_trace::{WaitReader, read_waits};
 use howlate_watch::WatchError;
 
 use crate::cli::Top;
-use crate::environment::on_interrupt;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup::on_interrupt;
 use crate::terminal::{self, InPlace, is_watched};
 
 /// Keys are looked for this often.

@@ -11,9 +11,9 @@ use super::quick::realtime_policy;
 use super::reading::Texts;
 use super::{detail, named_or_most_recent, print_result, reading, request, say_kept};
 use crate::cli::{Output, Reasons, WholeRun, Why};
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup;
 use crate::terminal;
 use howlate_record::HistoryEntry;
 use howlate_session::{Request, Resume, measure};
@@ -32,7 +32,7 @@ pub(crate) fn run(asked: &Why) -> Result<Status, Error> {
 
 /// Why this machine is late: as a program is and with real-time priority, idle and busy.
 fn look(asked: &Why) -> Result<Status, Error> {
-    let environment = environment::begin()?;
+    let environment = startup::begin()?;
     let choices = choices(realtime_policy());
     let mut plan = choices.plan(&environment.machine())?;
     let seed = choices.circumstances.seed;

@@ -5,7 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod loops;
+mod marked_loops;
 mod record;
 mod selfcheck;
 mod top;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod asked;
+mod command_line;
 #[path = "../common/mod.rs"]
 mod common;
 mod interrupted;

@@ -6,12 +6,12 @@
 mod common;
 
 mod compare;
-mod copied;
 mod foreign;
 mod golden;
 mod integrations;
-mod legible;
 mod merge;
 mod report;
 mod serve;
+mod snippets;
+mod untrusted_text;
 mod widths;

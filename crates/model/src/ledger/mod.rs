@@ -2,8 +2,8 @@
 
 #![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
 
+mod latency_band;
 mod share;
-mod slice;
 mod stored;
 
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::latency_band::{Slice, lower_edge, slice_of};
 pub use self::share::{Pid, Share};
-use self::slice::{Slice, lower_edge, slice_of};
 use self::stored::Stored;
 use crate::{Cause, CauseKind, Distribution, Explained, Latency, MonotonicTime, Part, Span, WORST_KEPT};
 

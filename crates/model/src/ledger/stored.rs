@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::slice::{Slice, lower_edge, slice_of};
+use super::latency_band::{Slice, lower_edge, slice_of};
 use super::{Ledger, NotDecomposed, Pid, Share};
 use crate::{Cause, CauseKind, Distribution, Explained, Part, Span};
 

@@ -1,7 +1,7 @@
 //! Several recordings, read as the lines of one.
 //!
 //! What is known of each before its lines are read is little (`candidate.rs`), so that there may be thousands; then one
-//! after the other is read, and handed on only when it is known to be whole (`whole.rs`).
+//! after the other is read, and handed on only when it is known to be whole (`complete_lines.rs`).
 
 mod candidate;
 mod complete_lines;

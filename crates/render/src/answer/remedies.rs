@@ -7,10 +7,10 @@ use howlate_analyse::{Analysis, Insight, Priority, insights};
 use howlate_model::{Finding, FindingId};
 
 use super::causes::{Explained, Reasons, in_words};
+use crate::commands_to_type::step_lines;
 use crate::legible::legible;
 use crate::only_if::with_condition;
 use crate::prose::wrapped;
-use crate::steps::step_lines;
 use crate::style::{COMMAND, HEADING, paint};
 
 /// Things to do; `howlate doctor` has all.

@@ -1,7 +1,7 @@
 //! Results for test farms, data bases and viewers: one small file each.
 
-mod benchmark;
 mod bmf;
+mod github_action_benchmark;
 mod hgrm;
 mod hlog;
 mod influx;
@@ -16,8 +16,8 @@ mod prometheus;
 mod tap;
 mod trace;
 
-pub use benchmark::benchmark;
 pub use bmf::bmf;
+pub use github_action_benchmark::benchmark;
 pub use hgrm::hgrm;
 pub use hlog::hlog;
 pub use influx::influx;

@@ -14,8 +14,8 @@ mod matrix;
 mod path;
 mod plot;
 mod ridges;
+mod row_frame;
 mod rows;
-mod stack;
 mod theme;
 mod thin_rows;
 

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::path::rounded;
-use super::stack::Stack;
+use super::row_frame::Stack;
 use super::{Area, Axis, Hue, Room};
 
 /// Rows under one another.

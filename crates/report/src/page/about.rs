@@ -10,8 +10,8 @@ use howlate_render::{ending_after_title, larger_ones, load_lines, machine, sente
 use maud::{Markup, html};
 
 use super::findings;
+use crate::condition_names::{name, varying};
 use crate::entry::Entry;
-use crate::names::{name, varying};
 use crate::table::Table;
 use crate::{Recording, prose};
 

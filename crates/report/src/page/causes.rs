@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::figure;
 use super::findings::step;
 use crate::causes::{CONDITIONS, OPEN, traced};
-use crate::names::{name, varying};
+use crate::condition_names::{name, varying};
 use crate::pictures::{Chart, Source, picture};
 use crate::prose;
 

@@ -2,10 +2,10 @@
 
 mod about;
 mod causes;
+mod content_security_policy;
 mod figure;
 mod findings;
 mod first_screen;
-mod policy;
 
 pub(crate) use about::{caveat_lines, where_it_was};
 use howlate_render::{ComparisonReport, legible_lines};
@@ -15,7 +15,9 @@ use crate::entry::{Entry, not_shown, shown};
 use crate::explanations::meaning_lines;
 use crate::fleet::Fleet;
 use crate::pictures::{Chart, Picture, Source, is_among_the_pictures, picture, ridges_that_matter};
-use crate::{Recording, Subject, answer, comparison, deadline, errors, names, prose, snippets, tables};
+use crate::{
+    Recording, Subject, answer, comparison, condition_names, deadline, prose, sleep_errors, snippets, tables,
+};
 
 const STYLE: &str = concat!(
     include_str!("../chart/colours.css"),
@@ -40,7 +42,7 @@ pub fn page(subject: &Subject<'_>) -> String {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy::policy(STYLE, SCRIPT));
+                meta http-equiv="Content-Security-Policy" content=(content_security_policy::policy(STYLE, SCRIPT));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content="howlate";
@@ -69,12 +71,12 @@ fn content(
         (nodes(source))
         section id="results" {
             h2 { "Results" }
-            p class="quiet" { (prose::plain(&names::common(entries))) }
+            p class="quiet" { (prose::plain(&condition_names::common(entries))) }
             @if let Some(missed) = deadline::sentence(entries) { p { (prose::html(&missed)) } }
             @if let Some(said) = not_shown(all) { p class="quiet" { (prose::html(&said)) } }
             (ridges(source))
             (tables::results(entries).html())
-            @if let Some(table) = errors::errors(entries) { (table.html()) }
+            @if let Some(table) = sleep_errors::errors(entries) { (table.html()) }
         }
         (compared(source))
         (meanings(recordings))

@@ -7,8 +7,8 @@ use howlate_render::{cause_in_words, percent};
 use super::why::{hue, legend_of, traced};
 use super::{Chart, Panel, Picture, data};
 use crate::chart::{Axis, Drawing, Lane, Lanes, Piece};
+use crate::condition_names::{name, varying};
 use crate::entry::Entry;
-use crate::names::{name, varying};
 
 /// Conditions that are drawn, those whose slowest wake-ups were latest.
 const DRAWN: usize = 16;

@@ -11,9 +11,9 @@ use super::series::left_out;
 use super::{Chart, Panel, Picture, words};
 use crate::answer::share;
 use crate::chart::{Axis, Drawing, Hue, Label, Range, Ridge, Ridges};
+use crate::condition_names::{Part, name, varying};
 use crate::deadline;
 use crate::entry::Entry;
-use crate::names::{Part, name, varying};
 
 /// Rows in all; more are not looked at.
 pub(super) const ROWS: usize = 32;

@@ -11,9 +11,9 @@ use howlate_render::scale::Scale;
 use super::series::{self, Series, left_out, per_condition};
 use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Along, Axis, Drawing, Form, Hue, Mark, Plot};
+use crate::condition_names::{Facet, name, varying};
 use crate::deadline;
 use crate::entry::Entry;
-use crate::names::{Facet, name, varying};
 use crate::table::Table;
 
 /// Equal columns in the enlarged part.

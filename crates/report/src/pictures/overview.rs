@@ -6,8 +6,8 @@ use howlate_render::scale::Scale;
 
 use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Axis, Drawing, Hue, Row, Rows};
+use crate::condition_names::{Facet, Part, facets, name, varying};
 use crate::entry::Entry;
-use crate::names::{Facet, Part, facets, name, varying};
 use crate::table::Table;
 
 /// Rows in one panel, and in all.

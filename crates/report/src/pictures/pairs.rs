@@ -5,8 +5,8 @@ use howlate_render::scale::Scale;
 
 use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Drawing, Field, Fields, Matrix, shade_on};
+use crate::condition_names::{Part, name, varying};
 use crate::entry::Entry;
-use crate::names::{Part, name, varying};
 use crate::table::Table;
 
 /// Panels that are drawn at most.

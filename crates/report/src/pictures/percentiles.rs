@@ -8,9 +8,9 @@ use howlate_render::scale::Scale;
 use super::series::{self, Series};
 use super::{Chart, Panel, Picture, data, deadline_rule, words};
 use crate::chart::{Axis, Drawing, End, Form, Hue, Mark, Plot};
+use crate::condition_names::{Facet, name, varying};
 use crate::deadline;
 use crate::entry::Entry;
-use crate::names::{Facet, name, varying};
 use crate::table::Table;
 
 /// The picture of these recordings: a line for each condition.

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use howlate_model::{Latency, Property};
 
 use crate::chart::{HUES, Hue, Marks, Named};
+use crate::condition_names::{Facet, Part, facets, facets_at_most, name, varying};
 use crate::entry::Entry;
-use crate::names::{Facet, Part, facets, facets_at_most, name, varying};
 
 /// A condition within a panel.
 pub(crate) struct Series<'a> {

@@ -5,8 +5,8 @@ use howlate_render::scale::Scale;
 
 use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Along, Axis, Drawing, Form, Hue, Mark, Marks, Named, Plot};
+use crate::condition_names::{name, varying};
 use crate::entry::Entry;
-use crate::names::{name, varying};
 use crate::table::Table;
 
 /// Panels that are drawn at most.

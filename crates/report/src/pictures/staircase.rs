@@ -7,8 +7,8 @@ use howlate_render::scale::Scale;
 use super::series::left_out;
 use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Along, Axis, Drawing, Form, HUES, Hue, Mark, Marks, Named, Plot};
+use crate::condition_names::{Part, name, varying};
 use crate::entry::Entry;
-use crate::names::{Part, name, varying};
 use crate::table::Table;
 
 /// Fewer lengths do not make a staircase.

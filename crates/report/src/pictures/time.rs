@@ -11,9 +11,9 @@ use howlate_render::scale::Scale;
 use super::series::left_out;
 use super::{Chart, Panel, Picture, data, deadline_rule, words};
 use crate::chart::{Axis, Drawing, Form, Hue, Mark, Plot, SHADES};
+use crate::condition_names::{name, varying};
 use crate::deadline;
 use crate::entry::Entry;
-use crate::names::{name, varying};
 use crate::table::Table;
 
 /// Strips drawn; those with the largest latencies.

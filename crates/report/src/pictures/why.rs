@@ -8,8 +8,8 @@ use howlate_render::{part_in_words, segment_in_words};
 
 use super::{Chart, Panel, Picture, data, words};
 use crate::chart::{Axis, Drawing, Hue, Lane, Lanes, Marks, Named, Piece};
+use crate::condition_names::{name, varying};
 use crate::entry::Entry;
-use crate::names::{name, varying};
 use crate::table::Table;
 
 /// Conditions that are drawn, and the worst wake-ups of each.

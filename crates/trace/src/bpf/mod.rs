@@ -18,8 +18,8 @@ use howlate_procfs::Root;
 
 use crate::gaps::Without::AllBut;
 use crate::gaps::{Gap, Gaps, TIMER_INTERRUPTS, Without};
+use crate::irq_names::Interrupts;
 use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
-use crate::names::Interrupts;
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
 use crate::steal::Steal;

@@ -3,8 +3,8 @@
 use howlate_model::{Asleep, Deferred, Expiry, Holder, Occupant, Span, TracedSleep, Who, WokenBy};
 
 use crate::fields::Fields;
-use crate::loss::Loss;
-use crate::names::{Interrupts, TICK, softirq};
+use crate::irq_names::{Interrupts, TICK, softirq};
+use crate::preemption::Loss;
 
 const BY_TIMER: u32 = 1;
 const BY_INTERRUPT: u32 = 2;

@@ -27,8 +27,8 @@ use self::groups::Groups;
 use self::record::Late;
 use self::ring::Rings;
 use crate::gaps::Without;
+use crate::irq_names::Interrupts;
 use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
-use crate::names::Interrupts;
 use crate::namespace::has_the_kernels_ids;
 use crate::steal::Steal;
 

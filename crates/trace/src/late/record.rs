@@ -6,7 +6,7 @@ use howlate_procfs::{CpuCgroups, CpuQuota, Root};
 
 use super::ring::{Left, Rings};
 use crate::fields::Fields;
-use crate::names::Interrupts;
+use crate::irq_names::Interrupts;
 
 /// A thread that can run, and does not, on a CPU that has nothing else to do, is kept from it: leaving idle takes less.
 const KEPT: Span = Span::from_micros(100);

@@ -10,8 +10,8 @@ use aya::maps::{Array, MapData};
 use howlate_model::{Holder, MonotonicTime, Occupant, Span, TracerRefusal, Who};
 
 use crate::fields::Fields;
+use crate::irq_names::{Interrupts, TICK, softirq};
 use crate::loading::{damaged, refusal};
-use crate::names::{Interrupts, TICK, softirq};
 
 /// Events of a chunk: `EVENTS` of `bpf/late.h`.
 const PER_CHUNK: u32 = 128;

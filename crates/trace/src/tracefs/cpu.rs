@@ -2,10 +2,10 @@
 
 use howlate_model::{Expiry, MonotonicTime};
 
+use super::cpu_occupant::Has;
 use super::event::{Comm, ORDINARY, REAL_TIME};
-use super::holder::Has;
 use super::occupancy::Deferral;
-use crate::names::{HRTIMER, Interrupts};
+use crate::irq_names::{HRTIMER, Interrupts};
 
 /// A timer that is being served.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use howlate_model::MonotonicTime;
 
 use super::format::{Field, Format, Unreadable};
-use crate::names::HRTIMER;
+use crate::irq_names::HRTIMER;
 
 /// A thread's name as the kernel has it: filled up with zeros.
 pub(super) type Comm = [u8; 16];

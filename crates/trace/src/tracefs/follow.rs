@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use howlate_model::{Asleep, MonotonicTime, TracedSleep, Who};
 
 use super::cpu::Cpu;
+use super::cpu_occupant::Has;
 use super::event::{Event, REAL_TIME, What};
-use super::holder::Has;
 use super::thread::{FollowedThread, Stage};
-use crate::names::Interrupts;
+use crate::irq_names::Interrupts;
 
 /// Stopped, or held by a tracer: `__TASK_STOPPED | __TASK_TRACED`, as `sched_switch` tells it.
 const STOPPED: u32 = 4 | 8;

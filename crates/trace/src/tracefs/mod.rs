@@ -1,17 +1,17 @@
 //! The kernel's static trace events, read from a trace of our own: for kernels into which no programs can be loaded.
 //!
-//! `instance` makes the trace, `readable` knows the events, `format` and `page` read what comes out of it, `event` says what it means, and `follow` makes
-//! sleeps of it, by the state of each `cpu` and each followed `thread`, and by who `held` a CPU.
+//! `instance` makes the trace, `available_events` knows the events, `format` and `page` read what comes out of it, `event` says what it means, and `follow` makes
+//! sleeps of it, by the state of each `cpu` and each followed `thread`, and by who had a CPU (`cpu_occupant`, `occupancy`).
 
+mod available_events;
 mod cpu;
+mod cpu_occupant;
 mod event;
 mod follow;
 mod format;
-mod holder;
 mod instance;
 mod occupancy;
 mod page;
-mod readable;
 mod thread;
 
 use std::fs::File;
@@ -24,19 +24,19 @@ use howlate_procfs::Root;
 pub(crate) use instance::clear_up;
 
 use crate::gaps::{Gap, Gaps};
-use crate::names::{HRTIMER, Interrupts};
+use crate::irq_names::{HRTIMER, Interrupts};
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
 use crate::steal::Steal;
 use crate::{Tier, Tracer};
+use available_events::{
+    HRTIMER_PASSED, HRTIMER_REARM, HRTIMER_START, PAGE_FAULT, Readable, SCHED_MIGRATE, SCHED_WAKING,
+    SOFTIRQ_RAISE,
+};
 use event::{Event, Records};
 use follow::Follower;
 use instance::Instance;
 use page::{Item, Layout, items};
-use readable::{
-    HRTIMER_PASSED, HRTIMER_REARM, HRTIMER_START, PAGE_FAULT, Readable, SCHED_MIGRATE, SCHED_WAKING,
-    SOFTIRQ_RAISE,
-};
 
 /// Events of followed threads alone, with the field that has the thread: others need not take room.
 const OF_THREADS: [(&str, &str); 5] = [

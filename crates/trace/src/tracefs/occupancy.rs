@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use howlate_model::{Deferred, MonotonicTime, Occupant, Span, Who};
 
-use super::holder::Has;
-use crate::names::Interrupts;
+use super::cpu_occupant::Has;
+use crate::irq_names::Interrupts;
 
 /// Stretches of one wait that are kept in order, the most recent ones; of the others, only how long each name had.
 const KEPT: usize = 96;

@@ -2,10 +2,10 @@
 
 use howlate_model::{Asleep, Expiry, MonotonicTime, TracedSleep, Who, WokenBy};
 
-use super::holder::Has;
+use super::cpu_occupant::Has;
 use super::occupancy::Held;
-use crate::loss::Loss;
-use crate::names::Interrupts;
+use crate::irq_names::Interrupts;
+use crate::preemption::Loss;
 
 /// Stretches without CPU of one wake-up that are listed.
 const LISTED: usize = 8;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use howlate_linux::clock;
-use howlate_linux::ticks::{self, Moment};
+use howlate_linux::cycle_counter::{self, Moment};
 use howlate_model::MonotonicTime;
 
 /// Moments that are remembered; a turn may have begun some looks ago.
@@ -20,7 +20,7 @@ pub(super) struct Moments {
 impl Moments {
     /// From now on; by ticks if these are wanted and can be had.
     pub(super) fn begin(by_ticks: bool) -> Self {
-        let known = by_ticks.then(ticks::now).flatten().into_iter().collect();
+        let known = by_ticks.then(cycle_counter::now).flatten().into_iter().collect();
         let now = clock::now();
         Self { known, began: now, now }
     }
@@ -36,7 +36,7 @@ impl Moments {
             if self.known.len() == KEPT {
                 self.known.pop_front();
             }
-            self.known.extend(ticks::now());
+            self.known.extend(cycle_counter::now());
         }
         self.now = clock::now();
     }

@@ -8,7 +8,7 @@ use howlate_linux::sched;
 use howlate_model::Span;
 use howlate_procfs::{Cgroup, CpuCgroups, Root, SELF};
 
-use super::super::rivals::{Manner, Rivals};
+use super::super::contenders::{Manner, Rivals};
 
 /// A row: whom a cause makes late, and what howlate advises.
 pub struct Row {

@@ -10,9 +10,9 @@ use howlate_safe_path::Temporary;
 
 use crate::cli::{Cli, Command, Compare, ComparisonFormat, Cyclic, Measuring};
 use crate::commands::{cyclic, reading, request};
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup;
 use crate::terminal;
 use howlate_session::Environment;
 use howlate_session::{Request, Resume, measure};
@@ -28,7 +28,7 @@ const LEAST_ROUNDS: u32 = 8;
 
 pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     let cyclic = typed(&asked.cyclic);
-    let environment = environment::begin()?;
+    let environment = startup::begin()?;
     let (choices, turn) = choices(&cyclic, asked.duration);
     let plan = choices.plan(&environment.machine())?;
     let track = recorded(&cyclic, &environment, &plan, choices.circumstances.seed)?;

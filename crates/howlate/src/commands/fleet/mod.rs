@@ -15,9 +15,9 @@ use self::collecting::{collect, print_states};
 use self::submission::Sent;
 use super::reading;
 use crate::cli::{Fleet as Asked, FleetCommand, FleetRun, SlurmArgs};
-use crate::environment::on_interrupt;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup::on_interrupt;
 use crate::terminal;
 
 pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {

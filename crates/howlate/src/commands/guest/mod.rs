@@ -18,9 +18,9 @@ use self::command::Task;
 use self::printing::Printing;
 use super::say_kept;
 use crate::cli::Guest;
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
+use crate::startup;
 use crate::terminal;
 
 pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
             return Printing { args, guests: guests(command), machine, printed }.run();
         }
     };
-    let mut environment = environment::begin()?;
+    let mut environment = startup::begin()?;
     environment.node = args.identity.apply(environment.node);
     let kept = HistoryEntry::begin("guest", args.out.as_deref(), args.no_save);
     let place = kept.path();

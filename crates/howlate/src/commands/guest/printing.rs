@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::command::Printed;
 use crate::cli::Guest;
-use crate::environment::on_interrupt;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::refused_option::NotForGuests;
+use crate::startup::on_interrupt;
 use crate::terminal;
 
 /// One such command in each guest.

@@ -10,9 +10,9 @@ use howlate_serve::{Admission, Answer, Contents, Names, Server, Token, Wanted};
 
 use self::saved::Saved;
 use crate::cli::Serve;
-use crate::environment::on_interrupt;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup::on_interrupt;
 use crate::terminal;
 
 /// Where the page and the metrics are.

@@ -16,16 +16,16 @@ use howlate_watching::{Ended, Look};
 use super::{METRICS, PAGE, say_where};
 use crate::cli::Watch;
 use crate::commands::watch;
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup;
 
 /// How long whoever watches may take to show what is known: it looks up twenty times a second.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Watches `process` and shows what is known of it, until it ends. Nothing is saved.
 pub(super) fn serve(process: &str, server: &Server) -> Result<Status, Error> {
-    let environment = environment::begin()?;
+    let environment = startup::begin()?;
     let mut watched = Watched::new(Some(process), &[], true)?;
     let (ask, asked) = channel();
     let begun = watch::begin(&Watch::parse(process), &environment, &mut watched, None)?;

@@ -12,10 +12,10 @@ use howlate_tune::{Found, Prepared, Reliance};
 use super::formats::is_json;
 use super::{cyclic, notify, request, say_kept, sleep};
 use crate::cli::{Format, HowToTune, Measuring, Tune, TuneSubject, TuneWork};
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::refused_option::NotForTune;
+use crate::startup;
 use crate::terminal;
 use howlate_record::HistoryEntry;
 
@@ -40,7 +40,7 @@ fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
     };
     let seed = resume.seed().unwrap_or_else(|| measuring.run.seed());
     extent::choose(&mut work);
-    let environment = if how.dry_run { Environment::read() } else { environment::begin()? };
+    let environment = if how.dry_run { Environment::read() } else { startup::begin()? };
     let plan = plan(&mut work, &environment, seed)?;
     let (measuring, _) = work.parts();
     if how.dry_run {

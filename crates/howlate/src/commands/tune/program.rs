@@ -11,9 +11,9 @@ use howlate_watching::ChosenTracer;
 use super::{list, print, restore, turning};
 use crate::cli::TuneProgram;
 use crate::commands::say_kept;
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::Status;
+use crate::startup;
 use crate::terminal;
 use howlate_record::HistoryEntry;
 
@@ -24,7 +24,7 @@ pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
     if asked.how.dry_run {
         return list_for(asked);
     }
-    let environment = environment::begin()?;
+    let environment = startup::begin()?;
     let guard = Guard::default();
     guard.begin().map_err(TuneError::from)?;
     let mut subject = Subject::new(asked.process.as_deref(), &asked.program, asked.printing.json)?;

@@ -14,14 +14,14 @@ use howlate_watching::{Attached, Ended, Request, Seen, Watching};
 use self::display::{Beside, Threads};
 use super::{print_result, say_kept};
 use crate::cli::{Output, Watch};
-use crate::environment;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
+use crate::startup;
 use crate::terminal::{is_watched, tell};
 use howlate_record::HistoryEntry;
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
-    let environment = environment::begin()?;
+    let environment = startup::begin()?;
     let mut subject = Subject::new(asked.process().as_deref(), asked.program(), asked.printing.json)?;
     let kept = HistoryEntry::begin("watch", asked.out.as_deref(), asked.no_save);
     let watching = begin(asked, &environment, &mut subject, kept.path().as_deref())?;

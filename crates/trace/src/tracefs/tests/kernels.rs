@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use howlate_model::{TracerGap, TracerRefusal};
 
 use super::super::OF_THREADS;
-use super::super::readable::{EVENTS, HRTIMER_PASSED, HRTIMER_REARM, Readable};
+use super::super::available_events::{EVENTS, HRTIMER_PASSED, HRTIMER_REARM, Readable};
 use super::*;
 use crate::gaps::{Gap, Without};
 

@@ -13,7 +13,7 @@ use super::follow::Follower;
 use super::format::Format;
 use super::page::{Item, Layout, items};
 use super::{lost_of, page};
-use crate::names::Interrupts;
+use crate::irq_names::Interrupts;
 
 /// The thread that is followed, and its process.
 const ME: u32 = 7;

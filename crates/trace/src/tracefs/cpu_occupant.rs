@@ -3,7 +3,7 @@
 use howlate_model::{Holder, Who};
 
 use super::event::Comm;
-use crate::names::{Interrupts, TICK, softirq};
+use crate::irq_names::{Interrupts, TICK, softirq};
 
 /// Who has, or had, a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@ use howlate_measure::Process;
 use howlate_model::{Engine, HowEnded, Line};
 use howlate_plan::Plan;
 
+use crate::adaptive::Steps;
 use crate::engines::Engines;
 use crate::environment::Environment;
 use crate::error::SessionError;
 use crate::request::Request;
 use crate::resume::{BegunInSteps, Resume};
 use crate::session::{Session, bounds, check_loads};
-use crate::steps::Steps;
 use crate::turn_settings::Turning;
 
 /// Who else has a part in the turns.

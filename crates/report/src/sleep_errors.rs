@@ -5,8 +5,8 @@ use howlate_render::numbers::{length, micros, micros_of};
 use howlate_render::scale::Scale;
 
 use crate::chart::shade_on;
+use crate::condition_names::{Part, name, varying};
 use crate::entry::Entry;
-use crate::names::{Part, name, varying};
 use crate::table::{Cell, Table};
 
 /// A sleep and the circumstances in which it was measured.
