@@ -34,7 +34,7 @@ fn reason_of(reason: &Unknown) -> String {
         Unknown::Spoiled(one) => caveat(one),
         Unknown::NotSaid => "another program does not say how many periods were missed".to_owned(),
         Unknown::Clipped(from) => format!(
-            "the program that measured it tells no latencies from {} on apart",
+            "the program that measured it does not resolve latencies above {}",
             Latency::from_nanos(signed(*from))
         ),
         Unknown::NotMeasured => "nothing was measured".to_owned(),

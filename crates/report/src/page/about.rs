@@ -55,14 +55,14 @@ pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> M
         section id="machine" {
             h2 { "The machine" }
             (machines(recordings).html())
-            h3 { "What was asked, and what was in force" }
+            h3 { "Requested and effective settings" }
             (in_force(entries).html())
             @if let Some(table) = settings_of_the_machine(recordings) { (table.html()) }
             (loads(recordings))
             (findings::findings(recordings))
         }
         section id="repeat" {
-            h2 { "To repeat it" }
+            h2 { "To repeat the measurement" }
             @for recording in recordings {
                 pre tabindex="0" { code { (to_repeat(recording.analysis)) } }
                 p class="quiet" {

@@ -18,7 +18,7 @@ const WORST: usize = 5;
 
 /// Causes that look alike: what can be done about them is alike.
 const GROUPS: [(Hue, &str); 7] = [
-    (Hue::Series(0), "the kernel's own way"),
+    (Hue::Series(0), "the kernel's own path"),
     (Hue::Series(1), "other threads"),
     (Hue::Series(2), "interrupts, softirqs, other timers"),
     (Hue::Series(3), "stopped, out of quota"),
