@@ -109,6 +109,18 @@ pub fn caveat(caveat: &Caveat) -> String {
                 "Somebody changed the timer slack while this was measured: {began_ns} in the beginning, {ended_ns} at the end."
             )
         }
+        Caveat::SliceChanged { began_ns, ended_ns } => {
+            format!(
+                "Somebody changed the slice of the fair scheduler while this was measured: {began_ns} in the beginning, {ended_ns} at the end."
+            )
+        }
+        Caveat::GroupChanged { began, ended } => {
+            format!(
+                "Somebody moved a thread to another control group while this was measured: {} in the beginning, {} at the end.",
+                groups(began),
+                groups(ended)
+            )
+        }
         Caveat::ClockStepped { clock, by_ns } => {
             let way = if *by_ns < 0 { "back" } else { "forward" };
             format!(
@@ -368,6 +380,11 @@ fn listed(words: &[String]) -> String {
         [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
         one => one.join(""),
     }
+}
+
+/// The lines of `/proc/PID/cgroup`, in one.
+fn groups(text: &str) -> String {
+    text.trim_end().replace('\n', ", ")
 }
 
 /// As in `CPU 3`, `CPUs 2-3`.

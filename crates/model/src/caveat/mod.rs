@@ -88,6 +88,20 @@ pub enum Caveat {
         /// What was in force at the end of a turn.
         ended_ns: Span,
     },
+    /// Somebody else gave a measuring thread another slice of the fair scheduler while it measured.
+    SliceChanged {
+        /// What was in force when it began.
+        began_ns: Span,
+        /// What was in force at the end of a turn.
+        ended_ns: Span,
+    },
+    /// Somebody else moved a measuring thread to another control group while it measured.
+    GroupChanged {
+        /// `/proc/PID/cgroup` when it began.
+        began: String,
+        /// The same at the end of a turn.
+        ended: String,
+    },
     /// The clock that a thread waits on was set, or jumped for another reason, while it measured.
     ClockStepped {
         /// Which.

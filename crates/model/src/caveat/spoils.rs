@@ -9,6 +9,8 @@ impl Caveat {
             Self::PolicyRefused { .. }
             | Self::PolicyChanged { .. }
             | Self::SlackChanged { .. }
+            | Self::SliceChanged { .. }
+            | Self::GroupChanged { .. }
             | Self::ClockStepped { .. }
             | Self::Unfinished { .. }
             | Self::MessagesIrregular { .. }
