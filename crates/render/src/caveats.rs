@@ -148,6 +148,10 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::ThreadsFoundLate { count, every_ns } => format!(
             "{count} threads came while the program was watched, and were found by looking every {every_ns}: how they began, and all of those that came and went in between, is not in the result. Only the tracer bpf sees them come."
         ),
+        Caveat::WaitsBounded { count: bounded } => format!(
+            "{} times the kernel's account of a thread's waiting grew by more than the thread can have waited: since Linux 6.12 it counts some sleep. There the most that it can have waited was taken.",
+            count(*bounded)
+        ),
         Caveat::ThreadsJoined { count } => format!(
             "{count} threads of the program are not told apart: of one kind of name, numbers aside, 64 are, and 128 in all. The others are counted together in \"(others)\", with the settings of the first of each; `--thread` has more room for those that matter."
         ),

@@ -227,7 +227,7 @@ fn a_program_made_nicer_in_the_middle_is_3() {
     let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "3000", "--rounds", "1"]);
     let program = program_of(run.child.as_ref().unwrap().id());
     run.wait_for("\"in_force\"");
-    howlate_linux::sched::set_policy(program, "other:5".parse().unwrap()).unwrap();
+    howlate_linux::sched::set_policy(program, "nice:5".parse().unwrap()).unwrap();
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(has_caveat(&shown(&run.recording), "policy_changed"));
@@ -251,11 +251,11 @@ struct Group(std::path::PathBuf);
 
 impl Group {
     fn new(name: &str) -> Option<Self> {
-        let folder = std::path::Path::new("/sys/fs/cgroup")
-            .join(format!("howlate-test-{name}-{}", std::process::id()));
-        std::fs::create_dir(&folder).ok()?;
-        let group = Self(folder);
-        group.0.join("cgroup.procs").exists().then_some(group)
+        // Where the hierarchy is that has no controllers of the first version.
+        let places = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(std::path::Path::new);
+        let place = places.into_iter().find(|place| place.join("cgroup.procs").exists())?;
+        let folder = place.join(format!("howlate-test-{name}-{}", std::process::id()));
+        std::fs::create_dir(&folder).ok().map(|()| Self(folder))
     }
 
     fn take(&self, process: u32) {

@@ -146,6 +146,12 @@ pub enum Caveat {
         /// How often it was looked.
         every_ns: Span,
     },
+    /// The kernel's account of a thread's waiting grew by more than the thread can have waited, as it counts some sleep since
+    /// Linux 6.12: what is told of the wait is the most that it can have been.
+    WaitsBounded {
+        /// How often.
+        count: u64,
+    },
     /// A watched program had more threads than are told apart: the others of a kind of name are counted together.
     ThreadsJoined {
         /// How many are not told apart.

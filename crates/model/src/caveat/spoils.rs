@@ -39,6 +39,7 @@ impl Caveat {
             | Self::ThreadsShareCpus { .. }
             | Self::ProcessesNotFollowed { .. }
             | Self::ThreadsFoundLate { .. }
+            | Self::WaitsBounded { .. }
             | Self::ThreadsJoined { .. }
             | Self::LoopsNotMeasured { .. }
             | Self::LeftOut { .. }
