@@ -8,9 +8,9 @@ use crate::{Distribution, EventLoopBlock, Latency, MonotonicTime, Span, Who};
 /// Who woke a thread, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Woken {
-    /// Who.
+    /// Who woke it.
     pub by: Who,
-    /// How often.
+    /// Wake-ups by it.
     pub count: u64,
 }
 
@@ -19,7 +19,7 @@ pub struct Woken {
 pub struct HandedOn {
     /// The names of the threads that it went through, from the one that a timer woke.
     pub through: Vec<String>,
-    /// How often.
+    /// Wake-ups of this kind.
     pub count: u64,
 }
 

@@ -58,7 +58,7 @@ pub struct RhythmNumbers {
 pub struct EventLoopNumbers {
     /// The call in which it waits.
     pub wait: LoopWait,
-    /// Iterations.
+    /// Iterations of the loop that were seen whole.
     pub iterations: u64,
     /// How long the loop did not come back, of each iteration.
     pub iteration_ns: Option<Summary>,
