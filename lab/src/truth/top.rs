@@ -35,7 +35,7 @@ struct Contenders {
 /// Contends in stretches of differing length, then keeps still until it is over.
 fn contend(number: u64, quiet: &AtomicBool, tid: &Sender<u32>, over: &Receiver<()>) {
     // Nobody listens any more: it contends all the same.
-    drop(tid.send(howlate_linux::thread::id()));
+    let _ = tid.send(howlate_linux::thread::id());
     let work = Span::from_micros(300 + 170 * number);
     while !quiet.load(Ordering::Relaxed) {
         let done = clock::now().plus(work);
@@ -45,13 +45,13 @@ fn contend(number: u64, quiet: &AtomicBool, tid: &Sender<u32>, over: &Receiver<(
         drop(clock::pause(Span::from_micros(200 + 90 * number)));
     }
     // The sender is gone when it is over.
-    drop(over.recv());
+    let _ = over.recv();
 }
 
 impl Contenders {
     fn start(count: u64) -> io::Result<(Self, Vec<u32>)> {
         let quiet = Arc::new(AtomicBool::new(false));
-        let (tell, told) = channel();
+        let (tell, told) = channel::<u32>();
         let (mut over, mut threads) = (Vec::new(), Vec::new());
         for number in 0..count {
             let (end, ended) = channel();
@@ -60,8 +60,9 @@ impl Contenders {
             threads.push(named.spawn(move || contend(number, &quiet, &tell, &ended))?);
             over.push(end);
         }
-        drop(tell);
-        Ok((Self { quiet, over, threads }, told.iter().collect()))
+        // Each thread keeps its end for as long as it lives.
+        let tids = told.iter().take(threads.len()).collect();
+        Ok((Self { quiet, over, threads }, tids))
     }
 
     fn keep_still(&self) {

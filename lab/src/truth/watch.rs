@@ -56,9 +56,11 @@ fn once(
         return Err(io::Error::other(format!("watch: {}", said.lines().last().unwrap_or_default())));
     };
     let results = document["results"].as_array().into_iter().flatten();
+    // Its own wake-ups: by its timer, or where nobody sees by what.
+    let mechanism = if options.is_empty() { "unseen" } else { "timer" };
     let mut of_program = results.filter(|one| one["condition"]["name"] == "sleeper");
-    let result = of_program.find(|one| one["count"].as_u64() > Some(wakeups / 2)).cloned();
-    let Some(result) = result else { return Err(io::Error::other(format!("watch saw nothing: {said}"))) };
+    let result = of_program.find(|one| one["condition"]["mechanism"] == mechanism).cloned();
+    let Some(result) = result else { return Err(io::Error::other("watch saw nothing of the sleeper")) };
     let tid = result["in_force"]["tid"].as_u64().and_then(|tid| u32::try_from(tid).ok());
     let turns = tid.and_then(|tid| turns(&text).remove(&tid)).unwrap_or_default();
     Ok((result, stamps(&said), turns))
