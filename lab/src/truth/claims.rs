@@ -48,7 +48,7 @@ impl Claim {
             Self::WatchPercentiles => ("watch: median, p99 and maximum", 0.99),
             Self::WatchAccounts => ("watch without a tracer: no wait that was none", 0.99),
             Self::TopWaits => ("top: how long a thread waited for CPUs, within 1 %", 0.99),
-            Self::TopLongest => ("top: its longest wait, within 3 µs", 0.99),
+            Self::TopLongest => ("top: its longest wait, within 30 µs", 0.99),
             Self::TopSleeps => ("top: how often and how long it slept, within 1 %", 0.99),
             Self::Remedies => ("what is advised makes less late", 1.0),
         }
