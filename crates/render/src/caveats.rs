@@ -109,6 +109,18 @@ pub fn caveat(caveat: &Caveat) -> String {
                 "Somebody changed the timer slack while this was measured: {began_ns} in the beginning, {ended_ns} at the end."
             )
         }
+        Caveat::SliceChanged { began_ns, ended_ns } => {
+            format!(
+                "Somebody changed the slice of the fair scheduler while this was measured: {began_ns} in the beginning, {ended_ns} at the end."
+            )
+        }
+        Caveat::GroupChanged { began, ended } => {
+            format!(
+                "Somebody moved a thread to another control group while this was measured: {} in the beginning, {} at the end.",
+                groups(began),
+                groups(ended)
+            )
+        }
         Caveat::ClockStepped { clock, by_ns } => {
             let way = if *by_ns < 0 { "back" } else { "forward" };
             format!(
@@ -135,6 +147,10 @@ pub fn caveat(caveat: &Caveat) -> String {
         ),
         Caveat::ThreadsFoundLate { count, every_ns } => format!(
             "{count} threads started during the watch and were found by polling every {every_ns}: their start, and threads that came and went in between, are not in the result. The tracer bpf sees every start."
+        ),
+        Caveat::WaitsBounded { count: bounded } => format!(
+            "{} times the kernel's account of a thread's waiting grew by more than the thread can have waited: since Linux 6.12 it counts some sleep. There the most that it can have waited was taken.",
+            count(*bounded)
         ),
         Caveat::ThreadsJoined { count } => format!(
             "{count} threads are not counted separately: at most 64 of one kind of name (numbers aside) and 128 in total are. The rest are in \"(others)\", with the settings of the first of each. To select the ones that matter: `--thread`."
@@ -365,6 +381,11 @@ fn listed(words: &[String]) -> String {
         [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
         one => one.join(""),
     }
+}
+
+/// The lines of `/proc/PID/cgroup`, in one.
+fn groups(text: &str) -> String {
+    text.trim_end().replace('\n', ", ")
 }
 
 /// As in `CPU 3`, `CPUs 2-3`.

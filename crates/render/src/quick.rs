@@ -311,3 +311,47 @@ fn costly(findings: &[Finding], width: usize) -> String {
     text.push_str(&format!("  {}\n", paint(DIM, more)));
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Block, Condition, Header, Line, MonotonicTime, Span, Wait, Wakeup, Work};
+
+    use super::*;
+
+    /// Three turns of each condition: 196 wake-ups of one lateness, and four of another, in microseconds.
+    fn analysis(late: [(Load, u64, u64); 2]) -> Analysis {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let conditions =
+            late.iter().map(|(load, ..)| Condition { load: load.clone(), ..Condition::new(work, "6.18.0") });
+        let mut analysis = Analysis::new(Header::for_conditions(conditions.collect()));
+        for round in 0..3 {
+            for (condition, (_, usual, rare)) in (0..).zip(&late) {
+                let at = |number: u64| MonotonicTime::from_nanos(0).plus(Span::from_millis(number));
+                let mut block = Block { condition, round, until: at(200), ..Block::default() };
+                for number in 0..200 {
+                    let late = Span::from_micros(if number % 50 == 0 { *rare } else { *usual });
+                    let expected = at(number);
+                    block.record(Wakeup { expected, ran: expected.plus(late) }, None);
+                }
+                analysis.add(&Line::Block(Box::new(block)));
+            }
+        }
+        analysis
+    }
+
+    /// Where CPUs sleep when idle, the median falls as others use them, and the 99th percentile rises.
+    #[test]
+    fn what_load_costs_is_said_of_the_percentile_that_it_is_of() {
+        let analysis = analysis([(Load::IDLE, 80, 100), (Load::cpu(), 60, 1_000)]);
+        let said = sentences(&analysis).join("\n");
+        assert!(said.contains("1 wake-up in 100") && said.contains("1.00 ms late"), "{said}");
+        let text = quick(&analysis, Detail::Brief, 100);
+        assert!(
+            text.contains("Wake-ups are usually 80.") && text.contains("under load 1 in 100 is"),
+            "{text}"
+        );
+        for text in [said, text, quick(&analysis, Detail::Full, 100)] {
+            assert!(!text.contains("woke later") && !text.contains("wake later"), "{text}");
+        }
+    }
+}

@@ -284,6 +284,10 @@ impl Watching {
         if self.found_late > 0 {
             self.recorder.caveat(Caveat::ThreadsFoundLate { count: self.found_late, every_ns: LOOK_EVERY });
         }
+        let bounded = self.accounts.as_ref().map_or(0, Accounts::bounded);
+        if bounded > 0 {
+            self.recorder.caveat(Caveat::WaitsBounded { count: bounded });
+        }
         if self.followed.joined() > 0 {
             self.recorder.caveat(Caveat::ThreadsJoined { count: self.followed.joined() });
         }
