@@ -12,7 +12,7 @@ use crate::{Latency, MonotonicTime, Part, Span};
 pub enum CauseKind {
     /// The thread itself: it asked too late.
     LateArming,
-    /// The thread itself: the work of the turn before took longer than there was time.
+    /// The thread itself: the work of the iteration before took longer than there was time.
     LongWork,
     /// The kernel was allowed to join timers.
     TimerSlack,
