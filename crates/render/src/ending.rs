@@ -30,3 +30,29 @@ pub fn ending_after_title(analysis: &Analysis) -> String {
 pub(crate) fn early_ending(analysis: &Analysis) -> Option<&'static str> {
     words(analysis.end.as_ref()?.how).map(|(_, sentence)| sentence)
 }
+
+/// Why a run that ended so shows of no limit that it was kept.
+pub(crate) fn why_not_whole(how: Option<HowEnded>) -> String {
+    let sentence = how.and_then(words).map_or("It did not end in order", |(_, sentence)| sentence);
+    match sentence.strip_prefix("It ") {
+        Some(rest) => format!("the run {rest}"),
+        None => sentence.replacen("The", "the", 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_early_ending_is_a_reason() {
+        for (how, reason) in [
+            (None, "the run did not end in order"),
+            (Some(HowEnded::Interrupted), "the run was interrupted"),
+            (Some(HowEnded::StoppedAbove), "the run was stopped at the threshold"),
+            (Some(HowEnded::ProgramEnded), "the program ended"),
+        ] {
+            assert_eq!(why_not_whole(how), reason);
+        }
+    }
+}
