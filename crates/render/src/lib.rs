@@ -107,7 +107,7 @@ pub use result::{report, report_titled};
 pub use screen::{Screen, SoFar};
 pub use self_check::{self_check, self_check_json};
 pub use terminal_text::{broken, replacement, shown};
-pub use top::{Controls, ORDERS, Pressed, Top, TopView, top_schema};
+pub use top::{Controls, ORDERS, Pressed, Top, TopBy, TopRow, TopView, top_schema};
 pub use tune::{
     Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, TunedProgram, Unrestored,
     tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,
