@@ -13,7 +13,10 @@ mod screenful;
 mod symbols;
 mod terminal;
 mod theme;
+mod top;
+mod view;
 
 pub use locale::may_show_unicode;
 pub use run::LiveRun;
 pub use terminal::Unsuitable;
+pub use top::LiveTop;

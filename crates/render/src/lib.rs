@@ -76,7 +76,7 @@ pub use condition::condition;
 pub use confidence::{larger_ones, what_the_maxima_support};
 pub use csv::{csv, intervals_csv};
 pub use detail::Detail;
-pub use ending::ending_after_title;
+pub use ending::{ending_after_title, marked};
 pub use export::{
     benchmark, bmf, hgrm, hlog, influx, junit, kcidb, lava, openmetrics, osadl, prometheus, tap, trace,
 };

@@ -146,7 +146,7 @@ fn parts(one: &Explained, analysis: &Analysis) -> Grid {
             cells: vec![
                 Cell::text(format!("{}{times}", segment_in_words(segment))),
                 Cell::text(took),
-                Cell::text(percent(share(segment.ns, one.latency))),
+                Cell::text(percent(share(segment.ns, one.latency)).replace("below ", "<")),
             ],
             ..Row::default()
         }

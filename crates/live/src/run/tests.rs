@@ -11,10 +11,10 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::recent::Recent;
-use super::summary::{Asked, Baseline, screenful};
+use super::summary::{Baseline, screenful};
 use crate::choices::Choices;
 use crate::panels::paint;
-use crate::screenful::{Panel, Screenful};
+use crate::screenful::{Asked, Panel, Screenful};
 use crate::theme::Theme;
 
 /// It would clear the screen, end the line, turn the writing around; it is wide, and it is long.

@@ -1,7 +1,7 @@
 //! What keys do to a live table.
 
-use super::{TopBy, TopView};
 use super::keys::ORDERS;
+use super::{TopBy, TopView};
 
 /// What a key came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

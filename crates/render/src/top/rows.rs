@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use howlate_analyse::waits::{Behind, Culprit, Nature, Sum, Wait, WaitKind, Waiter};
+use howlate_analyse::waits::{Culprit, Nature, Sum, Wait, Waiter};
 use howlate_model::Span;
 
 use super::text::{has, is_worth};
@@ -58,7 +58,8 @@ impl Top {
             .filter(|(one, wait)| is_shown(one, wait))
             .collect();
         view.order.sort(&mut all);
-        let mut rows: Vec<TopRow> = all.into_iter().map(|(one, wait)| self.of_wait(one, wait, view)).collect();
+        let mut rows: Vec<TopRow> =
+            all.into_iter().map(|(one, wait)| self.of_wait(one, wait, view)).collect();
         let runs = |one: &&Waiter| {
             let has_row = |row: &TopRow| row.name == legible(&one.name) && row.id == id(one, view);
             self.cpu(one) >= RUNS && view.kinds.is_empty() && !rows.iter().any(has_row)

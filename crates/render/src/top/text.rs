@@ -54,7 +54,8 @@ impl Top {
         let headings = ["culprit", "pid", "held up", "others", "time", "share"].map(str::to_owned);
         let rows = self.rows(view, false);
         let filter = view.filter.to_lowercase();
-        let is_wanted = |row: &&super::TopRow| format!("{} {}", row.name, row.what).to_lowercase().contains(&filter);
+        let is_wanted =
+            |row: &&super::TopRow| format!("{} {}", row.name, row.what).to_lowercase().contains(&filter);
         let mut table = Columns::new(&headings, 1);
         table.left(2);
         for row in rows.iter().filter(is_wanted).take(room(view)) {
@@ -70,7 +71,12 @@ impl Top {
         let nothing = if rows.is_empty() { "  Nobody waited for a CPU that another had.\n" } else { "" };
         let how = "Share: of the time that threads were ready to run and had no CPU. Waits of 20 µs and more are asked for who had it.";
         let below = paint(DIM, wrapped(&format!("  {how}"), width, 2));
-        format!("{}\n\n{}{nothing}\n{below}\n{}", self.title(width), table.text(width), self.lost_lines(width))
+        format!(
+            "{}\n\n{}{nothing}\n{below}\n{}",
+            self.title(width),
+            table.text(width),
+            self.lost_lines(width)
+        )
     }
 
     fn title(&self, width: usize) -> String {
@@ -242,8 +248,11 @@ fn cells((one, of_it): &Row<'_>, view: &TopView, rivals: Rivals) -> Vec<String> 
     let mut cells = if view.shows_threads() {
         vec![name, number(one.tid), number(one.pid)]
     } else {
-        let threads =
-            if one.ended == 0 || one.pid.is_some() { count(one.threads) } else { format!("{} ended", count(one.ended)) };
+        let threads = if one.ended == 0 || one.pid.is_some() {
+            count(one.threads)
+        } else {
+            format!("{} ended", count(one.ended))
+        };
         vec![name, number(one.pid), threads]
     };
     cells.extend([
