@@ -158,7 +158,7 @@ impl Choices {
             Action::ShorterWindow => self.narrowed = (self.narrowed + 1).min(MOST_NARROW),
             Action::LongerWindow => self.narrowed = self.narrowed.saturating_sub(1),
             Action::WholeWindow => self.narrowed = 0,
-            Action::ResetMaximum if shown.each_cpu => return Came::ResetMaximum,
+            Action::ResetMaximum if shown.can_reset => return Came::ResetMaximum,
             Action::EachByItself if shown.each_cpu => {
                 self.each = !self.each;
                 return Came::Otherwise;

@@ -38,6 +38,8 @@ pub(crate) struct Screenful {
     pub(crate) each_cpu: bool,
     /// What has a row, where that can be chosen.
     pub(crate) by: Option<&'static str>,
+    /// Maxima can begin anew.
+    pub(crate) can_reset: bool,
     /// Moments can be marked.
     pub(crate) can_mark: bool,
     /// Timelines can be written.

@@ -82,7 +82,7 @@ pub use export::{
 };
 pub use findings::findings;
 pub use guests_result::guests;
-pub use incidents::{Incidents, incidents_schema};
+pub use incidents::{Incidents, incident_cause, incidents_schema};
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};
 pub use legible::{

@@ -48,7 +48,8 @@ pub(super) fn paint(shown: &Screenful, choices: &Choices, theme: Theme, area: Re
 /// Whether a screen has a use for it.
 fn is_for(action: Action, shown: &Screenful) -> bool {
     match action {
-        Action::EachByItself | Action::ResetMaximum => shown.each_cpu,
+        Action::EachByItself => shown.each_cpu,
+        Action::ResetMaximum => shown.can_reset,
         Action::By | Action::Idle => shown.by.is_some(),
         Action::Mark => shown.can_mark,
         Action::Timeline => shown.can_write_timelines,

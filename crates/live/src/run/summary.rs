@@ -69,7 +69,8 @@ pub(crate) fn screenful(
         causes: is_traced.then(|| causes(row, &analysis.header.findings)),
         late: Some(late),
         parts,
-        each_cpu: true,
+        each_cpu: is_periodic(analysis),
+        can_reset: true,
         can_mark: true,
         ..Screenful::default()
     }
@@ -77,8 +78,11 @@ pub(crate) fn screenful(
 
 /// Loops that have a row. Threads of a periodic loop differ in their CPU alone; of everything else each has its own.
 fn loops(analysis: &Analysis, each: bool) -> Vec<Together<'_>> {
-    let is_periodic = analysis.outcomes().iter().all(|one| matches!(one.condition.work, Work::Cyclic { .. }));
-    if is_periodic && !each { together(analysis) } else { one_by_one(analysis) }
+    if is_periodic(analysis) && !each { together(analysis) } else { one_by_one(analysis) }
+}
+
+fn is_periodic(analysis: &Analysis) -> bool {
+    analysis.outcomes().iter().all(|one| matches!(one.condition.work, Work::Cyclic { .. }))
 }
 
 /// A row from one moment to the next: the number of the first of its conditions.

@@ -55,7 +55,7 @@ impl Content for TopContent {
             table: table(&rows, by, asked.idle),
             is_list: true,
             by: Some(by.name()),
-            detail_of: selected.map(|row| format!("{} {}", row.name, row.what)).unwrap_or_default(),
+            detail_of: selected.map(|row| format!("{}: {}", row.name, row.what)).unwrap_or_default(),
             history: selected.filter(|_| by != TopBy::Culprit).map(|row| self.history(row)),
             history_title: "mean, max",
             causes: selected.map(|row| others(row, by)),
