@@ -89,7 +89,7 @@ fn main() -> ExitCode {
             packages::provide(packages::FOR_KERNELS);
             lab::run(&words)
         }
-        ["soak" | "truth" | "capture-traces" | "capture-system", ..] => lab::run(&words),
+        ["soak" | "truth" | "capture-traces" | "capture-system" | "capture-live", ..] => lab::run(&words),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS

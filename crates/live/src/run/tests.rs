@@ -131,7 +131,7 @@ fn whole_screens() {
 
 #[test]
 fn single_panels() {
-    let shown = of(&analysis(HOSTILE), &Asked { selected: None, each: true }, None);
+    let shown = of(&analysis(HOSTILE), &Asked { each: true, ..Asked::default() }, None);
     for panel in Panel::ALL {
         let choices = Choices { focus: panel, expanded: Some(panel), ..Choices::new() };
         check(&format!("panel_{panel:?}").to_lowercase(), &shown, &choices, Theme::new(true, true));
