@@ -30,7 +30,7 @@ pub(crate) struct Screenful {
     pub(crate) doing: String,
     /// What cannot change meanwhile: `every 1 ms`, `bpf`.
     pub(crate) fixed: Vec<String>,
-    /// The rows.
+    /// The table of conditions.
     pub(crate) table: Grid,
     /// The table is what is looked at: what lies below it has one band.
     pub(crate) is_list: bool,
@@ -185,7 +185,7 @@ pub(crate) struct Histogram {
 /// Latencies of about the same length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bucket {
-    /// Nanoseconds.
+    /// Lower edge in ns, included.
     pub(crate) from: u64,
     pub(crate) until: u64,
     pub(crate) count: u64,

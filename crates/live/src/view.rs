@@ -151,7 +151,7 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whoever paints.
+/// The painting half: terminal, choices, and what was painted last.
 struct Painter<'a> {
     shared: &'a Shared,
     theme: Theme,
