@@ -70,6 +70,9 @@ pub(crate) struct Record {
     /// End after this time; if left out, with Ctrl-C or SIGTERM
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
+    /// Show on the whole screen what comes; `?` lists its keys
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) live: bool,
     /// Print errors only
     #[arg(long, short, hide_short_help = true)]
     pub(crate) quiet: bool,

@@ -193,13 +193,14 @@ fn victim(one: &Incident) -> String {
 fn held_up_by(one: &Incident) -> String {
     let worth: Vec<&IncidentCause> = one.causes.iter().filter(|cause| cause.share >= WORTH).collect();
     let named =
-        worth.iter().take(CAUSES).map(|cause| format!("{} {}", cause_words(cause), percent(cause.share)));
+        worth.iter().take(CAUSES).map(|cause| format!("{} {}", incident_cause(cause), percent(cause.share)));
     let more = worth.len().saturating_sub(CAUSES);
     let more = (more > 0).then(|| format!("{more} more"));
     named.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-fn cause_words(cause: &IncidentCause) -> String {
+/// `rustc, pid 812, of cargo`.
+pub fn incident_cause(cause: &IncidentCause) -> String {
     let name = cause.name.as_deref().unwrap_or_default();
     let of = cause.process.as_deref().filter(|process| *process != name);
     let of = of.map_or_else(String::new, |process| format!(" of {}", legible(process)));

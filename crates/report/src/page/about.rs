@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use howlate_analyse::Analysis;
 use howlate_model::{Caveat, Condition, InForce, Setting, System};
 use howlate_render::numbers::length;
-use howlate_render::{ending_after_title, larger_ones, load_lines, machine, sentences, to_repeat};
+use howlate_render::{ending_after_title, larger_ones, load_lines, machine, marked, sentences, to_repeat};
 use maud::{Markup, html};
 
 use super::findings;
@@ -39,6 +39,7 @@ pub(crate) fn where_it_was(analysis: &Analysis) -> String {
 fn where_and_when(analysis: &Analysis) -> Vec<String> {
     let mut parts = vec![machine(&analysis.header.system), analysis.header.started.clone()];
     parts.retain(|part| !part.is_empty());
+    parts.extend(marked(analysis));
     parts
 }
 
