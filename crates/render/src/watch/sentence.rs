@@ -85,6 +85,7 @@ fn reason(family: &Family) -> Option<String> {
         CauseKind::Stopped => "it was stopped".to_owned(),
         CauseKind::PageFault => "of page faults".to_owned(),
         CauseKind::Hypervisor => "the hypervisor had the CPU".to_owned(),
+        CauseKind::Machine => "the machine stood still".to_owned(),
         CauseKind::Others => "many others had the CPU".to_owned(),
         CauseKind::Kernel
         | CauseKind::RtThrottled
