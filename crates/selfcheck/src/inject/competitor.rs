@@ -43,7 +43,7 @@ fn stops(group: &str, stretch: Stretch) -> Vec<Stamp> {
 
 /// What of a gap is surely part of something in it that `lasted` so long. Others may have had the CPU before it, the measured
 /// thread among them, and after it. Nothing is, of what lasted longer than the gap: part of it belongs elsewhere.
-fn surely_within(gap: Stamp, lasted: Span) -> Option<Stamp> {
+pub(crate) fn surely_within(gap: Stamp, lasted: Span) -> Option<Stamp> {
     let (from, until) = (gap.until.minus(lasted), gap.from.plus(lasted));
     (gap.from <= from && from < until).then_some(Stamp { from, until })
 }
