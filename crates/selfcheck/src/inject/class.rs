@@ -108,6 +108,8 @@ impl Class {
             // No multiple of a tick's period: a tick within the slack serves the timer, and would do so each time.
             Self::TimerSlack => Span::from_micros(4_300),
             Self::PageFault | Self::LateArming => Span::from_millis(2),
+            // It is to be asleep when the machine stops: one that is awake seems to compute.
+            Self::MachineStopped => Span::from_millis(5),
             _ => Span::from_millis(1),
         }
     }
