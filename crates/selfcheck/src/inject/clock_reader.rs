@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn no_time_is_lost_between_two_gaps() {
         // A reading each microsecond; the CPU is lost for 5 µs at 10, and for 6 ms while that gap is looked at.
-        let at = |micros| MonotonicTime::from_nanos(micros * 1_000);
+        let at = |micros: i64| MonotonicTime::from_nanos(micros * 1_000);
         let time = Cell::new(0);
         let readings = std::iter::repeat_with(|| {
             time.set(time.get() + if time.get() == 10 { 5 } else { 1 });

@@ -96,7 +96,8 @@ mod tests {
     #[test]
     fn a_stop_is_claimed_where_it_is_the_only_one_and_fits_into_no_gap_that_is_not_asked_about() {
         let stops = |periods, micros| Stops { periods, lasted: Span::from_micros(micros) };
-        let since = |periods, micros| stops(3 + periods, 500 + micros).only_one_since(stops(3, 500));
+        let since =
+            |periods: u64, micros: u64| stops(3 + periods, 500 + micros).only_one_since(stops(3, 500));
         assert_eq!(since(1, 4_000), Some(Span::from_millis(4)));
         assert_eq!(since(1, 1_000), Some(STOPPED));
         assert_eq!((since(1, 999), since(0, 4_000), since(2, 4_000)), (None, None, None));
