@@ -153,6 +153,12 @@ mod tests {
         };
         assert_eq!(with(|_| {}), [(30, 50)]);
         assert_eq!(with(|other| other.asleep_since = Some(at(40))), [(40, 50)], "it was armed too late");
+        let late = |other: &mut TracedSleep| {
+            other.asleep_since = Some(at(48));
+            let WokenBy::Timer(expiry) = &mut other.woken_by else { unreachable!() };
+            expiry.rearmed = Some(at(35));
+        };
+        assert_eq!(with(late), [(48, 50)], "and too late again");
         assert_eq!(with(|other| other.asleep_since = None), []);
         assert_eq!(with(|other| other.migrated = true), [], "its timer may have been on another CPU");
         let expiry = |change: fn(&mut Expiry)| {

@@ -167,6 +167,6 @@ fn where_all_other_cpus_stood_still_so_did_this_one() {
         assert_eq!(hogged(stolen, true, &[34]), [hog(8), still(20), hog(6)]);
         // Something happened here meanwhile: the others waited for it.
         let parted: Vec<_> = std::iter::repeat_with(|| hog(1)).take(34).collect();
-        assert_eq!(hogged(stolen, true, &[1; 34])[9..20], parted[9..20]);
+        assert_eq!(hogged(stolen, true, &[1; 34]), parted);
     }
 }
