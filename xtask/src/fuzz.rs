@@ -163,7 +163,7 @@ fn host() -> io::Result<String> {
 /// What was typed.
 struct Asked {
     targets: Vec<String>,
-    /// For each.
+    /// Time for each target, seconds.
     seconds: u64,
 }
 

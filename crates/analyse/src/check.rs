@@ -22,11 +22,11 @@ pub struct Check<'a> {
 /// Whether a limit is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LimitVerdict {
-    /// It is.
+    /// The limit holds.
     Yes,
     /// It is exceeded, whatever else is wrong.
     No,
-    /// Nobody knows.
+    /// What was measured does not decide it, and why.
     Unknown(Unknown),
 }
 

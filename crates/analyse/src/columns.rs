@@ -20,7 +20,7 @@ pub struct Column {
     pub from: u64,
     /// The smallest latency that is not counted here any more, in nanoseconds.
     pub until: u64,
-    /// How many.
+    /// Wake-ups counted.
     pub count: u64,
 }
 

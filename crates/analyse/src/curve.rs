@@ -17,7 +17,7 @@ const LEAST_SLICES: usize = 6;
 pub struct CurvePoint {
     /// The share of wake-ups that are later than this: 0.1 at the 90th percentile.
     pub tail: f64,
-    /// How late.
+    /// The quantile at that share.
     pub latency: Latency,
     /// Its 95 % interval; absent where the run is too short for one.
     pub interval: Option<Interval>,

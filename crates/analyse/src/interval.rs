@@ -8,9 +8,9 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 /// A two-sided 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Interval {
-    /// Lower end.
+    /// Lower end, included.
     pub low: Latency,
-    /// Upper end.
+    /// Upper end, included.
     pub high: Latency,
 }
 

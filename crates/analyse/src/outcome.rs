@@ -21,7 +21,7 @@ use crate::{LoadEffect, Summary, Timeline, percentile};
 /// What is known of one condition.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The condition.
+    /// The condition under which all of it was measured.
     pub condition: Condition,
     /// The settings that were in force at the most recent turn; `None` before the first.
     pub in_force: Option<InForce>,
@@ -160,17 +160,17 @@ impl Outcome {
         }
     }
 
-    /// Wake-ups counted.
+    /// Wake-ups that were measured, without the missed periods.
     pub fn count(&self) -> u64 {
         self.total.latency.count()
     }
 
-    /// Periods missed.
+    /// Periods in which the thread did not wake, over all turns.
     pub const fn missed_periods(&self) -> u64 {
         self.total.missed_periods
     }
 
-    /// All latencies.
+    /// Latencies of all turns in one distribution.
     pub const fn latency(&self) -> &Distribution {
         &self.total.latency
     }

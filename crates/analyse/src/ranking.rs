@@ -41,7 +41,7 @@ impl Ranking {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Place")]
 pub struct RankedMechanism {
-    /// Which.
+    /// The mechanism that has this rank.
     pub mechanism: Notifier,
     /// Its median latency.
     #[serde(rename = "p50_ns")]

@@ -8,13 +8,13 @@ use serde::Serialize;
 /// equal it are lower bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
-    /// The smallest.
+    /// Smallest latency, ns.
     pub min: i64,
-    /// The mean.
+    /// Mean latency, ns.
     pub mean: f64,
     /// The standard deviation.
     pub stddev: f64,
-    /// The median.
+    /// Median latency, ns.
     pub p50: i64,
     /// 90 % are at most this.
     pub p90: i64,
@@ -28,7 +28,7 @@ pub struct Summary {
     /// 99.99 % are at most this.
     #[serde(rename = "p99.99")]
     pub p99_99: i64,
-    /// The largest.
+    /// Largest latency, ns.
     pub max: i64,
     /// Whoever measured did not tell latencies of this and more apart, as the histograms of other programs end somewhere: a
     /// number that equals it is that or more, `stddev` is a lower bound, and so is `mean` where their file has none.

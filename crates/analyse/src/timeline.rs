@@ -23,7 +23,7 @@ pub struct Slice {
     pub columns: Columns,
     /// The latencies that missed periods would have had.
     swallowed: Columns,
-    /// Periods missed.
+    /// Periods missed within the slice.
     pub missed_periods: u64,
     /// Wake-ups that were measured but lost.
     pub lost: u64,
@@ -128,12 +128,12 @@ impl Timeline {
         self.joined = 2 * self.joined.max(1);
     }
 
-    /// The slices.
+    /// The slices in order of time.
     pub fn slices(&self) -> &[Slice] {
         &self.slices
     }
 
-    /// The turns.
+    /// The turns in order of time, for marks on the axis.
     pub fn turns(&self) -> &[Turn] {
         &self.turns
     }

@@ -18,7 +18,7 @@ pub enum Action {
     Command(String),
     /// A signal to a process.
     Signal(Pid, Signal),
-    /// Ends recording.
+    /// Recording ends after it.
     Stop,
 }
 

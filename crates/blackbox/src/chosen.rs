@@ -73,7 +73,7 @@ pub struct Chosen {
     pub process: Vec<Pattern>,
     /// Users, by number.
     pub uid: Vec<u32>,
-    /// Policies.
+    /// Policies of which threads are recorded; none means all.
     pub policy: Vec<PolicyName>,
     /// Control groups, with those below.
     pub cgroup: Vec<String>,

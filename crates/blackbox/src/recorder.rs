@@ -41,9 +41,9 @@ const HOLDER: usize = 250;
 pub struct Asked {
     /// A wait longer than this is an incident.
     pub late_above: Span,
-    /// Whose.
+    /// Which threads are recorded.
     pub chosen: Chosen,
-    /// The folder.
+    /// The folder of the rotated recording.
     pub out: PathBuf,
     /// How much is kept.
     pub bounds: Bounds,
@@ -75,7 +75,7 @@ pub struct Finished {
     pub incidents: u64,
     /// left out because there were too many,
     pub left_out: u64,
-    /// and lost.
+    /// and lost, because the ring had no room for them.
     pub lost: u64,
     /// Lines that did not fit on the disk.
     pub not_written: u64,
@@ -88,7 +88,7 @@ pub struct Finished {
 /// Signals that are obeyed.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
-    /// To end.
+    /// Set by whoever wants recording to end.
     pub end: Arc<AtomicBool>,
     /// To keep what all CPUs have done just now.
     pub snap: Arc<AtomicBool>,

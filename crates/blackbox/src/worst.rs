@@ -7,7 +7,7 @@ use howlate_model::{MonotonicTime, Span};
 /// How many timelines are kept of a while: `10/h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtMost {
-    /// How many.
+    /// Timelines kept in each stretch of time.
     pub count: usize,
     /// Of so long.
     pub each: Span,

@@ -9,7 +9,7 @@
 /// What an option takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Takes {
-    /// Nothing.
+    /// Takes no value.
     Nothing,
     /// A value: the rest of the word, or the next word.
     Value,

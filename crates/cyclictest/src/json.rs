@@ -12,21 +12,21 @@ use crate::tally::Tally;
 pub struct RunFacts {
     /// The command line, the program's name included.
     pub command_line: String,
-    /// RFC 2822.
+    /// Begin of the run, RFC 2822.
     pub started: String,
-    /// RFC 2822.
+    /// End of the run, RFC 2822.
     pub ended: String,
     /// The exit status.
     pub return_code: u8,
-    /// `uname(2)`.
+    /// `sysname` of `uname(2)`.
     pub sysname: String,
-    /// `uname(2)`.
+    /// `nodename` of `uname(2)`.
     pub nodename: String,
-    /// `uname(2)`.
+    /// `release` of `uname(2)`.
     pub release: String,
-    /// `uname(2)`.
+    /// `version` of `uname(2)`.
     pub version: String,
-    /// `uname(2)`.
+    /// `machine` of `uname(2)`.
     pub machine: String,
     /// Whether `/sys/kernel/realtime` says 1.
     pub realtime: bool,

@@ -12,7 +12,7 @@ pub enum Unit {
     /// Whole microseconds, cut towards zero.
     #[default]
     Micros,
-    /// Nanoseconds.
+    /// Latencies in nanoseconds, `-N`.
     Nanos,
 }
 
@@ -102,82 +102,82 @@ pub enum Affinity {
     Unset,
     /// `-a` alone: all that may be used.
     All,
-    /// These.
+    /// These CPUs, one thread each in turn.
     Set(CpuSet),
 }
 
 /// Everything that was asked for, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// `--compat`
+    /// `--compat`: the version of rt-tests whose dialect is spoken.
     pub compat: Compat,
-    /// `--howlate-out`
+    /// `--howlate-out`: where howlate's own recording goes.
     pub howlate_out: Option<PathBuf>,
-    /// `-a`
+    /// `-a`: the CPUs of the measuring threads.
     pub affinity: Affinity,
-    /// `--mainaffinity`
+    /// `--mainaffinity`: the CPUs of the main thread.
     pub main_affinity: Option<CpuSet>,
-    /// `-A`, `--secaligned`
+    /// `-A`, `--secaligned`: wake-ups aligned to the second, and to each other.
     pub align: Align,
     /// `-b`, in the unit printed
     pub break_above: Option<i64>,
-    /// `--tracemark`
+    /// `--tracemark`: a mark in the kernel's trace where `-b` breaks.
     pub tracemark: bool,
-    /// `-c`
+    /// `-c`: the clock of the timers.
     pub clock: WaitClock,
     /// `--laptop`, `--default-system`, `--latency`, `--deepest-idle-state`
     pub power: Power,
     /// `-d`, in microseconds
     pub distance_us: i64,
-    /// `-D`
+    /// `-D`: how long to run.
     pub duration: Option<Span>,
-    /// `-F`
+    /// `-F`: a named pipe to which statistics are written.
     pub fifo: Option<PathBuf>,
-    /// `-h`, `-H`
+    /// `-h`, `-H`: buckets of 1 µs below this limit.
     pub histogram: Option<HistogramAsked>,
-    /// `--histfile`
+    /// `--histfile`: where the histogram goes instead of standard output.
     pub histfile: Option<PathBuf>,
     /// `-i`, in microseconds
     pub interval_us: i64,
-    /// `--json`
+    /// `--json`: where the result goes as JSON.
     pub json: Option<PathBuf>,
-    /// `-l`
+    /// `-l`: wake-ups per thread.
     pub loops: Option<u64>,
-    /// `-m`
+    /// `-m`: all pages locked into memory.
     pub mlockall: bool,
-    /// `-N`
+    /// `-N`: unit of what is printed.
     pub unit: Unit,
-    /// `-o`
+    /// `-o`: oscilloscope mode, one line for this many wake-ups.
     pub oscope: u64,
-    /// `--policy`
+    /// `--policy`: scheduling policy of the measuring threads.
     pub policy: PolicyName,
-    /// `-x`
+    /// `-x`: POSIX timers and signals instead of `clock_nanosleep`.
     pub posix_timers: bool,
-    /// `-p`
+    /// `-p`: priority of the first thread.
     pub priority: u32,
-    /// `--priospread`
+    /// `--priospread`: each further thread one priority lower.
     pub priospread: bool,
-    /// `-q`
+    /// `-q`: a summary at the end only.
     pub quiet: bool,
-    /// `-M`
+    /// `-M`: the screen is refreshed at a new maximum only.
     pub refresh_on_max: bool,
-    /// `-r`
+    /// `-r`: relative timers instead of absolute ones.
     pub relative: bool,
-    /// `-R`
+    /// `-R`: the clock's resolution is measured and printed.
     pub resolution: bool,
-    /// `--smi`
+    /// `--smi`: interrupts of the firmware are counted.
     pub smi: bool,
-    /// `-S`
+    /// `-S`: one thread per CPU, all of one priority.
     pub smp: bool,
     /// `--spike`, in the unit printed
     pub spike_above: Option<i64>,
-    /// `--spike-nodes`
+    /// `--spike-nodes`: spikes kept at most.
     pub spike_nodes: usize,
-    /// `-s`
+    /// `-s`: `nanosleep` and POSIX `setitimer`.
     pub system: bool,
-    /// `-t`
+    /// `-t`: number of measuring threads.
     pub threads: usize,
-    /// `-v`
+    /// `-v`: each wake-up on a line.
     pub verbose: bool,
 }
 

@@ -36,7 +36,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Nothing yet.
+    /// Empty results of a turn that is about to begin.
     pub fn new(options: &Options, turn: &Turn, ahead: i64) -> Self {
         let tally = |(thread, task): (usize, &howlate_model::Task)| Tally::new(options, thread, task.cpu);
         Self {

@@ -98,7 +98,7 @@ fn mapped_libraries() -> Vec<PathBuf> {
     libraries_in(&std::fs::read_to_string("/proc/self/maps").unwrap_or_default())
 }
 
-/// Source: `proc_pid_maps(5)`.
+/// Libraries mapped into a process, from its maps, `proc_pid_maps(5)`.
 fn libraries_in(maps: &str) -> Vec<PathBuf> {
     let files = maps.lines().filter_map(|line| Some(&line[line.find('/')?..]));
     let mut libraries: Vec<PathBuf> =

@@ -5,7 +5,7 @@ use howlate_model::LoopWait;
 /// A call in which event loops wait for events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitCall {
-    /// Its number.
+    /// Number of the system call on this architecture.
     pub number: u32,
     /// What it waits by.
     pub wait: LoopWait,

@@ -41,7 +41,7 @@ pub(crate) struct Binding {
     pub(crate) about: &'static str,
 }
 
-/// A key.
+/// A key as the table of keys names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Plain(KeyCode),

@@ -7,7 +7,7 @@ pub fn may_show_unicode() -> bool {
     locale.is_none_or(|locale| is_utf8(&locale))
 }
 
-/// `en_GB.UTF-8`, `C.utf8`.
+/// Whether a locale's name asks for UTF-8: `en_GB.UTF-8`, `C.utf8`.
 fn is_utf8(locale: &str) -> bool {
     locale.to_lowercase().replace('-', "").contains("utf8")
 }

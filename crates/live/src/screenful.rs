@@ -17,7 +17,7 @@ pub(crate) struct Screenful {
     pub(crate) doing: String,
     /// What cannot change meanwhile: `every 1 ms`, `bpf`.
     pub(crate) fixed: Vec<String>,
-    /// The rows.
+    /// The table of conditions.
     pub(crate) table: Grid,
     /// What the panels below it are of: the name of a row.
     pub(crate) detail_of: String,
@@ -143,7 +143,7 @@ pub(crate) struct Histogram {
 /// Latencies of about the same length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bucket {
-    /// Nanoseconds.
+    /// Lower edge in ns, included.
     pub(crate) from: u64,
     pub(crate) until: u64,
     pub(crate) count: u64,

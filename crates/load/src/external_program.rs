@@ -15,7 +15,7 @@ use crate::scoreboard::Scoreboard;
 use crate::stderr_tail::StderrTail;
 use crate::stress_ng;
 
-/// rt-tests' program.
+/// Messages between many processes, of rt-tests.
 pub(crate) const HACKBENCH: &str = "hackbench";
 /// What runs commands.
 pub(crate) const SHELL: &str = "sh";

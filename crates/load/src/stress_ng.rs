@@ -7,7 +7,7 @@ use howlate_model::nearest;
 
 use crate::error::StartError;
 
-/// The program.
+/// The program as the shell finds it.
 pub(crate) const PROGRAM: &str = "stress-ng";
 
 /// What stress-ng itself says it has.

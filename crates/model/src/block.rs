@@ -32,7 +32,7 @@ pub struct Started {
     pub condition: u32,
     /// Which of the condition's turns this is, from 0.
     pub round: u32,
-    /// When.
+    /// When it was read back.
     #[serde(rename = "at_ns")]
     pub at: MonotonicTime,
     /// The settings, read back.
@@ -54,15 +54,15 @@ pub struct Started {
 /// Settings of a measured thread as read back from the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InForce {
-    /// Thread id.
+    /// Thread id, `gettid(2)`.
     pub tid: u32,
-    /// `sched_getattr(2)`.
+    /// Policy as read back, `sched_getattr(2)`.
     #[serde(flatten)]
     pub policy: Policy,
     /// `prctl(PR_GET_TIMERSLACK)`; 0 under a real-time policy.
     #[serde(rename = "slack_ns")]
     pub slack: Span,
-    /// `sched_getaffinity(2)`.
+    /// CPUs it may use, as read back, `sched_getaffinity(2)`.
     pub cpus: CpuSet,
     /// Whether the process's memory is locked (`mlockall(2)` succeeded).
     pub memory_locked: bool,
@@ -220,7 +220,7 @@ pub struct Worst {
     /// When the thread ran.
     #[serde(rename = "at_ns")]
     pub at: MonotonicTime,
-    /// How late.
+    /// Lateness of the wake-up.
     #[serde(rename = "latency_ns")]
     pub latency: Latency,
 }
@@ -236,7 +236,7 @@ pub struct Finished {
     pub condition: u32,
     /// Which of the condition's turns this was, from 0.
     pub round: u32,
-    /// When.
+    /// When it woke.
     #[serde(rename = "at_ns")]
     pub at: MonotonicTime,
     /// What the thread used; absent when it never returned.

@@ -12,7 +12,7 @@ use crate::{Latency, MonotonicTime, Part, Span};
 pub enum CauseKind {
     /// The thread itself: it asked too late.
     LateArming,
-    /// The thread itself: the work of the turn before took longer than there was time.
+    /// The thread itself: the work of the iteration before took longer than there was time.
     LongWork,
     /// The kernel was allowed to join timers.
     TimerSlack,
@@ -20,9 +20,9 @@ pub enum CauseKind {
     IdleExit,
     /// The handler of another interrupt.
     Interrupt,
-    /// A softirq.
+    /// A softirq of the kernel, by its name.
     Softirq,
-    /// Another thread.
+    /// Another thread, by name and process.
     Thread,
     /// Other timers of the same interrupt.
     OtherTimers,
@@ -34,7 +34,7 @@ pub enum CauseKind {
     Throttled,
     /// Real-time throttling, or the server that keeps time for normal threads.
     RtThrottled,
-    /// Page faults.
+    /// Page faults of the thread itself.
     PageFault,
     /// It was moved to another CPU.
     Migration,
@@ -136,7 +136,7 @@ pub struct Explained {
     /// When the thread ran.
     #[serde(rename = "at_ns")]
     pub at: MonotonicTime,
-    /// How late.
+    /// Lateness of the wake-up that is explained.
     #[serde(rename = "latency_ns")]
     pub latency: Latency,
     /// The CPU it ran on; absent where that was not seen.

@@ -74,7 +74,7 @@ pub enum WorkKind {
     Cyclic,
     /// Sleeping for a length of time.
     Sleep,
-    /// Being notified.
+    /// A thread is notified by another.
     Notify,
     /// Whatever a program does that was watched.
     Watch,
@@ -108,7 +108,7 @@ pub enum Work {
     },
     /// Sleeps for a length of time, again and again.
     Sleep {
-        /// What sleeps.
+        /// The call or runtime that sleeps.
         mechanism: Sleeper,
         /// How long it asks to sleep.
         target_ns: Span,

@@ -43,9 +43,9 @@ impl fmt::Display for LoopWait {
 /// One iteration as a tracer saw it: from the return of the call in which the loop waits until the thread calls it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {
-    /// The thread.
+    /// Thread id, `gettid(2)`.
     pub tid: u32,
-    /// The call.
+    /// The call that it comes back to.
     pub wait: LoopWait,
     /// Of epoll, the file that it waits on: threads that have one in common serve the same events.
     pub file: Option<u32>,
@@ -125,7 +125,7 @@ pub struct LongIteration {
 pub struct LongIn {
     /// The function or the call.
     pub name: String,
-    /// Iterations.
+    /// Iterations that were counted.
     pub count: u64,
     /// Their length together.
     #[serde(rename = "total_ns")]

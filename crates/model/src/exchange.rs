@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Between {
-    /// Two processes.
+    /// Sender and receiver are two processes.
     #[default]
     Processes,
     /// Two threads of one process.

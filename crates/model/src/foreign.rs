@@ -72,7 +72,7 @@ pub enum HistogramEnd {
 pub enum ImportNote {
     /// Values beyond the last bucket were not told apart: they count at its end, the largest as itself where it is known.
     BeyondTheLastBucket {
-        /// How many.
+        /// Values beyond the histogram.
         count: u64,
         /// Where the buckets end.
         #[serde(rename = "from_ns", default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ pub enum ImportNote {
     },
     /// The file has no lines of some cycles that the program counted.
     CyclesMissing {
-        /// How many.
+        /// Cycles without a line.
         count: u64,
     },
     /// Gaps in a spinning thread's time, not latencies.
@@ -104,7 +104,7 @@ pub enum ImportNote {
     WholeMicroseconds,
     /// Buckets are wide; values count at their ends.
     EndsOfBuckets {
-        /// How wide.
+        /// Width of the widest bucket.
         #[serde(rename = "width_ns")]
         width: Span,
     },
@@ -114,7 +114,7 @@ pub enum ImportNote {
     Tagged {
         /// Its number here.
         thread: usize,
-        /// Its tag.
+        /// The name that the log gives the thread.
         tag: String,
     },
 }

@@ -86,10 +86,10 @@ pub struct Boot {
 pub struct HostThread {
     /// Thread id on the host.
     pub tid: u32,
-    /// `sched_getattr(2)`.
+    /// Policy as read back, `sched_getattr(2)`.
     #[serde(flatten)]
     pub policy: Policy,
-    /// `sched_getaffinity(2)`.
+    /// CPUs it may use, as read back, `sched_getaffinity(2)`.
     pub cpus: CpuSet,
 }
 

@@ -16,7 +16,7 @@ pub struct Incident {
     /// How long it had waited.
     #[serde(rename = "latency_ns")]
     pub latency: Span,
-    /// Which thread.
+    /// The thread that waited.
     pub thread: LateThread,
     /// How it came to wait.
     pub kind: IncidentKind,
@@ -35,13 +35,13 @@ pub struct Incident {
 /// A thread that had to wait.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LateThread {
-    /// Its comm.
+    /// Its name, `comm` of `proc_pid_comm(5)`.
     pub name: String,
     /// That of its process.
     pub process: String,
-    /// The process.
+    /// Its process id.
     pub pid: u32,
-    /// The thread.
+    /// Its thread id, `gettid(2)`.
     pub tid: u32,
     /// Whose it is.
     pub uid: u32,
@@ -90,7 +90,7 @@ pub struct IncidentCause {
     /// The path of its control group; absent where it was gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// How long.
+    /// Time that the cause took.
     #[serde(rename = "ns")]
     pub took: Span,
     /// The same as a share of the latency, from 0 to 1.
@@ -127,9 +127,9 @@ pub struct WaitMinute {
 /// Files of the recording that were removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Removed {
-    /// How many.
+    /// Files that were removed.
     pub files: u64,
-    /// Why.
+    /// The limit that they were beyond.
     pub reason: WhyRemoved,
 }
 
@@ -137,9 +137,9 @@ pub struct Removed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhyRemoved {
-    /// `--max-size`
+    /// The folder was larger than `--max-size`.
     MaxSize,
-    /// `--max-age`
+    /// They were older than `--max-age`.
     MaxAge,
     /// The disk was full.
     DiskFull,

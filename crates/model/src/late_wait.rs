@@ -7,9 +7,9 @@ use crate::{Distribution, MonotonicTime, Occupant, Policy, Span, TracedSleep};
 pub struct LateWait {
     /// The wait, as [`decompose`](TracedSleep) takes it: `waking` is when the thread could run, `switched_in` when it did.
     pub sleep: TracedSleep,
-    /// How long.
+    /// From runnable to running.
     pub waited: Span,
-    /// The process.
+    /// Process id of the thread that waited.
     pub pid: u32,
     /// What the thread is called.
     pub name: String,
@@ -28,7 +28,7 @@ pub struct LateWait {
 /// Who had a CPU, one stretch after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuTimeline {
-    /// Which CPU.
+    /// Number of the CPU.
     pub cpu: u32,
     /// In their order; each has its `from`.
     pub stretches: Vec<Occupant>,

@@ -23,7 +23,7 @@ pub enum Statistic {
     Mean,
     /// A percentile of the latencies, 0 to 100.
     Percentile(f64),
-    /// Periods missed.
+    /// Number of periods missed.
     Missed,
 }
 

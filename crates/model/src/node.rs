@@ -38,9 +38,9 @@ pub struct Source {
     pub id: String,
     /// What its machine is called in the conditions.
     pub called: String,
-    /// Its machine.
+    /// The node that measured it.
     pub node: Node,
-    /// Its command.
+    /// The command that the node ran.
     pub command: Command,
     /// Date and time of its start, RFC 3339.
     pub started: String,

@@ -14,12 +14,12 @@ pub enum Combination {
     /// Whatever runs under this load.
     #[error("load {0}")]
     Load(Load),
-    /// Sleeps.
+    /// A sleep of a call or runtime.
     #[error("{sleeper} for {length} under {policy}")]
     Sleep {
-        /// What sleeps.
+        /// The call or runtime that sleeps.
         sleeper: Sleeper,
-        /// How long.
+        /// Length of the sleep.
         length: Span,
         /// How it is scheduled.
         policy: Policy,
@@ -34,7 +34,7 @@ pub enum Combination {
         /// How it is scheduled.
         policy: Policy,
     },
-    /// Notifications.
+    /// A way of notifying.
     #[error("{notifier} under {policy}")]
     Notify {
         /// How they are sent.
@@ -64,13 +64,13 @@ pub enum NotMeasured {
     NotOnClock {
         /// How it waits.
         wait: Wait,
-        /// On what.
+        /// The clock that it has no timer of.
         clock: WaitClock,
     },
     /// A program that waits on the clock of its own choice.
     #[error("{runtime} chooses the clock that it waits on itself; use clock_nanosleep, or leave --clock out")]
     OwnClock {
-        /// Which.
+        /// The runtime whose program it is.
         runtime: Runtime,
     },
     /// A clock that the kernel has not.
@@ -79,7 +79,7 @@ pub enum NotMeasured {
     /// sched(7): fork(2) of a deadline thread fails.
     #[error("{runtime} starts threads or programs, which a deadline thread must not; use fifo")]
     StartsThreads {
-        /// What does.
+        /// The runtime that starts them.
         runtime: Runtime,
     },
     /// A thread that never sleeps and runs before all normal ones.
@@ -130,7 +130,7 @@ pub enum NotMeasured {
         cpu.map_or_else(|| "every CPU".to_owned(), |cpu| format!("CPU {cpu}"))
     )]
     BusyTogether {
-        /// How many.
+        /// Number of such threads on the CPU.
         threads: u32,
         /// Which CPU; `None`: all of them.
         cpu: Option<u32>,
@@ -154,7 +154,7 @@ pub enum NotMeasured {
         "the receiver would keep CPU {cpu} from everyone else for {longest} at a time; use fewer --samples, shorter gaps or more --rounds, so that it is at most {most}"
     )]
     ReceiverKeepsCpu {
-        /// Which.
+        /// CPU of the receiver.
         cpu: u32,
         /// For how long.
         longest: Span,
@@ -167,7 +167,7 @@ pub enum NotMeasured {
         if bindable.len() > 1 { format!("; `--cpus {bindable}` takes the others too") } else { String::new() }
     )]
     OneCpu {
-        /// Which.
+        /// The CPUs on which the process was started.
         usable: CpuSet,
         /// Those that threads could be bound to.
         bindable: CpuSet,

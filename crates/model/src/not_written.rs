@@ -14,7 +14,7 @@ pub enum NotWritten {
     /// The same, and it is known where that is by now.
     #[error("the file was moved during the run: all lines are in {to}")]
     FileMoved {
-        /// Its path.
+        /// Path that was to be written.
         to: String,
     },
     /// It is not as long any more as what was written to it.

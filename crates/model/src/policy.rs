@@ -213,7 +213,7 @@ pub enum PolicyError {
     /// A policy that takes no parameter got one.
     #[error("`{name}` takes no parameter, found `{found}`; write `{name}`")]
     Parameter {
-        /// The policy.
+        /// The name that is no policy's.
         name: String,
         /// What was typed after the colon.
         found: String,
@@ -230,9 +230,9 @@ pub enum PolicyError {
     /// More runtime than period, or less than the kernel grants.
     #[error("runtime {runtime} must be at least 1024ns and no more than the period {period}")]
     DeadlineRange {
-        /// The runtime.
+        /// Runtime as typed.
         runtime: Span,
-        /// The period.
+        /// Period as typed.
         period: Span,
     },
 }

@@ -20,7 +20,7 @@ pub enum PolicyRemedy {
     DeadlineRights,
     /// A finding of `howlate doctor` stands in the way.
     Finding {
-        /// Its name.
+        /// The finding that the remedy answers.
         #[schemars(with = "String")]
         id: FindingId,
         /// What was found.

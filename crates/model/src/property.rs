@@ -36,7 +36,7 @@ properties! {
     Kind = "kind",
     /// Of several machines: which one.
     Node = "node",
-    /// The kernel.
+    /// Release of the kernel, `uname(2)`.
     Kernel = "kernel",
     /// Of guests: the background load on the host.
     HostLoad = "host-load",
@@ -97,12 +97,12 @@ pub enum Value<'a> {
     Refused {
         /// What was asked for.
         asked: Policy,
-        /// What ran.
+        /// The policy under which it ran.
         ran: Policy,
     },
     /// The timer slack asked for.
     Slack(Span),
-    /// The load.
+    /// The load in the background.
     Load(&'a Load),
     /// What sender and receiver are.
     Between(Between),
@@ -110,11 +110,11 @@ pub enum Value<'a> {
     Receiver(ReceiverCpu),
     /// Whether the latency includes the answer.
     RoundTrip(bool),
-    /// One CPU.
+    /// The CPU of the measuring thread.
     Cpu(u32),
     /// The CPUs of sender and receiver, and where they are to each other.
     Cpus {
-        /// The sender's.
+        /// CPU of the sender.
         sender: u32,
         /// The receiver's, which is measured.
         receiver: u32,

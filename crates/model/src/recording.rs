@@ -159,10 +159,10 @@ pub struct Resumed {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct End {
-    /// When.
+    /// When the recording ended.
     #[serde(rename = "at_ns")]
     pub at: MonotonicTime,
-    /// Why.
+    /// In order, interrupted, or by an error.
     pub how: HowEnded,
 }
 

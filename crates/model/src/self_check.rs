@@ -33,7 +33,7 @@ pub struct SelfCheck {
 /// One class of causes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckedClass {
-    /// Its name.
+    /// Name of the class of causes.
     pub class: &'static str,
     /// Why it was not found.
     pub result: Detection,

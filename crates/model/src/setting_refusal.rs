@@ -72,7 +72,7 @@ pub enum SettingRefusal {
     /// It is one of several files, or threads, that a setting stands for.
     #[error("{place}: {reason}")]
     At {
-        /// Which.
+        /// The file, or the thread, that refused it.
         place: String,
         /// What is the matter with it.
         reason: Box<Worded<SettingRefusal>>,

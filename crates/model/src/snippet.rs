@@ -50,7 +50,7 @@ impl Language {
 /// How a setting is changed in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// The language.
+    /// Language of the lines.
     pub language: Language,
     /// What makes the names known that the statements use: `#include`, `use` or `import`; empty where nothing has to.
     header: &'static str,

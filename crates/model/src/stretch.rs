@@ -18,7 +18,7 @@ pub struct Stretch {
 /// Words that say no stretch of time: what was found, and what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StretchError {
-    /// No time.
+    /// It has no time that can be read.
     #[error("`{0}` is not a time; write `03:12`, `03:12:30`, `2026-11-25 03:12`, or with a Z for UTC")]
     NoTime(String),
     /// A single time where two are wanted.

@@ -50,7 +50,7 @@ pub struct System {
     /// The distribution, as it names itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distribution: Option<String>,
-    /// `/proc/cmdline`.
+    /// What the kernel was booted with, `/proc/cmdline`.
     pub command_line: String,
 }
 
@@ -66,10 +66,10 @@ impl System {
     }
 }
 
-/// One CPU.
+/// A CPU of the machine, with its settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
-    /// Its number.
+    /// Its number, as in `/sys/devices/system/cpu/cpuN`.
     pub number: u32,
     /// CPUs on the same core, itself included.
     pub siblings: CpuSet,

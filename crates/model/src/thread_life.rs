@@ -16,13 +16,13 @@ pub enum Happened {
 /// A watched thread has begun, got another name, or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Life {
-    /// The thread.
+    /// Thread id, `gettid(2)`.
     pub tid: u32,
     /// The process that it belongs to.
     pub process: u32,
-    /// When.
+    /// When it happened.
     pub at: MonotonicTime,
-    /// What.
+    /// Whether it began, was renamed, or ended.
     pub happened: Happened,
     /// What it is called since.
     pub name: String,

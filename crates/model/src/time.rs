@@ -231,7 +231,7 @@ pub enum SpanError {
         /// What was typed.
         found: String,
     },
-    /// Below zero.
+    /// A time below zero.
     #[error("`{found}` is below zero; a length of time is 0 or more, such as `100us`")]
     Negative {
         /// What was typed.

@@ -46,9 +46,9 @@ pub struct Who {
 /// nobody knows when they were. Threads of one name have no id together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occupant {
-    /// Who.
+    /// Who had the CPU.
     pub who: Who,
-    /// How long.
+    /// For how long, added up.
     pub ns: Span,
     /// Since when; `None`: stretches that are only known together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,9 +107,9 @@ pub struct Deferred {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WokenBy {
-    /// Its timer.
+    /// The timer that it slept on.
     Timer(Expiry),
-    /// Somebody else.
+    /// Another thread, an interrupt or a softirq.
     Other(Who),
     /// The tracer does not see what wakes.
     NotSeen {
@@ -141,7 +141,7 @@ pub struct Lost {
 /// All times are of `CLOCK_MONOTONIC`. What was not seen is absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracedSleep {
-    /// The thread.
+    /// Thread id, `gettid(2)`.
     pub tid: u32,
     /// When it had gone to sleep.
     pub asleep_since: Option<MonotonicTime>,
@@ -149,7 +149,7 @@ pub struct TracedSleep {
     pub asleep: Asleep,
     /// What woke it.
     pub woken_by: WokenBy,
-    /// When.
+    /// When the kernel began to wake it.
     pub waking: MonotonicTime,
     /// From when on it waited for its CPU: the end of the interrupt that woke it, or the wake-up.
     pub runnable: MonotonicTime,

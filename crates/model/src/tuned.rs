@@ -10,7 +10,7 @@ use crate::Span;
 /// Knobs that were turned for a condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Tuned {
-    /// Their names.
+    /// Names of the knobs that were turned together.
     pub knobs: Vec<String>,
     /// The slice asked for; absent: the kernel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ pub enum WriteKind {
 /// A value that one of the kernel's files is to hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Write {
-    /// The file.
+    /// Path of the file that was written.
     pub path: String,
     /// What it holds without; of a choice, the one that is chosen. Empty for a request that holds as long as the file is open.
     pub now: String,

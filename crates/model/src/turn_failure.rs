@@ -16,7 +16,7 @@ pub enum TurnFailure {
         "{path} was set to `{set}` for this run, and held `{found}` at the end: something else changed it meanwhile."
     )]
     SettingChanged {
-        /// The file.
+        /// Path of the recording.
         path: String,
         /// What the run had set, and read back.
         set: String,
@@ -31,7 +31,7 @@ pub enum TurnFailure {
     Setting {
         /// The setting, as written in the plan, or its file.
         setting: String,
-        /// Why.
+        /// Why it was refused.
         reason: Worded<SettingRefusal>,
     },
 }

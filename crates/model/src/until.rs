@@ -21,9 +21,9 @@ pub enum Until {
     },
     /// It is known whether wake-ups later than a limit come at most this often.
     Rare {
-        /// The limit.
+        /// Latency that counts as an event when it is exceeded.
         limit: Span,
-        /// Events.
+        /// Events that are allowed in that time.
         events: u32,
         /// In this time.
         per: Span,

@@ -57,9 +57,9 @@ pub struct Ongoing {
 /// What one thread has waited for since it was last read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadWaits {
-    /// Its id.
+    /// Thread id, `gettid(2)`.
     pub tid: u32,
-    /// Its process.
+    /// Process id, as in `/proc`.
     pub pid: u32,
     /// What it is called.
     pub name: String,

@@ -8,9 +8,9 @@ use crate::{Distribution, EventLoopBlock, Latency, MonotonicTime, Span, Who};
 /// Who woke a thread, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Woken {
-    /// Who.
+    /// Who woke it.
     pub by: Who,
-    /// How often.
+    /// Wake-ups by it.
     pub count: u64,
 }
 
@@ -19,11 +19,11 @@ pub struct Woken {
 pub struct HandedOn {
     /// The names of the threads that it went through, from the one that a timer woke.
     pub through: Vec<String>,
-    /// How often.
+    /// Wake-ups of this kind.
     pub count: u64,
 }
 
-/// The work of a loop's turns, as its program has marked it.
+/// The work of a loop's iterations, as its program has marked it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnsBlock {
     /// The period that the loop is to have; 0 where it has none.
@@ -103,7 +103,7 @@ pub struct WatchedBlock {
     /// The ways that its deadlines were handed on, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handed_on: Vec<HandedOn>,
-    /// The work of its turns; absent where its program has not marked them.
+    /// The work of its iterations; absent where its program has not marked them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<TurnsBlock>,
     /// What it got of CPUs; absent where each of its wake-ups was seen.

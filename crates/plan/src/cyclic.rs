@@ -29,7 +29,7 @@ pub struct CyclicChoices {
     pub mechanisms: Vec<Wait>,
     /// Clocks to wait on.
     pub clocks: Vec<WaitClock>,
-    /// Periods.
+    /// Periods, each a condition of its own.
     pub periods: Vec<Span>,
     /// Threads side by side.
     pub threads: Threads,

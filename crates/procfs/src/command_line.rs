@@ -9,7 +9,7 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// Reads `/proc/cmdline`.
+    /// Reads what the kernel was booted with, `/proc/cmdline`.
     pub fn read(root: &Root) -> Self {
         Self { reading: root.reading("/proc/cmdline") }
     }

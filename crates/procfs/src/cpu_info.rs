@@ -8,7 +8,7 @@ pub struct CpuInfo {
 }
 
 impl CpuInfo {
-    /// Reads `/proc/cpuinfo`.
+    /// Reads what the processor says of itself, `/proc/cpuinfo`.
     pub fn read(root: &Root) -> Self {
         Self { text: root.read("/proc/cpuinfo").unwrap_or_default() }
     }

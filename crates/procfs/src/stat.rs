@@ -20,7 +20,7 @@ pub struct CpuTicks {
 }
 
 impl Stat {
-    /// Reads `/proc/stat`.
+    /// Reads the counts of time and interrupts, `/proc/stat`.
     pub fn read(root: &Root) -> Self {
         Self::parse(root.read("/proc/stat").unwrap_or_default())
     }

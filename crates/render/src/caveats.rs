@@ -140,7 +140,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             "{count} threads of the program are not told apart: of one kind of name, numbers aside, 64 are, and 128 in all. The others are counted together in \"(others)\", with the settings of the first of each; `--thread` has more room for those that matter."
         ),
         Caveat::LoopsNotMeasured { count } => format!(
-            "The program marked {count} more loops than there is memory for; their turns are not in the result."
+            "The program marked {count} more loops than there is memory for; their iterations are not in the result."
         ),
         Caveat::CpusNotMeasured { followed, others, isolated } => {
             let offered = if isolated.is_empty() { others } else { isolated };

@@ -1,4 +1,4 @@
-//! What `howlate doctor` says: findings in words, the worst first.
+//! What `howlate doctor` says: findings in words, the worst last, where a terminal ends.
 
 use anstyle::Style;
 use howlate_model::{Finding, Verdict};
@@ -26,6 +26,13 @@ pub fn findings(findings: &[Finding], width: usize, detail: Detail) -> String {
         let members: Vec<&Finding> = findings.iter().filter(|one| one.verdict == group.verdict).collect();
         page.group(&group, &members);
     }
+    if detail != Detail::Full && !page.text.is_empty() {
+        page.text.push('\n');
+        page.paragraph_at(
+            0,
+            "`howlate doctor --verbose` says why, what it costs, how to undo it, and what was read.",
+        );
+    }
     page.text
 }
 
@@ -37,12 +44,13 @@ struct Group {
     style: Style,
 }
 
+/// In the order in which they are said.
 const GROUPS: [Group; 5] = [
-    group(Verdict::Blocks, "Blocks real-time work", '✗', STOP),
-    group(Verdict::Costs, "Costs punctuality", '!', WARN),
-    group(Verdict::Unknown, "Could not be read", '?', WARN),
-    group(Verdict::Note, "Worth knowing", '·', PLAIN),
     group(Verdict::Good, "As it should be", '✓', GOOD),
+    group(Verdict::Note, "Worth knowing", '·', PLAIN),
+    group(Verdict::Unknown, "Could not be read", '?', WARN),
+    group(Verdict::Costs, "Costs punctuality", '!', WARN),
+    group(Verdict::Blocks, "Blocks real-time work", '✗', STOP),
 ];
 
 const fn group(verdict: Verdict, heading: &'static str, mark: char, style: Style) -> Group {
@@ -75,22 +83,28 @@ impl Page {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
+        if group.verdict == Verdict::Good && self.detail != Detail::Full {
+            return self.line(0, HEADING, &format!("{}: {}", group.heading, count_of(members.len())));
+        }
         self.line(0, HEADING, &format!("{} ({})", group.heading, members.len()));
         for (number, finding) in members.iter().enumerate() {
-            let whole = self.shows_whole(finding);
-            if whole && number > 0 {
+            if self.detail == Detail::Full && number > 0 {
                 self.text.push('\n');
             }
             self.found(group, finding);
-            if whole {
+            if self.detail == Detail::Full {
                 self.body(finding);
+            } else {
+                self.what_to_do(finding);
             }
         }
     }
 
-    /// Good news is not explained unless asked for.
-    fn shows_whole(&self, finding: &Finding) -> bool {
-        self.detail == Detail::Full || finding.verdict <= Verdict::Unknown
+    /// Of what costs something; the rest is not explained unless asked for.
+    fn what_to_do(&mut self, finding: &Finding) {
+        if let Some(remedy) = finding.remedy.as_ref().filter(|_| finding.verdict <= Verdict::Costs) {
+            self.steps("do", &remedy.apply);
+        }
     }
 
     fn found(&mut self, group: &Group, finding: &Finding) {
@@ -119,8 +133,12 @@ impl Page {
     }
 
     fn paragraph(&mut self, text: &str) {
-        for line in lines(text, self.width - INDENT) {
-            self.line(INDENT, PLAIN, &line);
+        self.paragraph_at(INDENT, text);
+    }
+
+    fn paragraph_at(&mut self, indent: usize, text: &str) {
+        for line in lines(text, self.width - indent) {
+            self.line(indent, PLAIN, &line);
         }
     }
 
@@ -138,19 +156,14 @@ impl Page {
         }
     }
 
-    /// What was read: always where it could not be, else only in full.
+    /// What was read, and where.
     fn evidence(&mut self, finding: &Finding) {
-        if self.detail != Detail::Full && finding.verdict != Verdict::Unknown {
-            return;
-        }
         for (number, evidence) in finding.evidence.iter().enumerate() {
             let value = if evidence.value.is_empty() { "(empty)" } else { &evidence.value };
             let label = if number == 0 { "read" } else { "" };
             self.beside(label, DIM, &format!("{}: {value}", evidence.path));
         }
-        if self.detail == Detail::Full {
-            self.labelled("name", DIM, finding.id.name());
-        }
+        self.labelled("name", DIM, finding.id.name());
     }
 
     /// Text beside a label, broken to the width; below it, where a word is wider than what is beside.
@@ -177,6 +190,10 @@ impl Page {
     fn line(&mut self, indent: usize, style: Style, line: &str) {
         self.text.push_str(&format!("{:indent$}{}\n", "", styled(style, line)));
     }
+}
+
+fn count_of(findings: usize) -> String {
+    if findings == 1 { "1 thing".to_owned() } else { format!("{findings} things") }
 }
 
 /// The text in a style; blanks have none to show.
@@ -231,9 +248,27 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_comes_with_reason_and_remedy() {
+    fn what_costs_comes_last_with_what_to_do() {
         let good = finding(FindingId::Swap, Verdict::Good, "there is no swap");
         let text = plain(&findings(&[slack(), good], 72, Detail::Brief));
+        let expected = "\
+As it should be: 1 thing
+
+Costs punctuality (1)
+  ! timers of this process may expire 50 µs late
+    do         # this shell and everything it starts later on
+               echo 1 > /proc/$$/timerslack_ns
+
+`howlate doctor --verbose` says why, what it costs, how to undo it, and
+what was read.
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn the_reason_and_the_way_back_are_said_in_full() {
+        let good = finding(FindingId::Swap, Verdict::Good, "there is no swap");
+        let text = plain(&findings(&[slack(), good], 72, Detail::Full));
         let expected = "\
 Costs punctuality (1)
   ! timers of this process may expire 50 µs late
@@ -244,18 +279,15 @@ Costs punctuality (1)
     do         # this shell and everything it starts later on
                echo 1 > /proc/$$/timerslack_ns
     undo       echo 50000 > /proc/$$/timerslack_ns
-
-As it should be (1)
-  ✓ there is no swap
+    read       /proc/self/timerslack_ns: 50000
+    name       timer_slack
 ";
-        assert_eq!(text, expected);
+        assert!(text.ends_with(expected), "{text}");
+        assert!(text.starts_with("As it should be (1)\n  ✓ there is no swap\n    The kernel"), "{text}");
     }
 
     #[test]
-    fn evidence_is_shown_in_full_and_where_reading_failed() {
-        let unknown =
-            finding(FindingId::Tick, Verdict::Unknown, "how often the tick comes could not be read");
-        assert!(findings(&[unknown], 80, Detail::Brief).contains("timerslack_ns: 50000"));
+    fn evidence_is_shown_in_full() {
         assert!(!findings(&[slack()], 80, Detail::Brief).contains("timerslack_ns: 50000"));
         let full = plain(&findings(&[slack()], 80, Detail::Full));
         assert!(full.contains("read       /proc/self/timerslack_ns: 50000"));
@@ -271,7 +303,7 @@ As it should be (1)
         ];
         let text = plain(&findings(&all, 80, Detail::Brief));
         let headings: Vec<&str> = text.lines().filter(|line| line.ends_with(')')).collect();
-        assert_eq!(headings, ["Blocks real-time work (1)", "Worth knowing (1)", "As it should be (1)"]);
+        assert_eq!(headings, ["Worth knowing (1)", "Blocks real-time work (1)"]);
         assert_eq!(findings(&[], 80, Detail::Full), "");
     }
 
@@ -280,7 +312,7 @@ As it should be (1)
         let command = format!("echo {}", "1 ".repeat(75).trim_end());
         let mut wide = Finding { why: "word ".repeat(40).trim_end().to_owned(), ..slack() };
         wide.remedy.iter_mut().for_each(|remedy| remedy.apply = vec![command.clone()]);
-        let text = plain(&findings(&[wide], 200, Detail::Brief));
+        let text = plain(&findings(&[wide], 200, Detail::Full));
         assert!(text.lines().any(|line| line.ends_with(&command)), "{text}");
         let widest = text.lines().filter(|line| line.ends_with("word")).map(str::len).max();
         assert!(widest.is_some_and(|widest| (101..=WIDEST).contains(&widest)), "{text}");

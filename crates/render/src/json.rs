@@ -256,7 +256,7 @@ struct Many<'a> {
 enum Printed<'a> {
     /// Of one recording.
     One(Box<Document<'a>>),
-    /// Of several.
+    /// Results of several recordings.
     Many(Many<'a>),
 }
 

@@ -114,7 +114,7 @@ fn headings(conditions: usize) -> Vec<String> {
     std::iter::once("node".to_owned()).chain((1..=conditions).map(|number| number.to_string())).collect()
 }
 
-/// `+31.2 *`
+/// How much a node is above the others, marked where it stands out: `+31.2 *`.
 fn above(node: &str, spread: &Spread) -> String {
     let Some(own) = spread.nodes.iter().find(|one| one.node == node) else { return "–".to_owned() };
     let text = signed(own.value_ns - spread.centre_ns);
@@ -177,7 +177,7 @@ fn row(node: &NodeNumber, spreads: &[Spread]) -> Vec<String> {
     cells
 }
 
-/// `+31.2`, `-0.40`.
+/// A difference in µs with its sign: `+31.2`, `-0.40`.
 fn signed(nanos: f64) -> String {
     if nanos > 0.0 { format!("+{}", micros_of(nanos)) } else { micros_of(nanos) }
 }

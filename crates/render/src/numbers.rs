@@ -34,6 +34,22 @@ pub(crate) fn signed_micros(nanos: f64) -> String {
     if nanos > 0.0 { format!("+{text}") } else { text }
 }
 
+/// Nanoseconds in the unit that fits, with a sign: `+31.2 µs`, `−4.92 ms`.
+pub(crate) fn signed_latency(nanos: f64) -> String {
+    let text = in_the_unit_that_fits(nanos);
+    if nanos > 0.0 { format!("+{text}") } else { text }
+}
+
+/// The same without its sign, where a word says whether it is more or less: `4.92 ms`.
+pub(crate) fn unsigned_latency(nanos: f64) -> String {
+    in_the_unit_that_fits(nanos.abs())
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "a nanosecond is the least that is told")]
+fn in_the_unit_that_fits(nanos: f64) -> String {
+    Latency::from_nanos(nanos.round() as i64).to_string()
+}
+
 /// A number with three significant digits, thousands grouped: `0.53`, `4.20`, `412 000`.
 #[allow(clippy::cast_possible_truncation, reason = "rounded to three digits first")]
 pub(crate) fn round(number: f64) -> String {

@@ -180,7 +180,7 @@ fn share(span: Span, whole: i64) -> f64 {
 fn how_well(why: &Why, watched: bool) -> String {
     let seen = why.decomposed + why.not_decomposed;
     if why.tracer == NO_TRACER {
-        return "Without a tracer: a turn is late because the work of the turn before it took too long, or for reasons that were not seen."
+        return "Without a tracer: an iteration is late because the work of the one before it took too long, or for reasons that were not seen."
             .to_owned();
     }
     let mut text = format!(

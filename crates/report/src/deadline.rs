@@ -51,7 +51,7 @@ pub(crate) fn sentence(entries: &[Entry<'_>]) -> Option<String> {
 /// So many conditions are told one by one.
 const FEW: usize = 4;
 
-/// `3 of 10 000 turns with other, and by none of 10 000 with fifo:80`: the worst first, and what missed none together.
+/// `3 of 10 000 iterations with other, and by none of 10 000 with fifo:80`: the worst first, and what missed none together.
 fn each(missed: &[(Entry<'_>, Missed)], what: &str, parts: &[Part]) -> String {
     let (mut late, clean): (Vec<&(Entry<'_>, Missed)>, Vec<_>) =
         missed.iter().partition(|(_, one)| one.late > 0);
@@ -92,7 +92,7 @@ fn whose(entries: &[Entry<'_>]) -> &'static str {
 
 fn what(entries: &[Entry<'_>]) -> &'static str {
     match common_kind(entries) {
-        Some(WorkKind::Cyclic) => "turns",
+        Some(WorkKind::Cyclic) => "iterations",
         Some(WorkKind::Sleep) => "sleeps",
         Some(WorkKind::Notify) => "notifications",
         _ => "wake-ups",
@@ -114,18 +114,18 @@ mod tests {
         let mut recording = Recording::new("run.jsonl", &analysis);
         assert_eq!(
             sentence(&Entry::all(&[recording])).unwrap(),
-            "A deadline of 1 ms (the period) would have been missed by 3 of 10 000 turns with ordinary scheduling (other), \
+            "A deadline of 1 ms (the period) would have been missed by 3 of 10 000 iterations with ordinary scheduling (other), \
              and by none of 10 000 with fifo:80."
         );
         recording.deadline = Some(Span::from_millis(2));
         assert_eq!(
             sentence(&Entry::all(&[recording])).unwrap(),
-            "A deadline of 2 ms would have been missed by none of 20 000 turns."
+            "A deadline of 2 ms would have been missed by none of 20 000 iterations."
         );
         recording.deadline = Some(Span::from_micros(30));
         assert_eq!(
             sentence(&Entry::all(&[recording])[..1]).unwrap(),
-            "A deadline of 30 µs would have been missed by 10 000 of 10 000 turns."
+            "A deadline of 30 µs would have been missed by 10 000 of 10 000 iterations."
         );
     }
 
@@ -140,12 +140,12 @@ mod tests {
         let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         assert_eq!(
             sentence(&entries[..4]).unwrap(),
-            "A deadline of 1 ms (the period) would have been missed by 30 of 100 turns with batch, by 3 of 100 with \
+            "A deadline of 1 ms (the period) would have been missed by 30 of 100 iterations with batch, by 3 of 100 with \
              ordinary scheduling (other), and by none of 200 with nice:5 or fifo:80."
         );
         assert_eq!(
             sentence(&entries).unwrap(),
-            "A deadline of 1 ms (the period) would have been missed in 3 of 5 conditions: by 30 of 100 turns with batch, the most."
+            "A deadline of 1 ms (the period) would have been missed in 3 of 5 conditions: by 30 of 100 iterations with batch, the most."
         );
     }
 

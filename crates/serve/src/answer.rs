@@ -52,9 +52,9 @@ pub(crate) struct Sent {
 }
 
 const PLAIN: &str = "text/plain; charset=utf-8";
-/// <https://prometheus.io/docs/instrumenting/exposition_formats/>
+/// The text format of Prometheus, <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// <https://prometheus.io/docs/specs/om/open_metrics_spec/>
+/// OpenMetrics, <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// What a page's own policy cannot say of it: nobody shows it in theirs.
 const PAGE_POLICY: &str =

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::program::{built, compiled};
 use super::why::limit::{Figure, Limits};
 
-/// MiB.
+/// Memory that is allowed, MiB.
 const MOST: f64 = 128.0;
 /// For each command, where `--for` does not say another.
 const USUALLY: Span = Span::from_secs(60);

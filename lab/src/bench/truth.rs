@@ -57,7 +57,7 @@ fn holds(interval: &Value) -> bool {
 struct Truth {
     howlate: PathBuf,
     folder: tempfile::TempDir,
-    /// Milliseconds.
+    /// Length of a turn, ms.
     turn: u64,
 }
 

@@ -18,7 +18,7 @@ pub struct Beforehand<'a> {
 
 /// Splits the lateness of a turn by `seen`, the sleeps of its wait, as far as a tracer saw any.
 ///
-/// Up to the time at which the work of the turn before was done, it is that which was long, but for where others had the CPU.
+/// Up to the time at which the work of the iteration before was done, it is that which was long, but for where others had the CPU.
 pub fn turn(wakeup: Wakeup, before: Beforehand<'_>, seen: &[TracedSleep]) -> Decomposed {
     let decomposed = decompose(wakeup, before.slept, seen, false);
     match decomposed {

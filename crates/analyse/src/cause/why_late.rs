@@ -51,15 +51,15 @@ pub struct ProbeEffect {
 /// One part over all decomposed wake-ups; those that did not have it count as zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WhyPart {
-    /// Which.
+    /// Which part of the way from the deadline to the program.
     pub part: Part,
-    /// The mean.
+    /// Mean over the wake-ups that were decomposed, ns.
     pub mean_ns: u64,
-    /// The median.
+    /// Median over the wake-ups that were decomposed, ns.
     pub p50_ns: u64,
     /// The 99th percentile.
     pub p99_ns: u64,
-    /// The longest.
+    /// Longest of the wake-ups that were decomposed, ns.
     pub max_ns: u64,
 }
 
@@ -69,7 +69,7 @@ pub struct WhyLate {
     /// At least this late.
     #[serde(rename = "above_ns")]
     pub above: Span,
-    /// How many.
+    /// Wake-ups counted as late.
     pub count: u64,
     /// Their lateness together.
     pub total_ns: u64,

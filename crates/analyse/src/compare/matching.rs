@@ -20,7 +20,7 @@ pub(crate) struct Match {
 /// A property that differs between the two sides.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Difference {
-    /// Which property.
+    /// The property, by its name in the recording.
     pub property: &'static str,
     /// Its value in the base.
     pub base: String,

@@ -91,7 +91,7 @@ pub struct Compared {
 /// A statistic that was not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Which.
+    /// What was compared: a quantile, or the maximum.
     pub statistic: Statistic,
     /// Wake-ups that there are in the shortest turn, or on the shorter side.
     pub wakeups: u64,
@@ -213,7 +213,7 @@ fn judge(mut comparison: Comparison, asked: Criteria) -> Comparison {
     comparison
 }
 
-/// Ascending.
+/// A copy of the values in ascending order.
 fn ordered(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -16,7 +16,7 @@ const PAIRS: usize = 8;
 pub struct Share {
     /// Trials with a difference.
     pub found: u64,
-    /// Trials.
+    /// Comparisons made of two samples of the same thing.
     #[serde(rename = "of")]
     pub trials: u64,
     /// 95 % interval of the share (Clopper–Pearson).
@@ -26,7 +26,7 @@ pub struct Share {
 /// False alarms of one statistic.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct FalseAlarms {
-    /// Which.
+    /// What was compared in each trial.
     pub statistic: Statistic,
     /// When turns are interleaved and paired.
     pub interleaved: Share,

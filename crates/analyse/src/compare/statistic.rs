@@ -12,7 +12,7 @@ pub(crate) const LEAST: usize = 10;
 /// A number of a stretch of wake-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Statistic {
-    /// The median.
+    /// Median lateness.
     #[serde(rename = "p50")]
     P50,
     /// 99 % are at most this.

@@ -21,11 +21,11 @@ pub enum Grouping {
     Unit,
     /// The control group.
     Cgroup,
-    /// The container.
+    /// Container id, as the runtime named it.
     Container,
-    /// The pod.
+    /// UID of the Kubernetes pod.
     Pod,
-    /// Their user.
+    /// UID of the user whose slice it is.
     User,
 }
 

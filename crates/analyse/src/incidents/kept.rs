@@ -12,7 +12,7 @@ pub struct Kept {
     pub incidents: Vec<Incident>,
     /// Incidents beyond those, all of them shorter.
     pub shorter: u64,
-    /// Minutes.
+    /// Waits per group and minute, in order of time.
     pub minutes: Vec<WaitMinute>,
 }
 

@@ -53,7 +53,7 @@ pub struct Awake {
 pub enum Origin {
     /// An idle state becomes worth entering.
     IdleState {
-        /// Its name.
+        /// The idle state's name, as cpuidle gives it.
         name: String,
         /// Its target residency.
         #[serde(rename = "residency_ns")]

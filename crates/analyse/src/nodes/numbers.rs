@@ -15,7 +15,7 @@ use crate::compare::median;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeStatistic {
-    /// The median.
+    /// Median lateness of a node.
     P50,
     /// The 99th percentile.
     P99,

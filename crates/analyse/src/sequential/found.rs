@@ -22,7 +22,7 @@ pub enum Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Nanoseconds.
+    /// Of a time, in nanoseconds.
     Ns,
     /// Events per hour.
     PerHour,
@@ -36,7 +36,7 @@ pub struct Between {
     /// Upper end; absent where nothing is said of how high it may be: a limit that is broken is so by however much.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Of what.
+    /// Unit of both ends.
     pub unit: Unit,
 }
 

@@ -32,7 +32,7 @@ pub(crate) const TO_REFUTE: Mixture = Mixture { shape: 1.0, time: 0.5 };
 /// So many events in so much time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Counted {
-    /// Events.
+    /// Events counted in that time.
     pub(crate) events: u64,
     /// Time, in any unit; rates are per this unit.
     pub(crate) time: f64,

@@ -70,7 +70,7 @@ pub struct Waiter {
 /// What somebody waited for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wait {
-    /// The reason.
+    /// What was waited for, and in which call.
     pub reason: Reason,
     /// How often and how long.
     pub sum: Sum,
@@ -101,7 +101,7 @@ pub enum Order {
     HeldUp,
     /// The longest time.
     Time,
-    /// Most waits.
+    /// By the number of waits.
     Count,
     /// The longest wait.
     Longest,

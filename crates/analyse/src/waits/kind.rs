@@ -22,11 +22,11 @@ pub enum WaitKind {
     Kernel,
     /// A pipe, or a message queue.
     Pipe,
-    /// A socket.
+    /// Data or space in a socket.
     Socket,
     /// A futex: a lock or a condition of the program's own, the kernel does not know which.
     Futex,
-    /// A child.
+    /// A child's end, `wait4(2)`.
     Child,
     /// Stopped, frozen, or held by a debugger.
     Stopped,
@@ -38,7 +38,7 @@ pub enum WaitKind {
     Timer,
     /// Whatever comes first of several things, or the next request.
     Event,
-    /// A signal.
+    /// A signal, `sigtimedwait(2)`, `pause(2)`.
     Signal,
     /// A person at a terminal.
     Terminal,
@@ -58,7 +58,7 @@ pub enum Nature {
 }
 
 impl WaitKind {
-    /// All.
+    /// Each kind once, in the order in which tables list them.
     pub const ALL: [Self; 18] = [
         Cpu, Disk, PageFault, Memory, Lock, Kernel, Pipe, Socket, Futex, Child, Stopped, Other, NotSeen,
         Timer, Event, Signal, Terminal, Idle,

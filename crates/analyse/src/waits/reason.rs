@@ -9,7 +9,7 @@ use super::kind::WaitKind;
 /// What a thread waits for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reason {
-    /// Which kind.
+    /// What was waited for.
     pub kind: WaitKind,
     /// What it was at; the kernel's own word where the table does not know it.
     pub at: String,

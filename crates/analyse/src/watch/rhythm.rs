@@ -41,7 +41,7 @@ pub struct RhythmNumbers {
     /// The ways that its deadlines were handed on, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub handed_on: Vec<HandedOn>,
-    /// The work of its turns; absent where its program has not marked them.
+    /// The work of its iterations; absent where its program has not marked them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<TurnsNumbers>,
     /// What it got of CPUs; absent where each of its wake-ups was seen.
@@ -58,7 +58,7 @@ pub struct RhythmNumbers {
 pub struct EventLoopNumbers {
     /// The call in which it waits.
     pub wait: LoopWait,
-    /// Iterations.
+    /// Iterations of the loop that were seen whole.
     pub iterations: u64,
     /// How long the loop did not come back, of each iteration.
     pub iteration_ns: Option<Summary>,
@@ -99,7 +99,7 @@ pub struct RunQueueNumbers {
     pub mean_wait: Option<Span>,
 }
 
-/// The work of a marked loop's turns, as it is published. Names are added to, never changed.
+/// The work of a marked loop's iterations, as it is published. Names are added to, never changed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TurnsNumbers {
     /// The period that the loop is to have; 0 where it has none.
@@ -157,12 +157,12 @@ impl Rhythm {
         &self.all.handed_on
     }
 
-    /// The work of its turns; `None` where its program has not marked them.
+    /// The work of its iterations; `None` where its program has not marked them.
     pub const fn turns(&self) -> Option<&TurnsBlock> {
         self.all.turns.as_ref()
     }
 
-    /// Whether its program marked turns, which may have no time at which they were to begin.
+    /// Whether its program marked iterations, which may have no time at which they were to begin.
     pub fn has_turned(&self) -> bool {
         self.all.has_turned()
     }

@@ -44,7 +44,7 @@ impl ThreadSummary {
         }
     }
 
-    /// The condition.
+    /// Number of the condition under which it is counted.
     pub const fn condition(&self) -> u32 {
         self.block.condition
     }

@@ -127,7 +127,7 @@ impl Turns {
         }
     }
 
-    /// The sleeps between the work of the turn before and this one.
+    /// The sleeps between the work of the iteration before and this one.
     fn sleeps(&mut self, before: Option<LoopTurn>, turn: LoopTurn) -> Vec<TracedSleep> {
         let since = before.map(|before| before.done.unwrap_or(before.woke));
         while self.seen.front().is_some_and(|one| since.is_some_and(|since| one.waking <= since)) {

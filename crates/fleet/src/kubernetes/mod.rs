@@ -30,7 +30,7 @@ use crate::pods::Pods;
 use crate::scheduler::{Fetched, Scheduler};
 use crate::{FleetError, Host, State};
 
-/// Through `kubectl`.
+/// Nodes of a cluster, reached through `kubectl`.
 #[derive(Clone, Debug)]
 pub struct Kubernetes {
     /// The context; the current one if none is named.

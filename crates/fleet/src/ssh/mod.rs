@@ -21,7 +21,7 @@ use crate::process::{INTERRUPTED, after, complaint};
 use crate::scheduler::{Fetched, Scheduler};
 use crate::{FleetError, State};
 
-/// Through `ssh`.
+/// Nodes reached through the user's own `ssh`.
 #[derive(Clone, Debug)]
 pub struct Ssh {
     /// Connections at once.

@@ -14,7 +14,7 @@ pub(crate) struct Doctor {
     /// Print the findings for programs, as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also show what was read, and everything that is fine
+    /// Also say why, what it costs, how to undo it and what was read, and list what is fine
     #[arg(long, short)]
     pub(crate) verbose: bool,
     /// Examine a captured tree instead of this machine

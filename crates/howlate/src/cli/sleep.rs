@@ -47,7 +47,7 @@ impl Sleep {
         if lengths.is_empty() { LENGTHS.to_vec() } else { lengths }
     }
 
-    /// What sleeps.
+    /// The calls and runtimes that were asked for, or the usual ones.
     pub(crate) fn calls(&self) -> Vec<Sleeper> {
         let typed = self.words.iter().filter_map(SleepWord::call);
         let calls: Vec<Sleeper> = typed.chain(self.call.iter().copied()).collect();

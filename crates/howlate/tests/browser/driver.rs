@@ -33,6 +33,15 @@ pub(crate) struct View {
     pub(crate) script: bool,
 }
 
+/// A part of a page, from its upper left corner, in CSS pixels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clip {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    /// Size in pixels of a CSS pixel.
+    pub(crate) scale: f64,
+}
+
 /// How often the driver is started at most: of several that started at once, one has been seen to end before it listened.
 const STARTS: u32 = 10;
 
@@ -135,8 +144,17 @@ impl Browser {
 
     /// The whole page as a PNG image, in base64.
     pub(crate) fn picture(&self) -> String {
-        let parameters = json!({"format": "png", "captureBeyondViewport": true});
-        self.command("Page.captureScreenshot", &parameters)["data"].as_str().unwrap().to_owned()
+        self.captured(&json!({"format": "png", "captureBeyondViewport": true}))
+    }
+
+    /// A part of the page as a WebP image, in base64.
+    pub(crate) fn picture_of(&self, Clip { width, height, scale }: Clip) -> String {
+        let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": scale});
+        self.captured(&json!({"format": "webp", "quality": 70, "captureBeyondViewport": true, "clip": clip}))
+    }
+
+    fn captured(&self, parameters: &Value) -> String {
+        self.command("Page.captureScreenshot", parameters)["data"].as_str().unwrap().to_owned()
     }
 }
 

@@ -8,6 +8,7 @@ mod common;
 
 mod axe;
 mod driver;
+mod pictures;
 
 use std::path::{Path, PathBuf};
 

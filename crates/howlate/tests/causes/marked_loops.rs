@@ -433,7 +433,7 @@ fn a_loop_without_a_time_of_its_own_has_the_length_of_its_work() {
     assert_eq!(turns["inferred"], 0, "there is no rhythm to infer from: {turns}");
     assert!(turns["work_ns"]["p50"].is_u64(), "{turns}");
     let text = run(&["watch", "--quiet", "--tracer", "none", "--", program.to_str().unwrap()]);
-    assert!(stdout(&text).contains("the work of 300 turns took"), "{}", stdout(&text));
+    assert!(stdout(&text).contains("the work of 300 iterations took"), "{}", stdout(&text));
     assert!(stdout(&text).contains("`howlate_wake_at` gives exact due times"), "{}", stdout(&text));
 }
 

@@ -69,7 +69,7 @@ fn the_answer_is_about_p99_or_what_was_limited_and_names_the_condition() {
     };
     let usual = answer("");
     assert!(
-        usual.starts_with("Better: p99 is 22 800 µs lower (−99 %; interval −65 500 … −4 920): "),
+        usual.starts_with("Better: p99 is 22.8 ms lower (−99 %; interval −65.5 ms … −4.92 ms): "),
         "{usual}"
     );
     assert!(usual.contains("policy other → fifo:80") && usual.ends_with("load cpu."), "{usual}");

@@ -41,7 +41,7 @@ fn asked(address: &str, path: &str, headers: &str) -> io::Result<(String, String
 /// A server on a port of its own; ended when dropped.
 struct Served {
     child: Child,
-    /// `127.0.0.1:43211`
+    /// Where it listens, as `127.0.0.1:43211`.
     address: String,
 }
 

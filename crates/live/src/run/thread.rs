@@ -141,7 +141,7 @@ fn take<T: Default>(of: &Mutex<T>) -> T {
     std::mem::take(&mut *of.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Whoever paints.
+/// The painting half: terminal, choices, and what was painted last.
 struct Painter<'a> {
     shared: &'a Shared,
     theme: Theme,

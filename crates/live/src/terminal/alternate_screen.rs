@@ -65,7 +65,7 @@ impl AlternateScreen {
         self.terminal.clear()
     }
 
-    /// Ctrl-Z.
+    /// Stops the whole job as the terminal does at Ctrl-Z.
     pub(crate) fn stop_the_job() {
         Signals::stop_the_job();
     }

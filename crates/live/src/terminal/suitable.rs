@@ -9,7 +9,7 @@ use super::tty::Tty;
 
 /// Columns and rows below which tables and pictures have no room beside one another.
 pub(crate) const LEAST_COLUMNS: u16 = 60;
-/// See [`LEAST_COLUMNS`].
+/// Rows that are needed, for the reason of [`LEAST_COLUMNS`].
 pub(crate) const LEAST_ROWS: u16 = 14;
 
 /// Why the view cannot be shown.
@@ -23,9 +23,9 @@ pub enum Unsuitable {
     Dumb,
     /// It has fewer columns or rows than the view needs.
     TooSmall {
-        /// Its columns.
+        /// Columns of the terminal.
         columns: u16,
-        /// Its rows.
+        /// Rows of the terminal.
         rows: u16,
     },
     /// Somebody else has the keyboard, such as the shell that started this in the background.

@@ -8,7 +8,7 @@ use rustix::thread::{NanosleepRelativeResult, nanosleep};
 
 use super::{Waiter, left_until};
 
-/// `nanosleep(2)`.
+/// Sleeps by `nanosleep(2)`, relative.
 pub(crate) struct Nanosleep;
 
 impl Waiter for Nanosleep {

@@ -48,7 +48,7 @@ pub enum Caveat {
     },
     /// A measured program has threads that its policy was not given to.
     ThreadsApart {
-        /// How many.
+        /// Threads that run under another policy.
         threads: u32,
     },
     /// The timer slack in force is not the one asked for.
@@ -71,7 +71,7 @@ pub enum Caveat {
         asked: CpuSet,
         /// Where it may run.
         in_force: CpuSet,
-        /// Why.
+        /// Why it was refused.
         reason: Worded<SettingRefusal>,
     },
     /// Somebody else gave a measuring thread another policy, priority or nice value while it measured.
@@ -90,7 +90,7 @@ pub enum Caveat {
     },
     /// The clock that a thread waits on was set, or jumped for another reason, while it measured.
     ClockStepped {
-        /// Which.
+        /// The clock that was stepped.
         clock: WaitClock,
         /// By how far it went ahead of the monotonic one; behind, where it is negative.
         by_ns: i64,
@@ -156,7 +156,7 @@ pub enum Caveat {
     LeftOut {
         /// The combination, in words.
         condition: Worded<Combination>,
-        /// Why.
+        /// Why it was left out.
         reason: Worded<NotMeasured>,
     },
     /// A setting of the machine that was asked for is not in force.
@@ -165,21 +165,21 @@ pub enum Caveat {
         setting: String,
         /// The value asked for.
         asked: String,
-        /// Why.
+        /// Why it was refused.
         reason: Worded<SettingRefusal>,
     },
     /// A setting of the machine could not be put back.
     SettingNotRestored {
-        /// The file.
+        /// Path of the setting's file.
         path: String,
         /// What it held before.
         before: String,
-        /// Why.
+        /// Why it was refused.
         reason: Worded<SettingRefusal>,
     },
     /// Somebody else changed a setting of the machine that the run had set.
     SettingChanged {
-        /// The file.
+        /// Path of the setting's file.
         path: String,
         /// What the run had set, and read back.
         set: String,
@@ -188,7 +188,7 @@ pub enum Caveat {
     },
     /// A howlate that was killed had left a setting of the machine changed; it was put back before this run.
     SettingLeftBehind {
-        /// The file.
+        /// Path of the setting's file.
         path: String,
         /// What it held.
         left: String,
@@ -197,21 +197,21 @@ pub enum Caveat {
     },
     /// A control group that was made for the run could not be removed afterwards.
     GroupNotRemoved {
-        /// Its folder.
+        /// Folder of the control group.
         path: String,
         /// The kernel's reason.
         reason: Worded<SettingRefusal>,
     },
     /// A howlate that was killed had left a control group; it was removed before this run.
     GroupLeftBehind {
-        /// Its folder.
+        /// Folder of the control group.
         path: String,
     },
     /// The process that puts settings of the machine back was killed during the run, which then did so itself.
     GuardianGone,
     /// Wake-ups were measured but not kept.
     SamplesLost {
-        /// How many.
+        /// Wake-ups that were not kept.
         count: u64,
     },
     /// Notifications did not arrive once and in order; they are not in the latencies.
@@ -225,14 +225,14 @@ pub enum Caveat {
     },
     /// Wake-ups came before the time asked for.
     EarlyWakeups {
-        /// How many.
+        /// Wake-ups before their time.
         count: u64,
     },
     /// A condition was cut before it had done what was asked.
     Unfinished {
         /// How many wake-ups it got to.
         got: u64,
-        /// Why.
+        /// Why the turn failed.
         reason: Worded<TurnFailure>,
     },
     /// The measured threads met page faults while they measured.
@@ -283,7 +283,7 @@ pub enum Caveat {
     NotTraced {
         /// The way to sleep or to notify.
         mechanism: String,
-        /// Why.
+        /// Why nothing was traced.
         reason: Worded<NotTraced>,
     },
     /// A load did nothing while the condition was measured.
@@ -300,57 +300,57 @@ pub enum Caveat {
     },
     /// The file of single wake-ups lacks some: a turn keeps so many one by one, and no more.
     SamplesIncomplete {
-        /// The file.
+        /// Path of the file of wake-ups.
         path: String,
         /// How many are missing.
         missing: u64,
     },
     /// The file of single wake-ups could not be completed.
     SamplesUnreadable {
-        /// The file.
+        /// Path of the file of wake-ups.
         path: String,
         /// The kernel's words.
         reason: String,
     },
     /// The last line of a recording is cut off, as after a crash; the rest was read.
     RecordingCutOff {
-        /// The file.
+        /// Path of the recording.
         path: String,
     },
     /// The recording does not say that the run ended; it was killed or is still going.
     NoEnd {
-        /// The file.
+        /// Path of the recording.
         path: String,
     },
     /// Another recording begins in the middle of this one; it was not read.
     RecordingsJoined {
-        /// The file.
+        /// Path of the recording.
         path: String,
         /// The line on which the other one begins, from 1.
         line: u64,
     },
     /// Lines are about conditions that the recording does not list, and were left out.
     UnknownConditions {
-        /// The file.
+        /// Path of the recording.
         path: String,
         /// How many lines.
         lines: u64,
     },
     /// Of several recordings one cannot be read, or is damaged, and is not in the numbers.
     SourceLeftOut {
-        /// The file.
+        /// Path of the recording.
         path: String,
         /// What is wrong with it.
         reason: String,
     },
     /// Of several recordings one was given before, and counts once.
     SourceTwice {
-        /// The file.
+        /// Path of the recording that was named twice.
         path: String,
     },
     /// A receiver had not gone to sleep again when it was notified.
     FoundAwake {
-        /// How often.
+        /// Notifications that found the receiver awake.
         messages: u64,
         /// Of how many.
         of: u64,
@@ -390,12 +390,12 @@ pub enum Caveat {
     /// One thread of the host emulates all CPUs of the guest in turn: this QEMU can stand still where several do
     /// and the guest traces.
     OneTcgThread {
-        /// Its version.
+        /// Version that QEMU printed.
         qemu: String,
     },
     /// `/dev/kvm` is there, but guests do not run on it; their CPUs were emulated.
     KvmFailed {
-        /// What happened.
+        /// What went wrong, as the system words it.
         reason: String,
     },
     /// The threads waited on `CLOCK_REALTIME`; their times are shifted to `CLOCK_MONOTONIC`.
@@ -403,7 +403,7 @@ pub enum Caveat {
     /// A sentence of a recording made before every caveat was data. Read, never written.
     #[serde(rename = "note")]
     OldNote {
-        /// The sentence.
+        /// The whole sentence, as the recording had it.
         text: String,
     },
 }

@@ -72,7 +72,7 @@ impl OnAbove {
         Self(Arc::new(act))
     }
 
-    /// Does it.
+    /// Calls what waits for a latency beyond the limit.
     pub fn call(&self, latency: Latency) {
         (self.0)(latency);
     }

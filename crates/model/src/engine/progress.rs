@@ -7,15 +7,15 @@ use crate::{Block, InForce, Latency, Policy, Task, Work};
 pub struct Progress {
     /// Index of the condition in the recording's header.
     pub condition: u32,
-    /// Thread id.
+    /// Thread id, `gettid(2)`.
     pub tid: u32,
     /// The policy in force.
     pub policy: Policy,
     /// What it does.
     pub work: Work,
-    /// Wake-ups counted.
+    /// Wake-ups counted so far.
     pub count: u64,
-    /// Periods missed.
+    /// Periods missed so far.
     pub missed: u64,
     /// The smallest latency.
     pub min: Latency,
@@ -23,7 +23,7 @@ pub struct Progress {
     pub last: Latency,
     /// The sum, in nanoseconds.
     pub sum_ns: i128,
-    /// The largest.
+    /// Largest latency so far.
     pub max: Latency,
 }
 

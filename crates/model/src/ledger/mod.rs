@@ -80,7 +80,7 @@ pub enum NotDecomposed {
 pub struct Late {
     /// They were at least this late.
     pub above: Span,
-    /// How many.
+    /// Wake-ups of this lateness.
     pub count: u64,
     /// Their lateness together, in nanoseconds.
     pub total: u64,

@@ -131,7 +131,7 @@ impl Intensity {
         (1..=100).contains(&percent).then_some(Self(percent))
     }
 
-    /// The percentage.
+    /// Share of each CPU that it takes, percent.
     pub const fn percent(self) -> u8 {
         self.0
     }

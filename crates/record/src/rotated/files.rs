@@ -17,7 +17,7 @@ const ENDING: &str = ".jsonl";
 const NUMBER: usize = 8;
 const TIME: &str = "%Y%m%dT%H%M%SZ";
 
-/// One file.
+/// One file of the rotated recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) path: PathBuf,

@@ -45,7 +45,7 @@ pub enum NotRotated {
     /// Another process writes there.
     #[error("another recorder writes to {}: {holder}", path.display())]
     Held {
-        /// The folder.
+        /// The folder of the recording.
         path: PathBuf,
         /// Its process, and since when.
         holder: String,
@@ -53,7 +53,7 @@ pub enum NotRotated {
     /// The path leads somewhere else.
     #[error("{} is a link; refusing to follow it", path.display())]
     Link {
-        /// The path.
+        /// The link that was found.
         path: PathBuf,
     },
     /// It is not safe to write there.
@@ -68,7 +68,7 @@ pub enum NotRotated {
     /// The folder cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Io {
-        /// The path.
+        /// The file or folder that could not be written.
         path: PathBuf,
         /// The kernel's reason.
         source: io::Error,

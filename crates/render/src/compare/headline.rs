@@ -4,7 +4,7 @@ use howlate_analyse::compare::{Compared, Comparison, Statistic, Tested, Verdict}
 use howlate_model::Limit;
 
 use super::{ComparisonReport, words};
-use crate::numbers::{micros_of, signed_micros};
+use crate::numbers::{signed_latency, unsigned_latency};
 
 /// The answer to what was asked, in a sentence.
 pub(super) fn answer(report: &ComparisonReport<'_>) -> String {
@@ -68,22 +68,22 @@ fn difference(report: &ComparisonReport<'_>, verdict: Verdict) -> String {
     .to_owned()
 }
 
-/// `Better: p99 is 22 800 µs lower (−99 %; 95 % interval −58 500 … −5 940): policy other → fifo:80 · load cpu.`
+/// `Better: p99 is 22.8 ms lower (−99 %; interval −65.5 ms … −4.92 ms): policy other → fifo:80 · load cpu.`
 fn sentence(report: &ComparisonReport<'_>, one: &Compared, tested: &Tested) -> String {
     let mut word = words::verdict(tested.verdict).to_owned();
     word[..1].make_ascii_uppercase();
     let direction = if tested.difference_ns > 0.0 { "higher" } else { "lower" };
     let interval = tested.interval_ns.map_or_else(String::new, |(low, high)| {
-        format!("; interval {} … {}", signed_micros(low), signed_micros(high))
+        format!("; interval {} … {}", signed_latency(low), signed_latency(high))
     });
     let whose = match words::subject(one) {
         subject if subject.is_empty() => report.new_path(one).to_owned(),
         subject => subject,
     };
     format!(
-        "{word}: {} is {} µs {direction} ({}{interval}): {whose}.",
+        "{word}: {} is {} {direction} ({}{interval}): {whose}.",
         words::statistic(tested.statistic, one.design),
-        micros_of(tested.difference_ns.abs()),
+        unsigned_latency(tested.difference_ns),
         words::percent(tested.percent(tested.difference_ns)),
     )
 }

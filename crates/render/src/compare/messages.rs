@@ -15,7 +15,7 @@ pub struct Messages<'a> {
     pub notes: Vec<String>,
     /// How many verdicts there are of each kind.
     pub tally: String,
-    /// `95 %`.
+    /// Confidence of all intervals, as `95 %`.
     pub confidence: String,
 }
 
@@ -35,7 +35,7 @@ pub struct ToldPair<'a> {
 /// One statistic. Texts are microseconds.
 #[derive(Clone, Debug)]
 pub struct ToldRow<'a> {
-    /// `p99`.
+    /// What was compared, as `p99`.
     pub statistic: &'static str,
     /// The base, the new one, and by how much they differ.
     pub numbers: [String; 3],
@@ -47,7 +47,7 @@ pub struct ToldRow<'a> {
     pub detectable: String,
     /// How probable so large a difference is by chance, corrected for the number of comparisons.
     pub p: String,
-    /// `better`.
+    /// The verdict's word, as `better`.
     pub verdict: &'static str,
     /// The numbers themselves.
     pub tested: &'a Tested,

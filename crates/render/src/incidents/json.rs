@@ -16,7 +16,7 @@ struct Document<'a> {
     format: u32,
     /// The version of the program.
     howlate: &'static str,
-    /// `record`.
+    /// Always `record`.
     command: &'static str,
     /// Which waits were late.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +24,7 @@ struct Document<'a> {
     /// From when on, RFC 3339; absent where it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// Until when.
+    /// Last moment that was asked for, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<String>,
     /// When the oldest begins that is still there.
@@ -67,7 +67,7 @@ struct CulpritEntry {
 struct GroupEntry {
     /// What it is called; `-`: those that are in none.
     name: String,
-    /// How many.
+    /// Waits in that minute.
     count: u64,
     /// Of those, how many were late.
     late: u64,
@@ -78,7 +78,7 @@ struct GroupEntry {
 /// Percentiles; absent where there are too few waits. Of four buckets to each doubling, so that a value may be 12 % off.
 #[derive(Serialize, JsonSchema)]
 struct Percentiles {
-    /// The median.
+    /// Median wait, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     p50: Option<i64>,
     /// 99 of 100 are shorter.

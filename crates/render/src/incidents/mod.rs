@@ -21,7 +21,7 @@ pub struct Incidents {
     pub late_above: Option<Span>,
     /// From when on was asked; `None`: from the beginning.
     pub from: Option<Timestamp>,
-    /// Until when.
+    /// Last moment that was asked for.
     pub until: Option<Timestamp>,
     /// When the oldest begins that is still there.
     pub oldest: Option<Timestamp>,

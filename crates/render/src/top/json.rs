@@ -15,7 +15,7 @@ struct Document<'a> {
     format: u32,
     /// The version of the program.
     howlate: &'static str,
-    /// `top`.
+    /// Always `top`.
     command: &'static str,
     /// Where it is known from: `bpf`, programs in the kernel, or `proc`, the kernel's accounts.
     tracer: &'static str,

@@ -20,7 +20,7 @@ struct Document<'a> {
     format: u32,
     /// The version of the program.
     howlate: &'a str,
-    /// `tune`.
+    /// Always `tune`.
     command: &'static str,
     /// The condition that settings were tried on, of the first thread.
     baseline: &'a Condition,
@@ -80,7 +80,7 @@ struct Knob<'a> {
 /// A setting, before anything is tried and after.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Setting<'a> {
-    /// Its name.
+    /// Name of the setting.
     knob: &'a str,
     /// `thread`, `machine` or `boot`.
     scope: &'a str,
@@ -179,9 +179,9 @@ pub(super) struct Listing<'a> {
     pub(super) format: u32,
     /// The version of the program.
     pub(super) howlate: &'a str,
-    /// `tune`.
+    /// Always `tune`.
     pub(super) command: &'static str,
-    /// True.
+    /// Always true: nothing was changed.
     pub(super) dry_run: bool,
     /// The condition that settings would be tried on, of the first thread.
     pub(super) baseline: &'a Condition,
@@ -198,7 +198,7 @@ pub(super) struct PutBack<'a> {
     pub(super) format: u32,
     /// The version of the program.
     pub(super) howlate: &'a str,
-    /// `tune`.
+    /// Always `tune`.
     pub(super) command: &'static str,
     /// Whether nothing is left changed.
     pub(super) restored: bool,
@@ -214,9 +214,9 @@ pub(super) struct PutBack<'a> {
 enum Printed<'a> {
     /// After settings were tried.
     Result(Box<Document<'a>>),
-    /// With `--dry-run`.
+    /// What `--dry-run` would do.
     Listing(Box<Listing<'a>>),
-    /// With `--restore`.
+    /// What `--restore` put back.
     PutBack(PutBack<'a>),
 }
 

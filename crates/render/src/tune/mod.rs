@@ -50,7 +50,7 @@ pub struct TuneReport<'a> {
 pub struct TunedProgram {
     /// What it is called.
     pub name: String,
-    /// Its process.
+    /// Its process id when it was tuned.
     pub pid: u32,
     /// How many of its threads were measured when it began.
     pub threads: usize,
@@ -66,7 +66,7 @@ pub struct TunedProgram {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Left")]
 pub struct Unrestored {
-    /// The file.
+    /// Path of the file that was written.
     pub path: String,
     /// What it held.
     pub before: String,
@@ -90,7 +90,7 @@ pub struct TuneRow {
 /// What a set of settings came to on turns of its own.
 #[derive(Clone, Debug)]
 pub struct Confirmed {
-    /// The settings.
+    /// The settings that were changed together.
     pub knobs: Vec<String>,
     /// Each number of a turn.
     pub numbers: Vec<ConfirmedNumber>,
@@ -99,7 +99,7 @@ pub struct Confirmed {
 /// One number before and after.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ConfirmedNumber {
-    /// Which.
+    /// The figure, which the document names by its key.
     #[serde(skip)]
     pub statistic: Statistic,
     /// Of the baseline.

@@ -5,7 +5,7 @@ use howlate_model::{PermanentWay, Scope, Write};
 /// A setting as it is here.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// Its name.
+    /// Name of the setting, as `--knobs` takes it.
     pub knob: &'static str,
     /// What it holds for.
     pub scope: Scope,

@@ -60,7 +60,7 @@ const fn compared(activation: Activation) -> &'static str {
     match activation {
         Activation::Timer => "how late they are from the time that the timer was set to",
         Activation::HandedOn => "where a deadline was handed on, from that",
-        Activation::Loop => "how late marked turns begin",
+        Activation::Loop => "how late the iterations of marked loops begin",
         Activation::Event | Activation::Unseen => {
             "how long they take from the moment at which a thread was woken"
         }

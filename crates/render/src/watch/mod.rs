@@ -221,12 +221,15 @@ fn loops(outcomes: &[&Outcome], width: usize) -> String {
     if lines.is_empty() { lines } else { format!("{lines}\n") }
 }
 
-/// `control: the work of 5,000 turns took 100 µs at the median, 3.00 ms at most; longer than its period of 1.00 ms in 50 (1.0 %).`
+/// `control: the work of 5,000 iterations took 100 µs at the median, 3.00 ms at most; longer than its period of 1.00 ms in 50 (1.0 %).`
 fn turns_in_words(name: &str, turns: &TurnsBlock, is_late_known: bool) -> String {
     let (all, long) = (turns.work.count(), turns.long);
     let mut text = match (turns.work.quantile(0.5), turns.work.max()) {
         (Some(median), Some(most)) => {
-            format!("{name}: the work of {} turns took {median} at the median and {most} at most", count(all))
+            format!(
+                "{name}: the work of {} iterations took {median} at the median and {most} at most",
+                count(all)
+            )
         }
         _ => format!("{name}: its program does not say how long its work takes (`howlate_done`)"),
     };

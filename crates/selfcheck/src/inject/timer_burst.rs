@@ -14,7 +14,7 @@ use super::clock_reader::watch;
 use super::request::InjectorReport;
 use super::work::{Work, reason, sleep_until};
 
-/// How many.
+/// Timers that expire at once.
 const TIMERS: usize = 600;
 /// How much earlier or later than the measured thread's they expire, by turns: the kernel serves those first that are due
 /// first. Later by less than an interrupt takes to come, so that the same one serves them.

@@ -24,7 +24,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Reads `events/header_page`.
+    /// Reads the layout of a page of the ring, `events/header_page`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let fields = fields(text);
         let field = |name: &str| fields.get(name).copied();

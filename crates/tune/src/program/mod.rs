@@ -66,7 +66,7 @@ impl<'a> PreparedProgram<'a> {
         Ok(Self { prepared, program, subject, sight })
     }
 
-    /// The settings.
+    /// The settings that may be tried on this program.
     pub const fn settings(&self) -> &Prepared {
         &self.prepared
     }

@@ -43,7 +43,7 @@ pub(super) struct Windows<'a> {
     sight: &'a mut Sight,
     subject: &'a mut Subject,
     outside: &'a mut Outside,
-    /// The baseline's.
+    /// The task of the baseline, without a change.
     base: Task,
     open: VecDeque<Window>,
 }

@@ -44,7 +44,7 @@ enum Origin {
     Runtime,
     /// The program itself.
     Program,
-    /// A library.
+    /// A shared library that the program has loaded.
     Library,
 }
 

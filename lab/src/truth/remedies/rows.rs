@@ -22,7 +22,7 @@ pub struct Row {
 
 pub enum Trial {
     Made(Making),
-    /// Why not.
+    /// It cannot be tried here, and why.
     NotHere(&'static str),
 }
 
@@ -40,7 +40,7 @@ pub struct Making {
     pub policy: Option<&'static str>,
     /// What the sleeper is started with, advice or not.
     pub before: &'static str,
-    /// Its options.
+    /// Options with which howlate is run.
     pub options: &'static [&'static str],
     pub of: Of,
     pub make: fn(&Guard) -> io::Result<Made>,

@@ -24,7 +24,7 @@ pub(crate) fn folder<'a>(named: &'a [PathBuf], moments: &Moments) -> Result<Opti
     }
 }
 
-/// Prints it.
+/// Prints what a folder of `record` holds of these moments.
 pub(crate) fn show(folder: &Path, moments: &Moments, is_json: bool) -> Result<Status, Error> {
     let incidents = read(folder, moments)?;
     if is_json {

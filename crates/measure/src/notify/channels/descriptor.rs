@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use crate::notify::channel::{Await, Endpoint, Notify};
 
-/// `write(2)`.
+/// Notifies by `write(2)`.
 pub(crate) struct Writing {
     descriptor: OwnedFd,
 }
@@ -24,7 +24,7 @@ impl Notify for Writing {
     }
 }
 
-/// `read(2)`.
+/// Waits in `read(2)`.
 pub(crate) struct Reading {
     pub(super) descriptor: OwnedFd,
     pub(super) message: [u8; 8],

@@ -33,7 +33,7 @@ impl Between for Nothing {
     fn between() {}
 }
 
-/// `sched_yield(2)`.
+/// Waits by `sched_yield(2)` between two looks.
 pub(crate) struct Yield;
 
 impl Between for Yield {
