@@ -96,7 +96,7 @@ pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
 pub use finding_id::FindingId;
 pub use foreign::{Foreign, HistogramEnd, ImportNote};
-pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
+pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, STOP_PORT, VcpuTime};
 pub use hdr::read_hdr;
 pub use incident::{
     Incident, IncidentCause, IncidentKind, LateThread, Removed, WaitCounts, WaitMinute, WhyRemoved,

@@ -85,6 +85,7 @@ fn reason(family: &Family) -> Option<String> {
         CauseKind::Stopped => "it was stopped".to_owned(),
         CauseKind::PageFault => "page faults delayed it".to_owned(),
         CauseKind::Hypervisor => "the hypervisor had the CPU".to_owned(),
+        CauseKind::Machine => "the machine stood still".to_owned(),
         CauseKind::Others => "many other threads had the CPU".to_owned(),
         CauseKind::Kernel
         | CauseKind::RtThrottled
