@@ -41,20 +41,26 @@ pub(super) fn runs(line: &str) -> Vec<Run> {
     runs
 }
 
-fn changed(look: Look, codes: &str) -> Look {
-    codes.split(';').fold(look, |look, code| match code.parse::<u8>().unwrap_or(0) {
-        0 => Look::default(),
-        1 => Look { bold: true, ..look },
-        2 => Look { dim: true, ..look },
-        4 => Look { underlined: true, ..look },
-        7 => Look { reversed: true, ..look },
-        22 => Look { bold: false, dim: false, ..look },
-        24 => Look { underlined: false, ..look },
-        27 => Look { reversed: false, ..look },
-        code @ 30..=37 => Look { colour: Some(code - 30), ..look },
-        39 => Look { colour: None, ..look },
-        _ => look,
-    })
+/// A colour is one of the eight, or one of 256 of which the first are these: `36`, `38;5;6`.
+fn changed(mut look: Look, codes: &str) -> Look {
+    let mut codes = codes.split(';').map(|code| code.parse::<u8>().unwrap_or(0));
+    while let Some(code) = codes.next() {
+        look = match code {
+            0 => Look::default(),
+            1 => Look { bold: true, ..look },
+            2 => Look { dim: true, ..look },
+            4 => Look { underlined: true, ..look },
+            7 => Look { reversed: true, ..look },
+            22 => Look { bold: false, dim: false, ..look },
+            24 => Look { underlined: false, ..look },
+            27 => Look { reversed: false, ..look },
+            30..=37 => Look { colour: Some(code - 30), ..look },
+            38 => Look { colour: codes.nth(1), ..look },
+            39 => Look { colour: None, ..look },
+            _ => look,
+        };
+    }
+    look
 }
 
 #[cfg(test)]
@@ -63,7 +69,7 @@ mod tests {
 
     #[test]
     fn styles_last_until_they_are_changed() {
-        let found = runs("a \u{1b}[1;36mb\u{1b}[39mc\u{1b}[0m\u{1b}[2md");
+        let found = runs("a \u{1b}[1;38;5;6mb\u{1b}[39mc\u{1b}[0m\u{1b}[2md");
         let bold = Look { bold: true, ..Look::default() };
         let expected = [
             ("a ", Look::default()),
