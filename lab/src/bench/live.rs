@@ -5,6 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use howlate_analyse::quantile_ranks;
 use howlate_linux::clock;
@@ -15,7 +16,7 @@ use super::paired::median;
 use super::program::{built, output};
 use super::why::limit::{Figure, Limits};
 
-const PAIRS: usize = 20;
+const PAIRS: usize = 40;
 /// A difference of medians that nobody would see.
 const MOST_LATER: f64 = 0.3;
 /// Of a CPU, by whoever makes and paints the screen.
@@ -30,6 +31,8 @@ const ROWS: &str = "cyclic --cpus 1 --threads 1 --policy other,nice:-5,fifo:10,f
                     --duration 64s --no-save --json";
 /// Part of that run that is looked at.
 const LOOK: Span = Span::from_secs(30);
+/// Terminals so far.
+static TERMINALS: AtomicU32 = AtomicU32::new(0);
 const EACH: Span = Span::from_millis(100);
 
 /// Prints each figure; fails when one is above its limit.
@@ -76,7 +79,9 @@ struct Terminal {
 impl Terminal {
     fn begin(howlate: &Path, words: &str) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
-        let socket = format!("howlate-bench-{}", std::process::id());
+        // One of its own: the last one may still be going away.
+        let number = TERMINALS.fetch_add(1, Ordering::Relaxed);
+        let socket = format!("howlate-bench-{}-{number}", std::process::id());
         let command =
             format!("exec {} {words} > {}", howlate.display(), folder.path().join("result.json").display());
         let terminal = Self { socket, folder };

@@ -53,8 +53,5 @@ fn take(howlate: &Path, shot: &Shot) -> io::Result<Capture> {
     let screen = tmux(&["capture-pane", "-e", "-p", "-t", "it"])?;
     tmux(&["kill-server"])?;
     let text = String::from_utf8_lossy(&screen.stdout).into_owned();
-    Ok(Capture {
-        words: shot.words.replace(" --no-save --duration 12s", ""),
-        lines: text.lines().map(styled::runs).collect(),
-    })
+    Ok(Capture { words: shot.words.replace(" --no-save --duration 12s", ""), lines: styled::lines(&text) })
 }

@@ -31,7 +31,7 @@ pub(super) fn svg(captures: &[Capture], [columns, rows]: [u16; 2]) -> String {
     let (all_wide, all_high) = (2.0 * width + MARGIN, lines * height + (lines - 1.0) * MARGIN);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {all_wide:.0} {all_high:.0}\" font-family=\"ui-monospace, \
-         'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"11\" xml:space=\"preserve\">\n"
+         'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"11\" shape-rendering=\"crispEdges\" xml:space=\"preserve\">\n"
     );
     for (number, capture) in captures.iter().enumerate() {
         let (x, y) = ((number % 2) as f64 * (width + MARGIN), (number / 2) as f64 * (height + MARGIN));

@@ -20,14 +20,19 @@ pub(super) struct Run {
     pub(super) look: Look,
 }
 
-/// The parts of a line with its escape sequences.
-pub(super) fn runs(line: &str) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+/// The lines of a screen. A style goes on in the next one.
+pub(super) fn lines(screen: &str) -> Vec<Vec<Run>> {
     let mut look = Look::default();
+    screen.lines().map(|line| runs(line, &mut look)).collect()
+}
+
+/// The parts of a line with its escape sequences.
+fn runs(line: &str, look: &mut Look) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
     for (number, part) in line.split('\u{1b}').enumerate() {
         let text = match part.strip_prefix('[').and_then(|rest| rest.split_once('m')).filter(|_| number > 0) {
             Some((codes, text)) => {
-                look = changed(look, codes);
+                *look = changed(*look, codes);
                 text
             }
             // What a terminal shows of other sequences, such as those for other letters, is nothing.
@@ -35,26 +40,32 @@ pub(super) fn runs(line: &str) -> Vec<Run> {
             None => part,
         };
         if !text.is_empty() {
-            runs.push(Run { text: text.to_owned(), look });
+            runs.push(Run { text: text.to_owned(), look: *look });
         }
     }
     runs
 }
 
-fn changed(look: Look, codes: &str) -> Look {
-    codes.split(';').fold(look, |look, code| match code.parse::<u8>().unwrap_or(0) {
-        0 => Look::default(),
-        1 => Look { bold: true, ..look },
-        2 => Look { dim: true, ..look },
-        4 => Look { underlined: true, ..look },
-        7 => Look { reversed: true, ..look },
-        22 => Look { bold: false, dim: false, ..look },
-        24 => Look { underlined: false, ..look },
-        27 => Look { reversed: false, ..look },
-        code @ 30..=37 => Look { colour: Some(code - 30), ..look },
-        39 => Look { colour: None, ..look },
-        _ => look,
-    })
+/// A colour is one of the eight, or one of 256 of which the first are these: `36`, `38;5;6`.
+fn changed(mut look: Look, codes: &str) -> Look {
+    let mut codes = codes.split(';').map(|code| code.parse::<u8>().unwrap_or(0));
+    while let Some(code) = codes.next() {
+        look = match code {
+            0 => Look::default(),
+            1 => Look { bold: true, ..look },
+            2 => Look { dim: true, ..look },
+            4 => Look { underlined: true, ..look },
+            7 => Look { reversed: true, ..look },
+            22 => Look { bold: false, dim: false, ..look },
+            24 => Look { underlined: false, ..look },
+            27 => Look { reversed: false, ..look },
+            30..=37 => Look { colour: Some(code - 30), ..look },
+            38 => Look { colour: codes.nth(1), ..look },
+            39 => Look { colour: None, ..look },
+            _ => look,
+        };
+    }
+    look
 }
 
 #[cfg(test)]
@@ -63,15 +74,17 @@ mod tests {
 
     #[test]
     fn styles_last_until_they_are_changed() {
-        let found = runs("a \u{1b}[1;36mb\u{1b}[39mc\u{1b}[0m\u{1b}[2md");
+        let found = lines("a \u{1b}[1;38;5;6mb\u{1b}[39mc\u{1b}[0m\u{1b}[2md\ne");
         let bold = Look { bold: true, ..Look::default() };
         let expected = [
             ("a ", Look::default()),
             ("b", Look { colour: Some(6), ..bold }),
             ("c", bold),
             ("d", Look { dim: true, ..Look::default() }),
+            ("e", Look { dim: true, ..Look::default() }),
         ];
-        let found: Vec<(&str, Look)> = found.iter().map(|run| (run.text.as_str(), run.look)).collect();
+        let found: Vec<(&str, Look)> =
+            found.iter().flatten().map(|run| (run.text.as_str(), run.look)).collect();
         assert_eq!(found, expected);
     }
 }

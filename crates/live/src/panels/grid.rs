@@ -125,7 +125,9 @@ fn paint_row(
         line::paint(theme.symbols.selected, theme.picture(), Rect { width: 1, ..area }, cells);
     }
     if is_selected {
-        cells.set_style(inset(area).intersection(cells.area), theme.selected());
+        // In the tone of the whole row, also where it is empty.
+        let style = theme.tone(one.tone).patch(theme.selected());
+        cells.set_style(inset(area).intersection(cells.area), style);
     }
 }
 
