@@ -50,6 +50,8 @@ The developer's commands:
   cargo xtask bpf             the programs for the kernel in crates/trace/bpf/, with clang
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
+  cargo xtask capture-live FILE.svg
+                              four captures of the live view on this machine, as one picture, with tmux
   cargo xtask capture-kernel KERNEL…
                               what the tracers take for granted of a kernel, from its package alone, into testdata/kernels/; named as
                               `howlate guest --kernel` takes it: debian:trixie:rt, debian:7.3, a file
@@ -89,7 +91,7 @@ fn main() -> ExitCode {
             packages::provide(packages::FOR_KERNELS);
             lab::run(&words)
         }
-        ["soak" | "truth" | "capture-traces" | "capture-system", ..] => lab::run(&words),
+        ["soak" | "truth" | "capture-traces" | "capture-system" | "capture-live", ..] => lab::run(&words),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS

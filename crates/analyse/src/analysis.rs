@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin};
+use howlate_model::{
+    Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin, MonotonicTime,
+};
 
 use crate::known_caveats::KnownCaveats;
 use crate::{LoadEffect, Member, Outcome, member};
@@ -16,6 +18,8 @@ pub struct Analysis {
     pub caveats: Vec<Caveat>,
     /// How it ended; `None` while it goes on, or when it was killed.
     pub end: Option<End>,
+    /// Moments that somebody who watched has marked, in their order.
+    pub marks: Vec<MonotonicTime>,
     /// The guests it was measured in, in the order in which they were booted.
     pub boots: Vec<Boot>,
     /// How they ended.
@@ -37,6 +41,7 @@ impl Analysis {
             header,
             caveats: Vec::new(),
             end: None,
+            marks: Vec::new(),
             boots: Vec::new(),
             boots_ended: Vec::new(),
             members: BTreeMap::new(),
@@ -51,6 +56,7 @@ impl Analysis {
         match line {
             // What `howlate record` keeps is no condition's: see `incidents`.
             Line::Header(_) | Line::Resumed(_) | Line::Incident(_) | Line::Minute(_) => {}
+            Line::Mark(mark) => self.marks.push(mark.at),
             Line::Caveat(caveat) => self.known.push_new(&mut self.caveats, caveat),
             Line::Source(source) => member::add(&mut self.members, source),
             Line::Boot(boot) => self.boots.push((**boot).clone()),
@@ -94,6 +100,7 @@ impl Analysis {
             header,
             caveats,
             end,
+            marks: self.marks.clone(),
             boots: self.boots.clone(),
             boots_ended: self.boots_ended.clone(),
             members: self.members.clone(),

@@ -1,6 +1,6 @@
 //! Results held against limits, for those who want to know whether a run has passed.
 
-use howlate_model::{Caveat, Limit};
+use howlate_model::{Caveat, HowEnded, Limit, Statistic};
 
 use crate::limits::{Judgement, judge, value};
 use crate::trust::spoiled;
@@ -35,6 +35,8 @@ pub enum LimitVerdict {
 pub enum Unknown {
     /// The condition was not measured as asked.
     Spoiled(Caveat),
+    /// The run did not do all that was asked: how it ended, where that is known. What it left out may be what exceeds a limit.
+    NotWhole(Option<HowEnded>),
     /// It was not measured at all.
     NotMeasured,
     /// There are fewer wake-ups than the statistic takes.
@@ -44,7 +46,7 @@ pub enum Unknown {
         /// How many there are.
         count: u64,
     },
-    /// Another program measured it, and does not say how many periods were missed.
+    /// Nothing is known of what this is about: missed periods where another program measured, an event loop where none was seen.
     NotSaid,
     /// The program that measured it did not tell latencies of this and more apart, in nanoseconds.
     Clipped(u64),
@@ -52,37 +54,62 @@ pub enum Unknown {
 
 /// Every limit held against every condition; without limits, one check for each condition.
 pub fn checks<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Vec<Check<'a>> {
-    let asked: Vec<Option<Limit>> =
-        if limits.is_empty() { vec![None] } else { limits.iter().copied().map(Some).collect() };
-    let of = |outcome: &'a Outcome| {
-        asked.clone().into_iter().map(move |limit| Check::judge(outcome, limit, analysis))
-    };
-    analysis.outcomes().iter().flat_map(of).collect()
+    analysis.outcomes().iter().flat_map(|outcome| checks_of(outcome, analysis, limits)).collect()
+}
+
+/// The same of one condition of `analysis`.
+pub fn checks_of<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> Vec<Check<'a>> {
+    match limits {
+        [] => vec![Check::judge(outcome, None, analysis)],
+        limits => limits.iter().map(|limit| Check::judge(outcome, Some(*limit), analysis)).collect(),
+    }
 }
 
 impl<'a> Check<'a> {
     fn judge(outcome: &'a Outcome, limit: Option<Limit>, analysis: &Analysis) -> Self {
         let value = limit.and_then(|limit| value(outcome, &outcome.planned(), limit.statistic));
-        let kept = match (limit.map(|limit| judge(outcome, limit)), spoiled(outcome, analysis)) {
-            (Some(Judgement::Exceeded(_)), _) => LimitVerdict::No,
-            (_, Some(caveat)) => LimitVerdict::Unknown(Unknown::Spoiled(caveat)),
-            _ if outcome.count() == 0 => LimitVerdict::Unknown(Unknown::NotMeasured),
-            (Some(Judgement::TooFew { needed, count }), None) => {
-                LimitVerdict::Unknown(Unknown::TooFew { needed, count })
-            }
-            (Some(Judgement::NotSaid), None) => LimitVerdict::Unknown(Unknown::NotSaid),
-            (Some(Judgement::Clipped(from)), None) => LimitVerdict::Unknown(Unknown::Clipped(from)),
-            _ => LimitVerdict::Yes,
+        let kept = match limit.map(|limit| (limit.statistic, judge(outcome, limit))) {
+            Some((_, Judgement::Exceeded(_))) => LimitVerdict::No,
+            judged => unknown(outcome, analysis, judged).map_or(LimitVerdict::Yes, LimitVerdict::Unknown),
         };
         Self { outcome, limit, value, kept }
     }
+}
+
+/// Why nobody knows whether a limit is kept that was not exceeded; `None` where it is.
+fn unknown(
+    outcome: &Outcome,
+    analysis: &Analysis,
+    judged: Option<(Statistic, Judgement)>,
+) -> Option<Unknown> {
+    if let Some(caveat) = spoiled(outcome, analysis) {
+        return Some(Unknown::Spoiled(caveat));
+    }
+    if let Some(how) = not_whole(analysis) {
+        return Some(Unknown::NotWhole(how));
+    }
+    match judged {
+        Some((_, Judgement::NotSaid)) => Some(Unknown::NotSaid),
+        // A loop that finds events at once does not wake.
+        Some((Statistic::Loop, _)) => None,
+        _ if outcome.count() == 0 => Some(Unknown::NotMeasured),
+        Some((_, Judgement::TooFew { needed, count })) => Some(Unknown::TooFew { needed, count }),
+        Some((_, Judgement::Clipped(from))) => Some(Unknown::Clipped(from)),
+        _ => None,
+    }
+}
+
+/// How a run ended that did not do all that was asked; the inner `None` where it did not end in order.
+fn not_whole(analysis: &Analysis) -> Option<Option<HowEnded>> {
+    let how = analysis.end.as_ref().map(|end| end.how);
+    (how != Some(HowEnded::Done)).then_some(how)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{analysis_of, block_of};
-    use howlate_model::{Line, Span, Wait, Work};
+    use howlate_model::{End, Line, MonotonicTime, Span, Wait, Work};
 
     fn analysis(late: &[i64]) -> Analysis {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
@@ -90,6 +117,7 @@ mod tests {
         for (condition, late) in late.iter().enumerate().filter(|(_, late)| **late > 0) {
             analysis.add(&block_of(u32::try_from(condition).unwrap(), 0, *late));
         }
+        analysis.end = Some(End { at: MonotonicTime::default(), how: HowEnded::Done });
         analysis
     }
 
@@ -119,5 +147,17 @@ mod tests {
         assert_eq!(kept(&analysis(&[0]), &["max>1s"]), [LimitVerdict::Unknown(Unknown::NotMeasured)]);
         let few = LimitVerdict::Unknown(Unknown::TooFew { needed: 100, count: 20 });
         assert_eq!(kept(&analysis(&[50_000]), &["p99>1ms"]), [few]);
+    }
+
+    #[test]
+    fn a_run_that_is_not_whole_keeps_no_limit_but_may_exceed_one() {
+        let mut one = analysis(&[50_000]);
+        let endings = [HowEnded::Interrupted, HowEnded::StoppedAbove, HowEnded::ProgramEnded].map(Some);
+        for how in endings.into_iter().chain([None]) {
+            one.end = how.map(|how| End { at: MonotonicTime::default(), how });
+            let unknown = LimitVerdict::Unknown(Unknown::NotWhole(how));
+            assert_eq!(kept(&one, &["max>10us", "max>100us"]), [LimitVerdict::No, unknown.clone()]);
+            assert_eq!(kept(&one, &[]), [unknown]);
+        }
     }
 }

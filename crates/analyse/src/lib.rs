@@ -42,7 +42,7 @@ pub use across_cpus::{Together, one_by_one, together};
 pub use analysis::Analysis;
 pub use block_numbers::BlockNumbers;
 pub use bound::Bound;
-pub use check::{Check, LimitVerdict, Unknown, checks};
+pub use check::{Check, LimitVerdict, Unknown, checks, checks_of};
 pub use columns::{Column, Columns, equal_columns};
 pub use curve::{CurvePoint, curve};
 pub use grouped::grouped;

@@ -18,7 +18,8 @@ pub enum Judgement {
         /// How many there are.
         count: u64,
     },
-    /// Another program measured it, and does not say how many periods were missed.
+    /// Nothing is known of what the limit is about: of missed periods where another program measured, of an event loop
+    /// where none was seen.
     NotSaid,
     /// The program that measured it did not tell latencies of this and more apart, in nanoseconds, and the limit is higher.
     Clipped(u64),
@@ -29,7 +30,8 @@ pub enum Judgement {
 pub fn judge(outcome: &Outcome, limit: Limit) -> Judgement {
     let all = outcome.planned();
     let (needed, count) = (needed(limit.statistic), all.count());
-    if limit.statistic == Statistic::Missed && outcome.known_missed().is_none() {
+    let may_be_unknown = matches!(limit.statistic, Statistic::Missed | Statistic::Loop);
+    if may_be_unknown && value(outcome, &all, limit.statistic).is_none() {
         return Judgement::NotSaid;
     }
     match value(outcome, &all, limit.statistic).filter(|value| *value > limit.above) {
@@ -44,7 +46,7 @@ pub fn judge(outcome: &Outcome, limit: Limit) -> Judgement {
 fn clipped(outcome: &Outcome, all: &Distribution, limit: Limit) -> Option<u64> {
     let from = all.clipped()?.as_nanos().max(0).unsigned_abs();
     let is_bound = match limit.statistic {
-        Statistic::Missed => false,
+        Statistic::Missed | Statistic::Loop => false,
         Statistic::Mean => true,
         Statistic::Max | Statistic::Percentile(_) => value(outcome, all, limit.statistic)? == from,
     };
@@ -56,7 +58,7 @@ fn needed(statistic: Statistic) -> u64 {
     match statistic {
         Statistic::Percentile(percent) if percent < 100.0 => least_wakeups(percent / 100.0),
         Statistic::Percentile(_) | Statistic::Max | Statistic::Mean => 1,
-        Statistic::Missed => 0,
+        Statistic::Missed | Statistic::Loop => 0,
     }
 }
 
@@ -69,6 +71,7 @@ pub(crate) fn value(outcome: &Outcome, all: &Distribution, statistic: Statistic)
         Statistic::Percentile(percent) => nanos(all.quantile(percent / 100.0)),
         Statistic::Mean => nanos(all.mean_nanos().map(|mean| Latency::from_nanos(mean as i64))),
         Statistic::Missed => outcome.known_missed(),
+        Statistic::Loop => nanos(outcome.rhythm.as_deref()?.event_loop()?.iterations.max()),
     }
 }
 
@@ -76,7 +79,9 @@ pub(crate) fn value(outcome: &Outcome, all: &Distribution, statistic: Statistic)
 mod tests {
     use super::*;
     use crate::testing::{analysis_of, block_of};
-    use howlate_model::{Span, Wait, Work};
+    use howlate_model::{
+        Activation, EventLoopBlock, Iteration, Line, LoopWait, MonotonicTime, Span, Wait, WatchedBlock, Work,
+    };
 
     #[test]
     fn a_percentile_takes_its_wake_ups() {
@@ -92,5 +97,31 @@ mod tests {
         assert!(matches!(judge(&analysis, "p99>1us"), Judgement::Exceeded(_)));
         assert_eq!(judge(&analysis, "p99>1ms"), Judgement::Kept);
         assert_eq!(judge(&analysis, "p99.9>1us"), Judgement::TooFew { needed: 1_000, count: 100 });
+    }
+
+    #[test]
+    fn an_event_loop_is_held_against_a_limit_of_its_own() {
+        let mut analysis = analysis_of(&[Work::Watch { mechanism: Activation::Unseen }]);
+        let judge =
+            |analysis: &crate::Analysis, limit: &str| judge(&analysis.outcomes()[0], limit.parse().unwrap());
+        assert_eq!(judge(&analysis, "loop>20ms"), Judgement::NotSaid);
+        let mut event_loop = EventLoopBlock::above(Span::from_millis(10));
+        let from = MonotonicTime::from_nanos(0);
+        let away = Iteration {
+            tid: 7,
+            wait: LoopWait::Epoll,
+            file: None,
+            from,
+            until: from.plus(Span::from_millis(30)),
+            blocked: Span::ZERO,
+            ready: Span::ZERO,
+            longest_sleep: None,
+            stack: Vec::new(),
+        };
+        event_loop.add(&away, None);
+        let watched = WatchedBlock { event_loop: Some(event_loop), ..WatchedBlock::default() };
+        analysis.add(&Line::Watched(Box::new(watched)));
+        assert_eq!(judge(&analysis, "loop>20ms"), Judgement::Exceeded(30_000_000));
+        assert_eq!(judge(&analysis, "loop>40ms"), Judgement::Kept);
     }
 }

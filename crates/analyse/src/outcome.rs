@@ -367,9 +367,13 @@ impl Outcome {
         caveats
     }
 
-    /// Time from the first block to the last.
-    pub const fn covered(&self) -> Span {
-        self.usage.elapsed
+    /// How long it was measured: what its turns used, or, where none told its end, from the first block to the last.
+    pub fn covered(&self) -> Span {
+        match (self.usage.elapsed, self.timeline.slices()) {
+            (elapsed, [first, .., last]) if elapsed.is_zero() => last.until.since(first.from),
+            (elapsed, [only]) if elapsed.is_zero() => only.until.since(only.from),
+            (elapsed, _) => elapsed,
+        }
     }
 }
 

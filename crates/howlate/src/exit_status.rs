@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use howlate_analyse::sequential::{Decision, known};
-use howlate_analyse::{Analysis, Judgement, Outcome, is_as_asked, judge};
-use howlate_model::{HowEnded, Latency, Limit, Statistic, Work};
+use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, Unknown, checks, is_as_asked};
+use howlate_model::{HowEnded, Limit, Work};
 use howlate_render as render;
 
 use crate::terminal::{ERROR, paint, tell};
@@ -37,16 +37,14 @@ impl From<Status> for ExitCode {
 pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> Status {
     let stopped = stopped(analysis);
     stopped.iter().for_each(|line| tell(line));
-    let judged: Vec<Judged> = analysis.outcomes().iter().flat_map(|one| judge_outcome(one, limits)).collect();
-    judged.iter().filter_map(|one| one.line.as_ref()).for_each(|line| tell(line));
-    if judged.is_empty() {
+    let checks = if limits.is_empty() { Vec::new() } else { checks(analysis, limits) };
+    lines(&checks).iter().for_each(|line| tell(line));
+    if checks.is_empty() {
         limits.iter().for_each(|limit| tell(&nothing_to_judge(*limit)));
     }
     let until = until(analysis);
-    let whole = analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
-    // Only a whole run can show that a limit was kept.
-    let conclusive = limits.is_empty() || (whole && is_judged(analysis, &judged));
-    match stopped.is_some() || judged.iter().any(|one| one.status == Status::Exceeded) {
+    let conclusive = limits.is_empty() || is_judged(analysis, &checks);
+    match stopped.is_some() || checks.iter().any(|check| check.kept == LimitVerdict::No) {
         true => Status::Exceeded,
         false if until == Status::Exceeded => Status::Exceeded,
         false if conclusive && until == Status::Done && is_as_asked(analysis) => Status::Done,
@@ -70,77 +68,38 @@ fn nothing_to_judge(limit: Limit) -> String {
 
 /// Whether every limit was judged, and there was something to judge. A program has threads that hardly run: of what was watched it is enough that one thread
 /// could be judged, and the others are named.
-fn is_judged(analysis: &Analysis, judged: &[Judged]) -> bool {
-    let is_done = |one: &Judged| one.status == Status::Done;
+fn is_judged(analysis: &Analysis, checks: &[Check<'_>]) -> bool {
+    let is_kept = |check: &Check<'_>| check.kept == LimitVerdict::Yes;
     let is_watched = |one: &Outcome| matches!(one.condition.work, Work::Watch { .. });
-    match !judged.is_empty() && analysis.outcomes().iter().all(is_watched) {
-        true => judged.iter().any(is_done),
-        false => !judged.is_empty() && judged.iter().all(is_done),
+    match !checks.is_empty() && analysis.outcomes().iter().all(is_watched) {
+        true => checks.iter().any(is_kept),
+        false => !checks.is_empty() && checks.iter().all(is_kept),
     }
 }
 
-/// One limit, judged by one condition.
-struct Judged {
-    status: Status,
-    line: Option<String>,
-}
-
-fn judge_outcome(outcome: &Outcome, limits: &[Limit]) -> Vec<Judged> {
-    let line = |what: &str, found: String| {
-        Some(format!("{} {found} ({})\n", paint(ERROR, what), render::condition(outcome)))
-    };
-    let one = |limit: &Limit| match judge(outcome, *limit) {
-        Judgement::Kept => Judged { status: Status::Done, line: None },
-        Judgement::Exceeded(value) => {
-            let found = format!(
-                "{} is {}, limit {}",
-                limit.statistic,
-                render::numbers::at_least(
-                    is_lower_bound(outcome, *limit, value),
-                    &shown(limit.statistic, value)
-                ),
-                shown(limit.statistic, limit.above)
-            );
-            Judged { status: Status::Exceeded, line: line("limit exceeded:", found) }
+/// What became of limits that were not kept. What several of them have in common is said once.
+fn lines(checks: &[Check<'_>]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in checks.iter().filter_map(line) {
+        if !lines.contains(&line) {
+            lines.push(line);
         }
-        Judgement::TooFew { needed, count } => {
-            let why = format!(
-                "{} needs {} wake-ups; only {} were measured",
-                limit.statistic,
-                render::numbers::count(needed),
-                render::numbers::count(count)
-            );
-            Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }
-        }
-        Judgement::Clipped(from) => {
-            let why = format!(
-                "{limit}: the program that measured it tells no latencies from {} on apart",
-                shown(limit.statistic, from)
-            );
-            Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }
-        }
-        Judgement::NotSaid => {
-            let why = match outcome.condition.work {
-                Work::Watch { .. } => format!("{limit}: without a strict rhythm no period can be missed"),
-                _ => format!("{limit}: another program does not say how many periods were missed"),
-            };
-            Judged { status: Status::NotTrustworthy, line: line("cannot be judged:", why) }
-        }
-    };
-    limits.iter().map(one).collect()
-}
-
-/// Whether the program that measured it did not tell what lies beyond that apart.
-fn is_lower_bound(outcome: &Outcome, limit: Limit, value: u64) -> bool {
-    let from = outcome.planned().clipped().map(|from| from.as_nanos().max(0).unsigned_abs());
-    limit.statistic != Statistic::Missed && from == Some(value)
-}
-
-fn shown(statistic: Statistic, value: u64) -> String {
-    match statistic {
-        Statistic::Missed => value.to_string(),
-        _ => Latency::from_nanos(i64::try_from(value).unwrap_or(i64::MAX)).to_string(),
     }
+    lines
+}
+
+fn line(check: &Check<'_>) -> Option<String> {
+    let (limit, found, of) = (check.limit?, render::finding(check), render::condition(check.outcome));
+    let (what, text) = match &check.kept {
+        LimitVerdict::Yes => return None,
+        LimitVerdict::No => ("limit exceeded:", format!("{found} ({of})")),
+        LimitVerdict::Unknown(Unknown::Spoiled(_) | Unknown::NotWhole(_)) => ("cannot be judged:", found),
+        LimitVerdict::Unknown(Unknown::TooFew { .. }) => {
+            ("cannot be judged:", format!("{} {found} ({of})", limit.statistic))
+        }
+        LimitVerdict::Unknown(_) => ("cannot be judged:", format!("{limit}: {found} ({of})")),
+    };
+    Some(format!("{} {text}\n", paint(ERROR, what)))
 }
 
 /// Which wake-up stopped the run, if one did: the worst of all.

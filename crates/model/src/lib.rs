@@ -96,7 +96,7 @@ pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
 pub use finding_id::FindingId;
 pub use foreign::{Foreign, HistogramEnd, ImportNote};
-pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, VcpuTime};
+pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, STOP_PORT, VcpuTime};
 pub use hdr::read_hdr;
 pub use incident::{
     Incident, IncidentCause, IncidentKind, LateThread, Removed, WaitCounts, WaitMinute, WhyRemoved,
@@ -124,7 +124,7 @@ pub use part::Part;
 pub use policy::{Nice, Policy, PolicyError, Priority};
 pub use policy_remedy::PolicyRemedy;
 pub use property::{HasProperties, Property, UnknownProperty, Value};
-pub use recording::{CONDITIONS_MOST, End, FORMAT, Header, HowEnded, Line, Resumed, Tuning};
+pub use recording::{CONDITIONS_MOST, End, FORMAT, Header, HowEnded, Line, Mark, Resumed, Tuning};
 pub use refused::Refused;
 pub use runtime::{OwnProgram, Runtime};
 pub use schema::{schema_as_read, schema_as_written};

@@ -1,4 +1,4 @@
-//! Limits a result must keep: `max>100us`, `p99.9>50us`, `missed>0`.
+//! Limits a result must keep: `max>100us`, `p99.9>50us`, `missed>0`, `loop>20ms`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,6 +25,8 @@ pub enum Statistic {
     Percentile(f64),
     /// Number of periods missed.
     Missed,
+    /// The longest that the event loop of a watched thread did not come back.
+    Loop,
 }
 
 impl fmt::Display for Statistic {
@@ -34,6 +36,7 @@ impl fmt::Display for Statistic {
             Self::Mean => f.write_str("mean"),
             Self::Percentile(percent) => write!(f, "p{percent}"),
             Self::Missed => f.write_str("missed"),
+            Self::Loop => f.write_str("loop"),
         }
     }
 }
@@ -59,7 +62,7 @@ pub enum LimitError {
         found: String,
     },
     /// No such statistic.
-    #[error("`{found}` is not a statistic; choose max, mean, missed, or a percentile such as p50 or p99.9")]
+    #[error("`{found}` is not a statistic; choose max, mean, missed, loop (how long an event loop did not come back), or a percentile such as p50 or p99.9")]
     Statistic {
         /// What was typed before the `>`.
         found: String,
@@ -99,6 +102,7 @@ fn statistic_from(found: &str) -> Result<Statistic, LimitError> {
         "mean" => Ok(Statistic::Mean),
         "median" => Ok(Statistic::Percentile(50.0)),
         "missed" => Ok(Statistic::Missed),
+        "loop" => Ok(Statistic::Loop),
         _ => {
             let percent: f64 = found.strip_prefix('p').ok_or_else(unknown)?.parse().map_err(|_| unknown())?;
             if (0.0..=100.0).contains(&percent) { Ok(Statistic::Percentile(percent)) } else { Err(unknown()) }
@@ -112,7 +116,7 @@ mod tests {
 
     #[test]
     fn limits_read_back_as_written() {
-        for text in ["max>100us", "p99.9>50us", "mean>1.5ms", "missed>0", "p50>10ns"] {
+        for text in ["max>100us", "p99.9>50us", "mean>1.5ms", "missed>0", "p50>10ns", "loop>20ms"] {
             assert_eq!(text.parse::<Limit>().unwrap().to_string(), text);
         }
     }
@@ -125,6 +129,7 @@ mod tests {
             ("most>5us", "is not a statistic"),
             ("p101>5us", "is not a statistic"),
             ("max>100", "has no unit"),
+            ("loop>20", "has no unit"),
             ("missed>5us", "not a count"),
         ] {
             let error = text.parse::<Limit>().unwrap_err().to_string();

@@ -5,17 +5,18 @@ use howlate_analyse::nodes::{Spread, nodes};
 use howlate_analyse::sequential::{Found, known};
 use howlate_analyse::watch::{Rhythm, RhythmNumbers};
 use howlate_analyse::{
-    Analysis, BlockNumbers, Insight, Interval, Larger, LoadEffect, Outcome, Ranking, Summary, insights,
-    larger, rankings,
+    Analysis, BlockNumbers, Check, Insight, Interval, Larger, LimitVerdict, LoadEffect, Outcome, Ranking,
+    Summary, checks_of, insights, larger, rankings,
 };
 use howlate_model::{
-    Boot, BootEnded, Caveat, Condition, Finding, HowEnded, InForce, Instrument, Irregular, System, Usage,
+    Boot, BootEnded, Caveat, Condition, HowEnded, InForce, Instrument, Irregular, Limit, System, Usage,
     Worst, schema_as_written,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::caveats::{caveat, policy_remedy};
+use crate::export::finding;
 use crate::guests::parts;
 use crate::insights::insight;
 
@@ -37,6 +38,9 @@ struct Document<'a> {
     system: &'a System,
     instrument: Instrument,
     caveats: Vec<Noted>,
+    /// Nanoseconds from the beginning to moments that somebody who watched has marked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    marks_ns: Vec<u64>,
     /// The sentences alone.
     insights: Vec<String>,
     /// The same with their numbers.
@@ -142,7 +146,54 @@ struct Entry<'a> {
     /// Why its wake-ups were late; absent where nothing was traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<Why>,
+    /// Each `--fail-above`, and what became of it; absent without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    limits: Vec<LimitEntry>,
     caveats: Vec<Noted>,
+}
+
+/// A limit of a condition, and whether it was kept.
+#[derive(Serialize, JsonSchema)]
+struct LimitEntry {
+    /// As it is typed: `p99.9>50us`.
+    limit: String,
+    /// What is compared: `max`, `mean`, `p99.9`, `missed` or `loop`.
+    statistic: String,
+    /// Exceeded above this: nanoseconds, or a count of periods for `missed`.
+    above: u64,
+    /// What was found, likewise; null where nothing was.
+    value: Option<u64>,
+    verdict: Verdict,
+    /// Why it is not known whether the limit was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// What became of a limit.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    Kept,
+    Exceeded,
+    /// What was measured does not decide it.
+    Unknown,
+}
+
+fn limit_entry(check: &Check<'_>) -> Option<LimitEntry> {
+    let limit = check.limit?;
+    let (verdict, reason) = match check.kept {
+        LimitVerdict::Yes => (Verdict::Kept, None),
+        LimitVerdict::No => (Verdict::Exceeded, None),
+        LimitVerdict::Unknown(_) => (Verdict::Unknown, Some(finding(check))),
+    };
+    Some(LimitEntry {
+        limit: limit.to_string(),
+        statistic: limit.statistic.to_string(),
+        above: limit.above,
+        value: check.value,
+        verdict,
+        reason,
+    })
 }
 
 /// A guest, and how it ended.
@@ -181,7 +232,8 @@ fn noted(caveats: &[Caveat]) -> Vec<Noted> {
     caveats.iter().map(noted).collect()
 }
 
-fn entry<'a>(outcome: &'a Outcome, findings: &[Finding]) -> Entry<'a> {
+fn entry<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> Entry<'a> {
+    let findings = &analysis.header.findings;
     let corrected_blocks = Some(outcome.planned_blocks()).filter(|_| outcome.counts_missed());
     Entry {
         condition: &outcome.condition,
@@ -211,11 +263,12 @@ fn entry<'a>(outcome: &'a Outcome, findings: &[Finding]) -> Entry<'a> {
         usage: outcome.usage,
         rhythm: outcome.rhythm.as_deref().map(Rhythm::numbers),
         why: outcome.why_late(None).map(|why| why.with_remedies(outcome.policy_in_force(), findings)),
+        limits: checks_of(outcome, analysis, limits).iter().filter_map(limit_entry).collect(),
         caveats: noted(&outcome.caveats()),
     }
 }
 
-fn document(analysis: &Analysis) -> Document<'_> {
+fn document<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Document<'a> {
     let header = &analysis.header;
     let parts = parts(analysis);
     let explanations: Vec<Explained> =
@@ -231,13 +284,14 @@ fn document(analysis: &Analysis) -> Document<'_> {
         system: &header.system,
         instrument: header.instrument,
         caveats: noted(&analysis.caveats),
+        marks_ns: analysis.marks.iter().map(|at| at.since(header.at).as_nanos()).collect(),
         insights: explanations.iter().map(sentence).collect(),
         explanations,
         rankings: parts.iter().flat_map(|(_, part)| rankings(part)).collect(),
         guests: guests(analysis),
         nodes: nodes(analysis),
         until: known(analysis),
-        results: analysis.outcomes().iter().map(|outcome| entry(outcome, &header.findings)).collect(),
+        results: analysis.outcomes().iter().map(|outcome| entry(outcome, analysis, limits)).collect(),
     }
 }
 
@@ -265,14 +319,15 @@ pub fn result_schema() -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&schema_as_written::<Printed<'_>>()).map(|text| text + "\n")
 }
 
-/// The result of one recording.
-pub fn json(analysis: &Analysis) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(&document(analysis)).map(|text| text + "\n")
+/// The result of one recording, held against `limits`.
+pub fn json(analysis: &Analysis, limits: &[Limit]) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(&document(analysis, limits)).map(|text| text + "\n")
 }
 
 /// The results of several recordings, in one object under `recordings`.
-pub fn json_of_many(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
-    let many = Many { format: FORMAT, recordings: analyses.iter().map(document).collect() };
+pub fn json_of_many(analyses: &[Analysis], limits: &[Limit]) -> Result<String, serde_json::Error> {
+    let recordings = analyses.iter().map(|analysis| document(analysis, limits)).collect();
+    let many = Many { format: FORMAT, recordings };
     serde_json::to_string_pretty(&many).map(|text| text + "\n")
 }
 

@@ -47,7 +47,7 @@ pub fn quick(analysis: &Analysis, detail: Detail, width: usize) -> String {
 /// What helps, and who took the time.
 fn in_brief(analysis: &Analysis, rows: &[Row<'_>], width: usize) -> String {
     let costly = analysis.header.findings.iter().filter(|finding| is_costly(finding)).count();
-    let more = format!("More: `howlate show --details`, `howlate why`, `howlate doctor` ({costly} to mend).");
+    let more = format!("More: `howlate show --details`, `howlate why`, `howlate doctor` ({costly} to fix).");
     let lines = helpful(rows).into_iter().chain(reasons(rows));
     let lines = lines.map(|line| format!("{}\n", wrapped(&line, width, 0)));
     format!("{}{}\n", lines.collect::<String>(), paint(DIM, wrapped(&more, width, 0)))
@@ -67,10 +67,10 @@ fn headline(rows: &[Row<'_>]) -> Option<String> {
     let now = as_you_are(rows)?;
     let usual = at(now.idle, 0.5)?;
     let busy = now.busy.and_then(|busy| at(busy, 0.99));
-    let busy = busy.map_or_else(String::new, |late| format!("; under load 1 in 100 is later than {late}"));
+    let busy =
+        busy.map_or_else(String::new, |late| format!("; under load, 1 in 100 is more than {late} late"));
     let realtime = realtime(rows).and_then(|row| at(row.busy?, 0.99));
-    let realtime =
-        realtime.map_or_else(String::new, |late| format!(", with real-time priority later than {late}"));
+    let realtime = realtime.map_or_else(String::new, |late| format!(", or {late} with real-time priority"));
     Some(format!("Wake-ups are usually {usual} late{busy}{realtime}."))
 }
 
@@ -261,11 +261,11 @@ fn load(now: &Row<'_>) -> Option<String> {
     if matches!(ratio, Ratio::Settled { low, .. } if low > 1.0) {
         let much = times_as_much(ratio, SETTLES_LOAD);
         return Some(format!(
-            "When other programs use the CPUs, 1 wake-up in 100 is more than {busy_p99} late, instead of {idle_p99}{much}"
+            "Under load, 1 wake-up in 100 is more than {busy_p99} late; on the idle machine, {idle_p99}{much}"
         ));
     }
     (busy_p99 > idle_p99).then(|| {
-        format!("Under load 1 wake-up in 100 was more than {busy_p99} late, otherwise {idle_p99}, but this short run cannot confirm a difference. To confirm: `{SETTLES_LOAD}`")
+        format!("Under load, 1 wake-up in 100 was more than {busy_p99} late, on the idle machine {idle_p99}, but this short run cannot confirm a difference. To confirm: `{SETTLES_LOAD}`")
     })
 }
 

@@ -20,6 +20,7 @@ use howlate_model::{
 use super::bounds::{OWN_WAY, PLAIN_DELIVERY};
 use super::hypervisor::doubt;
 use super::line::{Charge, TimeLine};
+use super::standstill::charge_standstill;
 
 /// A wake-up split into its parts, and how well the readings fitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +62,11 @@ pub fn decompose(
     }
     let cpu = last.switched_in.map(|_| last.cpu);
     let (mut wakeup, clamped) = line.end(wakeup, cpu, rest(last, returning(last)));
-    if let Some(stolen) = seen.iter().filter_map(|one| one.stolen).reduce(Span::plus) {
+    let stolen = seen.iter().filter_map(|one| one.stolen).reduce(Span::plus);
+    let below = if stolen.is_some() { CauseKind::Hypervisor } else { CauseKind::Machine };
+    let still = seen.iter().flat_map(|one| &one.others_stood_still);
+    still.for_each(|still| charge_standstill(&mut wakeup.parts, *still, below));
+    if let Some(stolen) = stolen {
         doubt(&mut wakeup.parts, stolen);
     }
     Some(Decomposed { wakeup, clamped })

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use howlate_analyse::Analysis;
+use howlate_model::Limit;
 use howlate_render as render;
 use howlate_report::{Recording, Subject, markdown};
 
@@ -17,9 +18,9 @@ pub(super) fn check(output: &Output) -> Result<(), Error> {
 }
 
 /// Writes those that were asked for.
-pub(super) fn write(analysis: &Analysis, output: &Output) -> Result<(), Error> {
+pub(super) fn write(analysis: &Analysis, output: &Output, limits: &[Limit]) -> Result<(), Error> {
     if let Some(path) = &output.export_json {
-        replaced::replace(path, &render::json(analysis)?).map_err(failed(path))?;
+        replaced::replace(path, &render::json(analysis, limits)?).map_err(failed(path))?;
     }
     if let Some(path) = &output.export_markdown {
         let name = output.name();

@@ -37,8 +37,8 @@ impl Shown<'_> {
         Ok(match format {
             Format::Text => self.tables(),
             Format::Json => match analyses {
-                [one] => render::json(one)?,
-                many => render::json_of_many(many)?,
+                [one] => render::json(one, limits)?,
+                many => render::json_of_many(many, limits)?,
             },
             Format::Csv => render::csv(analyses, names)?,
             Format::Intervals if !analyses.iter().any(has_single_ones) => return Err(Error::NoSingleOnes),

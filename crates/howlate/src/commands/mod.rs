@@ -133,6 +133,6 @@ fn print_result(
     let (analyses, names) = (std::slice::from_ref(analysis), &[output.name()]);
     let shown = Shown { analyses, names, limits, detail: detail(output.details, by) };
     let format = output.printed();
-    exported::write(analysis, output)?;
+    exported::write(analysis, output, limits)?;
     Ok(terminal::print_or_json(&shown.as_text(format)?, is_json(format))?)
 }

@@ -87,8 +87,8 @@ fn read(asked: &Why, recordings: &[PathBuf]) -> Result<Status, Error> {
     let analyses = recordings.iter().map(analysis).collect::<Result<Vec<_>, _>>()?;
     if is_json {
         let text = match analyses.as_slice() {
-            [one] => render::json(one)?,
-            many => render::json_of_many(many)?,
+            [one] => render::json(one, &[])?,
+            many => render::json_of_many(many, &[])?,
         };
         terminal::print_or_json(&text, true)?;
         return Ok(Status::Done);

@@ -38,7 +38,7 @@ pub(crate) fn for_jenkins(report: &Report) -> Result<String, String> {
 fn suite(command: &str, checks: &[Check<'_>]) -> TestSuite {
     let outcome = checks[0].outcome;
     let mut suite = TestSuite::new(condition_name(&outcome.condition));
-    suite.set_time(Duration::from(outcome.usage.elapsed));
+    suite.set_time(Duration::from(outcome.covered()));
     suite.add_test_cases(checks.iter().map(|check| case(command, check)));
     suite
 }
@@ -53,7 +53,7 @@ fn case(command: &str, check: &Check<'_>) -> TestCase {
     let mut case = TestCase::new(demand(check.limit), status);
     let mechanism = check.outcome.condition.work.mechanism();
     case.set_classname(format!("howlate.{command}.{mechanism}"));
-    case.set_time(Duration::from(check.outcome.usage.elapsed));
+    case.set_time(Duration::from(check.outcome.covered()));
     case.set_system_out(numbers(check.outcome));
     case
 }

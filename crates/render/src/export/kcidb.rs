@@ -34,7 +34,7 @@ fn test(analysis: &Analysis, check: &Check<'_>, tag: &str) -> Value {
         ("status".to_owned(), json!(status(&check.kept))),
         ("comment".to_owned(), json!(format!("{}: {}", title(check), finding(check)))),
         ("start_time".to_owned(), json!(header.started)),
-        ("duration".to_owned(), json!(check.outcome.usage.elapsed.as_secs_f64())),
+        ("duration".to_owned(), json!(check.outcome.covered().as_secs_f64())),
         ("environment".to_owned(), json!({ "comment": header.system.processor })),
         ("misc".to_owned(), misc(&header.howlate, check.outcome)),
     ]);

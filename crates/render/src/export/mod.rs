@@ -25,6 +25,7 @@ pub use junit::junit;
 pub(crate) use junit::{failure, for_jenkins};
 pub use kcidb::kcidb;
 pub use lava::lava;
+pub use names::finding;
 pub use openmetrics::openmetrics;
 pub use osadl::osadl;
 pub use prometheus::prometheus;

@@ -1,11 +1,12 @@
 //! What exports call checks, and what they say of them.
 
 use howlate_analyse::{Check, LimitVerdict, Outcome, Unknown};
-use howlate_model::{Latency, Limit, Span, Statistic};
+use howlate_model::{Latency, Limit, Span, Statistic, Work};
 
 use crate::caveat;
 use crate::condition::condition_name;
-use crate::numbers::{at_least, micros, micros_in};
+use crate::ending::why_not_whole;
+use crate::numbers::{at_least, count, micros_in};
 
 /// What a check is about, for people: `… · CPU 0 · load idle: p99.9 at most 100us`.
 pub(super) fn title(check: &Check<'_>) -> String {
@@ -17,42 +18,58 @@ pub(super) fn demand(limit: Option<Limit>) -> String {
     match limit {
         None => "measured as asked".to_owned(),
         Some(Limit { statistic: Statistic::Missed, above }) => format!("missed periods at most {above}"),
+        Some(Limit { statistic: Statistic::Loop, above }) => {
+            format!("event loop away at most {}", Span::from_nanos(above))
+        }
         Some(Limit { statistic, above }) => format!("{statistic} at most {}", Span::from_nanos(above)),
     }
 }
 
-/// What was found, in a few words; the reason where it is not known whether a limit is kept.
-pub(super) fn finding(check: &Check<'_>) -> String {
+/// What was found, in a few words: the value and its limit, or the reason why it is not known whether that is kept.
+pub fn finding(check: &Check<'_>) -> String {
     match &check.kept {
-        LimitVerdict::Unknown(reason) => reason_of(reason),
+        LimitVerdict::Unknown(reason) => reason_of(check, reason),
         LimitVerdict::Yes | LimitVerdict::No => found(check),
     }
 }
 
-fn reason_of(reason: &Unknown) -> String {
+fn reason_of(check: &Check<'_>, reason: &Unknown) -> String {
     match reason {
         Unknown::Spoiled(one) => caveat(one),
-        Unknown::NotSaid => "another program does not say how many periods were missed".to_owned(),
+        Unknown::NotWhole(how) => why_not_whole(*how),
+        Unknown::NotSaid => not_said(check).to_owned(),
         Unknown::Clipped(from) => format!(
-            "the program that measured it tells no latencies from {} on apart",
+            "the program that measured it does not resolve latencies above {}",
             Latency::from_nanos(signed(*from))
         ),
         Unknown::NotMeasured => "nothing was measured".to_owned(),
-        Unknown::TooFew { needed, count } => format!("needs {needed} wake-ups; only {count} were measured"),
+        Unknown::TooFew { needed, count: found } => {
+            format!("needs {} wake-ups; only {} were measured", count(*needed), count(*found))
+        }
     }
 }
 
-/// The value that the limit is about; the whole result where there is no limit.
-fn found(check: &Check<'_>) -> String {
-    match (check.limit.map(|limit| limit.statistic), check.value) {
-        (Some(Statistic::Missed), Some(count)) => format!("{count} missed"),
-        (Some(statistic), Some(nanos)) => {
-            let is_lower_bound =
-                check.outcome.planned().clipped() == Some(Latency::from_nanos(signed(nanos)));
-            format!("{statistic} is {} µs", at_least(is_lower_bound, &micros(signed(nanos))))
-        }
-        _ => numbers(check.outcome),
+fn not_said(check: &Check<'_>) -> &'static str {
+    let is_of_loops = check.limit.is_some_and(|limit| limit.statistic == Statistic::Loop);
+    match check.outcome.condition.work {
+        _ if is_of_loops => "no event loop was seen",
+        Work::Watch { .. } => "without a strict rhythm no period can be missed",
+        _ => "another program does not say how many periods were missed",
     }
+}
+
+/// The value that the limit is about, and the limit; the whole result where there is no limit.
+fn found(check: &Check<'_>) -> String {
+    let (Some(limit), Some(value)) = (check.limit, check.value) else { return numbers(check.outcome) };
+    let in_words = |value: u64| match limit.statistic {
+        Statistic::Missed => count(value),
+        _ => Latency::from_nanos(signed(value)).to_string(),
+    };
+    let of_wakeups = !matches!(limit.statistic, Statistic::Missed | Statistic::Loop);
+    let is_lower_bound =
+        of_wakeups && check.outcome.planned().clipped() == Some(Latency::from_nanos(signed(value)));
+    let value = at_least(is_lower_bound, &in_words(value));
+    format!("{} is {value}, limit {}", limit.statistic, in_words(limit.above))
 }
 
 /// The result in one line.

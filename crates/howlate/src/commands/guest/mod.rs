@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     let how = trouble.as_ref().copied().unwrap_or(HowEnded::Interrupted);
     let track = boots.end(trouble.is_ok().then_some(how));
     let text = if args.printing.json {
-        render::json(&track.analysis)?
+        render::json(&track.analysis, &limits)?
     } else {
         render::guests(&track, terminal::width())
     };
