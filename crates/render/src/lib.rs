@@ -78,8 +78,8 @@ pub use csv::{csv, intervals_csv};
 pub use detail::Detail;
 pub use ending::{ending_after_title, marked};
 pub use export::{
-    finding,
-    benchmark, bmf, hgrm, hlog, influx, junit, kcidb, lava, openmetrics, osadl, prometheus, tap, trace,
+    benchmark, bmf, finding, hgrm, hlog, influx, junit, kcidb, lava, openmetrics, osadl, prometheus, tap,
+    trace,
 };
 pub use findings::findings;
 pub use guests_result::guests;

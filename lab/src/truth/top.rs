@@ -9,8 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, Builder, JoinHandle};
-use std::time::Duration;
+use std::thread::{Builder, JoinHandle};
 
 use howlate_linux::clock;
 use howlate_model::Span;
@@ -21,7 +20,7 @@ use super::turns::{OnCpu, turns};
 use super::witness::{Instance, OF_THREADS};
 
 /// Time for `top` to begin to look, and to end after all is quiet.
-const MARGIN: Duration = Duration::from_millis(1_500);
+const MARGIN: Span = Span::from_millis(1_500);
 /// Microseconds by which the scheduler's clock and the event's may differ at one switch or wake-up.
 const NEAR: i64 = 3;
 /// By which the one longest wait may differ: the scheduler reads its clock before the event, which stamps itself after whatever
@@ -87,15 +86,15 @@ impl Drop for Contenders {
 }
 
 pub fn attack(program: &Path, seconds: u64, scores: &mut Scores) -> io::Result<()> {
-    let length = Duration::from_secs(seconds) + 2 * MARGIN;
+    let length = Span::from_secs(seconds).plus(MARGIN).plus(MARGIN);
     let mut top = Command::new(program);
     top.args(["top", "--once", "--json", "--threads", "--tracer", "bpf"]);
-    top.args(["--duration", &format!("{}ms", length.as_millis())]);
+    top.args(["--duration", &format!("{}us", length.as_nanos() / 1_000)]);
     let instance = Instance::create("witness-top", OF_THREADS)?;
     let top = top.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    thread::sleep(MARGIN);
+    clock::pause(MARGIN)?;
     let (contenders, tids) = Contenders::start(6)?;
-    thread::sleep(Duration::from_secs(seconds));
+    clock::pause(Span::from_secs(seconds))?;
     let quiet = clock::now().as_nanos() / 1_000;
     contenders.keep_still();
     let output = top.wait_with_output()?;

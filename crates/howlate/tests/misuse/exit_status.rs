@@ -209,10 +209,12 @@ fn cpus_taken_from_a_program_in_the_middle_are_3() {
     }
     let allowed = howlate_linux::sched::affinity().unwrap();
     let (Some(first), 2..) = (allowed.iter().next(), allowed.len()) else { return skip("needs two CPUs") };
-    let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "3000", "--rounds", "1"]);
+    let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "60000", "--rounds", "1"]);
     let program = program_of(run.child.as_ref().unwrap().id());
     run.wait_for("\"in_force\"");
     howlate_linux::sched::bind_thread(program, &[first].into_iter().collect()).unwrap();
+    run.wait_for("affinity_differs");
+    run.signal(Signal::INT);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(has_caveat(&shown(&run.recording), "affinity_differs"));
@@ -224,10 +226,13 @@ fn a_program_made_nicer_in_the_middle_is_3() {
     if !is_installed("python3") {
         return skip("python3 is not installed");
     }
-    let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "3000", "--rounds", "1"]);
+    let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "60000", "--rounds", "1"]);
     let program = program_of(run.child.as_ref().unwrap().id());
     run.wait_for("\"in_force\"");
-    howlate_linux::sched::set_policy(program, "nice:5".parse().unwrap()).unwrap();
+    // Anybody may make a program of theirs nicer, and these tests may be nice themselves.
+    howlate_linux::sched::set_policy(program, "nice:19".parse().unwrap()).unwrap();
+    run.wait_for("policy_changed");
+    run.signal(Signal::INT);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(has_caveat(&shown(&run.recording), "policy_changed"));
@@ -287,10 +292,12 @@ fn a_program_moved_to_another_control_group_in_the_middle_is_3() {
         return skip("python3 is not installed");
     }
     let Some(group) = Group::new("program") else { return skip("needs root and control groups, version 2") };
-    let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "3000", "--rounds", "1"]);
+    let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "60000", "--rounds", "1"]);
     let program = program_of(run.child.as_ref().unwrap().id());
     run.wait_for("\"in_force\"");
     group.take(program);
+    run.wait_for("group_changed");
+    run.signal(Signal::INT);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(has_caveat(&shown(&run.recording), "group_changed"));

@@ -167,8 +167,7 @@ fn only_an_ordinary_thread_is_offered_priority() {
     };
     let ordinary = anstream::adapter::strip_str(&advised(Policy::OTHER)).to_string().replace("\n     ", " ");
     assert!(
-        ordinary
-            .contains("Not tried here. To try it: `howlate tune --knobs fifo,nice,slice`."),
+        ordinary.contains("Not tried here. To try it: `howlate tune --knobs fifo,nice,slice`."),
         "{ordinary}"
     );
     assert_eq!(advised(FIFO), "", "it has priority already");
