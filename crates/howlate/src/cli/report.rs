@@ -47,7 +47,7 @@ pub(crate) struct Report {
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true, hide_short_help = true)]
     pub(crate) margin: Option<Margin>,
     /// What comes later comes too late: how many did is said, and shown in the pictures. The period if left out
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = deadline)]
     pub(crate) deadline: Option<Span>,
     /// Also write the results for Prometheus' node_exporter, replacing what the file held
     #[arg(long, value_name = "FILE")]
@@ -101,4 +101,10 @@ pub(crate) enum ReportFormat {
     Md,
     /// One row per condition
     Csv,
+}
+
+/// Every wake-up is later than 0.
+fn deadline(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: howlate_model::SpanError| error.to_string())?;
+    if span.is_zero() { Err("every wake-up comes after that; write a length such as `500us`".to_owned()) } else { Ok(span) }
 }
