@@ -16,6 +16,8 @@ pub struct Analysis {
     pub caveats: Vec<Caveat>,
     /// How it ended; `None` while it goes on, or when it was killed.
     pub end: Option<End>,
+    /// Whether whoever measures still does, and shows what is known so far.
+    pub goes_on: bool,
     /// The guests it was measured in, in the order in which they were booted.
     pub boots: Vec<Boot>,
     /// How they ended.
@@ -37,6 +39,7 @@ impl Analysis {
             header,
             caveats: Vec::new(),
             end: None,
+            goes_on: false,
             boots: Vec::new(),
             boots_ended: Vec::new(),
             members: BTreeMap::new(),
@@ -94,6 +97,7 @@ impl Analysis {
             header,
             caveats,
             end,
+            goes_on: self.goes_on,
             boots: self.boots.clone(),
             boots_ended: self.boots_ended.clone(),
             members: self.members.clone(),

@@ -62,7 +62,9 @@ pub enum LimitError {
         found: String,
     },
     /// No such statistic.
-    #[error("`{found}` is not a statistic; choose max, mean, missed, loop (how long an event loop did not come back), or a percentile such as p50 or p99.9")]
+    #[error(
+        "`{found}` is not a statistic; choose max, mean, missed, loop (how long an event loop did not come back), or a percentile such as p50 or p99.9"
+    )]
     Statistic {
         /// What was typed before the `>`.
         found: String,

@@ -77,8 +77,9 @@ pub use confidence::{larger_ones, what_the_maxima_support};
 pub use csv::{csv, intervals_csv};
 pub use detail::Detail;
 pub use ending::ending_after_title;
-pub use export::{finding,
-    benchmark, bmf, hgrm, hlog, influx, junit, kcidb, lava, openmetrics, osadl, prometheus, tap, trace,
+pub use export::{
+    benchmark, bmf, finding, hgrm, hlog, influx, junit, kcidb, lava, openmetrics, osadl, prometheus, tap,
+    trace,
 };
 pub use findings::findings;
 pub use guests_result::guests;

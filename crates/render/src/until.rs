@@ -269,16 +269,17 @@ mod tests {
         assert!(refuted.contains("which is at least 1."), "{refuted}");
         let mut daily = analysis("max<100us: 1 per day", &["other"]);
         minutes(&mut daily, 60, None);
-        // 24 times the 3.34 per hour above.
         let daily = until(&daily).unwrap();
-        assert!(daily.contains("which is at most 80.") && daily.contains(" per day ("), "{daily}");
+        assert!(daily.contains("which is at most 72.4 per day ("), "{daily}");
     }
 
     #[test]
     fn what_holds_late_may_be_refuted_soon() {
         let said = until_announcement(HOURLY.parse().unwrap(), Span::from_secs(12_920), Span::from_secs(60));
         assert!(
-            said.contains("at most 1 min 00 s. To hold it takes at least 3 h 35 min; it can be refuted sooner."),
+            said.contains(
+                "at most 1 min 00 s. To hold it takes at least 3 h 35 min; it can be refuted sooner."
+            ),
             "{said}"
         );
     }

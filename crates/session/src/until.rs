@@ -147,7 +147,11 @@ impl Goal {
         let Self { figure, at_most } = self;
         let needs = self.least(plan)?;
         // A limit can be refuted long before it could hold.
-        if needs > at_most && figure.interval().is_none() { Err(NotUntil::TooLong { figure, needs, at_most }) } else { Ok(()) }
+        if needs > at_most && figure.interval().is_none() {
+            Err(NotUntil::TooLong { figure, needs, at_most })
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -73,7 +73,11 @@ fn translated(words: &[String]) -> Option<Vec<String>> {
 fn parts(word: &str) -> (&str, Option<&str>) {
     match word.split_once('=') {
         Some((name, value)) if name.starts_with("--") => (name, Some(value)),
-        _ if word.starts_with('-') && !word.starts_with("--") && word.is_char_boundary(2) && word.len() > 2 => {
+        _ if word.starts_with('-')
+            && !word.starts_with("--")
+            && word.is_char_boundary(2)
+            && word.len() > 2 =>
+        {
             let (name, value) = word.split_at(2);
             (name, Some(value))
         }

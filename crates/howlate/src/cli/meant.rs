@@ -44,9 +44,8 @@ fn of_program(refused: &Error, words: &[String]) -> Option<String> {
     let option = words.iter().position(|word| word.split('=').next() == option.split('=').next())?;
     let program = words[..option].iter().position(|word| !word.starts_with('-'))?;
     // What stands before may be the value of an option of ours.
-    (program == 0).then(|| {
-        format!("put `--` before the program: `howlate watch -- {}`", typed(&words[program..]))
-    })
+    (program == 0)
+        .then(|| format!("put `--` before the program: `howlate watch -- {}`", typed(&words[program..])))
 }
 
 fn of_deadline(refused: &Error, words: &[String]) -> Option<String> {
@@ -84,9 +83,15 @@ mod tests {
     #[test]
     fn what_was_meant_is_said_whole() {
         for (line, meant) in [
-            ("howlate watch chrt --fifo 80 python3 loop.py", "`howlate watch -- chrt --fifo 80 python3 loop.py`"),
+            (
+                "howlate watch chrt --fifo 80 python3 loop.py",
+                "`howlate watch -- chrt --fifo 80 python3 loop.py`",
+            ),
             ("howlate python3 loop.py", "`howlate watch python3 loop.py`"),
-            ("howlate cyclic --deadline 300us", "`--fail-above 'max>300us'`, or `howlate report --deadline 300us`"),
+            (
+                "howlate cyclic --deadline 300us",
+                "`--fail-above 'max>300us'`, or `howlate report --deadline 300us`",
+            ),
             ("howlate compare", "`howlate compare before.jsonl after.jsonl`"),
             ("howlate watch", "`howlate watch 4711`"),
         ] {

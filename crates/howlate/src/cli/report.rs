@@ -63,6 +63,12 @@ pub(crate) struct Report {
 
 impl Report {
     /// What to write: a picture is asked for by its name alone, and the file may say what it is.
+    /// Whether nothing but the file for Prometheus was asked for.
+    pub(crate) fn is_for_prometheus_alone(&self) -> bool {
+        let page = self.out.is_some() || self.format.is_some() || self.chart.is_some() || self.open;
+        self.prometheus.is_some() && !page
+    }
+
     pub(crate) fn format(&self) -> ReportFormat {
         let usual = if self.chart.is_some() { ReportFormat::Svg } else { ReportFormat::Html };
         let ending = || self.out.as_ref()?.extension()?.to_str();
@@ -106,5 +112,9 @@ pub(crate) enum ReportFormat {
 /// Every wake-up is later than 0.
 fn deadline(text: &str) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|error: howlate_model::SpanError| error.to_string())?;
-    if span.is_zero() { Err("every wake-up comes after that; write a length such as `500us`".to_owned()) } else { Ok(span) }
+    if span.is_zero() {
+        Err("every wake-up comes after that; write a length such as `500us`".to_owned())
+    } else {
+        Ok(span)
+    }
 }

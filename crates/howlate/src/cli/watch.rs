@@ -26,7 +26,9 @@ howlate watch 4711 --duration 30s\n  \
 howlate watch python3 loop.py\n  \
 howlate watch ros2_control_no --late-above 500us --out robot.jsonl\n  \
 howlate watch --fail-above 'p99.9>200us' -- ./my-program --its-option")]
-#[command(override_usage = "howlate watch [OPTIONS] <PID|NAME|CMD>...\n       howlate watch [OPTIONS] -- <CMD> [ARGUMENTS]...")]
+#[command(
+    override_usage = "howlate watch [OPTIONS] <PID|NAME|CMD>...\n       howlate watch [OPTIONS] -- <CMD> [ARGUMENTS]..."
+)]
 #[command(group = clap::ArgGroup::new("whom").args(["words", "program"]).required(true))]
 pub(crate) struct Watch {
     /// A running process, by id or name; or a program to start, by its path or with arguments

@@ -36,7 +36,10 @@ fn a_run_that_did_not_end_in_order_passes_nothing() {
         let text = shown("killed", "tap", limits, status);
         assert!(text.contains("# SKIP ") && text.contains("the run did not end in order"), "{text}");
         let points = text.lines().filter(|line| line.starts_with("ok "));
-        assert!(points.clone().count() > 0 && points.into_iter().all(|line| line.contains("# SKIP")), "{text}");
+        assert!(
+            points.clone().count() > 0 && points.into_iter().all(|line| line.contains("# SKIP")),
+            "{text}"
+        );
     }
 }
 
