@@ -3,6 +3,7 @@
 
 mod bench;
 mod capture_kernel;
+mod capture_live;
 mod capture_system;
 mod capture_traces;
 mod kernel_matrix;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         ["capture-traces"] | ["capture-traces", "--quiet"] => told(capture_traces::print_here()),
         ["capture-traces", kernels @ ..] => told(capture_traces::of_guests(kernels)),
         ["capture-kernel", kernels @ ..] if !kernels.is_empty() => told(capture_kernel::capture(kernels)),
+        ["capture-live", file] => told(capture_live::capture(Path::new(file))),
         ["capture-system", folder] => capture(Path::new(folder)),
         _ => {
             eprintln!("error: `cargo xtask` lists the commands");

@@ -37,7 +37,7 @@ The developer's commands:
                               damaged and hostile input for everything that reads what others wrote
   cargo xtask soak [--for 24h]
                               one long measurement, and whether anything grew that must not
-  cargo xtask truth [why|remedies …] [--times 3] [--for 4]
+  cargo xtask truth [why|watch|top|remedies …] [--times 3] [--for 4]
                               what the program claims, held against what the kernel itself wrote of the same wake-ups
   cargo xtask storm [--borrowed] [--kills 1000] [--seed N]
                               kills at random moments, and whether the machine is left as it was; 60 if not said
@@ -50,6 +50,8 @@ The developer's commands:
   cargo xtask bpf             the programs for the kernel in crates/trace/bpf/, with clang
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
+  cargo xtask capture-live FILE.svg
+                              four captures of the live view on this machine, as one picture, with tmux
   cargo xtask capture-kernel KERNEL…
                               what the tracers take for granted of a kernel, from its package alone, into testdata/kernels/; named as
                               `howlate guest --kernel` takes it: debian:trixie:rt, debian:7.3, a file
@@ -89,7 +91,7 @@ fn main() -> ExitCode {
             packages::provide(packages::FOR_KERNELS);
             lab::run(&words)
         }
-        ["soak" | "truth" | "capture-traces" | "capture-system", ..] => lab::run(&words),
+        ["soak" | "truth" | "capture-traces" | "capture-system" | "capture-live", ..] => lab::run(&words),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS

@@ -27,7 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-cyclictest", &["howlate-model"]),
     ("howlate-load", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     ("howlate-guard", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
-    ("howlate-measure", &["howlate-model", "howlate-linux", "howlate-safe-path"]),
+    ("howlate-measure", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     ("howlate-runtimes", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     ("howlate-fleet", &["howlate-model", "howlate-linux"]),
     ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),

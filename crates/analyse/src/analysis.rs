@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin};
+use howlate_model::{
+    Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin, MonotonicTime,
+};
 
 use crate::known_caveats::KnownCaveats;
 use crate::{LoadEffect, Member, Outcome, member};
@@ -18,6 +20,8 @@ pub struct Analysis {
     pub end: Option<End>,
     /// Whether whoever measures still does, and shows what is known so far.
     pub goes_on: bool,
+    /// Moments that somebody who watched has marked, in their order.
+    pub marks: Vec<MonotonicTime>,
     /// The guests it was measured in, in the order in which they were booted.
     pub boots: Vec<Boot>,
     /// How they ended.
@@ -40,6 +44,7 @@ impl Analysis {
             caveats: Vec::new(),
             end: None,
             goes_on: false,
+            marks: Vec::new(),
             boots: Vec::new(),
             boots_ended: Vec::new(),
             members: BTreeMap::new(),
@@ -54,6 +59,7 @@ impl Analysis {
         match line {
             // What `howlate record` keeps is no condition's: see `incidents`.
             Line::Header(_) | Line::Resumed(_) | Line::Incident(_) | Line::Minute(_) => {}
+            Line::Mark(mark) => self.marks.push(mark.at),
             Line::Caveat(caveat) => self.known.push_new(&mut self.caveats, caveat),
             Line::Source(source) => member::add(&mut self.members, source),
             Line::Boot(boot) => self.boots.push((**boot).clone()),
@@ -98,6 +104,7 @@ impl Analysis {
             caveats,
             end,
             goes_on: self.goes_on,
+            marks: self.marks.clone(),
             boots: self.boots.clone(),
             boots_ended: self.boots_ended.clone(),
             members: self.members.clone(),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::{clock, sched};
 use howlate_model::{
-    End, Header, HowEnded, Incident, LateWait, Line, MonotonicTime, Nice, Policy, Span, TracerRefusal,
+    End, Header, HowEnded, Incident, LateWait, Line, Mark, MonotonicTime, Nice, Policy, Span, TracerRefusal,
     WaitClock, WaitCounts, WaitGroup, WaitMinute,
 };
 use howlate_procfs::Root;
@@ -94,8 +94,16 @@ pub struct Requests {
     pub snap: Arc<AtomicBool>,
 }
 
+/// Where it is shown what is recorded.
+pub trait Display {
+    /// Shows what has come since the last time: incidents, in order of time.
+    fn show(&mut self, new: &[Incident], so_far: &Finished);
+    /// Moments that somebody who watched it has marked since the last time.
+    fn marks(&mut self) -> Vec<MonotonicTime>;
+}
+
 /// Records until it is to end or the time is over. `begin` makes the first line of each file; `started` is told
-/// where the files are as soon as nothing is missed any more.
+/// where the files are as soon as nothing is missed any more, and says where it is shown meanwhile.
 ///
 /// # Errors
 ///
@@ -104,7 +112,7 @@ pub fn record(
     asked: &Asked,
     requests: &Requests,
     begin: impl FnMut() -> Header + 'static,
-    started: impl FnOnce(&std::path::Path),
+    started: impl FnOnce(&std::path::Path) -> Option<Box<dyn Display>>,
 ) -> Result<Finished, NotRecorded> {
     // Where nothing can be seen, no folder is made.
     let reader = LateReader::begin(asked.late_above, remembered(asked.keep)).map_err(NotRecorded::NotSeen)?;
@@ -112,14 +120,14 @@ pub fn record(
     if let Some(nice) = Nice::new(NICE) {
         drop(sched::set_policy(sched::THIS_THREAD, Policy::Other { nice: Some(nice) }));
     }
-    started(kept.path());
+    let display = started(kept.path());
     let now = clock::now();
     let (origins, rate) = (Origins::new(Root::live()), Rate::from(now));
     let minute = Minute::begin(now);
     let worst = Worst::new(asked.timelines);
     let (actions, held, finished) = (Actions::default(), None, Finished::default());
     let mut recorder =
-        Recorder { asked, reader, kept, origins, rate, minute, worst, actions, held, finished };
+        Recorder { asked, reader, kept, origins, rate, minute, worst, actions, held, finished, display };
     let how = recorder.run(requests)?;
     recorder.end(how)
 }
@@ -177,6 +185,7 @@ struct Recorder<'a> {
     actions: Actions,
     held: Option<Held>,
     finished: Finished,
+    display: Option<Box<dyn Display>>,
 }
 
 impl Recorder<'_> {
@@ -223,6 +232,10 @@ impl Recorder<'_> {
             new.extend(incident(wait, at, &mut self.origins));
         }
         self.finished.incidents += new.len() as u64;
+        if let Some(display) = &mut self.display {
+            display.show(&new, &self.finished);
+            display.marks().into_iter().for_each(|at| self.kept.write(&Line::Mark(Mark { at })));
+        }
         self.actions.look(read.at);
         for one in &new {
             self.finished.stopped |= self.actions.take(&self.asked.on_late, one, read.at);
@@ -328,6 +341,7 @@ impl Recorder<'_> {
     }
 
     fn end(mut self, how: HowEnded) -> Result<Finished, NotRecorded> {
+        drop(self.display.take());
         if let Some(held) = self.held.take() {
             self.write_held(held, clock::now())?;
         }

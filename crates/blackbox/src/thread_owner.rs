@@ -85,10 +85,7 @@ impl Origins {
     }
 
     fn group_of_process(&self, pid: u32) -> Option<String> {
-        let membership = CgroupMembership::read(&self.root, pid);
-        let all = [membership.v2(), membership.v1("name=systemd"), membership.v1("cpu")];
-        let known = all.into_iter().flatten();
-        known.clone().find(|path| *path != "/").or_else(|| known.clone().next()).map(str::to_owned)
+        CgroupMembership::read(&self.root, pid).path().map(str::to_owned)
     }
 }
 

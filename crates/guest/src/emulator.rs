@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::str::FromStr;
 
-use howlate_model::Accelerator;
+use howlate_model::{Accelerator, STOP_PORT};
 
 use crate::task::PORT;
 use crate::{Architecture, GuestError, Kernel};
@@ -101,6 +101,10 @@ impl Places<'_> {
         self.folder.join("results")
     }
 
+    pub(crate) fn stops(&self) -> std::path::PathBuf {
+        self.folder.join("stops")
+    }
+
     pub(crate) fn control(&self) -> std::path::PathBuf {
         self.folder.join("control")
     }
@@ -133,8 +137,12 @@ pub(crate) fn command(
     command.args(["-smp", &machine.cpus.to_string(), "-m", &format!("{}M", machine.memory >> 20)]);
     command.args(["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]);
     let socket = |id: &str, path: &Path| format!("socket,id={id},path={},server=on,wait=off", path.display());
-    command.args(["-device", "virtio-serial-pci", "-chardev", &socket("results", &places.results())]);
-    command.args(["-device", &format!("virtserialport,chardev=results,name={PORT}")]);
+    command.args(["-device", "virtio-serial-pci"]);
+    // In this order: where the guest sees the port for its results, it has seen the other.
+    for (id, path, port) in [("stops", places.stops(), STOP_PORT), ("results", places.results(), PORT)] {
+        command.args(["-chardev", &socket(id, &path)]);
+        command.args(["-device", &format!("virtserialport,chardev={id},name={port}")]);
+    }
     command.args(["-chardev", &socket("control", &places.control()), "-mon", "chardev=control,mode=control"]);
     command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(places.initramfs());
     command.args(["-append", &command_line(machine)]);

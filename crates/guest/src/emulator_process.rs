@@ -16,6 +16,7 @@ use crate::error::GuestError;
 use crate::initramfs;
 use crate::qmp::Qmp;
 use crate::setup::Setup;
+use crate::stops;
 use crate::vcpu_threads::{HostSettings, Threads};
 
 /// What arrives from QEMU's streams.
@@ -65,7 +66,8 @@ impl EmulatorProcess {
         let (sender, arrivals) = mpsc::sync_channel(MOST_WAITING);
         listen(child.stderr.take(), &sender, (Arrival::ErrorLine, LONGEST_LINE));
         listen(child.stdout.take(), &sender, (Arrival::Console, LONGEST_LINE));
-        let connected = connect_both(&mut child, &places).and_then(|(results, control)| {
+        let connected = connect_all(&mut child, &places).and_then(|(results, stops, control)| {
+            stops::answer(stops, child.id())?;
             listen(Some(results), &sender, (Arrival::Result, LONGEST_RESULT));
             begin(child.id(), setup.settings, control)
         });
@@ -108,8 +110,9 @@ fn spawn(setup: &Setup<'_>, accelerator: Accelerator, places: &Places<'_>) -> Re
     })
 }
 
-fn connect_both(child: &mut Child, places: &Places<'_>) -> io::Result<(UnixStream, UnixStream)> {
-    Ok((connect(child, &places.results())?, connect(child, &places.control())?))
+fn connect_all(child: &mut Child, places: &Places<'_>) -> io::Result<(UnixStream, UnixStream, UnixStream)> {
+    let mut connect = |place: &Path| connect(child, place);
+    Ok((connect(&places.results())?, connect(&places.stops())?, connect(&places.control())?))
 }
 
 /// QEMU makes its sockets when it is ready.

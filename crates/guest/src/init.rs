@@ -11,6 +11,7 @@ use std::time::Duration;
 use howlate_linux::helper::THIS_PROGRAM;
 use howlate_linux::{clock, network};
 use howlate_model::Span;
+use howlate_procfs::{Root, virtio_port};
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, finit_module, reboot};
 
@@ -107,8 +108,8 @@ fn load(module: &Path) -> io::Result<()> {
 fn port() -> io::Result<PathBuf> {
     let deadline = clock::now().plus(PORT_APPEARS);
     loop {
-        if let Some(name) = find_port() {
-            return Ok(Path::new("/dev").join(name));
+        if let Some(device) = virtio_port(&Root::live(), PORT) {
+            return Ok(device.into());
         }
         if clock::now() > deadline {
             return Err(io::Error::other(
@@ -117,14 +118,6 @@ fn port() -> io::Result<PathBuf> {
         }
         clock::pause(Span::from_millis(20))?;
     }
-}
-
-fn find_port() -> Option<std::ffi::OsString> {
-    let ports = fs::read_dir("/sys/class/virtio-ports").ok()?;
-    let is_ours = |entry: &fs::DirEntry| {
-        fs::read_to_string(entry.path().join("name")).is_ok_and(|name| name.trim() == PORT)
-    };
-    ports.filter_map(Result::ok).find(is_ours).map(|entry| entry.file_name())
 }
 
 /// Runs howlate again, as an ordinary process.

@@ -25,6 +25,7 @@ mod order;
 mod program;
 mod qmp;
 mod setup;
+mod stops;
 mod task;
 mod vcpu_threads;
 

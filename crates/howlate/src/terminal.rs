@@ -1,7 +1,8 @@
 //! Standard output and standard error. The only place that prints.
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::fs::File;
+use std::io::{self, IsTerminal, Seek, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
@@ -66,6 +67,13 @@ pub(crate) fn log() -> impl Write {
 pub(crate) fn say(text: &str) {
     // Nobody is left to be told when standard error is gone.
     drop(anstream::stderr().lock().write_all(shown(text).as_bytes()));
+}
+
+/// Says all that is in a file, as it was written there.
+pub(crate) fn say_all(mut file: File) {
+    let copied = file.rewind().and_then(|()| io::copy(&mut file, &mut io::stderr().lock()));
+    // Nobody is left to be told when standard error is gone.
+    drop(copied);
 }
 
 /// The same for sentences, in lines that fit the terminal if there is one. What is to be typed is said as one line instead,

@@ -280,6 +280,75 @@ fn a_thread_that_takes_the_cpu_is_named_in_a_realtime_guest() {
     }
 }
 
+/// Whether a part is charged to what is below the kernel, or to nobody.
+fn is_below(part: &Value) -> bool {
+    ["hypervisor", "machine", "undetermined"].iter().any(|kind| part["kind"] == *kind)
+}
+
+/// Its host stops it, while now a thread has its CPU, now nobody: neither is to blame.
+#[test]
+fn a_guest_that_asks_its_host_to_stop_it_blames_nobody_inside() {
+    let Some(_turn) = guests() else { return };
+    for tracer in ["bpf", "tracefs"] {
+        let command = ["selfcheck", "--for", "machine_stopped", "--duration", "3s", "--tracer", tracer];
+        let output = guest(&["--kernel", "debian:standard", "--json"], &command).output().unwrap();
+        if cannot_fetch(&output) {
+            return;
+        }
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let one = &result["checks"][0]["check"]["classes"][0];
+        let number = |name: &str| one[name].as_u64().unwrap();
+        assert_eq!((number("not_adding_up"), &one["class"]), (0, &"machine_stopped".into()), "{one}");
+        assert!(number("hits") >= 20 && 100 * number("found") >= 95 * number("hits"), "{one}");
+        assert_eq!(number("blamed_wrongly"), 0, "{one}");
+    }
+}
+
+/// What stops the emulator from outside is nobody's doing inside, and no advice follows from it.
+#[test]
+fn an_emulator_that_is_stopped_again_and_again_is_not_blamed_on_anybody_inside() {
+    let Some(_turn) = guests() else { return };
+    let kernel = ["--kernel", "debian:standard", "--rounds", "1"];
+    let all = [GUEST.as_slice(), &kernel].concat();
+    let command = ["--", "cyclic", "--policy", "fifo:80", "--period", "5ms", "--duration", "10s", "--why"];
+    let last = [command.as_slice(), &["--rounds", "1"]].concat();
+    if cannot_fetch(
+        &guest(&[&kernel[..], &["--boot-deadline", "1ms"]].concat(), &["cyclic"]).output().unwrap(),
+    ) {
+        return;
+    }
+    let mut run = Background::start_with(&all, &last, "\"started\"");
+    let emulator = emulator(run.child.as_ref().unwrap().id());
+    // Until both turns are over, of which one is traced: some 60 times in each.
+    while run.child.as_mut().unwrap().try_wait().unwrap().is_none() {
+        if kill_process(emulator, Signal::STOP).is_ok() {
+            common::pause(30);
+            drop(kill_process(emulator, Signal::CONT));
+        }
+        common::pause(130);
+    }
+    let output = run.output();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result = shown(&run.recording);
+    for one in result["results"].as_array().unwrap() {
+        let worst = one["why"]["worst"].as_array().unwrap();
+        let stopped = worst.iter().filter(|one| one["latency_ns"].as_u64() >= Some(25_000_000));
+        let parts: Vec<&Value> = stopped.flat_map(|one| one["parts"].as_array().unwrap()).collect();
+        let length = |of: &dyn Fn(&Value) -> bool| -> u64 {
+            parts.iter().filter(|part| of(part)).map(|part| part["ns"].as_u64().unwrap()).sum()
+        };
+        assert!(length(&|_| true) >= 100_000_000, "it was not stopped: {}", one["why"]);
+        assert!(10 * length(&is_below) >= 9 * length(&|_| true), "{parts:#?}");
+        // Longer ones than the emulator takes for anything.
+        let is_named = |part: &Value| {
+            ["interrupt", "thread", "softirq"].iter().any(|kind| part["kind"] == *kind)
+                && part["ns"].as_u64() > Some(10_000_000)
+        };
+        assert_eq!(length(&is_named), 0, "{parts:#?}");
+    }
+}
+
 /// A guest that measures for a minute, if nobody ends it.
 fn long() -> Option<Background> {
     let boot = ["--kernel", "debian:standard"];

@@ -39,29 +39,51 @@ pub(crate) fn set_attr(tid: u32, attr: &libc::sched_attr) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// `sched_setattr(0, attr, 0)` with `sched_runtime`: asks for a slice of the fair scheduler, policy and nice value left as they
-/// are. Kernels before 6.12 take it and do nothing; see [`slice()`].
+/// [`set_slice_of`] the calling thread.
+///
+/// # Errors
+///
+/// As there.
+pub fn set_slice(slice: Span) -> io::Result<()> {
+    set_slice_of(THIS_THREAD, slice)
+}
+
+/// `sched_setattr(tid, attr, 0)` with `sched_runtime`: asks for a slice of the fair scheduler, policy and nice value left as
+/// they are. Kernels before 6.12 take it and do nothing; see [`slice()`].
 ///
 /// # Errors
 ///
 /// `InvalidInput` under a policy that has no slices.
 ///
 /// Source: Linux commit 857b158dc5e8; kernel/sched/syscalls.c, `__setparam_fair`
-pub fn set_slice(slice: Span) -> io::Result<()> {
-    let mut attr = get_attr(THIS_THREAD)?;
+pub fn set_slice_of(tid: u32, slice: Span) -> io::Result<()> {
+    let mut attr = get_attr(tid)?;
     if !matches!(attr.sched_policy, number::OTHER | number::BATCH) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "this policy has no slices"));
     }
     (attr.size, attr.sched_runtime) = (SCHED_ATTR_SIZE_VER0, slice.as_nanos());
-    set_attr(THIS_THREAD, &attr)
+    set_attr(tid, &attr)
 }
 
-/// `sched_getattr(0, …)`: the slice that the fair scheduler gives the calling thread; `None` where the kernel does not say, or
+/// [`slice_of`] the calling thread.
+///
+/// # Errors
+///
+/// What `sched_getattr(2)` answers.
+pub fn slice() -> io::Result<Option<Span>> {
+    slice_of(THIS_THREAD)
+}
+
+/// `sched_getattr(tid, …)`: the slice that the fair scheduler gives a thread; `None` where the kernel does not say, or
 /// the policy has none.
 ///
+/// # Errors
+///
+/// `ESRCH` when there is no such thread.
+///
 /// Source: <https://man7.org/linux/man-pages/man2/sched_setattr.2.html>
-pub fn slice() -> io::Result<Option<Span>> {
-    let attr = get_attr(THIS_THREAD)?;
+pub fn slice_of(tid: u32) -> io::Result<Option<Span>> {
+    let attr = get_attr(tid)?;
     let is_fair = matches!(attr.sched_policy, number::OTHER | number::BATCH);
     Ok((is_fair && attr.sched_runtime > 0).then(|| Span::from_nanos(attr.sched_runtime)))
 }

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use howlate_render::TopBy;
 use ratatui::layout::{Position, Rect};
 
 use crate::keys::{Action, BINDINGS, action};
-use crate::screenful::{Grid, Panel, Row, Screenful};
+use crate::screenful::{Asked, Grid, Panel, Row, Screenful};
 
 /// What an event came to, beside what it has changed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,10 @@ pub(crate) enum Came {
     Stop,
     /// Maxima begin anew.
     ResetMaximum,
+    /// This moment is to be marked.
+    Mark,
+    /// What all CPUs have done just now is to be kept.
+    Timeline,
 }
 
 /// What is selected in a table, and what of it is in sight.
@@ -58,6 +63,10 @@ pub(crate) struct Choices {
     pub(crate) narrowed: u32,
     /// Each CPU has a row of its own.
     pub(crate) each: bool,
+    /// Waits of those that have nothing to do have rows as well.
+    pub(crate) idle: bool,
+    /// What has a row, counted through.
+    pub(crate) by: usize,
     pub(crate) places: HashMap<Panel, Place>,
     /// Where panels were last painted, for the mouse, and how many rows they had room for.
     pub(crate) areas: Vec<(Panel, Rect)>,
@@ -77,9 +86,16 @@ impl Choices {
             is_reversed: false,
             narrowed: 0,
             each: false,
+            idle: false,
+            by: 0,
             places: HashMap::new(),
             areas: Vec::new(),
         }
+    }
+
+    /// What somebody looks at.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked { selected: self.selected(Panel::Table), each: self.each, idle: self.idle, by: self.by }
     }
 
     /// Takes what came from the terminal.
@@ -142,11 +158,30 @@ impl Choices {
             Action::ShorterWindow => self.narrowed = (self.narrowed + 1).min(MOST_NARROW),
             Action::LongerWindow => self.narrowed = self.narrowed.saturating_sub(1),
             Action::WholeWindow => self.narrowed = 0,
-            Action::ResetMaximum => return Came::ResetMaximum,
-            Action::EachByItself => {
+            Action::ResetMaximum if shown.can_reset => return Came::ResetMaximum,
+            Action::EachByItself if shown.each_cpu => {
                 self.each = !self.each;
                 return Came::Otherwise;
             }
+            Action::Idle if shown.by.is_some() => {
+                self.idle = !self.idle;
+                return Came::Otherwise;
+            }
+            Action::By if shown.by.is_some() => {
+                self.by = (self.by + 1) % TopBy::ALL.len();
+                // The columns are others.
+                self.sort = None;
+                return Came::Otherwise;
+            }
+            Action::Mark if shown.can_mark => return Came::Mark,
+            Action::Timeline if shown.can_write_timelines => return Came::Timeline,
+            // It is not for this screen.
+            Action::ResetMaximum
+            | Action::EachByItself
+            | Action::Idle
+            | Action::By
+            | Action::Mark
+            | Action::Timeline => {}
             Action::Help => (self.help, self.help_above) = (!self.help, 0),
             Action::End => return Came::End { standing: false },
             Action::EndStanding => return Came::End { standing: true },
@@ -194,7 +229,8 @@ impl Choices {
     /// What a row is made of: of the table its history, of a late wake-up its parts.
     fn detail(&mut self, shown: &Screenful) {
         let next = match self.focus {
-            Panel::Table => Panel::HeatMap,
+            Panel::Table if shown.has(Panel::HeatMap) => Panel::HeatMap,
+            Panel::Table => Panel::History,
             Panel::Late => Panel::Parts,
             other => other,
         };
@@ -209,7 +245,7 @@ impl Choices {
         } else if let Some(expanded) = self.expanded.take() {
             self.focus = match expanded {
                 Panel::Parts => Panel::Late,
-                Panel::HeatMap => Panel::Table,
+                Panel::HeatMap | Panel::History => Panel::Table,
                 other => other,
             };
         } else {

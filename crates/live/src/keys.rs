@@ -27,6 +27,10 @@ pub(crate) enum Action {
     WholeWindow,
     ResetMaximum,
     EachByItself,
+    Idle,
+    By,
+    Mark,
+    Timeline,
     Help,
     End,
     EndStanding,
@@ -82,6 +86,10 @@ pub(crate) const BINDINGS: &[Binding] = &[
     bound(Action::WholeWindow, &[Plain(Char('a'))], "all of the time"),
     bound(Action::ResetMaximum, &[Plain(Char('R'))], "begin max anew beside it; the result keeps all"),
     bound(Action::EachByItself, &[Plain(Char('c'))], "each CPU in a row of its own"),
+    bound(Action::By, &[Plain(Char('b'))], "rows of processes, threads, groups, culprits"),
+    bound(Action::Idle, &[Plain(Char('i'))], "waits of those that have nothing to do as well"),
+    bound(Action::Mark, &[Plain(Char('m'))], "mark this moment in the recording"),
+    bound(Action::Timeline, &[Plain(Char('w'))], "write what all CPUs have done just now"),
     bound(Action::Stop, &[Control('z')], "stop the program; `fg` goes on"),
 ];
 

@@ -8,12 +8,17 @@ mod choices;
 mod keys;
 mod locale;
 mod panels;
+mod record;
 mod run;
 mod screenful;
 mod symbols;
 mod terminal;
 mod theme;
+mod top;
+mod view;
 
 pub use locale::may_show_unicode;
+pub use record::LiveRecord;
 pub use run::LiveRun;
 pub use terminal::Unsuitable;
+pub use top::LiveTop;

@@ -2,6 +2,19 @@
 
 use howlate_model::Span;
 
+/// What somebody looks at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// The row that the panels below are of, by its key; the first row where there is none of it.
+    pub(crate) selected: Option<u64>,
+    /// Each CPU has a row of its own.
+    pub(crate) each: bool,
+    /// Waits of those that have nothing to do have rows as well.
+    pub(crate) idle: bool,
+    /// What has a row, counted through.
+    pub(crate) by: usize,
+}
+
 /// All that one screen can show.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Screenful {
@@ -19,10 +32,24 @@ pub(crate) struct Screenful {
     pub(crate) fixed: Vec<String>,
     /// The table of conditions.
     pub(crate) table: Grid,
+    /// The table is what is looked at: what lies below it has one band.
+    pub(crate) is_list: bool,
+    /// CPUs can have rows of their own.
+    pub(crate) each_cpu: bool,
+    /// What has a row, where that can be chosen.
+    pub(crate) by: Option<&'static str>,
+    /// Maxima can begin anew.
+    pub(crate) can_reset: bool,
+    /// Moments can be marked.
+    pub(crate) can_mark: bool,
+    /// Timelines can be written.
+    pub(crate) can_write_timelines: bool,
     /// What the panels below it are of: the name of a row.
     pub(crate) detail_of: String,
     /// Along the time.
     pub(crate) history: Option<History>,
+    /// What the two values of a moment are; `p99, max` if it is empty.
+    pub(crate) history_title: &'static str,
     /// How many were how late.
     pub(crate) histogram: Option<Histogram>,
     /// Who took the time.
@@ -87,6 +114,21 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
     /// It is what happens now.
     pub(crate) is_running: bool,
+    /// How bad it is; a sign in one of its cells says the same.
+    pub(crate) tone: Tone,
+}
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tone {
+    #[default]
+    Plain,
+    /// It is as it should be.
+    Dim,
+    /// It is worth a look.
+    Warn,
+    /// It is bad.
+    Bad,
 }
 
 /// What stands in a column of a row.
@@ -125,7 +167,7 @@ pub(crate) struct History {
 pub(crate) struct Moment {
     /// How long it is.
     pub(crate) lasts: Span,
-    /// The 99th percentile and the maximum in nanoseconds; `None` where nothing woke.
+    /// The 99th percentile, or the mean, and the maximum in nanoseconds; `None` where there was nothing.
     pub(crate) values: Option<[u64; 2]>,
     /// Periods that were missed: the picture has a hole there.
     pub(crate) missed: u64,
@@ -187,7 +229,11 @@ impl Screenful {
     pub(crate) fn has(&self, panel: Panel) -> bool {
         match panel {
             Panel::Table => true,
-            Panel::History | Panel::HeatMap => self.history.is_some(),
+            Panel::History => self.history.is_some(),
+            Panel::HeatMap => {
+                let has_counts = |one: &Moment| !one.counts.is_empty();
+                self.history.as_ref().is_some_and(|history| history.moments.iter().any(has_counts))
+            }
             Panel::Histogram => self.histogram.is_some(),
             Panel::Causes => self.causes.is_some(),
             Panel::Late => self.late.is_some(),

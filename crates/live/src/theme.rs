@@ -5,6 +5,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
+use crate::screenful::Tone;
 use crate::symbols::{ASCII, Symbols, UNICODE};
 
 /// How things look.
@@ -53,6 +54,16 @@ impl Theme {
     /// What is selected.
     pub(crate) const fn selected(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    /// How bad it is.
+    pub(crate) const fn tone(self, tone: Tone) -> Style {
+        match tone {
+            Tone::Plain => Style::new(),
+            Tone::Dim => self.dim(),
+            Tone::Warn => self.warn(),
+            Tone::Bad => self.stop(),
+        }
     }
 
     /// What is to be minded.

@@ -5,8 +5,9 @@ use std::io;
 use howlate_linux::dma_latency::DmaLatency;
 use howlate_linux::{memory, sched, signal, thread};
 use howlate_model::{
-    Caveat, CpuSet, InForce, Policy, ProcessState, Refused, SettingRefusal, Span, Task, Worded,
+    Caveat, CpuSet, InForce, Policy, ProcessState, Refused, SettingRefusal, Task, ThreadSettings, Worded,
 };
+use howlate_procfs::{CgroupMembership, Root};
 
 /// What holds for the whole process while it measures.
 pub struct Process {
@@ -70,29 +71,22 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, 
     Ok((in_force, caveats))
 }
 
-/// What of the calling thread's settings is not `in_force` any more: a cpuset that shrank, or anybody with the right, may
+/// What the calling thread has now of what somebody else may change.
+pub(crate) fn read() -> ThreadSettings {
+    let groups = CgroupMembership::read(&Root::live(), "thread-self");
+    ThreadSettings {
+        policy: sched::policy(sched::THIS_THREAD).ok(),
+        slack: thread::timer_slack().ok(),
+        slice: sched::slice().ok().flatten(),
+        cpus: sched::affinity().ok(),
+        group: groups.reading.text().map(str::to_owned),
+    }
+}
+
+/// What of the calling thread's settings is not as it `began` any more: a cpuset that shrank, or anybody with the right, may
 /// have changed it (`chrt -p`, `renice`, `/proc/PID/timerslack_ns`).
-pub(crate) fn changed_since(in_force: &InForce) -> Vec<Caveat> {
-    let policy = policy_since(in_force.policy);
-    // Of a thread with another policy the kernel sets another slack itself.
-    let slack = if policy.is_none() { slack_since(in_force.slack) } else { None };
-    [policy, slack, affinity_since(&in_force.cpus)].into_iter().flatten().collect()
-}
-
-fn policy_since(began: Policy) -> Option<Caveat> {
-    let ended = sched::policy(sched::THIS_THREAD).ok().filter(|now| *now != began)?;
-    Some(Caveat::PolicyChanged { began, ended })
-}
-
-fn slack_since(began_ns: Span) -> Option<Caveat> {
-    let ended_ns = thread::timer_slack().ok().filter(|now| *now != began_ns)?;
-    Some(Caveat::SlackChanged { began_ns, ended_ns })
-}
-
-fn affinity_since(before: &CpuSet) -> Option<Caveat> {
-    let now = sched::affinity().ok().filter(|now| now != before)?;
-    let reason = SettingRefusal::ChangedMeanwhile.into();
-    Some(Caveat::AffinityDiffers { asked: before.clone(), in_force: now, reason })
+pub(crate) fn changed_since(began: &ThreadSettings) -> Vec<Caveat> {
+    began.changes_until(&read())
 }
 
 fn bind(cpu: u32, policy: Policy) -> Result<(), Worded<SettingRefusal>> {

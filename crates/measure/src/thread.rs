@@ -83,10 +83,10 @@ impl Measuring {
 
     fn run(mut self, process: ProcessState) {
         let applied = settings::apply(&self.task, process);
-        let in_force = applied.as_ref().ok().map(|(in_force, _)| in_force.clone());
+        let settings_before = applied.is_ok().then(settings::read);
         self.rehearse();
         self.tell(Message::Ready(self.number, applied));
-        let Some(in_force) = in_force else { return };
+        let Some(settings_before) = settings_before else { return };
         let (first, limits) = self.counted_from(self.gate.pass());
         let (before, began) = (usage::of_this_thread(), clock::now());
         let result = self.measure(first, limits);
@@ -95,7 +95,8 @@ impl Measuring {
         }
         let at = clock::now();
         let usage = usage::of_this_thread().since(&before, at.since(began));
-        let changed = settings::changed_since(&in_force).into_iter().chain(self.clock.stepped()).collect();
+        let changed = settings::changed_since(&settings_before);
+        let changed = changed.into_iter().chain(self.clock.stepped()).collect();
         self.tell(Message::Done(self.number, Box::new(Done { result, usage, at, changed })));
     }
 

@@ -40,6 +40,8 @@ pub enum CauseKind {
     Migration,
     /// The hypervisor ran something else.
     Hypervisor,
+    /// All CPUs of the machine stood still together: its firmware had them, or whatever else is below the kernel.
+    Machine,
     /// Whoever had the CPU beyond the first ten names of a wait, which are told apart.
     Others,
     /// One of several that the events cannot tell apart.
@@ -67,6 +69,7 @@ impl CauseKind {
             Self::PageFault => "page_fault",
             Self::Migration => "migration",
             Self::Hypervisor => "hypervisor",
+            Self::Machine => "machine",
             Self::Others => "others",
             Self::Undetermined => "undetermined",
             Self::Unexplained => "unexplained",

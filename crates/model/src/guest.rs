@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CpuSet, Finding, Instrument, Load, LoadReport, MonotonicTime, Policy, Span, System};
 
+/// The port through which a guest asks its host to stop it: so many nanoseconds a line, and in answer how many it were.
+pub const STOP_PORT: &str = "howlate.stop";
+
 /// What was done on the host while a condition was measured in a guest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct OnHost {

@@ -56,6 +56,7 @@ impl Line {
             | Self::Condition(_)
             | Self::Caveat(_)
             | Self::Resumed(_)
+            | Self::Mark(_)
             | Self::Source(_)
             | Self::Boot(_)
             | Self::BootEnded(_)
@@ -78,6 +79,7 @@ impl Line {
             | Self::Watched(_)
             | Self::Caveat(_)
             | Self::Resumed(_)
+            | Self::Mark(_)
             | Self::Source(_)
             | Self::Boot(_)
             | Self::BootEnded(_)
@@ -136,6 +138,7 @@ impl Line {
                 change(Round(&mut finished.round));
                 change(Time(&mut finished.at));
             }
+            Self::Mark(mark) => change(Time(&mut mark.at)),
             Self::Resumed(resumed) => change(Time(&mut resumed.at)),
             Self::Source(source) => {
                 change(Time(&mut source.at));

@@ -49,6 +49,8 @@ pub enum Line {
     Incident(Box<Incident>),
     /// How long all threads waited for a CPU, in one minute.
     Minute(Box<WaitMinute>),
+    /// Somebody who watched it has marked a moment.
+    Mark(Mark),
     /// The last line: the run ended in order.
     End(End),
 }
@@ -154,6 +156,14 @@ pub struct Resumed {
     pub at: MonotonicTime,
     /// The same moment as date and time, RFC 3339.
     pub started: String,
+}
+
+/// A moment that somebody who watched has marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Mark {
+    /// When.
+    #[serde(rename = "at_ns")]
+    pub at: MonotonicTime,
 }
 
 /// How a run ended.

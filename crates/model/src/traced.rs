@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{MonotonicTime, Span};
+use crate::{MonotonicTime, Span, Stamp};
 
 /// What can have a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -179,6 +179,10 @@ pub struct TracedSleep {
     /// been more. `None`: there is no hypervisor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen: Option<Span>,
+    /// Stretches in which no other CPU of the machine took an interrupt that was due there: it stood still, if nothing happened
+    /// on this one either.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others_stood_still: Vec<Stamp>,
     /// Stretches in which it lost the CPU again.
     pub lost: Vec<Lost>,
     /// How many more of those there were than are listed.
@@ -214,6 +218,7 @@ impl TracedSleep {
             called: None,
             next_timer: None,
             stolen: None,
+            others_stood_still: Vec::new(),
             lost: Vec::new(),
             lost_more: 0,
             first_fault: None,

@@ -38,6 +38,12 @@ impl CgroupMembership {
         self.lines().find(Line::is_unified).map(|line| line.path)
     }
 
+    /// The path that says most: before systemd has the unified hierarchy to itself, services are only in its own.
+    pub fn path(&self) -> Option<&str> {
+        let known = [self.v2(), self.v1("name=systemd"), self.v1("cpu")].into_iter().flatten();
+        known.clone().find(|path| *path != "/").or_else(|| known.clone().next())
+    }
+
     /// The lines about the hierarchies that control CPU time, as evidence.
     pub fn about_cpu_time(&self) -> Reading {
         self.reading.lines(|line| Line::parse(line).is_some_and(|line| line.is_unified() || line.has("cpu")))

@@ -27,6 +27,7 @@ mod root;
 mod schedstat;
 mod stat;
 mod status;
+mod virtio_port;
 
 pub use cgroup::{Cgroup, CgroupVersion, CpuCgroups};
 pub use cgroup_membership::CgroupMembership;
@@ -50,6 +51,7 @@ pub use root::{REFUSED, Root};
 pub use schedstat::{OwnSchedstat, Schedstat};
 pub use stat::{CpuTicks, Stat};
 pub use status::Status;
+pub use virtio_port::virtio_port;
 
 use howlate_model::Span;
 use rustix::param::clock_ticks_per_second;

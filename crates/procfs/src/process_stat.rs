@@ -40,6 +40,11 @@ impl ProcessStat {
         self.field(STATE).is_none_or(|state| state.starts_with(['Z', 'X']))
     }
 
+    /// Whether it sleeps, or waits for a disk.
+    pub fn is_asleep(&self) -> bool {
+        self.field(STATE).is_some_and(|state| state.starts_with(['S', 'D']))
+    }
+
     /// Whether a signal or a tracer has stopped it.
     pub fn is_stopped(&self) -> bool {
         self.field(STATE).is_some_and(|state| state.starts_with(['T', 't']))

@@ -99,7 +99,7 @@ fn late_in_words(why: &Why) -> String {
     let above = Latency::from_span(late.above);
     let total = Latency::from_nanos(i64::try_from(late.total_ns).unwrap_or(i64::MAX));
     format!(
-        "Slowest {what} (at least {above} late): {}, together {total} late, {unexplained} of it unexplained. Causes:",
+        "Slowest {what} (at least {above} late): {}, {total} late in total, {unexplained} of it unexplained. Causes:",
         count(late.count)
     )
 }

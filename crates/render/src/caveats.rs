@@ -75,38 +75,50 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("{asked} was refused ({reason}); measured as {in_force}.{remedy}")
         }
         Caveat::NiceInherited { nice } => {
-            format!("`other` runs at nice {}, as howlate was started.", nice.get())
+            format!("`other` runs at nice {}, inherited from howlate.", nice.get())
         }
         Caveat::SlackInherited { asked } => {
-            format!("`{asked}` has no timer slack here, because howlate was started with a real-time policy.")
+            format!("`{asked}` has no timer slack here: howlate was started with a real-time policy.")
         }
         Caveat::ThreadsApart { threads: 1 } => {
-            "1 thread of the program runs under a policy of its own.".to_owned()
+            "1 thread of the program runs under a different policy.".to_owned()
         }
         Caveat::ThreadsApart { threads } => {
             format!("{threads} threads of the program run under policies of their own.")
         }
         Caveat::SlackDiffers { asked_ns, in_force_ns } => {
             format!(
-                "A timer slack of {} was asked for; {} is in force.",
+                "A timer slack of {} was requested; {} is in force.",
                 length(*asked_ns),
                 length(*in_force_ns)
             )
         }
         Caveat::SliceRefused { asked_ns, reason } => {
-            format!("A slice of {} was asked for and refused ({reason}).", length(*asked_ns))
+            format!("A time slice of {} was requested and refused ({reason}).", length(*asked_ns))
         }
         Caveat::AffinityDiffers { asked, in_force, reason } => {
             format!("The thread was asked to run on CPU {asked}, but may run on {in_force} ({reason}).")
         }
         Caveat::PolicyChanged { began, ended } => {
             format!(
-                "Somebody changed the scheduling policy while this was measured: {began} in the beginning, {ended} at the end."
+                "The scheduling policy was changed from outside during the measurement: {began} at the start, {ended} at the end."
             )
         }
         Caveat::SlackChanged { began_ns, ended_ns } => {
             format!(
                 "Somebody changed the timer slack while this was measured: {began_ns} in the beginning, {ended_ns} at the end."
+            )
+        }
+        Caveat::SliceChanged { began_ns, ended_ns } => {
+            format!(
+                "Somebody changed the slice of the fair scheduler while this was measured: {began_ns} in the beginning, {ended_ns} at the end."
+            )
+        }
+        Caveat::GroupChanged { began, ended } => {
+            format!(
+                "Somebody moved a thread to another control group while this was measured: {} in the beginning, {} at the end.",
+                groups(began),
+                groups(ended)
             )
         }
         Caveat::ClockStepped { clock, by_ns } => {
@@ -131,16 +143,20 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("{threads} threads on {cpus} CPUs delay one another.")
         }
         Caveat::ProcessesNotFollowed { count } => format!(
-            "The program had {count} more processes than can be followed at once; their threads are not in the result."
+            "The program had {count} processes beyond the limit that can be followed; their threads are not in the result."
         ),
         Caveat::ThreadsFoundLate { count, every_ns } => format!(
-            "{count} threads came while the program was watched, and were found by looking every {every_ns}: how they began, and all of those that came and went in between, is not in the result. Only the tracer bpf sees them come."
+            "{count} threads started during the watch and were found by polling every {every_ns}: their start, and threads that came and went in between, are not in the result. The tracer bpf sees every start."
+        ),
+        Caveat::WaitsBounded { count: bounded } => format!(
+            "{} times the kernel's account of a thread's waiting grew by more than the thread can have waited: since Linux 6.12 it counts some sleep. There the most that it can have waited was taken.",
+            count(*bounded)
         ),
         Caveat::ThreadsJoined { count } => format!(
-            "{count} threads of the program are not told apart: of one kind of name, numbers aside, 64 are, and 128 in all. The others are counted together in \"(others)\", with the settings of the first of each; `--thread` has more room for those that matter."
+            "{count} threads are not counted separately: at most 64 of one kind of name (numbers aside) and 128 in total are. The rest are in \"(others)\", with the settings of the first of each. To select the ones that matter: `--thread`."
         ),
         Caveat::LoopsNotMeasured { count } => format!(
-            "The program marked {count} more loops than there is memory for; their iterations are not in the result."
+            "The program marked {count} loops beyond the limit; their iterations are not in the result."
         ),
         Caveat::CpusNotMeasured { followed, others, isolated } => {
             let offered = if isolated.is_empty() { others } else { isolated };
@@ -150,7 +166,7 @@ pub fn caveat(caveat: &Caveat) -> String {
                 (false, _) => "are isolated, and are measured",
             };
             format!(
-                "One thread for each CPU of the mask that this process was started with ({followed}). {} {are} with `--cpus {offered}`.",
+                "One thread per CPU of the affinity mask of this process ({followed}). {} {are} with `--cpus {offered}`.",
                 cpus(offered)
             )
         }
@@ -160,7 +176,7 @@ pub fn caveat(caveat: &Caveat) -> String {
         }
         Caveat::SettingNotRestored { path, before, reason } => {
             format!(
-                "{path} could not be put back to `{before}` ({reason}): `echo '{before}' > {path}` as root."
+                "{path} could not be restored to `{before}` ({reason}): `echo '{before}' > {path}` as root."
             )
         }
         Caveat::SettingChanged { path, set, found } => {
@@ -168,7 +184,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             TurnFailure::SettingChanged { path, set, found }.to_string()
         }
         Caveat::SettingLeftBehind { path, left, restored } => format!(
-            "A killed howlate had left {path} at `{left}`; it was put back to `{restored}` before this run."
+            "A killed howlate had left {path} at `{left}`; it was restored to `{restored}` before this run."
         ),
         Caveat::GroupNotRemoved { path, reason } => {
             format!("The control group {path} could not be removed ({reason}): `rmdir {path}` as root.")
@@ -177,20 +193,19 @@ pub fn caveat(caveat: &Caveat) -> String {
             "A killed howlate had left the control group {path} behind; it was removed before this run."
         ),
         Caveat::GuardianGone => {
-            "The process that puts settings back was killed during the run; the run put them back itself."
-                .to_owned()
+            "The guardian process was killed during the run; howlate restored the settings itself.".to_owned()
         }
         Caveat::SamplesLost { count: lost } => {
             format!("{} wake-ups came faster than they could be collected, and are missing.", count(*lost))
         }
         Caveat::MessagesIrregular { lost, duplicated, reordered } => format!(
-            "Notifications did not all arrive once and in order: {} lost or merged, {} duplicated, {} reordered. They are not in the numbers.",
+            "Irregular notifications, not in the numbers: {} lost or merged, {} duplicated, {} reordered.",
             count(*lost),
             count(*duplicated),
             count(*reordered)
         ),
         Caveat::EarlyWakeups { count: early } => {
-            format!("{} wake-ups came too early; they count as 0.", count(*early))
+            format!("{} wake-ups were early; they count as 0.", count(*early))
         }
         Caveat::Unfinished { got, .. } => around(caveat, &shown(caveat, *got)),
         Caveat::PageFaults { minor, major } => {
@@ -200,24 +215,24 @@ pub fn caveat(caveat: &Caveat) -> String {
             around(caveat, &shown(caveat, *load_average_percent))
         }
         Caveat::LoadNice { load, nice } => {
-            format!("The load {load} runs at nice {}, as howlate was started with, not at 0.", nice.get())
+            format!("The load {load} runs at nice {}, inherited from howlate, not at 0.", nice.get())
         }
         Caveat::LoadEnded { load, words } => {
             format!("The load {load} ended by itself ({words}); later measurements ran without it.")
         }
         Caveat::TracerRefused { tracer, reason } => format!("Tracer {tracer} is not available: {reason}."),
         Caveat::TracerGoesWithout { tracer, event, costs } => {
-            format!("Tracer {tracer} goes without the event {event}, which this kernel lacks: {costs}.")
+            format!("This kernel lacks the event {event} (tracer {tracer}): {costs}.")
         }
         Caveat::NotTraced { mechanism, reason } => format!("{mechanism} is not traced: {reason}."),
         Caveat::LoadIneffective { load } => format!(
-            "The load {load} did nothing meanwhile: its processes got no CPU time, or the turns were too short."
+            "The load {load} did no work: its processes got no CPU time, or the turns were too short."
         ),
         Caveat::RecordingIncomplete { lines_lost, reason } => {
             format!("{} lines could not be written to the recording ({reason}).", count(*lines_lost))
         }
         Caveat::SamplesIncomplete { path, missing } => format!(
-            "{path} lacks {} wake-ups: more than 100 000 in one turn are not kept one by one.",
+            "{path} lacks {} wake-ups: at most 100 000 per turn are kept individually.",
             count(*missing)
         ),
         Caveat::SamplesUnreadable { path, reason } => format!("{path} cannot be read: {reason}."),
@@ -236,11 +251,10 @@ pub fn caveat(caveat: &Caveat) -> String {
         ),
         Caveat::SourceLeftOut { path, reason } => format!("{path} is not in the numbers: {reason}."),
         Caveat::SourceTwice { path } => {
-            format!("{path} has been given before; it counts once.")
+            format!("{path} was given twice; it counts once.")
         }
         Caveat::FoundAwake { messages, of } => format!(
-            "The receiver was still awake when {} of {} messages came: those took a call, not a wake-up. They are in the \
-             numbers; a longer --after lets it sleep.",
+            "For {} of {} messages the receiver was still awake: these measure a call, not a wake-up. They are in the numbers; with a longer --after it sleeps.",
             count(*messages),
             count(*of)
         ),
@@ -257,7 +271,7 @@ pub fn caveat(caveat: &Caveat) -> String {
         ),
         Caveat::Imported { program, unsaid, notes } => imported(program, unsaid, notes),
         Caveat::OneTcgThread { qemu } => format!(
-            "One thread of the host emulated all CPUs of the guest in turn: QEMU {qemu} can stand still where several do and the guest traces. 8.1 or newer does not."
+            "One host thread emulated all guest CPUs in turn: with one thread per CPU, QEMU {qemu} can hang while the guest traces. QEMU 8.1 or newer does not."
         ),
         Caveat::EmulatedCpu => "Emulated CPU: compare kernels with each other, not with hardware.".to_owned(),
         Caveat::KvmFailed { reason } => format!(
@@ -330,8 +344,7 @@ fn beyond_the_last(beyond: u64, from: Option<Span>, end: HistogramEnd) -> String
         }
     };
     format!(
-        "{} {} not told apart from {from}{known}: percentiles among them are lower bounds (≥), and only the largest of each \
-         thread is known.",
+        "{} {} beyond {from}{known}, where the file only counts: percentiles among them are lower bounds (≥), and only the largest of each thread is known.",
         count(beyond),
         if beyond == 1 { "value was" } else { "values were" }
     )
@@ -341,13 +354,13 @@ fn import_note(note: &ImportNote) -> String {
     match note {
         ImportNote::BeyondTheLastBucket { count: beyond, from, end } => beyond_the_last(*beyond, *from, *end),
         ImportNote::OverflowsMissing => {
-            "The file does not say how many values were beyond the last bucket; they are missing.".to_owned()
+            "The file does not count values beyond the last bucket; they are missing.".to_owned()
         }
         ImportNote::UnitTaken { unit } => format!("It does not say its unit, which is assumed to be {unit}."),
         ImportNote::CyclesMissing { count: missing } => {
-            format!("The file has no line of {} cycles, which are missing here as well.", count(*missing))
+            format!("The file lacks {} cycles; they are missing here too.", count(*missing))
         }
-        ImportNote::Gaps => "Gaps in a spinning thread's time, not latencies of wake-ups.".to_owned(),
+        ImportNote::Gaps => "Gaps seen by a spinning thread, not wake-up latencies.".to_owned(),
         ImportNote::LoadNamed { load } => format!("The file names the load `{load}`."),
         ImportNote::WholeMicroseconds => {
             "Values are truncated to whole microseconds: each was up to 1 µs larger.".to_owned()
@@ -368,6 +381,11 @@ fn listed(words: &[String]) -> String {
         [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
         one => one.join(""),
     }
+}
+
+/// The lines of `/proc/PID/cgroup`, in one.
+fn groups(text: &str) -> String {
+    text.trim_end().replace('\n', ", ")
 }
 
 /// As in `CPU 3`, `CPUs 2-3`.

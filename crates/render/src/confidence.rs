@@ -28,17 +28,13 @@ pub fn larger_ones<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<St
     let measured = rough(weakest.covered);
     Some(match weakest.to_come {
         Some(to_come) => format!(
-            "After {measured}, a larger maximum comes at most {} times per hour (95 % confidence), in the next hour with a probability of {}, \
-             in the next day of {}. This assumes that late wake-ups come independently at a steady rate, those that come together \
-             counted once, and that the machine goes on as in this run.",
+            "After {measured}: a larger maximum at most {} times per hour (95 % confidence); its probability is {} within the next hour and {} within the next day. This assumes that late wake-ups come independently at a steady rate (clusters count once) and that the machine behaves as in this run.",
             round(to_come.per_hour_at_most),
             probability(to_come.next_hour),
             probability(to_come.next_day)
         ),
         None => {
-            format!(
-                "Nothing can be said of larger maxima to come: {measured} is too short to tell how this machine changes."
-            )
+            format!("No bound on later maxima: {measured} is too short to judge how this machine drifts.")
         }
     })
 }
@@ -61,7 +57,7 @@ pub(crate) fn too_few<D: Borrow<Distribution>>(
     let least = all.into_iter().map(|one| one.borrow().count()).min()?;
     let needs = |column: &ColumnSpec| format!("{} needs {}", column.heading, count(column.least));
     let missing: Vec<String> = percentiles.iter().filter(|column| least < column.least).map(needs).collect();
-    (!missing.is_empty()).then(|| format!("–: too few wake-ups: {}.", missing.join(", ")))
+    (!missing.is_empty()).then(|| format!("–: too few wake-ups ({}).", missing.join(", ")))
 }
 
 #[cfg(test)]
@@ -92,7 +88,7 @@ mod tests {
     fn a_bound_is_told_with_what_it_assumes_and_a_refusal_with_its_reason() {
         let bound = said(600, |second, one| 5_000 + (second * 7_919 + one * 31) % 997);
         assert!(
-            bound.contains("in the next hour with a probability of 85.7 %, in the next day of 99.3 %"),
+            bound.contains("its probability is 85.7 % within the next hour and 99.3 % within the next day"),
             "{bound}"
         );
         assert!(
@@ -100,6 +96,6 @@ mod tests {
             "{bound}"
         );
         let refused = said(60, |second, one| 5_000 + 100 * second + one % 7);
-        assert!(refused.contains("1 min 00 s is too short to tell how this machine changes"), "{refused}");
+        assert!(refused.contains("1 min 00 s is too short to judge how this machine drifts"), "{refused}");
     }
 }

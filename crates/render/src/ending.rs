@@ -3,6 +3,8 @@
 use howlate_analyse::Analysis;
 use howlate_model::HowEnded;
 
+use crate::numbers::{count, rough};
+
 /// In a word or two, and as a sentence without its full stop; `None` where it did all.
 const fn words(how: HowEnded) -> Option<(&'static str, &'static str)> {
     match how {
@@ -25,6 +27,22 @@ pub fn ending_after_title(analysis: &Analysis) -> String {
         None => Some("did not end in order"),
     };
     short.map_or_else(String::new, |short| format!(" · {short}"))
+}
+
+/// So many moments are told one by one.
+const MARKS: usize = 12;
+
+/// When somebody who watched has marked a moment: `Marked by hand: after 12 s and 40 s.`; `None` where nobody did.
+pub fn marked(analysis: &Analysis) -> Option<String> {
+    let mut after: Vec<String> =
+        analysis.marks.iter().take(MARKS).map(|at| rough(at.since(analysis.header.at))).collect();
+    let last = after.pop()?;
+    let more = match analysis.marks.len().saturating_sub(MARKS) {
+        0 => String::new(),
+        more => format!(", and {} more", count(more as u64)),
+    };
+    let all = if after.is_empty() { last } else { format!("{} and {last}", after.join(", ")) };
+    Some(format!("Marked by hand: after {all}{more}."))
 }
 
 /// As a sentence without its full stop; `None` where the run did all that was asked, or nobody knows how it ended.

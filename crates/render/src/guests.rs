@@ -63,7 +63,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         "guest",
         "kernel",
         "",
-        "booted in, s",
+        "boot, s",
         "clock, µs",
         "vCPU threads",
         "CPUs",
@@ -77,8 +77,7 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         table.row(row(boot, ended));
     }
     let waits = waits(analysis).map_or_else(String::new, |text| format!("{}\n", wrapped(&text, width, 0)));
-    let meaning = "clock: per reading. ran, waited: CPU time that the threads running the guest's CPUs got from the host, and \
-        how long they waited for it.";
+    let meaning = "clock: cost of one reading. ran, waited: CPU time of the vCPU threads on the host, and how long they waited for it.";
     let meaning = paint(DIM, wrapped(meaning, width, 0));
     let title = wrapped(&format!("Guests ({what}):"), width, 0);
     format!("{title}\n\n{}\n{meaning}\n{waits}", table.text(width))

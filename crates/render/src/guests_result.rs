@@ -54,8 +54,7 @@ fn few_boots(track: &Track, width: usize) -> Option<String> {
     let least = (0..boots.len()).map(of_kind).min()?;
     let were = if least == 1 { "was 1 boot".to_owned() } else { format!("were {least} boots") };
     let text = format!(
-        "Turns of one boot have its luck in common, and the comparison does not know it: of each kind of guest there {were}. \
-         `--rounds {BOOTS}` says more about the kernels."
+        "All turns of one boot share its conditions, which the comparison does not account for: there {were} of each kind of guest. Use `--rounds {BOOTS}` to compare kernels."
     );
     (least < BOOTS).then(|| format!("{}\n", wrapped(&text, width, 0)))
 }

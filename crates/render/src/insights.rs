@@ -36,7 +36,7 @@ pub(crate) fn insight(insight: &Insight, analysis: &Analysis) -> String {
     match among(analysis, conditions(insight)) {
         // These name their conditions themselves.
         Some(names) if !matches!(insight, Insight::Turns(_) | Insight::Priority(_)) => {
-            format!("{text} Seen in: {names}.")
+            format!("{text} Applies to: {names}.")
         }
         _ => text,
     }
@@ -125,10 +125,10 @@ fn timer_slack(TimerSlack { slack, median, without, traced, .. }: &TimerSlack) -
     let slack = length(*slack);
     let seen = match (without, traced) {
         (Some(control), _) => {
-            format!("Timer slack: with {slack} of it the median is {median}, without it {}.", control.median)
+            format!("With {slack} of timer slack the median is {median}, without it {}.", control.median)
         }
         (None, Some(traced)) => {
-            format!("{} of the median {median} are timer slack, as traced.", length(*traced))
+            format!("{} of the median {median} are timer slack (traced).", length(*traced))
         }
         (None, None) => format!(
             "The median of {median} is consistent with timer slack: the kernel may delay the timers of an ordinary thread by up \
@@ -144,7 +144,7 @@ fn call_slack(CallSlack { call, length: asked, slack, median, without, .. }: &Ca
         None => format!("the median of {median} is consistent with that"),
     };
     format!(
-        "`{call}` adds slack of its own, 0.1 % of the timeout (0.5 % when nice): {} to {}, whatever the timer slack; {seen}.",
+        "`{call}` adds slack of its own, 0.1 % of the timeout (0.5 % for nice threads): {} to {}, regardless of the timer slack; {seen}.",
         length(*slack),
         length(*asked)
     )
@@ -169,10 +169,10 @@ fn a_step(step: &Step) -> String {
     let fits = if origins.is_empty() {
         String::new()
     } else {
-        format!(" The length is consistent with this: {}", origins.join(" "))
+        format!(" The step fits this: {}", origins.join(" "))
     };
     format!(
-        "A step: sleeps of {} are {median_below} late at the median, sleeps of {} {median_above}. {}",
+        "Lateness jumps with the length of the sleep: at {} the median is {median_below}, at {} {median_above}. {}",
         length(*below),
         length(*above),
         match step.awake {
@@ -182,8 +182,10 @@ fn a_step(step: &Step) -> String {
                     both(awake)
                 )
             }
-            Some(awake) =>
-                format!("With every CPU kept awake, {}: the step is not the idle state.", both(awake)),
+            Some(awake) => format!(
+                "With every CPU kept awake, {}: the step does not come from an idle state.",
+                both(awake)
+            ),
             None => format!("`--load idle,awake` shows whether it comes from leaving the idle state.{fits}"),
         }
     )
@@ -196,14 +198,13 @@ fn both(Awake { median_below, median_above, .. }: Awake) -> String {
 fn origin(origin: &Origin) -> String {
     match origin {
         Origin::IdleState { name, residency, exit_latency } => format!(
-            "idle state {name} becomes worth entering at {} and takes up to {} to leave; \
+            "idle state {name} is entered from {} on (target residency) and takes up to {} to leave; \
              `--dma-latency 0us` keeps the CPU out of it.",
             length(*residency),
             length(*exit_latency)
         ),
         Origin::HaltPoll { limit } => format!(
-            "KVM on the host polls by default for {} (halt_poll_ns) before it gives an idle guest CPU away; \
-             longer sleeps pay for getting it back.",
+            "KVM on the host polls for {} by default (halt_poll_ns) before it deschedules an idle vCPU; longer sleeps pay for rescheduling it.",
             length(*limit)
         ),
     }

@@ -38,6 +38,9 @@ struct Document<'a> {
     system: &'a System,
     instrument: Instrument,
     caveats: Vec<Noted>,
+    /// Nanoseconds from the beginning to moments that somebody who watched has marked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    marks_ns: Vec<u64>,
     /// The sentences alone.
     insights: Vec<String>,
     /// The same with their numbers.
@@ -281,6 +284,7 @@ fn document<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Document<'a> {
         system: &header.system,
         instrument: header.instrument,
         caveats: noted(&analysis.caveats),
+        marks_ns: analysis.marks.iter().map(|at| at.since(header.at).as_nanos()).collect(),
         insights: explanations.iter().map(sentence).collect(),
         explanations,
         rankings: parts.iter().flat_map(|(_, part)| rankings(part)).collect(),

@@ -29,7 +29,7 @@ pub fn kernel_list(kernels: &[KernelRow], width: usize) -> String {
         let cells = [&one.suite, &one.kind, &one.asked, &one.release, &one.package, kept];
         table.row(cells.map(|cell| cell.to_owned()).to_vec());
     }
-    let text = "A suite stands for the newest that whoever installs it gets: `--kernel debian:backports`, or with its kind, \
+    let text = "A suite means its newest kernel: `--kernel debian:backports`, or a flavour, \
                 `--kernel debian:backports:rt`.";
     format!("{}\n{}\n", table.text(width), wrapped(text, width, 0))
 }

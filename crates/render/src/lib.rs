@@ -76,14 +76,14 @@ pub use condition::condition;
 pub use confidence::{larger_ones, what_the_maxima_support};
 pub use csv::{csv, intervals_csv};
 pub use detail::Detail;
-pub use ending::ending_after_title;
+pub use ending::{ending_after_title, marked};
 pub use export::{
     benchmark, bmf, finding, hgrm, hlog, influx, junit, kcidb, lava, openmetrics, osadl, prometheus, tap,
     trace,
 };
 pub use findings::findings;
 pub use guests_result::guests;
-pub use incidents::{Incidents, incidents_schema};
+pub use incidents::{Incidents, incident_cause, incidents_schema};
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};
 pub use legible::{
@@ -108,7 +108,7 @@ pub use result::{report, report_titled};
 pub use screen::{Screen, SoFar};
 pub use self_check::{self_check, self_check_json};
 pub use terminal_text::{broken, replacement, shown};
-pub use top::{Controls, ORDERS, Pressed, Top, TopView, top_schema};
+pub use top::{Controls, ORDERS, Pressed, Top, TopBy, TopRow, TopView, top_schema};
 pub use tune::{
     Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, TunedProgram, Unrestored,
     tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,

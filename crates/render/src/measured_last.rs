@@ -2,7 +2,7 @@
 
 use howlate_analyse::Analysis;
 use howlate_analyse::cause::{families, remedy};
-use howlate_model::{Finding, FindingId};
+use howlate_model::{CauseKind, Finding, FindingId};
 use serde_json::{Value, json};
 
 use crate::cause_words::{cause_in_words, percent};
@@ -14,6 +14,8 @@ pub struct MeasuredLast {
     started: String,
     /// Whether it is known what made its wake-ups late.
     traced: bool,
+    /// The share of the late time of which it is not known who took it, 0 to 1.
+    unknown: f64,
     /// The findings, those that bear on most of the late time first.
     bears_on: Vec<BearsOn>,
 }
@@ -22,6 +24,8 @@ pub struct MeasuredLast {
 #[derive(Debug, PartialEq)]
 struct BearsOn {
     finding: FindingId,
+    /// What was found, in words.
+    found: String,
     /// Who took the time, each once, the most first.
     causes: Vec<String>,
     late_ns: u64,
@@ -33,18 +37,22 @@ impl MeasuredLast {
     /// Of these findings, as `analysis` shows what was late.
     pub fn new(analysis: &Analysis, found: &[Finding]) -> Self {
         let late = analysis.header.late_above;
-        let (mut bears_on, mut total, mut traced) = (Vec::<BearsOn>::new(), 0, false);
+        let (mut bears_on, mut total, mut unknown, mut traced) = (Vec::<BearsOn>::new(), 0, 0, false);
         for outcome in analysis.outcomes() {
             let Some(why) = outcome.why_late(late) else { continue };
             traced = true;
             for cause in families(&why).into_iter().map(|family| family.cause) {
                 total += cause.late_ns;
+                if matches!(cause.kind, CauseKind::Undetermined | CauseKind::Unexplained) {
+                    unknown += cause.late_ns;
+                }
                 let Some(finding) = remedy(&cause, outcome.policy_in_force(), found) else { continue };
                 let words = cause_in_words(&cause);
                 match bears_on.iter_mut().find(|one| one.finding == finding.id) {
                     Some(known) => known.add(words, cause.late_ns),
                     None => bears_on.push(BearsOn {
                         finding: finding.id.clone(),
+                        found: finding.found.clone(),
                         causes: vec![words],
                         late_ns: cause.late_ns,
                         share: 0.0,
@@ -55,7 +63,8 @@ impl MeasuredLast {
         bears_on.iter_mut().for_each(|one| one.share = one.late_ns as f64 / total.max(1) as f64);
         bears_on.sort_by_key(|one| std::cmp::Reverse(one.late_ns));
         let (command, started) = (analysis.header.command.to_string(), analysis.header.started.clone());
-        Self { command, started, traced, bears_on }
+        let unknown = unknown as f64 / total.max(1) as f64;
+        Self { command, started, traced, unknown, bears_on }
     }
 
     /// The same for programs.
@@ -69,22 +78,26 @@ impl MeasuredLast {
         json!({ "command": self.command, "started": self.started, "traced": self.traced, "bears_on": bears_on })
     }
 
-    /// `Measured last (howlate watch, 2026-…): nice_permission bears on 35 % of the late time (rustc).`
+    /// `Measured last (howlate watch, 2026-…): rustc took 35 % of the late time; this process may set any nice value
+    /// (nice_permission).`
     pub fn in_words(&self) -> String {
         let run = format!("Measured last (howlate {}, {})", self.command, self.started);
         if !self.traced {
             return format!(
-                "{run}: what took the time was not traced, so that no finding can be said to bear on it; `--why` and `howlate \
-                 watch` trace."
+                "{run}: not traced, so no finding can be linked to it. `--why` and `howlate watch` trace."
             );
         }
         let one = |one: &BearsOn| {
             let causes = one.causes.iter().take(2).cloned().collect::<Vec<_>>().join(", ");
-            format!("{} bears on {} of the late time ({causes})", one.finding, percent(one.share))
+            format!("{causes} took {} of the late time; {} ({})", percent(one.share), one.found, one.finding)
         };
         match self.bears_on.as_slice() {
+            [] if self.unknown > 0.5 => format!(
+                "{run}: who took {} of the late time was not seen, so no finding can be linked to it. Names need root.",
+                percent(self.unknown)
+            ),
             [] => format!("{run}: none of these findings bears on what made its wake-ups late."),
-            some => format!("{run}: {}.", some.iter().map(one).collect::<Vec<_>>().join("; ")),
+            some => format!("{run}: {}.", some.iter().map(one).collect::<Vec<_>>().join(". ")),
         }
     }
 }

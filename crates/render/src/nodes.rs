@@ -75,8 +75,7 @@ fn late_once(spreads: &[Spread]) -> Option<String> {
         found.iter().take(MOST_LATE_ONCE).map(|(node, usual)| once(node, *usual)).collect();
     let more = found.len() - shown.len();
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    (!shown.is_empty())
-        .then(|| format!("At least once far later than the others ever were: {}{more}.", shown.join(", ")))
+    (!shown.is_empty()).then(|| format!("Far above all others at least once: {}{more}.", shown.join(", ")))
 }
 
 /// `n7 (by 90 ms; the maximum of the others is usually 3 ms)`
@@ -185,7 +184,7 @@ fn signed(nanos: f64) -> String {
 /// How far nodes lie apart, beside what one node does by itself.
 fn apart(spread: &Spread) -> String {
     format!(
-        "  {}: {} µs in the middle of the nodes; they lie {} µs apart, blocks of one node {} µs. Less than {} µs does not count.",
+        "  {}: median of the nodes {} µs, spread between nodes {} µs, within a node {} µs. Differences below {} µs are ignored.",
         spread.statistic.name(),
         micros_of(spread.centre_ns),
         micros_of(spread.between_ns),
@@ -210,7 +209,7 @@ fn sentences(spread: &Spread, name: fn(&str) -> String) -> Vec<String> {
     let mut said: Vec<String> =
         out.iter().take(MOST_NAMED).map(|node| stands_out(node, spread.statistic, name)).collect();
     if out.len() > MOST_NAMED {
-        said.push(format!("So are {} more.", count((out.len() - MOST_NAMED) as u64)));
+        said.push(format!("{} more stand out as well.", count((out.len() - MOST_NAMED) as u64)));
     }
     if out.is_empty() {
         said.push(format!(

@@ -131,7 +131,7 @@ fn circumstances(condition: &impl HasProperties) -> String {
 
 fn what_is_measured(condition: &Condition) -> &'static str {
     if is_round_trip(condition) {
-        "µs from just before the notifying call until the answer by the same mechanism has arrived; send: the call itself (median)"
+        "µs from just before the notifying call until the reply by the same mechanism has arrived; send: the call itself (median)"
     } else {
         "µs from just before the notifying call until the receiver runs; send: the call itself (median)"
     }
@@ -197,7 +197,7 @@ fn ranking_table(rankings: &[&Ranking], width: usize) -> String {
         }
     }
     let first = paint(HEADING, "Slower than the fastest blocking mechanism");
-    let about = "µs, interval of the difference over rounds; 95 % for all pairs of the ranking together; ≈: no measurable difference; at: its own value, as rounds are too few for an interval";
+    let about = "µs, interval of the difference over rounds, 95 % jointly for all pairs; ≈: no measurable difference; at: value only, too few rounds for an interval";
     let title = wrapped(&format!("{first} · {}", paint(DIM, about)), width, 0);
     format!("{title}\n\n{}\n", table.text(width))
 }
@@ -266,11 +266,11 @@ fn recommendation(rankings: &[&Ranking]) -> Option<String> {
             "After {gap}, {one} is fastest{among}: every other is measurably later than at least one of them, at the median or at p99."
         ),
         several if several.len() <= MOST_WITH_NUMBERS => format!(
-            "After {gap}, the fastest mechanisms{among} (no measurable difference): {}. Use any of them.",
+            "After {gap}, {} are fastest{among}, with no measurable difference: use any of them.",
             several.join(", ")
         ),
         several => format!(
-            "After {gap}, the fastest {} mechanisms{among} (no measurable difference, medians {} to {}): {}. Use any of them.",
+            "After {gap}, {} mechanisms are fastest{among}, with no measurable difference (medians {} to {}): {}. Use any of them.",
             several.len(),
             medians.clone().min()?,
             medians.clone().max()?,

@@ -12,11 +12,11 @@ pub(crate) fn with_condition(finding: &Finding, only_if: Option<OnlyIf>) -> Stri
 const fn condition(condition: OnlyIf) -> &'static str {
     match condition {
         OnlyIf::LowerPriority => {
-            "Against a real-time thread it takes a higher priority than that one has, which `chrt -p PID` tells"
+            "Against a real-time thread, your priority must be higher than its own (`chrt -p PID` shows it)"
         }
-        OnlyIf::NotBound => "A thread that is bound to that CPU stays there",
+        OnlyIf::NotBound => "This does not help if that thread is bound to this CPU",
         OnlyIf::OfDevice => {
-            "What programs on that CPU send to others on this machine is served there whatever interrupts are sent where"
+            "Traffic between programs on this machine is served on the sender's CPU, wherever interrupts are sent"
         }
     }
 }

@@ -49,7 +49,7 @@ pub fn quick(analysis: &Analysis, detail: Detail, width: usize) -> String {
 /// What helps, and who took the time.
 fn in_brief(analysis: &Analysis, rows: &[Row<'_>], width: usize) -> String {
     let costly = analysis.header.findings.iter().filter(|finding| is_costly(finding)).count();
-    let more = format!("More: `howlate show --details`, `howlate why`, `howlate doctor` ({costly} to mend).");
+    let more = format!("More: `howlate show --details`, `howlate why`, `howlate doctor` ({costly} to fix).");
     let lines = helpful(rows).into_iter().chain(reasons(rows));
     let lines = lines.map(|line| format!("{}\n", wrapped(&line, width, 0)));
     format!("{}{}\n", lines.collect::<String>(), paint(DIM, wrapped(&more, width, 0)))
@@ -69,10 +69,10 @@ fn headline(rows: &[Row<'_>]) -> Option<String> {
     let now = as_you_are(rows)?;
     let usual = at(now.idle, 0.5)?;
     let busy = now.busy.and_then(|busy| at(busy, 0.99));
-    let busy = busy.map_or_else(String::new, |late| format!("; under load 1 in 100 is later than {late}"));
+    let busy =
+        busy.map_or_else(String::new, |late| format!("; under load, 1 in 100 is more than {late} late"));
     let realtime = realtime(rows).and_then(|row| at(row.busy?, 0.99));
-    let realtime =
-        realtime.map_or_else(String::new, |late| format!(", with real-time priority later than {late}"));
+    let realtime = realtime.map_or_else(String::new, |late| format!(", or {late} with real-time priority"));
     Some(format!("Wake-ups are usually {usual} late{busy}{realtime}."))
 }
 
@@ -263,11 +263,11 @@ fn load(now: &Row<'_>) -> Option<String> {
     if matches!(ratio, Ratio::Settled { low, .. } if low > 1.0) {
         let much = times_as_much(ratio, SETTLES_LOAD);
         return Some(format!(
-            "When other programs use the CPUs, 1 wake-up in 100 is more than {busy_p99} late, instead of {idle_p99}{much}"
+            "Under load, 1 wake-up in 100 is more than {busy_p99} late; on the idle machine, {idle_p99}{much}"
         ));
     }
     (busy_p99 > idle_p99).then(|| {
-        format!("Under load 1 wake-up in 100 was more than {busy_p99} late, otherwise {idle_p99}, but this short run cannot confirm a difference. To confirm: `{SETTLES_LOAD}`")
+        format!("Under load, 1 wake-up in 100 was more than {busy_p99} late, on the idle machine {idle_p99}, but this short run cannot confirm a difference. To confirm: `{SETTLES_LOAD}`")
     })
 }
 
@@ -316,8 +316,48 @@ fn costly(findings: &[Finding], width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use howlate_model::{
+        Block, Condition, End, Header, HowEnded, Line, MonotonicTime, Span, Wait, Wakeup, Work,
+    };
+
     use super::*;
-    use howlate_model::{End, Header, HowEnded, MonotonicTime};
+
+    /// Three turns of each condition: 196 wake-ups of one lateness, and four of another, in microseconds.
+    fn analysis(late: [(Load, u64, u64); 2]) -> Analysis {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let conditions =
+            late.iter().map(|(load, ..)| Condition { load: load.clone(), ..Condition::new(work, "6.18.0") });
+        let mut analysis = Analysis::new(Header::for_conditions(conditions.collect()));
+        for round in 0..3 {
+            for (condition, (_, usual, rare)) in (0..).zip(&late) {
+                let at = |number: u64| MonotonicTime::from_nanos(0).plus(Span::from_millis(number));
+                let mut block = Block { condition, round, until: at(200), ..Block::default() };
+                for number in 0..200 {
+                    let late = Span::from_micros(if number % 50 == 0 { *rare } else { *usual });
+                    let expected = at(number);
+                    block.record(Wakeup { expected, ran: expected.plus(late) }, None);
+                }
+                analysis.add(&Line::Block(Box::new(block)));
+            }
+        }
+        analysis
+    }
+
+    /// Where CPUs sleep when idle, the median falls as others use them, and the 99th percentile rises.
+    #[test]
+    fn what_load_costs_is_said_of_the_percentile_that_it_is_of() {
+        let analysis = analysis([(Load::IDLE, 80, 100), (Load::cpu(), 60, 1_000)]);
+        let said = sentences(&analysis).join("\n");
+        assert!(said.contains("1 wake-up in 100") && said.contains("1.00 ms late"), "{said}");
+        let text = quick(&analysis, Detail::Brief, 100);
+        assert!(
+            text.contains("Wake-ups are usually 80.") && text.contains("under load 1 in 100 is"),
+            "{text}"
+        );
+        for text in [said, text, quick(&analysis, Detail::Full, 100)] {
+            assert!(!text.contains("woke later") && !text.contains("wake later"), "{text}");
+        }
+    }
 
     #[test]
     fn a_look_that_was_cut_short_says_so() {

@@ -20,7 +20,7 @@ pub fn times_as_much(ratio: Ratio, settled_by: &str) -> String {
                 1 => "1 pair of turns does".to_owned(),
                 _ => format!("{pairs} pairs of turns do"),
             };
-            format!("; {turns} not settle how many times. `{settled_by}` would.")
+            format!("; {turns} not show by how much. To find out: `{settled_by}`.")
         }
     }
 }
@@ -41,8 +41,8 @@ mod tests {
         assert_eq!(said(0.25, 0.5), "; turn by turn, 2.0 to 4.0 times less (95 % interval, 8 pairs).");
         assert_eq!(
             times_as_much(Ratio::Open { pairs: 3 }, "howlate cyclic"),
-            "; 3 pairs of turns do not settle how many times. `howlate cyclic` would."
+            "; 3 pairs of turns do not show by how much. To find out: `howlate cyclic`."
         );
-        assert!(times_as_much(Ratio::Open { pairs: 0 }, "").starts_with("; such short turns do not settle"));
+        assert!(times_as_much(Ratio::Open { pairs: 0 }, "").starts_with("; such short turns do not show"));
     }
 }

@@ -7,7 +7,7 @@ use howlate_model::{Command, Work};
 use crate::answer::{answer, is_on_one_screen};
 use crate::code::to_copy;
 use crate::detail::Detail;
-use crate::ending::ending_after_title;
+use crate::ending::{ending_after_title, marked};
 use crate::machine::machine;
 use crate::notes::{MOST_LINES, doubts, notes};
 use crate::numbers::{count, length};
@@ -109,7 +109,8 @@ fn top(analysis: &Analysis, title: &str, width: usize) -> String {
     };
     let until =
         until(analysis).map_or_else(String::new, |known| format!("\n{}\n", wrapped(&known, width, 0)));
-    format!("{}\n{machine}{until}", wrapped(&format!("{title}{started}{how}"), width, 0))
+    let marked = marked(analysis).map_or_else(String::new, |text| format!("{}\n", wrapped(&text, width, 0)));
+    format!("{}\n{machine}{marked}{until}", wrapped(&format!("{title}{started}{how}"), width, 0))
 }
 
 /// The command, or the other program that measured.

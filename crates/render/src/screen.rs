@@ -1,7 +1,7 @@
 //! Where is shown what changes.
 
 use howlate_analyse::Analysis;
-use howlate_model::{Condition, CpuSet, Progress, Span};
+use howlate_model::{Condition, CpuSet, MonotonicTime, Progress, Span};
 
 /// A run while it goes on.
 #[derive(Clone, Copy, Debug)]
@@ -31,5 +31,9 @@ pub trait Screen {
     /// Shows a run in its own way; false where it only shows text.
     fn draw(&mut self, _run: &SoFar<'_>) -> bool {
         false
+    }
+    /// Moments that somebody who watched it has marked since the last time.
+    fn marks(&mut self) -> Vec<MonotonicTime> {
+        Vec::new()
     }
 }

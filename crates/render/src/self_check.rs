@@ -32,7 +32,7 @@ pub fn self_check_json(check: &SelfCheck) -> serde_json::Result<String> {
 /// A table of what was made, and a line for each class that was not.
 pub fn self_check(check: &SelfCheck, width: usize) -> String {
     let tracer = check.tracer.as_deref().unwrap_or("none");
-    let title = format!("Known causes, made on CPU {}, and what tracer {tracer} made of them", check.cpu);
+    let title = format!("Known causes, provoked on CPU {}, and what tracer {tracer} found", check.cpu);
     let notes: Vec<String> = notes(check).map(|note| wrapped(&note, width, 2)).collect();
     let parts = [
         paint(HEADING, wrapped(&title, width, 0)),
@@ -49,7 +49,7 @@ fn notes(check: &SelfCheck) -> impl Iterator<Item = String> + '_ {
     let warning = |words: String| format!("{} {words}", paint(WARN, "!"));
     let not_made = |one: &CheckedClass| {
         let reason = one.reason.as_ref()?;
-        Some(format!("{} was not made: {reason}.", one.class))
+        Some(format!("{} was not provoked: {reason}.", one.class))
     };
     let of_classes =
         check.classes.iter().filter_map(not_made).chain(check.classes.iter().filter_map(not_judged));
@@ -75,7 +75,7 @@ fn table(check: &SelfCheck, width: usize) -> String {
 fn not_judged(one: &CheckedClass) -> Option<String> {
     let score = one.score.as_ref().filter(|score| score.interrupt_late > 0)?;
     Some(format!(
-        "{}: {} of the {} hits are not judged: the timer's interrupt came late, and no event tells why.",
+        "{}: {} of the {} hits are not judged, because the timer interrupt was late for an unknown reason.",
         one.class,
         count(score.interrupt_late),
         count(score.hits)
@@ -111,10 +111,7 @@ fn word(result: Detection) -> String {
 
 fn legend() -> String {
     format!(
-        "A hit is a wake-up in whose lateness the cause was at it for 30 µs or more by its own stamps; it is found where at least half of \
-         that was charged to the right kind, name and process. A class is missed below 95 % of its hits; with fewer than {HITS_NEEDED} it is \
-         not judged. Errors are of hits that were found, in µs: charged less stamped. Named is the part of their lateness that went to causes \
-         with a name."
+        "A hit is a wake-up that the cause delayed by 30 µs or more, by its own time stamps. It is found if at least half of that was charged to the right kind, name and process. A class with less than 95 % of its hits found is missed; with fewer than {HITS_NEEDED} hits it is not judged. Error: charged minus stamped, in µs, for hits that were found. Named: the share of their lateness that was charged to a name."
     )
 }
 
@@ -162,7 +159,7 @@ mod tests {
     fn every_class_is_told() {
         let text = anstream::adapter::strip_str(&self_check(&check(), 100)).to_string();
         assert!(text.contains("thread") && text.contains("missed") && text.contains("90 %"), "{text}");
-        assert!(text.contains("throttled was not made: no control group."), "{text}");
+        assert!(text.contains("throttled was not provoked: no control group."), "{text}");
         assert!(!text.contains("not judged:") && !text.contains("lacks"), "{text}");
         let mut check = check();
         check.goes_without.push("softirq_exit: nobody is blamed".into());

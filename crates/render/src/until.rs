@@ -31,7 +31,7 @@ fn about(analysis: &Analysis, found: &Found) -> String {
     match (outcome, found.decision) {
         (None, _) => String::new(),
         (Some(outcome), Decision::Refuted | Decision::Undecided) => format!(" ({})", among(outcome, all)),
-        (Some(outcome), _) => format!(" of every condition; least surely of {}", among(outcome, all)),
+        (Some(outcome), _) => format!(" for every condition; least certain for {}", among(outcome, all)),
     }
 }
 
@@ -139,7 +139,7 @@ fn needs(found: &Found) -> String {
             format!("; at this rate it needs about {} in all", rough(needs))
         }
         (Decision::Undecided, None) if found.figure != Until::Compared => {
-            "; so near to the limit nobody can say how long it needs".to_owned()
+            "; too close to the limit to say how long it needs".to_owned()
         }
         _ => String::new(),
     }
@@ -149,8 +149,7 @@ fn needs(found: &Found) -> String {
 pub fn lengths(of: &Lengths) -> String {
     let mut lines = vec![match (of.wakeups, of.pairs) {
         (Some(wakeups), _) => format!(
-            "`{}` takes at least {} wake-ups of each condition: {}. It is looked at first after two thirds of that, and again \
-             whenever the run has become half as long again.",
+            "`{}` takes at least {} wake-ups of each condition: {}. The first look is after two thirds of that, the next whenever the run has become half as long again.",
             of.figure,
             count(wakeups),
             rough(of.least)
@@ -288,7 +287,7 @@ mod tests {
     fn of_several_conditions_the_one_is_named_that_decides() {
         let holds = said(&["other", "fifo:80"], 216, None);
         assert!(
-            holds.contains("holds of every condition; least surely of fifo:80: never exceeded"),
+            holds.contains("holds for every condition; least certain for fifo:80: never exceeded"),
             "{holds}"
         );
         let refuted = said(&["other", "fifo:80"], 216, Some(1));

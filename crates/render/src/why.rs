@@ -157,7 +157,7 @@ fn time_line(worst: &Explained, width: usize) -> String {
         if share(segment.ns, late) < SMALL {
             small = small.plus(segment.ns);
         } else {
-            let in_several = if times > 1 { format!(" in {times} stretches") } else { String::new() };
+            let in_several = if times > 1 { format!(" in {times} pieces") } else { String::new() };
             pieces.push(format!("{} {}{in_several}", shown(segment.ns), segment_in_words(&segment)));
         }
     }
@@ -180,7 +180,7 @@ fn share(span: Span, whole: i64) -> f64 {
 fn how_well(why: &Why, watched: bool) -> String {
     let seen = why.decomposed + why.not_decomposed;
     if why.tracer == NO_TRACER {
-        return "Without a tracer: an iteration is late because the work of the one before it took too long, or for reasons that were not seen."
+        return "Without a tracer, an iteration is late because the previous one's work took too long, or for unknown reasons."
             .to_owned();
     }
     let mut text = format!(
@@ -202,7 +202,7 @@ fn how_well(why: &Why, watched: bool) -> String {
     }
     text.push_str(&match why.probe_effect_ns {
         Some(effect) => format!(". Tracing {}.", adds(effect)),
-        None => ". What tracing adds cannot be told from fewer than six turns (`--rounds 10`).".to_owned(),
+        None => ". At least six turns are needed to tell what tracing adds (`--rounds 10`).".to_owned(),
     });
     text.push_str(" The latencies above are from the turns that were not traced.");
     text
@@ -247,7 +247,7 @@ mod tests {
             anstream::adapter::strip_str(&cause_table(&CauseTable::new(&why, Policy::OTHER, &[]), 100))
                 .to_string();
         assert!(
-            text.contains("Slowest traced wake-ups (at least 98.3 µs late): 1, together 400 µs late"),
+            text.contains("Slowest traced wake-ups (at least 98.3 µs late): 1, 400 µs late in total"),
             "{text}"
         );
         assert!(text.contains("hog, pid 4711"), "{text}");

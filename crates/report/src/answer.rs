@@ -14,7 +14,7 @@ pub(crate) fn heading(entries: &[Entry<'_>]) -> &'static str {
     match entries.first().map(|entry| entry.work()) {
         Some(Work::Sleep { .. }) => "How late sleeps return",
         Some(Work::Watch { .. }) => "How late the threads of a program run",
-        Some(Work::Notify { .. }) => "How long one needs to wake another",
+        Some(Work::Notify { .. }) => "How long one process or thread needs to wake another",
         _ => "How late threads wake",
     }
 }
@@ -59,7 +59,7 @@ pub(crate) fn number<'a>(entries: &[Entry<'a>]) -> Option<Number<'a>> {
     if measured.iter().all(is_watched) || measured.len() == 1 {
         let worst = measured.iter().max_by_key(|entry| late(entry))?;
         let whose = if measured.len() > 1 {
-            format!(" (the latest thread: {})", common(&[*worst]))
+            format!(" (the worst thread: {})", common(&[*worst]))
         } else {
             String::new()
         };

@@ -120,7 +120,7 @@ pub(crate) fn name(entry: &Entry<'_>, parts: &[Part]) -> String {
     let says_more = |part: &&Part| !(is_tuned && FOLLOWS_FROM_A_KNOB.contains(part));
     let words: Vec<String> = parts.iter().filter(says_more).filter_map(|part| part.phrase(entry)).collect();
     match words.as_slice() {
-        [] if entry.recording.analysis.header.tuning.is_some() => "as found".to_owned(),
+        [] if entry.recording.analysis.header.tuning.is_some() => "unchanged".to_owned(),
         [] => condition::ALL.to_owned(),
         some => condition::joined(some),
     }

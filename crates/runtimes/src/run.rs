@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::io;
 
 use howlate_linux::child::Applied;
-use howlate_linux::{clock, sched};
+use howlate_linux::clock;
 use howlate_model::{
-    Bounds, Caveat, Ended, Engine, EngineError, Finished, HowEnded, Latency, Line, MonotonicTime, Policy,
-    Runtime, Sink, Span, Started, Task, Turn, Usage, Wakeup, Worded,
+    Bounds, Ended, Engine, EngineError, Finished, HowEnded, Latency, Line, MonotonicTime, Runtime, Sink,
+    Span, Started, Task, ThreadSettings, Turn, Usage, Wakeup, Worded,
 };
 
 use crate::blocks::Blocks;
@@ -22,6 +22,9 @@ const PATIENCE_TO_START: Span = Span::from_secs(20);
 
 /// How often it is looked whether the turn should end.
 const TICK: Span = Span::from_millis(100);
+
+/// How often its threads' settings are read back, which takes a few files for each.
+const LOOK_EVERY: Span = Span::from_secs(1);
 
 /// The engine of turns in which a program of its own sleeps.
 pub struct Programs<'a> {
@@ -50,7 +53,8 @@ impl Engine for Programs<'_> {
             sink,
             blocks: Blocks::new(task, began),
             conversion: None,
-            policy: None,
+            began: Vec::new(),
+            look_at: began,
             until: began.plus(PATIENCE_TO_START),
             how: HowEnded::Done,
         };
@@ -79,8 +83,10 @@ struct ProgramTurn<'a> {
     wakeups: Option<Vec<Wakeup>>,
     /// Known once the program has said its first line.
     conversion: Option<Conversion>,
-    /// What its first thread had when it started, until that is told to be another.
-    policy: Option<Policy>,
+    /// What each of its threads had when it started, until that is told to be otherwise.
+    began: Vec<(u32, ThreadSettings)>,
+    /// When that is looked at again.
+    look_at: MonotonicTime,
     /// When it is cut, or given up where it has said nothing.
     until: MonotonicTime,
     how: HowEnded,
@@ -113,6 +119,8 @@ impl ProgramTurn<'_> {
         let unread = |error: io::Error| Stopped::Wrong(Failed::NotRead { words: error.to_string() });
         let stopped = self.read(&mut program, applied).unwrap_or_else(unread);
         self.hand_on();
+        // One that has ended by itself still has its own, until it is reaped.
+        self.check_settings();
         let now = clock::now();
         if let Some(block) = self.blocks.close(now) {
             self.sink.line(Line::Block(Box::new(block)));
@@ -163,7 +171,10 @@ impl ProgramTurn<'_> {
             if let Some(block) = self.blocks.close_if_due(now) {
                 self.sink.line(Line::Block(Box::new(block)));
             }
-            self.check_policy(program);
+            if now >= self.look_at {
+                self.check_settings();
+                self.look_at = now.plus(LOOK_EVERY);
+            }
             self.hand_on();
             self.sink.progress(&[]);
             if let Some(stopped) = self.is_over(program, now) {
@@ -189,14 +200,14 @@ impl ProgramTurn<'_> {
         Ok(interpreted.unwrap_or_else(|reason| Some(Stopped::Wrong(reason.into()))))
     }
 
-    /// Tells once if somebody gave its first thread another policy or nice value, which it cannot tell itself.
-    fn check_policy(&mut self, program: &Sleeping) {
-        let Some(began) = self.policy else { return };
-        // A program that ended meanwhile has no policy any more.
-        if let Some(ended) = sched::policy(program.id()).ok().filter(|now| *now != began) {
-            self.policy = None;
-            self.sink.line(Line::Caveat(Caveat::PolicyChanged { began, ended }));
+    /// Tells once if somebody gave it other settings, which it cannot tell itself.
+    fn check_settings(&mut self) {
+        let changes = settings::changed_since(&self.began);
+        if changes.is_empty() {
+            return;
         }
+        self.began.clear();
+        changes.into_iter().for_each(|caveat| self.sink.line(Line::Caveat(caveat)));
     }
 
     /// The program runs, and its settings are those that it will measure with.
@@ -211,7 +222,7 @@ impl ProgramTurn<'_> {
         self.until = self.cut_after.map_or(NEVER, |span| now.plus(span));
         let in_force = program.in_force(applied.slack_in_force, self.bounds.process.dma_latency_us)?;
         let apart = program.threads_apart(in_force.policy);
-        self.policy = Some(in_force.policy);
+        self.began = settings::of_threads(program.id());
         let caveats = settings::caveats(self.task, applied, &in_force, apart);
         self.sink.line(Line::Started(Started {
             condition: self.task.condition,

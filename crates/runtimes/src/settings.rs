@@ -3,7 +3,9 @@
 use std::io;
 
 use howlate_linux::child::{Applied, Settings};
-use howlate_model::{Caveat, CpuSet, InForce, Policy, Refused, SettingRefusal, Task};
+use howlate_linux::sched;
+use howlate_model::{Caveat, CpuSet, InForce, Policy, Refused, SettingRefusal, Span, Task, ThreadSettings};
+use howlate_procfs::{CgroupMembership, Root, threads};
 
 /// What a program is to be started with.
 pub(crate) fn from_task(task: &Task) -> Settings {
@@ -16,6 +18,31 @@ pub(crate) fn caveats(task: &Task, applied: &Applied, in_force: &InForce, apart:
     let mut caveats = refused(task, applied).caveats(task, in_force);
     caveats.extend(threads_apart(apart));
     caveats
+}
+
+/// What each of the threads of process `pid` has now of what somebody else may change.
+pub(crate) fn of_threads(pid: u32) -> Vec<(u32, ThreadSettings)> {
+    threads(&Root::live(), pid).into_iter().map(|tid| (tid, of_thread(tid))).collect()
+}
+
+/// What one that was measured lost meanwhile: the first thread that has another setting than it `began` with. Threads that have
+/// ended have none.
+pub(crate) fn changed_since(began: &[(u32, ThreadSettings)]) -> Vec<Caveat> {
+    let changes = began.iter().map(|(tid, began)| began.changes_until(&of_thread(*tid)));
+    changes.into_iter().find(|changes| !changes.is_empty()).unwrap_or_default()
+}
+
+fn of_thread(tid: u32) -> ThreadSettings {
+    let root = Root::live();
+    // Only those with CAP_SYS_NICE may read another thread's: proc_pid_timerslack_ns(5).
+    let slack = root.read(&format!("/proc/{tid}/timerslack_ns")).ok();
+    ThreadSettings {
+        policy: sched::policy(tid).ok(),
+        slack: slack.and_then(|text| text.trim().parse().ok()).map(Span::from_nanos),
+        slice: sched::slice_of(tid).ok().flatten(),
+        cpus: sched::affinity_of(tid).ok(),
+        group: CgroupMembership::read(&root, tid).reading.text().map(str::to_owned),
+    }
 }
 
 const fn is_deadline(policy: Policy) -> bool {

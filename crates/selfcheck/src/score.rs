@@ -80,6 +80,9 @@ fn had_begun(stamp: Stamp, wakeup: Wakeup) -> bool {
 /// and no event tells why, can be charged to nobody, whoever was at it: it is not judged.
 fn hit(known: &InjectedCause, made: &[Stamp], explained: Option<&Explained>) -> Result<u64, MissReason> {
     let explained = explained.ok_or(MissReason::NotSeen)?;
+    if known.kind == CauseKind::Hypervisor {
+        return stood_still(made, explained);
+    }
     let judged = length(made).minus(not_come_during(made, explained));
     if judged < HIT {
         return Err(MissReason::InterruptLate);
@@ -95,12 +98,34 @@ fn hit(known: &InjectedCause, made: &[Stamp], explained: Option<&Explained>) -> 
     Err(if to_others >= half { MissReason::BlamedWrongly } else { MissReason::Undetermined })
 }
 
+/// A machine that stood still took the time of everybody alike: 95 % of it has to be charged to what is below the kernel or to
+/// nobody, and no more than 5 % to anybody who was under way.
+fn stood_still(made: &[Stamp], explained: &Explained) -> Result<u64, MissReason> {
+    let stood = length(made);
+    let has = |part: Span, percent: u64| part.as_nanos() * 100 >= stood.as_nanos() * percent;
+    let below = charged_during(made, explained, |segment| {
+        matches!(segment.cause.kind, CauseKind::Hypervisor | CauseKind::Machine | CauseKind::Undetermined)
+    });
+    let named = charged_during(made, explained, |segment| {
+        matches!(segment.cause.kind, CauseKind::Thread | CauseKind::Interrupt | CauseKind::Softirq)
+    });
+    match () {
+        () if has(below, 95) => Ok(stood.minus(below).as_nanos()),
+        () if has(named, 5) => Err(MissReason::BlamedWrongly),
+        () => Err(MissReason::Undetermined),
+    }
+}
+
 /// How long the timer's interrupt had not come while a cause was at it, for reasons unknown.
 fn not_come_during(made: &[Stamp], explained: &Explained) -> Span {
-    let not_come = explained.parts.iter().filter(|segment| {
+    charged_during(made, explained, |segment| {
         segment.cause.part == Part::InterruptDelivery && segment.cause.kind == CauseKind::Undetermined
-    });
-    let overlaps = not_come.flat_map(|segment| {
+    })
+}
+
+/// How much of these parts lies where a cause was at it.
+fn charged_during(made: &[Stamp], explained: &Explained, parts: impl Fn(&Segment) -> bool) -> Span {
+    let overlaps = explained.parts.iter().filter(|segment| parts(segment)).flat_map(|segment| {
         let lasted = Wakeup { expected: segment.from, ran: segment.from.plus(segment.ns) };
         made.iter().map(move |stamp| stamp.within(lasted))
     });
@@ -250,6 +275,38 @@ mod tests {
         let known =
             |number| if number < 50 { late(CauseKind::Interrupt, 220, number) } else { Some(right()) };
         check(known, 50, 50, Detection::Missed);
+    }
+
+    // 0         100       200       300       400
+    // |---------|---------|---------|---------|   late
+    // |======== stood still ============|         350 by its stamps
+    // |--- below the kernel ---|-- hog--|
+    #[test]
+    fn of_a_machine_that_stood_still_nobody_who_was_under_way_may_have_more_than_a_twentieth() {
+        let stopped =
+            InjectedCause { kind: CauseKind::Hypervisor, name: String::new(), pid: None, ..hog(100) };
+        let judge = |kind, below: u64| {
+            let part = |kind, name: &str, from: u64, until: u64, number: i64| Segment {
+                from: at(number * 1_000).plus(Span::from_micros(from)),
+                ..segment(kind, name, 0, until - from)
+            };
+            let parts = |number| {
+                vec![
+                    part(kind, "", 0, below, number),
+                    part(CauseKind::Thread, "hog", below, 350, number),
+                    part(CauseKind::Kernel, "", 350, 400, number),
+                ]
+            };
+            let all: Vec<Judged> = (0..100).map(|number| judged(number, Some(parts(number)))).collect();
+            let score = score(std::slice::from_ref(&stopped), &all);
+            assert_eq!((score.hits, score.interrupt_late), (100, 0));
+            (score.found, score.blamed_wrongly)
+        };
+        for kind in [CauseKind::Hypervisor, CauseKind::Machine, CauseKind::Undetermined] {
+            assert_eq!(judge(kind, 345), (100, 0), "{kind:?}");
+            assert_eq!(judge(kind, 300), (0, 100), "{kind:?}");
+        }
+        assert_eq!(judge(CauseKind::IdleExit, 345), (0, 0), "that is nobody, and not right either");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use howlate_analyse::Analysis;
 use howlate_analyse::sequential::known;
 use howlate_linux::clock;
-use howlate_model::{Condition, CpuSet, MonotonicTime, Progress, Span, Turn};
+use howlate_model::{Condition, CpuSet, Line, Mark, MonotonicTime, Progress, Span, Turn};
 use howlate_procfs::{LoadAverage, Root};
 use howlate_render::{LiveRow, Screen, SoFar, live, progress, until_progress};
 
@@ -90,6 +90,12 @@ impl Display {
         }
         let text = self.text(threads, so_far, now, width);
         self.screen.iter_mut().for_each(|screen| screen.show(&text));
+    }
+
+    /// Moments that somebody who watched has marked since the last time, as lines of the recording.
+    pub(crate) fn marks(&mut self) -> Vec<Line> {
+        let marks = self.screen.iter_mut().flat_map(|screen| screen.marks());
+        marks.map(|at| Line::Mark(Mark { at })).collect()
     }
 
     /// Whether the screen has its own way to show a run.

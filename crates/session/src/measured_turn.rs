@@ -81,6 +81,7 @@ impl<T: Intake> Sink for MeasuredTurn<'_, T> {
 
     fn progress(&mut self, threads: &[Progress]) {
         self.display.progress(threads, self.recorder.analysis());
+        self.display.marks().iter().for_each(|mark| self.recorder.keep(mark));
     }
 
     fn wants_wakeups(&self) -> bool {

@@ -45,6 +45,7 @@ impl<T: Intake> Sink for TracedTurn<'_, T> {
 
     fn progress(&mut self, threads: &[Progress]) {
         self.display.progress(threads, self.recorder.analysis());
+        self.display.marks().iter().for_each(|mark| self.recorder.keep(mark));
         for line in self.joining.poll() {
             self.recorder.keep(&line);
         }

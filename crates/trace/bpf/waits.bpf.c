@@ -12,6 +12,7 @@
 #define SAMPLES 128 /* a power of two */
 #define CALLS 4 /* a power of two */
 #define KERNEL_THREAD 0x00200000
+#define WAKING 0x200 /* TASK_WAKING of include/linux/sched.h: it is moved as it is woken */
 /* A stack is believed for this long of whoever waits in the same call. */
 #define FRESH 100000000ULL
 /* A look takes 2.5 us: one in this many of a CPU, after a number that is free. */
@@ -80,6 +81,7 @@ struct thread {
 	u64 stack; /* what it waits for, if it does */
 	u64 read; /* up to then user space knows all */
 	u32 blocked, looked;
+	u32 moved, pad; /* asleep, to another CPU */
 	struct call call[CALLS];
 };
 
@@ -235,6 +237,9 @@ static __always_inline void settle(struct cpu *c, struct thread *t, struct task_
 		u64 away = came > t->left ? came - t->left : 0, ready = delayed - t->delayed;
 		if (ready > away)
 			ready = away;
+		/* Its account counts the sleep since then, and nothing tells how much of it is a wait. */
+		if (t->moved)
+			ready = 0;
 		if (ready)
 			add(&t->waits.cpu, ready);
 		if (ready >= WORTH)
@@ -327,11 +332,23 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	if (t && t->waits.since) {
 		settle(c, t, prev);
 		t->left = now;
+		t->moved = 0;
 		t->blocked = !preempt && state;
 		if (t->blocked)
 			begin(ctx, c, t, call_of(prev, state), now);
 	}
 	had_its_turn(c, prev->tgid, now);
+	return 0;
+}
+
+/* One that sleeps is only moved where the fair scheduler has kept it queued for its debt (6.12 and later, `sched_delayed`): it is
+ * queued by its account from then on, for as long as it sleeps (kernel/sched/core.c, enqueue_task). */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(moves, struct task_struct *p, int to)
+{
+	struct thread *t = bpf_task_storage_get(&threads, p, 0, 0);
+	if (t && t->blocked && p->__state && p->__state != WAKING)
+		t->moved = 1;
 	return 0;
 }
 
@@ -406,7 +423,7 @@ static __always_inline void pending(struct thread *t, struct task_struct *p, u64
 	/* Since Linux 6.12 one that sleeps may stay in the queue for a while. */
 	if (!t->blocked || !p->__state) {
 		u64 since = p->sched_info.last_queued;
-		if (since) {
+		if (since && !t->moved) {
 			w->pending = FOR_CPU;
 			w->pending_ns = now > since ? now - since : 0;
 		}

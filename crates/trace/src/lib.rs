@@ -22,6 +22,7 @@ mod missing;
 mod namespace;
 mod preemption;
 mod quota;
+mod standstill;
 mod steal;
 mod switches;
 mod tier;

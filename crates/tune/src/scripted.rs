@@ -49,6 +49,8 @@ struct Machine {
     now: MonotonicTime,
     /// A file that it does not take where more than one setting is to be in force.
     refused_beside_others: Option<&'static str>,
+    /// A file by which wake-ups become later.
+    hurts: Option<&'static str>,
     /// Settings of the machine that make wake-ups later while they are not in force.
     settings: u64,
 }
@@ -56,7 +58,7 @@ struct Machine {
 impl Machine {
     fn new(settings: u64, refused_beside_others: Option<&'static str>) -> Self {
         let (random, now) = (fastrand::Rng::with_seed(1), MonotonicTime::from_nanos(0));
-        Self { random, now, refused_beside_others, settings }
+        Self { random, now, refused_beside_others, hurts: None, settings }
     }
 }
 
@@ -99,10 +101,10 @@ impl Machine {
         let slack = if has_slack { 50_000 } else { 0 };
         let wait =
             if !goes_first && self.random.u8(..20) == 0 { self.random.u64(2_000_000..2_100_000) } else { 0 };
-        let of_machine = condition.tuned.iter().flat_map(|one| &one.writes).count() as u64;
-        Span::from_nanos(
-            10_000 + 40_000 * (self.settings - of_machine) + slack + wait + self.random.u64(..6_000),
-        )
+        let writes = || condition.tuned.iter().flat_map(|one| &one.writes);
+        let hurting = writes().filter(|one| self.hurts.is_some_and(|path| one.path == path)).count() as u64;
+        let missing = self.settings + 2 * hurting - writes().count() as u64;
+        Span::from_nanos(10_000 + 40_000 * missing + slack + wait + self.random.u64(..6_000))
     }
 }
 
@@ -196,6 +198,24 @@ fn a_set_of_which_one_setting_was_not_in_force_is_not_recommended() {
     assert_eq!(recommended(None), 2);
     assert_eq!(recommended(Some("/proc/sys/b")), 1);
     assert_eq!(recommended(Some("/proc/sys/a")), 1);
+}
+
+/// One setting helps by as much as the other hurts: the latter is found to hurt, and is in nothing that is advised.
+#[test]
+fn a_setting_that_hurts_is_found_to_and_never_advised() {
+    let all = [("timer_migration", "/proc/sys/a"), ("numa_balancing", "/proc/sys/b")];
+    let candidates = Candidates { all: all.map(|(name, path)| of_machine(name, path)).into() };
+    let mut machine = Machine { hurts: Some("/proc/sys/b"), ..Machine::new(1, None) };
+    let (text, json) = found(&mut machine, trials(), &candidates, &options());
+    let result: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let verdict = |name: &str| {
+        let knobs = result["knobs"].as_array().unwrap();
+        let knob = knobs.iter().find(|one| one["knob"] == name).unwrap();
+        knob["differences"]["p99"]["verdict"].clone()
+    };
+    assert_eq!([verdict("timer_migration"), verdict("numa_balancing")], ["better", "worse"], "{json}");
+    assert_eq!(result["recommended"], serde_json::json!(["timer_migration"]), "{text}");
+    assert!(!result["answer"].as_str().unwrap().contains("numa_balancing"), "{text}");
 }
 
 /// After any turn it may be interrupted. The rest of its turns is what an unbroken run would have had, and so is all that it finds:

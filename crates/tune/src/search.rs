@@ -368,6 +368,8 @@ const fn is_refusal(caveat: &Caveat) -> bool {
             | Caveat::PolicyChanged { .. }
             | Caveat::SlackDiffers { .. }
             | Caveat::SlackChanged { .. }
+            | Caveat::SliceChanged { .. }
+            | Caveat::GroupChanged { .. }
             | Caveat::ClockStepped { .. }
             | Caveat::SliceRefused { .. }
             | Caveat::AffinityDiffers { .. }

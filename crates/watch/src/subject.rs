@@ -1,7 +1,8 @@
 //! What is watched: a process that runs already, or a program that is started for it.
 
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,12 +24,18 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Finds `process`, or starts `program` up to its first instruction; with `json`, standard output is not for it.
+    /// Finds `process`, or starts `program` up to its first instruction; with `json`, standard output is not for it. Where there is a
+    /// file for its `output`, what it would write on the terminal goes there, and it has no input from it.
     ///
     /// # Errors
     ///
     /// When it is not there, cannot be started, or cannot be handed memory.
-    pub fn new(process: Option<&str>, program: &[OsString], json: bool) -> Result<Self, WatchError> {
+    pub fn new(
+        process: Option<&str>,
+        program: &[OsString],
+        json: bool,
+        output: Option<&File>,
+    ) -> Result<Self, WatchError> {
         if let Some(process) = process {
             return Ok(Self::Attached(find(&Root::live(), process, std::process::id())?));
         }
@@ -39,6 +46,7 @@ impl Subject {
             if let (true, Ok(stderr)) = (json, io::stderr().as_fd().try_clone_to_owned()) {
                 command.stdout(Stdio::from(stderr));
             }
+            output.into_iter().for_each(|output| keep(command, output, json));
         };
         let program = Program::hold(program, aside)?;
         let failed = |source| WatchError::Start { program: program.name().to_owned(), source };
@@ -107,5 +115,20 @@ impl Subject {
         let stopped = program.stop().filter(|_| !interrupted.load(Ordering::Relaxed));
         let how = stopped.and_then(Stopped::failure)?;
         Some(ProgramFailed { program: program.name().to_owned(), how })
+    }
+}
+
+/// Lets `output` have what `command` would write on the terminal. Keys are not for it.
+fn keep(command: &mut Command, output: &File, json: bool) {
+    let copy = || output.try_clone().map(Stdio::from);
+    if io::stdin().is_terminal() {
+        command.stdin(Stdio::null());
+    }
+    if let (true, Ok(file)) = (io::stderr().is_terminal(), copy()) {
+        command.stderr(file);
+    }
+    let goes_to_terminal = if json { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
+    if let (true, Ok(file)) = (goes_to_terminal, copy()) {
+        command.stdout(file);
     }
 }

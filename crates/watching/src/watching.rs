@@ -7,7 +7,7 @@ use howlate_analyse::Analysis;
 use howlate_analyse::watch::ThreadSummary;
 use howlate_linux::clock;
 use howlate_model::{
-    Caveat, Finished, Happened, HowEnded, Iteration, Life, Line, MonotonicTime, NO_TRACER, Span,
+    Caveat, Finished, Happened, HowEnded, Iteration, Life, Line, Mark, MonotonicTime, NO_TRACER, Span,
     TracedSleep as Sleep, block_length,
 };
 use howlate_session::Recorder;
@@ -28,14 +28,26 @@ const NAMES_EVERY: Span = Span::from_secs(1);
 const FEW: usize = 64;
 /// Causes are handed on this often, so that a crash costs no more.
 const REASONS_EVERY: Span = Span::from_secs(60);
+/// A live display changes this often; causes come to it first after this much, then after a quarter of the time that has passed.
+const LIVE_EVERY: Span = Span::from_millis(250);
+const FIRST_REASONS: Span = Span::from_secs(1);
 /// Time for the last sleeps to be told.
 const SETTLING: Span = Span::from_millis(10);
 /// Nobody waits so long for anything to be told.
 const LONG_PAST: Span = Span::from_secs(3_600);
 /// Where it is shown what is known so far.
 pub trait Display {
-    /// Shows each thread with its name, this long after the beginning; in place of what was shown before.
-    fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)]);
+    /// Shows each thread with its name, this long after the beginning, and what has been recorded of all; in place of what was shown
+    /// before.
+    fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)], so_far: &Analysis);
+    /// Whether it shows the recording while it grows: several times a second, and with causes as they come.
+    fn is_live(&self) -> bool {
+        false
+    }
+    /// Moments that somebody who watched it has marked since the last time.
+    fn marks(&mut self) -> Vec<MonotonicTime> {
+        Vec::new()
+    }
     /// Removes what was shown.
     fn clear(&mut self);
 }
@@ -70,6 +82,7 @@ pub struct Watching {
     blocks: MonotonicTime,
     reasons: MonotonicTime,
     names: MonotonicTime,
+    shown: MonotonicTime,
     lost: u64,
     /// Threads that were found by looking, because the tracer does not see them come.
     found_late: u64,
@@ -111,6 +124,7 @@ impl Watching {
             blocks: now,
             reasons: now,
             names: now,
+            shown: now,
             lost: 0,
             found_late: 0,
         }
@@ -239,14 +253,31 @@ impl Watching {
             self.blocks = now;
             self.followed.blocks(now).iter().for_each(|line| self.recorder.keep(line));
         }
-        if now.since(self.reasons) >= REASONS_EVERY {
+        if now.since(self.reasons) >= self.reasons_every(now) {
             self.reasons = now;
             self.keep_reasons(now);
         }
         if now.since(self.names) >= NAMES_EVERY {
             self.names = now;
             self.followed.look_for_new_names(&mut self.threads);
+        }
+        if now.since(self.shown) >= if self.is_live() { LIVE_EVERY } else { NAMES_EVERY } {
+            self.shown = now;
             self.show(now);
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.display.as_ref().is_some_and(|display| display.is_live())
+    }
+
+    /// Where somebody looks, causes come sooner, and then as rarely as the recording needs.
+    fn reasons_every(&self, now: MonotonicTime) -> Span {
+        match self.is_live() {
+            true => {
+                Span::from_nanos(now.since(self.began).as_nanos() / 4).clamp(FIRST_REASONS, REASONS_EVERY)
+            }
+            false => REASONS_EVERY,
         }
     }
 
@@ -259,7 +290,9 @@ impl Watching {
     fn show(&mut self, now: MonotonicTime) {
         let Some(display) = &mut self.display else { return };
         let threads: Vec<_> = self.followed.all().collect();
-        display.show(now.since(self.began), &threads);
+        display.show(now.since(self.began), &threads, self.recorder.analysis());
+        let marks = display.marks();
+        marks.into_iter().for_each(|at| self.recorder.keep(&Line::Mark(Mark { at })));
     }
 
     /// Nothing is attached to the program any more; what came of it.
@@ -283,6 +316,10 @@ impl Watching {
         }
         if self.found_late > 0 {
             self.recorder.caveat(Caveat::ThreadsFoundLate { count: self.found_late, every_ns: LOOK_EVERY });
+        }
+        let bounded = self.accounts.as_ref().map_or(0, Accounts::bounded);
+        if bounded > 0 {
+            self.recorder.caveat(Caveat::WaitsBounded { count: bounded });
         }
         if self.followed.joined() > 0 {
             self.recorder.caveat(Caveat::ThreadsJoined { count: self.followed.joined() });

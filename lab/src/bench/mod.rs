@@ -4,6 +4,7 @@ mod crowd;
 mod cyclic;
 mod fleet;
 mod instructions;
+mod live;
 mod load;
 mod long_recording;
 mod loops;
@@ -29,12 +30,13 @@ pub use program::{built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 17] = [
+const BENCHES: [Bench; 18] = [
     ("crowd", crowd::run),
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
     ("fleet", fleet::run),
     ("instructions", instructions::run),
+    ("live", live::run),
     ("load", load::run),
     ("loop", loops::run),
     ("memory", memory::run),

@@ -22,6 +22,13 @@ pub enum Claim {
     Merged,
     Explained,
     Counts,
+    WatchCounts,
+    WatchWorst,
+    WatchPercentiles,
+    WatchAccounts,
+    TopWaits,
+    TopLongest,
+    TopSleeps,
     Remedies,
 }
 
@@ -36,6 +43,13 @@ impl Claim {
             Self::Merged => ("how long each had of what is only known together", 0.99),
             Self::Explained => ("no part of a wait is without a name that the witness has", 0.99),
             Self::Counts => ("planned wake-ups happened or were missed", 1.0),
+            Self::WatchCounts => ("watch: how often a timer woke a thread", 0.99),
+            Self::WatchWorst => ("watch: when the worst ran and how late, within 3 µs", 0.99),
+            Self::WatchPercentiles => ("watch: median, p99 and maximum", 0.99),
+            Self::WatchAccounts => ("watch without a tracer: no wait that was none", 0.99),
+            Self::TopWaits => ("top: how long a thread waited for CPUs, within 1 %", 0.99),
+            Self::TopLongest => ("top: its longest wait, within 30 µs", 0.99),
+            Self::TopSleeps => ("top: how often and how long it slept, within 1 %", 0.99),
             Self::Remedies => ("what is advised makes less late", 1.0),
         }
     }
@@ -48,6 +62,8 @@ pub struct Score {
     pub right: u64,
     /// The first ones that were wrong.
     pub wrong: Vec<String>,
+    /// What those that were wrong have in common, where it is known, and how many do.
+    pub reasons: BTreeMap<&'static str, u64>,
 }
 
 /// The scores of all claims.
@@ -181,18 +197,46 @@ fn alone(part: &Part<'_>, inner: (bool, bool), all: &[Stretch], witness: &Witnes
     }
     let begins = if inner.0 { (part.from - most.from).abs() } else { most.from - part.from };
     let ends = if inner.1 { (part.until - most.until).abs() } else { part.until - most.until };
-    score(scores, Claim::Positions, begins <= NEAR && ends <= NEAR, what);
+    let is_near = begins <= NEAR && ends <= NEAR;
+    score(scores, Claim::Positions, is_near, what);
+    if !is_near {
+        miss(scores, Claim::Positions, reason(&most.holder, &met, begins.max(ends)));
+    }
 }
 
-/// What is only known together, by name, against what the witness has of each between the first and the last of it, less what
-/// was placed there.
+/// Tells why one was wrong.
+fn miss(scores: &mut Scores, claim: Claim, reason: &'static str) {
+    *scores.entry(claim).or_default().reasons.entry(reason).or_default() += 1;
+}
+
+/// Microseconds that two tracers of one event may stamp it apart: their programs run one after the other.
+const STAMPED_APART: i64 = 30;
+
+/// Why a part does not lie where the witness has it.
+fn reason(holder: &Holder, met: &[&Stretch], off: i64) -> &'static str {
+    match off {
+        _ if met.iter().filter(|one| one.holder == *holder).count() > 1 => {
+            "one part, and the witness has several stretches of the same"
+        }
+        ..=STAMPED_APART => "one event, stamped up to 30 µs apart by the two",
+        _ => "more than 30 µs apart",
+    }
+}
+
+/// The wait that has parts of which only the length is known: where in it they lie, nobody claims.
+fn wait_of_merged(parts: &[Part<'_>]) -> Option<(i64, i64)> {
+    let first = parts.iter().position(|part| part.merged)?;
+    let last = parts.iter().rposition(|part| part.merged)?;
+    let follows = |pair: &&[Part<'_>]| pair[0].until == pair[1].from;
+    let before = parts[..=first].windows(2).rev().take_while(follows).count();
+    let after = parts[last..].windows(2).take_while(follows).count();
+    Some((parts[first - before].from, parts[last + after].until))
+}
+
+/// What is only known together, by name, against what the witness has of each in that wait.
 fn merged(parts: &[Part<'_>], all: &[Stretch], witness: &Witness, scores: &mut Scores) {
     let together: Vec<&Part<'_>> = parts.iter().filter(|part| part.merged).collect();
-    let Some((from, until)) =
-        together.first().zip(together.last()).map(|(first, last)| (first.from, last.until))
-    else {
-        return;
-    };
+    let Some((from, until)) = wait_of_merged(parts) else { return };
     if all.iter().any(|one| one.holder == Holder::Unknown && overlap(one, from, until) > 0) {
         return;
     }
@@ -212,9 +256,39 @@ fn merged(parts: &[Part<'_>], all: &[Stretch], witness: &Witness, scores: &mut S
         let stretches: Vec<i64> = of_it.map(|one| overlap(one, from, until)).collect();
         let had: i64 = stretches.iter().sum();
         let borders = i64::try_from(stretches.len()).unwrap_or(i64::MAX) + 1;
-        score(scores, Claim::Merged, (had - claimed).abs() <= NEAR * borders, || {
+        let is_near = (had - claimed).abs() <= NEAR * borders;
+        score(scores, Claim::Merged, is_near, || {
             let seen: Vec<_> = all.iter().filter(|one| overlap(one, from, until) > 0).take(20).collect();
             format!("{part:?}: {claimed} µs claimed, {had} µs in {borders} seen of {until}: {seen:?}")
         });
+        if !is_near {
+            let more =
+                if claimed > had { "more claimed than there was" } else { "less claimed than there was" };
+            miss(scores, Claim::Merged, more);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(from: i64, until: i64, merged: bool) -> Part<'static> {
+        Part { part: "waiting", kind: "thread", name: "a", pid: None, from, until, merged }
+    }
+
+    #[test]
+    fn what_is_known_together_lies_anywhere_in_its_wait() {
+        let parts = [
+            part(0, 5, false),
+            part(90, 100, false),
+            part(100, 120, true),
+            part(120, 130, false),
+            part(130, 140, true),
+            part(140, 200, false),
+            part(300, 310, false),
+        ];
+        assert_eq!(wait_of_merged(&parts), Some((90, 200)));
+        assert_eq!(wait_of_merged(&parts[..2]), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Threads that contend for the CPUs, of which howlate knows nothing.
 
+use std::io::{self, Seek as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
@@ -8,10 +9,13 @@ use howlate_linux::{clock, sched};
 use howlate_model::{CpuSet, Policy, Priority, Span};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
+use super::memory_group::Squeezed;
+
 /// Threads that work and sleep in turn until they are dropped.
 pub struct Rivals {
     ended: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
+    squeezed: Option<Squeezed>,
 }
 
 /// How they contend.
@@ -23,6 +27,8 @@ pub struct Manner {
     pub cpu: Option<u32>,
     /// Whether they never sleep.
     pub awake: bool,
+    /// Whether they write to a disk and wait for it, instead of computing.
+    pub syncs: bool,
 }
 
 impl Rivals {
@@ -36,6 +42,17 @@ impl Rivals {
         Self::start(names, Manner { priority: Some(70), ..Manner::default() })
     }
 
+    /// Threads that write to a disk and wait for it.
+    pub fn syncing(names: &[&str]) -> Self {
+        Self::start(names, Manner { syncs: true, ..Manner::default() })
+    }
+
+    /// Beside a process of a control group that is short of memory.
+    pub fn squeezed() -> Self {
+        let squeezed = Squeezed::start().inspect_err(|error| eprintln!("not tried here: {error}")).ok();
+        Self { ended: Arc::default(), threads: Vec::new(), squeezed }
+    }
+
     pub fn start(names: &[&str], manner: Manner) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let one = |(number, name): (usize, &&str)| {
@@ -45,7 +62,7 @@ impl Rivals {
             named.spawn(move || contend(&ended, manner, work)).ok()
         };
         let threads = names.iter().enumerate().filter_map(one).collect();
-        Self { ended, threads }
+        Self { ended, threads, squeezed: None }
     }
 }
 
@@ -56,6 +73,10 @@ fn contend(ended: &AtomicBool, manner: Manner, work: Span) {
     }
     if let Some(cpu) = manner.cpu {
         drop(sched::bind(&CpuSet::from_iter([cpu])));
+    }
+    if manner.syncs {
+        drop(sync(ended));
+        return;
     }
     while !ended.load(Ordering::Relaxed) {
         let done = clock::now().plus(work);
@@ -69,9 +90,21 @@ fn contend(ended: &AtomicBool, manner: Manner, work: Span) {
     }
 }
 
+/// Writes to a file of the current folder, which is on a disk where the project is.
+fn sync(ended: &AtomicBool) -> io::Result<()> {
+    let mut file = tempfile::tempfile_in(".")?;
+    while !ended.load(Ordering::Relaxed) {
+        file.rewind()?;
+        file.write_all(&[1; 256 * 1024])?;
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
 impl Drop for Rivals {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
+        self.squeezed = None;
         for thread in self.threads.drain(..) {
             // One that panicked has said so.
             drop(thread.join());

@@ -4,15 +4,23 @@
 //! more names than a record has room for. Meanwhile the kernel writes into a trace instance of this program's own who had each
 //! CPU. Every part of the worst wake-ups of every turn is then looked up there (`why`).
 //!
+//! `watch` and `top` are held against the same events of programs that stamp their own wake-ups, or are known to contend.
+//!
 //! What is advised against a cause is done while the cause is made (`remedies`).
 
 mod claims;
 mod contenders;
+mod memory_group;
 mod remedies;
 mod sleeper;
+mod top;
+mod turns;
+mod watch;
 mod witness;
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -21,7 +29,7 @@ use claims::{Claim, Scores, judge, score};
 use contenders::Rivals;
 use serde_json::Value;
 use sleeper::Sleeper;
-use witness::Instance;
+use witness::{Instance, OF_CPUS};
 
 use crate::bench::built;
 
@@ -34,7 +42,7 @@ struct Attack {
 
 const PERIOD: Duration = Duration::from_millis(2);
 
-const ATTACKS: [Attack; 5] = [
+const ATTACKS: [Attack; 7] = [
     Attack {
         name: "ordinary threads beside three others of different names",
         options: &["--policy", "other"],
@@ -61,6 +69,16 @@ const ATTACKS: [Attack; 5] = [
         rivals: || Rivals::real_time(&["above", "above"]),
     },
     Attack {
+        name: "real-time threads beside two that write to a disk and wait for it",
+        options: &["--policy", "fifo:50"],
+        rivals: || Rivals::syncing(&["writes", "writes"]),
+    },
+    Attack {
+        name: "real-time threads beside a control group that is short of memory",
+        options: &["--policy", "fifo:50"],
+        rivals: Rivals::squeezed,
+    },
+    Attack {
         name: "ordinary threads, tracefs",
         options: &["--policy", "other", "--tracer", "tracefs"],
         rivals: || Rivals::ordinary(&["rival-a", "herd", "herd"]),
@@ -68,7 +86,7 @@ const ATTACKS: [Attack; 5] = [
 ];
 
 /// What can be attacked.
-const PARTS: [&str; 2] = ["why", "remedies"];
+const PARTS: [&str; 4] = ["why", "watch", "top", "remedies"];
 
 /// What was asked for.
 struct Asked {
@@ -113,9 +131,21 @@ impl Asked {
         let is_asked = |part: &str| self.parts.is_empty() || self.parts.iter().any(|one| one == part);
         let mut scores =
             if is_asked("why") { attacks(program, self.times, self.seconds)? } else { Scores::new() };
+        let folder = tempfile::tempdir()?;
+        let sleeper = Sleeper::compile(folder.path())?;
+        // As nobody can start it as well.
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
+        for time in 0..self.times {
+            if is_asked("watch") {
+                eprintln!("{} of {}: watch", time + 1, self.times);
+                watch::attack(program, &sleeper, self.seconds, &mut scores)?;
+            }
+            if is_asked("top") {
+                eprintln!("{} of {}: top", time + 1, self.times);
+                top::attack(program, self.seconds, &mut scores)?;
+            }
+        }
         if is_asked("remedies") {
-            let folder = tempfile::tempdir()?;
-            let sleeper = Sleeper::compile(folder.path())?;
             remedies::try_all(program, &sleeper, Duration::from_secs(self.seconds) / 4, &mut scores);
         }
         Ok(scores)
@@ -136,7 +166,7 @@ fn attacks(program: &Path, times: u64, seconds: u64) -> io::Result<Scores> {
 fn once(program: &Path, attack: &Attack, seconds: u64, scores: &mut Scores) -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let recording = folder.path().join("run.jsonl");
-    let instance = Instance::create("witness-truth")?;
+    let instance = Instance::create("witness-truth", OF_CPUS)?;
     let rivals = (attack.rivals)();
     let mut measuring = Command::new(program);
     let (duration, period) = (format!("{seconds}s"), format!("{}us", PERIOD.as_micros()));
@@ -169,6 +199,7 @@ fn table(scores: &Scores) -> ExitCode {
         let wrong = score.tried - score.right;
         let (share, least) = (share * 100.0, least * 100.0);
         println!("{words:<60} {:>8} {:>8} {wrong:>7} {share:>8.2} {least:>8.1}", score.tried, score.right);
+        score.reasons.iter().for_each(|(reason, count)| println!("  {count} of those: {reason}"));
         score.wrong.iter().for_each(|one| eprintln!("  wrong: {one}"));
     }
     if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const TRACING: &str = "/sys/kernel/tracing";
-const EVENTS: [&str; 8] = [
+/// Who had each CPU.
+pub const OF_CPUS: &[&str] = &[
     "sched/sched_switch",
     "irq/irq_handler_entry",
     "irq/irq_handler_exit",
@@ -16,6 +17,8 @@ const EVENTS: [&str; 8] = [
     "irq_vectors/local_timer_exit",
     "sched/sched_waking",
 ];
+/// When each thread could run, and when it did.
+pub const OF_THREADS: &[&str] = &["sched/sched_switch", "sched/sched_wakeup", "sched/sched_wakeup_new"];
 /// Kilobytes for each CPU: some 20 s of a busy one.
 const BUFFER: &str = "32768";
 
@@ -69,16 +72,16 @@ impl Instance {
     /// Whether this user may have one here.
     #[cfg(test)]
     pub fn can_be_had() -> bool {
-        Self::create("witness-probe").is_ok()
+        Self::create("witness-probe", OF_CPUS).is_ok()
     }
 
-    pub fn create(name: &str) -> io::Result<Self> {
+    pub fn create(name: &str, events: &[&str]) -> io::Result<Self> {
         let folder = Path::new(TRACING).join("instances").join(format!("{name}-{}", std::process::id()));
         fs::create_dir(&folder)?;
         let instance = Self(folder);
         instance.set("trace_clock", "mono")?;
         instance.set("buffer_size_kb", BUFFER)?;
-        for event in EVENTS {
+        for event in events {
             instance.set(&format!("events/{event}/enable"), "1")?;
         }
         Ok(instance)
@@ -91,9 +94,14 @@ impl Instance {
 
     /// Stops, and reads what was recorded.
     pub fn read(self) -> io::Result<Witness> {
+        self.text().map(|text| stretches(&text))
+    }
+
+    /// Stops, and returns what was recorded, as the kernel words it.
+    pub fn text(self) -> io::Result<String> {
         self.set("tracing_on", "0")?;
         let text = fs::read(self.0.join("trace"))?;
-        Ok(stretches(&String::from_utf8_lossy(&text)))
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 }
 
@@ -176,18 +184,18 @@ fn stretches(text: &str) -> Witness {
 }
 
 /// `  name-12 [001] d..2.  123.456789: event: fields`
-struct Line<'a> {
-    cpu: u32,
+pub struct Line<'a> {
+    pub cpu: u32,
     /// The thread that has it.
-    name: &'a str,
-    pid: u32,
-    micros: i64,
-    event: &'a str,
-    fields: &'a str,
+    pub name: &'a str,
+    pub pid: u32,
+    pub micros: i64,
+    pub event: &'a str,
+    pub fields: &'a str,
 }
 
 /// A name may have anything in it, but `] ` follows a number in brackets only.
-fn parts(line: &str) -> Option<Line<'_>> {
+pub fn parts(line: &str) -> Option<Line<'_>> {
     let (open, _) = line.match_indices('[').find(|(at, _)| line.get(at + 4..at + 6) == Some("] "))?;
     let cpu = line.get(open + 1..open + 4)?.parse().ok()?;
     let (name, pid) = line[..open].trim().rsplit_once('-')?;
@@ -200,13 +208,13 @@ fn parts(line: &str) -> Option<Line<'_>> {
 }
 
 /// Who is left (`prev`), or switched to (`next`).
-fn thread(fields: &str, which: &str) -> Option<(String, u32)> {
+pub fn thread(fields: &str, which: &str) -> Option<(String, u32)> {
     let name = between(fields, &format!("{which}_comm="), &format!(" {which}_pid="))?.to_owned();
     let pid = between(fields, &format!(" {which}_pid="), " ")?.parse().ok()?;
     Some((name, pid))
 }
 
-fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+pub fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     rest.split_once(after).map(|(found, _)| found)
 }

@@ -18,3 +18,7 @@ pub(super) const LEAVING_IDLE: Span = Span::from_millis(3);
 /// After so long the kernel leaves the rest of its softirqs to a thread: `MAX_SOFTIRQ_TIME` of its `softirq.c`. A handler, which
 /// keeps all other interrupts waiting, is to be done sooner.
 pub(super) const SOFTIRQS: Span = Span::from_millis(2);
+
+/// A CPU that has work and another thread that waits for it takes an interrupt within this: its tick, which comes every 10 ms at
+/// the least (`CONFIG_HZ=100`), and a tenth for its way.
+pub(super) const TICK: Span = Span::from_millis(11);

@@ -9,6 +9,7 @@
 //! What happened before the time asked for makes nothing late: its piece has no length. Waiting is cut further by who had
 //! the CPU, and the return by page faults and by stretches in which the CPU was lost again.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use howlate_model::{
@@ -19,6 +20,7 @@ use howlate_model::{
 use super::bounds::{OWN_WAY, PLAIN_DELIVERY};
 use super::hypervisor::doubt;
 use super::line::{Charge, TimeLine};
+use super::standstill::charge_standstill;
 
 /// A wake-up split into its parts, and how well the readings fitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,10 +46,11 @@ pub fn decompose(
     seen: &[TracedSleep],
     notified: bool,
 ) -> Option<Decomposed> {
-    let last = seen.last()?;
+    let (last, others) = seen.split_last()?;
+    let last = &*without_false_wait(last, wakeup);
     let mut line = TimeLine::from_wakeup(wakeup);
     kept_from_asking(&mut line, before, seen.first().and_then(|first| first.asleep_since));
-    for (number, one) in seen.iter().enumerate() {
+    for (number, one) in others.iter().chain([last]).enumerate() {
         sleep(&mut line, one, wakeup, number == 0, notified);
         wait(&mut line, one);
         runs(&mut line, one);
@@ -59,10 +62,37 @@ pub fn decompose(
     }
     let cpu = last.switched_in.map(|_| last.cpu);
     let (mut wakeup, clamped) = line.end(wakeup, cpu, rest(last, returning(last)));
-    if let Some(stolen) = seen.iter().filter_map(|one| one.stolen).reduce(Span::plus) {
+    let stolen = seen.iter().filter_map(|one| one.stolen).reduce(Span::plus);
+    let below = if stolen.is_some() { CauseKind::Hypervisor } else { CauseKind::Machine };
+    let still = seen.iter().flat_map(|one| &one.others_stood_still);
+    still.for_each(|still| charge_standstill(&mut wakeup.parts, *still, below));
+    if let Some(stolen) = stolen {
         doubt(&mut wakeup.parts, stolen);
     }
     Some(Decomposed { wakeup, clamped })
+}
+
+/// Where nobody saw what woke it, when it could run follows from how long the kernel's account says that it waited. Since Linux
+/// 6.12 that may count sleep: a thread that sleeps, kept queued for its debt (`sched_delayed`), is queued by its account from when
+/// it is moved. A wait for the CPU that begins before the time asked for is none: how much of it is so, nobody knows.
+fn without_false_wait(one: &TracedSleep, wakeup: Wakeup) -> Cow<'_, TracedSleep> {
+    let (WokenBy::NotSeen { slack, runnable_known: true }, Some(switched_in)) =
+        (&one.woken_by, one.switched_in)
+    else {
+        return Cow::Borrowed(one);
+    };
+    // The account's clock may differ from the monotonic one by as much as that is slewed: adjtimex(2), 500 ppm.
+    let slewed = Span::from_nanos(switched_in.since(one.runnable).as_nanos() / 2_000);
+    if one.runnable.plus(slewed) >= wakeup.expected {
+        return Cow::Borrowed(one);
+    }
+    Cow::Owned(TracedSleep {
+        waking: switched_in,
+        runnable: switched_in,
+        woken_by: WokenBy::NotSeen { slack: *slack, runnable_known: false },
+        occupants: Vec::new(),
+        ..one.clone()
+    })
 }
 
 /// Splits the lateness of a message whose receiver had not gone to sleep since `before`: sending is all of it, but for where

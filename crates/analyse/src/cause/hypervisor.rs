@@ -1,10 +1,11 @@
-//! In a virtual machine: what the kernel, a softirq, a handler or an idle state cannot have taken by itself.
+//! In a virtual machine: what the kernel, a softirq, a handler, an idle state or a thread cannot have taken by itself.
 //!
 //! No event in the guest tells when its CPU does not run. Whatever was under way then looks as if it had taken all that time.
 
 use howlate_model::{CauseKind, Part, Segment, Span};
 
-use super::bounds::{LEAVING_IDLE, OWN_WAY, PLAIN_DELIVERY, SOFTIRQS};
+use super::bounds::{LEAVING_IDLE, OWN_WAY, PLAIN_DELIVERY, SOFTIRQS, TICK};
+use super::standstill::charge;
 
 /// Charges the parts that are longer than what they are charged to can take to the hypervisor, as far as it has `stolen` at least
 /// half of their time; otherwise to nobody.
@@ -18,17 +19,10 @@ pub(super) fn doubt(parts: &mut [Segment], stolen: Span) {
         if left >= Span::from_nanos(part.ns.as_nanos().div_ceil(2)) {
             left = left.minus(part.ns);
             charge(part, CauseKind::Hypervisor);
-        } else if part.cause.kind != CauseKind::Undetermined {
+        } else if part.cause.kind != CauseKind::Undetermined || part.ns > LEAVING_IDLE {
             charge(part, CauseKind::Undetermined);
         }
     }
-}
-
-/// Who was under way then is not to blame: neither by name nor otherwise.
-fn charge(part: &mut Segment, kind: CauseKind) {
-    (part.cause.kind, part.pid) = (kind, None);
-    part.cause.name.clear();
-    part.cause.real_time = false;
 }
 
 /// What whoever a part is charged to can take at most of a `whole` wake-up; `None`: any time. A sender is not the kernel: it can
@@ -41,6 +35,8 @@ fn most(part: &Segment, whole: Span) -> Option<Span> {
         (_, CauseKind::Softirq | CauseKind::Interrupt) => {
             Some(SOFTIRQS.max(Span::from_nanos(whole.as_nanos() / 2)))
         }
+        // A tick would have come upon it and parted it.
+        (_, CauseKind::Thread | CauseKind::OtherTimers) if !part.merged => Some(TICK),
         // Nobody knows, but for what follows from a witness.
         (Part::InterruptDelivery, CauseKind::Undetermined) => Some(PLAIN_DELIVERY),
         _ => None,

@@ -12,6 +12,7 @@ mod line;
 mod loop_turn;
 mod only_if;
 mod remedy;
+mod standstill;
 mod thread_pools;
 mod traces;
 mod why_late;

@@ -198,7 +198,7 @@ mod tests {
         ids
     }
 
-    const KINDS: [CauseKind; 17] = [
+    const KINDS: [CauseKind; 18] = [
         CauseKind::LateArming,
         CauseKind::LongWork,
         CauseKind::TimerSlack,
@@ -214,6 +214,7 @@ mod tests {
         CauseKind::PageFault,
         CauseKind::Migration,
         CauseKind::Hypervisor,
+        CauseKind::Machine,
         CauseKind::Undetermined,
         CauseKind::Unexplained,
     ];

@@ -62,6 +62,14 @@ mod tests {
         }
     }
 
+    /// Most such runs tell nothing of their percentiles, as one should; what is told holds.
+    #[test]
+    fn what_is_said_of_a_machine_with_two_states_holds() {
+        for wakeups in [10_000, 60_000] {
+            hold(Series::TwoStates, &single(Series::TwoStates, wakeups, seeds()));
+        }
+    }
+
     #[test]
     fn equal_mechanisms_are_not_ranked() {
         for series in Series::ALL {

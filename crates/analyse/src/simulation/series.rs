@@ -13,10 +13,12 @@ pub enum Series {
     Drifting,
     /// Spells of disturbance, and rare bursts far later than all else.
     Mixture,
+    /// Now fast, now slow, for seconds each, as where a hypervisor or a governor decides.
+    TwoStates,
 }
 
 impl Series {
-    /// All of them.
+    /// All but the one with two states, of which a run as short as most here sees too little to say anything.
     pub const ALL: [Self; 4] = [Self::Independent, Self::Autoregressive, Self::Drifting, Self::Mixture];
 
     /// Its name in tables.
@@ -26,6 +28,7 @@ impl Series {
             Self::Autoregressive => "autoregressive",
             Self::Drifting => "drifting",
             Self::Mixture => "mixture",
+            Self::TwoStates => "two states",
         }
     }
 
@@ -36,6 +39,7 @@ impl Series {
             Self::Autoregressive => (500.0, 0.1),
             Self::Drifting => (5_000.0, 0.2),
             Self::Mixture => (500.0, 0.05),
+            Self::TwoStates => (500.0, 0.02),
         }
     }
 }
@@ -55,6 +59,9 @@ const SINGLE: f64 = 0.2;
 const SPELL_BEGINS: f64 = 1.0 / 1_000.0;
 const SPELL_ENDS: f64 = 1.0 / 30.0;
 const SPELL: f64 = 4.0;
+/// The other of two states: how probable it is that they change, and how much slower it is.
+const CHANGES: f64 = 1.0 / 2_000.0;
+const SLOWER: f64 = 1.6;
 /// Bursts: how probable one begins and ends. Its sizes have a Pareto tail.
 const BURST_BEGINS: f64 = 1.0 / 2_000.0;
 const BURST_ENDS: f64 = 1.0 / 3.0;
@@ -67,13 +74,16 @@ pub(crate) struct Simulated {
     fast: f64,
     in_spell: bool,
     in_burst: bool,
+    is_slow: bool,
 }
 
 impl Simulated {
     /// A machine that has run for a long time already.
     pub(crate) fn new(series: Series, seed: u64) -> Self {
         let random = fastrand::Rng::with_seed(seed);
-        let mut machine = Self { series, random, level: 0.0, fast: 0.0, in_spell: false, in_burst: false };
+        let mut machine =
+            Self { series, random, level: 0.0, fast: 0.0, in_spell: false, in_burst: false, is_slow: false };
+        machine.is_slow = series == Series::TwoStates && machine.random.bool();
         machine.level = machine.normal();
         machine.fast = machine.normal();
         (0..200).for_each(|_| {
@@ -97,7 +107,17 @@ impl Simulated {
         self.level = stays * self.level + (1.0 - stays * stays).sqrt() * self.normal();
         self.fast = FAST * self.fast + (1.0 - FAST * FAST).sqrt() * self.normal();
         let latency = QUIET * (far * self.level + SINGLE * self.fast).exp();
-        if self.series == Series::Mixture { latency * self.disturbed() } else { latency }
+        match self.series {
+            Series::Mixture => latency * self.disturbed(),
+            Series::TwoStates => latency * self.slowed(),
+            _ => latency,
+        }
+    }
+
+    /// By how many times the state that it is in makes it later.
+    fn slowed(&mut self) -> f64 {
+        self.is_slow ^= self.random.f64() < CHANGES;
+        if self.is_slow { SLOWER } else { 1.0 }
     }
 
     /// By how many times a disturbance makes it later.

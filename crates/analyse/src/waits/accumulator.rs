@@ -310,7 +310,7 @@ const fn place(stack: Option<u64>) -> WaitSite {
 
 impl Wait {
     /// What comes first: its nature; then waits of which some were over, before those that only went on.
-    fn place(&self) -> (Nature, bool) {
+    pub(super) fn place(&self) -> (Nature, bool) {
         let nature = self.reason.kind.nature();
         (nature, nature != Nature::HeldUp && self.sum.count == self.sum.ongoing)
     }

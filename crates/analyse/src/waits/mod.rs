@@ -2,11 +2,13 @@
 
 mod accumulator;
 mod functions;
+mod grouped;
 mod kind;
 mod reason;
 mod sum;
 
 pub use accumulator::{Adding, Order, Table, Wait, Waiter};
+pub use grouped::Culprit;
 pub use kind::{Nature, WaitKind};
 pub use reason::Reason;
 pub use sum::{Behind, Sum};

@@ -155,3 +155,54 @@ fn an_order_may_leave_natures_aside() {
     assert_eq!(sorted(Order::Count), [WaitKind::Pipe, WaitKind::Cpu, WaitKind::Timer]);
     assert_eq!(sorted(Order::Longest), [WaitKind::Timer, WaitKind::Cpu, WaitKind::Pipe]);
 }
+
+/// Process 7 is ready for 200 ms behind 8 and 100 ms behind an idle CPU, process 8 for 50 ms behind 7; both wait for a pipe.
+fn two_processes() -> Table {
+    let rival = |pid, ms| Rival { pid, time: Span::from_millis(ms) };
+    let one = ThreadWaits {
+        cpu: waits(5, 300),
+        rivals: vec![rival(8, 200), rival(0, 100)],
+        reasons: vec![reason(2, 3, 300)],
+        ..thread(7)
+    };
+    let other = ThreadWaits {
+        pid: 8,
+        process: "hog".into(),
+        cpu: waits(1, 50),
+        rivals: vec![rival(7, 50)],
+        reasons: vec![reason(3, 1, 100)],
+        ..thread(8)
+    };
+    table(vec![vec![one, other]])
+}
+
+#[test]
+fn what_is_no_wait_was_run() {
+    let ran: Vec<u64> = two_processes().processes.iter().map(|one| one.ran().as_nanos() / MS).collect();
+    assert_eq!(ran, [400, 850]);
+}
+
+#[test]
+fn processes_of_a_group_are_one_waiter() {
+    let table = two_processes();
+    let group = table.by_group(|_| Some("/both"));
+    assert_eq!(group.len(), 1);
+    assert_eq!((group[0].name.as_str(), group[0].threads, group[0].pid), ("/both", 2, None));
+    assert_eq!(waits_of(&group[0]), [(WaitKind::Cpu, 6, 350), (WaitKind::Pipe, 4, 400)]);
+    assert!((group[0].waits[1].share - 0.2).abs() < 1e-9, "of two seconds");
+    let behind: Vec<&str> = group[0].waits[0].behind.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(behind, ["hog", "", "loop"], "the longest first");
+    assert!(table.by_group(|one| (one.pid == Some(9)).then_some("/none")).is_empty());
+}
+
+#[test]
+fn who_had_the_cpu_is_a_culprit_with_those_who_waited() {
+    let culprits = two_processes().culprits();
+    let told: Vec<(&str, Option<u32>, u64)> = culprits
+        .iter()
+        .map(|one| (one.who.name.as_str(), one.who.pid, one.who.time.as_nanos() / MS))
+        .collect();
+    assert_eq!(told, [("hog", Some(8), 200), ("", None, 100), ("loop", Some(7), 50)]);
+    assert_eq!(culprits[0].waiters[0].name, "loop");
+    assert!((culprits[0].share - 200.0 / 350.0).abs() < 1e-9);
+}

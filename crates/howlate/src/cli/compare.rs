@@ -32,7 +32,7 @@ pub(crate) struct Compare {
     /// Differences within this, such as 5us or 5% of the base, are none; what is certain to be within it is equivalent
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true)]
     pub(crate) margin: Option<Margin>,
-    /// Confidence of all statements together, in per cent
+    /// Joint confidence level of all statements, in per cent
     #[arg(long, value_name = "PER CENT", default_value = "95", allow_hyphen_values = true)]
     pub(crate) confidence: Confidence,
     /// What to print

@@ -64,7 +64,7 @@ pub(crate) struct FleetRun {
     /// The program to send, such as a static one; this one if left out
     #[arg(long, value_name = "FILE")]
     pub(crate) program: Option<PathBuf>,
-    /// On so many nodes of a Kubernetes cluster, of its choice
+    /// Number of nodes, chosen by the Kubernetes cluster
     #[arg(long, value_name = "N", conflicts_with = "every_node", value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub(crate) nodes: Option<u16>,
     /// On every node of a Kubernetes cluster that takes pods
@@ -79,7 +79,7 @@ pub(crate) struct FleetRun {
     /// Connections open at once
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) at_once: u16,
-    /// Cancel the nodes that are not done after so long; what they have measured until then counts
+    /// Cancel nodes that are not done after this time; what they have measured counts
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) timeout: Option<Span>,
     /// Start the nodes and do not wait for them
@@ -88,7 +88,7 @@ pub(crate) struct FleetRun {
     /// Go on with the fleet in the folder: measure on the nodes that are missing
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) resume: bool,
-    /// Only print the commands that would be run, or what Kubernetes would be told
+    /// Only print the commands that would be run, or the Kubernetes manifest
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Show no progress
@@ -137,16 +137,16 @@ pub(crate) struct PlacementArgs {
     /// Only nodes with this label
     #[arg(long, value_name = "KEY=VALUE", value_parser = label, hide_short_help = true)]
     pub(crate) node_selector: Vec<(String, String)>,
-    /// A taint of nodes that pods bear, such as dedicated=rt:NoSchedule
+    /// A taint that pods tolerate, such as dedicated=rt:NoSchedule
     #[arg(long, value_name = "TAINT", hide_short_help = true)]
     pub(crate) toleration: Vec<Toleration>,
     /// A secret with which the image is pulled
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
     pub(crate) pull_secret: Vec<String>,
-    /// The class of their priority
+    /// Priority class of the pods
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
     pub(crate) priority_class: Option<String>,
-    /// The class of the runtime that runs them
+    /// Runtime class of the pods
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
     pub(crate) runtime_class: Option<String>,
     /// A persistent volume claim on which recordings stay as well

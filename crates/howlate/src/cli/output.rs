@@ -23,7 +23,7 @@ pub(crate) struct Output {
     /// Also write the result as Markdown, as `howlate report --format md` has it, replacing what the file held
     #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub(crate) export_markdown: Option<PathBuf>,
-    /// Print everything there is: each CPU, each part of the way, the slowest wake-ups
+    /// Print everything: each CPU, each part of the latency, the slowest wake-ups
     #[arg(long, conflicts_with_all = ["json", "format"], hide_short_help = true)]
     pub(crate) details: bool,
     /// What to print

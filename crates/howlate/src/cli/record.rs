@@ -19,13 +19,13 @@ howlate record --process 'java*' --out /var/lib/howlate --max-size 1G --max-age 
 howlate show /var/lib/howlate --at 03:12\n\n\
 Needs root, or the capabilities BPF and PERFMON. Ctrl-C or SIGTERM ends it.")]
 pub(crate) struct Record {
-    /// Keep waits longer than this one by one; all others are counted
+    /// Record each wait longer than this; all others are only counted
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5ms")]
     pub(crate) late_above: Span,
     /// Only threads of these policies: other, fifo, rr, batch, idle, deadline, ext
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Whose waits")]
     policy: Vec<PolicyName>,
-    /// Only processes or threads with these names; * and ? stand for other letters
+    /// Only processes or threads with these names; * and ? are wildcards
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Whose waits")]
     process: Vec<Pattern>,
     /// Only those of these users, by name or number
@@ -55,7 +55,7 @@ pub(crate) struct Record {
         hide_short_help = true
     )]
     pub(crate) keep: Span,
-    /// Keep a timeline of what all CPUs did around so many incidents, the worst; 0/h for none
+    /// Keep a timeline of all CPUs for this many of the worst incidents; 0/h for none
     #[arg(
         long,
         value_name = "COUNT/UNIT",
@@ -70,7 +70,10 @@ pub(crate) struct Record {
     /// End after this time; if left out, with Ctrl-C or SIGTERM
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
-    /// Do not say what is recorded, and how much was
+    /// Show on the whole screen what comes; `?` lists its keys
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) live: bool,
+    /// Print errors only
     #[arg(long, short, hide_short_help = true)]
     pub(crate) quiet: bool,
 }

@@ -36,7 +36,7 @@ pub(crate) struct Report {
     /// Show what was written in the browser, or whatever else shows such files here (xdg-open)
     #[arg(long)]
     pub(crate) open: bool,
-    /// What to write; if left out what the name of the file ends in, else a page (html), or a picture (svg) with --chart
+    /// Output format; if left out, from the file's extension, else a page (html), or a picture (svg) with --chart
     #[arg(long, value_enum)]
     format: Option<ReportFormat>,
     /// Compare conditions of one recording by this, such as policy or load; what differs in a single choice is
@@ -46,7 +46,7 @@ pub(crate) struct Report {
     /// Differences within this, such as 5us or 5% of the base, are none; between machines a tenth of their middle if left out
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true, hide_short_help = true)]
     pub(crate) margin: Option<Margin>,
-    /// What comes later comes too late: how many did is said, and shown in the pictures. The period if left out
+    /// The deadline: later wake-ups are counted as missed and marked in the pictures. The period if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = deadline)]
     pub(crate) deadline: Option<Span>,
     /// Also write the results for Prometheus' node_exporter, replacing what the file held

@@ -10,7 +10,7 @@ use super::{Printing, completion_values};
 /// Provoke known causes of lateness, and count how many are found
 #[derive(Args)]
 #[command(after_help = "\
-Causes: thread, competitors, stopped, throttled, other_timers, softirq, page_fault, timer_slack, late_arming\n\n\
+Causes: thread, competitors, stopped, throttled, other_timers, softirq, page_fault, timer_slack, late_arming, machine_stopped\n\n\
 Examples:\n  \
 howlate selfcheck\n  \
 howlate selfcheck --cause thread,softirq --duration 20s\n  \

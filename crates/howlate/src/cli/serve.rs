@@ -27,7 +27,7 @@ pub(crate) struct Serve {
     /// Address, with or without a port, to listen to; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9840")]
     pub(crate) listen: Listen,
-    /// Answer only who sends the token in this file, as `Authorization: Bearer TOKEN`
+    /// Require the token in this file, sent as `Authorization: Bearer TOKEN`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
     /// Allow unauthenticated access from any host that can connect

@@ -27,7 +27,7 @@ pub(crate) struct Show {
     /// Print the result for programs, as JSON
     #[arg(long, conflicts_with_all = ["format", "plot", "details"])]
     pub(crate) json: bool,
-    /// Print everything there is: each CPU, each part of the way, the slowest wake-ups
+    /// Print everything: each CPU, each part of the latency, the slowest wake-ups
     #[arg(long, conflicts_with = "format")]
     pub(crate) details: bool,
     /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row

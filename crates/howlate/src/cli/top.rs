@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use howlate_analyse::waits::{Order, WaitKind};
 use howlate_model::Span;
+use howlate_render::TopBy;
 use howlate_trace::WaitChoice;
 
 /// Which process is waiting for what, right now
@@ -11,9 +12,10 @@ use howlate_trace::WaitChoice;
 howlate top\n  \
 howlate top --once --duration 10s\n  \
 howlate top postgres --sort max\n  \
-howlate top --kind cpu,disk --threads\n  \
+howlate top --kind cpu,disk --by thread\n  \
+howlate top --by culprit --once\n  \
 howlate top --once --json > waits.json\n\n\
-On a terminal, keys choose what comes first, and / which rows; q or Ctrl-C ends it.")]
+On a terminal it takes the whole screen: ? lists its keys, and q or Ctrl-C ends it.")]
 pub(crate) struct Top {
     /// One process, with each of its threads and where in the kernel they wait: its id, or its name
     #[arg(value_name = "PID|NAME")]
@@ -21,9 +23,15 @@ pub(crate) struct Top {
     /// The same as an option, as it was
     #[arg(long = "process", value_name = "PID|NAME", hide = true, conflicts_with = "process")]
     named: Option<String>,
-    /// Show threads rather than processes
-    #[arg(long)]
-    pub(crate) threads: bool,
+    /// What has a row: process, thread, group (control groups), or culprit: who had a CPU for which others were ready
+    #[arg(long, value_name = "WHAT", value_parser = by, default_value = "process")]
+    by: TopBy,
+    /// Only processes in this control group or below, such as /system.slice/nginx.service
+    #[arg(long, value_name = "PATH")]
+    pub(crate) group: Option<String>,
+    /// Show threads rather than processes: --by thread
+    #[arg(long, hide_short_help = true)]
+    threads: bool,
     /// What comes first
     #[arg(long, value_enum, default_value_t = Sorting::HeldUp)]
     pub(crate) sort: Sorting,
@@ -54,7 +62,19 @@ pub(crate) struct Top {
     pub(crate) json: bool,
 }
 
+fn by(text: &str) -> Result<TopBy, String> {
+    TopBy::ALL.into_iter().find(|by| by.name() == text).ok_or_else(|| {
+        let all = TopBy::ALL.map(TopBy::name).join(", ");
+        format!("`{text}` is nothing that has a row; choose from {all}")
+    })
+}
+
 impl Top {
+    /// What has a row.
+    pub(crate) const fn by(&self) -> TopBy {
+        if self.threads { TopBy::Thread } else { self.by }
+    }
+
     /// The one process that is looked at.
     pub(crate) fn process(&self) -> Option<&str> {
         self.process.as_deref().or(self.named.as_deref())

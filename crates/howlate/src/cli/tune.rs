@@ -51,7 +51,7 @@ pub(crate) struct TuneProgram {
     /// Only threads of this name are measured and have settings changed; all if left out
     #[arg(long, value_name = "NAME")]
     pub(crate) thread: Vec<String>,
-    /// Also those of the processes that it starts
+    /// Also threads of its child processes
     #[arg(long)]
     pub(crate) follow: bool,
     /// How long each turn lasts; as long as the goal takes if left out
@@ -62,7 +62,7 @@ pub(crate) struct TuneProgram {
     pub(crate) tracer: Choice,
     #[command(flatten)]
     pub(crate) how: HowToTune,
-    /// Turns come in the order of this number
+    /// Seed of the random order of turns
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Save the recording

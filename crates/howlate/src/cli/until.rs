@@ -8,7 +8,7 @@ use howlate_session::Goal;
 #[derive(Args, Clone, Copy)]
 #[command(next_help_heading = "Duration")]
 pub(crate) struct UntilKnown {
-    /// Go on until this is known, such as 'p99.9 ±5%'
+    /// Measure until this is decided, such as 'p99.9 ±5%'
     ///
     /// `p99.9 ±5%` (or `+-5%`): the percentile's 95 % interval is that narrow. `max<100us: 1 per hour`: wake-ups later than that
     /// come at most that often, or do not; late ones that come together count once. `compare decided`: it is known which of two

@@ -61,6 +61,9 @@ pub(crate) struct Watch {
     /// Save the recording
     #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
+    /// Show it on the whole screen, which is usual for a process that runs already; what a started program writes is shown after it
+    #[arg(long)]
+    pub(crate) live: bool,
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true)]
     pub(crate) no_save: bool,

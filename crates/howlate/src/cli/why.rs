@@ -27,7 +27,7 @@ pub(crate) struct Why {
     /// Which wake-ups count as late; those above the 99th percentile if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) late_above: Option<Span>,
-    /// Print everything there is: each CPU, each part of the way, the slowest wake-ups
+    /// Print everything: each CPU, each part of the latency, the slowest wake-ups
     #[arg(long, conflicts_with = "json")]
     pub(crate) details: bool,
     /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row

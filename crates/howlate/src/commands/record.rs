@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use howlate_blackbox::{Asked, Finished, Requests};
+use howlate_blackbox::{Asked, Display, Finished, Requests};
 use howlate_linux::clock;
-use howlate_model::{Header, shell_path};
+use howlate_live::LiveRecord;
+use howlate_model::{Header, Incident, MonotonicTime, shell_path};
 use howlate_record::new_id;
-use howlate_render::legible;
 use howlate_render::numbers::length;
+use howlate_render::{legible, machine};
 use howlate_session::{date_and_time, header};
 use signal_hook::consts::SIGUSR2;
 
@@ -35,7 +36,16 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
     let begin =
         move || Header { id: Some(new_id()), started: date_and_time(), at: clock::now(), ..first.clone() };
     let above = length(asked.late_above);
+    let requests = Requests { end: Arc::clone(&environment.interrupted), snap: Arc::default() };
+    let place = machine(&environment.system);
     let started = |folder: &std::path::Path| {
+        if asked.live {
+            let what = (asked.late_above, folder.display().to_string());
+            match LiveRecord::begin(&requests.end, &requests.snap, place, what) {
+                Ok(live) => return Some(Box::new(Whole(live)) as Box<dyn Display>),
+                Err(why) => tell(&format!("No live view: {why}.\n")),
+            }
+        }
         if !asked.quiet {
             let folder = shell_path(folder);
             say(&format!(
@@ -44,8 +54,8 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
                 legible(&folder)
             ));
         }
+        None
     };
-    let requests = Requests { end: Arc::clone(&environment.interrupted), snap: Arc::default() };
     signal_hook::flag::register(SIGUSR2, Arc::clone(&requests.snap))?;
     let finished = howlate_blackbox::record(&wanted, &requests, begin, started)?;
     if !asked.quiet {
@@ -56,6 +66,19 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
         return Ok(Status::NotTrustworthy);
     }
     Ok(if finished.stopped { Status::Exceeded } else { Status::Done })
+}
+
+/// The whole screen.
+struct Whole(LiveRecord);
+
+impl Display for Whole {
+    fn show(&mut self, new: &[Incident], so_far: &Finished) {
+        self.0.show(new, so_far.lost + so_far.left_out);
+    }
+
+    fn marks(&mut self) -> Vec<MonotonicTime> {
+        self.0.marks()
+    }
 }
 
 fn in_words(finished: Finished) -> String {

@@ -1,13 +1,17 @@
 //! `howlate top`
 
+use std::collections::HashMap;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::waits::{Adding, Table};
 use howlate_linux::keys::Keys;
 use howlate_linux::{clock, sched};
+use howlate_live::LiveTop;
 use howlate_model::{MonotonicTime, Span, TracerRefusal};
-use howlate_render::{Controls, Pressed, Top as Shown, TopView};
+use howlate_procfs::{CgroupMembership, Root};
+use howlate_render::{Controls, Pressed, Top as Shown, TopBy, TopView, machine};
+use howlate_system::describe;
 use howlate_trace::{WaitReader, read_waits};
 use howlate_watch::WatchError;
 
@@ -27,15 +31,22 @@ const LEAST: Span = Span::from_millis(100);
 pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
     let (reader, refused) = read_waits(asked.tracer).map_err(Error::Waits)?;
-    let is_live = !asked.once && !asked.json && io::stdout().is_terminal() && is_watched();
+    let is_watched = !asked.once && !asked.json && io::stdout().is_terminal() && is_watched();
+    let begin =
+        || LiveTop::begin(&interrupted, view(asked), asked.interval, machine(&describe(&Root::live())));
+    // Where the whole screen will not do, a table changes in place.
+    let live = is_watched.then(begin).and_then(Result::ok);
+    let in_place = is_watched && live.is_none();
     let mut looking = Looking {
         reader,
         refused,
         adding: Adding::default(),
         view: view(asked),
         json: asked.json,
-        place: is_live.then(InPlace::default),
-        keys: if is_live { Keys::listen() } else { Keys::none() },
+        live,
+        groups: HashMap::new(),
+        place: in_place.then(InPlace::default),
+        keys: if in_place { Keys::listen() } else { Keys::none() },
         controls: Controls::default(),
         last: None,
         interrupted: &interrupted,
@@ -54,7 +65,8 @@ fn view(asked: &Top) -> TopView {
         order: asked.sort.into(),
         process: asked.process().map(str::to_owned),
         kinds: asked.kind.clone(),
-        threads: asked.threads,
+        group: asked.group.clone(),
+        by: asked.by(),
         filter: String::new(),
         rows: None,
     }
@@ -75,6 +87,10 @@ struct Looking<'a> {
     adding: Adding,
     view: TopView,
     json: bool,
+    /// Where it has the whole screen.
+    live: Option<LiveTop>,
+    /// The control groups of processes, by their id.
+    groups: HashMap<u32, String>,
     /// Where the table changes in place.
     place: Option<InPlace>,
     keys: Keys,
@@ -131,18 +147,48 @@ impl Looking<'_> {
                 return false;
             }
             // A signal makes the look come earlier.
-            drop(clock::pause(if self.keys.are_there() { left.min(KEYS_EVERY) } else { left }));
+            let has_keys = self.keys.are_there() || self.live.is_some();
+            drop(clock::pause(if has_keys { left.min(KEYS_EVERY) } else { left }));
         }
     }
 
     fn shown(&mut self, lasted: Span) -> Shown {
         let table: Table = self.adding.table();
         let cpus = sched::bindable().map_or(1, |cpus| cpus.len());
-        Shown { source: self.reader.source().name(), refused: self.refused.clone(), lasted, cpus, table }
+        self.look_for_groups(&table);
+        let groups = self.groups.clone();
+        Shown {
+            source: self.reader.source().name(),
+            refused: self.refused.clone(),
+            lasted,
+            cpus,
+            table,
+            groups,
+        }
+    }
+
+    /// Where somebody may ask for them. A process is asked once: few change theirs.
+    fn look_for_groups(&mut self, table: &Table) {
+        if self.live.is_none() && self.view.by != TopBy::Group && self.view.group.is_none() {
+            return;
+        }
+        let there: Vec<u32> = table.processes.iter().filter_map(|one| one.pid).collect();
+        self.groups.retain(|pid, _| there.contains(pid));
+        for pid in there {
+            if !self.groups.contains_key(&pid)
+                && let Some(path) = CgroupMembership::read(&Root::live(), pid).path()
+            {
+                self.groups.insert(pid, path.to_owned());
+            }
+        }
     }
 
     /// In place, where that can be: there is more to come.
     fn show(&mut self, shown: Shown) -> Result<(), Error> {
+        if let Some(live) = &mut self.live {
+            live.show(shown);
+            return Ok(());
+        }
         if self.place.is_none() {
             return self.print(&shown);
         }
@@ -166,6 +212,7 @@ impl Looking<'_> {
         if self.json {
             return Ok(terminal::print_or_json(&shown.json(&self.view)?, true)?);
         }
+        self.live.iter_mut().for_each(LiveTop::end);
         self.place.iter_mut().for_each(InPlace::clear);
         Ok(terminal::print(&shown.text(&self.view, terminal::width()))?)
     }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::common::{json, run, skip, stderr};
 use serde_json::Value;
 
-const CLASSES: [&str; 9] = [
+const CLASSES: [&str; 10] = [
     "thread",
     "competitors",
     "stopped",
@@ -15,6 +15,7 @@ const CLASSES: [&str; 9] = [
     "page_fault",
     "timer_slack",
     "late_arming",
+    "machine_stopped",
 ];
 
 /// Two checks at once would be each other's causes, which neither has made.

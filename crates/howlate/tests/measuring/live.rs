@@ -181,3 +181,112 @@ fn the_result_goes_where_standard_output_goes() {
     let json: Value = serde_json::from_str(&std::fs::read_to_string(&result).unwrap()).unwrap();
     assert!(json["results"].is_array(), "{json}");
 }
+
+#[test]
+fn top_has_the_whole_screen_and_ends_with_the_last_table() {
+    let Some(tmux) = Tmux::begin("top", [100, 30], &format!("{} top --interval 200ms", program())) else {
+        return;
+    };
+    tmux.wait_for("idle waits are hidden");
+    assert!(tmux.is_on_other_screen());
+    tmux.press(&["i"]);
+    tmux.wait_for("■ i idle");
+    for by in ["thread", "group", "culprit", "process"] {
+        tmux.press(&["b"]);
+        tmux.wait_for(&format!("b by {by}"));
+    }
+    tmux.press(&["?"]);
+    tmux.wait_for("rows of processes, threads, groups, culprits");
+    tmux.press(&["?"]);
+    tmux.press(&["q"]);
+    tmux.wait_for("status 0");
+    assert!(!tmux.is_on_other_screen());
+    assert!(tmux.all().contains("What waits for what"), "{}", tmux.all());
+}
+
+#[test]
+fn top_keeps_its_plain_table_where_the_screen_is_too_small() {
+    let Some(tmux) = Tmux::begin("small-top", [59, 30], &format!("{} top --interval 200ms", program()))
+    else {
+        return;
+    };
+    tmux.wait_for("q end");
+    assert!(!tmux.is_on_other_screen());
+    tmux.press(&["q"]);
+    tmux.wait_for("status 0");
+}
+
+#[test]
+fn a_process_is_watched_on_the_whole_screen_and_a_moment_is_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("watched.jsonl");
+    let words = format!("sleep 600 & {} watch $! --out {}; kill %1", program(), out.display());
+    let Some(tmux) = Tmux::begin("watch", [80, 24], &format!("bash -c '{words}'")) else { return };
+    tmux.wait_for("m mark");
+    assert!(tmux.is_on_other_screen());
+    tmux.press(&["m"]);
+    // It is taken in with the next look.
+    pause(1_000);
+    tmux.press(&["q"]);
+    wait_until("the view is over", || !tmux.is_on_other_screen());
+    let marks = || std::fs::read_to_string(&out).unwrap_or_default().matches("\"mark\"").count();
+    wait_until("the moment is in the recording", || marks() == 1);
+    wait_until("it is in the result", || tmux.all().contains("Marked by hand: after"));
+}
+
+#[test]
+fn what_a_watched_program_writes_is_shown_after_the_view() {
+    let script = "echo written by it; echo and here >&2; sleep 600";
+    let words = format!("{} watch --live --no-save -- sh -c '{script}'", program());
+    let Some(tmux) = Tmux::begin("output", [80, 24], &words) else { return };
+    tmux.wait_for("howlate watch");
+    tmux.wait_for("q end");
+    pause(500);
+    assert!(!tmux.screen().contains("written by it"), "{}", tmux.screen());
+    tmux.press(&["q"]);
+    tmux.wait_for("status ");
+    let all = tmux.all();
+    let (written, result) = (all.find("written by it"), all.find("howlate watch"));
+    assert!(all.contains("and here") && written.is_some() && written < result, "{all}");
+}
+
+#[test]
+fn the_whole_machine_is_recorded_on_the_whole_screen_and_a_key_writes_a_timeline() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("needs root");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let words = format!("{} record --live --late-above 1s --out {}", program(), folder.path().display());
+    let Some(tmux) = Tmux::begin("record", [80, 24], &words) else { return };
+    wait_until("it records, or says why not", || {
+        let screen = tmux.screen();
+        screen.contains("w timeline") || screen.contains("status ")
+    });
+    if tmux.screen().contains("status ") {
+        return skip(&format!("nothing is recorded here: {}", tmux.screen().trim()));
+    }
+    tmux.press(&["w", "m"]);
+    let files = || -> Vec<std::path::PathBuf> {
+        std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.path()).collect()
+    };
+    let has_snap = || files().iter().any(|path| path.to_string_lossy().ends_with("-snap.trace.json"));
+    wait_until("the timeline is there", has_snap);
+    // A terminal that hangs up leaves the recording, with the moment and its end.
+    drop(tmux);
+    let text = || files().iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect::<String>();
+    wait_until("the recording has its end", || text().contains("\"end\""));
+    assert_eq!(text().matches("\"mark\"").count(), 1);
+}
+
+#[test]
+fn pictures_are_ascii_where_the_locale_is() {
+    let words = format!("LC_ALL=C {} {RUN}", program());
+    let Some(tmux) = Tmux::begin("ascii", [80, 24], &words) else { return };
+    tmux.wait_for("so far");
+    tmux.press(&["f"]);
+    tmux.wait_for("[x] f freeze");
+    let screen = tmux.screen();
+    assert!(!screen.contains(['█', '▂', '╳', '▌', '■']), "{screen}");
+    tmux.press(&["q"]);
+    tmux.wait_for("status 0");
+}

@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 
 use crate::common::{
-    Background, ForAnyone, SETTING_NAME, has_caveat, is_root, json, run, shown, skip, stderr, stdout,
+    Background, ForAnyone, SETTING_NAME, has_caveat, is_installed, is_root, json, run, shown, skip, stderr,
+    stdout,
 };
 use howlate_model::Policy;
 use rustix::process::Signal;
@@ -198,6 +199,116 @@ fn a_policy_changed_in_the_middle_is_3() {
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(has_caveat(&shown(&run.recording), "policy_changed"));
+}
+
+/// As with `taskset -p`, of the program that sleeps.
+#[test]
+fn cpus_taken_from_a_program_in_the_middle_are_3() {
+    if !is_installed("python3") {
+        return skip("python3 is not installed");
+    }
+    let allowed = howlate_linux::sched::affinity().unwrap();
+    let (Some(first), 2..) = (allowed.iter().next(), allowed.len()) else { return skip("needs two CPUs") };
+    let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "3000", "--rounds", "1"]);
+    let program = program_of(run.child.as_ref().unwrap().id());
+    run.wait_for("\"in_force\"");
+    howlate_linux::sched::bind_thread(program, &[first].into_iter().collect()).unwrap();
+    let output = run.output();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(has_caveat(&shown(&run.recording), "affinity_differs"));
+}
+
+/// As with `renice`, of the program that sleeps.
+#[test]
+fn a_program_made_nicer_in_the_middle_is_3() {
+    if !is_installed("python3") {
+        return skip("python3 is not installed");
+    }
+    let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "3000", "--rounds", "1"]);
+    let program = program_of(run.child.as_ref().unwrap().id());
+    run.wait_for("\"in_force\"");
+    howlate_linux::sched::set_policy(program, "nice:5".parse().unwrap()).unwrap();
+    let output = run.output();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(has_caveat(&shown(&run.recording), "policy_changed"));
+}
+
+/// The process of the language runtime that process `pid` measures.
+fn program_of(pid: u32) -> u32 {
+    let root = howlate_procfs::Root::live();
+    let mut found = None;
+    crate::common::wait_until("a program that sleeps", || {
+        found = howlate_procfs::children(&root, pid).into_iter().find(|child| {
+            root.read(&format!("/proc/{child}/comm")).is_ok_and(|name| name.starts_with("python"))
+        });
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+/// A group of its own for one test, removed when that is over.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    fn new(name: &str) -> Option<Self> {
+        // Where the hierarchy is that has no controllers of the first version.
+        let places = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(std::path::Path::new);
+        let place = places.into_iter().find(|place| place.join("cgroup.procs").exists())?;
+        let folder = place.join(format!("howlate-test-{name}-{}", std::process::id()));
+        std::fs::create_dir(&folder).ok().map(|()| Self(folder))
+    }
+
+    fn take(&self, process: u32) {
+        std::fs::write(self.0.join("cgroup.procs"), process.to_string()).unwrap();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir(&self.0));
+    }
+}
+
+#[test]
+fn a_move_to_another_control_group_in_the_middle_is_3() {
+    let Some(group) = Group::new("moved") else { return skip("needs root and control groups, version 2") };
+    let mut run = Background::start(&["cyclic", "--threads", "1", "--duration", "2s", "--rounds", "1"]);
+    let pid = run.child.as_ref().unwrap().id();
+    run.wait_for("\"in_force\"");
+    group.take(pid);
+    let output = run.output();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(has_caveat(&shown(&run.recording), "group_changed"));
+}
+
+#[test]
+fn a_program_moved_to_another_control_group_in_the_middle_is_3() {
+    if !is_installed("python3") {
+        return skip("python3 is not installed");
+    }
+    let Some(group) = Group::new("program") else { return skip("needs root and control groups, version 2") };
+    let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "3000", "--rounds", "1"]);
+    let program = program_of(run.child.as_ref().unwrap().id());
+    run.wait_for("\"in_force\"");
+    group.take(program);
+    let output = run.output();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(has_caveat(&shown(&run.recording), "group_changed"));
+}
+
+#[test]
+fn a_slice_changed_in_the_middle_is_3() {
+    let mut run = Background::start(&["cyclic", "--threads", "1", "--duration", "2s", "--rounds", "1"]);
+    let pid = run.child.as_ref().unwrap().id();
+    run.wait_for("\"in_force\"");
+    let tid = measuring_threads(pid)[0];
+    if howlate_linux::sched::slice_of(tid).ok().flatten().is_none() {
+        return skip("this kernel has no slices");
+    }
+    howlate_linux::sched::set_slice_of(tid, howlate_model::Span::from_micros(700)).unwrap();
+    let output = run.output();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(has_caveat(&shown(&run.recording), "slice_changed"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(crate) const KNOB: Knob = Knob {
         ),
         Text::Line(
             "shell",
-            r#"exec 3> /dev/cpu_dma_latency; printf '\\0\\0\\0\\0' >&3   # as long as this shell lives"#,
+            r#"exec 3> /dev/cpu_dma_latency; printf '\0\0\0\0' >&3   # as long as this shell lives"#,
         ),
     ],
 };

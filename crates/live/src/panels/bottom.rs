@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::text::Span;
 
 use super::line;
 use crate::choices::Choices;
@@ -15,16 +16,30 @@ pub(super) fn paint(shown: &Screenful, choices: &Choices, theme: Theme, area: Re
         line::paint("   Enter: keep it · Esc: no filter", theme.dim(), rest, cells);
         return;
     }
-    let switches = switches(choices, theme);
+    let switches = switches(shown, choices, theme);
     let taken = line::paint_right(&switches, theme.dim(), area, cells);
-    let fixed: Vec<String> = shown.fixed.iter().map(|one| format!("[{one}]")).collect();
-    let left = Rect { width: area.width.saturating_sub(taken + 1), ..area };
-    line::paint(&fixed.join(" "), theme.dim(), left, cells);
+    let mut left = Rect { width: area.width.saturating_sub(taken + 1), ..area };
+    // What has no room is left out whole: the result says it.
+    for one in shown.fixed.iter().map(|one| format!("[{one}] ")) {
+        if Span::raw(&one).width() > usize::from(left.width) {
+            break;
+        }
+        let taken = line::paint(&one, theme.dim(), left, cells);
+        left = Rect { x: left.x + taken, width: left.width - taken, ..left };
+    }
 }
 
-fn switches(choices: &Choices, theme: Theme) -> String {
+fn switches(shown: &Screenful, choices: &Choices, theme: Theme) -> String {
     let switch = |is_on: bool, what: &str| format!("{} {what}", theme.symbols.switches[usize::from(!is_on)]);
-    let mut parts = vec![switch(choices.is_frozen, "f freeze"), switch(choices.each, "c each CPU")];
+    let mut parts = vec![switch(choices.is_frozen, "f freeze")];
+    if shown.each_cpu {
+        parts.push(switch(choices.each, "c each CPU"));
+    }
+    if let Some(by) = shown.by {
+        parts.extend([format!("b by {by}"), switch(choices.idle, "i idle")]);
+    }
+    parts.extend(shown.can_mark.then(|| "m mark".to_owned()));
+    parts.extend(shown.can_write_timelines.then(|| "w timeline".to_owned()));
     parts.push(match choices.filter.is_empty() {
         true => "/ filter".to_owned(),
         false => format!("/{}", legible(&choices.filter)),

@@ -95,8 +95,9 @@ fn headings(
 ) {
     for (number, (column, place)) in grid.columns.iter().zip(places).enumerate() {
         let is_sorted = panel == Panel::Table && choices.sort == Some(number);
-        // Largest first, or the other way round.
-        let order = theme.symbols.orders[usize::from(!choices.is_reversed)];
+        // Numbers largest first, texts from A on, or the other way round.
+        let descends = column.is_number != choices.is_reversed;
+        let order = theme.symbols.orders[usize::from(descends)];
         let text = if is_sorted { format!("{order}{}", column.heading) } else { column.heading.clone() };
         let style = if is_sorted { theme.bold() } else { theme.dim() };
         let cell = Cell::text(text);
@@ -114,7 +115,7 @@ fn paint_row(
     cells: &mut Buffer,
 ) {
     for ((cell, column), place) in one.cells.iter().zip(columns).zip(places) {
-        let style = if cell.is_worst { theme.bold() } else { Style::new() };
+        let style = if cell.is_worst { theme.bold() } else { theme.tone(one.tone) };
         paint_cell(cell, column, *place, style, area, cells);
     }
     if one.is_running {

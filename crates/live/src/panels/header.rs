@@ -27,7 +27,8 @@ pub(super) fn paint(shown: &Screenful, theme: Theme, area: Rect, cells: &mut Buf
             let doing = format!("{} · {}", time_left(progress.left), shown.doing);
             (doing, Rect { x: rest.x + bar + 1, width: rest.width.saturating_sub(bar + 1), ..rest })
         }
-        None => (shown.doing.clone(), rest),
+        None if shown.doing.is_empty() => (String::new(), rest),
+        None => (format!("· {}", shown.doing), rest),
     };
     line::paint(doing.0.trim_end_matches(" · "), theme.dim(), doing.1, cells);
     line::paint(&shown.machine, theme.dim(), row(area, 1), cells);

@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 
 use super::line::{self, row};
 use crate::choices::Choices;
-use crate::keys::{BINDINGS, name};
+use crate::keys::{Action, BINDINGS, name};
+use crate::screenful::Screenful;
 use crate::theme::Theme;
 
 /// Columns of the keys.
@@ -13,9 +14,10 @@ const KEYS: u16 = 18;
 /// What stands in a column of them.
 const COLUMN: u16 = 64;
 
-pub(super) fn paint(choices: &Choices, theme: Theme, area: Rect, cells: &mut Buffer) {
+pub(super) fn paint(shown: &Screenful, choices: &Choices, theme: Theme, area: Rect, cells: &mut Buffer) {
     let all: Vec<(String, &str)> = BINDINGS
         .iter()
+        .filter(|binding| is_for(binding.action, shown))
         .map(|binding| {
             let keys: Vec<String> = binding.keys.iter().map(|key| name(*key)).collect();
             (keys.join(" "), binding.about)
@@ -40,5 +42,17 @@ pub(super) fn paint(choices: &Choices, theme: Theme, area: Rect, cells: &mut Buf
         line::paint(keys, theme.bold(), Rect { width: KEYS.min(place.width), ..place }, cells);
         let about_at = Rect { x: place.x + KEYS, width: place.width.saturating_sub(KEYS), ..place };
         line::paint(about, ratatui::style::Style::new(), about_at, cells);
+    }
+}
+
+/// Whether a screen has a use for it.
+fn is_for(action: Action, shown: &Screenful) -> bool {
+    match action {
+        Action::EachByItself => shown.each_cpu,
+        Action::ResetMaximum => shown.can_reset,
+        Action::By | Action::Idle => shown.by.is_some(),
+        Action::Mark => shown.can_mark,
+        Action::Timeline => shown.can_write_timelines,
+        _ => true,
     }
 }

@@ -10,6 +10,8 @@ use super::line::{self, row};
 use crate::screenful::{History, Moment};
 use crate::theme::Theme;
 
+/// Columns of one moment, at most.
+const WIDEST: usize = 4;
 /// The height of a bar is told in so many steps from the least to the most, by the logarithm.
 const STEPS: u64 = 1_000;
 
@@ -74,7 +76,9 @@ pub(super) fn about(moments: &[Moment]) -> String {
     let largest = moments.iter().filter_map(|one| one.values).map(|[_, max]| max).max();
     let missed: u64 = moments.iter().map(|one| one.missed).sum();
     let mut parts = vec![String::new(), howlate_render::numbers::rough(lasts)];
-    parts.extend(largest.map(|nanos| format!("max {}", latency(nanos))));
+    let least = moments.iter().filter_map(|one| one.values).map(|[usual, _]| usual).min();
+    let range = least.zip(largest).map(|(least, most)| format!("{} to {}", latency(least), latency(most)));
+    parts.extend(range);
     if missed > 0 {
         parts.push(format!("{} missed", howlate_render::numbers::count(missed)));
     }
@@ -90,7 +94,10 @@ pub(super) fn bins(moments: &[Moment], columns: usize) -> Vec<Moment> {
     if columns == 0 || moments.is_empty() {
         return Vec::new();
     }
-    moments.chunks(moments.len().div_ceil(columns)).map(joined).collect()
+    // Few of them are drawn wider, up to a fourth of all there is room for.
+    let wide = (columns / moments.len()).clamp(1, WIDEST);
+    let joined = moments.chunks(moments.len().div_ceil(columns)).map(joined);
+    joined.flat_map(|bin| std::iter::repeat_n(bin, wide)).collect()
 }
 
 fn joined(moments: &[Moment]) -> Moment {

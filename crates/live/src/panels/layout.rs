@@ -18,6 +18,8 @@ pub(super) struct Screen {
 const WIDE: u16 = 120;
 /// A screen from here on has a band more.
 const HIGH: u16 = 34;
+/// Lines below a list.
+const LIST_BAND: u16 = 6;
 /// Columns between panels that stand side by side.
 const BETWEEN: u16 = 2;
 
@@ -39,6 +41,8 @@ pub(super) fn screen(shown: &Screenful, choices: &Choices, all: Rect) -> Screen 
 fn bands(shown: &Screenful, body: Rect) -> Vec<(Panel, Rect)> {
     let is_wide = body.width >= WIDE;
     let wanted: &[&[Panel]] = match (is_wide, body.height >= HIGH) {
+        _ if shown.is_list && is_wide => &[&[Panel::History, Panel::Causes, Panel::Parts]],
+        _ if shown.is_list => &[&[Panel::History, Panel::Causes]],
         (true, true) => &[
             &[Panel::History, Panel::Histogram],
             &[Panel::HeatMap],
@@ -55,7 +59,10 @@ fn bands(shown: &Screenful, body: Rect) -> Vec<(Panel, Rect)> {
     let bands: Vec<Vec<Panel>> = wanted.iter().map(of_band).filter(|band| !band.is_empty()).collect();
     let rows = u16::try_from(shown.table.rows.len() + HEADING_ROWS).unwrap_or(u16::MAX);
     // A line is left between them.
-    let heights = heights(rows, bands.len(), body.height);
+    let heights = match (shown.is_list, body.height.checked_sub(LIST_BAND + 1)) {
+        (true, Some(table)) => vec![table, LIST_BAND],
+        _ => heights(rows, bands.len(), body.height),
+    };
     let mut y = body.y;
     let mut panels = Vec::new();
     for (number, height) in heights.iter().enumerate() {

@@ -32,7 +32,7 @@ pub(crate) fn paint(shown: &Screenful, choices: &mut Choices, theme: Theme, cell
     header::paint(shown, theme, screen.header, cells);
     bottom::paint(shown, choices, theme, screen.bottom, cells);
     if choices.help {
-        return help::paint(choices, theme, screen.body, cells);
+        return help::paint(shown, choices, theme, screen.body, cells);
     }
     for (panel, area) in screen.panels {
         choices.areas.push((panel, area));
@@ -48,7 +48,8 @@ fn one(panel: Panel, shown: &Screenful, choices: &mut Choices, theme: Theme, are
     };
     match (panel, &shown.history, &shown.histogram) {
         (Panel::History, Some(history), _) => {
-            let title = of("p99, max");
+            let values = if shown.history_title.is_empty() { "p99, max" } else { shown.history_title };
+            let title = of(values);
             history::paint(history, choices.narrowed, (&title, heading), theme, area, cells);
         }
         (Panel::HeatMap, Some(history), _) => {

@@ -1,10 +1,10 @@
 //! A run while it is measured.
 
 mod detail;
+mod live_run;
 mod recent;
 mod summary;
 #[cfg(test)]
 mod tests;
-mod thread;
 
-pub use thread::LiveRun;
+pub use live_run::LiveRun;

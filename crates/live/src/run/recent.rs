@@ -55,6 +55,7 @@ impl Recent {
                 }
             }
         }
+        self.explain(analysis);
         self.known = now;
         come.sort_by_key(|one| one.at);
         for mut one in come {
@@ -63,6 +64,15 @@ impl Recent {
             self.late.push_front(one);
         }
         self.late.truncate(KEPT);
+    }
+
+    /// Of a program that is watched, who made a wake-up late is told some time after it.
+    fn explain(&mut self, analysis: &Analysis) {
+        for late in self.late.iter_mut().filter(|late| late.explained.is_none()) {
+            let traces = analysis.outcomes().get(late.condition).and_then(|outcome| outcome.traces.as_ref());
+            let mut worst = traces.iter().flat_map(|traces| traces.ledger.worst());
+            late.explained = worst.find(|one| one.at == late.at).cloned().map(Box::new);
+        }
     }
 
     /// A table of them, and a table of each one's parts by its key.
@@ -146,7 +156,7 @@ fn parts(one: &Explained, analysis: &Analysis) -> Grid {
             cells: vec![
                 Cell::text(format!("{}{times}", segment_in_words(segment))),
                 Cell::text(took),
-                Cell::text(percent(share(segment.ns, one.latency))),
+                Cell::text(percent(share(segment.ns, one.latency)).replace("below ", "<")),
             ],
             ..Row::default()
         }

@@ -9,16 +9,7 @@ use howlate_render::{SoFar, doubtful, legible, machine, main_causes};
 
 use super::detail::{causes, histogram, history};
 use super::recent::Recent;
-use crate::screenful::{Cell, Column, Grid, Progress, Row, Screenful};
-
-/// What somebody looks at.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
-    /// The row that the panels below are of: the number of its first condition; the first row where it is none.
-    pub(crate) selected: Option<u64>,
-    /// Each CPU has a row of its own.
-    pub(crate) each: bool,
-}
+use crate::screenful::{Asked, Cell, Column, Grid, Progress, Row, Screenful};
 
 /// What was known when somebody asked for maxima to begin anew, by condition.
 #[derive(Clone, Debug, Default)]
@@ -78,13 +69,20 @@ pub(crate) fn screenful(
         causes: is_traced.then(|| causes(row, &analysis.header.findings)),
         late: Some(late),
         parts,
+        each_cpu: is_periodic(analysis),
+        can_reset: true,
+        can_mark: true,
+        ..Screenful::default()
     }
 }
 
 /// Loops that have a row. Threads of a periodic loop differ in their CPU alone; of everything else each has its own.
 fn loops(analysis: &Analysis, each: bool) -> Vec<Together<'_>> {
-    let is_periodic = analysis.outcomes().iter().all(|one| matches!(one.condition.work, Work::Cyclic { .. }));
-    if is_periodic && !each { together(analysis) } else { one_by_one(analysis) }
+    if is_periodic(analysis) && !each { together(analysis) } else { one_by_one(analysis) }
+}
+
+fn is_periodic(analysis: &Analysis) -> bool {
+    analysis.outcomes().iter().all(|one| matches!(one.condition.work, Work::Cyclic { .. }))
 }
 
 /// A row from one moment to the next: the number of the first of its conditions.
@@ -170,7 +168,7 @@ fn table(
             cells.push(Cell::text(causes.unwrap_or_else(|| "–".to_owned())));
         }
         let is_running = run.threads.iter().any(|thread| holds(one, thread.condition, run.analysis));
-        Row { key: key(one, run.analysis), cells, is_running }
+        Row { key: key(one, run.analysis), cells, is_running, ..Row::default() }
     };
     let mut rows: Vec<Row> = loops.iter().zip(names).map(row).collect();
     mark_worst(&mut rows, columns.len());

@@ -11,10 +11,10 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::recent::Recent;
-use super::summary::{Asked, Baseline, screenful};
+use super::summary::{Baseline, screenful};
 use crate::choices::Choices;
 use crate::panels::paint;
-use crate::screenful::{Panel, Screenful};
+use crate::screenful::{Asked, Panel, Screenful};
 use crate::theme::Theme;
 
 /// It would clear the screen, end the line, turn the writing around; it is wide, and it is long.
@@ -131,7 +131,7 @@ fn whole_screens() {
 
 #[test]
 fn single_panels() {
-    let shown = of(&analysis(HOSTILE), &Asked { selected: None, each: true }, None);
+    let shown = of(&analysis(HOSTILE), &Asked { each: true, ..Asked::default() }, None);
     for panel in Panel::ALL {
         let choices = Choices { focus: panel, expanded: Some(panel), ..Choices::new() };
         check(&format!("panel_{panel:?}").to_lowercase(), &shown, &choices, Theme::new(true, true));

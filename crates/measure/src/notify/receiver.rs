@@ -93,6 +93,7 @@ impl<T: FnMut(Report)> Receiving<T> {
         let process =
             ProcessState { memory_locked: self.memory_locked, dma_latency_us: self.orders.dma_latency_us };
         let (in_force, caveats) = settings::apply(&self.orders.task, process)?;
+        let began = settings::read();
         let (endpoint, answer_endpoint) = self.endpoints();
         let direction = endpoint.direction.clone();
         direction.register();
@@ -101,14 +102,14 @@ impl<T: FnMut(Report)> Receiving<T> {
         let arrivals = Arrivals::new(Arc::clone(&self.memory));
         arrivals.touch();
         let last = self.orders.last;
-        (self.tell)(Report::Ready { in_force: in_force.clone(), caveats });
+        (self.tell)(Report::Ready { in_force, caveats });
         let mut work = Loop { receiver, direction, arrivals, last, place: 0 };
         let warm_up = usize::try_from(self.orders.task.warm_up).unwrap_or(usize::MAX);
         let usage = match answer {
             None => work.run_measured(warm_up, &mut Silent)?,
             Some(mut sender) => work.run_measured(warm_up, &mut sender)?,
         };
-        Ok(Report::Done { usage, changed: settings::changed_since(&in_force) })
+        Ok(Report::Done { usage, changed: settings::changed_since(&began) })
     }
 }
 

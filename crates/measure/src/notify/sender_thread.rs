@@ -103,7 +103,7 @@ impl With for Work<'_> {
         let applied = settings::apply(&task, self.process);
         back.direction.register();
         let answer = spec.round_trip.then(|| C::receiver(back)).transpose()?;
-        let in_force = applied.as_ref().ok().map(|(in_force, _)| in_force.clone());
+        let began = settings::read();
         drop(to_observer.send(FromSender::Ready(applied)));
         if self.gate.recv().is_err() {
             return Ok(Vec::new());
@@ -119,6 +119,6 @@ impl With for Work<'_> {
         direction.announced().store(END, Ordering::Release);
         // A receiver that has had the last message is gone already.
         drop(sender.notify(END));
-        result.map(|_| in_force.as_ref().map(settings::changed_since).unwrap_or_default())
+        result.map(|_| settings::changed_since(&began))
     }
 }

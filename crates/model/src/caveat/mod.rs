@@ -88,6 +88,20 @@ pub enum Caveat {
         /// What was in force at the end of a turn.
         ended_ns: Span,
     },
+    /// Somebody else gave a measuring thread another slice of the fair scheduler while it measured.
+    SliceChanged {
+        /// What was in force when it began.
+        began_ns: Span,
+        /// What was in force at the end of a turn.
+        ended_ns: Span,
+    },
+    /// Somebody else moved a measuring thread to another control group while it measured.
+    GroupChanged {
+        /// `/proc/PID/cgroup` when it began.
+        began: String,
+        /// The same at the end of a turn.
+        ended: String,
+    },
     /// The clock that a thread waits on was set, or jumped for another reason, while it measured.
     ClockStepped {
         /// The clock that was stepped.
@@ -131,6 +145,12 @@ pub enum Caveat {
         count: u64,
         /// How often it was looked.
         every_ns: Span,
+    },
+    /// The kernel's account of a thread's waiting grew by more than the thread can have waited, as it counts some sleep since
+    /// Linux 6.12: what is told of the wait is the most that it can have been.
+    WaitsBounded {
+        /// How often.
+        count: u64,
     },
     /// A watched program had more threads than are told apart: the others of a kind of name are counted together.
     ThreadsJoined {

@@ -9,6 +9,8 @@ impl Caveat {
             Self::PolicyRefused { .. }
             | Self::PolicyChanged { .. }
             | Self::SlackChanged { .. }
+            | Self::SliceChanged { .. }
+            | Self::GroupChanged { .. }
             | Self::ClockStepped { .. }
             | Self::Unfinished { .. }
             | Self::MessagesIrregular { .. }
@@ -37,6 +39,7 @@ impl Caveat {
             | Self::ThreadsShareCpus { .. }
             | Self::ProcessesNotFollowed { .. }
             | Self::ThreadsFoundLate { .. }
+            | Self::WaitsBounded { .. }
             | Self::ThreadsJoined { .. }
             | Self::LoopsNotMeasured { .. }
             | Self::LeftOut { .. }

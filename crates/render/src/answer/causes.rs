@@ -74,7 +74,7 @@ impl<'a> Reasons<'a> {
             None => "Causes of the slowest 1 %".to_owned(),
         };
         let unnamed = if first.why.tracer == WITHOUT_NAMES { "; names need root" } else { "" };
-        let part = if self.is_part() { "; from a tenth of the run" } else { "" };
+        let part = if self.is_part() { "; in a tenth of the run" } else { "" };
         let title = wrapped(&format!("{title} (share of their lateness{unnamed}{part})"), width, 0);
         format!("{}\n{lines}", paint(HEADING, title))
     }

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use howlate_analyse::cause::{OnlyIf, families, only_if, remedy};
 use howlate_analyse::{Analysis, Insight, Priority, insights};
-use howlate_model::{Finding, FindingId};
+use howlate_model::{Command, Condition, Finding, FindingId, Policy};
 
 use super::causes::{Explained, Reasons, in_words};
-use crate::commands_to_type::step_lines;
+use crate::commands_to_type::{is_command, step_lines};
 use crate::legible::legible;
 use crate::only_if::with_condition;
 use crate::prose::wrapped;
@@ -27,6 +27,8 @@ struct Advice<'a> {
     late_ns: u64,
     /// Who took that time, the most first, each once.
     causes: Vec<String>,
+    /// The condition in which it bears on most, and that time.
+    most: (&'a Condition, u64),
 }
 
 impl Reasons<'_> {
@@ -43,10 +45,10 @@ impl Reasons<'_> {
     }
 }
 
-fn advice<'a>(explained: &[Explained<'_>], findings: &'a [Finding]) -> Vec<Advice<'a>> {
+fn advice<'a>(explained: &'a [Explained<'_>], findings: &'a [Finding]) -> Vec<Advice<'a>> {
     let mut all: Vec<Advice<'a>> = Vec::new();
     for one in explained {
-        let policy = one.one.first().policy_in_force();
+        let (policy, condition) = (one.one.first().policy_in_force(), &one.one.first().condition);
         for family in families(&one.why) {
             let Some(finding) = remedy(&family.cause, policy, findings) else { continue };
             let (late_ns, who) = (family.cause.late_ns, in_words(&family));
@@ -54,34 +56,64 @@ fn advice<'a>(explained: &[Explained<'_>], findings: &'a [Finding]) -> Vec<Advic
             match all.iter_mut().find(|known| known.finding.id == finding.id) {
                 Some(known) => {
                     known.late_ns += late_ns;
+                    if late_ns > known.most.1 {
+                        known.most = (condition, late_ns);
+                    }
                     known.only_if = known.only_if.or(only_if);
                     if !known.causes.contains(&who) {
                         known.causes.push(who);
                     }
                 }
-                None => all.push(Advice { finding, only_if, late_ns, causes: vec![who] }),
+                None => all.push(Advice {
+                    finding,
+                    only_if,
+                    late_ns,
+                    causes: vec![who],
+                    most: (condition, late_ns),
+                }),
             }
         }
     }
     all
 }
 
-/// What it is against, what to type, and whether that was tried.
+/// What it does against whom, how things stand, what to type, and whether that was tried.
 fn written(number: usize, one: &Advice<'_>, analysis: &Analysis, width: usize) -> String {
     let more = one.causes.len().saturating_sub(2);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let against = format!("{}{more}", one.causes.iter().take(2).cloned().collect::<Vec<_>>().join(", "));
     let found = with_condition(one.finding, one.only_if);
-    let sentence = format!("{number}. {against}: {}. {}", legible(&found), tried(&one.finding.id, analysis));
+    let sentence = format!(
+        "{number}. {}: {}. {}",
+        effect(&one.finding.id, &against),
+        legible(&found),
+        tried(one, analysis)
+    );
     let steps = one.finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(STEPS);
     let lines = steps.flat_map(|step| step_lines(&legible(step), width.saturating_sub(5)));
     let typed: String = lines.map(|line| format!("     {}\n", paint(COMMAND, line))).collect();
     format!("  {}\n{typed}", wrapped(&sentence, width, 5))
 }
 
+/// What following the advice changes for the late thread.
+fn effect(id: &FindingId, against: &str) -> String {
+    match id {
+        FindingId::RealtimePermission => format!("Real-time priority keeps {against} from delaying it"),
+        FindingId::NicePermission => format!("A lower nice value gives it CPU time ahead of {against}"),
+        FindingId::Preemption => format!("Full preemption lets it run while {against} is in the kernel"),
+        FindingId::TimerSlack => "Without timer slack its sleeps end when they are due".to_owned(),
+        FindingId::CpuDmaLatency | FindingId::IdleStates => {
+            "A CPU that is kept out of deep idle states wakes sooner".to_owned()
+        }
+        FindingId::InterruptAffinity => format!("Kept to other CPUs, {against} would not delay it"),
+        FindingId::IsolatedCpus => format!("A CPU of its own keeps {against} away"),
+        _ => format!("Against {against}"),
+    }
+}
+
 /// What is known of its effect here.
-fn tried(id: &FindingId, analysis: &Analysis) -> String {
-    if *id == FindingId::RealtimePermission {
+fn tried(one: &Advice<'_>, analysis: &Analysis) -> String {
+    if one.finding.id == FindingId::RealtimePermission {
         let gain = insights(analysis).into_iter().find_map(|one| match one {
             Insight::Priority(gain) => Some(gain),
             _ => None,
@@ -90,13 +122,43 @@ fn tried(id: &FindingId, analysis: &Analysis) -> String {
             return format!("Measured here: p99 {ordinary} → {realtime}.");
         }
         if analysis.outcomes().iter().any(|one| one.policy_in_force().is_realtime()) {
-            return "Tried here: these turns do not settle a difference.".to_owned();
+            return "Tried here: no difference found with these turns.".to_owned();
         }
     }
-    setting(id).map_or_else(
+    if takes_a_restart(one.finding) {
+        return "Not tried here: it takes a restart.".to_owned();
+    }
+    setting(&one.finding.id).map_or_else(
         || "Not tried here.".to_owned(),
-        |settings| format!("Not tried here; to try: `howlate tune --knobs {settings}`."),
+        |settings| {
+            format!("Not tried here. To try it: `{}`.", tune(settings, one.most.0, &analysis.header.command))
+        },
     )
+}
+
+/// Whether it is done at the next start of the machine only, where no run can try it.
+fn takes_a_restart(finding: &Finding) -> bool {
+    let first = finding.remedy.iter().find_map(|remedy| remedy.apply.first());
+    first.is_some_and(|step| !is_command(step) && step.ends_with("restart"))
+}
+
+/// The command that tries these settings on what was late.
+fn tune(settings: &str, condition: &Condition, command: &Command) -> String {
+    if *command == Command::Watch {
+        return format!("howlate tune --knobs {settings} -- PROGRAM …");
+    }
+    let mut words = "howlate tune".to_owned();
+    let (policy, load) = (condition.policy, &condition.load);
+    if policy != Policy::OTHER || !load.is_idle() {
+        words.push_str(" cyclic");
+    }
+    if policy != Policy::OTHER {
+        words.push_str(&format!(" --policy {policy}"));
+    }
+    if !load.is_idle() {
+        words.push_str(&format!(" --load {load}"));
+    }
+    format!("{words} --knobs {settings}")
 }
 
 /// The settings by which `howlate tune` tries what a finding advises.

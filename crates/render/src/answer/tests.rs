@@ -115,7 +115,7 @@ fn a_part_that_was_traced_unasked_is_called_one() {
         let mut analysis = Analysis::new(recording(1).header);
         (0..wakeups_per_turn).for_each(|round| analysis.add(&turn(0, round, 70_000)));
         analysis.add(&traced(0, 7_000_000));
-        shown(&analysis).join(" ").contains("from a tenth of the run")
+        shown(&analysis).join(" ").contains("in a tenth of the run")
     };
     assert!(said(10) && !said(2));
 }
@@ -167,7 +167,7 @@ fn only_an_ordinary_thread_is_offered_priority() {
     };
     let ordinary = anstream::adapter::strip_str(&advised(Policy::OTHER)).to_string().replace("\n     ", " ");
     assert!(
-        ordinary.contains("Not tried here; to try: `howlate tune --knobs fifo,nice,slice`."),
+        ordinary.contains("Not tried here. To try it: `howlate tune --knobs fifo,nice,slice`."),
         "{ordinary}"
     );
     assert_eq!(advised(FIFO), "", "it has priority already");

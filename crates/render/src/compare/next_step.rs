@@ -22,7 +22,7 @@ pub(super) fn sentence(report: &ComparisonReport<'_>) -> Option<String> {
     let (one, tested, settling) = report.comparison.hardest()?;
     let whose = words::statistic(tested.statistic, one.design);
     let command = command(report, one, tested.statistic, settling)?;
-    Some(format!("To settle it, {command}. The {whose} of {} takes that long.", words::subject(one)))
+    Some(format!("To settle it, {command}. The {whose} of {} needs that long.", words::subject(one)))
 }
 
 fn command(

@@ -36,10 +36,9 @@ pub fn self_test(test: &SelfTest<'_>, width: usize) -> String {
         let (a, b) = (alarms.interleaved, alarms.one_after_the_other);
         table.row(vec![statistic, share(a), interval(a), share(b), interval(b)]);
     }
-    let title = paint(HEADING, "howlate compare --self-test");
+    let title = paint(HEADING, "howlate compare --with-itself");
     let about = format!(
-        "The same condition against itself: {} turns of {} on each side, cut into comparisons of 8 pairs. Each \
-         says \"different\" in {} of cases if all is well.",
+        "The same condition against itself: {} turns of {} on each side, split into comparisons of 8 pairs. If all is well, {} of them say \"different\".",
         test.rounds,
         rough(test.turn_ns),
         words::percent_of(1.0 - test.confidence)
@@ -68,7 +67,7 @@ fn meaning(test: &SelfTest<'_>) -> String {
     let interleaved = test.false_alarms.iter().all(|alarms| holds(alarms.interleaved));
     let separate = test.false_alarms.iter().all(|alarms| holds(alarms.one_after_the_other));
     match (interleaved, separate) {
-        (true, true) => "Comparisons can be trusted here, as far as so many can tell.".into(),
+        (true, true) => "Comparisons can be trusted here, as far as this number of trials shows.".into(),
         (true, false) => {
             "Interleaved comparisons can be trusted here; recordings made one after the other cannot: \
             this machine drifts."
@@ -93,6 +92,6 @@ pub fn self_test_json(test: &SelfTest<'_>) -> Result<String, serde_json::Error> 
         test: &'a SelfTest<'a>,
     }
     let document =
-        Document { format: 1, howlate: env!("CARGO_PKG_VERSION"), command: "compare --self-test", test };
+        Document { format: 1, howlate: env!("CARGO_PKG_VERSION"), command: "compare --with-itself", test };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

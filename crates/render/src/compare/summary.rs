@@ -10,7 +10,7 @@ use crate::table::Columns;
 
 /// What brackets mean.
 const BRACKETS: &str =
-    "New against base, in per cent of the base. In brackets what is not distinguishable, or inconclusive.";
+    "New against base, in per cent of the base. In brackets: not distinguishable or inconclusive.";
 
 /// A pair of conditions and its name.
 type Row<'a> = (String, &'a Compared);
@@ -53,7 +53,7 @@ pub(super) fn text(report: &ComparisonReport<'_>, width: usize) -> String {
         table.row(std::iter::once(name).chain(cells).collect());
     }
     let about = paint(DIM, wrapped(BRACKETS, width, 0));
-    format!("{}\n{about}\n\n{}\n", paint(HEADING, "All at a glance"), table.text(width))
+    format!("{}\n{about}\n\n{}\n", paint(HEADING, "Summary"), table.text(width))
 }
 
 /// For a pull request.

@@ -146,9 +146,7 @@ fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
     let none = if refusals.len() == rows.len() { "" } else { "–" };
     rows.into_iter().for_each(|(name, maximum)| table.row(maximum_row(name, maximum, none)));
     let about = format!(
-        "not compared: of two equal conditions one always has the larger. Missed: planned wake-ups that a late one \
-         took with it. Later ones: at {} confidence, with late ones that come together counted in. Next hour: the \
-         probability that it brings a later one.",
+        "not compared: of two equal conditions, one always has the larger. Missed: wake-ups missed because of a late one. Later ones: upper bound at {} confidence, clustering included. Next hour: probability of a later one.",
         report.confidence()
     );
     let about = paint(DIM, wrapped(&about, width, 0));
@@ -210,7 +208,7 @@ fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
     });
     let is_open = report.all().any(|(_, tested)| !words::detectable(tested).is_empty());
     let detectable =
-        if is_open { "; detectable: a difference found with a chance of at least 80 %" } else { "" };
+        if is_open { "; detectable: a difference that is found with at least 80 % probability" } else { "" };
     let method = format!(
         "{}. p and intervals are corrected for {comparisons} comparisons{detectable}.{margin}",
         crate::prose::capitalised(&words::tally(report.comparison))

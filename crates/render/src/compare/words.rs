@@ -177,11 +177,10 @@ pub(super) fn inconclusive(reason: Inconclusive) -> String {
             format!("{} cannot show any difference at this confidence; {needed} can.", pairs_of_turns(pairs))
         }
         Inconclusive::TooFewStretches { stretches, needed } => format!(
-            "{stretches} stretches on the shorter side are too few to show any difference between them; it takes {needed}."
+            "{stretches} stretches on the shorter side are too few to show any difference; {needed} are needed."
         ),
         Inconclusive::Drift { .. } => {
-            "However long the stretches are, each resembles its neighbours: the machine drifts, and what it would have \
-             done a little later is not known."
+            "Stretches of any length remain correlated: the machine drifts, so these runs say nothing about other times."
                 .into()
         }
         Inconclusive::WiderThanMargin { units, needed } if needed > MOST_WORTH_SAYING * units => {
@@ -297,8 +296,7 @@ pub(super) fn sides_disagree(one: &Compared, tested: &Tested) -> Option<String> 
     };
     tested.sides_disagree().then(|| {
         format!(
-            "{}: the two typical values are {} µs apart, {because}. Compared by {unit}, the difference is {} µs; that is \
-             what was tested.",
+            "{}: the two typical values are {} µs apart, {because}. By {unit}, the difference is {} µs; this is what was tested.",
             statistic(tested.statistic, one.design),
             signed_micros(tested.new_ns - tested.base_ns),
             signed_micros(tested.difference_ns)
@@ -350,8 +348,7 @@ pub(super) fn design(one: &Compared) -> String {
 pub(super) fn drift_warning(report: &ComparisonReport<'_>) -> Option<&'static str> {
     let separate = report.comparison.compared.iter().any(|one| one.design == Design::Separate);
     separate.then_some(
-        "These were measured one after the other, so a drift of the machine looks like an effect, and no \
-         statistics can tell them apart. Measure both in one run, in turns, where that is possible: give both \
+        "These were measured one after the other, so drift looks like an effect, and no statistical test can separate them. If possible, measure both in one run, in turns: give both \
          values to one command, then `howlate compare RECORDING --by …`.",
     )
 }
@@ -385,7 +382,7 @@ fn itself(report: &ComparisonReport<'_>) -> impl Iterator<Item = String> {
     let is_base = move |analysis: &Analysis| run(analysis) == run(of_base);
     let same = report.news.iter().filter(move |(_, analysis)| is_base(analysis));
     same.map(move |(name, _)| {
-        format!("{name} is the same recording as {base}, so that nothing can differ. `--by` compares its conditions.")
+        format!("{name} and {base} are the same recording. `--by` compares its conditions.")
     })
 }
 

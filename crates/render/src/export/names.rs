@@ -39,7 +39,7 @@ fn reason_of(check: &Check<'_>, reason: &Unknown) -> String {
         Unknown::NotWhole(how) => why_not_whole(*how),
         Unknown::NotSaid => not_said(check).to_owned(),
         Unknown::Clipped(from) => format!(
-            "the program that measured it tells no latencies from {} on apart",
+            "the program that measured it does not resolve latencies above {}",
             Latency::from_nanos(signed(*from))
         ),
         Unknown::NotMeasured => "nothing was measured".to_owned(),

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use json::incidents_schema;
+pub use text::incident_cause;
 
 /// What was kept of a stretch of time, and how it is shown.
 #[derive(Clone, Debug)]

@@ -93,12 +93,12 @@ impl Incidents {
         if all.is_empty() {
             return String::new();
         }
-        let headings = ["culprit", "took", "incidents", "longest", "mostly of"].map(str::to_owned);
+        let headings = ["culprit", "took", "incidents", "longest", "mainly delayed"].map(str::to_owned);
         let mut table = Columns::new(&headings, 1);
         table.left(4);
         all.iter().take(CULPRITS).for_each(|one| table.row(culprit(one)));
-        let more = more(all.len().saturating_sub(CULPRITS), "who took less");
-        format!("{}\n{}{more}", paint(HEADING, "Who held up others"), table.text(width))
+        let more = more(all.len().saturating_sub(CULPRITS), "smaller causes");
+        format!("{}\n{}{more}", paint(HEADING, "Causes"), table.text(width))
     }
 
     fn groups(&self, width: usize) -> String {
@@ -112,11 +112,7 @@ impl Incidents {
         let mut table = Columns::new(&headings, 1);
         all.iter().take(GROUPS).for_each(|one| table.row(group(one)));
         let more = more(all.len().saturating_sub(GROUPS), "with shorter waits");
-        format!(
-            "{}\n{}{more}",
-            paint(HEADING, "How long threads waited for a CPU, all of them"),
-            table.text(width)
-        )
+        format!("{}\n{}{more}", paint(HEADING, "All waits for a CPU"), table.text(width))
     }
 
     fn notes(&self, width: usize) -> String {
@@ -126,19 +122,19 @@ impl Incidents {
             let files =
                 if one.files == 1 { "1 file".to_owned() } else { format!("{} files", count(one.files)) };
             let why = match one.reason {
-                WhyRemoved::MaxSize => "was as large as --max-size allows",
-                WhyRemoved::MaxAge => "was older than --max-age",
-                WhyRemoved::DiskFull => "was on a full disk",
+                WhyRemoved::MaxSize => "reached --max-size",
+                WhyRemoved::MaxAge => "exceeded --max-age",
+                WhyRemoved::DiskFull => "filled the disk",
             };
-            format!("{files} made room meanwhile: the recording {why}.")
+            format!("{files} removed: the recording {why}.")
         });
         let notes = [
-            lost(missing.left_out, "late waits were too many to be kept one by one; the longest were."),
-            lost(missing.lost, "late waits found no room and are not listed."),
             lost(
-                missing.unseen,
-                "switches between threads were not seen, so that it is not known who had the CPU.",
+                missing.left_out,
+                "late waits exceeded the limit and are only counted; the longest were kept.",
             ),
+            lost(missing.lost, "late waits found no room and are not listed."),
+            lost(missing.unseen, "context switches were lost; what had the CPU then is unknown."),
             lost(
                 self.cut_off,
                 "files end in the middle of a line, as after a crash or while they are written.",
@@ -182,7 +178,7 @@ fn timeline_of_the_longest(incidents: &[Incident]) -> String {
         return String::new();
     };
     let waited = length_of(one.latency);
-    let heading = format!("  What all CPUs did around that of {waited}, for ui.perfetto.dev:");
+    let heading = format!("  Timeline of all CPUs around the wait of {waited}, for ui.perfetto.dev:");
     format!("{}\n    {}\n", paint(DIM, heading), legible(name))
 }
 
@@ -197,13 +193,14 @@ fn victim(one: &Incident) -> String {
 fn held_up_by(one: &Incident) -> String {
     let worth: Vec<&IncidentCause> = one.causes.iter().filter(|cause| cause.share >= WORTH).collect();
     let named =
-        worth.iter().take(CAUSES).map(|cause| format!("{} {}", cause_words(cause), percent(cause.share)));
+        worth.iter().take(CAUSES).map(|cause| format!("{} {}", incident_cause(cause), percent(cause.share)));
     let more = worth.len().saturating_sub(CAUSES);
     let more = (more > 0).then(|| format!("{more} more"));
     named.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-fn cause_words(cause: &IncidentCause) -> String {
+/// `rustc, pid 812, of cargo`.
+pub fn incident_cause(cause: &IncidentCause) -> String {
     let name = cause.name.as_deref().unwrap_or_default();
     let of = cause.process.as_deref().filter(|process| *process != name);
     let of = of.map_or_else(String::new, |process| format!(" of {}", legible(process)));
@@ -306,7 +303,7 @@ mod tests {
             narrow.contains("nginx worker (71)\n                          held up by rsync, pid 9 100 %\n"),
             "{narrow}"
         );
-        assert!(wide.find("What was late") < wide.find("Who held up others"), "{wide}");
+        assert!(wide.find("What was late") < wide.find("Causes"), "{wide}");
         assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
     }
 

@@ -1,7 +1,7 @@
 //! What keys do to a live table.
 
-use super::TopView;
 use super::keys::ORDERS;
+use super::{TopBy, TopView};
 
 /// What a key came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Controls {
     fn chose(&mut self, key: char, view: &mut TopView) -> Pressed {
         match key {
             'q' | 'Q' => return Pressed::End,
-            'H' => view.threads = !view.threads,
+            'H' => view.by = if view.by == TopBy::Thread { TopBy::Process } else { TopBy::Thread },
             '/' => self.is_typing = true,
             ESCAPE => view.filter.clear(),
             _ => match ORDERS.iter().find(|(of, ..)| *of == key) {
@@ -96,8 +96,8 @@ mod tests {
         assert_eq!(press("/b"), (Pressed::Otherwise, Order::Longest, "Sqµb".into()), "it is typed on");
         assert_eq!(press("\u{1b}"), (Pressed::Otherwise, Order::Longest, String::new()));
         assert_eq!(press("hq").0, Pressed::End);
-        assert_eq!((view.order, view.threads), (held_up, false));
+        assert_eq!((view.order, view.by), (held_up, TopBy::Process));
         controls.press("H", &mut view);
-        assert!(view.threads);
+        assert_eq!(view.by, TopBy::Thread);
     }
 }

@@ -30,7 +30,7 @@ struct Document<'a> {
     lost: Lost,
     /// Processes that there are; those that have ended, one for each name.
     processes: Vec<Entry<'a>>,
-    /// With `--threads` or `--process`: threads that there are.
+    /// With `--by thread`, or of one process: threads that there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<Vec<Entry<'a>>>,
 }
@@ -57,6 +57,9 @@ struct Entry<'a> {
     tid: Option<u32>,
     /// What it is called.
     name: &'a str,
+    /// Its control group, where `--by group` or `--group` asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<&'a str>,
     /// Part of the kernel.
     of_kernel: bool,
     /// Threads that there are.
@@ -65,6 +68,8 @@ struct Entry<'a> {
     ended: u64,
     /// For how long its threads were seen, together.
     seen_ns: u64,
+    /// For how long they ran: the time in which none of them waited.
+    ran_ns: u64,
     /// What it waited for.
     waits: Vec<WaitEntry<'a>>,
 }
@@ -121,7 +126,7 @@ impl Top {
     pub fn json(&self, view: &TopView) -> serde_json::Result<String> {
         let WaitsLost { unseen, threads, stacks } = self.table.lost;
         let processes = self.table.processes.iter().filter(|one| self.is_meant(one, view));
-        let threads_shown = self.waiters(view).into_iter();
+        let waiters = self.waiters(view);
         let document = Document {
             format: 1,
             howlate: env!("CARGO_PKG_VERSION"),
@@ -131,24 +136,26 @@ impl Top {
             lasted_ns: self.lasted.as_nanos(),
             cpus: self.cpus,
             lost: Lost { unseen, threads, stacks },
-            processes: processes.map(|one| entry(one, view)).collect(),
-            threads: view.shows_threads().then(|| threads_shown.map(|one| entry(one, view)).collect()),
+            processes: processes.map(|one| self.entry(one, view)).collect(),
+            threads: view.shows_threads().then(|| waiters.iter().map(|one| self.entry(one, view)).collect()),
         };
         Ok(serde_json::to_string(&document)? + "\n")
     }
-}
 
-fn entry<'a>(one: &'a Waiter, view: &TopView) -> Entry<'a> {
-    let is_wanted = |wait: &&Wait| view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
-    Entry {
-        pid: one.pid,
-        tid: one.tid,
-        name: &one.name,
-        of_kernel: one.of_kernel,
-        threads: one.threads,
-        ended: one.ended,
-        seen_ns: one.seen.as_nanos(),
-        waits: one.waits.iter().filter(is_wanted).map(wait).collect(),
+    fn entry<'a>(&'a self, one: &'a Waiter, view: &TopView) -> Entry<'a> {
+        let is_wanted = |wait: &&Wait| view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
+        Entry {
+            pid: one.pid,
+            tid: one.tid,
+            name: &one.name,
+            group: self.group_of(one),
+            of_kernel: one.of_kernel,
+            threads: one.threads,
+            ended: one.ended,
+            seen_ns: one.seen.as_nanos(),
+            ran_ns: one.ran().as_nanos(),
+            waits: one.waits.iter().filter(is_wanted).map(wait).collect(),
+        }
     }
 }
 

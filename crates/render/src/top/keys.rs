@@ -2,7 +2,7 @@
 
 use howlate_analyse::waits::Order;
 
-use super::TopView;
+use super::{TopBy, TopView};
 use crate::legible::legible;
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, paint};
@@ -29,7 +29,7 @@ impl TopView {
         let filter =
             if self.filter.is_empty() { String::new() } else { format!(" {}", legible(&self.filter)) };
         let rest = [
-            chosen(self.threads, "H threads"),
+            chosen(self.by == TopBy::Thread, "H threads"),
             chosen(!self.filter.is_empty(), &format!("/ filter{filter}")),
             chosen(false, "q end"),
         ];

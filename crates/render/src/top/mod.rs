@@ -3,8 +3,12 @@
 mod controls;
 mod json;
 mod keys;
+mod rows;
 mod text;
 mod words;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 use howlate_analyse::waits::{Order, Table, WaitKind, Waiter};
 use howlate_model::{Span, TracerRefusal};
@@ -12,6 +16,7 @@ use howlate_model::{Span, TracerRefusal};
 pub use controls::{Controls, Pressed};
 pub use json::top_schema;
 pub use keys::ORDERS;
+pub use rows::TopRow;
 
 /// What was seen of a while.
 #[derive(Clone, Debug)]
@@ -26,6 +31,37 @@ pub struct Top {
     pub cpus: usize,
     /// What was seen.
     pub table: Table,
+    /// The control groups of processes, by their id, where they were looked up.
+    pub groups: HashMap<u32, String>,
+}
+
+/// What has a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TopBy {
+    /// Each process.
+    #[default]
+    Process,
+    /// Each thread.
+    Thread,
+    /// Each control group.
+    Group,
+    /// Each process that had a CPU for which others were ready.
+    Culprit,
+}
+
+impl TopBy {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Process, Self::Thread, Self::Group, Self::Culprit];
+
+    /// What a row is of.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Thread => "thread",
+            Self::Group => "group",
+            Self::Culprit => "culprit",
+        }
+    }
 }
 
 /// What of it is shown, and how.
@@ -37,8 +73,10 @@ pub struct TopView {
     pub process: Option<String>,
     /// Waits of these kinds and no others, if there are any.
     pub kinds: Vec<WaitKind>,
-    /// Threads rather than processes.
-    pub threads: bool,
+    /// Processes in this control group, or in those below it, and no others.
+    pub group: Option<String>,
+    /// What has a row.
+    pub by: TopBy,
     /// Rows in which this stands, in capitals or not: in a name, a process's id, or what is waited for; all if it is empty.
     pub filter: String,
     /// Rows that there is room for.
@@ -47,17 +85,33 @@ pub struct TopView {
 
 impl Top {
     /// Who is shown: processes or threads; of one that has ended there are no threads any more.
-    fn waiters(&self, view: &TopView) -> Vec<&Waiter> {
+    fn waiters(&self, view: &TopView) -> Vec<Cow<'_, Waiter>> {
+        if view.by == TopBy::Group {
+            let group_of = |one: &Waiter| self.group_of(one).filter(|_| self.is_meant(one, view));
+            return self.table.by_group(group_of).into_iter().map(Cow::Owned).collect();
+        }
         let threads = self.table.threads.iter().filter(|one| self.is_meant(one, view));
-        let threads: Vec<&Waiter> = if view.shows_threads() { threads.collect() } else { Vec::new() };
+        let threads: Vec<Cow<'_, Waiter>> =
+            if view.shows_threads() { threads.map(Cow::Borrowed).collect() } else { Vec::new() };
         if !threads.is_empty() {
             return threads;
         }
-        self.table.processes.iter().filter(|one| self.is_meant(one, view)).collect()
+        let processes = self.table.processes.iter().filter(|one| self.is_meant(one, view));
+        processes.map(Cow::Borrowed).collect()
+    }
+
+    fn group_of(&self, one: &Waiter) -> Option<&str> {
+        self.groups.get(&one.pid?).map(String::as_str)
+    }
+
+    /// Whether it is of the group that is meant and of the process.
+    fn is_meant(&self, one: &Waiter, view: &TopView) -> bool {
+        let is_within = |group: &String| self.group_of(one).is_some_and(|of| is_below(of, group));
+        view.group.as_ref().is_none_or(is_within) && self.is_of_process(one, view)
     }
 
     /// Whether it is of the process that is meant, which the name of a thread does not say.
-    fn is_meant(&self, one: &Waiter, view: &TopView) -> bool {
+    fn is_of_process(&self, one: &Waiter, view: &TopView) -> bool {
         let Some(wanted) = &view.process else { return true };
         match (wanted.parse(), one.pid) {
             (Ok(pid), _) => one.pid == Some(pid) || one.tid == Some(pid),
@@ -81,8 +135,15 @@ impl Top {
 impl TopView {
     /// One process is shown by its threads.
     const fn shows_threads(&self) -> bool {
-        self.threads || self.process.is_some()
+        matches!(self.by, TopBy::Thread) || (self.process.is_some() && matches!(self.by, TopBy::Process))
     }
+}
+
+/// Whether a control group is `wanted` or one below it; with the slash that it begins with, or without.
+fn is_below(group: &str, wanted: &str) -> bool {
+    let [group, wanted] = [group, wanted].map(|path| path.trim_matches('/'));
+    let rest = group.strip_prefix(wanted);
+    wanted.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The kernel cuts names after 15 bytes.

@@ -1,6 +1,6 @@
 //! Tables of a machine made up.
 
-use howlate_analyse::waits::{Behind, Reason, Sum, Wait};
+use howlate_analyse::waits::{Behind, Nature, Reason, Sum, Wait};
 use howlate_model::TracerRefusal;
 
 use super::*;
@@ -36,7 +36,7 @@ fn machine() -> Top {
     ];
     let threads: Vec<Waiter> = processes.iter().map(|one| Waiter { tid: one.pid, ..one.clone() }).collect();
     let table = Table { processes, threads, ..Table::default() };
-    Top { source: "bpf", refused: None, lasted: Span::from_secs(5), cpus: 2, table }
+    Top { source: "bpf", refused: None, lasted: Span::from_secs(5), cpus: 2, table, groups: HashMap::new() }
 }
 
 fn plain(view: &TopView) -> String {
@@ -180,4 +180,47 @@ fn a_narrow_terminal_is_told_less_of_rivals_and_keeps_each_row_in_one_line() {
     for width in [160, 100, 80] {
         assert_eq!(at(width).matches("waits for").count(), 2, "heading and title: {}", at(width));
     }
+}
+
+/// The machine, on which the hog and dd are in services.
+fn with_groups() -> Top {
+    let groups = [(11, "/system.slice/a.service"), (13, "/system.slice/a.service/sub"), (14, "/user.slice")];
+    Top { groups: groups.map(|(pid, path)| (pid, path.to_owned())).into(), ..machine() }
+}
+
+#[test]
+fn rows_are_of_processes_groups_and_culprits() {
+    let names = |by, group: Option<&str>| -> Vec<String> {
+        let view = TopView { by, group: group.map(str::to_owned), ..TopView::default() };
+        with_groups().rows(&view, false).into_iter().map(|row| row.name).collect()
+    };
+    assert_eq!(names(TopBy::Process, None)[..2], ["dd", "hog"], "what is held up comes first, longest first");
+    assert!(!names(TopBy::Process, None).contains(&"sleep".to_owned()), "it waits as it asked to");
+    assert_eq!(names(TopBy::Group, None).len(), 3);
+    assert_eq!(names(TopBy::Process, Some("/system.slice")).len(), 2);
+    assert_eq!(names(TopBy::Process, Some("system.slice/a.serv")).len(), 0, "no part of a name");
+    assert_eq!(names(TopBy::Culprit, None), ["hog", "an idle CPU that woke up"]);
+}
+
+#[test]
+fn idle_waits_are_shown_when_asked_and_what_only_runs_has_a_row() {
+    let mut top = machine();
+    top.table.processes.push(waiter(17, "burner", vec![]));
+    let rows = |idle| top.rows(&TopView::default(), idle);
+    let of = |rows: &[TopRow], name: &str| rows.iter().find(|row| row.name == name).cloned();
+    assert!(of(&rows(false), "sleep").is_none());
+    assert_eq!(of(&rows(true), "sleep").unwrap().nature, Some(Nature::AsAsked));
+    let burner = of(&rows(false), "burner").unwrap();
+    assert_eq!((burner.what.as_str(), burner.nature), ("runs", None));
+    assert!((burner.cpu.unwrap() - 1.0).abs() < 1e-9);
+    let hog = of(&rows(false), "hog").unwrap();
+    assert!((hog.cpu.unwrap() - 0.5).abs() < 1e-9, "5 s seen, of which it waited 2.5 s");
+}
+
+#[test]
+fn culprits_have_a_table_of_their_own() {
+    let text = plain(&TopView { by: TopBy::Culprit, ..TopView::default() });
+    assert!(text.contains("culprit") && text.contains("held up"), "{text}");
+    let row = text.lines().find(|line| line.contains("12")).unwrap();
+    assert!(row.contains("hog 11") && row.contains("98 %"), "{text}");
 }

@@ -4,7 +4,7 @@ use howlate_analyse::waits::{Nature, Order, Wait, WaitKind, Waiter};
 use howlate_model::Span;
 
 use super::words::{Rivals, nature, wait};
-use super::{Top, TopView};
+use super::{Top, TopBy, TopView};
 use crate::cause_words::percent;
 use crate::legible::legible;
 use crate::numbers::{count, micros, rough};
@@ -26,7 +26,11 @@ type Row<'a> = (&'a Waiter, &'a Wait);
 impl Top {
     /// The table for people, `width` columns wide.
     pub fn text(&self, view: &TopView, width: usize) -> String {
+        if view.by == TopBy::Culprit {
+            return self.culprits(view, width);
+        }
         let waiters = self.waiters(view);
+        let waiters: Vec<&Waiter> = waiters.iter().map(AsRef::as_ref).collect();
         let mut rows = rows(&waiters, view);
         view.order.sort(&mut rows);
         let parts = match view.order {
@@ -42,6 +46,36 @@ impl Top {
             self.title(width),
             places(&rows, view, width),
             self.below(&waiters, view, width)
+        )
+    }
+
+    /// Who had CPUs for which others were ready.
+    fn culprits(&self, view: &TopView, width: usize) -> String {
+        let headings = ["culprit", "pid", "held up", "others", "time", "share"].map(str::to_owned);
+        let rows = self.rows(view, false);
+        let filter = view.filter.to_lowercase();
+        let is_wanted =
+            |row: &&super::TopRow| format!("{} {}", row.name, row.what).to_lowercase().contains(&filter);
+        let mut table = Columns::new(&headings, 1);
+        table.left(2);
+        for row in rows.iter().filter(is_wanted).take(room(view)) {
+            table.row(vec![
+                row.name.clone(),
+                row.id.map_or_else(|| "–".to_owned(), |pid| pid.to_string()),
+                row.what.clone(),
+                count(row.sum.count),
+                span(row.sum.time),
+                percent(row.share),
+            ]);
+        }
+        let nothing = if rows.is_empty() { "  Nobody waited for a CPU that another had.\n" } else { "" };
+        let how = "Share: of the time that threads were ready to run and had no CPU. Waits of 20 µs and more are asked for who had it.";
+        let below = paint(DIM, wrapped(&format!("  {how}"), width, 2));
+        format!(
+            "{}\n\n{}{nothing}\n{below}\n{}",
+            self.title(width),
+            table.text(width),
+            self.lost_lines(width)
         )
     }
 
@@ -69,7 +103,6 @@ impl Top {
     /// What the table leaves out, and how it was got.
     fn below(&self, waiters: &[&Waiter], view: &TopView, width: usize) -> String {
         let said = |text: String| format!("{}\n", paint(DIM, wrapped(&text, width, 2)));
-        let lost = |text: String| format!("{}\n", wrapped(&format!("{} {text}", paint(WARN, "!")), width, 2));
         let without_work = waiters.iter().filter(|one| !view.shows_threads() && is_without_work(one)).count();
         let mut text = String::new();
         if without_work > 0 {
@@ -78,9 +111,20 @@ impl Top {
             text.push_str(&said(format!("  {number} {threads} of the kernel had no work.")));
         }
         text.push_str(&said(format!("  {}", self.how())));
-        text.extend(self.refused.iter().map(|why| lost(format!("Tracer bpf: {why}."))));
-        text.extend(self.lost().into_iter().map(lost));
+        text.push_str(&self.lost_lines(width));
         text
+    }
+
+    /// What makes the numbers doubtful, a line each.
+    fn lost_lines(&self, width: usize) -> String {
+        let line = |text: String| format!("{}\n", wrapped(&format!("{} {text}", paint(WARN, "!")), width, 2));
+        self.doubts().into_iter().map(line).collect()
+    }
+
+    /// What makes the numbers doubtful.
+    pub fn doubts(&self) -> Vec<String> {
+        let refused = self.refused.iter().map(|why| format!("Tracer bpf: {why}."));
+        refused.chain(self.lost()).collect()
     }
 
     /// How the numbers were got.
@@ -123,21 +167,25 @@ fn is_without_work(one: &Waiter) -> bool {
 /// What is worth a row: of a whole machine not what has no work, nor what hardly waits.
 fn rows<'a>(waiters: &[&'a Waiter], view: &TopView) -> Vec<Row<'a>> {
     let all = waiters.iter().flat_map(|one| one.waits.iter().map(|wait| (*one, wait)));
-    let is_wanted = |wait: &Wait| view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
-    let is_asked_for = view.process.is_some() || !view.kinds.is_empty();
-    let says = |wait: &Wait| match wait.reason.kind {
-        WaitKind::Idle => false,
-        WaitKind::NotSeen => wait.share >= WORTH && wait.sum.count > wait.sum.ongoing,
-        _ => wait.share >= WORTH,
-    };
-    let is_worth = |wait: &Wait| is_asked_for || says(wait);
-    let all = all.filter(|(_, wait)| is_wanted(wait) && is_worth(wait));
+    let all = all.filter(|(_, wait)| is_worth(wait, view));
     let filter = view.filter.to_lowercase();
     all.filter(|row| filter.is_empty() || has(row, &filter)).collect()
 }
 
+/// Whether a wait is one that is wanted, and worth a row.
+pub(super) fn is_worth(wait: &Wait, view: &TopView) -> bool {
+    let is_wanted = view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
+    let is_asked_for = view.process.is_some() || !view.kinds.is_empty();
+    let says = match wait.reason.kind {
+        WaitKind::Idle => false,
+        WaitKind::NotSeen => wait.share >= WORTH && wait.sum.count > wait.sum.ongoing,
+        _ => wait.share >= WORTH,
+    };
+    is_wanted && (is_asked_for || says)
+}
+
 /// Whether `filter` stands in a row.
-fn has((one, of_it): &Row<'_>, filter: &str) -> bool {
+pub(super) fn has((one, of_it): &Row<'_>, filter: &str) -> bool {
     let is_id = one.pid.is_some_and(|pid| pid.to_string() == filter);
     is_id || format!("{} {}", one.name, wait(of_it, Rivals::Two)).to_lowercase().contains(filter)
 }
@@ -181,7 +229,11 @@ fn table(rows: &[Row<'_>], view: &TopView, room: usize, width: usize) -> String 
 }
 
 fn columns(rows: &[Row<'_>], view: &TopView, rivals: Rivals) -> Columns {
-    let who = if view.shows_threads() { ["thread", "tid", "pid"] } else { ["process", "pid", "threads"] };
+    let who = match view.by {
+        TopBy::Group => ["group", "pid", "threads"],
+        _ if view.shows_threads() => ["thread", "tid", "pid"],
+        _ => ["process", "pid", "threads"],
+    };
     let numbers = ["waits for", "count", "mean", "max", "share"];
     let headings: Vec<String> = who.into_iter().chain(numbers).map(str::to_owned).collect();
     let mut table = Columns::new(&headings, 1);
@@ -193,12 +245,14 @@ fn columns(rows: &[Row<'_>], view: &TopView, rivals: Rivals) -> Columns {
 fn cells((one, of_it): &Row<'_>, view: &TopView, rivals: Rivals) -> Vec<String> {
     let number = |number: Option<u32>| number.map_or_else(|| "–".to_owned(), |number| number.to_string());
     let name = legible(&one.name).into_owned();
-    let span = |span: Span| micros(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX));
     let mut cells = if view.shows_threads() {
         vec![name, number(one.tid), number(one.pid)]
     } else {
-        let threads =
-            if one.pid.is_some() { count(one.threads) } else { format!("{} ended", count(one.ended)) };
+        let threads = if one.ended == 0 || one.pid.is_some() {
+            count(one.threads)
+        } else {
+            format!("{} ended", count(one.ended))
+        };
         vec![name, number(one.pid), threads]
     };
     cells.extend([
@@ -209,6 +263,10 @@ fn cells((one, of_it): &Row<'_>, view: &TopView, rivals: Rivals) -> Vec<String> 
         percent(of_it.share),
     ]);
     cells
+}
+
+fn span(span: Span) -> String {
+    micros(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
 }
 
 /// Who waits and for what on a line, the numbers below it: with numbers alone on a line, nobody knows whose they are.
@@ -230,7 +288,7 @@ fn named((one, of_it): &Row<'_>, view: &TopView, rivals: Rivals) -> String {
     let id = match (one.tid.filter(|_| view.shows_threads()), one.pid) {
         (Some(tid), _) => format!(", tid {tid}"),
         (None, Some(pid)) => format!(", pid {pid}"),
-        (None, None) if view.shows_threads() => String::new(),
+        (None, None) if view.shows_threads() || view.by == TopBy::Group => String::new(),
         (None, None) => format!(", {} ended", count(one.ended)),
     };
     format!("{}{id} · {}", legible(&one.name), wait(of_it, rivals))

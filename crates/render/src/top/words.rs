@@ -80,13 +80,15 @@ fn behind(wait: &Wait, rivals: Rivals) -> String {
     if told.is_empty() { String::new() } else { format!(", behind {}", told.join(", ")) }
 }
 
-fn rival(behind: &Behind) -> String {
+/// `hog 4711`.
+pub(super) fn rival(behind: &Behind) -> String {
     match behind.pid {
         Some(pid) if !behind.name.is_empty() => format!("{} {pid}", legible(&behind.name)),
         _ => name(behind).into_owned(),
     }
 }
 
-fn name(behind: &Behind) -> Cow<'_, str> {
+/// A process, or what stands for a CPU that was idle.
+pub(super) fn name(behind: &Behind) -> Cow<'_, str> {
     if behind.name.is_empty() { Cow::Borrowed("an idle CPU that woke up") } else { legible(&behind.name) }
 }

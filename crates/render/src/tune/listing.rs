@@ -31,7 +31,7 @@ const fn title(scope: Scope) -> &'static str {
     match scope {
         Scope::Thread => "Of the thread",
         Scope::Machine => "Of the machine, while it runs",
-        Scope::Boot => "Of the machine, from its start on",
+        Scope::Boot => "Of the machine, at boot",
     }
 }
 
@@ -138,7 +138,7 @@ fn write_line(write: &Write) -> String {
     match write.kind() {
         WriteKind::Request => format!("{}, held open", write.value),
         WriteKind::Setting if write.watched => format!("{}, put back if it changes", write.now),
-        WriteKind::Setting if write.now == write.value => format!("{}, as it is", write.now),
+        WriteKind::Setting if write.now == write.value => format!("{}, unchanged", write.now),
         WriteKind::Setting => format!("{} → {}", write.now, write.value),
     }
 }

@@ -8,7 +8,7 @@ use crate::caveats::caveat;
 /// What was found, one line each.
 pub fn tune_restored(found: &[Caveat]) -> String {
     if found.is_empty() {
-        return "No howlate has left a setting changed.\n".to_owned();
+        return "No changed settings were left behind.\n".to_owned();
     }
     found.iter().map(|one| line(one) + "\n").collect()
 }
@@ -20,7 +20,7 @@ fn line(found: &Caveat) -> String {
         }
         Caveat::GroupLeftBehind { path } => format!("The control group {path} was left, and is removed."),
         Caveat::SettingChanged { path, found, .. } => {
-            format!("{path} holds `{found}`, which something else has set since: it was left so.")
+            format!("{path} is `{found}`, set by another program since: left as it is.")
         }
         other => caveat(other),
     }

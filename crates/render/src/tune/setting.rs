@@ -65,9 +65,9 @@ impl Fate {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Tried => None,
-            Self::NotAsked => Some("it was not asked for"),
+            Self::NotAsked => Some("not requested"),
             Self::InForce => Some("already set"),
-            Self::BootOnly => Some("it takes a restart"),
+            Self::BootOnly => Some("needs a restart"),
             Self::Absent(reason)
             | Self::NotPermitted(reason)
             | Self::NotTried(reason)

@@ -133,8 +133,8 @@ fn for_good(report: &TuneReport<'_>, width: usize) -> String {
     let others: String = report.rows.iter().filter(goal).map(|row| ways(row, width)).collect();
     if !others.is_empty() {
         let and =
-            if report.recommended().is_empty() { "nothing confirmed it" } else { "not needed beside these" };
-        text.push_str(&format!("Better by themselves, and {and}\n{others}"));
+            if report.recommended().is_empty() { "nothing confirmed it" } else { "adds nothing to these" };
+        text.push_str(&format!("Helps alone, but {and}\n{others}"));
     }
     text
 }
@@ -183,7 +183,7 @@ fn is_told(report: &TuneReport<'_>, told: &Caveat) -> bool {
 fn put_back(report: &TuneReport<'_>) -> String {
     match report.left.as_deref() {
         Some([]) => {
-            format!("{}\n", paint(DIM, "Every file that was written holds again what it held before."))
+            format!("{}\n", paint(DIM, "Every file that was written has its previous value again."))
         }
         _ => String::new(),
     }
@@ -203,9 +203,7 @@ fn notes(report: &TuneReport<'_>, width: usize) -> String {
     notes.extend(report.rows.iter().flat_map(short));
     let left = report.left.iter().flatten();
     notes.extend(
-        left.map(|Unrestored { path, before, now }| {
-            format!("{path} held `{before}`, and holds `{now}` now.")
-        }),
+        left.map(|Unrestored { path, before, now }| format!("{path} was `{before}` and is now `{now}`.")),
     );
     if let (Some(_), Some(needed)) = (report.self_test, report.needs) {
         notes.push(format!("The budget did not last for all: write `--budget {needed}`."));

@@ -31,7 +31,7 @@ pub(super) fn answer(report: &TuneReport<'_>) -> String {
     let recommended = report.recommended();
     match (report.promised().filter(|_| !recommended.is_empty()), early_ending(report.analysis)) {
         (Some(number), _) => promise(report, &recommended, number),
-        (None, Some(why)) => format!("{why}, before all was tried: nothing is confirmed."),
+        (None, Some(why)) => format!("{why} before everything was tried: nothing is confirmed."),
         (None, None) => no_promise(report),
     }
 }
@@ -69,12 +69,11 @@ const fn compared(activation: Activation) -> &'static str {
 
 fn no_promise(report: &TuneReport<'_>) -> String {
     if report.confirmed.is_some() {
-        return "What seemed to help was not confirmed on turns of its own: nothing is recommended."
-            .to_owned();
+        return "What seemed to help was not confirmed on fresh turns: nothing is recommended.".to_owned();
     }
     match report.tried().next() {
         None => nothing_tried(report),
-        Some(_) => format!("No setting that was tried helps {} here.", number(report.goal)),
+        Some(_) => format!("None of the settings tried helps {} here.", number(report.goal)),
     }
 }
 
@@ -109,8 +108,7 @@ pub(super) fn self_test(arm: &Arm) -> String {
         arm.tested.iter().filter(|one| is_different(one)).map(|one| number(one.statistic)).collect();
     if !differs.is_empty() {
         return format!(
-            "The baseline against itself: {} differs, which is chance in one run of twenty, or a machine that \
-             changes with every turn. Do not trust small effects.",
+            "The baseline against itself: {} differs, either by chance (one run in twenty) or because the machine changes from turn to turn. Do not trust small effects.",
             differs.join(" and ")
         );
     }

@@ -24,7 +24,7 @@ pub(super) fn rows(outcomes: &[&Outcome], width: usize) -> String {
     let left_out = all.split_off(all.len().min(MOST_SHOWN)).len();
     let more = match left_out {
         0 => String::new(),
-        some => format!("  {some} more stayed away less often; `--json` has all.\n"),
+        some => format!("  {some} more event loops were late less often; `--json` has all.\n"),
     };
     let rows = table(&all).text(width);
     format!("Event loops: time from one wait for events to the next · µs\n\n{rows}{more}\n")
@@ -93,8 +93,8 @@ fn sentence(name: &str, of: &EventLoopBlock) -> String {
         let is_same = of.longest.first().is_some_and(|longest| longest.function.as_ref() == Some(&most.name));
         let (times, long) = (count(most.count), count(long));
         text.push_str(&match is_same {
-            true => format!(" So it was in {times} of the {long}."),
-            false => format!(" Most often it was in {} ({times} of the {long}).", legible(&most.name)),
+            true => format!(" The same was true of {times} of the {long}."),
+            false => format!(" Most often it was in {} ({times} of {long}).", legible(&most.name)),
         });
     }
     text.push_str(how_to_name(name, of));
@@ -104,8 +104,7 @@ fn sentence(name: &str, of: &EventLoopBlock) -> String {
 /// Threads that serve the same events are no loop each: one that is away keeps nobody waiting while another one is there.
 fn shared_words(name: &str, of: &EventLoopBlock) -> String {
     format!(
-        "{name} and {} more wait on the same events and serve each other's: a long iteration of one keeps nobody waiting while \
-         another one is there.",
+        "{name} and {} more wait on the same events: a long iteration of one delays nothing while another is free.",
         count(of.shared_by.unwrap_or(1).saturating_sub(1))
     )
 }

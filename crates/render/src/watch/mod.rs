@@ -207,7 +207,7 @@ fn chain(outcome: &Outcome) -> String {
     let then = if then.is_empty() { then.concat() } else { format!(", through {}", then.join(", ")) };
     let more =
         if others.is_empty() { String::new() } else { format!(", and in {} other ways", others.len()) };
-    format!(" Its deadline came from a timer of {first}{then} ({}){more}.", count(*times))
+    format!(" It inherited its deadline from a timer of {first}{then} ({}){more}.", count(*times))
 }
 
 /// What the work of loops took that the program has marked, and how it is known when they were late.
@@ -226,12 +226,9 @@ fn turns_in_words(name: &str, turns: &TurnsBlock, is_late_known: bool) -> String
     let (all, long) = (turns.work.count(), turns.long);
     let mut text = match (turns.work.quantile(0.5), turns.work.max()) {
         (Some(median), Some(most)) => {
-            format!(
-                "{name}: the work of {} iterations took {median} at the median and {most} at most",
-                count(all)
-            )
+            format!("{name}: the work of {} iterations took {median} (median), {most} at most", count(all))
         }
-        _ => format!("{name}: its program does not say how long its work takes (`howlate_done`)"),
+        _ => format!("{name}: length of work unknown (the program does not call `howlate_done`)"),
     };
     if all > 0 && !turns.period.is_zero() {
         let share = percent(ratio(long, all));

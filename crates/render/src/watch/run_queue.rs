@@ -12,8 +12,7 @@ use crate::prose::wrapped;
 use crate::table::Columns;
 
 const HEADINGS: [&str; 7] = ["thread", "interval", "jitter", "switch-ins", "preempted", "waited", "each"];
-const MEANS: &str = "How long threads were ready and waited for a CPU, in all and for each time that they got one; nobody \
-                     saw when they were to run, or who woke them.";
+const MEANS: &str = "How long runnable threads waited for a CPU, in total and per run. When they were due, and what woke them, is unknown without a tracer.";
 
 /// One row per thread, by name: those that waited longest.
 pub(super) fn table(mut outcomes: Vec<&Outcome>, width: usize) -> String {
@@ -30,7 +29,10 @@ pub(super) fn table(mut outcomes: Vec<&Outcome>, width: usize) -> String {
         some => format!("  {some} more waited less; `--json` has all.\n"),
     };
     let means = wrapped(MEANS, width, 0);
-    format!("Threads of a program, by the kernel's accounts · µs\n\n{}{more}\n{means}\n\n", table.text(width))
+    format!(
+        "Threads of a program, from the kernel's accounting · µs\n\n{}{more}\n{means}\n\n",
+        table.text(width)
+    )
 }
 
 fn row(one: &Outcome) -> Vec<String> {

@@ -31,7 +31,7 @@ pub(super) fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Option<String
             format!("{name} runs {p50} after being woken; {rare}.")
         }
         Work::Watch { mechanism: Activation::HandedOn } => {
-            format!("{name} runs {p50} after the timer of who wakes it; {rare}.")
+            format!("{name} runs {p50} after its waker's timer; {rare}.")
         }
         Work::Watch { mechanism: Activation::Loop } => {
             format!("{name}'s iterations begin {p50} late; {rare}.")
@@ -83,9 +83,10 @@ fn reason(family: &Family) -> Option<String> {
         CauseKind::LongWork => "its own work took too long".to_owned(),
         CauseKind::LateArming => "it set its timer too late".to_owned(),
         CauseKind::Stopped => "it was stopped".to_owned(),
-        CauseKind::PageFault => "of page faults".to_owned(),
+        CauseKind::PageFault => "page faults delayed it".to_owned(),
         CauseKind::Hypervisor => "the hypervisor had the CPU".to_owned(),
-        CauseKind::Others => "many others had the CPU".to_owned(),
+        CauseKind::Machine => "the machine stood still".to_owned(),
+        CauseKind::Others => "many other threads had the CPU".to_owned(),
         CauseKind::Kernel
         | CauseKind::RtThrottled
         | CauseKind::Migration

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use howlate_analyse::Analysis;
 use howlate_model::{Caveat, Condition, InForce, Setting, System};
 use howlate_render::numbers::length;
-use howlate_render::{ending_after_title, larger_ones, load_lines, machine, sentences, to_repeat};
+use howlate_render::{ending_after_title, larger_ones, load_lines, machine, marked, sentences, to_repeat};
 use maud::{Markup, html};
 
 use super::findings;
@@ -39,6 +39,7 @@ pub(crate) fn where_it_was(analysis: &Analysis) -> String {
 fn where_and_when(analysis: &Analysis) -> Vec<String> {
     let mut parts = vec![machine(&analysis.header.system), analysis.header.started.clone()];
     parts.retain(|part| !part.is_empty());
+    parts.extend(marked(analysis));
     parts
 }
 
@@ -55,14 +56,14 @@ pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> M
         section id="machine" {
             h2 { "The machine" }
             (machines(recordings).html())
-            h3 { "What was asked, and what was in force" }
+            h3 { "Requested and effective settings" }
             (in_force(entries).html())
             @if let Some(table) = settings_of_the_machine(recordings) { (table.html()) }
             (loads(recordings))
             (findings::findings(recordings))
         }
         section id="repeat" {
-            h2 { "To repeat it" }
+            h2 { "To repeat the measurement" }
             @for recording in recordings {
                 pre tabindex="0" { code { (to_repeat(recording.analysis)) } }
                 p class="quiet" {

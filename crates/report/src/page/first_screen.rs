@@ -74,8 +74,7 @@ fn how_to_read() -> Markup {
             }
             p {
                 "A condition is one way to run: a scheduling policy (ordinary, which is " code { "other" } ", or real-time, such as "
-                code { "fifo:80" } "), a background load, a CPU. Conditions took turns in random order, so that whatever else the machine \
-                 did met all of them alike."
+                code { "fifo:80" } "), a background load, a CPU. Conditions took turns in random order, so that other activity of the machine affected all of them alike."
             }
             p {
                 "Most axes are logarithmic: each step from 10 µs to 100 µs to 1 ms is ten times as much. In the small picture above, the thin line goes \

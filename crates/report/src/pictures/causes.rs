@@ -34,8 +34,7 @@ pub(super) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
             percent(most.cause.share),
             in_words(most)
         ),
-        about: "Each bar is the lateness of the slowest traced wake-ups of a condition, shared out among those who took the time. The condition with \
-                the latest comes first."
+        about: "Each bar is the lateness of a condition's slowest traced wake-ups, divided among their causes. The worst condition comes first."
             .to_owned(),
         left_out: super::series::left_out(all.len() - drawn.len()),
         panels: vec![Panel {

@@ -26,8 +26,7 @@ pub(crate) fn picture(comparison: &ComparisonReport<'_>) -> Option<Picture> {
         kind: Chart::Forest,
         title: told.answer.clone(),
         about: format!(
-            "How much each number differs from the base's, in per cent of it. Dot: the estimate. Line: its {} interval. Grey: differences \
-             too small to be seen for certain. A hollow dot has no interval: there is too little to go by.{}",
+            "How much each number differs from the base's, in per cent of it. Dot: the estimate. Line: its {} interval. Grey: differences too small to be detected reliably. A hollow dot has no interval: too few data.{}",
             told.confidence,
             of_all(&common)
         ),

@@ -18,12 +18,12 @@ const WORST: usize = 5;
 
 /// Causes that look alike: what can be done about them is alike.
 const GROUPS: [(Hue, &str); 7] = [
-    (Hue::Series(0), "the kernel's own way"),
+    (Hue::Series(0), "the kernel's own path"),
     (Hue::Series(1), "other threads"),
     (Hue::Series(2), "interrupts, softirqs, other timers"),
     (Hue::Series(3), "stopped, out of quota"),
     (Hue::Series(4), "asked for: slack, late arming, page faults"),
-    (Hue::Series(5), "leaving idle, the hypervisor"),
+    (Hue::Series(5), "leaving idle, the hypervisor, the machine"),
     (Hue::Rest, "undetermined, unexplained"),
 ];
 
@@ -34,7 +34,7 @@ pub(super) const fn hue(kind: Cause) -> Hue {
         Cause::Interrupt | Cause::Softirq | Cause::OtherTimers => Hue::Series(2),
         Cause::Stopped | Cause::Throttled | Cause::RtThrottled => Hue::Series(3),
         Cause::TimerSlack | Cause::LateArming | Cause::LongWork | Cause::PageFault => Hue::Series(4),
-        Cause::IdleExit | Cause::Hypervisor => Hue::Series(5),
+        Cause::IdleExit | Cause::Hypervisor | Cause::Machine => Hue::Series(5),
         Cause::Others | Cause::Undetermined | Cause::Unexplained => Hue::Rest,
     }
 }

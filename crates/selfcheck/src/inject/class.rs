@@ -28,11 +28,13 @@ pub enum Class {
     TimerSlack,
     /// The program asks to be woken at a time that has passed.
     LateArming,
+    /// The host stops the whole machine.
+    MachineStopped,
 }
 
 impl Class {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Thread,
         Self::Competitors,
         Self::Stopped,
@@ -42,6 +44,7 @@ impl Class {
         Self::PageFault,
         Self::TimerSlack,
         Self::LateArming,
+        Self::MachineStopped,
     ];
 
     /// As it is typed and printed for machines.
@@ -56,6 +59,7 @@ impl Class {
             Self::PageFault => "page_fault",
             Self::TimerSlack => "timer_slack",
             Self::LateArming => "late_arming",
+            Self::MachineStopped => "machine_stopped",
         }
     }
 
@@ -70,6 +74,7 @@ impl Class {
             Self::PageFault => CauseKind::PageFault,
             Self::TimerSlack => CauseKind::TimerSlack,
             Self::LateArming => CauseKind::LateArming,
+            Self::MachineStopped => CauseKind::Hypervisor,
         }
     }
 
@@ -77,7 +82,7 @@ impl Class {
     pub(crate) const fn makers(self) -> u32 {
         match self {
             Self::PageFault | Self::TimerSlack | Self::LateArming => 0,
-            Self::Competitors => 2,
+            Self::Competitors | Self::MachineStopped => 2,
             _ => 1,
         }
     }
@@ -103,6 +108,8 @@ impl Class {
             // No multiple of a tick's period: a tick within the slack serves the timer, and would do so each time.
             Self::TimerSlack => Span::from_micros(4_300),
             Self::PageFault | Self::LateArming => Span::from_millis(2),
+            // It is to be asleep when the machine stops: one that is awake seems to compute.
+            Self::MachineStopped => Span::from_millis(5),
             _ => Span::from_millis(1),
         }
     }

@@ -1,5 +1,6 @@
 //! `competitors`: ordinary threads that never sleep. `throttled`: one that uses up the quota of its control group.
 
+use howlate_linux::clock;
 use howlate_model::{InjectedCause, Span, Stamp};
 use howlate_procfs::{CpuStat, Root};
 
@@ -24,33 +25,49 @@ pub(crate) fn prepare(mut known: InjectedCause, group: Option<String>) -> Work {
 /// When the group had no time left: within gaps in which the kernel has stopped it, for as long as the kernel says.
 fn stops(group: &str, stretch: Stretch) -> Vec<Stamp> {
     let mut stamps = Vec::new();
-    let mut before = stopped(group);
-    let mut short = Span::ZERO;
+    let mut before = Stops::so_far(group);
     watch(stretch.end, |gap| {
-        let length = gap.until.since(gap.from);
-        if length < STOPPED {
-            short = short.plus(length);
-            return;
+        if gap.until.since(gap.from) >= STOPPED {
+            let after = Stops::so_far(group);
+            // One that came while that was read is no part of the gap.
+            let is_over = clock::now().since(gap.until) < STOPPED;
+            let lasted = after.only_one_since(before).filter(|_| is_over);
+            stamps.extend(lasted.and_then(|lasted| surely_within(gap, lasted)));
+            before = after;
         }
-        let after = stopped(group);
-        // It may have been stopped in the short ones as well, and it is not known for how long.
-        let lasted = after.minus(before).minus(std::mem::take(&mut short));
-        before = after;
-        stamps.extend(surely_within(gap, lasted));
     });
     stamps
 }
 
-/// What of a gap is surely part of something in it that `lasted` so long. Others may have had the CPU before it, the measured
-/// thread among them, and after it. Nothing is, of what lasted longer than the gap: part of it belongs elsewhere.
-fn surely_within(gap: Stamp, lasted: Span) -> Option<Stamp> {
-    let (from, until) = (gap.until.minus(lasted), gap.from.plus(lasted));
-    (gap.from <= from && from < until).then_some(Stamp { from, until })
+/// What the kernel has counted of a group: periods in which it was stopped, and for how long in all.
+#[derive(Clone, Copy)]
+struct Stops {
+    periods: u64,
+    lasted: Span,
 }
 
-/// How long the group was stopped so far.
-fn stopped(group: &str) -> Span {
-    CpuStat::in_folder(&Root::live(), group).throttled_time().unwrap_or_default()
+impl Stops {
+    fn so_far(group: &str) -> Self {
+        let counted = CpuStat::in_folder(&Root::live(), group);
+        Self {
+            periods: counted.throttled().unwrap_or_default(),
+            lasted: counted.throttled_time().unwrap_or_default(),
+        }
+    }
+
+    /// How long the only stop since `before` was; `None` where there were none or several, or where a gap that is not asked about has
+    /// room for it: it is not known then which of them was in which gap.
+    fn only_one_since(self, before: Self) -> Option<Span> {
+        let lasted = self.lasted.minus(before.lasted);
+        (self.periods == before.periods + 1 && lasted >= STOPPED).then_some(lasted)
+    }
+}
+
+/// What of a gap is surely part of something in it that `lasted` so long. Others may have had the CPU before it, the measured
+/// thread among them, and after it. Nothing is, of what lasted longer than the gap: part of it belongs elsewhere.
+pub(crate) fn surely_within(gap: Stamp, lasted: Span) -> Option<Stamp> {
+    let (from, until) = (gap.until.minus(lasted), gap.from.plus(lasted));
+    (gap.from <= from && from < until).then_some(Stamp { from, until })
 }
 
 #[cfg(test)]
@@ -74,5 +91,15 @@ mod tests {
         assert_eq!(claimed(300), Some(gap()));
         assert_eq!(claimed(301), None, "another one was counted with it");
         assert_eq!((claimed(150), claimed(0)), (None, None));
+    }
+
+    #[test]
+    fn a_stop_is_claimed_where_it_is_the_only_one_and_fits_into_no_gap_that_is_not_asked_about() {
+        let stops = |periods, micros| Stops { periods, lasted: Span::from_micros(micros) };
+        let since =
+            |periods: u64, micros: u64| stops(3 + periods, 500 + micros).only_one_since(stops(3, 500));
+        assert_eq!(since(1, 4_000), Some(Span::from_millis(4)));
+        assert_eq!(since(1, 1_000), Some(STOPPED));
+        assert_eq!((since(1, 999), since(0, 4_000), since(2, 4_000)), (None, None, None));
     }
 }

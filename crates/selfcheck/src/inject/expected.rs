@@ -16,6 +16,7 @@ pub(crate) fn name(order: &Order) -> String {
                 Class::Stopped => "stop",
                 Class::Throttled => "spend",
                 Class::OtherTimers => "herd",
+                Class::MachineStopped => "halt",
                 _ => "flood",
             };
             format!("howlate-{what}{number}")

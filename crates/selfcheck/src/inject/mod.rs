@@ -14,6 +14,7 @@ mod work;
 mod clock_reader;
 mod competitor;
 mod cpu_hog;
+mod machine_stop;
 mod measured_thread;
 mod packet_flood;
 mod sigstop;

@@ -11,7 +11,9 @@ use super::class::RequestedPolicy;
 use super::expected::{known, name};
 use super::request::{Order, Part, Ready, Stretch};
 use super::work::{Work, reason};
-use super::{class::Class, competitor, cpu_hog, measured_thread, packet_flood, sigstop, timer_burst};
+use super::{
+    class::Class, competitor, cpu_hog, machine_stop, measured_thread, packet_flood, sigstop, timer_burst,
+};
 
 /// The helper process that takes one part in the making of a class.
 pub const HELPER: Helper = Helper { role: "__culprit", lifetime: Lifetime::OfParent, serve };
@@ -44,16 +46,24 @@ fn prepare(order: &Order) -> io::Result<Work> {
             become_measured(order.class)?;
             measured_thread::prepare(order.class)
         }
-        Part::Maker(_) => prepare_maker(order),
+        Part::Maker(number) => prepare_maker(order, number),
     }
 }
 
-fn prepare_maker(order: &Order) -> io::Result<Work> {
+fn prepare_maker(order: &Order, number: u32) -> io::Result<Work> {
     match order.class {
         Class::Stopped => sigstop::prepare(order),
-        Class::Thread => {
-            bind(order.cpu)?;
+        Class::MachineStopped if number == 0 => {
+            let work = machine_stop::prepare(order)?;
             has_policy(Policy::Fifo { priority: ABOVE_MEASURED })?;
+            Ok(work)
+        }
+        Class::MachineStopped => {
+            comes_first(order.cpu)?;
+            Ok(machine_stop::prepare_thread())
+        }
+        Class::Thread => {
+            comes_first(order.cpu)?;
             Ok(cpu_hog::prepare(known(order)))
         }
         Class::Competitors | Class::Throttled => {
@@ -73,6 +83,12 @@ fn prepare_maker(order: &Order) -> io::Result<Work> {
         }
         Class::PageFault | Class::TimerSlack | Class::LateArming => Err(io::ErrorKind::InvalidInput.into()),
     }
+}
+
+/// Has a CPU before the measured thread.
+fn comes_first(cpu: u32) -> io::Result<()> {
+    bind(cpu)?;
+    has_policy(Policy::Fifo { priority: ABOVE_MEASURED })
 }
 
 /// 95: above what most real-time programs use, below the kernel's watchdogs.

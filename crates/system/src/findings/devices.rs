@@ -62,8 +62,7 @@ pub(super) fn graphics(root: &Root) -> Option<Finding> {
     let draft = finding(FindingId::GraphicsPower, verdict, found);
     let draft = controls.iter().fold(draft, |draft, (control, status)| draft.seen(control).seen(status));
     let draft = draft.why(
-        "Work that is handed to one that sleeps waits until it is back. That bears on inference and on display, not on when \
-         threads wake.",
+        "Work submitted to a sleeping graphics processor waits until it is back. This affects inference and display, not wake-ups.",
     );
     let draft = may_sleep.iter().fold(draft, |draft, (control, _)| {
         let path = &control.path;

@@ -27,8 +27,7 @@ pub(super) fn rtkit(root: &Root) -> Option<Finding> {
     };
     let draft = finding(FindingId::RealtimeKit, Verdict::Note, found).seen(&service).seen(&portal).why(
         "PipeWire and PulseAudio ask it where their own limit does not allow a priority. By default it goes up to 20, and \
-         only for programs that let the kernel end them when such a thread runs for 200 ms without sleeping. More than \
-         that needs a limit of one's own.",
+         only for programs that let the kernel end them when such a thread runs for 200 ms without sleeping. Higher priorities need your own limit (rtprio).",
     );
     Some(draft.apply("journalctl -b -u rtkit-daemon   # which threads it has made real-time").end())
 }

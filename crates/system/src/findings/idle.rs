@@ -69,7 +69,7 @@ fn shallow(root: &Root, cpu: u32, deepest: &IdleState) -> Finding {
 
 fn deep(root: &Root, cpu: u32, deepest: &IdleState) -> Finding {
     let IdleState { name, exit_latency_us: exit, residency_us: residency, .. } = deepest;
-    let found = format!("idle CPUs may sleep as deeply as {name}, which takes up to {exit} µs to leave");
+    let found = format!("idle CPUs may enter states as deep as {name}, which takes up to {exit} µs to leave");
     let draft = show(root, finding(FindingId::IdleStates, Verdict::Costs, found), cpu).why(WHY).typically(
         format!(
             "up to {exit} µs when a CPU is idle for {residency} µs or more; exits of 150 to 230 \

@@ -20,7 +20,7 @@ pub(super) fn huge_pages(root: &Root) -> Option<Finding> {
         .seen(&root.reading("/sys/kernel/mm/transparent_hugepage/defrag"))
         .why(
             "With `always` the kernel copies small pages together and may compact memory during a page \
-            fault; threads that touch it meanwhile wait. With `madvise` only programs that ask are \
+            fault; threads that touch that memory meanwhile wait. With `madvise` only programs that ask are \
             affected.",
         );
     Some(draft.when(always, |draft| draft.turn(root, "transparent_huge_pages")).end())

@@ -26,8 +26,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     let draft = finding(FindingId::Pressure, verdict, found);
     let draft = files.iter().fold(draft, |draft, file| draft.seen(file));
     let draft = draft.why(
-        "Who waits for a CPU is late by that. A measurement taken meanwhile is one of a busy machine, whatever its load is \
-         called.",
+        "Threads are late by the time they wait for a CPU. A measurement taken now is one of a busy machine, even with load \"idle\".",
     );
     Some(draft.when(is_much, |draft| draft.apply("howlate top   # who waits, for what, and for whom")).end())
 }

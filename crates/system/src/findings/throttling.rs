@@ -78,11 +78,11 @@ fn throttled(budget: i64, whole: i64, fair_server: bool) -> Draft {
 }
 
 const THROTTLED: &str = "A real-time thread that spins or computes without a break is stopped when the budget is used \
-    up, and with it all real-time threads of its CPU, or of its group: one that sleeps, and is due then, waits for the \
+    up, and with it all real-time threads of its CPU, or of its group; one that becomes due then waits for the \
     rest of the period.";
 /// Where both run, one without the other changes little.
 const THROTTLED_AND_SERVED: &str = "A real-time thread that spins or computes without a break is stopped when the budget is \
-    used up, and with it all real-time threads of its group: one that sleeps, and is due then, waits for the rest of the \
+    used up, and with it all real-time threads of its group; one that becomes due then waits for the rest of the \
     period. The fair server cuts such threads short as well, whatever this budget is; see `fair_server`.";
 
 fn superseded(budget: i64, whole: i64) -> Draft {
@@ -131,8 +131,7 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
     Some(draft.when(largest > 0, mend).end())
 }
 
-const SERVER_WHY: &str = "Once ordinary threads on a CPU have starved for long enough, they are run \
-    ahead of its real-time threads. One of those that sleeps, and is due meanwhile, waits until they have had their time.";
+const SERVER_WHY: &str = "Once ordinary threads on a CPU have starved long enough, they run ahead of its real-time threads. A real-time thread that becomes due meanwhile waits until their time is used.";
 const SERVER_SOURCE: &str = "Linux commits 5f6bd380 and d741f297 (50 ms of 1 s by default)";
 
 fn server_unknown(root: &Root) -> Finding {

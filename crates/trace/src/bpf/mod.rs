@@ -22,6 +22,7 @@ use crate::irq_names::Interrupts;
 use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
+use crate::standstill::Standstill;
 use crate::steal::Steal;
 use crate::{Tier, Tracer};
 use iteration::LOOPS;
@@ -87,6 +88,7 @@ pub(crate) struct Bpf {
     interrupts: Interrupts,
     quotas: Quotas,
     steal: Steal,
+    standstill: Standstill,
     gaps: Gaps,
 }
 
@@ -125,6 +127,7 @@ impl Bpf {
             interrupts: Interrupts::default(),
             quotas: Quotas::new(Root::live()),
             steal: Steal::new(Root::live()),
+            standstill: Standstill::new(&Root::live()),
             gaps,
         })
     }
@@ -238,6 +241,7 @@ impl Tracer for Bpf {
         // After the records: a quota is counted before whom it kept runs on.
         self.quotas.look(clock::now());
         self.steal.look(clock::now());
+        self.standstill.witness(&mut all);
         for mut one in all {
             self.gaps.doubt(&mut one);
             self.quotas.name_group(&mut one);

@@ -100,6 +100,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
         called,
         next_timer,
         stolen: Some(stolen),
+        others_stood_still: Vec::new(),
         lost,
         lost_more: losses.saturating_sub(4),
         first_fault,

@@ -27,6 +27,7 @@ use crate::gaps::{Gap, Gaps};
 use crate::irq_names::{HRTIMER, Interrupts};
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
+use crate::standstill::Standstill;
 use crate::steal::Steal;
 use crate::{Tier, Tracer};
 use available_events::{
@@ -70,6 +71,7 @@ pub(crate) struct Tracefs {
     follower: Follower,
     quotas: Quotas,
     steal: Steal,
+    standstill: Standstill,
     gaps: Gaps,
     processes: Vec<u32>,
     /// Events lost, as last read.
@@ -96,6 +98,7 @@ impl Tracefs {
         let follower = Follower::new(processes, Interrupts::default());
         let (processes, waiting) = (processes.to_vec(), Vec::new());
         let (quotas, steal) = (Quotas::new(Root::live()), Steal::new(Root::live()));
+        let standstill = Standstill::new(&Root::live());
         Ok(Self {
             cpus,
             layout,
@@ -105,6 +108,7 @@ impl Tracefs {
             follower,
             quotas,
             steal,
+            standstill,
             gaps,
             processes,
             lost: 0,
@@ -209,18 +213,19 @@ impl Tracer for Tracefs {
             true => self.waiting.len(),
             false => self.waiting.partition_point(|event| event.at < settled),
         };
-        let (gaps, quotas, steal) = (&self.gaps, &self.quotas, &self.steal);
-        let mut sure = |mut one: TracedSleep| {
-            gaps.doubt(&mut one);
-            quotas.doubt(&mut one);
-            steal.witness(&mut one);
-            seen(one);
-        };
+        let mut all = Vec::new();
         for event in self.waiting.drain(..count) {
-            self.follower.event(&event, &mut sure);
+            self.follower.event(&event, &mut |one| all.push(one));
         }
         if self.stopped {
-            self.follower.end(&mut sure);
+            self.follower.end(&mut |one| all.push(one));
+        }
+        self.standstill.witness(&mut all);
+        for mut one in all {
+            self.gaps.doubt(&mut one);
+            self.quotas.doubt(&mut one);
+            self.steal.witness(&mut one);
+            seen(one);
         }
         let lost = self.lost_in_all();
         lost.saturating_sub(std::mem::replace(&mut self.lost, lost))

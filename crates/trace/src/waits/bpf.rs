@@ -19,9 +19,10 @@ use crate::loading::{Program, damaged, load, needed, program, refusal};
 use crate::namespace::has_the_kernels_ids;
 
 /// Those that follow, in the order in which they are attached.
-const PROGRAMS: [Program; 3] = [
+const PROGRAMS: [Program; 4] = [
     needed("begins", "task_newtask"),
     needed("ends", "sched_process_exit"),
+    needed("moves", "sched_migrate_task"),
     needed("switches", "sched_switch"),
 ];
 /// The one that reads.

@@ -75,6 +75,30 @@ impl Step {
 mod tests {
     use super::*;
 
+    /// The row of `cpu_dma_latency` depends on the program having the file open that the shell has opened.
+    #[test]
+    fn what_a_shell_holds_open_is_held_while_the_program_runs() {
+        let file = "/dev/cpu_dma_latency";
+        if std::fs::File::options().write(true).open(file).is_err() {
+            return howlate_testing::skip("only root may hold /dev/cpu_dma_latency");
+        }
+        // As `tune` has it, and as doctor has it.
+        let knob = howlate_knobs::named("cpu_dma_latency").unwrap();
+        let root = howlate_procfs::Root::live();
+        let findings = howlate_system::examine(&root);
+        let finding = findings.into_iter().find(|one| one.id == howlate_model::FindingId::CpuDmaLatency);
+        let of_doctor = finding.and_then(|one| one.remedy).into_iter().flat_map(|remedy| remedy.apply);
+        let of_tune = knob.permanent(&knob.state(&root)).into_iter().filter(|one| one.by == "shell");
+        let of_tune = of_tune.map(|one| one.apply);
+        let lines: Vec<String> = of_tune.chain(of_doctor).collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        for line in lines {
+            let followed = Step::read(&line).followed(&format!("od -An -td4 {file}"));
+            let output = std::process::Command::new("sh").args(["-c", &followed]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "0", "{followed}");
+        }
+    }
+
     #[test]
     fn what_is_advised_is_done_as_it_says() {
         let read = |line: &str| Step::read(line);
@@ -83,6 +107,8 @@ mod tests {
         assert_eq!([above(70), above(90)], ["exec chrt --fifo 80 p", "exec chrt --fifo 91 p"]);
         let slack = "echo 1 > /proc/$$/timerslack_ns   # this shell and what it starts";
         assert_eq!(read(slack).followed("p"), "{ echo 1 > /proc/$$/timerslack_ns; } > /dev/null\nexec p");
+        let held = "exec 9>/dev/cpu_dma_latency; printf '\\\\0\\\\0\\\\0\\\\0' >&9";
+        assert_eq!(read(held).followed("p"), format!("{{ {held}; }} > /dev/null\nexec p"));
         let call = "in a program of your own, call `mlockall(MCL_CURRENT | MCL_FUTURE)` before its loop";
         assert_eq!(read(call), Step::InProgram("mlockall"));
         let written = Step::Written { path: "/sys/fs/cgroup/a/cpu.max".into(), value: "max 10000".into() };

@@ -89,7 +89,7 @@ fn beside(all: &[(&[&str], Manner)]) -> Made {
     Made { _rivals: all.iter().map(start).collect(), cpu, ..Made::default() }
 }
 
-const ORDINARY: Manner = Manner { priority: None, cpu: None, awake: false };
+const ORDINARY: Manner = Manner { priority: None, cpu: None, awake: false, syncs: false };
 const AWAKE: Manner = Manner { awake: true, ..ORDINARY };
 
 const fn at(priority: u32) -> Manner {

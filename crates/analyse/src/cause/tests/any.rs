@@ -87,6 +87,7 @@ prop_compose! {
             called: times.4,
             next_timer: times.2,
             stolen: times.3.map(|time| time.since(at(0))),
+            others_stood_still: vec![],
             lost: lost.into_iter().map(|(from, until, to, throttled)| Lost { from, until, to, throttled, merged: false }).collect(),
             lost_more: 0,
             first_fault,

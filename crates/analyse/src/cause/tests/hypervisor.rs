@@ -121,3 +121,52 @@ fn many_short_softirqs_among_others_are_no_hole() {
     assert_eq!(kind(1_000_000), CauseKind::Undetermined);
     assert_eq!(kind(5_000_000), CauseKind::Softirq);
 }
+
+/// Of a wait of 34 ms in which `hog` had the CPU, in pieces of `pieces` ms that ticks part; the others stood still for the 20 ms
+/// from 8 ms after the time asked for.
+fn hogged(stolen: Option<u64>, still: bool, pieces: &[i64]) -> Vec<(CauseKind, String, u64)> {
+    let mut one = TracedSleep { stolen: stolen.map(span), occupants: vec![], ..timely() };
+    let mut until = 1_150;
+    for piece in pieces {
+        let hog = Occupant {
+            who: thread(9, "hog"),
+            ns: span(piece.unsigned_abs() * 1_000_000),
+            from: Some(at(until)),
+        };
+        let tick = Who { holder: Holder::Interrupt, pid: None, name: "local_timer".into() };
+        until += piece * 1_000_000 + 900;
+        let tick = Occupant { who: tick, ns: span(900), from: Some(at(until - 900)) };
+        one.occupants.extend([hog, tick]);
+    }
+    (one.switched_in, one.asleep_again) = (Some(at(until)), Some(at(until + 1_000)));
+    if still {
+        one.others_stood_still = vec![Stamp { from: at(8_001_150), until: at(28_001_150) }];
+    }
+    let wakeup = Wakeup { ran: at(until + 40), ..WAKEUP };
+    let known = decompose(wakeup, None, &[one], false).unwrap();
+    whole(&known, wakeup);
+    let long = known.wakeup.parts.into_iter().filter(|one| one.ns > span(1_000));
+    long.map(|one| (one.cause.kind, one.cause.name, one.ns.as_nanos() / 1_000_000)).collect()
+}
+
+#[test]
+fn what_no_tick_parts_is_not_a_threads_in_a_guest() {
+    let hog = |millis| (CauseKind::Thread, "hog".to_owned(), millis);
+    let (nobody, hypervisor) = (CauseKind::Undetermined, CauseKind::Hypervisor);
+    assert_eq!(hogged(None, false, &[34]), [hog(34)], "nobody could take anything");
+    assert_eq!(hogged(Some(0), false, &[34]), [(nobody, String::new(), 34)]);
+    assert_eq!(hogged(Some(20_000_000), false, &[34]), [(hypervisor, String::new(), 34)]);
+    assert_eq!(hogged(Some(0), false, &[10, 10, 10]), [hog(10), hog(10), hog(10)], "it had the CPU");
+}
+
+#[test]
+fn where_all_other_cpus_stood_still_so_did_this_one() {
+    let hog = |millis| (CauseKind::Thread, "hog".to_owned(), millis);
+    for (stolen, below) in [(None, CauseKind::Machine), (Some(0), CauseKind::Hypervisor)] {
+        let still = |millis| (below, String::new(), millis);
+        assert_eq!(hogged(stolen, true, &[34]), [hog(8), still(20), hog(6)]);
+        // Something happened here meanwhile: the others waited for it.
+        let parted: Vec<_> = std::iter::repeat_with(|| hog(1)).take(34).collect();
+        assert_eq!(hogged(stolen, true, &[1; 34]), parted);
+    }
+}

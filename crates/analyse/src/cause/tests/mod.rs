@@ -13,7 +13,7 @@ use std::slice::from_ref;
 
 use howlate_model::{
     Asleep, CauseKind, Deferred, Expiry, Holder, Lost, MonotonicTime, NotDecomposed, Occupant, Part, Span,
-    TracedSleep, Wakeup, Who, WokenBy,
+    Stamp, TracedSleep, Wakeup, Who, WokenBy,
 };
 use proptest::prelude::*;
 
@@ -64,6 +64,7 @@ fn timely() -> TracedSleep {
         called: None,
         next_timer: None,
         stolen: None,
+        others_stood_still: vec![],
         lost: vec![],
         lost_more: 0,
         first_fault: None,

@@ -41,6 +41,21 @@ fn switches_alone_tell_four_parts() {
 }
 
 #[test]
+fn a_wait_that_begins_before_the_time_asked_for_is_not_known() {
+    // 900       1000   1050          1200    1240
+    // |"waits"   |slack |not seen     |return |
+    let expected = [
+        (Part::TimerSlack, CauseKind::TimerSlack, "", 50),
+        (Part::NotSeen, CauseKind::Undetermined, "", 150),
+        (Part::Return, CauseKind::Kernel, "", 40),
+    ];
+    check(WAKEUP, &[switched(Some(900), 50)], &expected);
+    // One that begins with it may be so.
+    let waits = [(Part::Waiting, CauseKind::Undetermined, "", 200), expected[2]];
+    check(WAKEUP, &[switched(Some(1_000), 50)], &waits);
+}
+
+#[test]
 fn what_nobody_knows_is_told_by_its_part() {
     let mut joiner = Joiner::new(false);
     joiner.saw(switched(Some(1_150), 50));

@@ -43,7 +43,7 @@ mod tests {
         assert!(bears_on.iter().all(|one| one["finding"] == "realtime_permission"), "{json}");
         let share = bears_on[0]["share"].as_f64().unwrap();
         assert!(share > 0.0 && share <= 1.0, "{json}");
-        assert!(last.in_words().contains("realtime_permission bears on"), "{}", last.in_words());
+        assert!(last.in_words().contains("(realtime_permission)"), "{}", last.in_words());
         let none = MeasuredLast::new(&recorded(), &[]);
         assert!(none.in_words().ends_with("none of these findings bears on what made its wake-ups late."));
     }

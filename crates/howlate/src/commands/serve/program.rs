@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Watches `process` and shows what is known of it, until it ends. Nothing is saved.
 pub(super) fn serve(process: &str, server: &Server) -> Result<Status, Error> {
     let environment = startup::begin()?;
-    let mut watched = Watched::new(Some(process), &[], true)?;
+    let mut watched = Watched::new(Some(process), &[], true, None)?;
     let (ask, asked) = channel();
     let begun = watch::begin(&Watch::parse(process), &environment, &mut watched, None)?;
     let watching = begun.showing(asked);

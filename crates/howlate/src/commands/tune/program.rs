@@ -27,7 +27,7 @@ pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
     let environment = startup::begin()?;
     let guard = Guard::default();
     guard.begin().map_err(TuneError::from)?;
-    let mut subject = Subject::new(asked.process.as_deref(), &asked.program, asked.printing.json)?;
+    let mut subject = Subject::new(asked.process.as_deref(), &asked.program, asked.printing.json, None)?;
     let (mut sight, caveats) = see(asked, &mut subject)?;
     subject.begin()?;
     let told = try_on(asked, &environment, guard, (&mut subject, &mut sight), caveats);

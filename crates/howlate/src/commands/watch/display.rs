@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 
+use howlate_analyse::Analysis;
 use howlate_analyse::watch::ThreadSummary;
-use howlate_model::Span;
-use howlate_render::{watched_beside, watched_live};
+use howlate_live::LiveRun;
+use howlate_model::{MonotonicTime, Span};
+use howlate_render::{Screen, SoFar, watched_beside, watched_live};
 use howlate_watching::Display;
 
 use crate::terminal::{InPlace, tell};
@@ -28,7 +30,7 @@ impl Threads {
 }
 
 impl Display for Threads {
-    fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)]) {
+    fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)], _so_far: &Analysis) {
         let mut latest_first = threads.to_vec();
         // One that woke once or twice says little.
         latest_first.sort_by_key(|(_, thread)| Reverse((thread.count >= ENOUGH, thread.worst)));
@@ -39,6 +41,38 @@ impl Display for Threads {
 
     fn clear(&mut self) {
         self.0.clear();
+    }
+}
+
+/// The whole screen.
+pub(super) struct Whole {
+    live: LiveRun,
+    duration: Option<Span>,
+}
+
+impl Whole {
+    pub(super) fn display(live: LiveRun, duration: Option<Span>) -> Box<dyn Display> {
+        Box::new(Self { live, duration })
+    }
+}
+
+impl Display for Whole {
+    fn show(&mut self, since: Span, _threads: &[(&str, &ThreadSummary)], so_far: &Analysis) {
+        let time = self.duration.map(|whole| [whole.minus(since), whole]);
+        let run = SoFar { analysis: so_far, threads: &[], now: None, turns: None, time, away: None };
+        self.live.draw(&run);
+    }
+
+    fn clear(&mut self) {
+        self.live.clear();
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn marks(&mut self) -> Vec<MonotonicTime> {
+        self.live.marks()
     }
 }
 
@@ -65,7 +99,7 @@ impl Beside {
 }
 
 impl Display for Beside {
-    fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)]) {
+    fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)], _so_far: &Analysis) {
         if self.is_due(since.as_nanos() / 1_000_000_000) {
             tell(&format!("{}\n", watched_beside(since, threads)));
         }

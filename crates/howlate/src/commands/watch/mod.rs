@@ -4,30 +4,37 @@ mod display;
 
 use std::path::Path;
 
+use std::fs::File;
+use std::io;
+
 use howlate_analyse::Analysis;
+use howlate_live::LiveRun;
 use howlate_model::Span;
 use howlate_render::legible;
 use howlate_session::{Environment, Recorder, header};
 use howlate_watch::Subject;
-use howlate_watching::{Attached, Ended, Request, Seen, Watching};
+use howlate_watching::{Attached, Display, Ended, Request, Seen, Watching};
 
-use self::display::{Beside, Threads};
+use self::display::{Beside, Threads, Whole};
 use super::{print_result, say_kept};
 use crate::cli::{Output, Watch};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::startup;
-use crate::terminal::{is_watched, tell};
+use crate::terminal::{is_watched, say_all, tell};
 use howlate_record::HistoryEntry;
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = startup::begin()?;
-    let mut subject = Subject::new(asked.process().as_deref(), asked.program(), asked.printing.json)?;
+    let output = output_kept(asked)?;
+    let mut subject =
+        Subject::new(asked.process().as_deref(), asked.program(), asked.printing.json, output.as_ref())?;
     let kept = HistoryEntry::begin("watch", asked.out.as_deref(), asked.no_save);
     let watching = begin(asked, &environment, &mut subject, kept.path().as_deref())?;
     subject.begin()?;
     let Ended { analysis, nothing } = watching.until_the_end(&mut subject, &environment.interrupted);
     let failure = subject.end(&environment.interrupted);
+    output.into_iter().for_each(say_all);
     if let Some(nothing) = nothing {
         kept.forget();
         return Err(failure.map_or(nothing.into(), Error::from));
@@ -60,11 +67,28 @@ pub(super) fn begin(
     if !asked.printing.quiet {
         what_is_left(attached.seen()).into_iter().for_each(tell);
     }
-    let display = (!asked.printing.quiet && is_watched()).then(|| {
-        tell(&what_is_watched(subject, asked.duration));
-        if subject.leaves_the_terminal_alone() { Threads::display() } else { Beside::display() }
-    });
+    let display = (!asked.printing.quiet && is_watched()).then(|| display(asked, environment, subject));
     Ok(Watching::begin(attached, recorder, &environment.refused).shown_on(display))
+}
+
+/// The whole screen where the terminal is ours, or where that is wanted; where that will not do, some lines of it.
+fn display(asked: &Watch, environment: &Environment, subject: &Subject) -> Box<dyn Display> {
+    let is_ours = subject.leaves_the_terminal_alone();
+    if is_ours || asked.live {
+        match LiveRun::begin(&environment.interrupted) {
+            Ok(live) => return Whole::display(live, asked.duration),
+            Err(why) if asked.live => tell(&format!("No live view: {why}.\n")),
+            Err(_) => {}
+        }
+    }
+    tell(&what_is_watched(subject, asked.duration));
+    if is_ours { Threads::display() } else { Beside::display() }
+}
+
+/// Where the output of a program goes whose terminal has the live view: it is shown when that is over.
+fn output_kept(asked: &Watch) -> io::Result<Option<File>> {
+    let is_started = asked.process().is_none();
+    (asked.live && is_started && is_watched() && !asked.printing.quiet).then(tempfile::tempfile).transpose()
 }
 
 /// `Watching python3 (pid 4711) until it ends; Ctrl-C ends watching.`

@@ -1,20 +1,18 @@
 //! The thread that paints: apart from whoever measures, which hands it a value now and then and never waits for it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
+use howlate_linux::clock;
 use howlate_linux::sched::{self, THIS_THREAD};
-use howlate_model::{CpuSet, Nice, Policy, Span};
-use howlate_render::{Screen, SoFar};
+use howlate_model::{CpuSet, MonotonicTime, Nice, Policy, Span};
 
-use super::recent::Recent;
-use super::summary::{Asked, Baseline, screenful};
 use crate::choices::{Came, Choices};
 use crate::locale::may_show_unicode;
 use crate::panels::paint;
-use crate::screenful::{Panel, Screenful};
+use crate::screenful::{Asked, Screenful};
 use crate::terminal::{AlternateScreen, Bell, Tty, Unsuitable, check};
 use crate::theme::Theme;
 
@@ -24,51 +22,65 @@ const IDLE: Span = Span::from_millis(500);
 /// So long is waited for the terminal to be given back.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Shows a run on the whole screen.
-pub struct LiveRun {
+/// What can be shown, in the way that is asked for.
+pub(crate) trait Content: Send {
+    /// The screen.
+    fn screenful(&self, asked: &Asked) -> Screenful;
+}
+
+impl Content for Screenful {
+    fn screenful(&self, _asked: &Asked) -> Screenful {
+        self.clone()
+    }
+}
+
+/// The whole screen, as whoever has something to show knows it.
+pub(crate) struct View {
     shared: Arc<Shared>,
     /// Ends when the painter has given the terminal back.
     painter: Option<Receiver<()>>,
-    recent: Recent,
-    baseline: Option<Baseline>,
+    asked: Asked,
 }
 
 /// What the one who measures and the one who paints have in common.
 struct Shared {
     /// The newest value, for the painter to take.
-    next: Mutex<Option<Box<Screenful>>>,
+    next: Mutex<Option<Box<dyn Content>>>,
     /// Where the painter is to run.
     away: Mutex<Option<CpuSet>>,
     bell: Bell,
-    /// The row that is looked at, and whether each CPU has one.
-    selected: AtomicU64,
-    each: AtomicBool,
-    /// Maxima are to begin anew.
-    reset: AtomicBool,
+    /// What somebody looks at.
+    asked: Mutex<Asked>,
+    /// What keys have asked for since somebody looked.
+    wishes: Mutex<Wishes>,
     /// Nothing more will come.
     over: AtomicBool,
     /// Set when a key asks for the end.
     interrupted: Arc<AtomicBool>,
 }
 
-/// No row was chosen.
-const NONE: u64 = u64::MAX;
+/// What keys have asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wishes {
+    /// Maxima are to begin anew.
+    pub(crate) reset: bool,
+    /// Moments that are to be marked.
+    pub(crate) marks: Vec<MonotonicTime>,
+    /// What all CPUs have done just now is to be kept.
+    pub(crate) timeline: bool,
+}
 
-impl LiveRun {
-    /// Takes the terminal; `interrupted` is set when a key asks for the end.
-    ///
-    /// # Errors
-    ///
-    /// When the terminal will not do, or there is no thread to be had.
-    pub fn begin(interrupted: &Arc<AtomicBool>) -> Result<Self, Unsuitable> {
+impl View {
+    /// Takes the terminal, and shows it with what `asked` has chosen at first; `interrupted` is set when a key asks for the end.
+    pub(crate) fn begin(interrupted: &Arc<AtomicBool>, choices: Choices) -> Result<Self, Unsuitable> {
         check()?;
+        let asked = choices.asked();
         let shared = Arc::new(Shared {
             next: Mutex::default(),
             away: Mutex::default(),
             bell: Bell::new()?,
-            selected: AtomicU64::new(NONE),
-            each: AtomicBool::new(false),
-            reset: AtomicBool::new(false),
+            asked: Mutex::new(asked.clone()),
+            wishes: Mutex::default(),
             over: AtomicBool::new(false),
             interrupted: Arc::clone(interrupted),
         });
@@ -80,52 +92,50 @@ impl LiveRun {
             let _painting: Sender<()> = painting;
             // It must not be in the way of anybody who measures. Where it is refused, it paints as it is.
             drop(sched::set_policy(THIS_THREAD, Policy::Other { nice: Nice::new(19) }));
-            Painter::new(&of_painter, theme).run(screen, &tty);
+            Painter::new(&of_painter, theme, choices).run(screen, &tty);
         })?;
-        Ok(Self { shared, painter: Some(painter), recent: Recent::default(), baseline: None })
+        Ok(Self { shared, painter: Some(painter), asked })
     }
 
-    fn asked(&self) -> Asked {
-        let selected = Some(self.shared.selected.load(Ordering::Relaxed)).filter(|key| *key != NONE);
-        Asked { selected, each: self.shared.each.load(Ordering::Relaxed) }
+    /// What somebody looks at.
+    pub(crate) fn asked(&mut self) -> &Asked {
+        if let Some(asked) = without_waiting(&self.shared.asked) {
+            self.asked.clone_from(&asked);
+        }
+        &self.asked
     }
-}
 
-impl Screen for LiveRun {
-    fn show(&mut self, _text: &str) {}
+    /// What keys have asked for since the last time.
+    pub(crate) fn wishes(&self) -> Wishes {
+        without_waiting(&self.shared.wishes)
+            .map(|mut wishes| std::mem::take(&mut *wishes))
+            .unwrap_or_default()
+    }
 
-    fn clear(&mut self) {
+    /// Hands on what is to be shown, by somebody who is to run on `away`. Whoever measures waits for nobody: where the painter is
+    /// just taking the last one, this one is left out.
+    pub(crate) fn show(&self, next: Box<dyn Content>, away: Option<&CpuSet>) {
+        if let Some(mut place) = without_waiting(&self.shared.next) {
+            *place = Some(next);
+        }
+        if let Some(mut place) = without_waiting(&self.shared.away) {
+            *place = away.cloned();
+        }
+        self.shared.bell.ring();
+    }
+
+    /// Gives the terminal back.
+    pub(crate) fn end(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
         self.shared.bell.ring();
         // One that panicked has given the terminal back, and said why. A terminal that takes nothing must not keep the result.
         self.painter.take().map(|painter| painter.recv_timeout(PATIENCE));
     }
-
-    fn width(&self) -> usize {
-        0
-    }
-
-    fn draw(&mut self, run: &SoFar<'_>) -> bool {
-        self.recent.look(run.analysis);
-        if self.shared.reset.swap(false, Ordering::Relaxed) {
-            self.baseline = Some(Baseline::of(run.analysis));
-        }
-        let next = screenful(run, &self.asked(), self.baseline.as_ref(), &self.recent);
-        // Whoever measures waits for nobody: where the painter is just taking the last one, this one is left out.
-        if let Some(mut place) = without_waiting(&self.shared.next) {
-            *place = Some(Box::new(next));
-        }
-        if let Some(mut place) = without_waiting(&self.shared.away) {
-            *place = run.away.cloned();
-        }
-        self.shared.bell.ring();
-        true
-    }
 }
 
-impl Drop for LiveRun {
+impl Drop for View {
     fn drop(&mut self) {
-        self.clear();
+        self.end();
     }
 }
 
@@ -137,8 +147,8 @@ fn without_waiting<T>(of: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-fn take<T: Default>(of: &Mutex<T>) -> T {
-    std::mem::take(&mut *of.lock().unwrap_or_else(PoisonError::into_inner))
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The painting half: terminal, choices, and what was painted last.
@@ -147,8 +157,10 @@ struct Painter<'a> {
     theme: Theme,
     choices: Choices,
     shown: Screenful,
+    /// What it is made of.
+    content: Option<Box<dyn Content>>,
     /// What came since, while the screen is frozen.
-    newest: Option<Box<Screenful>>,
+    newest: Option<Box<dyn Content>>,
     /// Where it runs.
     cpus: Option<CpuSet>,
 }
@@ -162,9 +174,9 @@ enum Next {
 }
 
 impl<'a> Painter<'a> {
-    fn new(shared: &'a Shared, theme: Theme) -> Self {
+    fn new(shared: &'a Shared, theme: Theme, choices: Choices) -> Self {
         let shown = Screenful { doing: "beginning".to_owned(), ..Screenful::default() };
-        Self { shared, theme, choices: Choices::new(), shown, newest: None, cpus: None }
+        Self { shared, theme, choices, shown, content: None, newest: None, cpus: None }
     }
 
     fn run(&mut self, mut screen: AlternateScreen, tty: &Tty) {
@@ -172,7 +184,8 @@ impl<'a> Painter<'a> {
             let next = self.look(tty);
             self.keep_away();
             if let Some(newest) = self.newest.take_if(|_| !self.choices.is_frozen) {
-                self.shown = *newest;
+                self.content = Some(newest);
+                self.make();
             }
             let Self { shown, choices, theme, .. } = self;
             match next {
@@ -193,9 +206,16 @@ impl<'a> Painter<'a> {
         }
     }
 
+    /// Makes the screen of what there is, as it is asked for now.
+    fn make(&mut self) {
+        if let Some(content) = &self.content {
+            self.shown = content.screenful(&self.choices.asked());
+        }
+    }
+
     /// Takes in what is new, and what was typed.
     fn look(&mut self, tty: &Tty) -> Next {
-        if let Some(newest) = take(&self.shared.next) {
+        if let Some(newest) = locked(&self.shared.next).take() {
             self.newest = Some(newest);
         }
         let Some(events) = tty.events() else { return Next::Leave };
@@ -203,7 +223,9 @@ impl<'a> Painter<'a> {
             match self.choices.take(&event, &self.shown) {
                 Came::Nothing => {}
                 Came::Otherwise => self.tell_what_is_looked_at(),
-                Came::ResetMaximum => self.shared.reset.store(true, Ordering::Relaxed),
+                Came::ResetMaximum => locked(&self.shared.wishes).reset = true,
+                Came::Mark => locked(&self.shared.wishes).marks.push(clock::now()),
+                Came::Timeline => locked(&self.shared.wishes).timeline = true,
                 Came::Stop => AlternateScreen::stop_the_job(),
                 Came::End { standing } => {
                     self.shared.interrupted.store(true, Ordering::Relaxed);
@@ -217,15 +239,14 @@ impl<'a> Painter<'a> {
         if is_over { Next::Leave } else { Next::GoOn }
     }
 
-    fn tell_what_is_looked_at(&self) {
-        let selected = self.choices.selected(Panel::Table).unwrap_or(NONE);
-        self.shared.selected.store(selected, Ordering::Relaxed);
-        self.shared.each.store(self.choices.each, Ordering::Relaxed);
+    fn tell_what_is_looked_at(&mut self) {
+        *locked(&self.shared.asked) = self.choices.asked();
+        self.make();
     }
 
     /// Runs where whoever looks after the measuring threads runs.
     fn keep_away(&mut self) {
-        let cpus = take(&self.shared.away);
+        let cpus = locked(&self.shared.away).take();
         if cpus.is_some() && cpus != self.cpus {
             self.cpus = cpus;
             self.cpus.iter().for_each(|cpus| drop(sched::bind(cpus)));

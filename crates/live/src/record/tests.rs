@@ -1,0 +1,101 @@
+//! Incidents made up, in which every name is hostile.
+
+use howlate_model::{
+    Cause, CauseKind, Incident, IncidentCause, IncidentKind, LateThread, MonotonicTime, Part, Segment, Span,
+};
+use howlate_render::is_legible;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::content::Incidents;
+use crate::choices::Choices;
+use crate::panels::paint;
+use crate::screenful::{Asked, Screenful};
+use crate::theme::Theme;
+use crate::view::Content;
+
+const HOSTILE: &str = "\u{1b}[2J\r\n\u{202e}日本語\u{301}-and-on-and-on";
+
+fn at(ms: i64) -> MonotonicTime {
+    MonotonicTime::from_nanos(ms * 1_000_000)
+}
+
+fn incident(process: &str, ms: i64, latency: u64) -> Incident {
+    let latency = Span::from_millis(latency);
+    let cause = Cause::new(Part::Waiting, CauseKind::Thread, HOSTILE.to_owned());
+    let name = process.to_owned();
+    Incident {
+        at: "2026-11-25T03:12:07.123456Z".to_owned(),
+        at_ns: at(ms),
+        latency,
+        thread: LateThread {
+            name: name.clone(),
+            process: name,
+            pid: 7,
+            tid: 8,
+            uid: 0,
+            group: None,
+            policy: None,
+        },
+        kind: IncidentKind::Woken,
+        cpu: 1,
+        parts: vec![Segment::new(cause, Some(9), at(ms).minus(latency), latency)],
+        causes: vec![IncidentCause {
+            kind: CauseKind::Thread,
+            name: Some(HOSTILE.to_owned()),
+            pid: Some(9),
+            process: Some(HOSTILE.to_owned()),
+            group: None,
+            took: latency,
+            share: 1.0,
+        }],
+        timeline: None,
+    }
+}
+
+fn shown() -> Screenful {
+    let mut all = Incidents::new("a machine".to_owned(), Span::from_millis(5), format!("/{HOSTILE}"), at(0));
+    all.take(&[incident(HOSTILE, 1_000, 9), incident("server", 1_500, 70)], 0, at(2_000));
+    all.take(&[incident("server", 5_000, 20)], 3, at(9_000));
+    all.marked(1);
+    all.screenful(&Asked::default())
+}
+
+#[test]
+fn whole_screens() {
+    for [columns, rows] in [[80, 24], [200, 60]] {
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        let shown = shown();
+        terminal
+            .draw(|frame| paint(&shown, &mut Choices::new(), Theme::new(true, true), frame.buffer_mut()))
+            .unwrap();
+        insta::assert_snapshot!(format!("record_{columns}x{rows}"), terminal.backend());
+    }
+}
+
+#[test]
+fn the_latest_process_comes_first_with_its_causes_and_history() {
+    let shown = shown();
+    let rows: Vec<[&str; 3]> =
+        shown.table.rows.iter().map(|row| [0, 1, 3].map(|cell| row.cells[cell].text.as_str())).collect();
+    assert_eq!(rows[0], ["server", "2", "70.0 ms"]);
+    let moments = shown.history.unwrap().moments;
+    let worst: Vec<Option<u64>> =
+        moments.iter().map(|one| one.values.map(|[_, worst]| worst / 1_000_000)).collect();
+    assert_eq!(worst, [Some(70), None, Some(20), None, None], "a moment is two seconds");
+    let late = shown.late.unwrap();
+    assert_eq!(late.rows[0].cells[1].text, "20.0 ms", "the newest first");
+    assert_eq!(shown.doubts.len(), 1, "three were lost");
+}
+
+#[test]
+fn every_text_is_legible() {
+    let shown = shown();
+    let grids = [Some(&shown.table), shown.causes.as_ref(), shown.late.as_ref()].into_iter().flatten();
+    let grids = grids.chain(shown.parts.iter().map(|(_, parts)| parts));
+    let cells =
+        grids.flat_map(|grid| grid.rows.iter().flat_map(|row| row.cells.iter().map(|cell| &cell.text)));
+    for text in cells.chain(&shown.fixed).chain([&shown.detail_of]) {
+        assert!(text.chars().all(is_legible), "{text:?}");
+    }
+}

@@ -1,0 +1,139 @@
+//! `top` beside threads that contend and sleep, held against the switches and wake-ups that the kernel wrote.
+//!
+//! The scheduler's own account of waiting, of which `top` is made, has no part in the witness: that of a thread is the time from
+//! its wake-up, or from the switch that took its CPU, to the next switch to it.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Builder, JoinHandle};
+use std::time::Duration;
+
+use howlate_linux::clock;
+use howlate_model::Span;
+use serde_json::Value;
+
+use super::claims::{Claim, Scores, score};
+use super::turns::{OnCpu, turns};
+use super::witness::{Instance, OF_THREADS};
+
+/// Time for `top` to begin to look, and to end after all is quiet.
+const MARGIN: Duration = Duration::from_millis(1_500);
+/// Microseconds by which the scheduler's clock and the event's may differ at one switch or wake-up.
+const NEAR: i64 = 3;
+/// By which the one longest wait may differ: the scheduler reads its clock before the event, which stamps itself after whatever
+/// other tracers of it do.
+const STAMPED_APART: i64 = 30;
+/// Of sleeps, a few are of another kind, or are woken before the switch that begins them.
+const ODD_SLEEPS: u64 = 3;
+
+/// Threads whose waits all fall between the beginning and the end of what `top` counts: they begin later, and are quiet sooner.
+struct Contenders {
+    quiet: Arc<AtomicBool>,
+    over: Vec<Sender<()>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Contends in stretches of differing length, then keeps still until it is over.
+fn contend(number: u64, quiet: &AtomicBool, tid: &Sender<u32>, over: &Receiver<()>) {
+    // Nobody listens any more: it contends all the same.
+    let _ = tid.send(howlate_linux::thread::id());
+    let work = Span::from_micros(300 + 170 * number);
+    while !quiet.load(Ordering::Relaxed) {
+        let done = clock::now().plus(work);
+        while clock::now() < done {
+            std::hint::spin_loop();
+        }
+        drop(clock::pause(Span::from_micros(200 + 90 * number)));
+    }
+    // The sender is gone when it is over.
+    let _ = over.recv();
+}
+
+impl Contenders {
+    fn start(count: u64) -> io::Result<(Self, Vec<u32>)> {
+        let quiet = Arc::new(AtomicBool::new(false));
+        let (tell, told) = channel::<u32>();
+        let (mut over, mut threads) = (Vec::new(), Vec::new());
+        for number in 0..count {
+            let (end, ended) = channel();
+            let (quiet, tell) = (Arc::clone(&quiet), tell.clone());
+            let named = Builder::new().name(format!("contends-{number}"));
+            threads.push(named.spawn(move || contend(number, &quiet, &tell, &ended))?);
+            over.push(end);
+        }
+        // Each thread keeps its end for as long as it lives.
+        let tids = told.iter().take(threads.len()).collect();
+        Ok((Self { quiet, over, threads }, tids))
+    }
+
+    fn keep_still(&self) {
+        self.quiet.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Contenders {
+    fn drop(&mut self) {
+        self.keep_still();
+        self.over.clear();
+        for thread in self.threads.drain(..) {
+            // One that panicked has said so.
+            drop(thread.join());
+        }
+    }
+}
+
+pub fn attack(program: &Path, seconds: u64, scores: &mut Scores) -> io::Result<()> {
+    let length = Duration::from_secs(seconds) + 2 * MARGIN;
+    let mut top = Command::new(program);
+    top.args(["top", "--once", "--json", "--threads", "--tracer", "bpf"]);
+    top.args(["--duration", &format!("{}ms", length.as_millis())]);
+    let instance = Instance::create("witness-top", OF_THREADS)?;
+    let top = top.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    thread::sleep(MARGIN);
+    let (contenders, tids) = Contenders::start(6)?;
+    thread::sleep(Duration::from_secs(seconds));
+    let quiet = clock::now().as_nanos() / 1_000;
+    contenders.keep_still();
+    let output = top.wait_with_output()?;
+    drop(contenders);
+    let turns = turns(&instance.text()?);
+    let document: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|_| io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))?;
+    for tid in tids {
+        let rows = document["threads"].as_array().into_iter().flatten();
+        let row = rows.into_iter().find(|row| row["tid"].as_u64() == Some(u64::from(tid)));
+        let all = turns.get(&tid).map_or(&[][..], Vec::as_slice);
+        judge(row, all, quiet, scores);
+    }
+    Ok(())
+}
+
+/// `quiet`: when the thread was asked to keep still, after which it sleeps once for long.
+fn judge(row: Option<&Value>, turns: &[OnCpu], quiet: i64, scores: &mut Scores) {
+    let wait = |kind: &str| {
+        let waits = row.and_then(|row| row["waits"].as_array()).into_iter().flatten();
+        waits.into_iter().find(|wait| wait["kind"] == kind).cloned().unwrap_or_default()
+    };
+    let micros = |wait: &Value, name: &str| wait[name].as_i64().unwrap_or(0) / 1_000;
+    // Its first turn is from its beginning, which no event before tells of; nor does `top` look earlier.
+    let waited: Vec<i64> = turns.iter().filter_map(OnCpu::waited).collect();
+    let (cpu, sum) = (wait("cpu"), waited.iter().sum::<i64>());
+    let near = sum / 100 + NEAR * waited.len() as i64;
+    let what = || format!("{cpu}, the witness: {sum} µs in {} turns", waited.len());
+    score(scores, Claim::TopWaits, (micros(&cpu, "total_ns") - sum).abs() <= near, what);
+    let longest = waited.iter().max().copied().unwrap_or(0);
+    let what = || format!("{cpu}, the witness: {longest} µs at most");
+    score(scores, Claim::TopLongest, (micros(&cpu, "max_ns") - longest).abs() <= STAMPED_APART, what);
+    let began_before = |one: &&OnCpu| one.left.is_some_and(|(left, _)| left < quiet);
+    let slept: Vec<i64> = turns.iter().filter(began_before).filter_map(OnCpu::slept).collect();
+    let (timer, sum) = (wait("timer"), slept.iter().sum::<i64>());
+    let count = slept.len() as u64;
+    let is_so = timer["count"].as_u64().is_some_and(|told| told.abs_diff(count) <= ODD_SLEEPS)
+        && (micros(&timer, "total_ns") - sum).abs() <= sum / 100 + NEAR * slept.len() as i64;
+    let what = || format!("{timer}, the witness: {sum} µs in {} sleeps", slept.len());
+    score(scores, Claim::TopSleeps, is_so, what);
+}
