@@ -204,6 +204,22 @@ class Why:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """A `--fail-above`, and what became of it."""
+
+    limit: str
+    statistic: str
+    #: Nanoseconds, or a count of periods for `missed`.
+    above: int
+    #: What was found, likewise.
+    value: Optional[int]
+    #: `kept`, `exceeded` or `unknown`.
+    verdict: str
+    #: Why it is unknown.
+    reason: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class ConditionResult:
     """What was measured under one condition (`results[]` of the JSON)."""
 
@@ -229,6 +245,8 @@ class ConditionResult:
     ran_as: Optional[str] = None
     warm_up: Optional[int] = None
     why: Optional[Why] = None
+    #: Each `--fail-above`; empty without one.
+    limits: Tuple[Limit, ...] = ()
     send_ns: Optional[Summary] = None
     sender_in_force: Optional[InForce] = None
     found_awake: Optional[int] = None

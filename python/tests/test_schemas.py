@@ -33,6 +33,7 @@ CLASSES: Dict[str, Type[Any]] = {
     "Remedy": finding.Remedy,
     "Cost": finding.Cost,
     "Evidence": finding.Evidence,
+    "LimitEntry": result.Limit,
 }
 
 

@@ -18,6 +18,8 @@ pub struct Analysis {
     pub caveats: Vec<Caveat>,
     /// How it ended; `None` while it goes on, or when it was killed.
     pub end: Option<End>,
+    /// Whether whoever measures still does, and shows what is known so far.
+    pub goes_on: bool,
     /// Moments that somebody who watched has marked, in their order.
     pub marks: Vec<MonotonicTime>,
     /// The guests it was measured in, in the order in which they were booted.
@@ -41,6 +43,7 @@ impl Analysis {
             header,
             caveats: Vec::new(),
             end: None,
+            goes_on: false,
             marks: Vec::new(),
             boots: Vec::new(),
             boots_ended: Vec::new(),
@@ -100,6 +103,7 @@ impl Analysis {
             header,
             caveats,
             end,
+            goes_on: self.goes_on,
             marks: self.marks.clone(),
             boots: self.boots.clone(),
             boots_ended: self.boots_ended.clone(),

@@ -54,7 +54,7 @@ pub(crate) enum Error {
     #[error("no condition has {property} `{found}`")]
     NoSuchValue { property: &'static str, found: String, values: Vec<String> },
     #[error("no two conditions differ in {property} and nothing else")]
-    NothingDiffers { property: &'static str, differ: Vec<&'static str> },
+    NothingDiffers { property: &'static str, refused: Option<String>, differ: Vec<&'static str> },
     #[error(transparent)]
     Guest(#[from] GuestError),
     #[error("`{0}` cannot be used in a guest")]
@@ -188,10 +188,15 @@ impl Error {
                 Some("`howlate show` lists the conditions of recordings; what differs must do so throughout".into())
             }
             Self::NoSuchValue { property, values, .. } => Some(format!("{property} is one of {}", values.join(", "))),
-            Self::NothingDiffers { differ, .. } => Some(match differ.as_slice() {
-                [] => "its conditions are all alike".into(),
-                differ => format!("they differ in {}", differ.join(", ")),
-            }),
+            Self::NothingDiffers { refused, differ, .. } => {
+                let refused = refused.as_ref().map(|refused| format!("{refused}, so that there is nothing to compare it with"));
+                let differ = match differ.as_slice() {
+                    [] if refused.is_some() => None,
+                    [] => Some("its conditions are all alike".to_owned()),
+                    [first, ..] => Some(format!("they differ in {}; try `--by {first}`", differ.join(", "))),
+                };
+                Some([refused, differ].into_iter().flatten().collect::<Vec<_>>().join("; "))
+            }
             Self::NoFolder(_) => {
                 Some("trees are made with `cargo xtask capture-system FOLDER`; leave `--root` out for this machine".into())
             }

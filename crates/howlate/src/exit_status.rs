@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use howlate_analyse::sequential::{Decision, known};
 use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, Unknown, checks, is_as_asked};
-use howlate_model::{HowEnded, Limit, Work};
+use howlate_model::{HowEnded, Limit, Statistic, Work};
 use howlate_render as render;
 
 use crate::terminal::{ERROR, paint, tell};
@@ -39,6 +39,7 @@ pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> Status {
     stopped.iter().for_each(|line| tell(line));
     let checks = if limits.is_empty() { Vec::new() } else { checks(analysis, limits) };
     lines(&checks).iter().for_each(|line| tell(line));
+    loops_not_judged(analysis, limits).iter().for_each(|line| tell(line));
     if checks.is_empty() {
         limits.iter().for_each(|limit| tell(&nothing_to_judge(*limit)));
     }
@@ -79,13 +80,29 @@ fn is_judged(analysis: &Analysis, checks: &[Check<'_>]) -> bool {
 
 /// What became of limits that were not kept. What several of them have in common is said once.
 fn lines(checks: &[Check<'_>]) -> Vec<String> {
+    let of_loops = |check: &&Check<'_>| check.limit.is_some_and(|limit| limit.statistic == Statistic::Loop);
+    let has_loop = checks.iter().filter(of_loops).any(|check| check.value.is_some());
+    // Where one thread has an event loop, others need none.
+    let is_said = |check: &&Check<'_>| !(has_loop && of_loops(check) && check.value.is_none());
     let mut lines: Vec<String> = Vec::new();
-    for line in checks.iter().filter_map(line) {
+    for line in checks.iter().filter(is_said).filter_map(line) {
         if !lines.contains(&line) {
             lines.push(line);
         }
     }
     lines
+}
+
+/// That wake-ups say nothing of a loop that does not come back, where only they were held against limits.
+fn loops_not_judged(analysis: &Analysis, limits: &[Limit]) -> Option<String> {
+    if limits.is_empty() || limits.iter().any(|limit| limit.statistic == Statistic::Loop) {
+        return None;
+    }
+    let loops = analysis.outcomes().iter().filter_map(|one| one.rhythm.as_deref()?.event_loop());
+    let longest = loops.filter_map(|one| one.iterations.max()).max()?;
+    Some(format!(
+        "not judged: an event loop did not come back for up to {longest}; `--fail-above 'loop>20ms'` judges that\n"
+    ))
 }
 
 fn line(check: &Check<'_>) -> Option<String> {

@@ -22,7 +22,7 @@ use howlate_as_cyclictest::Call;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
 
-use crate::cli::{Cli, Command, cyclictest_options, help, written_out};
+use crate::cli::{Cli, Command, help, meant, written_out};
 use crate::error::Error;
 use crate::exit_status::Status;
 
@@ -77,9 +77,10 @@ fn begin() -> ExitCode {
     let cli = match parse(written_out(std::env::args_os())) {
         Ok(cli) => cli,
         Err(refused) => {
-            let command = std::env::args_os().nth(1).unwrap_or_default();
-            let hint = cyclictest_options::hint(&refused, &command.to_string_lossy());
-            let status = terminal::explain(&legibly(refused));
+            let mut refused = legibly(refused);
+            let words: Vec<String> = legible_words().collect();
+            let hint = meant::hint(&mut refused, &words);
+            let status = terminal::explain(&refused);
             hint.iter().for_each(|hint| terminal::tell(&error::hint(hint)));
             return status;
         }
@@ -101,9 +102,11 @@ fn serve_as_helper() -> Option<io::Result<()>> {
 
 /// The same complaint about the same words, if these were legible: it quotes them.
 fn legibly(refused: clap::Error) -> clap::Error {
-    let words = written_out(std::env::args_os());
-    let words = words.iter().map(|word| legible(&word.to_string_lossy()).into_owned());
-    parse(words).err().unwrap_or(refused)
+    parse(legible_words()).err().unwrap_or(refused)
+}
+
+fn legible_words() -> impl Iterator<Item = String> {
+    written_out(std::env::args_os()).into_iter().map(|word| legible(&word.to_string_lossy()).into_owned())
 }
 
 /// What was typed, or the help that was asked for.

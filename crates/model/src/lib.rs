@@ -148,7 +148,7 @@ pub use tracer_gap::TracerGap;
 pub use tracer_refusal::TracerRefusal;
 pub use tuned::{Tuned, Write, WriteKind};
 pub use turn_failure::TurnFailure;
-pub use until::{Until, UntilError};
+pub use until::{Until, UntilError, unit_name};
 pub use wait::{UnknownMechanism, Wait};
 pub use wait_clock::{UnknownClock, WaitClock};
 pub use waits::{

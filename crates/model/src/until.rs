@@ -59,26 +59,29 @@ impl fmt::Display for Until {
         match self {
             Self::Known { percent, within } => write!(formatter, "p{percent} ±{within}"),
             Self::Rare { limit, events, per } => {
-                let unit = UNITS.iter().find(|(_, span)| span == per);
-                let unit = unit.map_or_else(|| Cow::Owned(per.to_string()), |(name, _)| Cow::Borrowed(*name));
-                write!(formatter, "max<{limit}: {events} per {unit}")
+                write!(formatter, "max<{limit}: {events} per {}", unit_name(*per))
             }
             Self::Compared => formatter.write_str(COMPARED),
         }
     }
 }
 
+/// What a rate is per: `hour`, `10m`.
+pub fn unit_name(per: Span) -> Cow<'static, str> {
+    let unit = UNITS.iter().find(|(_, span)| *span == per);
+    unit.map_or_else(|| Cow::Owned(per.to_string()), |(name, _)| Cow::Borrowed(*name))
+}
+
 /// Why a text is none of these.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum UntilError {
     /// None of the three shapes.
-    #[error(
-        "`{found}` is nothing that a run can go on until; write how well a percentile is to be known, such as `p99.9 ±5%`, how rarely \
-         a limit may be exceeded, such as `max<100us: 1 per hour`, or `compare decided`"
-    )]
+    #[error("`{found}` is not something `--until` understands; write {}", what_to_write(.meant.as_ref()))]
     Shape {
         /// What was typed.
         found: String,
+        /// What was probably meant by it.
+        meant: Option<Until>,
     },
     /// Not a percentile that has an interval.
     #[error("`{found}` is not a percentile; write one above p0 and below p100, such as p50 or p99.9")]
@@ -118,13 +121,30 @@ impl FromStr for Until {
                 within: within.trim().parse()?,
             });
         }
-        let shape = || UntilError::Shape { found: text.to_owned() };
+        let shape = || UntilError::Shape { found: text.to_owned(), meant: meant(text) };
         let (limit, rate) = text.split_once(':').ok_or_else(shape)?;
         let limit = limit.trim().strip_prefix("max").and_then(|rest| rest.trim_start().strip_prefix('<'));
         let limit = limit.ok_or_else(shape)?.trim_start_matches('=').trim().parse()?;
         let (events, per) = rate_from(rate.trim())?;
         Ok(Self::Rare { limit, events, per })
     }
+}
+
+fn what_to_write(meant: Option<&Until>) -> String {
+    match meant {
+        Some(meant) => format!("`{meant}`"),
+        None => "how well a percentile is to be known, such as `p99.9 ±5%`, how rarely a limit may be exceeded, such as \
+                 `max<100us: 1 per hour`, or `compare decided`"
+            .to_owned(),
+    }
+}
+
+/// A limit and a rate whose signs were mistyped: `max>500us 1 per minute`.
+fn meant(text: &str) -> Option<Until> {
+    let rest = text.strip_prefix("max")?.trim_start_matches([' ', '<', '>', '=']);
+    let (limit, rate) = rest.split_once([' ', ':', ',', ';'])?;
+    let (events, per) = rate_from(rate.trim_matches([' ', ':', ',', ';'])).ok()?;
+    Some(Until::Rare { limit: limit.parse().ok()?, events, per })
 }
 
 fn percent_from(found: &str) -> Result<f64, UntilError> {
@@ -208,6 +228,8 @@ mod tests {
             ("soon", "`max<100us: 1 per hour`"),
             ("p99.9", "`p99.9 ±5%`"),
             ("max>100us: 1 per hour", "`max<100us: 1 per hour`"),
+            ("max>500us: 1 per minute", "write `max<500us: 1 per minute`"),
+            ("max<500us, 2/h", "write `max<500us: 2 per hour`"),
             ("p100 ±5%", "below p100"),
             ("max ±5%", "not a percentile"),
             ("p50 ±5", "such as `5%`"),

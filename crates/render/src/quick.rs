@@ -5,6 +5,7 @@ use howlate_model::{Finding, HasProperties, Latency, Load, Policy, Property, Ver
 
 use crate::commands_to_type::step_lines;
 use crate::detail::Detail;
+use crate::ending::ending_after_title;
 use crate::machine::machine;
 use crate::notes::{MOST_LINES, doubts, notes};
 use crate::numbers::{count, length, micros};
@@ -22,7 +23,8 @@ const COMMANDS: usize = 2;
 /// How late, idle and busy, and what helps: 24 lines. In full also what the numbers mean, and what costs most on this machine.
 pub fn quick(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let rows = rows(analysis.outcomes());
-    let machine = paint(HEADING, wrapped(&machine(&analysis.header.system), width, 0));
+    let machine = format!("{}{}", machine(&analysis.header.system), ending_after_title(analysis));
+    let machine = paint(HEADING, wrapped(&machine, width, 0));
     let table = format!("Wake-up latency of a 1 ms periodic thread, in µs:\n{}", table(&rows, width));
     let parts = match detail {
         Detail::Brief | Detail::PerCpu => {
@@ -314,7 +316,9 @@ fn costly(findings: &[Finding], width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Block, Condition, Header, Line, MonotonicTime, Span, Wait, Wakeup, Work};
+    use howlate_model::{
+        Block, Condition, End, Header, HowEnded, Line, MonotonicTime, Span, Wait, Wakeup, Work,
+    };
 
     use super::*;
 
@@ -352,6 +356,16 @@ mod tests {
         );
         for text in [said, text, quick(&analysis, Detail::Full, 100)] {
             assert!(!text.contains("woke later") && !text.contains("wake later"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_look_that_was_cut_short_says_so() {
+        let mut analysis = Analysis::new(Header::for_conditions(Vec::new()));
+        for (how, says) in [(HowEnded::Interrupted, true), (HowEnded::Done, false)] {
+            analysis.end = Some(End { at: MonotonicTime::default(), how });
+            let text = quick(&analysis, Detail::Brief, 100);
+            assert_eq!(text.contains("interrupted"), says, "{text}");
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use howlate_analyse::sequential::{Between, Decision, Found, Lengths, Unit, known};
 use howlate_analyse::{Analysis, together};
-use howlate_model::{HasProperties, Latency, Span, Until};
+use howlate_model::{HasProperties, Latency, Span, Until, unit_name};
 
 use crate::numbers::{count, rough, round};
 use crate::property::{typed_phrase, varying};
+use crate::prose::capitalised;
 
 /// What was found, with its interval; `None` where the run went on until nothing.
 pub fn until(analysis: &Analysis) -> Option<String> {
@@ -48,6 +49,9 @@ fn evidence(analysis: &Analysis, found: &Found) -> String {
     }
 }
 
+/// What analysis tells rates per.
+const AN_HOUR: Span = Span::from_secs(3_600);
+
 /// `3 times in 4 h 10 min, 0.12 to 2.40 per hour (95 %, however often you look; late wake-ups within 60 s count once)`.
 fn rate(found: &Found) -> String {
     let times = match found.events.unwrap_or_default() {
@@ -55,15 +59,21 @@ fn rate(found: &Found) -> String {
         1 => "exceeded once".to_owned(),
         events => format!("exceeded {} times", count(events)),
     };
-    let per_hour = match found.interval {
+    // In the unit that was asked for.
+    let per = match found.figure {
+        Until::Rare { per, .. } => per,
+        Until::Known { .. } | Until::Compared => AN_HOUR,
+    };
+    let (unit, scale) = (unit_name(per), per.as_secs_f64() / AN_HOUR.as_secs_f64());
+    let rate = match found.interval {
         Some(Between { low, high: Some(high), unit: Unit::PerHour }) if low > 0.0 => {
-            format!(", which is {} to {} per hour", round(low), round(high))
+            format!(", which is {} to {} per {unit}", round(low * scale), round(high * scale))
         }
         Some(Between { low, high: None, unit: Unit::PerHour }) => {
-            format!(", which is at least {} per hour", round(low))
+            format!(", which is at least {} per {unit}", round(low * scale))
         }
         Some(Between { high: Some(high), unit: Unit::PerHour, .. }) => {
-            format!(", which is at most {} per hour", round(high))
+            format!(", which is at most {} per {unit}", round(high * scale))
         }
         _ => String::new(),
     };
@@ -71,7 +81,7 @@ fn rate(found: &Found) -> String {
         .spell
         .map_or_else(String::new, |spell| format!("; late wake-ups within {} count once", rough(spell)));
     format!(
-        "{times} in {}{per_hour} ({}, however often you look{spell})",
+        "{times} in {}{rate} ({}, however often you look{spell})",
         rough(found.covered),
         confidence(found)
     )
@@ -149,7 +159,7 @@ pub fn lengths(of: &Lengths) -> String {
             of.figure,
             count(pairs)
         ),
-        _ => format!("`{}` takes at least {} of each condition.", of.figure, rough(of.least)),
+        _ => format!("`{}`, of each condition: {}.", of.figure, to_hold(of.least)),
     }];
     let times = |events: &u64| if *events == 1 { "once".to_owned() } else { format!("{events} times") };
     lines.extend(of.holds.iter().map(|(events, time)| match events {
@@ -165,8 +175,20 @@ pub fn lengths(of: &Lengths) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// Before anything is measured: `Goes on until …`.
+/// How long a limit takes that holds; that it does not can show within a few wake-ups.
+fn to_hold(least: Span) -> String {
+    format!("to hold it takes at least {}; it can be refuted sooner", rough(least))
+}
+
+/// Before anything is measured: `Until … is decided`.
 pub fn until_announcement(figure: Until, least: Span, at_most: Span) -> String {
+    if figure.interval().is_some() {
+        return format!(
+            "Until `{figure}` is decided, at most {}. {}. Ctrl-C ends it earlier.\n",
+            rough(at_most),
+            capitalised(&to_hold(least))
+        );
+    }
     format!(
         "Until `{figure}` is decided: at least {}, at most {}. Ctrl-C ends it earlier.\n",
         rough(least),
@@ -244,6 +266,21 @@ mod tests {
         let refuted = said(&["other"], 216, Some(0));
         assert!(refuted.starts_with("`max<100us: 1 per hour` is refuted: exceeded "), "{refuted}");
         assert!(refuted.contains("which is at least 1."), "{refuted}");
+        let mut daily = analysis("max<100us: 1 per day", &["other"]);
+        minutes(&mut daily, 60, None);
+        let daily = until(&daily).unwrap();
+        assert!(daily.contains("which is at most 72.4 per day ("), "{daily}");
+    }
+
+    #[test]
+    fn what_holds_late_may_be_refuted_soon() {
+        let said = until_announcement(HOURLY.parse().unwrap(), Span::from_secs(12_920), Span::from_secs(60));
+        assert!(
+            said.contains(
+                "at most 1 min 00 s. To hold it takes at least 3 h 35 min; it can be refuted sooner."
+            ),
+            "{said}"
+        );
     }
 
     #[test]

@@ -41,10 +41,11 @@ impl Found {
         if is_whole && is_as_before && self.is_sound() { Reliance::Sound } else { Reliance::NotTrustworthy }
     }
 
-    /// Whether the baseline was compared with itself and no difference found, and there was time to try anything.
+    /// Whether the baseline was compared with itself and no difference found, and anything was tried.
     fn is_sound(&self) -> bool {
         let self_test = self.trying.self_test.as_ref().map(|trial| &trial.arms[0]);
-        self_test.is_some_and(|arm| !is_alarm(arm)) && self.trying.needs.is_none()
+        let was_tried = self.candidates.tried().next().is_some();
+        was_tried && self_test.is_some_and(|arm| !is_alarm(arm)) && self.trying.needs.is_none()
     }
 
     /// Whether it was interrupted.

@@ -4,7 +4,7 @@ mod compare;
 mod completion_values;
 mod condition_options;
 mod cyclic;
-pub(crate) mod cyclictest_options;
+mod cyclictest_options;
 mod doctor;
 #[cfg(test)]
 mod documented;
@@ -14,6 +14,7 @@ mod guest;
 pub(crate) mod help;
 mod identity;
 mod load;
+pub(crate) mod meant;
 mod measuring;
 mod merge;
 mod moments;

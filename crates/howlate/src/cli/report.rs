@@ -47,7 +47,7 @@ pub(crate) struct Report {
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true, hide_short_help = true)]
     pub(crate) margin: Option<Margin>,
     /// The deadline: later wake-ups are counted as missed and marked in the pictures. The period if left out
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = deadline)]
     pub(crate) deadline: Option<Span>,
     /// Also write the results for Prometheus' node_exporter, replacing what the file held
     #[arg(long, value_name = "FILE")]
@@ -63,6 +63,12 @@ pub(crate) struct Report {
 
 impl Report {
     /// What to write: a picture is asked for by its name alone, and the file may say what it is.
+    /// Whether nothing but the file for Prometheus was asked for.
+    pub(crate) fn is_for_prometheus_alone(&self) -> bool {
+        let page = self.out.is_some() || self.format.is_some() || self.chart.is_some() || self.open;
+        self.prometheus.is_some() && !page
+    }
+
     pub(crate) fn format(&self) -> ReportFormat {
         let usual = if self.chart.is_some() { ReportFormat::Svg } else { ReportFormat::Html };
         let ending = || self.out.as_ref()?.extension()?.to_str();
@@ -101,4 +107,14 @@ pub(crate) enum ReportFormat {
     Md,
     /// One row per condition
     Csv,
+}
+
+/// Every wake-up is later than 0.
+fn deadline(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: howlate_model::SpanError| error.to_string())?;
+    if span.is_zero() {
+        Err("every wake-up comes after that; write a length such as `500us`".to_owned())
+    } else {
+        Ok(span)
+    }
 }

@@ -26,6 +26,9 @@ howlate watch 4711 --duration 30s\n  \
 howlate watch python3 loop.py\n  \
 howlate watch ros2_control_no --late-above 500us --out robot.jsonl\n  \
 howlate watch --fail-above 'p99.9>200us' -- ./my-program --its-option")]
+#[command(
+    override_usage = "howlate watch [OPTIONS] <PID|NAME|CMD>...\n       howlate watch [OPTIONS] -- <CMD> [ARGUMENTS]..."
+)]
 #[command(group = clap::ArgGroup::new("whom").args(["words", "program"]).required(true))]
 pub(crate) struct Watch {
     /// A running process, by id or name; or a program to start, by its path or with arguments
@@ -49,7 +52,7 @@ pub(crate) struct Watch {
     /// An event loop that stays away from its poll for longer counts as not having come back
     #[arg(long, value_name = "LENGTH", default_value_t = LOOP_ABOVE, hide_short_help = true, allow_hyphen_values = true)]
     pub(crate) loop_above: Span,
-    /// End with status 1 when a thread exceeds this, such as 'max>1ms' or 'p99.9>200us'
+    /// End with status 1 when a thread exceeds this, such as 'max>1ms' or 'p99.9>200us', or an event loop this: 'loop>20ms'
     #[arg(long, value_name = "LIMIT")]
     pub(crate) fail_above: Vec<Limit>,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches

@@ -1,6 +1,6 @@
 //! `howlate` alone: the quick look.
 
-use howlate_model::{Load, Policy, Span};
+use howlate_model::{HowEnded, Load, Policy, Span};
 use howlate_plan::{Circumstances, CyclicChoices};
 use howlate_render::{Detail, quick};
 use howlate_trace::{Choice, Tier, open};
@@ -45,10 +45,12 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
         ..request("quick", seed, &environment, &WholeRun::default(), &output)
     };
     let analysis = measure(request, &environment, &plan, Resume::No)?;
+    let is_whole = analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
+    let status = if is_whole { Status::Done } else { Status::NotTrustworthy };
     if asked.printing.json {
         kept.end();
         print_result(&analysis, &output, None, &[])?;
-        return Ok(Status::Done);
+        return Ok(status);
     }
     let mut text = quick(&analysis, Detail::Brief, terminal::width());
     if realtime.is_none() {
@@ -59,7 +61,7 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
     }
     kept.end();
     terminal::print(&text)?;
-    Ok(Status::Done)
+    Ok(status)
 }
 
 /// Whether there is a tracer that names who it was; what others tell is not worth the time here.

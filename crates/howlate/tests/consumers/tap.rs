@@ -31,6 +31,19 @@ fn prove_passes_and_fails_as_the_limits_do() {
 }
 
 #[test]
+fn a_run_that_did_not_end_in_order_passes_nothing() {
+    for (limits, status) in [(&[][..], 0), (&["--fail-above", "max>1h"], 3)] {
+        let text = shown("killed", "tap", limits, status);
+        assert!(text.contains("# SKIP ") && text.contains("the run did not end in order"), "{text}");
+        let points = text.lines().filter(|line| line.starts_with("ok "));
+        assert!(
+            points.clone().count() > 0 && points.into_iter().all(|line| line.contains("# SKIP")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn prove_reads_a_comparison() {
     let words = ["compare", "policies.jsonl", "--by=policy", "--format=tap"];
     let output = howlate(&words).current_dir(recordings()).output().unwrap();

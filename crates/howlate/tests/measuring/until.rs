@@ -89,10 +89,10 @@ fn two_conditions_take_turns_until_they_are_told_apart_or_the_time_is_over() {
 fn what_cannot_be_known_is_refused_with_what_it_takes() {
     for (words, says) in [
         (
-            &["max<100us: 1 per hour", "--at-most", "1h"][..],
-            "takes at least 3 h 35 min, and the run may take 1 h 00 min",
+            &["p99.999 ±5%", "--at-most", "1h"][..],
+            "takes at least 2 h 05 min, and the run may take 1 h 00 min",
         ),
-        (&["max<100us: 1 per hour", "--policy", "other,batch", "--at-most", "7h"], "at least 7 h 10 min"),
+        (&["p99.999 ±5%", "--policy", "other,batch", "--at-most", "4h"], "at least 4 h 10 min"),
         (&["max<100us: 10 per second"], "cannot be counted"),
         (&["p99 ±1%"], "to ±2 %"),
         (&["compare decided"], "about two conditions; this run has 1"),

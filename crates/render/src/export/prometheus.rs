@@ -125,11 +125,13 @@ fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
         text,
         "howlate_run_trustworthy",
         "gauge",
-        "1 for a run that did all that was asked, to its end; otherwise 0.",
+        "1 for a run that did all that was asked, to its end or, while it is watched, so far; otherwise 0.",
     );
     for (analysis, of) in each {
-        let whole =
-            analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done) && is_as_asked(analysis);
+        let whole = match &analysis.end {
+            Some(end) => end.how == HowEnded::Done,
+            None => analysis.goes_on,
+        } && is_as_asked(analysis);
         let _ = writeln!(text, "howlate_run_trustworthy{{{}}} {}", labels(analysis, of), u8::from(whole));
     }
 }
@@ -260,6 +262,17 @@ mod tests {
         assert_eq!((few.1, many.1, too_many.1.as_deref()), (None, None, Some("9")));
         assert_eq!(too_many.0, many.0 + 1);
         assert!(many.0 <= MOST * 32, "{}", many.0);
+    }
+
+    #[test]
+    fn a_run_is_trusted_while_it_is_watched_and_not_where_its_end_is_missing() {
+        let mut analysis = analysis_of_sleeps(1);
+        for (goes_on, trusted) in [(false, " 0"), (true, " 1")] {
+            analysis.goes_on = goes_on;
+            let text = prometheus(&[&analysis], &[String::new()]);
+            let line = text.lines().find(|line| line.starts_with("howlate_run_trustworthy{")).unwrap();
+            assert!(line.ends_with(trusted), "{line}");
+        }
     }
 
     #[test]

@@ -14,8 +14,10 @@ pub fn tune_listing(baseline: &Condition, listed: &[Listed], budget: Span, width
     let tried = listed.iter().filter(|one| one.fate == Fate::Tried).count();
     let heading = format!("{} · {}", paint(HEADING, "howlate tune --dry-run"), condition(baseline));
     let settings = if tried == 1 { "setting" } else { "settings" };
-    let extent =
-        format!("{tried} {settings} would be tried, in about {}; nothing was changed.", rough(budget));
+    let extent = match tried {
+        0 => "No setting would be tried; nothing was changed.".to_owned(),
+        _ => format!("{tried} {settings} would be tried, in about {}; nothing was changed.", rough(budget)),
+    };
     let mut text = format!("{}\n{}\n", wrapped(&heading, width, 0), wrapped(&extent, width, 0));
     for scope in Scope::ALL {
         text.push_str(&format!("\n{}\n", paint(HEADING, title(scope))));
@@ -226,6 +228,9 @@ mod tests {
             cost: "the remaining CPUs handle them all",
             permanent: Vec::new(),
         };
+        let unasked = [Listed { fate: Fate::NotAsked, ..one.clone() }];
+        let text = tune_listing(&baseline, &unasked, Span::from_secs(600), 80);
+        assert!(text.contains("\nNo setting would be tried; nothing was changed.\n"), "{text}");
         let listed = [one];
         for width in [60, 80, 120] {
             let text = tune_listing(&baseline, &listed, Span::from_secs(60), width);

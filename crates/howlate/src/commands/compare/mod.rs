@@ -48,7 +48,11 @@ pub(super) fn by(
     })?;
     match comparison.compared.first() {
         Some(_) => Ok(comparison),
-        None => Err(Error::NothingDiffers { property: property.name(), differ: differing(track) }),
+        None => Err(Error::NothingDiffers {
+            property: property.name(),
+            refused: refused(track).filter(|_| property == Property::Policy),
+            differ: differing(track).into_iter().filter(|differs| *differs != property.name()).collect(),
+        }),
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
         _ => {}
     }
     let paths = named_or_most_recent(&asked.recordings)?;
-    let files = files(asked, &paths);
+    let files = files(asked, &paths).filter(|_| !asked.is_for_prometheus_alone());
     if files.is_none() && asked.open {
         return Err(Error::NothingToOpen);
     }
@@ -39,6 +39,10 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     let names = names(&paths, asked.format());
     if let Some(path) = &asked.prometheus {
         prometheus::write(path, tracks.iter().map(|track| &track.analysis), &names)?;
+        terminal::say(&format!("Written to {}.\n", path.display()));
+    }
+    if asked.is_for_prometheus_alone() {
+        return Ok(reliance(&tracks));
     }
     let made = made(asked, &tracks, &names, files.as_ref().and_then(Files::picture_name))?;
     match files {
@@ -50,9 +54,13 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
             }
         }
     }
-    let analyses = || tracks.iter().map(|track| &track.analysis);
-    let is_worth_little = analyses().any(|one| reading::is_mixed(one) || reading::is_void(one));
-    Ok(if is_worth_little { Status::NotTrustworthy } else { Status::Done })
+    Ok(reliance(&tracks))
+}
+
+fn reliance(tracks: &[Track]) -> Status {
+    let mut analyses = tracks.iter().map(|track| &track.analysis);
+    let is_worth_little = analyses.any(|one| reading::is_mixed(one) || reading::is_void(one));
+    if is_worth_little { Status::NotTrustworthy } else { Status::Done }
 }
 
 /// The page that these recordings give when nothing else is asked for.

@@ -61,7 +61,11 @@ fn seen(
     make: impl FnOnce(&Analysis) -> String + Send + 'static,
 ) -> Option<Arc<str>> {
     let (answer, answered) = sync_channel(1);
-    let look: Look = Box::new(move |analysis| drop(answer.send(make(analysis).into())));
+    let look: Look = Box::new(move |analysis| {
+        let mut so_far = analysis.clone();
+        so_far.goes_on = true;
+        drop(answer.send(make(&so_far).into()));
+    });
     ask.lock().unwrap_or_else(PoisonError::into_inner).send(look).ok()?;
     answered.recv_timeout(PATIENCE).ok()
 }
