@@ -18,7 +18,7 @@ fn body(input: &[u8]) {
     let analysis = &track.analysis;
     let both = [Detail::Brief, Detail::Full].map(|detail| render::report(analysis, detail, 100));
     let text = both.concat() + &render::plots(analysis, 100, Symbols::Unicode);
-    drop(render::json(analysis));
+    drop(render::json(analysis, &[]));
     drop(render::csv(std::slice::from_ref(analysis), &["a".to_owned()]));
     drop(render::hlog(std::slice::from_ref(analysis)));
     drop(render::hgrm(std::slice::from_ref(analysis)));
