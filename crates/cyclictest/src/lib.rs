@@ -23,6 +23,7 @@ mod spikes;
 mod stat_line;
 mod table;
 mod tally;
+mod translation;
 mod turn;
 mod usage;
 mod verbose;
@@ -37,6 +38,7 @@ pub use report::{final_text, histogram_text, live_text, stat_lines, status_text}
 pub use request::{Refusal, Request};
 pub use results::{Hit, Results};
 pub use tally::Tally;
+pub use translation::{as_cyclic, of_option};
 pub use turn::{break_threshold, conditions, trace_mark, turn};
 pub use usage::{OptionHelp, options_help, usage};
 pub use verbose::preamble;

@@ -8,6 +8,8 @@ use crate::{Root, ticks};
 
 /// A thread that belongs to the kernel: `PF_KTHREAD` of its `sched.h`.
 const KERNEL_THREAD: u64 = 0x0020_0000;
+/// A thread that is on its way out: `PF_EXITING` of the same.
+const EXITING: u64 = 0x0000_0004;
 
 /// Places of fields after the name, which is the second. Source: `proc_pid_stat(5)`, fields 3, 9, 16 and 17.
 const STATE: usize = 0;
@@ -38,6 +40,11 @@ impl ProcessStat {
     /// Whether it has ended, and only its parent has not asked how; so has one that says nothing.
     pub fn has_ended(&self) -> bool {
         self.field(STATE).is_none_or(|state| state.starts_with(['Z', 'X']))
+    }
+
+    /// Whether it has ended, or is about to: what it had, it may have given back already.
+    pub fn is_ending(&self) -> bool {
+        self.has_ended() || self.number(FLAGS).is_some_and(|flags| flags & EXITING != 0)
     }
 
     /// Whether it sleeps, or waits for a disk.
@@ -81,6 +88,8 @@ mod tests {
         assert_eq!((stat(7).of_ended_children(), stat(7).has_ended()), (ticks(7), false));
         assert_eq!((stat(7).is_of_the_kernel(), stat(2).is_of_the_kernel()), (false, true));
         assert!(stat(9).has_ended() && stat(10).has_ended());
+        // 4 is `PF_EXITING`.
+        assert!(stat(7).is_ending() && stat(9).is_ending() && !stat(2).is_ending());
         assert!(stat(11).is_stopped() && !stat(7).is_stopped() && !stat(10).is_stopped());
         assert_eq!(stat(9).of_ended_children(), Span::ZERO);
         assert!(ProcessStat::read(&root, 8).is_none());

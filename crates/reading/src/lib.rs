@@ -1,6 +1,7 @@
 //! Results from disk: recordings, many of them as one, and what other programs wrote. Whoever reads it sees what the live run
 //! saw.
 
+mod block_table;
 mod error;
 mod files;
 mod source;
@@ -14,6 +15,7 @@ use howlate_model::{Caveat, Header, Line, Work};
 use howlate_record::{ReadError, Reader};
 use howlate_render::{legible, legible_line, legible_value};
 
+pub use self::block_table::block_columns;
 pub use self::error::{NotRead, hint};
 pub use self::files::{files, is_several};
 use self::source::Source;

@@ -117,8 +117,8 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::GroupChanged { began, ended } => {
             format!(
                 "Somebody moved a thread to another control group while this was measured: {} in the beginning, {} at the end.",
-                groups(began),
-                groups(ended)
+                groups(began, ended),
+                groups(ended, began)
             )
         }
         Caveat::ClockStepped { clock, by_ns } => {
@@ -383,9 +383,10 @@ fn listed(words: &[String]) -> String {
     }
 }
 
-/// The lines of `/proc/PID/cgroup`, in one.
-fn groups(text: &str) -> String {
-    text.trim_end().replace('\n', ", ")
+/// The control groups of a thread that are not those of `other`: of cgroup v1 it has one for each controller.
+fn groups(text: &str, other: &str) -> String {
+    let differing = text.lines().filter(|line| !other.lines().any(|same| same == *line));
+    differing.collect::<Vec<_>>().join(", ")
 }
 
 /// As in `CPU 3`, `CPUs 2-3`.

@@ -166,7 +166,7 @@ mod tests {
         check.classes[0].score.as_mut().unwrap().interrupt_late = 55;
         let text = anstream::adapter::strip_str(&self_check(&check, 100)).to_string();
         assert!(
-            text.contains("! thread: 55 of the 555 hits are not judged: ") && text.contains("100 %"),
+            text.contains("! thread: 55 of the 555 hits are not judged, because ") && text.contains("100 %"),
             "{text}"
         );
         assert!(text.contains("! this kernel lacks the event softirq_exit: nobody is blamed."), "{text}");

@@ -5,7 +5,7 @@ use std::io;
 use howlate_linux::child::{Applied, Settings};
 use howlate_linux::sched;
 use howlate_model::{Caveat, CpuSet, InForce, Policy, Refused, SettingRefusal, Span, Task, ThreadSettings};
-use howlate_procfs::{CgroupMembership, Root, threads};
+use howlate_procfs::{CgroupMembership, ProcessStat, Root, threads};
 
 /// What a program is to be started with.
 pub(crate) fn from_task(task: &Task) -> Settings {
@@ -41,8 +41,15 @@ fn of_thread(tid: u32) -> ThreadSettings {
         slack: slack.and_then(|text| text.trim().parse().ok()).map(Span::from_nanos),
         slice: sched::slice_of(tid).ok().flatten(),
         cpus: sched::affinity_of(tid).ok(),
-        group: CgroupMembership::read(&root, tid).reading.text().map(str::to_owned),
+        group: group(&root, tid),
     }
+}
+
+/// The control groups of a thread that is there. One that ends is moved to the top groups of cgroup v1 by the kernel: who reads
+/// that it is not ending after its groups knows that they were its own. Source: `cgroup_exit` in kernel/exit.c.
+fn group(root: &Root, tid: u32) -> Option<String> {
+    let group = CgroupMembership::read(root, tid).reading.text().map(str::to_owned);
+    group.filter(|_| ProcessStat::read(root, tid).is_some_and(|stat| !stat.is_ending()))
 }
 
 const fn is_deadline(policy: Policy) -> bool {

@@ -1,6 +1,5 @@
 //! `howlate top`
 
-use std::collections::HashMap;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,11 +8,11 @@ use howlate_linux::keys::Keys;
 use howlate_linux::{clock, sched};
 use howlate_live::LiveTop;
 use howlate_model::{MonotonicTime, Span, TracerRefusal};
-use howlate_procfs::{CgroupMembership, Root};
+use howlate_procfs::Root;
 use howlate_render::{Controls, Pressed, Top as Shown, TopBy, TopView, machine};
 use howlate_system::describe;
 use howlate_trace::{WaitReader, read_waits};
-use howlate_watch::WatchError;
+use howlate_watch::{ProcessGroups, WatchError};
 
 use crate::cli::Top;
 use crate::error::Error;
@@ -44,7 +43,7 @@ pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
         view: view(asked),
         json: asked.json,
         live,
-        groups: HashMap::new(),
+        groups: ProcessGroups::default(),
         place: in_place.then(InPlace::default),
         keys: if in_place { Keys::listen() } else { Keys::none() },
         controls: Controls::default(),
@@ -89,8 +88,7 @@ struct Looking<'a> {
     json: bool,
     /// Where it has the whole screen.
     live: Option<LiveTop>,
-    /// The control groups of processes, by their id.
-    groups: HashMap<u32, String>,
+    groups: ProcessGroups,
     /// Where the table changes in place.
     place: Option<InPlace>,
     keys: Keys,
@@ -156,7 +154,7 @@ impl Looking<'_> {
         let table: Table = self.adding.table();
         let cpus = sched::bindable().map_or(1, |cpus| cpus.len());
         self.look_for_groups(&table);
-        let groups = self.groups.clone();
+        let groups = self.groups.paths().clone();
         Shown {
             source: self.reader.source().name(),
             refused: self.refused.clone(),
@@ -167,20 +165,13 @@ impl Looking<'_> {
         }
     }
 
-    /// Where somebody may ask for them. A process is asked once: few change theirs.
+    /// Where somebody may ask for them.
     fn look_for_groups(&mut self, table: &Table) {
         if self.live.is_none() && self.view.by != TopBy::Group && self.view.group.is_none() {
             return;
         }
         let there: Vec<u32> = table.processes.iter().filter_map(|one| one.pid).collect();
-        self.groups.retain(|pid, _| there.contains(pid));
-        for pid in there {
-            if !self.groups.contains_key(&pid)
-                && let Some(path) = CgroupMembership::read(&Root::live(), pid).path()
-            {
-                self.groups.insert(pid, path.to_owned());
-            }
-        }
+        self.groups.look(&there);
     }
 
     /// In place, where that can be: there is more to come.

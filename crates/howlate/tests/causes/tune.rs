@@ -41,7 +41,7 @@ fn every_setting_is_listed_with_its_state_and_nothing_is_measured() {
     assert_eq!(knob(&listed, "mitigations")["scope"], "boot");
     let text = stdout(&run(&["tune", "sleep", "--for", "1ms", "--dry-run"]));
     assert!(text.contains("for 1 ms") && text.contains("nothing was changed"), "{text}");
-    assert!(text.contains("it was not asked for"), "settings of the machine are not asked for by default");
+    assert!(text.contains("not requested"), "settings of the machine are not asked for by default");
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn what_two_killed_processes_left_is_put_back_when_asked() {
     assert_eq!((&put_back["restored"], own.value().as_str()), (&Value::from(true), "1"));
     assert!(put_back["caveats"][0].as_str().unwrap().contains("was left at `120`"), "{put_back}");
     let text = stdout(&own.howlate(&["tune", "--restore"]).output().unwrap());
-    assert_eq!(text, "No howlate has left a setting changed.\n");
+    assert_eq!(text, "No changed settings were left behind.\n");
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! `howlate show`
 
-mod blocks;
 mod incidents;
 
 use std::path::{Path, PathBuf};
 
 use howlate_analyse::Analysis;
 use howlate_model::shell_path;
+use howlate_record::write_table;
 use howlate_render::{self as render, Detail, legible};
 
 use super::formats::{Shown, is_json};
-use super::reading::{self, Texts, is_several};
+use super::reading::{self, Texts, block_columns, is_several};
 use super::why::is_explained;
 use super::{detail, merge, named_or_most_recent, prometheus};
 use crate::cli::{Format, Show};
@@ -45,7 +45,7 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     if let Some(path) = &asked.blocks_out {
         let tracks: Vec<_> =
             recordings.iter().map(|path| reading::track(path, texts)).collect::<Result<_, _>>()?;
-        blocks::write(path, &tracks, &names)?;
+        write_table(path, &block_columns(&tracks, &names))?;
     }
     let text = match asked.printed() {
         Format::Text => text(asked, &recordings, &analyses),

@@ -292,7 +292,7 @@ fn without_privilege_it_is_known_how_long_threads_wait_for_a_cpu() {
     assert!(got["switch_ins"].as_u64().is_some_and(|times| times >= 20), "{document}");
     assert!(got["waited_ns"].is_u64() && got["mean_wait_ns"].is_u64(), "{document}");
     let shown = stdout(&anyone.howlate(&["show", "w.jsonl"]).output().unwrap());
-    assert!(shown.contains("preempted") && shown.contains("by the kernel's accounts"), "{shown}");
+    assert!(shown.contains("preempted") && shown.contains("from the kernel's accounting"), "{shown}");
 }
 
 #[test]

@@ -1,13 +1,9 @@
 //! Every block of recordings as a row, for data bases.
 
-use std::path::Path;
-
 use howlate_analyse::Outcome;
 use howlate_analyse::compare::{Piece, Track};
 use howlate_model::{HasProperties, Latency, Property, Span};
-use howlate_record::{Column, Values, write_table};
-
-use crate::error::Error;
+use howlate_record::{Column, Values};
 
 /// A block, and what it is of.
 struct Row<'a> {
@@ -21,10 +17,10 @@ struct Row<'a> {
 const QUANTILES: [(&str, f64, u64); 4] =
     [("p50_ns", 0.5, 1), ("p90_ns", 0.9, 10), ("p99_ns", 0.99, 100), ("p99_9_ns", 0.999, 1_000)];
 
-/// Writes a row for each block of each condition.
-pub(super) fn write(path: &Path, tracks: &[Track], names: &[String]) -> Result<(), Error> {
+/// Columns with a row for each block of each condition; `names` are those of the recordings that were read.
+pub fn block_columns(tracks: &[Track], names: &[String]) -> Vec<Column> {
     let rows: Vec<Row<'_>> = tracks.iter().zip(names).flat_map(|(track, name)| rows(track, name)).collect();
-    Ok(write_table(path, &columns(&rows))?)
+    columns(&rows)
 }
 
 fn rows<'a>(track: &'a Track, recording: &'a str) -> Vec<Row<'a>> {
