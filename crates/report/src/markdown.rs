@@ -98,7 +98,7 @@ fn machine(recording: &Recording<'_>, is_named: bool) -> String {
 
 fn repeat(recordings: &[Recording<'_>]) -> String {
     let command = |one: &Recording<'_>| format!("```sh\n{}\n```\n", legible(&to_repeat(one.analysis)));
-    format!("**To repeat it**\n\n{}", recordings.iter().map(command).collect::<String>())
+    format!("**To repeat the measurement**\n\n{}", recordings.iter().map(command).collect::<String>())
 }
 
 fn list(heading: &str, lines: &[String]) -> String {

@@ -40,10 +40,10 @@ pub(crate) struct Record {
     /// The folder for the recording; one that has a recording is continued
     #[arg(long, short, value_name = "FOLDER", default_value = "/var/lib/howlate", value_hint = clap::ValueHint::DirPath, help_heading = "What is kept")]
     pub(crate) out: PathBuf,
-    /// Remove the oldest when all files together are larger than this
+    /// Remove the oldest files beyond this size
     #[arg(long, value_name = "SIZE", default_value = "1G", help_heading = "What is kept")]
     max_size: ByteSize,
-    /// Remove what is older than this, such as `30d`; if left out, nothing for its age
+    /// Remove what is older than this, such as `30d`
     #[arg(long, value_name = "LENGTH", value_parser = age, help_heading = "What is kept")]
     max_age: Option<Span>,
     /// Remember so much of what all CPUs did, for timelines and `howlate snap`

@@ -17,7 +17,7 @@ howlate top --by culprit --once\n  \
 howlate top --once --json > waits.json\n\n\
 On a terminal it takes the whole screen: ? lists its keys, and q or Ctrl-C ends it.")]
 pub(crate) struct Top {
-    /// One process, with each of its threads and where in the kernel they wait: its id, or its name
+    /// One process, by id or name: its threads, and where in the kernel they wait
     #[arg(value_name = "PID|NAME")]
     process: Option<String>,
     /// The same as an option, as it was
@@ -42,7 +42,7 @@ pub(crate) struct Top {
     /// Print one table, of everything that happens within --duration, and end
     #[arg(long)]
     pub(crate) once: bool,
-    /// End after this time; if left out, with q or Ctrl-C; with --once, after 5 s
+    /// End after this time; else 5 s with --once, or q or Ctrl-C
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
     /// Time between tables

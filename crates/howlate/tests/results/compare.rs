@@ -46,8 +46,8 @@ fn all_pairs_of_conditions_stand_in_one_table() {
     let text = shown(&["compare", "notify.jsonl", "--by", "mechanism"]);
     let rows = text.lines().filter(|line| line.trim_start().starts_with("futex · CPU")).count();
     let sections = text.lines().filter(|line| line.starts_with("mechanism pipe → futex")).count();
-    assert!(text.contains("All at a glance") && sections > 1 && rows >= sections, "{text}");
-    assert!(!shown(&POLICIES).contains("All at a glance"));
+    assert!(text.contains("Summary") && sections > 1 && rows >= sections, "{text}");
+    assert!(!shown(&POLICIES).contains("Summary"));
     let markdown = shown(&["compare", "notify.jsonl", "--by", "mechanism", "--format", "md"]);
     let first = markdown.lines().find(|line| line.starts_with('|')).unwrap();
     assert_eq!(first, "|  | median | max of a turn |");
@@ -97,7 +97,8 @@ fn json_is_short_for_the_format() {
 fn columns_that_contradict_the_difference_are_explained() {
     let text = stdout(&compared(&[&IDLE])).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("p99: the two typical values are +") && text.contains("Compared by stretches"),
+        text.contains("p99: the two typical values are +")
+            && text.contains("By stretches, the difference is"),
         "{text}"
     );
     let json = compared_json(&[&IDLE], 0);
@@ -140,7 +141,7 @@ fn a_recording_is_not_told_apart_from_itself_and_equivalent_within_a_wide_margin
     assert_eq!(compared_json(&[&itself], 0)["verdict"], "not_distinguishable");
     assert_eq!(compared_json(&[&itself, &["--margin", "1s"]], 0)["verdict"], "equivalent");
     let said = stdout(&compared(&[&itself])).replace('\n', " ");
-    assert!(said.contains("idle-after.jsonl is the same recording as idle-after.jsonl"), "{said}");
+    assert!(said.contains("idle-after.jsonl and idle-after.jsonl are the same recording"), "{said}");
     let others = stdout(&compared(&[&["compare", "idle-before.jsonl", "idle-after.jsonl"]]));
     assert!(!others.contains("the same recording"), "{others}");
     let narrow = compared_json(&[&itself, &["--margin", "1ns"]], 3);

@@ -75,7 +75,7 @@ fn what_cannot_be_read_is_named_and_left_out() {
     assert_eq!(merged.status.code(), Some(3));
     let said = stderr(&merged);
     assert!(said.contains("n3.jsonl is not in the numbers: "), "{said}");
-    assert!(said.contains("n4.jsonl has been given before; it counts once."), "{said}");
+    assert!(said.contains("n4.jsonl was given twice; it counts once."), "{said}");
     assert!(stdout(&merged).contains("2 recordings of 2 machines"));
     assert_eq!(run(&["show", &out]).status.code(), Some(3), "it stays so wherever it is read");
     let none = run(&["merge", &path(folder.path(), "n3.jsonl"), "-o", &path(folder.path(), "none.out")]);

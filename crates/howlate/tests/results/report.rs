@@ -568,7 +568,7 @@ fn a_page_tells_no_folder_where_names_do() {
 #[test]
 fn what_repeats_a_run_draws_the_same_order_and_saves_nothing_over_it() {
     let again = page(&["cyclic"]);
-    let again = between(&again, "To repeat it", "</pre>");
+    let again = between(&again, "To repeat the measurement", "</pre>");
     assert!(again.contains("howlate cyclic ") && again.contains(" --seed "), "{again}");
     assert!(!again.contains("--out"), "{again}");
 }
