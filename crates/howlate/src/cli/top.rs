@@ -54,10 +54,10 @@ pub(crate) struct Top {
         conflicts_with = "once"
     )]
     pub(crate) interval: Span,
-    /// How to look: auto takes the best available; or bpf, proc
+    /// How to look: auto (the best available), bpf or proc
     #[arg(long, value_name = "TRACER", default_value = "auto")]
     pub(crate) tracer: WaitChoice,
-    /// Print for programs: one JSON object per table, each on a line of its own
+    /// Print each table as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
