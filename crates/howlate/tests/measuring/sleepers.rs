@@ -359,7 +359,7 @@ for _ in range(2000):
     let output = howlate(&arguments).arg(Own::new(script).name()).output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     let words = result["results"][0]["caveats"].to_string();
-    assert!(words.contains("1 thread of the program runs under a policy of its own"), "{words}");
+    assert!(words.contains("1 thread of the program runs under a different policy"), "{words}");
     assert!(words.contains("it slept more often than asked"), "{words}");
 }
 
