@@ -76,19 +76,9 @@ impl Emulator {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Child, Command};
+    use howlate_testing::Sleeps;
 
     use super::*;
-
-    /// A process that is gone at the end of a test, also of one that fails.
-    struct Sleeps(Child);
-
-    impl Drop for Sleeps {
-        fn drop(&mut self) {
-            self.0.kill().unwrap();
-            self.0.wait().unwrap();
-        }
-    }
 
     fn asked(port: &mut BufReader<UnixStream>, words: &str) -> String {
         port.get_mut().write_all(words.as_bytes()).unwrap();
@@ -99,7 +89,7 @@ mod tests {
 
     #[test]
     fn it_is_stopped_as_long_as_asked_for_and_runs_on() {
-        let sleeps = Sleeps(Command::new("sleep").arg("infinity").spawn().unwrap());
+        let sleeps = Sleeps::new();
         let (guest, host) = UnixStream::pair().unwrap();
         answer(host, sleeps.0.id()).unwrap();
         let mut guest = BufReader::new(guest);

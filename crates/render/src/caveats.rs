@@ -335,7 +335,7 @@ fn imported(program: &str, unsaid: &[String], notes: &[ImportNote]) -> String {
 
 /// What was not told apart, from where on, and how that is known.
 fn beyond_the_last(beyond: u64, from: Option<Span>, end: HistogramEnd) -> String {
-    let from = from.map_or_else(|| "its last bucket".to_owned(), |from| length(from));
+    let from = from.map_or_else(|| "its last bucket".to_owned(), length);
     let known = match end {
         HistogramEnd::Said => "",
         HistogramEnd::Assumed => ", the program's default, as the file does not say where its histogram ends",

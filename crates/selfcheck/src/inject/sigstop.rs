@@ -60,23 +60,13 @@ fn when_stopped(process: Pid, give_up: MonotonicTime) -> Option<MonotonicTime> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Child, Command};
+    use howlate_testing::Sleeps;
 
     use super::*;
 
-    /// A process that is gone at the end of a test, also of one that fails.
-    struct Sleeps(Child);
-
-    impl Drop for Sleeps {
-        fn drop(&mut self) {
-            self.0.kill().unwrap();
-            self.0.wait().unwrap();
-        }
-    }
-
     #[test]
     fn a_process_is_stopped_once_it_has_taken_the_signal() {
-        let sleeps = Sleeps(Command::new("sleep").arg("infinity").spawn().unwrap());
+        let sleeps = Sleeps::new();
         let process = Pid::from_child(&sleeps.0);
         assert_eq!(when_stopped(process, clock::now().plus(LASTS)), None, "nobody has stopped it");
         kill_process(process, Signal::STOP).unwrap();
