@@ -327,7 +327,7 @@ mod tests {
             answer(&entries, None),
             "With fifo:80, 99 of 100 wake-ups come within 50.0 µs, whatever the CPU; with ordinary scheduling \
              (other), within 1.00 ms; \
-             1 pair of turns does not settle how many times. `howlate compare run.jsonl --by policy` would."
+             1 pair of turns does not show by how much. To find out: `howlate compare run.jsonl --by policy`."
         );
     }
 
