@@ -112,6 +112,8 @@ class CauseRemedy:
     found: str
     apply: Tuple[str, ...]
     undo: Tuple[str, ...]
+    #: What has to be so for it to help, where no event tells.
+    only_if: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -299,6 +301,8 @@ class Result:
     rankings: Tuple[Mapping[str, Any], ...] = ()
     #: What the run was to go on until, and what is known of that.
     until: Optional[Mapping[str, Any]] = None
+    #: From the beginning to moments that somebody who watched has marked.
+    marks_ns: Tuple[int, ...] = ()
     #: The program's exit status: 0 done and within limits, 1 a limit was exceeded, 3 not everything was as asked.
     status: int = field(default=0, metadata={"own": True})
     #: What the program said besides, in its words.

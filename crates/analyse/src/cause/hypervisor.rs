@@ -32,6 +32,8 @@ fn most(part: &Segment, whole: Span) -> Option<Span> {
         (Part::Sending, CauseKind::Kernel) => None,
         (_, CauseKind::Kernel | CauseKind::Migration) => Some(OWN_WAY),
         (_, CauseKind::IdleExit) => Some(LEAVING_IDLE),
+        // One handler, not several: it keeps all other interrupts waiting.
+        (_, CauseKind::Interrupt) if !part.merged => Some(SOFTIRQS),
         (_, CauseKind::Softirq | CauseKind::Interrupt) => {
             Some(SOFTIRQS.max(Span::from_nanos(whole.as_nanos() / 2)))
         }

@@ -149,6 +149,27 @@ fn hogged(stolen: Option<u64>, still: bool, pieces: &[i64]) -> Vec<(CauseKind, S
     long.map(|one| (one.cause.kind, one.cause.name, one.ns.as_nanos() / 1_000_000)).collect()
 }
 
+/// Of a wait in which a handler had the CPU for so many milliseconds at once, and a thread for much longer.
+#[test]
+fn one_handler_is_not_as_long_as_a_stop_of_its_guest() {
+    let handler = |millis: u64, stolen: Option<u64>| {
+        let tick = Who { holder: Holder::Interrupt, pid: None, name: "local_timer".into() };
+        let (begins, lasts) = (at(1_150 + 50_000_000), span(millis * 1_000_000));
+        let occupants = vec![
+            Occupant { who: thread(9, "hog"), ns: span(50_000_000), from: Some(at(1_150)) },
+            Occupant { who: tick, ns: lasts, from: Some(begins) },
+        ];
+        let ends = begins.plus(lasts);
+        let one = TracedSleep { occupants, switched_in: Some(ends), stolen: stolen.map(span), ..timely() };
+        let wakeup = Wakeup { ran: ends.plus(span(40)), ..WAKEUP };
+        let parts = decompose(wakeup, None, &[one], false).unwrap().wakeup.parts;
+        parts.iter().find(|one| one.ns == lasts).unwrap().cause.kind
+    };
+    assert_eq!(handler(30, Some(0)), CauseKind::Undetermined);
+    assert_eq!(handler(30, Some(90_000_000)), CauseKind::Hypervisor);
+    assert_eq!((handler(1, Some(0)), handler(30, None)), (CauseKind::Interrupt, CauseKind::Interrupt));
+}
+
 #[test]
 fn what_no_tick_parts_is_not_a_threads_in_a_guest() {
     let hog = |millis| (CauseKind::Thread, "hog".to_owned(), millis);
