@@ -5,6 +5,7 @@ mod json;
 mod keys;
 mod rows;
 mod text;
+mod wanted;
 mod words;
 
 use std::borrow::Cow;

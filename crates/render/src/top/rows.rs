@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use howlate_analyse::waits::{Culprit, Nature, Sum, Wait, Waiter};
 use howlate_model::Span;
 
-use super::text::{has, is_worth};
+use super::wanted::{has, is_worth};
 use super::words::{self, Rivals};
 use super::{Top, TopBy, TopView};
 use crate::legible::legible;

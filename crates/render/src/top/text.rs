@@ -3,6 +3,7 @@
 use howlate_analyse::waits::{Nature, Order, Wait, WaitKind, Waiter};
 use howlate_model::Span;
 
+use super::wanted::{Row, WORTH, has, is_worth};
 use super::words::{Rivals, nature, wait};
 use super::{Top, TopBy, TopView};
 use crate::cause_words::percent;
@@ -14,14 +15,10 @@ use crate::table::Columns;
 
 /// Rows of each part, where nothing says how many there is room for.
 const ROWS: usize = 20;
-/// A smaller part of the time of a thread is left out.
-const WORTH: f64 = 0.001;
 /// Lines that are no rows, at most: headings, and what is said below.
 const AROUND: usize = 18;
 /// Columns on both sides of who waits, where that stands on a line of its own.
 const INDENT: usize = 4;
-
-type Row<'a> = (&'a Waiter, &'a Wait);
 
 impl Top {
     /// The table for people, `width` columns wide.
@@ -170,24 +167,6 @@ fn rows<'a>(waiters: &[&'a Waiter], view: &TopView) -> Vec<Row<'a>> {
     let all = all.filter(|(_, wait)| is_worth(wait, view));
     let filter = view.filter.to_lowercase();
     all.filter(|row| filter.is_empty() || has(row, &filter)).collect()
-}
-
-/// Whether a wait is one that is wanted, and worth a row.
-pub(super) fn is_worth(wait: &Wait, view: &TopView) -> bool {
-    let is_wanted = view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
-    let is_asked_for = view.process.is_some() || !view.kinds.is_empty();
-    let says = match wait.reason.kind {
-        WaitKind::Idle => false,
-        WaitKind::NotSeen => wait.share >= WORTH && wait.sum.count > wait.sum.ongoing,
-        _ => wait.share >= WORTH,
-    };
-    is_wanted && (is_asked_for || says)
-}
-
-/// Whether `filter` stands in a row.
-pub(super) fn has((one, of_it): &Row<'_>, filter: &str) -> bool {
-    let is_id = one.pid.is_some_and(|pid| pid.to_string() == filter);
-    is_id || format!("{} {}", one.name, wait(of_it, Rivals::Two)).to_lowercase().contains(filter)
 }
 
 /// Rows that a part has room for.
