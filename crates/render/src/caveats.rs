@@ -59,7 +59,7 @@ fn around(one: &Caveat, number: &str) -> String {
     match one {
         Caveat::Unfinished { reason, .. } => format!("Unfinished after {number} wake-ups: {reason}."),
         Caveat::MachineBusy { cpus, .. } => format!(
-            "Other programs were running (load average {number} on {}). Conditions called \"idle\" were not really idle, and causes may be wrong.",
+            "Other programs were running (load average {number} on {}): they are part of what was measured, also under \"idle\", and causes may be wrong.",
             if *cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") }
         ),
         other => caveat(other),

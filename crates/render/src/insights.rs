@@ -5,7 +5,7 @@ use howlate_analyse::{
     Analysis, Awake, CallSlack, Insight, Origin, Outcome, Priority, Ratio, Step, Tick, TimerSlack, Turns,
     insights,
 };
-use howlate_model::Property;
+use howlate_model::{Latency, Property};
 
 use crate::condition::{among, named_by, phrases};
 use crate::numbers::{count, length};
@@ -125,13 +125,14 @@ fn timer_slack(TimerSlack { slack, median, without, traced, .. }: &TimerSlack) -
     let slack = length(*slack);
     let seen = match (without, traced) {
         (Some(control), _) => {
-            format!("With {slack} of timer slack the median is {median}, without it {}.", control.median)
+            let added = Latency::from_nanos(median.as_nanos() - control.median.as_nanos());
+            format!("{slack} of timer slack add {added} to the median.")
         }
         (None, Some(traced)) => {
-            format!("{} of the median {median} are timer slack (traced).", length(*traced))
+            format!("{} of the median are timer slack (traced).", length(*traced))
         }
         (None, None) => format!(
-            "The median of {median} is consistent with timer slack: the kernel may delay the timers of an ordinary thread by up \
+            "The usual lateness is consistent with timer slack: the kernel may delay the timers of an ordinary thread by up \
              to {slack}. To check, run with `--slack 1ns,{typed}`."
         ),
     };

@@ -22,6 +22,8 @@ const THREADS_SHOWN: usize = 4;
 const WITHOUT_NAMES: &str = "switches";
 /// With `--why` as many wake-ups are traced as are measured; of so many times fewer, it is said.
 const FEW: u64 = 4;
+/// The latest wake-up is so many times as late as the latest traced one: the causes below say nothing of it.
+const FAR: i64 = 2;
 /// A cause of less than this is not named beside others.
 const LEAST: f64 = 0.01;
 
@@ -76,7 +78,20 @@ impl<'a> Reasons<'a> {
         let unnamed = if first.why.tracer == WITHOUT_NAMES { "; names need root" } else { "" };
         let part = if self.is_part() { "; in a tenth of the run" } else { "" };
         let title = wrapped(&format!("{title} (share of their lateness{unnamed}{part})"), width, 0);
-        format!("{}\n{lines}", paint(HEADING, title))
+        let beyond = self
+            .worst_untraced()
+            .map_or_else(String::new, |text| format!("  {}\n", wrapped(&text, width, 2)));
+        format!("{}\n{lines}{beyond}", paint(HEADING, title))
+    }
+
+    /// Where the latest wake-up of all is far above what was traced of its loop.
+    fn worst_untraced(&self) -> Option<String> {
+        let latest = self.explained.iter().filter_map(|one| Some((one, one.one.planned().max()?)));
+        let (one, max) = latest.max_by_key(|(_, max)| *max)?;
+        let traced = one.why.worst.iter().map(|worst| worst.latency.as_nanos()).max()?;
+        let whose = if one.name == ALL { String::new() } else { format!(", {}", one.name) };
+        (max.as_nanos() >= FAR * traced)
+            .then(|| format!("The latest wake-up ({max}{whose}) was in a turn without tracing."))
     }
 
     /// Wake-ups that were traced.

@@ -1,10 +1,13 @@
 //! The whole answer in a sentence: about the number that the run was made for, and naming the condition.
 
 use howlate_analyse::compare::{Compared, Comparison, Statistic, Tested, Verdict};
-use howlate_model::Limit;
+use howlate_model::{Limit, Property};
 
 use super::{ComparisonReport, words};
 use crate::numbers::{signed_latency, unsigned_latency};
+
+/// Boots of each kernel from which on a difference is that of the kernels, not of their boots.
+const ENOUGH_BOOTS: usize = 6;
 
 /// The answer to what was asked, in a sentence.
 pub(super) fn answer(report: &ComparisonReport<'_>) -> String {
@@ -58,14 +61,33 @@ fn difference(report: &ComparisonReport<'_>, verdict: Verdict) -> String {
     };
     let order = std::iter::once(goal).chain(Statistic::ALL);
     let Some((one, tested)) = order.into_iter().find_map(with) else { return String::new() };
-    format!(
-        "{} {}{}",
+    let sentences = [
         sentence(report, one, tested),
+        few_boots(report, one).unwrap_or_default(),
         otherwise(one, tested, goal),
-        others(report, one, tested)
-    )
-    .trim_end()
-    .to_owned()
+        others(report, one, tested),
+    ];
+    let said: Vec<&str> = sentences.iter().map(|one| one.trim_end()).filter(|one| !one.is_empty()).collect();
+    said.join(" ")
+}
+
+/// Where guests' kernels are compared by few boots of each: a sentence on it.
+fn few_boots(report: &ComparisonReport<'_>, one: &Compared) -> Option<String> {
+    let is_of_kernels = one.differs.iter().any(|by| by.property == Property::Kernel.name());
+    let analyses = std::iter::once(report.base.1).chain(report.news.iter().map(|(_, analysis)| *analysis));
+    let booted = analyses.flat_map(|analysis| &analysis.boots).map(|boot| boot.kernel.as_str());
+    too_few_boots(&booted.collect::<Vec<_>>()).filter(|_| is_of_kernels)
+}
+
+/// Turns of one boot have much in common, whatever the kernel: what a boot of each of these is worth.
+fn too_few_boots(booted: &[&str]) -> Option<String> {
+    let alike = |kernel: &&str| booted.iter().filter(|other| *other == kernel).count();
+    let least = booted.iter().map(alike).min().filter(|least| *least < ENOUGH_BOOTS)?;
+    let boots = if least == 1 { "one boot".to_owned() } else { format!("{least} boots") };
+    Some(format!(
+        "That is of {boots} of each; turns of one boot share its conditions, so `--rounds {ENOUGH_BOOTS}` or more is needed to \
+         judge the kernels."
+    ))
 }
 
 /// `Better: p99 is 22.8 ms lower (−99 %; interval −65.5 ms … −4.92 ms): policy other → fifo:80 · load cpu.`
@@ -120,4 +142,17 @@ fn others(report: &ComparisonReport<'_>, one: &Compared, tested: &Tested) -> Str
         number(Verdict::Worse),
         number(Verdict::Better)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::too_few_boots;
+
+    #[test]
+    fn few_boots_do_not_judge_a_kernel() {
+        assert!(too_few_boots(&["6.1", "6.12"]).unwrap().starts_with("That is of one boot of each"));
+        assert!(too_few_boots(&["6.1", "6.12", "6.1", "6.12", "6.1"]).unwrap().contains("of 2 boots"));
+        assert_eq!(too_few_boots(&["6.1"; 6]), None);
+        assert_eq!(too_few_boots(&[]), None, "nothing was booted");
+    }
 }

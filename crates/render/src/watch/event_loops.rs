@@ -30,13 +30,18 @@ pub(super) fn rows(outcomes: &[&Outcome], width: usize) -> String {
     format!("Event loops: time from one wait for events to the next · µs\n\n{rows}{more}\n")
 }
 
-/// A sentence for each that stayed away too long, the worst first, and one for threads that share a loop.
-pub(super) fn sentences(outcomes: &[&Outcome]) -> Vec<String> {
+/// A sentence for each that stayed away too long, the worst first.
+pub(super) fn stayed_away(outcomes: &[&Outcome]) -> Vec<String> {
     let all = worst_first(outcomes);
-    let (shared, alone): (Vec<_>, Vec<_>) = all.iter().partition(|(_, of)| of.shared_by.is_some());
-    let told = alone.iter().filter(|(_, of)| of.long > 0).take(MOST_TOLD);
-    let told = told.map(|(one, of)| sentence(&name(one), of));
-    told.chain(shared.first().map(|(one, of)| shared_words(&name(one), of))).collect()
+    let told = all.iter().filter(|(_, of)| of.shared_by.is_none() && of.long > 0).take(MOST_TOLD);
+    told.map(|(one, of)| sentence(&name(one), of)).collect()
+}
+
+/// A sentence for threads that share a loop.
+pub(super) fn shared(outcomes: &[&Outcome]) -> Option<String> {
+    let all = worst_first(outcomes);
+    let first = all.iter().find(|(_, of)| of.shared_by.is_some());
+    first.map(|(one, of)| shared_words(&name(one), of))
 }
 
 fn worst_first<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a Outcome, &'a EventLoopBlock)> {
@@ -97,8 +102,39 @@ fn sentence(name: &str, of: &EventLoopBlock) -> String {
             false => format!(" Most often it was in {} ({times} of {long}).", legible(&most.name)),
         });
     }
+    text.push_str(of.longest.first().map_or("", |longest| what_to_do(name, longest.spent)));
     text.push_str(how_to_name(name, of));
     text
+}
+
+/// What brings a loop back sooner, by what it did most while it was away; nothing where it waited for a CPU.
+fn what_to_do(thread: &str, spent: Spent) -> &'static str {
+    let most = spent.running.max(spent.blocked).max(spent.ready);
+    let (python, node) = (is_python(thread), is_node(thread));
+    if most == spent.ready {
+        ""
+    } else if most == spent.blocked {
+        match (python, node) {
+            (true, _) => " A coroutine should await such a call, or leave it to `asyncio.to_thread`.",
+            (_, true) => " Such a call has an asynchronous form, or belongs in a worker thread.",
+            _ => " Such a call belongs in another thread, or needs a form that does not block.",
+        }
+    } else {
+        match (python, node) {
+            (true, _) => " Work as long as this belongs in another process (`loop.run_in_executor`).",
+            (_, true) => " Work as long as this belongs in a worker thread.",
+            _ => " Work as long as this belongs in another thread, or in smaller pieces.",
+        }
+    }
+}
+
+fn is_python(thread: &str) -> bool {
+    thread.starts_with("python")
+}
+
+/// Node calls its main thread `node` or, in later versions, `MainThread`.
+fn is_node(thread: &str) -> bool {
+    ["node", "MainThread"].iter().any(|name| thread.starts_with(name))
 }
 
 /// Threads that serve the same events are no loop each: one that is away keeps nobody waiting while another one is there.
@@ -141,9 +177,9 @@ fn length(span: Span) -> String {
 /// What a runtime is to be asked for, so that its functions have names.
 fn how_to_name(thread: &str, of: &EventLoopBlock) -> &'static str {
     let is_named = |suffix: &str| of.functions.iter().any(|one| one.name.contains(suffix));
-    if thread.starts_with("python") && !is_named(".py)") {
+    if is_python(thread) && !is_named(".py)") {
         " `python3 -X perf` (3.12 or later, built with frame pointers) names Python's functions."
-    } else if ["node", "MainThread"].iter().any(|name| thread.starts_with(name)) && !is_named(".js:") {
+    } else if is_node(thread) && !is_named(".js:") {
         " `node --perf-basic-prof --interpreted-frames-native-stack` names the functions of JavaScript."
     } else {
         ""
@@ -178,10 +214,22 @@ mod tests {
         assert_eq!(
             text,
             "service's event loop did not come back within 10.0 ms in 1 of 2 iterations. The longest took 30.0 ms: it was \
-             blocked, sleeping (28.0 ms), running (1.50 ms) and waiting for the CPU (500 µs), in handler (app.py)."
+             blocked, sleeping (28.0 ms), running (1.50 ms) and waiting for the CPU (500 µs), in handler (app.py). Such a \
+             call belongs in another thread, or needs a form that does not block."
         );
         all.shared_by = Some(4);
         assert!(shared_words("go", &all).starts_with("go and 3 more wait on the same events"));
+    }
+
+    #[test]
+    fn what_to_do_fits_what_it_did() {
+        let ms = Span::from_millis;
+        let mostly =
+            |running, blocked, ready| Spent { running: ms(running), blocked: ms(blocked), ready: ms(ready) };
+        assert!(what_to_do("python3", mostly(1, 28, 1)).contains("asyncio.to_thread"));
+        assert!(what_to_do("python3", mostly(28, 1, 1)).contains("another process"));
+        assert!(what_to_do("node", mostly(28, 1, 1)).contains("worker thread"));
+        assert_eq!(what_to_do("node", mostly(1, 1, 28)), "", "the CPU was another's");
     }
 
     #[test]

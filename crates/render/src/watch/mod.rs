@@ -43,14 +43,15 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         some => format!("  {some} more threads were less late; `--json` has all.\n"),
     };
     let event_loops = event_loops::rows(outcomes, width);
-    let of_event_loops = event_loops::sentences(outcomes);
+    let (stayed_away, shared) = (event_loops::stayed_away(outcomes), event_loops::shared(outcomes));
     let outcomes: Vec<&Outcome> = outcomes.iter().copied().filter(has_run).collect();
     let outcomes = outcomes.as_slice();
     let [loops, wakers] = [loops(outcomes, width), wakers(outcomes, width)];
     let rows = activations(outcomes, late).text(width);
     let few = too_few(outcomes.iter().map(|one| one.latency()), &[P99]);
     let few = few.map_or_else(String::new, |text| format!("{}\n", paint(DIM, wrapped(&text, width, 0))));
-    let meaning = meaning(sentence::latest(outcomes, late).into_iter().chain(of_event_loops), width);
+    let meaning = stayed_away.into_iter().chain(sentence::latest(outcomes, late)).chain(shared);
+    let meaning = self::meaning(meaning, width);
     format!("Threads of a program · µs\n\n{rows}{more}{few}\n{event_loops}{loops}{wakers}{unseen}{meaning}")
 }
 
