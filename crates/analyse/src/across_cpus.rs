@@ -6,7 +6,7 @@
 use howlate_model::{Condition, Distribution, HasProperties, Property, Span, Value};
 
 use crate::cause::{Traces, Why};
-use crate::{Analysis, Outcome, percentile};
+use crate::{Analysis, Outcome};
 
 /// Threads that differ in nothing but their number and their CPU.
 #[derive(Clone, Debug)]
@@ -92,10 +92,9 @@ impl<'a> Together<'a> {
         self.outcomes().map(Outcome::missed_periods).sum()
     }
 
-    /// The thread that was latest, by the 99th percentile, or by the maximum where there are too few wake-ups for that.
-    /// `None` where there is nothing to choose from.
+    /// The thread that had the latest of all wake-ups. `None` where there is nothing to choose from.
     pub fn latest(&self) -> Option<&'a Outcome> {
-        let late = |outcome: &&Outcome| (percentile(&outcome.planned(), 0.99), outcome.latency().max());
+        let late = |outcome: &&Outcome| outcome.planned().max();
         self.outcomes().max_by_key(late).filter(|_| !self.others.is_empty())
     }
 
@@ -152,6 +151,16 @@ mod tests {
         assert_eq!((idle.threads(), idle.planned().count(), idle.happened().count()), (2, 40, 40));
         assert_eq!([&idle, &busy].map(|one| one.latest().unwrap().condition.cpu), [Some(1), Some(0)]);
         assert_eq!(idle.value(Property::Cpu), None);
+    }
+
+    #[test]
+    fn one_wake_up_makes_a_thread_the_latest() {
+        let mut analysis = two_loops();
+        analysis.add(&block_of(0, 0, 3_000));
+        analysis.add(&block_of(0, 1, 90_000));
+        analysis.add(&block_of(1, 0, 50_000));
+        analysis.add(&block_of(1, 1, 50_000));
+        assert_eq!(together(&analysis)[0].latest().unwrap().condition.cpu, Some(0));
     }
 
     #[test]

@@ -290,18 +290,25 @@ fn settled_by(choice: &[Part], best: &Choice<'_>) -> String {
     }
 }
 
-/// `, whatever the load and CPU`.
+/// `, whatever the load, on the worst CPU`.
 fn whatever(parts: &[Part], work: Option<WorkKind>) -> String {
-    let is_said = |part: &&Part| **part != Part::Of(Property::Thread) || parts.len() == 1;
+    let on = if parts.contains(&Part::Of(Property::Cpu)) { " on the worst CPU" } else { "" };
+    let is_said = |part: &&Part| match part {
+        Part::Of(Property::Cpu) => false,
+        Part::Of(Property::Thread) => parts.len() == 1,
+        _ => true,
+    };
     let word = |part: &Part| match part {
         Part::Of(Property::Length) if work == Some(WorkKind::Sleep) => "length",
         other => other.heading(work),
     };
     let mut words: Vec<&str> = parts.iter().filter(is_said).map(word).collect();
-    match words.pop() {
-        None => String::new(),
-        Some(last) if words.is_empty() => format!(", whatever the {last}"),
-        Some(last) => format!(", whatever the {} and {last}", words.join(", ")),
+    let Some(last) = words.pop() else { return on.to_owned() };
+    let comma = if on.is_empty() { "" } else { "," };
+    if words.is_empty() {
+        format!(", whatever the {last}{comma}{on}")
+    } else {
+        format!(", whatever the {} and {last}{comma}{on}", words.join(", "))
     }
 }
 
@@ -325,7 +332,7 @@ mod tests {
         let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         assert_eq!(
             answer(&entries, None),
-            "With fifo:80, 99 of 100 wake-ups come within 50.0 µs, whatever the CPU; with ordinary scheduling \
+            "With fifo:80, 99 of 100 wake-ups come within 50.0 µs on the worst CPU; with ordinary scheduling \
              (other), within 1.00 ms; \
              1 pair of turns does not show by how much. To find out: `howlate compare run.jsonl --by policy`."
         );
