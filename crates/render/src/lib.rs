@@ -115,5 +115,5 @@ pub use until::{lengths, until, until_announcement, until_progress};
 pub use untrusted_text::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
 };
-pub use watch::{watched_beside, watched_live};
+pub use watch::{EventLoopRows, event_loop_rows, stayed_away, watched_beside, watched_live};
 pub use why::{main_causes, why};

@@ -22,12 +22,17 @@ pub(crate) fn heading(entries: &[Entry<'_>]) -> &'static str {
 /// The same with the name of the program that was watched.
 pub(crate) fn title(entries: &[Entry<'_>]) -> String {
     let heading = heading(entries);
-    let program = entries
-        .first()
-        .filter(|entry| is_watched(entry))
-        .and_then(|entry| watched_program(&entry.recording.analysis.header.arguments));
+    let program = entries.first().filter(|entry| is_watched(entry)).and_then(|entry| {
+        let typed = watched_program(&entry.recording.analysis.header.arguments)?;
+        // What starts another program becomes that: its thread has the name.
+        if !LAUNCHERS.contains(&typed.as_str()) { Some(typed) } else { entry.outcome.condition.name.clone() }
+    });
     program.map_or_else(|| heading.to_owned(), |name| format!("How late the threads of {name} run"))
 }
+
+/// Programs that others are started with.
+const LAUNCHERS: [&str; 10] =
+    ["chrt", "nice", "ionice", "taskset", "env", "sudo", "setsid", "numactl", "stdbuf", "timeout"];
 
 /// What was typed as the program: the words after `--`, or the first one.
 fn watched_program(arguments: &[String]) -> Option<String> {

@@ -1,6 +1,7 @@
 //! What the numbers mean, of one recording or of several.
 
-use howlate_render::meaning;
+use howlate_analyse::{Analysis, Outcome};
+use howlate_render::{meaning, stayed_away};
 
 use crate::Recording;
 
@@ -9,7 +10,13 @@ pub(crate) fn meaning_lines(recordings: &[Recording<'_>]) -> Vec<String> {
     let several = recordings.len() > 1;
     let of = |recording: &Recording<'_>| -> Vec<String> {
         let name = if several { format!("{}: ", recording.name) } else { String::new() };
-        meaning(recording.analysis).into_iter().map(|line| format!("{name}{line}")).collect()
+        let lines = event_loops(recording.analysis).into_iter().chain(meaning(recording.analysis));
+        lines.map(|line| format!("{name}{line}")).collect()
     };
     recordings.iter().flat_map(of).collect()
+}
+
+/// Event loops that stayed away too long.
+fn event_loops(analysis: &Analysis) -> Vec<String> {
+    stayed_away(&analysis.outcomes().iter().collect::<Vec<&Outcome>>())
 }

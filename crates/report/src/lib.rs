@@ -12,6 +12,7 @@ mod comparison;
 mod condition_names;
 mod deadline;
 mod entry;
+mod event_loops;
 mod explanations;
 mod fleet;
 mod markdown;

@@ -12,8 +12,8 @@ use crate::page::{caveat_lines, where_it_was};
 use crate::pictures::{Source, first, picture};
 use crate::svg::draw;
 use crate::{
-    Recording, Subject, answer, causes, code_to_copy, comparison, condition_names, deadline, prose,
-    sleep_errors, tables,
+    Recording, Subject, answer, causes, code_to_copy, comparison, condition_names, deadline, event_loops,
+    prose, sleep_errors, tables,
 };
 
 /// The result as Markdown, and what it links.
@@ -86,6 +86,9 @@ fn results(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> String {
     text.push_str(&format!("{}\n\n{}\n", results.caption, results.markdown()));
     if let Some(errors) = sleep_errors::errors(entries) {
         text.push_str(&format!("{}\n\n{}\n", errors.caption, errors.markdown()));
+    }
+    if let Some(loops) = event_loops::table(entries) {
+        text.push_str(&format!("{}\n\n{}\n", loops.caption, loops.markdown()));
     }
     let machines: String = recordings.iter().map(|one| machine(one, recordings.len() > 1)).collect();
     text + &format!("{}\n\n{machines}", markdown_text(&condition_names::common(entries)))

@@ -64,7 +64,26 @@ pub fn prometheus(analyses: &[&Analysis], names: &[String]) -> String {
             threads(row).map(|all| all.to_string())
         });
     }
+    event_loops(&mut text, &rows);
     text
+}
+
+/// How often and for how long event loops of a watched program stayed away, where there are any.
+fn event_loops(text: &mut String, rows: &[Row<'_>]) {
+    let of = |row: &Row<'_>| row.outcome.rhythm.as_deref().and_then(Rhythm::event_loop).cloned();
+    if !rows.iter().any(|row| of(row).is_some()) {
+        return;
+    }
+    let help = "Iterations of an event loop: from one wait for events to the next.";
+    gauge(text, "howlate_event_loop_iterations", help, rows, |row| {
+        Some(of(row)?.iterations.count().to_string())
+    });
+    let help = "Those that were longer than --loop-above.";
+    gauge(text, "howlate_event_loop_long_iterations", help, rows, |row| Some(of(row)?.long.to_string()));
+    let help = "The longest of them.";
+    gauge(text, "howlate_event_loop_iteration_max_seconds", help, rows, |row| {
+        Some(seconds(i128::from(of(row)?.iterations.max()?.as_nanos())))
+    });
 }
 
 fn threads(row: &Row<'_>) -> Option<u64> {
@@ -209,7 +228,10 @@ fn seconds(nanos: i128) -> String {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Condition, Header, Latency, Sleeper, Span, Wait, Work};
+    use howlate_analyse::watch::ThreadSummary;
+    use howlate_model::{
+        Condition, Header, Iteration, Latency, LoopWait, MonotonicTime, Sleeper, Span, Wait, Work,
+    };
 
     use super::*;
 
@@ -272,6 +294,37 @@ mod tests {
             let text = prometheus(&[&analysis], &[String::new()]);
             let line = text.lines().find(|line| line.starts_with("howlate_run_trustworthy{")).unwrap();
             assert!(line.ends_with(trusted), "{line}");
+        }
+    }
+
+    #[test]
+    fn event_loops_have_series_where_there_are_any() {
+        let mut analysis = analysis_of_sleeps(1);
+        assert!(!prometheus(&[&analysis], &[String::new()]).contains("event_loop"));
+        let at = |ms: i64| MonotonicTime::from_nanos(ms * 1_000_000);
+        let mut thread = ThreadSummary::new(0, at(0));
+        let (from, until, blocked, ready) = (at(0), at(30), Span::ZERO, Span::ZERO);
+        let (tid, wait, file) = (7, LoopWait::Epoll, Some(3));
+        let one = Iteration {
+            tid,
+            wait,
+            file,
+            from,
+            until,
+            blocked,
+            ready,
+            longest_sleep: None,
+            stack: Vec::new(),
+        };
+        thread.iterated(&one, Span::from_millis(10), None, 1);
+        thread.reasons(at(50), "bpf").iter().for_each(|line| analysis.add(line));
+        let text = prometheus(&[&analysis], &[String::new()]);
+        for (name, value) in
+            [("iterations", "1"), ("long_iterations", "1"), ("iteration_max_seconds", "0.03")]
+        {
+            let name = format!("howlate_event_loop_{name}{{");
+            let line = text.lines().find(|line| line.starts_with(&name)).unwrap();
+            assert!(line.ends_with(&format!("}} {value}")), "{line}");
         }
     }
 

@@ -62,6 +62,11 @@ impl Columns {
         self.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
     }
 
+    /// Headings and columns, for tables elsewhere.
+    pub(crate) fn into_parts(self) -> (Vec<String>, Vec<Vec<String>>) {
+        self.columns.into_iter().map(|column| (column.heading, column.cells)).unzip()
+    }
+
     /// Whether each row stands in one line of `width`.
     pub(crate) fn stands_side_by_side(&self, width: usize) -> bool {
         Layout::new(&self.with_something(), self.names, width).is_side_by_side()

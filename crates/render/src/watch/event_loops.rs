@@ -8,7 +8,7 @@ use howlate_model::{EventLoopBlock, Latency, Span, Spent};
 
 use super::{name, none, subjects};
 use crate::numbers::{count, micros};
-use crate::table::Columns;
+use crate::table::{Columns, transpose};
 use crate::untrusted_text::legible;
 
 /// Loops that have a row, and those that have a sentence.
@@ -31,7 +31,7 @@ pub(super) fn rows(outcomes: &[&Outcome], width: usize) -> String {
 }
 
 /// A sentence for each that stayed away too long, the worst first.
-pub(super) fn stayed_away(outcomes: &[&Outcome]) -> Vec<String> {
+pub fn stayed_away(outcomes: &[&Outcome]) -> Vec<String> {
     let all = worst_first(outcomes);
     let told = all.iter().filter(|(_, of)| of.shared_by.is_none() && of.long > 0).take(MOST_TOLD);
     told.map(|(one, of)| sentence(&name(one), of)).collect()
@@ -54,6 +54,22 @@ fn worst_first<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a Outcome, &'a EventLoopB
 /// The event loop of a thread.
 pub(super) fn event_loop_of(outcome: &Outcome) -> Option<&EventLoopBlock> {
     outcome.rhythm.as_deref().and_then(Rhythm::event_loop)
+}
+
+/// The event loops of a recording, for other tables than those of a terminal.
+pub struct EventLoopRows {
+    /// What the columns are called; the first two name a row.
+    pub headings: Vec<String>,
+    /// A row for each event loop, times in µs.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Those of `outcomes`, the ones that stayed away most often first; `None` where there is none.
+pub fn event_loop_rows(outcomes: &[&Outcome]) -> Option<EventLoopRows> {
+    let mut all = worst_first(outcomes);
+    all.truncate(MOST_SHOWN);
+    let (headings, columns) = table(&all).into_parts();
+    (!all.is_empty()).then(|| EventLoopRows { headings, rows: transpose(&columns) })
 }
 
 fn table(all: &[(&Outcome, &EventLoopBlock)]) -> Columns {

@@ -16,8 +16,8 @@ use crate::explanations::meaning_lines;
 use crate::fleet::Fleet;
 use crate::pictures::{Chart, Picture, Source, is_among_the_pictures, picture, ridges_that_matter};
 use crate::{
-    Recording, Subject, answer, code_to_copy, comparison, condition_names, deadline, prose, sleep_errors,
-    tables,
+    Recording, Subject, answer, code_to_copy, comparison, condition_names, deadline, event_loops, prose,
+    sleep_errors, tables,
 };
 
 const STYLE: &str = concat!(
@@ -78,6 +78,7 @@ fn content(
             (ridges(source))
             (tables::results(entries).html())
             @if let Some(table) = sleep_errors::errors(entries) { (table.html()) }
+            @if let Some(table) = event_loops::table(entries) { (table.html()) }
         }
         (compared(source))
         (meanings(recordings))
