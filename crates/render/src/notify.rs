@@ -289,10 +289,14 @@ fn takes(place: &RankedMechanism) -> String {
 /// What a CPU that never rests would buy.
 fn spinner(ranking: &Ranking) -> String {
     let Some(first) = ranking.best.first().filter(|one| !one.burns_cpu()) else { return String::new() };
-    let median = ranking.places.iter().find(|place| place.mechanism == *first).map(|place| place.p50);
-    let spinner = ranking.places.iter().find(|one| one.burns_cpu && Some(one.p50) < median);
+    let Some(first) = ranking.places.iter().find(|place| place.mechanism == *first) else {
+        return String::new();
+    };
+    let spinner = ranking.places.iter().find(|one| one.burns_cpu && one.p50 < first.p50);
     spinner.map_or_else(String::new, |one| {
-        format!(" {} is faster ({}), but keeps a CPU busy all the time.", one.mechanism, takes(one))
+        let is_later = one.p99.zip(first.p99).is_some_and(|(spinning, sleeping)| spinning > sleeping);
+        let but = if is_later { "but later at p99, and keeps" } else { "but keeps" };
+        format!(" {} is faster at the median ({}), {but} a CPU busy all the time.", one.mechanism, takes(one))
     })
 }
 

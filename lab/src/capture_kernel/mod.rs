@@ -18,12 +18,17 @@ use self::types::Types;
 /// The programs whose relocations `types.btf` has the types for.
 const OBJECTS: [&str; 3] = ["wakeups.bpf.o", "waits.bpf.o", "late.bpf.o"];
 
-/// Writes the folders of these kernels, each named as `howlate guest --kernel` takes it.
-pub fn capture(kernels: &[&str]) -> io::Result<()> {
+/// Writes the folders of these kernels, each named as `howlate guest --kernel` takes it; `--arch aarch64` before them: of those
+/// for aarch64.
+pub fn capture(words: &[&str]) -> io::Result<()> {
+    let (architecture, kernels) = match words {
+        ["--arch", name, kernels @ ..] => (name.parse().map_err(io::Error::other)?, kernels),
+        kernels => (Architecture::X86_64, kernels),
+    };
     for name in kernels {
         let asked = name.parse().map_err(io::Error::other)?;
-        let kernel = Kernel::find(&asked, Architecture::X86_64, &mut |text| eprint!("{text}"))
-            .map_err(io::Error::other)?;
+        let kernel =
+            Kernel::find(&asked, architecture, &mut |text| eprint!("{text}")).map_err(io::Error::other)?;
         let folder = root().join("testdata/kernels").join(&kernel.release);
         std::fs::create_dir_all(&folder)?;
         write(kernel.image(), &folder)?;
@@ -39,7 +44,7 @@ fn root() -> PathBuf {
 fn write(image: &Path, folder: &Path) -> io::Result<()> {
     let temporary = tempfile::tempdir()?;
     let all = temporary.path().join("vmlinux.btf");
-    std::fs::write(&all, image::types(&image::unpacked(image)?)?)?;
+    std::fs::write(&all, image::types_of(image)?)?;
     let objects = OBJECTS.map(|name| root().join("crates/trace/bpf").join(name));
     let mut smallest = Command::new("bpftool");
     smallest.args(["gen", "min_core_btf"]).arg(&all).arg(folder.join("types.btf")).args(objects);

@@ -16,6 +16,11 @@ use super::work::{Work, reason, sleep_until};
 /// refuses it: 27 µs for 400 of them on a fast CPU (Linux 6.18), which would be too short for a hit. More would come near to
 /// the 1024 descriptors that a process usually may have.
 const RECEIVERS: usize = 900;
+/// A packet that takes longer would be interrupted by the measured thread's timer each time, so that nobody knew when its softirq
+/// ended: an emulated CPU needs milliseconds for so many receivers.
+const LONGEST: Span = Span::from_micros(300);
+/// Packets by which that is found out.
+const TRIED: usize = 5;
 /// A group within one machine. Source: RFC 2365, section 6.1 (239.255.0.0/16 is local scope).
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 107, 1);
 
@@ -29,6 +34,7 @@ pub(crate) fn prepare(mut known: InjectedCause) -> io::Result<Work> {
         receivers().map_err(|error| reason("the loopback device cannot be used", &error))?;
     let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     sockopt::set_ip_multicast_if(&sender, &Ipv4Addr::LOCALHOST)?;
+    let receivers = thinned(receivers, || lasts(&sender, to))?;
     Ok(Box::new(move |stretch| {
         sleep_until(stretch.start);
         let mut sent = Vec::new();
@@ -67,6 +73,29 @@ fn of_the_softirq(sent: Vec<Sent>) -> Vec<Stamp> {
     sent.into_iter().map(stamp).collect()
 }
 
+/// As many of them as a packet can be handed to in time, by how long one `lasts`.
+fn thinned<Receiver>(
+    mut receivers: Vec<Receiver>,
+    lasts: impl Fn() -> io::Result<Span>,
+) -> io::Result<Vec<Receiver>> {
+    while receivers.len() > 1 && lasts()? > LONGEST {
+        receivers.truncate(receivers.len() / 2);
+    }
+    Ok(receivers)
+}
+
+/// How long a packet takes, at the median.
+fn lasts(sender: &UdpSocket, to: SocketAddrV4) -> io::Result<Span> {
+    let mut all = [Span::ZERO; TRIED];
+    for one in &mut all {
+        let from = clock::now();
+        sender.send_to(&[0], to)?;
+        *one = clock::now().since(from);
+    }
+    all.sort_unstable();
+    Ok(all[TRIED / 2])
+}
+
 /// Sockets that all receive what is sent to one address.
 fn receivers() -> io::Result<(Vec<OwnedFd>, SocketAddrV4)> {
     let first = receiver(0)?;
@@ -92,6 +121,22 @@ mod tests {
     fn sent(from: i64, until: i64, lost_cpu: bool) -> Sent {
         let at = MonotonicTime::from_nanos;
         Sent { stamp: Stamp { from: at(from), until: at(until) }, lost_cpu }
+    }
+
+    #[test]
+    fn a_slow_machine_has_fewer_receivers() {
+        let with = |each: Span| {
+            let times = std::cell::Cell::new(900u64);
+            let lasts = || {
+                let now = times.get();
+                times.set(now / 2);
+                Ok(Span::from_nanos(each.as_nanos() * now))
+            };
+            thinned(vec![(); 900], lasts).unwrap().len()
+        };
+        assert_eq!(with(Span::from_nanos(70)), 900, "63 µs");
+        assert_eq!(with(Span::from_nanos(3_000)), 56, "2.7 ms, then half of it, …");
+        assert_eq!(with(Span::from_millis(1)), 1);
     }
 
     #[test]
