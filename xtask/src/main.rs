@@ -52,7 +52,7 @@ The developer's commands:
                               copies what howlate reads of this machine, for a bug report and a test
   cargo xtask capture-live FILE.svg
                               four captures of the live view on this machine, as one picture, with tmux
-  cargo xtask capture-kernel KERNEL…
+  cargo xtask capture-kernel [--arch aarch64] KERNEL…
                               what the tracers take for granted of a kernel, from its package alone, into testdata/kernels/; named as
                               `howlate guest --kernel` takes it: debian:trixie:rt, debian:7.3, a file
   cargo xtask capture-traces [standard] [rt] [standard-aarch64] [rt-aarch64]

@@ -260,7 +260,7 @@ static __always_inline u64 call_of(struct task_struct *p, u32 state)
 	if (!(p->flags & KERNEL_THREAD)) {
 		struct pt_regs *regs = (void *)bpf_task_pt_regs(p);
 		struct pt_regs___arm64 *arm = (void *)regs;
-		if (bpf_core_field_exists(regs->orig_ax))
+		if (bpf_core_field_exists(regs->orig_ax) && bpf_core_field_exists(regs->di))
 			id = regs->orig_ax * 0x9e3779b97f4a7c15ULL ^ regs->di;
 		else if (bpf_core_field_exists(arm->syscallno))
 			id = (u64)arm->syscallno * 0x9e3779b97f4a7c15ULL ^ arm->regs[0];

@@ -92,5 +92,5 @@ fn every_kernel_tells_the_group_and_the_user_of_a_thread() {
 fn there_are_ordinary_and_real_time_kernels() {
     let is_rt = |path: &PathBuf| path.to_string_lossy().contains("-rt-");
     let all = kernels();
-    assert_eq!((all.len(), all.iter().filter(|path| is_rt(path)).count()), (8, 4));
+    assert_eq!((all.len(), all.iter().filter(|path| is_rt(path)).count()), (16, 8));
 }
