@@ -32,6 +32,8 @@ pub(crate) struct Screenful {
     pub(crate) fixed: Vec<String>,
     /// The table of conditions.
     pub(crate) table: Grid,
+    /// What its columns mean, for the help: the heading, and a few words.
+    pub(crate) legend: &'static [[&'static str; 2]],
     /// The table is what is looked at: what lies below it has one band.
     pub(crate) is_list: bool,
     /// CPUs can have rows of their own.
@@ -65,6 +67,8 @@ pub(crate) struct Screenful {
 pub(crate) struct Progress {
     pub(crate) left: Span,
     pub(crate) whole: Span,
+    /// It may be over before.
+    pub(crate) is_most: bool,
 }
 
 /// A table: columns that keep their width from one moment to the next.

@@ -54,6 +54,7 @@ mod screen;
 mod self_check;
 mod sleep;
 mod sleep_overview;
+mod stage;
 mod style;
 mod table;
 mod terminal_text;
@@ -67,7 +68,7 @@ pub use cause_table::{CauseRow, CauseTable};
 pub use cause_words::{cause_in_words, part_in_words, percent, segment_in_words};
 pub use caveats::{caveat, policy_remedy, sentences};
 pub use code::{Code, code};
-pub use command_line::to_repeat;
+pub use command_line::{to_repeat, watched};
 pub use compare::{
     ComparisonReport, Messages, SelfTest, ToldPair, ToldRow, comparison_below, comparison_json,
     comparison_junit, comparison_markdown, comparison_tap, comparison_text, self_test, self_test_json,
@@ -100,13 +101,14 @@ pub use nodes::{node_sentences, nodes_in_short};
 pub use notes::doubtful;
 pub use plan::{boots, extent, plan, plan_list};
 pub use plot::{Symbols, plots};
-pub use progress::{boot_progress, progress, time_left};
+pub use progress::{boot_progress, most_left, progress, time_left};
 pub use prose::{capitalised, unbroken, wrapped};
 pub use quick::quick;
 pub use ratio::times_as_much;
 pub use result::{report, report_titled};
 pub use screen::{Screen, SoFar};
 pub use self_check::{self_check, self_check_json};
+pub use stage::{Stage, TuneStage};
 pub use terminal_text::{broken, replacement, shown};
 pub use top::{Controls, ORDERS, Pressed, Top, TopBy, TopRow, TopView, top_schema};
 pub use tune::{

@@ -19,7 +19,7 @@ pub use error::{ProgramFailed, WatchError};
 pub use functions::Functions;
 pub use in_force::in_force;
 pub use loops::{Loops, Marked, ticks_are_the_clock};
-pub use process::{Process, find};
+pub use process::{Process, find, is_there};
 pub use process_groups::ProcessGroups;
 pub use program::{Program, Stopped};
 pub use subject::Subject;

@@ -182,6 +182,19 @@ fn a_narrow_terminal_is_told_less_of_rivals_and_keeps_each_row_in_one_line() {
     }
 }
 
+#[test]
+fn a_wait_for_a_quota_blames_no_process() {
+    let mut top = machine();
+    let behind = &mut top.table.processes[0].waits[0].behind;
+    behind[1] = Behind { name: "(quota)".into(), pid: None, time: Span::from_millis(2_000) };
+    behind[0].time = Span::from_millis(500);
+    behind.reverse();
+    let text = anstream::adapter::strip_str(&top.text(&TopView::default(), 120)).to_string();
+    assert!(text.contains("CPU, quota of its group used up (80 %), behind hog 12 (20 %)"), "{text}");
+    let narrow = anstream::adapter::strip_str(&top.text(&TopView::default(), 80)).to_string();
+    assert!(narrow.contains("CPU, quota of its group used up"), "{narrow}");
+}
+
 /// The machine, on which the hog and dd are in services.
 fn with_groups() -> Top {
     let groups = [(11, "/system.slice/a.service"), (13, "/system.slice/a.service/sub"), (14, "/user.slice")];
