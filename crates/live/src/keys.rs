@@ -61,11 +61,7 @@ const fn bound(action: Action, keys: &'static [Key], about: &'static str) -> Bin
 
 /// All of them, as the help lists them.
 pub(crate) const BINDINGS: &[Binding] = &[
-    bound(
-        Action::End,
-        &[Plain(Char('q')), Control('c')],
-        "end, and print the result; q closes this help first",
-    ),
+    bound(Action::End, &[Plain(Char('q')), Control('c')], "end and print the result; here q closes the help"),
     bound(Action::EndStanding, &[Plain(Char('Q'))], "the same, and leave the last screen standing"),
     bound(Action::Help, &[Plain(Char('?'))], "this help"),
     bound(Action::Up, &[Plain(KeyCode::Up), Plain(Char('k'))], "one row up, down"),

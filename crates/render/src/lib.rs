@@ -27,6 +27,7 @@ mod json;
 mod kernels;
 mod legible;
 mod live;
+mod live_overview;
 mod load_result;
 mod loads;
 mod machine;
@@ -91,6 +92,7 @@ pub use legible::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
 };
 pub use live::{LiveRow, live};
+pub use live_overview::live_overview;
 pub use load_result::{LoadResult, PartEnd};
 pub use loads::{load_effect, load_lines};
 pub use machine::machine;
@@ -117,5 +119,5 @@ pub use tune::{
     tune_schema, tune_text,
 };
 pub use until::{lengths, until, until_announcement, until_progress};
-pub use watch::{watched_beside, watched_live};
+pub use watch::{event_loops_away, watched_beside, watched_live};
 pub use why::{main_causes, why};

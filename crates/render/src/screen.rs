@@ -18,6 +18,8 @@ pub struct SoFar<'a> {
     pub stage: Option<TuneStage>,
     /// Which turn it is, from 1, and how many there are; `None` where there are none.
     pub turns: Option<[usize; 2]>,
+    /// How long it has lasted; nothing where there are turns.
+    pub lasts: Span,
     /// The time that is left, and the whole; `None` where nobody knows.
     pub time: Option<[Span; 2]>,
     /// CPUs away from what is measured; `None`: any.

@@ -5,7 +5,9 @@ use howlate_analyse::sequential::known;
 use howlate_linux::clock;
 use howlate_model::{Condition, CpuSet, Line, Mark, MonotonicTime, Progress, Span, Turn};
 use howlate_procfs::{LoadAverage, Root};
-use howlate_render::{LiveRow, Screen, SoFar, Stage, TuneStage, live, progress, until_progress};
+use howlate_render::{
+    LiveRow, Screen, SoFar, Stage, TuneStage, live, live_overview, progress, until_progress,
+};
 
 use crate::pace::Pace;
 
@@ -121,6 +123,7 @@ impl Display {
             now: self.conditions.get(self.now),
             stage: self.which(),
             turns: Some([self.turn, self.turns]),
+            lasts: Span::ZERO,
             time: Some(self.time_at(now)),
             away: self.away.as_ref(),
         };
@@ -149,7 +152,10 @@ impl Display {
         let rows: Vec<LiveRow<'_>> = rows.collect();
         let until =
             known(so_far).map_or_else(String::new, |found| format!("{}\n", until_progress(&found, width)));
-        if rows.is_empty() || self.current < READABLE {
+        if self.current < READABLE {
+            return format!("{until}{status}\n{}", live_overview(so_far, width));
+        }
+        if rows.is_empty() {
             return until + &status;
         }
         let status = until + &status;

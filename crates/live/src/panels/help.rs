@@ -10,7 +10,7 @@ use crate::screenful::Screenful;
 use crate::theme::Theme;
 
 /// Columns of the keys.
-const KEYS: u16 = 27;
+const KEYS: u16 = 30;
 /// What stands in a column of them.
 const COLUMN: u16 = 80;
 
@@ -32,6 +32,10 @@ pub(super) fn paint(shown: &Screenful, choices: &Choices, theme: Theme, area: Re
         let line_number = u16::try_from(line_number).unwrap_or(0) + 1;
         let place = Rect { x, width: (area.right() - x).min(COLUMN), ..row(area, line_number) };
         line::paint(keys, theme.bold(), Rect { width: KEYS.min(place.width), ..place }, cells);
+        // What stands above a list of its own.
+        if about.is_empty() {
+            line::paint(keys, theme.heading(), place, cells);
+        }
         let about_at = Rect { x: place.x + KEYS, width: place.width.saturating_sub(KEYS), ..place };
         line::paint(about, ratatui::style::Style::new(), about_at, cells);
     }

@@ -3,9 +3,9 @@
 use howlate_analyse::{Analysis, Summary, Together, one_by_one, together};
 use howlate_model::{Command, Distribution, Header, Latency, Work};
 use howlate_render::condition::{beside_one_another, in_common, joined};
-use howlate_render::numbers::{count, micros_in};
+use howlate_render::numbers::{count, micros_in, rough};
 use howlate_render::result_columns::{ColumnSpec, MAX, MEDIAN, P99, P99_9};
-use howlate_render::{SoFar, TuneStage, doubtful, legible, machine, main_causes, watched};
+use howlate_render::{SoFar, TuneStage, doubtful, event_loops_away, legible, machine, main_causes, watched};
 
 use super::detail::{causes, histogram, history};
 use super::recent::Recent;
@@ -58,7 +58,7 @@ pub(crate) fn screenful(
     Screenful {
         title: title(&analysis.header),
         machine: legible(&machine(&analysis.header.system)).into_owned(),
-        doubts: doubtful(analysis),
+        doubts: event_loops_away(analysis).into_iter().chain(doubtful(analysis)).collect(),
         progress: run.time.map(|[left, whole]| Progress { left, whole, is_most: run.stage.is_some() }),
         doing: doing(run, &loops, &names),
         fixed: fixed(analysis, &loops),
@@ -115,7 +115,16 @@ fn doing(run: &SoFar<'_>, loops: &[Together<'_>], names: &[String]) -> String {
     let turn = run.turns.map(|[turn, turns]| format!("turn {turn} of {turns}"));
     let is_now = |one: &&Together<'_>| one.outcomes().any(|outcome| Some(&outcome.condition) == run.now);
     let now = loops.iter().zip(names).find(|(one, _)| is_now(one)).map(|(_, name)| name.clone());
-    joined(&stage.into_iter().chain(turn).chain(now.filter(|_| names.len() > 1)).collect::<Vec<_>>())
+    // What has no end of its own has lasted for so long.
+    let lasts = (run.time.is_none() && run.turns.is_none()).then(|| rough(run.lasts));
+    joined(
+        &lasts
+            .into_iter()
+            .chain(stage)
+            .chain(turn)
+            .chain(now.filter(|_| names.len() > 1))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// What all rows have in common, and what sees who made them late.
@@ -138,9 +147,9 @@ fn table(
     baseline: Option<&Baseline>,
     is_traced: bool,
 ) -> Grid {
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(12, MOST_OF_NAMES);
-    let mut columns =
-        vec![Column::growing("", u16::try_from(longest).unwrap_or(12)), Column::number("wake-ups", 9, 2)];
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(12);
+    let least = u16::try_from(longest.min(MOST_OF_NAMES)).unwrap_or(12);
+    let mut columns = vec![Column::growing_to(longest, "", least), Column::number("wake-ups", 9, 2)];
     let is_periodic = loops.iter().any(|one| one.first().condition.work.period().is_some());
     if is_periodic {
         columns.push(Column::number("missed", 6, 0));

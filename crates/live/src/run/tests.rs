@@ -99,6 +99,7 @@ fn of(analysis: &Analysis, asked: &Asked, baseline: Option<&Baseline>) -> Screen
         now: analysis.header.conditions.get(2),
         stage: None,
         turns: Some([3, 12]),
+        lasts: Span::ZERO,
         time: Some([Span::from_secs(34), Span::from_secs(60)]),
         away: None,
     };

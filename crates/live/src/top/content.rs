@@ -159,8 +159,8 @@ pub(super) fn column_of(order: Order) -> Option<usize> {
 fn table(rows: &[TopRow], by: TopBy, idle: bool) -> Grid {
     let title = match by {
         TopBy::Culprit => "who had a CPU while others were ready to run",
-        _ if idle => "who waits for what, those that are held up first",
-        _ => "who waits for what, those that are held up first; idle waits are hidden",
+        _ if idle => "who waits for what",
+        _ => "who waits for what; idle waits are hidden",
     };
     let nothing = match by {
         TopBy::Culprit => "Nobody waited for a CPU that another had.",
@@ -182,7 +182,7 @@ fn line(row: &TopRow, by: TopBy) -> Row {
         cells.push(row.id.map_or_else(Cell::unknown, |id| Cell::number(id.to_string(), f64::from(id))));
     }
     cells.push(row.cpu.map_or_else(Cell::unknown, |cpu| Cell::number(short_percent(cpu), cpu)));
-    cells.push(Cell::text(row.what.as_str()));
+    cells.push(Cell { short: Some(row.short.clone()), ..Cell::text(row.what.as_str()) });
     let times =
         if is_wait { Cell::number(count(row.sum.count), row.sum.count as f64) } else { Cell::unknown() };
     cells.push(times);

@@ -4,6 +4,8 @@ mod event_loops;
 mod run_queue;
 mod sentence;
 
+pub use event_loops::event_loops_away;
+
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
