@@ -99,7 +99,7 @@ const OF_WAITS: &[[&str; 2]] = &[
     ["waits for", "what; of a CPU, who had it, for how much of the wait"],
     ["waits", "how many ended meanwhile, or go on"],
     ["mean  max", "of their whole lengths; +: one goes on"],
-    ["of time", "the part of its threads' time that they took"],
+    ["time", "the part of its threads' time that they took"],
 ];
 
 /// What the columns of culprits mean.
@@ -139,7 +139,7 @@ fn columns(by: TopBy) -> Vec<Column> {
         Column::number("waits", 7, 1),
         Column::number("mean", 7, 2),
         Column::number("max", 8, 0),
-        Column::number("of time", 7, 0),
+        Column::number("time", 6, 0),
     ]);
     columns
 }
@@ -148,7 +148,7 @@ fn columns(by: TopBy) -> Vec<Column> {
 pub(super) fn column_of(order: Order) -> Option<usize> {
     let heading = match order {
         Order::HeldUp => return None,
-        Order::Time => "of time",
+        Order::Time => "time",
         Order::Count => "waits",
         Order::Mean => "mean",
         Order::Longest => "max",

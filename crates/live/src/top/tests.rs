@@ -120,7 +120,7 @@ fn orders_are_columns() {
     assert_eq!(heading(Order::Longest).as_deref(), Some("max"));
     assert_eq!(heading(Order::Mean).as_deref(), Some("mean"));
     assert_eq!(heading(Order::Count).as_deref(), Some("waits"));
-    assert_eq!(heading(Order::Time).as_deref(), Some("of time"));
+    assert_eq!(heading(Order::Time).as_deref(), Some("time"));
 }
 
 proptest! {

@@ -55,18 +55,15 @@ impl Top {
         let filter = view.filter.to_lowercase();
         let is_wanted =
             |row: &&super::TopRow| format!("{} {}", row.name, row.what).to_lowercase().contains(&filter);
-        let mut table = Columns::new(&headings, 1);
-        table.left(2);
-        for row in rows.iter().filter(is_wanted).take(room(view)) {
-            table.row(vec![
-                row.name.clone(),
-                row.id.map_or_else(|| "–".to_owned(), |pid| pid.to_string()),
-                row.what.clone(),
-                count(row.sum.count),
-                span(row.sum.time),
-                percent(row.share),
-            ]);
-        }
+        let shown: Vec<&super::TopRow> = rows.iter().filter(is_wanted).take(room(view)).collect();
+        let of = |held_up: fn(&super::TopRow) -> &String| {
+            let mut table = Columns::new(&headings, 1);
+            table.left(2);
+            shown.iter().for_each(|row| table.row(culprit(row, held_up)));
+            table
+        };
+        let whole = of(|row| &row.what);
+        let table = if whole.stands_side_by_side(width) { whole } else { of(|row| &row.short) };
         let nothing = if rows.is_empty() { "  Nobody waited for a CPU that another had.\n" } else { "" };
         let how = "Of all: the part of the time that threads were ready to run and had no CPU. Waits of 20 µs and more are asked for who had it.";
         let below = paint(DIM, wrapped(&format!("  {how}"), width, 2));
@@ -92,6 +89,9 @@ impl Top {
     }
 
     fn nothing(&self, view: &TopView) -> String {
+        if let Some(group) = view.group.as_ref().filter(|_| !self.has(view)) {
+            return format!("No process is in the control group `{}`.", legible(group));
+        }
         match &view.process {
             Some(process) if !self.has(view) => format!("No process `{}` was seen.", legible(process)),
             _ if !view.filter.is_empty() => format!("no rows match `{}`", legible(&view.filter)),
@@ -143,7 +143,7 @@ impl Top {
                  waits; the others are of where the same thread last waited in the same system call."
             ),
         };
-        format!("Of time: the part of its threads' time. {how}")
+        format!("Time: the part of its threads' time. {how}")
     }
 
     fn lost(&self) -> Vec<String> {
@@ -215,7 +215,7 @@ fn columns(rows: &[Row<'_>], view: &TopView, rivals: Rivals) -> Columns {
         _ if view.shows_threads() => ["thread", "tid", "pid"],
         _ => ["process", "pid", "threads"],
     };
-    let numbers = ["waits for", "waits", "mean", "max", "of time"];
+    let numbers = ["waits for", "waits", "mean", "max", "time"];
     let headings: Vec<String> = who.into_iter().chain(numbers).map(str::to_owned).collect();
     let mut table = Columns::new(&headings, 1);
     table.left(3);
@@ -246,6 +246,17 @@ fn cells((one, of_it): &Row<'_>, view: &TopView, rivals: Rivals) -> Vec<String> 
     cells
 }
 
+fn culprit(row: &super::TopRow, held_up: fn(&super::TopRow) -> &String) -> Vec<String> {
+    vec![
+        row.name.clone(),
+        row.id.map_or_else(|| "–".to_owned(), |pid| pid.to_string()),
+        held_up(row).clone(),
+        count(row.sum.count),
+        span(row.sum.time),
+        percent(row.share),
+    ]
+}
+
 /// With its unit: waits of microseconds and of hours stand below one another.
 fn span(span: Span) -> String {
     if span >= MINUTES { rough(span) } else { Latency::from_span(span).to_string() }
@@ -256,7 +267,7 @@ fn narrow(rows: &[Row<'_>], view: &TopView, width: usize) -> Columns {
     let named = |rivals| -> Vec<String> { rows.iter().map(|row| named(row, view, rivals)).collect() };
     let is_one_line = |names: &Vec<String>| names.iter().all(|name| text_width(name) + INDENT <= width);
     let names = Rivals::ALL.into_iter().map(named).find(is_one_line).unwrap_or_else(|| named(Rivals::Name));
-    let headings = ["", "waits", "mean", "max", "of time"].map(str::to_owned);
+    let headings = ["", "waits", "mean", "max", "time"].map(str::to_owned);
     let mut table = Columns::new(&headings, 1);
     for (row, name) in rows.iter().zip(names) {
         let numbers = cells(row, view, Rivals::Name).split_off(4);
