@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 12;
 pub fn live_overview(so_far: &Analysis, width: usize) -> String {
     let mut loops = together(so_far);
     let names = beside_one_another(&loops);
-    let mut names: Vec<String> = names.iter().map(|name| crate::legible(name).into_owned()).collect();
+    let mut names: Vec<String> = names.iter().map(|name| crate::untrusted_text(name).into_owned()).collect();
     let mut has_woken = loops.iter().map(|one| one.happened().count() > 0).collect::<Vec<_>>().into_iter();
     names.retain(|_| has_woken.next().unwrap_or(false));
     loops.retain(|one| one.happened().count() > 0);
