@@ -36,7 +36,7 @@ pub const OBJECTS: [Object; 3] = [
             "wakeups/waking.h",
         ],
     },
-    Object { name: "waits", sources: &["waits.bpf.c", "kernel.h", "program.h", "waits.h"] },
+    Object { name: "waits", sources: &["waits.bpf.c", "kernel.h", "program.h", "throttled.h", "waits.h"] },
     Object { name: "late", sources: &["late.bpf.c", "kernel.h", "program.h", "throttled.h", "late.h"] },
 ];
 

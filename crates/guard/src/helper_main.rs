@@ -14,7 +14,8 @@ use crate::protocol::{Answer, Order};
 use crate::saved_setting::{Changes, SavedSetting};
 
 /// The helper process that puts settings back.
-pub const GUARDIAN: Helper = Helper { role: "__guardian", lifetime: Lifetime::OfInput, serve: |_| serve() };
+pub const GUARDIAN: Helper =
+    Helper { role: "__guardian", name: c"howlate-guard", lifetime: Lifetime::OfInput, serve: |_| serve() };
 
 /// Remembers what it is told, until nothing more can come; then puts it back, last change first.
 fn serve() -> io::Result<()> {

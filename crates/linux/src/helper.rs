@@ -2,6 +2,7 @@
 //!
 //! Here is how they are started and how they end; what they do stays with the crate that needs them.
 
+use std::ffi::CStr;
 use std::io::{self, stdin};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -22,6 +23,8 @@ pub const THIS_PROGRAM: &str = "/proc/self/exe";
 pub struct Helper {
     /// What it is to be: the program's first argument.
     pub role: &'static str,
+    /// What `ps` and `top` call it, at most 15 bytes. Started through `/proc/self/exe`, it would be `exe`.
+    pub name: &'static CStr,
     /// How long it lives.
     pub lifetime: Lifetime,
     /// What it does, given the arguments that it was started with.
@@ -58,6 +61,7 @@ impl Helper {
 
     fn bound_to(&self, parent: &str) -> io::Result<()> {
         let parent = parent.parse().ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+        rustix::thread::set_name(self.name)?;
         unignore_those_of_the_c_library();
         match self.lifetime {
             Lifetime::OfParent => die_with(parent),

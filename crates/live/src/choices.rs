@@ -6,7 +6,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, Mous
 use howlate_render::TopBy;
 use ratatui::layout::{Position, Rect};
 
-use crate::keys::{Action, BINDINGS, action};
+use crate::keys::{Action, BINDINGS, action, leaves_help};
 use crate::screenful::{Asked, Grid, Panel, Row, Screenful};
 
 /// What an event came to, beside what it has changed here.
@@ -102,6 +102,10 @@ impl Choices {
     pub(crate) fn take(&mut self, event: &Event, shown: &Screenful) -> Came {
         match event {
             Event::Key(key) if self.is_typing => self.typed(key),
+            Event::Key(key) if self.help && leaves_help(key) => {
+                self.help = false;
+                Came::Nothing
+            }
             Event::Key(key) => action(key).map_or(Came::Nothing, |one| self.act(one, shown)),
             Event::Mouse(mouse) => self.pointed(mouse, shown),
             _ => Came::Nothing,
@@ -193,7 +197,8 @@ impl Choices {
     /// Moves what is selected in the panel of the keys; `to` is told where it is, and the rows of a page.
     fn moved(&mut self, shown: &Screenful, to: impl Fn(usize, usize) -> usize) -> Came {
         if self.help {
-            self.help_above = to(self.help_above, self.room(Panel::Table)).min(BINDINGS.len());
+            self.help_above =
+                to(self.help_above, self.room(Panel::Table)).min(BINDINGS.len() + shown.legend.len());
             return Came::Nothing;
         }
         let panel = self.focus;
@@ -415,6 +420,12 @@ mod tests {
         assert!(choices.help);
         press(&mut choices, "\u{1b}");
         assert!(!choices.help);
+        press(&mut choices, "?");
+        assert_eq!(press(&mut choices, "q"), Came::Nothing, "the help is closed, and the run goes on");
+        assert!(!choices.help);
+        press(&mut choices, "?");
+        let control_c = Event::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
+        assert_eq!(choices.take(&control_c, &shown()), Came::End { standing: false });
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) enum Action {
 pub(crate) struct Binding {
     pub(crate) action: Action,
     pub(crate) keys: &'static [Key],
-    /// What the help says of it.
+    /// What the help says of it; neighbours of which it says the same have one line.
     pub(crate) about: &'static str,
 }
 
@@ -61,29 +61,33 @@ const fn bound(action: Action, keys: &'static [Key], about: &'static str) -> Bin
 
 /// All of them, as the help lists them.
 pub(crate) const BINDINGS: &[Binding] = &[
-    bound(Action::End, &[Plain(Char('q')), Control('c')], "end, and print the result"),
+    bound(Action::End, &[Plain(Char('q')), Control('c')], "end and print the result; here q closes the help"),
     bound(Action::EndStanding, &[Plain(Char('Q'))], "the same, and leave the last screen standing"),
     bound(Action::Help, &[Plain(Char('?'))], "this help"),
-    bound(Action::Up, &[Plain(KeyCode::Up), Plain(Char('k'))], "one row up"),
-    bound(Action::Down, &[Plain(KeyCode::Down), Plain(Char('j'))], "one row down"),
-    bound(Action::Left, &[Plain(KeyCode::Left), Plain(Char('h'))], "to the panel before"),
-    bound(Action::Right, &[Plain(KeyCode::Right), Plain(Char('l'))], "to the next panel"),
-    bound(Action::PageUp, &[Plain(KeyCode::PageUp), Control('b')], "a page up"),
-    bound(Action::PageDown, &[Plain(KeyCode::PageDown), Control('f')], "a page down"),
-    bound(Action::First, &[Plain(KeyCode::Home), Plain(Char('g'))], "to the first row"),
-    bound(Action::Last, &[Plain(KeyCode::End), Plain(Char('G'))], "to the last row"),
-    bound(Action::NextPanel, &[Plain(KeyCode::Tab)], "to the next panel"),
-    bound(Action::PreviousPanel, &[Plain(KeyCode::BackTab)], "to the panel before"),
-    bound(Action::Detail, &[Plain(KeyCode::Enter)], "the selected row in full"),
-    bound(Action::Back, &[Plain(KeyCode::Esc)], "back; without the filter"),
+    bound(Action::Up, &[Plain(KeyCode::Up), Plain(Char('k'))], "one row up, down"),
+    bound(Action::Down, &[Plain(KeyCode::Down), Plain(Char('j'))], "one row up, down"),
+    bound(Action::PageUp, &[Plain(KeyCode::PageUp), Control('b')], "a page up, down"),
+    bound(Action::PageDown, &[Plain(KeyCode::PageDown), Control('f')], "a page up, down"),
+    bound(Action::First, &[Plain(KeyCode::Home), Plain(Char('g'))], "to the first row, to the last"),
+    bound(Action::Last, &[Plain(KeyCode::End), Plain(Char('G'))], "to the first row, to the last"),
+    bound(Action::Left, &[Plain(KeyCode::Left), Plain(Char('h'))], "to the panel before, to the next"),
+    bound(Action::Right, &[Plain(KeyCode::Right), Plain(Char('l'))], "to the panel before, to the next"),
+    bound(Action::NextPanel, &[Plain(KeyCode::Tab)], "to the panel before, to the next"),
+    bound(Action::PreviousPanel, &[Plain(KeyCode::BackTab)], "to the panel before, to the next"),
+    bound(Action::Detail, &[Plain(KeyCode::Enter)], "the selected row on the whole screen"),
+    bound(Action::Back, &[Plain(KeyCode::Esc)], "back; no filter"),
     bound(Action::Expand, &[Plain(Char('e'))], "this panel on the whole screen, and back"),
     bound(Action::Filter, &[Plain(Char('/'))], "only rows that contain a text"),
     bound(Action::Sort, &[Plain(Char('s'))], "sort by the next column"),
     bound(Action::Reverse, &[Plain(Char('r'))], "reverse the order"),
     bound(Action::Freeze, &[Plain(Char('f'))], "freeze what is shown; measuring goes on"),
-    bound(Action::ShorterWindow, &[Plain(Char('+')), Plain(Char('='))], "half of the time, larger"),
-    bound(Action::LongerWindow, &[Plain(Char('-'))], "twice the time"),
-    bound(Action::WholeWindow, &[Plain(Char('a'))], "all of the time"),
+    bound(
+        Action::ShorterWindow,
+        &[Plain(Char('+')), Plain(Char('='))],
+        "half of the time, twice as much, all of it",
+    ),
+    bound(Action::LongerWindow, &[Plain(Char('-'))], "half of the time, twice as much, all of it"),
+    bound(Action::WholeWindow, &[Plain(Char('a'))], "half of the time, twice as much, all of it"),
     bound(Action::ResetMaximum, &[Plain(Char('R'))], "begin max anew beside it; the result keeps all"),
     bound(Action::EachByItself, &[Plain(Char('c'))], "each CPU in a row of its own"),
     bound(Action::By, &[Plain(Char('b'))], "rows of processes, threads, groups, culprits"),
@@ -106,6 +110,11 @@ pub(crate) fn action(pressed: &KeyEvent) -> Option<Action> {
     };
     let found = BINDINGS.iter().find(|binding| binding.keys.iter().any(is_it));
     found.map(|binding| binding.action)
+}
+
+/// Whether it is the plain `q` with which people leave a help: the run goes on. Ctrl-C ends the run there as well.
+pub(crate) fn leaves_help(pressed: &KeyEvent) -> bool {
+    pressed.code == Char('q') && action(pressed) == Some(Action::End)
 }
 
 /// A key as the help writes it.

@@ -32,6 +32,8 @@ pub(crate) struct Screenful {
     pub(crate) fixed: Vec<String>,
     /// The table of conditions.
     pub(crate) table: Grid,
+    /// What its columns mean, for the help: the heading, and a few words.
+    pub(crate) legend: &'static [[&'static str; 2]],
     /// The table is what is looked at: what lies below it has one band.
     pub(crate) is_list: bool,
     /// CPUs can have rows of their own.
@@ -65,6 +67,8 @@ pub(crate) struct Screenful {
 pub(crate) struct Progress {
     pub(crate) left: Span,
     pub(crate) whole: Span,
+    /// It may be over before.
+    pub(crate) is_most: bool,
 }
 
 /// A table: columns that keep their width from one moment to the next.
@@ -81,10 +85,10 @@ pub(crate) struct Grid {
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) heading: String,
-    /// Letters that it has room for; the widest of the [growing](Self::grows) ones is as wide as there is room.
+    /// Letters that it has room for at least.
     pub(crate) width: u16,
-    /// Takes what the others leave.
-    pub(crate) grows: bool,
+    /// Takes what the others leave, up to so many letters; nothing of it where that is no more than it has.
+    pub(crate) most: u16,
     /// Numbers stand below one another.
     pub(crate) is_number: bool,
     /// The first to go where there is no room for all: the highest first; 0 stays.
@@ -93,16 +97,21 @@ pub(crate) struct Column {
 
 impl Column {
     pub(crate) fn number(heading: &str, width: u16, goes: u8) -> Self {
-        Self { heading: heading.to_owned(), width, grows: false, is_number: true, goes }
+        Self { heading: heading.to_owned(), width, most: width, is_number: true, goes }
     }
 
     pub(crate) fn text(heading: &str, width: u16, goes: u8) -> Self {
-        Self { heading: heading.to_owned(), width, grows: false, is_number: false, goes }
+        Self { heading: heading.to_owned(), width, most: width, is_number: false, goes }
+    }
+
+    /// As wide as its longest text, of so many letters, or as there is room; at least `width`.
+    pub(crate) fn growing_to(longest: usize, heading: &str, width: u16) -> Self {
+        Self { most: u16::try_from(longest).unwrap_or(u16::MAX), ..Self::growing(heading, width) }
     }
 
     /// As wide as there is room, and at least `width`.
     pub(crate) fn growing(heading: &str, width: u16) -> Self {
-        Self { heading: heading.to_owned(), width, grows: true, is_number: false, goes: 0 }
+        Self { heading: heading.to_owned(), width, most: u16::MAX, is_number: false, goes: 0 }
     }
 }
 
@@ -135,6 +144,8 @@ pub(crate) enum Tone {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) text: String,
+    /// The same in fewer letters, for where there is no room for all.
+    pub(crate) short: Option<String>,
     /// By which it is sorted; by its text where there is none.
     pub(crate) number: Option<f64>,
     /// The worst of its column.
@@ -147,12 +158,12 @@ impl Cell {
     }
 
     pub(crate) fn number(text: impl Into<String>, number: f64) -> Self {
-        Self { text: text.into(), number: Some(number), is_worst: false }
+        Self { text: text.into(), number: Some(number), ..Self::default() }
     }
 
     /// What is not known.
     pub(crate) fn unknown() -> Self {
-        Self { text: "–".to_owned(), number: Some(f64::NEG_INFINITY), is_worst: false }
+        Self::number("–", f64::NEG_INFINITY)
     }
 }
 

@@ -23,6 +23,13 @@ pub(crate) struct Symbols {
     pub(crate) orders: [&'static str; 2],
 }
 
+impl Symbols {
+    /// Whether pictures are made of ASCII alone.
+    pub(crate) fn are_ascii(&self) -> bool {
+        self.hole.is_ascii()
+    }
+}
+
 pub(crate) static UNICODE: Symbols = Symbols {
     bars: bar::NINE_LEVELS,
     hole: "╳",

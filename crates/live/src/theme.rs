@@ -27,6 +27,11 @@ impl Theme {
         Self { has_colours, symbols: if may_show_unicode { &UNICODE } else { &ASCII } }
     }
 
+    /// Whether the terminal shows nothing but ASCII.
+    pub(crate) fn is_ascii(self) -> bool {
+        self.symbols.are_ascii()
+    }
+
     const fn coloured(self, colour: Color) -> Style {
         if self.has_colours { Style::new().fg(colour) } else { Style::new() }
     }

@@ -16,7 +16,8 @@ use crate::{
 };
 
 /// A load's helper process.
-pub const HELPER: Helper = Helper { role: "__load", lifetime: Lifetime::OfInput, serve: serve_and_say };
+pub const HELPER: Helper =
+    Helper { role: "__load", name: c"howlate-load", lifetime: Lifetime::OfInput, serve: serve_and_say };
 
 fn serve_and_say(arguments: &[String]) -> io::Result<()> {
     let argument = |place: usize| arguments.get(place).map_or("", String::as_str);
@@ -51,7 +52,7 @@ fn serve(part: &LoadPart, cpus: &CpuSet) -> io::Result<()> {
     served
 }
 
-/// What others see the load's threads as; the kernel keeps 15 bytes. Started through `/proc/self/exe`, they would all be `exe`.
+/// What others see the load's threads as; the kernel keeps 15 bytes.
 fn comm(part: &LoadPart) -> CString {
     CString::new(format!("load-{}", part.kind.name())).unwrap_or_default()
 }

@@ -152,7 +152,7 @@ pub use until::{Until, UntilError, unit_name};
 pub use wait::{UnknownMechanism, Wait};
 pub use wait_clock::{UnknownClock, WaitClock};
 pub use waits::{
-    NOT_LOOKED_AT, Ongoing, ReasonWaits, Rival, Stack, ThreadWaits, Waits, WaitsLost, WaitsRead,
+    NOT_LOOKED_AT, OUT_OF_QUOTA, Ongoing, ReasonWaits, Rival, Stack, ThreadWaits, Waits, WaitsLost, WaitsRead,
 };
 pub use wakeup::{Grid, Wakeup};
 pub use watched::{HandedOn, NO_TRACER, RunQueueBlock, TurnsBlock, WAKERS_KEPT, WatchedBlock, Woken};

@@ -36,10 +36,13 @@ pub struct ReasonWaits {
     pub looked_at: u64,
 }
 
+/// In place of a process: the thread's control group had used up its CPU quota, whoever had the CPU.
+pub const OUT_OF_QUOTA: u32 = u32::MAX;
+
 /// Who had the CPU that a thread was ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rival {
-    /// The process, 0 if the CPU was idle and had to wake up.
+    /// The process; 0 if the CPU was idle and had to wake up; [`OUT_OF_QUOTA`].
     pub pid: u32,
     /// For how long.
     pub time: Span,

@@ -265,6 +265,13 @@ pub fn caveat(caveat: &Caveat) -> String {
             count(*periods),
             rough(*stopped_ns)
         ),
+        Caveat::QuotaUsedUp { process, group, stopped, periods, stopped_ns } => format!(
+            "The CPU quota of the control group of process {process} ({group}) was used up in {} of {} periods; its ordinary threads were \
+             stopped for {}, summed over the CPUs. A larger quota (`cpu.max`, a service's `CPUQuota=`, a container's `--cpus`) stops them less.",
+            count(*stopped),
+            count(*periods),
+            rough(*stopped_ns)
+        ),
         Caveat::SiblingBusy { cpu, sibling, percent } => format!(
             "CPU {sibling}, on the same core as the measured CPU {cpu}, was busy {percent} % of the time, which slows the measured one. \
              Keep it idle, or measure elsewhere with `--cpus`."

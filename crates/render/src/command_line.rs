@@ -3,6 +3,8 @@
 use howlate_analyse::Analysis;
 use howlate_model::shell_word;
 
+use crate::untrusted_text::legible;
+
 /// Options of output with a value: what a run is saved as belongs to that run.
 pub(crate) const OUTPUT: [&str; 3] = ["--out", "-o", "--samples-out"];
 /// Commands that draw the order of their turns.
@@ -12,6 +14,46 @@ const WITH_SEED: [&str; 5] = ["cyclic", "sleep", "notify", "run", "tune"];
 pub fn to_repeat(analysis: &Analysis) -> String {
     let words = again(&analysis.header.arguments, analysis.header.seed);
     std::iter::once("howlate".to_owned()).chain(words.iter().map(shell_word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Options of `howlate watch` with a value.
+const OF_WATCH: [&str; 11] = [
+    "--duration",
+    "--thread",
+    "--late-above",
+    "--loop-above",
+    "--fail-above",
+    "--tracer",
+    "--out",
+    "-o",
+    "--node",
+    "--label",
+    "--format",
+];
+
+/// What `howlate watch` was given: a process, or a program with its arguments.
+pub fn watched(arguments: &[String]) -> String {
+    let words = without(arguments, &OF_WATCH, &[]);
+    let is_program = words.iter().any(|word| word == "--");
+    let mut words = words.into_iter().skip(1);
+    let words: Vec<String> = match is_program {
+        true => words.skip_while(|word| word != "--").skip(1).collect(),
+        false => words.by_ref().filter(|word| !word.starts_with('-')).collect(),
+    };
+    legible(&words.iter().map(shell_word).collect::<Vec<_>>().join(" ")).into_owned()
+}
+
+/// The running process that `howlate watch` was given by its id.
+pub(crate) fn watched_process(arguments: &[String]) -> Option<u32> {
+    if arguments.iter().any(|word| word == "--") {
+        return None;
+    }
+    let words = without(arguments, &OF_WATCH, &[]);
+    let mut words = words.iter().skip(1).filter(|word| !word.starts_with('-'));
+    match (words.next(), words.next()) {
+        (Some(only), None) => only.parse().ok(),
+        _ => None,
+    }
 }
 
 fn again(arguments: &[String], seed: u64) -> Vec<String> {
@@ -50,6 +92,29 @@ fn has_value(word: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_process_that_was_watched_by_its_id_is_known() {
+        let process = |typed: &str| {
+            let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
+            super::watched_process(&words)
+        };
+        assert_eq!(process("watch --duration 5 4711 --thread 3 -q"), Some(4_711));
+        assert_eq!(process("watch --duration=5s ros2_control_no"), None);
+        assert_eq!(process("watch ./program 100"), None, "that is an argument of its own");
+        assert_eq!(process("watch -- 100"), None);
+    }
+
+    #[test]
+    fn what_is_watched_stands_without_options() {
+        let what = |typed: &str| {
+            let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
+            super::watched(&words)
+        };
+        assert_eq!(what("watch --duration 5 4711 --live"), "4711");
+        assert_eq!(what("watch --live -- ./my-program --its-option"), "./my-program --its-option");
+        assert_eq!(what("watch python3 loop.py"), "python3 loop.py");
+    }
+
     #[test]
     fn what_was_saved_is_left_out_and_the_order_of_turns_is_in() {
         let again = |typed: &str| {

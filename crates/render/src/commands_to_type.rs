@@ -3,7 +3,8 @@
 use crate::prose::{lines, text_width};
 
 /// Programs that remedies start with; `#` says where to type what follows.
-const PROGRAMS: [&str; 9] = ["#", "chrt", "docker", "echo", "exec", "howlate", "nice", "podman", "sudo"];
+const PROGRAMS: [&str; 10] =
+    ["#", "chrt", "docker", "echo", "exec", "howlate", "nice", "podman", "renice", "sudo"];
 
 /// Whether a step can be typed as it is.
 pub(crate) fn is_command(step: &str) -> bool {

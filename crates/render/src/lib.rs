@@ -28,6 +28,7 @@ mod insights;
 mod json;
 mod kernels;
 mod live;
+mod live_overview;
 mod load_result;
 mod loads;
 mod machine;
@@ -53,6 +54,7 @@ mod screen;
 mod self_check;
 mod sleep;
 mod sleep_overview;
+mod stage;
 mod style;
 mod table;
 mod terminal_text;
@@ -67,7 +69,7 @@ pub use cause_table::{CauseRow, CauseTable};
 pub use cause_words::{cause_in_words, part_in_words, percent, segment_in_words};
 pub use caveats::{caveat, policy_remedy, sentences};
 pub use code_to_copy::{Code, code};
-pub use command_line::to_repeat;
+pub use command_line::{to_repeat, watched};
 pub use compare::{
     ComparisonReport, Messages, SelfTest, ToldPair, ToldRow, comparison_below, comparison_json,
     comparison_junit, comparison_markdown, comparison_tap, comparison_text, self_test, self_test_json,
@@ -87,6 +89,7 @@ pub use incidents::{Incidents, incident_cause, incidents_schema};
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};
 pub use live::{LiveRow, live};
+pub use live_overview::live_overview;
 pub use load_result::{LoadResult, PartEnd};
 pub use loads::{load_effect, load_lines};
 pub use machine::machine;
@@ -97,13 +100,14 @@ pub use nodes::{node_sentences, nodes_in_short};
 pub use notes::doubtful;
 pub use plan::{boots, extent, plan, plan_list};
 pub use plot::{Symbols, plots};
-pub use progress::{boot_progress, progress, time_left};
+pub use progress::{boot_progress, most_left, progress, time_left};
 pub use prose::{capitalised, unbroken, wrapped};
 pub use quick::quick;
 pub use ratio::times_as_much;
 pub use result::{report, report_titled};
 pub use screen::{Screen, SoFar};
 pub use self_check::{self_check, self_check_json};
+pub use stage::{Stage, TuneStage};
 pub use terminal_text::{broken, replacement, shown};
 pub use top::{Controls, ORDERS, Pressed, Top, TopBy, TopRow, TopView, top_schema};
 pub use tune::{
@@ -115,5 +119,7 @@ pub use until::{lengths, until, until_announcement, until_progress};
 pub use untrusted_text::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
 };
-pub use watch::{EventLoopRows, event_loop_rows, stayed_away, watched_beside, watched_live};
+pub use watch::{
+    EventLoopRows, event_loop_rows, event_loops_away, stayed_away, watched_beside, watched_live,
+};
 pub use why::{main_causes, why};

@@ -4,21 +4,26 @@ use howlate_model::{Condition, Span};
 
 use crate::condition::condition;
 use crate::numbers::{count, rough, span_per_span};
+use crate::stage::TuneStage;
 use crate::style::{DIM, paint};
 
 /// Columns of a bar.
 const BAR: usize = 20;
 
 /// `━━━━━━━━━━━━━━      34.0 s left · turn 3 of 12 · clock_nanosleep for 1 ms · other · load …`, in one line of `width`.
-/// The time comes before what may be cut off.
+/// The time comes before what may be cut off; of a run in stages, then the stage.
 pub fn progress(
-    turn: usize,
-    turns: usize,
+    stage: Option<TuneStage>,
+    [turn, turns]: [usize; 2],
     now: &Condition,
     [left, whole]: [Span; 2],
     width: usize,
 ) -> String {
-    let text = format!("{} · turn {turn} of {turns} · {}", time_left(left), condition(now));
+    let time = match stage {
+        Some(stage) => format!("{} · {}", most_left(left), stage.in_words()),
+        None => time_left(left),
+    };
+    let text = format!("{time} · turn {turn} of {turns} · {}", condition(now));
     format!("{} {}", bar(left, whole), paint(DIM, cut(&text, width.saturating_sub(BAR + 1))))
 }
 
@@ -42,6 +47,11 @@ pub fn time_left(left: Span) -> String {
     if left.is_zero() { "ending".to_owned() } else { format!("{} left", rough(left)) }
 }
 
+/// `at most 2 min 10 s left`: of a run that may have found enough before.
+pub fn most_left(left: Span) -> String {
+    if left.is_zero() { time_left(left) } else { format!("at most {}", time_left(left)) }
+}
+
 /// `guest 2 of 4 · 6.1.0-rt · 12.0 s · 24 000 wake-ups`.
 pub fn boot_progress(title: &str, age: Span, wakeups: u64) -> String {
     let doing = if wakeups == 0 { "booting".to_owned() } else { format!("{} wake-ups", count(wakeups)) };
@@ -58,6 +68,12 @@ mod tests {
             bar(Span::from_secs(5), Span::from_secs(10)),
             format!("{}{}", "━".repeat(10), " ".repeat(10))
         );
+        let condition =
+            Condition::new(howlate_model::Work::Watch { mechanism: howlate_model::Activation::Timer }, "6.1");
+        let time = [Span::from_secs(90), Span::from_secs(100)];
+        let text = progress(Some(TuneStage::Screening), [3, 12], &condition, time, 200);
+        let wanted = "at most 1 min 30 s left · stage 2 of 4: each setting · turn 3 of 12 · ";
+        assert!(text.contains(wanted), "{text}");
         assert_eq!(bar(Span::ZERO, Span::from_secs(10)), "━".repeat(BAR));
         assert_eq!(bar(Span::from_secs(20), Span::from_secs(10)), " ".repeat(BAR));
         assert_eq!(

@@ -3,6 +3,8 @@
 use howlate_analyse::Analysis;
 use howlate_model::{Condition, CpuSet, MonotonicTime, Progress, Span};
 
+use crate::stage::TuneStage;
+
 /// A run while it goes on.
 #[derive(Clone, Copy, Debug)]
 pub struct SoFar<'a> {
@@ -12,8 +14,12 @@ pub struct SoFar<'a> {
     pub threads: &'a [Progress],
     /// What is measured now; `None` between turns, and where there are none.
     pub now: Option<&'a Condition>,
+    /// Where there are several stages, which it is: the turns are those of the stage, and the time is at most that of all stages.
+    pub stage: Option<TuneStage>,
     /// Which turn it is, from 1, and how many there are; `None` where there are none.
     pub turns: Option<[usize; 2]>,
+    /// How long it has lasted; nothing where there are turns.
+    pub lasts: Span,
     /// The time that is left, and the whole; `None` where nobody knows.
     pub time: Option<[Span; 2]>,
     /// CPUs away from what is measured; `None`: any.

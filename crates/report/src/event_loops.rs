@@ -21,7 +21,6 @@ mod tests {
     use howlate_analyse::watch::ThreadSummary;
     use howlate_model::{Activation, Condition, Iteration, LoopWait, MonotonicTime, Span, Work};
 
-    use super::*;
     use crate::testing::{analysis, cyclic};
     use crate::{Recording, Subject, markdown, page};
 

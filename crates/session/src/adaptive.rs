@@ -2,6 +2,7 @@
 
 use howlate_analyse::compare::Track;
 use howlate_model::{Condition, Tuning, Turn};
+use howlate_render::Stage;
 
 /// Turns to take next.
 pub struct Step {
@@ -17,6 +18,8 @@ pub trait Steps {
     fn tuning(&self) -> Tuning;
     /// The next turns, now that so much is known; `None` when nothing more is to be measured.
     fn next(&mut self, track: &Track) -> Option<Step>;
+    /// What the turns that were asked for last are part of.
+    fn stage(&self) -> Stage;
     /// No more turns can be taken: what is known is all that there will be.
     fn ended(&mut self, track: &Track);
 }

@@ -5,7 +5,11 @@ use howlate_analyse::sequential::known;
 use howlate_linux::clock;
 use howlate_model::{Condition, CpuSet, Line, Mark, MonotonicTime, Progress, Span, Turn};
 use howlate_procfs::{LoadAverage, Root};
-use howlate_render::{LiveRow, Screen, SoFar, live, progress, until_progress};
+use howlate_render::{
+    LiveRow, Screen, SoFar, Stage, TuneStage, live, live_overview, progress, until_progress,
+};
+
+use crate::pace::Pace;
 
 /// How often the display changes.
 const EVERY: Span = Span::from_millis(250);
@@ -23,11 +27,13 @@ pub(crate) struct Display {
     turns: usize,
     turn: usize,
     now: usize,
-    /// Estimated time of the turns that are still to come, the current one included, and of all.
+    /// Planned time of the turns that are still to come, the current one included, and of the current one.
     left: Span,
-    whole: Span,
     current: Span,
     turn_began: MonotonicTime,
+    pace: Pace,
+    /// Of a run in stages, what is under way, and since when.
+    stage: Option<(Stage, MonotonicTime)>,
     next: MonotonicTime,
     /// CPUs away from what is measured, for whoever shows it; `None`: any.
     away: Option<CpuSet>,
@@ -42,9 +48,10 @@ impl Display {
             turn: 0,
             now: 0,
             left: Span::ZERO,
-            whole: Span::ZERO,
             current: Span::ZERO,
             turn_began: clock::now(),
+            pace: Pace::default(),
+            stage: None,
             next: MonotonicTime::default(),
             away: None,
         }
@@ -55,7 +62,13 @@ impl Display {
         self.conditions.extend_from_slice(conditions);
         self.turns += turns.len();
         let more = turns.iter().fold(Span::ZERO, |sum, turn| sum.plus(turn.estimate));
-        (self.left, self.whole) = (self.left.plus(more), self.whole.plus(more));
+        self.left = self.left.plus(more);
+    }
+
+    /// Turns that are added from now on are part of this.
+    pub(crate) fn stage_begins(&mut self, stage: Stage) {
+        self.stage = Some((stage, clock::now()));
+        (self.turn, self.turns) = (0, 0);
     }
 
     /// How often it changes; `None` where there is none.
@@ -65,11 +78,15 @@ impl Display {
 
     /// A turn begins.
     pub(crate) fn turn_begins(&mut self, turn: &Turn) {
+        let now = clock::now();
+        if !self.current.is_zero() {
+            self.pace.turn_took(self.current, now.since(self.turn_began));
+        }
         self.left = self.left.minus(self.current);
         self.turn += 1;
         self.now = turn.tasks.first().map_or(0, |task| task.condition as usize);
         self.current = turn.estimate;
-        self.turn_began = clock::now();
+        self.turn_began = now;
     }
 
     /// Whoever shows it is to keep to these CPUs during the turn.
@@ -104,27 +121,41 @@ impl Display {
             analysis: so_far,
             threads,
             now: self.conditions.get(self.now),
+            stage: self.which(),
             turns: Some([self.turn, self.turns]),
-            time: Some([self.left_at(now), self.whole]),
+            lasts: Span::ZERO,
+            time: Some(self.time_at(now)),
             away: self.away.as_ref(),
         };
         self.screen.as_mut().is_some_and(|screen| screen.draw(&run))
     }
 
-    fn left_at(&self, now: MonotonicTime) -> Span {
-        self.left.minus(now.since(self.turn_began).min(self.current))
+    fn which(&self) -> Option<TuneStage> {
+        self.stage.map(|(stage, _)| stage.which)
+    }
+
+    /// The time that is left, and the whole: of a run in stages what they may take, of any other what its turns take at their pace.
+    fn time_at(&self, now: MonotonicTime) -> [Span; 2] {
+        if let Some((stage, began)) = self.stage {
+            return [stage.left.minus(now.since(began)), stage.whole];
+        }
+        let of_turn = now.since(self.turn_began).min(self.pace.takes(self.current));
+        let left = self.pace.takes(self.left).minus(of_turn);
+        [left, self.pace.took().plus(of_turn).plus(left)]
     }
 
     fn text(&self, threads: &[Progress], so_far: &Analysis, now: MonotonicTime, width: usize) -> String {
-        let left = self.left_at(now);
         let status = self.conditions.get(self.now).map_or_else(String::new, |condition| {
-            progress(self.turn, self.turns, condition, [left, self.whole], width)
+            progress(self.which(), [self.turn, self.turns], condition, self.time_at(now), width)
         });
         let rows = threads.iter().filter_map(|thread| row(thread, so_far)).take(MOST_ROWS);
         let rows: Vec<LiveRow<'_>> = rows.collect();
         let until =
             known(so_far).map_or_else(String::new, |found| format!("{}\n", until_progress(&found, width)));
-        if rows.is_empty() || self.current < READABLE {
+        if self.current < READABLE {
+            return format!("{until}{status}\n{}", live_overview(so_far, width));
+        }
+        if rows.is_empty() {
             return until + &status;
         }
         let status = until + &status;

@@ -17,6 +17,7 @@ mod joining;
 mod loads;
 mod measure_adaptive;
 mod measured_turn;
+mod pace;
 mod policy_advice;
 mod recorder;
 mod replay;

@@ -49,6 +49,7 @@ pub fn measure_in_steps(
     let mut engines = Engines::after(parts.engine, &environment.probes);
     let (mut how, mut next) = (HowEnded::Done, step);
     while let Some(step) = next {
+        session.display.stage_begins(steps.stage());
         session.display.add(&step.conditions, &step.turns);
         let lines = step.conditions.into_iter().map(|condition| Line::Condition(Box::new(condition)));
         lines.for_each(|line| session.recorder.keep(&line));

@@ -13,6 +13,7 @@ mod debugfs;
 mod describe;
 mod disturbance;
 mod findings;
+mod group_quotas;
 mod kernel;
 mod kernel_config;
 mod node;
@@ -20,5 +21,6 @@ mod process;
 
 pub use describe::describe;
 pub use disturbance::Disturbance;
-pub use findings::examine;
+pub use findings::{examine, for_running};
+pub use group_quotas::GroupQuotas;
 pub use node::node;

@@ -6,6 +6,7 @@
  * again. Each wait is counted; the stack that says what for takes as long as twenty switches, so that it is looked at
  * where a thread waits in a system call that it was not seen in for a while, and as often as a CPU's budget allows. */
 #include "program.h"
+#include "throttled.h"
 #include "waits.h"
 
 #define TURNS 16 /* a power of two */
@@ -81,7 +82,8 @@ struct thread {
 	u64 stack; /* what it waits for, if it does */
 	u64 read; /* up to then user space knows all */
 	u32 blocked, looked;
-	u32 moved, pad; /* asleep, to another CPU */
+	u32 moved; /* asleep, to another CPU */
+	u32 set_aside; /* ready, and its group had no quota left */
 	struct call call[CALLS];
 };
 
@@ -242,7 +244,9 @@ static __always_inline void settle(struct cpu *c, struct thread *t, struct task_
 			ready = 0;
 		if (ready)
 			add(&t->waits.cpu, ready);
-		if (ready >= WORTH)
+		if (ready >= WORTH && t->set_aside)
+			add_rival(t, OUT_OF_QUOTA, ready, came);
+		else if (ready >= WORTH)
 			was_behind(c, t, came - ready, came);
 		if (t->blocked)
 			add_reason(t, away - ready, came);
@@ -334,6 +338,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		t->left = now;
 		t->moved = 0;
 		t->blocked = !preempt && state;
+		t->set_aside = !t->blocked && throttled(prev);
 		if (t->blocked)
 			begin(ctx, c, t, call_of(prev, state), now);
 	}

@@ -6,6 +6,8 @@
 #define REASONS 16
 #define RIVALS 8
 #define DEPTH 20
+/* In place of a process: the thread's control group had used up its quota. */
+#define OUT_OF_QUOTA 0xffffffffU
 
 /* Waits that are over. Counts only grow: what is new is the difference of two readings. */
 struct wait {
@@ -24,7 +26,7 @@ struct reason {
 /* Who had the CPU that it waited for. */
 struct rival {
 	__u64 ns, used;
-	__u32 tgid, pad; /* 0: the CPU was idle */
+	__u32 tgid, pad; /* 0: the CPU was idle; OUT_OF_QUOTA: nobody */
 };
 
 /* A wait that is not over. */

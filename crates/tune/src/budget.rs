@@ -39,6 +39,11 @@ impl Budget {
         self.whole
     }
 
+    /// What is left of it.
+    pub(crate) const fn left(&self) -> Span {
+        self.whole.minus(self.elapsed)
+    }
+
     /// All turns so far took so long.
     pub(crate) const fn has_taken(&mut self, elapsed: Span) {
         self.elapsed = elapsed;

@@ -171,6 +171,28 @@ fn rendered(candidates: &Candidates, trying: &Trying, track: &Track) -> (String,
 }
 
 #[test]
+fn each_step_says_its_stage_and_the_time_that_is_left_for_all() {
+    use howlate_render::TuneStage::{Confirming, Joining, Screening, SelfTest};
+    let (mut machine, options) = (Machine::new(0, None), options());
+    let candidates =
+        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
+    let mut trying = Trying::new(trials(), &candidates, &options);
+    let mut track = track_of(&trying);
+    let mut seen: Vec<render::Stage> = Vec::new();
+    while let Some(Step { conditions, turns }) = trying.next(&track) {
+        seen.push(trying.stage());
+        conditions.into_iter().for_each(|one| track.add(&Line::Condition(Box::new(one))));
+        let all = track.analysis.header.conditions.clone();
+        turns.iter().flat_map(|turn| machine.take(turn, &all)).for_each(|line| track.add(&line));
+    }
+    let mut stages: Vec<render::TuneStage> = seen.iter().map(|one| one.which).collect();
+    stages.dedup();
+    assert_eq!(stages, [SelfTest, Screening, Joining, Confirming]);
+    assert_eq!(seen[0].left, options.budget);
+    assert!(seen.windows(2).all(|two| two[1].left < two[0].left && two[1].whole == options.budget));
+}
+
+#[test]
 fn what_is_found_reads_like_this() {
     let (text, json) = tried(&mut Machine::new(0, None));
     insta::assert_snapshot!("tune-text", text);

@@ -8,7 +8,7 @@ use howlate_analyse::compare::{Statistic, Track, Trial};
 use howlate_knobs::{Change, ThreadSetting};
 use howlate_model::{Caveat, Condition, Span, Tuned, Tuning, Write};
 use howlate_plan::Trials;
-use howlate_render as render;
+use howlate_render::{self as render, TuneStage};
 use howlate_session::{Step, Steps};
 
 use crate::altered::{altered, writes};
@@ -419,6 +419,16 @@ impl Steps for Trying {
             Stage::Joining(joining) => self.after_joining(track, joining),
             Stage::Confirming => self.end(),
         }
+    }
+
+    fn stage(&self) -> render::Stage {
+        let which = match self.stage {
+            Stage::Begin | Stage::SelfTest => TuneStage::SelfTest,
+            Stage::Screening { .. } => TuneStage::Screening,
+            Stage::Joining(_) => TuneStage::Joining,
+            Stage::Confirming => TuneStage::Confirming,
+        };
+        render::Stage { which, left: self.budget.left(), whole: self.budget.whole() }
     }
 
     /// What was found of settings is told although they were to be looked at later: the look is one of those that share the error.

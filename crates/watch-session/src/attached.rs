@@ -2,6 +2,7 @@
 
 use howlate_model::{Caveat, Span, TracerRefusal};
 use howlate_procfs::Root;
+use howlate_system::GroupQuotas;
 use howlate_trace::{Choice, Tracer, TracerMissing};
 use howlate_watched_program::{Loops, Subject, Threads, WatchedThread};
 
@@ -48,6 +49,7 @@ pub struct Attached {
     pub(crate) threads: Threads,
     pub(crate) followed: Followed,
     pub(crate) caveats: Vec<Caveat>,
+    pub(crate) quotas: GroupQuotas,
     pub(crate) duration: Option<Span>,
     /// The process that was started for it.
     pub(crate) held: Option<u32>,
@@ -69,18 +71,31 @@ impl Attached {
             None => drop(threads.look()),
         }
         accounts.iter_mut().for_each(|accounts| accounts.begin(&threads.all()));
+        let quotas = GroupQuotas::begin(Root::live(), subject.pid());
         let held = subject.is_held().then(|| subject.pid());
         let (loops, duration, loop_above) = (subject.take_loops(), asked.duration, asked.loop_above);
-        Ok(Self { tracer, untraced, accounts, loops, loop_above, threads, followed, caveats, duration, held })
+        Ok(Self {
+            tracer,
+            untraced,
+            accounts,
+            loops,
+            loop_above,
+            threads,
+            followed,
+            caveats,
+            quotas,
+            duration,
+            held,
+        })
     }
+}
 
-    /// What is seen of it.
-    pub fn seen(&self) -> Seen {
-        match &self.accounts {
-            _ if self.tracer.as_ref().is_some_and(|tracer| tracer.tier().sees_wakers()) => Seen::Wakers,
-            Some(_) => Seen::WaitsForCpu,
-            None => Seen::Loops,
-        }
+/// What is seen of a program by `tracer` and the kernel's `accounts`.
+pub(crate) fn seen(tracer: Option<&dyn Tracer>, accounts: Option<&Accounts>) -> Seen {
+    match accounts {
+        _ if tracer.is_some_and(|tracer| tracer.tier().sees_wakers()) => Seen::Wakers,
+        Some(_) => Seen::WaitsForCpu,
+        None => Seen::Loops,
     }
 }
 

@@ -11,11 +11,12 @@ use howlate_model::{
     TracedSleep as Sleep, block_length,
 };
 use howlate_session::Recorder;
+use howlate_system::GroupQuotas;
 use howlate_trace::Tracer;
 use howlate_watched_program::{Looked, Loops, Subject, Threads};
 
 use crate::accounts::Accounts;
-use crate::attached::{Attached, follow};
+use crate::attached::{Attached, Seen, follow, seen};
 use crate::background_priority::Courtesy;
 use crate::error::NotWatched;
 use crate::followed::Followed;
@@ -68,6 +69,8 @@ pub struct Watching {
     threads: Threads,
     followed: Followed,
     recorder: Recorder<Analysis>,
+    /// Those of the program's control groups.
+    quotas: GroupQuotas,
     /// Who else wants to know meanwhile.
     looks: Option<Receiver<Look>>,
     courtesy: Courtesy,
@@ -100,6 +103,7 @@ impl Watching {
             threads,
             followed,
             caveats,
+            quotas,
             duration,
             held,
         } = attached;
@@ -114,6 +118,7 @@ impl Watching {
             threads,
             followed,
             recorder,
+            quotas,
             looks: None,
             courtesy: Courtesy::from(now),
             display: None,
@@ -135,6 +140,11 @@ impl Watching {
     pub fn shown_on(mut self, display: Option<Box<dyn Display>>) -> Self {
         self.display = display;
         self
+    }
+
+    /// What is seen of it.
+    pub fn seen(&self) -> Seen {
+        seen(self.tracer.as_deref(), self.accounts.as_ref())
     }
 
     /// The same for others who look at it meanwhile.
@@ -311,6 +321,7 @@ impl Watching {
         for condition in (0..conditions).filter_map(|place| u32::try_from(place).ok()) {
             self.recorder.keep(&finished(condition, now));
         }
+        self.quotas.used_up().into_iter().for_each(|one| self.recorder.caveat(one));
         if self.lost > 0 {
             self.recorder.caveat(Caveat::SamplesLost { count: self.lost });
         }

@@ -26,6 +26,19 @@ pub fn find(root: &Root, asked: &str, own: u32) -> Result<Process, WatchError> {
     found.map_err(|error| if root.has_processes() { error } else { WatchError::NoProc })
 }
 
+/// Whether anything runs with the id `asked` for, as a process or as one of its threads, or by that name.
+///
+/// # Errors
+///
+/// When nothing does: what would be seen of it is nothing.
+pub fn is_there(root: &Root, asked: &str) -> Result<(), WatchError> {
+    match asked.parse() {
+        Ok(pid) => Status::read(root, pid).reading.text().map(drop).ok_or(WatchError::NoProcess { pid }),
+        Err(_) if called(root, asked).next().is_some() => Ok(()),
+        Err(_) => Err(WatchError::NoName { name: asked.to_owned() }),
+    }
+}
+
 fn by_id(root: &Root, pid: u32, own: u32) -> Result<Process, WatchError> {
     let status = Status::read(root, pid);
     status.reading.text().ok_or(WatchError::NoProcess { pid })?;
@@ -43,12 +56,15 @@ fn by_id(root: &Root, pid: u32, own: u32) -> Result<Process, WatchError> {
     Ok(Process { pid, name })
 }
 
-/// By the name that `ps` shows, which the kernel cuts after 15 letters.
-fn by_name(root: &Root, name: &str, own: u32) -> Result<Process, WatchError> {
+/// Processes by the name that `ps` shows, which the kernel cuts after 15 letters.
+fn called<'a>(root: &'a Root, name: &str) -> impl Iterator<Item = u32> + use<'a> {
     let cut: String = name.chars().take(15).collect();
-    let is_called = |pid: &u32| root.read(&format!("/proc/{pid}/comm")).is_ok_and(|comm| comm == cut);
-    let all = root.list("/proc").into_iter().filter_map(|entry| entry.parse().ok());
-    let pids: Vec<u32> = all.filter(|pid| *pid != own).filter(is_called).collect();
+    let is_called = move |pid: &u32| root.read(&format!("/proc/{pid}/comm")).is_ok_and(|comm| comm == cut);
+    root.list("/proc").into_iter().filter_map(|entry| entry.parse().ok()).filter(is_called)
+}
+
+fn by_name(root: &Root, name: &str, own: u32) -> Result<Process, WatchError> {
+    let pids: Vec<u32> = called(root, name).filter(|pid| *pid != own).collect();
     match pids.as_slice() {
         [] => Err(WatchError::NoName { name: name.to_owned() }),
         [pid] => by_id(root, *pid, own),
@@ -87,6 +103,16 @@ mod tests {
     fn a_long_name_is_cut_as_the_kernel_cuts_it() {
         let (_folder, root) = machine(&[(7, "ros2_control_no", "S", 0)]);
         assert_eq!(find(&root, "ros2_control_node", 1).unwrap().pid, 7);
+    }
+
+    #[test]
+    fn what_does_not_run_is_known_at_once() {
+        let (_folder, root) = machine(&[(2, "kthreadd", "S", 0x20_8040), (7, "ros2_control_no", "S", 0)]);
+        for there in ["2", "7", "kthreadd", "ros2_control_node"] {
+            assert!(is_there(&root, there).is_ok(), "{there}");
+        }
+        assert!(matches!(is_there(&root, "77"), Err(WatchError::NoProcess { pid: 77 })));
+        assert!(matches!(is_there(&root, "nosuch"), Err(WatchError::NoName { .. })));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A turn of a marked loop, split into its parts: what its own work took before it slept, and what came after.
 
-use howlate_model::{Cause, CauseKind, Explained, MonotonicTime, Part, Segment, TracedSleep, Wakeup};
+use howlate_model::{CauseKind, Explained, MonotonicTime, Part, Segment, TracedSleep, Wakeup};
 
 use super::decompose::{Decomposed, decompose, lost_to};
 use super::time_line::{Charge, TimeLine};
@@ -14,6 +14,8 @@ pub struct Beforehand<'a> {
     pub slept: Option<&'a TracedSleep>,
     /// Whether it is known that it did not sleep since.
     pub awake: bool,
+    /// What made the turn before late: who is late for that reason and catches up makes the turns after it late by the same.
+    pub stall: &'a [Segment],
 }
 
 /// Splits the lateness of a turn by `seen`, the sleeps of its wait, as far as a tracer saw any.
@@ -22,7 +24,7 @@ pub struct Beforehand<'a> {
 pub fn turn(wakeup: Wakeup, before: Beforehand<'_>, seen: &[TracedSleep]) -> Decomposed {
     let decomposed = decompose(wakeup, before.slept, seen, false);
     match decomposed {
-        Some(all) => Decomposed { wakeup: worked(all.wakeup, before.work), ..all },
+        Some(all) => Decomposed { wakeup: worked(all.wakeup, before), ..all },
         None => without_sleep(wakeup, before),
     }
 }
@@ -50,8 +52,12 @@ fn without_sleep(wakeup: Wakeup, before: Beforehand<'_>) -> Decomposed {
     Decomposed { wakeup, clamped }
 }
 
-/// Up to `until` the thread had its CPU: before its work, at it, and after.
+/// Up to `until` the thread had its CPU: in what kept the turn before, before its work, at it, and after.
 fn own(line: &mut TimeLine, until: MonotonicTime, before: Beforehand<'_>) {
+    for kept in before.stall {
+        line.cut_as_far(kept.from.min(until), Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
+        line.cut_as_far(kept.from.plus(kept.ns).min(until), Charge::of(kept));
+    }
     if let Some((began, done)) = before.work {
         line.cut_as_far(began.min(until), Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
         line.cut_as_far(done.min(until), Charge::from_wakeup(Part::Arming, CauseKind::LongWork));
@@ -67,37 +73,29 @@ const fn rest(before: Beforehand<'_>) -> Charge {
     }
 }
 
-/// What it did before it slept was its work as long as that went on.
-fn worked(all: Explained, work: Option<(MonotonicTime, MonotonicTime)>) -> Explained {
-    let Some((began, done)) = work else { return all };
-    let parts = all.parts.into_iter().flat_map(|part| apart(part, began, done)).collect();
+/// What it did before it slept was what kept the turn before, and then its work as long as that went on.
+fn worked(all: Explained, before: Beforehand<'_>) -> Explained {
+    let cut = |part: Segment| match part.cause.kind {
+        CauseKind::LateArming => apart(&part, before),
+        _ => vec![part],
+    };
+    let parts = all.parts.into_iter().flat_map(cut).collect();
     Explained { parts, ..all }
 }
 
-/// The pieces of `part` before, in and after the work; only what is charged to the thread itself is cut.
-fn apart(part: Segment, began: MonotonicTime, done: MonotonicTime) -> Vec<Segment> {
-    if part.cause.kind != CauseKind::LateArming {
-        return vec![part];
-    }
+/// The pieces of `part`, in which the thread asked too late, by why it did.
+fn apart(part: &Segment, before: Beforehand<'_>) -> Vec<Segment> {
     let end = part.from.plus(part.ns);
-    let within = |time: MonotonicTime| time.clamp(part.from, end);
-    let (began, done) = (within(began), within(done));
-    let piece = |from: MonotonicTime, until: MonotonicTime, kind: CauseKind| {
-        let cause = Cause { kind, ..part.cause.clone() };
-        Segment { cause, from, ns: until.since(from), ..part.clone() }
-    };
-    let pieces = [
-        piece(part.from, began, CauseKind::LateArming),
-        piece(began, done, CauseKind::LongWork),
-        piece(done, end, CauseKind::LateArming),
-    ];
-    pieces.into_iter().filter(|piece| !piece.ns.is_zero()).collect()
+    let mut line = TimeLine::from_wakeup(Wakeup { expected: part.from, ran: end });
+    own(&mut line, end, Beforehand { awake: true, ..before });
+    let (cut, _) = line.end(Wakeup { expected: part.from, ran: end }, None, Charge::of(part));
+    cut.parts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Holder, Lost, Span, Who, WokenBy};
+    use howlate_model::{Cause, Holder, Lost, Span, Who, WokenBy};
 
     fn at(nanos: i64) -> MonotonicTime {
         MonotonicTime::from_nanos(nanos)
@@ -147,7 +145,8 @@ mod tests {
         }];
         let mut slept = TracedSleep { lost, ..TracedSleep::woken(7, at(0), WokenBy::Other(hog)) };
         let found = |slept: &TracedSleep| {
-            let before = Beforehand { work: Some((at(0), at(3_000))), slept: Some(slept), awake: true };
+            let work = Some((at(0), at(3_000)));
+            let before = Beforehand { work, slept: Some(slept), awake: true, ..Beforehand::default() };
             parts(&turn(late(1_000, 3_050), before, &[]))
         };
         let known = [(Part::Arming, CauseKind::LongWork, 500), (Part::Arming, CauseKind::Thread, 1_000)];
@@ -155,6 +154,39 @@ mod tests {
         assert_eq!(found(&slept), [known, rest].concat());
         slept.lost_more = 1;
         assert_eq!(found(&slept), [&known[..], &[(Part::Arming, CauseKind::Undetermined, 550)]].concat());
+    }
+
+    // 1000              1500  1700      2000     2400   2420
+    // |-----------------|-----|---------|--------|------|
+    // due, the turn before it had not begun:     its    runs
+    // asleep            hog   returns   began    work
+    #[test]
+    fn a_turn_that_catches_up_is_late_by_what_kept_the_turn_before() {
+        let cause = |part, kind, name: &str| Cause::new(part, kind, name.to_owned());
+        let piece = |cause, from, until: i64| Segment::new(cause, None, at(from), at(until).since(at(from)));
+        let stall = [
+            piece(cause(Part::Blocked, CauseKind::Unexplained, ""), 500, 1_500),
+            piece(cause(Part::Waiting, CauseKind::Thread, "hog"), 1_500, 1_700),
+            piece(cause(Part::Return, CauseKind::Kernel, ""), 1_700, 2_000),
+        ];
+        let work = Some((at(2_000), at(2_400)));
+        let before = Beforehand { work, awake: true, stall: &stall, ..Beforehand::default() };
+        let wanted = [
+            (Part::Blocked, CauseKind::Unexplained, 500),
+            (Part::Waiting, CauseKind::Thread, 200),
+            (Part::Return, CauseKind::Kernel, 300),
+            (Part::Arming, CauseKind::LongWork, 400),
+            (Part::Arming, CauseKind::LateArming, 20),
+        ];
+        assert_eq!(parts(&turn(late(1_000, 2_420), before, &[])), wanted);
+        // The same where it slept for the last 20, as a loop does that calls its timer all the same.
+        let by = WokenBy::Other(Who { holder: Holder::Idle, pid: None, name: String::new() });
+        let seen = TracedSleep {
+            asleep_since: Some(at(2_400)),
+            switched_in: Some(at(2_420)),
+            ..TracedSleep::woken(7, at(2_410), by)
+        };
+        assert_eq!(parts(&turn(late(1_000, 2_420), before, &[seen]))[..4], wanted[..4]);
     }
 
     // 1000   1300       1800    1900          2000   2060

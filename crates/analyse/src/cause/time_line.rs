@@ -33,6 +33,12 @@ impl Charge {
         Self { part, kind, name: String::new(), real_time: false, pid: None, merged: false }
     }
 
+    /// The same as another piece.
+    pub(super) fn of(piece: &Segment) -> Self {
+        let Cause { part, kind, ref name, real_time } = piece.cause;
+        Self { part, kind, name: name.clone(), real_time, pid: piece.pid, merged: piece.merged }
+    }
+
     pub(super) fn named(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }
     }

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use howlate_model::{NOT_LOOKED_AT, Ongoing, Span, Stack, ThreadWaits, WaitsLost, WaitsRead};
+use howlate_model::{NOT_LOOKED_AT, OUT_OF_QUOTA, Ongoing, Span, Stack, ThreadWaits, WaitsLost, WaitsRead};
 
 use super::kind::{Nature, WaitKind};
 use super::reason::{Reason, without_tracer};
-use super::sum::{Behind, Sum, Sums};
+use super::sum::{Behind, QUOTA, Sum, Sums};
 
 /// Names of processes are kept for so many readings after the last sight of them: somebody may have waited behind them.
 const NAMES_KEPT: u64 = 2;
@@ -155,6 +155,7 @@ impl Adding {
     fn rival(&self, pid: u32, time: Span) -> Behind {
         match pid {
             0 => Behind { name: String::new(), pid: None, time },
+            OUT_OF_QUOTA => Behind { name: QUOTA.to_owned(), pid: None, time },
             _ => {
                 let name =
                     self.names.get(&pid).map_or_else(|| "(ended)".to_owned(), |(name, _)| name.clone());

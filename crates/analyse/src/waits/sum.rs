@@ -60,15 +60,25 @@ impl Sum {
     }
 }
 
+/// In place of a name: nobody kept the thread, its control group had used up its CPU quota.
+pub(super) const QUOTA: &str = "(quota)";
+
 /// Who had the CPU meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Behind {
-    /// The process's name; empty if the CPU was idle, and had to wake up.
+    /// The process's name; empty if the CPU was idle, and had to wake up. [`is_quota`](Self::is_quota) where it was nobody.
     pub name: String,
     /// Its id; `None` of several of that name.
     pub pid: Option<u32>,
     /// For how long.
     pub time: Span,
+}
+
+impl Behind {
+    /// Whether it was nobody: the waiter's control group had used up its CPU quota.
+    pub fn is_quota(&self) -> bool {
+        self.pid.is_none() && self.name == QUOTA
+    }
 }
 
 /// What one or several threads waited for.

@@ -1,6 +1,6 @@
 //! Readings of a few threads, and the tables that come of them.
 
-use howlate_model::{Ongoing, ReasonWaits, Rival, Span, Stack, ThreadWaits, Waits, WaitsRead};
+use howlate_model::{OUT_OF_QUOTA, Ongoing, ReasonWaits, Rival, Span, Stack, ThreadWaits, Waits, WaitsRead};
 
 use super::*;
 
@@ -127,6 +127,18 @@ fn who_had_the_cpu_is_named_and_several_of_a_name_are_one() {
     let behind: Vec<_> = process.waits[0].behind.iter().map(|one| (one.name.as_str(), one.pid)).collect();
     assert_eq!(behind, [("hog", None), ("", None), ("(ended)", Some(99))]);
     assert_eq!(process.waits[0].behind[0].time, Span::from_millis(30));
+}
+
+#[test]
+fn a_quota_that_was_used_up_is_nobodys_process() {
+    let rival = |pid, ms| Rival { pid, time: Span::from_millis(ms) };
+    let late =
+        ThreadWaits { cpu: waits(2, 90), rivals: vec![rival(OUT_OF_QUOTA, 80), rival(9, 10)], ..thread(7) };
+    let behind = table(vec![vec![late]]).processes[0].waits[0].behind.clone();
+    let quota: Vec<bool> = behind.iter().map(Behind::is_quota).collect();
+    assert_eq!(quota, [true, false], "{behind:?}");
+    let named = Behind { pid: Some(9), ..behind[0].clone() };
+    assert!(!named.is_quota(), "a process may be called so");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Activation, LoopTurn, MonotonicTime, Span, TracedSleep, Wakeup, WokenBy};
+use howlate_model::{Activation, LoopTurn, MonotonicTime, Segment, Span, TracedSleep, Wakeup, WokenBy};
 
 use super::Awakening;
 use super::due::{Due, Expected, TELLING};
@@ -24,6 +24,8 @@ pub struct Turns {
     /// The turn before, and the last sleep that was over then.
     before: Option<LoopTurn>,
     slept: Option<TracedSleep>,
+    /// What made it late.
+    stall: Vec<Segment>,
 }
 
 /// A turn of which all is known that will be.
@@ -52,6 +54,7 @@ impl Turns {
             seen: VecDeque::new(),
             before: None,
             slept: None,
+            stall: Vec::new(),
         }
     }
 
@@ -117,6 +120,7 @@ impl Turns {
             let work = before.and_then(|before| work(before, &expected));
             self.explain(wakeup, work, &mine)
         });
+        self.stall = awakening.as_ref().map_or_else(Vec::new, |one| one.parts.wakeup.parts.clone());
         self.slept = mine.into_iter().last().or(self.slept.take());
         CompletedTurn {
             awakening,
@@ -148,7 +152,7 @@ impl Turns {
         // Sleeps that ended before the time asked for have no part in it.
         let is_past = |one: &&TracedSleep| one.asleep_again.is_some_and(|again| again <= wakeup.expected);
         let past = mine.iter().take_while(is_past).count().min(mine.len().saturating_sub(1));
-        let parts = turn(wakeup, Beforehand { work, slept, awake }, &mine[past..]);
+        let parts = turn(wakeup, Beforehand { work, slept, awake, stall: &self.stall }, &mine[past..]);
         Awakening { activation: Activation::Loop, by: None, through: Vec::new(), wakeup, parts }
     }
 }
@@ -255,6 +259,41 @@ mod tests {
         let kinds: Vec<_> =
             second.parts.wakeup.parts.iter().map(|part| (part.cause.kind, part.ns.as_nanos())).collect();
         assert_eq!(kinds, [(CauseKind::LongWork, 1_500_000), (CauseKind::LateArming, 500)]);
+    }
+
+    // 1000   2000   3000   4000   5000   6000   7000
+    // |------|------|------|------|------|------|
+    // x      ^ the loop's timer for 2000 is served only at 5000, when a hog lets it run; then four turns follow at once
+    #[test]
+    fn turns_that_catch_up_are_late_by_the_stall_and_not_by_themselves() {
+        let mut turns = Turns::new(Span::from_millis(1), true);
+        let turn = |due: i64, woke: i64| LoopTurn {
+            expected: Some(at(due)),
+            woke: at(woke),
+            done: Some(at(woke + 10_000)),
+        };
+        let sleep = |due: i64, runs: i64, again: i64| TracedSleep {
+            asleep_since: Some(at(due - 500_000)),
+            asleep_again: Some(at(again)),
+            switched_in: Some(at(runs)),
+            ..by_timer(7, due, runs)
+        };
+        let first = [sleep(1_000_000, 1_002_000, 1_020_000), sleep(2_000_000, 5_000_000, 5_100_000)];
+        turns.turned(turn(1_000_000, 1_005_000));
+        let caught_up = [(2, 5_005_000), (3, 5_020_000), (4, 5_040_000), (5, 5_060_000)];
+        caught_up.iter().for_each(|(due, woke)| turns.turned(turn(due * PERIOD, *woke)));
+        first.into_iter().for_each(|one| turns.saw(one));
+        let all = turns.end();
+        let whole = |one: &CompletedTurn| one.awakening.clone().unwrap().parts.wakeup;
+        let own = |one: &CompletedTurn| -> u64 {
+            let parts = whole(one).parts.into_iter();
+            let arming = parts.filter(|part| part.cause.kind == CauseKind::LateArming);
+            arming.map(|part| part.ns.as_nanos()).sum()
+        };
+        assert_eq!(whole(&all[2]).latency.as_nanos(), 2_020_000);
+        for one in &all[2..] {
+            assert!(own(one) <= 40_000, "{:?}", whole(one));
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use howlate_procfs::Root;
 use howlate_render::{Controls, Pressed, Top as Shown, TopBy, TopView, machine};
 use howlate_system::describe;
 use howlate_trace::{WaitReader, read_waits};
-use howlate_watched_program::{ProcessGroups, WatchError};
+use howlate_watched_program::{ProcessGroups, WatchError, is_there};
 
 use crate::cli::Top;
 use crate::error::Error;
@@ -29,6 +29,9 @@ const LEAST: Span = Span::from_millis(100);
 
 pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
+    if let Some(process) = asked.process().filter(|_| Root::live().has_processes()) {
+        is_there(&Root::live(), process)?;
+    }
     let (reader, refused) = read_waits(asked.tracer).map_err(Error::Waits)?;
     let is_watched = !asked.once && !asked.json && io::stdout().is_terminal() && is_watched();
     let begin =

@@ -201,7 +201,7 @@ fn top_has_the_whole_screen_and_ends_with_the_last_table() {
     tmux.press(&["q"]);
     tmux.wait_for("status 0");
     assert!(!tmux.is_on_other_screen());
-    assert!(tmux.all().contains("What waits for what"), "{}", tmux.all());
+    assert!(tmux.all().contains("Who waits for what"), "{}", tmux.all());
 }
 
 #[test]

@@ -42,10 +42,19 @@ fn switches(shown: &Screenful, choices: &Choices, theme: Theme) -> String {
     parts.extend(shown.can_write_timelines.then(|| "w timeline".to_owned()));
     parts.push(match choices.filter.is_empty() {
         true => "/ filter".to_owned(),
-        false => format!("/{}", legible(&choices.filter)),
+        false => format!("/{}", cut(&legible(&choices.filter))),
     });
     parts.extend(["? keys", "q end"].map(str::to_owned));
     parts.join("  ")
+}
+
+/// Switches are seen beside it.
+fn cut(filter: &str) -> String {
+    const MOST: usize = 16;
+    match filter.chars().count() > MOST {
+        true => filter.chars().take(MOST - 1).chain(['…']).collect(),
+        false => filter.to_owned(),
+    }
 }
 
 fn legible(text: &str) -> std::borrow::Cow<'_, str> {

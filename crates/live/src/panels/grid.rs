@@ -68,20 +68,34 @@ fn places(columns: &[Column], width: u16) -> Vec<(u16, u16)> {
     };
     // Those that go first have the highest number.
     let without = (1..=10).rev().find(|without| needed(*without) <= width).unwrap_or(1);
-    let spare = width.saturating_sub(needed(without));
-    let growing = columns.iter().filter(|column| column.grows && column.goes < without).count().max(1);
-    let share = spare / u16::try_from(growing).unwrap_or(1);
+    let grown = grown(columns, without, width.saturating_sub(needed(without)));
     let mut at = 0;
-    let place = |column: &Column| {
+    let place = |(column, more): (&Column, u16)| {
         if column.goes >= without {
             return (at, 0);
         }
-        let wide = column.width + if column.grows { share } else { 0 };
+        let wide = column.width + more;
         let place = (at, wide.min(width.saturating_sub(at)));
         at += wide + BETWEEN;
         place
     };
-    columns.iter().map(place).collect()
+    columns.iter().zip(grown).map(place).collect()
+}
+
+/// What each column takes of what is spare: those that want least first, so that the others have what those leave.
+fn grown(columns: &[Column], without: u8, spare: u16) -> Vec<u16> {
+    let wanted = |column: &Column| column.most.saturating_sub(column.width);
+    let mut growing: Vec<usize> = (0..columns.len())
+        .filter(|place| columns[*place].goes < without && wanted(&columns[*place]) > 0)
+        .collect();
+    growing.sort_by_key(|place| wanted(&columns[*place]));
+    let (mut grown, mut spare) = (vec![0; columns.len()], spare);
+    for (number, place) in growing.iter().enumerate() {
+        let share = spare / u16::try_from(growing.len() - number).unwrap_or(1);
+        grown[*place] = share.min(wanted(&columns[*place]));
+        spare -= grown[*place];
+    }
+    grown
 }
 
 fn headings(
@@ -144,8 +158,24 @@ fn paint_cell(
     if width == 0 || area.height == 0 {
         return;
     }
+    let text = cell.short.as_ref().filter(|_| !line::fits(&cell.text, width)).unwrap_or(&cell.text);
     match column.is_number {
-        true => line::paint_right(&cell.text, style, place, cells),
-        false => line::paint(&cell.text, style, place, cells),
+        true => line::paint_right(text, style, place, cells),
+        false => line::paint(text, style, place, cells),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_grows_to_its_longest_text_and_leaves_the_rest_to_others() {
+        let columns =
+            [Column::growing_to(20, "name", 10), Column::number("max", 6, 0), Column::growing("causes", 10)];
+        // 30 letters, two gaps, and 40 to spare.
+        assert_eq!(places(&columns, 70), [(0, 20), (22, 6), (30, 40)]);
+        assert_eq!(places(&columns[..2], 70), [(0, 20), (22, 6)], "numbers stay beside the name");
+        assert_eq!(places(&columns, 36), [(0, 13), (15, 6), (23, 13)]);
+    }
 }

@@ -1,7 +1,7 @@
 //! What this is, on which machine, how far it is, and what makes its numbers doubtful.
 
 use howlate_model::Span;
-use howlate_render::time_left;
+use howlate_render::{most_left, time_left};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -24,7 +24,8 @@ pub(super) fn paint(shown: &Screenful, theme: Theme, area: Rect, cells: &mut Buf
     let doing = match &shown.progress {
         Some(progress) => {
             let bar = line::paint(&bar(progress, theme), theme.picture(), rest, cells);
-            let doing = format!("{} · {}", time_left(progress.left), shown.doing);
+            let left = if progress.is_most { most_left } else { time_left };
+            let doing = format!("{} · {}", left(progress.left), shown.doing);
             (doing, Rect { x: rest.x + bar + 1, width: rest.width.saturating_sub(bar + 1), ..rest })
         }
         None if shown.doing.is_empty() => (String::new(), rest),

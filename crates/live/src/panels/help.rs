@@ -1,4 +1,4 @@
-//! The keys, from their table.
+//! The keys, from their table, and what the columns mean.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,20 +10,12 @@ use crate::screenful::Screenful;
 use crate::theme::Theme;
 
 /// Columns of the keys.
-const KEYS: u16 = 18;
+const KEYS: u16 = 30;
 /// What stands in a column of them.
-const COLUMN: u16 = 64;
+const COLUMN: u16 = 80;
 
 pub(super) fn paint(shown: &Screenful, choices: &Choices, theme: Theme, area: Rect, cells: &mut Buffer) {
-    let all: Vec<(String, &str)> = BINDINGS
-        .iter()
-        .filter(|binding| is_for(binding.action, shown))
-        .map(|binding| {
-            let keys: Vec<String> = binding.keys.iter().map(|key| name(*key)).collect();
-            (keys.join(" "), binding.about)
-        })
-        .chain([("mouse".to_owned(), "selects and scrolls; with Shift it marks text")])
-        .collect();
+    let all = lines(shown);
     let rows = usize::from(area.height.saturating_sub(1)).max(1);
     let columns = usize::from((area.width / COLUMN).max(1));
     let above = choices.help_above.min(all.len().saturating_sub(rows * columns));
@@ -40,9 +32,29 @@ pub(super) fn paint(shown: &Screenful, choices: &Choices, theme: Theme, area: Re
         let line_number = u16::try_from(line_number).unwrap_or(0) + 1;
         let place = Rect { x, width: (area.right() - x).min(COLUMN), ..row(area, line_number) };
         line::paint(keys, theme.bold(), Rect { width: KEYS.min(place.width), ..place }, cells);
+        // What stands above a list of its own.
+        if about.is_empty() {
+            line::paint(keys, theme.heading(), place, cells);
+        }
         let about_at = Rect { x: place.x + KEYS, width: place.width.saturating_sub(KEYS), ..place };
         line::paint(about, ratatui::style::Style::new(), about_at, cells);
     }
+}
+
+/// Keys and what they do, and below them what columns mean.
+fn lines(shown: &Screenful) -> Vec<(String, &'static str)> {
+    let mut lines: Vec<(String, &str)> = Vec::new();
+    for binding in BINDINGS.iter().filter(|binding| is_for(binding.action, shown)) {
+        let keys = binding.keys.iter().map(|key| name(*key)).collect::<Vec<_>>().join(" ");
+        match lines.last_mut().filter(|(_, about)| *about == binding.about) {
+            Some((known, _)) => *known = format!("{known} {keys}"),
+            None => lines.push((keys, binding.about)),
+        }
+    }
+    lines.push(("mouse".to_owned(), "selects and scrolls; with Shift it marks text"));
+    let legend = shown.legend.iter().map(|[heading, about]| ((*heading).to_owned(), *about));
+    let between = (!shown.legend.is_empty()).then(|| ("Columns".to_owned(), ""));
+    lines.into_iter().chain(between).chain(legend).collect()
 }
 
 /// Whether a screen has a use for it.

@@ -35,6 +35,7 @@ pub(super) fn paint(
     let (Some(least), Some(most)) =
         (values().map(|[usual, _]| usual).min(), values().map(|[_, max]| max).max())
     else {
+        line::paint("  Nothing of it has been measured yet.", theme.dim(), row(body, 0), cells);
         return;
     };
     // The largest above, the usual below, each with half of the lines; a line below both for what is missing.

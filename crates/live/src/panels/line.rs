@@ -11,13 +11,18 @@ pub(super) fn paint(text: &str, style: Style, area: Rect, cells: &mut Buffer) ->
     if area.is_empty() {
         return 0;
     }
-    let fits = Span::raw(text).width() <= usize::from(area.width);
+    let fits = fits(text, area.width);
     let room = usize::from(if fits { area.width } else { area.width - 1 });
     let (mut end, _) = cells.set_stringn(area.x, area.y, text, room, style);
     if !fits {
         end = cells.set_stringn(end, area.y, "…", 1, style).0;
     }
     end - area.x
+}
+
+/// Whether so many columns have room for all of it.
+pub(super) fn fits(text: &str, width: u16) -> bool {
+    Span::raw(text).width() <= usize::from(width)
 }
 
 /// The same at the right end of `area`.

@@ -1,5 +1,6 @@
 //! What is painted: one file for each kind of panel. Pure: values in, cells out.
 
+mod ascii;
 mod bottom;
 mod grid;
 mod header;
@@ -20,6 +21,13 @@ use crate::theme::Theme;
 
 /// Paints a whole screen, and notes in `choices` where its panels are.
 pub(crate) fn paint(shown: &Screenful, choices: &mut Choices, theme: Theme, cells: &mut Buffer) {
+    paint_screen(shown, choices, theme, cells);
+    if theme.is_ascii() {
+        ascii::replace(cells);
+    }
+}
+
+fn paint_screen(shown: &Screenful, choices: &mut Choices, theme: Theme, cells: &mut Buffer) {
     let all = cells.area;
     choices.areas.clear();
     if all.width < LEAST_COLUMNS || all.height < LEAST_ROWS {

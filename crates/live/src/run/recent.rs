@@ -14,6 +14,8 @@ use crate::screenful::{Cell, Column, Grid, Row};
 
 /// So many are kept.
 const KEPT: usize = 100;
+/// Letters of the longest name that its column has room for.
+const MOST_OF_NAMES: usize = 14;
 /// A condition has a 99th percentile from here on.
 const ENOUGH: u64 = 100;
 
@@ -88,12 +90,17 @@ impl Recent {
                 loops.iter().position(|one| one.outcomes().any(|other| std::ptr::eq(other, outcome)))?;
             names.get(row).cloned()
         };
-        let columns = vec![
+        let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(5);
+        let least = u16::try_from(longest.min(MOST_OF_NAMES)).unwrap_or(5);
+        let name_goes = if names.len() > 1 { 1 } else { 9 };
+        let mut columns = vec![
             Column::number("after", 7, 0),
             Column::number("late", 8, 0),
-            Column { goes: if names.len() > 1 { 1 } else { 9 }, ..Column::text("", 14, 1) },
-            Column::growing("most of it", 12),
+            Column { goes: name_goes, ..Column::growing_to(longest, "", least) },
         ];
+        if analysis.outcomes().iter().any(|one| one.traces.is_some()) {
+            columns.push(Column::growing("most of it", 12));
+        }
         let row = |late: &Late| Row {
             key: late.key,
             cells: vec![

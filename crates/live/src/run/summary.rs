@@ -1,11 +1,11 @@
 //! The screen of a run, from what has been recorded of it so far: the same analysis that prints the end result.
 
 use howlate_analyse::{Analysis, Summary, Together, one_by_one, together};
-use howlate_model::{Distribution, Latency, Work};
+use howlate_model::{Command, Distribution, Header, Latency, Work};
 use howlate_render::condition::{beside_one_another, in_common, joined};
-use howlate_render::numbers::{count, micros_in};
+use howlate_render::numbers::{count, micros_in, rough};
 use howlate_render::result_columns::{ColumnSpec, MAX, MEDIAN, P99, P99_9};
-use howlate_render::{SoFar, doubtful, legible, machine, main_causes};
+use howlate_render::{SoFar, TuneStage, doubtful, event_loops_away, legible, machine, main_causes, watched};
 
 use super::detail::{causes, histogram, history};
 use super::recent::Recent;
@@ -56,10 +56,10 @@ pub(crate) fn screenful(
     let row = loops.get(selected);
     let is_traced = analysis.outcomes().iter().any(|one| one.traces.is_some());
     Screenful {
-        title: format!("howlate {}", analysis.header.command),
+        title: title(&analysis.header),
         machine: legible(&machine(&analysis.header.system)).into_owned(),
-        doubts: doubtful(analysis),
-        progress: run.time.map(|[left, whole]| Progress { left, whole }),
+        doubts: event_loops_away(analysis).into_iter().chain(doubtful(analysis)).collect(),
+        progress: run.time.map(|[left, whole]| Progress { left, whole, is_most: run.stage.is_some() }),
         doing: doing(run, &loops, &names),
         fixed: fixed(analysis, &loops),
         table: table(run, &loops, &names, baseline, is_traced),
@@ -74,6 +74,12 @@ pub(crate) fn screenful(
         can_mark: true,
         ..Screenful::default()
     }
+}
+
+/// `howlate cyclic`, `howlate watch 4711`
+fn title(header: &Header) -> String {
+    let what = if header.command == Command::Watch { watched(&header.arguments) } else { String::new() };
+    format!("howlate {} {what}", header.command).trim_end().to_owned()
 }
 
 /// Loops that have a row. Threads of a periodic loop differ in their CPU alone; of everything else each has its own.
@@ -103,12 +109,22 @@ fn names(loops: &[Together<'_>]) -> Vec<String> {
     beside_one_another(loops).iter().map(|name| legible(name).into_owned()).collect()
 }
 
-/// `turn 3 of 12 · fifo:80`
+/// `stage 2 of 4: each setting · turn 3 of 12 · fifo:80`
 fn doing(run: &SoFar<'_>, loops: &[Together<'_>], names: &[String]) -> String {
+    let stage = run.stage.map(TuneStage::in_words);
     let turn = run.turns.map(|[turn, turns]| format!("turn {turn} of {turns}"));
     let is_now = |one: &&Together<'_>| one.outcomes().any(|outcome| Some(&outcome.condition) == run.now);
     let now = loops.iter().zip(names).find(|(one, _)| is_now(one)).map(|(_, name)| name.clone());
-    joined(&turn.into_iter().chain(now.filter(|_| names.len() > 1)).collect::<Vec<_>>())
+    // What has no end of its own has lasted for so long.
+    let lasts = (run.time.is_none() && run.turns.is_none()).then(|| rough(run.lasts));
+    joined(
+        &lasts
+            .into_iter()
+            .chain(stage)
+            .chain(turn)
+            .chain(now.filter(|_| names.len() > 1))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// What all rows have in common, and what sees who made them late.
@@ -131,9 +147,9 @@ fn table(
     baseline: Option<&Baseline>,
     is_traced: bool,
 ) -> Grid {
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(12, MOST_OF_NAMES);
-    let mut columns =
-        vec![Column::growing("", u16::try_from(longest).unwrap_or(12)), Column::number("wake-ups", 9, 2)];
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(12);
+    let least = u16::try_from(longest.min(MOST_OF_NAMES)).unwrap_or(12);
+    let mut columns = vec![Column::growing_to(longest, "", least), Column::number("wake-ups", 9, 2)];
     let is_periodic = loops.iter().any(|one| one.first().condition.work.period().is_some());
     if is_periodic {
         columns.push(Column::number("missed", 6, 0));

@@ -53,6 +53,7 @@ impl Content for TopContent {
             doubts: self.top.doubts(),
             fixed: self.fixed(),
             table: table(&rows, by, asked.idle),
+            legend: if by == TopBy::Culprit { OF_CULPRITS } else { OF_WAITS },
             is_list: true,
             by: Some(by.name()),
             detail_of: selected.map(|row| format!("{}: {}", row.name, row.what)).unwrap_or_default(),
@@ -91,6 +92,26 @@ impl TopContent {
     }
 }
 
+/// What the columns of waits mean.
+const OF_WAITS: &[[&str; 2]] = &[
+    ["!!  !", "held up for 10 % of its time or more; for 1 %"],
+    ["CPU", "the time in which its threads ran, of one CPU"],
+    ["waits for", "what; of a CPU, who had it, for how much of the wait"],
+    ["waits", "how many ended meanwhile, or go on"],
+    ["mean  max", "of their whole lengths; +: one goes on"],
+    ["time", "the part of its threads' time that they took"],
+];
+
+/// What the columns of culprits mean.
+const OF_CULPRITS: &[[&str; 2]] = &[
+    ["!!  !", "10 % of all waits for a CPU or more; 1 %"],
+    ["CPU", "the time in which its threads ran, of one CPU"],
+    ["held up", "who was ready to run meanwhile"],
+    ["others", "how many those were"],
+    ["time", "for how long they waited for it, together"],
+    ["of all", "the part of all time that was waited for CPUs"],
+];
+
 /// Columns that stay as they are from one look to the next.
 fn columns(by: TopBy) -> Vec<Column> {
     let who = by.name();
@@ -103,21 +124,22 @@ fn columns(by: TopBy) -> Vec<Column> {
             Column::growing("held up", 20),
             Column::number("others", 6, 1),
             Column::number("time", 7, 0),
-            Column::number("share", 6, 0),
+            Column::number("of all", 6, 0),
         ];
     }
     let id = if by == TopBy::Thread { "tid" } else { "pid" };
-    let mut columns = vec![Column::text("", 2, 0), Column::growing(who, 13)];
+    let name = if by == TopBy::Group { Column::growing(who, 15) } else { Column::text(who, 15, 0) };
+    let mut columns = vec![Column::text("", 2, 0), name];
     if by != TopBy::Group {
         columns.push(Column::number(id, 7, 0));
     }
     columns.extend([
         Column::number("CPU", 6, 0),
         Column::growing("waits for", 18),
-        Column::number("count", 7, 1),
+        Column::number("waits", 7, 1),
         Column::number("mean", 7, 2),
         Column::number("max", 8, 0),
-        Column::number("share", 6, 0),
+        Column::number("time", 6, 0),
     ]);
     columns
 }
@@ -126,8 +148,8 @@ fn columns(by: TopBy) -> Vec<Column> {
 pub(super) fn column_of(order: Order) -> Option<usize> {
     let heading = match order {
         Order::HeldUp => return None,
-        Order::Time => "share",
-        Order::Count => "count",
+        Order::Time => "time",
+        Order::Count => "waits",
         Order::Mean => "mean",
         Order::Longest => "max",
     };
@@ -136,9 +158,9 @@ pub(super) fn column_of(order: Order) -> Option<usize> {
 
 fn table(rows: &[TopRow], by: TopBy, idle: bool) -> Grid {
     let title = match by {
-        TopBy::Culprit => "who had CPUs for which others were ready",
-        _ if idle => "what waits for what",
-        _ => "what waits for what; idle waits are hidden",
+        TopBy::Culprit => "who had a CPU while others were ready to run",
+        _ if idle => "who waits for what",
+        _ => "who waits for what; idle waits are hidden",
     };
     let nothing = match by {
         TopBy::Culprit => "Nobody waited for a CPU that another had.",
@@ -160,7 +182,7 @@ fn line(row: &TopRow, by: TopBy) -> Row {
         cells.push(row.id.map_or_else(Cell::unknown, |id| Cell::number(id.to_string(), f64::from(id))));
     }
     cells.push(row.cpu.map_or_else(Cell::unknown, |cpu| Cell::number(short_percent(cpu), cpu)));
-    cells.push(Cell::text(row.what.as_str()));
+    cells.push(Cell { short: Some(row.short.clone()), ..Cell::text(row.what.as_str()) });
     let times =
         if is_wait { Cell::number(count(row.sum.count), row.sum.count as f64) } else { Cell::unknown() };
     cells.push(times);

@@ -119,8 +119,8 @@ fn orders_are_columns() {
     assert_eq!(heading(Order::HeldUp), None, "rows come in that order");
     assert_eq!(heading(Order::Longest).as_deref(), Some("max"));
     assert_eq!(heading(Order::Mean).as_deref(), Some("mean"));
-    assert_eq!(heading(Order::Count).as_deref(), Some("count"));
-    assert_eq!(heading(Order::Time).as_deref(), Some("share"));
+    assert_eq!(heading(Order::Count).as_deref(), Some("waits"));
+    assert_eq!(heading(Order::Time).as_deref(), Some("time"));
 }
 
 proptest! {

@@ -18,8 +18,12 @@ use super::shared::{Arrivals, Direction, END};
 use crate::settings;
 
 /// The receiver as a process: nothing of it is worth keeping.
-pub(super) const RECEIVER: Helper =
-    Helper { role: "__receiver", lifetime: Lifetime::OfParent, serve: |_| serve_process() };
+pub(super) const RECEIVER: Helper = Helper {
+    role: "__receiver",
+    name: c"howlate-receive",
+    lifetime: Lifetime::OfParent,
+    serve: |_| serve_process(),
+};
 
 /// What the receiver is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]

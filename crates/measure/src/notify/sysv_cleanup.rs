@@ -18,7 +18,7 @@ use super::helper;
 
 /// Makes a System V id, and removes it at its end.
 pub(super) const JANITOR: Helper =
-    Helper { role: "__janitor", lifetime: Lifetime::OfInput, serve: |_| serve() };
+    Helper { role: "__janitor", name: c"howlate-janitor", lifetime: Lifetime::OfInput, serve: |_| serve() };
 
 /// What the id is of.
 #[derive(Clone, Copy)]

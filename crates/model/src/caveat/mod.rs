@@ -386,6 +386,19 @@ pub enum Caveat {
         /// How long it stood still, all CPUs together.
         stopped_ns: Span,
     },
+    /// The CPU quota of a watched program's control group was used up meanwhile.
+    QuotaUsedUp {
+        /// The process that is watched.
+        process: u32,
+        /// The group.
+        group: String,
+        /// Periods in which it was used up.
+        stopped: u64,
+        /// Periods that passed.
+        periods: u64,
+        /// How long its threads were stopped, all CPUs together.
+        stopped_ns: Span,
+    },
     /// A CPU of the same core was busy while an idle machine was to be measured.
     SiblingBusy {
         /// The measured CPU.

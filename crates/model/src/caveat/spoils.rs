@@ -55,6 +55,7 @@ impl Caveat {
             | Self::SourceTwice { .. }
             | Self::FoundAwake { .. }
             | Self::Throttled { .. }
+            | Self::QuotaUsedUp { .. }
             | Self::SiblingBusy { .. }
             | Self::EmulatedCpu
             | Self::OneTcgThread { .. }

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 
 use howlate_analyse::cause::{OnlyIf, families, only_if, remedy};
 use howlate_analyse::{Analysis, Insight, Priority, insights};
-use howlate_model::{Command, Condition, Finding, FindingId, Policy};
+use howlate_model::{Command, Condition, Finding, FindingId, Header, Policy};
 
 use super::causes::{Explained, Reasons, in_words};
+use crate::command_line::watched_process;
 use crate::commands_to_type::{is_command, step_lines};
 use crate::only_if::with_condition;
 use crate::prose::wrapped;
@@ -130,9 +131,7 @@ fn tried(one: &Advice<'_>, analysis: &Analysis) -> String {
     }
     setting(&one.finding.id).map_or_else(
         || "Not tried here.".to_owned(),
-        |settings| {
-            format!("Not tried here. To try it: `{}`.", tune(settings, one.most.0, &analysis.header.command))
-        },
+        |settings| format!("Not tried here. To try it: `{}`.", tune(settings, one.most.0, &analysis.header)),
     )
 }
 
@@ -143,8 +142,11 @@ fn takes_a_restart(finding: &Finding) -> bool {
 }
 
 /// The command that tries these settings on what was late.
-fn tune(settings: &str, condition: &Condition, command: &Command) -> String {
-    if *command == Command::Watch {
+fn tune(settings: &str, condition: &Condition, header: &Header) -> String {
+    if header.command == Command::Watch {
+        if let Some(process) = watched_process(&header.arguments) {
+            return format!("howlate tune program {process} --knobs {settings}");
+        }
         return format!("howlate tune --knobs {settings} -- PROGRAM …");
     }
     let mut words = "howlate tune".to_owned();

@@ -111,7 +111,8 @@ struct WaitEntry<'a> {
 /// Who had the CPU.
 #[derive(Serialize, JsonSchema)]
 struct BehindEntry<'a> {
-    /// The process; absent if the CPU was idle and had to wake up.
+    /// The process; absent if the CPU was idle and had to wake up; `(quota)` if it was nobody: the control group of its threads had used
+    /// up its CPU quota.
     #[serde(skip_serializing_if = "str::is_empty")]
     name: &'a str,
     /// Its id; absent of several of that name.

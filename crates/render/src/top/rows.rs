@@ -27,6 +27,8 @@ pub struct TopRow {
     pub cpu: Option<f64>,
     /// What it waits for; of a culprit, who waited.
     pub what: String,
+    /// The same with less of who had the CPU.
+    pub short: String,
     /// What the wait means; `None` where it only ran.
     pub nature: Option<Nature>,
     /// How often and how long; nothing where that is not known.
@@ -83,6 +85,7 @@ impl Top {
             id: id(one, view),
             cpu: Some(self.cpu(one)),
             what: words::wait(wait, Rivals::Two),
+            short: words::wait(wait, Rivals::Name),
             nature: Some(wait.reason.kind.nature()),
             sum: wait.sum,
             share: wait.share,
@@ -99,6 +102,7 @@ impl Top {
             id: id(one, view),
             cpu: Some(self.cpu(one)),
             what: "runs".to_owned(),
+            short: "runs".to_owned(),
             nature: None,
             sum: Sum::default(),
             share: 0.0,
@@ -121,6 +125,7 @@ impl Top {
             id: one.who.pid,
             cpu: one.who.pid.and_then(of).map(|process| self.cpu(process)),
             what: format!("{}{more}", waiters.join(", ")),
+            short: format!("{}{more}", waiters.iter().take(1).cloned().collect::<String>()),
             nature: Some(Nature::HeldUp),
             sum: Sum { time: one.who.time, count: one.waiters.len() as u64, ..Sum::default() },
             share: one.share,

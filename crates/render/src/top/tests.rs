@@ -182,6 +182,19 @@ fn a_narrow_terminal_is_told_less_of_rivals_and_keeps_each_row_in_one_line() {
     }
 }
 
+#[test]
+fn a_wait_for_a_quota_blames_no_process() {
+    let mut top = machine();
+    let behind = &mut top.table.processes[0].waits[0].behind;
+    behind[1] = Behind { name: "(quota)".into(), pid: None, time: Span::from_millis(2_000) };
+    behind[0].time = Span::from_millis(500);
+    behind.reverse();
+    let text = anstream::adapter::strip_str(&top.text(&TopView::default(), 120)).to_string();
+    assert!(text.contains("CPU, quota of its group used up (80 %), behind hog 12 (20 %)"), "{text}");
+    let narrow = anstream::adapter::strip_str(&top.text(&TopView::default(), 80)).to_string();
+    assert!(narrow.contains("CPU, quota of its group used up"), "{narrow}");
+}
+
 /// The machine, on which the hog and dd are in services.
 fn with_groups() -> Top {
     let groups = [(11, "/system.slice/a.service"), (13, "/system.slice/a.service/sub"), (14, "/user.slice")];
@@ -199,6 +212,8 @@ fn rows_are_of_processes_groups_and_culprits() {
     assert_eq!(names(TopBy::Group, None).len(), 3);
     assert_eq!(names(TopBy::Process, Some("/system.slice")).len(), 2);
     assert_eq!(names(TopBy::Process, Some("system.slice/a.serv")).len(), 0, "no part of a name");
+    let nobody = with_groups().text(&TopView { group: Some("/nosuch".into()), ..TopView::default() }, 100);
+    assert!(nobody.contains("No process is in the control group `/nosuch`."), "{nobody}");
     assert_eq!(names(TopBy::Culprit, None), ["hog", "an idle CPU that woke up"]);
 }
 
@@ -223,4 +238,18 @@ fn culprits_have_a_table_of_their_own() {
     assert!(text.contains("culprit") && text.contains("held up"), "{text}");
     let row = text.lines().find(|line| line.contains("12")).unwrap();
     assert!(row.contains("hog 11") && row.contains("98 %"), "{text}");
+    let mut crowded = machine();
+    let waiter_of = crowded.table.processes[0].clone();
+    let name = |pid: u32| format!("a-long-name-{pid}");
+    crowded.table.processes.extend((100..130).map(|pid| Waiter {
+        pid: Some(pid),
+        name: name(pid),
+        ..waiter_of.clone()
+    }));
+    let view = TopView { by: TopBy::Culprit, ..TopView::default() };
+    let text = anstream::adapter::strip_str(&crowded.text(&view, 72)).to_string();
+    assert!(
+        text.lines().any(|line| line.contains("hog") && line.contains(" more ") && line.contains('%')),
+        "{text}"
+    );
 }

@@ -1,18 +1,20 @@
 //! The table.
 
 use howlate_analyse::waits::{Nature, Order, Wait, WaitKind, Waiter};
-use howlate_model::Span;
+use howlate_model::{Latency, Span};
 
 use super::wanted::{Row, WORTH, has, is_worth};
 use super::words::{Rivals, nature, wait};
 use super::{Top, TopBy, TopView};
 use crate::cause_words::percent;
-use crate::numbers::{count, micros, rough};
+use crate::numbers::{count, rough};
 use crate::prose::{text_width, wrapped};
 use crate::style::{DIM, HEADING, WARN, paint};
 use crate::table::Columns;
 use crate::untrusted_text::legible;
 
+/// From here on, seconds are not counted.
+const MINUTES: Span = Span::from_secs(100);
 /// Rows of each part, where nothing says how many there is room for.
 const ROWS: usize = 20;
 /// Lines that are no rows, at most: headings, and what is said below.
@@ -48,25 +50,22 @@ impl Top {
 
     /// Who had CPUs for which others were ready.
     fn culprits(&self, view: &TopView, width: usize) -> String {
-        let headings = ["culprit", "pid", "held up", "others", "time", "share"].map(str::to_owned);
+        let headings = ["culprit", "pid", "held up", "others", "time", "of all"].map(str::to_owned);
         let rows = self.rows(view, false);
         let filter = view.filter.to_lowercase();
         let is_wanted =
             |row: &&super::TopRow| format!("{} {}", row.name, row.what).to_lowercase().contains(&filter);
-        let mut table = Columns::new(&headings, 1);
-        table.left(2);
-        for row in rows.iter().filter(is_wanted).take(room(view)) {
-            table.row(vec![
-                row.name.clone(),
-                row.id.map_or_else(|| "–".to_owned(), |pid| pid.to_string()),
-                row.what.clone(),
-                count(row.sum.count),
-                span(row.sum.time),
-                percent(row.share),
-            ]);
-        }
+        let shown: Vec<&super::TopRow> = rows.iter().filter(is_wanted).take(room(view)).collect();
+        let of = |held_up: fn(&super::TopRow) -> &String| {
+            let mut table = Columns::new(&headings, 1);
+            table.left(2);
+            shown.iter().for_each(|row| table.row(culprit(row, held_up)));
+            table
+        };
+        let whole = of(|row| &row.what);
+        let table = if whole.stands_side_by_side(width) { whole } else { of(|row| &row.short) };
         let nothing = if rows.is_empty() { "  Nobody waited for a CPU that another had.\n" } else { "" };
-        let how = "Share: of the time that threads were ready to run and had no CPU. Waits of 20 µs and more are asked for who had it.";
+        let how = "Of all: the part of the time that threads were ready to run and had no CPU. Waits of 20 µs and more are asked for who had it.";
         let below = paint(DIM, wrapped(&format!("  {how}"), width, 2));
         format!(
             "{}\n\n{}{nothing}\n{below}\n{}",
@@ -80,7 +79,7 @@ impl Top {
         let (processes, threads) = (self.table.processes.iter(), self.table.threads.len());
         let there = processes.filter(|one| one.pid.is_some()).count();
         let what = format!(
-            "What waits for what · µs · {} · {} CPUs, {} processes, {} threads",
+            "Who waits for what · {} · {} CPUs, {} processes, {} threads",
             rough(self.lasted),
             self.cpus,
             count(there as u64),
@@ -90,6 +89,9 @@ impl Top {
     }
 
     fn nothing(&self, view: &TopView) -> String {
+        if let Some(group) = view.group.as_ref().filter(|_| !self.has(view)) {
+            return format!("No process is in the control group `{}`.", legible(group));
+        }
         match &view.process {
             Some(process) if !self.has(view) => format!("No process `{}` was seen.", legible(process)),
             _ if !view.filter.is_empty() => format!("no rows match `{}`", legible(&view.filter)),
@@ -141,7 +143,7 @@ impl Top {
                  waits; the others are of where the same thread last waited in the same system call."
             ),
         };
-        format!("Share: of the time that its threads were there. {how}")
+        format!("Time: the part of its threads' time. {how}")
     }
 
     fn lost(&self) -> Vec<String> {
@@ -213,7 +215,7 @@ fn columns(rows: &[Row<'_>], view: &TopView, rivals: Rivals) -> Columns {
         _ if view.shows_threads() => ["thread", "tid", "pid"],
         _ => ["process", "pid", "threads"],
     };
-    let numbers = ["waits for", "count", "mean", "max", "share"];
+    let numbers = ["waits for", "waits", "mean", "max", "time"];
     let headings: Vec<String> = who.into_iter().chain(numbers).map(str::to_owned).collect();
     let mut table = Columns::new(&headings, 1);
     table.left(3);
@@ -244,8 +246,20 @@ fn cells((one, of_it): &Row<'_>, view: &TopView, rivals: Rivals) -> Vec<String> 
     cells
 }
 
+fn culprit(row: &super::TopRow, held_up: fn(&super::TopRow) -> &String) -> Vec<String> {
+    vec![
+        row.name.clone(),
+        row.id.map_or_else(|| "–".to_owned(), |pid| pid.to_string()),
+        held_up(row).clone(),
+        count(row.sum.count),
+        span(row.sum.time),
+        percent(row.share),
+    ]
+}
+
+/// With its unit: waits of microseconds and of hours stand below one another.
 fn span(span: Span) -> String {
-    micros(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
+    if span >= MINUTES { rough(span) } else { Latency::from_span(span).to_string() }
 }
 
 /// Who waits and for what on a line, the numbers below it: with numbers alone on a line, nobody knows whose they are.
@@ -253,7 +267,7 @@ fn narrow(rows: &[Row<'_>], view: &TopView, width: usize) -> Columns {
     let named = |rivals| -> Vec<String> { rows.iter().map(|row| named(row, view, rivals)).collect() };
     let is_one_line = |names: &Vec<String>| names.iter().all(|name| text_width(name) + INDENT <= width);
     let names = Rivals::ALL.into_iter().map(named).find(is_one_line).unwrap_or_else(|| named(Rivals::Name));
-    let headings = ["", "count", "mean", "max", "share"].map(str::to_owned);
+    let headings = ["", "waits", "mean", "max", "time"].map(str::to_owned);
     let mut table = Columns::new(&headings, 1);
     for (row, name) in rows.iter().zip(names) {
         let numbers = cells(row, view, Rivals::Name).split_off(4);

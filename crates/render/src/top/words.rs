@@ -72,12 +72,16 @@ fn behind(wait: &Wait, rivals: Rivals) -> String {
     let share = |one: &Behind| if time > 0.0 { (one.time.as_secs_f64() / time).min(1.0) } else { 0.0 };
     let worth = wait.behind.iter().filter(|one| share(one) >= 0.05);
     let with_share = |one: &Behind| format!("{} ({})", rival(one), percent(share(one)));
-    let told: Vec<String> = match rivals {
-        Rivals::Two => worth.take(2).map(with_share).collect(),
-        Rivals::One => worth.take(1).map(with_share).collect(),
-        Rivals::Name => worth.take(1).map(|one| name(one).into_owned()).collect(),
+    let (most, words): (usize, &dyn Fn(&Behind) -> String) = match rivals {
+        Rivals::Two => (2, &with_share),
+        Rivals::One => (1, &with_share),
+        Rivals::Name => (1, &|one| name(one).into_owned()),
     };
-    if told.is_empty() { String::new() } else { format!(", behind {}", told.join(", ")) }
+    let (quota, others): (Vec<_>, Vec<_>) = worth.take(most).partition(|one| one.is_quota());
+    let quota = quota.into_iter().map(|one| format!(", {}", words(one)));
+    let others: Vec<String> = others.into_iter().map(words).collect();
+    let others = if others.is_empty() { None } else { Some(format!(", behind {}", others.join(", "))) };
+    quota.chain(others).collect()
 }
 
 /// `hog 4711`.
@@ -88,7 +92,10 @@ pub(super) fn rival(behind: &Behind) -> String {
     }
 }
 
-/// A process, or what stands for a CPU that was idle.
+/// A process, or what stands for a CPU that was idle, or for a quota.
 pub(super) fn name(behind: &Behind) -> Cow<'_, str> {
+    if behind.is_quota() {
+        return Cow::Borrowed("quota of its group used up");
+    }
     if behind.name.is_empty() { Cow::Borrowed("an idle CPU that woke up") } else { legible(&behind.name) }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use howlate_analyse::watch::Rhythm;
-use howlate_analyse::{Outcome, percentile};
+use howlate_analyse::{Analysis, Outcome, percentile};
 use howlate_model::{EventLoopBlock, Latency, Span, Spent};
 
 use super::{name, none, subjects};
@@ -42,6 +42,22 @@ pub(super) fn shared(outcomes: &[&Outcome]) -> Option<String> {
     let all = worst_first(outcomes);
     let first = all.iter().find(|(_, of)| of.shared_by.is_some());
     first.map(|(one, of)| shared_words(&name(one), of))
+}
+
+/// The same in short, while it is watched: `python3's event loop was away for more than 10 ms in 20 of 41 iterations, 30.2 ms at most.`
+pub fn event_loops_away(analysis: &Analysis) -> Vec<String> {
+    let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
+    let long = worst_first(&outcomes).into_iter().filter(|(_, of)| of.long > 0 && of.shared_by.is_none());
+    let short = |(one, of): (&Outcome, &EventLoopBlock)| {
+        let most = of.iterations.max().map_or_else(String::new, |max| format!(", {max} at most"));
+        let (long, all) = (count(of.long), count(of.iterations.count()));
+        let above = length(of.above);
+        format!(
+            "{}'s event loop was away for more than {above} in {long} of {all} iterations{most}.",
+            name(one)
+        )
+    };
+    long.take(MOST_TOLD).map(short).collect()
 }
 
 fn worst_first<'a>(outcomes: &[&'a Outcome]) -> Vec<(&'a Outcome, &'a EventLoopBlock)> {

@@ -4,7 +4,7 @@ mod event_loops;
 mod run_queue;
 mod sentence;
 
-pub use event_loops::{EventLoopRows, event_loop_rows, stayed_away};
+pub use event_loops::{EventLoopRows, event_loop_rows, event_loops_away, stayed_away};
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -16,7 +16,8 @@ use super::{
 };
 
 /// The helper process that takes one part in the making of a class.
-pub const HELPER: Helper = Helper { role: "__culprit", lifetime: Lifetime::OfParent, serve };
+pub const HELPER: Helper =
+    Helper { role: "__culprit", name: c"howlate-inject", lifetime: Lifetime::OfParent, serve };
 
 fn serve(arguments: &[String]) -> io::Result<()> {
     let order: Order = serde_json::from_str(arguments.first().map_or("", String::as_str))?;

@@ -18,6 +18,7 @@ mod preemption;
 mod pressure;
 mod quota;
 mod rt_group;
+mod running;
 mod slack;
 mod smt;
 mod throttling;
@@ -28,6 +29,8 @@ mod watchdogs;
 
 use howlate_model::Finding;
 use howlate_procfs::Root;
+
+pub use running::for_running;
 
 /// Looks at one property; `None` where it makes no sense on this machine.
 type Examiner = fn(&Root) -> Option<Finding>;

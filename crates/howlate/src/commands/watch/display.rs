@@ -59,7 +59,8 @@ impl Whole {
 impl Display for Whole {
     fn show(&mut self, since: Span, _threads: &[(&str, &ThreadSummary)], so_far: &Analysis) {
         let time = self.duration.map(|whole| [whole.minus(since), whole]);
-        let run = SoFar { analysis: so_far, threads: &[], now: None, turns: None, time, away: None };
+        let (stage, turns, now, away) = (None, None, None, None);
+        let run = SoFar { analysis: so_far, threads: &[], now, stage, turns, lasts: since, time, away };
         self.live.draw(&run);
     }
 

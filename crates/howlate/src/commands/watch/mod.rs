@@ -12,6 +12,7 @@ use howlate_live::LiveRun;
 use howlate_model::Span;
 use howlate_render::legible;
 use howlate_session::{Environment, Recorder, header};
+use howlate_system::for_running;
 use howlate_watch_session::{Attached, Display, Ended, Request, Seen, Watching};
 use howlate_watched_program::Subject;
 
@@ -32,6 +33,10 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let kept = HistoryEntry::begin("watch", asked.out.as_deref(), asked.no_save);
     let watching = begin(asked, &environment, &mut subject, kept.path().as_deref())?;
     subject.begin()?;
+    // What cannot be started is not said to be watched.
+    let seen = watching.seen();
+    let display = (!asked.printing.quiet).then(|| announce(asked, &environment, &subject, seen)).flatten();
+    let watching = watching.shown_on(display);
     let Ended { analysis, nothing } = watching.until_the_end(&mut subject, &environment.interrupted);
     let failure = subject.end(&environment.interrupted);
     output.into_iter().for_each(say_all);
@@ -63,12 +68,22 @@ pub(super) fn begin(
     let mut header = header("watch", 0, environment, Vec::new());
     header.node = asked.identity.apply(header.node);
     header.late_above = asked.late_above;
-    let recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
-    if !asked.printing.quiet {
-        what_is_left(attached.seen()).into_iter().for_each(tell);
+    if !subject.is_held() {
+        header.findings.iter_mut().for_each(|one| for_running(one, subject.pid()));
     }
-    let display = (!asked.printing.quiet && is_watched()).then(|| display(asked, environment, subject));
-    Ok(Watching::begin(attached, recorder, &environment.refused).shown_on(display))
+    let recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
+    Ok(Watching::begin(attached, recorder, &environment.refused))
+}
+
+/// Says what is not seen of it, and shows the rest if somebody watches.
+fn announce(
+    asked: &Watch,
+    environment: &Environment,
+    subject: &Subject,
+    seen: Seen,
+) -> Option<Box<dyn Display>> {
+    what_is_left(seen).into_iter().for_each(tell);
+    is_watched().then(|| display(asked, environment, subject))
 }
 
 /// The whole screen where the terminal is ours, or where that is wanted; where that will not do, some lines of it.
