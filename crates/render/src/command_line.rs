@@ -3,7 +3,7 @@
 use howlate_analyse::Analysis;
 use howlate_model::shell_word;
 
-use crate::legible::legible;
+use crate::untrusted_text::legible;
 
 /// Options of output with a value: what a run is saved as belongs to that run.
 pub(crate) const OUTPUT: [&str; 3] = ["--out", "-o", "--samples-out"];
