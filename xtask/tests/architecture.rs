@@ -107,6 +107,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-linux",
             "howlate-procfs",
             "howlate-session",
+            "howlate-system",
             "howlate-trace",
             "howlate-watched-program",
         ],

@@ -100,7 +100,7 @@ mod tests {
         };
         assert_eq!(process("watch --duration 5 4711 --thread 3 -q"), Some(4_711));
         assert_eq!(process("watch --duration=5s ros2_control_no"), None);
-        assert_eq!(process("watch ./program 100"), None, "that is an argument of its own");
+        assert_eq!(process("watch 4711 100"), None, "that is an argument of its own");
         assert_eq!(process("watch -- 100"), None);
     }
 

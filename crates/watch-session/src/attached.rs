@@ -36,6 +36,22 @@ pub enum Seen {
     Loops,
 }
 
+impl Seen {
+    /// What is measured where no tracer sees what wakes threads.
+    pub const fn what_is_left(self) -> Option<&'static str> {
+        match self {
+            Self::Wakers => None,
+            Self::WaitsForCpu => Some(
+                "What wakes the threads cannot be observed here. How long they wait for a CPU is measured, and loops that the \
+                 program has marked (see `howlate watch --help`).\n",
+            ),
+            Self::Loops => Some(
+                "There is no tracer: only loops are measured that the program has marked (see `howlate watch --help`).\n",
+            ),
+        }
+    }
+}
+
 /// A program that can be watched. One that was started for it does not run yet.
 pub struct Attached {
     /// None where nothing but marked loops is measured.

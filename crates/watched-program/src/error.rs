@@ -81,6 +81,14 @@ pub enum WatchError {
 }
 
 impl WatchError {
+    /// Nothing runs with the id or the name `asked` for.
+    pub fn not_there(asked: &str) -> Self {
+        match asked.parse() {
+            Ok(pid) => Self::NoProcess { pid },
+            Err(_) => Self::NoName { name: asked.to_owned() },
+        }
+    }
+
     /// What to type instead.
     pub fn hint(&self) -> Option<String> {
         Some(match self {

@@ -32,11 +32,11 @@ pub fn find(root: &Root, asked: &str, own: u32) -> Result<Process, WatchError> {
 ///
 /// When nothing does: what would be seen of it is nothing.
 pub fn is_there(root: &Root, asked: &str) -> Result<(), WatchError> {
-    match asked.parse() {
-        Ok(pid) => Status::read(root, pid).reading.text().map(drop).ok_or(WatchError::NoProcess { pid }),
-        Err(_) if called(root, asked).next().is_some() => Ok(()),
-        Err(_) => Err(WatchError::NoName { name: asked.to_owned() }),
-    }
+    let is_there = match asked.parse::<u32>() {
+        Ok(pid) => Status::read(root, pid).reading.text().is_some(),
+        Err(_) => called(root, asked).next().is_some(),
+    };
+    if is_there { Ok(()) } else { Err(WatchError::not_there(asked)) }
 }
 
 fn by_id(root: &Root, pid: u32, own: u32) -> Result<Process, WatchError> {

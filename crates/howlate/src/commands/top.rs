@@ -57,7 +57,7 @@ pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
     let each = if asked.once { duration.unwrap_or(ONCE) } else { asked.interval };
     let was_seen = looking.until(duration.map(|duration| clock::now().plus(duration)), each.max(LEAST))?;
     match asked.process() {
-        Some(process) if !was_seen => Err(not_found(process)),
+        Some(process) if !was_seen => Err(WatchError::not_there(process).into()),
         _ => Ok(Status::Done),
     }
 }
@@ -72,13 +72,6 @@ fn view(asked: &Top) -> TopView {
         filter: String::new(),
         rows: None,
     }
-}
-
-fn not_found(process: &str) -> Error {
-    Error::Watch(match process.parse() {
-        Ok(pid) => WatchError::NoProcess { pid },
-        Err(_) => WatchError::NoName { name: process.to_owned() },
-    })
 }
 
 /// A machine that is being looked at.

@@ -96,7 +96,7 @@ impl TopContent {
 const OF_WAITS: &[[&str; 2]] = &[
     ["!!  !", "held up for 10 % of its time or more; for 1 %"],
     ["CPU", "the time in which its threads ran, of one CPU"],
-    ["waits for", "what; of a CPU, who had it, for how much of the wait"],
+    ["waits for", "what; of a CPU: who had it, and its share"],
     ["waits", "how many ended meanwhile, or go on"],
     ["mean  max", "of their whole lengths; +: one goes on"],
     ["time", "the part of its threads' time that they took"],

@@ -247,9 +247,9 @@ fn culprits_have_a_table_of_their_own() {
         ..waiter_of.clone()
     }));
     let view = TopView { by: TopBy::Culprit, ..TopView::default() };
-    let text = anstream::adapter::strip_str(&crowded.text(&view, 72)).to_string();
+    let text = anstream::adapter::strip_str(&crowded.text(&view, 95)).to_string();
     assert!(
-        text.lines().any(|line| line.contains("hog") && line.contains(" more ") && line.contains('%')),
+        text.lines().any(|line| line.starts_with("  hog ") && line.contains(" more ") && line.contains('%')),
         "{text}"
     );
 }

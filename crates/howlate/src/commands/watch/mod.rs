@@ -82,7 +82,7 @@ fn announce(
     subject: &Subject,
     seen: Seen,
 ) -> Option<Box<dyn Display>> {
-    what_is_left(seen).into_iter().for_each(tell);
+    seen.what_is_left().into_iter().for_each(tell);
     is_watched().then(|| display(asked, environment, subject))
 }
 
@@ -111,20 +111,6 @@ fn what_is_watched(subject: &Subject, duration: Option<Span>) -> String {
     let until = duration.map_or_else(|| "until it ends".to_owned(), |duration| format!("for {duration}"));
     let name = legible(subject.name());
     format!("Watching {name} (pid {}) {until}; Ctrl-C ends it earlier.\n", subject.pid())
-}
-
-/// What is measured where no tracer sees what wakes threads.
-const fn what_is_left(seen: Seen) -> Option<&'static str> {
-    match seen {
-        Seen::Wakers => None,
-        Seen::WaitsForCpu => Some(
-            "What wakes the threads cannot be observed here. How long they wait for a CPU is measured, and loops that the \
-             program has marked (see `howlate watch --help`).\n",
-        ),
-        Seen::Loops => Some(
-            "There is no tracer: only loops are measured that the program has marked (see `howlate watch --help`).\n",
-        ),
-    }
 }
 
 fn print(asked: &Watch, analysis: &Analysis) -> Result<(), Error> {
