@@ -18,6 +18,11 @@ pub(crate) struct Moments {
     /// From one time to another
     #[arg(long, value_name = "TIME,TIME", hide_short_help = true)]
     pub(crate) between: Option<String>,
+}
+
+/// How threads of such a recording are counted
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Together {
     /// Count threads together by process, unit, cgroup, container, pod or user
     #[arg(long, value_name = "GROUP", hide_short_help = true)]
     pub(crate) group: Option<Grouping>,

@@ -6,7 +6,7 @@ use clap::Args;
 use howlate_model::{Limit, Margin};
 
 use super::format::Format;
-use super::moments::Moments;
+use super::moments::{Moments, Together};
 use super::output::{Rows, file_name};
 
 /// Results of saved recordings, as tables or for programs
@@ -56,6 +56,8 @@ pub(crate) struct Show {
     pub(crate) ascii: bool,
     #[command(flatten, next_help_heading = "Of a folder of howlate record")]
     pub(crate) moments: Moments,
+    #[command(flatten)]
+    pub(crate) together: Together,
 }
 
 impl Show {

@@ -16,6 +16,7 @@ pub(crate) mod plan_length;
 mod prometheus;
 pub(crate) mod quick;
 pub(crate) mod record;
+mod recorded;
 mod replaced;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -14,6 +14,7 @@ use howlate_system::describe;
 use howlate_trace::{WaitReader, read_waits};
 use howlate_watch::{ProcessGroups, WatchError};
 
+use super::recorded;
 use crate::cli::Top;
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -28,6 +29,9 @@ const ONCE: Span = Span::from_secs(5);
 const LEAST: Span = Span::from_millis(100);
 
 pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
+    if asked.moments.is_asked() {
+        return recorded::top(asked);
+    }
     let interrupted = on_interrupt()?;
     let (reader, refused) = read_waits(asked.tracer).map_err(Error::Waits)?;
     let is_watched = !asked.once && !asked.json && io::stdout().is_terminal() && is_watched();
