@@ -155,13 +155,21 @@ mod tests {
     fn a_unit_records_as_was_typed() {
         let on_late = ["--late-above", "2ms", "--on-late", "logger \"$0\" 5%"];
         let text = unit("/usr/bin/howlate", &on_late, "/var/lib/howlate").text().unwrap();
-        let exec = r#"ExecStart=/usr/bin/howlate record --quiet --late-above 2ms --on-late "logger \"$$0\" 5%%""#;
+        let exec =
+            r#"ExecStart=/usr/bin/howlate record --quiet --late-above 2ms --on-late "logger \"$$0\" 5%%""#;
         assert!(text.lines().any(|line| line == exec), "{text}");
-        assert!(text.contains("\nStateDirectory=howlate\n") && !text.contains("@EXEC") && !text.contains("@STATE"));
+        assert!(
+            text.contains("\nStateDirectory=howlate\n")
+                && !text.contains("@EXEC")
+                && !text.contains("@STATE")
+        );
         let elsewhere = unit("/usr/bin/howlate", &[], "/data/howlate").text().unwrap();
         assert!(elsewhere.contains("\nReadWritePaths=/data/howlate\n"), "{elsewhere}");
         let capabilities = text.lines().filter(|line| line.contains("CAP_"));
-        assert!(capabilities.eq(["AmbientCapabilities=CAP_BPF CAP_PERFMON", "CapabilityBoundingSet=CAP_BPF CAP_PERFMON"]));
+        assert!(
+            capabilities
+                .eq(["AmbientCapabilities=CAP_BPF CAP_PERFMON", "CapabilityBoundingSet=CAP_BPF CAP_PERFMON"])
+        );
     }
 
     #[test]

@@ -23,7 +23,8 @@ impl ServiceManager {
         let socket = address.and_then(|address| Some((UnixDatagram::unbound().ok()?, address)));
         let micros = variable("WATCHDOG_USEC").and_then(|text| text.parse::<u64>().ok());
         let is_other = variable("WATCHDOG_PID").is_some_and(|pid| pid != std::process::id().to_string());
-        let every = micros.filter(|micros| *micros > 0 && !is_other).map(|micros| Span::from_micros(micros / 2));
+        let every =
+            micros.filter(|micros| *micros > 0 && !is_other).map(|micros| Span::from_micros(micros / 2));
         Self { socket, every, told: None }
     }
 

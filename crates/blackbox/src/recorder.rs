@@ -129,8 +129,20 @@ pub fn record(
     let minute = Minute::begin(now);
     let worst = Worst::new(asked.timelines);
     let (actions, held, finished) = (Actions::default(), None, Finished::default());
-    let mut recorder =
-        Recorder { asked, reader, kept, origins, rate, minute, worst, actions, held, finished, display, manager };
+    let mut recorder = Recorder {
+        asked,
+        reader,
+        kept,
+        origins,
+        rate,
+        minute,
+        worst,
+        actions,
+        held,
+        finished,
+        display,
+        manager,
+    };
     let how = recorder.run(requests)?;
     recorder.end(how)
 }

@@ -29,6 +29,8 @@ struct Trace {
 struct Event {
     ph: String,
     pid: u32,
+    /// What tells of a group of lanes has none.
+    #[serde(default)]
     tid: u32,
     name: String,
     /// Microseconds.
@@ -90,13 +92,23 @@ mod tests {
             {"ph":"X","pid":0,"tid":3,"name":"a (b) (9)","ts":1.500,"dur":2.001},
             {"ph":"X","pid":0,"tid":3,"name":"NET_RX","ts":3.501,"dur":0.007},
             {"ph":"X","pid":0,"tid":3,"name":"not seen","ts":4.000,"dur":1.000},
+            {"ph":"M","pid":0,"name":"process_name","args":{"name":"CPUs"}},
             {"ph":"X","pid":1,"tid":0,"name":"victim's part","ts":1.000,"dur":9.000}]}"#;
         std::fs::write(&path, text).unwrap();
         let cpus = read(&path).unwrap();
-        assert_eq!(cpus.iter().map(|one| (one.cpu, one.stretches.len())).collect::<Vec<_>>(), [(1, 0), (3, 3)]);
+        assert_eq!(
+            cpus.iter().map(|one| (one.cpu, one.stretches.len())).collect::<Vec<_>>(),
+            [(1, 0), (3, 3)]
+        );
         let [thread, softirq, unseen] = &cpus[1].stretches[..] else { panic!("{cpus:?}") };
-        assert_eq!((thread.who.name.as_str(), thread.who.pid, thread.who.holder), ("a (b)", Some(9), Holder::Thread));
-        assert_eq!((thread.from, thread.ns), (Some(MonotonicTime::from_nanos(1_500)), Span::from_nanos(2_001)));
+        assert_eq!(
+            (thread.who.name.as_str(), thread.who.pid, thread.who.holder),
+            ("a (b)", Some(9), Holder::Thread)
+        );
+        assert_eq!(
+            (thread.from, thread.ns),
+            (Some(MonotonicTime::from_nanos(1_500)), Span::from_nanos(2_001))
+        );
         assert_eq!((softirq.who.holder, unseen.who.holder), (Holder::Softirq, Holder::NotSeen));
         std::fs::write(&path, "{").unwrap();
         assert_eq!(read(&path), None);

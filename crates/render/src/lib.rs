@@ -84,8 +84,8 @@ pub use export::{
 pub use findings::findings;
 pub use guests_result::guests;
 pub use incidents::{
-    HOW_CULPRITS_ARE_ADDED, Incidents, culprit_name, held_up_by, how_it_came, incident_cause, incidents_schema,
-    late_metrics, victim,
+    HOW_CULPRITS_ARE_ADDED, Incidents, culprit_name, held_up_by, how_it_came, incident_cause,
+    incidents_schema, late_metrics, victim,
 };
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};

@@ -18,7 +18,9 @@ pub fn causes_by_urgency(incidents: &[Incident]) -> Vec<(Policy, Vec<WhyCause>)>
 fn causes(incidents: &[&Incident]) -> Vec<WhyCause> {
     let whole = incidents.iter().fold(Span::ZERO, |sum, one| sum.plus(one.latency));
     let mut all: Vec<WhyCause> = Vec::new();
-    for (incident, cause) in incidents.iter().flat_map(|one| one.causes.iter().map(move |cause| (*one, cause))) {
+    for (incident, cause) in
+        incidents.iter().flat_map(|one| one.causes.iter().map(move |cause| (*one, cause)))
+    {
         let new = cause_of_one(incident, cause);
         let is_same = |known: &&mut WhyCause| {
             known.kind == new.kind && known.name == new.name && known.real_time == new.real_time
@@ -33,7 +35,8 @@ fn causes(incidents: &[&Incident]) -> Vec<WhyCause> {
             None => all.push(new),
         }
     }
-    all.iter_mut().for_each(|one| one.share = Span::from_nanos(one.late_ns).as_secs_f64() / whole.as_secs_f64());
+    all.iter_mut()
+        .for_each(|one| one.share = Span::from_nanos(one.late_ns).as_secs_f64() / whole.as_secs_f64());
     all.sort_by_key(|one| std::cmp::Reverse(one.late_ns));
     all
 }

@@ -77,7 +77,9 @@ impl LateCounts {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{CauseKind, IncidentCause, IncidentKind, Latency, LateThread, MonotonicTime, WaitMinute};
+    use howlate_model::{
+        CauseKind, IncidentCause, IncidentKind, LateThread, Latency, MonotonicTime, WaitMinute,
+    };
 
     use super::*;
 
@@ -92,7 +94,16 @@ mod tests {
         let (from, until) = (MonotonicTime::default(), MonotonicTime::default());
         let at = "2026-11-25T03:13:00Z".to_owned();
         let (incidents_lost, incidents_left_out, switches_unseen, removed) = (1, 2, 0, vec![]);
-        Line::Minute(Box::new(WaitMinute { at, from, until, groups, incidents_lost, incidents_left_out, switches_unseen, removed }))
+        Line::Minute(Box::new(WaitMinute {
+            at,
+            from,
+            until,
+            groups,
+            incidents_lost,
+            incidents_left_out,
+            switches_unseen,
+            removed,
+        }))
     }
 
     fn incident(victim: &str, culprit: Option<&str>, ms: u64) -> Line {
@@ -142,7 +153,11 @@ mod tests {
         }
         let pair = |one: &str, other: &str| (one.to_owned(), other.to_owned());
         let longest = counts.longest(1);
-        assert_eq!(longest, [(&pair("db", "thread"), Span::from_millis(20))], "its kind, where it has no name");
+        assert_eq!(
+            longest,
+            [(&pair("db", "thread"), Span::from_millis(20))],
+            "its kind, where it has no name"
+        );
         assert_eq!(counts.held_up[&pair("web", "hog")], Span::from_millis(12));
         (0..2 * PAIRS).for_each(|number| counts.add(&incident(&number.to_string(), Some("hog"), 1)));
         assert_eq!(counts.held_up.len(), PAIRS + 1);

@@ -74,7 +74,8 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
 
 /// A service that records with the same options.
 fn install(asked: &Record) -> Result<Status, Error> {
-    let is_ours = |word: &String| !matches!(word.as_str(), "record" | "--install" | "--yes" | "--quiet" | "-q");
+    let is_ours =
+        |word: &String| !matches!(word.as_str(), "record" | "--install" | "--yes" | "--quiet" | "-q");
     let words = std::env::args().skip(1).filter(is_ours).collect();
     let unit = Unit { program: std::env::current_exe()?, words, out: asked.out.clone() };
     if !asked.yes {
@@ -83,7 +84,9 @@ fn install(asked: &Record) -> Result<Status, Error> {
     }
     let Installed { unit, user } = unit.install(Path::new("/"))?;
     let (unit, user) = (unit.display(), user.display());
-    say(&format!("Written to {unit} and {user}. To start it:\n  systemd-sysusers && systemctl daemon-reload && systemctl enable --now howlate-record\n"));
+    say(&format!(
+        "Written to {unit} and {user}. To start it:\n  systemd-sysusers && systemctl daemon-reload && systemctl enable --now howlate-record\n"
+    ));
     Ok(Status::Done)
 }
 

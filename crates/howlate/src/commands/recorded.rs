@@ -82,7 +82,8 @@ fn findings_of(kept: &Incidents) -> Vec<Finding> {
     let (root, then) = (Root::live(), kept.machine.as_ref().map(|(node, _)| node));
     let here = howlate_system::node(&root);
     let is_here = then.is_some_and(|then| {
-        (then.machine.is_some() && then.machine == here.machine) || (then.boot.is_some() && then.boot == here.boot)
+        (then.machine.is_some() && then.machine == here.machine)
+            || (then.boot.is_some() && then.boot == here.boot)
     });
     if is_here { examine(&root) } else { Vec::new() }
 }

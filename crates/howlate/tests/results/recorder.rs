@@ -69,7 +69,10 @@ fn each_question_is_answered_from_the_folder() {
     assert_eq!(folded, "nginx;worker;woken;waiting for the CPU;backup;rsync 30000000\n");
     let page = said(&["report", at, "--at", minute, "-o", "-"]);
     assert!(page.contains("1 incident") && page.contains("held up by rsync"), "{page}");
-    for (words, incidents) in [(&["why", at, "--at", minute, "--json"], 1), (&["why", at, "--at", "2026-11-25T04:12Z", "--json"], 0)] {
+    for (words, incidents) in [
+        (&["why", at, "--at", minute, "--json"], 1),
+        (&["why", at, "--at", "2026-11-25T04:12Z", "--json"], 0),
+    ] {
         assert_eq!(json_of(words, 0)["incidents"].as_array().unwrap().len(), incidents, "{words:?}");
     }
 }
@@ -104,7 +107,11 @@ fn what_is_recorded_from_now_on_is_served() {
     let count = |metrics: &str, name: &str| {
         metrics.lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(count(&served.get("/metrics"), "howlate_held_up"), [""; 0], "what was there already is not counted");
+    assert_eq!(
+        count(&served.get("/metrics"), "howlate_held_up"),
+        [""; 0],
+        "what was there already is not counted"
+    );
     let mut file = File::options().append(true).open(kept.join("00000001-20261125T031200Z.jsonl")).unwrap();
     for line in [incident("cron", 7_000_000), minute("2026-11-25T03:14:00Z")] {
         writeln!(file, "{line}").unwrap();
@@ -112,8 +119,15 @@ fn what_is_recorded_from_now_on_is_served() {
     for _ in 0..2 {
         let metrics = served.get("/metrics");
         let held_up = count(&metrics, "howlate_held_up");
-        assert_eq!(held_up, ["howlate_held_up_seconds_total{victim=\"nginx\",culprit=\"cron\"} 0.007"], "counted once");
-        assert_eq!(count(&metrics, "howlate_late_seconds_count"), ["howlate_late_seconds_count{by=\"process\",group=\"nginx\"} 1"]);
+        assert_eq!(
+            held_up,
+            ["howlate_held_up_seconds_total{victim=\"nginx\",culprit=\"cron\"} 0.007"],
+            "counted once"
+        );
+        assert_eq!(
+            count(&metrics, "howlate_late_seconds_count"),
+            ["howlate_late_seconds_count{by=\"process\",group=\"nginx\"} 1"]
+        );
     }
     assert!(served.get("/").contains("Late waits for a CPU"));
     assert_eq!(served.end(), Some(0));

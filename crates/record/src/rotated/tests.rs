@@ -201,7 +201,14 @@ fn who_follows_gets_each_line_once_and_only_whole_ones() {
     let mut follow = Follow::from_now(&path).unwrap();
     let mut numbers = || {
         let mut all = Vec::new();
-        follow.read(|line| all.extend(match line { Line::Minute(one) => Some(one.until.as_nanos()), _ => None })).unwrap();
+        follow
+            .read(|line| {
+                all.extend(match line {
+                    Line::Minute(one) => Some(one.until.as_nanos()),
+                    _ => None,
+                })
+            })
+            .unwrap();
         all
     };
     assert_eq!(numbers(), Vec::<i64>::new(), "what was there already is not read");

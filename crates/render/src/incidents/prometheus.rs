@@ -9,9 +9,8 @@ use jiff::Timestamp;
 use crate::export::{family, labelled, seconds};
 
 /// Upper bounds of buckets, in microseconds: steps of 1, 2 and 5 where waits begin to matter.
-const BOUNDS: [u64; 14] = [
-    50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
-];
+const BOUNDS: [u64; 14] =
+    [50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000];
 /// Pairs of victim and culprit, those with the longest time.
 const PAIRS: usize = 50;
 
@@ -48,7 +47,8 @@ fn up_to(waits: &Distribution, bound: Span) -> u64 {
 
 fn held_up(text: &mut String, counts: &LateCounts) {
     const NAME: &str = "howlate_held_up_seconds_total";
-    let help = "How long late waits of a victim were for a culprit; of all pairs, the 50 with the longest time.";
+    let help =
+        "How long late waits of a victim were for a culprit; of all pairs, the 50 with the longest time.";
     family(text, NAME, "counter", help);
     for ((victim, culprit), took) in counts.longest(PAIRS) {
         let labels = labelled(&[("victim", victim.clone()), ("culprit", culprit.clone())]);

@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 
 use howlate_analyse::incidents::{Grouping, Kept, LateCounts};
 use howlate_model::{
-    Cause, CauseKind, Distribution, Evidence, Finding, FindingId, Incident, IncidentCause, IncidentKind, Latency,
-    LateThread, Line, MonotonicTime, Part, Policy, Remedy, Segment, Span, Verdict, WaitCounts, WaitMinute,
+    Cause, CauseKind, Distribution, Evidence, Finding, FindingId, Incident, IncidentCause, IncidentKind,
+    LateThread, Latency, Line, MonotonicTime, Part, Policy, Remedy, Segment, Span, Verdict, WaitCounts,
+    WaitMinute,
 };
 use jiff::tz::TimeZone;
 
@@ -32,7 +33,15 @@ fn incident() -> Incident {
         at: AT.to_owned(),
         at_ns: MonotonicTime::from_nanos(13_000_000),
         latency: Span::from_millis(12),
-        thread: LateThread { name, process, pid: 70, tid: 71, uid: 0, group: None, policy: Some(Policy::OTHER) },
+        thread: LateThread {
+            name,
+            process,
+            pid: 70,
+            tid: 71,
+            uid: 0,
+            group: None,
+            policy: Some(Policy::OTHER),
+        },
         kind: IncidentKind::Preempted,
         cpu: 3,
         parts: vec![
@@ -89,7 +98,7 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn an_incident_is_told_part_by_part() {
-    let text = plain(&kept(vec![incident()]).why(&[], 80));
+    let text = plain(&kept(vec![incident()]).why(&[], 100));
     for expected in [
         "03:12:00.500  nginx worker;1 (71) waited 12.0 ms for CPU 3, after it lost its CPU",
         "+0 ns     11.0 ms  waiting for the CPU: rsync, pid 9 of backup, fifo:50 92 %",
@@ -100,7 +109,8 @@ fn an_incident_is_told_part_by_part() {
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let narrow = plain(&kept(vec![incident()]).why(&[], 60));
+    assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
     assert!(!text.contains("What to do"), "nothing was found that helps: {text}");
 }
 
@@ -126,7 +136,7 @@ fn advice_is_given_against_what_was_met_often_enough() {
 
 #[test]
 fn who_waited_for_whom_is_told_with_what_is_not_known() {
-    let text = plain(&kept(vec![incident(), incident()]).top(false, 80));
+    let text = plain(&kept(vec![incident(), incident()]).top(false, 100));
     let row = |name: &str| {
         let line = text.lines().find(|line| line.trim_start().starts_with(name));
         line.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -134,6 +144,8 @@ fn who_waited_for_whom_is_told_with_what_is_not_known() {
     assert_eq!(row("nginx"), "nginx 2 – 12.0 ms 2 24.0 ms backup 22.0 ms, softirq NET_RX 1.90 ms");
     assert_eq!(row("cron"), "cron 1 – 7.00 µs 0");
     assert!(text.contains("Waits of up to 5 ms are only counted"), "{text}");
+    let narrow = plain(&kept(vec![incident(), incident()]).top(false, 80));
+    assert!(narrow.contains("backup 22.0 ms\n"), "the other one finds no room: {narrow}");
     let text = plain(&kept(vec![incident()]).top(true, 80));
     assert!(text.contains("backup (fifo:50)") && text.contains("nginx 11.0 ms"), "{text}");
     let nothing = plain(&Incidents { kept: Kept::default(), ..kept(vec![]) }.top(false, 80));

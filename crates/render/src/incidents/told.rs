@@ -11,7 +11,7 @@ use crate::commands_to_type::step_lines;
 use crate::legible::legible;
 use crate::numbers::{count, span_per_span};
 use crate::only_if::with_condition;
-use crate::prose::wrapped;
+use crate::prose::{lines, wrapped};
 use crate::style::{BOLD, COMMAND, DIM, HEADING, paint};
 
 /// Incidents that are told, the longest; parts of one, those with at least this share of it.
@@ -45,7 +45,9 @@ impl Incidents {
         let told: Vec<String> = kept.incidents.iter().map(one).collect();
         let more = match kept.shorter {
             0 => String::new(),
-            more => paint(DIM, format!("  {} more that were shorter; `--json` has them.", count(more))) + "\n",
+            more => {
+                paint(DIM, format!("  {} more that were shorter; `--json` has them.", count(more))) + "\n"
+            }
         };
         format!("{}{more}", told.join("\n"))
     }
@@ -95,7 +97,8 @@ fn share(part: Span, whole: Span) -> f64 {
 fn part_line(one: &Incident, part: &Segment, width: usize) -> String {
     let began = one.at_ns.minus(one.latency);
     let after = if part.merged { "–".to_owned() } else { format!("+{}", span(part.from.since(began))) };
-    let named = cause_of(one, part).filter(|cause| cause.kind == part.cause.kind && part.cause.kind.is_named());
+    let named =
+        cause_of(one, part).filter(|cause| cause.kind == part.cause.kind && part.cause.kind.is_named());
     let words = match (named, part.cause.kind) {
         (Some(cause), CauseKind::Thread) => {
             format!("{}: {}", part_in_words(part.cause.part), incident_cause(cause))
@@ -103,8 +106,8 @@ fn part_line(one: &Incident, part: &Segment, width: usize) -> String {
         _ => segment_in_words(part),
     };
     let merged = if part.merged { " (in several stretches)" } else { "" };
-    let text = wrapped(&format!("{words} {}{merged}", percent(share(part.ns, one.latency))), width.saturating_sub(INDENT), 2);
-    let text = text.replace('\n', &format!("\n{:INDENT$}", ""));
+    let text = format!("{words} {}{merged}", percent(share(part.ns, one.latency)));
+    let text = lines(&text, width.saturating_sub(INDENT + 2)).join(&format!("\n{:INDENT$}  ", ""));
     format!("  {after:>10}  {:>10}  {text}\n", span(part.ns))
 }
 
@@ -115,7 +118,12 @@ fn rest(one: &Incident, shown: &[&Segment]) -> String {
     match left {
         0 => String::new(),
         1 => format!("  {:>10}  {:>10}  1 shorter part\n", "", span(one.latency.minus(told))),
-        _ => format!("  {:>10}  {:>10}  {} shorter parts together\n", "", span(one.latency.minus(told)), count(left as u64)),
+        _ => format!(
+            "  {:>10}  {:>10}  {} shorter parts together\n",
+            "",
+            span(one.latency.minus(told)),
+            count(left as u64)
+        ),
     }
 }
 

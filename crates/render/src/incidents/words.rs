@@ -11,8 +11,7 @@ const CAUSES: usize = 3;
 const WORTH: f64 = 0.02;
 
 /// How the times of culprits are added up.
-pub const HOW_CULPRITS_ARE_ADDED: &str =
-    "Own time: how long it had what others waited for, counted once. Others' waits: added up over all who waited.";
+pub const HOW_CULPRITS_ARE_ADDED: &str = "Own time: how long it had what others waited for, counted once. Others' waits: added up over all who waited.";
 
 /// `nginx worker (4711)`
 pub fn victim(one: &Incident) -> String {
@@ -24,7 +23,7 @@ pub fn victim(one: &Incident) -> String {
 
 /// How a thread is scheduled, where that says more than usual: `fifo:50`.
 pub(super) fn unusual(policy: Option<Policy>) -> Option<String> {
-    policy.filter(|policy| *policy != Policy::OTHER).map(|policy| policy.to_string()).filter(|text| text != "nice:0")
+    policy.map(|policy| policy.to_string()).filter(|text| *text != Policy::OTHER.to_string())
 }
 
 /// How it came to wait, as the end of a sentence.

@@ -41,7 +41,9 @@ pub(super) fn calendar(kept: &Incidents) -> Option<Markup> {
     let step = Step::for_range(all().max()?.duration_since(all().min()?));
     let mut cells: BTreeMap<(i64, usize), Cell> = BTreeMap::new();
     let mut rows: BTreeMap<i64, String> = BTreeMap::new();
-    for (at, latency) in minutes.iter().map(|at| (*at, None)).chain(moments.iter().map(|(at, of)| (*at, Some(*of)))) {
+    for (at, latency) in
+        minutes.iter().map(|at| (*at, None)).chain(moments.iter().map(|(at, of)| (*at, Some(*of))))
+    {
         let (row, name, column) = step.place(&at.to_zoned(kept.zone.clone()));
         rows.insert(row, name);
         let cell = cells.entry((row, column)).or_default();
@@ -51,7 +53,8 @@ pub(super) fn calendar(kept: &Incidents) -> Option<Markup> {
         }
     }
     let last: Vec<(&i64, &String)> = rows.iter().rev().take(ROWS).collect();
-    let drawn: Vec<Fields> = last.into_iter().rev().map(|(row, name)| fields(step, (*row, name), &cells)).collect();
+    let drawn: Vec<Fields> =
+        last.into_iter().rev().map(|(row, name)| fields(step, (*row, name), &cells)).collect();
     Some(drawing(step, drawn))
 }
 
@@ -78,7 +81,11 @@ impl Step {
                 (second - within, at.strftime("%m-%d %H h").to_string(), column(at.minute() / step))
             }
             // Days are as long as they are: what counts is which one it is.
-            Self::Hour => (i64::from(at.date().to_string().replace('-', "").parse::<i32>().unwrap_or(0)), at.strftime("%a %m-%d").to_string(), column(at.hour())),
+            Self::Hour => (
+                i64::from(at.date().to_string().replace('-', "").parse::<i32>().unwrap_or(0)),
+                at.strftime("%a %m-%d").to_string(),
+                column(at.hour()),
+            ),
         }
     }
 
@@ -102,7 +109,9 @@ impl Step {
 
     fn words(self, row: &str, number: usize) -> String {
         match self {
-            Self::Minutes(step) => format!("{}:{:02}", row.trim_end_matches(" h"), number * usize::try_from(step).unwrap_or(1)),
+            Self::Minutes(step) => {
+                format!("{}:{:02}", row.trim_end_matches(" h"), number * usize::try_from(step).unwrap_or(1))
+            }
             Self::Hour => format!("{row} {number:02} h"),
         }
     }
@@ -118,7 +127,9 @@ fn fields(step: Step, (row, name): (i64, &String), cells: &BTreeMap<(i64, usize)
         let place = step.words(name, number);
         Some(match cells.get(&(row, number)) {
             None => field("gap", String::new(), format!("{place}: nothing recorded")),
-            Some(Cell { incidents: 0, .. }) => field(shade(0), String::new(), format!("{place}: no wait was late")),
+            Some(Cell { incidents: 0, .. }) => {
+                field(shade(0), String::new(), format!("{place}: no wait was late"))
+            }
             Some(cell) => some(cell, most, &place),
         })
     };
@@ -126,7 +137,8 @@ fn fields(step: Step, (row, name): (i64, &String), cells: &BTreeMap<(i64, usize)
 }
 
 fn some(cell: &Cell, most: u64, place: &str) -> Field {
-    let incidents = if cell.incidents == 1 { "1 incident".to_owned() } else { format!("{} incidents", cell.incidents) };
+    let incidents =
+        if cell.incidents == 1 { "1 incident".to_owned() } else { format!("{} incidents", cell.incidents) };
     let words = format!("{place}: {incidents}, the longest {}", Latency::from_span(cell.longest));
     field(shade(darkness(cell.incidents, most)), cell.incidents.to_string(), words)
 }

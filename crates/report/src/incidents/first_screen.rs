@@ -56,7 +56,11 @@ fn the_longest(kept: &Incidents, one: &Incident) -> String {
 }
 
 fn most(one: &Culprit) -> String {
-    let incidents = if one.incidents == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(one.incidents)) };
+    let incidents = if one.incidents == 1 {
+        "1 incident".to_owned()
+    } else {
+        format!("{} incidents", count(one.incidents))
+    };
     let own = Latency::from_span(one.own);
     format!(" Most of the time in all: {}, in {incidents}, {own} of its own time.", culprit_name(one))
 }

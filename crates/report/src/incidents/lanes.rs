@@ -2,7 +2,7 @@
 
 use howlate_analyse::incidents::{cause_of, charged_to};
 use howlate_model::{CpuTimeline, Holder, Incident, IncidentCause, Occupant, Segment};
-use howlate_render::{segment_in_words, victim};
+use howlate_render::{incident_cause, part_in_words, segment_in_words, victim};
 
 use crate::chart::Hue;
 
@@ -30,7 +30,8 @@ pub(super) struct Stretch {
 pub(super) fn lanes(drawn: &Incident, others: &[Incident], cpus: &[CpuTimeline]) -> Vec<TimeLane> {
     let began = began(drawn);
     let (first, last) = bounds(drawn, cpus);
-    let is_beside = |one: &&Incident| *one != drawn && one.at_ns.as_nanos() > first && self::began(one) < last;
+    let is_beside =
+        |one: &&Incident| *one != drawn && one.at_ns.as_nanos() > first && self::began(one) < last;
     let mut beside: Vec<&Incident> = others.iter().filter(is_beside).collect();
     beside.sort_by_key(|one| std::cmp::Reverse(one.latency));
     let victims = std::iter::once(drawn).chain(beside.into_iter().take(VICTIMS - 1));
@@ -54,13 +55,34 @@ fn bounds(drawn: &Incident, cpus: &[CpuTimeline]) -> (i64, i64) {
 }
 
 fn of_victim(drawn: &Incident, one: &Incident, began: i64) -> TimeLane {
-    let stretch = |part: &Segment| Stretch {
-        from: part.from.as_nanos() - began,
-        ns: part.ns.as_nanos(),
-        hue: cause_of(one, part).map_or(Hue::Rest, |cause| hue(drawn, &part.cause.name, part.pid, Some(charged_to(cause)))),
-        name: segment_in_words(part),
+    let mut from = self::began(one) - began;
+    // They follow each other without a gap; of those that were joined nobody knows where each was.
+    let stretch = |part: &Segment| {
+        let begins = from;
+        from = from.saturating_add_unsigned(part.ns.as_nanos());
+        Stretch {
+            from: begins,
+            ns: part.ns.as_nanos(),
+            hue: hue_of(drawn, one, part),
+            name: named(one, part),
+        }
     };
     TimeLane { name: format!("{} waits", victim(one)), stretches: one.parts.iter().map(stretch).collect() }
+}
+
+fn hue_of(drawn: &Incident, one: &Incident, part: &Segment) -> Hue {
+    let cause = cause_of(one, part);
+    cause.map_or(Hue::Rest, |cause| hue(drawn, &part.cause.name, part.pid, Some(charged_to(cause))))
+}
+
+/// Who it was comes first: of short stretches there is no room for more.
+fn named(one: &Incident, part: &Segment) -> String {
+    let joined = if part.merged { ", in several stretches" } else { "" };
+    let cause = cause_of(one, part).filter(|cause| cause.kind == part.cause.kind && cause.kind.is_named());
+    let words = cause
+        .filter(|_| !part.cause.name.is_empty())
+        .map(|cause| format!("{}: {}", incident_cause(cause), part_in_words(part.cause.part)));
+    format!("{}{joined}", words.unwrap_or_else(|| segment_in_words(part)))
 }
 
 fn of_cpu(drawn: &Incident, cpu: &CpuTimeline, began: i64) -> TimeLane {

@@ -4,7 +4,7 @@ use howlate_analyse::incidents::{Culprit, GroupWaits, culprits as all_culprits, 
 use howlate_analyse::percentile;
 use howlate_model::{Incident, Latency};
 use howlate_render::numbers::count;
-use howlate_render::{HOW_CULPRITS_ARE_ADDED, Incidents, culprit_name, held_up_by, how_it_came, victim};
+use howlate_render::{HOW_CULPRITS_ARE_ADDED, Incidents, culprit_name, held_up_by, victim};
 use maud::{Markup, html};
 
 use crate::prose;
@@ -22,7 +22,8 @@ pub(super) fn incidents(kept: &Incidents) -> Markup {
     let rows = all.iter().take(INCIDENTS).map(|one| incident(kept, one)).collect();
     let left_out = all.len().saturating_sub(INCIDENTS) as u64 + kept.kept.shorter;
     let headings = ["at", "waited", "thread", "how", "held up by"].map(str::to_owned).to_vec();
-    let table = Table { caption: "Each wait that was late".to_owned(), headings, names: 1, rows, is_text: true };
+    let table =
+        Table { caption: "Each wait that was late".to_owned(), headings, names: 1, rows, is_text: true };
     html! {
         (table.html())
         @if left_out > 0 { p class="quiet" { (count(left_out)) " more were shorter." } }
@@ -32,12 +33,13 @@ pub(super) fn incidents(kept: &Incidents) -> Markup {
 fn incident(kept: &Incidents, one: &Incident) -> Vec<Cell> {
     let timeline = one.timeline.clone().unwrap_or_default();
     let below = if timeline.is_empty() { timeline } else { format!("timeline: {timeline}") };
-    let policy = one.thread.policy.map_or_else(String::new, |policy| policy.to_string());
+    let policy = one.thread.policy.map(|policy| policy.to_string()).unwrap_or_default();
+    let policy = if policy == "other" { String::new() } else { policy };
     vec![
         Cell::new(kept.time(one, "%m-%d %H:%M:%S.%3f")),
         Cell::new(Latency::from_span(one.latency).to_string()),
         Cell { below: policy, ..Cell::new(victim(one)) },
-        Cell::new(format!("{}, CPU {}", how_it_came(one.kind), one.cpu)),
+        Cell::new(format!("{}, CPU {}", one.kind.name(), one.cpu)),
         Cell { below, ..Cell::new(held_up_by(one)) },
     ]
 }
@@ -58,7 +60,8 @@ pub(super) fn culprits(kept: &Incidents) -> Markup {
 }
 
 fn culprit(one: &Culprit) -> Vec<String> {
-    let [own, took, longest] = [one.own, one.took, one.longest].map(|span| Latency::from_span(span).to_string());
+    let [own, took, longest] =
+        [one.own, one.took, one.longest].map(|span| Latency::from_span(span).to_string());
     let whom = format!("{} {}", one.victim.0, Latency::from_span(one.victim.1));
     vec![culprit_name(one), own, took, count(one.incidents), longest, whom]
 }
@@ -78,5 +81,13 @@ pub(super) fn groups(kept: &Incidents) -> Markup {
 fn group(one: &GroupWaits) -> Vec<String> {
     let shown = |at: Option<Latency>| at.map_or_else(|| "–".to_owned(), |at| at.to_string());
     let at = |quantile| shown(percentile(&one.waits, quantile));
-    vec![one.name.clone(), count(one.waits.count()), count(one.late), at(0.5), at(0.99), at(0.999), shown(one.waits.max())]
+    vec![
+        one.name.clone(),
+        count(one.waits.count()),
+        count(one.late),
+        at(0.5),
+        at(0.99),
+        at(0.999),
+        shown(one.waits.max()),
+    ]
 }

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use howlate_analyse::incidents::{Grouping, Kept};
 use howlate_model::{
-    Cause, CauseKind, CpuTimeline, Holder, IncidentCause, IncidentKind, LateThread, MonotonicTime, Occupant, Part,
-    Segment, Span, WaitMinute, Who,
+    Cause, CauseKind, CpuTimeline, Holder, IncidentCause, IncidentKind, LateThread, MonotonicTime, Occupant,
+    Part, Segment, Span, WaitMinute, Who,
 };
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -122,5 +122,7 @@ fn worst_come_first_and_what_is_drawn_is_called_what_it_is() {
 #[test]
 fn without_incidents_the_page_says_so() {
     let page = incidents_page(&kept(vec![]), None);
-    assert!(page.contains("No wait was late.") && page.contains("id=\"when\"") && !page.contains("id=\"worst\""));
+    assert!(
+        page.contains("No wait was late.") && page.contains("id=\"when\"") && !page.contains("id=\"worst\"")
+    );
 }

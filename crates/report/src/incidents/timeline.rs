@@ -2,7 +2,7 @@
 
 use howlate_model::{CpuTimeline, Incident, Latency};
 use howlate_render::scale::Scale;
-use howlate_render::{Incidents, how_it_came, held_up_by, incident_cause, victim};
+use howlate_render::{Incidents, held_up_by, how_it_came, incident_cause, victim};
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
@@ -42,7 +42,9 @@ pub(super) fn timeline(kept: &Incidents, one: &Incident, cpus: &[CpuTimeline]) -
 
 fn about(kept: &Incidents, one: &Incident, is_alone: bool) -> String {
     let cpus = match (&one.timeline, is_alone) {
-        (Some(name), false) => format!("Below it, what each CPU did; all of it is in {name}, for ui.perfetto.dev."),
+        (Some(name), false) => {
+            format!("Below it, what each CPU did; all of it is in {name}, for ui.perfetto.dev.")
+        }
         _ => "What all CPUs did then was not kept (`--at-most` of `howlate record`).".replace('`', ""),
     };
     format!(
@@ -58,7 +60,8 @@ fn about(kept: &Incidents, one: &Incident, is_alone: bool) -> String {
 fn named(one: &Incident) -> Vec<Named> {
     let named = |hue, text| Named { hue, text, marks: Marks::Bars };
     let waits = named(Hue::nth(0), victim(one));
-    let by = culprits(one).enumerate().map(|(number, cause)| named(Hue::nth(number + 1), incident_cause(cause)));
+    let by =
+        culprits(one).enumerate().map(|(number, cause)| named(Hue::nth(number + 1), incident_cause(cause)));
     std::iter::once(waits).chain(by).chain([named(Hue::Rest, "others".to_owned())]).collect()
 }
 
