@@ -66,7 +66,7 @@ pub(crate) struct Record {
     /// About each incident: a command, which gets its JSON; signal:PID:USR1; or stop, which ends recording
     #[arg(long, value_name = "COMMAND")]
     pub(crate) on_late: Vec<Action>,
-    /// Print a unit of systemd that records with these options; with --yes, write and start it
+    /// Print a unit of systemd that records with these options; with --yes, write it
     #[arg(long, conflicts_with_all = ["live", "duration"], help_heading = "As a service")]
     pub(crate) install: bool,
     /// Write the unit rather than print it

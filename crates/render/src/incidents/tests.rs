@@ -115,6 +115,25 @@ fn an_incident_is_told_part_by_part() {
 }
 
 #[test]
+fn stretches_of_one_cause_are_one_part_where_little_came_between() {
+    let mut one = incident();
+    let part = |name: &str, from: i64, micros: u64| {
+        let cause = Cause::new(Part::Waiting, CauseKind::Thread, name.to_owned());
+        let pid = Some(if name == "rsync" { 9 } else { 8 });
+        Segment::new(cause, pid, MonotonicTime::from_nanos(from * 1_000), Span::from_micros(micros))
+    };
+    one.parts = vec![part("rsync", 1_000, 4_000), part("tick", 5_000, 100), part("rsync", 5_100, 7_900)];
+    let text = plain(&kept(vec![one]).why(&[], 100));
+    assert!(
+        text.contains(
+            "+0 ns     11.9 ms  waiting for the CPU: rsync, pid 9 of backup, fifo:50 99 %, in 2 stretches"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("100 µs  1 shorter part\n"), "{text}");
+}
+
+#[test]
 fn advice_is_given_against_what_was_met_often_enough() {
     let remedy = Remedy { apply: vec!["chrt --fifo 60 PROGRAM".to_owned()], undo: vec![] };
     let finding = Finding {
@@ -147,7 +166,7 @@ fn who_waited_for_whom_is_told_with_what_is_not_known() {
     let narrow = plain(&kept(vec![incident(), incident()]).top(false, 80));
     assert!(narrow.contains("backup 22.0 ms\n"), "the other one finds no room: {narrow}");
     let text = plain(&kept(vec![incident()]).top(true, 80));
-    assert!(text.contains("backup (fifo:50)") && text.contains("nginx 11.0 ms"), "{text}");
+    assert!(text.contains("backup, fifo:50") && text.contains("1  11.0 ms  nginx\n"), "{text}");
     let nothing = plain(&Incidents { kept: Kept::default(), ..kept(vec![]) }.top(false, 80));
     assert!(nothing.contains("Nothing was recorded then."), "{nothing}");
 }

@@ -5,7 +5,7 @@ use howlate_analyse::percentile;
 use howlate_model::Incident;
 
 use super::Incidents;
-use super::words::{HOW_CULPRITS_ARE_ADDED, culprit_name, held_up_by, span, victim};
+use super::words::{culprit_name, held_up_by, span, victim};
 use crate::legible::legible;
 use crate::numbers::count;
 use crate::prose::wrapped;
@@ -72,7 +72,7 @@ impl Incidents {
         table.left(5);
         all.iter().take(CULPRITS).for_each(|one| table.row(culprit(one)));
         let more = more(all.len().saturating_sub(CULPRITS), "smaller causes");
-        let how = paint(DIM, wrapped(&format!("  {HOW_CULPRITS_ARE_ADDED}"), width, 2));
+        let how = paint(DIM, wrapped(&format!("  {HOW_ADDED}"), width, 2));
         format!("{}\n{}{more}{how}\n", paint(HEADING, "Causes"), table.text(width))
     }
 
@@ -92,8 +92,11 @@ impl Incidents {
 }
 
 /// What stands above culprits.
-const CULPRIT_HEADINGS: [&str; 6] =
-    ["culprit", "own time", "others' waits", "incidents", "longest", "mainly delayed"];
+const CULPRIT_HEADINGS: [&str; 6] = ["culprit", "own", "others", "times", "longest", "mainly delayed"];
+/// How their times are added up.
+const HOW_ADDED: &str =
+    "own: how long it had what others waited for, counted once; others: added up over all who waited.";
+
 /// How many are not listed, and where they are.
 fn more(count_: usize, which: &str) -> String {
     let line = || paint(DIM, format!("  {} more {which}; `--json` has them.", count(count_ as u64))) + "\n";
@@ -126,7 +129,9 @@ fn timeline_of_the_longest(incidents: &[Incident]) -> String {
 
 fn culprit(one: &Culprit) -> Vec<String> {
     let (victim, took) = &one.victim;
-    let whom = format!("{} {}", legible(victim), span(*took));
+    // Where nobody else waited, it is all of it.
+    let whom = if *took == one.took { String::new() } else { format!(" {}", span(*took)) };
+    let whom = format!("{}{whom}", legible(victim));
     let (own, took) = (span(one.own), span(one.took));
     vec![culprit_name(one), own, took, count(one.incidents), span(one.longest), whom]
 }

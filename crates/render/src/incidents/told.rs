@@ -61,13 +61,12 @@ impl Incidents {
             one.cpu,
             how_it_came(one.kind)
         );
-        let worth = |part: &&Segment| share(part.ns, one.latency) >= WORTH;
-        let shown: Vec<&Segment> = one.parts.iter().filter(worth).take(PARTS).collect();
-        let lines: String = shown.iter().map(|part| part_line(one, part, width)).collect();
+        let told = told(one);
+        let lines: String = told.iter().map(|part| part_line(one, part, width)).collect();
         let timeline = one.timeline.as_deref().map_or_else(String::new, |name| {
             paint(DIM, format!("  Timeline of all CPUs: {}", legible(name))) + "\n"
         });
-        format!("{}\n{lines}{}{timeline}", paint(BOLD, wrapped(&heading, width, 2)), rest(one, &shown))
+        format!("{}\n{lines}{}{timeline}", paint(BOLD, wrapped(&heading, width, 2)), rest(one, &told))
     }
 
     /// What `why`'s rules know against what took most.
@@ -93,38 +92,63 @@ fn share(part: Span, whole: Span) -> f64 {
     span_per_span(part, whole)
 }
 
+/// A part, and those of the same cause after it: what came between them is too short to be told.
+struct Told {
+    first: Segment,
+    stretches: usize,
+}
+
+fn told(one: &Incident) -> Vec<Told> {
+    let mut told: Vec<Told> = Vec::new();
+    for part in one.parts.iter().filter(|part| share(part.ns, one.latency) >= WORTH) {
+        match told.last_mut() {
+            Some(last) if last.first.cause == part.cause && last.first.pid == part.pid => {
+                last.first.ns = last.first.ns.plus(part.ns);
+                last.stretches += 1;
+            }
+            _ => told.push(Told { first: part.clone(), stretches: 1 }),
+        }
+    }
+    told.truncate(PARTS);
+    told
+}
+
 /// When it began after the wait did, how long it took, and what it was.
-fn part_line(one: &Incident, part: &Segment, width: usize) -> String {
+fn part_line(one: &Incident, told: &Told, width: usize) -> String {
+    let part = &told.first;
     let began = one.at_ns.minus(one.latency);
     let after = if part.merged { "–".to_owned() } else { format!("+{}", span(part.from.since(began))) };
-    let named =
-        cause_of(one, part).filter(|cause| cause.kind == part.cause.kind && part.cause.kind.is_named());
-    let words = match (named, part.cause.kind) {
-        (Some(cause), CauseKind::Thread) => {
-            format!("{}: {}", part_in_words(part.cause.part), incident_cause(cause))
-        }
-        _ => segment_in_words(part),
+    let several = match (part.merged, told.stretches) {
+        (true, _) => ", in several stretches".to_owned(),
+        (_, 1) => String::new(),
+        (_, several) => format!(", in {several} stretches"),
     };
-    let merged = if part.merged { " (in several stretches)" } else { "" };
-    let text = format!("{words} {}{merged}", percent(share(part.ns, one.latency)));
+    let text = format!("{} {}{several}", part_words(one, part), percent(share(part.ns, one.latency)));
     let text = lines(&text, width.saturating_sub(INDENT + 2)).join(&format!("\n{:INDENT$}  ", ""));
     format!("  {after:>10}  {:>10}  {text}\n", span(part.ns))
 }
 
-/// What is too short to be told one by one.
-fn rest(one: &Incident, shown: &[&Segment]) -> String {
-    let left = one.parts.len().saturating_sub(shown.len());
-    let told = shown.iter().fold(Span::ZERO, |sum, part| sum.plus(part.ns));
-    match left {
-        0 => String::new(),
-        1 => format!("  {:>10}  {:>10}  1 shorter part\n", "", span(one.latency.minus(told))),
-        _ => format!(
-            "  {:>10}  {:>10}  {} shorter parts together\n",
-            "",
-            span(one.latency.minus(told)),
-            count(left as u64)
-        ),
+fn part_words(one: &Incident, part: &Segment) -> String {
+    let named =
+        cause_of(one, part).filter(|cause| cause.kind == part.cause.kind && part.cause.kind.is_named());
+    match (named, part.cause.kind) {
+        (Some(cause), CauseKind::Thread) => {
+            format!("{}: {}", part_in_words(part.cause.part), incident_cause(cause))
+        }
+        _ => segment_in_words(part),
     }
+}
+
+/// What is too short to be told one by one.
+fn rest(one: &Incident, told: &[Told]) -> String {
+    let left = one.parts.len().saturating_sub(told.iter().map(|part| part.stretches).sum());
+    let sum = told.iter().fold(Span::ZERO, |sum, part| sum.plus(part.first.ns));
+    let which = match left {
+        0 => return String::new(),
+        1 => "1 shorter part".to_owned(),
+        _ => format!("{} shorter parts together", count(left as u64)),
+    };
+    format!("  {:>10}  {:>10}  {which}\n", "", span(one.latency.minus(sum)))
 }
 
 fn advice(cause: &WhyCause, policy: Policy, finding: &Finding, width: usize) -> String {

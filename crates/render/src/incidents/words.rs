@@ -55,7 +55,7 @@ pub fn incident_cause(cause: &IncidentCause) -> String {
 
 /// What it is called: a process, an interrupt, a quota.
 pub fn culprit_name(one: &Culprit) -> String {
-    let policy = unusual(one.policy).map_or_else(String::new, |policy| format!(" ({policy})"));
+    let policy = unusual(one.policy).map_or_else(String::new, |policy| format!(", {policy}"));
     match one.kind {
         CauseKind::Others => "others".to_owned(),
         kind => format!("{}{policy}", who(kind, &one.name, None)),
