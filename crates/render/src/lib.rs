@@ -26,6 +26,7 @@ mod insights;
 mod json;
 mod kernels;
 mod legible;
+mod limit_lines;
 mod live;
 mod load_result;
 mod loads;
@@ -92,6 +93,7 @@ pub use kernels::{KernelRow, kernel_list};
 pub use legible::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
 };
+pub use limit_lines::{limit_lines, stopped_above};
 pub use live::{LiveRow, live};
 pub use load_result::{LoadResult, PartEnd};
 pub use loads::{load_effect, load_lines};
