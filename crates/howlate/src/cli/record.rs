@@ -67,7 +67,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "COMMAND")]
     pub(crate) on_late: Vec<Action>,
     /// Print a unit of systemd that records with these options; with --yes, write it
-    #[arg(long, conflicts_with_all = ["live", "duration"], help_heading = "As a service")]
+    #[arg(long, conflicts_with_all = ["live", "duration"], help_heading = "As a service", hide_short_help = true)]
     pub(crate) install: bool,
     /// Write the unit rather than print it
     #[arg(long, requires = "install", help_heading = "As a service", hide_short_help = true)]

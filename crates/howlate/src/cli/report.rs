@@ -20,7 +20,6 @@ howlate report stock.jsonl rt.jsonl -o kernels.html\n  \
 howlate report run.jsonl --open\n  \
 howlate report run.jsonl --by policy --deadline 500us\n  \
 howlate report run.jsonl --chart percentiles -o percentiles.png\n  \
-howlate report run.jsonl --chart percentiles > percentiles.svg\n  \
 howlate report run.jsonl -o run.md                    # and run.svg\n  \
 howlate report run.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"\n  \
 howlate report /var/lib/howlate --since 24h -o night.html")]

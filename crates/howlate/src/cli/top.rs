@@ -15,12 +15,13 @@ howlate top\n  \
 howlate top --once --duration 10s\n  \
 howlate top postgres --sort max\n  \
 howlate top --kind cpu,disk --by thread\n  \
-howlate top --by culprit --once\n  \
-howlate top --once --json > waits.json\n  \
-howlate top --at 03:12 /var/lib/howlate\n\n\
+howlate top --at 03:12 --by culprit\n  \
+howlate top --once --json > waits.json\n\n\
 On a terminal it takes the whole screen: ? lists its keys, and q or Ctrl-C ends it.")]
 pub(crate) struct Top {
-    /// One process, by id or name: its threads, and where in the kernel they wait; of a time, the folder of howlate record
+    /// One process, by id or name: its threads, and where in the kernel they wait
+    ///
+    /// With --at, --since or --between, the folder of howlate record; /var/lib/howlate if left out.
     #[arg(value_name = "PID|NAME")]
     process: Option<String>,
     /// The same as an option, as it was
@@ -45,7 +46,7 @@ pub(crate) struct Top {
     /// Print one table, of everything that happens within --duration, and end
     #[arg(long)]
     pub(crate) once: bool,
-    /// End after this time; else 5 s with --once, or q or Ctrl-C
+    /// End after this time; with --once, 5 s if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
     /// Time between tables
@@ -63,7 +64,7 @@ pub(crate) struct Top {
     /// Print each table as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
-    #[command(flatten, next_help_heading = "As howlate record has kept it")]
+    #[command(flatten)]
     pub(crate) moments: Moments,
 }
 

@@ -30,22 +30,22 @@ pub(crate) fn recorded(folder: &Path) -> PathBuf {
 }
 
 fn incident(culprit: &str, ns: u64) -> Value {
-    json!({
-        "type": "incident", "at": "2026-11-25T03:12:30.5Z", "at_ns": 100_000_000, "latency_ns": ns,
+    json!({"incident": {
+        "at": "2026-11-25T03:12:30.5Z", "at_ns": 100_000_000, "latency_ns": ns,
         "thread": {"name": "worker", "process": "nginx", "pid": 70, "tid": 71, "uid": 0},
         "kind": "woken", "cpu": 1,
         "parts": [{"part": "waiting", "kind": "thread", "name": "rsync", "pid": 9, "from_ns": 100_000_000 - ns, "ns": ns}],
         "causes": [{"kind": "thread", "name": "rsync", "pid": 9, "process": culprit, "ns": ns, "share": 1.0}],
-    })
+    }})
 }
 
 fn minute(at: &str) -> Value {
     let mut waits = howlate_model::Distribution::default();
     waits.record(howlate_model::Latency::from_nanos(30_000_000));
-    json!({
-        "type": "minute", "at": at, "from_ns": 0, "until_ns": 60_000_000_000_u64,
+    json!({"minute": {
+        "at": at, "from_ns": 0, "until_ns": 60_000_000_000_u64,
         "groups": [{"process": "nginx", "uid": 0, "policy": "other", "late": 1, "waits": waits}],
-    })
+    }})
 }
 
 #[test]
