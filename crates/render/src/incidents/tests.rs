@@ -188,6 +188,7 @@ fn metrics_have_a_series_for_each_group_and_pair() {
     let text = late_metrics(&counts);
     for expected in [
         "howlate_late_seconds_bucket{by=\"process\",group=\"nginx\",le=\"0.00005\"} 1",
+        "howlate_late_seconds_bucket{by=\"process\",group=\"nginx\",le=\"0.02\"} 2",
         "howlate_late_seconds_bucket{by=\"process\",group=\"nginx\",le=\"+Inf\"} 2",
         "howlate_late_seconds_sum{by=\"process\",group=\"cron\"} 0.000007",
         "howlate_held_up_seconds_total{victim=\"nginx\",culprit=\"backup\"} 0.011",
