@@ -123,7 +123,7 @@ fn stretches_of_one_cause_are_one_part_where_little_came_between() {
         Segment::new(cause, pid, MonotonicTime::from_nanos(from * 1_000), Span::from_micros(micros))
     };
     one.parts = vec![part("rsync", 1_000, 4_000), part("tick", 5_000, 100), part("rsync", 5_100, 7_900)];
-    let text = plain(&kept(vec![one]).why(&[], 100));
+    let text = plain(&kept(vec![one]).why(&[], 120));
     assert!(
         text.contains(
             "+0 ns     11.9 ms  waiting for the CPU: rsync, pid 9 of backup, fifo:50 99 %, in 2 stretches"
