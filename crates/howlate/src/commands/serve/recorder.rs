@@ -1,6 +1,6 @@
 //! A folder of `howlate record`, while it grows.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use howlate_analyse::incidents::LateCounts;
@@ -32,7 +32,7 @@ pub(super) fn serve(folder: &Path, server: &Server) -> Result<Status, Error> {
     Ok(Status::Done)
 }
 
-fn page(folder: &PathBuf) -> Result<String, Error> {
+fn page(folder: &Path) -> Result<String, Error> {
     let moments = Moments { since: Some(SHOWN.to_owned()), ..Moments::default() };
     Ok(recorded::page(folder, &recorded::read(folder, &moments, None)?))
 }
