@@ -9,8 +9,8 @@ const TEMPLATE: &str = include_str!("record.service");
 /// Where systemd keeps what services keep.
 const STATE: &str = "/var/lib/";
 /// Where the unit and its user are written.
-const UNIT: &str = "etc/systemd/system/howlate-record.service";
-const USER: &str = "etc/sysusers.d/howlate-record.conf";
+const UNIT: &str = "etc/systemd/system/howlate-recording.service";
+const USER: &str = "etc/sysusers.d/howlate-recording.conf";
 /// Folders that the unit does not see.
 const HOMES: [&str; 4] = ["/home/", "/root/", "/run/user/", "/tmp/"];
 

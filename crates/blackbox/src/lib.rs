@@ -23,7 +23,7 @@ mod worst;
 pub use action::Action;
 pub use chosen::{Chosen, PolicyName};
 pub use extent::{ByteSize, age};
-pub use howlate_record::Bounds;
+pub use howlate_recording::Bounds;
 pub use install::{Installed, NotInstalled, Unit};
 pub use recorder::{Asked, Display, Finished, NotRecorded, Requests, record};
 pub use snap::{NotSnapped, snap};

@@ -10,25 +10,25 @@
 //! were killed, the next start puts back what they left ([`put_back_leftovers`]).
 
 mod break_trace;
-mod group;
 mod guardian;
+mod helper_main;
 mod journal;
 mod leftover_finding;
 mod protocol;
+mod quota_cgroup;
 mod registry;
 mod requested;
 mod saved_setting;
 mod scope;
-mod serve;
 mod setting;
 mod thread;
 
 pub use break_trace::Trace;
-pub use group::Group;
+pub use helper_main::GUARDIAN;
 pub use journal::{LockError, put_back_leftovers, restore, unrestored};
 pub use leftover_finding::leftover_finding;
+pub use quota_cgroup::Group;
 pub use requested::{Wanted, WantedError};
 pub use scope::{Applied, Guard};
-pub use serve::GUARDIAN;
 pub use setting::not_as_before;
 pub use thread::{Subject, is_there, read_of_thread, setting_of_thread};

@@ -7,7 +7,7 @@ use howlate_model::{Margin, Property, Span};
 use howlate_report::{Chart, Theme};
 
 use super::completion_values;
-use super::moments::{Moments, Together};
+use super::time_range::{Moments, Together};
 
 /// One page with words, tables and pictures of saved recordings
 ///

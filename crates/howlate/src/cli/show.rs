@@ -6,8 +6,8 @@ use clap::Args;
 use howlate_model::{Limit, Margin};
 
 use super::format::Format;
-use super::moments::{Moments, Together};
 use super::output::{Rows, file_name};
+use super::time_range::{Moments, Together};
 
 /// Results of saved recordings, as tables or for programs
 #[derive(Args)]

@@ -6,7 +6,7 @@ use howlate_model::Span;
 use howlate_render::TopBy;
 use howlate_trace::WaitChoice;
 
-use super::moments::Moments;
+use super::time_range::Moments;
 
 /// Which process is waiting for what, right now
 #[derive(Args)]

@@ -7,7 +7,7 @@ use howlate_blackbox::{Asked, Display, Finished, Installed, Requests, Unit};
 use howlate_linux::clock;
 use howlate_live::LiveRecord;
 use howlate_model::{Header, Incident, MonotonicTime, shell_path};
-use howlate_record::new_id;
+use howlate_recording::new_id;
 use howlate_render::numbers::length;
 use howlate_render::{legible, machine};
 use howlate_session::{date_and_time, header};
@@ -85,7 +85,7 @@ fn install(asked: &Record) -> Result<Status, Error> {
     let Installed { unit, user } = unit.install(Path::new("/"))?;
     let (unit, user) = (unit.display(), user.display());
     say(&format!(
-        "Written to {unit} and {user}. To start it:\n  systemd-sysusers && systemctl daemon-reload && systemctl enable --now howlate-record\n"
+        "Written to {unit} and {user}. To start it:\n  systemd-sysusers && systemctl daemon-reload && systemctl enable --now howlate-recording\n"
     ));
     Ok(Status::Done)
 }

@@ -6,7 +6,7 @@ use howlate_analyse::incidents::Grouping;
 use howlate_blackbox::user_names;
 use howlate_model::Finding;
 use howlate_procfs::Root;
-use howlate_record::is_rotated;
+use howlate_recording::is_rotated;
 use howlate_render::{Incidents, TopBy};
 use howlate_report::incidents_page;
 use howlate_system::examine;

@@ -5,7 +5,7 @@ use howlate_analyse::incidents::{Frames, folded};
 
 use super::Incidents;
 use crate::cause_words::{part_in_words, who};
-use crate::legible::legible;
+use crate::untrusted_text::legible;
 
 impl Incidents {
     /// All late time as folded stacks.

@@ -6,11 +6,11 @@ use howlate_model::Incident;
 
 use super::Incidents;
 use super::words::{culprit_name, held_up_by, span, victim};
-use crate::legible::legible;
 use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, HEADING, WARN, paint};
 use crate::table::Columns;
+use crate::untrusted_text::legible;
 
 /// Incidents, culprits and groups that are listed.
 const INCIDENTS: usize = 15;

@@ -4,8 +4,8 @@ use howlate_model::{Incident, WhyRemoved};
 use jiff::Timestamp;
 
 use super::Incidents;
-use crate::legible::legible;
 use crate::numbers::{count, length};
+use crate::untrusted_text::legible;
 
 impl Incidents {
     /// What was asked for, and how much of it there is.

@@ -8,11 +8,11 @@ use super::Incidents;
 use super::words::{how_it_came, incident_cause, span, unusual, victim};
 use crate::cause_words::{part_in_words, percent, segment_in_words, who};
 use crate::commands_to_type::step_lines;
-use crate::legible::legible;
 use crate::numbers::{count, span_per_span};
 use crate::only_if::with_condition;
 use crate::prose::{lines, wrapped};
 use crate::style::{BOLD, COMMAND, DIM, HEADING, paint};
+use crate::untrusted_text::legible;
 
 /// Incidents that are told, the longest; parts of one, those with at least this share of it.
 const TOLD: usize = 10;

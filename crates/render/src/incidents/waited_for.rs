@@ -8,11 +8,11 @@ use howlate_analyse::percentile;
 use super::Incidents;
 use super::words::span;
 use crate::cause_words::who;
-use crate::legible::legible;
 use crate::numbers::{count, length};
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
+use crate::untrusted_text::legible;
 
 /// Rows, and how many whom each waited for are named, where there is room for them.
 const ROWS: usize = 20;

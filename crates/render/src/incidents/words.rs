@@ -4,7 +4,7 @@ use howlate_analyse::incidents::Culprit;
 use howlate_model::{CauseKind, Incident, IncidentCause, IncidentKind, Latency, Policy, Span};
 
 use crate::cause_words::{percent, who};
-use crate::legible::legible;
+use crate::untrusted_text::legible;
 
 /// Causes of one incident that are named, those with at least this share.
 const CAUSES: usize = 3;

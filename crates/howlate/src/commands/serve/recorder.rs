@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use howlate_analyse::incidents::LateCounts;
-use howlate_record::Follow;
+use howlate_recording::Follow;
 use howlate_render::late_metrics;
 use howlate_serve::{Answer, Contents, Server, Wanted};
 
