@@ -9,8 +9,12 @@
 mod action;
 mod chosen;
 mod explain;
+mod extent;
+mod install;
+mod notify;
 mod rate;
 mod recorder;
+mod snap;
 mod thread_owner;
 mod timeline;
 mod users;
@@ -18,7 +22,10 @@ mod worst;
 
 pub use action::Action;
 pub use chosen::{Chosen, PolicyName};
+pub use extent::{ByteSize, age};
 pub use howlate_recording::Bounds;
+pub use install::{Installed, NotInstalled, Unit};
 pub use recorder::{Asked, Display, Finished, NotRecorded, Requests, record};
+pub use snap::{NotSnapped, snap};
 pub use users::{uid_of, user_names};
 pub use worst::AtMost;

@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use crate::action::{Action, Actions};
 use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
 use crate::explain::incident;
+use crate::notify::ServiceManager;
 use crate::rate::Rate;
 use crate::thread_owner::Origins;
 use crate::timeline::trace;
@@ -121,13 +122,27 @@ pub fn record(
         drop(sched::set_policy(sched::THIS_THREAD, Policy::Other { nice: Some(nice) }));
     }
     let display = started(kept.path());
+    let manager = ServiceManager::find(|name| std::env::var(name).ok());
+    manager.ready();
     let now = clock::now();
     let (origins, rate) = (Origins::new(Root::live()), Rate::from(now));
     let minute = Minute::begin(now);
     let worst = Worst::new(asked.timelines);
     let (actions, held, finished) = (Actions::default(), None, Finished::default());
-    let mut recorder =
-        Recorder { asked, reader, kept, origins, rate, minute, worst, actions, held, finished, display };
+    let mut recorder = Recorder {
+        asked,
+        reader,
+        kept,
+        origins,
+        rate,
+        minute,
+        worst,
+        actions,
+        held,
+        finished,
+        display,
+        manager,
+    };
     let how = recorder.run(requests)?;
     recorder.end(how)
 }
@@ -186,6 +201,7 @@ struct Recorder<'a> {
     held: Option<Held>,
     finished: Finished,
     display: Option<Box<dyn Display>>,
+    manager: ServiceManager,
 }
 
 impl Recorder<'_> {
@@ -196,6 +212,7 @@ impl Recorder<'_> {
             // A signal makes the look come earlier.
             drop(clock::pause(LOOK.min(left)));
             self.look()?;
+            self.manager.alive(clock::now());
             if requests.snap.swap(false, Ordering::Relaxed) {
                 self.snap()?;
             }
@@ -342,6 +359,7 @@ impl Recorder<'_> {
 
     fn end(mut self, how: HowEnded) -> Result<Finished, NotRecorded> {
         drop(self.display.take());
+        self.manager.stopping();
         if let Some(held) = self.held.take() {
             self.write_held(held, clock::now())?;
         }

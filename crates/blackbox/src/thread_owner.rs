@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{MonotonicTime, Span};
-use howlate_procfs::{CgroupMembership, Root, Status};
+use howlate_model::{MonotonicTime, Policy, Span};
+use howlate_procfs::{CgroupMembership, ProcessStat, Root, Status};
 
 /// What a thread was found to belong to is believed for so long: its number may be another's then.
 const BELIEVED: Span = Span::from_secs(5);
@@ -19,6 +19,8 @@ pub(crate) struct Origin {
     pub(crate) process: String,
     /// The path of its control group.
     pub(crate) group: Option<String>,
+    /// How the thread is scheduled.
+    pub(crate) policy: Option<Policy>,
 }
 
 /// What has been looked up.
@@ -59,7 +61,8 @@ impl Origins {
     fn look(&self, tid: u32) -> Option<Origin> {
         let pid = Status::read(&self.root, tid).process()?;
         let process = self.root.read(&format!("/proc/{pid}/comm")).ok()?;
-        Some(Origin { process, group: self.group_of_process(tid) })
+        let policy = ProcessStat::read(&self.root, tid).and_then(|stat| stat.policy());
+        Some(Origin { process, group: self.group_of_process(tid), policy })
     }
 
     /// The path of the control group with this number, of a process where it is one's: before systemd has the unified

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use howlate_blackbox::NotRecorded;
+use howlate_blackbox::{NotInstalled, NotRecorded, NotSnapped};
 use howlate_fleet::{FleetError, HostError};
 use howlate_guest::GuestError;
 use howlate_load::StartError;
@@ -121,12 +121,16 @@ pub(crate) enum Error {
     NotRecorded(#[from] NotRecorded),
     #[error("{}", .path.as_ref().map_or("no folder of `howlate record` is named".to_owned(), |path| format!("{} is not a folder of `howlate record`", path.display())))]
     NotOfRecord { path: Option<PathBuf> },
+    #[error("a folder of `howlate record` cannot be shown in that format")]
+    FormatOfRecord,
+    #[error("`howlate record` counts waits by process, not by thread")]
+    ThreadsOfRecord,
     #[error(transparent)]
     Moment(#[from] StretchError),
-    #[error("nobody records to {}", path.display())]
-    NobodyRecords { path: PathBuf },
-    #[error("process {pid}, which records, cannot be asked: {source}")]
-    NotAsked { pid: i32, source: io::Error },
+    #[error(transparent)]
+    NotSnapped(#[from] NotSnapped),
+    #[error(transparent)]
+    NotInstalled(#[from] NotInstalled),
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -232,9 +236,12 @@ impl Error {
             Self::NotRecorded(NotRecorded::NotSeen(_)) => None,
             Self::NotRecorded(NotRecorded::NotKept(reason)) => Some(reason.hint().into()),
             Self::NotOfRecord { path } => Some(not_of_record_hint(path.as_ref())),
+            Self::FormatOfRecord => Some("`show` has text, json and folded of it, `report` the page (html)".into()),
+            Self::ThreadsOfRecord => Some("write `--by process`, group or culprit; `howlate why FOLDER` has each thread that was late".into()),
             Self::Moment(_) => None,
-            Self::NobodyRecords { path } => Some(format!("begin with `howlate record --out {}`", shell_path(path))),
-            Self::NotAsked { .. } => Some("run it as the user who records, or as root".into()),
+            Self::NotSnapped(NotSnapped::NobodyRecords { path }) => Some(format!("begin with `howlate record --out {}`", shell_path(path))),
+            Self::NotInstalled(reason) => Some(reason.hint().into()),
+            Self::NotSnapped(NotSnapped::NotAsked { .. }) => Some("run it as the user who records, or as root".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Output(_) | Self::Json(_) => None,
         }
@@ -272,7 +279,7 @@ fn not_traced(left_out: &[Caveat]) -> String {
 /// What to type about a folder that is none of `howlate record`'s.
 fn not_of_record_hint(path: Option<&PathBuf>) -> String {
     let path = path.map_or_else(|| "/var/lib/howlate".to_owned(), |path| shell_path(path));
-    format!("times are asked of a folder that `howlate record` writes: `howlate record --out {path}`")
+    format!("this is asked of a folder that `howlate record` writes: `howlate record --out {path}`")
 }
 
 /// What others wrote may be in it: legible, and further lines cannot be taken for ours.

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use howlate_analyse::sequential::{Decision, known};
-use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, Unknown, checks, is_as_asked};
-use howlate_model::{HowEnded, Limit, Statistic, Work};
-use howlate_render as render;
+use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks, is_as_asked};
+use howlate_model::{Limit, Work};
+use howlate_render::{limit_lines, stopped_above};
 
-use crate::terminal::{ERROR, paint, tell};
+use crate::terminal::tell;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,14 +35,9 @@ impl From<Status> for ExitCode {
 
 /// How a run with these `limits` ends, with a line for each of them that was exceeded or cannot be judged.
 pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> Status {
-    let stopped = stopped(analysis);
-    stopped.iter().for_each(|line| tell(line));
+    let stopped = stopped_above(analysis);
     let checks = if limits.is_empty() { Vec::new() } else { checks(analysis, limits) };
-    lines(&checks).iter().for_each(|line| tell(line));
-    loops_not_judged(analysis, limits).iter().for_each(|line| tell(line));
-    if checks.is_empty() {
-        limits.iter().for_each(|limit| tell(&nothing_to_judge(*limit)));
-    }
+    stopped.iter().chain(&limit_lines(analysis, &checks, limits)).for_each(|line| tell(line));
     let until = until(analysis);
     let conclusive = limits.is_empty() || is_judged(analysis, &checks);
     match stopped.is_some() || checks.iter().any(|check| check.kept == LimitVerdict::No) {
@@ -62,11 +57,6 @@ fn until(analysis: &Analysis) -> Status {
     }
 }
 
-/// Nothing that was measured can keep a limit, or exceed it.
-fn nothing_to_judge(limit: Limit) -> String {
-    format!("{} {limit}: nothing was measured\n", paint(ERROR, "cannot be judged:"))
-}
-
 /// Whether every limit was judged, and there was something to judge. A program has threads that hardly run: of what was watched it is enough that one thread
 /// could be judged, and the others are named.
 fn is_judged(analysis: &Analysis, checks: &[Check<'_>]) -> bool {
@@ -76,63 +66,4 @@ fn is_judged(analysis: &Analysis, checks: &[Check<'_>]) -> bool {
         true => checks.iter().any(is_kept),
         false => !checks.is_empty() && checks.iter().all(is_kept),
     }
-}
-
-/// What became of limits that were not kept. What several of them have in common is said once.
-fn lines(checks: &[Check<'_>]) -> Vec<String> {
-    let of_loops = |check: &&Check<'_>| check.limit.is_some_and(|limit| limit.statistic == Statistic::Loop);
-    let has_loop = checks.iter().filter(of_loops).any(|check| check.value.is_some());
-    // Where one thread has an event loop, others need none.
-    let is_said = |check: &&Check<'_>| !(has_loop && of_loops(check) && check.value.is_none());
-    let mut lines: Vec<String> = Vec::new();
-    for line in checks.iter().filter(is_said).filter_map(line) {
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines
-}
-
-/// That wake-ups say nothing of a loop that does not come back, where only they were held against limits.
-fn loops_not_judged(analysis: &Analysis, limits: &[Limit]) -> Option<String> {
-    if limits.is_empty() || limits.iter().any(|limit| limit.statistic == Statistic::Loop) {
-        return None;
-    }
-    let loops = analysis.outcomes().iter().filter_map(|one| one.rhythm.as_deref()?.event_loop());
-    let longest = loops.filter_map(|one| one.iterations.max()).max()?;
-    Some(format!(
-        "not judged: an event loop did not come back for up to {longest}; `--fail-above 'loop>20ms'` judges that\n"
-    ))
-}
-
-fn line(check: &Check<'_>) -> Option<String> {
-    let (limit, found, of) = (check.limit?, render::finding(check), render::condition(check.outcome));
-    let (what, text) = match &check.kept {
-        LimitVerdict::Yes => return None,
-        LimitVerdict::No => ("limit exceeded:", format!("{found} ({of})")),
-        LimitVerdict::Unknown(Unknown::Spoiled(_) | Unknown::NotWhole(_)) => ("cannot be judged:", found),
-        LimitVerdict::Unknown(Unknown::TooFew { .. }) => {
-            ("cannot be judged:", format!("{} {found} ({of})", limit.statistic))
-        }
-        LimitVerdict::Unknown(_) => ("cannot be judged:", format!("{limit}: {found} ({of})")),
-    };
-    Some(format!("{} {text}\n", paint(ERROR, what)))
-}
-
-/// Which wake-up stopped the run, if one did: the worst of all.
-fn stopped(analysis: &Analysis) -> Option<String> {
-    let end = analysis.end.as_ref().filter(|end| end.how == HowEnded::StoppedAbove)?;
-    let worst = analysis.outcomes().iter().filter_map(|outcome| Some((outcome, outcome.worst().first()?)));
-    let Some((outcome, worst)) = worst.max_by_key(|(_, worst)| worst.latency) else {
-        return Some(format!("{}\n", paint(ERROR, "stopped by --stop-above")));
-    };
-    let cpu = outcome.condition.cpu.map_or_else(|| "any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-    let after = worst.at.since(analysis.header.at).as_secs_f64();
-    let before_end = end.at.since(worst.at).as_secs_f64();
-    Some(format!(
-        "{} {} late on {cpu}, {after:.3} s after the start and {before_end:.3} s before the end ({})\n",
-        paint(ERROR, "stopped by --stop-above:"),
-        worst.latency,
-        render::condition(outcome)
-    ))
 }

@@ -87,6 +87,9 @@ pub struct IncidentCause {
     /// What its process is called; absent where it was gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
+    /// How the thread is scheduled; absent where it was gone, or where that takes more than a policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
     /// The path of its control group; absent where it was gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,

@@ -88,11 +88,17 @@ fn ago(now: Timestamp, span: Span) -> Timestamp {
     now.checked_sub(back).unwrap_or(Timestamp::MIN)
 }
 
+/// Whether the time of day of a date and time has a second; where the zone is an offset, that has a colon as well.
+fn says_second(text: &str) -> bool {
+    let time = text.split(['T', 't', ' ']).nth(1).unwrap_or_default();
+    time.split(['Z', 'z', '+', '-']).next().is_some_and(|time| time.matches(':').count() > 1)
+}
+
 /// A moment, and whether its second was said.
 fn moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<(Timestamp, bool), StretchError> {
     let text = text.trim();
     if let Ok(at) = text.parse::<Timestamp>() {
-        return Ok((at, true));
+        return Ok((at, says_second(text)));
     }
     let (local, zone) = match text.strip_suffix(['Z', 'z']) {
         Some(local) => (local.trim_end(), TimeZone::UTC),
@@ -148,6 +154,8 @@ mod tests {
         check(Stretch::at, "02:12Z", "2026-11-25T02:12:00Z", "2026-11-25T02:13:00Z");
         check(Stretch::at, "2026-11-20 03:12", "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
         check(Stretch::at, "2026-11-20T01:12:00.5Z", "2026-11-20T01:11:30.5Z", "2026-11-20T01:12:30.5Z");
+        check(Stretch::at, "2026-11-20T01:12Z", "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
+        check(Stretch::at, "2026-11-20T03:12+02:00", "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
         assert!(said(Stretch::at, "noon").unwrap_err().contains("is not a time; write `03:12`"));
     }
 

@@ -4,7 +4,9 @@
 mod block_table;
 mod error;
 mod files;
+mod incidents;
 mod recognise;
+mod trace_file;
 
 use std::path::Path;
 
@@ -18,6 +20,7 @@ use howlate_render::{legible, legible_line, legible_value};
 pub use self::block_table::block_columns;
 pub use self::error::{NotRead, hint};
 pub use self::files::{files, is_several};
+pub use self::incidents::{incidents, timeline};
 use self::recognise::Source;
 
 /// How the texts of a recording are taken.

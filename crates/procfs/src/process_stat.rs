@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use howlate_model::Span;
+use howlate_model::{Nice, Policy, Priority, Span};
 
 use crate::{Root, ticks};
 
@@ -15,6 +15,10 @@ const EXITING: u64 = 0x0000_0004;
 const STATE: usize = 0;
 const FLAGS: usize = 6;
 const OF_ENDED_CHILDREN: [usize; 2] = [13, 14];
+/// Fields 19, 40 and 41.
+const NICE: usize = 16;
+const RT_PRIORITY: usize = 37;
+const POLICY: usize = 38;
 
 /// What follows the name, which stands in brackets and may hold any.
 #[derive(Clone, Debug)]
@@ -62,6 +66,21 @@ impl ProcessStat {
         self.number(FLAGS).is_some_and(|flags| flags & KERNEL_THREAD != 0)
     }
 
+    /// How it is scheduled, as far as that is a policy with a priority or a nice value.
+    ///
+    /// Source: `SCHED_*` of `include/uapi/linux/sched.h`.
+    pub fn policy(&self) -> Option<Policy> {
+        let priority = || Priority::new(self.field(RT_PRIORITY)?.parse().ok()?);
+        Some(match self.number(POLICY)? {
+            0 => Policy::Other { nice: Some(Nice::new(self.field(NICE)?.parse().ok()?)?) },
+            1 => Policy::Fifo { priority: priority()? },
+            2 => Policy::Rr { priority: priority()? },
+            3 => Policy::Batch,
+            5 => Policy::Idle,
+            _ => return None,
+        })
+    }
+
     /// CPU time of its children that have ended, to a tick: `cutime` and `cstime`.
     pub fn of_ended_children(&self) -> Span {
         ticks(OF_ENDED_CHILDREN.iter().filter_map(|place| self.number(*place)).fold(0, u64::saturating_add))
@@ -93,5 +112,20 @@ mod tests {
         assert!(stat(11).is_stopped() && !stat(7).is_stopped() && !stat(10).is_stopped());
         assert_eq!(stat(9).of_ended_children(), Span::ZERO);
         assert!(ProcessStat::read(&root, 8).is_none());
+    }
+
+    #[test]
+    fn a_policy_has_its_priority_or_nice_value() {
+        let stat = |nice: i32, priority: u32, policy: u32| {
+            let before = "S 1 7 7 0 -1 4 0 0 0 0 10 20 3 4 20";
+            let between = "0 ".repeat(20);
+            ProcessStat { fields: format!(" {before} {nice} {between}{priority} {policy} 0 0 0") }.policy()
+        };
+        let told = |nice, priority, policy| stat(nice, priority, policy).map(|policy| policy.to_string());
+        assert_eq!(told(0, 0, 0).as_deref(), Some("other"));
+        assert_eq!(told(-5, 0, 0).as_deref(), Some("nice:-5"));
+        assert_eq!(told(0, 50, 1).as_deref(), Some("fifo:50"));
+        assert_eq!((told(0, 7, 2).as_deref(), told(19, 0, 5).as_deref()), (Some("rr:7"), Some("idle")));
+        assert_eq!((stat(0, 0, 6), stat(0, 0, 1)), (None, None), "no policy of one number; no priority");
     }
 }

@@ -37,7 +37,8 @@ pub use read_error::ReadError;
 pub use reader::Reader;
 pub use resume::{Progress, TurnOf, progress};
 pub use rotated::{
-    Bounds, LEAST_SIZE, LineFilter, NotRotated, ReadBetween, Rotated, is_rotated, read_between, recorder_of,
+    Bounds, Follow, LEAST_SIZE, LineFilter, NotRotated, ReadBetween, Rotated, is_rotated, read_between,
+    recorder_of,
 };
 pub use samples::Samples;
 pub use schema::schema;

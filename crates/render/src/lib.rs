@@ -27,6 +27,7 @@ mod incidents;
 mod insights;
 mod json;
 mod kernels;
+mod limit_lines;
 mod live;
 mod live_overview;
 mod load_result;
@@ -85,9 +86,13 @@ pub use export::{
 };
 pub use findings::findings;
 pub use guests_result::guests;
-pub use incidents::{Incidents, incident_cause, incidents_schema};
+pub use incidents::{
+    HOW_CULPRITS_ARE_ADDED, Incidents, culprit_name, held_up_by, how_it_came, incident_cause,
+    incidents_schema, late_metrics, victim,
+};
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};
+pub use limit_lines::{limit_lines, stopped_above};
 pub use live::{LiveRow, live};
 pub use live_overview::live_overview;
 pub use load_result::{LoadResult, PartEnd};

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{CauseKind, Incident, Span};
+use howlate_model::{CauseKind, Incident, IncidentCause, Policy, Span};
+
+use super::charged::{cause_of, charged_to};
+use super::own_time::OwnTime;
 
 /// One who did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,10 +14,14 @@ pub struct Culprit {
     pub kind: CauseKind,
     /// Its process, or what it is called itself; empty where nobody knows.
     pub name: String,
+    /// How its thread was scheduled that took most of one incident, where that is known.
+    pub policy: Option<Policy>,
     /// Of how many incidents it took a part.
     pub incidents: u64,
-    /// How much of them, in all.
+    /// How much of them, in all: where several waited at once, the time of each counts.
     pub took: Span,
+    /// How long it had what they waited for: counted once, however many waited.
+    pub own: Span,
     /// The most of one.
     pub longest: Span,
     /// Whom it held up longest, and for how long in all.
@@ -23,43 +30,64 @@ pub struct Culprit {
 
 #[derive(Default)]
 struct Sum {
+    policy: Option<Policy>,
     incidents: u64,
     took: Span,
+    own: OwnTime,
     longest: Span,
     victims: BTreeMap<String, Span>,
 }
 
+type Named = (CauseKind, String);
+
 /// The culprits, whoever took most first. Threads are told apart by their process.
 pub fn culprits<'a>(incidents: impl Iterator<Item = &'a Incident>) -> Vec<Culprit> {
-    let mut all: BTreeMap<(CauseKind, String), Sum> = BTreeMap::new();
+    let mut all: BTreeMap<Named, Sum> = BTreeMap::new();
     for incident in incidents {
-        let mut here: BTreeMap<(CauseKind, String), Span> = BTreeMap::new();
+        let mut here: BTreeMap<Named, (Span, Option<Policy>)> = BTreeMap::new();
         for cause in &incident.causes {
-            let name = cause.process.as_ref().or(cause.name.as_ref()).cloned().unwrap_or_default();
-            let took = here.entry((cause.kind, name)).or_default();
+            let (took, policy) = here.entry(named(cause)).or_default();
             *took = took.plus(cause.took);
+            *policy = policy.or(cause.policy);
         }
-        for (who, took) in here {
-            let sum = all.entry(who).or_default();
-            sum.incidents += 1;
-            sum.took = sum.took.plus(took);
-            sum.longest = sum.longest.max(took);
-            let victim = sum.victims.entry(incident.thread.process.clone()).or_default();
-            *victim = victim.plus(took);
+        for (who, (took, policy)) in here {
+            all.entry(who).or_default().add(incident, took, policy);
+        }
+        for part in &incident.parts {
+            let sum = cause_of(incident, part).and_then(|cause| all.get_mut(&named(cause)));
+            sum.into_iter().for_each(|sum| sum.own.add(incident, part));
         }
     }
-    let culprit = |((kind, name), sum): ((CauseKind, String), Sum)| {
-        let victim = sum.victims.into_iter().max_by_key(|(_, took)| *took).unwrap_or_default();
-        Culprit { kind, name, incidents: sum.incidents, took: sum.took, longest: sum.longest, victim }
-    };
-    let mut culprits: Vec<Culprit> = all.into_iter().map(culprit).collect();
+    let mut culprits: Vec<Culprit> = all.into_iter().map(|(who, sum)| sum.culprit(who)).collect();
     culprits.sort_by_key(|one| std::cmp::Reverse(one.took));
     culprits
 }
 
+fn named(cause: &IncidentCause) -> Named {
+    (cause.kind, charged_to(cause).to_owned())
+}
+
+impl Sum {
+    fn add(&mut self, incident: &Incident, took: Span, policy: Option<Policy>) {
+        if took > self.longest {
+            (self.longest, self.policy) = (took, policy);
+        }
+        self.incidents += 1;
+        self.took = self.took.plus(took);
+        let victim = self.victims.entry(incident.thread.process.clone()).or_default();
+        *victim = victim.plus(took);
+    }
+
+    fn culprit(self, (kind, name): Named) -> Culprit {
+        let Self { policy, incidents, took, own, longest, victims } = self;
+        let victim = victims.into_iter().max_by_key(|(_, took)| *took).unwrap_or_default();
+        Culprit { kind, name, policy, incidents, took, own: own.sum(), longest, victim }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use howlate_model::{IncidentCause, IncidentKind, LateThread, MonotonicTime};
+    use howlate_model::{Cause, IncidentKind, LateThread, MonotonicTime, Part, Priority, Segment};
 
     use super::*;
 
@@ -69,6 +97,7 @@ mod tests {
             name: Some((*name).to_owned()),
             pid: None,
             process: process.map(str::to_owned),
+            policy: None,
             group: None,
             took: Span::from_millis(*ms),
             share: 0.5,
@@ -93,6 +122,25 @@ mod tests {
             causes: causes.iter().map(cause).collect(),
             timeline: None,
         }
+    }
+
+    fn part(pid: u32, from: i64, ns: u64) -> Segment {
+        let cause = Cause::new(Part::Waiting, CauseKind::Thread, "hog".to_owned());
+        Segment::new(cause, Some(pid), MonotonicTime::from_nanos(from), Span::from_nanos(ns))
+    }
+
+    #[test]
+    fn whom_several_waited_for_has_its_own_time_once() {
+        let waited = |victim: &str, from: i64, ms: u64| {
+            let one = incident(victim, &[("hog", None, ms)]);
+            Incident { parts: vec![part(9, from * 1_000_000, ms * 1_000_000)], ..one }
+        };
+        let found = culprits([waited("web", 0, 10), waited("db", 5, 5)].iter());
+        assert_eq!((found[0].took, found[0].own), (Span::from_millis(15), Span::from_millis(10)));
+        let urgent = Policy::Fifo { priority: Priority::USUAL };
+        let mut all = [waited("web", 0, 10), waited("db", 20, 5)];
+        all[0].causes[0].policy = Some(urgent);
+        assert_eq!(culprits(all.iter())[0].policy, Some(urgent), "that of the longest");
     }
 
     #[test]

@@ -35,4 +35,6 @@ pub(crate) enum Format {
     Osadl,
     /// The worst wake-ups of --why, for ui.perfetto.dev
     Trace,
+    /// Folded stacks of a folder of howlate record, for flame graphs
+    Folded,
 }

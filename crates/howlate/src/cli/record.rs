@@ -1,11 +1,10 @@
 //! Options of `howlate record`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Args;
 use glob::Pattern;
-use howlate_blackbox::{Action, AtMost, Bounds, Chosen, PolicyName, uid_of};
+use howlate_blackbox::{Action, AtMost, Bounds, ByteSize, Chosen, PolicyName, age, uid_of};
 use howlate_model::Span;
 
 /// Record for weeks what waited too long for a CPU, of the whole machine, and who held it up
@@ -67,6 +66,12 @@ pub(crate) struct Record {
     /// About each incident: a command, which gets its JSON; signal:PID:USR1; or stop, which ends recording
     #[arg(long, value_name = "COMMAND")]
     pub(crate) on_late: Vec<Action>,
+    /// Print a unit of systemd that records with these options; with --yes, write it
+    #[arg(long, conflicts_with_all = ["live", "duration"], help_heading = "As a service", hide_short_help = true)]
+    pub(crate) install: bool,
+    /// Write the unit rather than print it
+    #[arg(long, requires = "install", help_heading = "As a service", hide_short_help = true)]
+    pub(crate) yes: bool,
     /// End after this time; if left out, with Ctrl-C or SIGTERM
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
@@ -92,7 +97,7 @@ impl Record {
 
     /// How much is kept.
     pub(crate) const fn bounds(&self) -> Bounds {
-        Bounds { size: self.max_size.0, age: self.max_age }
+        Bounds { size: self.max_size.bytes(), age: self.max_age }
     }
 }
 
@@ -106,52 +111,4 @@ fn cgroup(text: &str) -> Result<String, String> {
     is_path.then(|| text.to_owned()).ok_or_else(|| {
         format!("`{text}` is no path of a control group; write it as /proc/PID/cgroup has it, such as `/system.slice`")
     })
-}
-
-/// A length of time that may be days or weeks.
-fn age(text: &str) -> Result<Span, String> {
-    const DAY: u64 = 24 * 60 * 60;
-    let days = [("d", DAY), ("w", 7 * DAY)];
-    let unit = days.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
-    let whole = unit.and_then(|(number, seconds)| number.trim().parse::<u64>().ok()?.checked_mul(*seconds));
-    match whole.filter(|seconds| *seconds < 1 << 33) {
-        Some(seconds) => Ok(Span::from_secs(seconds)),
-        None => text.parse().map_err(|error: howlate_model::SpanError| error.to_string()),
-    }
-}
-
-/// A size of files, in bytes.
-#[derive(Clone, Copy)]
-struct ByteSize(u64);
-
-impl FromStr for ByteSize {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let units = [("K", 10), ("M", 20), ("G", 30), ("T", 40)];
-        let unit = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
-        let Some((number, shift)) = unit else {
-            return Err(format!("`{text}` has no unit; write a number with K, M, G or T, such as `500M`"));
-        };
-        let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
-        bytes
-            .map(Self)
-            .ok_or_else(|| format!("`{text}` is no size; write a whole number with its unit, such as `500M`"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_and_ages_have_units() {
-        let bytes = |text: &str| text.parse::<ByteSize>().map(|size| size.0);
-        assert_eq!((bytes("1G"), bytes("64K")), (Ok(1 << 30), Ok(1 << 16)));
-        assert!(bytes("500").unwrap_err().contains("has no unit"));
-        assert!(bytes("manyM").is_err() && bytes("99999999999T").is_err() && bytes("1.5G").is_err());
-        assert_eq!(age("30d"), Ok(Span::from_secs(2_592_000)));
-        assert_eq!((age("2w"), age("12h")), (Ok(Span::from_secs(1_209_600)), Ok(Span::from_secs(43_200))));
-        assert!(age("30").unwrap_err().contains("has no unit") && age("99999999999d").is_err());
-    }
 }

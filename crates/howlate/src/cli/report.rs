@@ -7,6 +7,7 @@ use howlate_model::{Margin, Property, Span};
 use howlate_report::{Chart, Theme};
 
 use super::completion_values;
+use super::time_range::{Moments, Together};
 
 /// One page with words, tables and pictures of saved recordings
 ///
@@ -19,9 +20,9 @@ howlate report stock.jsonl rt.jsonl -o kernels.html\n  \
 howlate report run.jsonl --open\n  \
 howlate report run.jsonl --by policy --deadline 500us\n  \
 howlate report run.jsonl --chart percentiles -o percentiles.png\n  \
-howlate report run.jsonl --chart percentiles > percentiles.svg\n  \
 howlate report run.jsonl -o run.md                    # and run.svg\n  \
-howlate report run.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"")]
+howlate report run.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"\n  \
+howlate report /var/lib/howlate --since 24h -o night.html")]
 pub(crate) struct Report {
     /// Recordings; the most recent run if left out
     #[arg(value_name = "RECORDING")]
@@ -59,6 +60,10 @@ pub(crate) struct Report {
     /// Colours of the picture: light or dark; if left out, svg follows the setting of whoever looks at it, and png is light
     #[arg(long, value_name = "THEME", requires = "chart", value_parser = completion_values::known::<Theme>(completion_values::themes), hide_possible_values = true, hide_short_help = true)]
     pub(crate) theme: Option<Theme>,
+    #[command(flatten, next_help_heading = "Of a folder of howlate record")]
+    pub(crate) moments: Moments,
+    #[command(flatten)]
+    pub(crate) together: Together,
 }
 
 impl Report {

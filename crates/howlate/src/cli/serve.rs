@@ -7,12 +7,14 @@ use howlate_serve::Listen;
 
 /// Metrics for Prometheus and the report's page, over HTTP
 ///
-/// Of saved recordings, read again when they change; of a folder, whatever is put there; or of a running program, live.
+/// Of saved recordings, read again when they change; of a folder, whatever is put there; of one of howlate record, what it records
+/// from now on, and the page of the last day; or of a running program, live.
 /// The page is at /, the metrics are at /metrics. Ctrl-C ends it.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate serve\n  \
 howlate serve results/\n  \
+howlate serve /var/lib/howlate\n  \
 howlate serve --process ros2_control_no\n  \
 howlate serve results/ --listen 0.0.0.0 --token-file howlate.token\n\n\
 Whoever is to read it from another machine must know a token, as Prometheus' `credentials_file` holds it: \

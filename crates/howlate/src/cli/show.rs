@@ -7,7 +7,7 @@ use howlate_model::{Limit, Margin};
 
 use super::format::Format;
 use super::output::{Rows, file_name};
-use super::time_range::Moments;
+use super::time_range::{Moments, Together};
 
 /// Results of saved recordings, as tables or for programs
 #[derive(Args)]
@@ -56,6 +56,8 @@ pub(crate) struct Show {
     pub(crate) ascii: bool,
     #[command(flatten, next_help_heading = "Of a folder of howlate record")]
     pub(crate) moments: Moments,
+    #[command(flatten)]
+    pub(crate) together: Together,
 }
 
 impl Show {

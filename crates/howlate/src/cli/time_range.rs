@@ -13,11 +13,16 @@ pub(crate) struct Moments {
     #[arg(long, value_name = "TIME", conflicts_with_all = ["since", "between"])]
     pub(crate) at: Option<String>,
     /// From a time on, or as long ago as this, such as 1h
-    #[arg(long, value_name = "TIME|LENGTH", conflicts_with = "between")]
+    #[arg(long, value_name = "TIME|LENGTH", conflicts_with = "between", hide_short_help = true)]
     pub(crate) since: Option<String>,
     /// From one time to another
     #[arg(long, value_name = "TIME,TIME", hide_short_help = true)]
     pub(crate) between: Option<String>,
+}
+
+/// How threads of such a recording are counted
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Together {
     /// Count threads together by process, unit, cgroup, container, pod or user
     #[arg(long, value_name = "GROUP", hide_short_help = true)]
     pub(crate) group: Option<Grouping>,

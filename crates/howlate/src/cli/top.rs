@@ -6,6 +6,8 @@ use howlate_model::Span;
 use howlate_render::TopBy;
 use howlate_trace::WaitChoice;
 
+use super::time_range::Moments;
+
 /// Which process is waiting for what, right now
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
@@ -13,11 +15,13 @@ howlate top\n  \
 howlate top --once --duration 10s\n  \
 howlate top postgres --sort max\n  \
 howlate top --kind cpu,disk --by thread\n  \
-howlate top --by culprit --once\n  \
+howlate top --at 03:12 --by culprit\n  \
 howlate top --once --json > waits.json\n\n\
 On a terminal it takes the whole screen: ? lists its keys, and q or Ctrl-C ends it.")]
 pub(crate) struct Top {
     /// One process, by id or name: its threads, and where in the kernel they wait
+    ///
+    /// With --at, --since or --between, the folder of howlate record; /var/lib/howlate if left out.
     #[arg(value_name = "PID|NAME")]
     process: Option<String>,
     /// The same as an option, as it was
@@ -27,7 +31,7 @@ pub(crate) struct Top {
     #[arg(long, value_name = "WHAT", value_parser = by, default_value = "process")]
     by: TopBy,
     /// Only processes in this control group or below, such as /system.slice/nginx.service
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "Moments")]
     pub(crate) group: Option<String>,
     /// Show threads rather than processes: --by thread
     #[arg(long, hide_short_help = true)]
@@ -37,12 +41,12 @@ pub(crate) struct Top {
     pub(crate) sort: Sorting,
     /// Only waits of these kinds: cpu, disk, page_fault, memory, lock, kernel, pipe, socket, futex, child, stopped,
     /// other, not_seen, timer, event, signal, terminal, idle
-    #[arg(long, value_name = "KIND,…", value_delimiter = ',')]
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', conflicts_with = "Moments")]
     pub(crate) kind: Vec<WaitKind>,
     /// Print one table, of everything that happens within --duration, and end
     #[arg(long)]
     pub(crate) once: bool,
-    /// End after this time; else 5 s with --once, or q or Ctrl-C
+    /// End after this time; with --once, 5 s if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
     /// Time between tables
@@ -60,6 +64,8 @@ pub(crate) struct Top {
     /// Print each table as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) moments: Moments,
 }
 
 fn by(text: &str) -> Result<TopBy, String> {

@@ -6,7 +6,7 @@ use clap::Args;
 use howlate_model::Span;
 use howlate_trace::Choice;
 
-use super::{Display, Identity, Printing, Rows, completion_values, file_name};
+use super::{Display, Identity, Moments, Printing, Rows, completion_values, file_name};
 
 /// Where lateness comes from, on this machine or in recordings
 ///
@@ -16,7 +16,8 @@ use super::{Display, Identity, Printing, Rows, completion_values, file_name};
 howlate why\n  \
 howlate cyclic --why && howlate why --last --late-above 100us\n  \
 howlate cyclic --policy fifo:80,other --load idle,pipe --why --out w.jsonl\n  \
-howlate why w.jsonl --late-above 100us")]
+howlate why w.jsonl --late-above 100us\n  \
+howlate why /var/lib/howlate --at 03:12")]
 pub(crate) struct Why {
     /// Recordings made with --why; if left out, this machine is looked at
     #[arg(value_name = "RECORDING")]
@@ -48,4 +49,6 @@ pub(crate) struct Why {
     pub(crate) printing: Printing,
     #[command(flatten)]
     pub(crate) display: Display,
+    #[command(flatten, next_help_heading = "Of a folder of howlate record")]
+    pub(crate) moments: Moments,
 }

@@ -17,6 +17,7 @@ pub(crate) mod plan_length;
 mod prometheus;
 pub(crate) mod quick;
 pub(crate) mod record;
+mod recorded;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selfcheck;

@@ -1,8 +1,9 @@
 //! `howlate record`
 
+use std::path::Path;
 use std::sync::Arc;
 
-use howlate_blackbox::{Asked, Display, Finished, Requests};
+use howlate_blackbox::{Asked, Display, Finished, Installed, Requests, Unit};
 use howlate_linux::clock;
 use howlate_live::LiveRecord;
 use howlate_model::{Header, Incident, MonotonicTime, shell_path};
@@ -16,9 +17,12 @@ use crate::cli::Record;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
-use crate::terminal::{say, tell};
+use crate::terminal::{self, say, tell};
 
 pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
+    if asked.install {
+        return install(asked);
+    }
     let environment = startup::begin()?;
     let wanted = Asked {
         late_above: asked.late_above,
@@ -66,6 +70,24 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
         return Ok(Status::NotTrustworthy);
     }
     Ok(if finished.stopped { Status::Exceeded } else { Status::Done })
+}
+
+/// A service that records with the same options.
+fn install(asked: &Record) -> Result<Status, Error> {
+    let is_ours =
+        |word: &String| !matches!(word.as_str(), "record" | "--install" | "--yes" | "--quiet" | "-q");
+    let words = std::env::args().skip(1).filter(is_ours).collect();
+    let unit = Unit { program: std::env::current_exe()?, words, out: asked.out.clone() };
+    if !asked.yes {
+        terminal::print_as_is(&unit.text()?)?;
+        return Ok(Status::Done);
+    }
+    let Installed { unit, user } = unit.install(Path::new("/"))?;
+    let (unit, user) = (unit.display(), user.display());
+    say(&format!(
+        "Written to {unit} and {user}. To start it:\n  systemd-sysusers && systemctl daemon-reload && systemctl enable --now howlate-recording\n"
+    ));
+    Ok(Status::Done)
 }
 
 /// The whole screen.

@@ -14,6 +14,7 @@ use howlate_system::describe;
 use howlate_trace::{WaitReader, read_waits};
 use howlate_watched_program::{ProcessGroups, WatchError, is_there};
 
+use super::recorded;
 use crate::cli::Top;
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -28,6 +29,9 @@ const ONCE: Span = Span::from_secs(5);
 const LEAST: Span = Span::from_millis(100);
 
 pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
+    if asked.moments.is_asked() {
+        return recorded::top(asked);
+    }
     let interrupted = on_interrupt()?;
     if let Some(process) = asked.process().filter(|_| Root::live().has_processes()) {
         is_there(&Root::live(), process)?;

@@ -9,7 +9,7 @@ use howlate_render as render;
 
 use super::quick::realtime_policy;
 use super::reading::Texts;
-use super::{detail, named_or_most_recent, print_result, reading, request, say_kept};
+use super::{detail, named_or_most_recent, print_result, reading, recorded, request, say_kept};
 use crate::cli::{Output, Reasons, WholeRun, Why};
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -24,6 +24,9 @@ const PER_CONDITION: Span = Span::from_millis(3_600);
 const ROUNDS: u32 = 9;
 
 pub(crate) fn run(asked: &Why) -> Result<Status, Error> {
+    if let Some(folder) = recorded::folder(&asked.recordings, &asked.moments)? {
+        return recorded::why(folder, asked);
+    }
     match (asked.recordings.as_slice(), asked.last) {
         ([], false) => look(asked),
         (named, _) => read(asked, &named_or_most_recent(named)?),

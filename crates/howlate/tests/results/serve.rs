@@ -39,14 +39,14 @@ fn asked(address: &str, path: &str, headers: &str) -> io::Result<(String, String
 }
 
 /// A server on a port of its own; ended when dropped.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     /// Where it listens, as `127.0.0.1:43211`.
     address: String,
 }
 
 impl Served {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut command = howlate(&["serve", "--listen", "127.0.0.1:0"]);
         let mut child = command.args(arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -62,14 +62,14 @@ impl Served {
 
     /// What is at a path.
     #[track_caller]
-    fn get(&self, path: &str) -> String {
+    pub(crate) fn get(&self, path: &str) -> String {
         let (head, body) = self.get_with(path, "");
         assert!(head.starts_with("HTTP/1.1 200 "), "{head}\n{body}");
         body
     }
 
     /// Ends it as Ctrl-C does; its status.
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         send(self.child.id(), Signal::INT);
         self.child.wait().unwrap().code()
     }

@@ -45,6 +45,7 @@ fn incident(process: &str, ms: i64, latency: u64) -> Incident {
             name: Some(HOSTILE.to_owned()),
             pid: Some(9),
             process: Some(HOSTILE.to_owned()),
+            policy: None,
             group: None,
             took: latency,
             share: 1.0,

@@ -10,6 +10,7 @@
 //! Numbers give the order, also where the clock of the day was set back; times say where to look.
 
 mod files;
+mod follow;
 mod lock;
 
 use std::collections::VecDeque;
@@ -22,6 +23,7 @@ use howlate_safe_path::{Folder, NotPrivate};
 
 pub use self::files::{LineFilter, ReadBetween, is_rotated, read_between};
 use self::files::{Segment, file_name, segments};
+pub use self::follow::Follow;
 use self::lock::Lock;
 pub use self::lock::recorder_of;
 

@@ -191,3 +191,38 @@ fn what_is_made_beside_takes_a_quarter_and_goes_with_its_file() {
     assert!(!path.join(kept).exists() && !path.join(third).exists());
     assert_eq!(rotated.size(), bytes_in(&path));
 }
+
+#[test]
+fn who_follows_gets_each_line_once_and_only_whole_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let mut rotated = open(&path, SMALL).unwrap();
+    rotated.write(&minute(1, 10));
+    let mut follow = Follow::from_now(&path).unwrap();
+    let mut numbers = || {
+        let mut all = Vec::new();
+        follow
+            .read(|line| {
+                all.extend(match line {
+                    Line::Minute(one) => Some(one.until.as_nanos()),
+                    _ => None,
+                })
+            })
+            .unwrap();
+        all
+    };
+    assert_eq!(numbers(), Vec::<i64>::new(), "what was there already is not read");
+    // Through several files, the oldest of which make room.
+    (2..400).for_each(|number| rotated.write(&minute(number, 2_000)));
+    let read = numbers();
+    assert!(path.read_dir().unwrap().count() > 3 && read == (2..400).collect::<Vec<_>>(), "{read:?}");
+    let open = segments(&path).unwrap().pop().unwrap().path;
+    let mut text = serde_json::to_vec(&minute(400, 10)).unwrap();
+    let rest = text.split_off(20);
+    let mut file = File::options().append(true).open(open).unwrap();
+    file.write_all(&text).unwrap();
+    assert_eq!(numbers(), Vec::<i64>::new());
+    file.write_all(&rest).unwrap();
+    file.write_all(b"\n").unwrap();
+    assert_eq!((numbers(), numbers()), (vec![400], vec![]));
+}

@@ -29,5 +29,6 @@ pub use names::finding;
 pub use openmetrics::openmetrics;
 pub use osadl::osadl;
 pub use prometheus::prometheus;
+pub(crate) use prometheus::{family, labelled, seconds};
 pub use tap::tap;
 pub use trace::trace;

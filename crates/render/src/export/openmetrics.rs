@@ -5,6 +5,8 @@
 
 /// What `le` begins with; it is the last label of a bucket.
 const BOUND: &str = "le=\"";
+/// What the samples of a counter end in.
+const TOTAL: &str = "_total";
 /// Below this, Go writes a float with an exponent.
 const SMALLEST_WITHOUT_EXPONENT: f64 = 1e-4;
 
@@ -12,9 +14,10 @@ const SMALLEST_WITHOUT_EXPONENT: f64 = 1e-4;
 pub fn openmetrics(prometheus: &str) -> String {
     let mut text = String::with_capacity(prometheus.len() + prometheus.len() / 16);
     for line in prometheus.lines() {
-        match bound(line) {
-            Some((before, bound, after)) => text.extend([before, &canonical(bound), after]),
-            None => text.push_str(line),
+        match (bound(line), of_counter(line)) {
+            (Some((before, bound, after)), _) => text.extend([before, &canonical(bound), after]),
+            (_, Some((before, after))) => text.extend([before, after]),
+            _ => text.push_str(line),
         }
         text.push('\n');
     }
@@ -27,6 +30,13 @@ fn bound(line: &str) -> Option<(&str, &str, &str)> {
     let at = line.rfind(BOUND).filter(|_| is_bucket)? + BOUND.len();
     let length = line.get(at..)?.find('"')?;
     Some((&line[..at], &line[at..at + length], &line[at + length..]))
+}
+
+/// What is said of a counter around what its name ends in, which only its samples have there.
+fn of_counter(line: &str) -> Option<(&str, &str)> {
+    let name = line.strip_prefix("# HELP ").or_else(|| line.strip_prefix("# TYPE "))?.split(' ').next()?;
+    let at = "# HELP ".len() + name.strip_suffix(TOTAL)?.len();
+    Some((&line[..at], &line[at + TOTAL.len()..]))
 }
 
 /// `1` as `1.0`, `0.00001` as `1e-05`; `+Inf` stays.
@@ -64,5 +74,12 @@ mod tests {
             openmetrics(text),
             "# HELP a_bucket{le=\"1\"} b\na_bucket{c=\"le=\\\"7\",le=\"1.0\"} 3\nb{le=\"1\"} 1\n# EOF\n"
         );
+    }
+
+    #[test]
+    fn a_counter_is_called_what_its_samples_are_but_for_their_ending() {
+        let text = "# HELP a_total b_total\n# TYPE a_total counter\na_total{x=\"y\"} 1\n";
+        let expected = "# HELP a b_total\n# TYPE a counter\na_total{x=\"y\"} 1\n# EOF\n";
+        assert_eq!(openmetrics(text), expected);
     }
 }

@@ -94,7 +94,7 @@ fn threads(row: &Row<'_>) -> Option<u64> {
 fn left_out(text: &mut String, count: usize) {
     if count > 0 {
         const NAME: &str = "howlate_conditions_left_out";
-        header(text, NAME, "gauge", "Conditions that are not exported, as there are too many.");
+        family(text, NAME, "gauge", "Conditions that are not exported, as there are too many.");
         let _ = writeln!(text, "{NAME} {count}");
     }
 }
@@ -110,7 +110,7 @@ impl<'a> Row<'a> {
 }
 
 /// `key="value",…`, as names of Prometheus and with what must not stand in quotes escaped.
-fn labelled(labels: &[(&str, String)]) -> String {
+pub(crate) fn labelled(labels: &[(&str, String)]) -> String {
     let one = |(key, value): &(&str, String)| {
         let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         format!("{}=\"{value}\"", key.replace('-', "_"))
@@ -118,7 +118,8 @@ fn labelled(labels: &[(&str, String)]) -> String {
     labels.iter().map(one).collect::<Vec<_>>().join(",")
 }
 
-fn header(text: &mut String, name: &str, kind: &str, help: &str) {
+/// What a metric is, before its series.
+pub(crate) fn family(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
 }
 
@@ -128,7 +129,7 @@ fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
         let command = ("command", analysis.header.command.to_string());
         labelled(&of.iter().cloned().chain([command]).collect::<Vec<_>>())
     };
-    header(text, "howlate_run_start_time_seconds", "gauge", "When the run was begun, in seconds since 1970.");
+    family(text, "howlate_run_start_time_seconds", "gauge", "When the run was begun, in seconds since 1970.");
     for (analysis, of) in each {
         let at = begun(analysis);
         if at != Timestamp::UNIX_EPOCH {
@@ -140,7 +141,7 @@ fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
             );
         }
     }
-    header(
+    family(
         text,
         "howlate_run_trustworthy",
         "gauge",
@@ -157,7 +158,7 @@ fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
 
 fn histograms(text: &mut String, rows: &[Row<'_>]) {
     const NAME: &str = "howlate_wakeup_latency_seconds";
-    header(text, NAME, "histogram", "How much later than asked planned wake-ups ran, missed ones included.");
+    family(text, NAME, "histogram", "How much later than asked planned wake-ups ran, missed ones included.");
     let is_coarse = rows.len() > MANY;
     for Row { labels, planned, .. } in rows {
         for (bound, count) in cumulated(planned, is_coarse) {
@@ -191,7 +192,7 @@ fn cumulated(planned: &Distribution, is_coarse: bool) -> Vec<(u64, u64)> {
 
 fn quantiles(text: &mut String, rows: &[Row<'_>]) {
     const NAME: &str = "howlate_wakeup_latency_quantile_seconds";
-    header(text, NAME, "gauge", "Quantiles of the same, within 1 %; none where too few wake-ups tell it.");
+    family(text, NAME, "gauge", "Quantiles of the same, within 1 %; none where too few wake-ups tell it.");
     for Row { labels, planned, .. } in rows {
         for (quantile, _) in QUANTILES.iter().filter(|(_, needed)| planned.count() >= *needed) {
             let known = planned.quantile(*quantile).filter(|value| planned.clipped() != Some(*value));
@@ -210,7 +211,7 @@ fn gauge(
     rows: &[Row<'_>],
     value: impl Fn(&Row<'_>) -> Option<String>,
 ) {
-    header(text, name, "gauge", help);
+    family(text, name, "gauge", help);
     for row in rows {
         if let Some(value) = value(row) {
             let _ = writeln!(text, "{name}{{{}}} {value}", row.labels);
@@ -219,7 +220,7 @@ fn gauge(
 }
 
 /// Nanoseconds as seconds, with nothing lost.
-fn seconds(nanos: i128) -> String {
+pub(crate) fn seconds(nanos: i128) -> String {
     const A_SECOND: u128 = 1_000_000_000;
     let (sign, size) = (if nanos < 0 { "-" } else { "" }, nanos.unsigned_abs());
     let text = format!("{sign}{}.{:09}", size / A_SECOND, size % A_SECOND);

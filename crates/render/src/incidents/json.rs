@@ -52,8 +52,13 @@ struct CulpritEntry {
     name: String,
     /// Of how many incidents it took a part.
     incidents: u64,
-    /// How much, in all.
+    /// How its thread was scheduled that took most of one incident; absent where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<String>,
+    /// How much, in all: where several waited at once, the time of each counts.
     ns: u64,
+    /// How long it had what they waited for: counted once, however many waited.
+    own_ns: u64,
     /// The most of one.
     max_ns: u64,
     /// Which process it held up longest.
@@ -147,7 +152,9 @@ fn culprit(one: Culprit) -> CulpritEntry {
         kind: one.kind.name(),
         name: one.name,
         incidents: one.incidents,
+        policy: one.policy.map(|policy| policy.to_string()),
         ns: one.took.as_nanos(),
+        own_ns: one.own.as_nanos(),
         max_ns: one.longest.as_nanos(),
         victim: one.victim.0,
         victim_ns: one.victim.1.as_nanos(),

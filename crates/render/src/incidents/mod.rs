@@ -1,23 +1,32 @@
 //! What `howlate record` kept, as tables and for machines.
 
+mod folded;
 mod json;
+mod prometheus;
 mod text;
+mod title;
+mod told;
+mod waited_for;
+mod words;
 
 use std::collections::BTreeMap;
 
 use howlate_analyse::incidents::{Grouping, Kept};
-use howlate_model::Span;
+use howlate_model::{Node, Span, System};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use json::incidents_schema;
-pub use text::incident_cause;
+pub use prometheus::late_metrics;
+pub use words::{HOW_CULPRITS_ARE_ADDED, culprit_name, held_up_by, how_it_came, incident_cause, victim};
 
 /// What was kept of a stretch of time, and how it is shown.
 #[derive(Clone, Debug)]
 pub struct Incidents {
     /// What was kept.
     pub kept: Kept,
+    /// Where: the machine, and what it is called.
+    pub machine: Option<(Node, System)>,
     /// Which waits were late.
     pub late_above: Option<Span>,
     /// From when on was asked; `None`: from the beginning.
@@ -37,3 +46,6 @@ pub struct Incidents {
     /// Files that could not be read to their end.
     pub damaged: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,15 +2,15 @@
 
 mod about;
 mod causes;
-mod content_security_policy;
 mod figure;
 mod findings;
 mod first_screen;
 
 pub(crate) use about::{caveat_lines, where_it_was};
-use howlate_render::{ComparisonReport, legible_lines};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use howlate_render::ComparisonReport;
+use maud::{Markup, html};
 
+use crate::document::document;
 use crate::entry::{Entry, not_shown, shown};
 use crate::explanations::meaning_lines;
 use crate::fleet::Fleet;
@@ -20,6 +20,7 @@ use crate::{
     sleep_errors, tables,
 };
 
+/// How pages look, and what they do.
 const STYLE: &str = concat!(
     include_str!("../chart/colours.css"),
     include_str!("style.css"),
@@ -38,26 +39,10 @@ pub fn page(subject: &Subject<'_>) -> String {
     let pictures: Vec<Picture> =
         Chart::ALL.into_iter().filter(among).filter_map(|kind| picture(kind, source)).collect();
     let title = format!("{} · howlate", answer::heading(&entries));
-    let document = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(content_security_policy::policy(STYLE, SCRIPT));
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="generator" content="howlate";
-                title { (title) }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                main { (first_screen::first_screen(whole, subject.recordings)) (content(source, &all, subject.recordings, &pictures)) }
-                script { (PreEscaped(SCRIPT)) }
-            }
-        }
+    let main = html! {
+        (first_screen::first_screen(whole, subject.recordings)) (content(source, &all, subject.recordings, &pictures))
     };
-    legible_lines(&document.into_string()).into_owned()
+    document(&title, (STYLE, SCRIPT), &main)
 }
 
 fn content(

@@ -16,6 +16,8 @@ mod time;
 mod why;
 mod words;
 
+pub(crate) use words::time as time_in_words;
+
 use std::fmt;
 use std::str::FromStr;
 

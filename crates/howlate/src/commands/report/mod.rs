@@ -16,7 +16,7 @@ use howlate_report::{Markdown, Recording, Subject, markdown, page, png, svg};
 use self::files::{Artifact, Files, must_be_new};
 use super::compare;
 use super::reading::{self, Texts};
-use super::{named_or_most_recent, prometheus};
+use super::{named_or_most_recent, prometheus, recorded};
 use crate::cli::{Report, ReportFormat};
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -27,6 +27,9 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
         (Some(_), format) if !format.is_picture() => return Err(Error::ChartIsPicture),
         (None, format) if format.is_picture() => return Err(Error::NoChart(format.ending())),
         _ => {}
+    }
+    if let Some(folder) = recorded::folder(&asked.recordings, &asked.moments)? {
+        return of_record(asked, folder);
     }
     let paths = named_or_most_recent(&asked.recordings)?;
     let files = files(asked, &paths).filter(|_| !asked.is_for_prometheus_alone());
@@ -45,16 +48,35 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
         return Ok(reliance(&tracks));
     }
     let made = made(asked, &tracks, &names, files.as_ref().and_then(Files::picture_name))?;
+    put(files, &made, asked.open)?;
+    Ok(reliance(&tracks))
+}
+
+/// The page of what `howlate record` kept.
+fn of_record(asked: &Report, folder: &Path) -> Result<Status, Error> {
+    if asked.format() != ReportFormat::Html || asked.chart.is_some() || asked.prometheus.is_some() {
+        return Err(Error::FormatOfRecord);
+    }
+    let files = files(asked, &[folder.to_owned()]);
+    files.iter().flat_map(Files::all).try_for_each(must_be_new)?;
+    let kept = recorded::read(folder, &asked.moments, asked.together.group)?;
+    put(files, &Artifact { content: recorded::page(folder, &kept).into(), picture: None }, asked.open)?;
+    Ok(recorded::status(&kept))
+}
+
+/// Writes it to its files, or to standard output, and opens it where that is asked for.
+fn put(files: Option<Files>, made: &Artifact, is_opened: bool) -> Result<(), Error> {
     match files {
+        None if is_opened => return Err(Error::NothingToOpen),
         None => terminal::print_bytes(&made.content)?,
         Some(files) => {
-            files.write(&made)?;
-            if asked.open {
+            files.write(made)?;
+            if is_opened {
                 open::open(&files.content)?;
             }
         }
     }
-    Ok(reliance(&tracks))
+    Ok(())
 }
 
 fn reliance(tracks: &[Track]) -> Status {

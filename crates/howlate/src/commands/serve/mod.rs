@@ -1,6 +1,7 @@
 //! `howlate serve`
 
 mod program;
+mod recorder;
 mod saved;
 
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use howlate_render::{legible_lines, openmetrics};
 use howlate_serve::{Admission, Answer, Contents, Names, Server, Token, Wanted};
 
 use self::saved::Saved;
-use crate::cli::Serve;
+use super::recorded;
+use crate::cli::{Moments, Serve};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
@@ -23,7 +25,10 @@ pub(crate) fn run(asked: &Serve) -> Result<Status, Error> {
     let server = server(asked)?;
     match &asked.process {
         Some(process) => program::serve(process, &server),
-        None => recordings(asked, &server),
+        None => match recorded::folder(&asked.recordings, &Moments::default())? {
+            Some(folder) => recorder::serve(folder, &server),
+            None => recordings(asked, &server),
+        },
     }
 }
 

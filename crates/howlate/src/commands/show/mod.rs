@@ -1,7 +1,5 @@
 //! `howlate show`
 
-mod incidents;
-
 use std::path::{Path, PathBuf};
 
 use howlate_analyse::Analysis;
@@ -12,15 +10,15 @@ use howlate_render::{self as render, Detail, legible};
 use super::formats::{Shown, is_json};
 use super::reading::{self, Texts, block_columns, is_several};
 use super::why::is_explained;
-use super::{detail, merge, named_or_most_recent, prometheus};
+use super::{detail, merge, named_or_most_recent, prometheus, recorded};
 use crate::cli::{Format, Show};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::terminal;
 
 pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
-    if let Some(folder) = incidents::folder(&asked.recordings, &asked.moments)? {
-        return incidents::show(folder, &asked.moments, is_json(asked.printed()));
+    if let Some(folder) = recorded::folder(&asked.recordings, &asked.moments)? {
+        return recorded::show(folder, asked);
     }
     let texts = if is_json(asked.printed()) { Texts::AsRecorded } else { Texts::Legible };
     let mut recordings = named_or_most_recent(&asked.recordings)?;

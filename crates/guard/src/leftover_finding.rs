@@ -1,17 +1,14 @@
 //! Settings that a killed howlate has left changed.
 
 use howlate_model::{Caveat, Evidence, Finding, FindingId, Remedy, Verdict};
-use howlate_render::numbers::count;
 
 /// One finding for all that was `left`, with what puts it back; `None` where nothing was.
-pub(super) fn finding(left: &[Caveat]) -> Option<Finding> {
+pub fn leftover_finding(left: &[Caveat]) -> Option<Finding> {
     let evidence: Vec<Evidence> = left.iter().filter_map(evidence).collect();
     let found = match evidence.len() {
         0 => return None,
         1 => "a howlate that was killed has left a setting changed".to_owned(),
-        several => {
-            format!("a howlate that was killed has left {} settings changed", count(several as u64))
-        }
+        several => format!("a howlate that was killed has left {several} settings changed"),
     };
     let why = "The process that puts settings back was killed too. The next howlate that measures does so before it begins.";
     Some(Finding {
@@ -43,11 +40,11 @@ mod tests {
 
     #[test]
     fn what_was_left_is_one_finding_that_says_what_puts_it_back() {
-        assert_eq!(finding(&[]), None);
+        assert_eq!(leftover_finding(&[]), None);
         let (path, left, restored) = ("/proc/sys/kernel/x".to_owned(), "0".to_owned(), "1".to_owned());
         let one = Caveat::SettingLeftBehind { path, left, restored };
         let group = Caveat::GroupLeftBehind { path: "/sys/fs/cgroup/howlate".to_owned() };
-        let found = finding(&[one, group]).unwrap();
+        let found = leftover_finding(&[one, group]).unwrap();
         assert!(found.found.contains("2 settings"), "{}", found.found);
         assert_eq!(found.evidence[0].value, "0 (it was 1)");
         assert_eq!(found.remedy.unwrap().apply, ["howlate tune --restore"]);

@@ -1,0 +1,104 @@
+//! What a folder of `howlate record` says, whatever command asks.
+
+use std::path::{Path, PathBuf};
+
+use howlate_analyse::incidents::Grouping;
+use howlate_blackbox::user_names;
+use howlate_model::Finding;
+use howlate_procfs::Root;
+use howlate_recording::is_rotated;
+use howlate_render::{Incidents, TopBy};
+use howlate_report::incidents_page;
+use howlate_system::examine;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::reading;
+use crate::cli::{Format, Moments, Show, Top, Why};
+use crate::error::Error;
+use crate::exit_status::Status;
+use crate::terminal;
+
+/// Where `howlate record` writes if nothing else is said.
+const USUAL: &str = "/var/lib/howlate";
+
+/// The folder that is meant, if what was named is one of `howlate record`.
+pub(crate) fn folder<'a>(named: &'a [PathBuf], moments: &Moments) -> Result<Option<&'a Path>, Error> {
+    match named {
+        [only] if is_rotated(only) => Ok(Some(only)),
+        _ if moments.is_asked() => Err(Error::NotOfRecord { path: named.first().cloned() }),
+        _ => Ok(None),
+    }
+}
+
+/// What a folder holds of these moments.
+pub(super) fn read(folder: &Path, moments: &Moments, by: Option<Grouping>) -> Result<Incidents, Error> {
+    let (now, zone) = (Timestamp::now(), TimeZone::system());
+    let stretch = moments.stretch(now, &zone)?;
+    Ok(reading::incidents(folder, stretch, by.unwrap_or_default(), user_names(), zone)?)
+}
+
+pub(super) const fn status(incidents: &Incidents) -> Status {
+    if incidents.damaged.is_empty() { Status::Done } else { Status::NotTrustworthy }
+}
+
+/// The page on it, with the longest wait of which there is a timeline.
+pub(super) fn page(folder: &Path, kept: &Incidents) -> String {
+    let longest = kept.kept.incidents.iter().max_by_key(|one| (one.timeline.is_some(), one.latency));
+    let cpus = longest.and_then(|one| reading::timeline(folder, one)).unwrap_or_default();
+    incidents_page(kept, longest.map(|one| (one, cpus.as_slice())))
+}
+
+fn print(incidents: &Incidents, text: &str) -> Result<Status, Error> {
+    terminal::print(text)?;
+    Ok(status(incidents))
+}
+
+fn print_json(incidents: &Incidents) -> Result<Status, Error> {
+    terminal::print_or_json(&incidents.json()?, true)?;
+    Ok(status(incidents))
+}
+
+pub(super) fn show(folder: &Path, asked: &Show) -> Result<Status, Error> {
+    let kept = read(folder, &asked.moments, asked.together.group)?;
+    match asked.printed() {
+        Format::Json => print_json(&kept),
+        Format::Folded => print(&kept, &kept.folded()),
+        Format::Text => print(&kept, &kept.text(terminal::width())),
+        _ => Err(Error::FormatOfRecord),
+    }
+}
+
+pub(super) fn why(folder: &Path, asked: &Why) -> Result<Status, Error> {
+    let kept = read(folder, &asked.moments, None)?;
+    if asked.printing.json {
+        return print_json(&kept);
+    }
+    print(&kept, &kept.why(&findings_of(&kept), terminal::width()))
+}
+
+/// What doctor finds now, where this is the machine.
+fn findings_of(kept: &Incidents) -> Vec<Finding> {
+    let (root, then) = (Root::live(), kept.machine.as_ref().map(|(node, _)| node));
+    let here = howlate_system::node(&root);
+    let is_here = then.is_some_and(|then| {
+        (then.machine.is_some() && then.machine == here.machine)
+            || (then.boot.is_some() && then.boot == here.boot)
+    });
+    if is_here { examine(&root) } else { Vec::new() }
+}
+
+pub(super) fn top(asked: &Top) -> Result<Status, Error> {
+    let named = [asked.process().map_or_else(|| PathBuf::from(USUAL), PathBuf::from)];
+    let folder = folder(&named, &asked.moments)?.unwrap_or(Path::new(USUAL));
+    let by = match asked.by() {
+        TopBy::Thread => return Err(Error::ThreadsOfRecord),
+        TopBy::Group => Grouping::Cgroup,
+        TopBy::Process | TopBy::Culprit => Grouping::Process,
+    };
+    let kept = read(folder, &asked.moments, Some(by))?;
+    if asked.json {
+        return print_json(&kept);
+    }
+    print(&kept, &kept.top(asked.by() == TopBy::Culprit, terminal::width()))
+}

@@ -1,0 +1,45 @@
+//! A folder of `howlate record`, while it grows.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use howlate_analyse::incidents::LateCounts;
+use howlate_recording::Follow;
+use howlate_render::late_metrics;
+use howlate_serve::{Answer, Contents, Server, Wanted};
+
+use super::{METRICS, PAGE, metrics, not_now, recorded, say_where};
+use crate::cli::Moments;
+use crate::error::Error;
+use crate::exit_status::Status;
+use crate::startup::on_interrupt;
+
+/// What the page shows.
+const SHOWN: &str = "24h";
+
+/// Serves the page of the last day, and counts of what is recorded from now on.
+pub(super) fn serve(folder: &Path, server: &Server) -> Result<Status, Error> {
+    let counted = Mutex::new((Follow::from_now(folder)?, LateCounts::default()));
+    let end = on_interrupt()?;
+    say_where(server)?;
+    let folder = folder.to_owned();
+    let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
+        PAGE => page(&folder).map_or_else(not_now, |page| Answer::Page(page.into())),
+        METRICS => count(&counted).map_or_else(not_now, |text| metrics(text.into(), wanted)),
+        _ => Answer::Nothing,
+    });
+    server.answer_until(&end, &contents);
+    Ok(Status::Done)
+}
+
+fn page(folder: &Path) -> Result<String, Error> {
+    let moments = Moments { since: Some(SHOWN.to_owned()), ..Moments::default() };
+    Ok(recorded::page(folder, &recorded::read(folder, &moments, None)?))
+}
+
+fn count(counted: &Mutex<(Follow, LateCounts)>) -> Result<String, Error> {
+    let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
+    let (follow, counts) = &mut *counted;
+    follow.read(|line| counts.add(&line))?;
+    Ok(late_metrics(counts))
+}

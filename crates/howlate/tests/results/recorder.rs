@@ -1,0 +1,143 @@
+//! What is asked of a folder of `howlate record`, where nothing can be recorded as well.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use howlate_model::{Header, Line, Span};
+use serde_json::{Value, json};
+
+use super::serve::Served;
+use crate::common::{json as json_of, run, stderr, stdout};
+
+/// A folder with one file: an incident, and the minute that it was in.
+pub(crate) fn recorded(folder: &Path) -> PathBuf {
+    let path = folder.join("kept");
+    std::fs::create_dir(&path).unwrap();
+    let header = Header {
+        howlate: "0.1.0".into(),
+        command: "record".into(),
+        started: "2026-11-25T03:12:00Z".into(),
+        late_above: Some(Span::from_millis(5)),
+        ..Header::for_conditions(vec![])
+    };
+    let header = serde_json::to_value(Line::Header(Box::new(header))).unwrap();
+    let mut file = File::create(path.join("00000001-20261125T031200Z.jsonl")).unwrap();
+    for line in [header, incident("backup", 30_000_000), minute("2026-11-25T03:13:00Z")] {
+        writeln!(file, "{line}").unwrap();
+    }
+    path
+}
+
+fn incident(culprit: &str, ns: u64) -> Value {
+    json!({"incident": {
+        "at": "2026-11-25T03:12:30.5Z", "at_ns": 100_000_000, "latency_ns": ns,
+        "thread": {"name": "worker", "process": "nginx", "pid": 70, "tid": 71, "uid": 0},
+        "kind": "woken", "cpu": 1,
+        "parts": [{"part": "waiting", "kind": "thread", "name": "rsync", "pid": 9, "from_ns": 100_000_000 - ns, "ns": ns}],
+        "causes": [{"kind": "thread", "name": "rsync", "pid": 9, "process": culprit, "ns": ns, "share": 1.0}],
+    }})
+}
+
+fn minute(at: &str) -> Value {
+    let mut waits = howlate_model::Distribution::default();
+    waits.record(howlate_model::Latency::from_nanos(30_000_000));
+    json!({"minute": {
+        "at": at, "from_ns": 0, "until_ns": 60_000_000_000_u64,
+        "groups": [{"process": "nginx", "uid": 0, "policy": "other", "late": 1, "waits": waits}],
+    }})
+}
+
+#[test]
+fn each_question_is_answered_from_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = recorded(folder.path());
+    let at = kept.to_str().unwrap();
+    let said = |words: &[&str]| {
+        let output = run(words);
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    let minute = "2026-11-25T03:12Z";
+    let why = said(&["why", at, "--at", minute]);
+    assert!(why.contains("nginx worker (71) waited 30.0 ms for CPU 1, after it was woken"), "{why}");
+    let top = said(&["top", "--at", minute, at]);
+    assert!(top.contains("backup 30.0 ms") && top.contains("are only counted"), "{top}");
+    let culprits = said(&["top", "--at", minute, "--by", "culprit", at]);
+    assert!(culprits.contains("backup") && culprits.contains("30.0 ms  nginx"), "{culprits}");
+    let folded = said(&["show", at, "--format", "folded"]);
+    assert_eq!(folded, "nginx;worker;woken;waiting for the CPU;backup;rsync 30000000\n");
+    let page = said(&["report", at, "--at", minute, "-o", "-"]);
+    assert!(page.contains("1 incident") && page.contains("held up by rsync"), "{page}");
+    for (words, incidents) in [
+        (&["why", at, "--at", minute, "--json"], 1),
+        (&["why", at, "--at", "2026-11-25T04:12Z", "--json"], 0),
+    ] {
+        assert_eq!(json_of(words, 0)["incidents"].as_array().unwrap().len(), incidents, "{words:?}");
+    }
+}
+
+#[test]
+fn what_it_does_not_hold_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = recorded(folder.path());
+    let at = kept.to_str().unwrap();
+    let minute = "2026-11-25T03:12Z";
+    for (words, expected) in [
+        (&["show", at, "--format", "csv"][..], "`show` has text, json and folded of it"),
+        (&["report", at, "--format", "md"], "cannot be shown in that format"),
+        (&["top", "--at", minute, "--by", "thread", at], "counts waits by process, not by thread"),
+        (&["top", "--at", minute, "--kind", "cpu", at], "cannot be used with"),
+        (&["top", "--at", minute, folder.path().to_str().unwrap()], "is not a folder of `howlate record`"),
+        (&["why", "--at", minute], "no folder of `howlate record` is named"),
+        (&["record", "--yes"], "--install"),
+        (&["record", "--install", "--out", "here"], "is not an absolute path below a folder"),
+    ] {
+        let output = run(words);
+        assert!(stderr(&output).contains(expected), "{words:?}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+    }
+}
+
+#[test]
+fn what_is_recorded_from_now_on_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = recorded(folder.path());
+    let served = Served::start(&[kept.to_str().unwrap()]);
+    let count = |metrics: &str, name: &str| {
+        metrics.lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        count(&served.get("/metrics"), "howlate_held_up"),
+        [""; 0],
+        "what was there already is not counted"
+    );
+    let mut file = File::options().append(true).open(kept.join("00000001-20261125T031200Z.jsonl")).unwrap();
+    for line in [incident("cron", 7_000_000), minute("2026-11-25T03:14:00Z")] {
+        writeln!(file, "{line}").unwrap();
+    }
+    for _ in 0..2 {
+        let metrics = served.get("/metrics");
+        let held_up = count(&metrics, "howlate_held_up");
+        assert_eq!(
+            held_up,
+            ["howlate_held_up_seconds_total{victim=\"nginx\",culprit=\"cron\"} 0.007"],
+            "counted once"
+        );
+        assert_eq!(
+            count(&metrics, "howlate_late_seconds_count"),
+            ["howlate_late_seconds_count{by=\"process\",group=\"nginx\"} 1"]
+        );
+    }
+    assert!(served.get("/").contains("Late waits for a CPU"));
+    assert_eq!(served.end(), Some(0));
+}
+
+/// The metrics of a folder that is recorded to.
+pub(crate) fn metrics() -> String {
+    let mut counts = howlate_analyse::incidents::LateCounts::default();
+    for line in [incident("cron", 7_000_000), minute("2026-11-25T03:14:00Z")] {
+        counts.add(&serde_json::from_value(line).unwrap());
+    }
+    howlate_render::late_metrics(&counts)
+}

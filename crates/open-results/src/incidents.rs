@@ -1,0 +1,49 @@
+//! What a folder of `howlate record` holds of a stretch of time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use howlate_analyse::incidents::{Grouping, Kept};
+use howlate_model::{CpuTimeline, Incident, Stretch};
+use howlate_recording::read_between;
+use howlate_render::Incidents;
+use jiff::tz::TimeZone;
+
+use crate::NotRead;
+use crate::trace_file;
+
+/// What was kept of that stretch, to be told in a time zone and with these names of users.
+///
+/// # Errors
+///
+/// When the folder cannot be read.
+pub fn incidents(
+    folder: &Path,
+    stretch: Stretch,
+    by: Grouping,
+    users: BTreeMap<u32, String>,
+    zone: TimeZone,
+) -> Result<Incidents, NotRead> {
+    let Stretch { from, until } = stretch;
+    let mut kept = Kept::default();
+    let read =
+        read_between(folder, (from, until), |line| kept.add(line, |at, before| stretch.holds(at, before)))?;
+    // Of one that was not among the worst for long, the file is gone.
+    for one in &mut kept.incidents {
+        one.timeline = one.timeline.take().filter(|name| is_there(folder, name));
+    }
+    let late_above = read.header.as_ref().and_then(|header| header.late_above);
+    let machine = read.header.map(|header| (header.node, header.system));
+    let (oldest, cut_off, damaged) = (read.since, read.cut_off, read.damaged);
+    Ok(Incidents { kept, machine, late_above, from, until, oldest, by, users, zone, cut_off, damaged })
+}
+
+fn is_there(folder: &Path, name: &str) -> bool {
+    Path::new(name).file_name() == Some(name.as_ref()) && folder.join(name).is_file()
+}
+
+/// What all CPUs did around an incident; `None` where that was not kept, or cannot be read.
+pub fn timeline(folder: &Path, incident: &Incident) -> Option<Vec<CpuTimeline>> {
+    let name = incident.timeline.as_ref().filter(|name| is_there(folder, name))?;
+    trace_file::read(&folder.join(name))
+}

@@ -1,0 +1,25 @@
+//! Late time as folded stacks, a line each, which flame-graph programs read: who waited, how it came to, on which part of the way, for
+//! whom; and nanoseconds.
+
+use howlate_analyse::incidents::{Frames, folded};
+
+use super::Incidents;
+use crate::cause_words::{part_in_words, who};
+use crate::untrusted_text::legible;
+
+impl Incidents {
+    /// All late time as folded stacks.
+    pub fn folded(&self) -> String {
+        let all = folded(self.kept.incidents.iter());
+        all.iter().map(|(frames, took)| format!("{} {}\n", stack(frames), took.as_nanos())).collect()
+    }
+}
+
+fn stack(frames: &Frames) -> String {
+    let of = frames.of.as_deref().filter(|of| *of != frames.name);
+    let cause = [of.map(str::to_owned), Some(who(frames.cause, &frames.name, None))];
+    let way = [frames.kind.name(), part_in_words(frames.part)].map(str::to_owned);
+    let thread = [&frames.process, &frames.thread].map(String::clone);
+    let all = thread.into_iter().chain(way).chain(cause.into_iter().flatten());
+    all.map(|frame| legible(&frame).replace(';', ":")).collect::<Vec<_>>().join(";")
+}

@@ -1,0 +1,202 @@
+use std::collections::BTreeMap;
+
+use howlate_analyse::incidents::{Grouping, Kept, LateCounts};
+use howlate_model::{
+    Cause, CauseKind, Distribution, Evidence, Finding, FindingId, Incident, IncidentCause, IncidentKind,
+    LateThread, Latency, Line, MonotonicTime, Part, Policy, Remedy, Segment, Span, Verdict, WaitCounts,
+    WaitMinute,
+};
+use jiff::tz::TimeZone;
+
+use super::{Incidents, late_metrics};
+
+const AT: &str = "2026-11-25T03:12:00.5Z";
+
+/// A wait of 12 ms: a thread of another process, a softirq, and something short.
+fn incident() -> Incident {
+    let part = |kind, name: &str, pid, from: i64, micros| {
+        let cause = Cause::new(Part::Waiting, kind, name.to_owned());
+        Segment::new(cause, pid, MonotonicTime::from_nanos(from * 1_000), Span::from_micros(micros))
+    };
+    let cause = |kind, name: &str, pid, process: Option<&str>, micros: u64, share| IncidentCause {
+        kind,
+        name: Some(name.to_owned()),
+        pid,
+        process: process.map(str::to_owned),
+        policy: pid.map(|_| "fifo:50".parse::<Policy>().unwrap()),
+        group: None,
+        took: Span::from_micros(micros),
+        share,
+    };
+    let (name, process) = ("worker;1".to_owned(), "nginx".to_owned());
+    Incident {
+        at: AT.to_owned(),
+        at_ns: MonotonicTime::from_nanos(13_000_000),
+        latency: Span::from_millis(12),
+        thread: LateThread {
+            name,
+            process,
+            pid: 70,
+            tid: 71,
+            uid: 0,
+            group: None,
+            policy: Some(Policy::OTHER),
+        },
+        kind: IncidentKind::Preempted,
+        cpu: 3,
+        parts: vec![
+            part(CauseKind::Thread, "rsync", Some(9), 1_000, 11_000),
+            part(CauseKind::Softirq, "NET_RX", None, 12_000, 950),
+            part(CauseKind::Kernel, "", None, 12_950, 50),
+        ],
+        causes: vec![
+            cause(CauseKind::Thread, "rsync", Some(9), Some("backup"), 11_000, 0.916_7),
+            cause(CauseKind::Softirq, "NET_RX", None, None, 950, 0.079_2),
+        ],
+        timeline: Some("7.trace.json".to_owned()),
+    }
+}
+
+fn minute() -> WaitMinute {
+    let waits = |process: &str, late, nanos: &[i64]| {
+        let mut waits = Distribution::default();
+        nanos.iter().for_each(|ns| waits.record(Latency::from_nanos(*ns)));
+        WaitCounts { process: process.to_owned(), uid: 0, group: None, policy: "other".into(), late, waits }
+    };
+    WaitMinute {
+        at: "2026-11-25T03:13:00Z".to_owned(),
+        from: MonotonicTime::default(),
+        until: MonotonicTime::from_nanos(60_000_000_000),
+        groups: vec![waits("nginx", 1, &[5_000, 12_000_000]), waits("cron", 0, &[7_000])],
+        incidents_lost: 0,
+        incidents_left_out: 2,
+        switches_unseen: 0,
+        removed: vec![],
+    }
+}
+
+fn kept(incidents: Vec<Incident>) -> Incidents {
+    let from = "2026-11-25T03:12:00Z".parse().unwrap();
+    Incidents {
+        kept: Kept { incidents, shorter: 0, minutes: vec![minute()] },
+        machine: None,
+        late_above: Some(Span::from_millis(5)),
+        from: Some(from),
+        until: Some("2026-11-25T03:13:00Z".parse().unwrap()),
+        oldest: Some(from),
+        by: Grouping::default(),
+        users: BTreeMap::new(),
+        zone: TimeZone::UTC,
+        cut_off: 0,
+        damaged: vec![],
+    }
+}
+
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+#[test]
+fn an_incident_is_told_part_by_part() {
+    let text = plain(&kept(vec![incident()]).why(&[], 100));
+    for expected in [
+        "03:12:00.500  nginx worker;1 (71) waited 12.0 ms for CPU 3, after it lost its CPU",
+        "+0 ns     11.0 ms  waiting for the CPU: rsync, pid 9 of backup, fifo:50 92 %",
+        "+11.0 ms      950 µs  waiting for the CPU (softirq NET_RX) 7.9 %",
+        "50.0 µs  1 shorter part",
+        "Timeline of all CPUs: 7.trace.json",
+        "! 2 late waits exceeded the limit",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    let narrow = plain(&kept(vec![incident()]).why(&[], 60));
+    assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+    assert!(!text.contains("What to do"), "nothing was found that helps: {text}");
+}
+
+#[test]
+fn stretches_of_one_cause_are_one_part_where_little_came_between() {
+    let mut one = incident();
+    let part = |name: &str, from: i64, micros: u64| {
+        let cause = Cause::new(Part::Waiting, CauseKind::Thread, name.to_owned());
+        let pid = Some(if name == "rsync" { 9 } else { 8 });
+        Segment::new(cause, pid, MonotonicTime::from_nanos(from * 1_000), Span::from_micros(micros))
+    };
+    one.parts = vec![part("rsync", 1_000, 4_000), part("tick", 5_000, 100), part("rsync", 5_100, 7_900)];
+    let text = plain(&kept(vec![one]).why(&[], 120));
+    assert!(
+        text.contains(
+            "+0 ns     11.9 ms  waiting for the CPU: rsync, pid 9 of backup, fifo:50 99 %, in 2 stretches"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("100 µs  1 shorter part\n"), "{text}");
+}
+
+#[test]
+fn advice_is_given_against_what_was_met_often_enough() {
+    let remedy = Remedy { apply: vec!["chrt --fifo 60 PROGRAM".to_owned()], undo: vec![] };
+    let finding = Finding {
+        id: FindingId::RealtimePermission,
+        verdict: Verdict::Good,
+        found: "any real-time priority may be asked for".to_owned(),
+        evidence: Vec::<Evidence>::new(),
+        why: String::new(),
+        cost: None,
+        remedy: Some(remedy),
+    };
+    let findings = [finding];
+    let told = |times: usize| plain(&kept(vec![incident(); times]).why(&findings, 80));
+    assert!(!told(2).contains("What to do"), "it may never come again");
+    let text = told(3);
+    assert!(text.contains("Against rsync, 92 % of what ordinary threads waited"), "{text}");
+    assert!(text.contains("    chrt --fifo 60 PROGRAM\n"), "{text}");
+}
+
+#[test]
+fn who_waited_for_whom_is_told_with_what_is_not_known() {
+    let text = plain(&kept(vec![incident(), incident()]).top(false, 100));
+    let row = |name: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(name));
+        line.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(row("nginx"), "nginx 2 – 12.0 ms 2 24.0 ms backup 22.0 ms, softirq NET_RX 1.90 ms");
+    assert_eq!(row("cron"), "cron 1 – 7.00 µs 0");
+    assert!(text.contains("Waits of up to 5 ms are only counted"), "{text}");
+    let narrow = plain(&kept(vec![incident(), incident()]).top(false, 80));
+    assert!(narrow.contains("backup 22.0 ms\n"), "the other one finds no room: {narrow}");
+    let text = plain(&kept(vec![incident()]).top(true, 80));
+    assert!(text.contains("backup, fifo:50") && text.contains("1  11.0 ms  nginx\n"), "{text}");
+    let nothing = plain(&Incidents { kept: Kept::default(), ..kept(vec![]) }.top(false, 80));
+    assert!(nothing.contains("Nothing was recorded then."), "{nothing}");
+}
+
+#[test]
+fn stacks_add_up_to_what_was_waited() {
+    let folded = kept(vec![incident(), incident()]).folded();
+    let expected = "nginx;worker:1;preempted;waiting for the CPU;backup;rsync 22000000";
+    assert!(folded.lines().any(|line| line == expected), "{folded}");
+    let nanos = folded.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
+    assert_eq!(nanos.sum::<u64>(), 24_000_000);
+}
+
+#[test]
+fn metrics_have_a_series_for_each_group_and_pair() {
+    let mut counts = LateCounts::default();
+    counts.add(&Line::Minute(Box::new(minute())));
+    counts.add(&Line::Incident(Box::new(incident())));
+    let text = late_metrics(&counts);
+    for expected in [
+        "howlate_late_seconds_bucket{by=\"process\",group=\"nginx\",le=\"0.00005\"} 1",
+        "howlate_late_seconds_bucket{by=\"process\",group=\"nginx\",le=\"0.02\"} 2",
+        "howlate_late_seconds_bucket{by=\"process\",group=\"nginx\",le=\"+Inf\"} 2",
+        "howlate_late_seconds_sum{by=\"process\",group=\"cron\"} 0.000007",
+        "howlate_held_up_seconds_total{victim=\"nginx\",culprit=\"backup\"} 0.011",
+        "howlate_late_waits_not_kept_total 2",
+        "howlate_record_minute_timestamp_seconds 1795576380",
+    ] {
+        assert!(text.lines().any(|line| line == expected), "{expected}\n{text}");
+    }
+    let empty = late_metrics(&LateCounts::default());
+    assert!(empty.lines().filter(|line| !line.starts_with('#')).eq(["howlate_late_waits_not_kept_total 0"]));
+}

@@ -1,0 +1,81 @@
+//! What was asked for, in words: when, how many, above what; and what makes it doubtful.
+
+use howlate_model::{Incident, WhyRemoved};
+use jiff::Timestamp;
+
+use super::Incidents;
+use crate::numbers::{count, length};
+use crate::untrusted_text::legible;
+
+impl Incidents {
+    /// What was asked for, and how much of it there is.
+    pub fn title(&self) -> String {
+        let all = self.kept.incidents.len() as u64 + self.kept.shorter;
+        let incidents = if all == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(all)) };
+        let above = self.late_above.map_or_else(String::new, |above| format!(" above {}", length(above)));
+        let first = self.from.or(self.oldest).map(|at| self.local(at));
+        let until = self.until.map(|at| self.local(at));
+        let when = match (first, until) {
+            (Some(from), Some(until)) => format!(" · {from} to {until}"),
+            (Some(from), None) => format!(" · since {from}"),
+            (None, Some(until)) => format!(" · until {until}"),
+            (None, None) => String::new(),
+        };
+        format!("Waits for a CPU · {incidents}{above}{when}")
+    }
+
+    /// A moment in the zone in which time is told.
+    pub fn local(&self, at: Timestamp) -> String {
+        at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+    }
+
+    /// When an incident ended, in that zone.
+    pub fn time(&self, one: &Incident, format: &str) -> String {
+        let at = one.at.parse::<Timestamp>().map(|at| at.to_zoned(self.zone.clone()));
+        at.map_or_else(|_| legible(&one.at).into_owned(), |at| at.strftime(format).to_string())
+    }
+
+    /// Whether all of them are of the day that the title begins with, so that none need say which.
+    pub(super) fn is_one_day(&self, incidents: &[Incident]) -> bool {
+        let day = "%Y-%m-%d";
+        let first =
+            self.from.or(self.oldest).map(|at| at.to_zoned(self.zone.clone()).strftime(day).to_string());
+        first.is_some_and(|first| incidents.iter().all(|one| self.time(one, day) == first))
+    }
+
+    /// What makes it doubtful, a sentence each.
+    pub fn doubts(&self) -> Vec<String> {
+        let missing = self.kept.missing();
+        let lost = |count_: u64, text: &str| (count_ > 0).then(|| format!("{} {text}", count(count_)));
+        let removed = missing.removed.iter().map(|one| {
+            let files =
+                if one.files == 1 { "1 file".to_owned() } else { format!("{} files", count(one.files)) };
+            let why = match one.reason {
+                WhyRemoved::MaxSize => "reached --max-size",
+                WhyRemoved::MaxAge => "exceeded --max-age",
+                WhyRemoved::DiskFull => "filled the disk",
+            };
+            format!("{files} removed: the recording {why}.")
+        });
+        let notes = [
+            lost(
+                missing.left_out,
+                "late waits exceeded the limit and are only counted; the longest were kept.",
+            ),
+            lost(missing.lost, "late waits found no room and are not listed."),
+            lost(missing.unseen, "context switches were lost; what had the CPU then is unknown."),
+            lost(
+                self.cut_off,
+                "files end in the middle of a line, as after a crash or while they are written.",
+            ),
+            self.begins_later(),
+        ];
+        let damaged = self.damaged.iter().map(|reason| legible(reason).into_owned());
+        notes.into_iter().flatten().chain(removed).chain(damaged).collect()
+    }
+
+    fn begins_later(&self) -> Option<String> {
+        let (from, oldest) = (self.from?, self.oldest?);
+        (oldest > from).then(|| format!("The recording begins {}.", self.local(oldest)))
+    }
+}

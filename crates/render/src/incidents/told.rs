@@ -1,0 +1,168 @@
+//! Incidents told part by part, and what can be done.
+
+use howlate_analyse::cause::{WhyCause, only_if, remedy};
+use howlate_analyse::incidents::{cause_of, causes_by_urgency};
+use howlate_model::{CauseKind, Finding, Incident, Policy, Segment, Span};
+
+use super::Incidents;
+use super::words::{how_it_came, incident_cause, span, unusual, victim};
+use crate::cause_words::{part_in_words, percent, segment_in_words, who};
+use crate::commands_to_type::step_lines;
+use crate::numbers::{count, span_per_span};
+use crate::only_if::with_condition;
+use crate::prose::{lines, wrapped};
+use crate::style::{BOLD, COMMAND, DIM, HEADING, paint};
+use crate::untrusted_text::legible;
+
+/// Incidents that are told, the longest; parts of one, those with at least this share of it.
+const TOLD: usize = 10;
+const PARTS: usize = 8;
+const WORTH: f64 = 0.02;
+/// Columns before a part: when it began, and how long it took.
+const INDENT: usize = 26;
+
+impl Incidents {
+    /// Each of the longest incidents with its parts; who held up others; and what `findings` say that can be done.
+    pub fn why(&self, findings: &[Finding], width: usize) -> String {
+        let parts = [
+            format!("{}\n", paint(HEADING, wrapped(&self.title(), width, 0))),
+            self.notes(width),
+            self.told(width),
+            self.culprits(width),
+            self.to_do(findings, width),
+        ];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    fn told(&self, width: usize) -> String {
+        let mut kept = self.kept.clone();
+        kept.leave_out_the_shorter(TOLD);
+        if kept.incidents.is_empty() {
+            return self.nothing().to_owned();
+        }
+        let format = if self.is_one_day(&kept.incidents) { "%H:%M:%S.%3f" } else { "%m-%d %H:%M:%S.%3f" };
+        let one = |one: &Incident| self.one(one, &self.time(one, format), width);
+        let told: Vec<String> = kept.incidents.iter().map(one).collect();
+        let more = match kept.shorter {
+            0 => String::new(),
+            more => {
+                paint(DIM, format!("  {} more that were shorter; `--json` has them.", count(more))) + "\n"
+            }
+        };
+        format!("{}{more}", told.join("\n"))
+    }
+
+    fn one(&self, one: &Incident, time: &str, width: usize) -> String {
+        let policy = unusual(one.thread.policy).map_or_else(String::new, |policy| format!(", {policy},"));
+        let heading = format!(
+            "{time}  {}{policy} waited {} for CPU {}, {}",
+            victim(one),
+            span(one.latency),
+            one.cpu,
+            how_it_came(one.kind)
+        );
+        let told = told(one);
+        let lines: String = told.iter().map(|part| part_line(one, part, width)).collect();
+        let timeline = one.timeline.as_deref().map_or_else(String::new, |name| {
+            paint(DIM, format!("  Timeline of all CPUs: {}", legible(name))) + "\n"
+        });
+        format!("{}\n{lines}{}{timeline}", paint(BOLD, wrapped(&heading, width, 2)), rest(one, &told))
+    }
+
+    /// What `why`'s rules know against what took most.
+    fn to_do(&self, findings: &[Finding], width: usize) -> String {
+        let mut told: Vec<String> = Vec::new();
+        for (policy, causes) in causes_by_urgency(&self.kept.incidents) {
+            for cause in &causes {
+                let Some(finding) = remedy(cause, policy, findings) else { continue };
+                let advice = advice(cause, policy, finding, width);
+                if !told.contains(&advice) {
+                    told.push(advice);
+                }
+            }
+        }
+        if told.is_empty() {
+            return String::new();
+        }
+        format!("{}\n{}", paint(HEADING, "What to do"), told.concat())
+    }
+}
+
+fn share(part: Span, whole: Span) -> f64 {
+    span_per_span(part, whole)
+}
+
+/// A part, and those of the same cause after it: what came between them is too short to be told.
+struct Told {
+    first: Segment,
+    stretches: usize,
+}
+
+fn told(one: &Incident) -> Vec<Told> {
+    let mut told: Vec<Told> = Vec::new();
+    for part in one.parts.iter().filter(|part| share(part.ns, one.latency) >= WORTH) {
+        match told.last_mut() {
+            Some(last) if last.first.cause == part.cause && last.first.pid == part.pid => {
+                last.first.ns = last.first.ns.plus(part.ns);
+                last.stretches += 1;
+            }
+            _ => told.push(Told { first: part.clone(), stretches: 1 }),
+        }
+    }
+    told.truncate(PARTS);
+    told
+}
+
+/// When it began after the wait did, how long it took, and what it was.
+fn part_line(one: &Incident, told: &Told, width: usize) -> String {
+    let part = &told.first;
+    let began = one.at_ns.minus(one.latency);
+    let after = if part.merged { "–".to_owned() } else { format!("+{}", span(part.from.since(began))) };
+    let several = match (part.merged, told.stretches) {
+        (true, _) => ", in several stretches".to_owned(),
+        (_, 1) => String::new(),
+        (_, several) => format!(", in {several} stretches"),
+    };
+    let text = format!("{} {}{several}", part_words(one, part), percent(share(part.ns, one.latency)));
+    let text = lines(&text, width.saturating_sub(INDENT + 2)).join(&format!("\n{:INDENT$}  ", ""));
+    format!("  {after:>10}  {:>10}  {text}\n", span(part.ns))
+}
+
+fn part_words(one: &Incident, part: &Segment) -> String {
+    let named =
+        cause_of(one, part).filter(|cause| cause.kind == part.cause.kind && part.cause.kind.is_named());
+    match (named, part.cause.kind) {
+        (Some(cause), CauseKind::Thread) => {
+            format!("{}: {}", part_in_words(part.cause.part), incident_cause(cause))
+        }
+        _ => segment_in_words(part),
+    }
+}
+
+/// What is too short to be told one by one.
+fn rest(one: &Incident, told: &[Told]) -> String {
+    let left = one.parts.len().saturating_sub(told.iter().map(|part| part.stretches).sum());
+    let sum = told.iter().fold(Span::ZERO, |sum, part| sum.plus(part.first.ns));
+    let which = match left {
+        0 => return String::new(),
+        1 => "1 shorter part".to_owned(),
+        _ => format!("{} shorter parts together", count(left as u64)),
+    };
+    format!("  {:>10}  {:>10}  {which}\n", "", span(one.latency.minus(sum)))
+}
+
+fn advice(cause: &WhyCause, policy: Policy, finding: &Finding, width: usize) -> String {
+    let name = cause.name.as_deref().unwrap_or_default();
+    let against = who(cause.kind, name, None);
+    let whose = if policy.is_realtime() { "real-time threads" } else { "ordinary threads" };
+    let found = with_condition(finding, only_if(cause, &finding.id));
+    let sentence = format!(
+        "Against {against}, {} of what {whose} waited: {}. What to do:",
+        percent(cause.share),
+        legible(&found)
+    );
+    let steps = finding.remedy.iter().flat_map(|remedy| &remedy.apply);
+    let lines = steps.flat_map(|step| step_lines(&legible(step), width.saturating_sub(4)));
+    let typed: String = lines.map(|line| format!("    {}\n", paint(COMMAND, line))).collect();
+    format!("  {}\n{typed}", wrapped(&sentence, width, 2))
+}

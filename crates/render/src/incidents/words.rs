@@ -1,0 +1,68 @@
+//! Who waited and what held it up, in words.
+
+use howlate_analyse::incidents::Culprit;
+use howlate_model::{CauseKind, Incident, IncidentCause, IncidentKind, Latency, Policy, Span};
+
+use crate::cause_words::{percent, who};
+use crate::untrusted_text::legible;
+
+/// Causes of one incident that are named, those with at least this share.
+const CAUSES: usize = 3;
+const WORTH: f64 = 0.02;
+
+/// How the times of culprits are added up.
+pub const HOW_CULPRITS_ARE_ADDED: &str = "Own time: how long it had what others waited for, counted once. Others' waits: added up over all who waited.";
+
+/// `nginx worker (4711)`
+pub fn victim(one: &Incident) -> String {
+    let thread = &one.thread;
+    let (process, name) = (legible(&thread.process), legible(&thread.name));
+    let name = if name == process { String::new() } else { format!(" {name}") };
+    format!("{process}{name} ({})", thread.tid)
+}
+
+/// How a thread is scheduled, where that says more than usual: `fifo:50`.
+pub(super) fn unusual(policy: Option<Policy>) -> Option<String> {
+    policy.map(|policy| policy.to_string()).filter(|text| *text != Policy::OTHER.to_string())
+}
+
+/// How it came to wait, as the end of a sentence.
+pub const fn how_it_came(kind: IncidentKind) -> &'static str {
+    match kind {
+        IncidentKind::Woken => "after it was woken",
+        IncidentKind::Preempted => "after it lost its CPU",
+    }
+}
+
+/// `rsync, pid 9 98 %, softirq NET_RX 2 %`
+pub fn held_up_by(one: &Incident) -> String {
+    let worth: Vec<&IncidentCause> = one.causes.iter().filter(|cause| cause.share >= WORTH).collect();
+    let named =
+        worth.iter().take(CAUSES).map(|cause| format!("{} {}", incident_cause(cause), percent(cause.share)));
+    let more = worth.len().saturating_sub(CAUSES);
+    let more = (more > 0).then(|| format!("{more} more"));
+    named.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+/// `rustc, pid 812, fifo:50, of cargo`.
+pub fn incident_cause(cause: &IncidentCause) -> String {
+    let name = cause.name.as_deref().unwrap_or_default();
+    let of = cause.process.as_deref().filter(|process| *process != name);
+    let of = of.map_or_else(String::new, |process| format!(" of {}", legible(process)));
+    let policy = unusual(cause.policy).map_or_else(String::new, |policy| format!(", {policy}"));
+    format!("{}{of}{policy}", who(cause.kind, name, cause.pid))
+}
+
+/// What it is called: a process, an interrupt, a quota.
+pub fn culprit_name(one: &Culprit) -> String {
+    let policy = unusual(one.policy).map_or_else(String::new, |policy| format!(", {policy}"));
+    match one.kind {
+        CauseKind::Others => "others".to_owned(),
+        kind => format!("{}{policy}", who(kind, &one.name, None)),
+    }
+}
+
+/// A length of time with three digits.
+pub(super) fn span(span: Span) -> String {
+    Latency::from_span(span).to_string()
+}

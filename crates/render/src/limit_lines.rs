@@ -1,0 +1,78 @@
+//! Limits that were not kept, and what stopped a run, a line each.
+
+use howlate_analyse::{Analysis, Check, LimitVerdict, Unknown};
+use howlate_model::{HowEnded, Limit, Statistic};
+
+use crate::condition::condition;
+use crate::export::finding;
+use crate::style::{STOP, paint};
+
+/// What became of limits: those that were exceeded, and those that cannot be judged, with the reason.
+pub fn limit_lines(analysis: &Analysis, checks: &[Check<'_>], limits: &[Limit]) -> Vec<String> {
+    let nothing = limits.iter().filter(|_| checks.is_empty()).map(|limit| nothing_to_judge(*limit));
+    lines(checks).into_iter().chain(loops_not_judged(analysis, limits)).chain(nothing).collect()
+}
+
+/// Nothing that was measured can keep a limit, or exceed it.
+fn nothing_to_judge(limit: Limit) -> String {
+    format!("{} {limit}: nothing was measured\n", paint(STOP, "cannot be judged:"))
+}
+
+/// What became of limits that were not kept. What several of them have in common is said once.
+fn lines(checks: &[Check<'_>]) -> Vec<String> {
+    let of_loops = |check: &&Check<'_>| check.limit.is_some_and(|limit| limit.statistic == Statistic::Loop);
+    let has_loop = checks.iter().filter(of_loops).any(|check| check.value.is_some());
+    // Where one thread has an event loop, others need none.
+    let is_said = |check: &&Check<'_>| !(has_loop && of_loops(check) && check.value.is_none());
+    let mut lines: Vec<String> = Vec::new();
+    for line in checks.iter().filter(is_said).filter_map(line) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// That wake-ups say nothing of a loop that does not come back, where only they were held against limits.
+fn loops_not_judged(analysis: &Analysis, limits: &[Limit]) -> Option<String> {
+    if limits.is_empty() || limits.iter().any(|limit| limit.statistic == Statistic::Loop) {
+        return None;
+    }
+    let loops = analysis.outcomes().iter().filter_map(|one| one.rhythm.as_deref()?.event_loop());
+    let longest = loops.filter_map(|one| one.iterations.max()).max()?;
+    Some(format!(
+        "not judged: an event loop did not come back for up to {longest}; `--fail-above 'loop>20ms'` judges that\n"
+    ))
+}
+
+fn line(check: &Check<'_>) -> Option<String> {
+    let (limit, found, of) = (check.limit?, finding(check), condition(check.outcome));
+    let (what, text) = match &check.kept {
+        LimitVerdict::Yes => return None,
+        LimitVerdict::No => ("limit exceeded:", format!("{found} ({of})")),
+        LimitVerdict::Unknown(Unknown::Spoiled(_) | Unknown::NotWhole(_)) => ("cannot be judged:", found),
+        LimitVerdict::Unknown(Unknown::TooFew { .. }) => {
+            ("cannot be judged:", format!("{} {found} ({of})", limit.statistic))
+        }
+        LimitVerdict::Unknown(_) => ("cannot be judged:", format!("{limit}: {found} ({of})")),
+    };
+    Some(format!("{} {text}\n", paint(STOP, what)))
+}
+
+/// Which wake-up stopped the run, if one did: the worst of all.
+pub fn stopped_above(analysis: &Analysis) -> Option<String> {
+    let end = analysis.end.as_ref().filter(|end| end.how == HowEnded::StoppedAbove)?;
+    let worst = analysis.outcomes().iter().filter_map(|outcome| Some((outcome, outcome.worst().first()?)));
+    let Some((outcome, worst)) = worst.max_by_key(|(_, worst)| worst.latency) else {
+        return Some(format!("{}\n", paint(STOP, "stopped by --stop-above")));
+    };
+    let cpu = outcome.condition.cpu.map_or_else(|| "any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+    let after = worst.at.since(analysis.header.at).as_secs_f64();
+    let before_end = end.at.since(worst.at).as_secs_f64();
+    Some(format!(
+        "{} {} late on {cpu}, {after:.3} s after the start and {before_end:.3} s before the end ({})\n",
+        paint(STOP, "stopped by --stop-above:"),
+        worst.latency,
+        condition(outcome)
+    ))
+}

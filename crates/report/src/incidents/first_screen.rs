@@ -1,0 +1,91 @@
+//! What is seen first: how many there were, the longest, and what makes it doubtful.
+
+use howlate_analyse::incidents::{Culprit, culprits};
+use howlate_model::{Incident, Latency};
+use howlate_render::numbers::{count, length};
+use howlate_render::{Incidents, culprit_name, held_up_by, machine, victim};
+use maud::{Markup, html};
+
+use crate::prose;
+
+pub(super) fn first_screen(kept: &Incidents) -> Markup {
+    let all = kept.kept.incidents.len() as u64 + kept.kept.shorter;
+    let number = if all == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(all)) };
+    html! {
+        header {
+            h1 { "Late waits for a CPU" }
+            p class="number-one" { strong { (number) } " " span class="quiet" { (prose::plain(&about(kept))) } }
+            p class="answer" { (prose::plain(&answer(kept))) }
+            (doubts(kept))
+            @if let Some((node, system)) = &kept.machine {
+                p class="quiet" {
+                    @if let Some(name) = &node.name { (name) " · " }
+                    (machine(system))
+                }
+            }
+            (how_to_read(kept))
+        }
+    }
+}
+
+/// Which waits are incidents, and of which time.
+fn about(kept: &Incidents) -> String {
+    let above =
+        kept.late_above.map_or_else(String::new, |above| format!("waits of more than {}", length(above)));
+    let from = kept.from.or(kept.oldest).map(|at| format!("since {}", kept.local(at)));
+    let until = kept.until.map(|at| format!("until {}", kept.local(at)));
+    let parts = [Some(above).filter(|above| !above.is_empty()), from, until];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn answer(kept: &Incidents) -> String {
+    let Some(longest) = kept.kept.incidents.iter().max_by_key(|one| one.latency) else {
+        return match kept.kept.minutes.len() {
+            0 => "Nothing was recorded then.".to_owned(),
+            _ => "No wait was late.".to_owned(),
+        };
+    };
+    let all = culprits(kept.kept.incidents.iter());
+    let most = all.iter().find(|one| one.kind.is_named()).map_or_else(String::new, most);
+    format!("{}{most}", the_longest(kept, longest))
+}
+
+fn the_longest(kept: &Incidents, one: &Incident) -> String {
+    let (waited, at) = (Latency::from_span(one.latency), kept.time(one, "%m-%d %H:%M:%S"));
+    format!("The longest: {} waited {waited} at {at}, held up by {}.", victim(one), held_up_by(one))
+}
+
+fn most(one: &Culprit) -> String {
+    let incidents = if one.incidents == 1 {
+        "1 incident".to_owned()
+    } else {
+        format!("{} incidents", count(one.incidents))
+    };
+    let own = Latency::from_span(one.own);
+    format!(" Most of the time in all: {}, in {incidents}, {own} of its own time.", culprit_name(one))
+}
+
+fn doubts(kept: &Incidents) -> Markup {
+    let lines = kept.doubts();
+    html! {
+        @if !lines.is_empty() {
+            ul class="caveats doubts" { @for line in &lines { li { (prose::html(line)) } } }
+        }
+    }
+}
+
+fn how_to_read(kept: &Incidents) -> Markup {
+    let above = kept.late_above.map_or_else(|| "the limit".to_owned(), length);
+    html! {
+        details class="how" {
+            summary { "How to read this page" }
+            p {
+                "A thread that is ready to run has to wait while its CPU does something else. Each wait of more than " (above)
+                " is an incident: it was recorded with whoever had the CPU meanwhile. All shorter waits are counted, not recorded one by one."
+            }
+            p {
+                "A thread that sleeps, or waits for a lock, a disk or another process, is not late in this sense."
+            }
+        }
+    }
+}

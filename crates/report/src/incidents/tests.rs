@@ -1,0 +1,128 @@
+use std::collections::BTreeMap;
+
+use howlate_analyse::incidents::{Grouping, Kept};
+use howlate_model::{
+    Cause, CauseKind, CpuTimeline, Holder, IncidentCause, IncidentKind, LateThread, MonotonicTime, Occupant,
+    Part, Segment, Span, WaitMinute, Who,
+};
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::*;
+
+const MS: i64 = 1_000_000;
+
+fn incident(at: &str, victim: &str, ms: i64) -> Incident {
+    let cause = Cause::new(Part::Waiting, CauseKind::Thread, "rsync".to_owned());
+    let latency = Span::from_nanos((ms * MS).unsigned_abs());
+    let name = victim.to_owned();
+    let (pid, tid, uid, group, policy) = (70, 71, 0, None, None);
+    Incident {
+        at: at.to_owned(),
+        at_ns: MonotonicTime::from_nanos(1_000 * MS),
+        latency,
+        thread: LateThread { process: name.clone(), name, pid, tid, uid, group, policy },
+        kind: IncidentKind::Woken,
+        cpu: 1,
+        parts: vec![Segment::new(cause, Some(9), MonotonicTime::from_nanos((1_000 - ms) * MS), latency)],
+        causes: vec![IncidentCause {
+            kind: CauseKind::Thread,
+            name: Some("rsync".to_owned()),
+            pid: Some(9),
+            process: Some("backup".to_owned()),
+            policy: None,
+            group: None,
+            took: latency,
+            share: 1.0,
+        }],
+        timeline: Some("7.trace.json".to_owned()),
+    }
+}
+
+fn kept(incidents: Vec<Incident>) -> Incidents {
+    let minute = WaitMinute {
+        at: "2026-11-25T03:13:00Z".to_owned(),
+        from: MonotonicTime::default(),
+        until: MonotonicTime::from_nanos(60_000 * MS),
+        groups: vec![],
+        incidents_lost: 0,
+        incidents_left_out: 0,
+        switches_unseen: 0,
+        removed: vec![],
+    };
+    Incidents {
+        kept: Kept { incidents, shorter: 0, minutes: vec![minute] },
+        machine: None,
+        late_above: Some(Span::from_millis(5)),
+        from: None,
+        until: None,
+        oldest: None,
+        by: Grouping::default(),
+        users: BTreeMap::new(),
+        zone: TimeZone::UTC,
+        cut_off: 0,
+        damaged: vec![],
+    }
+}
+
+fn cpus() -> Vec<CpuTimeline> {
+    let one = |pid: u32, name: &str, from: i64, ms: i64| Occupant {
+        who: Who { holder: Holder::Thread, pid: Some(pid), name: name.to_owned() },
+        ns: Span::from_nanos((ms * MS).unsigned_abs()),
+        from: Some(MonotonicTime::from_nanos(from * MS)),
+    };
+    vec![
+        CpuTimeline { cpu: 0, stretches: vec![one(5, "</script>", 900, 50)] },
+        CpuTimeline { cpu: 1, stretches: vec![one(71, "web", 900, 70), one(9, "rsync", 970, 30)] },
+    ]
+}
+
+/// The data that the page's script draws.
+fn data(page: &str) -> Value {
+    let begin = "<script type=\"application/json\">";
+    let rest = &page[page.find(begin).unwrap() + begin.len()..];
+    serde_json::from_str(&rest[..rest.find("</script>").unwrap()]).unwrap()
+}
+
+#[test]
+fn the_page_has_the_wait_with_a_lane_for_each_cpu() {
+    let all = vec![incident("2026-11-25T03:12:00.5Z", "web", 30), incident("2026-11-25T03:12:10Z", "db", 7)];
+    let kept = kept(all);
+    let page = incidents_page(&kept, Some((&kept.kept.incidents[0], &cpus())));
+    let data = data(&page);
+    let lanes: Vec<&str> =
+        data["lanes"].as_array().unwrap().iter().map(|lane| lane["name"].as_str().unwrap()).collect();
+    assert_eq!(lanes, ["web (71) waits", "db (71) waits", "CPU 1", "CPU 0"], "its own CPU first");
+    let who = |lane: usize, place: usize| {
+        let stretch = &data["lanes"][lane]["stretches"][place];
+        let number = usize::try_from(stretch[2].as_u64().unwrap()).unwrap();
+        (stretch[0].as_i64().unwrap() / MS, stretch[1].as_i64().unwrap() / MS, data["who"][number].clone())
+    };
+    assert_eq!(who(2, 1), (0, 30, serde_json::json!(["rsync (9)", "s1"])), "from when the wait began");
+    assert_eq!(who(2, 0), (-70, 70, serde_json::json!(["web (71)", "s0"])));
+    assert_eq!(who(3, 0).2[0], "</script> (5)", "a name is no markup");
+    assert_eq!(data["latency"], 30 * MS);
+    for expected in ["2 incidents", "The longest wait", "backup", "held up by rsync,"] {
+        assert!(page.contains(expected), "{expected}");
+    }
+    // It asks for nothing: no address but those within it.
+    assert!(!page.contains("src=") && !page.contains("href=\"http"), "{page}");
+}
+
+#[test]
+fn worst_come_first_and_what_is_drawn_is_called_what_it_is() {
+    let all = vec![incident("2026-11-25T03:12:10Z", "db", 7), incident("2026-11-25T03:12:00.5Z", "web", 30)];
+    let kept = kept(all);
+    let page = incidents_page(&kept, Some((&kept.kept.incidents[0], &[])));
+    assert!(page.contains("The longest wait with a timeline"));
+    let rows = page.split("id=\"incidents\"").nth(1).unwrap();
+    assert!(rows.find("web (71)") < rows.find("db (71)"), "{rows}");
+}
+
+#[test]
+fn without_incidents_the_page_says_so() {
+    let page = incidents_page(&kept(vec![]), None);
+    assert!(
+        page.contains("No wait was late.") && page.contains("id=\"when\"") && !page.contains("id=\"worst\"")
+    );
+}
