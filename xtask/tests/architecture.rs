@@ -123,6 +123,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-trace",
         ],
     ),
+    // It spins, has the kernel's events traced meanwhile, and joins both.
+    (
+        "howlate-gaps",
+        &[
+            "howlate-model",
+            "howlate-analyse",
+            "howlate-linux",
+            "howlate-measure",
+            "howlate-procfs",
+            "howlate-trace",
+        ],
+    ),
     // It makes causes, has them traced, and judges what comes of it.
     (
         "howlate-selfcheck",

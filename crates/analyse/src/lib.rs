@@ -13,6 +13,7 @@ mod columns;
 pub mod compare;
 mod curve;
 mod exceedance;
+pub mod gaps;
 mod grouped;
 pub mod incidents;
 mod insight;

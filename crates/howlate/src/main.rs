@@ -126,6 +126,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::PlanLength(asked)) => commands::plan_length::run(&asked),
         Some(Command::Watch(asked)) => commands::watch::run(&asked),
         Some(Command::Top(asked)) => commands::top::run(&asked),
+        Some(Command::Gaps(asked)) => commands::gaps::run(&asked),
         Some(Command::Record(asked)) => commands::record::run(&asked),
         Some(Command::Snap(asked)) => commands::snap::run(&asked),
         Some(Command::Load(asked)) => commands::load::run(&asked),

@@ -17,6 +17,7 @@ pub mod interrupt;
 pub mod keys;
 pub mod memory;
 pub mod message_queue;
+pub mod mount;
 pub mod network;
 pub mod parent;
 pub mod perf;

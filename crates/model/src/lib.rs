@@ -11,6 +11,7 @@ mod cause;
 mod caveat;
 mod command;
 mod condition;
+mod cpu_gap;
 mod cpu_set;
 mod distribution;
 mod engine;
@@ -84,6 +85,7 @@ pub use cause::{Cause, CauseKind, Explained, Segment};
 pub use caveat::Caveat;
 pub use command::Command;
 pub use condition::{Condition, Work, WorkKind};
+pub use cpu_gap::{CpuChange, CpuEvent, CpuGap, GapCause, GapKind, SpinCount};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use distribution::{Distribution, HIGHEST_TRACKED, MOST_COUNTED};
 pub use engine::{

@@ -19,6 +19,7 @@ mod ending;
 mod export;
 mod findings;
 mod foreign;
+mod gaps;
 mod guests;
 mod guests_result;
 mod incidents;
@@ -82,6 +83,7 @@ pub use export::{
     trace,
 };
 pub use findings::findings;
+pub use gaps::{Gaps, gaps_progress, gaps_schema};
 pub use guests_result::guests;
 pub use incidents::{Incidents, incident_cause, incidents_schema};
 pub use json::{json, json_of_many, result_schema};

@@ -36,6 +36,8 @@ pub use gaps::Gap;
 pub use late::LateReader;
 pub use missing::{TracerMissing, open_as_asked};
 pub use tier::Tier;
+#[cfg(target_endian = "little")]
+pub use tracefs::{CpuEventReader, CpuEventsRead};
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
 
 use howlate_model::{AfterEach, Iteration, Life, Span, TracedSleep, TracerRefusal};

@@ -10,6 +10,7 @@ mod doctor;
 mod documented;
 mod fleet;
 mod format;
+mod gaps;
 mod guest;
 pub(crate) mod help;
 mod identity;
@@ -49,6 +50,7 @@ pub(crate) use cyclic::Cyclic;
 pub(crate) use doctor::Doctor;
 pub(crate) use fleet::{Fleet, FleetCommand, FleetRun, PlacementArgs, SlurmArgs};
 pub(crate) use format::Format;
+pub(crate) use gaps::Gaps;
 pub(crate) use guest::Guest;
 pub(crate) use identity::Identity;
 pub(crate) use load::Load;
@@ -109,6 +111,7 @@ pub(crate) enum Command {
     PlanLength(PlanLength),
     Watch(Watch),
     Top(Top),
+    Gaps(Gaps),
     Record(Box<Record>),
     Snap(Snap),
     Load(Load),

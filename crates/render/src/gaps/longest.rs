@@ -1,0 +1,95 @@
+//! The longest gaps one by one, and how long all of them were.
+
+use howlate_analyse::gaps::{CpuGaps, ExplainedGap};
+use howlate_model::{MonotonicTime, Span};
+
+use super::Gaps;
+use super::words::{cause, micros_of};
+use crate::numbers::{count, length};
+use crate::style::{HEADING, paint};
+use crate::table::Columns;
+
+/// Gaps that have a line.
+const LINES: usize = 5;
+/// The longest bar, in columns.
+const BAR: usize = 40;
+/// Parts of a gap that are named.
+const PARTS: usize = 3;
+
+impl Gaps {
+    /// The longest gaps of all CPUs.
+    pub(super) fn longest(&self, width: usize) -> String {
+        let mut all: Vec<&ExplainedGap> = self.run.cpus.iter().flat_map(|cpu| &cpu.worst).collect();
+        all.sort_by_key(|one| std::cmp::Reverse(one.gap.length));
+        if all.is_empty() {
+            return String::new();
+        }
+        let mut table = Columns::without_columns(1);
+        let shown = || all.iter().take(LINES);
+        table.column("CPU", shown().map(|one| format!("  {}", one.gap.cpu)));
+        table.column("µs", shown().map(|one| micros_of(one.gap.length)));
+        table.column("at", shown().map(|one| self.after(one.gap.from)));
+        if self.is_traced() {
+            table.column("what had the CPU", shown().map(|one| self.parts(one)));
+            table.left(3);
+        }
+        format!("{}\n{}\n", paint(HEADING, "The longest gaps:"), table.text(width))
+    }
+
+    fn after(&self, at: MonotonicTime) -> String {
+        let time = self.when(at).to_zoned(self.zone.clone()).strftime("%H:%M:%S%.6f").to_string();
+        format!("{time} (+{:.3} s)", at.since(self.run.began).as_secs_f64())
+    }
+
+    fn parts(&self, one: &ExplainedGap) -> String {
+        let part = |part: &howlate_analyse::gaps::GapPart| match one.parts.len() {
+            1 => cause(&part.cause, self.is_guest),
+            _ => format!("{} {}", micros_of(part.length), cause(&part.cause, self.is_guest)),
+        };
+        let named: Vec<String> = one.parts.iter().take(PARTS).map(part).collect();
+        named.join(", ")
+    }
+
+    /// How long the gaps of all CPUs were, in doublings of the threshold.
+    pub(super) fn lengths(&self) -> String {
+        let rows = doublings(self.run.above, &self.run.cpus);
+        let most = rows.iter().map(|(.., gaps)| *gaps).max().unwrap_or(0);
+        if most == 0 {
+            return String::new();
+        }
+        let names: Vec<String> =
+            rows.iter().map(|(from, to, _)| format!("{} – {}", length(*from), length(*to))).collect();
+        let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let counts: Vec<String> = rows.iter().map(|(.., gaps)| count(*gaps)).collect();
+        let digits = counts.iter().map(|count| count.chars().count()).max().unwrap_or(0);
+        let line = |(place, (.., gaps)): (usize, &(Span, Span, u64))| {
+            let bar = "▇".repeat(bar(*gaps, most));
+            format!("  {:>widest$}  {:>digits$}  {bar}", names[place], counts[place]).trim_end().to_owned() + "\n"
+        };
+        let lines: String = rows.iter().enumerate().map(line).collect();
+        format!("{}\n{lines}\n", paint(HEADING, "How long they were:"))
+    }
+}
+
+/// Columns of a bar, on a logarithmic scale, so that a single gap can be seen.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the longest bar")]
+fn bar(gaps: u64, most: u64) -> usize {
+    let share = (gaps as f64 + 1.0).ln() / (most as f64 + 1.0).ln();
+    (share * BAR as f64).ceil() as usize
+}
+
+/// From, to and how many, up to the longest.
+fn doublings(above: Span, cpus: &[CpuGaps]) -> Vec<(Span, Span, u64)> {
+    let buckets = || cpus.iter().flat_map(|cpu| cpu.histogram.buckets());
+    let longest = buckets().map(|bucket| bucket.lowest).max().unwrap_or(0);
+    let mut rows = Vec::new();
+    let mut from = above.as_nanos().max(1);
+    while from <= longest.max(above.as_nanos()) {
+        // A bucket that lies across the threshold counts from there on.
+        let lowest = if rows.is_empty() { 0 } else { from };
+        let within = buckets().filter(|bucket| (lowest..from * 2).contains(&bucket.lowest));
+        rows.push((Span::from_nanos(from), Span::from_nanos(from * 2), within.map(|one| one.count).sum()));
+        from *= 2;
+    }
+    rows
+}
