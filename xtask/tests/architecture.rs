@@ -98,6 +98,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-system",
         ],
     ),
+    // Another program's words; what files of rt-tests have in common is cyclictest's.
+    ("howlate-rt-tests", &["howlate-model", "howlate-cyclictest"]),
+    (
+        "howlate-as-rt-tests",
+        &[
+            "howlate-model",
+            "howlate-analyse",
+            "howlate-as-cyclictest",
+            "howlate-cyclictest",
+            "howlate-gaps",
+            "howlate-linux",
+            "howlate-rt-tests",
+        ],
+    ),
     // It watches for as long as asked: it records what tracers and marked loops see of somebody's program.
     (
         "howlate-watching",

@@ -20,6 +20,8 @@ pub struct GapRequest {
     pub traces: bool,
     /// Whether real-time threads may take CPUs for ever.
     pub may_lock: bool,
+    /// Bytes that each thread copies at every turn; `None`: it only reads the clock.
+    pub copies: Option<usize>,
 }
 
 /// The shortest gap that is counted, if nothing else is asked for.
@@ -135,7 +137,8 @@ fn plan_on(asked: &GapRequest, facts: &Facts) -> Result<(SpinPlan, bool), NoGaps
         return Err(NoGaps::TooShort { above, turn: *turn, least });
     }
     let leaves_one = !allowed.without(&cpus).is_empty();
-    Ok((SpinPlan { cpus, policy, above, lasts: asked.lasts, counted: *counted }, leaves_one))
+    let (lasts, copies) = (asked.lasts, asked.copies);
+    Ok((SpinPlan { cpus, policy, above, lasts, counted: *counted, copies }, leaves_one))
 }
 
 /// All that were named, else all but one.
@@ -173,6 +176,7 @@ mod tests {
             lasts: None,
             traces: false,
             may_lock: false,
+            copies: None,
         }
     }
 

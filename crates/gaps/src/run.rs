@@ -13,7 +13,7 @@ use crate::account::Accounts;
 use crate::watcher::{GapProgress, GapWatcher};
 
 /// How often gaps and events are collected.
-const EVERY: Span = Span::from_millis(100);
+const EVERY: Span = Span::from_millis(50);
 /// Events of the last gap can be read this much later.
 const SETTLED: Span = Span::from_millis(2);
 
@@ -81,6 +81,7 @@ impl Run {
 
     fn end(self, plan: &SpinPlan, watcher: &mut dyn GapWatcher, interrupted: bool) -> GapRun {
         let Self { spinners, mut join, accounts, reader, mut gaps, mut worst, mut events_lost, began } = self;
+        let megahertz = spinners.megahertz();
         let counts = spinners.end(&mut |gap| take(gap, &mut join, &mut gaps, &mut worst, watcher));
         drop(clock::pause(SETTLED));
         let read = reader.map(|mut reader| reader.read()).unwrap_or_default();
@@ -92,6 +93,7 @@ impl Run {
             stalls,
             above: plan.above,
             policy: plan.policy,
+            megahertz,
             reads_ticks: plan.counted == Counted::Ticks,
             not_traced: None,
             events_lost,

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 use howlate_as_cyclictest::Call;
+use howlate_as_rt_tests::Call as RtTestsCall;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
 
@@ -74,6 +75,9 @@ fn begin() -> ExitCode {
     if let Some(call) = Call::from_arguments(std::env::args_os()) {
         return commands::cyclictest::run(&call);
     }
+    if let Some(call) = RtTestsCall::from_arguments(std::env::args_os()) {
+        return commands::rt_tests::run(&call);
+    }
     let cli = match parse(written_out(std::env::args_os())) {
         Ok(cli) => cli,
         Err(refused) => {
@@ -119,6 +123,12 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         None => commands::quick::run(&cli.quick),
         Some(Command::Cyclic(asked)) => commands::cyclic::run(&asked),
         Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&Call::with(words))),
+        Some(Command::Oslat { words }) => {
+            return Ok(commands::rt_tests::run(&RtTestsCall::as_oslat(words)));
+        }
+        Some(Command::Hwlatdetect { words }) => {
+            return Ok(commands::rt_tests::run(&RtTestsCall::as_hwlatdetect(words)));
+        }
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
         Some(Command::Notify(asked)) => commands::notify::run(&asked),
         Some(Command::Run(asked)) => commands::run::run(*asked),

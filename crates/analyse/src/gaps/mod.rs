@@ -55,6 +55,8 @@ pub struct GapRun {
     pub policy: Policy,
     /// Whether they read the processor's counter; the kernel's clock otherwise.
     pub reads_ticks: bool,
+    /// Ticks of what they read, in a microsecond.
+    pub megahertz: u64,
     /// Why the kernel's events could not be read.
     pub not_traced: Option<TracerRefusal>,
     /// Events that were not recorded.

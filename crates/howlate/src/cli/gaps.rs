@@ -56,6 +56,7 @@ impl Gaps {
             lasts: Some(self.duration),
             traces: self.tracer == GapTracer::Auto,
             may_lock: self.yes_lock,
+            copies: None,
         }
     }
 }

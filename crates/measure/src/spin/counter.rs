@@ -87,6 +87,11 @@ impl TickLength {
         Span::from_nanos((ticks as f64 * self.nanos) as u64)
     }
 
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks in a microsecond")]
+    pub(super) fn megahertz(self) -> u64 {
+        (1e3 / self.nanos).round() as u64
+    }
+
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a length of time, in ticks")]
     pub(super) fn ticks(self, span: Span) -> u64 {
         (span.as_nanos() as f64 / self.nanos) as u64

@@ -24,7 +24,7 @@ use thread::Spinning;
 use turns::spin;
 
 /// Gaps on their way to the caller: at 20 looks a second, a million a second.
-const RING: usize = 1 << 16;
+const RING: usize = 1 << 17;
 const STACK: usize = 512 * 1024;
 
 /// What spins, and for how long.
@@ -40,6 +40,8 @@ pub struct SpinPlan {
     pub lasts: Option<Span>,
     /// What they read.
     pub counted: Counted,
+    /// Bytes that each copies at every turn; `None`: it does nothing but read.
+    pub copies: Option<usize>,
 }
 
 /// Why no thread spins.
@@ -57,6 +59,7 @@ pub struct Spinners {
     threads: Vec<(u32, Arc<Ring>, JoinHandle<SpinCount>)>,
     tids: Vec<(u32, u32)>,
     ending: Arc<AtomicBool>,
+    megahertz: u64,
 }
 
 /// How a thread fared with its settings.
@@ -85,6 +88,7 @@ impl Spinners {
                 ending: Arc::clone(&ending),
                 gate: Arc::clone(&gate),
                 out: RingWriter::new(Arc::clone(&ring)),
+                copies: plan.copies,
             };
             let thread = start(spinning, plan.counted, to_caller.clone());
             threads.push((cpu, ring, thread.map_err(|source| NotStarted { cpu, source })?));
@@ -92,12 +96,17 @@ impl Spinners {
         let tids = settled(&from_threads, plan.cpus.len());
         ending.store(tids.is_err(), Ordering::Relaxed);
         gate.wait();
-        Ok(Self { threads, tids: tids?, ending })
+        Ok(Self { threads, tids: tids?, ending, megahertz: tick.megahertz() })
     }
 
     /// CPUs, and the id of the thread on each.
     pub fn tids(&self) -> &[(u32, u32)] {
         &self.tids
+    }
+
+    /// Ticks of what they read, in a microsecond.
+    pub const fn megahertz(&self) -> u64 {
+        self.megahertz
     }
 
     /// Hands on the gaps since the last call, each CPU's in their order.
@@ -179,8 +188,8 @@ pub fn shortest_turn(counted: Counted) -> Span {
     let tick = TickLength::measure(counted);
     let (ending, lasts) = (AtomicBool::new(false), tick.ticks(LOOKED));
     let turns = match counted {
-        Counted::Ticks => spin::<Ticks>(u64::MAX, lasts, &ending, |_| {}),
-        Counted::Clock => spin::<Clock>(u64::MAX, lasts, &ending, |_| {}),
+        Counted::Ticks => spin::<Ticks>(u64::MAX, lasts, &ending, || (), |_| {}),
+        Counted::Clock => spin::<Clock>(u64::MAX, lasts, &ending, || (), |_| {}),
     };
     tick.span(turns.lasted / turns.turns.max(1)).min(tick.span(turns.shortest.max(1)).times(2))
 }
@@ -200,6 +209,7 @@ mod tests {
             above: Span::from_micros(1),
             lasts,
             counted,
+            copies: None,
         }
     }
 
@@ -225,6 +235,18 @@ mod tests {
         let [(_, tid)] = spinners.tids()[..] else { panic!("one thread spins") };
         assert!(tid != howlate_linux::thread::id());
         assert_eq!(spinners.end(&mut |_| {}).len(), 1);
+    }
+
+    #[test]
+    fn a_turn_that_copies_takes_longer() {
+        let copies = Some(1 << 20);
+        let spinners = Spinners::begin(&SpinPlan { copies, ..plan(Some(Span::from_millis(20))) }).unwrap();
+        let megahertz = spinners.megahertz();
+        while !spinners.are_over() {
+            drop(clock::pause(Span::from_millis(5)));
+        }
+        let [count] = spinners.end(&mut |_| {})[..] else { panic!("one thread spins") };
+        assert!(count.shortest > shortest_turn(counted()) && megahertz > 0);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A spinning thread: its settings, the loop, the account.
 
+use std::hint::black_box;
 use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Barrier};
@@ -22,6 +23,8 @@ pub(super) struct Spinning {
     pub(super) ending: Arc<AtomicBool>,
     pub(super) gate: Arc<Barrier>,
     pub(super) out: RingWriter,
+    /// Bytes that are copied at each turn.
+    pub(super) copies: Option<usize>,
 }
 
 impl Spinning {
@@ -39,7 +42,20 @@ impl Spinning {
     }
 
     /// Spins until it is over. The loop makes no system call.
-    pub(super) fn count<C: Counter>(mut self) -> SpinCount {
+    pub(super) fn count<C: Counter>(self) -> SpinCount {
+        match self.copies {
+            None => self.count_with::<C>(|| ()),
+            Some(bytes) => {
+                let (from, mut to) = (vec![1_u8; bytes], vec![0_u8; bytes]);
+                self.count_with::<C>(move || {
+                    to.copy_from_slice(black_box(&from));
+                    black_box(&to);
+                })
+            }
+        }
+    }
+
+    fn count_with<C: Counter>(mut self, between: impl FnMut()) -> SpinCount {
         let account = OwnSchedstat::open(&Root::live());
         let waited = || account.as_ref().and_then(OwnSchedstat::waited);
         self.gate.wait();
@@ -47,7 +63,7 @@ impl Spinning {
         let (tick, out) = (self.tick, &mut self.out);
         let (mut gaps, mut total, mut longest) = (0, 0, 0);
         let lasts = self.lasts.map_or(u64::MAX, |lasts| tick.ticks(lasts));
-        let turns = spin::<C>(tick.ticks(self.above).max(1), lasts, &self.ending, |passed| {
+        let turns = spin::<C>(tick.ticks(self.above).max(1), lasts, &self.ending, between, |passed| {
             let ran = clock::now();
             out.push(Wakeup { expected: ran.minus(tick.span(passed)), ran });
             (gaps, total, longest) = (gaps + 1, total + passed, longest.max(passed));

@@ -12,7 +12,8 @@ pub(super) struct Turns {
     pub(super) lasted: u64,
 }
 
-/// Reads the counter until `ends` or `ending`, and hands on what lies between two readings that are `above` apart.
+/// Reads the counter for `lasts` or until `ending`, does `between` before each reading, and hands on what lies between two
+/// readings that are `above` apart.
 ///
 /// What handing on takes is part of the next turn, so that nothing goes unseen.
 #[inline(always)]
@@ -20,12 +21,14 @@ pub(super) fn spin<C: Counter>(
     above: u64,
     lasts: u64,
     ending: &AtomicBool,
+    mut between: impl FnMut(),
     mut gap: impl FnMut(u64),
 ) -> Turns {
     let began = C::read();
     let ends = began.saturating_add(lasts);
     let (mut last, mut turns, mut shortest) = (began, 0, u64::MAX);
     while last < ends && !ending.load(Ordering::Relaxed) {
+        between();
         let now = C::read();
         let passed = now.saturating_sub(last);
         if passed >= above {
@@ -64,7 +67,7 @@ mod tests {
     fn what_lies_between_two_readings_is_a_gap_if_it_is_long_enough() {
         READINGS.set(vec![130, 113, 112, 110, 102, 100]);
         let mut gaps = Vec::new();
-        let turns = spin::<Scripted>(8, 20, &AtomicBool::new(false), |passed| gaps.push(passed));
+        let turns = spin::<Scripted>(8, 20, &AtomicBool::new(false), || (), |passed| gaps.push(passed));
         assert_eq!(gaps, [8, 17]);
         assert_eq!(turns, Turns { turns: 5, shortest: 1, lasted: 30 });
     }
@@ -72,7 +75,7 @@ mod tests {
     #[test]
     fn it_ends_when_it_is_asked_to() {
         READINGS.set(vec![100]);
-        let turns = spin::<Scripted>(8, u64::MAX, &AtomicBool::new(true), |_| {});
+        let turns = spin::<Scripted>(8, u64::MAX, &AtomicBool::new(true), || (), |_| {});
         assert_eq!(turns, Turns { turns: 0, shortest: 0, lasted: 0 });
     }
 
@@ -80,7 +83,7 @@ mod tests {
     fn a_counter_that_goes_back_is_no_gap() {
         READINGS.set(vec![120, 90, 100]);
         let mut gaps = Vec::new();
-        spin::<Scripted>(25, 20, &AtomicBool::new(false), |passed| gaps.push(passed));
+        spin::<Scripted>(25, 20, &AtomicBool::new(false), || (), |passed| gaps.push(passed));
         assert_eq!(gaps, [30]);
     }
 }

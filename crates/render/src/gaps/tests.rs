@@ -62,6 +62,7 @@ fn gaps(cpus: &[u32]) -> Gaps {
         above: Span::from_micros(1),
         policy: Policy::OTHER,
         reads_ticks: true,
+        megahertz: 2_000,
         not_traced: None,
         events_lost: 0,
         leaves_one: true,
