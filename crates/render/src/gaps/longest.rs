@@ -14,7 +14,7 @@ const LINES: usize = 5;
 /// The longest bar, in columns.
 const BAR: usize = 40;
 /// Parts of a gap that are named.
-const PARTS: usize = 3;
+const PARTS: usize = 2;
 
 impl Gaps {
     /// The longest gaps of all CPUs.
@@ -28,7 +28,7 @@ impl Gaps {
         let shown = || all.iter().take(LINES);
         table.column("CPU", shown().map(|one| format!("  {}", one.gap.cpu)));
         table.column("µs", shown().map(|one| micros_of(one.gap.length)));
-        table.column("at", shown().map(|one| self.after(one.gap.from)));
+        table.column("at", shown().map(|one| self.clock(one.gap.from)));
         if self.is_traced() {
             table.column("what had the CPU", shown().map(|one| self.parts(one)));
             table.left(3);
@@ -36,9 +36,8 @@ impl Gaps {
         format!("{}\n{}\n", paint(HEADING, "The longest gaps:"), table.text(width))
     }
 
-    fn after(&self, at: MonotonicTime) -> String {
-        let time = self.when(at).to_zoned(self.zone.clone()).strftime("%H:%M:%S%.6f").to_string();
-        format!("{time} (+{:.3} s)", at.since(self.run.began).as_secs_f64())
+    fn clock(&self, at: MonotonicTime) -> String {
+        self.when(at).to_zoned(self.zone.clone()).strftime("%H:%M:%S%.6f").to_string()
     }
 
     fn parts(&self, one: &ExplainedGap) -> String {
@@ -50,24 +49,23 @@ impl Gaps {
         named.join(", ")
     }
 
-    /// How long the gaps of all CPUs were, in doublings of the threshold.
+    /// How long the gaps of all CPUs were.
     pub(super) fn lengths(&self) -> String {
-        let rows = doublings(self.run.above, &self.run.cpus);
+        let rows = ranges(self.run.above, &self.run.cpus);
         let most = rows.iter().map(|(.., gaps)| *gaps).max().unwrap_or(0);
         if most == 0 {
             return String::new();
         }
-        let names: Vec<String> =
-            rows.iter().map(|(from, to, _)| format!("{} – {}", length(*from), length(*to))).collect();
+        let names: Vec<String> = rows.iter().map(|(from, _)| length(*from)).collect();
         let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         let counts: Vec<String> = rows.iter().map(|(.., gaps)| count(*gaps)).collect();
         let digits = counts.iter().map(|count| count.chars().count()).max().unwrap_or(0);
-        let line = |(place, (.., gaps)): (usize, &(Span, Span, u64))| {
+        let line = |((name, count), (_, gaps)): ((&String, &String), &(Span, u64))| {
             let bar = "▇".repeat(bar(*gaps, most));
-            format!("  {:>widest$}  {:>digits$}  {bar}", names[place], counts[place]).trim_end().to_owned() + "\n"
+            format!("  from {name:>widest$}  {count:>digits$}  {bar}").trim_end().to_owned() + "\n"
         };
-        let lines: String = rows.iter().enumerate().map(line).collect();
-        format!("{}\n{lines}\n", paint(HEADING, "How long they were:"))
+        let lines: String = names.iter().zip(&counts).zip(&rows).map(line).collect();
+        format!("{}\n{lines}\n", paint(HEADING, "How long they were (bars: logarithmic):"))
     }
 }
 
@@ -78,18 +76,24 @@ fn bar(gaps: u64, most: u64) -> usize {
     (share * BAR as f64).ceil() as usize
 }
 
-/// From, to and how many, up to the longest.
-fn doublings(above: Span, cpus: &[CpuGaps]) -> Vec<(Span, Span, u64)> {
+/// From where on and how many, up to the longest: 1, 2, 5, 10, … µs above the threshold.
+fn ranges(above: Span, cpus: &[CpuGaps]) -> Vec<(Span, u64)> {
     let buckets = || cpus.iter().flat_map(|cpu| cpu.histogram.buckets());
     let longest = buckets().map(|bucket| bucket.lowest).max().unwrap_or(0);
-    let mut rows = Vec::new();
-    let mut from = above.as_nanos().max(1);
-    while from <= longest.max(above.as_nanos()) {
+    let above = above.as_nanos();
+    let decades = (0..14).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)));
+    let from = decades.filter(|from| *from > above && *from <= longest);
+    let from: Vec<u64> = std::iter::once(above).chain(from).collect();
+    let row = |(place, from): (usize, &u64)| {
         // A bucket that lies across the threshold counts from there on.
-        let lowest = if rows.is_empty() { 0 } else { from };
-        let within = buckets().filter(|bucket| (lowest..from * 2).contains(&bucket.lowest));
-        rows.push((Span::from_nanos(from), Span::from_nanos(from * 2), within.map(|one| one.count).sum()));
-        from *= 2;
-    }
-    rows
+        let lowest = if place == 0 { 0 } else { *from };
+        let until = decade_end(&from[place + 1..]);
+        let within = buckets().filter(|bucket| (lowest..until).contains(&bucket.lowest));
+        (Span::from_nanos(*from), within.map(|one| one.count).sum())
+    };
+    from.iter().enumerate().map(row).collect()
+}
+
+fn decade_end(later: &[u64]) -> u64 {
+    later.first().copied().unwrap_or(u64::MAX)
 }

@@ -50,9 +50,9 @@ impl Gaps {
         });
         let longest = self.run.cpus.iter().map(|cpu| cpu.counted.longest).max().unwrap_or_default();
         format!(
-            "CPU {} lost {} ppm of its time to gaps of {above} or longer; the longest on any measured CPU was {} µs.{most}",
+            "CPU {} lost {} of its time to gaps of {above} or longer; the longest on any measured CPU was {} µs.{most}",
             worst.counted.cpu,
-            ppm(worst),
+            lost(worst),
             micros_of(longest)
         )
     }
@@ -145,7 +145,7 @@ impl Gaps {
     fn accounts(&self, width: usize) -> String {
         let said = |cpu: &CpuGaps| {
             let parts = [
-                cpu.counted.waited.map(|waited| format!("{} µs to other threads", micros_of(waited))),
+                cpu.counted.waited.map(|waited| format!("{} to other threads", rough(waited))),
                 cpu.account.stolen.map(|stolen| format!("{} to the hypervisor, in ticks of 10 ms", rough(stolen))),
                 cpu.account.nmis.map(|nmis| format!("{} NMIs", count(nmis))),
                 cpu.account.smis.map(|smis| format!("{} SMIs", count(smis))),
@@ -158,9 +158,17 @@ impl Gaps {
     }
 }
 
+/// Of the time: rare gaps in millionths.
+fn lost(cpu: &CpuGaps) -> String {
+    match cpu.ppm() {
+        much if much >= 10_000.0 => percent(much / 1e6),
+        _ => format!("{} ppm", ppm(cpu)),
+    }
+}
+
 fn per_second(cpu: &CpuGaps) -> String {
     let rate = cpu.counted.gaps as f64 / cpu.counted.lasted.as_secs_f64().max(1e-9);
-    if rate < 10.0 { format!("{rate:.1}") } else { format!("{rate:.0}") }
+    if rate < 10.0 { format!("{rate:.1}") } else { count(rounded(rate)) }
 }
 
 fn ppm(cpu: &CpuGaps) -> String {
@@ -168,7 +176,7 @@ fn ppm(cpu: &CpuGaps) -> String {
     if ppm < 100.0 { format!("{ppm:.1}") } else { count(rounded(ppm)) }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most a million")]
-fn rounded(ppm: f64) -> u64 {
-    ppm.round() as u64
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and far below 2⁶⁴")]
+fn rounded(number: f64) -> u64 {
+    number.round() as u64
 }
