@@ -6,8 +6,8 @@ use howlate_model::{MonotonicTime, Span};
 use super::Gaps;
 use super::words::{cause, micros_of};
 use crate::numbers::{count, length};
+use crate::prose::wrapped;
 use crate::style::{HEADING, paint};
-use crate::table::Columns;
 
 /// Gaps that have a line.
 const LINES: usize = 5;
@@ -24,16 +24,13 @@ impl Gaps {
         if all.is_empty() {
             return String::new();
         }
-        let mut table = Columns::without_columns(1);
-        let shown = || all.iter().take(LINES);
-        table.column("CPU", shown().map(|one| format!("  {}", one.gap.cpu)));
-        table.column("µs", shown().map(|one| micros_of(one.gap.length)));
-        table.column("at", shown().map(|one| self.clock(one.gap.from)));
-        if self.is_traced() {
-            table.column("what had the CPU", shown().map(|one| self.parts(one)));
-            table.left(3);
-        }
-        format!("{}\n{}\n", paint(HEADING, "The longest gaps:"), table.text(width))
+        let line = |one: &&ExplainedGap| {
+            let (length, cpu, at) = (micros_of(one.gap.length), one.gap.cpu, self.clock(one.gap.from));
+            let parts = if self.is_traced() { format!(": {}", self.parts(one)) } else { String::new() };
+            format!("{}\n", wrapped(&format!("  {length} µs on CPU {cpu} at {at}{parts}"), width, 4))
+        };
+        let lines: String = all.iter().take(LINES).map(line).collect();
+        format!("{}\n{lines}\n", paint(HEADING, "The longest gaps:"))
     }
 
     fn clock(&self, at: MonotonicTime) -> String {
@@ -83,17 +80,13 @@ fn ranges(above: Span, cpus: &[CpuGaps]) -> Vec<(Span, u64)> {
     let above = above.as_nanos();
     let decades = (0..14).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)));
     let from = decades.filter(|from| *from > above && *from <= longest);
-    let from: Vec<u64> = std::iter::once(above).chain(from).collect();
+    let edges: Vec<u64> = std::iter::once(above).chain(from).collect();
     let row = |(place, from): (usize, &u64)| {
         // A bucket that lies across the threshold counts from there on.
         let lowest = if place == 0 { 0 } else { *from };
-        let until = decade_end(&from[place + 1..]);
+        let until = edges.get(place + 1).copied().unwrap_or(u64::MAX);
         let within = buckets().filter(|bucket| (lowest..until).contains(&bucket.lowest));
         (Span::from_nanos(*from), within.map(|one| one.count).sum())
     };
-    from.iter().enumerate().map(row).collect()
-}
-
-fn decade_end(later: &[u64]) -> u64 {
-    later.first().copied().unwrap_or(u64::MAX)
+    edges.iter().enumerate().map(row).collect()
 }

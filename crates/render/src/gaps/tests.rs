@@ -86,8 +86,8 @@ fn the_answer_names_the_worst_cpu_and_where_its_time_went() {
     );
     assert!(text.contains("Most of it went to: timer interrupt (55 %)."), "{text}");
     assert!(text.contains("no kernel event: the hypervisor"), "{text}");
-    assert!(text.contains("22:13:21.250000"), "{text}");
-    assert!(text.contains("from 1 µs  "), "{text}");
+    assert!(text.contains("  2 500 µs on CPU 1 at 22:13:21.250000: 2 490 no kernel event"), "{text}");
+    assert!(text.contains("  from   2 µs  1 000  ▇"), "{text}");
     assert!(!text.contains("at once"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }

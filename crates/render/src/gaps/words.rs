@@ -47,7 +47,7 @@ mod tests {
         let told = |kind, name: &str, is_guest| cause(&GapCause { kind, name: name.into() }, is_guest);
         assert_eq!(told(GapKind::Interrupt, "local_timer", false), "timer interrupt");
         assert_eq!(told(GapKind::Interrupt, "virtio0", false), "interrupt virtio0");
-        assert_eq!(told(GapKind::Thread, "a\u{1b}[2J", false), "thread a␛[2J");
+        assert_eq!(told(GapKind::Thread, "a\u{1b}[2J", false), "thread a\\u{1b}[2J");
         assert!(told(GapKind::NoEvent, "", true).ends_with("hypervisor"));
         assert!(told(GapKind::NoEvent, "", false).ends_with("hardware"));
     }
