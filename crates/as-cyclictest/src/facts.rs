@@ -12,7 +12,10 @@ pub fn now() -> String {
 /// A run that began at `started` and ends now, with its threads on `cpus`.
 pub(crate) fn of_run(started: String, cpus: &[Option<u32>], options: &Options) -> RunFacts {
     let root = Root::live();
-    RunFacts { nodes: cpus.iter().map(|cpu| named_node(&root, *cpu, options)).collect(), ..run_facts(started) }
+    RunFacts {
+        nodes: cpus.iter().map(|cpu| named_node(&root, *cpu, options)).collect(),
+        ..run_facts(started)
+    }
 }
 
 /// A run that began at `started` and ends now.

@@ -81,7 +81,8 @@ impl Call {
             Some(_) => None,
             None => std::env::var_os(DIALECT).map(|asked| asked.to_string_lossy().into_owned()),
         });
-        let compat = asked.map(|text| text.parse::<Compat>().map_err(|error| Failure::Refused(error.to_string())));
+        let compat =
+            asked.map(|text| text.parse::<Compat>().map_err(|error| Failure::Refused(error.to_string())));
         Ok((words, compat.transpose()?.or(self.named).unwrap_or_default()))
     }
 

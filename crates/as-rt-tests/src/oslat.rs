@@ -32,7 +32,9 @@ pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Resul
             streams.print(&usage(dialect))?;
             return Err(Failure::Unreadable(text));
         }
-        Err(Refusal::Invalid(text)) => return Err(Failure::Refused(text)),
+        // On standard output, as in the original.
+        Err(Refusal::Invalid(text)) => return Ok(streams.print(&format!("{text}\n")).map(|()| 1)?),
+        Err(Refusal::NoCpus(text)) => return Err(Failure::Refused(text)),
     };
     let interrupted = on_signals()?;
     // Where it may not be, everything else runs beside what is measured.

@@ -121,5 +121,8 @@ fn take(
 
 fn with_accounts(counts: Vec<SpinCount>, accounts: &[(u32, GapAccount)]) -> Vec<(SpinCount, GapAccount)> {
     let account = |cpu: u32| accounts.iter().find(|(other, _)| *other == cpu);
-    counts.into_iter().map(|one| (one, account(one.cpu).map_or_else(GapAccount::default, |one| one.1))).collect()
+    counts
+        .into_iter()
+        .map(|one| (one, account(one.cpu).map_or_else(GapAccount::default, |one| one.1)))
+        .collect()
 }

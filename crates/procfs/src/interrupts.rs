@@ -16,7 +16,8 @@ impl InterruptCounts {
     pub fn of(&self, row: &str, cpu: u32) -> Option<u64> {
         let name = format!("CPU{cpu}");
         let column = self.0.lines().next()?.split_whitespace().position(|one| one == name)?;
-        let counts = self.0.lines().find_map(|line| line.trim_start().strip_prefix(row)?.strip_prefix(':'))?;
+        let counts =
+            self.0.lines().find_map(|line| line.trim_start().strip_prefix(row)?.strip_prefix(':'))?;
         counts.split_whitespace().nth(column)?.parse().ok()
     }
 }

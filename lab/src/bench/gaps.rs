@@ -60,7 +60,12 @@ impl Bench<'_> {
             }
         }
         let ratio = median(&ours) / median(&bare);
-        println!("a turn: bare loop {:.2} ns, howlate {:.2} ns{}", median(&bare), median(&ours), beside(&theirs));
+        println!(
+            "a turn: bare loop {:.2} ns, howlate {:.2} ns{}",
+            median(&bare),
+            median(&ours),
+            beside(&theirs)
+        );
         let name = "a turn, of the bare loop's";
         limits.judge(&Figure { name, value: ratio, interval: None, most: MOST_PER_TURN, unit: "times" });
         Ok(())
@@ -152,7 +157,11 @@ fn oslat_turn(run: &Value) -> f64 {
 }
 
 fn beside(theirs: &[f64]) -> String {
-    if theirs.is_empty() { ", oslat is not installed".to_owned() } else { format!(", oslat {:.2} ns", median(theirs)) }
+    if theirs.is_empty() {
+        ", oslat is not installed".to_owned()
+    } else {
+        format!(", oslat {:.2} ns", median(theirs))
+    }
 }
 
 /// Gaps of a thread, and their time.
@@ -172,9 +181,9 @@ fn whole(run: &Value) -> (u64, u64) {
 fn long_ones(run: &Value) -> (u64, u64) {
     let buckets = run["thread"]["0"]["histogram"].as_object().into_iter().flatten();
     let counts = buckets.filter_map(|(at, count)| Some((at.parse::<u64>().ok()?, count.as_u64()?)));
-    counts.filter(|(at, _)| *at > LEAST).fold((0, 0), |(gaps, sum), (at, count)| {
-        (gaps + count, sum + (at * 1_000 - 500) * count)
-    })
+    counts
+        .filter(|(at, _)| *at > LEAST)
+        .fold((0, 0), |(gaps, sum), (at, count)| (gaps + count, sum + (at * 1_000 - 500) * count))
 }
 
 fn off(stamped: u64, found: u64) -> f64 {

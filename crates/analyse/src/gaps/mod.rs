@@ -84,7 +84,8 @@ const EVENTS: usize = 1 << 18;
 impl Joined {
     /// Forgets the events that no later gap needs.
     fn forget(&mut self, until: MonotonicTime) {
-        let needed = self.waiting.first().map_or(until, |gap| gap.from.min(until)).minus(Span::from_millis(1));
+        let needed =
+            self.waiting.first().map_or(until, |gap| gap.from.min(until)).minus(Span::from_millis(1));
         let over = over_before(&self.events, self.spinner, needed);
         self.events.drain(..over);
         if self.events.len() > EVENTS {
@@ -144,10 +145,9 @@ impl GapJoin {
                 let is_known = self.is_traced && gap.from > self.doubtful_until;
                 let parts = match is_known {
                     true => split(&gap, &cpu.events, cpu.spinner),
-                    false => vec![GapPart {
-                        cause: GapCause::unnamed(GapKind::NotTraced),
-                        length: gap.length,
-                    }],
+                    false => {
+                        vec![GapPart { cause: GapCause::unnamed(GapKind::NotTraced), length: gap.length }]
+                    }
                 };
                 self.overlaps.add(&gap);
                 cpu.tally.add(gap, parts);

@@ -72,12 +72,11 @@ impl Walk {
     /// The stretches with their causes, those of one cause together.
     fn parts(self) -> Vec<GapPart> {
         let mut parts: Vec<GapPart> = Vec::new();
-        let mut add = |cause: &GapCause, length: Span| {
-            match parts.iter_mut().find(|part| part.cause == *cause) {
+        let mut add =
+            |cause: &GapCause, length: Span| match parts.iter_mut().find(|part| part.cause == *cause) {
                 Some(part) => part.length = part.length.plus(length),
                 None => parts.push(GapPart { cause: cause.clone(), length }),
-            }
-        };
+            };
         let none = GapCause::unnamed(GapKind::NoEvent);
         for (place, (cause, length)) in self.stretches.iter().enumerate() {
             let near = || self.neighbour(place).filter(|_| *length <= WAY);
@@ -121,7 +120,8 @@ mod tests {
     #[track_caller]
     fn check(events: &[(i64, CpuChange)], expected: &[(GapKind, &str, u64)]) {
         let gap = CpuGap { cpu: 0, from: at(100), length: Span::from_micros(100) };
-        let event = |(micros, what): &(i64, CpuChange)| CpuEvent { at: at(*micros), cpu: 0, what: what.clone() };
+        let event =
+            |(micros, what): &(i64, CpuChange)| CpuEvent { at: at(*micros), cpu: 0, what: what.clone() };
         let events: Vec<CpuEvent> = events.iter().map(event).collect();
         let parts = split(&gap, &events, SPINNER);
         let expected = expected.iter().map(|(kind, name, micros)| GapPart {
@@ -155,10 +155,7 @@ mod tests {
     #[test]
     fn an_interrupt_that_comes_long_after_the_gap_began_was_not_what_began_it() {
         check(
-            &[
-                (180, enters(GapKind::Interrupt, "local_timer")),
-                (198, CpuChange::Leaves(GapKind::Interrupt)),
-            ],
+            &[(180, enters(GapKind::Interrupt, "local_timer")), (198, CpuChange::Leaves(GapKind::Interrupt))],
             &[(GapKind::NoEvent, "", 80), (GapKind::Interrupt, "local_timer", 20)],
         );
     }

@@ -83,10 +83,8 @@ mod tests {
     //                   30─40  50──55         80─90
     #[test]
     fn where_all_are_in_a_gap_the_machine_stands_still() {
-        let gaps = [
-            gap(0, 10, 20), gap(0, 30, 60), gap(0, 80, 90),
-            gap(1, 25, 40), gap(1, 50, 55), gap(1, 65, 95),
-        ];
+        let gaps =
+            [gap(0, 10, 20), gap(0, 30, 60), gap(0, 80, 90), gap(1, 25, 40), gap(1, 50, 55), gap(1, 65, 95)];
         assert_eq!(stalls(2, &gaps), [(30, 10), (50, 5), (80, 10)]);
         assert_eq!(stalls(3, &gaps), []);
     }

@@ -107,7 +107,9 @@ impl Tally {
         if explains(account.smis, &by) {
             let parts = worst.iter_mut().flat_map(|one| &mut one.parts).map(|part| &mut part.cause);
             let unexplained = by.iter_mut().map(|share| &mut share.cause).chain(parts);
-            unexplained.filter(|cause| cause.kind == GapKind::NoEvent).for_each(|cause| cause.kind = GapKind::Smi);
+            unexplained
+                .filter(|cause| cause.kind == GapKind::NoEvent)
+                .for_each(|cause| cause.kind = GapKind::Smi);
         }
         by.sort_by_key(|share| std::cmp::Reverse(share.total));
         CpuGaps { counted, histogram: self.histogram, by, worst, account }
@@ -116,7 +118,8 @@ impl Tally {
 
 /// Whether the firmware interrupted at least as often as there are gaps without an event.
 fn explains(smis: Option<u64>, by: &[GapShare]) -> bool {
-    let unexplained = by.iter().find(|share| share.cause.kind == GapKind::NoEvent).map_or(0, |share| share.gaps);
+    let unexplained =
+        by.iter().find(|share| share.cause.kind == GapKind::NoEvent).map_or(0, |share| share.gaps);
     unexplained > 0 && smis.is_some_and(|smis| smis >= unexplained)
 }
 
@@ -175,11 +178,8 @@ mod tests {
 
     #[test]
     fn what_is_taken_is_told_in_parts_per_million() {
-        let counted = SpinCount {
-            lasted: Span::from_secs(2),
-            total: Span::from_micros(3),
-            ..SpinCount::default()
-        };
+        let counted =
+            SpinCount { lasted: Span::from_secs(2), total: Span::from_micros(3), ..SpinCount::default() };
         let gaps = Tally::default().end(counted, GapAccount::default());
         assert!((gaps.ppm() - 1.5).abs() < 1e-9);
     }

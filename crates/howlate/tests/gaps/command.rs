@@ -30,7 +30,10 @@ fn json_is_as_its_schema_says_and_adds_up() {
     };
     assert_eq!(sum("histogram", "count") + number("lost"), number("count"));
     assert_eq!(sum("by", "gaps") + number("lost"), number("count"));
-    assert!(number("lost") > 0 || sum("by", "total_ns").abs_diff(number("total_ns")) <= number("count"), "{one}");
+    assert!(
+        number("lost") > 0 || sum("by", "total_ns").abs_diff(number("total_ns")) <= number("count"),
+        "{one}"
+    );
     assert!(number("max_ns") >= one["worst"][0]["length_ns"].as_u64().unwrap_or(0));
 }
 

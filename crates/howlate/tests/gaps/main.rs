@@ -34,7 +34,8 @@ fn last_cpu() -> String {
 /// Lines with what differs from run to run taken out: digits in a row are one, as are blanks and rows of the same shape.
 fn shape(text: &str) -> Vec<String> {
     let numbers = regex::Regex::new(r"\d+(\.\d+)?").unwrap();
-    let mut shapes: Vec<String> = text.lines().map(|line| numbers.replace_all(line, "N").into_owned()).collect();
+    let mut shapes: Vec<String> =
+        text.lines().map(|line| numbers.replace_all(line, "N").into_owned()).collect();
     shapes.dedup();
     shapes
 }

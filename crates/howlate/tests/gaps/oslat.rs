@@ -28,7 +28,8 @@ fn words(call: &str) -> Vec<String> {
 
 /// Whether Debian's oslat of the version that is compared with is installed.
 fn is_original_there() -> bool {
-    let there = Command::new("oslat").arg("-v").output().is_ok_and(|output| text(&output) == "oslat V 2.40\n");
+    let there =
+        Command::new("oslat").arg("-v").output().is_ok_and(|output| text(&output) == "oslat V 2.40\n");
     if !there {
         skip("no oslat of rt-tests 2.4 is installed");
     }
@@ -65,7 +66,8 @@ fn json_has_the_keys_of_the_original() {
     let (ours, original) = (written(ours), written(Command::new("oslat")));
     let keys = |text: &str| -> Vec<String> {
         let named = text.lines().filter_map(|line| Some(line.split_once("\": ")?.0.trim().to_owned()));
-        let mut keys: Vec<String> = named.filter(|key| !key.trim_start_matches('"').starts_with(char::is_numeric)).collect();
+        let mut keys: Vec<String> =
+            named.filter(|key| !key.trim_start_matches('"').starts_with(char::is_numeric)).collect();
         keys.dedup();
         keys
     };
@@ -94,7 +96,8 @@ fn howlate_reads_what_it_writes_in_oslats_place() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("o.json");
     let (mut command, _link) = under_the_name("oslat");
-    let output = command.args(words("-q -D 1 -c CPU")).arg(format!("--json={}", file.display())).output().unwrap();
+    let output =
+        command.args(words("-q -D 1 -c CPU")).arg(format!("--json={}", file.display())).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let shown = json(&["show", "--json", file.to_str().unwrap()], 0);
     assert!(shown.to_string().contains("oslat"), "{shown}");

@@ -81,7 +81,11 @@ impl TickLength {
         }
     }
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a length of time, in nanoseconds")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a length of time, in nanoseconds"
+    )]
     #[inline]
     pub(super) fn span(self, ticks: u64) -> Span {
         Span::from_nanos((ticks as f64 * self.nanos) as u64)

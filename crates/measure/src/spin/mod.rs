@@ -72,8 +72,7 @@ impl Spinners {
     ///
     /// When one of them cannot be started, bound, or given its policy; none spins then.
     pub fn begin(plan: &SpinPlan) -> Result<Self, NotStarted> {
-        let (ending, gate) =
-            (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(plan.cpus.len() + 1)));
+        let (ending, gate) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(plan.cpus.len() + 1)));
         let tick = TickLength::measure(plan.counted);
         let (to_caller, from_threads) = channel();
         let mut threads = Vec::new();
@@ -148,11 +147,7 @@ impl Spinners {
 }
 
 /// A thread that has told how it fared before it spins.
-fn start(
-    spinning: Spinning,
-    counted: Counted,
-    told: Sender<Settled>,
-) -> io::Result<JoinHandle<SpinCount>> {
+fn start(spinning: Spinning, counted: Counted, told: Sender<Settled>) -> io::Result<JoinHandle<SpinCount>> {
     let named = Builder::new().name(format!("howlate-gaps-{}", spinning.cpu)).stack_size(STACK);
     named.spawn(move || {
         let settled = spinning.settle();

@@ -24,11 +24,8 @@ fn cpu(number: u32) -> CpuGaps {
     let mut histogram = Distribution::default();
     histogram.record_n(Latency::from_nanos(3_000), 1_000);
     histogram.record(Latency::from_nanos(2_500_000));
-    let gap = CpuGap {
-        cpu: number,
-        from: BEGAN.plus(Span::from_millis(1_250)),
-        length: Span::from_micros(2_500),
-    };
+    let gap =
+        CpuGap { cpu: number, from: BEGAN.plus(Span::from_millis(1_250)), length: Span::from_micros(2_500) };
     let stolen = GapPart { cause: cause(GapKind::NoEvent, ""), length: Span::from_micros(2_490) };
     let timer = GapPart { cause: cause(GapKind::Interrupt, "local_timer"), length: Span::from_micros(10) };
     CpuGaps {
@@ -45,10 +42,7 @@ fn cpu(number: u32) -> CpuGaps {
             waited: Some(Span::from_micros(40)),
         },
         histogram,
-        by: vec![
-            share(timer.cause.clone(), 1_000, 3_010, 3),
-            share(stolen.cause.clone(), 1, 2_490, 2_500),
-        ],
+        by: vec![share(timer.cause.clone(), 1_000, 3_010, 3), share(stolen.cause.clone(), 1, 2_490, 2_500)],
         worst: vec![ExplainedGap { gap, parts: vec![stolen, timer] }],
         account: GapAccount { stolen: Some(Span::from_millis(10)), nmis: Some(0), smis: None },
     }
@@ -80,10 +74,7 @@ fn text(gaps: &Gaps) -> String {
 #[test]
 fn the_answer_names_the_worst_cpu_and_where_its_time_went() {
     let text = text(&gaps(&[1]));
-    assert!(
-        text.contains("CPU 1 lost 550 ppm of its time to gaps of 1 µs or longer"),
-        "{text}"
-    );
+    assert!(text.contains("CPU 1 lost 550 ppm of its time to gaps of 1 µs or longer"), "{text}");
     assert!(text.contains("Most of it went to: timer interrupt (55 %)."), "{text}");
     assert!(text.contains("no kernel event: the hypervisor"), "{text}");
     assert!(text.contains("  2 500 µs on CPU 1 at 22:13:21.250000: 2 490 no kernel event"), "{text}");

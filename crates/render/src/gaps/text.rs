@@ -146,12 +146,16 @@ impl Gaps {
         let said = |cpu: &CpuGaps| {
             let parts = [
                 cpu.counted.waited.map(|waited| format!("{} to other threads", rough(waited))),
-                cpu.account.stolen.map(|stolen| format!("{} to the hypervisor, in ticks of 10 ms", rough(stolen))),
+                cpu.account
+                    .stolen
+                    .map(|stolen| format!("{} to the hypervisor, in ticks of 10 ms", rough(stolen))),
                 cpu.account.nmis.map(|nmis| format!("{} NMIs", count(nmis))),
                 cpu.account.smis.map(|smis| format!("{} SMIs", count(smis))),
             ];
             let parts: Vec<String> = parts.into_iter().flatten().collect();
-            (!parts.is_empty()).then(|| format!("CPU {}, by the kernel's own account: {}.", cpu.counted.cpu, parts.join(", ")))
+            (!parts.is_empty()).then(|| {
+                format!("CPU {}, by the kernel's own account: {}.", cpu.counted.cpu, parts.join(", "))
+            })
         };
         let lines = self.run.cpus.iter().filter_map(said);
         lines.map(|line| format!("{}\n", paint(DIM, wrapped(&line, width, 2)))).collect()

@@ -27,7 +27,10 @@ mod tests {
     #[test]
     fn lengths_have_one_unit_at_most() {
         assert_eq!(["30", "15s", "2m", "1w"].map(seconds), [Some(30), Some(15), Some(120), Some(604_800)]);
-        assert_eq!(["20", "20us", "2ms", "1s"].map(micros), [Some(20), Some(20), Some(2_000), Some(1_000_000)]);
+        assert_eq!(
+            ["20", "20us", "2ms", "1s"].map(micros),
+            [Some(20), Some(20), Some(2_000), Some(1_000_000)]
+        );
         assert_eq!(["5m4s", "", "-3", "1.5s", "s", "99999999999999999w"].map(seconds), [None; 6]);
         assert_eq!(micros("3m"), None);
     }

@@ -73,7 +73,13 @@ const KNOWN: [OptionSpec<Id>; 11] = [
     option("debug", Takes::Nothing, Id::Debug),
     option("quiet", Takes::Nothing, Id::Quiet),
     option("watch", Takes::Nothing, Id::Watch),
-    OptionSpec { short: Some('h'), long: Some("help"), abbreviates: true, takes: Takes::Nothing, id: Id::Help },
+    OptionSpec {
+        short: Some('h'),
+        long: Some("help"),
+        abbreviates: true,
+        takes: Takes::Nothing,
+        id: Id::Help,
+    },
 ];
 
 /// Two minutes; the kernel's own threshold, window and width.

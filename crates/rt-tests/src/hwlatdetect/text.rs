@@ -77,7 +77,10 @@ mod tests {
         let sample = Sample { at_ns: 1_700_000_000_000_000_123, micros: 25, cpu: 1 };
         assert_eq!(sample_line(&sample), "ts: 1700000000.000000123, inner:25, outer:0\n");
         let text = summary(&[sample], &[(0, 0), (1, 2)]);
-        assert_eq!(text, "test finished\nMax Latency: 25us\nSamples recorded: 1\nSamples exceeding threshold: 1\n2 SMIs occured on cpu 1\nSMIs during run: 2\n");
+        assert_eq!(
+            text,
+            "test finished\nMax Latency: 25us\nSamples recorded: 1\nSamples exceeding threshold: 1\n2 SMIs occured on cpu 1\nSMIs during run: 2\n"
+        );
         assert!(summary(&[], &[]).contains("Max Latency: Below threshold\n"));
     }
 }

@@ -18,5 +18,7 @@ const ROWS: [(&str, &str); 11] = [
 /// All options.
 pub fn usage() -> String {
     let rows: String = ROWS.iter().map(|(names, what)| format!("  {names:<20}{what}\n")).collect();
-    format!("usage: hwlatdetect [options]\n\nTimes for which a CPU does nothing that the kernel knows of; howlate in hwlatdetect's place.\n\n{rows}")
+    format!(
+        "usage: hwlatdetect [options]\n\nTimes for which a CPU does nothing that the kernel knows of; howlate in hwlatdetect's place.\n\n{rows}"
+    )
 }

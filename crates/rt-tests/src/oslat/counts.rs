@@ -20,7 +20,13 @@ pub struct Counts {
 impl Counts {
     /// Nothing yet; `bias` widths are taken off each.
     pub fn new(options: &Options, bias: u64) -> Self {
-        Self { width: options.width_ns.max(1), bias, buckets: vec![0; options.buckets], beyond: 0, longest: 0 }
+        Self {
+            width: options.width_ns.max(1),
+            bias,
+            buckets: vec![0; options.buckets],
+            beyond: 0,
+            longest: 0,
+        }
     }
 
     /// How many widths a time is, begun ones included: a turn of 20 ns is one.

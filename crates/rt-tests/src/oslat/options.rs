@@ -54,6 +54,8 @@ pub enum Refusal {
     Unreadable(String),
     /// What cannot be, with what can.
     Invalid(String),
+    /// CPUs that cannot be measured, with those that can.
+    NoCpus(String),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -156,8 +158,8 @@ impl Draft {
             Id::Bias => options.bias = true,
             Id::Cpus => options.cpu_list = Some(value.to_owned()),
             Id::MainCpu => {
-                options.main_cpu =
-                    u32::try_from(number).map_err(|_| invalid(format!("Illegal core for main thread: {value}")))?;
+                options.main_cpu = u32::try_from(number)
+                    .map_err(|_| invalid(format!("Illegal core for main thread: {value}")))?;
             }
             Id::Duration => {
                 options.seconds = positive(seconds(value), || format!("Illegal runtime: {value}"))?;
@@ -240,7 +242,8 @@ fn cpus(list: Option<&str>, bindable: &CpuSet) -> Result<CpuSet, Refusal> {
         None | Some("all") => return Ok(bindable.clone()),
         Some(list) => list.parse::<CpuSet>(),
     };
-    let refused = || invalid(format!("oslat: parse_cpumask failed: threads can be bound to CPUs {bindable}."));
+    let refused =
+        || Refusal::NoCpus(format!("parse_cpumask failed: threads can be bound to CPUs {bindable}."));
     let named = named.map_err(|_| refused())?;
     if named.is_empty() || named.first_outside(bindable).is_some() { Err(refused()) } else { Ok(named) }
 }
@@ -294,11 +297,15 @@ mod tests {
             ("-T 0", "Parameter --trace-threshold needs to be positive"),
             ("-m 4X", "Unknown workload memory size '4X'."),
             ("-w cpu", "Unknown workload 'cpu'.  Please choose from: 'no', 'memmove'"),
-            ("-c 9", "oslat: parse_cpumask failed: threads can be bound to CPUs 0-3."),
         ] {
             assert_eq!(read_as(line, Dialect::V2_4), Err(Refusal::Invalid(words.to_owned())), "{line}");
         }
-        assert_eq!(read_as("--nothing", Dialect::V2_4), Err(Refusal::Unreadable("unrecognized option '--nothing'".into())));
+        let no_cpus = "parse_cpumask failed: threads can be bound to CPUs 0-3.";
+        assert_eq!(read_as("-c 9", Dialect::V2_4), Err(Refusal::NoCpus(no_cpus.to_owned())));
+        assert_eq!(
+            read_as("--nothing", Dialect::V2_4),
+            Err(Refusal::Unreadable("unrecognized option '--nothing'".into()))
+        );
         assert_eq!(read_as("-h", Dialect::V2_4), Err(Refusal::Help));
     }
 }

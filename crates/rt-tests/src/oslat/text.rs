@@ -108,8 +108,9 @@ fn thread(number: usize, one: &CpuResult, options: &Options) -> String {
     let unit = Unit { width_ns: options.width_ns };
     let all = one.all();
     let counted = all.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
-    let buckets: Vec<String> =
-        counted.map(|(place, count)| format!("\n        \"{}\": {count}", unit.text(all.upper(place)))).collect();
+    let buckets: Vec<String> = counted
+        .map(|(place, count)| format!("\n        \"{}\": {count}", unit.text(all.upper(place))))
+        .collect();
     let end = if buckets.is_empty() { "" } else { "\n" };
     format!(
         "    \"{number}\": {{\n      \"cpu\": {},\n      \"freq\": {},\n      \"min\": {},\n      \

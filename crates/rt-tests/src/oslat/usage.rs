@@ -28,5 +28,7 @@ const WIDTH: &str = "-W, --bucket-width=NS";
 pub fn usage(dialect: Dialect) -> String {
     let known = ROWS.iter().filter(|(names, _)| *names != WIDTH || dialect.has_widths());
     let rows: String = known.map(|(names, what)| format!("  {names:<27}{what}\n")).collect();
-    format!("Usage:\noslat <options>\n\nHow long loops are kept from running; howlate in oslat's place.\n\n{rows}")
+    format!(
+        "Usage:\noslat <options>\n\nHow long loops are kept from running; howlate in oslat's place.\n\n{rows}"
+    )
 }

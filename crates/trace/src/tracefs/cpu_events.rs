@@ -106,15 +106,16 @@ fn event(
 
 /// Switches on what this kernel has of it.
 fn enable(instance: &Instance) -> Result<HashMap<u16, Reader>, TracerRefusal> {
-    let vectors = VECTORS.iter().flat_map(|name| {
-        ["entry", "exit"].map(|end| format!("irq_vectors/{name}_{end}"))
-    });
+    let vectors =
+        VECTORS.iter().flat_map(|name| ["entry", "exit"].map(|end| format!("irq_vectors/{name}_{end}")));
     let mut readers = HashMap::new();
     for event in EVENTS.iter().map(|event| (*event).to_owned()).chain(vectors) {
         let format = Format::parse(&instance.text(&format!("events/{event}/format")));
         let read = format.and_then(|format| Some((format.id, reader(&event, &format).ok()?)));
         match read {
-            None if event == SWITCH => return Err(TracerRefusal::NoEvent { name: "sched_switch".to_owned() }),
+            None if event == SWITCH => {
+                return Err(TracerRefusal::NoEvent { name: "sched_switch".to_owned() });
+            }
             None => {}
             Some((id, reader)) => {
                 instance.set(&format!("events/{event}/enable"), "1")?;
