@@ -1,8 +1,8 @@
 /* What `howlate gaps` is held against.
  *
  *   gaps loop CPU SECONDS    reads the counter and compares, nothing else; prints nanoseconds per turn without its gaps
- *   gaps hog CPU TIMES       at real-time priority, takes the CPU for half a millisecond every 5 ms; prints how often and,
- *                            by its own stamps, for how many nanoseconds in all
+ *   gaps hog CPU TIMES       at real-time priority, takes the CPU for half a millisecond every 5 ms; prints how often, for how
+ *                            many nanoseconds of CPU time, and both by its stamps of those times in which nobody came between
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -15,11 +15,21 @@
 
 enum { GAP = 1000, TAKEN = 500000, EVERY = 5000000 };
 
-static uint64_t nanoseconds(void)
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t nanoseconds(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+static uint64_t cpu_time(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static uint64_t ticks(void)
@@ -57,7 +67,7 @@ static void loop(double seconds)
 
 static void hog(long times)
 {
-    uint64_t sum = 0, next = nanoseconds();
+    uint64_t sum = 0, whole = 0, taken = 0, next = nanoseconds();
     struct sched_param priority = { .sched_priority = 50 };
     if (sched_setscheduler(0, SCHED_FIFO, &priority))
         perror("sched_setscheduler");
@@ -66,12 +76,17 @@ static void hog(long times)
         next += EVERY;
         struct timespec until = { (time_t)(next / 1000000000u), (long)(next % 1000000000u) };
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-        uint64_t from = nanoseconds(), now = from;
+        uint64_t ran = cpu_time(), from = nanoseconds(), now = from;
         while (now - from < TAKEN)
             now = nanoseconds();
-        sum += now - from;
+        taken += cpu_time() - ran;
+        if (now - from < TAKEN + TAKEN / 10) {
+            whole++;
+            sum += now - from;
+        }
     }
-    printf("%ld %llu\n", times, (unsigned long long)sum);
+    printf("%ld %llu %llu %llu\n", times, (unsigned long long)taken, (unsigned long long)whole,
+           (unsigned long long)sum);
 }
 
 int main(int count, char **words)

@@ -16,6 +16,8 @@ pub struct GapShare {
     pub cause: GapCause,
     /// Gaps of which it is the largest part.
     pub gaps: u64,
+    /// Gaps of which it is any part.
+    pub in_gaps: u64,
     /// What it took of all gaps together.
     pub total: Span,
     /// The longest gap of which it is the largest part.
@@ -81,9 +83,11 @@ impl Tally {
             let share = self.by.entry(part.cause.clone()).or_insert_with(|| GapShare {
                 cause: part.cause.clone(),
                 gaps: 0,
+                in_gaps: 0,
                 total: Span::ZERO,
                 longest: Span::ZERO,
             });
+            share.in_gaps += 1;
             share.total = share.total.plus(part.length);
             if place == 0 {
                 share.gaps += 1;
@@ -147,11 +151,16 @@ mod tests {
     #[test]
     fn a_gap_counts_for_its_largest_part_and_time_for_each() {
         let gaps = tally().end(SpinCount::default(), GapAccount::default());
-        let told: Vec<_> =
-            gaps.by.iter().map(|share| (share.cause.kind, share.gaps, share.total, share.longest)).collect();
+        let told: Vec<_> = gaps
+            .by
+            .iter()
+            .map(|one| (one.cause.kind, [one.gaps, one.in_gaps], one.total, one.longest))
+            .collect();
         let micros = Span::from_micros;
-        let expected =
-            [(GapKind::Nmi, 1, micros(34), micros(30)), (GapKind::NoEvent, 1, micros(6), micros(10))];
+        let expected = [
+            (GapKind::Nmi, [1, 2], micros(34), micros(30)),
+            (GapKind::NoEvent, [1, 1], micros(6), micros(10)),
+        ];
         assert_eq!(told, expected);
         assert_eq!(gaps.worst[0].gap.length, micros(30));
         assert_eq!(gaps.worst[1].parts[0].cause.kind, GapKind::NoEvent);

@@ -57,7 +57,7 @@ fn json_has_the_keys_of_the_original() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("o.json");
-    let mut written = |mut command: Command| {
+    let written = |mut command: Command| {
         command.args(words("-q -D 1 -c CPU")).arg(format!("--json={}", file.display()));
         assert!(command.output().unwrap().status.success());
         fs::read_to_string(&file).unwrap()
@@ -88,7 +88,7 @@ fn a_pod_of_openshifts_finds_its_maximum() {
     let maximum = regex::Regex::new(r"Maximum:\t*([\s\d]*)\(us\)").unwrap();
     let found = &maximum.captures(&printed).unwrap_or_else(|| panic!("{printed}"))[1];
     let numbers: Vec<u64> = found.split_whitespace().map(|number| number.parse().unwrap()).collect();
-    assert!(matches!(numbers[..], [1..]), "{printed}");
+    assert!(numbers.len() == 1 && numbers[0] > 0, "{printed}");
 }
 
 #[test]

@@ -96,6 +96,8 @@ struct ShareEntry {
     name: String,
     /// Gaps of which it is the largest part.
     gaps: u64,
+    /// Gaps of which it is any part.
+    in_gaps: u64,
     /// What it took of all gaps.
     total_ns: u64,
     /// The longest gap of which it is the largest part.
@@ -233,6 +235,7 @@ fn share(one: &GapShare) -> ShareEntry {
         kind: one.cause.kind.name(),
         name: one.cause.name.to_string(),
         gaps: one.gaps,
+        in_gaps: one.in_gaps,
         total_ns: one.total.as_nanos(),
         max_ns: one.longest.as_nanos(),
     }

@@ -16,7 +16,13 @@ fn cause(kind: GapKind, name: &str) -> GapCause {
 }
 
 fn share(cause: GapCause, gaps: u64, total: u64, longest: u64) -> GapShare {
-    GapShare { cause, gaps, total: Span::from_micros(total), longest: Span::from_micros(longest) }
+    GapShare {
+        cause,
+        gaps,
+        in_gaps: gaps,
+        total: Span::from_micros(total),
+        longest: Span::from_micros(longest),
+    }
 }
 
 /// 1 000 gaps of 3 µs and one of 2.5 ms within ten seconds.
