@@ -36,7 +36,7 @@ pub fn measure(
     // What cannot be locked is touched beforehand.
     drop(memory::lock_all());
     let here = step_aside(&plan.cpus);
-    let run = Run::begin(&plan, reader).map(|run| run.to_its_end(&plan, interrupted, watcher));
+    let run = Run::begin(&plan, reader).map(|run| run.collect(&plan, interrupted, watcher));
     here.iter().for_each(|here| drop(sched::bind(here)));
     run.map(|run| GapRun { leaves_one, not_traced, ..run }).map_err(NoGaps::from)
 }

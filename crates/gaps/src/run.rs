@@ -40,7 +40,7 @@ impl Run {
     }
 
     /// Collects until it is over.
-    pub(crate) fn to_its_end(
+    pub(crate) fn collect(
         mut self,
         plan: &SpinPlan,
         interrupted: &AtomicBool,

@@ -55,10 +55,11 @@ impl Counter for Clock {
     }
 }
 
-/// How long a tick of the counter is.
+/// How long ticks of the counter are: so many nanoseconds for so many ticks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TickLength {
-    nanos: f64,
+    nanos: u64,
+    ticks: u64,
 }
 
 /// For so long both clocks are compared: readings are some 50 ns apart, 2 millionths of it.
@@ -70,36 +71,37 @@ impl TickLength {
     /// Compares the counter with the clock.
     pub(super) fn measure(counted: Counted) -> Self {
         match counted {
-            Counted::Clock => Self { nanos: 1.0 },
+            Counted::Clock => Self { nanos: 1, ticks: 1 },
             Counted::Ticks => {
                 let (ticks, at) = pair();
                 drop(clock::pause(COMPARED));
                 let (later_ticks, later) = pair();
-                let passed = later_ticks.saturating_sub(ticks).max(1);
-                Self { nanos: later.since(at).as_nanos() as f64 / passed as f64 }
+                let passed = later_ticks.saturating_sub(ticks);
+                Self { nanos: later.since(at).as_nanos().max(1), ticks: passed.max(1) }
             }
         }
     }
 
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a length of time, in nanoseconds"
-    )]
     #[inline]
     pub(super) fn span(self, ticks: u64) -> Span {
-        Span::from_nanos((ticks as f64 * self.nanos) as u64)
+        Span::from_nanos(share(ticks, self.nanos, self.ticks))
     }
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks in a microsecond")]
+    /// Ticks in a microsecond, rounded.
     pub(super) fn megahertz(self) -> u64 {
-        (1e3 / self.nanos).round() as u64
+        share(self.ticks, 10_000, self.nanos).saturating_add(5) / 10
     }
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a length of time, in ticks")]
     pub(super) fn ticks(self, span: Span) -> u64 {
-        (span.as_nanos() as f64 / self.nanos) as u64
+        share(span.as_nanos(), self.ticks, self.nanos)
     }
+}
+
+/// `count` times `of` in `whole`.
+#[inline]
+fn share(count: u64, of: u64, whole: u64) -> u64 {
+    let product = u128::from(count) * u128::from(of) / u128::from(whole);
+    u64::try_from(product).unwrap_or(u64::MAX)
 }
 
 /// Both at one moment.
@@ -139,9 +141,10 @@ mod tests {
 
     #[test]
     fn ticks_become_nanoseconds_and_back() {
-        let length = TickLength { nanos: 0.5 };
+        let length = TickLength { nanos: 1_000, ticks: 2_000 };
         assert_eq!(length.span(3_000), Span::from_nanos(1_500));
         assert_eq!(length.ticks(Span::from_micros(1)), 2_000);
+        assert_eq!((length.megahertz(), length.span(u64::MAX).as_nanos()), (2_000, u64::MAX / 2));
         assert_eq!(TickLength::measure(Counted::Clock).span(7), Span::from_nanos(7));
     }
 }

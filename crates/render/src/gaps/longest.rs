@@ -67,10 +67,9 @@ impl Gaps {
 }
 
 /// Columns of a bar, on a logarithmic scale, so that a single gap can be seen.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the longest bar")]
 fn bar(gaps: u64, most: u64) -> usize {
-    let share = (gaps as f64 + 1.0).ln() / (most as f64 + 1.0).ln();
-    (share * BAR as f64).ceil() as usize
+    let digits = |count: u64| count.checked_ilog2().map_or(0, |digits| digits as usize + 1);
+    (BAR * digits(gaps)).div_ceil(digits(most).max(1))
 }
 
 /// From where on and how many, up to the longest: 1, 2, 5, 10, … µs above the threshold.

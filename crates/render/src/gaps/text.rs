@@ -172,15 +172,21 @@ fn lost(cpu: &CpuGaps) -> String {
 
 fn per_second(cpu: &CpuGaps) -> String {
     let rate = cpu.counted.gaps as f64 / cpu.counted.lasted.as_secs_f64().max(1e-9);
-    if rate < 10.0 { format!("{rate:.1}") } else { count(rounded(rate)) }
+    if rate < 10.0 { format!("{rate:.1}") } else { count(in_time(cpu.counted.gaps, cpu, 1_000_000_000)) }
 }
 
 fn ppm(cpu: &CpuGaps) -> String {
     let ppm = cpu.ppm();
-    if ppm < 100.0 { format!("{ppm:.1}") } else { count(rounded(ppm)) }
+    if ppm < 100.0 {
+        format!("{ppm:.1}")
+    } else {
+        count(in_time(cpu.counted.total.as_nanos(), cpu, 1_000_000))
+    }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and far below 2⁶⁴")]
-fn rounded(number: f64) -> u64 {
-    number.round() as u64
+/// Of so many parts of the time, rounded.
+fn in_time(number: u64, cpu: &CpuGaps, parts: u64) -> u64 {
+    let lasted = u128::from(cpu.counted.lasted.as_nanos().max(1));
+    let rounded = (u128::from(number) * u128::from(parts) + lasted / 2) / lasted;
+    u64::try_from(rounded).unwrap_or(u64::MAX)
 }
