@@ -22,8 +22,8 @@ use howlate_watch::{ProgramFailed, WatchError};
 use howlate_watching::NotWatched;
 
 use crate::plans;
-use crate::refused_option::{FleetOption, NotForGuests, NotForTune, OutputOfGuest};
 use crate::terminal::{ERROR, HINT, paint};
+use howlate_model::refused_option::{FleetOption, NotForGuests, NotForTune, OutputOfGuest};
 
 /// Why a command could not be carried out.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,6 @@ mod error;
 mod exit_status;
 mod experiment;
 mod plans;
-mod refused_option;
 mod startup;
 mod terminal;
 
@@ -19,11 +18,12 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 use howlate_as_cyclictest::Call;
-use howlate_as_rt_tests::Call as RtTestsCall;
+use howlate_as_rt_tests::Call as Other;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
 
 use crate::cli::{Cli, Command, help, meant, written_out};
+use crate::commands::cyclictest::run_other;
 use crate::error::Error;
 use crate::exit_status::Status;
 
@@ -75,8 +75,8 @@ fn begin() -> ExitCode {
     if let Some(call) = Call::from_arguments(std::env::args_os()) {
         return commands::cyclictest::run(&call);
     }
-    if let Some(call) = RtTestsCall::from_arguments(std::env::args_os()) {
-        return commands::rt_tests::run(&call);
+    if let Some(call) = Other::from_arguments(std::env::args_os()) {
+        return run_other(&call);
     }
     let cli = match parse(written_out(std::env::args_os())) {
         Ok(cli) => cli,
@@ -123,12 +123,8 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         None => commands::quick::run(&cli.quick),
         Some(Command::Cyclic(asked)) => commands::cyclic::run(&asked),
         Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&Call::with(words))),
-        Some(Command::Oslat { words }) => {
-            return Ok(commands::rt_tests::run(&RtTestsCall::as_oslat(words)));
-        }
-        Some(Command::Hwlatdetect { words }) => {
-            return Ok(commands::rt_tests::run(&RtTestsCall::as_hwlatdetect(words)));
-        }
+        Some(Command::Oslat { words }) => return Ok(run_other(&Other::as_oslat(words))),
+        Some(Command::Hwlatdetect { words }) => return Ok(run_other(&Other::as_hwlatdetect(words))),
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
         Some(Command::Notify(asked)) => commands::notify::run(&asked),
         Some(Command::Run(asked)) => commands::run::run(*asked),

@@ -46,6 +46,7 @@ mod policy_remedy;
 mod property;
 mod recording;
 mod refused;
+pub mod refused_option;
 mod runtime;
 mod schema;
 mod self_check;

@@ -1,6 +1,6 @@
 //! Options of `howlate gaps`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use howlate_gaps::GapRequest;
 use howlate_model::{CpuSet, Policy, Span};
 
@@ -17,33 +17,24 @@ has no event: the hypervisor or the firmware. Ctrl-C keeps the result.")]
 pub(crate) struct Gaps {
     /// CPUs to measure, a spinning thread on each; if left out, all but the first that this process may use
     #[arg(long, value_name = "LIST")]
-    cpus: Option<CpuSet>,
+    pub(crate) cpus: Option<CpuSet>,
     /// Policy of the spinning threads
     #[arg(long, value_name = "POLICY", default_value = "other")]
-    policy: Policy,
+    pub(crate) policy: Policy,
     /// Shortest gap that counts; if left out, 1 µs, or 4 turns of the loop if that is more
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
-    above: Option<Span>,
+    pub(crate) above: Option<Span>,
     /// End after this time
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "10s")]
     pub(crate) duration: Span,
     /// How to find out who had the CPU: auto (the kernel's trace, where allowed), or none
-    #[arg(long, value_enum, default_value_t = GapTracer::Auto)]
-    tracer: GapTracer,
+    #[arg(long, value_name = "TRACER", value_parser = ["auto", "none"], default_value = "auto")]
+    pub(crate) tracer: String,
     /// Take CPUs with real-time priority even where nothing limits it (kernel.sched_rt_runtime_us = -1)
     #[arg(long)]
-    yes_lock: bool,
+    pub(crate) yes_lock: bool,
     #[command(flatten)]
     pub(crate) printing: Printing,
-}
-
-/// How to find out who had the CPU.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum GapTracer {
-    /// The kernel's trace, where allowed
-    Auto,
-    /// Not at all
-    None,
 }
 
 impl Gaps {
@@ -54,7 +45,7 @@ impl Gaps {
             policy: self.policy,
             above: self.above,
             lasts: Some(self.duration),
-            traces: self.tracer == GapTracer::Auto,
+            traces: self.tracer == "auto",
             may_lock: self.yes_lock,
             copies: None,
         }

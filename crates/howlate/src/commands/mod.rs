@@ -19,7 +19,6 @@ pub(crate) mod quick;
 pub(crate) mod record;
 mod replaced;
 pub(crate) mod report;
-pub(crate) mod rt_tests;
 pub(crate) mod run;
 pub(crate) mod selfcheck;
 pub(crate) mod serve;

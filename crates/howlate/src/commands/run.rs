@@ -12,9 +12,9 @@ use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::experiment::Experiment;
 use crate::plans;
-use crate::refused_option::{NotForGuests, NotForTune};
 use crate::startup;
 use crate::terminal;
+use howlate_model::refused_option::{NotForGuests, NotForTune};
 use howlate_record::HistoryEntry;
 use howlate_session::{Environment, Request, Resume, measure};
 
