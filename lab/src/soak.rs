@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 use howlate_linux::clock;
 use howlate_model::{Line, MonotonicTime, Span, WaitClock};
-use howlate_record::Reader;
+use howlate_recording::Reader;
 
 use crate::bench::built;
 

@@ -33,9 +33,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-guest", &["howlate-model", "howlate-linux", "howlate-safe-path", "howlate-procfs"]),
     // A recorded command line is read as cyclictest reads it.
     ("howlate-import", &["howlate-model", "howlate-cyclictest"]),
-    ("howlate-record", &["howlate-model", "howlate-safe-path"]),
+    ("howlate-recording", &["howlate-model", "howlate-safe-path"]),
     ("howlate-trace", &["howlate-model", "howlate-linux", "howlate-procfs"]),
-    ("howlate-watch", &["howlate-model", "howlate-linux", "howlate-procfs"]),
+    ("howlate-watched-program", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-manual", &[]),
     ("howlate-serve", &["howlate-model", "howlate-linux"]),
     // Other people build it in.
@@ -56,7 +56,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-measure",
             "howlate-plan",
             "howlate-procfs",
-            "howlate-record",
+            "howlate-recording",
             "howlate-render",
             "howlate-runtimes",
             "howlate-system",
@@ -74,16 +74,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-linux",
             "howlate-plan",
             "howlate-procfs",
-            "howlate-record",
+            "howlate-recording",
             "howlate-render",
             "howlate-session",
             "howlate-trace",
-            "howlate-watch",
+            "howlate-watched-program",
         ],
     ),
     // It does what another program does, and measures as a session does.
     (
-        "howlate-as-cyclictest",
+        "howlate-cyclictest-run",
         &[
             "howlate-model",
             "howlate-analyse",
@@ -92,7 +92,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-linux",
             "howlate-measure",
             "howlate-procfs",
-            "howlate-record",
+            "howlate-recording",
             "howlate-render",
             "howlate-session",
             "howlate-system",
@@ -105,7 +105,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "howlate-model",
             "howlate-analyse",
-            "howlate-as-cyclictest",
+            "howlate-cyclictest-run",
             "howlate-cyclictest",
             "howlate-gaps",
             "howlate-linux",
@@ -114,7 +114,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // It watches for as long as asked: it records what tracers and marked loops see of somebody's program.
     (
-        "howlate-watching",
+        "howlate-watch-session",
         &[
             "howlate-model",
             "howlate-analyse",
@@ -122,7 +122,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-procfs",
             "howlate-session",
             "howlate-trace",
-            "howlate-watch",
+            "howlate-watched-program",
         ],
     ),
     // It records the whole machine for as long as asked: what its tracer sees becomes lines by the same decomposition.
@@ -133,7 +133,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-analyse",
             "howlate-linux",
             "howlate-procfs",
-            "howlate-record",
+            "howlate-recording",
             "howlate-trace",
         ],
     ),
@@ -163,8 +163,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // What is read is handed to the analysis, whoever wrote it, in letters that can be shown.
     (
-        "howlate-reading",
-        &["howlate-model", "howlate-analyse", "howlate-import", "howlate-record", "howlate-render"],
+        "howlate-open-results",
+        &["howlate-model", "howlate-analyse", "howlate-import", "howlate-recording", "howlate-render"],
     ),
     // Another screen with the same words.
     ("howlate-live", &["howlate-model", "howlate-analyse", "howlate-linux", "howlate-render"]),
@@ -241,8 +241,8 @@ fn code(file: &Path) -> Vec<(usize, String)> {
 const ONLY_TESTS: &[&str] = &[
     "/tests.rs",
     "/testing.rs",
-    "crates/howlate/src/experiment/schema.rs",
-    "crates/howlate/src/cli/documented.rs",
+    "crates/howlate/src/plan_file/schema.rs",
+    "crates/howlate/src/cli/documented_tests.rs",
 ];
 
 /// What was typed, joining the stages, printing and the exit status: more than this is somebody else's business.
@@ -322,7 +322,7 @@ const READS_ITSELF: &[(&str, &str)] = &[
     ("crates/guest/src/init.rs", "waits for a device as the first process, before there is anything"),
     ("crates/guest/src/program.rs", "packs this program, which is more than a text"),
     ("crates/trace/src/namespace.rs", "asks for its namespace, which is a link and no text"),
-    ("crates/record/src/lock.rs", "asks where an open file is by now, which is a link and no text"),
+    ("crates/recording/src/lock.rs", "asks where an open file is by now, which is a link and no text"),
 ];
 
 #[test]
@@ -359,7 +359,7 @@ const PARSED_ONCE: &[&str] = &[
 /// Who names such a file elsewhere, and why.
 const NAMES_THEM: &[(&str, &str)] = &[
     ("crates/procfs/", "it is the parser"),
-    ("crates/guard/src/group.rs", "writes a quota, and reads back what it wrote"),
+    ("crates/guard/src/quota_cgroup.rs", "writes a quota, and reads back what it wrote"),
     (
         "crates/guard/src/thread.rs",
         "tells why a thread cannot be asked for its age, with the kernel's own words",

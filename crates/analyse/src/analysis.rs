@@ -6,7 +6,7 @@ use howlate_model::{
     Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin, MonotonicTime,
 };
 
-use crate::known_caveats::KnownCaveats;
+use crate::distinct_caveats::KnownCaveats;
 use crate::{LoadEffect, Member, Outcome, member};
 
 /// Everything known of a recording.

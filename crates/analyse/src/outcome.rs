@@ -11,7 +11,7 @@ use howlate_model::{
 use crate::block_numbers::{BlockNumbers, Blocks};
 use crate::bound::{Bound, Maxima};
 use crate::cause::{Traces, Why};
-use crate::known_caveats::KnownCaveats;
+use crate::distinct_caveats::KnownCaveats;
 use crate::planned_wakeups::planned;
 use crate::sequential::{Found, Tracked};
 use crate::turn_numbers::{TurnNumber, TurnNumbers};

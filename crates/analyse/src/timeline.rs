@@ -2,7 +2,7 @@
 
 use howlate_model::{Block, Finished, MonotonicTime, Started};
 
-use crate::columns::Columns;
+use crate::plot_buckets::Columns;
 
 /// Slices kept per condition. When there are more, neighbours are joined, so that memory stays
 /// constant however long the run.

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use howlate_as_cyclictest::Streams;
 use howlate_cyclictest::Compat;
+use howlate_cyclictest_run::Streams;
 
 use crate::failure::Failure;
 use crate::{hwlatdetect, oslat};

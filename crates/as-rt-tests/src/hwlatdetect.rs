@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::gaps::{CpuGaps, ExplainedGap, GapPart, GapRun};
-use howlate_as_cyclictest::Streams;
+use howlate_cyclictest_run::Streams;
 use howlate_gaps::{GapProgress, GapRequest, GapWatcher, measure};
 use howlate_linux::dma_latency::DmaLatency;
 use howlate_linux::{clock, sched};

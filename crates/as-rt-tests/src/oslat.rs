@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 
 use howlate_analyse::gaps::{CpuGaps, GapRun};
-use howlate_as_cyclictest::{Streams, now, run_facts};
+use howlate_cyclictest_run::{Streams, now, run_facts};
 use howlate_gaps::{GapProgress, GapRequest, GapWatcher, measure};
 use howlate_linux::sched;
 use howlate_model::{CpuGap, CpuSet, Span};

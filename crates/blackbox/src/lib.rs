@@ -18,7 +18,7 @@ mod worst;
 
 pub use action::Action;
 pub use chosen::{Chosen, PolicyName};
-pub use howlate_record::Bounds;
+pub use howlate_recording::Bounds;
 pub use recorder::{Asked, Display, Finished, NotRecorded, Requests, record};
 pub use users::{uid_of, user_names};
 pub use worst::AtMost;

@@ -10,7 +10,7 @@ use howlate_model::{
     WaitClock, WaitCounts, WaitGroup, WaitMinute,
 };
 use howlate_procfs::Root;
-use howlate_record::{Bounds, NotRotated, Rotated};
+use howlate_recording::{Bounds, NotRotated, Rotated};
 use howlate_trace::LateReader;
 use jiff::Timestamp;
 

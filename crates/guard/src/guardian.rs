@@ -5,10 +5,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use howlate_model::Caveat;
 
+use crate::helper_main::GUARDIAN;
 use crate::journal::Journal;
 use crate::protocol::{Answer, Order};
 use crate::saved_setting::SavedSetting;
-use crate::serve::GUARDIAN;
 
 /// Why a guardian did not do its part.
 pub(crate) enum Trouble {

@@ -10,23 +10,23 @@
 //! were killed, the next start puts back what they left ([`put_back_leftovers`]).
 
 mod break_trace;
-mod group;
 mod guardian;
+mod helper_main;
 mod journal;
 mod protocol;
+mod quota_cgroup;
 mod registry;
 mod requested;
 mod saved_setting;
 mod scope;
-mod serve;
 mod setting;
 mod thread;
 
 pub use break_trace::Trace;
-pub use group::Group;
+pub use helper_main::GUARDIAN;
 pub use journal::{LockError, put_back_leftovers, restore, unrestored};
+pub use quota_cgroup::Group;
 pub use requested::{Wanted, WantedError};
 pub use scope::{Applied, Guard};
-pub use serve::GUARDIAN;
 pub use setting::not_as_before;
 pub use thread::{Subject, is_there, read_of_thread, setting_of_thread};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use howlate_model::{Accelerator, STOP_PORT};
 
-use crate::task::PORT;
+use crate::protocol::PORT;
 use crate::{Architecture, GuestError, Kernel};
 
 /// What is to run the guest's instructions.

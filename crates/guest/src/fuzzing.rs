@@ -2,7 +2,7 @@
 
 use howlate_model::Line;
 
-use crate::task::Message;
+use crate::protocol::Message;
 
 /// Reads what a guest sent, up to what is no line; gives the lines of its recording.
 pub fn lines(text: &str) -> Vec<Line> {

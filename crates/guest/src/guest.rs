@@ -10,8 +10,8 @@ use howlate_model::{Accelerator, Caveat, HostThread, Line, MonotonicTime, Span, 
 use crate::emulator::{Acceleration, kvm_opens};
 use crate::emulator_process::{Arrival, EmulatorProcess};
 use crate::error::GuestError;
+use crate::protocol::{Message, Over};
 use crate::setup::Setup;
-use crate::task::{Message, Over};
 use crate::vcpu_threads::Ledger;
 
 /// Lines of the console that an error shows.

@@ -15,7 +15,7 @@ use howlate_procfs::{Root, virtio_port};
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, finit_module, reboot};
 
-use crate::task::{ALIVE, Over, PORT, TASK, Task};
+use crate::protocol::{ALIVE, Over, PORT, TASK, Task};
 
 /// How long the results' port may take to appear after its driver was loaded.
 const PORT_APPEARS: Span = Span::from_secs(20);

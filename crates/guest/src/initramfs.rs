@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cpio::Archive;
 use crate::program::Program;
-use crate::task::{TASK, Task};
+use crate::protocol::{TASK, Task};
 use crate::{GuestError, Kernel};
 
 /// What runs in the guest.

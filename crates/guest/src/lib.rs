@@ -23,10 +23,10 @@ mod libvirt;
 mod modules;
 mod order;
 mod program;
+mod protocol;
 mod qmp;
 mod setup;
 mod stops;
-mod task;
 mod vcpu_threads;
 
 pub use architecture::Architecture;

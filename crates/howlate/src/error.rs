@@ -9,19 +9,19 @@ use howlate_gaps::NoGaps;
 use howlate_guest::GuestError;
 use howlate_load::StartError;
 use howlate_model::{Caveat, StretchError, TracerRefusal, shell_path};
+use howlate_open_results::NotRead;
 use howlate_plan::PlanError;
-use howlate_reading::NotRead;
-use howlate_record::{CreateError, NoSource, ReadError};
+use howlate_recording::{CreateError, NoSource, ReadError};
 use howlate_render::legible_lines;
 use howlate_report::{Chart, NoPicture, NoPng};
 use howlate_serve::ServeError;
 use howlate_session::{GuestsError, SessionError};
 use howlate_trace::{Choice, TracerMissing};
 use howlate_tune::TuneError;
-use howlate_watch::{ProgramFailed, WatchError};
-use howlate_watching::NotWatched;
+use howlate_watch_session::NotWatched;
+use howlate_watched_program::{ProgramFailed, WatchError};
 
-use crate::plans;
+use crate::built_in_plans;
 use crate::terminal::{ERROR, HINT, paint};
 use howlate_model::refused_option::{FleetOption, NotForGuests, NotForTune, OutputOfGuest};
 
@@ -175,7 +175,7 @@ impl Error {
             Self::Gaps(error) => error.hint(),
             Self::Sources(error) => Some(error.hint().into()),
             Self::NotRead(error) => Some(error.hint()),
-            Self::PlanUnreadable { path, command, .. } => Some(plans::hint(path, command)),
+            Self::PlanUnreadable { path, command, .. } => Some(built_in_plans::hint(path, command)),
             Self::PlanIncludes { .. } => {
                 Some("a file that is included twice counts twice: include each once, in the outermost plan".into())
             }
@@ -286,7 +286,7 @@ fn indented(text: &str) -> String {
 
 fn session_hint(error: &SessionError) -> Option<String> {
     match error {
-        SessionError::Read(error) => Some(howlate_reading::hint(error)),
+        SessionError::Read(error) => Some(howlate_open_results::hint(error)),
         error => error.hint(),
     }
 }

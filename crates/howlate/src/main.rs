@@ -3,12 +3,12 @@
 //! This is the only place that knows all stages. It turns what was typed into what will be
 //! done, joins the stages in order, prints, and chooses the exit status.
 
+mod built_in_plans;
 mod cli;
 mod commands;
 mod error;
 mod exit_status;
-mod experiment;
-mod plans;
+mod plan_file;
 mod startup;
 mod terminal;
 
@@ -17,12 +17,12 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
-use howlate_as_cyclictest::Call;
 use howlate_as_rt_tests::Call as Other;
+use howlate_cyclictest_run::Call;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
 
-use crate::cli::{Cli, Command, help, meant, written_out};
+use crate::cli::{Cli, Command, help, hint, written_out};
 use crate::commands::cyclictest::run_other;
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -83,7 +83,7 @@ fn begin() -> ExitCode {
         Err(refused) => {
             let mut refused = legibly(refused);
             let words: Vec<String> = legible_words().collect();
-            let hint = meant::hint(&mut refused, &words);
+            let hint = hint::hint(&mut refused, &words);
             let status = terminal::explain(&refused);
             hint.iter().for_each(|hint| terminal::tell(&error::hint(hint)));
             return status;
@@ -146,9 +146,9 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Merge(asked)) => commands::merge::run(&asked),
         Some(Command::Serve(asked)) => commands::serve::run(&asked),
         Some(Command::Report(asked)) => commands::report::run(&asked),
-        Some(Command::Completions { shell }) => commands::pages::completions(shell),
-        Some(Command::Help) => commands::pages::help_all(),
-        Some(Command::Man { name }) => commands::pages::man(name.as_deref()),
+        Some(Command::Completions { shell }) => commands::man_pages::completions(shell),
+        Some(Command::Help) => commands::man_pages::help_all(),
+        Some(Command::Man { name }) => commands::man_pages::man(name.as_deref()),
     };
     status.map(ExitCode::from)
 }

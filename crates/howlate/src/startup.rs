@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use howlate_guard::{Wanted, put_back_leftovers};
-use howlate_linux::interrupt::on_request_to_end;
+use howlate_linux::termination::on_request_to_end;
 use howlate_model::Caveat;
 use howlate_procfs::{Root, Status};
 use howlate_session::Environment;
@@ -25,7 +25,7 @@ pub(crate) fn begin_with(wanted: &[Wanted]) -> Result<Environment, Error> {
 /// Removes what killed howlates have left, and puts their settings back; tells which.
 pub(crate) fn clear_up() -> Vec<Caveat> {
     howlate_safe_path::sweep(&std::env::temp_dir());
-    howlate_as_cyclictest::sweep();
+    howlate_cyclictest_run::sweep();
     howlate_trace::clear_up();
     put_back_leftovers()
 }

@@ -16,7 +16,7 @@ use common::{
     Marked, OwnSettings, SETTING_NAME, pause, skip, take_what_is_ignored, tune_shortly, wait_until,
 };
 use fastrand::Rng;
-use howlate_record::Reader;
+use howlate_recording::Reader;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A second setting that any machine has.

@@ -5,8 +5,8 @@ use howlate_model::{PermanentWay, Scope};
 use howlate_procfs::{Root, Unreadable};
 
 use crate::change::{Change, ThreadSetting};
+use crate::persistent::{Text, ways};
 use crate::rights::Rights;
-use crate::way::{Text, ways};
 use crate::writes::Writes;
 
 /// A setting that may make wake-ups more punctual.

@@ -6,25 +6,25 @@
 
 mod boot;
 mod change;
-mod files;
 mod knob;
 mod machine;
+mod per_instance;
+mod persistent;
 mod rights;
 mod thread;
-mod way;
 mod writes;
 
 pub use change::{Change, ThreadSetting};
-pub use files::Files;
 pub use knob::{Knob, State, Status};
+pub use per_instance::Files;
 // Where a setting stands, for those who say whether that is good.
 pub use machine::{
     boost, clocksource, energy_preference, fair_server, frequency_governor, idle_states, irq_affinity,
     numa_balancing, preemption_model, rt_throttling, smt, swappiness, timer_migration,
     transparent_huge_pages, watchdogs, workqueue_cpus,
 };
+pub use persistent::boot_remedy;
 pub use thread::timer_slack;
-pub use way::boot_remedy;
 pub use writes::{Writes, write_command};
 
 use howlate_model::Remedy;

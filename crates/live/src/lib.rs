@@ -7,6 +7,7 @@
 mod choices;
 mod keys;
 mod locale;
+mod paint_thread;
 mod panels;
 mod record;
 mod run;
@@ -15,7 +16,6 @@ mod symbols;
 mod terminal;
 mod theme;
 mod top;
-mod view;
 
 pub use locale::may_show_unicode;
 pub use record::LiveRecord;

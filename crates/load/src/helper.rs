@@ -8,8 +8,8 @@ use howlate_model::{CpuSet, LoadKind, LoadPart, Nice, PartEffect, Policy, Span};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::StartError;
+use crate::helper_main::{HELPER, counters, cpu_time};
 use crate::scoreboard::Scoreboard;
-use crate::serve::{HELPER, counters, cpu_time};
 use crate::stderr_tail::StderrTail;
 use crate::steadiness::Steadiness;
 

@@ -5,15 +5,15 @@
 //! asked for), starts the part's workers and ends them when the pipe to its parent closes: on purpose, or because the
 //! kernel closed it with a killed process. Workers count what they do in memory that the parent reads.
 
-mod check;
+mod cpu_time;
 mod duty_cycle;
 mod error;
 mod external_program;
 mod helper;
-mod processes;
+mod helper_main;
+mod preflight;
 mod running;
 mod scoreboard;
-mod serve;
 mod share;
 mod stderr_tail;
 mod steadiness;
@@ -32,7 +32,7 @@ mod network;
 mod pipe;
 mod timers;
 
-pub use check::check;
 pub use error::StartError;
+pub use helper_main::HELPER;
+pub use preflight::check;
 pub use running::{Ended, Running, Sample};
-pub use serve::HELPER;

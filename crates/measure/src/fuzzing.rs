@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_model::{Block, MonotonicTime, Wakeup};
 
-use crate::notify::pairing::Pairing;
+use crate::notify::message_matching::Pairing;
 use crate::notify::shared::{Arrivals, words_for};
 use crate::ring::{Ring, RingWriter};
 

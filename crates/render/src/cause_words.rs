@@ -3,7 +3,7 @@
 use howlate_analyse::cause::WhyCause;
 use howlate_model::{CauseKind, Part, Segment};
 
-use crate::legible::legible;
+use crate::untrusted_text::legible;
 
 /// A share, for people.
 pub fn percent(share: f64) -> String {

@@ -334,7 +334,7 @@ pub fn json_of_many(analyses: &[Analysis], limits: &[Limit]) -> Result<String, s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::published::assert_published;
+    use crate::assert_published::assert_published;
 
     #[test]
     fn the_published_schema_is_that_of_the_code() {

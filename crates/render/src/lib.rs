@@ -3,10 +3,12 @@
 //! Text for people carries ANSI styles; the caller strips them where the output is no terminal.
 
 mod answer;
+#[cfg(test)]
+mod assert_published;
 mod cause_table;
 mod cause_words;
 mod caveats;
-mod code;
+mod code_to_copy;
 mod command_line;
 mod commands_to_type;
 mod compare;
@@ -26,7 +28,6 @@ mod incidents;
 mod insights;
 mod json;
 mod kernels;
-mod legible;
 mod live;
 mod load_result;
 mod loads;
@@ -44,8 +45,6 @@ mod plot;
 mod progress;
 pub mod property;
 mod prose;
-#[cfg(test)]
-mod published;
 mod quick;
 mod ratio;
 mod result;
@@ -61,13 +60,14 @@ mod terminal_text;
 mod top;
 mod tune;
 mod until;
+mod untrusted_text;
 mod watch;
 mod why;
 
 pub use cause_table::{CauseRow, CauseTable};
 pub use cause_words::{cause_in_words, part_in_words, percent, segment_in_words};
 pub use caveats::{caveat, policy_remedy, sentences};
-pub use code::{Code, code};
+pub use code_to_copy::{Code, code};
 pub use command_line::to_repeat;
 pub use compare::{
     ComparisonReport, Messages, SelfTest, ToldPair, ToldRow, comparison_below, comparison_json,
@@ -88,9 +88,6 @@ pub use guests_result::guests;
 pub use incidents::{Incidents, incident_cause, incidents_schema};
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};
-pub use legible::{
-    is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
-};
 pub use live::{LiveRow, live};
 pub use load_result::{LoadResult, PartEnd};
 pub use loads::{load_effect, load_lines};
@@ -117,5 +114,8 @@ pub use tune::{
     tune_schema, tune_text,
 };
 pub use until::{lengths, until, until_announcement, until_progress};
+pub use untrusted_text::{
+    is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
+};
 pub use watch::{watched_beside, watched_live};
 pub use why::{main_causes, why};

@@ -5,7 +5,7 @@ use howlate_analyse::nodes::nodes;
 use howlate_model::{Command, Work};
 
 use crate::answer::{answer, is_on_one_screen};
-use crate::code::to_copy;
+use crate::code_to_copy::to_copy;
 use crate::detail::Detail;
 use crate::ending::{ending_after_title, marked};
 use crate::machine::machine;

@@ -1,7 +1,7 @@
 //! Text for a terminal: what it must not understand, what fits it, and what replaces other text on it.
 
-use crate::legible::legible_lines;
 use crate::prose::wrapped;
+use crate::untrusted_text::legible_lines;
 
 /// Sentences in lines that fit.
 pub fn broken(text: &str, columns: usize) -> String {

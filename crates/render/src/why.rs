@@ -10,11 +10,11 @@ use crate::cause_words::{part_in_words, percent, segment_in_words};
 use crate::commands_to_type::step_lines;
 use crate::condition::condition;
 use crate::detail::Detail;
-use crate::legible::legible;
 use crate::numbers::{count, micros};
 use crate::prose::wrapped;
 use crate::style::{COMMAND, DIM, HEADING, paint};
 use crate::table::Columns;
+use crate::untrusted_text::legible;
 
 /// Worst wake-ups that are shown; the JSON has all.
 const WORST_SHOWN: usize = 3;

@@ -12,8 +12,8 @@ use crate::page::{caveat_lines, where_it_was};
 use crate::pictures::{Source, first, picture};
 use crate::svg::draw;
 use crate::{
-    Recording, Subject, answer, causes, comparison, condition_names, deadline, prose, sleep_errors, snippets,
-    tables,
+    Recording, Subject, answer, causes, code_to_copy, comparison, condition_names, deadline, prose,
+    sleep_errors, tables,
 };
 
 /// The result as Markdown, and what it links.
@@ -41,7 +41,7 @@ pub fn markdown(subject: &Subject<'_>, beside: Option<&OsStr>) -> Markdown {
         subject.comparison.as_ref().map_or_else(String::new, comparison::markdown),
         causes::markdown(&entries),
         list("What this means", &meaning_lines(subject.recordings)),
-        snippets::markdown(subject.recordings),
+        code_to_copy::markdown(subject.recordings),
         list("What to know", &caveat_lines(&entries, subject.recordings)),
         repeat(subject.recordings),
     ]

@@ -9,16 +9,16 @@
 
 mod blocks;
 mod cache;
-mod conversion;
+mod clock_conversion;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
+mod probe_process;
 mod program;
 mod protocol;
 mod recipe;
 mod run;
 mod settings;
-mod sleeping;
 mod toolchain;
 
 pub use error::{Failed, Missing, ProtocolError};

@@ -11,10 +11,10 @@ use howlate_model::{
 };
 
 use crate::blocks::Blocks;
-use crate::conversion::Conversion;
+use crate::clock_conversion::Conversion;
 use crate::error::{Failed, ProtocolError};
+use crate::probe_process::Sleeping;
 use crate::protocol::{Hello, Report};
-use crate::sleeping::Sleeping;
 use crate::{Probes, settings};
 
 /// How long a program may take until it says its first line: a virtual machine of class idle under full load.

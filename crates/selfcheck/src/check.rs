@@ -7,7 +7,7 @@ use howlate_model::{CheckedClass, CpuSet, SelfCheck, Span};
 use howlate_trace::{Choice, Tier, TracerMissing, open_as_asked};
 
 use crate::inject::Class;
-use crate::making::Making;
+use crate::run_class::Making;
 
 /// What is to be checked.
 pub struct Request<'a> {

@@ -5,8 +5,8 @@
 
 mod check;
 pub mod inject;
-mod making;
 mod quota;
+mod run_class;
 mod score;
 
 pub use check::{Request, check};

@@ -8,9 +8,9 @@ use std::time::Duration;
 use howlate_linux::clock;
 use howlate_model::{MonotonicTime, Span};
 
-use crate::admission::Admission;
-use crate::answer::{Contents, Refusal, Sent, Wanted};
+use crate::authorization::Admission;
 use crate::request::{LONGEST, Method, Request};
+use crate::response::{Contents, Refusal, Sent, Wanted};
 
 /// How long a request may take to come.
 const TO_ASK: Span = Span::from_secs(5);

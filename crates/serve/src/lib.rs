@@ -4,22 +4,22 @@
 //! a client may take to send one and to read the answer. A connection is answered once and closed. What is asked for is compared
 //! with the paths that there are, and never becomes the name of a file.
 
-mod admission;
-mod answer;
+mod allowed_hosts;
+mod authorization;
 mod connection;
 mod error;
 mod fresh;
 mod listen;
-mod names;
 mod request;
+mod response;
 mod server;
 mod token;
 
-pub use admission::Admission;
-pub use answer::{Answer, Contents, Wanted};
+pub use allowed_hosts::Names;
+pub use authorization::Admission;
 pub use error::{NoToken, ServeError};
 pub use fresh::Fresh;
 pub use listen::Listen;
-pub use names::Names;
+pub use response::{Answer, Contents, Wanted};
 pub use server::Server;
 pub use token::Token;

@@ -1,6 +1,6 @@
 //! What a client asks for, as the head of its request has it.
 
-use crate::answer::Refusal;
+use crate::response::Refusal;
 
 /// A longer head is none.
 pub(crate) const LONGEST: usize = 8 * 1_024;

@@ -10,10 +10,10 @@ use howlate_linux::clock;
 use howlate_model::Span;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::admission::Admission;
-use crate::answer::{Contents, Refusal};
+use crate::authorization::Admission;
 use crate::connection::{answer, refuse};
 use crate::error::ServeError;
+use crate::response::{Contents, Refusal};
 
 /// Connections at once. Whoever comes then is sent away.
 const MOST: usize = 32;
@@ -111,8 +111,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::answer::{Answer, Wanted};
-    use crate::names::Names;
+    use crate::allowed_hosts::Names;
+    use crate::response::{Answer, Wanted};
     use crate::token::Token;
 
     /// Ends a server, also where a test fails.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use howlate_guest::GuestError;
 use howlate_load::StartError;
 use howlate_model::EngineError;
-use howlate_record::{CreateError, ReadError};
+use howlate_recording::{CreateError, ReadError};
 use howlate_trace::TracerMissing;
 
 use crate::until::NotUntil;

@@ -8,7 +8,7 @@ use howlate_analyse::Analysis;
 use howlate_analyse::compare::Track;
 use howlate_linux::clock;
 use howlate_model::{Caveat, Condition, End, Header, HowEnded, Line};
-use howlate_record::{CreateError, Writer, new_id};
+use howlate_recording::{CreateError, Writer, new_id};
 
 use crate::environment::Environment;
 

@@ -8,7 +8,7 @@ use std::iter::Peekable;
 
 use howlate_analyse::compare::Track;
 use howlate_model::{Line, Turn};
-use howlate_record::{ReadError, TurnOf};
+use howlate_recording::{ReadError, TurnOf};
 
 use crate::adaptive::{Step, Steps};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use howlate_model::{Header, Node, Span, Until};
-use howlate_record::CreateError;
+use howlate_recording::CreateError;
 use howlate_render::Screen;
 
 use crate::environment::Environment;

@@ -7,7 +7,7 @@ use howlate_analyse::compare::Track;
 use howlate_linux::clock;
 use howlate_model::{Line, Resumed, Turn};
 use howlate_plan::Plan;
-use howlate_record::{Progress, Reader, TurnOf, Writer, is_stream, progress};
+use howlate_recording::{Progress, Reader, TurnOf, Writer, is_stream, progress};
 
 use crate::adaptive::{Step, Steps};
 use crate::environment::Environment;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use howlate_model::{Block, Caveat, Header, MonotonicTime, Turn, Wakeup};
-use howlate_record::{CreateError, Samples, TurnOf};
+use howlate_recording::{CreateError, Samples, TurnOf};
 
 /// A file of wake-ups under way.
 pub(crate) struct WakeupFile {

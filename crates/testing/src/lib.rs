@@ -1,9 +1,9 @@
 //! What tests of several crates share; no crate is built with it.
 
 mod skip;
-mod sleeps;
+mod sleep_process;
 mod tree;
 
 pub use skip::skip;
-pub use sleeps::Sleeps;
+pub use sleep_process::Sleeps;
 pub use tree::{tree, write_below};

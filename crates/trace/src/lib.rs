@@ -9,16 +9,15 @@ mod choice;
 mod cpus;
 #[cfg(target_endian = "little")]
 mod fields;
-mod gaps;
 #[cfg(test)]
 #[cfg(target_endian = "little")]
-mod hidden_events;
+mod hidden_events_tests;
 mod irq_names;
 #[cfg(target_endian = "little")]
 mod late;
 #[cfg(target_endian = "little")]
 mod loading;
-mod missing;
+mod missing_events;
 mod namespace;
 mod preemption;
 mod quota;
@@ -28,16 +27,17 @@ mod switches;
 mod tier;
 #[cfg(target_endian = "little")]
 mod tracefs;
+mod unavailable;
 mod waits;
 
 pub use choice::{Choice, Opened, clear_up, open};
-pub use gaps::Gap;
 #[cfg(target_endian = "little")]
 pub use late::LateReader;
-pub use missing::{TracerMissing, open_as_asked};
+pub use missing_events::Gap;
 pub use tier::Tier;
 #[cfg(target_endian = "little")]
 pub use tracefs::{CpuEventReader, CpuEventsRead};
+pub use unavailable::{TracerMissing, open_as_asked};
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
 
 use howlate_model::{AfterEach, Iteration, Life, Span, TracedSleep, TracerRefusal};

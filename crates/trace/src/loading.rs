@@ -6,7 +6,7 @@ use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, BtfError, Ebpf};
 use howlate_model::TracerRefusal;
 
-use crate::gaps::Without;
+use crate::missing_events::Without;
 
 /// A program, the event it belongs to, and what can be done without.
 pub(crate) struct Program {

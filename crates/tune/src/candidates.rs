@@ -5,7 +5,7 @@ use howlate_model::{Condition, PermanentWay, Write};
 use howlate_procfs::Root;
 use howlate_render::{Fate, Listed};
 
-use crate::apply::{Unaltered, altered, writes};
+use crate::altered::{Unaltered, altered, writes};
 use crate::facts::Facts;
 use crate::selection::KnobSelection;
 

@@ -5,7 +5,7 @@
 //! threads, [`PreparedProgram`] for somebody's program), so that whoever asked can say what will be changed; then it is
 //! measured, and what was found ([`Found`]) gives a report.
 
-mod apply;
+mod altered;
 mod budget;
 mod candidates;
 mod error;
@@ -17,10 +17,10 @@ mod program;
 mod report;
 mod restoring;
 #[cfg(test)]
-mod scripted;
+mod scripted_tests;
 mod search;
 mod selection;
-mod tuners;
+mod tuning_daemons;
 mod turn_length;
 
 pub use error::{NothingToCompare, TuneError};

@@ -15,7 +15,7 @@ use crate::found::Found;
 use crate::options::Options;
 use crate::report;
 use crate::search::Trying;
-use crate::tuners;
+use crate::tuning_daemons;
 
 /// Settings as they are here, and what they are to be tried on.
 pub struct Prepared {
@@ -79,7 +79,7 @@ impl Prepared {
         if !self.candidates.change_the_machine() {
             return Ok(None);
         }
-        let tuners = tuners::at_work(&Root::live());
+        let tuners = tuning_daemons::at_work(&Root::live());
         if !tuners.is_empty() && !self.options.beside_tuners {
             return Err(TuneError::Tuners(tuners));
         }

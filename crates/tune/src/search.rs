@@ -11,7 +11,7 @@ use howlate_plan::Trials;
 use howlate_render as render;
 use howlate_session::{Step, Steps};
 
-use crate::apply::{altered, writes};
+use crate::altered::{altered, writes};
 use crate::budget::{Budget, Looks};
 use crate::candidates::Candidates;
 use crate::options::Options;

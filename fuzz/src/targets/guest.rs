@@ -1,7 +1,7 @@
 //! Lines that a guest sends, and the recording that is made of them.
 
 use howlate_model::Line;
-use howlate_record::Merge;
+use howlate_recording::Merge;
 
 use super::recording;
 use crate::Target;

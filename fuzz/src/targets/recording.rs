@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use howlate_analyse::compare::Track;
-use howlate_record::Reader;
+use howlate_recording::Reader;
 use howlate_render::{legible_line, legible_value};
 
 use crate::{Target, corpus};

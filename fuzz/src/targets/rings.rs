@@ -6,7 +6,8 @@ use crate::Target;
 pub(crate) const RING: Target = Target { name: "ring", seeds: steps, body: howlate_measure::fuzzing::ring };
 
 /// The memory of marked loops, as a program may have left it.
-pub(crate) const LOOPS: Target = Target { name: "loops", seeds: loops, body: howlate_watch::fuzzing::loops };
+pub(crate) const LOOPS: Target =
+    Target { name: "loops", seeds: loops, body: howlate_watched_program::fuzzing::loops };
 
 /// The whole of the shared memory, as a receiver may have left it.
 pub(crate) const SHARED: Target =

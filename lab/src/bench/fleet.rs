@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use howlate_linux::clock;
 use howlate_model::{Block, Distribution, End, Finished, Header, HowEnded, Latency, Line, Node, Span, Usage};
-use howlate_record::{Reader, Writer};
+use howlate_recording::{Reader, Writer};
 
 use super::program::built;
 

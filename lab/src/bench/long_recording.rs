@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use howlate_model::{Block, End, Finished, Header, HowEnded, Latency, Line, Span, Usage};
-use howlate_record::{Reader, Writer};
+use howlate_recording::{Reader, Writer};
 
 pub const WAKE_UPS: u64 = 1_000_000_000;
 pub const THREADS: u32 = 200;

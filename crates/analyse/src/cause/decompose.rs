@@ -17,10 +17,10 @@ use howlate_model::{
     Wakeup, Who, WokenBy,
 };
 
-use super::bounds::{OWN_WAY, PLAIN_DELIVERY};
 use super::hypervisor::doubt;
-use super::line::{Charge, TimeLine};
+use super::plausible_durations::{OWN_WAY, PLAIN_DELIVERY};
 use super::standstill::charge_standstill;
+use super::time_line::{Charge, TimeLine};
 
 /// A wake-up split into its parts, and how well the readings fitted.
 #[derive(Clone, Debug, PartialEq)]

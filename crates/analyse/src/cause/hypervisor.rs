@@ -4,7 +4,7 @@
 
 use howlate_model::{CauseKind, Part, Segment, Span};
 
-use super::bounds::{LEAVING_IDLE, OWN_WAY, PLAIN_DELIVERY, SOFTIRQS, TICK};
+use super::plausible_durations::{LEAVING_IDLE, OWN_WAY, PLAIN_DELIVERY, SOFTIRQS, TICK};
 use super::standstill::charge;
 
 /// Charges the parts that are longer than what they are charged to can take to the hypervisor, as far as it has `stolen` at least

@@ -3,7 +3,7 @@
 use howlate_model::{CauseKind, Explained, Part, Segment, Wakeup, Who};
 
 use super::decompose::Decomposed;
-use super::line::{Charge, TimeLine};
+use super::time_line::{Charge, TimeLine};
 
 /// Joins the wake-up of `by`, which was `first`, and that of the thread that it woke, which was `own`, to one of the second
 /// thread that began when the first was to run.

@@ -3,7 +3,7 @@
 use howlate_model::{Cause, CauseKind, Explained, MonotonicTime, Part, Segment, TracedSleep, Wakeup};
 
 use super::decompose::{Decomposed, decompose, lost_to};
-use super::line::{Charge, TimeLine};
+use super::time_line::{Charge, TimeLine};
 
 /// What is known of a turn besides its readings of the clock.
 #[derive(Clone, Copy, Debug, Default)]

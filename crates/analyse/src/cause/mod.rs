@@ -3,17 +3,17 @@
 //! `join` finds what was seen of each wake-up, `decompose` splits it into parts whose sum is its
 //! lateness; the model's `Ledger` adds them up, and `late` reads it.
 
-mod bounds;
 mod decompose;
 mod hypervisor;
 mod inherited_deadline;
 mod join;
-mod line;
 mod loop_turn;
 mod only_if;
+mod plausible_durations;
 mod remedy;
 mod standstill;
 mod thread_pools;
+mod time_line;
 mod traces;
 mod why_late;
 
@@ -28,6 +28,6 @@ pub use traces::Traces;
 pub use why_late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};
 
 #[cfg(test)]
-mod replay;
+mod captured_traces;
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,10 @@
 
 mod cgroup_owner;
 mod culprits;
-mod groups;
+mod group_waits;
 mod kept;
 
 pub use cgroup_owner::{Grouping, container, pod, unit};
 pub use culprits::{Culprit, culprits};
-pub use groups::{GroupWaits, groups};
+pub use group_waits::{GroupWaits, groups};
 pub use kept::{Kept, Missing};

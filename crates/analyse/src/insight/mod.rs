@@ -4,11 +4,11 @@
 //! cause. Without one the numbers are only consistent with it. Conditions under a load say nothing of causes,
 //! because the load is in their numbers too.
 
+mod lateness_step;
 mod priority;
+mod punctuality;
 mod slack;
-mod step;
 mod tick;
-mod turns;
 
 use howlate_model::{Condition, Latency, LoadKind, Work};
 use schemars::JsonSchema;
@@ -16,11 +16,11 @@ use serde::Serialize;
 
 use crate::across_cpus::by_loop;
 use crate::{Analysis, Outcome, grouped};
+pub use lateness_step::{Awake, Origin, Step};
 pub use priority::Priority;
+pub use punctuality::{Turns, turns_of};
 pub use slack::{CallSlack, TimerSlack};
-pub use step::{Awake, Origin, Step};
 pub use tick::Tick;
-pub use turns::{Turns, turns_of};
 
 /// An explanation that the numbers bear out.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -56,13 +56,13 @@ pub fn insights(analysis: &Analysis) -> Vec<Insight> {
     let idle: Vec<Indexed<'_>> =
         all.iter().copied().filter(|(_, outcome)| outcome.condition.load.is_idle()).collect();
     let mut found = Vec::new();
-    found.extend(turns::find(&all).into_iter().map(Insight::Turns));
+    found.extend(punctuality::find(&all).into_iter().map(Insight::Turns));
     found.extend(priority::find(&all).map(Insight::Priority));
     found.extend(tick::find(&idle, &analysis.header).map(Insight::Tick));
     found.extend(slack::find(&idle).into_iter().map(Insight::TimerSlack));
     found.extend(slack::of_calls(&idle).into_iter().map(Insight::CallSlack));
     let awake: Vec<Indexed<'_>> = all.iter().copied().filter(|(_, outcome)| is_awake(outcome)).collect();
-    found.extend(step::find(&idle, &awake, &analysis.header.system).into_iter().map(Insight::Step));
+    found.extend(lateness_step::find(&idle, &awake, &analysis.header.system).into_iter().map(Insight::Step));
     found
 }
 

@@ -6,14 +6,14 @@
 
 mod due;
 mod grid;
+mod loop_turns;
 mod observed_wakeup;
 mod rhythm;
 mod thread;
-mod turns;
 mod wakeup_chains;
 
+pub use loop_turns::{CompletedTurn, Turns};
 pub use observed_wakeup::Awakening;
 pub use rhythm::{EventLoopNumbers, Rhythm, RhythmNumbers, RunQueueNumbers, TurnsNumbers};
 pub use thread::ThreadSummary;
-pub use turns::{CompletedTurn, Turns};
 pub use wakeup_chains::Chains;

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::pod::{MEASURES, RESTS};
+use super::entrypoint::{MEASURES, RESTS};
 use crate::folder::Fleet;
 use crate::node_script::PLAN;
 use crate::placement::{Placement, Toleration};

@@ -5,14 +5,14 @@
 
 mod api_types;
 mod assignment;
+mod entrypoint;
 mod fetching;
 mod kubectl;
 mod log_encoding;
 mod manifest;
 mod nodes;
-mod pod;
-mod report;
 mod states;
+mod termination_message;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use std::sync::atomic::AtomicBool;
 
 use self::api_types::{List, Object};
 use self::assignment::{Assignment, ClusterObjects, job};
+pub use self::entrypoint::serve_in_pod;
 use self::kubectl::{Kubectl, refused};
-pub use self::pod::serve_in_pod;
 use crate::folder::{Fleet, Member};
 use crate::node_script::PLAN;
 use crate::parallel::each;

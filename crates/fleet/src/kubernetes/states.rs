@@ -3,7 +3,7 @@
 use super::api_types::{Container, Object, Reason};
 use super::assignment::node;
 use super::manifest::MEASURE;
-use super::report::Report;
+use super::termination_message::Report;
 use crate::State;
 use crate::process::last_line;
 

@@ -8,7 +8,7 @@ use howlate_knobs::all;
 use howlate_model::{LoadKind, Notifier, Property, Runtime, Wait};
 use howlate_report::{Chart, Theme};
 
-use crate::plans;
+use crate::built_in_plans;
 
 /// A parser, and values that it is known to take.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ pub(crate) fn known<T: FromStr>(values: fn() -> Vec<&'static str>) -> Completabl
 pub(crate) fn plan() -> Completable<PathBufValueParser> {
     Completable {
         parser: PathBufValueParser::new(),
-        values: || plans::ALL.iter().map(|plan| plan.name).collect(),
+        values: || built_in_plans::ALL.iter().map(|plan| plan.name).collect(),
     }
 }
 

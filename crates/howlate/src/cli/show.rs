@@ -6,8 +6,8 @@ use clap::Args;
 use howlate_model::{Limit, Margin};
 
 use super::format::Format;
-use super::moments::Moments;
 use super::output::{Rows, file_name};
+use super::time_range::Moments;
 
 /// Results of saved recordings, as tables or for programs
 #[derive(Args)]

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use howlate_as_cyclictest::{Call, Streams};
 use howlate_as_rt_tests::Call as Other;
+use howlate_cyclictest_run::{Call, Streams};
 
 use crate::startup::clear_up;
 use crate::terminal::{print_as_is, say};

@@ -7,25 +7,25 @@ use howlate_model::Limit;
 use howlate_render as render;
 use howlate_report::{Recording, Subject, markdown};
 
-use super::replaced;
+use super::atomic_write;
 use crate::cli::Output;
 use crate::error::Error;
 
 /// Whether the files can be written, before anything is measured.
 pub(super) fn check(output: &Output) -> Result<(), Error> {
     let all = [&output.export_json, &output.export_markdown];
-    all.into_iter().flatten().try_for_each(|path| replaced::check(path).map_err(failed(path)))
+    all.into_iter().flatten().try_for_each(|path| atomic_write::check(path).map_err(failed(path)))
 }
 
 /// Writes those that were asked for.
 pub(super) fn write(analysis: &Analysis, output: &Output, limits: &[Limit]) -> Result<(), Error> {
     if let Some(path) = &output.export_json {
-        replaced::replace(path, &render::json(analysis, limits)?).map_err(failed(path))?;
+        atomic_write::replace(path, &render::json(analysis, limits)?).map_err(failed(path))?;
     }
     if let Some(path) = &output.export_markdown {
         let name = output.name();
         let subject = Subject { recordings: &[Recording::new(&name, analysis)], comparison: None };
-        replaced::replace(path, &markdown(&subject, None).text).map_err(failed(path))?;
+        atomic_write::replace(path, &markdown(&subject, None).text).map_err(failed(path))?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Caveat, Line};
-use howlate_record::{Merged, Sources, new_id};
+use howlate_recording::{Merged, Sources, new_id};
 use howlate_render as render;
 
 use super::reading::files;

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod atomic_write;
 pub(crate) mod compare;
 pub(crate) mod cyclic;
 pub(crate) mod cyclictest;
@@ -10,14 +11,13 @@ mod formats;
 pub(crate) mod gaps;
 pub(crate) mod guest;
 pub(crate) mod load;
+pub(crate) mod man_pages;
 pub(crate) mod merge;
 pub(crate) mod notify;
-pub(crate) mod pages;
 pub(crate) mod plan_length;
 mod prometheus;
 pub(crate) mod quick;
 pub(crate) mod record;
-mod replaced;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selfcheck;
@@ -35,14 +35,14 @@ use std::path::PathBuf;
 
 use howlate_analyse::Analysis;
 use howlate_model::Limit;
-use howlate_reading as reading;
+use howlate_open_results as reading;
 
 use crate::cli::{Measuring, Output, Reasons, Rows, WholeRun};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::terminal;
 use formats::{Shown, is_json};
-use howlate_record::HistoryEntry;
+use howlate_recording::HistoryEntry;
 use howlate_render::Detail;
 use howlate_session::{Environment, Request, Resume, measure};
 
@@ -120,7 +120,7 @@ const fn detail(all: bool, by: Option<Rows>) -> Detail {
 /// The recordings that were named; the most recent run where none was.
 fn named_or_most_recent(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     match named {
-        [] => Ok(vec![howlate_record::most_recent().ok_or(Error::NothingKept)?]),
+        [] => Ok(vec![howlate_recording::most_recent().ok_or(Error::NothingKept)?]),
         named => Ok(named.to_vec()),
     }
 }

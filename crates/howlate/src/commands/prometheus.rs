@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use howlate_analyse::Analysis;
 use howlate_render as render;
 
-use super::replaced::replace;
+use super::atomic_write::replace;
 use crate::error::Error;
 
 /// Writes the file as a whole, or leaves what is there.

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
-use howlate_record::HistoryEntry;
+use howlate_recording::HistoryEntry;
 use howlate_session as session;
 use howlate_session::{Request, Resume, measure};
 

@@ -6,7 +6,7 @@ use howlate_blackbox::{Asked, Display, Finished, Requests};
 use howlate_linux::clock;
 use howlate_live::LiveRecord;
 use howlate_model::{Header, Incident, MonotonicTime, shell_path};
-use howlate_record::new_id;
+use howlate_recording::new_id;
 use howlate_render::numbers::length;
 use howlate_render::{legible, machine};
 use howlate_session::{date_and_time, header};

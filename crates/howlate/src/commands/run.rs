@@ -7,20 +7,21 @@ use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
 use super::{cyclic, exported, guest, notify, print_result, request, say_kept, sleep};
+use crate::built_in_plans;
 use crate::cli::{Command, Guest, Output, Run, Tune, TuneSubject, TuneWork};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
-use crate::experiment::Experiment;
-use crate::plans;
+use crate::plan_file::Experiment;
 use crate::startup;
 use crate::terminal;
 use howlate_model::refused_option::{NotForGuests, NotForTune};
-use howlate_record::HistoryEntry;
+use howlate_recording::HistoryEntry;
 use howlate_session::{Environment, Request, Resume, measure};
 
 pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
     if args.list {
-        let plans: Vec<(&str, String)> = plans::ALL.iter().map(|plan| (plan.name, plan.about())).collect();
+        let plans: Vec<(&str, String)> =
+            built_in_plans::ALL.iter().map(|plan| (plan.name, plan.about())).collect();
         terminal::print(&render::plan_list(&plans, terminal::width()))?;
         return Ok(Status::Done);
     }

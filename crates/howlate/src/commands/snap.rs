@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use howlate_linux::clock;
 use howlate_model::Span;
-use howlate_record::recorder_of;
+use howlate_recording::recorder_of;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cli::Snap;

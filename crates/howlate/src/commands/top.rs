@@ -12,7 +12,7 @@ use howlate_procfs::Root;
 use howlate_render::{Controls, Pressed, Top as Shown, TopBy, TopView, machine};
 use howlate_system::describe;
 use howlate_trace::{WaitReader, read_waits};
-use howlate_watch::{ProcessGroups, WatchError};
+use howlate_watched_program::{ProcessGroups, WatchError};
 
 use crate::cli::Top;
 use crate::error::Error;

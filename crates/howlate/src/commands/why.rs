@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
-use howlate_record::HistoryEntry;
+use howlate_recording::HistoryEntry;
 use howlate_session::{Request, Resume, measure};
 
 /// Time for each of four conditions, and as long again for its traced turns: about 30 s in all.

@@ -262,7 +262,7 @@ fn a_setting_of_the_machine_holds_for_its_turns_and_is_put_back() {
     let row = knob(&result, "stat_interval");
     assert_eq!((&row["from"], &row["to"]), (&Value::from("1"), &Value::from("120")));
     assert_eq!(row["status"], "tried", "{row}");
-    let header = howlate_record::Reader::open(&out).unwrap().header().clone();
+    let header = howlate_recording::Reader::open(&out).unwrap().header().clone();
     let writes: Vec<_> =
         header.conditions.iter().flat_map(|one| &one.tuned).flat_map(|one| &one.writes).collect();
     let [write] = &writes[..] else { panic!("{writes:?}") };

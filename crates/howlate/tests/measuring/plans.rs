@@ -7,7 +7,7 @@ use std::process::Output;
 
 use crate::common::{Background, has_caveat, howlate, shown, skip, stderr, stdout};
 use howlate_model::Line;
-use howlate_record::Reader;
+use howlate_recording::Reader;
 use rustix::process::Signal;
 use tempfile::TempDir;
 

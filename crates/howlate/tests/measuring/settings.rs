@@ -66,7 +66,7 @@ fn a_setting_is_in_force_while_it_is_measured_and_stands_in_the_recording() {
     let output = run.run("a.jsonl");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(run.own.value(), "1");
-    let header = howlate_record::Reader::open(&run.out("a.jsonl")).unwrap().header().clone();
+    let header = howlate_recording::Reader::open(&run.out("a.jsonl")).unwrap().header().clone();
     let [setting] = &header.settings[..] else { panic!("{:?}", header.settings) };
     assert_eq!((&*setting.path, &*setting.before, &*setting.in_force), (SETTING, "1", "7"));
 }

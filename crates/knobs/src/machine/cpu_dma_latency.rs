@@ -7,7 +7,7 @@ use howlate_procfs::Root;
 
 use crate::change::Change;
 use crate::knob::{Knob, Look};
-use crate::way::Text;
+use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "cpu_dma_latency",

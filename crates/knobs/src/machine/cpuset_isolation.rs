@@ -6,7 +6,7 @@ use howlate_model::Scope;
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
-use crate::way::Text;
+use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "cpuset_isolation",

@@ -5,8 +5,8 @@
 use howlate_model::Scope;
 use howlate_procfs::{FREQUENCY_POLICIES, Root};
 
-use crate::files::Files;
 use crate::knob::{Knob, Look};
+use crate::per_instance::Files;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "energy_preference",

@@ -8,9 +8,9 @@
 use howlate_model::Scope;
 use howlate_procfs::{FREQUENCY_POLICIES, GOVERNOR, Root};
 
-use crate::files::Files;
 use crate::knob::{Knob, Look};
 use crate::machine::energy_preference::preferences;
+use crate::per_instance::Files;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "frequency_governor",

@@ -5,8 +5,8 @@
 use howlate_model::{Remedy, Scope};
 use howlate_procfs::Root;
 
-use crate::files::Files;
 use crate::knob::{Knob, Look};
+use crate::per_instance::Files;
 use crate::writes::{Writes, write_command};
 
 pub(crate) const KNOB: Knob = Knob {

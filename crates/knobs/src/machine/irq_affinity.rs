@@ -5,9 +5,9 @@
 use howlate_model::{CpuSet, Scope};
 use howlate_procfs::Root;
 
-use crate::files::Files;
 use crate::knob::{Knob, Look};
 use crate::machine::housekeeping::housekeeping;
+use crate::per_instance::Files;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "irq_affinity",

@@ -5,7 +5,7 @@
 use howlate_model::Scope;
 
 use crate::knob::{Knob, Look};
-use crate::way::Text;
+use crate::persistent::Text;
 
 /// Where it stands.
 pub const FILE: &str = "/sys/kernel/debug/sched/preempt";

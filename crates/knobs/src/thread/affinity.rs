@@ -7,7 +7,7 @@ use howlate_procfs::{Root, Stat, Status};
 
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look};
-use crate::way::Text;
+use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "affinity",

@@ -6,8 +6,8 @@ use howlate_model::Scope;
 
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look};
+use crate::persistent::Text;
 use crate::rights::Rights;
-use crate::way::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "memory_lock",

@@ -8,7 +8,7 @@ use howlate_procfs::{Kernel, Root};
 
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look};
-use crate::way::Text;
+use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "slice",

@@ -6,7 +6,7 @@ use howlate_model::Scope;
 
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look};
-use crate::way::Text;
+use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "small_pages",

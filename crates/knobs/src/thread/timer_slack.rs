@@ -7,7 +7,7 @@ use howlate_procfs::Root;
 
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look};
-use crate::way::Text;
+use crate::persistent::Text;
 
 /// Where that of this process stands, in nanoseconds.
 pub const FILE: &str = "/proc/self/timerslack_ns";

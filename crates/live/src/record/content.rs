@@ -7,8 +7,8 @@ use howlate_model::{Incident, IncidentCause, Latency, MonotonicTime, Span};
 use howlate_render::numbers::{count, length, rough};
 use howlate_render::{incident_cause, legible, percent, segment_in_words};
 
+use crate::paint_thread::Content;
 use crate::screenful::{Asked, Cell, Column, Grid, History, Moment, Row, Screenful};
-use crate::view::Content;
 
 /// So many incidents are kept, the newest; the recording has all.
 const KEPT: usize = 200;

@@ -8,8 +8,8 @@ use howlate_model::{Incident, MonotonicTime, Span};
 
 use super::content::Incidents;
 use crate::choices::Choices;
+use crate::paint_thread::View;
 use crate::terminal::Unsuitable;
-use crate::view::View;
 
 /// Changes where nothing new has come: a moment has passed.
 const EVERY: Span = Span::from_secs(1);

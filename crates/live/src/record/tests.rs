@@ -9,10 +9,10 @@ use ratatui::backend::TestBackend;
 
 use super::content::Incidents;
 use crate::choices::Choices;
+use crate::paint_thread::Content;
 use crate::panels::paint;
 use crate::screenful::{Asked, Screenful};
 use crate::theme::Theme;
-use crate::view::Content;
 
 const HOSTILE: &str = "\u{1b}[2J\r\n\u{202e}日本語\u{301}-and-on-and-on";
 

@@ -9,8 +9,8 @@ use howlate_render::{Screen, SoFar};
 use super::recent::Recent;
 use super::summary::{Baseline, screenful};
 use crate::choices::Choices;
+use crate::paint_thread::View;
 use crate::terminal::Unsuitable;
-use crate::view::View;
 
 /// Shows a run on the whole screen.
 pub struct LiveRun {

@@ -7,8 +7,8 @@ use howlate_model::{Latency, Span};
 use howlate_render::numbers::{count, rough};
 use howlate_render::{Top, TopBy, TopRow, TopView, legible, percent};
 
+use crate::paint_thread::Content;
 use crate::screenful::{Asked, Cell, Column, Grid, History, Moment, Row, Screenful, Tone};
-use crate::view::Content;
 
 /// A larger part of its time is a lot to be held up for, and a smaller one is hardly worth a look.
 const MUCH: f64 = 0.1;

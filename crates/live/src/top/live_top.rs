@@ -10,8 +10,8 @@ use howlate_render::{Top, TopBy, TopView};
 
 use super::content::{Seen, TopContent, column_of};
 use crate::choices::Choices;
+use crate::paint_thread::View;
 use crate::terminal::Unsuitable;
-use crate::view::View;
 
 /// So many looks are remembered of each wait.
 const REMEMBERED: usize = 240;

@@ -10,7 +10,7 @@ use howlate_model::{
 };
 
 use super::job::Job;
-use super::pairing::Pairing;
+use super::message_matching::Pairing;
 use super::receiver::Report;
 use super::receiver_handle::ReceiverHandle;
 use super::sender::SentLog;

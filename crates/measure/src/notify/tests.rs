@@ -15,7 +15,7 @@ use howlate_model::{
 };
 
 use super::channel::{Await, Notify};
-use super::pairing::Pairing;
+use super::message_matching::Pairing;
 use super::receiver::Loop;
 use super::sender::{NoAnswer, Sending, SentLog};
 use super::shared::{Arrivals, Direction, END, words_for};

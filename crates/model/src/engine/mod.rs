@@ -3,15 +3,15 @@
 //! Each way to measure is an [`Engine`] in a crate of its own. Whoever runs a session asks its
 //! engines in order which of them takes a turn, and knows none of them by name.
 
-mod bounds;
 mod progress;
 mod sink;
+mod turn_control;
 
 use std::io;
 
-pub use bounds::{AfterEach, Bounds, Noted, OnAbove, ProcessState, Start};
 pub use progress::Progress;
 pub use sink::Sink;
+pub use turn_control::{AfterEach, Bounds, Noted, OnAbove, ProcessState, Start};
 
 use crate::{HowEnded, NotMeasured, Turn};
 

@@ -8,10 +8,10 @@ use howlate_model::{Command, Condition, Finding, FindingId, Policy};
 
 use super::causes::{Explained, Reasons, in_words};
 use crate::commands_to_type::{is_command, step_lines};
-use crate::legible::legible;
 use crate::only_if::with_condition;
 use crate::prose::wrapped;
 use crate::style::{COMMAND, HEADING, paint};
+use crate::untrusted_text::legible;
 
 /// Things to do; `howlate doctor` has all.
 pub(crate) const MOST: usize = 3;

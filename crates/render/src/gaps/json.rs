@@ -253,7 +253,7 @@ pub fn gaps_schema() -> serde_json::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::published::assert_published;
+    use crate::assert_published::assert_published;
 
     #[test]
     fn the_published_schema_is_that_of_the_code() {

@@ -2,8 +2,8 @@
 
 use howlate_model::{GapCause, GapKind, Span};
 
-use crate::legible::legible;
 use crate::numbers::micros;
+use crate::untrusted_text::legible;
 
 /// A length in µs.
 pub(super) fn micros_of(span: Span) -> String {

@@ -172,7 +172,7 @@ pub fn incidents_schema() -> serde_json::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::published::assert_published;
+    use crate::assert_published::assert_published;
 
     use super::*;
 

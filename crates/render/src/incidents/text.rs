@@ -7,11 +7,11 @@ use jiff::Timestamp;
 
 use super::Incidents;
 use crate::cause_words::{percent, who};
-use crate::legible::legible;
 use crate::numbers::{count, length};
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, HEADING, WARN, paint};
 use crate::table::Columns;
+use crate::untrusted_text::legible;
 
 /// Incidents, culprits and groups that are listed.
 const INCIDENTS: usize = 15;

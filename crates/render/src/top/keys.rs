@@ -3,9 +3,9 @@
 use howlate_analyse::waits::Order;
 
 use super::{TopBy, TopView};
-use crate::legible::legible;
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, paint};
+use crate::untrusted_text::legible;
 
 /// The orders, each with the key that chooses it, which is a letter of its name.
 pub const ORDERS: [(char, &str, Order); 5] = [

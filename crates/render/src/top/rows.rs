@@ -8,8 +8,8 @@ use howlate_model::Span;
 use super::wanted::{has, is_worth};
 use super::words::{self, Rivals};
 use super::{Top, TopBy, TopView};
-use crate::legible::legible;
 use crate::numbers::count;
+use crate::untrusted_text::legible;
 
 /// Less of a CPU than this is no row of its own.
 const RUNS: f64 = 0.01;

@@ -7,11 +7,11 @@ use super::wanted::{Row, WORTH, has, is_worth};
 use super::words::{Rivals, nature, wait};
 use super::{Top, TopBy, TopView};
 use crate::cause_words::percent;
-use crate::legible::legible;
 use crate::numbers::{count, micros, rough};
 use crate::prose::{text_width, wrapped};
 use crate::style::{DIM, HEADING, WARN, paint};
 use crate::table::Columns;
+use crate::untrusted_text::legible;
 
 /// Rows of each part, where nothing says how many there is room for.
 const ROWS: usize = 20;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use howlate_analyse::waits::{Behind, Nature, Reason, Wait, WaitKind};
 
 use crate::cause_words::percent;
-use crate::legible::legible;
+use crate::untrusted_text::legible;
 
 /// How much is told of those who had the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -287,7 +287,7 @@ pub fn tune_json(report: &TuneReport<'_>) -> serde_json::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::published::assert_published;
+    use crate::assert_published::assert_published;
 
     #[test]
     fn the_published_schema_is_that_of_the_code() {

@@ -7,9 +7,9 @@ use howlate_analyse::{Outcome, percentile};
 use howlate_model::{EventLoopBlock, Latency, Span, Spent};
 
 use super::{name, none, subjects};
-use crate::legible::legible;
 use crate::numbers::{count, micros};
 use crate::table::Columns;
+use crate::untrusted_text::legible;
 
 /// Loops that have a row, and those that have a sentence.
 const MOST_SHOWN: usize = 16;

@@ -14,13 +14,13 @@ use howlate_model::{Activation, HandedOn, Holder, Span, TurnsBlock, Who, Work};
 
 use crate::cause_words::{cause_in_words, percent};
 use crate::confidence::too_few;
-use crate::legible::legible;
 use crate::numbers::{count, micros};
 use crate::property::setting;
 use crate::prose::wrapped;
 use crate::result_columns::{MAX, MEDIAN, P99, RowNumbers};
 use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
+use crate::untrusted_text::legible;
 
 /// Threads that have a row.
 const MOST_SHOWN: usize = 40;

@@ -6,7 +6,7 @@ use howlate_model::{Activation, CauseKind, Latency, Part, Span, Work};
 
 use super::name;
 use crate::cause_words::percent;
-use crate::legible::legible;
+use crate::untrusted_text::legible;
 use crate::why::main_causes;
 
 /// A cause that took as much of the late time is why.

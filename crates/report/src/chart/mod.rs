@@ -1,6 +1,5 @@
 //! Pictures as SVG: axes, marks, legends. Nothing here knows what is drawn.
 
-mod area;
 mod axes;
 mod axis;
 mod forest;
@@ -13,13 +12,13 @@ mod marks;
 mod matrix;
 mod path;
 mod plot;
+mod plot_area;
 mod ridges;
 mod row_frame;
 mod rows;
 mod theme;
 mod thin_rows;
 
-pub(crate) use area::Area;
 pub(crate) use axis::Axis;
 pub(crate) use forest::{Difference, Forest, Group};
 pub(crate) use hue::{HUES, Hue};
@@ -30,6 +29,7 @@ pub(crate) use legend::{Marks, Named, legend, legend_svg};
 pub(crate) use marks::{Along, Mark, SHADES};
 pub(crate) use matrix::{Field, Fields, Matrix, shade, shade_on};
 pub(crate) use plot::{End, Form, Plot};
+pub(crate) use plot_area::Area;
 pub(crate) use ridges::{Range, Ridge, Ridges};
 pub(crate) use rows::{Row, Rows};
 pub use theme::Theme;

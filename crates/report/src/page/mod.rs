@@ -16,7 +16,8 @@ use crate::explanations::meaning_lines;
 use crate::fleet::Fleet;
 use crate::pictures::{Chart, Picture, Source, is_among_the_pictures, picture, ridges_that_matter};
 use crate::{
-    Recording, Subject, answer, comparison, condition_names, deadline, prose, sleep_errors, snippets, tables,
+    Recording, Subject, answer, code_to_copy, comparison, condition_names, deadline, prose, sleep_errors,
+    tables,
 };
 
 const STYLE: &str = concat!(
@@ -167,7 +168,7 @@ fn meanings(recordings: &[Recording<'_>]) -> Markup {
             section id="meaning" {
                 h2 { "What this means" }
                 ul { @for line in &lines { li { (prose::html(line)) } } }
-                (snippets::html(recordings))
+                (code_to_copy::html(recordings))
             }
         }
     }

@@ -8,7 +8,7 @@ use howlate_linux::clock;
 use howlate_model::{
     Accelerator, Boot, BootEnded, Caveat, Header, HowEnded, Line, LoadReport, MonotonicTime, Span,
 };
-use howlate_record::{CreateError, Merge, side_by_side};
+use howlate_recording::{CreateError, Merge, side_by_side};
 
 use super::kinds::Bootable;
 use crate::environment::Environment;

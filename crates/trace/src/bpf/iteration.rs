@@ -3,7 +3,7 @@
 
 use aya::Ebpf;
 use aya::maps::Array;
-use howlate_linux::wait_calls::{call_name, wait_calls};
+use howlate_linux::wait_syscall_table::{call_name, wait_calls};
 use howlate_model::{Iteration, LoopWait, Span, TracerRefusal};
 
 use crate::fields::Fields;

@@ -16,10 +16,10 @@ use howlate_linux::clock;
 use howlate_model::{Iteration, Life, Span, TracedSleep, TracerGap, TracerRefusal};
 use howlate_procfs::Root;
 
-use crate::gaps::Without::AllBut;
-use crate::gaps::{Gap, Gaps, TIMER_INTERRUPTS, Without};
 use crate::irq_names::Interrupts;
 use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
+use crate::missing_events::Without::AllBut;
+use crate::missing_events::{Gap, Gaps, TIMER_INTERRUPTS, Without};
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
 use crate::standstill::Standstill;

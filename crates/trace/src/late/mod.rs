@@ -10,7 +10,7 @@
 //!
 //! Nothing of it outlives the process: programs and maps go with their file descriptors.
 
-mod groups;
+mod group_waits;
 mod record;
 mod ring;
 
@@ -23,12 +23,12 @@ use howlate_linux::clock;
 use howlate_model::{CpuTimeline, LateRead, LateWait, MonotonicTime, Span, TracerRefusal, WaitGroup};
 use howlate_procfs::Root;
 
-use self::groups::Groups;
+use self::group_waits::Groups;
 use self::record::Late;
 use self::ring::Rings;
-use crate::gaps::Without;
 use crate::irq_names::Interrupts;
 use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
+use crate::missing_events::Without;
 use crate::namespace::has_the_kernels_ids;
 use crate::steal::Steal;
 

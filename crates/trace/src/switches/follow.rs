@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use howlate_model::{Holder, Lost, MonotonicTime, Occupant, Span, TracedSleep, Who, WokenBy};
 
-use super::account::Account;
+use super::own_schedstat::Account;
 use super::record::Switch;
 
 /// Stretches without CPU of one wake-up that are listed.

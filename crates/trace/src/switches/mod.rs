@@ -4,8 +4,8 @@
 //! Neither the timer nor who had the CPU is seen. The switches are `perf_event_open(2)`'s, one event and ring per thread;
 //! the account is `/proc/thread-self/schedstat`.
 
-mod account;
 mod follow;
+mod own_schedstat;
 mod record;
 
 use std::io;
@@ -17,8 +17,8 @@ use howlate_procfs::Root;
 
 use crate::steal::Steal;
 use crate::{Tier, Tracer};
-use account::Accounts;
 use follow::Follower;
+use own_schedstat::Accounts;
 
 /// Bytes of a thread's ring: 8192 switches. Unprivileged users may lock little memory, 9 MiB on most machines with two
 /// CPUs, so that only the first threads have as much, and it may become less.

@@ -4,8 +4,8 @@ use howlate_model::{TracerGap, TracerRefusal};
 
 use super::event::{Records, reader};
 use super::format::{Format, Unreadable};
-use crate::gaps::Without::AllBut;
-use crate::gaps::{Gaps, TIMER_INTERRUPTS, Without};
+use crate::missing_events::Without::AllBut;
+use crate::missing_events::{Gaps, TIMER_INTERRUPTS, Without};
 
 /// The events, each with its system, and what can be done without.
 pub(super) const EVENTS: [(&str, &str, Without); 16] = [

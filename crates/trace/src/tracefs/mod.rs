@@ -26,8 +26,8 @@ use howlate_procfs::Root;
 pub use cpu_events::{CpuEventReader, CpuEventsRead};
 pub(crate) use instance::clear_up;
 
-use crate::gaps::{Gap, Gaps};
 use crate::irq_names::{HRTIMER, Interrupts};
+use crate::missing_events::{Gap, Gaps};
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
 use crate::standstill::Standstill;

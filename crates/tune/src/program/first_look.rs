@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::clock;
 use howlate_model::{Activation, Span};
-use howlate_watch::Subject;
+use howlate_watched_program::Subject;
 
 use super::observer::Sight;
 

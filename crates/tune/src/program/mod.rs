@@ -14,7 +14,7 @@ use howlate_model::{Caveat, Condition, Load, Task, Turn, Work};
 use howlate_plan::Plan;
 use howlate_render::TunedProgram;
 use howlate_session::{Environment, Parts, Request, Resume, Turning, measure_in_steps};
-use howlate_watch::{Process, Subject};
+use howlate_watched_program::{Process, Subject};
 
 use crate::error::{NothingToCompare, TuneError};
 use crate::facts::Facts;

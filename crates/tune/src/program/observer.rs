@@ -7,7 +7,7 @@ use howlate_linux::clock;
 use howlate_model::{Activation, Happened, MonotonicTime, Span, Wakeup};
 use howlate_procfs::Root;
 use howlate_trace::{Tracer, TracerMissing};
-use howlate_watch::{Loops, Subject, Threads, WatchedThread};
+use howlate_watched_program::{Loops, Subject, Threads, WatchedThread};
 
 use super::options::ProgramOptions;
 

@@ -7,7 +7,7 @@ use howlate_model::{
     Block, Bounds, Caveat, Ended, Engine, EngineError, Finished, HowEnded, Line, MonotonicTime, Sink, Span,
     Started, Task, Turn, TurnFailure, Worded, Work,
 };
-use howlate_watch::{Subject, in_force};
+use howlate_watched_program::{Subject, in_force};
 
 use super::external_settings::{Outside, RequestedSettings};
 use super::observer::{ObservedWakeup, OfProgram, Sight};

@@ -1,7 +1,7 @@
 //! Which findings bear on what was measured last.
 
 use howlate_model::Finding;
-use howlate_record::most_recent;
+use howlate_recording::most_recent;
 use howlate_render::MeasuredLast;
 
 use crate::commands::reading::{Texts, analysis};

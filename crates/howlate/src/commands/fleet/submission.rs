@@ -11,12 +11,12 @@ use howlate_fleet::{
 };
 use howlate_linux::helper::THIS_PROGRAM;
 use howlate_model::{shell_path, shell_word};
-use howlate_record::{new_id, read_text_within};
+use howlate_recording::{new_id, read_text_within};
 
+use crate::built_in_plans;
 use crate::cli::{Cli, Command, FleetRun, PlacementArgs, SlurmArgs};
 use crate::error::Error;
-use crate::experiment::Experiment;
-use crate::plans;
+use crate::plan_file::Experiment;
 use howlate_model::refused_option::{FleetOption, PodOption};
 
 /// A longer plan, or list of hosts, is none.
@@ -161,7 +161,7 @@ pub(super) fn must_be(fleet: &Fleet, asked: &FleetRun) -> Result<(), Error> {
 
 /// A plan's text: of one that comes with the program by its name, as `howlate run` takes it.
 fn plan(path: &Path) -> Result<String, FleetError> {
-    plans::named(path).map_or_else(|| text(path), |plan| Ok(plan.text.to_owned()))
+    built_in_plans::named(path).map_or_else(|| text(path), |plan| Ok(plan.text.to_owned()))
 }
 
 fn text(path: &Path) -> Result<String, FleetError> {

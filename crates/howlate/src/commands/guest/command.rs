@@ -10,7 +10,7 @@ use crate::cli::{
     Cli, Command, Display, Doctor, Format, Measuring, Output, Printing, Reasons, Run, Selfcheck, Top,
 };
 use crate::error::Error;
-use crate::experiment::Experiment;
+use crate::plan_file::Experiment;
 use howlate_model::refused_option::{NotForGuests, OutputOfGuest};
 
 /// What the guests are to do.

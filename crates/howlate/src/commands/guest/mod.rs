@@ -10,7 +10,7 @@ use howlate_guest::{
 };
 use howlate_model::HowEnded;
 use howlate_plan::without_repeats;
-use howlate_record::{HistoryEntry, Writer};
+use howlate_recording::{HistoryEntry, Writer};
 use howlate_render as render;
 use howlate_session::{Guests, HostChoices, Rounds};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::terminal;
-use howlate_record::CreateError;
+use howlate_recording::CreateError;
 
 /// What was made: a text or a picture, and the picture that Markdown links.
 pub(super) struct Artifact {

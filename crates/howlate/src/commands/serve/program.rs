@@ -10,8 +10,8 @@ use howlate_analyse::Analysis;
 use howlate_render as render;
 use howlate_report::{Recording, Subject, page};
 use howlate_serve::{Answer, Contents, Server, Wanted};
-use howlate_watch::Subject as Watched;
-use howlate_watching::{Ended, Look};
+use howlate_watch_session::{Ended, Look};
+use howlate_watched_program::Subject as Watched;
 
 use super::{METRICS, PAGE, say_where};
 use crate::cli::Watch;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use howlate_analyse::incidents::Kept;
 use howlate_blackbox::user_names;
 use howlate_model::Stretch;
-use howlate_record::{is_rotated, read_between};
+use howlate_recording::{is_rotated, read_between};
 use howlate_render::Incidents;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use howlate_analyse::Analysis;
 use howlate_model::shell_path;
-use howlate_record::write_table;
+use howlate_recording::write_table;
 use howlate_render::{self as render, Detail, legible};
 
 use super::formats::{Shown, is_json};

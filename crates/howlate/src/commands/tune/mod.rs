@@ -17,7 +17,7 @@ use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
 use howlate_model::refused_option::NotForTune;
-use howlate_record::HistoryEntry;
+use howlate_recording::HistoryEntry;
 
 pub(crate) fn run(asked: Tune) -> Result<Status, Error> {
     match asked.subject {

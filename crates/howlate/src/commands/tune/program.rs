@@ -5,8 +5,8 @@ use howlate_model::Caveat;
 use howlate_procfs::Root;
 use howlate_session::{Environment, Request};
 use howlate_tune::{PreparedProgram, Sight, TuneError, Whom, look_at_settings};
-use howlate_watch::Subject;
-use howlate_watching::ChosenTracer;
+use howlate_watch_session::ChosenTracer;
+use howlate_watched_program::Subject;
 
 use super::{list, print, restore, turning};
 use crate::cli::TuneProgram;
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
-use howlate_record::HistoryEntry;
+use howlate_recording::HistoryEntry;
 
 pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
     if asked.how.restore {
@@ -87,7 +87,7 @@ fn list_for(asked: &TuneProgram) -> Result<Status, Error> {
     let look = |whom| look_at_settings(&asked.options(), &whom, &environment);
     let settings = match &asked.process {
         Some(process) => {
-            look(Whom::Running(&howlate_watch::find(&Root::live(), process, std::process::id())?))
+            look(Whom::Running(&howlate_watched_program::find(&Root::live(), process, std::process::id())?))
         }
         None => {
             let program = asked.program.first().map(|word| word.to_string_lossy());

@@ -7,7 +7,7 @@ use howlate_analyse::watch::ThreadSummary;
 use howlate_live::LiveRun;
 use howlate_model::{MonotonicTime, Span};
 use howlate_render::{Screen, SoFar, watched_beside, watched_live};
-use howlate_watching::Display;
+use howlate_watch_session::Display;
 
 use crate::terminal::{InPlace, tell};
 

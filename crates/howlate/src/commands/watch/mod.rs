@@ -12,8 +12,8 @@ use howlate_live::LiveRun;
 use howlate_model::Span;
 use howlate_render::legible;
 use howlate_session::{Environment, Recorder, header};
-use howlate_watch::Subject;
-use howlate_watching::{Attached, Display, Ended, Request, Seen, Watching};
+use howlate_watch_session::{Attached, Display, Ended, Request, Seen, Watching};
+use howlate_watched_program::Subject;
 
 use self::display::{Beside, Threads, Whole};
 use super::{print_result, say_kept};
@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::startup;
 use crate::terminal::{is_watched, say_all, tell};
-use howlate_record::HistoryEntry;
+use howlate_recording::HistoryEntry;
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = startup::begin()?;

@@ -7,7 +7,7 @@ use howlate_model::{TracerGap, TracerRefusal};
 use super::super::OF_THREADS;
 use super::super::available_events::{EVENTS, HRTIMER_PASSED, HRTIMER_REARM, Readable};
 use super::*;
-use crate::gaps::{Gap, Without};
+use crate::missing_events::{Gap, Without};
 
 /// A kernel that is not doctored yet.
 const KERNEL: &str = "7.3.4+deb13-amd64";

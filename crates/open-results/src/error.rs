@@ -1,0 +1,57 @@
+//! Why nothing can be shown of a file.
+
+use std::path::PathBuf;
+
+use howlate_import::ImportError;
+use howlate_recording::{NoSource, ReadError};
+
+/// Why nothing can be shown of a file.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRead {
+    /// It is no recording, or a damaged one.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// There are several, and they cannot be read as one.
+    #[error(transparent)]
+    Sources(#[from] NoSource),
+    /// A folder, or a pattern, without any.
+    #[error("there is no recording in {}", path.display())]
+    NoRecordings {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// Another program wrote it, and not in full.
+    #[error("cannot read {}: {source}", path.display())]
+    Import {
+        /// The file that was named.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ImportError,
+    },
+}
+
+/// What other programs write that is read.
+const READ_OF_OTHERS: &str = "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, stress-ng, OSADL and HdrHistogram are read";
+
+/// What to do about a file that is no recording of ours: it may be of another program.
+pub fn hint(error: &ReadError) -> String {
+    let hint = error.hint();
+    match error {
+        ReadError::Empty { .. } | ReadError::NotARecording { .. } => format!("{hint}; {READ_OF_OTHERS}"),
+        _ => hint,
+    }
+}
+
+impl NotRead {
+    /// What to do.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Read(error) => hint(error),
+            Self::Sources(error) => error.hint().to_owned(),
+            Self::NoRecordings { .. } => {
+                "recordings in a folder end in `.jsonl`; name other files one by one".to_owned()
+            }
+            Self::Import { source, .. } => source.remedy().unwrap_or(READ_OF_OTHERS).to_owned(),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What a file is, as its beginning and its content show.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+use howlate_import::{Imported, LONGEST, import};
+use howlate_recording::{ReadError, Reader, Sources, new_id};
+
+use crate::error::NotRead;
+use crate::files::{files, is_several};
+
+/// How every recording begins.
+const HEADER: &[u8] = b"{\"header\"";
+
+/// A file that is shown or compared.
+pub(crate) enum Source {
+    /// A recording of ours, read line by line.
+    Recording(Reader),
+    /// What another program wrote, read as a whole.
+    Imported(Imported),
+    /// Several recordings of ours, read as one.
+    Merged(Box<Sources>),
+}
+
+/// Opens the file at `path`, which may be a pipe: nothing of it is read twice. A folder, or a pattern that several files
+/// match, is the recording that they give together.
+pub(crate) fn open(path: &Path) -> Result<Source, NotRead> {
+    if is_several(path) {
+        let sources = Sources::open(&files(path)?, new_id(), Vec::new())?;
+        return Ok(Source::Merged(Box::new(sources)));
+    }
+    let failed = |source| ReadError::Io { path: path.to_owned(), source };
+    let mut file = BufReader::new(File::open(path).map_err(failed)?);
+    if file.fill_buf().map_err(failed)?.starts_with(HEADER) {
+        return Ok(Source::Recording(Reader::read(file, path)?));
+    }
+    let mut start = Vec::new();
+    file.by_ref().take(LONGEST as u64 + 1).read_to_end(&mut start).map_err(failed)?;
+    let text = std::str::from_utf8(&start).ok().filter(|text| text.len() <= LONGEST);
+    match text.and_then(import) {
+        Some(Ok(imported)) => Ok(Source::Imported(imported)),
+        Some(Err(source)) => Err(NotRead::Import { path: path.to_owned(), source }),
+        // Says what is wrong with it, as a recording.
+        None => Ok(Source::Recording(Reader::read(Cursor::new(start).chain(file), path)?)),
+    }
+}

@@ -1,0 +1,46 @@
+//! The recording on disk: JSON Lines, one file, appended as it happens.
+//!
+//! `docs/recording.md` describes the format. A killed run leaves a readable file; only the last
+//! line can be incomplete. Recordings of several sources become one in `merge.rs`.
+
+#![deny(clippy::arithmetic_side_effects, reason = "numbers are from files that anybody wrote")]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects))]
+
+mod bounded;
+mod complete_prefix;
+mod create_error;
+mod history;
+mod id;
+mod join_blocks;
+mod lock;
+mod merge;
+mod parquet_table;
+mod read_error;
+mod reader;
+mod resume;
+mod rewrite;
+mod rotated;
+mod samples;
+mod schema;
+mod sources;
+mod stream;
+mod target;
+mod writer;
+
+pub use bounded::{LineRead, read_line_within, read_text_within};
+pub use create_error::CreateError;
+pub use history::{HistoryEntry, most_recent};
+pub use id::new_id;
+pub use merge::{Merge, UnknownCondition, side_by_side};
+pub use parquet_table::{Column, Values, write_table};
+pub use read_error::ReadError;
+pub use reader::Reader;
+pub use resume::{Progress, TurnOf, progress};
+pub use rotated::{
+    Bounds, LEAST_SIZE, LineFilter, NotRotated, ReadBetween, Rotated, is_rotated, read_between, recorder_of,
+};
+pub use samples::Samples;
+pub use schema::schema;
+pub use sources::{Merged, NoSource, Sources};
+pub use target::is_stream;
+pub use writer::Writer;

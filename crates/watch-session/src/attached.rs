@@ -1,0 +1,111 @@
+//! The first look at a program: who sees what of it.
+
+use howlate_model::{Caveat, Span, TracerRefusal};
+use howlate_procfs::Root;
+use howlate_trace::{Choice, Tracer, TracerMissing};
+use howlate_watched_program::{Loops, Subject, Threads, WatchedThread};
+
+use crate::accounts::Accounts;
+use crate::error::NotWatched;
+use crate::followed::Followed;
+use crate::traced::ChosenTracer;
+
+/// What is asked of a watch.
+pub struct Request<'a> {
+    /// How to trace.
+    pub tracer: Choice,
+    /// Whether processes that it starts are watched as well.
+    pub follow: bool,
+    /// An iteration of an event loop that is longer is one in which it did not come back.
+    pub loop_above: Span,
+    /// Names of the threads that are meant; all if there are none.
+    pub threads: &'a [String],
+    /// When it ends by itself, after its beginning.
+    pub duration: Option<Span>,
+}
+
+/// What is seen of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Each wake-up, and what it waited for.
+    Wakers,
+    /// How long its threads wait for a CPU, and loops that it has marked.
+    WaitsForCpu,
+    /// Nothing but loops that it has marked.
+    Loops,
+}
+
+/// A program that can be watched. One that was started for it does not run yet.
+pub struct Attached {
+    /// None where nothing but marked loops is measured.
+    pub(crate) tracer: Option<Box<dyn Tracer>>,
+    /// Why there is none.
+    pub(crate) untraced: Option<NotWatched>,
+    /// Where no tracer sees what wakes threads.
+    pub(crate) accounts: Option<Accounts>,
+    pub(crate) loops: Option<Loops>,
+    pub(crate) loop_above: Span,
+    pub(crate) threads: Threads,
+    pub(crate) followed: Followed,
+    pub(crate) caveats: Vec<Caveat>,
+    pub(crate) duration: Option<Span>,
+    /// The process that was started for it.
+    pub(crate) held: Option<u32>,
+}
+
+impl Attached {
+    /// Takes the first look, on a machine with this kernel.
+    ///
+    /// # Errors
+    ///
+    /// When nothing can be seen of it.
+    pub fn begin(asked: &Request<'_>, kernel: &str, subject: &mut Subject) -> Result<Self, NotWatched> {
+        let ChosenTracer { mut tracer, mut accounts, untraced, caveats } =
+            ChosenTracer::choose(asked.tracer, subject)?;
+        let mut threads = Threads::new(Root::live(), subject.pid(), asked.follow);
+        let mut followed = Followed::new(asked.threads, kernel);
+        match &mut tracer {
+            Some(tracer) => attach(tracer.as_mut(), asked, &mut threads, &mut followed)?,
+            None => drop(threads.look()),
+        }
+        accounts.iter_mut().for_each(|accounts| accounts.begin(&threads.all()));
+        let held = subject.is_held().then(|| subject.pid());
+        let (loops, duration, loop_above) = (subject.take_loops(), asked.duration, asked.loop_above);
+        Ok(Self { tracer, untraced, accounts, loops, loop_above, threads, followed, caveats, duration, held })
+    }
+
+    /// What is seen of it.
+    pub fn seen(&self) -> Seen {
+        match &self.accounts {
+            _ if self.tracer.as_ref().is_some_and(|tracer| tracer.tier().sees_wakers()) => Seen::Wakers,
+            Some(_) => Seen::WaitsForCpu,
+            None => Seen::Loops,
+        }
+    }
+}
+
+/// Follows all threads that there are.
+fn attach(
+    tracer: &mut dyn Tracer,
+    asked: &Request<'_>,
+    threads: &mut Threads,
+    followed: &mut Followed,
+) -> Result<(), TracerMissing> {
+    let tier = tracer.tier();
+    let refused = |refusal| TracerMissing { tier, refusal };
+    if asked.follow {
+        tracer.with_children().map_err(refused)?;
+    }
+    tracer.with_loops(asked.loop_above).map_err(refused)?;
+    tracer.start().map_err(refused)?;
+    for thread in threads.look().come {
+        follow(tracer, &thread).map_err(refused)?;
+        followed.follow(&thread);
+    }
+    Ok(())
+}
+
+/// Has the tracer see a thread.
+pub(crate) fn follow(tracer: &mut dyn Tracer, thread: &WatchedThread) -> Result<(), TracerRefusal> {
+    tracer.follow(thread.tid, Span::ZERO)
+}
