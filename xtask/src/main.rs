@@ -31,8 +31,8 @@ The developer's commands:
                               hour for all
   cargo xtask test --kubernetes
                               a fleet on a real cluster of this machine; builds Kubernetes, which takes long the first time
-  cargo xtask bench           every benchmark; or one of: crowd [--for 10m], cyclic, cyclictest, fleet, instructions,
-                              load, loop, memory, notify, report, show, size, statistics, top, truth, watch, why
+  cargo xtask bench           every benchmark; or one of: crowd [--for 10m], cyclic, cyclictest, fleet, gaps,
+                              instructions, load, loop, memory, notify, report, show, size, statistics, top, truth, watch, why
   cargo xtask fuzz [--for 1h] [--blind] [TARGET…]
                               damaged and hostile input for everything that reads what others wrote
   cargo xtask soak [--for 24h]

@@ -98,6 +98,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-system",
         ],
     ),
+    // Another program's words; what files of rt-tests have in common is cyclictest's.
+    ("howlate-rt-tests", &["howlate-model", "howlate-cyclictest"]),
+    (
+        "howlate-rt-tests-run",
+        &[
+            "howlate-model",
+            "howlate-analyse",
+            "howlate-cyclictest-run",
+            "howlate-cyclictest",
+            "howlate-gaps",
+            "howlate-linux",
+            "howlate-rt-tests",
+        ],
+    ),
     // It watches for as long as asked: it records what tracers and marked loops see of somebody's program.
     (
         "howlate-watch-session",
@@ -121,6 +135,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "howlate-linux",
             "howlate-procfs",
             "howlate-recording",
+            "howlate-trace",
+        ],
+    ),
+    // It spins, has the kernel's events traced meanwhile, and joins both.
+    (
+        "howlate-gaps",
+        &[
+            "howlate-model",
+            "howlate-analyse",
+            "howlate-linux",
+            "howlate-measure",
+            "howlate-procfs",
             "howlate-trace",
         ],
     ),

@@ -13,6 +13,7 @@ pub mod compare;
 mod curve;
 mod distinct_caveats;
 mod exceedance;
+pub mod gaps;
 mod grouped;
 pub mod incidents;
 mod insight;

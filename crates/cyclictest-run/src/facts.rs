@@ -5,12 +5,21 @@ use howlate_procfs::{Root, node_of};
 use rustix::system::uname;
 
 /// Now, RFC 2822, in local time.
-pub(crate) fn now() -> String {
+pub fn now() -> String {
     jiff::Zoned::now().strftime("%a, %d %b %Y %H:%M:%S %z").to_string()
 }
 
 /// A run that began at `started` and ends now, with its threads on `cpus`.
 pub(crate) fn of_run(started: String, cpus: &[Option<u32>], options: &Options) -> RunFacts {
+    let root = Root::live();
+    RunFacts {
+        nodes: cpus.iter().map(|cpu| named_node(&root, *cpu, options)).collect(),
+        ..run_facts(started)
+    }
+}
+
+/// A run that began at `started` and ends now.
+pub fn run_facts(started: String) -> RunFacts {
     let (system, root) = (uname(), Root::live());
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
     RunFacts {
@@ -27,7 +36,7 @@ pub(crate) fn of_run(started: String, cpus: &[Option<u32>], options: &Options) -
         version: text(system.version()),
         machine: text(system.machine()),
         realtime: root.read("/sys/kernel/realtime").as_deref() == Ok("1"),
-        nodes: cpus.iter().map(|cpu| named_node(&root, *cpu, options)).collect(),
+        nodes: Vec::new(),
     }
 }
 

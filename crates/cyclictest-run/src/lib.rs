@@ -32,6 +32,7 @@ use howlate_cyclictest::{
 use howlate_measure::{Process, Threads};
 use howlate_model::{Bounds, Caveat, Engine};
 
+pub use self::facts::{now, run_facts};
 pub use self::snapshot_file::sweep;
 pub use self::streams::Streams;
 use failure::Failure;

@@ -1,4 +1,4 @@
-//! Where cyclictest prints to, as the program has it.
+//! Where a program in another's place prints to, as the program has it.
 
 use std::io;
 
@@ -12,11 +12,17 @@ pub struct Streams {
 }
 
 impl Streams {
-    pub(crate) fn print(self, text: &str) -> io::Result<()> {
+    /// Prints a result.
+    ///
+    /// # Errors
+    ///
+    /// When nobody reads it any more.
+    pub fn print(self, text: &str) -> io::Result<()> {
         (self.print)(text)
     }
 
-    pub(crate) fn say(self, text: &str) {
+    /// Says what is no result.
+    pub fn say(self, text: &str) {
         (self.say)(text);
     }
 }

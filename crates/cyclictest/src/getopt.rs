@@ -8,7 +8,7 @@
 
 /// What an option takes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Takes {
+pub enum Takes {
     /// Takes no value.
     Nothing,
     /// A value: the rest of the word, or the next word.
@@ -20,39 +20,54 @@ pub(crate) enum Takes {
 
 /// An option that is known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OptionSpec<T> {
+pub struct OptionSpec<T> {
     /// `a` of `-a`.
-    pub(crate) short: Option<char>,
+    pub short: Option<char>,
     /// `affinity` of `--affinity`.
-    pub(crate) long: Option<&'static str>,
+    pub long: Option<&'static str>,
     /// Whether a beginning of the long name is enough.
-    pub(crate) abbreviates: bool,
-    pub(crate) takes: Takes,
-    pub(crate) id: T,
+    pub abbreviates: bool,
+    /// Whether a value follows.
+    pub takes: Takes,
+    /// What it is known by.
+    pub id: T,
 }
 
 /// An option that was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct GivenOption<T> {
-    pub(crate) id: T,
+pub struct GivenOption<T> {
+    /// What it is known by.
+    pub id: T,
     /// As typed, such as `-n`.
-    pub(crate) typed: String,
-    pub(crate) value: Option<String>,
+    pub typed: String,
+    /// The value that came with it.
+    pub value: Option<String>,
 }
 
 /// Why a word could not be read, in `getopt_long`'s words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unreadable {
+pub enum Unreadable {
+    /// No option has this letter.
     #[error("invalid option -- '{0}'")]
     UnknownShort(char),
+    /// No option has this name.
     #[error("unrecognized option '{0}'")]
     UnknownLong(String),
+    /// A beginning of several names.
     #[error("option '{typed}' is ambiguous; possibilities:{}", quoted(possible))]
-    Ambiguous { typed: String, possible: Vec<&'static str> },
+    Ambiguous {
+        /// As typed.
+        typed: String,
+        /// The names.
+        possible: Vec<&'static str>,
+    },
+    /// It ends where a value should be.
     #[error("option requires an argument -- '{0}'")]
     ShortNeedsValue(char),
+    /// It ends where a value should be.
     #[error("option '--{0}' requires an argument")]
     LongNeedsValue(&'static str),
+    /// A value where none can be.
     #[error("option '--{0}' doesn't allow an argument")]
     TakesNothing(&'static str),
 }
@@ -62,7 +77,7 @@ fn quoted(names: &[&str]) -> String {
 }
 
 /// Reads `words`, the program's name left out. Words that are no options are ignored.
-pub(crate) fn getopt<T: Copy + PartialEq>(
+pub fn getopt<T: Copy + PartialEq>(
     words: &[String],
     known: &[OptionSpec<T>],
 ) -> Result<Vec<GivenOption<T>>, Unreadable> {

@@ -40,17 +40,25 @@ pub fn json(results: &Results, facts: &RunFacts) -> String {
     let thread = |tally: &Tally| thread(tally, results, facts);
     let threads: Vec<String> = results.tallies.iter().map(thread).collect();
     [
-        "{\n  \"file_version\": 1,\n".to_owned(),
-        text_line(2, "cmdline:", &facts.command_line),
-        text_line(2, "rt_test_version:", results.compat.version()),
-        text_line(2, "start_time", &facts.started),
-        text_line(2, "end_time", &facts.ended),
-        format!("  \"return_code\": {},\n", facts.return_code),
-        system(facts),
+        json_head(results.compat.version(), facts),
         format!("  \"num_threads\": {},\n", results.tallies.len()),
         format!("  \"resolution_in_ns\": {resolution},\n  \"thread\": {{\n"),
         threads.join(",\n"),
         "\n  }\n}\n".to_owned(),
+    ]
+    .concat()
+}
+
+/// What the files of all programs of rt-tests begin with, up to the number of threads.
+pub fn json_head(version: &str, facts: &RunFacts) -> String {
+    [
+        "{\n  \"file_version\": 1,\n".to_owned(),
+        text_line(2, "cmdline:", &facts.command_line),
+        text_line(2, "rt_test_version:", version),
+        text_line(2, "start_time", &facts.started),
+        text_line(2, "end_time", &facts.ended),
+        format!("  \"return_code\": {},\n", facts.return_code),
+        system(facts),
     ]
     .concat()
 }

@@ -1,7 +1,7 @@
 //! Numbers as `atoi(3)` reads them: leading blanks are skipped, what follows the digits is ignored.
 
 /// The number that `text` begins with; 0 when it begins with none, the nearest when out of range.
-pub(crate) fn leading(text: &str) -> i64 {
+pub fn leading(text: &str) -> i64 {
     let text = text.trim_start();
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
@@ -18,7 +18,7 @@ pub(crate) fn is_number(text: &str) -> bool {
 }
 
 /// Seconds, from a number that may end in `m`, `h` or `d`. Any other ending is ignored.
-pub(crate) fn seconds(text: &str) -> i64 {
+pub fn seconds(text: &str) -> i64 {
     let unit = match text.chars().last().map(|last| last.to_ascii_lowercase()) {
         Some('m') => 60,
         Some('h') => 3_600,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use howlate_blackbox::{NotInstalled, NotRecorded, NotSnapped};
 use howlate_fleet::{FleetError, HostError};
+use howlate_gaps::NoGaps;
 use howlate_guest::GuestError;
 use howlate_load::StartError;
 use howlate_model::{Caveat, StretchError, TracerRefusal, shell_path};
@@ -21,8 +22,8 @@ use howlate_watch_session::NotWatched;
 use howlate_watched_program::{ProgramFailed, WatchError};
 
 use crate::built_in_plans;
-use crate::refused_option::{FleetOption, NotForGuests, NotForTune, OutputOfGuest};
 use crate::terminal::{ERROR, HINT, paint};
+use howlate_model::refused_option::{FleetOption, NotForGuests, NotForTune, OutputOfGuest};
 
 /// Why a command could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +42,8 @@ pub(crate) enum Error {
     PlanIncludes { path: PathBuf, most: usize },
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error(transparent)]
+    Gaps(#[from] NoGaps),
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
     #[error("cannot write the result: {0}")]
@@ -173,6 +176,7 @@ impl Error {
             Self::NotForGuests(found) => Some(found.hint().into()),
             Self::OutputOfGuest(option) => Some(format!("write it before the `--`: `howlate guest {option} … -- …`")),
             Self::Session(error) => session_hint(error),
+            Self::Gaps(error) => error.hint(),
             Self::Sources(error) => Some(error.hint().into()),
             Self::NotRead(error) => Some(error.hint()),
             Self::PlanUnreadable { path, command, .. } => Some(built_in_plans::hint(path, command)),

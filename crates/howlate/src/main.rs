@@ -9,7 +9,6 @@ mod commands;
 mod error;
 mod exit_status;
 mod plan_file;
-mod refused_option;
 mod startup;
 mod terminal;
 
@@ -21,8 +20,10 @@ use clap::FromArgMatches;
 use howlate_cyclictest_run::Call;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
+use howlate_rt_tests_run::Call as Other;
 
 use crate::cli::{Cli, Command, help, hint, written_out};
+use crate::commands::cyclictest::run_other;
 use crate::error::Error;
 use crate::exit_status::Status;
 
@@ -74,6 +75,9 @@ fn begin() -> ExitCode {
     if let Some(call) = Call::from_arguments(std::env::args_os()) {
         return commands::cyclictest::run(&call);
     }
+    if let Some(call) = Other::from_arguments(std::env::args_os()) {
+        return run_other(&call);
+    }
     let cli = match parse(written_out(std::env::args_os())) {
         Ok(cli) => cli,
         Err(refused) => {
@@ -119,6 +123,8 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         None => commands::quick::run(&cli.quick),
         Some(Command::Cyclic(asked)) => commands::cyclic::run(&asked),
         Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&Call::with(words))),
+        Some(Command::Oslat { words }) => return Ok(run_other(&Other::as_oslat(words))),
+        Some(Command::Hwlatdetect { words }) => return Ok(run_other(&Other::as_hwlatdetect(words))),
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
         Some(Command::Notify(asked)) => commands::notify::run(&asked),
         Some(Command::Run(asked)) => commands::run::run(*asked),
@@ -126,6 +132,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::PlanLength(asked)) => commands::plan_length::run(&asked),
         Some(Command::Watch(asked)) => commands::watch::run(&asked),
         Some(Command::Top(asked)) => commands::top::run(&asked),
+        Some(Command::Gaps(asked)) => commands::gaps::run(&asked),
         Some(Command::Record(asked)) => commands::record::run(&asked),
         Some(Command::Snap(asked)) => commands::snap::run(&asked),
         Some(Command::Load(asked)) => commands::load::run(&asked),

@@ -16,6 +16,7 @@ pub mod helper;
 pub mod keys;
 pub mod memory;
 pub mod message_queue;
+pub mod mount;
 pub mod network;
 pub mod parent;
 pub mod perf;

@@ -21,6 +21,7 @@ mod ending;
 mod export;
 mod findings;
 mod foreign;
+mod gaps;
 mod guests;
 mod guests_result;
 mod incidents;
@@ -85,6 +86,7 @@ pub use export::{
     trace,
 };
 pub use findings::findings;
+pub use gaps::{Gaps, gaps_progress, gaps_schema};
 pub use guests_result::guests;
 pub use incidents::{
     HOW_CULPRITS_ARE_ADDED, Incidents, culprit_name, held_up_by, how_it_came, incident_cause,

@@ -35,6 +35,8 @@ pub use choice::{Choice, Opened, clear_up, open};
 pub use late::LateReader;
 pub use missing_events::Gap;
 pub use tier::Tier;
+#[cfg(target_endian = "little")]
+pub use tracefs::{CpuEventReader, CpuEventsRead};
 pub use unavailable::{TracerMissing, open_as_asked};
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
 

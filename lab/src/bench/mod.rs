@@ -3,6 +3,7 @@
 mod crowd;
 mod cyclic;
 mod fleet;
+mod gaps;
 mod instructions;
 mod live;
 mod load;
@@ -30,11 +31,12 @@ pub use program::{built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 18] = [
+const BENCHES: [Bench; 19] = [
     ("crowd", crowd::run),
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
     ("fleet", fleet::run),
+    ("gaps", gaps::run),
     ("instructions", instructions::run),
     ("live", live::run),
     ("load", load::run),

@@ -10,6 +10,7 @@ mod doctor;
 mod documented_tests;
 mod fleet;
 mod format;
+mod gaps;
 mod guest;
 pub(crate) mod help;
 pub(crate) mod hint;
@@ -49,6 +50,7 @@ pub(crate) use cyclic::Cyclic;
 pub(crate) use doctor::Doctor;
 pub(crate) use fleet::{Fleet, FleetCommand, FleetRun, PlacementArgs, SlurmArgs};
 pub(crate) use format::Format;
+pub(crate) use gaps::Gaps;
 pub(crate) use guest::Guest;
 pub(crate) use identity::Identity;
 pub(crate) use load::Load;
@@ -81,6 +83,9 @@ pub(crate) use why::Why;
 pub(crate) const EXIT_STATUS: &str = "Exit status: 0 done and within limits, 1 a limit was exceeded or something is worse, \
 2 could not (bad request, missing file), 3 ran, but not as asked, not to the end, or inconclusive.";
 
+/// Of commands in the place of other programs.
+const AS_OTHERS: &str = "Exit status: that of the original: 0 when done or interrupted, otherwise 1.";
+
 /// How late Linux runs your code, and why.
 #[derive(Parser)]
 #[command(name = "howlate", version, max_term_width = 100)]
@@ -109,6 +114,7 @@ pub(crate) enum Command {
     PlanLength(PlanLength),
     Watch(Watch),
     Top(Top),
+    Gaps(Gaps),
     Record(Box<Record>),
     Snap(Snap),
     Load(Load),
@@ -119,6 +125,20 @@ pub(crate) enum Command {
     )]
     Cyclictest {
         /// What cyclictest takes
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        words: Vec<String>,
+    },
+    /// Act as oslat: same command line, same output
+    #[command(disable_help_flag = true, after_help = AS_OTHERS)]
+    Oslat {
+        /// What oslat takes
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        words: Vec<String>,
+    },
+    /// Act as hwlatdetect: same command line, same output
+    #[command(disable_help_flag = true, after_help = AS_OTHERS)]
+    Hwlatdetect {
+        /// What hwlatdetect takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         words: Vec<String>,
     },

@@ -1,8 +1,9 @@
-//! `howlate cyclictest`, and howlate under the name `cyclictest`.
+//! `howlate cyclictest`, `oslat` and `hwlatdetect`, and howlate under these names.
 
 use std::process::ExitCode;
 
 use howlate_cyclictest_run::{Call, Streams};
+use howlate_rt_tests_run::Call as Other;
 
 use crate::startup::clear_up;
 use crate::terminal::{print_as_is, say};
@@ -10,4 +11,9 @@ use crate::terminal::{print_as_is, say};
 /// Does what cyclictest would do.
 pub(crate) fn run(call: &Call) -> ExitCode {
     call.run(Streams { print: print_as_is, say }, clear_up)
+}
+
+/// Does what oslat or hwlatdetect would do.
+pub(crate) fn run_other(call: &Other) -> ExitCode {
+    call.run(Streams { print: print_as_is, say })
 }

@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 mod exported;
 pub(crate) mod fleet;
 mod formats;
+pub(crate) mod gaps;
 pub(crate) mod guest;
 pub(crate) mod load;
 pub(crate) mod man_pages;

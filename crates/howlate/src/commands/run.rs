@@ -12,9 +12,9 @@ use crate::cli::{Command, Guest, Output, Run, Tune, TuneSubject, TuneWork};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::plan_file::Experiment;
-use crate::refused_option::{NotForGuests, NotForTune};
 use crate::startup;
 use crate::terminal;
+use howlate_model::refused_option::{NotForGuests, NotForTune};
 use howlate_recording::HistoryEntry;
 use howlate_session::{Environment, Request, Resume, measure};
 

@@ -9,9 +9,11 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use howlate_linux::file::open_without_waiting;
+use howlate_linux::mount;
 use howlate_model::TracerRefusal;
 use howlate_procfs::{Mounts, Root};
 
@@ -27,7 +29,11 @@ fn mounted() -> Option<PathBuf> {
 
 /// Removes what killed processes have left.
 pub(crate) fn clear_up() {
-    let Some(instances) = mounted().map(|place| place.join("instances")) else { return };
+    mounted().iter().for_each(|tracefs| clear_up_below(tracefs));
+}
+
+fn clear_up_below(tracefs: &Path) {
+    let instances = tracefs.join("instances");
     for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(NAME) {
             remove_if_left(&entry.path());
@@ -63,13 +69,30 @@ pub(super) struct Instance {
     lock: Option<File>,
     /// Closed with the process, however it ends.
     free_buffer: Option<File>,
+    /// Where it is, if nobody else has it mounted: a mount that no path leads to, gone with this.
+    mount: Option<OwnedFd>,
 }
 
 impl Instance {
     /// Makes one, after removing what was left of others.
     pub(super) fn make() -> Result<Self, TracerRefusal> {
-        let tracefs = mounted().ok_or(TracerRefusal::NotMounted)?;
-        clear_up();
+        Self::below(&mounted().ok_or(TracerRefusal::NotMounted)?)
+    }
+
+    /// The same; where tracefs is not mounted, in a mount that nobody else sees.
+    pub(super) fn make_anyhow() -> Result<Self, TracerRefusal> {
+        if mounted().is_some() {
+            return Self::make();
+        }
+        let mount = mount::detached("tracefs").map_err(|_| TracerRefusal::NotMounted)?;
+        let tracefs = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
+        let mut instance = Self::below(&tracefs)?;
+        instance.mount = Some(mount);
+        Ok(instance)
+    }
+
+    fn below(tracefs: &Path) -> Result<Self, TracerRefusal> {
+        clear_up_below(tracefs);
         let instances = tracefs.join("instances");
         for number in 0..MOST {
             let more = if number == 0 { String::new() } else { format!("-{number}") };
@@ -79,7 +102,7 @@ impl Instance {
                 // Another of this process, or removed by somebody before it was locked.
                 Err(error)
                     if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {}
-                Err(error) => return Err(refusal(&tracefs, &error)),
+                Err(error) => return Err(refusal(tracefs, &error)),
             }
         }
         Err(TracerRefusal::Kernel {
@@ -95,7 +118,7 @@ impl Instance {
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::NotFound.into()),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        let mut instance = Self { place, lock: Some(lock), free_buffer: None };
+        let mut instance = Self { place, lock: Some(lock), free_buffer: None, mount: None };
         write(&instance.path("options/disable_on_free"), "1")?;
         instance.free_buffer = Some(File::options().write(true).open(instance.path("free_buffer"))?);
         Ok(instance)
@@ -138,6 +161,7 @@ impl Drop for Instance {
         // What does not go now is removed by the next howlate.
         drop(switch_off(&self.place));
         drop(fs::remove_dir(&self.place));
+        self.mount = None;
     }
 }
 

@@ -4,7 +4,9 @@
 //! sleeps of it, by the state of each `cpu` and each followed `thread`, and by who had a CPU (`cpu_occupant`, `occupancy`).
 
 mod available_events;
+mod change;
 mod cpu;
+mod cpu_events;
 mod cpu_occupant;
 mod event;
 mod follow;
@@ -21,6 +23,7 @@ use howlate_linux::clock;
 use howlate_model::{MonotonicTime, Span, TracedSleep, TracerRefusal};
 use howlate_procfs::Root;
 
+pub use cpu_events::{CpuEventReader, CpuEventsRead};
 pub(crate) use instance::clear_up;
 
 use crate::irq_names::{HRTIMER, Interrupts};

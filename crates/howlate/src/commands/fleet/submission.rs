@@ -17,7 +17,7 @@ use crate::built_in_plans;
 use crate::cli::{Cli, Command, FleetRun, PlacementArgs, SlurmArgs};
 use crate::error::Error;
 use crate::plan_file::Experiment;
-use crate::refused_option::{FleetOption, PodOption};
+use howlate_model::refused_option::{FleetOption, PodOption};
 
 /// A longer plan, or list of hosts, is none.
 const LONGEST: u64 = 4 << 20;

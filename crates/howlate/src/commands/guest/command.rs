@@ -11,7 +11,7 @@ use crate::cli::{
 };
 use crate::error::Error;
 use crate::plan_file::Experiment;
-use crate::refused_option::{NotForGuests, OutputOfGuest};
+use howlate_model::refused_option::{NotForGuests, OutputOfGuest};
 
 /// What the guests are to do.
 pub(super) enum Task {

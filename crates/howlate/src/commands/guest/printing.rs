@@ -8,9 +8,9 @@ use super::command::Printed;
 use crate::cli::Guest;
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::refused_option::NotForGuests;
 use crate::startup::on_interrupt;
 use crate::terminal;
+use howlate_model::refused_option::NotForGuests;
 
 /// One such command in each guest.
 pub(super) struct Printing<'a> {

@@ -14,9 +14,9 @@ use super::{cyclic, notify, request, say_kept, sleep};
 use crate::cli::{Format, HowToTune, Measuring, Tune, TuneSubject, TuneWork};
 use crate::error::Error;
 use crate::exit_status::Status;
-use crate::refused_option::NotForTune;
 use crate::startup;
 use crate::terminal;
+use howlate_model::refused_option::NotForTune;
 use howlate_recording::HistoryEntry;
 
 pub(crate) fn run(asked: Tune) -> Result<Status, Error> {

@@ -4,14 +4,22 @@ use std::fmt;
 
 /// What measuring commands take, and `howlate tune` does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotForTune {
+pub enum NotForTune {
+    /// `--why`
     Why,
+    /// `--rounds`
     Rounds,
+    /// `--until`
     Until,
+    /// `--samples-out`
     SamplesOut,
+    /// `--export-json`
     ExportJson,
+    /// `--export-markdown`
     ExportMarkdown,
+    /// `--fail-above`
     FailAbove,
+    /// `--format`
     Format,
 }
 
@@ -31,7 +39,8 @@ impl fmt::Display for NotForTune {
 }
 
 impl NotForTune {
-    pub(crate) const fn hint(self) -> &'static str {
+    /// What to do instead.
+    pub const fn hint(self) -> &'static str {
         match self {
             Self::Why => "`howlate why` says where lateness comes from",
             Self::Rounds | Self::Until => {
@@ -47,8 +56,10 @@ impl NotForTune {
 
 /// What was typed for a guest, and cannot be used in one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NotForGuests {
+pub enum NotForGuests {
+    /// An option.
     Option(String),
+    /// A command.
     Command(String),
 }
 
@@ -60,11 +71,13 @@ impl fmt::Display for NotForGuests {
 }
 
 impl NotForGuests {
-    pub(crate) fn option(option: &'static str) -> Self {
+    /// An option.
+    pub fn option(option: &'static str) -> Self {
         Self::Option(option.to_owned())
     }
 
-    pub(crate) const fn hint(&self) -> &'static str {
+    /// What to do instead.
+    pub const fn hint(&self) -> &'static str {
         match self {
             Self::Option(_) => "leave it out: only the recording leaves a guest",
             Self::Command(_) => {
@@ -77,9 +90,12 @@ impl NotForGuests {
 
 /// What `howlate guest` itself is told of its output, not what runs in the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OutputOfGuest {
+pub enum OutputOfGuest {
+    /// `--out`
     Out,
+    /// `--json`
     Json,
+    /// `--format`
     Format,
 }
 
@@ -95,11 +111,16 @@ impl fmt::Display for OutputOfGuest {
 
 /// What says which pods there are to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PodOption {
+pub enum PodOption {
+    /// `--nodes`
     Nodes,
+    /// `--every-node`
     EveryNode,
+    /// `--image`
     Image,
+    /// `--pod-cpus`
     PodCpus,
+    /// Where pods may run, and as what.
     Placement,
 }
 
@@ -117,19 +138,24 @@ impl fmt::Display for PodOption {
 
 /// Why a fleet cannot be sent with the options that say where it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum FleetOption {
+pub enum FleetOption {
+    /// Only pods have it.
     #[error("`{0}` is for `--on kubernetes`")]
     OnlyKubernetes(PodOption),
+    /// Only Slurm has it.
     #[error("`{0}` is for `--on slurm`")]
     OnlySlurm(&'static str),
+    /// Pods have the program of their image.
     #[error("`--program` is not for Kubernetes, whose pods run the howlate of their image")]
     Program,
+    /// How many pods is not said.
     #[error("`--nodes` is missing: how many nodes of the cluster measure?")]
     NodesMissing,
 }
 
 impl FleetOption {
-    pub(crate) const fn hint(self) -> &'static str {
+    /// What to do instead.
+    pub const fn hint(self) -> &'static str {
         match self {
             Self::OnlyKubernetes(
                 PodOption::EveryNode | PodOption::Image | PodOption::PodCpus | PodOption::Placement,

@@ -1,0 +1,121 @@
+//! A run with known numbers, as people and programs see it.
+
+use howlate_analyse::gaps::{CpuGaps, ExplainedGap, GapAccount, GapPart, GapRun, GapShare, Stall, Stalls};
+use howlate_model::{
+    CpuGap, Distribution, GapCause, GapKind, Latency, MonotonicTime, Policy, Span, SpinCount, TracerRefusal,
+};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::Gaps;
+
+const BEGAN: MonotonicTime = MonotonicTime::from_nanos(5_000_000_000);
+
+fn cause(kind: GapKind, name: &str) -> GapCause {
+    GapCause { kind, name: name.into() }
+}
+
+fn share(cause: GapCause, gaps: u64, total: u64, longest: u64) -> GapShare {
+    GapShare {
+        cause,
+        gaps,
+        in_gaps: gaps,
+        total: Span::from_micros(total),
+        longest: Span::from_micros(longest),
+    }
+}
+
+/// 1 000 gaps of 3 µs and one of 2.5 ms within ten seconds.
+fn cpu(number: u32) -> CpuGaps {
+    let mut histogram = Distribution::default();
+    histogram.record_n(Latency::from_nanos(3_000), 1_000);
+    histogram.record(Latency::from_nanos(2_500_000));
+    let gap =
+        CpuGap { cpu: number, from: BEGAN.plus(Span::from_millis(1_250)), length: Span::from_micros(2_500) };
+    let stolen = GapPart { cause: cause(GapKind::NoEvent, ""), length: Span::from_micros(2_490) };
+    let timer = GapPart { cause: cause(GapKind::Interrupt, "local_timer"), length: Span::from_micros(10) };
+    CpuGaps {
+        counted: SpinCount {
+            cpu: number,
+            tid: 77,
+            lasted: Span::from_secs(10),
+            turns: 300_000_000,
+            shortest: Span::from_nanos(20),
+            gaps: 1_001,
+            total: Span::from_micros(5_500),
+            longest: gap.length,
+            lost: 0,
+            waited: Some(Span::from_micros(40)),
+        },
+        histogram,
+        by: vec![share(timer.cause.clone(), 1_000, 3_010, 3), share(stolen.cause.clone(), 1, 2_490, 2_500)],
+        worst: vec![ExplainedGap { gap, parts: vec![stolen, timer] }],
+        account: GapAccount { stolen: Some(Span::from_millis(10)), nmis: Some(0), smis: None },
+    }
+}
+
+fn gaps(cpus: &[u32]) -> Gaps {
+    let stall = Stall { from: BEGAN.plus(Span::from_millis(1_250)), length: Span::from_micros(2_400) };
+    let run = GapRun {
+        cpus: cpus.iter().map(|number| cpu(*number)).collect(),
+        stalls: Stalls { count: 1, total: stall.length, worst: vec![stall] },
+        above: Span::from_micros(1),
+        policy: Policy::OTHER,
+        reads_ticks: true,
+        megahertz: 2_000,
+        not_traced: None,
+        events_lost: 0,
+        leaves_one: true,
+        began: BEGAN,
+        interrupted: false,
+    };
+    let began = Timestamp::from_second(1_700_000_000).unwrap();
+    Gaps { run, machine: "A machine".to_owned(), is_guest: true, began, zone: TimeZone::UTC, traces: true }
+}
+
+fn text(gaps: &Gaps) -> String {
+    anstream::adapter::strip_str(&gaps.text(80)).to_string()
+}
+
+#[test]
+fn the_answer_names_the_worst_cpu_and_where_its_time_went() {
+    let text = text(&gaps(&[1]));
+    assert!(text.contains("CPU 1 lost 550 ppm of its time to gaps of 1 µs or longer"), "{text}");
+    assert!(text.contains("Most of it went to: timer interrupt (55 %)."), "{text}");
+    assert!(text.contains("no kernel event: the hypervisor"), "{text}");
+    assert!(text.contains("  2 500 µs on CPU 1 at 22:13:21.250000: 2 490 no kernel event"), "{text}");
+    assert!(text.contains("  from   2 µs  1 000  ▇"), "{text}");
+    assert!(!text.contains("at once"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn what_cpus_have_in_common_is_told() {
+    let text = text(&gaps(&[1, 2]));
+    assert!(text.contains("All measured CPUs were in a gap at once 1 times"), "{text}");
+}
+
+#[test]
+fn where_nobody_looked_no_cause_is_named() {
+    let mut gaps = gaps(&[1]);
+    gaps.run.not_traced = Some(TracerRefusal::NotMounted);
+    let text = text(&gaps);
+    assert!(!text.contains("timer interrupt") && !text.contains("hypervisor ("), "{text}");
+    assert!(text.contains("What had the CPU is not known: tracefs is not mounted"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&gaps.json().unwrap()).unwrap();
+    assert_eq!(json["tracer"], "none");
+    assert!(json["refused"].as_str().unwrap().starts_with("tracefs"));
+}
+
+#[test]
+fn programs_read_counts_times_and_causes() {
+    let json: serde_json::Value = serde_json::from_str(&gaps(&[1]).json().unwrap()).unwrap();
+    let one = &json["gaps"][0];
+    assert_eq!((&one["cpu"], &one["count"], &one["total_ns"]), (&1.into(), &1_001.into(), &5_500_000.into()));
+    assert!((one["ppm"].as_f64().unwrap() - 550.0).abs() < 1e-6);
+    assert_eq!((&one["by"][1]["kind"], &one["by"][1]["gaps"]), (&"no_event".into(), &1.into()));
+    assert_eq!(one["worst"][0]["at_ns"], 6_250_000_000_u64);
+    assert_eq!(one["worst"][0]["time"], "2023-11-14T22:13:21.25Z");
+    assert_eq!(one["histogram"].as_array().unwrap().len(), 2);
+    assert_eq!(json.get("stalls"), None, "one CPU alone has no others");
+}

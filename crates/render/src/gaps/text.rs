@@ -1,0 +1,192 @@
+//! The tables.
+
+use howlate_analyse::gaps::{CpuGaps, GapShare};
+use howlate_model::Latency;
+
+use super::Gaps;
+use super::words::{cause, micros_of};
+use crate::cause_words::percent;
+use crate::numbers::{count, length, micros, rough};
+use crate::prose::wrapped;
+use crate::style::{DIM, HEADING, WARN, paint};
+use crate::table::Columns;
+
+/// Causes of a CPU that have a row.
+const CAUSES: usize = 8;
+
+impl Gaps {
+    /// Whether causes are known.
+    pub(super) const fn is_traced(&self) -> bool {
+        self.traces && self.run.not_traced.is_none()
+    }
+
+    /// For people, `width` columns wide.
+    pub fn text(&self, width: usize) -> String {
+        [
+            format!("{}\n\n", wrapped(&self.machine, width, 0)),
+            format!("{}\n\n", wrapped(&self.answer(), width, 0)),
+            self.table(width),
+            self.causes(width),
+            self.stalls(width),
+            self.longest(width),
+            self.lengths(),
+            self.notes(width),
+        ]
+        .concat()
+    }
+
+    /// The worst CPU in a sentence.
+    fn answer(&self) -> String {
+        let worst = self.run.cpus.iter().max_by(|one, other| one.ppm().total_cmp(&other.ppm()));
+        let Some(worst) = worst else { return "Nothing was measured.".to_owned() };
+        let above = length(self.run.above);
+        if worst.counted.gaps == 0 {
+            return format!("No gap of {above} or longer on any measured CPU in {}.", rough(self.lasted()));
+        }
+        let most = worst.by.first().filter(|_| self.is_traced());
+        let most = most.map_or_else(String::new, |share| {
+            let part = share.total.as_nanos() as f64 / worst.counted.total.as_nanos().max(1) as f64;
+            format!(" Most of it went to: {} ({}).", cause(&share.cause, self.is_guest), percent(part))
+        });
+        let longest = self.run.cpus.iter().map(|cpu| cpu.counted.longest).max().unwrap_or_default();
+        format!(
+            "CPU {} lost {} of its time to gaps of {above} or longer; the longest on any measured CPU was {} µs.{most}",
+            worst.counted.cpu,
+            lost(worst),
+            micros_of(longest)
+        )
+    }
+
+    fn table(&self, width: usize) -> String {
+        let cpus = || self.run.cpus.iter();
+        let quantile = |cpu: &CpuGaps, quantile: f64| {
+            let found = cpu.histogram.quantile(quantile).map(Latency::as_nanos);
+            found.map_or_else(|| "–".to_owned(), micros)
+        };
+        let mut table = Columns::without_columns(1);
+        table.column("", cpus().map(|cpu| format!("  CPU {}", cpu.counted.cpu)));
+        table.column("gaps", cpus().map(|cpu| count(cpu.counted.gaps)));
+        table.column("per second", cpus().map(per_second));
+        table.column("lost ppm", cpus().map(ppm));
+        table.column("median", cpus().map(|cpu| quantile(cpu, 0.5)));
+        table.column("p99", cpus().map(|cpu| quantile(cpu, 0.99)));
+        table.column("max", cpus().map(|cpu| micros_of(cpu.counted.longest)));
+        let title = format!(
+            "Gaps in µs of a thread that never sleeps · {} · {} · {} or longer",
+            rough(self.lasted()),
+            self.run.policy,
+            length(self.run.above)
+        );
+        format!("{}\n{}\n", paint(HEADING, wrapped(&title, width, 0)), table.text(width))
+    }
+
+    fn causes(&self, width: usize) -> String {
+        if !self.is_traced() || self.run.cpus.iter().all(|cpu| cpu.by.is_empty()) {
+            return String::new();
+        }
+        let headings = ["", "", "gaps", "µs in all", "share", "longest"].map(str::to_owned);
+        let mut table = Columns::new(&headings, 2);
+        for cpu in &self.run.cpus {
+            let total: u64 = cpu.by.iter().map(|share| share.total.as_nanos()).sum();
+            for (place, share) in cpu.by.iter().take(CAUSES).enumerate() {
+                let name = if place == 0 { format!("  CPU {}", cpu.counted.cpu) } else { String::new() };
+                table.row(self.cause_row(name, share, total));
+            }
+        }
+        format!("{}\n{}\n", paint(HEADING, "What had the CPU:"), table.text(width))
+    }
+
+    fn cause_row(&self, name: String, share: &GapShare, total: u64) -> Vec<String> {
+        let longest = if share.gaps == 0 { "–".to_owned() } else { micros_of(share.longest) };
+        vec![
+            name,
+            cause(&share.cause, self.is_guest),
+            count(share.gaps),
+            micros_of(share.total),
+            percent(share.total.as_nanos() as f64 / total.max(1) as f64),
+            longest,
+        ]
+    }
+
+    fn stalls(&self, width: usize) -> String {
+        let stalls = &self.run.stalls;
+        if self.run.cpus.len() < 2 {
+            return String::new();
+        }
+        let text = match stalls.worst.first() {
+            None => "All measured CPUs were never in a gap at once.".to_owned(),
+            Some(longest) => format!(
+                "All measured CPUs were in a gap at once {} times, {} µs together; the longest took {} µs.",
+                count(stalls.count),
+                micros_of(stalls.total),
+                micros_of(longest.length)
+            ),
+        };
+        format!("{}\n\n", wrapped(&text, width, 0))
+    }
+
+    /// What makes the numbers doubtful, and what would tell more.
+    fn notes(&self, width: usize) -> String {
+        let run = &self.run;
+        let lost: u64 = run.cpus.iter().map(|cpu| cpu.counted.lost).sum();
+        let notes = [
+            run.interrupted.then(|| "It was ended before its time.".to_owned()),
+            (!run.leaves_one).then(|| "Every CPU that this process may use was measured, so howlate's own monitoring thread is in the gaps, 20 times a second.".to_owned()),
+            (lost > 0).then(|| format!("{} gaps came faster than they could be told apart; they are in the counts only.", count(lost))),
+            (run.events_lost > 0).then(|| format!("{} events of the kernel were lost; gaps around them are not traced.", count(run.events_lost))),
+            run.not_traced.as_ref().map(|refused| format!("What had the CPU is not known: {refused}")),
+        ];
+        let note = |text: String| format!("{}\n", wrapped(&format!("{} {text}", paint(WARN, "!")), width, 2));
+        let notes: String = notes.into_iter().flatten().map(note).collect();
+        format!("{notes}{}", self.accounts(width))
+    }
+
+    /// What the kernel's accounts say besides.
+    fn accounts(&self, width: usize) -> String {
+        let said = |cpu: &CpuGaps| {
+            let parts = [
+                cpu.counted.waited.map(|waited| format!("{} to other threads", rough(waited))),
+                cpu.account
+                    .stolen
+                    .map(|stolen| format!("{} to the hypervisor, in ticks of 10 ms", rough(stolen))),
+                cpu.account.nmis.map(|nmis| format!("{} NMIs", count(nmis))),
+                cpu.account.smis.map(|smis| format!("{} SMIs", count(smis))),
+            ];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            (!parts.is_empty()).then(|| {
+                format!("CPU {}, by the kernel's own account: {}.", cpu.counted.cpu, parts.join(", "))
+            })
+        };
+        let lines = self.run.cpus.iter().filter_map(said);
+        lines.map(|line| format!("{}\n", paint(DIM, wrapped(&line, width, 2)))).collect()
+    }
+}
+
+/// Of the time: rare gaps in millionths.
+fn lost(cpu: &CpuGaps) -> String {
+    match cpu.ppm() {
+        much if much >= 10_000.0 => percent(much / 1e6),
+        _ => format!("{} ppm", ppm(cpu)),
+    }
+}
+
+fn per_second(cpu: &CpuGaps) -> String {
+    let rate = cpu.counted.gaps as f64 / cpu.counted.lasted.as_secs_f64().max(1e-9);
+    if rate < 10.0 { format!("{rate:.1}") } else { count(in_time(cpu.counted.gaps, cpu, 1_000_000_000)) }
+}
+
+fn ppm(cpu: &CpuGaps) -> String {
+    let ppm = cpu.ppm();
+    if ppm < 100.0 {
+        format!("{ppm:.1}")
+    } else {
+        count(in_time(cpu.counted.total.as_nanos(), cpu, 1_000_000))
+    }
+}
+
+/// Of so many parts of the time, rounded.
+fn in_time(number: u64, cpu: &CpuGaps, parts: u64) -> u64 {
+    let lasted = u128::from(cpu.counted.lasted.as_nanos().max(1));
+    let rounded = (u128::from(number) * u128::from(parts) + lasted / 2) / lasted;
+    u64::try_from(rounded).unwrap_or(u64::MAX)
+}

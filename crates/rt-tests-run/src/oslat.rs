@@ -1,0 +1,165 @@
+//! oslat.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::atomic::AtomicBool;
+
+use howlate_analyse::gaps::{CpuGaps, GapRun};
+use howlate_cyclictest_run::{Streams, now, run_facts};
+use howlate_gaps::{GapProgress, GapRequest, GapWatcher, measure};
+use howlate_linux::sched;
+use howlate_model::{CpuGap, CpuSet, Span};
+use howlate_rt_tests::oslat::{
+    Counts, CpuResult, Dialect, Options, Refusal, Results, json, preamble, read, summary, usage,
+};
+
+use crate::failure::Failure;
+use crate::interruption::on_signals;
+
+/// How long CPUs are warmed up, as in the original.
+const WARM_UP: Span = Span::from_secs(1);
+
+/// Does what oslat would do; returns the exit status.
+pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Result<u8, Failure> {
+    let started = now();
+    streams.print(&format!("oslat V {}\n", dialect.version()))?;
+    let bindable = sched::bindable().unwrap_or_default();
+    let options = match read(words, &bindable, dialect) {
+        Ok(options) => options,
+        Err(Refusal::Version) => return Ok(0),
+        Err(Refusal::Help) => return Ok(streams.print(&usage(dialect)).map(|()| 0)?),
+        Err(Refusal::Unreadable(text)) => {
+            streams.print(&usage(dialect))?;
+            return Err(Failure::Unreadable(text));
+        }
+        // On standard output, as in the original.
+        Err(Refusal::Invalid(text)) => return Ok(streams.print(&format!("{text}\n")).map(|()| 1)?),
+        Err(Refusal::NoCpus(text)) => return Err(Failure::Refused(text)),
+    };
+    let interrupted = on_signals()?;
+    // Where it may not be, everything else runs beside what is measured.
+    drop(sched::bind(&CpuSet::from_iter([options.main_cpu])));
+    let print = |text: &str| if options.quiet { Ok(()) } else { streams.print(text) };
+    print(&preamble(&options))?;
+    print("Pre-heat for 1 seconds...\n")?;
+    let bias = warm_up(&options, &interrupted)?;
+    if options.bias {
+        print(&format!("Global bias set to {bias} (us)\n"))?;
+    }
+    print("Test starts...\n")?;
+    let mut counted = Counted::new(&options, if options.bias { bias } else { 0 });
+    let run = measure(&request(&options, Span::from_secs(options.seconds)), &interrupted, &mut counted)?;
+    if let Some(text) = counted.exceeded() {
+        return Err(Failure::Refused(text));
+    }
+    print("Test completed.\n\n")?;
+    tell(&options, &run, counted, started, streams)
+}
+
+fn request(options: &Options, lasts: Span) -> GapRequest {
+    GapRequest {
+        cpus: Some(options.cpus.clone()),
+        policy: options.policy,
+        above: Some(Span::from_nanos(options.width_ns)),
+        lasts: Some(lasts),
+        traces: false,
+        // As the original, which does not ask.
+        may_lock: true,
+        copies: options.workload,
+    }
+}
+
+/// The shortest turn of all CPUs, in widths.
+fn warm_up(options: &Options, interrupted: &AtomicBool) -> Result<u64, Failure> {
+    let first: CpuSet = options.cpus.iter().take(1).collect();
+    let cpus = if options.single_preheat { first } else { options.cpus.clone() };
+    let request = GapRequest { cpus: Some(cpus), ..request(options, WARM_UP) };
+    let run = measure(&request, interrupted, &mut Unwatched)?;
+    let shortest = run.cpus.iter().map(|cpu| Counts::widths(options, cpu.counted.shortest)).min();
+    Ok(shortest.unwrap_or(1))
+}
+
+/// Of the warm-up nothing is counted.
+struct Unwatched;
+
+impl GapWatcher for Unwatched {
+    fn progress(&mut self, _: &GapProgress) -> bool {
+        false
+    }
+}
+
+/// What is counted of each CPU, and the gap that ends the run.
+struct Counted {
+    counts: BTreeMap<u32, Counts>,
+    threshold_us: Option<u64>,
+    exceeded: Option<CpuGap>,
+}
+
+impl Counted {
+    fn new(options: &Options, bias: u64) -> Self {
+        let counts = options.cpus.iter().map(|cpu| (cpu, Counts::new(options, bias))).collect();
+        Self { counts, threshold_us: options.threshold_us, exceeded: None }
+    }
+
+    fn exceeded(&self) -> Option<String> {
+        let (gap, threshold) = (self.exceeded?, self.threshold_us?);
+        let micros = micros(&gap);
+        Some(format!(
+            "Trace threshold ({threshold} us) triggered on cpu {} with {micros} us!\nStopping the test.",
+            gap.cpu
+        ))
+    }
+}
+
+/// Begun microseconds.
+const fn micros(gap: &CpuGap) -> u64 {
+    gap.length.as_nanos() / 1_000 + 1
+}
+
+impl GapWatcher for Counted {
+    fn gap(&mut self, gap: &CpuGap) {
+        if let Some(counts) = self.counts.get_mut(&gap.cpu) {
+            counts.add(gap.length);
+        }
+        if self.exceeded.is_none() && self.threshold_us.is_some_and(|threshold| micros(gap) >= threshold) {
+            self.exceeded = Some(*gap);
+        }
+    }
+
+    fn progress(&mut self, _: &GapProgress) -> bool {
+        self.exceeded.is_some()
+    }
+}
+
+/// Prints and writes the results; returns the exit status.
+fn tell(
+    options: &Options,
+    run: &GapRun,
+    mut counted: Counted,
+    started: String,
+    streams: Streams,
+) -> Result<u8, Failure> {
+    let result = |one: &CpuGaps| {
+        let count = &one.counted;
+        Some(CpuResult {
+            cpu: count.cpu,
+            megahertz: run.megahertz,
+            shortest: Counts::widths(options, count.shortest),
+            turns: count.turns,
+            seconds: count.lasted.as_secs_f64(),
+            counts: counted.counts.remove(&count.cpu)?,
+        })
+    };
+    let results = Results { cpus: run.cpus.iter().filter_map(result).collect() };
+    let lost: u64 = run.cpus.iter().map(|cpu| cpu.counted.lost).sum();
+    if lost > 0 {
+        streams.say(&format!("oslat: {lost} times came faster than they could be counted\n"));
+    }
+    streams.print(&summary(options, &results))?;
+    if let Some(path) = &options.json {
+        let text = json(options, &results, &run_facts(started));
+        let refused = |source| Failure::File { path: path.display().to_string(), source };
+        fs::write(path, text).map_err(refused)?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,147 @@
+//! What an event says of who has a CPU, whichever thread it is about. Pure, but for the names of interrupts.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use howlate_model::{CpuChange, GapCause, GapKind, Span};
+
+use super::format::{Format, Unreadable};
+use crate::irq_names::{Interrupts, softirq};
+
+/// Events that begin or end something, as directories below `events`.
+pub(super) const EVENTS: [&str; 9] = [
+    SWITCH,
+    "irq/irq_handler_entry",
+    "irq/irq_handler_exit",
+    "irq/softirq_entry",
+    "irq/softirq_exit",
+    "nmi/nmi_handler",
+    "exceptions/page_fault_user",
+    "ipi/ipi_entry",
+    "ipi/ipi_exit",
+];
+/// The one that there is no doing without.
+pub(super) const SWITCH: &str = "sched/sched_switch";
+
+/// Interrupts that are no device's, each with an event `_entry` and one `_exit`: `arch/x86/include/asm/trace/irq_vectors.h`.
+pub(super) const VECTORS: [&str; 11] = [
+    "local_timer",
+    "reschedule",
+    "call_function",
+    "call_function_single",
+    "irq_work",
+    "x86_platform_ipi",
+    "spurious_apic",
+    "error_apic",
+    "thermal_apic",
+    "threshold_apic",
+    "deferred_error_apic",
+];
+
+/// Names that were read before.
+#[derive(Default)]
+pub(super) struct Names {
+    interrupts: Interrupts,
+    of_interrupts: HashMap<u32, Arc<str>>,
+    of_threads: HashMap<[u8; 16], Arc<str>>,
+}
+
+impl Names {
+    fn interrupt(&mut self, number: u32) -> Arc<str> {
+        let interrupts = &mut self.interrupts;
+        self.of_interrupts.entry(number).or_insert_with(|| interrupts.name(number).into()).clone()
+    }
+
+    fn thread(&mut self, comm: [u8; 16]) -> Arc<str> {
+        let name = || {
+            let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
+            String::from_utf8_lossy(&comm[..end]).into()
+        };
+        self.of_threads.entry(comm).or_insert_with(name).clone()
+    }
+}
+
+/// Reads one kind of record.
+pub(super) type Reader = Box<dyn Fn(&[u8], &mut Names) -> Option<CpuChange>>;
+
+/// What reads the records of the event in this directory.
+pub(super) fn reader(event: &str, format: &Format) -> Result<Reader, Unreadable> {
+    let number = |name| format.number(name);
+    let enters = |kind, name| CpuChange::Enters(GapCause { kind, name });
+    Ok(match event {
+        SWITCH => {
+            let (next, comm) = (number("next_pid")?, format.comm("next_comm")?);
+            Box::new(move |record, names| {
+                Some(CpuChange::Runs { tid: next.id(record)?, name: names.thread(comm.comm(record)?) })
+            })
+        }
+        "irq/irq_handler_entry" => {
+            let interrupt = number("irq")?;
+            Box::new(move |record, names| {
+                Some(enters(GapKind::Interrupt, names.interrupt(interrupt.id(record)?)))
+            })
+        }
+        "irq/softirq_entry" => {
+            let vector = number("vec")?;
+            Box::new(move |record, _| Some(enters(GapKind::Softirq, softirq(vector.id(record)?).into())))
+        }
+        "irq/softirq_exit" => Box::new(|_, _| Some(CpuChange::Leaves(GapKind::Softirq))),
+        "nmi/nmi_handler" => {
+            let lasted = number("delta_ns")?;
+            Box::new(move |record, _| Some(CpuChange::Nmi(Span::from_nanos(lasted.number(record)?))))
+        }
+        "exceptions/page_fault_user" => Box::new(|_, _| Some(CpuChange::PageFault)),
+        "ipi/ipi_entry" => Box::new(move |_, _| Some(enters(GapKind::Interrupt, "ipi".into()))),
+        _ => of_a_vector(event),
+    })
+}
+
+/// Of `irq_vectors/NAME_entry` and whatever ends.
+fn of_a_vector(event: &str) -> Reader {
+    let name = event.rsplit('/').next().unwrap_or(event);
+    let Some(name) = name.strip_suffix("_entry") else {
+        return Box::new(|_, _| Some(CpuChange::Leaves(GapKind::Interrupt)));
+    };
+    let cause = GapCause { kind: GapKind::Interrupt, name: name.into() };
+    Box::new(move |_, _| Some(CpuChange::Enters(cause.clone())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(event: &str, format: &str, record: &[u8]) -> Option<CpuChange> {
+        let format = Format::parse(format).unwrap();
+        reader(event, &format).unwrap()(record, &mut Names::default())
+    }
+
+    #[test]
+    fn a_switch_tells_who_runs_now() {
+        let format = include_str!("testdata/sched_switch.format");
+        let mut record = vec![0; 64];
+        record[40..45].copy_from_slice(b"stuff");
+        record[56] = 77;
+        let found = read(SWITCH, format, &record);
+        assert_eq!(found, Some(CpuChange::Runs { tid: 77, name: "stuff".into() }));
+        assert_eq!(read(SWITCH, format, &record[..50]), None);
+    }
+
+    #[test]
+    fn interrupts_begin_and_end_under_their_names() {
+        let format = "ID: 9\n\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;\n";
+        let enters = |kind, name: &str| Some(CpuChange::Enters(GapCause { kind, name: name.into() }));
+        let record = [0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0];
+        assert_eq!(read("irq/softirq_entry", format, &record), enters(GapKind::Softirq, "NET_RX"));
+        let vector = "irq_vectors/call_function_entry";
+        assert_eq!(read(vector, format, &record), enters(GapKind::Interrupt, "call_function"));
+        let ends = Some(CpuChange::Leaves(GapKind::Interrupt));
+        assert_eq!(read("irq_vectors/call_function_exit", format, &record), ends);
+        assert_eq!(read("irq/irq_handler_exit", format, &record), ends);
+    }
+
+    #[test]
+    fn a_field_that_is_not_there_is_an_error() {
+        let format = Format::parse("ID: 9\n").unwrap();
+        assert!(reader("nmi/nmi_handler", &format).is_err());
+    }
+}

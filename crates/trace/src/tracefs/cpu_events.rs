@@ -1,0 +1,173 @@
+//! Whatever changes who has one of a few CPUs, whichever thread it is about: for loops that ask for all of a CPU.
+
+use std::collections::HashMap;
+use std::fs::File;
+
+use howlate_linux::clock;
+use howlate_model::{CpuChange, CpuEvent, CpuSet, MonotonicTime, TracerRefusal};
+
+use super::change::{EVENTS, Names, Reader, SWITCH, VECTORS, reader};
+use super::format::Format;
+use super::instance::Instance;
+use super::page::{Item, Layout, items};
+use super::{UNSETTLED, lost_of, read_page, streams, unreadable};
+use crate::namespace::has_the_kernels_ids;
+
+/// What each CPU's buffer takes, in KiB: half a minute of a busy CPU's interrupts.
+const BUFFER: &str = "4096";
+
+/// A trace of our own of these CPUs, recording.
+pub struct CpuEventReader {
+    // Closed before the trace is removed.
+    cpus: Vec<(u32, File)>,
+    layout: Layout,
+    readers: HashMap<u16, Reader>,
+    names: Names,
+    /// Events lost, as last read.
+    lost: u64,
+    instance: Instance,
+}
+
+/// What happened since the last time.
+#[derive(Debug, Default)]
+pub struct CpuEventsRead {
+    /// By time.
+    pub events: Vec<CpuEvent>,
+    /// All up to here were read.
+    pub until: MonotonicTime,
+    /// Events that were not recorded.
+    pub lost: u64,
+}
+
+impl CpuEventReader {
+    /// Begins to record.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel's trace cannot be had, or lacks switches.
+    pub fn begin(cpus: &CpuSet) -> Result<Self, TracerRefusal> {
+        has_the_kernels_ids()?;
+        let instance = Instance::make_anyhow()?;
+        instance.set("tracing_on", "0")?;
+        instance.set("trace_clock", "mono")?;
+        instance.set("tracing_cpumask", &mask(cpus))?;
+        instance.set("buffer_size_kb", BUFFER)?;
+        let layout =
+            Layout::parse(&instance.header_page()).ok_or_else(|| unreadable("events/header_page"))?;
+        let readers = enable(&instance)?;
+        let mut streams = streams(&instance)?;
+        streams.retain(|(cpu, _)| cpus.contains(*cpu));
+        instance.set("tracing_on", "1")?;
+        Ok(Self { cpus: streams, layout, readers, names: Names::default(), lost: 0, instance })
+    }
+
+    /// All that has happened up to a moment ago.
+    pub fn read(&mut self) -> CpuEventsRead {
+        let until = clock::now().minus(UNSETTLED);
+        let mut page = vec![0; self.layout.page_size()];
+        let (mut events, readers, names) = (Vec::new(), &self.readers, &mut self.names);
+        for (cpu, stream) in &mut self.cpus {
+            while let Some(length) = read_page(stream, &mut page) {
+                // A page that is damaged is lost from there on; the kernel writes none.
+                let _ = items(&page[..length], &self.layout, &mut |at, item| {
+                    events.extend(event(*cpu, at, item, readers, names));
+                });
+            }
+        }
+        events.sort_by_key(|event| event.at);
+        let lost = self.lost_in_all();
+        let lost = lost.saturating_sub(std::mem::replace(&mut self.lost, lost));
+        CpuEventsRead { events, until, lost }
+    }
+
+    fn lost_in_all(&self) -> u64 {
+        let stats = |(cpu, _): &(u32, File)| lost_of(&self.instance.text(&format!("per_cpu/cpu{cpu}/stats")));
+        self.cpus.iter().map(stats).sum()
+    }
+}
+
+/// What one record says.
+fn event(
+    cpu: u32,
+    at: u64,
+    item: Item<'_>,
+    readers: &HashMap<u16, Reader>,
+    names: &mut Names,
+) -> Option<CpuEvent> {
+    let what = match item {
+        Item::Missed => CpuChange::Missed,
+        Item::Record(record) => {
+            let id = u16::from_le_bytes(record.get(..2)?.try_into().ok()?);
+            readers.get(&id)?(record, names)?
+        }
+    };
+    Some(CpuEvent { at: MonotonicTime::from_nanos(i64::try_from(at).ok()?), cpu, what })
+}
+
+/// Switches on what this kernel has of it.
+fn enable(instance: &Instance) -> Result<HashMap<u16, Reader>, TracerRefusal> {
+    let vectors =
+        VECTORS.iter().flat_map(|name| ["entry", "exit"].map(|end| format!("irq_vectors/{name}_{end}")));
+    let mut readers = HashMap::new();
+    for event in EVENTS.iter().map(|event| (*event).to_owned()).chain(vectors) {
+        let format = Format::parse(&instance.text(&format!("events/{event}/format")));
+        let read = format.and_then(|format| Some((format.id, reader(&event, &format).ok()?)));
+        match read {
+            None if event == SWITCH => {
+                return Err(TracerRefusal::NoEvent { name: "sched_switch".to_owned() });
+            }
+            None => {}
+            Some((id, reader)) => {
+                instance.set(&format!("events/{event}/enable"), "1")?;
+                readers.insert(id, reader);
+            }
+        }
+    }
+    Ok(readers)
+}
+
+/// CPUs as a mask of words of 32 bits, the uppermost first.
+fn mask(cpus: &CpuSet) -> String {
+    let words = cpus.iter().max().map_or(0, |highest| highest / 32);
+    let word = |number: u32| {
+        let bits = cpus.iter().filter(|cpu| cpu / 32 == number).map(|cpu| 1_u32 << (cpu % 32));
+        format!("{:08x}", bits.fold(0, |all, bit| all | bit))
+    };
+    (0..=words).rev().map(word).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_linux::{sched, thread};
+    use howlate_model::Span;
+
+    use super::*;
+
+    #[test]
+    fn a_mask_has_words_of_32_cpus() {
+        assert_eq!(mask(&CpuSet::from_iter([0, 3])), "00000009");
+        assert_eq!(mask(&CpuSet::from_iter([1, 33])), "00000002,00000002");
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_is_seen_to_run_again() {
+        let cpu = sched::affinity().unwrap().iter().next().unwrap();
+        let own = CpuSet::from_iter([cpu]);
+        let mut reader = match CpuEventReader::begin(&own) {
+            Ok(reader) => reader,
+            Err(refused) => return howlate_testing::skip(&refused.to_string()),
+        };
+        let sleeps = move || {
+            sched::bind(&CpuSet::from_iter([cpu])).unwrap();
+            (0..3).for_each(|_| drop(clock::pause(Span::from_millis(2))));
+            thread::id()
+        };
+        let slept = std::thread::spawn(sleeps).join().unwrap();
+        drop(clock::pause(Span::from_millis(5)));
+        let read = reader.read();
+        let runs = |event: &&CpuEvent| matches!(&event.what, CpuChange::Runs { tid, .. } if *tid == slept);
+        assert!(read.events.iter().filter(runs).count() >= 3, "{read:?}");
+        assert!(read.events.iter().all(|event| event.cpu == cpu));
+        assert!(read.events.is_sorted_by_key(|event| event.at) && read.lost == 0);
+    }
+}
