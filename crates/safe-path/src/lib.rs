@@ -7,6 +7,7 @@
 //! And the other way round: what this program leaves in shared places when it is killed carries its
 //! mark, so that a later start can remove it and nothing else.
 
+pub mod atomic_write;
 mod folder;
 mod refused;
 mod temporary;

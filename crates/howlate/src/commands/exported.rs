@@ -6,8 +6,8 @@ use howlate_analyse::Analysis;
 use howlate_model::Limit;
 use howlate_render as render;
 use howlate_report::{Recording, Subject, markdown};
+use howlate_safe_path::atomic_write;
 
-use super::atomic_write;
 use crate::cli::Output;
 use crate::error::Error;
 

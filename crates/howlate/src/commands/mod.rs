@@ -1,6 +1,5 @@
 //! One file per command.
 
-mod atomic_write;
 pub(crate) mod compare;
 pub(crate) mod cyclic;
 pub(crate) mod cyclictest;

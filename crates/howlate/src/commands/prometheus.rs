@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use howlate_analyse::Analysis;
 use howlate_render as render;
+use howlate_safe_path::atomic_write::replace;
 
-use super::atomic_write::replace;
 use crate::error::Error;
 
 /// Writes the file as a whole, or leaves what is there.

@@ -11,7 +11,11 @@ use tempfile::NamedTempFile;
 const FOR_ALL: u32 = 0o644;
 
 /// Writes the file as a whole, or leaves what is there.
-pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
+///
+/// # Errors
+///
+/// When its folder cannot be written, or is full.
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let mut new = beside(path)?;
     new.write_all(text.as_bytes())?;
     new.as_file().set_permissions(Permissions::from_mode(FOR_ALL))?;
@@ -21,7 +25,11 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Whether it can be written, as far as can be told before there is anything to write.
-pub(super) fn check(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+///
+/// When it is a folder, or no file can be made beside it.
+pub fn check(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
