@@ -48,7 +48,7 @@ use Begun::{Changes, Prints, Reads, Records, Runs, Started, Threads, Waits};
 /// one that takes long, `PLAN` a plan that changes a setting, `PROCESS` the id of a program that goes on.
 type Stage = (&'static str, Begun);
 
-const MEASURING: [Stage; 15] = [
+const MEASURING: [Stage; 18] = [
     ("-q --out OUT", Started),
     ("-q --out OUT", Records("\"block\"")),
     ("cyclic -q --duration 1h --out OUT", Started),
@@ -64,6 +64,9 @@ const MEASURING: [Stage; 15] = [
     ("compare --with-itself --duration 1h -- --threads 1", Threads(2)),
     ("why --out OUT", Records("\"why\"")),
     ("cyclictest -q -t 2 -i 1000", Threads(3)),
+    ("gaps --cpus 0 --duration 1h", Threads(2)),
+    ("oslat --cpu-list 0 --duration 1h", Threads(2)),
+    ("hwlatdetect --threshold=10000000 --duration=1h", Threads(2)),
 ];
 
 const CHANGING: [Stage; 6] = [
