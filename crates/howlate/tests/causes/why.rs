@@ -214,7 +214,8 @@ fn a_trace_that_cannot_be_made_says_what_to_type() {
     assert_eq!(output.status.code(), Some(2));
     let text = stderr(&output);
     assert!(text.contains("mount -t tracefs") || text.contains("run as root"), "{text}");
-    let read_only = "mount -t tracefs -o ro tracefs /sys/kernel/tracing 2>/dev/null || mount -o remount,ro,bind /sys/kernel/tracing || exit 77; exec \"$@\"";
+    // The only one that is seen there: where debugfs is mounted, tracefs is within it as well.
+    let read_only = "umount -R /sys/kernel/debug 2>/dev/null; mount -t tracefs -o ro tracefs /sys/kernel/tracing 2>/dev/null || mount -o remount,ro,bind /sys/kernel/tracing || exit 77; exec \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", read_only, "sh", env!("CARGO_BIN_EXE_howlate")]).args(asked);
     let output = command.output().unwrap();
