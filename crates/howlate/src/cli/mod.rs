@@ -83,8 +83,14 @@ pub(crate) use why::Why;
 pub(crate) const EXIT_STATUS: &str = "Exit status: 0 done and within limits, 1 a limit was exceeded or something is worse, \
 2 could not (bad request, missing file), 3 ran, but not as asked, not to the end, or inconclusive.";
 
-/// Of commands in the place of other programs.
-const AS_OTHERS: &str = "Exit status: that of the original: 0 when done or interrupted, otherwise 1.";
+/// Of oslat, whose exit status is that of the original.
+const OSLAT: &str = "Examples:\n  \
+howlate oslat --cpu-list 2-7 --rtprio 1 --duration 1m\n\n\
+Exit status: that of the original: 0 when done or interrupted, otherwise 1.";
+/// The same of hwlatdetect.
+const HWLATDETECT: &str = "Examples:\n  \
+howlate hwlatdetect --duration=1m --threshold=20us\n\n\
+Exit status: that of the original: 0 when done or interrupted, otherwise 1.";
 
 /// How late Linux runs your code, and why.
 #[derive(Parser)]
@@ -129,14 +135,14 @@ pub(crate) enum Command {
         words: Vec<String>,
     },
     /// Act as oslat: same command line, same output
-    #[command(disable_help_flag = true, after_help = AS_OTHERS)]
+    #[command(disable_help_flag = true, after_help = OSLAT)]
     Oslat {
         /// What oslat takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         words: Vec<String>,
     },
     /// Act as hwlatdetect: same command line, same output
-    #[command(disable_help_flag = true, after_help = AS_OTHERS)]
+    #[command(disable_help_flag = true, after_help = HWLATDETECT)]
     Hwlatdetect {
         /// What hwlatdetect takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
