@@ -1,10 +1,10 @@
 //! The longest gaps one by one, and how long all of them were.
 
 use howlate_analyse::gaps::{CpuGaps, ExplainedGap};
-use howlate_model::{MonotonicTime, Span};
+use howlate_model::{Latency, MonotonicTime, Span};
 
 use super::Gaps;
-use super::words::{cause, micros_of};
+use super::words::cause;
 use crate::numbers::{count, length};
 use crate::prose::wrapped;
 use crate::style::{HEADING, paint};
@@ -25,9 +25,10 @@ impl Gaps {
             return String::new();
         }
         let line = |one: &&ExplainedGap| {
-            let (length, cpu, at) = (micros_of(one.gap.length), one.gap.cpu, self.clock(one.gap.from));
+            let (length, cpu, at) =
+                (Latency::from_span(one.gap.length), one.gap.cpu, self.clock(one.gap.from));
             let parts = if self.is_traced() { format!(": {}", self.parts(one)) } else { String::new() };
-            format!("{}\n", wrapped(&format!("  {length} µs on CPU {cpu} at {at}{parts}"), width, 4))
+            format!("{}\n", wrapped(&format!("  {length} on CPU {cpu} at {at}{parts}"), width, 4))
         };
         let lines: String = all.iter().take(LINES).map(line).collect();
         format!("{}\n{lines}\n", paint(HEADING, "The longest gaps:"))
@@ -40,7 +41,7 @@ impl Gaps {
     fn parts(&self, one: &ExplainedGap) -> String {
         let part = |part: &howlate_analyse::gaps::GapPart| match one.parts.len() {
             1 => cause(&part.cause, self.is_guest),
-            _ => format!("{} {}", micros_of(part.length), cause(&part.cause, self.is_guest)),
+            _ => format!("{} {}", Latency::from_span(part.length), cause(&part.cause, self.is_guest)),
         };
         let named: Vec<String> = one.parts.iter().take(PARTS).map(part).collect();
         named.join(", ")

@@ -50,10 +50,10 @@ impl Gaps {
         });
         let longest = self.run.cpus.iter().map(|cpu| cpu.counted.longest).max().unwrap_or_default();
         format!(
-            "CPU {} lost {} of its time to gaps of {above} or longer; the longest on any measured CPU was {} µs.{most}",
+            "CPU {} lost {} of its time to gaps of {above} or longer; the longest on any measured CPU was {}.{most}",
             worst.counted.cpu,
             lost(worst),
-            micros_of(longest)
+            Latency::from_span(longest)
         )
     }
 
@@ -114,12 +114,12 @@ impl Gaps {
             return String::new();
         }
         let text = match stalls.worst.first() {
-            None => "All measured CPUs were never in a gap at once.".to_owned(),
+            None => "The measured CPUs were never all in a gap at the same time.".to_owned(),
             Some(longest) => format!(
-                "All measured CPUs were in a gap at once {} times, {} µs together; the longest took {} µs.",
-                count(stalls.count),
-                micros_of(stalls.total),
-                micros_of(longest.length)
+                "All measured CPUs were in a gap at the same time {}, {} together; the longest took {}.",
+                times(stalls.count),
+                Latency::from_span(stalls.total),
+                Latency::from_span(longest.length)
             ),
         };
         format!("{}\n\n", wrapped(&text, width, 0))
@@ -160,6 +160,10 @@ impl Gaps {
         let lines = self.run.cpus.iter().filter_map(said);
         lines.map(|line| format!("{}\n", paint(DIM, wrapped(&line, width, 2)))).collect()
     }
+}
+
+fn times(number: u64) -> String {
+    if number == 1 { "once".to_owned() } else { format!("{} times", count(number)) }
 }
 
 /// Of the time: rare gaps in millionths.
