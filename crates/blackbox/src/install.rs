@@ -84,13 +84,15 @@ impl Unit {
     ///
     /// When systemd could not start it.
     pub fn text(&self) -> Result<String, NotInstalled> {
+        // What was typed comes first: a program can be copied, and is the same then.
+        let state = self.state()?;
         if HOMES.iter().any(|home| self.program.starts_with(home)) {
             return Err(NotInstalled::OutOfReach { path: self.program.clone() });
         }
         let program = self.program.display().to_string();
         let words = [program, "record".to_owned(), "--quiet".to_owned()];
         let exec: Vec<String> = words.iter().chain(&self.words).map(|word| quoted(word)).collect();
-        Ok(TEMPLATE.replace("@EXEC@", &exec.join(" ")).replace("@STATE@", &self.state()?))
+        Ok(TEMPLATE.replace("@EXEC@", &exec.join(" ")).replace("@STATE@", &state))
     }
 
     /// What makes its folder, or lets it write there.
