@@ -72,6 +72,9 @@ impl ReadError {
     /// What to do.
     pub fn hint(&self) -> String {
         match self {
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "run it as the user who recorded, or as root".into()
+            }
             Self::Io { .. } => "give the path of a recording made with `--out`".into(),
             Self::Newer { .. } => "install a newer howlate to read it".into(),
             Self::Empty { .. } | Self::NotARecording { .. } | Self::LineTooLong { line: 1, .. } => {

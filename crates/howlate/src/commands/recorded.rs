@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use howlate_analyse::incidents::Grouping;
 use howlate_blackbox::user_names;
 use howlate_model::Finding;
+use howlate_open_results::NotRead;
 use howlate_procfs::Root;
-use howlate_recording::is_rotated;
+use howlate_recording::{ReadError, is_rotated};
 use howlate_render::{Incidents, TopBy};
 use howlate_report::incidents_page;
 use howlate_system::examine;
@@ -26,8 +27,17 @@ const USUAL: &str = "/var/lib/howlate";
 pub(crate) fn folder<'a>(named: &'a [PathBuf], moments: &Moments) -> Result<Option<&'a Path>, Error> {
     match named {
         [only] if is_rotated(only) => Ok(Some(only)),
-        _ if moments.is_asked() => Err(Error::NotOfRecord { path: named.first().cloned() }),
+        _ if moments.is_asked() => Err(not_of_record(named.first())),
         _ => Ok(None),
+    }
+}
+
+/// Why what was named is not asked; what cannot be read may well be one.
+fn not_of_record(named: Option<&PathBuf>) -> Error {
+    let unreadable = named.and_then(|path| Some((path.clone(), path.read_dir().err()?)));
+    match unreadable.filter(|(_, source)| source.kind() == std::io::ErrorKind::PermissionDenied) {
+        Some((path, source)) => NotRead::from(ReadError::Io { path, source }).into(),
+        None => Error::NotOfRecord { path: named.cloned() },
     }
 }
 

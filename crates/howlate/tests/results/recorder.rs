@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Header, Line, Span};
 use serde_json::{Value, json};
 
 use super::serve::Served;
-use crate::common::{json as json_of, run, stderr, stdout};
+use crate::common::{ForAnyone, json as json_of, run, stderr, stdout};
 
 /// A folder with one file: an incident, and the minute that it was in.
 pub(crate) fn recorded(folder: &Path) -> PathBuf {
@@ -75,6 +76,18 @@ fn each_question_is_answered_from_the_folder() {
     ] {
         assert_eq!(json_of(words, 0)["incidents"].as_array().unwrap().len(), incidents, "{words:?}");
     }
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_is_not_called_another_thing() {
+    let place = ForAnyone::new();
+    let kept = recorded(place.folder.path());
+    std::fs::set_permissions(&kept, PermissionsExt::from_mode(0)).unwrap();
+    let output = place.howlate(&["show", "kept", "--since", "1h"]).output().unwrap();
+    let text = stderr(&output);
+    assert!(text.contains("cannot read kept: Permission denied"), "{text}");
+    assert!(text.contains("run it as the user who recorded, or as root"), "{text}");
+    std::fs::set_permissions(&kept, PermissionsExt::from_mode(0o700)).unwrap();
 }
 
 #[test]
