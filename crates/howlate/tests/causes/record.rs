@@ -5,9 +5,9 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use howlate_linux::{clock, sched, thread as linux_thread};
@@ -15,6 +15,7 @@ use howlate_model::{CpuSet, Policy, Priority, Span};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::alone;
 use crate::common::{ForAnyone, howlate, json, run, skip, stderr, stdout, wait_until};
 
 const LATE: &str = "6ms";
@@ -23,13 +24,6 @@ const TIMES: u64 = 12;
 
 fn real_time(lowered: u8) -> Policy {
     Policy::Fifo { priority: Priority::USUAL.lowered(u32::from(lowered)) }
-}
-
-/// Those who take a CPU from others do so one after the other.
-static ALONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether the recorder can see anything here, and time can be taken from others; says why not.

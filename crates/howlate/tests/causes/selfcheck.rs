@@ -1,7 +1,6 @@
 //! Known causes, made for real and looked for. No test here asserts a duration of the machine's making.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use crate::alone;
 use crate::common::{json, run, skip, stderr};
 use serde_json::Value;
 
@@ -17,13 +16,6 @@ const CLASSES: [&str; 10] = [
     "late_arming",
     "machine_stopped",
 ];
-
-/// Two checks at once would be each other's causes, which neither has made.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn classes(check: &Value) -> &Vec<Value> {
     check["classes"].as_array().unwrap()

@@ -2,6 +2,7 @@
 
 use std::process::{Child, Command, Stdio};
 
+use crate::alone;
 use crate::common::{ForAnyone, has_bpf, howlate, json, run, skip, stderr, stdout, sum};
 use serde_json::Value;
 
@@ -165,6 +166,7 @@ fn with_tracefs(arguments: &[&str]) -> Option<Command> {
 
 #[test]
 fn trace_events_tell_nearly_all_parts() {
+    let _alone = alone();
     let Some(command) = with_tracefs(&[]) else { return };
     let Some(why) = traced_by("tracefs", command) else { return };
     let parts = seen_whole(&why, "tracefs");

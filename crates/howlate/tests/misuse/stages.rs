@@ -28,7 +28,7 @@ enum Begun {
     Started,
     /// Its recording holds this.
     Records(&'static str),
-    /// It has started a program whose command line has this word.
+    /// It has started a program whose command line has this word. None of howlate's own words: what it forks has those too.
     Runs(&'static str),
     /// It has this many threads.
     Threads(usize),
@@ -58,7 +58,7 @@ const MEASURING: [Stage; 18] = [
     ("cyclic -q --threads 1 --until 'max<1h: 1 per hour' --out OUT", Records("\"block\"")),
     ("sleep -q --for 1h --samples 9 --out OUT", Records("\"started\"")),
     ("sleep -q --for 1ms --duration 1h --out OUT", Records("\"block\"")),
-    ("sleep -q --for 1h --call shell --samples 9 --out OUT", Runs("sleep")),
+    ("sleep -q --for 1h --call shell --samples 9 --out OUT", Runs("3600.000000000")),
     ("notify -q --by futex --after 1h --samples 9 --out OUT", Records("\"started\"")),
     ("notify -q --by pipe --after 1ms --duration 1h --out OUT", Records("\"block\"")),
     ("compare --with-itself --duration 1h -- --threads 1", Threads(2)),

@@ -82,7 +82,7 @@ fn each_question_is_answered_from_the_folder() {
 fn a_folder_that_cannot_be_read_is_not_called_another_thing() {
     let place = ForAnyone::new();
     let kept = recorded(place.folder.path());
-    std::fs::set_permissions(&kept, PermissionsExt::from_mode(0)).unwrap();
+    std::fs::set_permissions(&kept, PermissionsExt::from_mode(0o000)).unwrap();
     let output = place.howlate(&["show", "kept", "--since", "1h"]).output().unwrap();
     let text = stderr(&output);
     assert!(text.contains("cannot read kept: Permission denied"), "{text}");

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::compiled;
+use crate::alone;
 use crate::common::{howlate, pause, send};
 
 /// Conditions of a watched program at most: 128 threads told apart and 32 names of others, each woken in three ways.
@@ -97,6 +98,7 @@ fn a_thread_per_request_costs_no_more_than_its_kind() {
     if !crate::common::has_bpf() {
         return;
     }
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path(), CROWD) else { return };
     let out = folder.path().join("w.jsonl");
@@ -120,6 +122,7 @@ fn metrics_of_a_crowd_are_bounded_and_say_how_many_threads_they_are_of() {
     if !crate::common::has_bpf() {
         return;
     }
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path(), CROWD) else { return };
     let mut crowd = std::process::Command::new(program).arg("on").stdout(Stdio::piped()).spawn().unwrap();
