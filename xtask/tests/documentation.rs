@@ -10,7 +10,7 @@ mod sources;
 #[test]
 fn every_command_and_option_is_documented() {
     let documented = fs::read_to_string(root().join("docs/commands.md")).unwrap();
-    let commands = fs::read_to_string(root().join("crates/howlate/src/cli/mod.rs")).unwrap();
+    let commands = fs::read_to_string(root().join("crates/cli/src/lib.rs")).unwrap();
     let enumeration = commands.split("enum Command {").nth(1).unwrap().split("\n}\n").next().unwrap();
     for line in enumeration
         .lines()
@@ -21,7 +21,7 @@ fn every_command_and_option_is_documented() {
         assert!(documented.contains(&format!("`howlate {name}")), "docs/commands.md lacks `howlate {name}`");
     }
     let mut cli = Vec::new();
-    rust_files(&root().join("crates/howlate/src/cli"), &mut cli);
+    rust_files(&root().join("crates/cli/src"), &mut cli);
     for file in cli {
         for option in long_options(&fs::read_to_string(&file).unwrap()) {
             assert!(documented.contains(&format!("`--{option}")), "docs/commands.md lacks `--{option}`");

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use howlate_blackbox::{NotInstalled, NotRecorded, NotSnapped};
+use howlate_cli::{NothingToTrace, built_in_plans};
 use howlate_fleet::{FleetError, HostError};
 use howlate_gaps::NoGaps;
 use howlate_guest::GuestError;
@@ -21,7 +22,6 @@ use howlate_tune::TuneError;
 use howlate_watch_session::NotWatched;
 use howlate_watched_program::{ProgramFailed, WatchError};
 
-use crate::built_in_plans;
 use crate::terminal::{ERROR, HINT, paint};
 use howlate_model::refused_option::{FleetOption, NotForGuests, NotForTune, OutputOfGuest};
 
@@ -90,8 +90,8 @@ pub(crate) enum Error {
     NothingPeriodic,
     #[error("no sleep or message was measured, and only these are kept one by one, in order")]
     NoSingleOnes,
-    #[error("none of this can be traced: {}", not_traced(.0))]
-    NothingToTrace(Vec<Caveat>),
+    #[error("none of this can be traced: {}", not_traced(&.0.0))]
+    NothingToTrace(NothingToTrace),
     #[error(transparent)]
     Watch(#[from] WatchError),
     #[error("`--tracer {0}` does not see when the threads of a program should have run")]
@@ -249,6 +249,12 @@ impl Error {
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Output(_) | Self::Json(_) => None,
         }
+    }
+}
+
+impl From<NothingToTrace> for Error {
+    fn from(nothing: NothingToTrace) -> Self {
+        Self::NothingToTrace(nothing)
     }
 }
 

@@ -3,8 +3,6 @@
 //! This is the only place that knows all stages. It turns what was typed into what will be
 //! done, joins the stages in order, prints, and chooses the exit status.
 
-mod built_in_plans;
-mod cli;
 mod commands;
 mod error;
 mod exit_status;
@@ -22,10 +20,10 @@ use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
 use howlate_rt_tests_run::Call as Other;
 
-use crate::cli::{Cli, Command, help, hint, written_out};
 use crate::commands::cyclictest::run_other;
 use crate::error::Error;
 use crate::exit_status::Status;
+use howlate_cli::{Cli, Command, help, hint, written_out};
 
 /// What shells know a program by that `SIGPIPE` ended, as in `… | head`. The signal itself would also
 /// end a run whose recording goes to a pipe.

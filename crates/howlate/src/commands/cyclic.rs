@@ -4,10 +4,10 @@ use howlate_model::Span;
 use howlate_plan::{CyclicChoices, Plan, PlanError, without_repeats};
 
 use super::{measure_and_print, until};
-use crate::cli::Cyclic;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
+use howlate_cli::Cyclic;
 use howlate_session::Environment;
 
 /// Time per condition where nothing else was asked for.

@@ -8,8 +8,8 @@ use howlate_render as render;
 use howlate_report::{Recording, Subject, markdown};
 use howlate_safe_path::atomic_write;
 
-use crate::cli::Output;
 use crate::error::Error;
+use howlate_cli::Output;
 
 /// Whether the files can be written, before anything is measured.
 pub(super) fn check(output: &Output) -> Result<(), Error> {

@@ -4,9 +4,9 @@ use howlate_analyse::Analysis;
 use howlate_model::Limit;
 use howlate_render::{self as render, Detail};
 
-use crate::cli::Format;
 use crate::error::Error;
 use crate::terminal;
+use howlate_cli::Format;
 
 /// Whether it is JSON, whose texts are as they were recorded.
 pub(super) const fn is_json(format: Format) -> bool {

@@ -9,11 +9,11 @@ use howlate_system::describe;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cli::Gaps;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::{clear_up, on_interrupt};
 use crate::terminal;
+use howlate_cli::Gaps;
 
 pub(crate) fn run(asked: &Gaps) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;

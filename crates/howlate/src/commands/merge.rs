@@ -7,10 +7,10 @@ use howlate_recording::{Merged, Sources, new_id};
 use howlate_render as render;
 
 use super::reading::files;
-use crate::cli::Merge;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
+use howlate_cli::Merge;
 
 pub(crate) fn run(asked: &Merge) -> Result<Status, Error> {
     let (merged, status) = into_one(&asked.recordings, &asked.out)?;

@@ -37,11 +37,11 @@ use howlate_analyse::Analysis;
 use howlate_model::Limit;
 use howlate_open_results as reading;
 
-use crate::cli::{Measuring, Output, Reasons, Rows, WholeRun};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::terminal;
 use formats::{Shown, is_json};
+use howlate_cli::{Measuring, Output, Reasons, Rows, WholeRun};
 use howlate_recording::HistoryEntry;
 use howlate_render::Detail;
 use howlate_session::{Environment, Request, Resume, measure};

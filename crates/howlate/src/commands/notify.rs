@@ -5,10 +5,10 @@ use howlate_model::{NotMeasured, Notifier, Worded};
 use howlate_plan::{NotifyChoices, Plan, PlanError, without_repeats};
 
 use super::{measure_and_print, until};
-use crate::cli::Notify;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
+use howlate_cli::Notify;
 use howlate_session::{Environment, Share};
 
 pub(crate) fn run(args: &Notify) -> Result<Status, Error> {

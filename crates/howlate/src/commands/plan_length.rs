@@ -4,10 +4,10 @@ use howlate_analyse::sequential::lengths;
 use howlate_model::Until;
 use howlate_session::{NotUntil, SessionError};
 
-use crate::cli::PlanLength;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
+use howlate_cli::PlanLength;
 
 pub(crate) fn run(asked: &PlanLength) -> Result<Status, Error> {
     let lengths = lengths(asked.figure, asked.period)

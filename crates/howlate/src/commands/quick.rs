@@ -6,11 +6,11 @@ use howlate_render::{Detail, quick};
 use howlate_trace::{Choice, Tier, open};
 
 use super::{print_result, request};
-use crate::cli::{Output, Quick, Reasons, WholeRun};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
+use howlate_cli::{Output, Quick, Reasons, WholeRun};
 use howlate_recording::HistoryEntry;
 use howlate_session as session;
 use howlate_session::{Request, Resume, measure};

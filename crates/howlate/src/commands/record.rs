@@ -13,11 +13,11 @@ use howlate_render::{legible, machine};
 use howlate_session::{date_and_time, header};
 use signal_hook::consts::SIGUSR2;
 
-use crate::cli::Record;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal::{self, say, tell};
+use howlate_cli::Record;
 
 pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
     if asked.install {

@@ -15,10 +15,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::reading;
-use crate::cli::{Format, Moments, Show, Top, Why};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
+use howlate_cli::{Format, Moments, Show, Top, Why};
 
 /// Where `howlate record` writes if nothing else is said.
 const USUAL: &str = "/var/lib/howlate";

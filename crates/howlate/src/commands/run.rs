@@ -7,13 +7,13 @@ use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
 use super::{cyclic, exported, guest, notify, print_result, request, say_kept, sleep};
-use crate::built_in_plans;
-use crate::cli::{Command, Guest, Output, Run, Tune, TuneSubject, TuneWork};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::plan_file::Experiment;
 use crate::startup;
 use crate::terminal;
+use howlate_cli::built_in_plans;
+use howlate_cli::{Command, Guest, Output, Run, Tune, TuneSubject, TuneWork};
 use howlate_model::refused_option::{NotForGuests, NotForTune};
 use howlate_recording::HistoryEntry;
 use howlate_session::{Environment, Request, Resume, measure};

@@ -8,11 +8,11 @@ use howlate_render::{self_check, self_check_json, time_left};
 use howlate_selfcheck::inject::Class;
 use howlate_selfcheck::{Request, check};
 
-use crate::cli::Selfcheck;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::{clear_up, on_interrupt};
 use crate::terminal::{self, InPlace, is_watched};
+use howlate_cli::Selfcheck;
 
 pub(crate) fn run(asked: &Selfcheck) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;

@@ -3,11 +3,11 @@
 use howlate_plan::{Plan, PlanError, SleepChoices, without_repeats};
 
 use super::{measure_and_print, until};
-use crate::cli::Sleep;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
+use howlate_cli::Sleep;
 use howlate_session::{Environment, Share};
 
 pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {

@@ -1,9 +1,9 @@
 //! `howlate snap`
 
-use crate::cli::Snap;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
+use howlate_cli::Snap;
 
 pub(crate) fn run(asked: &Snap) -> Result<Status, Error> {
     let file = howlate_blackbox::snap(&asked.folder)?;

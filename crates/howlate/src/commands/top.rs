@@ -15,11 +15,11 @@ use howlate_trace::{WaitReader, read_waits};
 use howlate_watched_program::{ProcessGroups, WatchError, is_there};
 
 use super::recorded;
-use crate::cli::Top;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
 use crate::terminal::{self, InPlace, is_watched};
+use howlate_cli::Top;
 
 /// Keys are looked for this often.
 const KEYS_EVERY: Span = Span::from_millis(100);

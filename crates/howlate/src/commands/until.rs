@@ -4,9 +4,9 @@ use howlate_plan::{CyclicChoices, Plan, PlanError};
 use howlate_render::until_announcement;
 use howlate_session::{NotUntil, SessionError, Share};
 
-use crate::cli::{Measuring, Reasons};
 use crate::error::Error;
 use crate::terminal;
+use howlate_cli::{Measuring, Reasons};
 
 /// The plan that `make` makes; of a share of the time for each condition where it is to go on until something is known, in turns
 /// where that is asked for.

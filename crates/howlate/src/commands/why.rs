@@ -10,11 +10,11 @@ use howlate_render as render;
 use super::quick::realtime_policy;
 use super::reading::Texts;
 use super::{detail, named_or_most_recent, print_result, reading, recorded, request, say_kept};
-use crate::cli::{Output, Reasons, WholeRun, Why};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
+use howlate_cli::{Output, Reasons, WholeRun, Why};
 use howlate_recording::HistoryEntry;
 use howlate_session::{Request, Resume, measure};
 

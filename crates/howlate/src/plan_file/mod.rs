@@ -13,11 +13,11 @@ use howlate_model::nearest;
 use howlate_plan::{Measure, PlanEntry, PlanFile};
 use howlate_recording::read_text_within;
 
-use crate::built_in_plans;
-use crate::cli::{
+use crate::error::Error;
+use howlate_cli::built_in_plans;
+use howlate_cli::{
     Cli, Command, Guest, Output, Reasons, Run, Tune, TuneSubject, TuneWork, UntilKnown, WholeRun, names,
 };
-use crate::error::Error;
 
 /// Commands that a plan can hold.
 const COMMANDS: [&str; 8] =

@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, CommandFactory};
 use serde_json::{Map, Value, json};
 
 use super::{COMMANDS, not_in_tables, options_of};
-use crate::cli::{Cli, Reasons, WholeRun, names};
+use howlate_cli::{Cli, Reasons, WholeRun, names};
 
 /// All of it.
 fn schema() -> Value {

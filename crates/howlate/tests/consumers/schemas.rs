@@ -60,7 +60,7 @@ fn check_jsonschema_accepts_every_plan_and_finds_mistakes() {
     let Some(mut python) = packages::python("check-jsonschema", &["check-jsonschema==0.33.0"]) else {
         return;
     };
-    let plans = concat!(env!("CARGO_MANIFEST_DIR"), "/plans");
+    let plans = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(plans).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));

@@ -72,7 +72,7 @@ fn a_plan_that_comes_with_the_program_is_known_by_its_name() {
     };
     let output = dry_run("python-sleep");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let built_in = include_str!("../../plans/python-sleep.toml");
+    let built_in = include_str!("../../../../plans/python-sleep.toml");
     assert!(stdout(&output).contains(built_in.trim_end()) && stdout(&output).contains("python-sleep-fleet"));
     let unknown = dry_run("python-slep");
     assert!(

@@ -8,10 +8,10 @@ use howlate_model::{HasProperties, Property, Value};
 use howlate_render::{self as render, ComparisonReport};
 
 use super::reading::{self, Texts};
-use crate::cli::{Compare, ComparisonFormat};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
+use howlate_cli::{Compare, ComparisonFormat};
 
 pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     if asked.with_itself {

@@ -8,12 +8,12 @@ use howlate_plan::{CyclicChoices, Plan};
 use howlate_render::{self as render, SelfTest};
 use howlate_safe_path::Temporary;
 
-use crate::cli::{Cli, Command, Compare, ComparisonFormat, Cyclic, Measuring};
 use crate::commands::{cyclic, reading, request};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
+use howlate_cli::{Cli, Command, Compare, ComparisonFormat, Cyclic, Measuring};
 use howlate_session::Environment;
 use howlate_session::{Request, Resume, measure};
 

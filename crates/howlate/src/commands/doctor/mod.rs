@@ -7,10 +7,10 @@ use howlate_procfs::Root;
 use howlate_render::{Detail, MeasuredLast, findings, legible_value, machine, wrapped};
 use howlate_system::{describe, examine};
 
-use crate::cli::Doctor;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
+use howlate_cli::Doctor;
 
 pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
     if let Some(folder) = asked.root.as_ref().filter(|folder| !folder.is_dir()) {

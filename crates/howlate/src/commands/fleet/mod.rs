@@ -14,11 +14,11 @@ use howlate_render::Screen;
 use self::collecting::{collect, print_states};
 use self::submission::Sent;
 use super::reading;
-use crate::cli::{Fleet as Asked, FleetCommand, FleetRun, SlurmArgs};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
 use crate::terminal;
+use howlate_cli::{Fleet as Asked, FleetCommand, FleetRun, SlurmArgs};
 
 pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
     match &asked.command {

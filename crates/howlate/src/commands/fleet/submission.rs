@@ -13,10 +13,10 @@ use howlate_linux::helper::THIS_PROGRAM;
 use howlate_model::{shell_path, shell_word};
 use howlate_recording::{new_id, read_text_within};
 
-use crate::built_in_plans;
-use crate::cli::{Cli, Command, FleetRun, PlacementArgs, SlurmArgs};
 use crate::error::Error;
 use crate::plan_file::Experiment;
+use howlate_cli::built_in_plans;
+use howlate_cli::{Cli, Command, FleetRun, PlacementArgs, SlurmArgs};
 use howlate_model::refused_option::{FleetOption, PodOption};
 
 /// A longer plan, or list of hosts, is none.

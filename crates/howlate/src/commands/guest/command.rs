@@ -6,11 +6,11 @@ use clap::Parser;
 use howlate_guest::GuestCommand;
 use howlate_model::Limit;
 
-use crate::cli::{
-    Cli, Command, Display, Doctor, Format, Measuring, Output, Printing, Reasons, Run, Selfcheck, Top,
-};
 use crate::error::Error;
 use crate::plan_file::Experiment;
+use howlate_cli::{
+    Cli, Command, Display, Doctor, Format, Measuring, Output, Printing, Reasons, Run, Selfcheck, Top,
+};
 use howlate_model::refused_option::{NotForGuests, OutputOfGuest};
 
 /// What the guests are to do.

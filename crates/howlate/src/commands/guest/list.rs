@@ -4,10 +4,10 @@ use howlate_guest::{Architecture, ListedKernel, debian_kernels};
 use howlate_render::{KernelRow, kernel_list};
 use serde_json::json;
 
-use crate::cli::Guest;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
+use howlate_cli::Guest;
 
 pub(super) fn run(args: &Guest) -> Result<Status, Error> {
     let architecture = args.arch.unwrap_or(Architecture::HERE);

@@ -17,11 +17,11 @@ use howlate_session::{Guests, HostChoices, Rounds};
 use self::command::Task;
 use self::printing::Printing;
 use super::say_kept;
-use crate::cli::Guest;
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::startup;
 use crate::terminal;
+use howlate_cli::Guest;
 
 pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     if args.libvirt_xml {

@@ -5,11 +5,11 @@ use howlate_session::{Guests, failed};
 use serde_json::{Value, json};
 
 use super::command::Printed;
-use crate::cli::Guest;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
 use crate::terminal;
+use howlate_cli::Guest;
 use howlate_model::refused_option::NotForGuests;
 
 /// One such command in each guest.

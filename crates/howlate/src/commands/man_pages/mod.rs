@@ -5,10 +5,10 @@ mod fish;
 
 use clap::{Command, CommandFactory};
 
-use crate::cli::{Cli, EXIT_STATUS, help};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
+use howlate_cli::{Cli, EXIT_STATUS, help};
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Status, Error> {
     let mut script = Vec::new();

@@ -17,10 +17,10 @@ use self::files::{Artifact, Files, must_be_new};
 use super::compare;
 use super::reading::{self, Texts};
 use super::{named_or_most_recent, prometheus, recorded};
-use crate::cli::{Report, ReportFormat};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
+use howlate_cli::{Report, ReportFormat};
 
 pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
     match (asked.chart, asked.format()) {

@@ -11,11 +11,11 @@ use howlate_serve::{Admission, Answer, Contents, Names, Server, Token, Wanted};
 
 use self::saved::Saved;
 use super::recorded;
-use crate::cli::{Moments, Serve};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
 use crate::terminal;
+use howlate_cli::{Moments, Serve};
 
 /// Where the page and the metrics are.
 const PAGE: &str = "/";

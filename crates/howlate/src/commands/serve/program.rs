@@ -14,11 +14,11 @@ use howlate_watch_session::{Ended, Look};
 use howlate_watched_program::Subject as Watched;
 
 use super::{METRICS, PAGE, say_where};
-use crate::cli::Watch;
 use crate::commands::watch;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
+use howlate_cli::Watch;
 
 /// How long whoever watches may take to show what is known: it looks up twenty times a second.
 const PATIENCE: Duration = Duration::from_secs(10);

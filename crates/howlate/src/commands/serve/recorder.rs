@@ -9,10 +9,10 @@ use howlate_render::late_metrics;
 use howlate_serve::{Answer, Contents, Server, Wanted};
 
 use super::{METRICS, PAGE, metrics, not_now, recorded, say_where};
-use crate::cli::Moments;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
+use howlate_cli::Moments;
 
 /// What the page shows.
 const SHOWN: &str = "24h";

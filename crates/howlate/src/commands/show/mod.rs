@@ -11,10 +11,10 @@ use super::formats::{Shown, is_json};
 use super::reading::{self, Texts, block_columns, is_several};
 use super::why::is_explained;
 use super::{detail, merge, named_or_most_recent, prometheus, recorded};
-use crate::cli::{Format, Show};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::terminal;
+use howlate_cli::{Format, Show};
 
 pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     if let Some(folder) = recorded::folder(&asked.recordings, &asked.moments)? {

@@ -3,7 +3,7 @@
 use howlate_model::Span;
 use howlate_tune::wakeups_per_turn;
 
-use crate::cli::TuneWork;
+use howlate_cli::TuneWork;
 
 /// A turn of its own for each setting and round: what was typed, or as many wake-ups as the numbers of a turn take.
 pub(super) fn choose(work: &mut TuneWork) {

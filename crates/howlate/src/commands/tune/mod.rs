@@ -11,11 +11,11 @@ use howlate_tune::{Found, Prepared, Reliance};
 
 use super::formats::is_json;
 use super::{cyclic, notify, request, say_kept, sleep};
-use crate::cli::{Format, HowToTune, Measuring, Tune, TuneSubject, TuneWork};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
+use howlate_cli::{Format, HowToTune, Measuring, Tune, TuneSubject, TuneWork};
 use howlate_model::refused_option::NotForTune;
 use howlate_recording::HistoryEntry;
 

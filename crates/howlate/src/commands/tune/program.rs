@@ -9,12 +9,12 @@ use howlate_watch_session::ChosenTracer;
 use howlate_watched_program::Subject;
 
 use super::{list, print, restore, turning};
-use crate::cli::TuneProgram;
 use crate::commands::say_kept;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
+use howlate_cli::TuneProgram;
 use howlate_recording::HistoryEntry;
 
 pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {

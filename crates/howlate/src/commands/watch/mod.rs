@@ -18,11 +18,11 @@ use howlate_watched_program::Subject;
 
 use self::display::{Beside, Threads, Whole};
 use super::{print_result, say_kept};
-use crate::cli::{Output, Watch};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::startup;
 use crate::terminal::{is_watched, say_all, tell};
+use howlate_cli::{Output, Watch};
 use howlate_recording::HistoryEntry;
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {

@@ -1,0 +1,76 @@
+//! Plans that come with the program: whoever has nothing but the program has them as well.
+
+use std::path::Path;
+
+use howlate_model::nearest;
+use howlate_plan::PlanFile;
+
+/// A plan and its name, which is that of its file.
+pub struct BuiltIn {
+    /// As it is typed.
+    pub name: &'static str,
+    /// The plan, as TOML.
+    pub text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal),*) => {
+        [$(BuiltIn { name: $name, text: include_str!(concat!("../plans/", $name, ".toml")) }),*]
+    };
+}
+
+/// Every one, by name.
+pub const ALL: [BuiltIn; 6] =
+    built_in!["container", "guest", "nanosleep", "notify", "python-sleep", "rt-kernel"];
+
+impl BuiltIn {
+    /// What it asks, in a sentence.
+    pub fn about(&self) -> String {
+        PlanFile::parse(self.text).ok().and_then(|plan| plan.about).unwrap_or_default()
+    }
+}
+
+/// The one that `path` names, unless a file does.
+pub fn named(path: &Path) -> Option<&'static BuiltIn> {
+    if path.is_file() {
+        return None;
+    }
+    ALL.iter().find(|plan| path == Path::new(plan.name))
+}
+
+/// What to type instead of a path that is no plan; `command` is what took it, such as `howlate run`.
+pub fn hint(path: &Path, command: &str) -> String {
+    let found = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let meant = nearest(&found, ALL.iter().map(|plan| plan.name));
+    let meant = meant.map(|name| format!("did you mean `{command} {name}`? "));
+    format!(
+        "{}`howlate run --list` lists the plans that come with it; `howlate run --help` says how to write one",
+        meant.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plan_is_built_in_and_says_what_it_asks() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/plans");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut names: Vec<String> =
+            files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+        names.sort();
+        assert_eq!(names, ALL.map(|plan| plan.name));
+        assert!(ALL.iter().all(|plan| plan.about().ends_with('?')), "each is a question");
+    }
+
+    #[test]
+    fn a_file_comes_before_a_name() {
+        assert_eq!(named(Path::new("python-sleep")).unwrap().name, "python-sleep");
+        assert!(named(Path::new("./python-sleep")).is_none());
+        assert!(named(Path::new(file!())).is_none());
+        assert!(
+            hint(Path::new("plans/python-slep.toml"), "howlate run").contains("`howlate run python-sleep`?")
+        );
+    }
+}

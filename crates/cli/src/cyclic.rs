@@ -1,0 +1,63 @@
+//! Options of `howlate cyclic`.
+
+use clap::Args;
+use howlate_model::{Span, Wait};
+
+use super::measuring::{Clocks, Measuring, ThreadCount};
+use super::tracing::Reasons;
+use super::{Rows, completion_values};
+
+/// How late periodic threads wake (what cyclictest measures)
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate cyclic --policy fifo:80 --duration 1m\n  \
+howlate cyclic --threads 5 --policy fifo:99 --staircase --distance 500us\n  \
+howlate cyclic --policy other,fifo:80 --load idle,cpu \\\n      --fail-above 'p99.9>100us'")]
+pub struct Cyclic {
+    /// Time between planned wake-ups
+    #[arg(
+        long,
+        value_name = "LENGTH,…",
+        allow_hyphen_values = true,
+        value_delimiter = ',',
+        default_value = "1ms"
+    )]
+    pub period: Vec<Span>,
+    /// Threads side by side: a number, or `per-cpu` for one bound to each CPU
+    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value = "per-cpu")]
+    pub threads: ThreadCount,
+    /// How the threads wait
+    ///
+    /// clock_nanosleep (until a time), clock_nanosleep_relative, nanosleep, timerfd, posix_timer, ppoll, epoll_pwait2, futex,
+    /// busy_wait, sleep_then_spin.
+    #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep",
+        value_parser = completion_values::known::<Wait>(completion_values::waits), hide_possible_values = true)]
+    pub call: Vec<Wait>,
+    /// Added to the period of each further thread
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        allow_hyphen_values = true,
+        default_value = "0",
+        hide_short_help = true
+    )]
+    pub distance: Span,
+    /// Give each further thread the next lower priority
+    #[arg(long, hide_short_help = true)]
+    pub staircase: bool,
+    /// Wake all threads at the same moment, rather than spread over the period
+    #[arg(long, hide_short_help = true)]
+    pub aligned: bool,
+    /// The clocks that are waited on.
+    #[command(flatten)]
+    pub clock: Clocks,
+    /// What all that measures take.
+    #[command(flatten)]
+    pub measuring: Measuring,
+    /// Whether and how it is asked why.
+    #[command(flatten)]
+    pub reasons: Reasons,
+    /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
+    #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json", "format"], hide_short_help = true, help_heading = "Output")]
+    pub by: Option<Rows>,
+}

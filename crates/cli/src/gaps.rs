@@ -1,0 +1,54 @@
+//! Options of `howlate gaps`.
+
+use clap::Args;
+use howlate_gaps::GapRequest;
+use howlate_model::{CpuSet, Policy, Span};
+
+use super::Printing;
+
+/// What a thread that never sleeps does not get of its CPU, and who had it (oslat, sysjitter, hwlatdetect)
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate gaps\n  \
+howlate gaps --cpus 2-7 --policy fifo:80 --duration 1m\n  \
+howlate gaps --above 20us --json > gaps.json\n\n\
+Every gap is counted; as root, each is split into interrupts, softirqs, threads, NMIs, and time for which the kernel\n\
+has no event: the hypervisor or the firmware. Ctrl-C keeps the result.")]
+pub struct Gaps {
+    /// CPUs to measure, a spinning thread on each; if left out, all but the first that this process may use
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<CpuSet>,
+    /// Policy of the spinning threads
+    #[arg(long, value_name = "POLICY", default_value = "other")]
+    pub policy: Policy,
+    /// Shortest gap that counts; if left out, 1 µs, or 4 turns of the loop if that is more
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub above: Option<Span>,
+    /// End after this time
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "10s")]
+    pub duration: Span,
+    /// How to find out who had the CPU: auto (the kernel's trace, where allowed), or none
+    #[arg(long, value_name = "TRACER", value_parser = ["auto", "none"], default_value = "auto")]
+    pub tracer: String,
+    /// Take CPUs with real-time priority even where nothing limits it (kernel.sched_rt_runtime_us = -1)
+    #[arg(long)]
+    pub yes_lock: bool,
+    /// How it is printed.
+    #[command(flatten)]
+    pub printing: Printing,
+}
+
+impl Gaps {
+    /// What is asked for.
+    pub fn request(&self) -> GapRequest {
+        GapRequest {
+            cpus: self.cpus.clone(),
+            policy: self.policy,
+            above: self.above,
+            lasts: Some(self.duration),
+            traces: self.tracer == "auto",
+            may_lock: self.yes_lock,
+            copies: None,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What was probably meant by a line that was refused, where its words tell.
+
+use clap::Error;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use howlate_model::shell_word;
+
+use super::cyclictest_options;
+
+/// A hint for the line `words`; where there is one, tips about the same words that would mislead are taken from `refused`.
+pub fn hint(refused: &mut Error, words: &[String]) -> Option<String> {
+    let hint = cyclictest_options::hint(refused, words).or_else(|| of_command(refused, words))?;
+    refused.remove(ContextKind::Suggested);
+    if refused.remove(ContextKind::SuggestedArg).is_some() {
+        // It has the same suggestion.
+        refused.remove(ContextKind::Usage);
+    }
+    Some(hint)
+}
+
+fn of_command(refused: &Error, words: &[String]) -> Option<String> {
+    let command = words.get(1)?.as_str();
+    match (refused.kind(), command) {
+        (ErrorKind::InvalidSubcommand, _) if refused.get(ContextKind::SuggestedSubcommand).is_none() => {
+            Some(format!("to watch a program: `howlate watch {}`", typed(&words[1..])))
+        }
+        (ErrorKind::UnknownArgument, "watch") => of_program(refused, &words[2..]),
+        (ErrorKind::UnknownArgument, "cyclic" | "sleep" | "notify" | "run") => of_deadline(refused, words),
+        (ErrorKind::MissingRequiredArgument, "compare") => Some(
+            "such as `howlate compare before.jsonl after.jsonl`; the conditions of one recording: \
+             `howlate compare run.jsonl --by policy`"
+                .to_owned(),
+        ),
+        (ErrorKind::MissingRequiredArgument, "watch") => Some(
+            "a running process, by id or name: `howlate watch 4711`; a program to start: `howlate watch -- ./my-program`"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// An option of the program that is to be watched was taken for one of ours.
+fn of_program(refused: &Error, words: &[String]) -> Option<String> {
+    let option = argument(refused)?;
+    let option = words.iter().position(|word| word.split('=').next() == option.split('=').next())?;
+    let program = words[..option].iter().position(|word| !word.starts_with('-'))?;
+    // What stands before may be the value of an option of ours.
+    (program == 0)
+        .then(|| format!("put `--` before the program: `howlate watch -- {}`", typed(&words[program..])))
+}
+
+fn of_deadline(refused: &Error, words: &[String]) -> Option<String> {
+    if argument(refused)? != "--deadline" {
+        return None;
+    }
+    let after = words.iter().position(|word| word == "--deadline").and_then(|place| words.get(place + 1));
+    let equals = words.iter().find_map(|word| word.strip_prefix("--deadline="));
+    let length = equals.or(after.map(String::as_str)).unwrap_or("500us");
+    Some(format!("`--fail-above 'max>{length}'`, or `howlate report --deadline {length}` of a recording"))
+}
+
+fn argument(refused: &Error) -> Option<&str> {
+    match refused.get(ContextKind::InvalidArg)? {
+        ContextValue::String(typed) => Some(typed),
+        _ => None,
+    }
+}
+
+fn typed(words: &[String]) -> String {
+    words.iter().map(shell_word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::help;
+
+    fn hint_for(line: &str) -> Option<String> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let mut refused = help::program().try_get_matches_from(&words).err().unwrap();
+        hint(&mut refused, &words)
+    }
+
+    #[test]
+    fn what_was_meant_is_said_whole() {
+        for (line, meant) in [
+            (
+                "howlate watch chrt --fifo 80 python3 loop.py",
+                "`howlate watch -- chrt --fifo 80 python3 loop.py`",
+            ),
+            ("howlate python3 loop.py", "`howlate watch python3 loop.py`"),
+            (
+                "howlate cyclic --deadline 300us",
+                "`--fail-above 'max>300us'`, or `howlate report --deadline 300us`",
+            ),
+            ("howlate compare", "`howlate compare before.jsonl after.jsonl`"),
+            ("howlate watch", "`howlate watch 4711`"),
+        ] {
+            let hint = hint_for(line);
+            assert!(hint.as_ref().is_some_and(|hint| hint.contains(meant)), "{line}: {hint:?}");
+        }
+        for line in ["howlate watch --banana", "howlate cyclik", "howlate sleep --banana"] {
+            assert_eq!(hint_for(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Options that every measuring command has.
+
+use std::str::FromStr;
+
+use clap::Args;
+use howlate_model::{Span, WaitClock};
+use howlate_plan::{Plan, Threads};
+
+use super::{Extent, Factors, Output, UntilKnown, WholeRun};
+
+/// Conditions, extent and output of a measurement.
+#[derive(Args)]
+pub struct Measuring {
+    /// The conditions.
+    #[command(flatten)]
+    pub factors: Factors,
+    /// How much is measured.
+    #[command(flatten)]
+    pub extent: Extent,
+    /// When it is known well enough.
+    #[command(flatten)]
+    pub until: UntilKnown,
+    /// What is of the whole run.
+    #[command(flatten)]
+    pub run: WholeRun,
+    /// Cut off a turn that is not done after this, and say so; ten times what it should take if left out
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        allow_hyphen_values = true,
+        hide_short_help = true,
+        help_heading = "Duration"
+    )]
+    pub cut_after: Option<Span>,
+    /// Where results go, and as what.
+    #[command(flatten)]
+    pub output: Output,
+    /// Do not keep the run for `howlate show`
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
+    pub no_save: bool,
+}
+
+impl Measuring {
+    /// `plan` with the limit that was asked for.
+    pub fn cut(&self, mut plan: Plan) -> Plan {
+        if let Some(limit) = self.cut_after {
+            plan.cut_after(limit);
+        }
+        plan
+    }
+}
+
+/// On which clocks threads wait.
+#[derive(Args)]
+pub struct Clocks {
+    /// The clock to wait on and to read: monotonic, realtime, tai, boottime, aux0 to aux7
+    ///
+    /// A clock that is set while a thread waits on it makes that thread early or late, and the result says so.
+    #[arg(
+        long = "clock",
+        value_name = "CLOCK,…",
+        value_delimiter = ',',
+        default_value = "monotonic",
+        hide_short_help = true,
+        help_heading = "Conditions"
+    )]
+    pub clocks: Vec<WaitClock>,
+}
+
+/// A number of threads, or one per CPU.
+#[derive(Clone, Copy)]
+pub struct ThreadCount(pub Threads);
+
+impl FromStr for ThreadCount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        /// More threads than this were not meant.
+        const MOST: u32 = 1_000;
+        if text == "per-cpu" {
+            return Ok(Self(Threads::PerCpu));
+        }
+        match text.parse() {
+            Ok(count) if (1..=MOST).contains(&count) => Ok(Self(Threads::Count(count))),
+            _ => Err(format!("write a number from 1 to {MOST}, or `per-cpu`")),
+        }
+    }
+}

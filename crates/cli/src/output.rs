@@ -1,0 +1,89 @@
+//! Where results go.
+
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, ValueEnum, ValueHint};
+
+use super::{Format, Identity};
+
+/// What a measuring command saves and prints.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Save the recording
+    #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+    /// Save every wake-up, in order, as Parquet
+    #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub samples_out: Option<PathBuf>,
+    /// Also write the result as JSON, replacing what the file held
+    #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub export_json: Option<PathBuf>,
+    /// Also write the result as Markdown, as `howlate report --format md` has it, replacing what the file held
+    #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub export_markdown: Option<PathBuf>,
+    /// Print everything: each CPU, each part of the latency, the slowest wake-ups
+    #[arg(long, conflicts_with_all = ["json", "format"], hide_short_help = true)]
+    pub details: bool,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json", hide_short_help = true)]
+    pub format: Format,
+    /// What the recording says of where it was made.
+    #[command(flatten)]
+    pub identity: Identity,
+    /// How it is printed.
+    #[command(flatten)]
+    pub printing: Printing,
+    /// What is shown meanwhile.
+    #[command(flatten)]
+    pub display: Display,
+}
+
+impl Output {
+    /// What to print: `--json` is short for one of the formats.
+    pub const fn printed(&self) -> Format {
+        if self.printing.json { Format::Json } else { self.format }
+    }
+
+    /// The recording's name, `-` where nothing is saved.
+    pub fn name(&self) -> String {
+        self.out.as_ref().map_or_else(|| "-".to_owned(), |path| path.display().to_string())
+    }
+}
+
+/// The name of a file to write, whatever its bytes. `-` is none: standard output has the result already.
+pub fn file_name() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|name| match name == "-" {
+        true => Err("standard output is for the result; `/dev/stdout` writes the recording there as well, `./-` a file \
+                     of this name"),
+        false => Ok(PathBuf::from(name)),
+    })
+}
+
+/// What has a row of its own.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Rows {
+    /// Each CPU
+    Cpu,
+}
+
+/// What is shown while it is measured.
+#[derive(Args, Clone, Copy, Default)]
+#[command(next_help_heading = "Output")]
+pub struct Display {
+    /// Show the run on the whole screen; `?` lists its keys
+    #[arg(long, conflicts_with = "quiet")]
+    pub live: bool,
+}
+
+/// What is printed, and what is shown meanwhile.
+#[derive(Args, Clone, Copy, Default)]
+pub struct Printing {
+    /// Print the result for programs, as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}

@@ -1,0 +1,27 @@
+//! What `howlate` alone takes: the quick look.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Display, Identity, Printing, file_name};
+
+/// What the quick look saves and prints.
+#[derive(Args)]
+pub struct Quick {
+    /// Save the recording
+    #[arg(long, short, value_name = "FILE", value_parser = file_name())]
+    pub out: Option<PathBuf>,
+    /// Do not keep the run for `howlate show`
+    #[arg(long, hide_short_help = true)]
+    pub no_save: bool,
+    /// How it is printed.
+    #[command(flatten)]
+    pub printing: Printing,
+    /// What the recording says of where it was made.
+    #[command(flatten)]
+    pub identity: Identity,
+    /// What is shown meanwhile.
+    #[command(flatten)]
+    pub display: Display,
+}

@@ -1,0 +1,114 @@
+//! Options of `howlate record`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use glob::Pattern;
+use howlate_blackbox::{Action, AtMost, Bounds, ByteSize, Chosen, PolicyName, age, uid_of};
+use howlate_model::Span;
+
+/// Record for weeks what waited too long for a CPU, of the whole machine, and who held it up
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate record\n  \
+howlate record --late-above 500us --policy fifo,rr,deadline\n  \
+howlate record --unit nginx,postgres --late-above 2ms\n  \
+howlate record --late-above 20ms --on-late 'logger -t howlate'\n  \
+howlate record --process 'java*' --out /var/lib/howlate --max-size 1G --max-age 30d\n  \
+howlate show /var/lib/howlate --at 03:12\n\n\
+Needs root, or the capabilities BPF and PERFMON. Ctrl-C or SIGTERM ends it.")]
+pub struct Record {
+    /// Record each wait longer than this; all others are only counted
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5ms")]
+    pub late_above: Span,
+    /// Only threads of these policies: other, fifo, rr, batch, idle, deadline, ext
+    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Whose waits")]
+    policy: Vec<PolicyName>,
+    /// Only processes or threads with these names; * and ? are wildcards
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Whose waits")]
+    process: Vec<Pattern>,
+    /// Only those of these users, by name or number
+    #[arg(long, value_name = "USER,…", value_delimiter = ',', value_parser = user, help_heading = "Whose waits", hide_short_help = true)]
+    user: Vec<u32>,
+    /// Only those in these control groups, or below
+    #[arg(long, value_name = "PATH,…", value_delimiter = ',', value_parser = cgroup, help_heading = "Whose waits", hide_short_help = true)]
+    cgroup: Vec<String>,
+    /// Only those of these units of systemd
+    #[arg(long, value_name = "UNIT,…", value_delimiter = ',', help_heading = "Whose waits")]
+    unit: Vec<String>,
+    /// The folder for the recording; one that has a recording is continued
+    #[arg(long, short, value_name = "FOLDER", default_value = "/var/lib/howlate", value_hint = clap::ValueHint::DirPath, help_heading = "What is kept")]
+    pub out: PathBuf,
+    /// Remove the oldest files beyond this size
+    #[arg(long, value_name = "SIZE", default_value = "1G", help_heading = "What is kept")]
+    max_size: ByteSize,
+    /// Remove what is older than this, such as `30d`
+    #[arg(long, value_name = "LENGTH", value_parser = age, help_heading = "What is kept")]
+    max_age: Option<Span>,
+    /// Remember so much of what all CPUs did, for timelines and `howlate snap`
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        default_value = "2s",
+        help_heading = "What is kept",
+        hide_short_help = true
+    )]
+    pub keep: Span,
+    /// Keep a timeline of all CPUs for this many of the worst incidents; 0/h for none
+    #[arg(
+        long,
+        value_name = "COUNT/UNIT",
+        default_value = "10/h",
+        help_heading = "What is kept",
+        hide_short_help = true
+    )]
+    pub at_most: AtMost,
+    /// About each incident: a command, which gets its JSON; signal:PID:USR1; or stop, which ends recording
+    #[arg(long, value_name = "COMMAND")]
+    pub on_late: Vec<Action>,
+    /// Print a unit of systemd that records with these options; with --yes, write it
+    #[arg(long, conflicts_with_all = ["live", "duration"], help_heading = "As a service", hide_short_help = true)]
+    pub install: bool,
+    /// Write the unit rather than print it
+    #[arg(long, requires = "install", help_heading = "As a service", hide_short_help = true)]
+    pub yes: bool,
+    /// End after this time; if left out, with Ctrl-C or SIGTERM
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub duration: Option<Span>,
+    /// Show on the whole screen what comes; `?` lists its keys
+    #[arg(long, conflicts_with = "quiet")]
+    pub live: bool,
+    /// Print errors only
+    #[arg(long, short, hide_short_help = true)]
+    pub quiet: bool,
+}
+
+impl Record {
+    /// Whose waits are kept.
+    pub fn chosen(&self) -> Chosen {
+        Chosen {
+            process: self.process.clone(),
+            uid: self.user.clone(),
+            policy: self.policy.clone(),
+            cgroup: self.cgroup.clone(),
+            unit: self.unit.clone(),
+        }
+    }
+
+    /// How much is kept.
+    pub const fn bounds(&self) -> Bounds {
+        Bounds { size: self.max_size.bytes(), age: self.max_age }
+    }
+}
+
+fn user(text: &str) -> Result<u32, String> {
+    uid_of(text)
+        .ok_or_else(|| format!("there is no user `{text}` in /etc/passwd; others are known by number"))
+}
+
+fn cgroup(text: &str) -> Result<String, String> {
+    let is_path = text.starts_with('/');
+    is_path.then(|| text.to_owned()).ok_or_else(|| {
+        format!("`{text}` is no path of a control group; write it as /proc/PID/cgroup has it, such as `/system.slice`")
+    })
+}

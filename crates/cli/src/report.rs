@@ -1,0 +1,129 @@
+//! What `howlate report` takes.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use howlate_model::{Margin, Property, Span};
+use howlate_report::{Chart, Theme};
+
+use super::completion_values;
+use super::time_range::{Moments, Together};
+
+/// One page with words, tables and pictures of saved recordings
+///
+/// The page holds everything it needs: it opens from a disk, asks no network for anything, prints, and can
+/// be read without its script. Several recordings stand side by side.
+#[derive(Args, Default)]
+#[command(after_help = "Examples:\n  \
+howlate report run.jsonl\n  \
+howlate report stock.jsonl rt.jsonl -o kernels.html\n  \
+howlate report run.jsonl --open\n  \
+howlate report run.jsonl --by policy --deadline 500us\n  \
+howlate report run.jsonl --chart percentiles -o percentiles.png\n  \
+howlate report run.jsonl -o run.md                    # and run.svg\n  \
+howlate report run.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"\n  \
+howlate report /var/lib/howlate --since 24h -o night.html")]
+pub struct Report {
+    /// Recordings; the most recent run if left out
+    #[arg(value_name = "RECORDING")]
+    pub recordings: Vec<PathBuf>,
+    /// Where to write; `-` is standard output
+    ///
+    /// If left out, a page goes to RECORDING.html in this folder, a picture to RECORDING-PICTURE.svg or .png where standard
+    /// output is a terminal, everything else to standard output. Markdown that goes to X.md has a picture beside it, X.svg.
+    /// An existing file is never written over.
+    #[arg(long, short, alias = "output", value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Show what was written in the browser, or whatever else shows such files here (xdg-open)
+    #[arg(long)]
+    pub open: bool,
+    /// Output format; if left out, from the file's extension, else a page (html), or a picture (svg) with --chart
+    #[arg(long, value_enum)]
+    format: Option<ReportFormat>,
+    /// Compare conditions of one recording by this, such as policy or load; what differs in a single choice is
+    /// compared by it without being asked. Several recordings are compared with the first
+    #[arg(long, value_name = "PROPERTY", value_parser = completion_values::known::<Property>(completion_values::properties), hide_possible_values = true)]
+    pub by: Option<Property>,
+    /// Differences within this, such as 5us or 5% of the base, are none; between machines a tenth of their middle if left out
+    #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true, hide_short_help = true)]
+    pub margin: Option<Margin>,
+    /// The deadline: later wake-ups are counted as missed and marked in the pictures. The period if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = deadline)]
+    pub deadline: Option<Span>,
+    /// Also write the results for Prometheus' node_exporter, replacing what the file held
+    #[arg(long, value_name = "FILE")]
+    pub prometheus: Option<PathBuf>,
+    /// One picture (svg or png) instead of the page: nodes, density, forest, overview, percentiles, time, sleeps, staircase, pairs,
+    /// causes, usual, worst or osadl
+    #[arg(long, value_name = "PICTURE", value_parser = completion_values::known::<Chart>(completion_values::charts), hide_possible_values = true)]
+    pub chart: Option<Chart>,
+    /// Colours of the picture: light or dark; if left out, svg follows the setting of whoever looks at it, and png is light
+    #[arg(long, value_name = "THEME", requires = "chart", value_parser = completion_values::known::<Theme>(completion_values::themes), hide_possible_values = true, hide_short_help = true)]
+    pub theme: Option<Theme>,
+    /// Of when.
+    #[command(flatten, next_help_heading = "Of a folder of howlate record")]
+    pub moments: Moments,
+    /// What is shown together.
+    #[command(flatten)]
+    pub together: Together,
+}
+
+impl Report {
+    /// What to write: a picture is asked for by its name alone, and the file may say what it is.
+    /// Whether nothing but the file for Prometheus was asked for.
+    pub fn is_for_prometheus_alone(&self) -> bool {
+        let page = self.out.is_some() || self.format.is_some() || self.chart.is_some() || self.open;
+        self.prometheus.is_some() && !page
+    }
+
+    /// As typed, or as the name of the file says.
+    pub fn format(&self) -> ReportFormat {
+        let usual = if self.chart.is_some() { ReportFormat::Svg } else { ReportFormat::Html };
+        let ending = || self.out.as_ref()?.extension()?.to_str();
+        let named = || ReportFormat::from_str(ending()?, true).ok();
+        self.format.or_else(named).unwrap_or(usual)
+    }
+}
+
+impl ReportFormat {
+    /// Whether it is one picture.
+    pub const fn is_picture(self) -> bool {
+        matches!(self, Self::Svg | Self::Png)
+    }
+
+    /// What files of it end in.
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Svg => "svg",
+            Self::Png => "png",
+            Self::Md => "md",
+            Self::Csv => "csv",
+        }
+    }
+}
+
+/// What a report can be.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// One page with everything
+    Html,
+    /// One picture, to be enlarged as one likes
+    Svg,
+    /// One picture in pixels
+    Png,
+    /// Verdict, tables and causes as Markdown, with a picture beside the file
+    Md,
+    /// One row per condition
+    Csv,
+}
+
+/// Every wake-up is later than 0.
+fn deadline(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: howlate_model::SpanError| error.to_string())?;
+    if span.is_zero() {
+        Err("every wake-up comes after that; write a length such as `500us`".to_owned())
+    } else {
+        Ok(span)
+    }
+}

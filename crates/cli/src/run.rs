@@ -1,0 +1,96 @@
+//! `howlate run`
+
+use std::mem::take;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{Extent, Output, Reasons, Typed, WholeRun, completion_values};
+
+/// A whole experiment: every condition of a plan, interleaved
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate run --list\n  \
+howlate run python-sleep --samples 10 --rounds 2   # a short try\n  \
+howlate run python-sleep --resume                  # after an interruption\n  \
+howlate run my-plan.toml --dry-run")]
+#[command(after_long_help = "Examples:\n  \
+howlate run --list\n  \
+howlate run python-sleep --samples 10 --rounds 2   # a short try\n  \
+howlate run python-sleep --resume                  # after an interruption\n  \
+howlate run my-plan.toml --dry-run\n\n\
+Options for extent and circumstances override the plan. The recording gets the plan's name with `.jsonl`, \
+unless --out names another.\n\n\
+A plan is a TOML file. Each table is a measuring command, its keys are the command's options, and lists multiply:\n\n  \
+about = \"Does a busy machine delay short sleeps?\"\n\n  \
+[system]                    # in force for the run, then put back\n  \
+governor = \"performance\"\n\n  \
+[[sleep]]\n  \
+for = [\"100us\", \"1ms\"]\n  \
+policy = [\"other\", \"fifo:50\"]\n  \
+load = [\"idle\", \"cpu\"]\n\n\
+A plan that tries settings has one table `[[tune.cyclic]]`, `[[tune.sleep]]` or `[[tune.notify]]`, and no other.")]
+pub struct Run {
+    /// The plan: a file, or the name of one that comes with howlate
+    #[arg(required_unless_present = "list", value_parser = completion_values::plan(), hide_possible_values = true)]
+    plan: Option<PathBuf>,
+    /// List the plans that come with howlate
+    #[arg(long, conflicts_with = "plan")]
+    pub list: bool,
+    /// Continue an interrupted run, in the same recording
+    #[arg(long)]
+    pub resume: bool,
+    /// Only show what would be measured, and how long it would take
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Measure here, even if the plan asks for guests
+    #[arg(long)]
+    pub here: bool,
+
+    /// How much is measured.
+    #[command(flatten)]
+    pub extent: Typed<Extent>,
+    /// What is of the whole run.
+    #[command(flatten)]
+    pub run: Typed<WholeRun>,
+    /// Where results go, and as what.
+    #[command(flatten)]
+    pub output: Output,
+    /// Do not keep the run for `howlate show`
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
+    pub no_save: bool,
+    /// Whether and how it is asked why.
+    #[command(flatten)]
+    pub reasons: Reasons,
+}
+
+impl Run {
+    /// The plan; empty where they are only listed.
+    pub fn plan(&self) -> &Path {
+        self.plan.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Takes what was not typed from the plan's own options.
+    pub fn or(&mut self, plan: Self) {
+        self.run.options = take(&mut self.run.options).or(plan.run.options);
+        self.reasons = self.reasons.or(plan.reasons);
+    }
+
+    /// What was typed, for a run of the same plan in a guest.
+    pub fn in_guest(&self) -> Vec<String> {
+        let mut words = vec!["run".to_owned(), self.plan().display().to_string(), "--here".to_owned()];
+        words.extend(self.extent.words.iter().chain(&self.run.words).cloned());
+        if self.reasons.why {
+            words.extend(["--why".to_owned(), format!("--tracer={}", self.reasons.tracer)]);
+            words.extend(self.reasons.late_above.map(|above| format!("--late-above={above}")));
+        }
+        words
+    }
+
+    /// The recording's path.
+    pub fn recording(&self) -> PathBuf {
+        let named_after =
+            || PathBuf::from(self.plan().file_stem().unwrap_or_default()).with_extension("jsonl");
+        self.output.out.clone().unwrap_or_else(named_after)
+    }
+}

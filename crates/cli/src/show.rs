@@ -1,0 +1,70 @@
+//! Options of `howlate show`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use howlate_model::{Limit, Margin};
+
+use super::format::Format;
+use super::output::{Rows, file_name};
+use super::time_range::{Moments, Together};
+
+/// Results of saved recordings, as tables or for programs
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate show\n  \
+howlate show run.jsonl --plot\n  \
+howlate show run.jsonl --format csv > run.csv\n  \
+howlate show results/ -o nights.jsonl\n  \
+howlate show /var/lib/howlate --at 03:12")]
+pub struct Show {
+    /// Recordings; the most recent run if left out
+    #[arg(value_name = "RECORDING")]
+    pub recordings: Vec<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Print the result for programs, as JSON
+    #[arg(long, conflicts_with_all = ["format", "plot", "details"])]
+    pub json: bool,
+    /// Print everything: each CPU, each part of the latency, the slowest wake-ups
+    #[arg(long, conflicts_with = "format")]
+    pub details: bool,
+    /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
+    #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json", "format"])]
+    pub by: Option<Rows>,
+    /// Save all of them as one recording, without loss, and show that
+    #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = clap::ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+    /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
+    #[arg(long, value_name = "LIMIT")]
+    pub fail_above: Vec<Limit>,
+    /// Of several machines: differences between them within this do not count; a tenth of their middle if left out
+    #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true)]
+    pub margin: Option<Margin>,
+    /// Also draw histograms and percentile curves
+    #[arg(long, conflicts_with = "format")]
+    pub plot: bool,
+    /// Also write the results for Prometheus' node_exporter, replacing what the file held
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub prometheus: Option<PathBuf>,
+    /// Also save one row for each block of each condition and machine, as Parquet
+    #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = clap::ValueHint::FilePath, hide_short_help = true)]
+    pub blocks_out: Option<PathBuf>,
+    /// Draw with ASCII only; always so if the locale is not UTF-8
+    #[arg(long, requires = "plot")]
+    pub ascii: bool,
+    /// Of when.
+    #[command(flatten, next_help_heading = "Of a folder of howlate record")]
+    pub moments: Moments,
+    /// What is shown together.
+    #[command(flatten)]
+    pub together: Together,
+}
+
+impl Show {
+    /// What to print: `--json` is short for one of the formats.
+    pub const fn printed(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}

@@ -1,0 +1,17 @@
+//! Options of `howlate snap`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Have a running `howlate record` keep what all CPUs did in the last seconds
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate snap\n  \
+howlate snap /var/lib/howlate\n\n\
+Prints the file, which ui.perfetto.dev opens. SIGUSR2 to the recorder does the same.")]
+pub struct Snap {
+    /// The folder that is recorded to
+    #[arg(value_name = "FOLDER", default_value = "/var/lib/howlate", value_hint = clap::ValueHint::DirPath)]
+    pub folder: PathBuf,
+}

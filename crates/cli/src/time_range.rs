@@ -1,0 +1,46 @@
+//! `--at`, `--since` and `--between`: a stretch of time, as people say it.
+
+use clap::Args;
+use howlate_analyse::incidents::Grouping;
+use howlate_model::{Stretch, StretchError};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Which stretch of a recording of `howlate record`
+#[derive(Args, Clone, Debug, Default)]
+pub struct Moments {
+    /// A minute: 03:12, '2026-11-25 03:12', 03:12Z for UTC
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["since", "between"])]
+    pub at: Option<String>,
+    /// From a time on, or as long ago as this, such as 1h
+    #[arg(long, value_name = "TIME|LENGTH", conflicts_with = "between", hide_short_help = true)]
+    pub since: Option<String>,
+    /// From one time to another
+    #[arg(long, value_name = "TIME,TIME", hide_short_help = true)]
+    pub between: Option<String>,
+}
+
+/// How threads of such a recording are counted
+#[derive(Args, Clone, Debug, Default)]
+pub struct Together {
+    /// Count threads together by process, unit, cgroup, container, pod or user
+    #[arg(long, value_name = "GROUP", hide_short_help = true)]
+    pub group: Option<Grouping>,
+}
+
+impl Moments {
+    /// Whether any time was asked for.
+    pub const fn is_asked(&self) -> bool {
+        self.at.is_some() || self.since.is_some() || self.between.is_some()
+    }
+
+    /// The stretch that is meant, in a time zone.
+    pub fn stretch(&self, now: Timestamp, zone: &TimeZone) -> Result<Stretch, StretchError> {
+        match (&self.at, &self.since, &self.between) {
+            (Some(at), ..) => Stretch::at(at, now, zone),
+            (_, Some(since), _) => Stretch::since(since, now, zone),
+            (.., Some(between)) => Stretch::between(between, now, zone),
+            _ => Ok(Stretch::default()),
+        }
+    }
+}

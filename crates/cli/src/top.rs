@@ -1,0 +1,116 @@
+//! `howlate top`
+
+use clap::{Args, ValueEnum};
+use howlate_analyse::waits::{Order, WaitKind};
+use howlate_model::Span;
+use howlate_render::TopBy;
+use howlate_trace::WaitChoice;
+
+use super::time_range::Moments;
+
+/// Which process is waiting for what, right now
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate top\n  \
+howlate top --once --duration 10s\n  \
+howlate top postgres --sort max\n  \
+howlate top --kind cpu,disk --by thread\n  \
+howlate top --at 03:12 --by culprit\n  \
+howlate top --once --json > waits.json\n\n\
+On a terminal it takes the whole screen: ? lists its keys, and q or Ctrl-C ends it.")]
+pub struct Top {
+    /// One process, by id or name: its threads, and where in the kernel they wait
+    ///
+    /// With --at, --since or --between, the folder of howlate record; /var/lib/howlate if left out.
+    #[arg(value_name = "PID|NAME")]
+    process: Option<String>,
+    /// The same as an option, as it was
+    #[arg(long = "process", value_name = "PID|NAME", hide = true, conflicts_with = "process")]
+    named: Option<String>,
+    /// What has a row: process, thread, group (control groups), or culprit: who had a CPU for which others were ready
+    #[arg(long, value_name = "WHAT", value_parser = by, default_value = "process")]
+    by: TopBy,
+    /// Only processes in this control group or below, such as /system.slice/nginx.service
+    #[arg(long, value_name = "PATH", conflicts_with = "Moments")]
+    pub group: Option<String>,
+    /// Show threads rather than processes: --by thread
+    #[arg(long, hide_short_help = true)]
+    threads: bool,
+    /// What comes first
+    #[arg(long, value_enum, default_value_t = Sorting::HeldUp)]
+    pub sort: Sorting,
+    /// Only waits of these kinds: cpu, disk, page_fault, memory, lock, kernel, pipe, socket, futex, child, stopped,
+    /// other, not_seen, timer, event, signal, terminal, idle
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', conflicts_with = "Moments")]
+    pub kind: Vec<WaitKind>,
+    /// Print one table, of everything that happens within --duration, and end
+    #[arg(long)]
+    pub once: bool,
+    /// End after this time; with --once, 5 s if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub duration: Option<Span>,
+    /// Time between tables
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        allow_hyphen_values = true,
+        default_value = "2s",
+        conflicts_with = "once"
+    )]
+    pub interval: Span,
+    /// How to look: auto (the best available), bpf or proc
+    #[arg(long, value_name = "TRACER", default_value = "auto")]
+    pub tracer: WaitChoice,
+    /// Print each table as a line of JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Of when.
+    #[command(flatten)]
+    pub moments: Moments,
+}
+
+fn by(text: &str) -> Result<TopBy, String> {
+    TopBy::ALL.into_iter().find(|by| by.name() == text).ok_or_else(|| {
+        let all = TopBy::ALL.map(TopBy::name).join(", ");
+        format!("`{text}` is nothing that has a row; choose from {all}")
+    })
+}
+
+impl Top {
+    /// What has a row.
+    pub const fn by(&self) -> TopBy {
+        if self.threads { TopBy::Thread } else { self.by }
+    }
+
+    /// The one process that is looked at.
+    pub fn process(&self) -> Option<&str> {
+        self.process.as_deref().or(self.named.as_deref())
+    }
+}
+
+/// What comes first.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Sorting {
+    /// Waits that hold work up; of those, the longest time
+    HeldUp,
+    /// The longest time
+    Time,
+    /// The most waits
+    Count,
+    /// The longest mean
+    Mean,
+    /// The longest wait
+    Max,
+}
+
+impl From<Sorting> for Order {
+    fn from(sorting: Sorting) -> Self {
+        match sorting {
+            Sorting::HeldUp => Self::HeldUp,
+            Sorting::Time => Self::Time,
+            Sorting::Count => Self::Count,
+            Sorting::Mean => Self::Mean,
+            Sorting::Max => Self::Longest,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Options that ask why.
+
+use clap::Args;
+use howlate_model::{Caveat, Condition, Span, Work};
+use howlate_plan::Plan;
+use howlate_trace::Choice;
+
+use super::completion_values;
+use howlate_session::TraceOptions;
+
+/// Turns that are traced beside those that are not.
+#[derive(Args, Clone, Copy, Default)]
+pub struct Reasons {
+    /// Also find out why wake-ups are late
+    ///
+    /// Every turn is repeated with a tracer running. Without it, `cyclic` traces a tenth of its turns where it can and lasts 10 s or more.
+    #[arg(long, help_heading = "Tracing")]
+    pub why: bool,
+    /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, requires_ifs = [("bpf", "why"), ("tracefs", "why"), ("switches", "why")], help_heading = "Tracing")]
+    pub tracer: Choice,
+    /// Which wake-ups count as late; those above the 99th percentile if left out
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        allow_hyphen_values = true,
+        requires = "why",
+        hide_short_help = true,
+        help_heading = "Tracing"
+    )]
+    pub late_above: Option<Span>,
+}
+
+/// None of the conditions can be traced; why each was left out.
+#[derive(Debug)]
+pub struct NothingToTrace(pub Vec<Caveat>);
+
+/// Turns per condition where nothing else was asked for: enough to tell what tracing adds.
+const ROUNDS: u32 = 10;
+
+impl Reasons {
+    /// What was typed, or what a plan says where nothing was.
+    pub const fn or(self, plan: Self) -> Self {
+        if self.why { self } else { plan }
+    }
+
+    /// The turns per condition.
+    pub fn rounds(self, asked: Option<u32>) -> Option<u32> {
+        asked.or(self.why.then_some(ROUNDS))
+    }
+
+    /// Adds the traced turns to a plan.
+    pub fn add_to(self, plan: &mut Plan, seed: u64) -> Result<Option<TraceOptions>, NothingToTrace> {
+        if !self.why {
+            return Ok(None);
+        }
+        let from_round = plan.add_traced(seed).ok_or_else(|| NothingToTrace(plan.left_out.clone()))?;
+        Ok(Some(TraceOptions {
+            tracer: self.tracer,
+            from_round,
+            late_above: self.late_above,
+            unasked: false,
+        }))
+    }
+
+    /// The same, and where nobody asked, the part of a long run of periodic threads that is traced to name causes.
+    pub fn add_to_run(self, plan: &mut Plan, seed: u64) -> Result<Option<TraceOptions>, NothingToTrace> {
+        let is_periodic = |one: &Condition| matches!(one.work, Work::Cyclic { .. });
+        if self.why || self.tracer == Choice::None || !plan.conditions.iter().all(is_periodic) {
+            return self.add_to(plan, seed);
+        }
+        let options =
+            |from_round| TraceOptions { tracer: self.tracer, from_round, late_above: None, unasked: true };
+        Ok(plan.add_traced_part(seed).map(options))
+    }
+}

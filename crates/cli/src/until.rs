@@ -1,0 +1,39 @@
+//! Until what a measurement goes on.
+
+use clap::Args;
+use howlate_model::{Span, Until};
+use howlate_session::Goal;
+
+/// Until what a measurement goes on.
+#[derive(Args, Clone, Copy)]
+#[command(next_help_heading = "Duration")]
+pub struct UntilKnown {
+    /// Measure until this is decided, such as 'p99.9 ±5%'
+    ///
+    /// `p99.9 ±5%` (or `+-5%`): the percentile's 95 % interval is that narrow. `max<100us: 1 per hour`: wake-ups later than that
+    /// come at most that often, or do not; late ones that come together count once. `compare decided`: it is known which of two
+    /// conditions is later, as with `--policy other,fifo:80`. With 95 % confidence, however often it is looked at.
+    #[arg(
+        long,
+        value_name = "FIGURE",
+        conflicts_with_all = ["duration", "samples", "rounds", "stop_above"]
+    )]
+    pub until: Option<Until>,
+    /// With --until: end after this, decided or not
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        allow_hyphen_values = true,
+        default_value = "8h",
+        requires = "until",
+        hide_short_help = true
+    )]
+    pub at_most: Span,
+}
+
+impl UntilKnown {
+    /// What was asked for, if anything was.
+    pub fn goal(self) -> Option<Goal> {
+        self.until.map(|figure| Goal { figure, at_most: self.at_most })
+    }
+}

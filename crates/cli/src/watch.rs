@@ -1,0 +1,97 @@
+//! `howlate watch`
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use howlate_model::{Limit, Span};
+use howlate_trace::Choice;
+
+use super::{Identity, Printing, completion_values, file_name};
+
+/// What people notice of an event loop's delay begins about there.
+const LOOP_ABOVE: Span = Span::from_millis(10);
+
+/// How late the threads of your own program run, and why
+///
+/// The program need not know anything about howlate.
+///
+/// Programs of your own can mark their loops, which needs no root: three lines of howlate.h, of the crate howlate-loop, or of the
+/// Python class in howlate_loop.py, say when a turn wakes, is done, and what its period is. Packages bring `include/howlate.h` and
+/// `share/howlate/python`; all are in the folder `loop` of howlate's source.
+#[derive(Args, Default)]
+#[command(after_help = "Examples:\n  \
+howlate watch 4711 --duration 30s\n  \
+howlate watch python3 loop.py\n  \
+howlate watch ros2_control_no --late-above 500us --out robot.jsonl\n  \
+howlate watch --fail-above 'p99.9>200us' -- ./my-program --its-option")]
+#[command(
+    override_usage = "howlate watch [OPTIONS] <PID|NAME|CMD>...\n       howlate watch [OPTIONS] -- <CMD> [ARGUMENTS]..."
+)]
+#[command(group = clap::ArgGroup::new("whom").args(["words", "program"]).required(true))]
+pub struct Watch {
+    /// A running process, by id or name; or a program to start, by its path or with arguments
+    #[arg(value_name = "PID|NAME|CMD")]
+    words: Vec<OsString>,
+    /// A program to start and to watch, with its arguments and options
+    #[arg(last = true, value_name = "CMD")]
+    pub program: Vec<OsString>,
+    /// End after this time; if left out, with the program or Ctrl-C
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub duration: Option<Span>,
+    /// Only threads with this name; all if left out
+    #[arg(long, value_name = "NAME")]
+    pub thread: Vec<String>,
+    /// Also watch the processes that it starts, and theirs
+    #[arg(long)]
+    pub follow: bool,
+    /// Which wake-ups count as late; those above the 99th percentile if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub late_above: Option<Span>,
+    /// An event loop that stays away from its poll for longer counts as not having come back
+    #[arg(long, value_name = "LENGTH", default_value_t = LOOP_ABOVE, hide_short_help = true, allow_hyphen_values = true)]
+    pub loop_above: Span,
+    /// End with status 1 when a thread exceeds this, such as 'max>1ms' or 'p99.9>200us', or an event loop this: 'loop>20ms'
+    #[arg(long, value_name = "LIMIT")]
+    pub fail_above: Vec<Limit>,
+    /// How to trace: auto takes the best available; or bpf, tracefs, switches
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true)]
+    pub tracer: Choice,
+    /// Save the recording
+    #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+    /// Show it on the whole screen, which is usual for a process that runs already; what a started program writes is shown after it
+    #[arg(long)]
+    pub live: bool,
+    /// Do not keep the run for `howlate show`
+    #[arg(long, hide_short_help = true)]
+    pub no_save: bool,
+    /// What the recording says of where it was made.
+    #[command(flatten)]
+    pub identity: Identity,
+    /// How it is printed.
+    #[command(flatten)]
+    pub printing: Printing,
+}
+
+impl Watch {
+    /// A running process, watched without a word; nothing is saved.
+    pub fn parse(process: &str) -> Self {
+        let printing = Printing { quiet: true, ..Printing::default() };
+        let (words, loop_above) = (vec![process.into()], LOOP_ABOVE);
+        Self { words, loop_above, no_save: true, printing, ..Self::default() }
+    }
+
+    /// A running process; `None` where a program is to be started. One word is a process, unless it is a path.
+    pub fn process(&self) -> Option<Cow<'_, str>> {
+        let [word] = self.words.as_slice() else { return None };
+        let is_path = word.as_encoded_bytes().contains(&b'/');
+        (!is_path).then(|| word.to_string_lossy())
+    }
+
+    /// A program to start, with its arguments.
+    pub fn program(&self) -> &[OsString] {
+        if self.program.is_empty() { &self.words } else { &self.program }
+    }
+}

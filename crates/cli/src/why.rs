@@ -1,0 +1,58 @@
+//! `howlate why`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use howlate_model::Span;
+use howlate_trace::Choice;
+
+use super::{Display, Identity, Moments, Printing, Rows, completion_values, file_name};
+
+/// Where lateness comes from, on this machine or in recordings
+///
+/// Looking at this machine takes about 30 s. Recordings must have been made with --why.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+howlate why\n  \
+howlate cyclic --why && howlate why --last --late-above 100us\n  \
+howlate cyclic --policy fifo:80,other --load idle,pipe --why --out w.jsonl\n  \
+howlate why w.jsonl --late-above 100us\n  \
+howlate why /var/lib/howlate --at 03:12")]
+pub struct Why {
+    /// Recordings made with --why; if left out, this machine is looked at
+    #[arg(value_name = "RECORDING")]
+    pub recordings: Vec<PathBuf>,
+    /// The most recent run kept
+    #[arg(long, conflicts_with = "recordings")]
+    pub last: bool,
+    /// Which wake-ups count as late; those above the 99th percentile if left out
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub late_above: Option<Span>,
+    /// Print everything: each CPU, each part of the latency, the slowest wake-ups
+    #[arg(long, conflicts_with = "json")]
+    pub details: bool,
+    /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
+    #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json"])]
+    pub by: Option<Rows>,
+    /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, conflicts_with = "recordings")]
+    pub tracer: Choice,
+    /// Save the recording
+    #[arg(long, short, value_name = "FILE", conflicts_with = "recordings", value_parser = file_name())]
+    pub out: Option<PathBuf>,
+    /// Do not keep the run for `howlate show`
+    #[arg(long, conflicts_with = "recordings")]
+    pub no_save: bool,
+    /// What the recording says of where it was made.
+    #[command(flatten)]
+    pub identity: Identity,
+    /// How it is printed.
+    #[command(flatten)]
+    pub printing: Printing,
+    /// What is shown meanwhile.
+    #[command(flatten)]
+    pub display: Display,
+    /// Of when.
+    #[command(flatten, next_help_heading = "Of a folder of howlate record")]
+    pub moments: Moments,
+}
