@@ -198,6 +198,9 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::SamplesLost { count: lost } => {
             format!("{} wake-ups came faster than they could be collected, and are missing.", count(*lost))
         }
+        Caveat::WakeupsNotSeen { count: unseen } => {
+            format!("{} wake-ups were not seen by the tracer, and are missing.", count(*unseen))
+        }
         Caveat::MessagesIrregular { lost, duplicated, reordered } => format!(
             "Irregular notifications, not in the numbers: {} lost or merged, {} duplicated, {} reordered.",
             count(*lost),

@@ -83,6 +83,11 @@ pub trait Tracer {
         Ok(false)
     }
 
+    /// Wake-ups so far that no event told of: a followed thread left its CPU that was asleep for all that was seen.
+    fn missed(&self) -> u64 {
+        0
+    }
+
     /// Hands on the iterations of event loops, as [`read`](Self::read) last found them, each thread's in their order.
     fn iterations(&mut self) -> Vec<Iteration> {
         Vec::new()

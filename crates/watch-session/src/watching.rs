@@ -325,6 +325,10 @@ impl Watching {
         if self.lost > 0 {
             self.recorder.caveat(Caveat::SamplesLost { count: self.lost });
         }
+        let missed = self.tracer.as_ref().map_or(0, |tracer| tracer.missed());
+        if missed > 0 {
+            self.recorder.caveat(Caveat::WakeupsNotSeen { count: missed });
+        }
         if self.found_late > 0 {
             self.recorder.caveat(Caveat::ThreadsFoundLate { count: self.found_late, every_ns: LOOK_EVERY });
         }

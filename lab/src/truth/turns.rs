@@ -11,14 +11,21 @@ pub struct OnCpu {
     pub left: Option<(i64, bool)>,
     /// When it could run: it was woken, or left its CPU without sleeping. `None`: not seen.
     pub ready: Option<i64>,
-    pub from: i64,
+    /// At the earliest and at the latest: on some virtual machines no event tells of a switch that ends an idle CPU's rest.
+    pub from: (i64, i64),
     pub cpu: u32,
 }
 
 impl OnCpu {
     /// How long it was ready, where both ends were seen.
     pub fn waited(&self) -> Option<i64> {
-        self.ready.map(|ready| self.from - ready)
+        let (least, most) = self.from;
+        self.ready.filter(|_| least == most).map(|ready| least - ready)
+    }
+
+    /// How long it was ready at most.
+    pub fn waited_at_most(&self) -> Option<i64> {
+        self.ready.map(|ready| self.from.1 - ready)
     }
 
     /// How long it slept before that.
@@ -51,11 +58,17 @@ pub fn turns(text: &str) -> HashMap<u32, Vec<OnCpu>> {
                     let state = between(line.fields, " prev_state=", " ").unwrap_or_default();
                     let slept = !state.starts_with('R');
                     let ready = (!slept).then_some(line.micros);
-                    off.insert(pid, Off { left: Some((line.micros, slept)), ready });
+                    let before = off.insert(pid, Off { left: Some((line.micros, slept)), ready });
+                    if let Some(Off { left, ready: Some(ready) }) = before {
+                        let from = (ready, line.micros);
+                        let unseen = OnCpu { left, ready: Some(ready), from, cpu: line.cpu };
+                        all.entry(pid).or_default().push(unseen);
+                    }
                 }
                 if let Some((_, pid)) = thread(line.fields, "next") {
                     let Off { left, ready } = off.remove(&pid).unwrap_or_default();
-                    all.entry(pid).or_default().push(OnCpu { left, ready, from: line.micros, cpu: line.cpu });
+                    let seen = OnCpu { left, ready, from: (line.micros, line.micros), cpu: line.cpu };
+                    all.entry(pid).or_default().push(seen);
                 }
             }
             _ => {}
@@ -79,10 +92,29 @@ mod tests {
     fn a_wait_is_from_being_woken_or_preempted_to_the_switch() {
         let turns = turns(TEXT);
         let base = 1_000_000;
-        let sh = OnCpu { left: Some((base + 10, true)), ready: Some(base + 30), from: base + 50, cpu: 0 };
+        let sh = OnCpu {
+            left: Some((base + 10, true)),
+            ready: Some(base + 30),
+            from: (base + 50, base + 50),
+            cpu: 0,
+        };
         assert_eq!(turns[&12], [sh]);
         assert_eq!((sh.waited(), sh.slept()), (Some(20), Some(20)));
         let waits: Vec<_> = turns[&9].iter().map(|one| (one.waited(), one.slept())).collect();
         assert_eq!(waits, [(None, None), (Some(20), None)]);
+    }
+
+    /// The switch from the idle thread to 12 was not told.
+    const UNTOLD: &str = "\
+              sh-12      [000] d..2.  1.000010: sched_switch: prev_comm=sh prev_pid=12 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
+          <idle>-0       [000] dNh..  1.000030: sched_wakeup: comm=sh pid=12 prio=120 target_cpu=000
+              sh-12      [000] d..2.  1.000070: sched_switch: prev_comm=sh prev_pid=12 prev_prio=120 prev_state=S ==> next_comm=a next_pid=9 next_prio=120
+";
+
+    #[test]
+    fn who_leaves_after_being_woken_was_there_meanwhile() {
+        let turns = turns(UNTOLD);
+        let sh = turns[&12][0];
+        assert_eq!((sh.slept(), sh.waited(), sh.waited_at_most()), (Some(20), None, Some(40)));
     }
 }

@@ -60,7 +60,11 @@ fn once(
     let mechanism = if options.is_empty() { "unseen" } else { "timer" };
     let mut of_program = results.filter(|one| one["condition"]["name"] == "sleeper");
     let result = of_program.find(|one| one["condition"]["mechanism"] == mechanism).cloned();
-    let Some(result) = result else { return Err(io::Error::other("watch saw nothing of the sleeper")) };
+    let Some(mut result) = result else { return Err(io::Error::other("watch saw nothing of the sleeper")) };
+    let caveats = document["caveats"].as_array().into_iter().flatten();
+    let missed =
+        caveats.filter(|one| one["caveat"] == "wakeups_not_seen").filter_map(|one| one["count"].as_u64());
+    result["not_seen"] = missed.sum::<u64>().into();
     let tid = result["in_force"]["tid"].as_u64().and_then(|tid| u32::try_from(tid).ok());
     let turns = tid.and_then(|tid| turns(&text).remove(&tid)).unwrap_or_default();
     Ok((result, stamps(&said), turns))
@@ -73,50 +77,72 @@ fn as_nobody(program: &Path) -> Command {
     command
 }
 
-/// When a sleep that was due then ended on a CPU, where the thread slept until then.
-fn switched_in(stamp: &Stamp, turns: &[OnCpu]) -> Option<i64> {
-    let due = stamp.due / 1_000;
-    let one = turns.get(turns.partition_point(|one| one.from < due))?;
-    one.left.is_some_and(|(left, slept)| slept && left <= due).then_some(one.from)
+/// How late a wake-up was, in microseconds: at least and at most.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    due: i64,
+    least: i64,
+    most: i64,
+}
+
+impl Late {
+    /// Of a sleep that was due then, where the thread slept until then. A switch that was not seen is between the wake-up and what
+    /// the program stamped.
+    fn of(stamp: &Stamp, turns: &[OnCpu]) -> Option<Self> {
+        let due = stamp.due / 1_000;
+        let one = turns.get(turns.partition_point(|one| one.from.0 < due))?;
+        one.left.filter(|(left, slept)| *slept && *left <= due)?;
+        let (least, most) = one.from;
+        Some(Self { due, least: least - due, most: most.min(stamp.ran / 1_000).max(least) - due })
+    }
+
+    /// Whether it is the wake-up that ran then and was so late.
+    fn is(&self, at: i64, late: i64) -> bool {
+        let near = self.least - NEAR..=self.most + NEAR;
+        near.contains(&late) && near.contains(&(at - self.due))
+    }
 }
 
 fn with_timers(result: &Value, stamps: &[Stamp], turns: &[OnCpu], scores: &mut Scores) {
-    let known: Vec<(i64, f64)> = stamps
-        .iter()
-        .filter_map(|stamp| switched_in(stamp, turns).map(|at| (at, (at - stamp.due / 1_000) as f64)))
-        .collect();
+    let known: Vec<Late> = stamps.iter().filter_map(|stamp| Late::of(stamp, turns)).collect();
     let count = result["count"].as_u64().unwrap_or(0);
+    // Those that it says it has not seen are told as well.
+    let told = count..=count + result["not_seen"].as_u64().unwrap_or(0);
     // Where it was not asleep when it was due, whether it slept after that the witness does not say; the program wakes once for
     // each stamp at most.
     let possible = known.len() as u64..=stamps.len() as u64;
-    let counted = || format!("watch counted {count}, the witness {possible:?}");
+    let counted = || format!("watch counted {told:?}, the witness {possible:?}");
     // The first or the last may be lost as the program begins or ends.
-    score(scores, Claim::WatchCounts, possible.contains(&count) || possible.contains(&(count + 1)), counted);
+    let is_so = *told.end() + 1 >= *possible.start() && *told.start() <= *possible.end();
+    score(scores, Claim::WatchCounts, is_so, counted);
     for worst in result["worst"].as_array().into_iter().flatten() {
         let micros = |name: &str| worst[name].as_i64().unwrap_or(0) / 1_000;
         let (at, latency) = (micros("at_ns"), micros("latency_ns"));
-        let near = known.iter().min_by_key(|(known, _)| (known - at).abs());
-        let is_so = near.is_some_and(|(known, late)| {
-            (known - at).abs() <= NEAR && (*late as i64 - latency).abs() <= NEAR
-        });
-        score(scores, Claim::WatchWorst, is_so, || format!("{worst}, the witness: {near:?}"));
+        let is_so = known.iter().any(|one| one.is(at, latency));
+        let near = || known.iter().min_by_key(|one| (one.due + one.least - at).abs());
+        score(scores, Claim::WatchWorst, is_so, || format!("{worst}, the witness: {:?}", near()));
     }
-    let mut late: Vec<f64> = known.iter().map(|(_, late)| *late).collect();
-    late.sort_by(f64::total_cmp);
+    let (least, most) = (sorted(known.iter().map(|one| one.least)), sorted(known.iter().map(|one| one.most)));
     for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
         let told = result["latency_ns"][name].as_f64().unwrap_or(0.0) / 1_000.0;
-        let rank = ((late.len() as f64 * quantile).ceil() as usize).clamp(1, late.len().max(1)) - 1;
+        let rank = (known.len() as f64 * quantile).ceil() as usize;
         // One wake-up more or less moves a percentile by a rank.
-        let around =
-            late.get(rank.saturating_sub(1)).zip(late.get((rank + 1).min(late.len().saturating_sub(1))));
+        let at = |late: &[i64], rank: usize| late.get(rank.clamp(1, late.len().max(1)) - 1).copied();
+        let around = at(&least, rank.saturating_sub(1)).zip(at(&most, rank + 1));
         let is_so = around.is_some_and(|(below, above)| {
-            let near = NEAR as f64;
-            told >= below * (1.0 - BUCKET) - near && told <= above * (1.0 + BUCKET) + near
+            let (below, above) = ((below - NEAR) as f64, (above + NEAR) as f64);
+            told >= below * (1.0 - BUCKET) && told <= above * (1.0 + BUCKET)
         });
         score(scores, Claim::WatchPercentiles, is_so, || {
             format!("{name} {told} µs, the witness: {around:?}")
         });
     }
+}
+
+fn sorted(values: impl Iterator<Item = i64>) -> Vec<i64> {
+    let mut values: Vec<i64> = values.collect();
+    values.sort_unstable();
+    values
 }
 
 /// The kernel's accounts are looked at every 50 ms: what comes after the last look is missing. Nothing may be too much.

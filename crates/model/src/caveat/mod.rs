@@ -234,6 +234,11 @@ pub enum Caveat {
         /// Wake-ups that were not kept.
         count: u64,
     },
+    /// Threads slept and ran again, and no event told of what woke them.
+    WakeupsNotSeen {
+        /// Wake-ups that are not in the numbers.
+        count: u64,
+    },
     /// Notifications did not arrive once and in order; they are not in the latencies.
     MessagesIrregular {
         /// Sent and never received, or merged with another.

@@ -46,6 +46,7 @@ impl Caveat {
             | Self::SettingLeftBehind { .. }
             | Self::GroupLeftBehind { .. }
             | Self::SamplesLost { .. }
+            | Self::WakeupsNotSeen { .. }
             | Self::EarlyWakeups { .. }
             | Self::PageFaults { .. }
             | Self::MachineBusy { .. }

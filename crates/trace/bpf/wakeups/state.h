@@ -41,6 +41,7 @@ struct {
 	u32 stopper;
 	u32 unseen; /* switches that no event told of */
 	char comm[16];
+	u64 missed; /* wake-ups that no event told of */
 } told SEC(".data.told") = {};
 
 struct event {

@@ -141,6 +141,8 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 				lost_cpu(c, s, prev, now);
 			return 0;
 		}
+		if (s->stage == ASLEEP && s->record.since)
+			__sync_fetch_and_add(&told.missed, 1);
 		if (s->stage == WOKEN)
 			stops_waiting(s); /* woken before it left */
 		stolen(s, prev);

@@ -148,10 +148,10 @@ impl Bpf {
         listed.read_to_end(&mut Vec::new()).map(drop).map_err(|error| refused(&error))
     }
 
-    /// Records that have not fitted, all together.
-    fn lost_in_all(&self) -> u64 {
-        let told = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 4]>::try_from(map).ok());
-        told.and_then(|told| told.get(&0, 0).ok()).map_or(0, |told| told[0])
+    /// Records that have not fitted, and wake-ups that no event told of, all together.
+    fn lost_and_missed(&self) -> (u64, u64) {
+        let told = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 5]>::try_from(map).ok());
+        told.and_then(|told| told.get(&0, 0).ok()).map_or((0, 0), |told| (told[0], told[4]))
     }
 }
 
@@ -203,6 +203,10 @@ impl Tracer for Bpf {
         Ok(self.loops)
     }
 
+    fn missed(&self) -> u64 {
+        self.lost_and_missed().1
+    }
+
     fn iterations(&mut self) -> Vec<Iteration> {
         std::mem::take(&mut self.iterations)
     }
@@ -248,7 +252,7 @@ impl Tracer for Bpf {
             self.steal.witness(&mut one);
             seen(one);
         }
-        let lost = self.lost_in_all();
+        let (lost, _) = self.lost_and_missed();
         lost - std::mem::replace(&mut self.lost, lost)
     }
 

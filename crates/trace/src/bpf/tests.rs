@@ -34,3 +34,23 @@ fn lives_that_are_not_seen_are_not_claimed() {
     assert_eq!(tracer.with_children(), Ok(false));
     assert!(tracer.lives().is_none());
 }
+
+/// Somebody sleeps whose wake-ups no event tells of any more.
+#[test]
+fn a_wake_up_that_was_not_seen_is_counted() {
+    let mut tracer = match Bpf::open(&[std::process::id()], &[]) {
+        Ok(tracer) => tracer,
+        Err(refusal) => return skip(&refusal.to_string()),
+    };
+    tracer.start().unwrap();
+    let sleep = || (0..20).for_each(|_| clock::pause(Span::from_millis(1)).unwrap());
+    sleep();
+    let before = tracer.missed();
+    let place = tracer.attached.iter().position(|(name, _)| *name == "waking").unwrap();
+    let (name, link) = tracer.attached.remove(place);
+    program(&mut tracer.kernel, name).unwrap().detach(link).unwrap();
+    sleep();
+    // Switches of some processes raise no event in some virtual machines.
+    assert!(tracer.missed() >= before + 10, "{} and {before}", tracer.missed());
+    tracer.stop();
+}
