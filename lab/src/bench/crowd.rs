@@ -37,7 +37,7 @@ pub fn run() -> io::Result<()> {
 pub fn run_for(time: Span) -> io::Result<()> {
     let program = built()?;
     let folder = tempfile::tempdir()?;
-    let crowd = compiled("crowd.c", folder.path())?;
+    let crowd = compiled("bench/crowd.c", folder.path())?;
     let mut limits = Limits::default();
     for (number, words) in COMMANDS.iter().enumerate() {
         let mut crowd = Ended(Command::new(&crowd).stdout(Stdio::piped()).spawn()?);
