@@ -168,7 +168,8 @@ impl Tracer for Bpf {
         self.watched.clone_from(&self.processes);
         self.quotas = Quotas::new(Root::live());
         self.steal.look(clock::now());
-        watch(&mut self.kernel, &self.watched, self.children)?;
+        // Nobody is watched by some of them only: what was not seen would be taken for what did not happen.
+        watch(&mut self.kernel, &[], false)?;
         let (calls, loops) = (self.calls, self.loops);
         let is_wanted = |name: &&&str| (calls || !CALLS.contains(name)) && (loops || !LOOPS.contains(name));
         for &name in self.programs.iter().filter(is_wanted) {
@@ -176,6 +177,7 @@ impl Tracer for Bpf {
             let link = program.attach().map_err(|error| refusal("attach its programs", &error))?;
             self.attached.push((name, link));
         }
+        watch(&mut self.kernel, &self.watched, self.children)?;
         if self.children { self.watch_what_was_started_before() } else { Ok(()) }
     }
 
@@ -257,6 +259,8 @@ impl Tracer for Bpf {
     }
 
     fn stop(&mut self) {
+        // One program after the other is detached: until then, the others see what it does not.
+        drop(watch(&mut self.kernel, &[], false));
         for (name, link) in self.attached.drain(..) {
             // One that is gone already is what is wanted.
             let program = program(&mut self.kernel, name);

@@ -1,5 +1,10 @@
 //! Kernels that lack an event.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+
+use howlate_model::WokenBy;
 use howlate_testing::skip;
 
 use super::*;
@@ -53,4 +58,37 @@ fn a_wake_up_that_was_not_seen_is_counted() {
     // Switches of some processes raise no event in some virtual machines.
     assert!(tracer.missed() >= before + 10, "{} and {before}", tracer.missed());
     tracer.stop();
+}
+
+/// While programs are attached and detached one after the other, timers go on.
+#[test]
+fn what_a_timer_wakes_is_woken_by_nobody_else_at_the_beginning_and_the_end() {
+    let mut tracer = match Bpf::open(&[std::process::id()], &[]) {
+        Ok(tracer) => tracer,
+        Err(refusal) => return skip(&refusal.to_string()),
+    };
+    let over = Arc::new(AtomicBool::new(false));
+    let (told, tid) = channel();
+    let until = Arc::clone(&over);
+    let sleeper = std::thread::spawn(move || {
+        told.send(howlate_linux::thread::id()).unwrap();
+        while !until.load(Ordering::Relaxed) {
+            drop(clock::pause(Span::from_micros(100)));
+        }
+    });
+    let tid = tid.recv().unwrap();
+    let mut by = [0, 0];
+    for _ in 0..5 {
+        tracer.start().unwrap();
+        clock::pause(Span::from_millis(20)).unwrap();
+        tracer.stop();
+        tracer.read(&mut |one| {
+            if one.tid == tid {
+                by[usize::from(matches!(one.woken_by, WokenBy::Other(_)))] += 1;
+            }
+        });
+    }
+    over.store(true, Ordering::Relaxed);
+    sleeper.join().unwrap();
+    assert!(by[0] > 0 && by[1] == 0, "by its timer and by others: {by:?}");
 }
