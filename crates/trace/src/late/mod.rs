@@ -120,6 +120,15 @@ impl LateReader {
         self.control(above, 0)
     }
 
+    /// From now on, a wait longer than this is late.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses it.
+    pub fn late_above(&mut self, above: Span) -> Result<(), TracerRefusal> {
+        self.control(above, self.settings.1)
+    }
+
     fn control(&mut self, above: Span, left_out: u32) -> Result<(), TracerRefusal> {
         self.settings = (above, left_out);
         self.tell_settings()
