@@ -35,9 +35,29 @@ struct Off {
     ready: Option<i64>,
 }
 
+/// A wait whose end no event told, as on some virtual machines: the thread was on a CPU all the same when it left that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Untold {
+    pub ready: i64,
+    /// It had got a CPU by then.
+    pub by: i64,
+}
+
 /// All times on a CPU, by thread.
 pub fn turns(text: &str) -> HashMap<u32, Vec<OnCpu>> {
+    walk(text).0
+}
+
+/// All waits whose end was not told, by thread.
+pub fn untold(text: &str) -> HashMap<u32, Vec<Untold>> {
+    walk(text).1
+}
+
+type Walked = (HashMap<u32, Vec<OnCpu>>, HashMap<u32, Vec<Untold>>);
+
+fn walk(text: &str) -> Walked {
     let (mut off, mut all): (HashMap<u32, Off>, HashMap<u32, Vec<OnCpu>>) = Default::default();
+    let mut untold: HashMap<u32, Vec<Untold>> = HashMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#')).filter_map(parts) {
         match line.event {
             "sched_wakeup" | "sched_wakeup_new" => {
@@ -51,7 +71,12 @@ pub fn turns(text: &str) -> HashMap<u32, Vec<OnCpu>> {
                     let state = between(line.fields, " prev_state=", " ").unwrap_or_default();
                     let slept = !state.starts_with('R');
                     let ready = (!slept).then_some(line.micros);
-                    off.insert(pid, Off { left: Some((line.micros, slept)), ready });
+                    let before = off.insert(pid, Off { left: Some((line.micros, slept)), ready });
+                    let waited = before.and_then(|before| before.ready);
+                    untold
+                        .entry(pid)
+                        .or_default()
+                        .extend(waited.map(|ready| Untold { ready, by: line.micros }));
                 }
                 if let Some((_, pid)) = thread(line.fields, "next") {
                     let Off { left, ready } = off.remove(&pid).unwrap_or_default();
@@ -61,7 +86,7 @@ pub fn turns(text: &str) -> HashMap<u32, Vec<OnCpu>> {
             _ => {}
         }
     }
-    all
+    (all, untold)
 }
 
 #[cfg(test)]
@@ -74,6 +99,16 @@ mod tests {
                a-9       [000] d..2.  1.000050: sched_switch: prev_comm=a prev_pid=9 prev_prio=120 prev_state=R+ ==> next_comm=sh next_pid=12 next_prio=120
               sh-12      [000] d..2.  1.000070: sched_switch: prev_comm=sh prev_pid=12 prev_prio=120 prev_state=S ==> next_comm=a next_pid=9 next_prio=120
 ";
+
+    #[test]
+    fn who_leaves_a_cpu_has_got_it_before() {
+        let text = format!("{TEXT}{}", TEXT.lines().next().unwrap().replace("1.000010", "1.000090"));
+        assert_eq!(untold(TEXT).values().map(Vec::len).sum::<usize>(), 0);
+        assert_eq!(untold(&text)[&12], []);
+        let woken = TEXT.lines().nth(1).unwrap().replace("1.000030", "1.000080");
+        let text = format!("{TEXT}{woken}\n{}", text.lines().last().unwrap());
+        assert_eq!(untold(&text)[&12], [Untold { ready: 1_000_080, by: 1_000_090 }]);
+    }
 
     #[test]
     fn a_wait_is_from_being_woken_or_preempted_to_the_switch() {

@@ -31,6 +31,14 @@ pub enum Culprit {
     Nobody,
 }
 
+impl Injected {
+    /// All threads of it that are known.
+    pub fn threads(&self) -> Vec<u32> {
+        let other = if let Culprit::Thread { pid, .. } = self.culprit { Some(pid) } else { None };
+        [self.tid].into_iter().chain(other).collect()
+    }
+}
+
 /// The programs that are late, and make others late.
 pub struct Programs {
     pub sleeper: Sleeper,

@@ -1,12 +1,12 @@
 //! What was recorded, held against what was made, and against the switches that the kernel wrote.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::injected::{Culprit, Injected};
 use super::recorder::Told;
 use super::stamped::Time;
 use crate::truth::claims::{Claim, Scores, score};
-use crate::truth::turns::OnCpu;
+use crate::truth::turns::{OnCpu, Untold};
 
 /// Above which waits are recorded, and how far from it those are that have to be on their side of it: the stamps of a thread come
 /// a little after it runs, and those of an event apart from the scheduler's own clock.
@@ -16,20 +16,79 @@ const MARGIN: i64 = 500_000;
 const ENDS_APART: i64 = 50_000;
 const LENGTHS_APART: i64 = 150_000;
 
-/// Holds what was made against what was recorded.
-pub fn made(injected: &Injected, told: &[Told], scores: &mut Scores) {
-    for time in injected.times.iter().filter(|time| time.length() > LATE_ABOVE + MARGIN) {
-        let is_it = |one: &&Told| one.tid == injected.tid && one.waited.overlap(*time) > time.length() / 2;
-        let found: Vec<&Told> = told.iter().filter(is_it).collect();
-        let what = || format!("{} late in {time:?}, by {:?}: {found:?}", injected.tid, injected.culprit);
-        if matches!(injected.culprit, Culprit::Nobody) {
-            score(scores, Claim::RecordNotLate, found.is_empty(), what);
-            continue;
+/// What was recorded, and what of it the kernel's events have as well.
+pub struct Judged<'a> {
+    pub told: &'a [Told],
+    pub turns: &'a HashMap<u32, Vec<OnCpu>>,
+    /// Where the kernel's events do not say when a thread got its CPU, they say in what time it did.
+    pub untold: &'a HashMap<u32, Vec<Untold>>,
+}
+
+impl Judged<'_> {
+    /// Holds what was made against what was recorded.
+    pub fn made(&self, injected: &Injected, scores: &mut Scores) {
+        for time in injected.times.iter().filter(|time| time.length() > LATE_ABOVE + MARGIN) {
+            let is_it =
+                |one: &&Told| one.tid == injected.tid && one.waited.overlap(*time) > time.length() / 2;
+            let found: Vec<&Told> = self.told.iter().filter(is_it).collect();
+            let what = || format!("{} late in {time:?}, by {:?}: {found:?}", injected.tid, injected.culprit);
+            if matches!(injected.culprit, Culprit::Nobody) {
+                // It may have waited for a CPU as well, after that or before.
+                score(scores, Claim::RecordNotLate, found.iter().all(|one| self.is_real(one)), what);
+                continue;
+            }
+            score(scores, Claim::RecordKept, !found.is_empty(), what);
+            for one in &found {
+                score(scores, Claim::RecordCulprit, is_to_blame(&injected.culprit, one), what);
+            }
         }
-        score(scores, Claim::RecordKept, !found.is_empty(), what);
-        for one in &found {
-            score(scores, Claim::RecordCulprit, is_to_blame(&injected.culprit, one), what);
+    }
+
+    /// Whether no two of them are of one wait.
+    pub fn each_once(&self, scores: &mut Scores) {
+        let mut all: Vec<&Told> = self.told.iter().collect();
+        all.sort_by_key(|one| (one.tid, one.waited.from));
+        for pair in all.windows(2) {
+            let apart = pair[0].tid != pair[1].tid || pair[0].waited.until <= pair[1].waited.from;
+            score(scores, Claim::RecordOnce, apart, || format!("{pair:?}"));
         }
+    }
+
+    /// Whether nothing was recorded that was not.
+    pub fn each_is_real(&self, scores: &mut Scores) {
+        for one in self.told {
+            score(scores, Claim::RecordReal, self.is_real(one), || {
+                let near = |turn: &&OnCpu| (turn.from - one.waited.until / 1_000).abs() < 50_000;
+                let near: Vec<&OnCpu> = self.turns_of(one.tid).iter().filter(near).collect();
+                format!("{one:?}, the witness: {near:?}")
+            });
+        }
+    }
+
+    /// Whether every late wait of these threads was recorded, from one time to another.
+    pub fn all_are_there(&self, tids: &[u32], recorded: Time, scores: &mut Scores) {
+        let is_late = |time: &Time| {
+            time.length() > LATE_ABOVE + MARGIN && time.from >= recorded.from && time.until <= recorded.until
+        };
+        for tid in tids {
+            for time in self.turns_of(*tid).iter().filter_map(wait).filter(is_late) {
+                let found = self.told.iter().any(|one| one.tid == *tid && is_same(time, one.waited));
+                score(scores, Claim::RecordAll, found, || format!("{tid}: {time:?} was not recorded"));
+            }
+        }
+    }
+
+    fn turns_of(&self, tid: u32) -> &[OnCpu] {
+        self.turns.get(&tid).map_or(&[], Vec::as_slice)
+    }
+
+    fn is_real(&self, one: &Told) -> bool {
+        let is_untold = |untold: &Untold| {
+            (untold.ready * 1_000 - one.waited.from).abs() <= LENGTHS_APART
+                && untold.by * 1_000 + ENDS_APART >= one.waited.until
+        };
+        self.turns_of(one.tid).iter().filter_map(wait).any(|time| is_same(time, one.waited))
+            || self.untold.get(&one.tid).into_iter().flatten().any(is_untold)
     }
 }
 
@@ -45,50 +104,9 @@ fn is_to_blame(culprit: &Culprit, told: &Told) -> bool {
     }
 }
 
-/// Whether no two of them are of one wait.
-pub fn each_once(told: &[Told], scores: &mut Scores) {
-    let mut all: Vec<&Told> = told.iter().collect();
-    all.sort_by_key(|one| (one.tid, one.waited.from));
-    for pair in all.windows(2) {
-        let apart = pair[0].tid != pair[1].tid || pair[0].waited.until <= pair[1].waited.from;
-        score(scores, Claim::RecordOnce, apart, || format!("{pair:?}"));
-    }
-}
-
-/// Holds what was recorded of any thread from `begin` to `end` against the kernel's events.
-pub fn all(
-    told: &[Told],
-    turns: &HashMap<u32, Vec<OnCpu>>,
-    recorded: (i64, i64),
-    own: &HashSet<u32>,
-    scores: &mut Scores,
-) {
-    let waits = turns.iter().filter(|(tid, _)| **tid > 0 && !own.contains(tid));
-    let waits: Vec<(u32, Time)> =
-        waits.flat_map(|(tid, all)| all.iter().filter_map(|one| Some((*tid, wait(one)?)))).collect();
-    let is = |(tid, time): &(u32, Time), one: &Told| {
-        *tid == one.tid
-            && (time.until - one.waited.until).abs() <= ENDS_APART
-            && (time.length() - one.waited.length()).abs() <= LENGTHS_APART
-    };
-    for one in told {
-        let known = waits.iter().any(|wait| is(wait, one));
-        let near = || {
-            turns
-                .get(&one.tid)
-                .into_iter()
-                .flatten()
-                .filter(|turn| (turn.from - one.waited.until / 1_000).abs() < 50_000)
-        };
-        score(scores, Claim::RecordReal, known, || format!("{one:?}: {:?}", near().collect::<Vec<_>>()));
-    }
-    let is_late = |(_, time): &&(u32, Time)| {
-        time.length() > LATE_ABOVE + MARGIN && time.from >= recorded.0 && time.until <= recorded.1
-    };
-    for wait in waits.iter().filter(is_late) {
-        let found = told.iter().any(|one| is(wait, one));
-        score(scores, Claim::RecordAll, found, || format!("{wait:?} was not recorded"));
-    }
+/// Whether the two are one wait, seen by two.
+fn is_same(one: Time, other: Time) -> bool {
+    (one.until - other.until).abs() <= ENDS_APART && (one.length() - other.length()).abs() <= LENGTHS_APART
 }
 
 /// From ready to running, in nanoseconds.

@@ -10,8 +10,6 @@ mod lock;
 mod recorder;
 mod stamped;
 
-use std::collections::HashSet;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -19,11 +17,12 @@ use howlate_linux::clock;
 use howlate_model::Span;
 
 use self::injected::{Programs, SCENES, Scene};
-use self::judge::{LATE_ABOVE, all, each_once, made};
+use self::judge::{Judged, LATE_ABOVE};
 use self::recorder::Recorder;
+use self::stamped::Time;
 use super::claims::Scores;
 use super::sleeper::Sleeper;
-use super::turns::turns;
+use super::turns::{turns, untold};
 use super::witness::{Instance, OF_THREADS};
 use crate::bench::compiled;
 
@@ -57,17 +56,12 @@ fn once(
     let injected = (scene.play)(programs, seconds)?;
     let until = clock::now().as_nanos();
     clock::pause(LOOKS)?;
-    let own = threads_of(recorder.pid());
     let told = recorder.end()?;
-    let turns = turns(&instance.text()?);
-    made(&injected, &told, scores);
-    each_once(&told, scores);
-    all(&told, &turns, (from, until), &own, scores);
+    let text = instance.text()?;
+    let judged = Judged { told: &told, turns: &turns(&text), untold: &untold(&text) };
+    judged.made(&injected, scores);
+    judged.each_once(scores);
+    judged.each_is_real(scores);
+    judged.all_are_there(&injected.threads(), Time { from, until }, scores);
     Ok(())
-}
-
-/// Its own waits are counted, and not recorded.
-fn threads_of(pid: u32) -> HashSet<u32> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
 }

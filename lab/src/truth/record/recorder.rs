@@ -11,6 +11,9 @@ use crate::bench::json;
 
 use super::stamped::Time;
 
+/// The programs and threads of the check.
+const NAMES: &str = "sleeper,burner,waits-for-lock";
+
 /// Its process; killed when it is dropped.
 pub struct Recorder {
     program: PathBuf,
@@ -26,8 +29,6 @@ pub struct Told {
     pub waited: Time,
     /// What took most of it.
     pub cause: Value,
-    /// Where nothing was seen of it, why.
-    pub parts: Value,
 }
 
 impl Recorder {
@@ -35,7 +36,17 @@ impl Recorder {
     pub fn start(program: &Path, late_above_ns: i64) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let mut command = Command::new(program);
-        command.args(["record", "--at-most", "0/h", "--late-above", &format!("{late_above_ns}ns"), "--out"]);
+        // What others do may be too much to be kept one by one.
+        command.args([
+            "record",
+            "--process",
+            NAMES,
+            "--at-most",
+            "0/h",
+            "--late-above",
+            &format!("{late_above_ns}ns"),
+            "--out",
+        ]);
         command.arg(folder.path().join("kept")).stdin(Stdio::null()).stdout(Stdio::null());
         let mut child = command.stderr(Stdio::piped()).spawn()?;
         let stderr = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -47,10 +58,6 @@ impl Recorder {
             }
         }
         Ok(one)
-    }
-
-    pub fn pid(&self) -> u32 {
-        self.child.id()
     }
 
     /// Ends it; what it has recorded.
@@ -76,6 +83,6 @@ impl Drop for Recorder {
 fn told(incident: &Value) -> Option<Told> {
     let (until, length) = (incident["at_ns"].as_i64()?, incident["latency_ns"].as_i64()?);
     let tid = u32::try_from(incident["thread"]["tid"].as_u64()?).ok()?;
-    let (cause, parts) = (incident["causes"][0].clone(), incident["parts"].clone());
-    Some(Told { tid, waited: Time { from: until - length, until }, cause, parts })
+    let cause = incident["causes"][0].clone();
+    Some(Told { tid, waited: Time { from: until - length, until }, cause })
 }
