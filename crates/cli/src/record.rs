@@ -12,15 +12,14 @@ use howlate_model::{LateAbove, Span};
 #[command(after_help = "Examples:\n  \
 howlate record\n  \
 howlate record --late-above 500us --policy fifo,rr,deadline\n  \
-howlate record --late-above p99.9\n  \
-howlate record --unit nginx,postgres --late-above 2ms\n  \
+howlate record --unit nginx,postgres --late-above p99.9\n  \
 howlate record --late-above 20ms --on-late 'logger -t howlate'\n  \
 howlate record --process 'java*' --out /var/lib/howlate --max-size 1G --max-age 30d\n  \
 howlate show /var/lib/howlate --at 03:12\n\n\
 Needs root, or the capabilities BPF and PERFMON. Ctrl-C or SIGTERM ends it.")]
 pub struct Record {
-    /// Record each wait longer than this, or than a percentile of the last hour, such as `p99.9`; all others are only counted
-    #[arg(long, value_name = "LENGTH|PERCENTILE", allow_hyphen_values = true, default_value = "5ms")]
+    /// Record each wait longer than this, or than p99.9 of the last hour; count all others
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5ms")]
     pub late_above: LateAbove,
     /// Only threads of these policies: other, fifo, rr, batch, idle, deadline, ext
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Whose waits")]
