@@ -162,7 +162,7 @@ fn perfetto_has_a_lane_for_each_cpu_the_states_of_who_waited_and_the_time_of_day
     ];
     assert_eq!(rows(1, &["ts", "dur", "cpu", "name"]), ran);
     let states = rows(2, &["ts", "dur", "state"]);
-    assert_eq!(states, ["90000000 10000000 Running", "100000000 12000000 R", "112000000 3000000 Running"]);
+    assert_eq!(states, ["90000000 10000000 Running", "100000000 12000000 R+", "112000000 3000000 Running"]);
     let slices = [
         "waited 12.0 ms for CPU 1, after it lost its CPU 100000000 12000000 0",
         "waiting for the CPU (rsync) 100000000 11000000 1",

@@ -22,9 +22,10 @@ const IRQ_EXIT: u32 = 37;
 /// Nobody has a thread id of the kernel's largest and more: these stand for what is not known.
 const NOT_RECORDED: u64 = 1 << 22;
 const NOT_SEEN: u64 = NOT_RECORDED + 1;
-/// States of a thread that leaves its CPU: it goes on to be runnable, or that is not known.
-const RUNNABLE: u64 = 0;
-const UNKNOWN: u64 = 1 << 14;
+/// States of a thread that leaves its CPU, as Linux 4.4 has them, which Perfetto takes them for: it lost the CPU and waits for
+/// one; or it sleeps, as most do, where nothing says that it waits. None stands for what is not known.
+const PREEMPTED: u64 = 2_048;
+const ASLEEP: u64 = 1;
 /// A switch and the wait that begins with it are stamped this close.
 const SAME_SWITCH: Span = Span::from_micros(100);
 
@@ -126,7 +127,7 @@ impl Lane<'_> {
             return;
         }
         self.woken(at, &next);
-        let state = if self.goes_on_to_wait(at) { RUNNABLE } else { UNKNOWN };
+        let state = if self.goes_on_to_wait(at) { PREEMPTED } else { ASLEEP };
         let before =
             Message::default().text(1, &self.on.1).number(2, self.on.0).number(3, 120).number(4, state);
         let switch = before.text(5, &next.1).number(6, next.0).number(7, 120);

@@ -48,7 +48,7 @@ fn told(event: &[u8]) -> (u64, String) {
     let inner = |field: u64| of(event, field).first().map(|field| field.bytes().to_vec());
     let text = |message: &[u8], field: u64| of(message, field)[0].text();
     let switch = |one: Vec<u8>| {
-        let goes_on = if number(&one, 4) == 0 { " waits" } else { "" };
+        let goes_on = if number(&one, 4) == 2_048 { " waits" } else { "" };
         format!("{}{goes_on} > {}", text(&one, 1), text(&one, 5))
     };
     let words = inner(4).map(switch);
