@@ -105,7 +105,8 @@ fn perfetto_keeps_what_was_on_no_cpu_apart() {
     assert!(slices.iter().any(|one| one["lane"] == "CPU not seen"), "{none}");
 }
 
-const RAN: &str = "select s.ts, s.dur, s.cpu, t.name from sched s join thread t using (utid) where s.dur > 0 order by s.ts";
+const RAN: &str =
+    "select s.ts, s.dur, s.cpu, t.name from sched s join thread t using (utid) where s.dur > 0 order by s.ts";
 const STATES: &str = "select s.ts, s.dur, s.state from thread_state s join thread t using (utid) \
     where t.tid = 71 and s.dur > 0 order by s.ts";
 const ON_TRACKS: &str = "select s.name, s.ts, s.dur, s.depth from slice s order by s.ts, s.depth";
@@ -116,9 +117,7 @@ fn recorded(folder: &std::path::Path) {
     let header = howlate_model::Header::for_conditions(vec![]);
     let header = serde_json::to_value(howlate_model::Line::Header(Box::new(header))).unwrap();
     let name = "00000001-20261125T031230.500000Z.trace.json";
-    let part = |kind: &str, name: &str, from: u64, ns: u64| {
-        serde_json::json!({"part": "waiting", "kind": kind, "name": name, "from_ns": from, "ns": ns})
-    };
+    let part = |kind: &str, name: &str, from: u64, ns: u64| serde_json::json!({"part": "waiting", "kind": kind, "name": name, "from_ns": from, "ns": ns});
     let incident = serde_json::json!({"incident": {
         "at": "2026-11-25T03:12:30.5Z", "at_ns": 112_000_000, "latency_ns": 12_000_000,
         "thread": {"name": "worker", "process": "server", "pid": 70, "tid": 71, "uid": 0},
@@ -126,9 +125,7 @@ fn recorded(folder: &std::path::Path) {
         "parts": [part("thread", "rsync", 100_000_000, 11_000_000), part("softirq", "NET_RX", 111_000_000, 1_000_000)],
         "causes": [], "timeline": name,
     }});
-    let stretch = |name: &str, ts: u32, dur: u32| {
-        serde_json::json!({"ph": "X", "pid": 0, "tid": 1, "name": name, "ts": ts, "dur": dur})
-    };
+    let stretch = |name: &str, ts: u32, dur: u32| serde_json::json!({"ph": "X", "pid": 0, "tid": 1, "name": name, "ts": ts, "dur": dur});
     let all = [
         stretch("worker (71)", 90_000, 10_000),
         stretch("rsync (9)", 100_000, 11_000),
@@ -137,7 +134,8 @@ fn recorded(folder: &std::path::Path) {
         stretch("cron (8)", 120_000, 1_000),
     ];
     std::fs::write(folder.join(name), serde_json::json!({"traceEvents": all}).to_string()).unwrap();
-    std::fs::write(folder.join("00000001-20261125T031200Z.jsonl"), format!("{header}\n{incident}\n")).unwrap();
+    std::fs::write(folder.join("00000001-20261125T031200Z.jsonl"), format!("{header}\n{incident}\n"))
+        .unwrap();
 }
 
 #[test]
@@ -146,7 +144,9 @@ fn perfetto_has_a_lane_for_each_cpu_the_states_of_who_waited_and_the_time_of_day
     recorded(folder.path());
     let output = crate::common::run(&["show", folder.path().to_str().unwrap(), "--format", "perfetto"]);
     assert_eq!(output.status.code(), Some(0), "{}", crate::common::stderr(&output));
-    let Some(answers) = answered(&output.stdout, &[COMPLAINTS, RAN, STATES, ON_TRACKS, CLOCK]) else { return };
+    let Some(answers) = answered(&output.stdout, &[COMPLAINTS, RAN, STATES, ON_TRACKS, CLOCK]) else {
+        return;
+    };
     let rows = |place: usize, names: &[&str]| -> Vec<String> {
         let cell = |row: &Value, name: &&str| row[*name].to_string().trim_matches('"').to_owned();
         let row = |row: &Value| names.iter().map(|name| cell(row, name)).collect::<Vec<_>>().join(" ");
