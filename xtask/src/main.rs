@@ -37,7 +37,7 @@ The developer's commands:
                               damaged and hostile input for everything that reads what others wrote
   cargo xtask soak [--for 24h]
                               one long measurement, and whether anything grew that must not
-  cargo xtask truth [why|watch|top|remedies …] [--times 3] [--for 4]
+  cargo xtask truth [why|watch|top|record|remedies …] [--times 3] [--for 4]
                               what the program claims, held against what the kernel itself wrote of the same wake-ups
   cargo xtask storm [--borrowed] [--kills 1000] [--seed N]
                               kills at random moments, and whether the machine is left as it was; 60 if not said

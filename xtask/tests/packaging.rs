@@ -79,7 +79,12 @@ fn systemd_reads_the_units() {
             .replace("Documentation", "#");
         fs::write(folder.path().join(path.file_name().unwrap()), text).unwrap();
     }
-    for unit in ["howlate-serve.service", "howlate-run@night.service", "howlate-run@night.timer"] {
+    for unit in [
+        "howlate-recording.service",
+        "howlate-serve.service",
+        "howlate-run@night.service",
+        "howlate-run@night.timer",
+    ] {
         let template = unit.replace("@night", "@");
         let path = folder.path().join(unit);
         if template != unit {
@@ -87,6 +92,29 @@ fn systemd_reads_the_units() {
         }
         accepted("systemd-analyze", &["verify", path.to_str().unwrap()], ".");
     }
+}
+
+/// What is applied to a cluster is YAML, and its containers may do what they need and nothing else.
+#[test]
+fn the_recorder_of_a_cluster_has_two_capabilities() {
+    let script = "import sys, yaml\n\
+        [one] = yaml.safe_load_all(open(sys.argv[1]))\n\
+        pod = one['spec']['template']\n\
+        assert one['kind'] == 'DaemonSet' and one['spec']['selector']['matchLabels'] == pod['metadata']['labels']\n\
+        assert pod['spec']['hostPID'] is True\n\
+        volumes = {v['name'] for v in pod['spec']['volumes']}\n\
+        for c in pod['spec']['containers']:\n\
+        \x20   may = c['securityContext']\n\
+        \x20   assert may['capabilities']['drop'] == ['ALL'] and not may['allowPrivilegeEscalation'], c\n\
+        \x20   assert {m['name'] for m in c['volumeMounts']} <= volumes, c\n\
+        add = {c['name']: c['securityContext']['capabilities'].get('add', []) for c in pod['spec']['containers']}\n\
+        assert add == {'record': ['BPF', 'PERFMON'], 'serve': []}, add\n";
+    let has =
+        Command::new("python3").args(["-c", "import yaml"]).output().is_ok_and(|out| out.status.success());
+    if !has {
+        return skip("python3 has no yaml");
+    }
+    accepted("python3", &["-c", script, "docs/howlate-record-daemonset.yaml"], ".");
 }
 
 /// Yocto fetches each crate itself; the list follows from `Cargo.lock`.

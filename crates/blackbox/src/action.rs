@@ -150,6 +150,7 @@ mod tests {
             cpu: 0,
             parts: vec![],
             causes: vec![],
+            late_above: None,
             timeline: None,
         }
     }

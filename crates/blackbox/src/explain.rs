@@ -32,7 +32,18 @@ pub(crate) fn incident(wait: &LateWait, at: String, origins: &mut Origins) -> Op
     let parts = parts(explained, by_cause);
     let kind = if wait.preempted { IncidentKind::Preempted } else { IncidentKind::Woken };
     let (latency, cpu) = (wait.waited, wait.sleep.cpu);
-    Some(Incident { at, at_ns: ran, latency, thread, kind, cpu, parts, causes, timeline: None })
+    Some(Incident {
+        at,
+        at_ns: ran,
+        latency,
+        thread,
+        kind,
+        cpu,
+        parts,
+        causes,
+        late_above: None,
+        timeline: None,
+    })
 }
 
 fn parts(explained: Explained, by_cause: Vec<Segment>) -> Vec<Segment> {

@@ -175,6 +175,15 @@ mod tests {
     }
 
     #[test]
+    fn packages_have_the_unit_that_records_as_is_usual() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/systemd/howlate-recording");
+        let packaged = |ending: &str| std::fs::read_to_string(format!("{folder}.{ending}")).unwrap();
+        let usual = unit("/usr/bin/howlate", &[], "/var/lib/howlate");
+        assert_eq!(packaged("service"), usual.text().unwrap());
+        assert_eq!(packaged("conf"), usual.user());
+    }
+
+    #[test]
     fn what_a_unit_could_not_start_is_refused() {
         let at_home = unit("/home/me/howlate", &[], "/var/lib/howlate").text();
         assert!(matches!(at_home, Err(NotInstalled::OutOfReach { .. })), "{at_home:?}");

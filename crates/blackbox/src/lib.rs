@@ -16,6 +16,7 @@ mod rate;
 mod recorder;
 mod snap;
 mod thread_owner;
+mod threshold;
 mod timeline;
 mod users;
 mod worst;

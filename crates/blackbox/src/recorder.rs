@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::{clock, sched};
 use howlate_model::{
-    End, Header, HowEnded, Incident, LateWait, Line, Mark, MonotonicTime, Nice, Policy, Span, TracerRefusal,
-    WaitClock, WaitCounts, WaitGroup, WaitMinute,
+    End, Header, HowEnded, Incident, LateAbove, LateWait, Line, Mark, MonotonicTime, Nice, Policy, Span,
+    TracerRefusal, WaitClock, WaitCounts, WaitGroup, WaitMinute,
 };
 use howlate_procfs::Root;
 use howlate_recording::{Bounds, NotRotated, Rotated};
@@ -20,6 +20,7 @@ use crate::explain::incident;
 use crate::notify::ServiceManager;
 use crate::rate::Rate;
 use crate::thread_owner::Origins;
+use crate::threshold::Threshold;
 use crate::timeline::trace;
 use crate::worst::{AtMost, Worst};
 
@@ -41,7 +42,7 @@ const HOLDER: usize = 250;
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// A wait longer than this is an incident.
-    pub late_above: Span,
+    pub late_above: LateAbove,
     /// Which threads are recorded.
     pub chosen: Chosen,
     /// The folder of the rotated recording.
@@ -116,8 +117,13 @@ pub fn record(
     started: impl FnOnce(&std::path::Path) -> Option<Box<dyn Display>>,
 ) -> Result<Finished, NotRecorded> {
     // Where nothing can be seen, no folder is made.
-    let reader = LateReader::begin(asked.late_above, remembered(asked.keep)).map_err(NotRecorded::NotSeen)?;
+    let mut threshold = Threshold::begin(asked.late_above);
+    let mut reader =
+        LateReader::begin(threshold.now(), remembered(asked.keep)).map_err(NotRecorded::NotSeen)?;
     let kept = Rotated::open(&asked.out, &holder(), asked.bounds, begin)?;
+    if threshold.recall(kept.path()) {
+        reader.late_above(threshold.now()).map_err(NotRecorded::NotSeen)?;
+    }
     if let Some(nice) = Nice::new(NICE) {
         drop(sched::set_policy(sched::THIS_THREAD, Policy::Other { nice: Some(nice) }));
     }
@@ -132,6 +138,7 @@ pub fn record(
     let mut recorder = Recorder {
         asked,
         reader,
+        threshold,
         kept,
         origins,
         rate,
@@ -192,6 +199,7 @@ struct Held {
 struct Recorder<'a> {
     asked: &'a Asked,
     reader: LateReader,
+    threshold: Threshold,
     kept: Rotated,
     origins: Origins,
     rate: Rate,
@@ -246,7 +254,9 @@ impl Recorder<'_> {
         let mut new = Vec::new();
         for wait in &chosen {
             let at = wait.sleep.switched_in.map(|at| date_and_time(at, ahead)).unwrap_or_default();
-            new.extend(incident(wait, at, &mut self.origins));
+            let above = self.threshold.of(wait.waited);
+            let known = |one: Incident| Incident { late_above: above, ..one };
+            new.extend(incident(wait, at, &mut self.origins).map(known));
         }
         self.finished.incidents += new.len() as u64;
         if let Some(display) = &mut self.display {
@@ -317,7 +327,11 @@ impl Recorder<'_> {
     fn end_minute(&mut self) -> Result<(), NotRecorded> {
         let groups = self.reader.groups().map_err(NotRecorded::NotSeen)?;
         let until = clock::now();
-        let groups = groups.into_iter().filter_map(|group| self.counts(group)).collect();
+        let groups: Vec<WaitCounts> = groups.into_iter().filter_map(|group| self.counts(group)).collect();
+        let late_above = self.threshold.changing();
+        if self.threshold.end_minute(&groups) {
+            self.reader.late_above(self.threshold.now()).map_err(NotRecorded::NotSeen)?;
+        }
         let minute = std::mem::replace(&mut self.minute, Minute::begin(until));
         self.finished.lost += minute.lost;
         self.finished.left_out += minute.left_out;
@@ -330,6 +344,7 @@ impl Recorder<'_> {
             incidents_lost: minute.lost,
             incidents_left_out: minute.left_out,
             switches_unseen: minute.unseen,
+            late_above,
             removed,
         })));
         self.finished.not_written += self.kept.take_lost();

@@ -53,6 +53,25 @@ fn joined((number, part): (usize, &str)) -> String {
     if number == 0 { part.to_owned() } else { format!(" {}", part.trim_start()) }
 }
 
+/// What containers of the documentation are started with: `args: [record, "--out", …]`.
+#[test]
+fn containers_are_started_with_what_can_be_typed() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let files = fs::read_dir(docs).unwrap().map(|entry| entry.unwrap().path());
+    let mut found = 0;
+    for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")) {
+        let text = fs::read_to_string(&path).unwrap();
+        let lists = text.lines().filter_map(|line| line.trim().strip_prefix("args: [")?.strip_suffix(']'));
+        for list in lists {
+            let words = list.split(',').map(|word| word.trim().trim_matches('"'));
+            let parsed = Cli::try_parse_from(std::iter::once("howlate").chain(words));
+            assert!(parsed.is_ok(), "{}: {list}: {}", path.display(), parsed.err().unwrap());
+            found += 1;
+        }
+    }
+    assert!(found >= 3, "{found}");
+}
+
 /// What ends a command.
 fn ends(word: &str) -> bool {
     matches!(word, "|" | "||" | "&&" | "&" | ";" | ">" | ">>" | "<" | "2>") || word.starts_with(['>', '|'])

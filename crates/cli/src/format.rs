@@ -36,6 +36,8 @@ pub enum Format {
     Osadl,
     /// The worst wake-ups of --why, for ui.perfetto.dev
     Trace,
+    /// What a folder of howlate record has of all CPUs, for ui.perfetto.dev and trace_processor (protobuf)
+    Perfetto,
     /// Folded stacks of a folder of howlate record, for flame graphs
     Folded,
 }

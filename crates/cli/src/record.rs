@@ -5,22 +5,22 @@ use std::path::PathBuf;
 use clap::Args;
 use glob::Pattern;
 use howlate_blackbox::{Action, AtMost, Bounds, ByteSize, Chosen, PolicyName, age, uid_of};
-use howlate_model::Span;
+use howlate_model::{LateAbove, Span};
 
 /// Record for weeks what waited too long for a CPU, of the whole machine, and who held it up
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate record\n  \
 howlate record --late-above 500us --policy fifo,rr,deadline\n  \
-howlate record --unit nginx,postgres --late-above 2ms\n  \
+howlate record --unit nginx,postgres --late-above p99.9\n  \
 howlate record --late-above 20ms --on-late 'logger -t howlate'\n  \
 howlate record --process 'java*' --out /var/lib/howlate --max-size 1G --max-age 30d\n  \
 howlate show /var/lib/howlate --at 03:12\n\n\
 Needs root, or the capabilities BPF and PERFMON. Ctrl-C or SIGTERM ends it.")]
 pub struct Record {
-    /// Record each wait longer than this; all others are only counted
+    /// Record each wait longer than this, or than p99.9 of the last hour; count all others
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5ms")]
-    pub late_above: Span,
+    pub late_above: LateAbove,
     /// Only threads of these policies: other, fifo, rr, batch, idle, deadline, ext
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Whose waits")]
     policy: Vec<PolicyName>,

@@ -126,6 +126,8 @@ pub(crate) enum Error {
     NotOfRecord { path: Option<PathBuf> },
     #[error("a folder of `howlate record` cannot be shown in that format")]
     FormatOfRecord,
+    #[error("a trace for Perfetto is not text: a terminal cannot show it")]
+    TraceToTerminal,
     #[error("`howlate record` counts waits by process, not by thread")]
     ThreadsOfRecord,
     #[error(transparent)]
@@ -240,7 +242,8 @@ impl Error {
             Self::NotRecorded(NotRecorded::NotSeen(_)) => None,
             Self::NotRecorded(NotRecorded::NotKept(reason)) => Some(reason.hint().into()),
             Self::NotOfRecord { path } => Some(not_of_record_hint(path.as_ref())),
-            Self::FormatOfRecord => Some("`show` has text, json and folded of it, `report` the page (html)".into()),
+            Self::FormatOfRecord => Some("`show` has text, json, folded and perfetto of it, `report` the page (html)".into()),
+            Self::TraceToTerminal => Some("write it to a file: `howlate show FOLDER --format perfetto > late.pftrace`".into()),
             Self::ThreadsOfRecord => Some("write `--by process`, group or culprit; `howlate why FOLDER` has each thread that was late".into()),
             Self::Moment(_) => None,
             Self::NotSnapped(NotSnapped::NobodyRecords { path }) => Some(format!("begin with `howlate record --out {}`", shell_path(path))),

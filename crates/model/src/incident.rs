@@ -27,6 +27,9 @@ pub struct Incident {
     pub parts: Vec<Segment>,
     /// Who took the time, the longest first.
     pub causes: Vec<IncidentCause>,
+    /// Above what a wait was late then, where that changes: with `--late-above p99.9`.
+    #[serde(rename = "late_above_ns", default, skip_serializing_if = "Option::is_none")]
+    pub late_above: Option<Span>,
     /// The file with what all CPUs did around it, beside the recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<String>,
@@ -122,6 +125,9 @@ pub struct WaitMinute {
     /// Switches that no event told of.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub switches_unseen: u64,
+    /// Above what a wait was late, where that changes: with `--late-above p99.9`.
+    #[serde(rename = "late_above_ns", default, skip_serializing_if = "Option::is_none")]
+    pub late_above: Option<Span>,
     /// What was removed to make room.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<Removed>,

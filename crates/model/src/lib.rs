@@ -26,6 +26,7 @@ mod incident;
 mod injected_cause;
 mod instrument;
 mod knob;
+mod late_above;
 mod late_wait;
 mod ledger;
 mod limit;
@@ -107,6 +108,7 @@ pub use incident::{
 pub use injected_cause::{InjectedCause, Stamp};
 pub use instrument::Instrument;
 pub use knob::{PermanentWay, Scope};
+pub use late_above::{LateAbove, LateAboveError};
 pub use late_wait::{CpuTimeline, LateRead, LateWait, WaitGroup};
 pub use ledger::{ENTRIES_KEPT, Late, Ledger, NotDecomposed, OTHERS, Pid, Share, WhyBlock};
 pub use limit::{Limit, LimitError, Statistic};
@@ -146,7 +148,9 @@ pub use thread_life::{Happened, Life};
 pub use thread_settings::ThreadSettings;
 pub use time::{Latency, MonotonicTime, Span, SpanError};
 pub use time_range::{Stretch, StretchError};
-pub use traced::{Asleep, Deferred, Expiry, Holder, Lost, Occupant, TracedSleep, Who, WokenBy};
+pub use traced::{
+    Asleep, Deferred, Expiry, Holder, Lost, Occupant, SOFTIRQS, TracedSleep, Who, WokenBy, softirq_vector,
+};
 pub use tracer_gap::TracerGap;
 pub use tracer_refusal::TracerRefusal;
 pub use tuned::{Tuned, Write, WriteKind};

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Incident, Instrument, LoadBlock,
-    MonotonicTime, Node, Setting, Source, Span, Started, System, Until, WaitMinute, WatchedBlock, WhyBlock,
+    Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Incident, Instrument, LateAbove,
+    LoadBlock, MonotonicTime, Node, Setting, Source, Span, Started, System, Until, WaitMinute, WatchedBlock,
+    WhyBlock,
 };
 
 /// The version of the recording format that this program writes.
@@ -93,6 +94,9 @@ pub struct Header {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "late_above_ns")]
     pub late_above: Option<Span>,
+    /// For `record`: that the limit is this percentile of all waits of the hour before, and `late_above_ns` the least that it may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_above_percentile: Option<f64>,
     /// What it was to go on until, where `--until` was typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
@@ -123,11 +127,17 @@ impl Header {
             findings: Vec::new(),
             settings: Vec::new(),
             late_above: None,
+            late_above_percentile: None,
             until: None,
             tuning: None,
             instrument: Instrument::default(),
             conditions,
         }
+    }
+
+    /// Above what waits are late, where that was said.
+    pub fn late_rule(&self) -> Option<LateAbove> {
+        self.late_above.map(|least| LateAbove::from_parts(self.late_above_percentile, least))
     }
 }
 

@@ -30,6 +30,15 @@ pub enum Holder {
     Quota,
 }
 
+/// Names of softirqs by their number: `enum` in the kernel's `include/linux/interrupt.h`, `kernel/softirq.c`.
+pub const SOFTIRQS: [&str; 10] =
+    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
+
+/// The number of a softirq of this name.
+pub fn softirq_vector(name: &str) -> Option<u64> {
+    (0..).zip(SOFTIRQS).find(|(_, known)| *known == name).map(|(number, _)| number)
+}
+
 /// Who had a CPU, or woke a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Who {

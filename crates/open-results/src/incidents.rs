@@ -1,10 +1,10 @@
 //! What a folder of `howlate record` holds of a stretch of time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use howlate_analyse::incidents::{Grouping, Kept};
-use howlate_model::{CpuTimeline, Incident, Stretch};
+use howlate_model::{CpuTimeline, Header, Incident, Stretch};
 use howlate_recording::read_between;
 use howlate_render::Incidents;
 use jiff::tz::TimeZone;
@@ -32,7 +32,7 @@ pub fn incidents(
     for one in &mut kept.incidents {
         one.timeline = one.timeline.take().filter(|name| is_there(folder, name));
     }
-    let late_above = read.header.as_ref().and_then(|header| header.late_above);
+    let late_above = read.header.as_ref().and_then(Header::late_rule);
     let machine = read.header.map(|header| (header.node, header.system));
     let (oldest, cut_off, damaged) = (read.since, read.cut_off, read.damaged);
     Ok(Incidents { kept, machine, late_above, from, until, oldest, by, users, zone, cut_off, damaged })
@@ -40,6 +40,13 @@ pub fn incidents(
 
 fn is_there(folder: &Path, name: &str) -> bool {
     Path::new(name).file_name() == Some(name.as_ref()) && folder.join(name).is_file()
+}
+
+/// What all CPUs did around these incidents, file by file; what cannot be read is left out.
+pub fn timelines(folder: &Path, incidents: &[Incident]) -> Vec<Vec<CpuTimeline>> {
+    let names: BTreeSet<&String> = incidents.iter().filter_map(|one| one.timeline.as_ref()).collect();
+    let there = names.into_iter().filter(|name| is_there(folder, name));
+    there.filter_map(|name| trace_file::read(&folder.join(name))).collect()
 }
 
 /// What all CPUs did around an incident; `None` where that was not kept, or cannot be read.

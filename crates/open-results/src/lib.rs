@@ -20,7 +20,7 @@ use howlate_render::{legible, legible_line, legible_value};
 pub use self::block_table::block_columns;
 pub use self::error::{NotRead, hint};
 pub use self::files::{files, is_several};
-pub use self::incidents::{incidents, timeline};
+pub use self::incidents::{incidents, timeline, timelines};
 use self::recognise::Source;
 
 /// How the texts of a recording are taken.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use howlate_model::{CpuTimeline, Holder, MonotonicTime, Occupant, Span, Who};
+use howlate_model::{CpuTimeline, Holder, MonotonicTime, Occupant, SOFTIRQS, Span, Who};
 use howlate_recording::read_text_within;
 use serde::Deserialize;
 
@@ -15,9 +15,6 @@ const CPUS: u32 = 0;
 const COMPLETE: &str = "X";
 /// What nobody knows is called.
 const NOT_SEEN: &str = "not seen";
-/// Names of softirqs, as `kernel/softirq.c` has them.
-const SOFTIRQS: [&str; 10] =
-    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
 #[derive(Deserialize)]
 struct Trace {

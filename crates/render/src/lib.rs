@@ -47,6 +47,7 @@ mod plot;
 mod progress;
 pub mod property;
 mod prose;
+mod protobuf;
 mod quick;
 mod ratio;
 mod result;
@@ -90,7 +91,7 @@ pub use gaps::{Gaps, gaps_progress, gaps_schema};
 pub use guests_result::guests;
 pub use incidents::{
     HOW_CULPRITS_ARE_ADDED, Incidents, culprit_name, held_up_by, how_it_came, incident_cause,
-    incidents_schema, late_metrics, victim,
+    incidents_schema, late_above, late_metrics, late_metrics_protobuf, victim,
 };
 pub use json::{json, json_of_many, result_schema};
 pub use kernels::{KernelRow, kernel_list};

@@ -41,8 +41,8 @@ pub(crate) fn answer(stream: TcpStream, admission: &Admission, contents: &Conten
 /// Sends one away; what does not go at once is lost.
 pub(crate) fn refuse(mut stream: TcpStream, refusal: Refusal) {
     let sent = Sent::from(refusal);
-    let text = format!("{}{}", sent.head(), sent.body);
-    drop(stream.set_nonblocking(true).and_then(|()| stream.write_all(text.as_bytes())));
+    let bytes = [sent.head().as_bytes(), &sent.body].concat();
+    drop(stream.set_nonblocking(true).and_then(|()| stream.write_all(&bytes)));
 }
 
 impl Client<'_> {
@@ -56,7 +56,7 @@ impl Client<'_> {
         let until = clock::now().plus(TO_READ);
         self.send(sent.head().as_bytes(), until)?;
         if with_body {
-            self.send(sent.body.as_bytes(), until)?;
+            self.send(&sent.body, until)?;
         }
         self.hang_up()
     }
@@ -129,6 +129,9 @@ fn answered(request: &Request, admission: &Admission, contents: &Contents) -> Se
         _ if is_read && request.path == HEALTH => Sent::healthy(),
         Err(refusal) => refusal.into(),
         Ok(()) if !is_read => Refusal::NotToRead.into(),
-        Ok(()) => contents(&Wanted { path: &request.path, as_openmetrics: request.as_openmetrics }).into(),
+        Ok(()) => {
+            let Request { path, as_openmetrics, as_protobuf, .. } = request;
+            contents(&Wanted { path, as_openmetrics: *as_openmetrics, as_protobuf: *as_protobuf }).into()
+        }
     }
 }

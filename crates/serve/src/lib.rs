@@ -4,6 +4,7 @@
 //! a client may take to send one and to read the answer. A connection is answered once and closed. What is asked for is compared
 //! with the paths that there are, and never becomes the name of a file.
 
+mod accept;
 mod allowed_hosts;
 mod authorization;
 mod connection;

@@ -1,5 +1,6 @@
 //! What a client asks for, as the head of its request has it.
 
+use crate::accept::{Accepts, Form};
 use crate::response::Refusal;
 
 /// A longer head is none.
@@ -29,6 +30,8 @@ pub(crate) struct Request {
     pub(crate) token: Option<Vec<u8>>,
     /// Whether OpenMetrics is accepted, and no less than other text.
     pub(crate) as_openmetrics: bool,
+    /// Whether Prometheus' protobuf is accepted, and no less than any text.
+    pub(crate) as_protobuf: bool,
 }
 
 impl Request {
@@ -48,6 +51,7 @@ impl Request {
         let target = request.path.filter(|target| target.starts_with('/')).ok_or(Refusal::NotHttp)?;
         // Version 1.0 need not say it; nobody who asks for pages or metrics leaves it out.
         let host = only(request, "host")?.ok_or(Refusal::NotHttp)?;
+        let accepts = Accepts::read(request);
         Ok(Self {
             method: match request.method {
                 Some("GET") => Method::Get,
@@ -57,7 +61,8 @@ impl Request {
             path: target.split('?').next().unwrap_or(target).to_owned(),
             host: String::from_utf8_lossy(host).into_owned(),
             token: only(request, "authorization")?.and_then(bearer).map(<[u8]>::to_vec),
-            as_openmetrics: as_openmetrics(request),
+            as_openmetrics: accepts.prefer(Form::OpenMetrics),
+            as_protobuf: accepts.prefer(Form::Protobuf),
         })
     }
 }
@@ -67,42 +72,6 @@ fn only<'a>(request: &httparse::Request<'_, 'a>, name: &str) -> Result<Option<&'
     let mut values = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
     let first = values.next().map(|header| header.value);
     if values.next().is_some() { Err(Refusal::NotHttp) } else { Ok(first) }
-}
-
-/// Whether `Accept` has OpenMetrics of the version that is written, or of any, no later than what is not OpenMetrics:
-/// <https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1>.
-fn as_openmetrics(request: &httparse::Request<'_, '_>) -> bool {
-    let accepts = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("accept"));
-    let text = accepts.map(|header| String::from_utf8_lossy(header.value)).collect::<Vec<_>>().join(",");
-    let (open, others): (Vec<_>, Vec<_>) =
-        text.split(',').filter_map(accepted).partition(|(kind, _)| *kind == Accepted::OpenMetrics);
-    let most = |all: &[(Accepted, f64)]| all.iter().map(|(_, quality)| *quality).fold(0.0, f64::max);
-    let open = most(&open);
-    open > 0.0 && open >= most(&others)
-}
-
-#[derive(PartialEq, Eq)]
-enum Accepted {
-    OpenMetrics,
-    Else,
-}
-
-/// One part of `Accept`, and how much it is wanted; `None` of a version that is not written.
-fn accepted(part: &str) -> Option<(Accepted, f64)> {
-    let mut words = part.split(';').map(str::trim);
-    let kind = match words.next()? {
-        "application/openmetrics-text" => Accepted::OpenMetrics,
-        _ => Accepted::Else,
-    };
-    let mut quality = 1.0;
-    for (name, value) in words.filter_map(|word| word.split_once('=')) {
-        match name.trim() {
-            "q" => quality = value.trim().parse().ok()?,
-            "version" if kind == Accepted::OpenMetrics && value.trim() != "1.0.0" => return None,
-            _ => {}
-        }
-    }
-    Some((kind, quality))
 }
 
 /// `Bearer TOKEN`: <https://www.rfc-editor.org/rfc/rfc6750#section-2.1>.
@@ -128,6 +97,7 @@ mod tests {
             host: "localhost:9840".to_owned(),
             token: Some(b"abc".to_vec()),
             as_openmetrics: false,
+            as_protobuf: false,
         };
         assert_eq!(read(text), Ok(Some(expected)));
         for end in 0..text.len() {
@@ -137,34 +107,6 @@ mod tests {
         assert_eq!(method("HEAD / HTTP/1.0\r\nHost: x\r\n\r\n"), Method::Head);
         assert_eq!(method("POST / HTTP/1.1\r\nHost: x\r\n\r\n"), Method::Other);
         assert_eq!(method("get / HTTP/1.1\r\nHost: x\r\n\r\n"), Method::Other);
-    }
-
-    #[test]
-    fn metrics_come_as_they_are_wanted() {
-        let wants = |accept: &str| {
-            read(&format!("GET /metrics HTTP/1.1\r\nHost: a\r\nAccept: {accept}\r\n\r\n"))
-                .unwrap()
-                .unwrap()
-                .as_openmetrics
-        };
-        // Prometheus 2.49 to 3.
-        assert!(wants(
-            "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,\
-             text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
-        ));
-        assert!(wants("application/openmetrics-text"));
-        assert!(wants("text/plain;q=0.5, application/openmetrics-text; version=1.0.0; charset=utf-8"));
-        for other in [
-            "",
-            "*/*",
-            "text/plain;version=0.0.4",
-            "application/openmetrics-text;version=0.0.1,text/plain;q=0.2",
-            "application/openmetrics-text;q=0",
-            "application/openmetrics-text;q=0.1,text/plain;q=0.9",
-            "application/openmetrics-text;q=much",
-        ] {
-            assert!(!wants(other), "{other:?}");
-        }
     }
 
     #[test]

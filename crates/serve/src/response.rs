@@ -11,6 +11,8 @@ pub enum Answer {
     Metrics(Arc<str>),
     /// The same as OpenMetrics, for those who would rather have them so.
     OpenMetrics(Arc<str>),
+    /// The same as Prometheus' own messages, each behind its length.
+    Protobuf(Arc<[u8]>),
     /// What should be there cannot be had now, and why.
     NotNow(String),
     /// There is nothing.
@@ -24,6 +26,8 @@ pub struct Wanted<'a> {
     pub path: &'a str,
     /// Whether metrics are wanted as OpenMetrics rather than in Prometheus' older text.
     pub as_openmetrics: bool,
+    /// Whether they are wanted as protobuf rather than in any text: then it is taken where there is any.
+    pub as_protobuf: bool,
 }
 
 /// What is at each path.
@@ -48,7 +52,7 @@ pub(crate) struct Sent {
     kind: &'static str,
     /// A header of this answer alone, with its end of line.
     own: &'static str,
-    pub(crate) body: Arc<str>,
+    pub(crate) body: Arc<[u8]>,
 }
 
 const PLAIN: &str = "text/plain; charset=utf-8";
@@ -56,6 +60,9 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// OpenMetrics, <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Prometheus' messages, <https://prometheus.io/docs/instrumenting/exposition_formats/#protobuf-format>.
+const PROTOBUF: &str =
+    "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 /// What a page's own policy cannot say of it: nobody shows it in theirs.
 const PAGE_POLICY: &str =
     "Content-Security-Policy: frame-ancestors 'none'; base-uri 'none'; form-action 'none'\r\n";
@@ -78,21 +85,27 @@ impl Sent {
         Self::text("200 OK", TEXT_POLICY, "ok")
     }
 
+    const fn of_metrics(kind: &'static str, body: Arc<[u8]>) -> Self {
+        Self { status: "200 OK", kind, own: TEXT_POLICY, body }
+    }
+
     fn text(status: &'static str, own: &'static str, text: &str) -> Self {
-        Self { status, kind: PLAIN, own, body: format!("{text}\n").into() }
+        Self { status, kind: PLAIN, own, body: format!("{text}\n").into_bytes().into() }
     }
 }
 
 impl From<Answer> for Sent {
     fn from(answer: Answer) -> Self {
         match answer {
-            Answer::Page(body) => {
-                Self { status: "200 OK", kind: "text/html; charset=utf-8", own: PAGE_POLICY, body }
-            }
-            Answer::Metrics(body) => Self { status: "200 OK", kind: METRICS, own: TEXT_POLICY, body },
-            Answer::OpenMetrics(body) => {
-                Self { status: "200 OK", kind: OPEN_METRICS, own: TEXT_POLICY, body }
-            }
+            Answer::Page(body) => Self {
+                status: "200 OK",
+                kind: "text/html; charset=utf-8",
+                own: PAGE_POLICY,
+                body: body.into(),
+            },
+            Answer::Metrics(body) => Self::of_metrics(METRICS, body.into()),
+            Answer::OpenMetrics(body) => Self::of_metrics(OPEN_METRICS, body.into()),
+            Answer::Protobuf(body) => Self::of_metrics(PROTOBUF, body),
             Answer::NotNow(why) => Self::text("503 Service Unavailable", TEXT_POLICY, &why),
             Answer::Nothing => Self::text(
                 "404 Not Found",

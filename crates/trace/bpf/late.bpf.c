@@ -30,6 +30,7 @@ struct {
 struct cpu {
 	u64 head; /* events in all */
 	u64 hard_began, soft_began;
+	u64 last; /* until when the last of them was */
 	u32 current;
 	u32 hard, soft; /* the interrupt or softirq that it is in, from 1 */
 	u32 hard_kind;
@@ -138,6 +139,7 @@ static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, str
 		((u64 *)e->comm)[0] = ((u64 *)p->comm)[0];
 		((u64 *)e->comm)[1] = ((u64 *)p->comm)[1];
 	}
+	c->last = until;
 	barrier();
 	c->head = head + 1;
 }
@@ -219,6 +221,37 @@ static __noinline int tell(struct task_struct *p, struct thread *t, u64 ended, u
 	return 0;
 }
 
+/* A thread has got a CPU: what it waited since the last time that it did. */
+static __always_inline void ran(struct task_struct *p, struct thread *t, u64 ended, u64 account, u64 at_last)
+{
+	u64 waited = account - t->waited;
+	t->waited = account;
+	if (t->stage == NEW || (s64)waited <= 0) {
+		t->stage = KNOWN;
+		return;
+	}
+	count(t, waited);
+	if (waited > control.above) {
+		t->late++;
+		if (p->tgid != control.self)
+			tell(p, t, ended, waited, at_last < waited ? at_last : waited);
+	}
+}
+
+/* A thread leaves a CPU to which no event told that it came, as on some virtual machines. When it did is in the scheduler's
+ * account, on the clock of its queue: its wait ended then, and is not a part of its next one. */
+static __always_inline void came_untold(struct cpu *c, struct task_struct *p, u64 now)
+{
+	u64 arrival = p->sched_info.last_arrival, clock = p->se.cfs_rq->rq->clock;
+	u64 since = arrival && clock > arrival ? clock - arrival : 0;
+	u64 came = since < now && now - since > c->last ? now - since : c->last;
+	__sync_fetch_and_add(&told.unseen, 1);
+	push(c, came, UNSEEN, 0, 0);
+	struct thread *t = p->pid ? bpf_task_storage_get(&threads, p, 0, 0) : 0;
+	if (t && t->stage != OVER)
+		ran(p, t, came, p->sched_info.run_delay, ~0ull);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_struct *next, u32 state)
 {
@@ -227,14 +260,11 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	u32 ready = preempt || !state, kind = kind_of(prev);
-	if (c->current != prev->pid) {
-		push(c, now, UNSEEN, 0, 0);
-		__sync_fetch_and_add(&told.unseen, 1);
-	} else {
-		if (ready && prev->pid)
-			kind |= throttled(prev) ? STAYS_READY | SET_ASIDE : STAYS_READY;
-		push(c, now, kind, prev->pid, prev);
-	}
+	if (c->current != prev->pid)
+		came_untold(c, prev, now);
+	if (ready && prev->pid)
+		kind |= throttled(prev) ? STAYS_READY | SET_ASIDE : STAYS_READY;
+	push(c, now, kind, prev->pid, prev);
 	c->current = next->pid;
 	c->soft = 0; /* on PREEMPT_RT a softirq can lose its CPU */
 	struct thread *t = next->pid ? bpf_task_storage_get(&threads, next, 0, 0) : 0;
@@ -242,18 +272,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	u64 queued = next->sched_info.last_queued, clock = next->se.cfs_rq->rq->clock;
 	u64 at_last = queued && clock > queued ? clock - queued : 0;
-	u64 account = next->sched_info.run_delay + at_last, waited = account - t->waited;
-	t->waited = account;
-	if (t->stage == NEW || (s64)waited <= 0) {
-		t->stage = KNOWN;
-		return 0;
-	}
-	count(t, waited);
-	if (waited > control.above) {
-		t->late++;
-		if (next->tgid != control.self)
-			tell(next, t, now, waited, at_last);
-	}
+	ran(next, t, now, next->sched_info.run_delay + at_last, at_last);
 	return 0;
 }
 

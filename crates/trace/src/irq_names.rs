@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use howlate_model::SOFTIRQS;
 use howlate_procfs::Root;
-
-/// The softirqs by their number: `enum` in the kernel's `include/linux/interrupt.h`.
-const SOFTIRQS: [&str; 10] =
-    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
 /// The softirq that serves timers.
 pub(crate) const HRTIMER: u32 = 8;

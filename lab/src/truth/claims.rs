@@ -29,6 +29,12 @@ pub enum Claim {
     TopWaits,
     TopLongest,
     TopSleeps,
+    RecordKept,
+    RecordCulprit,
+    RecordOnce,
+    RecordReal,
+    RecordAll,
+    RecordNotLate,
     Remedies,
 }
 
@@ -50,6 +56,12 @@ impl Claim {
             Self::TopWaits => ("top: how long a thread waited for CPUs, within 1 %", 0.99),
             Self::TopLongest => ("top: its longest wait, within 30 µs", 0.99),
             Self::TopSleeps => ("top: how often and how long it slept, within 1 %", 0.99),
+            Self::RecordKept => ("record: what was made late, by its stamps, is recorded", 0.99),
+            Self::RecordCulprit => ("record: who made it late has most of it", 0.95),
+            Self::RecordOnce => ("record: no wait is there twice", 1.0),
+            Self::RecordReal => ("record: none that the witness does not have", 0.99),
+            Self::RecordAll => ("record: every late wait of the witness", 0.99),
+            Self::RecordNotLate => ("record: stopped, asleep or behind a lock is not late", 1.0),
             Self::Remedies => ("what is advised makes less late", 1.0),
         }
     }

@@ -4,13 +4,17 @@
 //! more names than a record has room for. Meanwhile the kernel writes into a trace instance of this program's own who had each
 //! CPU. Every part of the worst wake-ups of every turn is then looked up there (`why`).
 //!
+//! Threads that are made late on purpose and stamp it are to be in a recording of the whole machine (`record`), and nothing else.
+//!
 //! `watch` and `top` are held against the same events of programs that stamp their own wake-ups, or are known to contend.
 //!
 //! What is advised against a cause is done while the cause is made (`remedies`).
 
 mod claims;
 mod contenders;
+mod control_group;
 mod memory_group;
+mod record;
 mod remedies;
 mod sleeper;
 mod top;
@@ -86,7 +90,7 @@ const ATTACKS: [Attack; 7] = [
 ];
 
 /// What can be attacked.
-const PARTS: [&str; 4] = ["why", "watch", "top", "remedies"];
+const PARTS: [&str; 5] = ["why", "watch", "top", "record", "remedies"];
 
 /// What was asked for.
 struct Asked {
@@ -143,6 +147,10 @@ impl Asked {
             if is_asked("top") {
                 eprintln!("{} of {}: top", time + 1, self.times);
                 top::attack(program, self.seconds, &mut scores)?;
+            }
+            if is_asked("record") {
+                eprintln!("{} of {}: record", time + 1, self.times);
+                record::attack(program, folder.path(), self.seconds, &mut scores)?;
             }
         }
         if is_asked("remedies") {

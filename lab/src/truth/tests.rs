@@ -19,6 +19,30 @@ pub(super) fn program() -> Option<PathBuf> {
 }
 
 #[test]
+fn what_was_made_late_is_recorded_once_and_nothing_else() {
+    let Some(program) = program() else { return };
+    if !Instance::can_be_had() {
+        return skip("no trace instance can be had (root, and tracefs mounted)");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut scores = Scores::new();
+    record::attack(&program, folder.path(), 2, &mut scores).unwrap();
+    let tried = |claim: Claim| scores.get(&claim).cloned().unwrap_or_default();
+    if tried(Claim::RecordKept).tried == 0 {
+        return skip("nothing was recorded");
+    }
+    for claim in [Claim::RecordOnce, Claim::RecordNotLate] {
+        assert_eq!(tried(claim).wrong, Vec::<String>::new(), "{claim:?}");
+    }
+    for claim in [Claim::RecordKept, Claim::RecordCulprit, Claim::RecordReal, Claim::RecordAll] {
+        let score = tried(claim);
+        // A short run has few of them: one may be wrong.
+        let wrong = score.tried - score.right;
+        assert!(wrong <= 1 + score.tried / 20, "{claim:?}: {score:?}");
+    }
+}
+
+#[test]
 fn what_is_claimed_is_what_the_kernel_wrote() {
     let Some(program) = program() else { return };
     if !Instance::can_be_had() {

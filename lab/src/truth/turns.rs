@@ -23,6 +23,11 @@ impl OnCpu {
         self.ready.filter(|_| least == most).map(|ready| least - ready)
     }
 
+    /// Whether no event told of the switch to it.
+    pub fn is_untold(&self) -> bool {
+        self.from.0 < self.from.1
+    }
+
     /// How long it was ready at most.
     pub fn waited_at_most(&self) -> Option<i64> {
         self.ready.map(|ready| self.from.1 - ready)

@@ -27,6 +27,11 @@ const SHELLS: [(&str, &str); 3] = [
     ("fish", "share/fish/vendor_completions.d/howlate.fish"),
 ];
 
+/// Units, and what `systemd-sysusers` makes a user of.
+const UNITS: [&str; 4] =
+    ["howlate-recording.service", "howlate-serve.service", "howlate-run@.service", "howlate-run@.timer"];
+const USER: (&str, &str) = ("lib/sysusers.d", "howlate-recording.conf");
+
 /// Manual pages and completions, from the program that runs here.
 pub(crate) fn pages(program: &Path) -> io::Result<Vec<File>> {
     let mut pages = vec![page("howlate", output_of(program, &["man"])?)];
@@ -79,12 +84,7 @@ pub(crate) fn all(root: &Path, pages: &[File], program: Vec<u8>) -> io::Result<V
         files.push(File::text(format!("share/doc/howlate/{name}"), fs::read(root.join(name))?));
     }
     files.extend(for_programs(root)?);
-    for unit in ["howlate-serve.service", "howlate-run@.service", "howlate-run@.timer"] {
-        files.push(File::text(
-            format!("lib/systemd/system/{unit}"),
-            fs::read(root.join("packaging/systemd").join(unit))?,
-        ));
-    }
+    files.extend(units(root)?);
     let module = fs::read(root.join("python/howlate/loop.py"))?;
     files.push(File::text("share/howlate/python/howlate_loop.py".to_owned(), module));
     for entry in fs::read_dir(root.join("plans"))? {
@@ -98,6 +98,14 @@ pub(crate) fn all(root: &Path, pages: &[File], program: Vec<u8>) -> io::Result<V
     }
     files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(files)
+}
+
+/// For systemd; and the user that the recorder runs as.
+fn units(root: &Path) -> io::Result<Vec<File>> {
+    let named = |(folder, name): (&str, &str)| {
+        Ok(File::text(format!("{folder}/{name}"), fs::read(root.join("packaging/systemd").join(name))?))
+    };
+    UNITS.map(|unit| ("lib/systemd/system", unit)).into_iter().chain([USER]).map(named).collect()
 }
 
 /// What programs are built with: the header, and how it is found.
@@ -159,6 +167,21 @@ mod tests {
         cmake(&["-S", ".", "-B", "b"]);
         let built = Command::new("cmake").args(["--build", "b"]).current_dir(&project).output().unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stdout));
+    }
+
+    #[test]
+    fn the_package_has_the_recorders_unit_and_user() {
+        let files = units(&crate::cross::root().unwrap()).unwrap();
+        let text = |path: &str| {
+            let file = files.iter().find(|file| file.path == path).unwrap();
+            String::from_utf8(file.bytes.clone()).unwrap()
+        };
+        let unit = text("lib/systemd/system/howlate-recording.service");
+        assert!(
+            unit.contains("\nExecStart=/usr/bin/howlate record --quiet\n")
+                && unit.contains("\nUser=howlate\n")
+        );
+        assert!(text("lib/sysusers.d/howlate-recording.conf").starts_with("u howlate - "));
     }
 
     #[test]

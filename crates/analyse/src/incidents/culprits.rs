@@ -120,6 +120,7 @@ mod tests {
             cpu: 0,
             parts: vec![],
             causes: causes.iter().map(cause).collect(),
+            late_above: None,
             timeline: None,
         }
     }

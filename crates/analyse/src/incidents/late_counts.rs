@@ -102,6 +102,7 @@ mod tests {
             incidents_lost,
             incidents_left_out,
             switches_unseen,
+            late_above: None,
             removed,
         }))
     }
@@ -129,6 +130,7 @@ mod tests {
             cpu: 0,
             parts: vec![],
             causes: vec![cause],
+            late_above: None,
             timeline: None,
         }))
     }

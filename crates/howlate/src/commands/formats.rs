@@ -54,7 +54,7 @@ impl Shown<'_> {
             Format::Trace => render::trace(analyses)?,
             Format::Osadl => render::osadl(analyses).ok_or(Error::NothingPeriodic)?,
             Format::Influx => render::influx(analyses),
-            Format::Folded => return Err(Error::NotOfRecord { path: None }),
+            Format::Folded | Format::Perfetto => return Err(Error::NotOfRecord { path: None }),
         })
     }
 

@@ -8,8 +8,7 @@ use howlate_linux::clock;
 use howlate_live::LiveRecord;
 use howlate_model::{Header, Incident, MonotonicTime, shell_path};
 use howlate_recording::new_id;
-use howlate_render::numbers::length;
-use howlate_render::{legible, machine};
+use howlate_render::{late_above, legible, machine};
 use howlate_session::{date_and_time, header};
 use signal_hook::consts::SIGUSR2;
 
@@ -36,10 +35,14 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
     };
     // Findings are `howlate doctor`'s to tell; each file would repeat them.
     let first = Header { findings: Vec::new(), ..header("record", 0, &environment, Vec::new()) };
-    let first = Header { late_above: Some(asked.late_above), ..first };
+    let first = Header {
+        late_above: Some(asked.late_above.least()),
+        late_above_percentile: asked.late_above.percent(),
+        ..first
+    };
     let begin =
         move || Header { id: Some(new_id()), started: date_and_time(), at: clock::now(), ..first.clone() };
-    let above = length(asked.late_above);
+    let above = late_above(asked.late_above);
     let requests = Requests { end: Arc::clone(&environment.interrupted), snap: Arc::default() };
     let place = machine(&environment.system);
     let started = |folder: &std::path::Path| {

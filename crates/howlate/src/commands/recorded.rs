@@ -1,5 +1,6 @@
 //! What a folder of `howlate record` says, whatever command asks.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use howlate_analyse::incidents::Grouping;
@@ -75,8 +76,19 @@ pub(super) fn show(folder: &Path, asked: &Show) -> Result<Status, Error> {
         Format::Json => print_json(&kept),
         Format::Folded => print(&kept, &kept.folded()),
         Format::Text => print(&kept, &kept.text(terminal::width())),
+        Format::Perfetto => trace(folder, &kept),
         _ => Err(Error::FormatOfRecord),
     }
+}
+
+/// A trace, which no terminal can show.
+fn trace(folder: &Path, kept: &Incidents) -> Result<Status, Error> {
+    if std::io::stdout().is_terminal() {
+        return Err(Error::TraceToTerminal);
+    }
+    let timelines = reading::timelines(folder, &kept.kept.incidents);
+    terminal::print_bytes(&kept.perfetto(timelines))?;
+    Ok(status(kept))
 }
 
 pub(super) fn why(folder: &Path, asked: &Why) -> Result<Status, Error> {

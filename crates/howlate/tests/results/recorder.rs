@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use howlate_model::{Header, Line, Span};
 use serde_json::{Value, json};
 
-use super::serve::Served;
-use crate::common::{ForAnyone, json as json_of, run, stderr, stdout};
+use super::serve::{Prometheus, Served};
+use crate::common::{ForAnyone, is_installed, json as json_of, run, skip, stderr, stdout, wait_until};
 
 /// A folder with one file: an incident, and the minute that it was in.
 pub(crate) fn recorded(folder: &Path) -> PathBuf {
@@ -97,7 +97,8 @@ fn what_it_does_not_hold_is_refused() {
     let at = kept.to_str().unwrap();
     let minute = "2026-11-25T03:12Z";
     for (words, expected) in [
-        (&["show", at, "--format", "csv"][..], "`show` has text, json and folded of it"),
+        (&["show", at, "--format", "csv"][..], "`show` has text, json, folded and perfetto of it"),
+        (&["show", at, "--format", "trace"], "`show` has text, json, folded and perfetto of it"),
         (&["report", at, "--format", "md"], "cannot be shown in that format"),
         (&["top", "--at", minute, "--by", "thread", at], "counts waits by process, not by thread"),
         (&["top", "--at", minute, "--kind", "cpu", at], "cannot be used with"),
@@ -144,6 +145,38 @@ fn what_is_recorded_from_now_on_is_served() {
     }
     assert!(served.get("/").contains("Late waits for a CPU"));
     assert_eq!(served.end(), Some(0));
+}
+
+/// Prometheus itself reads the protobuf: it has the histogram with native buckets, and the percentile that follows from them.
+#[test]
+fn prometheus_has_native_histograms_where_it_asks_for_them() {
+    if !is_installed("prometheus") {
+        return skip("prometheus is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let kept = recorded(folder.path());
+    let served = Served::start(&[kept.to_str().unwrap()]);
+    let mut file = File::options().append(true).open(kept.join("00000001-20261125T031200Z.jsonl")).unwrap();
+    writeln!(file, "{}", minute("2026-11-25T03:14:00Z")).unwrap();
+    let prometheus = Prometheus::start(&served, "", &["--enable-feature=native-histograms"]);
+    let value = |query: &str| -> Option<Value> {
+        let body: Value = serde_json::from_str(&prometheus.found(query)?).ok()?;
+        body["data"]["result"].get(0).cloned()
+    };
+    let mut found = Value::Null;
+    wait_until("a histogram of ours in Prometheus", || {
+        found = value("howlate_late_seconds").unwrap_or_default();
+        !found.is_null()
+    });
+    let histogram = &found["histogram"][1];
+    assert_eq!((&found["metric"]["group"], &histogram["count"]), (&"nginx".into(), &"1".into()), "{found}");
+    assert_eq!(histogram["sum"], "0.03", "{found}");
+    let bounds: Vec<f64> =
+        [1, 2].map(|place| histogram["buckets"][0][place].as_str().unwrap().parse().unwrap()).into();
+    // Buckets are 9 % wide, and the recording's own a little.
+    assert!(bounds[0] < 0.031 && bounds[1] > 0.029 && bounds[1] < bounds[0] * 1.1, "{found}");
+    let median = value("histogram_quantile(0.5,howlate_late_seconds)").unwrap();
+    assert!(median["value"][1].as_str().unwrap().starts_with("0.0"), "{median}");
 }
 
 /// The metrics of a folder that is recorded to.

@@ -291,6 +291,40 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
+/// A Prometheus that reads a server of ours; ended when dropped.
+pub(crate) struct Prometheus {
+    address: String,
+    _process: Looping,
+    _folder: TempDir,
+}
+
+impl Prometheus {
+    /// `job`: further lines about the server.
+    pub(crate) fn start(served: &Served, job: &str, options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let config = format!(
+            "scrape_configs:\n  - job_name: howlate\n    scrape_interval: 1s\n{job}    static_configs: [{{ targets: [\"{}\"] }}]\n",
+            served.address
+        );
+        let file = folder.path().join("prometheus.yml");
+        std::fs::write(&file, config).unwrap();
+        let address = format!("127.0.0.1:{}", free_port());
+        let prometheus = Command::new("prometheus")
+            .arg(format!("--config.file={}", file.display()))
+            .arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()))
+            .arg(format!("--web.listen-address={address}"))
+            .args(options)
+            .stderr(Stdio::null())
+            .spawn();
+        Self { address, _process: Looping(prometheus.unwrap()), _folder: folder }
+    }
+
+    /// What it answers to a query, once it answers.
+    pub(crate) fn found(&self, query: &str) -> Option<String> {
+        asked(&self.address, &format!("/api/v1/query?query={query}"), "").ok().map(|(_, body)| body)
+    }
+}
+
 #[test]
 fn prometheus_scrapes_it_with_the_token() {
     if !is_installed("prometheus") {
@@ -302,26 +336,12 @@ fn prometheus_scrapes_it_with_the_token() {
     std::fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).unwrap();
     let token = token.to_str().unwrap();
     let served = Served::start(&[folder.path().to_str().unwrap(), "--token-file", token]);
-    let config = format!(
-        "scrape_configs:\n  - job_name: howlate\n    scrape_interval: 1s\n    authorization: {{ credentials_file: {token} }}\n    \
-         static_configs: [{{ targets: [\"{}\"] }}]\n",
-        served.address
-    );
-    let file = folder.path().join("prometheus.yml");
-    std::fs::write(&file, config).unwrap();
-    let address = format!("127.0.0.1:{}", free_port());
-    let prometheus = Command::new("prometheus")
-        .arg(format!("--config.file={}", file.display()))
-        .arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()))
-        .arg(format!("--web.listen-address={address}"))
-        .stderr(Stdio::null())
-        .spawn();
-    let _prometheus = Looping(prometheus.unwrap());
-    let found =
-        |query: &str| asked(&address, &format!("/api/v1/query?query={query}"), "").ok().map(|(_, body)| body);
+    let token = format!("    authorization: {{ credentials_file: {token} }}\n");
+    let prometheus = Prometheus::start(&served, &token, &[]);
     wait_until("a number of ours in Prometheus", || {
-        found("howlate_run_trustworthy").is_some_and(|body| body.contains("\"howlate_run_trustworthy\""))
+        let found = prometheus.found("howlate_run_trustworthy");
+        found.is_some_and(|body| body.contains("\"howlate_run_trustworthy\""))
     });
-    let up = found("up").unwrap();
+    let up = prometheus.found("up").unwrap();
     assert!(up.contains(",\"1\"]"), "{up}");
 }

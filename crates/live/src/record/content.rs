@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
-use howlate_model::{Incident, IncidentCause, Latency, MonotonicTime, Span};
-use howlate_render::numbers::{count, length, rough};
-use howlate_render::{incident_cause, legible, percent, segment_in_words};
+use howlate_model::{Incident, IncidentCause, LateAbove, Latency, MonotonicTime, Span};
+use howlate_render::numbers::{count, rough};
+use howlate_render::{incident_cause, late_above, legible, percent, segment_in_words};
 
 use crate::paint_thread::Content;
 use crate::screenful::{Asked, Cell, Column, Grid, History, Moment, Row, Screenful};
@@ -23,7 +23,7 @@ const CAUSES: usize = 200;
 #[derive(Clone, Debug)]
 pub(crate) struct Incidents {
     machine: String,
-    above: Span,
+    above: LateAbove,
     folder: String,
     began: MonotonicTime,
     now: MonotonicTime,
@@ -49,7 +49,7 @@ struct Process {
 }
 
 impl Incidents {
-    pub(crate) fn new(machine: String, above: Span, folder: String, began: MonotonicTime) -> Self {
+    pub(crate) fn new(machine: String, above: LateAbove, folder: String, began: MonotonicTime) -> Self {
         Self {
             machine,
             above,
@@ -167,7 +167,7 @@ impl Content for Incidents {
                 rough(self.now.since(self.began)),
                 count(self.counted)
             ),
-            fixed: vec![format!("above {}", length(self.above)), legible(&self.folder).into_owned()],
+            fixed: vec![format!("above {}", late_above(self.above)), legible(&self.folder).into_owned()],
             table: table(&processes),
             is_list: false,
             can_mark: true,

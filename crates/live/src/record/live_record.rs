@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::clock;
-use howlate_model::{Incident, MonotonicTime, Span};
+use howlate_model::{Incident, LateAbove, MonotonicTime, Span};
 
 use super::content::Incidents;
 use crate::choices::Choices;
@@ -35,7 +35,7 @@ impl LiveRecord {
         interrupted: &Arc<AtomicBool>,
         timeline: &Arc<AtomicBool>,
         machine: String,
-        (above, folder): (Span, String),
+        (above, folder): (LateAbove, String),
     ) -> Result<Self, Unsuitable> {
         let view = View::begin(interrupted, Choices::new())?;
         let now = clock::now();

@@ -1,7 +1,8 @@
 //! Incidents made up, in which every name is hostile.
 
 use howlate_model::{
-    Cause, CauseKind, Incident, IncidentCause, IncidentKind, LateThread, MonotonicTime, Part, Segment, Span,
+    Cause, CauseKind, Incident, IncidentCause, IncidentKind, LateAbove, LateThread, MonotonicTime, Part,
+    Segment, Span,
 };
 use howlate_render::is_legible;
 use ratatui::Terminal;
@@ -50,12 +51,18 @@ fn incident(process: &str, ms: i64, latency: u64) -> Incident {
             took: latency,
             share: 1.0,
         }],
+        late_above: None,
         timeline: None,
     }
 }
 
 fn shown() -> Screenful {
-    let mut all = Incidents::new("a machine".to_owned(), Span::from_millis(5), format!("/{HOSTILE}"), at(0));
+    let mut all = Incidents::new(
+        "a machine".to_owned(),
+        LateAbove::Length(Span::from_millis(5)),
+        format!("/{HOSTILE}"),
+        at(0),
+    );
     all.take(&[incident(HOSTILE, 1_000, 9), incident("server", 1_500, 70)], 0, at(2_000));
     all.take(&[incident("server", 5_000, 20)], 3, at(9_000));
     all.marked(1);

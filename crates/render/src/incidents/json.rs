@@ -2,7 +2,7 @@
 
 use howlate_analyse::incidents::{Culprit, GroupWaits, culprits, groups};
 use howlate_analyse::percentile;
-use howlate_model::{Distribution, Incident, Latency, Removed, schema_as_written};
+use howlate_model::{Distribution, Incident, LateAbove, Latency, Removed, schema_as_written};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,6 +21,9 @@ struct Document<'a> {
     /// Which waits were late.
     #[serde(skip_serializing_if = "Option::is_none")]
     late_above_ns: Option<u64>,
+    /// That the limit was this percentile of all waits of the hour before; `late_above_ns` is then the least that it may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late_above_percentile: Option<f64>,
     /// From when on, RFC 3339; absent where it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
@@ -125,7 +128,8 @@ impl Incidents {
             format: 1,
             howlate: env!("CARGO_PKG_VERSION"),
             command: "record",
-            late_above_ns: self.late_above.map(|above| above.as_nanos()),
+            late_above_ns: self.late_above.map(|above| above.least().as_nanos()),
+            late_above_percentile: self.late_above.and_then(LateAbove::percent),
             from: self.from.map(|at| at.to_string()),
             until: self.until.map(|at| at.to_string()),
             oldest: self.oldest.map(|at| at.to_string()),

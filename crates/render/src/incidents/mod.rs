@@ -2,7 +2,8 @@
 
 mod folded;
 mod json;
-mod prometheus;
+mod metrics;
+mod perfetto;
 mod text;
 mod title;
 mod told;
@@ -12,13 +13,15 @@ mod words;
 use std::collections::BTreeMap;
 
 use howlate_analyse::incidents::{Grouping, Kept};
-use howlate_model::{Node, Span, System};
+use howlate_model::{LateAbove, Node, System};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use json::incidents_schema;
-pub use prometheus::late_metrics;
-pub use words::{HOW_CULPRITS_ARE_ADDED, culprit_name, held_up_by, how_it_came, incident_cause, victim};
+pub use metrics::{late_metrics, late_metrics_protobuf};
+pub use words::{
+    HOW_CULPRITS_ARE_ADDED, culprit_name, held_up_by, how_it_came, incident_cause, late_above, victim,
+};
 
 /// What was kept of a stretch of time, and how it is shown.
 #[derive(Clone, Debug)]
@@ -28,7 +31,7 @@ pub struct Incidents {
     /// Where: the machine, and what it is called.
     pub machine: Option<(Node, System)>,
     /// Which waits were late.
-    pub late_above: Option<Span>,
+    pub late_above: Option<LateAbove>,
     /// From when on was asked; `None`: from the beginning.
     pub from: Option<Timestamp>,
     /// Last moment that was asked for.

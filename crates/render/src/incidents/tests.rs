@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use howlate_analyse::incidents::{Grouping, Kept, LateCounts};
 use howlate_model::{
     Cause, CauseKind, Distribution, Evidence, Finding, FindingId, Incident, IncidentCause, IncidentKind,
-    LateThread, Latency, Line, MonotonicTime, Part, Policy, Remedy, Segment, Span, Verdict, WaitCounts,
-    WaitMinute,
+    LateAbove, LateThread, Latency, Line, MonotonicTime, Part, Policy, Remedy, Segment, Span, Verdict,
+    WaitCounts, WaitMinute,
 };
 use jiff::tz::TimeZone;
 
@@ -13,7 +13,7 @@ use super::{Incidents, late_metrics};
 const AT: &str = "2026-11-25T03:12:00.5Z";
 
 /// A wait of 12 ms: a thread of another process, a softirq, and something short.
-fn incident() -> Incident {
+pub(super) fn incident() -> Incident {
     let part = |kind, name: &str, pid, from: i64, micros| {
         let cause = Cause::new(Part::Waiting, kind, name.to_owned());
         Segment::new(cause, pid, MonotonicTime::from_nanos(from * 1_000), Span::from_micros(micros))
@@ -53,6 +53,7 @@ fn incident() -> Incident {
             cause(CauseKind::Thread, "rsync", Some(9), Some("backup"), 11_000, 0.916_7),
             cause(CauseKind::Softirq, "NET_RX", None, None, 950, 0.079_2),
         ],
+        late_above: None,
         timeline: Some("7.trace.json".to_owned()),
     }
 }
@@ -71,16 +72,17 @@ fn minute() -> WaitMinute {
         incidents_lost: 0,
         incidents_left_out: 2,
         switches_unseen: 0,
+        late_above: None,
         removed: vec![],
     }
 }
 
-fn kept(incidents: Vec<Incident>) -> Incidents {
+pub(super) fn kept(incidents: Vec<Incident>) -> Incidents {
     let from = "2026-11-25T03:12:00Z".parse().unwrap();
     Incidents {
         kept: Kept { incidents, shorter: 0, minutes: vec![minute()] },
         machine: None,
-        late_above: Some(Span::from_millis(5)),
+        late_above: Some(LateAbove::Length(Span::from_millis(5))),
         from: Some(from),
         until: Some("2026-11-25T03:13:00Z".parse().unwrap()),
         oldest: Some(from),
@@ -112,6 +114,19 @@ fn an_incident_is_told_part_by_part() {
     let narrow = plain(&kept(vec![incident()]).why(&[], 60));
     assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
     assert!(!text.contains("What to do"), "nothing was found that helps: {text}");
+}
+
+#[test]
+fn a_limit_that_follows_the_machine_is_told_with_the_percentile_and_at_each_incident() {
+    let one = Incident { late_above: Some(Span::from_micros(2_100)), ..incident() };
+    let all = Incidents { late_above: Some("p99.9".parse().unwrap()), ..kept(vec![one]) };
+    let text = plain(&all.why(&[], 100));
+    assert!(text.contains("1 incident above p99.9 of the last hour, at least 1 ms"), "{text}");
+    assert!(text.contains("  Waits longer than 2.10 ms were late then.\n"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&all.json().unwrap()).unwrap();
+    assert_eq!((&json["late_above_ns"], &json["late_above_percentile"]), (&1_000_000.into(), &99.9.into()));
+    assert_eq!(json["incidents"][0]["late_above_ns"], 2_100_000);
+    assert!(!plain(&kept(vec![incident()]).why(&[], 100)).contains("were late then"));
 }
 
 #[test]

@@ -151,7 +151,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use howlate_analyse::incidents::{Grouping, Kept};
-    use howlate_model::{CauseKind, IncidentCause, IncidentKind, LateThread, MonotonicTime, Span};
+    use howlate_model::{CauseKind, IncidentCause, IncidentKind, LateAbove, LateThread, MonotonicTime, Span};
     use jiff::tz::TimeZone;
 
     use super::*;
@@ -185,6 +185,7 @@ mod tests {
             cpu: 0,
             parts: vec![],
             causes: vec![cause],
+            late_above: None,
             timeline: None,
         }
     }
@@ -195,7 +196,7 @@ mod tests {
         let kept = Incidents {
             kept,
             machine: None,
-            late_above: Some(Span::from_millis(5)),
+            late_above: Some(LateAbove::Length(Span::from_millis(5))),
             from: None,
             until: None,
             oldest: Some(format!("{oldest}T00:00:00Z").parse().unwrap()),

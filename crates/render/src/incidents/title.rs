@@ -4,7 +4,8 @@ use howlate_model::{Incident, WhyRemoved};
 use jiff::Timestamp;
 
 use super::Incidents;
-use crate::numbers::{count, length};
+use super::words::late_above;
+use crate::numbers::count;
 use crate::untrusted_text::legible;
 
 impl Incidents {
@@ -12,7 +13,7 @@ impl Incidents {
     pub fn title(&self) -> String {
         let all = self.kept.incidents.len() as u64 + self.kept.shorter;
         let incidents = if all == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(all)) };
-        let above = self.late_above.map_or_else(String::new, |above| format!(" above {}", length(above)));
+        let above = self.late_above.map_or_else(String::new, |above| format!(" above {}", late_above(above)));
         let first = self.from.or(self.oldest).map(|at| self.local(at));
         let until = self.until.map(|at| self.local(at));
         let when = match (first, until) {

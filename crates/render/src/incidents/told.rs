@@ -63,10 +63,13 @@ impl Incidents {
         );
         let told = told(one);
         let lines: String = told.iter().map(|part| part_line(one, part, width)).collect();
+        let above = one.late_above.map_or_else(String::new, |above| {
+            paint(DIM, format!("  Waits longer than {} were late then.", span(above))) + "\n"
+        });
         let timeline = one.timeline.as_deref().map_or_else(String::new, |name| {
             paint(DIM, format!("  Timeline of all CPUs: {}", legible(name))) + "\n"
         });
-        format!("{}\n{lines}{}{timeline}", paint(BOLD, wrapped(&heading, width, 2)), rest(one, &told))
+        format!("{}\n{lines}{}{above}{timeline}", paint(BOLD, wrapped(&heading, width, 2)), rest(one, &told))
     }
 
     /// What `why`'s rules know against what took most.

@@ -6,9 +6,9 @@ use howlate_analyse::incidents::{GroupWaits, Held, groups, waited_for};
 use howlate_analyse::percentile;
 
 use super::Incidents;
-use super::words::span;
+use super::words::{late_above, span};
 use crate::cause_words::who;
-use crate::numbers::{count, length};
+use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
@@ -69,7 +69,7 @@ impl Incidents {
     fn not_known(&self) -> String {
         let short = self.late_above.map_or_else(
             || "Waits that were not late are".to_owned(),
-            |above| format!("Waits of up to {} are", length(above)),
+            |above| format!("Waits of up to {} are", late_above(above)),
         );
         format!(
             "{short} only counted, by group and whole minute: how many and how long they were is known, whom they were for is not."

@@ -1,9 +1,10 @@
 //! Who waited and what held it up, in words.
 
 use howlate_analyse::incidents::Culprit;
-use howlate_model::{CauseKind, Incident, IncidentCause, IncidentKind, Latency, Policy, Span};
+use howlate_model::{CauseKind, Incident, IncidentCause, IncidentKind, LateAbove, Latency, Policy, Span};
 
 use crate::cause_words::{percent, who};
+use crate::numbers::length;
 use crate::untrusted_text::legible;
 
 /// Causes of one incident that are named, those with at least this share.
@@ -60,6 +61,14 @@ pub fn culprit_name(one: &Culprit) -> String {
         CauseKind::Others => "others".to_owned(),
         kind => format!("{}{policy}", who(kind, &one.name, None)),
     }
+}
+
+/// Above what waits are late: `5 ms`, or `p99.9 of the last hour, at least 1 ms`.
+pub fn late_above(above: LateAbove) -> String {
+    let least = length(above.least());
+    above
+        .percent()
+        .map_or_else(|| least.clone(), |percent| format!("p{percent} of the last hour, at least {least}"))
 }
 
 /// A length of time with three digits.

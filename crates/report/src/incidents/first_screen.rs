@@ -2,8 +2,8 @@
 
 use howlate_analyse::incidents::{Culprit, culprits};
 use howlate_model::{Incident, Latency};
-use howlate_render::numbers::{count, length};
-use howlate_render::{Incidents, culprit_name, held_up_by, machine, victim};
+use howlate_render::numbers::count;
+use howlate_render::{Incidents, culprit_name, held_up_by, late_above, machine, victim};
 use maud::{Markup, html};
 
 use crate::prose;
@@ -31,7 +31,7 @@ pub(super) fn first_screen(kept: &Incidents) -> Markup {
 /// Which waits are incidents, and of which time.
 fn about(kept: &Incidents) -> String {
     let above =
-        kept.late_above.map_or_else(String::new, |above| format!("waits of more than {}", length(above)));
+        kept.late_above.map_or_else(String::new, |above| format!("waits of more than {}", late_above(above)));
     let from = kept.from.or(kept.oldest).map(|at| format!("since {}", kept.local(at)));
     let until = kept.until.map(|at| format!("until {}", kept.local(at)));
     let parts = [Some(above).filter(|above| !above.is_empty()), from, until];
@@ -75,7 +75,7 @@ fn doubts(kept: &Incidents) -> Markup {
 }
 
 fn how_to_read(kept: &Incidents) -> Markup {
-    let above = kept.late_above.map_or_else(|| "the limit".to_owned(), length);
+    let above = kept.late_above.map_or_else(|| "the limit".to_owned(), late_above);
     html! {
         details class="how" {
             summary { "How to read this page" }

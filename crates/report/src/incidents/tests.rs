@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use howlate_analyse::incidents::{Grouping, Kept};
 use howlate_model::{
-    Cause, CauseKind, CpuTimeline, Holder, IncidentCause, IncidentKind, LateThread, MonotonicTime, Occupant,
-    Part, Segment, Span, WaitMinute, Who,
+    Cause, CauseKind, CpuTimeline, Holder, IncidentCause, IncidentKind, LateAbove, LateThread, MonotonicTime,
+    Occupant, Part, Segment, Span, WaitMinute, Who,
 };
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -35,6 +35,7 @@ fn incident(at: &str, victim: &str, ms: i64) -> Incident {
             took: latency,
             share: 1.0,
         }],
+        late_above: None,
         timeline: Some("7.trace.json".to_owned()),
     }
 }
@@ -48,12 +49,13 @@ fn kept(incidents: Vec<Incident>) -> Incidents {
         incidents_lost: 0,
         incidents_left_out: 0,
         switches_unseen: 0,
+        late_above: None,
         removed: vec![],
     };
     Incidents {
         kept: Kept { incidents, shorter: 0, minutes: vec![minute] },
         machine: None,
-        late_above: Some(Span::from_millis(5)),
+        late_above: Some(LateAbove::Length(Span::from_millis(5))),
         from: None,
         until: None,
         oldest: None,

@@ -11,6 +11,7 @@
 //! Nothing of it outlives the process: programs and maps go with their file descriptors.
 
 mod group_waits;
+mod quotas;
 mod record;
 mod ring;
 
@@ -24,6 +25,7 @@ use howlate_model::{CpuTimeline, LateRead, LateWait, MonotonicTime, Span, Tracer
 use howlate_procfs::Root;
 
 use self::group_waits::Groups;
+use self::quotas::Quotas;
 use self::record::Late;
 use self::ring::Rings;
 use crate::irq_names::Interrupts;
@@ -58,6 +60,7 @@ pub struct LateReader {
     groups: Groups,
     interrupts: Interrupts,
     steal: Steal,
+    quotas: Quotas,
     /// As last read: late waits without room, switches without an event, threads without a group.
     told: [u64; 3],
     /// Which waits are late, and which process's are not told.
@@ -99,8 +102,9 @@ impl LateReader {
         let rings = Rings::take(&mut kernel, cpus, chunks)?;
         let groups = Groups::take(&mut kernel)?;
         let (interrupts, steal) = (Interrupts::default(), Steal::new(Root::live()));
+        let quotas = Quotas::new(Root::live());
         let (told, settings, set) = ([0; 3], (above, 0), 0);
-        let mut reader = Self { kernel, late, rings, groups, interrupts, steal, told, settings, set };
+        let mut reader = Self { kernel, late, rings, groups, interrupts, steal, quotas, told, settings, set };
         reader.control(above, std::process::id())?;
         for name in loaded {
             let attached = program(&mut reader.kernel, name)?.attach();
@@ -118,6 +122,15 @@ impl LateReader {
     /// When the kernel refuses it.
     pub fn tell_of_this_process(&mut self, above: Span) -> Result<(), TracerRefusal> {
         self.control(above, 0)
+    }
+
+    /// From now on, a wait longer than this is late.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses it.
+    pub fn late_above(&mut self, above: Span) -> Result<(), TracerRefusal> {
+        self.control(above, self.settings.1)
     }
 
     fn control(&mut self, above: Span, left_out: u32) -> Result<(), TracerRefusal> {
@@ -162,9 +175,9 @@ impl LateReader {
             self.rings.want(cpu, from);
         }
         self.rings.read()?;
-        let (rings, interrupts, steal) = (&self.rings, &mut self.interrupts, &self.steal);
+        let Self { rings, interrupts, steal, quotas, .. } = self;
         let waits = found.into_iter().map(|one| {
-            let mut wait = one.with(rings, interrupts);
+            let mut wait = one.with(rings, interrupts, quotas);
             steal.witness(&mut wait.sleep);
             wait
         });

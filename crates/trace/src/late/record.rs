@@ -1,15 +1,12 @@
 //! What the kernel's side sends of a late wait, as `bpf/late.h` lays it out.
 
 use howlate_linux::sched;
-use howlate_model::{Holder, LateWait, MonotonicTime, Occupant, Span, TracedSleep, Who, WokenBy};
-use howlate_procfs::{CpuCgroups, CpuQuota, Root};
+use howlate_model::{LateWait, MonotonicTime, Span, TracedSleep, WokenBy};
 
+use super::quotas::Quotas;
 use super::ring::{Left, Rings};
 use crate::fields::Fields;
 use crate::irq_names::Interrupts;
-
-/// A thread that can run, and does not, on a CPU that has nothing else to do, is kept from it: leaving idle takes less.
-const KEPT: Span = Span::from_micros(100);
 
 /// One late wait.
 #[derive(Clone, Debug)]
@@ -65,7 +62,7 @@ impl Late {
     }
 
     /// The wait, with who had the CPUs meanwhile.
-    pub(super) fn with(&self, rings: &Rings, interrupts: &mut Interrupts) -> LateWait {
+    pub(super) fn with(&self, rings: &Rings, interrupts: &mut Interrupts, quotas: &mut Quotas) -> LateWait {
         let (mut occupants, mut unnamed) = (Vec::new(), Span::ZERO);
         if self.was_moved() {
             (occupants, unnamed) = rings.between(self.came_from, self.began(), self.moved(), interrupts);
@@ -79,7 +76,7 @@ impl Late {
         let sleep = &mut wait.sleep;
         (sleep.occupants, sleep.unnamed) = (occupants, unnamed.plus(not_here));
         sleep.throttled = left == Some(Left::SetAside);
-        name_quota(sleep);
+        quotas.name(sleep);
         wait
     }
 
@@ -108,38 +105,10 @@ impl Late {
     }
 }
 
-/// Where the quota of its group kept a thread: the kernel said so when it left its CPU, or the CPU that it waited for had
-/// nothing else to do.
-fn name_quota(one: &mut TracedSleep) {
-    let kept = |occupant: &Occupant| occupant.who.holder == Holder::Idle && occupant.ns >= KEPT;
-    if !one.throttled && !one.occupants.iter().any(kept) {
-        return;
-    }
-    let root = Root::live();
-    let groups = CpuCgroups::read(&root, one.tid).upwards();
-    let limited = |group: &howlate_procfs::Cgroup| {
-        CpuQuota::read(&root, group).is_some_and(|quota| quota.quota_us.is_some())
-    };
-    let mut limited = groups.iter().filter(|group| limited(group));
-    let name = match (limited.next(), limited.next()) {
-        (Some(only), None) => only.name().to_owned(),
-        (None, _) if !one.throttled => return,
-        _ => String::new(),
-    };
-    let quota = Who { holder: Holder::Quota, pid: None, name };
-    if one.throttled {
-        let ns = one.switched_in.map_or(Span::ZERO, |until| until.since(one.waking));
-        one.occupants = vec![Occupant { who: quota, ns, from: Some(one.waking) }];
-        one.unnamed = Span::ZERO;
-        return;
-    }
-    for occupant in one.occupants.iter_mut().filter(|occupant| kept(occupant)) {
-        occupant.who = quota.clone();
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use howlate_procfs::Root;
+
     use super::*;
 
     fn record(times: [u64; 4], numbers: [u32; 8]) -> Vec<u8> {
@@ -155,7 +124,8 @@ mod tests {
         let late = Late::parse(&bytes).unwrap();
         let at = MonotonicTime::from_nanos;
         assert_eq!(late.where_it_waited(), [(0, at(4_000)), (1, at(7_000))], "it was moved on the way");
-        let wait = late.with(&Rings::none(), &mut Interrupts::default());
+        let wait =
+            late.with(&Rings::none(), &mut Interrupts::default(), &mut Quotas::new(Root::at("/nonexistent")));
         assert_eq!((wait.name.as_str(), wait.process.as_str()), ("worker", "server"));
         assert_eq!((wait.sleep.tid, wait.pid, wait.uid, wait.cgroup), (8, 7, 1_000, 77));
         assert_eq!((wait.sleep.waking, wait.sleep.switched_in), (at(4_000), Some(at(9_000))));

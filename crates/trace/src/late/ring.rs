@@ -19,7 +19,7 @@ const EVENTS: usize = PER_CHUNK as usize;
 /// 64-bit words of an event.
 const WORDS: usize = 4;
 /// `struct cpu` of `bpf/late.bpf.c`, in 64-bit words; the first is how many events there were.
-type Cpu = [u64; 6];
+type Cpu = [u64; 7];
 type Chunk = [u64; EVENTS * WORDS];
 
 /// What had the CPU: `enum had` of `bpf/late.h`.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use howlate_analyse::incidents::LateCounts;
 use howlate_recording::Follow;
-use howlate_render::late_metrics;
+use howlate_render::{late_metrics, late_metrics_protobuf};
 use howlate_serve::{Answer, Contents, Server, Wanted};
 
 use super::{METRICS, PAGE, metrics, not_now, recorded, say_where};
@@ -25,7 +25,7 @@ pub(super) fn serve(folder: &Path, server: &Server) -> Result<Status, Error> {
     let folder = folder.to_owned();
     let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
         PAGE => page(&folder).map_or_else(not_now, |page| Answer::Page(page.into())),
-        METRICS => count(&counted).map_or_else(not_now, |text| metrics(text.into(), wanted)),
+        METRICS => count(&counted, wanted).unwrap_or_else(not_now),
         _ => Answer::Nothing,
     });
     server.answer_until(&end, &contents);
@@ -37,9 +37,12 @@ fn page(folder: &Path) -> Result<String, Error> {
     Ok(recorded::page(folder, &recorded::read(folder, &moments, None)?))
 }
 
-fn count(counted: &Mutex<(Follow, LateCounts)>) -> Result<String, Error> {
+fn count(counted: &Mutex<(Follow, LateCounts)>, wanted: &Wanted<'_>) -> Result<Answer, Error> {
     let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
     let (follow, counts) = &mut *counted;
     follow.read(|line| counts.add(&line))?;
-    Ok(late_metrics(counts))
+    Ok(match wanted.as_protobuf {
+        true => Answer::Protobuf(late_metrics_protobuf(counts).into()),
+        false => metrics(late_metrics(counts).into(), wanted),
+    })
 }

@@ -1,0 +1,177 @@
+//! Above what waits are late now: fixed, or a percentile of the last hour's.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use howlate_analyse::percentile;
+use howlate_model::{Distribution, LateAbove, Line, Span, WaitCounts};
+use howlate_recording::read_between;
+use jiff::{SignedDuration, Timestamp};
+
+/// Minutes of which waits are remembered.
+const MINUTES: usize = 60;
+/// Of so many waits that a percentile means something, it begins with this, or with the least if that is longer.
+const AT_FIRST: Span = Span::from_millis(5);
+
+/// It, and the waits that it follows from: a minute's waits are some hundred counts.
+#[derive(Debug)]
+pub(crate) struct Threshold {
+    rule: LateAbove,
+    hour: VecDeque<Distribution>,
+    now: Span,
+    /// Until a moment ago: waits that were late above it may not have been read yet.
+    before: Span,
+}
+
+impl Threshold {
+    pub(crate) fn begin(rule: LateAbove) -> Self {
+        let now = match rule {
+            LateAbove::Length(length) => length,
+            LateAbove::Percentile { least, .. } => least.max(AT_FIRST),
+        };
+        Self { rule, hour: VecDeque::new(), now, before: now }
+    }
+
+    /// Above what waits are late now.
+    pub(crate) const fn now(&self) -> Span {
+        self.now
+    }
+
+    /// The same, where it can change.
+    pub(crate) fn changing(&self) -> Option<Span> {
+        self.rule.percent().map(|_| self.now)
+    }
+
+    /// Above what a wait of this length was late, where that changes.
+    pub(crate) fn of(&self, waited: Span) -> Option<Span> {
+        self.changing().map(|now| if waited > now { now } else { self.before.min(now) })
+    }
+
+    /// Takes in what a recorder before has counted in the last hour; whether that changes it.
+    pub(crate) fn recall(&mut self, folder: &Path) -> bool {
+        if self.rule.percent().is_none() {
+            return false;
+        }
+        let since = Timestamp::now().saturating_sub(SignedDuration::from_hours(1)).unwrap_or_default();
+        let is_recent = |at: &str| at.parse::<Timestamp>().is_ok_and(|at| at > since);
+        let mut known = VecDeque::new();
+        let read = read_between(folder, (Some(since), None), |line| match line {
+            Line::Minute(minute) if is_recent(&minute.at) => remember(&mut known, &minute.groups),
+            _ => {}
+        });
+        // Without what was before, it begins like a first one.
+        self.hour = if read.is_ok() { known } else { VecDeque::new() };
+        self.follow()
+    }
+
+    /// A minute is over in which these were all waits; whether that changes it.
+    pub(crate) fn end_minute(&mut self, groups: &[WaitCounts]) -> bool {
+        if self.rule.percent().is_none() {
+            return false;
+        }
+        remember(&mut self.hour, groups);
+        self.follow()
+    }
+
+    fn follow(&mut self) -> bool {
+        let LateAbove::Percentile { percent, least } = self.rule else { return false };
+        let mut all = Distribution::default();
+        self.hour.iter().for_each(|minute| all.merge(minute));
+        // Of too few, it stays what it is.
+        let at = percentile(&all, percent / 100.0).and_then(|at| u64::try_from(at.as_nanos()).ok());
+        self.before = self.now;
+        self.now = at.map_or(self.now, |at| Span::from_nanos(at).max(least));
+        self.now != self.before
+    }
+}
+
+fn remember(hour: &mut VecDeque<Distribution>, groups: &[WaitCounts]) {
+    let mut minute = Distribution::default();
+    groups.iter().for_each(|group| minute.merge(&group.waits));
+    hour.push_back(minute);
+    if hour.len() > MINUTES {
+        hour.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Latency, MonotonicTime, WaitMinute};
+
+    use super::*;
+
+    /// A group in which so many waited so long, in milliseconds, and a thousand hardly did.
+    fn waited(many: u64, ms: i64) -> Vec<WaitCounts> {
+        let mut waits = Distribution::default();
+        waits.record_n(Latency::from_nanos(1_000), 1_000);
+        waits.record_n(Latency::from_nanos(ms * 1_000_000), many);
+        let (process, policy) = ("a".to_owned(), "other".to_owned());
+        vec![WaitCounts { process, uid: 0, group: None, policy, late: 0, waits }]
+    }
+
+    fn at(threshold: &Threshold) -> u64 {
+        threshold.now().as_nanos() / 1_000_000
+    }
+
+    #[test]
+    fn it_follows_the_waits_of_the_last_hour_down_to_the_least() {
+        let mut threshold = Threshold::begin("p99,2ms".parse().unwrap());
+        assert_eq!(at(&threshold), 5, "of nothing, there is no percentile");
+        assert!(threshold.end_minute(&waited(100, 20)));
+        // Within a bucket.
+        assert!((18..=22).contains(&at(&threshold)), "{threshold:?}");
+        for _ in 0..MINUTES - 1 {
+            threshold.end_minute(&waited(0, 0));
+        }
+        assert_eq!(at(&threshold), 2, "100 of 60 000 are fewer than 1 %: the least");
+        assert!(!threshold.end_minute(&waited(0, 0)) && threshold.hour.len() == MINUTES);
+    }
+
+    #[test]
+    fn an_incident_says_above_what_it_was_late() {
+        let mut threshold = Threshold::begin("p99,2ms".parse().unwrap());
+        let ms = Span::from_millis;
+        assert_eq!(threshold.of(ms(7)), Some(ms(5)));
+        threshold.end_minute(&waited(100, 20));
+        assert_eq!(threshold.of(ms(7)), Some(ms(5)), "it was seen before, and is read only now");
+        assert_eq!(threshold.of(ms(40)), Some(threshold.now()));
+        let mut fixed = Threshold::begin("5ms".parse().unwrap());
+        assert!(!fixed.end_minute(&waited(100, 20)));
+        assert_eq!((fixed.of(ms(7)), fixed.changing(), at(&fixed)), (None, None, 5));
+    }
+
+    #[test]
+    fn it_goes_on_from_what_was_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let minute = |at: Timestamp| {
+            let (from, until) = (MonotonicTime::default(), MonotonicTime::default());
+            let (incidents_lost, incidents_left_out, switches_unseen, removed) = (0, 0, 0, vec![]);
+            let (late_above, groups, at) = (None, waited(100, 20), at.to_string());
+            serde_json::to_string(&Line::Minute(Box::new(WaitMinute {
+                at,
+                from,
+                until,
+                groups,
+                incidents_lost,
+                incidents_left_out,
+                switches_unseen,
+                late_above,
+                removed,
+            })))
+            .unwrap()
+        };
+        let header = howlate_model::Header::for_conditions(vec![]);
+        let header = serde_json::to_string(&Line::Header(Box::new(header))).unwrap();
+        let now = Timestamp::now();
+        let recall = |minutes_ago: i64| {
+            let then = now - SignedDuration::from_mins(minutes_ago);
+            let text = format!("{header}\n{}\n", minute(then));
+            std::fs::write(folder.path().join("00000001-20261125T021500Z.jsonl"), text).unwrap();
+            let mut threshold = Threshold::begin("p99".parse().unwrap());
+            threshold.recall(folder.path());
+            at(&threshold)
+        };
+        assert!((18..=22).contains(&recall(30)));
+        assert_eq!(recall(90), 5, "that is longer than an hour ago");
+    }
+}

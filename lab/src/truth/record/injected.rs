@@ -1,0 +1,176 @@
+//! Lateness made on purpose, with its times by the clocks of those who make it and of those who have it.
+
+use std::io;
+
+use howlate_linux::{clock, sched};
+use howlate_model::Span;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::lock::waits_for_a_lock;
+use super::stamped::{Running, Time, gaps, latenesses, stretches};
+use crate::truth::control_group::ControlGroup;
+use crate::truth::sleeper::Sleeper;
+
+/// What happened to one thread.
+#[derive(Debug)]
+pub struct Injected {
+    pub tid: u32,
+    /// Each time it did not run.
+    pub times: Vec<Time>,
+    pub culprit: Culprit,
+}
+
+/// Who was to blame.
+#[derive(Debug)]
+pub enum Culprit {
+    /// This thread, in this control group where it has one of its own.
+    Thread { pid: u32, group: Option<String> },
+    /// The quota of this group.
+    Quota(String),
+    /// It did not wait for a CPU.
+    Nobody,
+}
+
+impl Injected {
+    /// All threads of it that are known.
+    pub fn threads(&self) -> Vec<u32> {
+        let other = if let Culprit::Thread { pid, .. } = self.culprit { Some(pid) } else { None };
+        [self.tid].into_iter().chain(other).collect()
+    }
+}
+
+/// The programs that are late, and make others late.
+pub struct Programs {
+    pub sleeper: Sleeper,
+    pub burner: std::path::PathBuf,
+}
+
+/// One way to be late.
+pub struct Scene {
+    pub name: &'static str,
+    pub play: fn(&Programs, u64) -> io::Result<Injected>,
+}
+
+pub const SCENES: [Scene; 7] = [
+    Scene { name: "a sleeper, by a real-time thread", play: hog_of_a_sleeper },
+    Scene { name: "a thread that never sleeps, by a real-time thread", play: hog_of_a_burner },
+    Scene { name: "a thread whose group has a quota", play: quota },
+    Scene { name: "a thread beside a control group of more weight", play: neighbour },
+    Scene { name: "a sleeper that is stopped", play: stopped },
+    Scene { name: "a sleeper that sleeps as long as it asked to", play: asleep },
+    Scene { name: "a thread that waits for a lock, whose holder waits for a disk", play: waits_for_a_lock },
+];
+
+const PERIOD_US: u64 = 2_000;
+/// Of what was late, this much has to be known to be somebody's.
+const MOSTLY: f64 = 0.8;
+
+fn is_mostly(part: i64, whole: i64) -> bool {
+    part as f64 >= whole as f64 * MOSTLY
+}
+
+impl Programs {
+    /// A shell's last command: the sleeper, on one CPU.
+    fn sleeps(&self, period_us: u64, seconds: u64, cpu: u32) -> String {
+        let times = seconds * 1_000_000 / period_us;
+        format!("exec taskset -c {cpu} {}", self.sleeper.command(period_us, times, &[]))
+    }
+
+    /// A shell's last command: the burner.
+    fn burns(&self, seconds: u64, (busy_us, rest_us): (u64, u64), options: &str) -> String {
+        format!("exec {} {seconds} {busy_us} {rest_us} {options}", self.burner.display())
+    }
+
+    /// A real-time thread that takes a CPU for longer than is allowed.
+    fn hog(&self, seconds: u64, cpu: u32) -> io::Result<Running> {
+        Running::start(&self.burns(seconds, (12_000, 28_000), &format!("fifo=70 cpu={cpu}")))
+    }
+}
+
+/// The last CPU: the first has most of the machine's own work.
+fn cpu() -> io::Result<u32> {
+    sched::bindable()?.iter().last().ok_or_else(|| io::Error::other("no CPU may be used"))
+}
+
+/// Those times that were mostly the other one's.
+fn taken_by(other: Running, times: Vec<Time>) -> io::Result<Vec<Time>> {
+    let had = stretches(&other.said()?);
+    let was_taken =
+        |time: &Time| is_mostly(had.iter().map(|one| one.time.overlap(*time)).sum(), time.length());
+    Ok(times.into_iter().filter(was_taken).collect())
+}
+
+fn hog_of_a_sleeper(programs: &Programs, seconds: u64) -> io::Result<Injected> {
+    let cpu = cpu()?;
+    let sleeper = Running::start(&programs.sleeps(PERIOD_US, seconds, cpu))?;
+    let hog = programs.hog(seconds, cpu)?;
+    let (tid, culprit) = (sleeper.pid(), Culprit::Thread { pid: hog.pid(), group: None });
+    Ok(Injected { tid, times: taken_by(hog, latenesses(&sleeper.said()?))?, culprit })
+}
+
+fn hog_of_a_burner(programs: &Programs, seconds: u64) -> io::Result<Injected> {
+    let cpu = cpu()?;
+    let burner = Running::start(&programs.burns(seconds, (0, 0), &format!("cpu={cpu}")))?;
+    let hog = programs.hog(seconds, cpu)?;
+    let (tid, culprit) = (burner.pid(), Culprit::Thread { pid: hog.pid(), group: None });
+    let gaps = gaps(&stretches(&burner.said()?)).into_iter().map(|(time, _)| time).collect();
+    Ok(Injected { tid, times: taken_by(hog, gaps)?, culprit })
+}
+
+fn quota(programs: &Programs, seconds: u64) -> io::Result<Injected> {
+    let places = [("/sys/fs/cgroup", "cpu.max"), ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us")];
+    let (group, file) = ControlGroup::create("quota", &places)?;
+    match file {
+        "cpu.max" => group.set(file, "10000 40000")?,
+        _ => group.set("cpu.cfs_period_us", "40000").and_then(|()| group.set(file, "10000"))?,
+    }
+    let options = format!("cpu={} stat={}", cpu()?, group.file("cpu.stat").display());
+    let line = format!("{}; {}", group.enter(), programs.burns(seconds, (0, 0), &options));
+    let burner = Running::start(&line)?;
+    let tid = burner.pid();
+    let gaps = gaps(&stretches(&burner.said()?)).into_iter();
+    let kept = gaps.filter(|(time, throttled)| is_mostly(*throttled, time.length()));
+    Ok(Injected { tid, times: kept.map(|(time, _)| time).collect(), culprit: Culprit::Quota(group.path()) })
+}
+
+fn neighbour(programs: &Programs, seconds: u64) -> io::Result<Injected> {
+    let places = [("/sys/fs/cgroup", "cpu.weight"), ("/sys/fs/cgroup/cpu", "cpu.shares")];
+    let ((light, file), (heavy, _)) =
+        (ControlGroup::create("light", &places)?, ControlGroup::create("heavy", &places)?);
+    light.set(file, if file == "cpu.weight" { "10" } else { "102" })?;
+    heavy.set(file, if file == "cpu.weight" { "100" } else { "1024" })?;
+    let burns = programs.burns(seconds, (0, 0), &format!("cpu={}", cpu()?));
+    let late = Running::start(&format!("{}; {burns}", light.enter()))?;
+    let other = Running::start(&format!("{}; {burns}", heavy.enter()))?;
+    let (tid, culprit) = (late.pid(), Culprit::Thread { pid: other.pid(), group: Some(heavy.path()) });
+    let gaps = gaps(&stretches(&late.said()?)).into_iter().map(|(time, _)| time).collect();
+    Ok(Injected { tid, times: taken_by(other, gaps)?, culprit })
+}
+
+fn stopped(programs: &Programs, seconds: u64) -> io::Result<Injected> {
+    let sleeper = Running::start(&programs.sleeps(PERIOD_US, seconds, cpu()?))?;
+    let tid = sleeper.pid();
+    let process = i32::try_from(tid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+    let mut stops = Vec::new();
+    for _ in 0..seconds * 10 {
+        clock::pause(Span::from_millis(60))?;
+        let from = clock::now().as_nanos();
+        kill_process(process, Signal::STOP)?;
+        clock::pause(Span::from_millis(20))?;
+        stops.push(Time { from, until: clock::now().as_nanos() });
+        kill_process(process, Signal::CONT)?;
+    }
+    let was_stopped =
+        |time: &Time| is_mostly(stops.iter().map(|stop| stop.overlap(*time)).sum(), time.length());
+    let times = latenesses(&sleeper.said()?).into_iter().filter(was_stopped).collect();
+    Ok(Injected { tid, times, culprit: Culprit::Nobody })
+}
+
+fn asleep(programs: &Programs, seconds: u64) -> io::Result<Injected> {
+    const PERIOD: u64 = 25_000;
+    let sleeper = Running::start(&programs.sleeps(PERIOD, seconds, cpu()?))?;
+    let tid = sleeper.pid();
+    let asked = |late: Time| Time { from: late.from - PERIOD as i64 * 1_000, until: late.from };
+    let times = latenesses(&sleeper.said()?).into_iter().map(asked).collect();
+    Ok(Injected { tid, times, culprit: Culprit::Nobody })
+}

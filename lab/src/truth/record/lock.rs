@@ -1,0 +1,55 @@
+//! A thread that waits for a lock, while another one holds it and waits for a disk.
+
+use std::fs::File;
+use std::io::{self, Seek as _, Write as _};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use howlate_linux::clock;
+use howlate_model::{MonotonicTime, Span};
+
+use super::injected::{Culprit, Injected, Programs};
+use super::stamped::Time;
+
+/// How long the lock is held at least, if the disk is fast.
+const HELD: Span = Span::from_millis(15);
+const LEFT: Span = Span::from_millis(5);
+const BETWEEN: Span = Span::from_millis(1);
+
+pub fn waits_for_a_lock(_: &Programs, seconds: u64) -> io::Result<Injected> {
+    // In the current folder, which is on a disk where the project is.
+    let (lock, end) = (Mutex::new(tempfile::tempfile_in(".")?), clock::now().plus(Span::from_secs(seconds)));
+    let (tid, times) = thread::scope(|scope| {
+        let waits = thread::Builder::new().name("waits-for-lock".to_owned());
+        let waits = waits.spawn_scoped(scope, || (howlate_linux::thread::id(), wait(&lock, end)))?;
+        hold(&lock, end)?;
+        waits.join().map_err(|_| io::Error::other("the thread that waits for a lock panicked"))
+    })?;
+    Ok(Injected { tid, times, culprit: Culprit::Nobody })
+}
+
+fn hold(lock: &Mutex<File>, end: MonotonicTime) -> io::Result<()> {
+    while clock::now() < end {
+        let since = clock::now();
+        let mut file = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        file.rewind()?;
+        file.write_all(&[1; 256 * 1024])?;
+        file.sync_all()?;
+        clock::pause(HELD.minus(clock::now().since(since)))?;
+        drop(file);
+        clock::pause(LEFT)?;
+    }
+    Ok(())
+}
+
+/// Each time that it waited.
+fn wait(lock: &Mutex<File>, end: MonotonicTime) -> Vec<Time> {
+    let mut times = Vec::new();
+    while clock::now() < end {
+        let from = clock::now().as_nanos();
+        drop(lock.lock().unwrap_or_else(PoisonError::into_inner));
+        times.push(Time { from, until: clock::now().as_nanos() });
+        drop(clock::pause(BETWEEN));
+    }
+    times
+}

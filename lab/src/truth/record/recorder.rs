@@ -1,0 +1,88 @@
+//! The recorder of the whole machine, while it records.
+
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::bench::json;
+
+use super::stamped::Time;
+
+/// The programs and threads of the check.
+const NAMES: &str = "sleeper,burner,waits-for-lock";
+
+/// Its process; killed when it is dropped.
+pub struct Recorder {
+    program: PathBuf,
+    child: Child,
+    said: BufReader<ChildStderr>,
+    folder: tempfile::TempDir,
+}
+
+/// A late wait, as it is told.
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub tid: u32,
+    pub waited: Time,
+    /// What took most of it.
+    pub cause: Value,
+}
+
+impl Recorder {
+    /// Returns when it misses nothing any more.
+    pub fn start(program: &Path, late_above_ns: i64) -> io::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let mut command = Command::new(program);
+        // What others do may be too much to be kept one by one.
+        command.args([
+            "record",
+            "--process",
+            NAMES,
+            "--at-most",
+            "0/h",
+            "--late-above",
+            &format!("{late_above_ns}ns"),
+            "--out",
+        ]);
+        command.arg(folder.path().join("kept")).stdin(Stdio::null()).stdout(Stdio::null());
+        let mut child = command.stderr(Stdio::piped()).spawn()?;
+        let stderr = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut one = Self { program: program.to_owned(), child, said: BufReader::new(stderr), folder };
+        let mut said = String::new();
+        while !said.contains("howlate show") {
+            if one.said.read_line(&mut said)? == 0 {
+                return Err(io::Error::other(format!("record: {said}")));
+            }
+        }
+        Ok(one)
+    }
+
+    /// Ends it; what it has recorded.
+    pub fn end(mut self) -> io::Result<Vec<Told>> {
+        kill_process(Pid::from_child(&self.child), Signal::TERM)?;
+        // It goes on to say what it did.
+        io::copy(&mut self.said, &mut io::sink())?;
+        self.child.wait()?;
+        let folder = self.folder.path().join("kept");
+        let shown = json(Command::new(&self.program).args(["show", "--json"]).arg(folder))?;
+        let incidents = shown["incidents"].as_array().into_iter().flatten();
+        Ok(incidents.filter_map(told).collect())
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn told(incident: &Value) -> Option<Told> {
+    let (until, length) = (incident["at_ns"].as_i64()?, incident["latency_ns"].as_i64()?);
+    let tid = u32::try_from(incident["thread"]["tid"].as_u64()?).ok()?;
+    let cause = incident["causes"][0].clone();
+    Some(Told { tid, waited: Time { from: until - length, until }, cause })
+}
