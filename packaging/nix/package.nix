@@ -19,7 +19,7 @@ rustPlatform.buildRustPackage {
 
   nativeBuildInputs = [ installShellFiles ];
   postInstall = ''
-    install -Dm644 loop/howlate.h -t $out/include
+    install -Dm644 loop/*.h -t $out/include
     install -Dm644 packaging/systemd/* -t $out/lib/systemd/system
     substituteInPlace $out/lib/systemd/system/* --replace-quiet /usr/bin/howlate $out/bin/howlate
     $out/bin/howlate man > howlate.1
