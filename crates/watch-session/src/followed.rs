@@ -9,7 +9,9 @@ use howlate_model::{
     TracedSleep, Work,
 };
 use howlate_procfs::Schedstat;
-use howlate_watched_program::{Identities, Identity, MarkedTurn, ThreadStart, Threads, WatchedThread, in_force};
+use howlate_watched_program::{
+    Identities, Identity, MarkedTurn, ThreadStart, Threads, WatchedThread, in_force,
+};
 
 use crate::event_loops::{EventLoops, Seen};
 

@@ -99,13 +99,13 @@ fn spans_of_python_say_the_same() {
 const GUARDED: &str = r#"
 #include "howlate_span.h"
 #include <sys/wait.h>
-static void deeper(howlate_span &plan, int levels) {
+static void deeper(struct howlate_span &plan, int levels) {
     howlate::span here{plan};
     usleep(10);
     if (levels) deeper(plan, levels - 1);
     else throw 1;
 }
-static void turns(howlate &loop, howlate_span &plan, int times) {
+static void turns(howlate &loop, struct howlate_span &plan, int times) {
     while (times--) {
         howlate::turn turn{loop};
         try { deeper(plan, 3); } catch (int) {}
@@ -113,12 +113,12 @@ static void turns(howlate &loop, howlate_span &plan, int times) {
 }
 int main() {
     howlate loop = howlate_loop("guarded", 0);
-    howlate_span plan = howlate_span(&loop, "plan");
-    howlate_span same = howlate_span(&loop, "plan");
+    auto plan = howlate_span(&loop, "plan");
+    auto same = howlate_span(&loop, "plan");
     if (same.number != plan.number) return 1;
     char name[] = "name-a";
     for (name[5] = 'a'; name[5] < 'a' + 17; name[5]++) {
-        howlate_span more = howlate_span(&loop, name);
+        auto more = howlate_span(&loop, name);
         howlate_wake(&loop);
         howlate::span here{more};
     }
@@ -143,7 +143,15 @@ fn a_guard_ends_a_span_however_its_scope_is_left_and_names_have_a_limit() {
             continue;
         }
         let mut command = Command::new(compiler);
-        command.args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wold-style-cast", "-Werror", "-O1"]);
+        command.args([
+            "-Wall",
+            "-Wextra",
+            "-Wpedantic",
+            "-Wconversion",
+            "-Wold-style-cast",
+            "-Werror",
+            "-O1",
+        ]);
         command.arg(format!("-std={standard}")).args(["-I", LOOP, "-o"]).args([&program, &text]);
         let built = command.output().unwrap();
         assert!(built.status.success(), "{compiler}: {}", stderr(&built));
@@ -157,7 +165,8 @@ fn a_guard_ends_a_span_however_its_scope_is_left_and_names_have_a_limit() {
     let plan = |one: &&Value| {
         let spans = one["rhythm"]["turns"]["spans"].as_array().unwrap();
         let plan = spans.iter().find(|span| span["name"] == "plan").unwrap();
-        let (most, work) = (plan["time_ns"]["max"].as_i64(), one["rhythm"]["turns"]["work_ns"]["max"].as_i64());
+        let (most, work) =
+            (plan["time_ns"]["max"].as_i64(), one["rhythm"]["turns"]["work_ns"]["max"].as_i64());
         assert!(most <= work, "one in another counts once: {one}");
         plan["count"].as_u64().unwrap()
     };
@@ -167,7 +176,13 @@ fn a_guard_ends_a_span_however_its_scope_is_left_and_names_have_a_limit() {
     assert_eq!(caveats, [&beyond]);
     let text = run(&["watch", "--quiet", "--tracer", "none", "--", program.to_str().unwrap()]);
     let text = stdout(&text) + &stderr(&text);
-    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("more than 16 names of spans: `name-p`"), "{text}");
+    assert!(
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .contains("more than 16 names of spans: `name-p`"),
+        "{text}"
+    );
 }
 
 /// A program from before spans, whose header knows nothing of them.

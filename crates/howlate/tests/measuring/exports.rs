@@ -11,7 +11,7 @@ use crate::common::{howlate, is_root, run, skip, stderr, stdout};
 const MEASURE: [&[&str]; 3] = [
     &["cyclic", "--threads", "1", "--samples", "20"],
     &["sleep", "1ms", "--samples", "20"],
-    &["notify", "pipe", "--samples", "20", "--rounds", "1"],
+    &["notify", "--by", "pipe", "--samples", "20", "--rounds", "1"],
 ];
 
 fn within(folder: &Path, words: &[&str]) -> Output {
@@ -33,8 +33,10 @@ fn files_hold_what_is_printed_and_what_report_makes_of_the_run() {
         assert_eq!(read("a.json"), stdout(&output), "{measure:?}");
         let report = within(folder, &["report", "r.jsonl", "--format", "md"]);
         assert_eq!(read("a.md"), stdout(&report), "{measure:?}");
-        let mut names: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|one| one.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|one| one.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort_unstable();
         assert_eq!(names, ["a.json", "a.md", "plan.toml", "r.jsonl"], "nothing else is left");
         let mode = folder.join("a.json").metadata().unwrap().permissions().mode();
@@ -95,7 +97,8 @@ fn a_folder_of_others_is_refused_at_once() {
     crate::common::copy_program(&program);
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--clear-groups"]).arg(&program).args(MEASURE[0]);
-    let output = command.args(["--no-save", "--export-json", "a.json"]).current_dir(folder.path()).output().unwrap();
+    let output =
+        command.args(["--no-save", "--export-json", "a.json"]).current_dir(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("cannot write a.json: Permission denied"), "{}", stderr(&output));
 }
@@ -126,7 +129,7 @@ fn two_options_never_name_the_same_file() {
 /// Guests and settings that are tried have no such files, and say so.
 #[test]
 fn where_there_are_no_exports_they_are_refused() {
-    for words in [["tune", "cyclic"].as_slice(), &["guest", "--", "cyclic"]] {
+    for words in [["tune", "cyclic"].as_slice(), &["guest", "--kernel", "host", "--", "cyclic"]] {
         let output = run(&[words, &["--export-json", "a.json"]].concat());
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         assert!(stderr(&output).contains("--export-json"), "{}", stderr(&output));

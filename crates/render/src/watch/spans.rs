@@ -2,7 +2,7 @@
 
 use howlate_analyse::watch::Rhythm;
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{LongestTurn, SpanBlock, SpanTime, TurnsBlock};
+use howlate_model::{Latency, LongestTurn, Span, SpanBlock, TurnsBlock};
 
 use super::name;
 use crate::numbers::count;
@@ -16,11 +16,17 @@ const TOLD: usize = 2;
 /// ` The longest took 3.20 ms, 2.90 ms of it in `plan` and 210 µs in `act`.` Empty where the program names no spans.
 pub(super) fn longest(turns: &TurnsBlock) -> String {
     let Some(LongestTurn { work, spans }) = &turns.longest else { return String::new() };
-    let one = |SpanTime { name, spent }: &SpanTime| format!("{spent} of it in `{}`", legible(name));
-    match spans.iter().take(TOLD).map(one).collect::<Vec<_>>().as_slice() {
-        [] => format!(". The longest iteration took {work}, none of it in a span"),
-        told => format!(". The longest iteration took {work}, {}", told.join(" and ")),
-    }
+    let work = latency(*work);
+    let mut told = spans.iter().take(TOLD).map(|one| (latency(one.spent), legible(&one.name)));
+    let Some((spent, name)) = told.next() else {
+        return format!(". The longest iteration took {work}, none of it in a span");
+    };
+    let others: String = told.map(|(spent, name)| format!(" and {spent} in `{name}`")).collect();
+    format!(". The longest iteration took {work}, {spent} of it in `{name}`{others}")
+}
+
+fn latency(span: Span) -> Latency {
+    Latency::from_nanos(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
 }
 
 /// A row for each span: in how many iterations it occurred, and how much of those it took.
@@ -30,9 +36,9 @@ pub(crate) fn table(analysis: &Analysis, width: usize) -> String {
         return String::new();
     }
     let mut table = Columns::without_columns(2);
-    table.column("loop", rows.iter().map(|(of, _)| name(of)).collect());
-    table.column("span", rows.iter().map(|(_, span)| legible(&span.name).into_owned()).collect());
-    table.column("iterations", rows.iter().map(|(_, span)| count(span.time.count())).collect());
+    table.column("loop", rows.iter().map(|(of, _)| name(of)));
+    table.column("span", rows.iter().map(|(_, span)| legible(&span.name).into_owned()));
+    table.column("iterations", rows.iter().map(|(_, span)| count(span.time.count())));
     let numbers: Vec<_> = rows.iter().map(|(_, span)| RowNumbers::supported_by(&span.time)).collect();
     table.results(&[MEDIAN, P99, MAX], &numbers);
     table.empty_unknown();

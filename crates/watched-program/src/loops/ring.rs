@@ -50,8 +50,7 @@ impl Ring {
         let words = &memory[ring(self.number)];
         let Some(of) = self.of.take().or_else(|| marked(words)) else { return 0 };
         let number = self.number;
-        let mut take_turn =
-            |turn, spans: &[SpanTime]| take(MarkedTurn { number, of: &of, turn, spans });
+        let mut take_turn = |turn, spans: &[SpanTime]| take(MarkedTurn { number, of: &of, turn, spans });
         let lost = self.turns(words, moments, &mut take_turn);
         self.of = Some(of);
         lost.saturating_add(self.newly_lost(words))
