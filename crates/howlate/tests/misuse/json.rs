@@ -3,15 +3,12 @@
 use crate::common::{commands, json, run, stdout};
 
 /// What prints something else, and what that is.
-const OTHERS: [(&str, &str); 8] = [
+const OTHERS: [(&str, &str); 5] = [
     ("completions", "a script for a shell"),
     ("man", "a manual page"),
     ("record", "a unit of systemd; what it records is read by show, why, top and report"),
     ("report", "a page, a picture or Markdown; the numbers are those of show"),
     ("fleet cancel", "nothing"),
-    ("cyclictest", "what cyclictest prints; its own option writes JSON"),
-    ("oslat", "what oslat prints; its own option writes JSON"),
-    ("hwlatdetect", "what hwlatdetect prints; its own option writes JSON"),
 ];
 
 /// The commands of a command: `fleet run`, or itself.
