@@ -3,12 +3,13 @@
 use crate::common::{commands, json, run, stdout};
 
 /// What prints something else, and what that is.
-const OTHERS: [(&str, &str); 5] = [
+const OTHERS: [(&str, &str); 6] = [
     ("completions", "a script for a shell"),
     ("man", "a manual page"),
     ("record", "a unit of systemd; what it records is read by show, why, top and report"),
     ("report", "a page, a picture or Markdown; the numbers are those of show"),
     ("fleet cancel", "nothing"),
+    ("hwlatdetect", "what the original prints"),
 ];
 
 /// The commands of a command: `fleet run`, or itself.
