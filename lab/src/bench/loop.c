@@ -13,6 +13,17 @@ static uint64_t nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* What finds no room in the ring costs less, so howlate is given the time to empty it. */
+static void wait_until_read(const struct howlate *loop)
+{
+    for (int times = 0; times < 500; times++) {
+        struct timespec pause = { 0, 10000000 };
+        nanosleep(&pause, NULL);
+        if (!loop->own || __atomic_load_n(&loop->own[0][HOWLATE_READ], __ATOMIC_ACQUIRE) == loop->written)
+            return;
+    }
+}
+
 static double turn(struct howlate *loop, struct howlate_span *span, int marked, int with_span)
 {
     uint64_t begin = nanoseconds();
@@ -38,10 +49,8 @@ int main(int count, char **words)
     struct howlate loop = howlate_loop("bench", 1000000);
     struct howlate_span span = howlate_span(&loop, "span");
     for (int pair = 0; pair < PAIRS; pair++) {
-        /* Time for the ring to be emptied, which happens every 50 ms: what finds no room costs less. */
-        struct timespec pause = { 0, 60000000 };
         double with, without;
-        nanosleep(&pause, NULL);
+        wait_until_read(&loop);
         if (rand() & 1) {
             with = turn(&loop, &span, 1, of_span);
             without = turn(&loop, &span, of_span, 0);

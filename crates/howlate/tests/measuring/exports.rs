@@ -135,3 +135,19 @@ fn where_there_are_no_exports_they_are_refused() {
         assert!(stderr(&output).contains("--export-json"), "{}", stderr(&output));
     }
 }
+
+/// What is known before is said before, not after an hour.
+#[test]
+fn a_format_that_has_nothing_of_the_run_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for (measure, format, says) in [
+        (MEASURE[0], "intervals", "measure with `howlate sleep`"),
+        (MEASURE[1], "osadl", "measure with `howlate cyclic`"),
+    ] {
+        let words = [measure, &["--format", format, "--out", "r.jsonl"]].concat();
+        let output = within(folder.path(), &words);
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+        assert!(!folder.path().join("r.jsonl").exists(), "it was measured");
+    }
+}

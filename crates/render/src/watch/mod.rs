@@ -242,9 +242,9 @@ fn turns_in_words(name: &str, turns: &TurnsBlock, is_late_known: bool) -> String
     text.push_str(&spans::longest(turns));
     if turns.inferred > 0 {
         text.push_str(&format!(
-            ". For {} iterations the due time was inferred from the loop's own rhythm; `howlate_wake_at`, or a tracer, gives exact \
-             due times",
-            count(turns.inferred)
+            ". For {} the due time was inferred from the loop's own rhythm; `howlate_wake_at`, or a tracer, gives exact due \
+             times",
+            if turns.inferred == 1 { "1 iteration".to_owned() } else { format!("{} iterations", count(turns.inferred)) }
         ));
     }
     if !is_late_known {
