@@ -96,7 +96,7 @@ fn take(
 ) -> Result<Status, Error> {
     exported::check(&args.output)?;
     let mut plan = plan(experiment, args, environment, seed)?;
-    formats::check(args.output.printed(), &plan.conditions)?;
+    super::formats::check(args.output.printed(), &plan.conditions)?;
     let traced = args.reasons.add_to(&mut plan, seed)?;
     let path = args.recording();
     let options = &args.run.options;
