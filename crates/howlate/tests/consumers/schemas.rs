@@ -201,7 +201,7 @@ reader = InMemoryMetricReader()
 set_meter_provider(MeterProvider([reader]))
 [metric] = reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics
 for point in metric.data.data_points:
-    print(metric.name, metric.unit, point.value > 0, point.attributes['quantile'], point.attributes['policy'])
+    print(metric.name, metric.unit, point.value > 0, point.attributes['q'], point.attributes['policy'])
 ";
 
 #[test]
