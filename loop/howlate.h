@@ -11,6 +11,7 @@
  * Under howlate, a turn costs two readings of a clock and an entry in a ring of shared memory: no system call, no lock.
  * Without howlate, each call is one branch. A loop belongs to one thread at a time; a fork gives each side its own.
  * In C++, howlate::turn turn{loop}; begins one that is done where `turn` ends, whichever way that is left.
+ * howlate_span.h names parts of a turn, so that a long one says where it was long.
  * Linux, C99 or C++17, GCC or clang; nothing to link. With -std=c99, include it before the C library's headers.
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -42,6 +43,7 @@ struct howlate {
     uint64_t period, expected, woke, written, read, ticks;
 #ifdef __cplusplus
     class turn;
+    class span; /* of howlate_span.h */
 #endif
 };
 

@@ -19,6 +19,8 @@ pub(crate) const MAGIC: (usize, u64) = (64, u64::from_le_bytes(*b"howlate1"));
 pub(crate) const TAKEN: usize = 65;
 /// Whether the processor's ticks are the clock.
 pub(crate) const TICKS: usize = 66;
+/// Whether howlate reads spans.
+pub(crate) const SPANS: usize = 68;
 
 /// In a ring: the process and the thread that use it; 0 as long as nobody does.
 pub(crate) const THREAD: usize = 0;
@@ -36,3 +38,14 @@ pub(crate) const TURNS: usize = 64;
 pub(crate) const CAPACITY: u64 = 4_096;
 /// Bytes of a name, with its end.
 pub(crate) const LETTERS: usize = 32;
+
+/// Spans that were written, that did not fit, and that were read.
+pub(crate) const SPAN_WRITTEN: usize = 9;
+pub(crate) const SPAN_LOST: usize = 10;
+pub(crate) const SPAN_READ: usize = 17;
+/// Where the names of spans stand, and how many have a place; the one behind the last is of the first that found none.
+pub(crate) const SPAN_NAMES: usize = 12_352;
+pub(crate) const SPAN_KINDS: usize = 16;
+/// Where spans begin: two words each, namely when it began, and its length beside the number of its name; and how many fit.
+pub(crate) const SPAN_TIMES: usize = 12_480;
+pub(crate) const SPAN_CAPACITY: u64 = 1_952;

@@ -9,6 +9,8 @@
 //!     // Whatever it waits by: `std::thread::sleep`, clock_nanosleep(2), a timerfd.
 //!     let turn = control.turn();
 //!     // Its work, which is done when the guard is dropped, also by `?` or a panic.
+//!     let plan = turn.span("plan"); // a part of it; where a turn was long is told by these
+//!     drop(plan);
 //!     drop(turn);
 //! }
 //! ```
@@ -20,18 +22,29 @@
 
 mod joining;
 mod layout;
+mod name;
 mod page;
 mod ring;
+mod span;
 
 use std::time::Duration;
 
 use ring::Ring;
+pub use span::Span;
 
 /// A turn that has begun; it is done when this is dropped.
 #[derive(Debug)]
 #[must_use = "the turn is done when this is dropped"]
 pub struct Turn<'a> {
     of: &'a mut Loop,
+}
+
+impl Turn<'_> {
+    /// A part of it, from now until the guard is dropped: see [`Loop::span`].
+    #[inline]
+    pub fn span(&self, name: &'static str) -> Span<'_> {
+        self.of.span(name)
+    }
 }
 
 impl Drop for Turn<'_> {
@@ -52,9 +65,7 @@ pub struct Loop {
 impl Loop {
     /// A loop of this name, of which 31 bytes count, that is to turn every `period`; zero: at no fixed distance.
     pub fn new(name: &str, period: Duration) -> Self {
-        let mut letters = [0; layout::LETTERS];
-        let kept = name.bytes().take(layout::LETTERS - 1).take_while(|byte| *byte != 0);
-        letters.iter_mut().zip(kept).for_each(|(letter, byte)| *letter = byte);
+        let letters = name::letters(name);
         let period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
         let ring = Ring::join(&letters, period);
         Self { name: letters, period, ring }
@@ -93,6 +104,13 @@ impl Loop {
     pub fn turn_at(&mut self, expected: u64) -> Turn<'_> {
         self.begin(expected);
         Turn { of: self }
+    }
+
+    /// A part of the turn that has begun, from now until the guard is dropped. Parts of one name are added up for each turn.
+    /// At most 16 names per loop are measured; howlate says which was the first beyond them.
+    #[inline]
+    pub fn span(&self, name: &'static str) -> Span<'_> {
+        Span::begin(self.ring.as_ref(), name)
     }
 
     /// Whether a howlate measures it.

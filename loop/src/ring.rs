@@ -1,8 +1,11 @@
 //! The program's end of a ring.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use crate::joining::Taken;
 use crate::layout::{CAPACITY, LETTERS, LOST, NAME, PERIOD, READ, THREAD, TURNS, WRITTEN};
+use crate::name::{self, Names};
 use crate::page::{Words, now, thread};
 
 /// A ring that turns are written to, and the turn that has begun.
@@ -12,6 +15,8 @@ pub(crate) struct Ring {
     /// Its only word is 0 in a process that was forked from the one that took the ring.
     mine: Words,
     ticks: bool,
+    /// `None` where howlate does not read spans.
+    names: Option<Names>,
     written: u64,
     /// Where the reader was when last looked at; looked at again only when the ring seems full.
     read: u64,
@@ -22,16 +27,31 @@ pub(crate) struct Ring {
 impl Ring {
     /// Takes one, if there is a howlate; its loop has this name and period.
     pub(crate) fn join(name: &[u8; LETTERS], period: u64) -> Option<Self> {
-        let (words, ticks) = crate::joining::join()?;
+        let Taken { words, ticks, spans } = crate::joining::join()?;
         let mine = Words::of_this_process()?;
         mine.get()[0].store(1, Relaxed);
-        for (place, letters) in name.chunks_exact(8).enumerate() {
-            let mut eight = [0; 8];
-            eight.copy_from_slice(letters);
-            words.get()[NAME + place].store(u64::from_ne_bytes(eight), Relaxed);
-        }
+        name::write(&words.get()[NAME..], name);
         words.get()[PERIOD].store(period, Relaxed);
-        Some(Self { words, mine, ticks, written: 0, read: 0, expected: 0, woke: 0 })
+        let names = spans.then(Names::default);
+        Some(Self { words, mine, ticks, names, written: 0, read: 0, expected: 0, woke: 0 })
+    }
+
+    /// Whether its times are ticks.
+    #[inline]
+    pub(crate) const fn has_ticks(&self) -> bool {
+        self.ticks
+    }
+
+    /// The names of spans; `None` where howlate does not read them.
+    #[inline]
+    pub(crate) const fn names(&self) -> Option<&Names> {
+        self.names.as_ref()
+    }
+
+    /// Its memory; `None` where that is another process's.
+    #[inline]
+    pub(crate) fn own_words(&self) -> Option<&[AtomicU64]> {
+        (self.mine.get()[0].load(Relaxed) != 0).then(|| self.words.get())
     }
 
     /// A turn begins; false where the ring is another process's.

@@ -19,11 +19,14 @@ rustPlatform.buildRustPackage {
 
   nativeBuildInputs = [ installShellFiles ];
   postInstall = ''
-    install -Dm644 loop/howlate.h -t $out/include
+    install -Dm644 loop/*.h -t $out/include
     install -Dm644 packaging/systemd/* -t $out/lib/systemd/system
     substituteInPlace $out/lib/systemd/system/* --replace-quiet /usr/bin/howlate $out/bin/howlate
     $out/bin/howlate man > howlate.1
-    installManPage howlate.1
+    for page in $($out/bin/howlate help --all | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\)  .*/\1/p' | grep -vx help); do
+      $out/bin/howlate man $page > howlate-$page.1
+    done
+    installManPage howlate*.1
     for shell in bash zsh fish; do
       $out/bin/howlate completions $shell > howlate.$shell
     done

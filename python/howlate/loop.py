@@ -9,6 +9,11 @@
         work()
         loop.done()
 
+A long turn says where it was long if its parts have names:
+
+        with loop.span("plan"):
+            plan()
+
 Where the program knows the time that it asked for: loop.wake_at(nanoseconds of time.monotonic_ns()).
 Under howlate, a turn costs two readings of a clock and an entry in a ring of shared memory: no system call, no lock.
 Without howlate, each call is one branch. A loop belongs to one thread at a time; a fork gives each side its own.
@@ -23,15 +28,17 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Optional
+from typing import Any, Dict, List, Optional
 
 __version__ = "0.1.0"
-__all__ = ["Loop"]
+__all__ = ["Loop", "Span"]
 
 # The memory: a head, then rings. Sizes in bytes; places in words of 64 bits, from the head's or the ring's first.
 _FIRST, _RING, _RINGS, _LOCKED, _CAPACITY, _LETTERS = 65_536, 131_072, 64, 16, 4_096, 32
-_MAGIC, _LOCKED_TAKEN = 64, 67
+_MAGIC, _LOCKED_TAKEN, _SPANS = 64, 67, 68
 _THREAD, _PERIOD, _NAME, _CLOCK, _WRITTEN, _READ, _LOST, _TURNS = 0, 1, 2, 6, 8, 16, 24, 64
+_SPAN_WRITTEN, _SPAN_LOST, _SPAN_READ = 9, 10, 17
+_SPAN_NAMES, _SPAN_KINDS, _SPAN_TIMES, _SPAN_CAPACITY = 12_352, 16, 12_480, 1_952
 _LENGTH = _FIRST + (_RINGS + _LOCKED) * _RING
 
 # How many forks lie behind this process: a ring belongs to the one that took it.
@@ -49,13 +56,26 @@ os.register_at_fork(after_in_child=_forked)
 class Loop:
     """A loop that howlate measures, if the program was started by it."""
 
-    __slots__ = ("_name", "_period", "_ring", "_memory", "_forks", "_written", "_read", "_expected", "_woke")
+    __slots__ = (
+        "_name",
+        "_period",
+        "_ring",
+        "_memory",
+        "_forks",
+        "_written",
+        "_read",
+        "_expected",
+        "_woke",
+        "_spans",
+        "_reads_spans",
+    )
 
     def __init__(self, name: str, period: int = 0) -> None:
         """A loop of this name, of which 31 bytes count, that is to turn every `period` nanoseconds; 0: at no fixed distance."""
-        self._name = name.encode(errors="replace").split(b"\0")[0][: _LETTERS - 1]
+        self._name = _letters(name)
         self._period = _nanoseconds(period)
         self._written = self._read = self._expected = self._woke = 0
+        self._spans: Dict[str, Span] = {}
         self._join()
 
     def wake(self) -> None:
@@ -72,6 +92,18 @@ class Loop:
         """Its work is done."""
         if self._ring is not None and self._woke:
             self._put(time.monotonic_ns())
+
+    def span(self, name: str) -> "Span":
+        """A part of a turn: `with loop.span("plan"):`. Parts of one name, of which 31 bytes count, are added up for each turn.
+
+        At most 16 names per loop are measured; howlate says which was the first beyond them.
+        """
+        span = self._spans.get(name)
+        if span is None:
+            span = Span(self, name)
+            if len(self._spans) < _SPAN_KINDS:  # names that are made as it runs take no more memory
+                self._spans[name] = span
+        return span
 
     def is_measured(self) -> bool:
         """Whether a howlate measures it."""
@@ -110,9 +142,11 @@ class Loop:
         self._ring: Optional[Any] = None
         self._memory: Optional[mmap.mmap] = None
         self._forks = _forks
+        self._reads_spans = False
         self._written = self._read = self._expected = self._woke = 0
         try:
-            self._memory = _take(int(os.environ["HOWLATE_LOOPS"]))
+            file = int(os.environ["HOWLATE_LOOPS"])
+            self._memory = _take(file)
         except (KeyError, ValueError, OSError):
             return
         if self._memory is None:
@@ -124,7 +158,64 @@ class Loop:
         self._memory[start : start + len(self._name)] = self._name
         ring[_PERIOD] = self._period
         ring[_CLOCK] = 1  # Python cannot read the processor's ticks
+        self._reads_spans = bool(memoryview(mmap.mmap(file, mmap.PAGESIZE)).cast("Q")[_SPANS])
         self._ring = ring
+
+
+class Span:
+    """A part of a turn, for `with`; see `Loop.span`."""
+
+    __slots__ = ("_loop", "_name", "_ring", "_number", "_began")
+
+    def __init__(self, loop: Loop, name: str) -> None:
+        self._loop, self._name = loop, _letters(name) or b"span"
+        self._ring: Optional[Any] = None
+        self._number = _SPAN_KINDS
+        self._began: List[int] = []
+
+    def __enter__(self) -> "Span":
+        if self._ring is not self._loop._ring:
+            self._join()
+        self._began.append(time.monotonic_ns() if self._number < _SPAN_KINDS else 0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        began = self._began.pop()
+        # After a fork that ring is the parent's.
+        if began and self._ring is self._loop._ring and self._loop._forks == _forks:
+            self._put(began, time.monotonic_ns())
+
+    def _put(self, began: int, ended: int) -> None:
+        """Hands on what began and ended then, or counts it as lost where there is no room."""
+        ring: Any = self._ring
+        written = ring[_SPAN_WRITTEN]
+        if written - ring[_SPAN_READ] >= _SPAN_CAPACITY:
+            ring[_SPAN_LOST] += 1
+            return
+        at = _SPAN_TIMES + written % _SPAN_CAPACITY * 2
+        ring[at] = began
+        ring[at + 1] = (ended - began) << 8 | self._number
+        ring[_SPAN_WRITTEN] = written + 1
+
+    def _join(self) -> None:
+        """Finds its name in the ring, or the next free place. The one behind the last keeps the first name that found none."""
+        self._ring, self._number = self._loop._ring, _SPAN_KINDS
+        memory = self._loop._memory
+        if self._ring is None or memory is None or not self._loop._reads_spans or self._loop._forks != _forks:
+            return
+        name = self._name.ljust(_LETTERS, b"\0")
+        for number in range(_SPAN_KINDS + 1):
+            start = _SPAN_NAMES * 8 + number * _LETTERS
+            if memory[start : start + _LETTERS] == bytes(_LETTERS):
+                memory[start : start + _LETTERS] = name
+            if memory[start : start + _LETTERS] == name:
+                self._number = number
+                return
+
+
+def _letters(name: str) -> bytes:
+    """What is kept of a name."""
+    return name.encode(errors="replace").split(b"\0")[0][: _LETTERS - 1]
 
 
 def _nanoseconds(time: int) -> int:

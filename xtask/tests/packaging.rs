@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -65,6 +66,120 @@ fn dpkg_source_makes_the_source_package() {
         return skip("lintian is not installed");
     }
     accepted("lintian", &["--allow-root", "--fail-on", "error", package.to_str().unwrap()], ".");
+}
+
+/// A folder with the program, and with what stands in for cargo: it builds a script that starts the program. What is tested is the
+/// recipe, which installs it, has it write its pages, and packs all that. `None` where the program was not built.
+fn instead_of_building() -> Option<tempfile::TempDir> {
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("debug/howlate");
+    if !built.exists() {
+        skip("the program is not built: cargo build --package howlate");
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("howlate");
+    fs::copy(built, &program).unwrap();
+    let cargo = format!(
+        "#!/bin/sh\n[ \"$1\" = build ] || exit 0\nmkdir -p target/release && cd target/release &&\nprintf '#!/bin/sh\\nexec {} \"$@\"\\n' > \
+         howlate && chmod 755 howlate\n",
+        program.display()
+    );
+    fs::write(folder.path().join("cargo"), cargo).unwrap();
+    for path in [folder.path().to_owned(), folder.path().join("cargo")] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    Some(folder)
+}
+
+fn has(program: &str) -> bool {
+    let is =
+        Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap().status.success();
+    if !is {
+        skip(&format!("{program} is not installed"));
+    }
+    is
+}
+
+/// All that belongs to a package, whichever distribution it is for.
+const PACKED: [&str; 6] = [
+    "usr/bin/howlate",
+    "usr/include/howlate_span.h",
+    "usr/share/man/man1/howlate.1",
+    "usr/share/man/man1/howlate-cyclic.1",
+    "usr/share/bash-completion/completions/howlate",
+    "lib/systemd/system/howlate-serve.service",
+];
+
+#[test]
+fn debian_packs_all_of_it() {
+    if !has("dpkg-buildpackage") || !has("dh") {
+        return;
+    }
+    let Some(tools) = instead_of_building() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display();
+    let script = format!(
+        "WITHOUT_CRATES=1 packaging/debian/source.sh {out} && cd {out} && dpkg-source -x *.dsc tree && cd tree && \
+         PATH={}:$PATH dpkg-buildpackage -d -b -us -uc && cd .. && for one in *.deb; do dpkg-deb -c $one; done",
+        tools.path().display()
+    );
+    let said = accepted("bash", &["-ec", &script], ".").unwrap();
+    for file in PACKED.iter().chain(&["usr/share/pkgconfig/howlate.pc"]) {
+        assert!(said.lines().any(|line| line.contains(file)), "{file}: {said}");
+    }
+    if has("lintian") {
+        let words = format!("lintian --allow-root --fail-on error {out}/*.deb");
+        accepted("sh", &["-c", &words], ".");
+    }
+}
+
+#[test]
+fn arch_packs_all_of_it() {
+    if !has("makepkg") || !has("fakeroot") || !has("bsdtar") {
+        return;
+    }
+    let Some(tools) = instead_of_building() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (out, tools) = (folder.path().display(), tools.path().display());
+    let version = env!("CARGO_PKG_VERSION");
+    // What the recipe would download, of this commit.
+    let script = format!(
+        "git archive --prefix=howlate-{version}/ -o {out}/howlate-{version}.tar.gz HEAD && cp packaging/aur/PKGBUILD {out} && cd {out} && \
+         chmod 755 . && export PATH={tools}:$PATH PACMAN=true HOME={out} PKGEXT=.pkg.tar CARCH=$(uname -m) && \
+         if [ $(id -u) = 0 ]; then chown -R nobody . && setpriv --reuid nobody --clear-groups makepkg -d; else makepkg -d; fi && \
+         bsdtar -tf howlate-{version}-1-*.pkg.tar"
+    );
+    let said = accepted("bash", &["-ec", &script], ".").unwrap();
+    for file in PACKED.iter().chain(&["usr/share/licenses/howlate/LICENSE-MIT"]) {
+        assert!(said.lines().any(|line| line.contains(file)), "{file}: {said}");
+    }
+}
+
+/// Buildroot's own check of packages, which is in its `utils/`.
+#[test]
+fn buildroot_finds_no_fault() {
+    let folder = root().join("packaging/buildroot");
+    let files = ["Config.in", "external.mk", "package/howlate/Config.in", "package/howlate/howlate.mk"];
+    if has("check-package") {
+        let words = ["-b"].into_iter().chain(files).collect::<Vec<_>>();
+        accepted("check-package", &words, folder.to_str().unwrap());
+    }
+}
+
+/// Of the warnings of Yocto's linter, whether the project's page answers is not a matter of the recipe.
+#[test]
+fn yocto_finds_no_fault() {
+    if has("oelint-adv") {
+        let words = ["--quiet", "--exit-zero", "--suppress", "oelint.vars.homepageping", "howlate_0.1.0.bb"];
+        let output = Command::new("oelint-adv")
+            .args(words)
+            .current_dir(root().join("packaging/yocto/recipes-devtools/howlate"))
+            .output()
+            .unwrap();
+        let said =
+            [output.stderr, output.stdout].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
+        assert!(!said.contains(":warning:") && !said.contains(":error:"), "{said}");
+    }
 }
 
 #[test]

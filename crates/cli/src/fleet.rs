@@ -27,11 +27,17 @@ pub enum FleetCommand {
     Status {
         /// The fleet's folder
         folder: PathBuf,
+        /// Print it for programs, as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Fetch the recordings that are there, and show what they say
     Collect {
         /// The fleet's folder
         folder: PathBuf,
+        /// Print the nodes and the result for programs, as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// End what is still running; what was measured until then can be collected
     Cancel {
@@ -94,6 +100,9 @@ pub struct FleetRun {
     /// Only print the commands that would be run, or the Kubernetes manifest
     #[arg(long)]
     pub dry_run: bool,
+    /// Print the nodes and the result for programs, as JSON
+    #[arg(long, conflicts_with = "dry_run")]
+    pub json: bool,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,

@@ -1,6 +1,6 @@
 //! Where results go.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
@@ -44,6 +44,17 @@ impl Output {
     /// What to print: `--json` is short for one of the formats.
     pub const fn printed(&self) -> Format {
         if self.printing.json { Format::Json } else { self.format }
+    }
+
+    /// The files that are written, by option.
+    pub fn files(&self) -> Vec<(&'static str, &Path)> {
+        let all = [
+            ("--out", &self.out),
+            ("--samples-out", &self.samples_out),
+            ("--export-json", &self.export_json),
+            ("--export-markdown", &self.export_markdown),
+        ];
+        all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect()
     }
 
     /// The recording's name, `-` where nothing is saved.

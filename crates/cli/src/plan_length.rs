@@ -15,4 +15,7 @@ pub struct PlanLength {
     /// Time between wake-ups, where that makes a difference
     #[arg(long, value_name = "LENGTH", default_value = "1ms")]
     pub period: Span,
+    /// Print it for programs, as JSON
+    #[arg(long)]
+    pub json: bool,
 }

@@ -35,4 +35,7 @@ pub struct Serve {
     /// Allow unauthenticated access from any host that can connect
     #[arg(long, alias = "open", conflicts_with = "token_file")]
     pub no_auth: bool,
+    /// Print the addresses for programs, as JSON
+    #[arg(long)]
+    pub json: bool,
 }

@@ -14,4 +14,7 @@ pub struct Snap {
     /// The folder that is recorded to
     #[arg(value_name = "FOLDER", default_value = "/var/lib/howlate", value_hint = clap::ValueHint::DirPath)]
     pub folder: PathBuf,
+    /// Print it for programs, as JSON
+    #[arg(long)]
+    pub json: bool,
 }

@@ -9,6 +9,7 @@
 
 mod choice;
 mod collecting;
+mod document;
 mod error;
 mod folder;
 mod host;
@@ -27,6 +28,7 @@ mod state;
 mod target;
 mod waiting;
 
+pub use document::{FleetDocument, fleet_schema};
 pub use error::FleetError;
 pub use folder::{Fleet, Member};
 pub use host::{Host, HostError};

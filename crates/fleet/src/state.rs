@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The exit status of what ran on a node and was told to end: what shells make of `SIGTERM`.
 pub(crate) const CANCELLED: u8 = 143;
 
 /// How a node is doing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
     /// It was not asked yet, or could not be.

@@ -72,6 +72,8 @@ pub(crate) enum Error {
     Prometheus { path: PathBuf, source: io::Error },
     #[error("cannot write {}: {source}", path.display())]
     Export { path: PathBuf, source: io::Error },
+    #[error("{} and {} name the same file: {}", options[0], options[1], path.display())]
+    SameFile { options: [&'static str; 2], path: PathBuf },
     #[error("{0}")]
     NoPng(NoPng),
     #[error("--chart writes one picture, as svg or png")]
@@ -214,6 +216,7 @@ impl Error {
             Self::NoPicture(none) => Some(none.hint()),
             Self::NoPng(reason) => reason.hint(),
             Self::Prometheus { .. } => Some("name a file in a folder that exists and that you may write to, such as `/var/lib/prometheus/node-exporter/howlate.prom`".into()),
+            Self::SameFile { .. } => Some("give each a file of its own".into()),
             Self::Export { .. } => Some("name a file in a folder that exists and that you may write to".into()),
             Self::NothingToOpen => Some("name a file with `--out`".into()),
             Self::CannotOpen { path, .. } => Some(format!("it has been written: open {} in a browser", shell_path(path))),

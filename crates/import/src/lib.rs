@@ -69,6 +69,15 @@ pub fn import(text: &str) -> Read {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `docs/imports.md` has a row for each.
+    #[test]
+    fn every_format_is_documented() {
+        let page = include_str!("../../../docs/imports.md");
+        let rows = page.lines().filter(|line| line.starts_with("| ") && line.matches(" | ").count() == 2);
+        assert_eq!(rows.count() - 1, JSON.len() + TEXT.len(), "a row for each, below the headings");
+    }
+
     #[test]
     fn what_is_of_no_format_is_left_alone() {
         for text in ["", "{", "{}", "{\"thread\": 7}", "a,b\n1,2\n", "\u{0}\u{1}"] {

@@ -116,7 +116,7 @@ pub use line::Reference;
 pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
 };
-pub use loop_turn::LoopTurn;
+pub use loop_turn::{LoopTurn, SpanTime};
 pub use margin::{Margin, MarginError};
 pub use mechanism::Mechanism;
 pub use node::{Node, Source};
@@ -162,5 +162,7 @@ pub use waits::{
     NOT_LOOKED_AT, OUT_OF_QUOTA, Ongoing, ReasonWaits, Rival, Stack, ThreadWaits, Waits, WaitsLost, WaitsRead,
 };
 pub use wakeup::{Grid, Wakeup};
-pub use watched::{HandedOn, NO_TRACER, RunQueueBlock, TurnsBlock, WAKERS_KEPT, WatchedBlock, Woken};
+pub use watched::{
+    HandedOn, LongestTurn, NO_TRACER, RunQueueBlock, SpanBlock, TurnsBlock, WAKERS_KEPT, WatchedBlock, Woken,
+};
 pub use worded::Worded;

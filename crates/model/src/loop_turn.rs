@@ -1,6 +1,9 @@
 //! A turn of a loop that its program has marked.
 
-use crate::MonotonicTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{MonotonicTime, Span};
 
 /// One turn of a marked loop: the program's own readings of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,4 +14,14 @@ pub struct LoopTurn {
     pub woke: MonotonicTime,
     /// When its work was done, where the program says so.
     pub done: Option<MonotonicTime>,
+}
+
+/// How much of a turn lay in a span that its program has named.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SpanTime {
+    /// What the program calls it.
+    pub name: String,
+    /// The time in it.
+    #[serde(rename = "spent_ns")]
+    pub spent: Span,
 }

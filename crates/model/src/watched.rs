@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Distribution, EventLoopBlock, Latency, MonotonicTime, Span, Who};
+use crate::{Distribution, EventLoopBlock, Latency, MonotonicTime, Span, SpanTime, Who};
 
 /// Who woke a thread, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,16 +35,80 @@ pub struct TurnsBlock {
     pub long: u64,
     /// Turns of which nobody knows when they were to begin: their time was inferred from the loop's own rhythm.
     pub inferred: u64,
+    /// Spans that its program has named, in their order; absent where it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<SpanBlock>,
+    /// The turn whose work took longest; absent where its program has named no spans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest: Option<LongestTurn>,
 }
+
+/// A part of a loop's turns that its program has named.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpanBlock {
+    /// What the program calls it.
+    pub name: String,
+    /// How much of each turn lay in it, of those turns in which it occurred.
+    pub time: Distribution,
+}
+
+/// The turn of a loop whose work took longest, and where it was long.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LongestTurn {
+    /// How long its work took.
+    #[serde(rename = "work_ns")]
+    pub work: Span,
+    /// How much of it lay in each span, the most first. Spans may lie in one another.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<SpanTime>,
+}
+
+/// Spans of a loop that are kept apart; a program that keeps to the rules has fewer.
+const SPANS_KEPT: usize = 64;
 
 impl TurnsBlock {
     /// Counts the work of one turn.
     pub fn worked(&mut self, length: Span) {
-        self.work.record(Latency::from_nanos(i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)));
+        self.work.record(latency(length));
         self.long += u64::from(!self.period.is_zero() && length > self.period);
     }
 
+    /// Counts where a turn was whose work took so long.
+    pub fn spent(&mut self, work: Span, spans: &[SpanTime]) {
+        for one in spans {
+            if let Some(known) = self.span(&one.name) {
+                known.time.record(latency(one.spent));
+            }
+        }
+        if !self.spans.is_empty() {
+            let mut spans = spans.to_vec();
+            spans.sort_by_key(|one| std::cmp::Reverse(one.spent));
+            self.is_longest(&LongestTurn { work, spans });
+        }
+    }
+
+    /// The span of this name; `None` where there are too many.
+    fn span(&mut self, name: &str) -> Option<&mut SpanBlock> {
+        let place = self.spans.iter().position(|known| known.name == name).unwrap_or(self.spans.len());
+        if place == self.spans.len() && place < SPANS_KEPT {
+            self.spans.push(SpanBlock { name: name.to_owned(), time: Distribution::default() });
+        }
+        self.spans.get_mut(place)
+    }
+
+    fn is_longest(&mut self, one: &LongestTurn) {
+        if self.longest.as_ref().is_none_or(|longest| longest.work < one.work) {
+            self.longest = Some(one.clone());
+        }
+    }
+
     fn merge(&mut self, later: &Self) {
+        for one in &later.spans {
+            if let Some(known) = self.span(&one.name) {
+                known.time.merge(&one.time);
+            }
+        }
+        later.longest.iter().for_each(|one| self.is_longest(one));
         self.period = later.period;
         self.work.merge(&later.work);
         self.long = self.long.saturating_add(later.long);
@@ -112,6 +176,10 @@ pub struct WatchedBlock {
     /// The iterations of its event loop; absent where it has none, or none was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_loop: Option<EventLoopBlock>,
+}
+
+fn latency(length: Span) -> Latency {
+    Latency::from_nanos(i64::try_from(length.as_nanos()).unwrap_or(i64::MAX))
 }
 
 const fn is_none(threads: &u64) -> bool {

@@ -6,6 +6,7 @@ use howlate_model::{Caveat, CpuSet, HistogramEnd, ImportNote, Latency, PolicyRem
 
 use crate::numbers::{count, length, rough};
 use crate::prose::capitalised;
+use crate::untrusted_text::legible;
 
 /// What caveats say, each sentence once and with how many say it. Those that differ by a number alone are said together,
 /// with the least and the largest.
@@ -157,6 +158,15 @@ pub fn caveat(caveat: &Caveat) -> String {
         ),
         Caveat::LoopsNotMeasured { count } => format!(
             "The program marked {count} loops beyond the limit; their iterations are not in the result."
+        ),
+        Caveat::SpansLost { count: lost } => format!(
+            "{} spans within iterations are not in the result: they came faster than they could be read, or their times cannot be true.",
+            count(*lost)
+        ),
+        Caveat::SpansNotMeasured { name, first, kept } => format!(
+            "{} has more than {kept} names of spans: `{}` and later ones are not measured.",
+            legible(name),
+            legible(first)
         ),
         Caveat::CpusNotMeasured { followed, others, isolated } => {
             let offered = if isolated.is_empty() { others } else { isolated };

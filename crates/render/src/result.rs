@@ -41,7 +41,10 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
             let doubts = if doubts.is_empty() { doubts } else { format!("\n{doubts}") };
             format!("{top}{doubts}{numbers}{why}{below}")
         }
-        Detail::Full => format!("{top}{numbers}{}{why}{below}{}", to_copy(analysis), notes(analysis, width)),
+        Detail::Full => {
+            let (spans, copy) = (watch::spans(analysis, width), to_copy(analysis));
+            format!("{top}{numbers}{spans}{copy}{why}{below}{}", notes(analysis, width))
+        }
     }
 }
 

@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use howlate_analyse::watch::{Awakening, Chains, CompletedTurn, ThreadSummary, Turns};
 use howlate_linux::clock;
 use howlate_model::{
-    Activation, Condition, Happened, InForce, Iteration, Life, Line, LoopTurn, MonotonicTime, Span, Started,
+    Activation, Condition, Happened, InForce, Iteration, Life, Line, MonotonicTime, Span, Started,
     TracedSleep, Work,
 };
 use howlate_procfs::Schedstat;
-use howlate_watched_program::{Identities, Identity, Marked, ThreadStart, Threads, WatchedThread, in_force};
+use howlate_watched_program::{
+    Identities, Identity, MarkedTurn, ThreadStart, Threads, WatchedThread, in_force,
+};
 
 use crate::event_loops::{EventLoops, Seen};
 
@@ -167,10 +169,12 @@ impl Followed {
         lines
     }
 
-    /// Takes a turn of the loop with this number; returns the lines that a condition begins with, where it is a new one.
-    pub(crate) fn turned(&mut self, number: usize, of: &Marked, turn: LoopTurn, traced: bool) -> Vec<Line> {
+    /// Takes a turn of a marked loop; returns the lines that a condition begins with, where it is a new one.
+    pub(crate) fn turned(&mut self, one: &MarkedTurn<'_>, traced: bool) -> Vec<Line> {
+        let MarkedTurn { number, of, turn, spans } = *one;
         if let Some(known) = self.loops.get_mut(&number) {
             known.turns.turned(turn);
+            self.threads[known.place].spent(turn, spans);
             return Vec::new();
         }
         if !self.identities.is_chosen(&of.name) {
@@ -185,6 +189,7 @@ impl Followed {
         let (place, lines) = self.add(of.tid, identity, Activation::Loop, None);
         self.threads[place].begins();
         self.threads[place].turns_every(of.period);
+        self.threads[place].spent(turn, spans);
         let mut turns = Turns::new(of.period, traced);
         turns.turned(turn);
         self.loops.insert(number, Loop { tid: of.tid, place, turns });

@@ -13,7 +13,7 @@ use howlate_model::{
 use howlate_session::Recorder;
 use howlate_system::GroupQuotas;
 use howlate_trace::Tracer;
-use howlate_watched_program::{Looked, Loops, Subject, Threads};
+use howlate_watched_program::{Looked, Loops, SpansLeftOut, Subject, Threads};
 
 use crate::accounts::Accounts;
 use crate::attached::{Attached, Seen, follow, seen};
@@ -205,8 +205,8 @@ impl Watching {
         let Self { tracer, loops, threads, followed, recorder, own_since, held, .. } = self;
         let is_traced = tracer.as_ref().is_some_and(|tracer| tracer.tier().sees_wakers());
         if let Some(loops) = loops {
-            let lost = loops.read(&mut |number, of, turn| {
-                followed.turned(number, of, turn, is_traced).iter().for_each(|line| recorder.keep(line));
+            let lost = loops.read(&mut |turn| {
+                followed.turned(&turn, is_traced).iter().for_each(|line| recorder.keep(line));
             });
             self.lost = self.lost.saturating_add(lost);
         }
@@ -343,10 +343,22 @@ impl Watching {
         if left_out > 0 {
             self.recorder.caveat(Caveat::LoopsNotMeasured { count: left_out });
         }
+        let spans = self.loops.as_ref().map_or_else(Vec::new, Loops::spans_left_out);
+        spans_not_measured(&spans).into_iter().for_each(|one| self.recorder.caveat(one));
         let analysis = self.recorder.end(Some(HowEnded::Done));
         let nothing = self.untraced.filter(|_| analysis.outcomes().is_empty());
         Ended { analysis, nothing }
     }
+}
+
+/// What is not known of spans within turns.
+fn spans_not_measured(spans: &[SpansLeftOut]) -> Vec<Caveat> {
+    let count = spans.iter().map(|one| one.lost).fold(0, u64::saturating_add);
+    let lost = (count > 0).then_some(Caveat::SpansLost { count });
+    let first = |SpansLeftOut { name, first, kept, .. }: &SpansLeftOut| {
+        Some(Caveat::SpansNotMeasured { name: name.clone(), first: first.clone()?, kept: *kept })
+    };
+    lost.into_iter().chain(spans.iter().filter_map(first)).collect()
 }
 
 fn finished(condition: u32, at: MonotonicTime) -> Line {

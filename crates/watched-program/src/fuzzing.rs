@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 
 use howlate_linux::clock;
+use howlate_model::Span;
 
-use crate::Loops;
+use crate::{Loops, MarkedTurn};
 
 thread_local! {
     static LOOPS: RefCell<Option<Loops>> = RefCell::new(Loops::create(false).ok());
@@ -17,14 +18,16 @@ pub fn loops(bytes: &[u8]) {
         let Some(loops) = loops else { return };
         loops.overwrite(bytes);
         let mut last = [None; 80];
-        loops.read(&mut |number, of, turn| {
+        loops.read(&mut |MarkedTurn { number, of, turn, spans }| {
             assert!(!of.name.is_empty() && turn.woke <= clock::now());
             assert!(
                 last[number].is_none_or(|last| last <= turn.woke)
                     && turn.done.is_none_or(|done| done >= turn.woke)
             );
             last[number] = turn.done.or(Some(turn.woke));
+            let work = turn.done.map_or(Span::ZERO, |done| done.since(turn.woke));
+            assert!(spans.iter().all(|one| !one.name.is_empty() && one.spent <= work));
         });
-        loops.left_out();
+        drop((loops.left_out(), loops.spans_left_out()));
     });
 }

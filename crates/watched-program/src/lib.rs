@@ -17,7 +17,7 @@ mod threads;
 
 pub use error::{ProgramFailed, WatchError};
 pub use in_force::in_force;
-pub use loops::{Loops, Marked, ticks_are_the_clock};
+pub use loops::{Loops, Marked, MarkedTurn, SpansLeftOut, ticks_are_the_clock};
 pub use process::{Process, find, is_there};
 pub use process_cgroups::ProcessGroups;
 pub use program::{Program, Stopped};

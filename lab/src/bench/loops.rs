@@ -1,4 +1,5 @@
-//! What three lines of `howlate.h` cost a turn of a loop: below 60 ns under `howlate watch`, and next to nothing without.
+//! What three lines of `howlate.h` cost a turn of a loop, and what a span in it costs: below 60 ns each under `howlate watch`, and
+//! next to nothing without.
 
 use std::io;
 use std::process::Command;
@@ -9,22 +10,30 @@ use super::paired::median;
 use super::program::{built, compiled, output};
 use super::why::limit::{Figure, Limits};
 
-/// Nanoseconds that a turn may cost at the median.
+/// Nanoseconds that a turn, or a span in it, may cost at the median.
 const MOST: f64 = 60.0;
 /// And without howlate: two branches.
 const MOST_WITHOUT: f64 = 5.0;
 
-/// Prints both, and fails where one is above its limit.
+/// Prints all, and fails where one is above its limit.
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
     let folder = tempfile::tempdir()?;
     let program = compiled("bench/loop.c", folder.path())?;
-    let out = folder.path().join("l.jsonl");
-    let mut watched = Command::new(howlate);
-    watched.args(["watch", "--tracer", "none", "--quiet", "--out"]).arg(out).arg("--").arg(&program);
+    let watched = |words: &[&str]| {
+        let mut watched = Command::new(&howlate);
+        let out = folder.path().join(format!("{}.jsonl", words.len()));
+        watched.args(["watch", "--tracer", "none", "--quiet", "--out"]).arg(out);
+        watched.arg("--").arg(&program).args(words);
+        watched
+    };
+    let mut without = Command::new(&program);
+    without.arg("span");
     let mut limits = Limits::default();
-    judge(&mut limits, "a turn of a marked loop, under howlate", &mut watched, MOST)?;
-    judge(&mut limits, "the same without howlate", &mut Command::new(&program), MOST_WITHOUT)?;
+    judge(&mut limits, "a turn of a marked loop, under howlate", &mut watched(&[]), MOST)?;
+    judge(&mut limits, "a span in a turn, under howlate", &mut watched(&["span"]), MOST)?;
+    judge(&mut limits, "a turn without howlate", &mut Command::new(&program), MOST_WITHOUT)?;
+    judge(&mut limits, "a span in a turn without howlate", &mut without, MOST_WITHOUT)?;
     limits.verdict()
 }
 

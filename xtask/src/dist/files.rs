@@ -108,7 +108,7 @@ fn units(root: &Path) -> io::Result<Vec<File>> {
     UNITS.map(|unit| ("lib/systemd/system", unit)).into_iter().chain([USER]).map(named).collect()
 }
 
-/// What programs are built with: the header, and how it is found.
+/// What programs are built with: the headers, and how they are found.
 pub(crate) fn for_programs(root: &Path) -> io::Result<Vec<File>> {
     let named = |name: &str| -> io::Result<Vec<u8>> {
         let text = fs::read_to_string(root.join("packaging/dev").join(name))?;
@@ -116,6 +116,7 @@ pub(crate) fn for_programs(root: &Path) -> io::Result<Vec<File>> {
     };
     Ok(vec![
         File::text("include/howlate.h", fs::read(root.join("loop/howlate.h"))?),
+        File::text("include/howlate_span.h", fs::read(root.join("loop/howlate_span.h"))?),
         File::text(
             "share/cmake/howlate/howlate-config-version.cmake",
             named("howlate-config-version.cmake")?,
@@ -157,7 +158,7 @@ mod tests {
         let lists = "cmake_minimum_required(VERSION 3.16)\nproject(p C)\nfind_package(howlate 0.1 REQUIRED)\n\
                      add_executable(p p.c)\ntarget_link_libraries(p howlate::howlate)\n";
         fs::write(project.join("CMakeLists.txt"), lists).unwrap();
-        fs::write(project.join("p.c"), "#include <howlate.h>\nint main(void) { return 0; }\n").unwrap();
+        fs::write(project.join("p.c"), "#include <howlate_span.h>\nint main(void) { return 0; }\n").unwrap();
         let cmake = |words: &[&str]| {
             let prefix = format!("-DCMAKE_PREFIX_PATH={}", folder.path().display());
             let output =

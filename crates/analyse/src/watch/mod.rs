@@ -14,6 +14,6 @@ mod wakeup_chains;
 
 pub use loop_turns::{CompletedTurn, Turns};
 pub use observed_wakeup::Awakening;
-pub use rhythm::{EventLoopNumbers, Rhythm, RhythmNumbers, RunQueueNumbers, TurnsNumbers};
+pub use rhythm::{EventLoopNumbers, Rhythm, RhythmNumbers, RunQueueNumbers, SpanNumbers, TurnsNumbers};
 pub use thread::ThreadSummary;
 pub use wakeup_chains::Chains;

@@ -1,8 +1,8 @@
 //! The rhythm of a watched thread, as a recording tells it.
 
 use howlate_model::{
-    Distribution, EventLoopBlock, HandedOn, LongIn, LongIteration, LoopWait, Span, Spent, TurnsBlock,
-    WatchedBlock, Woken,
+    Distribution, EventLoopBlock, HandedOn, LongIn, LongIteration, LongestTurn, LoopWait, Span, SpanBlock,
+    Spent, TurnsBlock, WatchedBlock, Woken,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -111,6 +111,23 @@ pub struct TurnsNumbers {
     pub long: u64,
     /// Turns whose time was inferred from the loop's own rhythm.
     pub inferred: u64,
+    /// Spans that its program has named, in their order; absent where it has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<SpanNumbers>,
+    /// The turn whose work took longest; absent where its program has named no spans.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest: Option<LongestTurn>,
+}
+
+/// A part of a loop's turns that its program has named, as it is published. Names are added to, never changed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SpanNumbers {
+    /// What the program calls it.
+    pub name: String,
+    /// Turns in which it occurred.
+    pub count: u64,
+    /// How much of each of those lay in it.
+    pub time_ns: Option<Summary>,
 }
 
 /// Fewer steps are no rhythm.
@@ -204,7 +221,13 @@ impl Rhythm {
 
 fn turns(all: &TurnsBlock) -> TurnsNumbers {
     let (period, work_ns) = (all.period, Summary::from_distribution(&all.work));
-    TurnsNumbers { period, work_ns, long: all.long, inferred: all.inferred }
+    let (spans, longest) = (all.spans.iter().map(span).collect(), all.longest.clone());
+    TurnsNumbers { period, work_ns, long: all.long, inferred: all.inferred, spans, longest }
+}
+
+fn span(all: &SpanBlock) -> SpanNumbers {
+    let (name, count) = (all.name.clone(), all.time.count());
+    SpanNumbers { name, count, time_ns: Summary::from_distribution(&all.time) }
 }
 
 fn event_loop(all: &EventLoopBlock) -> EventLoopNumbers {

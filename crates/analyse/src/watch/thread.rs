@@ -3,8 +3,8 @@
 use std::mem::{replace, take};
 
 use howlate_model::{
-    Block, EventLoopBlock, Iteration, Latency, Ledger, Line, MonotonicTime, RunQueueBlock, Span, TurnsBlock,
-    WatchedBlock, WhyBlock,
+    Block, EventLoopBlock, Iteration, Latency, Ledger, Line, LoopTurn, MonotonicTime, RunQueueBlock, Span,
+    SpanTime, TurnsBlock, WatchedBlock, WhyBlock,
 };
 
 use super::grid::Grid;
@@ -90,6 +90,13 @@ impl ThreadSummary {
             let (step, _) = self.grid.next(awakening.wakeup.expected);
             step.into_iter().for_each(|step| self.rhythm.steps.record(length(step)));
             self.missed(Some(one.missed));
+        }
+    }
+
+    /// Takes where a turn of its loop was, of those whose end is known.
+    pub fn spent(&mut self, turn: LoopTurn, spans: &[SpanTime]) {
+        if let (Some(turns), Some(done)) = (&mut self.rhythm.turns, turn.done) {
+            turns.spent(done.since(turn.woke), spans);
         }
     }
 

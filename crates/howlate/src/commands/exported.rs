@@ -11,10 +11,12 @@ use howlate_safe_path::atomic_write;
 use crate::error::Error;
 use howlate_cli::Output;
 
-/// Whether the files can be written, before anything is measured.
+/// Whether the files can be written, before anything is measured, and none in place of another.
 pub(super) fn check(output: &Output) -> Result<(), Error> {
     let all = [&output.export_json, &output.export_markdown];
-    all.into_iter().flatten().try_for_each(|path| atomic_write::check(path).map_err(failed(path)))
+    all.into_iter().flatten().try_for_each(|path| atomic_write::check(path).map_err(failed(path)))?;
+    let same = atomic_write::first_twice(&output.files()).map(|(options, path)| (options, path.to_owned()));
+    same.map_or(Ok(()), |(options, path)| Err(Error::SameFile { options, path }))
 }
 
 /// Writes those that were asked for.

@@ -1,7 +1,7 @@
 //! Results in every format that can be asked for.
 
 use howlate_analyse::Analysis;
-use howlate_model::Limit;
+use howlate_model::{Condition, Limit, Work};
 use howlate_render::{self as render, Detail};
 
 use crate::error::Error;
@@ -14,6 +14,18 @@ pub(super) const fn is_json(format: Format) -> bool {
         format,
         Format::Json | Format::Kcidb | Format::Osadl | Format::Benchmark | Format::Bmf | Format::Trace
     )
+}
+
+/// Whether what these conditions measure can be printed so, before it is measured.
+pub(super) fn check(format: Format, conditions: &[Condition]) -> Result<(), Error> {
+    let has = |is: fn(Work) -> bool| conditions.iter().any(|one| is(one.work));
+    match format {
+        Format::Intervals if !has(|work| matches!(work, Work::Sleep { .. } | Work::Notify { .. })) => {
+            Err(Error::NoSingleOnes)
+        }
+        Format::Osadl if !has(|work| matches!(work, Work::Cyclic { .. })) => Err(Error::NothingPeriodic),
+        _ => Ok(()),
+    }
 }
 
 /// What is to be printed, and where it comes from.

@@ -56,6 +56,7 @@ fn measure_and_print(
     (reasons, by): (Reasons, Option<Rows>),
 ) -> Result<Status, Error> {
     exported::check(&args.output)?;
+    formats::check(args.output.printed(), &plan.conditions)?;
     // What stops a run is to be one of its numbers.
     let traced = match args.run.stop_above {
         Some(_) => reasons.add_to(&mut plan, seed)?,

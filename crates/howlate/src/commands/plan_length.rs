@@ -16,7 +16,11 @@ pub(crate) fn run(asked: &PlanLength) -> Result<Status, Error> {
         Until::Compared => " --policy other,fifo:80",
         _ => "",
     };
-    let to_type = format!("To measure until then: howlate cyclic{options} --until '{}'\n", asked.figure);
-    terminal::print(&format!("{}{to_type}", howlate_render::lengths(&lengths)))?;
+    let to_type = format!("howlate cyclic{options} --until '{}'", asked.figure);
+    let text = match asked.json {
+        true => howlate_render::lengths_json(&lengths, asked.period, &to_type)?,
+        false => format!("{}To measure until then: {to_type}\n", howlate_render::lengths(&lengths)),
+    };
+    terminal::print_or_json(&text, asked.json)?;
     Ok(Status::Done)
 }

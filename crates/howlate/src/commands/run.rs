@@ -6,7 +6,7 @@ use howlate_model::{Caveat, Combination, Condition, HowEnded, Loads, Span, Worde
 use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
-use super::{cyclic, exported, guest, notify, print_result, request, say_kept, sleep};
+use super::{cyclic, exported, formats, guest, notify, print_result, request, say_kept, sleep};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::plan_file::Experiment;
@@ -96,6 +96,7 @@ fn take(
 ) -> Result<Status, Error> {
     exported::check(&args.output)?;
     let mut plan = plan(experiment, args, environment, seed)?;
+    formats::check(args.output.printed(), &plan.conditions)?;
     let traced = args.reasons.add_to(&mut plan, seed)?;
     let path = args.recording();
     let options = &args.run.options;

@@ -1,5 +1,9 @@
 //! `howlate snap`
 
+use std::path::Path;
+
+use serde_json::json;
+
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
@@ -7,6 +11,12 @@ use howlate_cli::Snap;
 
 pub(crate) fn run(asked: &Snap) -> Result<Status, Error> {
     let file = howlate_blackbox::snap(&asked.folder)?;
-    terminal::print(&format!("{}\n", file.display()))?;
+    let text = if asked.json { json(&file)? } else { format!("{}\n", file.display()) };
+    terminal::print_or_json(&text, asked.json)?;
     Ok(Status::Done)
+}
+
+fn json(file: &Path) -> Result<String, serde_json::Error> {
+    let document = json!({"format": 1, "howlate": env!("CARGO_PKG_VERSION"), "command": "snap", "file": file.display().to_string()});
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

@@ -8,6 +8,7 @@ mod common;
 mod marked_loops;
 mod record;
 mod selfcheck;
+mod spans;
 mod top;
 mod tune;
 mod tune_program;

@@ -1,6 +1,7 @@
 //! The published schemas, by validators of other languages.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::common::{howlate, stdout};
 use crate::{packages, recordings, shown};
@@ -150,30 +151,66 @@ assert families['howlate_run_trustworthy'].samples[0].value == 1
     assert!(output.status.success(), "{open}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The lines of docs/exports.md, with the address of a server of its own.
-#[test]
-fn prometheus_client_shows_served_metrics_among_its_own() {
+/// Runs lines of docs/exports.md, with the address of a server of its own, and others after them; returns what they print.
+fn beside_a_server(mut python: Command, number: usize, after: &str) -> String {
     use std::io::BufRead as _;
-    let Some(mut python) = packages::python("prometheus-client", &["prometheus-client==0.23.1"]) else {
-        return;
-    };
     let mut server = howlate(&["serve", "--listen", "127.0.0.1:0", "cyclic.jsonl"]);
     let mut server = server.current_dir(recordings()).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     std::io::BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("page     ").unwrap().trim_end_matches('/');
     let page = std::fs::read_to_string(published("exports.md")).unwrap();
-    let lines = page.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
-    assert!(lines.contains("http://127.0.0.1:9840/") && lines.lines().count() <= 10, "{lines}");
-    let script = lines.replace("http://127.0.0.1:9840", address)
-        + "from prometheus_client import Counter, generate_latest\nCounter('own', 'One of its own.').inc()\nprint(generate_latest().decode())\n";
+    let lines = page.split("```python\n").nth(number).unwrap().split("```").next().unwrap();
+    let is_line = |line: &&str| !line.is_empty();
+    assert!(
+        lines.contains("http://127.0.0.1:9840/") && lines.lines().filter(is_line).count() <= 10,
+        "{lines}"
+    );
+    let script = lines.replace("http://127.0.0.1:9840", address) + after;
     let output = python.args(["-c", &script]).output().unwrap();
     server.kill().unwrap();
     server.wait().unwrap();
-    let text = stdout(&output);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    stdout(&output)
+}
+
+const GENERATE: &str = "
+from prometheus_client import Counter, generate_latest
+Counter('own', 'One of its own.').inc()
+print(generate_latest().decode())
+";
+
+#[test]
+fn prometheus_client_shows_served_metrics_among_its_own() {
+    let Some(python) = packages::python("prometheus-client", &["prometheus-client==0.23.1"]) else {
+        return;
+    };
+    let text = beside_a_server(python, 1, GENERATE);
     for has in ["own_total 1.0", "howlate_wakeup_latency_seconds_bucket{", "howlate_run_trustworthy{"] {
         assert!(text.contains(has), "{has}: {text}");
+    }
+}
+
+/// A reader in memory takes what is observed, as an exporter would.
+const COLLECT: &str = "
+import sys
+from opentelemetry.metrics import set_meter_provider
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+reader = InMemoryMetricReader()
+set_meter_provider(MeterProvider([reader]))
+[metric] = reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics
+for point in metric.data.data_points:
+    print(metric.name, metric.unit, point.value > 0, point.attributes['q'], point.attributes['policy'])
+";
+
+#[test]
+fn opentelemetry_observes_served_metrics() {
+    let packages = ["prometheus-client==0.23.1", "opentelemetry-sdk==1.45.2"];
+    let Some(python) = packages::python("opentelemetry", &packages) else { return };
+    let text = beside_a_server(python, 2, COLLECT);
+    for quantile in ["0.5", "0.99"] {
+        assert!(text.contains(&format!("howlate.wakeup.latency s True {quantile} ")), "{text}");
     }
 }
 

@@ -7,6 +7,7 @@ mod common;
 
 mod clocks;
 mod commands;
+mod exports;
 mod kept;
 mod live;
 mod loads;

@@ -9,4 +9,5 @@ mod bad_input;
 mod ends;
 mod exit_status;
 mod hostile;
+mod json;
 mod stages;

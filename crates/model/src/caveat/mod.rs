@@ -162,6 +162,20 @@ pub enum Caveat {
         /// How many were left out.
         count: u64,
     },
+    /// Spans within iterations of marked loops did not fit the memory, or cannot have been.
+    SpansLost {
+        /// How many.
+        count: u64,
+    },
+    /// A marked loop has more names of spans than are told apart.
+    SpansNotMeasured {
+        /// The loop's name.
+        name: String,
+        /// The first name that was left out.
+        first: String,
+        /// How many names are told apart.
+        kept: u64,
+    },
     /// One thread per CPU was asked for, and the mask that the process inherited holds fewer CPUs than
     /// threads could be bound to.
     CpusNotMeasured {

@@ -42,6 +42,8 @@ impl Caveat {
             | Self::WaitsBounded { .. }
             | Self::ThreadsJoined { .. }
             | Self::LoopsNotMeasured { .. }
+            | Self::SpansLost { .. }
+            | Self::SpansNotMeasured { .. }
             | Self::LeftOut { .. }
             | Self::SettingLeftBehind { .. }
             | Self::GroupLeftBehind { .. }

@@ -3,8 +3,10 @@
 mod event_loops;
 mod run_queue;
 mod sentence;
+mod spans;
 
 pub use event_loops::{EventLoopRows, event_loop_rows, event_loops_away, stayed_away};
+pub(crate) use spans::table as spans;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -237,11 +239,12 @@ fn turns_in_words(name: &str, turns: &TurnsBlock, is_late_known: bool) -> String
         let share = percent(ratio(long, all));
         text.push_str(&format!("; longer than its period of {} in {} ({share})", turns.period, count(long)));
     }
+    text.push_str(&spans::longest(turns));
     if turns.inferred > 0 {
         text.push_str(&format!(
-            ". For {} iterations the due time was inferred from the loop's own rhythm; `howlate_wake_at`, or a tracer, gives exact \
-             due times",
-            count(turns.inferred)
+            ". For {} the due time was inferred from the loop's own rhythm; `howlate_wake_at`, or a tracer, gives exact due \
+             times",
+            if turns.inferred == 1 { "1 iteration".to_owned() } else { format!("{} iterations", count(turns.inferred)) }
         ));
     }
     if !is_late_known {

@@ -7,7 +7,7 @@ use howlate_linux::clock;
 use howlate_model::{Activation, Happened, MonotonicTime, Span, Wakeup};
 use howlate_procfs::Root;
 use howlate_trace::{Tracer, TracerMissing};
-use howlate_watched_program::{Loops, Subject, Threads, WatchedThread};
+use howlate_watched_program::{Loops, MarkedTurn, Subject, Threads, WatchedThread};
 
 use super::options::ProgramOptions;
 
@@ -122,7 +122,7 @@ impl Sight {
         let Self { tracer, loops, threads, chosen, chains, marked, ending, lost } = self;
         let is_traced = tracer.is_some();
         if let Some(loops) = loops {
-            *lost += loops.read(&mut |number, of, turn| {
+            *lost += loops.read(&mut |MarkedTurn { number, of, turn, .. }| {
                 let is_chosen = chosen.is_empty() || chosen.contains(&of.name);
                 let new = || (of.tid, is_chosen, Turns::new(of.period, is_traced));
                 marked.entry(number).or_insert_with(new).2.turned(turn);

@@ -18,6 +18,8 @@ pub(super) const TAKEN: usize = 65 - LEFT_OUT;
 pub(super) const LOCKED_TAKEN: usize = 67 - LEFT_OUT;
 /// Whether times are ticks of the processor.
 pub(super) const TICKS: usize = 66 - LEFT_OUT;
+/// Whether howlate reads spans: programs leave them out where an older one does not.
+pub(super) const SPANS: usize = 68 - LEFT_OUT;
 
 /// In a ring: its process and thread, its period, and the words of its name.
 pub(super) const THREAD: usize = 0;
@@ -33,6 +35,17 @@ pub(super) const LOST: usize = 24;
 pub(super) const TURNS: usize = 64;
 pub(super) const CAPACITY: u64 = 4_096;
 pub(super) const TURN: usize = 3;
+/// Spans that were written, that did not fit, and that were read.
+pub(super) const SPAN_WRITTEN: usize = 9;
+pub(super) const SPAN_LOST: usize = 10;
+pub(super) const SPAN_READ: usize = 17;
+/// Names of spans, one behind the other, and how many; behind the last is the first name that found no place.
+pub(super) const SPAN_NAMES: usize = 12_352;
+pub(super) const SPAN_KINDS: usize = 16;
+/// Where spans begin, how many there are, and the words of each.
+pub(super) const SPAN_TIMES: usize = 12_480;
+pub(super) const SPAN_CAPACITY: u64 = 1_952;
+pub(super) const SPAN: usize = 2;
 
 /// The words of a ring.
 pub(super) const fn ring(number: usize) -> std::ops::Range<usize> {
@@ -52,7 +65,7 @@ mod tests {
 
     /// The value of a name in the header's enumerations.
     fn header(name: &str) -> usize {
-        let text = shared("howlate.h");
+        let text = shared("howlate.h") + &shared("howlate_span.h");
         let rest = text.split(&format!("HOWLATE_{name} = ")).nth(1).unwrap();
         rest.split([',', ' ']).next().unwrap().parse().unwrap()
     }
@@ -95,6 +108,14 @@ mod tests {
             ("LOST", LOST),
             ("TURNS", TURNS),
             ("CAPACITY", usize::try_from(CAPACITY).unwrap()),
+            ("SPANS", SPANS + LEFT_OUT),
+            ("SPAN_WRITTEN", SPAN_WRITTEN),
+            ("SPAN_LOST", SPAN_LOST),
+            ("SPAN_READ", SPAN_READ),
+            ("SPAN_NAMES", SPAN_NAMES),
+            ("SPAN_KINDS", SPAN_KINDS),
+            ("SPAN_TIMES", SPAN_TIMES),
+            ("SPAN_CAPACITY", usize::try_from(SPAN_CAPACITY).unwrap()),
         ];
         for (name, value) in of_others {
             assert_eq!((header(name), published(name)), (value, value), "{name}");
@@ -108,6 +129,8 @@ mod tests {
         assert!(shared("howlate.h").contains(&format!("UINT64_C(0x{:x})", MAGIC.1)));
         let known = String::from_utf8(MAGIC.1.to_le_bytes().to_vec()).unwrap();
         assert!(shared("../python/howlate/loop.py").contains(&format!("b\"{known}\"")));
-        assert!(TURNS + usize::try_from(CAPACITY).unwrap() * TURN <= RING);
+        assert!(TURNS + usize::try_from(CAPACITY).unwrap() * TURN <= SPAN_NAMES);
+        assert!(SPAN_NAMES + (SPAN_KINDS + 1) * NAME.len() <= SPAN_TIMES);
+        assert!(SPAN_TIMES + usize::try_from(SPAN_CAPACITY).unwrap() * SPAN <= RING);
     }
 }

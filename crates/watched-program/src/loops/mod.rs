@@ -4,7 +4,9 @@
 
 mod layout;
 mod moments;
+mod name;
 mod ring;
+mod spans;
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,11 +14,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use howlate_linux::shared_memory::SharedMemory;
-use howlate_model::{LoopTurn, Span};
+use howlate_model::{LoopTurn, Span, SpanTime};
 use howlate_procfs::Root;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use self::layout::{LOCKED, LOCKED_TAKEN, MAGIC, RINGS, TAKEN, TICKS, WORDS};
+use self::layout::{LOCKED, LOCKED_TAKEN, MAGIC, RINGS, SPANS, TAKEN, TICKS, WORDS};
 use self::moments::Moments;
 use self::ring::Ring;
 
@@ -42,6 +44,32 @@ pub struct Marked {
     pub tid: u32,
 }
 
+/// A turn of one of them.
+#[derive(Clone, Copy, Debug)]
+pub struct MarkedTurn<'a> {
+    /// The number of its loop.
+    pub number: usize,
+    /// Its loop.
+    pub of: &'a Marked,
+    /// When it was.
+    pub turn: LoopTurn,
+    /// How much of it lay in each span that the program has named.
+    pub spans: &'a [SpanTime],
+}
+
+/// Spans of a loop that are not measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpansLeftOut {
+    /// The loop's name.
+    pub name: String,
+    /// Spans that were lost, or were none.
+    pub lost: u64,
+    /// The first name that found no place.
+    pub first: Option<String>,
+    /// How many names have one.
+    pub kept: u64,
+}
+
 /// The loops of a program that was started with the memory.
 pub struct Loops {
     memory: SharedMemory,
@@ -60,6 +88,7 @@ impl Loops {
         let (memory, file) = SharedMemory::create_sparse(WORDS)?;
         let moments = Moments::begin(ticks);
         memory.words()[TICKS].store(u64::from(moments.are_ticks()), Ordering::Relaxed);
+        memory.words()[SPANS].store(1, Ordering::Relaxed);
         memory.words()[MAGIC.0].store(MAGIC.1, Ordering::Release);
         Ok(Self { memory, file, moments, rings: (0..RINGS + LOCKED).map(Ring::new).collect() })
     }
@@ -75,8 +104,8 @@ impl Loops {
         Ok(())
     }
 
-    /// Hands the turns since the last call to `take`, each with the number of its loop. Returns how many were lost, or were none.
-    pub fn read(&mut self, take: &mut dyn FnMut(usize, &Marked, LoopTurn)) -> u64 {
+    /// Hands the turns since the last call to `take`. Returns how many were lost, or were none.
+    pub fn read(&mut self, take: &mut dyn FnMut(MarkedTurn<'_>)) -> u64 {
         let words = self.memory.words();
         let (counted, locked) = self.rings.split_at_mut(RINGS);
         let counted = counted.iter_mut().take(asked_for(words, TAKEN));
@@ -85,8 +114,7 @@ impl Loops {
         rings.iter_mut().for_each(|ring| ring.look(words));
         self.moments.look();
         let moments = &self.moments;
-        let read =
-            |ring: &mut Ring| ring.read(words, moments, &mut |number, of, turn| take(number, of, turn));
+        let read = |ring: &mut Ring| ring.read(words, moments, &mut |turn| take(turn));
         // A program may claim to have lost anything.
         rings.into_iter().map(read).fold(0, u64::saturating_add)
     }
@@ -94,7 +122,13 @@ impl Loops {
     /// What a hostile program may do: 8 bytes to each of the words that howlate looks at first. A clock's reading is as near as 0.
     pub(crate) fn overwrite(&self, bytes: &[u8]) {
         const FEW: usize = 100;
-        let rings = (0..RINGS + LOCKED).flat_map(|number| layout::ring(number).take(FEW));
+        const FEW_SPANS: usize = 20;
+        let few = |number| {
+            let ring = layout::ring(number);
+            let [names, times] = [layout::SPAN_NAMES, layout::SPAN_TIMES].map(|place| ring.start + place);
+            ring.take(FEW).chain(names..names + FEW_SPANS).chain(times..times + FEW_SPANS)
+        };
+        let rings = (0..RINGS + LOCKED).flat_map(few);
         let words = self.memory.words();
         let now = howlate_linux::clock::now().as_nanos().unsigned_abs();
         for (place, eight) in [TAKEN, LOCKED_TAKEN].into_iter().chain(rings).zip(bytes.chunks(8)) {
@@ -105,6 +139,11 @@ impl Loops {
             let value = if value % 7 == 3 { now.wrapping_sub(value % 100_000) } else { value };
             words[place].store(value, Ordering::Relaxed);
         }
+    }
+
+    /// Spans that are not measured, of each loop that has some.
+    pub fn spans_left_out(&self) -> Vec<SpansLeftOut> {
+        self.rings.iter().filter_map(|ring| ring.spans_left_out(self.memory.words())).collect()
     }
 
     /// Loops for which there was no ring.

@@ -1,6 +1,9 @@
 //! Turns as programs write them, and as none should.
 
-use super::layout::{CAPACITY, CLOCK, LOST, NAME, PERIOD, READ, THREAD, TURN, TURNS, WRITTEN, ring};
+use super::layout::{
+    CAPACITY, CLOCK, LOST, NAME, PERIOD, READ, SPAN_CAPACITY, SPAN_KINDS, SPAN_LOST, SPAN_NAMES, SPAN_READ,
+    SPAN_TIMES, SPAN_WRITTEN, THREAD, TURN, TURNS, WRITTEN, ring,
+};
 use super::*;
 use howlate_linux::clock;
 use howlate_model::MonotonicTime;
@@ -9,12 +12,13 @@ use howlate_model::MonotonicTime;
 struct Program {
     loops: Loops,
     written: u64,
+    spans: u64,
 }
 
 impl Program {
     fn new() -> Self {
         let loops = Loops::create(false).unwrap();
-        let mut program = Self { loops, written: 0 };
+        let mut program = Self { loops, written: 0, spans: 0 };
         program.loops.memory.words()[TAKEN].store(1, Ordering::Relaxed);
         program.set(PERIOD, 1_000_000);
         program.set(NAME.start, u64::from_ne_bytes(*b"control\0"));
@@ -43,13 +47,45 @@ impl Program {
 
     fn read(&mut self) -> (Vec<LoopTurn>, u64) {
         let mut turns = Vec::new();
-        let lost = self.loops.read(&mut |number, of, turn| {
+        let lost = self.read_all(&mut |turn, _| turns.push(turn));
+        (turns, lost)
+    }
+
+    fn read_all(&mut self, take: &mut dyn FnMut(LoopTurn, &[SpanTime])) -> u64 {
+        self.loops.read(&mut |MarkedTurn { number, of, turn, spans }| {
             let name = "control".to_owned();
             let period = Span::from_millis(1);
             assert_eq!((number, of), (0, &Marked { name, period, pid: 7, tid: 8 }));
-            turns.push(turn);
+            take(turn, spans);
+        })
+    }
+
+    /// Each turn's spans: names, and nanoseconds.
+    fn spans(&mut self) -> Vec<Vec<(String, u64)>> {
+        let mut all = Vec::new();
+        self.read_all(&mut |_, spans| {
+            all.push(spans.iter().map(|one| (one.name.clone(), one.spent.as_nanos())).collect());
         });
-        (turns, lost)
+        all
+    }
+
+    fn span(&mut self, name: u64, began: u64, ended: u64) {
+        let read = self.loops.memory.words()[ring(0)][SPAN_READ].load(Ordering::Relaxed);
+        if self.spans - read >= SPAN_CAPACITY {
+            let lost = self.loops.memory.words()[ring(0)][SPAN_LOST].load(Ordering::Relaxed);
+            return self.set(SPAN_LOST, lost + 1);
+        }
+        let place = SPAN_TIMES + usize::try_from(self.spans % SPAN_CAPACITY).unwrap() * 2;
+        self.set(place, began);
+        self.set(place + 1, ended.wrapping_sub(began) << 8 | name);
+        self.spans += 1;
+        self.set(SPAN_WRITTEN, self.spans);
+    }
+
+    fn names(&mut self, names: &[&[u8; 8]]) {
+        for (place, name) in names.iter().enumerate() {
+            self.set(SPAN_NAMES + place * NAME.len(), u64::from_ne_bytes(**name));
+        }
     }
 }
 
@@ -134,6 +170,75 @@ fn a_ring_that_was_taken_under_the_lock_has_a_number_of_its_own() {
         loops.memory.words()[first + word].store(value, Ordering::Relaxed);
     });
     let mut found = Vec::new();
-    let lost = loops.read(&mut |number, _, turn| found.push((number, turn.woke.as_nanos().unsigned_abs())));
+    let lost = loops.read(&mut |one| found.push((one.number, one.turn.woke.as_nanos().unsigned_abs())));
     assert_eq!((found, lost), (vec![(RINGS, woke)], 0), "by the clock, whatever others count by");
+}
+
+/// `plan` twice, the second time with another `plan` in it and with `act`; one before the turn, one across its end.
+#[test]
+fn spans_are_added_up_for_the_turn_that_they_lie_in() {
+    let mut program = Program::new();
+    program.names(&[b"plan\0\0\0\0", b"act\0\0\0\0\0"]);
+    let begun = now();
+    program.span(0, begun, begun + 50);
+    program.span(0, begun + 100, begun + 200);
+    program.span(1, begun + 320, begun + 350);
+    program.span(0, begun + 310, begun + 360);
+    program.span(0, begun + 300, begun + 400);
+    program.span(1, begun + 900, begun + 1_100);
+    program.turn(0, begun + 100, begun + 1_000);
+    program.turn(0, begun + 1_000, begun + 2_000);
+    program.span(1, begun + 2_000, begun + 2_500);
+    program.turn(0, begun + 2_000, begun + 3_000);
+    while now() < begun + 3_000 {}
+    let one = |name: &str, spent| (name.to_owned(), spent);
+    assert_eq!(program.spans(), [vec![one("plan", 200), one("act", 30)], vec![], vec![one("act", 500)]]);
+    assert_eq!(program.loops.spans_left_out(), []);
+}
+
+#[test]
+fn spans_that_do_not_fit_or_cannot_have_been_are_counted() {
+    let mut program = Program::new();
+    program.names(&[b"plan\0\0\0\0"]);
+    let begun = now();
+    for number in 0..SPAN_CAPACITY + 3 {
+        program.span(0, begun + number, begun + number + 1);
+    }
+    program.turn(0, begun, begun + SPAN_CAPACITY);
+    while now() < begun + SPAN_CAPACITY {}
+    assert_eq!(program.spans(), [vec![("plan".to_owned(), SPAN_CAPACITY)]]);
+    // To come, without end, and of a name that there is none of.
+    let later = now();
+    program.span(0, u64::MAX, 0);
+    program.span(0, later, u64::MAX);
+    program.span(SPAN_KINDS as u64, later, later);
+    program.turn(0, later, later + 1_000);
+    while now() < later + 1_000 {}
+    assert_eq!(program.spans(), [vec![]]);
+    program.set(SPAN_WRITTEN, u64::MAX);
+    assert_eq!(program.spans(), Vec::<Vec<(String, u64)>>::new(), "more than fits");
+    let left_out = program.loops.spans_left_out();
+    assert_eq!((left_out.len(), left_out[0].lost, &left_out[0].first), (1, 3 + 3 + 1, &None));
+}
+
+#[test]
+fn the_first_name_that_found_no_place_is_told() {
+    let mut program = Program::new();
+    program.names(&[b"plan\0\0\0\0"; SPAN_KINDS]);
+    let begun = now();
+    program.turn(0, begun, begun);
+    program.read();
+    assert_eq!(program.loops.spans_left_out(), []);
+    program.set(SPAN_NAMES + SPAN_KINDS * NAME.len(), u64::from_ne_bytes(*b"beyond\0\0"));
+    let [left_out] = program.loops.spans_left_out().try_into().unwrap();
+    let beyond = Some("beyond".to_owned());
+    let wanted = SpansLeftOut { name: "control".to_owned(), lost: 0, first: beyond, kept: SPAN_KINDS as u64 };
+    assert_eq!(left_out, wanted);
+}
+
+/// A program that was built with a header from before spans writes none; one from after it asks whether howlate reads them.
+#[test]
+fn programs_are_told_that_spans_are_read() {
+    let loops = Loops::create(false).unwrap();
+    assert_eq!(loops.memory.words()[SPANS].load(Ordering::Relaxed), 1);
 }

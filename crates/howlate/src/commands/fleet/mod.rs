@@ -24,13 +24,13 @@ pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
     match &asked.command {
         FleetCommand::Run(asked) if asked.dry_run => dry_run(asked),
         FleetCommand::Run(asked) => start(asked),
-        FleetCommand::Status { folder } => {
+        FleetCommand::Status { folder, json } => {
             let (fleet, scheduler) = Fleet::open_with_scheduler(folder, &Arc::default())?;
-            print_states(&fleet, &fleet.states(scheduler.as_ref())?)
+            print_states(&fleet, &fleet.states(scheduler.as_ref())?, *json)
         }
-        FleetCommand::Collect { folder } => {
+        FleetCommand::Collect { folder, json } => {
             let (mut fleet, scheduler) = Fleet::open_with_scheduler(folder, &Arc::default())?;
-            collect(&mut fleet, scheduler.as_ref(), folder)
+            collect(&mut fleet, scheduler.as_ref(), folder, *json)
         }
         FleetCommand::Cancel { folder } => cancel(folder),
     }
@@ -59,7 +59,7 @@ fn start(asked: &FleetRun) -> Result<Status, Error> {
         let is_all = asked.detach && fleet.open_nodes().len() == fleet.members.len();
         return Ok(if is_all { Status::Done } else { Status::NotTrustworthy });
     }
-    collect(&mut fleet, scheduler.as_ref(), &folder)
+    collect(&mut fleet, scheduler.as_ref(), &folder, asked.json)
 }
 
 /// Returns when nothing more is to be expected of any node; `false` when it was interrupted before.

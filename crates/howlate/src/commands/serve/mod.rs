@@ -9,6 +9,8 @@ use std::sync::Arc;
 use howlate_render::{legible_lines, openmetrics};
 use howlate_serve::{Admission, Answer, Contents, Names, Server, Token, Wanted};
 
+use serde_json::json;
+
 use self::saved::Saved;
 use super::recorded;
 use crate::error::Error;
@@ -24,9 +26,9 @@ const METRICS: &str = "/metrics";
 pub(crate) fn run(asked: &Serve) -> Result<Status, Error> {
     let server = server(asked)?;
     match &asked.process {
-        Some(process) => program::serve(process, &server),
+        Some(process) => program::serve(process, &server, asked.json),
         None => match recorded::folder(&asked.recordings, &Moments::default())? {
-            Some(folder) => recorder::serve(folder, &server),
+            Some(folder) => recorder::serve(folder, &server, asked.json),
             None => recordings(asked, &server),
         },
     }
@@ -45,7 +47,7 @@ fn recordings(asked: &Serve, server: &Server) -> Result<Status, Error> {
     // A signal ends it at once while it reads for the first time: there is nothing to put in order.
     let saved = Saved::open(&asked.recordings)?;
     let end = on_interrupt()?;
-    say_where(server)?;
+    say_where(server, asked.json)?;
     let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
         PAGE => saved.page().map_or_else(not_now, Answer::Page),
         METRICS => saved.metrics().map_or_else(not_now, |text| metrics(text, wanted)),
@@ -68,7 +70,18 @@ fn not_now(error: Error) -> Answer {
     Answer::NotNow(legible_lines(&error.to_string()).into_owned())
 }
 
-fn say_where(server: &Server) -> Result<(), Error> {
-    let address = server.address();
-    Ok(terminal::print(&format!("page     http://{address}{PAGE}\nmetrics  http://{address}{METRICS}\n"))?)
+fn say_where(server: &Server, is_json: bool) -> Result<(), Error> {
+    let [page, metrics] = [PAGE, METRICS].map(|path| format!("http://{}{path}", server.address()));
+    let text = match is_json {
+        true => where_json(&page, &metrics)?,
+        false => format!("page     {page}\nmetrics  {metrics}\n"),
+    };
+    Ok(terminal::print_or_json(&text, is_json)?)
+}
+
+fn where_json(page: &str, metrics: &str) -> Result<String, serde_json::Error> {
+    let version = env!("CARGO_PKG_VERSION");
+    let document =
+        json!({"format": 1, "howlate": version, "command": "serve", "page": page, "metrics": metrics});
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

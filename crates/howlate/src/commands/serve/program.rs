@@ -24,13 +24,13 @@ use howlate_cli::Watch;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Watches `process` and shows what is known of it, until it ends. Nothing is saved.
-pub(super) fn serve(process: &str, server: &Server) -> Result<Status, Error> {
+pub(super) fn serve(process: &str, server: &Server, is_json: bool) -> Result<Status, Error> {
     let environment = startup::begin()?;
     let mut watched = Watched::new(Some(process), &[], true, None)?;
     let (ask, asked) = channel();
     let begun = watch::begin(&Watch::parse(process), &environment, &mut watched, None)?;
     let watching = begun.showing(asked);
-    say_where(server)?;
+    say_where(server, is_json)?;
     let (ask, name, end) = (Mutex::new(ask), watched.name().to_owned(), Arc::new(AtomicBool::new(false)));
     let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
         PAGE => seen(&ask, page_of(name.clone())).map_or_else(late, Answer::Page),

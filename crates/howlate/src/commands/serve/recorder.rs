@@ -18,10 +18,10 @@ use howlate_cli::Moments;
 const SHOWN: &str = "24h";
 
 /// Serves the page of the last day, and counts of what is recorded from now on.
-pub(super) fn serve(folder: &Path, server: &Server) -> Result<Status, Error> {
+pub(super) fn serve(folder: &Path, server: &Server, is_json: bool) -> Result<Status, Error> {
     let counted = Mutex::new((Follow::from_now(folder)?, LateCounts::default()));
     let end = on_interrupt()?;
-    say_where(server)?;
+    say_where(server, is_json)?;
     let folder = folder.to_owned();
     let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
         PAGE => page(&folder).map_or_else(not_now, |page| Answer::Page(page.into())),
