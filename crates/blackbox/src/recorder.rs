@@ -242,21 +242,19 @@ impl Recorder<'_> {
     fn look(&mut self) -> Result<(), NotRecorded> {
         let now = clock::now();
         self.origins.at(now);
-        let Self { asked, reader, origins, rate, .. } = self;
+        let Self { asked, reader, origins, rate, threshold, .. } = self;
         let wanted = |wait: &LateWait| is_chosen(&asked.chosen, wait, origins);
-        let read = reader.read(wanted, |all| rate.take(all, now)).map_err(NotRecorded::NotSeen)?;
+        let (read, waits) = reader.read(wanted, |all| rate.take(all, now)).map_err(NotRecorded::NotSeen)?;
         self.minute.lost += read.lost;
         self.minute.unseen += read.unseen;
         self.minute.left_out += read.left_out;
-        let mut chosen = read.waits;
-        chosen.sort_by_key(|wait| wait.sleep.switched_in);
         let ahead = clock::ahead(WaitClock::Realtime);
         let mut new = Vec::new();
-        for wait in &chosen {
+        for wait in waits {
             let at = wait.sleep.switched_in.map(|at| date_and_time(at, ahead)).unwrap_or_default();
-            let above = self.threshold.of(wait.waited);
+            let above = threshold.of(wait.waited);
             let known = |one: Incident| Incident { late_above: above, ..one };
-            new.extend(incident(wait, at, &mut self.origins).map(known));
+            new.extend(incident(&wait, at, origins).map(known));
         }
         self.finished.incidents += new.len() as u64;
         if let Some(display) = &mut self.display {

@@ -52,11 +52,9 @@ pub struct WaitGroup {
     pub late: u64,
 }
 
-/// What was seen since the last look.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What was seen since the last look, beside the waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LateRead {
-    /// In any order.
-    pub waits: Vec<LateWait>,
     /// Late waits for which there was no room, by what was said: they were shorter.
     pub left_out: u64,
     /// Late waits for which the kernel's side had no room.

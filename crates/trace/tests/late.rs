@@ -78,7 +78,7 @@ fn whoever_keeps_a_thread_from_its_cpu_is_named_each_time_once() {
     };
     reader.tell_of_this_process(LATE).unwrap();
     let mut seen: Vec<LateWait> = Vec::new();
-    let (victim, hog, turns) = hold_up(|| seen.extend(reader.read(|_| true, |all| all).unwrap().waits));
+    let (victim, hog, turns) = hold_up(|| seen.extend(reader.read(|_| true, |all| all).unwrap().1));
     let mine: Vec<&LateWait> = seen.iter().filter(|wait| wait.sleep.tid == victim).collect();
     let during = |wait: &&&LateWait, (began, ended): (i64, i64)| {
         wait.sleep.waking.as_nanos() < ended && wait.sleep.switched_in.unwrap().as_nanos() > began

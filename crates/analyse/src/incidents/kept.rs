@@ -31,7 +31,8 @@ pub struct Missing {
 
 impl Kept {
     /// Takes in a line if it is an incident or a minute that is `wanted`, given a date and time and how long before: the end of
-    /// an incident, the middle of a minute.
+    /// an incident, the middle of a minute. Of a minute that is only in part, what is missing of it is taken in: when that was, it
+    /// does not say, and on a machine that was too busy to end it in time it may have lasted long.
     pub fn add(&mut self, line: Line, wanted: impl Fn(&str, Span) -> bool) {
         match line {
             Line::Incident(incident) if wanted(&incident.at, Span::ZERO) => {
@@ -41,9 +42,11 @@ impl Kept {
                 }
             }
             Line::Minute(minute) => {
-                let half = Span::from_nanos(minute.until.since(minute.from).as_nanos() / 2);
-                if wanted(&minute.at, half) {
+                let lasted = minute.until.since(minute.from);
+                if wanted(&minute.at, Span::from_nanos(lasted.as_nanos() / 2)) {
                     self.minutes.push(*minute);
+                } else if moments(lasted).any(|before| wanted(&minute.at, before)) {
+                    self.minutes.push(WaitMinute { groups: Vec::new(), ..*minute });
                 }
             }
             _ => {}
@@ -83,6 +86,12 @@ impl Kept {
     }
 }
 
+/// Of a stretch that lasted so long, how long before its end: second by second, or in a thousand steps.
+fn moments(lasted: Span) -> impl Iterator<Item = Span> {
+    let step = (lasted.as_nanos() / 1_000).max(1_000_000_000);
+    (0..=lasted.as_nanos() / step).map(move |number| Span::from_nanos(number.saturating_mul(step)))
+}
+
 fn add(all: &mut Vec<Removed>, reason: WhyRemoved, files: u64) {
     match all.iter_mut().find(|known| known.reason == reason) {
         Some(known) => known.files = known.files.saturating_add(files),
@@ -92,7 +101,7 @@ fn add(all: &mut Vec<Removed>, reason: WhyRemoved, files: u64) {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{IncidentKind, LateThread, MonotonicTime};
+    use howlate_model::{IncidentKind, LateThread, MonotonicTime, WaitCounts};
 
     use super::*;
 
@@ -131,5 +140,41 @@ mod tests {
         assert_eq!((at, kept.shorter), (vec!["3", "4", "5"], 2));
         kept.leave_out_the_shorter(1);
         assert_eq!((kept.incidents[0].at.as_str(), kept.shorter), ("3", 4), "the first of two as long");
+    }
+
+    #[test]
+    fn what_is_missing_of_a_minute_counts_wherever_a_part_of_it_is_asked_for() {
+        let minute = WaitMinute {
+            at: "end".to_owned(),
+            from: MonotonicTime::default(),
+            until: MonotonicTime::default().plus(Span::from_secs(135)),
+            groups: vec![group()],
+            incidents_lost: 7,
+            incidents_left_out: 0,
+            switches_unseen: 0,
+            late_above: None,
+            removed: Vec::new(),
+        };
+        let between = |from: u64, until: u64| {
+            let mut kept = Kept::default();
+            let asked = Span::from_secs(135 - until)..=Span::from_secs(135 - from);
+            kept.add(Line::Minute(Box::new(minute.clone())), |_, before| asked.contains(&before));
+            (kept.missing().lost, kept.minutes.iter().map(|one| one.groups.len()).sum::<usize>())
+        };
+        assert_eq!(between(0, 135), (7, 1));
+        assert_eq!(between(60, 70), (7, 1), "its middle");
+        assert_eq!(between(5, 15), (7, 0), "when its waits were, it does not say");
+        assert_eq!(between(120, 135), (7, 0));
+    }
+
+    fn group() -> WaitCounts {
+        WaitCounts {
+            process: "a".into(),
+            uid: 0,
+            group: None,
+            policy: "other".into(),
+            late: 1,
+            waits: Default::default(),
+        }
     }
 }

@@ -107,7 +107,7 @@ fn an_incident_is_told_part_by_part() {
         "+11.0 ms      950 µs  waiting for the CPU (softirq NET_RX) 7.9 %",
         "50.0 µs  1 shorter part",
         "Timeline of all CPUs: 7.trace.json",
-        "! 2 late waits exceeded the limit",
+        "! 2 late waits were too many to be kept",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }

@@ -61,7 +61,7 @@ impl Incidents {
         let notes = [
             lost(
                 missing.left_out,
-                "late waits exceeded the limit and are only counted; the longest were kept.",
+                "late waits were too many to be kept, and are only counted; of those that ended within the same moment, the longest were kept.",
             ),
             lost(missing.lost, "late waits found no room and are not listed."),
             lost(missing.unseen, "context switches were lost; what had the CPU then is unknown."),

@@ -69,6 +69,25 @@ pub struct LateReader {
     set: u64,
 }
 
+/// Late waits, put together one after the other.
+pub struct LateWaits<'a> {
+    found: std::vec::IntoIter<Late>,
+    rings: &'a Rings,
+    interrupts: &'a mut Interrupts,
+    steal: &'a mut Steal,
+    quotas: &'a mut Quotas,
+}
+
+impl Iterator for LateWaits<'_> {
+    type Item = LateWait;
+
+    fn next(&mut self) -> Option<LateWait> {
+        let mut wait = self.found.next()?.with(self.rings, self.interrupts, self.quotas);
+        self.steal.witness(&mut wait.sleep);
+        Some(wait)
+    }
+}
+
 impl LateReader {
     /// Loads and attaches them. A wait longer than `above` is late; each CPU remembers `events` of the last times that it
     /// passed from one to another, or somewhat more.
@@ -147,8 +166,9 @@ impl LateReader {
         control.set(0, words, 0).map_err(|error| refusal("take its settings", &error))
     }
 
-    /// The late waits that have ended since the last call, with who had the CPUs meanwhile: those that are `wanted`, which is
-    /// asked without that, and of these as many as there is `room` for, the longest. Only for them the rings are read.
+    /// The late waits that have ended since the last call, in order of their ends, with who had the CPUs meanwhile: those that are
+    /// `wanted`, which is asked without that, and of these as many as there is `room` for, the longest. Only for them the rings are
+    /// read. Each is put together when it is asked for: with all that happened on a busy CPU meanwhile, it may be large.
     ///
     /// # Errors
     ///
@@ -157,7 +177,7 @@ impl LateReader {
         &mut self,
         mut wanted: impl FnMut(&LateWait) -> bool,
         room: impl FnOnce(usize) -> usize,
-    ) -> Result<LateRead, TracerRefusal> {
+    ) -> Result<(LateRead, LateWaits<'_>), TracerRefusal> {
         let mut found = Vec::new();
         while let Some(bytes) = self.late.next() {
             found.extend(Late::parse(&bytes).filter(|one| wanted(&one.alone())));
@@ -175,18 +195,14 @@ impl LateReader {
             self.rings.want(cpu, from);
         }
         self.rings.read()?;
-        let Self { rings, interrupts, steal, quotas, .. } = self;
-        let waits = found.into_iter().map(|one| {
-            let mut wait = one.with(rings, interrupts, quotas);
-            steal.witness(&mut wait.sleep);
-            wait
-        });
-        let waits = waits.collect();
+        found.sort_by_key(Late::ended);
         let told = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 3]>::try_from(map).ok());
         let now = told.and_then(|told| told.get(&0, 0).ok()).unwrap_or(self.told);
         let before = std::mem::replace(&mut self.told, now);
         let grew = |place: usize| now[place].saturating_sub(before[place]);
-        Ok(LateRead { waits, left_out, lost: grew(0), unseen: grew(1), at })
+        let read = LateRead { left_out, lost: grew(0), unseen: grew(1), at };
+        let Self { rings, interrupts, steal, quotas, .. } = self;
+        Ok((read, LateWaits { found: found.into_iter(), rings, interrupts, steal, quotas }))
     }
 
     /// What all threads have waited since the last call, those that have ended included.

@@ -50,6 +50,10 @@ impl Late {
         self.here < self.waited
     }
 
+    pub(super) const fn ended(&self) -> MonotonicTime {
+        self.ended
+    }
+
     /// How long it waited.
     pub(super) const fn waited(&self) -> Span {
         self.waited
