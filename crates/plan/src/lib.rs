@@ -15,6 +15,7 @@ mod pairs;
 mod refuse;
 mod single;
 mod sleep;
+mod steps;
 mod traced;
 mod trials;
 
@@ -26,6 +27,7 @@ pub use joined_plans::together;
 pub use notify::NotifyChoices;
 pub use pairs::Pairs;
 pub use sleep::SleepChoices;
+pub use steps::{NoSteps, StepChoices};
 pub use trials::{NotOne, Trials};
 
 use howlate_model::{
@@ -88,6 +90,14 @@ impl Plan {
     /// Cuts every turn that is not done after this time.
     pub fn cut_after(&mut self, limit: Span) {
         self.turns.iter_mut().for_each(|turn| turn.cut_after = Some(limit));
+    }
+
+    /// Whether turns of the same load follow each other, so that it can go on between them.
+    pub fn has_runs_of_loads(&self) -> bool {
+        /// Turns of one run.
+        const LONG: usize = 8;
+        let changes = self.turns.windows(2).filter(|pair| pair[0].load != pair[1].load).count();
+        changes > 0 && changes * LONG < self.turns.len()
     }
 
     /// How long all turns take if nothing is late.

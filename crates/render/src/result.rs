@@ -14,7 +14,7 @@ use crate::numbers::{count, length};
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
 use crate::until::until;
-use crate::{cyclic, foreign, guests, loads, nodes, notify, quick, sleep, watch, why};
+use crate::{cyclic, foreign, guests, loads, nodes, notify, quick, sleep, steps, watch, why};
 
 /// The result of a recording, for a terminal.
 pub fn report(analysis: &Analysis, detail: Detail, width: usize) -> String {
@@ -30,6 +30,12 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
         let (top, instrument) = (top(analysis, title, width), instrument(analysis, width));
         return answer(analysis, detail, [&top, &instrument], width);
     }
+    if detail != Detail::Full {
+        let top = top(analysis, title, width) + &few_doubts(analysis, width);
+        if let Some(steps) = steps::answer(analysis, top.lines().count(), width) {
+            return format!("{top}\n{steps}");
+        }
+    }
     let (numbers, below) = match analysis.members.len() {
         0 | 1 => (format!("\n{}", bodies(analysis, width)), below(analysis, width)),
         _ => (of_nodes(analysis, width), String::new()),
@@ -43,6 +49,13 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
         }
         Detail::Full => format!("{top}{numbers}{}{why}{below}{}", to_copy(analysis), notes(analysis, width)),
     }
+}
+
+/// What makes the result doubtful, where the rest is to fit on a screen.
+fn few_doubts(analysis: &Analysis, width: usize) -> String {
+    const MOST: usize = 2;
+    let doubts = doubts(analysis, MOST, width);
+    if doubts.is_empty() { doubts } else { format!("\n{doubts}") }
 }
 
 /// What else ran, and what it was measured with.

@@ -10,7 +10,7 @@ use howlate_model::{
     Caveat, Finished, Happened, HowEnded, Iteration, Life, Line, Mark, MonotonicTime, NO_TRACER, Span,
     TracedSleep as Sleep, block_length,
 };
-use howlate_session::Recorder;
+use howlate_session::{Recorder, is_known};
 use howlate_system::GroupQuotas;
 use howlate_trace::Tracer;
 use howlate_watched_program::{Looked, Loops, Subject, Threads};
@@ -89,6 +89,8 @@ pub struct Watching {
     lost: u64,
     /// Threads that were found by looking, because the tracer does not see them come.
     found_late: u64,
+    /// Whether all is known that it goes on until.
+    is_known: bool,
 }
 
 impl Watching {
@@ -132,6 +134,7 @@ impl Watching {
             shown: now,
             lost: 0,
             found_late: 0,
+            is_known: false,
         }
     }
 
@@ -162,7 +165,7 @@ impl Watching {
         while !interrupted.load(Ordering::Relaxed) && until.is_none_or(|until| clock::now() < until) {
             let over = subject.is_over(&self.threads);
             self.look();
-            if over {
+            if over || self.is_known {
                 break;
             }
             let left = until.map_or(LOOK_EVERY, |until| until.since(clock::now()).min(LOOK_EVERY));
@@ -262,6 +265,7 @@ impl Watching {
         if now.since(self.blocks) >= block_length(now.since(self.began)) {
             self.blocks = now;
             self.followed.blocks(now).iter().for_each(|line| self.recorder.keep(line));
+            self.is_known = is_known(self.recorder.analysis());
         }
         if now.since(self.reasons) >= self.reasons_every(now) {
             self.reasons = now;

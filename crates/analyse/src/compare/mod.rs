@@ -20,7 +20,7 @@ mod trial;
 mod verdict;
 
 pub use block_series::{Piece, Track};
-pub(crate) use hodges_lehmann::between;
+pub(crate) use hodges_lehmann::{between, centre};
 pub(crate) use holm::{Corrected, holm};
 pub(crate) use mann_whitney::MannWhitney;
 pub use matching::Difference;
