@@ -31,9 +31,9 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
         return answer(analysis, detail, [&top, &instrument], width);
     }
     if detail != Detail::Full {
-        let top = top(analysis, title, width) + &few_doubts(analysis, width);
-        if let Some(steps) = steps::answer(analysis, top.lines().count(), width) {
-            return format!("{top}\n{steps}");
+        let (top, doubts) = (top(analysis, title, width), few_doubts(analysis, width));
+        if let Some(steps) = steps::answer(analysis, top.lines().count() + doubts.lines().count(), width) {
+            return format!("{top}\n{steps}{doubts}");
         }
     }
     let (numbers, below) = match analysis.members.len() {

@@ -27,7 +27,9 @@ pub(crate) fn cuts(rows: &[Vec<f64>], seed: u64) -> Vec<usize> {
     let mut found = Vec::new();
     let mut open = vec![(0, columns)];
     while let Some(level) = open.pop() {
-        let Some(at) = cut(rows, level, &mut random) else { continue };
+        // Levels that are cut further have a part of that chance each, so that more steps do not bring more noise.
+        let noise = NOISE * (level.1 - level.0) as f64 / columns as f64;
+        let Some(at) = cut(rows, level, noise, &mut random) else { continue };
         found.push(at);
         open.extend([(level.0, at), (at, level.1)]);
     }
@@ -36,7 +38,7 @@ pub(crate) fn cuts(rows: &[Vec<f64>], seed: u64) -> Vec<usize> {
 }
 
 /// Where a level is cut best, if it is to be cut at all.
-fn cut(rows: &[Vec<f64>], level: Level, random: &mut fastrand::Rng) -> Option<usize> {
+fn cut(rows: &[Vec<f64>], level: Level, noise: f64, random: &mut fastrand::Rng) -> Option<usize> {
     let mut ranked = ranks(rows, level);
     let (at, found) = best(&means(&ranked))?;
     let mut as_good = 1;
@@ -45,7 +47,7 @@ fn cut(rows: &[Vec<f64>], level: Level, random: &mut fastrand::Rng) -> Option<us
         as_good += usize::from(best(&means(&ranked)).is_some_and(|(_, other)| other >= found));
     }
     let chance = as_good as f64 / (SHUFFLES + 1) as f64;
-    (chance <= NOISE).then_some(level.0 + at)
+    (chance <= noise).then_some(level.0 + at)
 }
 
 /// Between which columns a cut of `level` lies, 95 % of the time that rows are drawn again.
@@ -130,9 +132,9 @@ mod tests {
             14..27 => 11_600.0,
             _ => 40_000.0,
         };
-        for seed in 0..50 {
-            assert_eq!(cuts(&rows(seed, 500.0, staircase), seed), [14, 27], "{seed}");
-        }
+        let found = |seed: &u64| cuts(&rows(*seed, 500.0, staircase), *seed) == [14, 27];
+        let right = (0..100).filter(found).count();
+        assert!(right >= 96, "{right} of 100");
     }
 
     #[test]
@@ -159,15 +161,15 @@ mod tests {
     fn rounds_that_are_slower_as_a_whole_are_no_step() {
         let mut slower = rows(3, 500.0, |_| 5_000.0);
         slower[5].iter_mut().for_each(|value| *value += 1e6);
-        assert_eq!(cuts(&slower, 3), []);
-        assert_eq!(cuts(&[], 3), []);
-        assert_eq!(cuts(&[vec![1.0, 2.0]], 3), []);
+        assert!(cuts(&slower, 3).is_empty());
+        assert!(cuts(&[], 3).is_empty());
+        assert!(cuts(&[vec![1.0, 2.0]], 3).is_empty());
     }
 
     #[test]
     fn one_wild_length_is_no_step() {
         let spike = |column: usize| if column == 17 { 90_000.0 } else { 5_000.0 };
-        assert_eq!(cuts(&rows(5, 500.0, spike), 5), []);
+        assert!(cuts(&rows(5, 500.0, spike), 5).is_empty());
     }
 
     #[test]

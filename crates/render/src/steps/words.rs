@@ -1,8 +1,8 @@
 //! Sentences on steps in the lateness of sleeps.
 
 use howlate_analyse::Analysis;
-use howlate_analyse::steps::{Claim, Controlled, Entered, LengthStep, Staircase, StepCause, StepControl};
-use howlate_model::{Latency, Span};
+use howlate_analyse::steps::{Claim, Entered, LengthStep, Staircase, StepCause, StepControl};
+use howlate_model::Latency;
 
 use crate::numbers::{count, length, round, signed_latency};
 
@@ -59,12 +59,10 @@ fn what_is(cause: &StepCause) -> String {
 /// `: 0.21 µs of 6.94 µs are left with the CPU kept awake`, or what each control leaves.
 fn by_control(step: &LengthStep) -> String {
     let rise = unsigned(step.rise);
-    let of = |one: &Controlled| format!("{} {}", one.left, control_in_words(one.control));
     if let Some(found) = step.controls.iter().find(|one| Some(one.control) == step.control) {
-        return format!("; {} of {rise} is left {}", found.left, control_in_words(found.control));
+        return format!("; {} of {rise} are left {}", found.left, control_in_words(found.control));
     }
-    let left: Vec<String> = step.controls.iter().map(of).collect();
-    if left.is_empty() { "; no control was tried".to_owned() } else { format!("; of {rise} are left {}", left.join(", ")) }
+    if step.controls.is_empty() { "; no control was tried" } else { "; no control made it vanish" }.to_owned()
 }
 
 fn unsigned(rise: Latency) -> Latency {
@@ -86,7 +84,7 @@ fn why(cause: &StepCause) -> String {
             "KVM on the host polls for {} by default before it gives the CPU away (halt_poll_ns).",
             length(*window)
         ),
-        StepCause::LeavingIdle => "No idle state that is known here begins at this length.".to_owned(),
+        StepCause::LeavingIdle => "Nothing that is known here begins at this length.".to_owned(),
         StepCause::TimerSlack => "`prctl(PR_SET_TIMERSLACK, 1)` removes it, without privileges.".to_owned(),
         StepCause::Unknown => String::new(),
     }
@@ -161,7 +159,8 @@ fn round_up(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use howlate_analyse::Interval;
-    use howlate_analyse::steps::Remainder;
+    use howlate_analyse::steps::{Controlled, Remainder};
+    use howlate_model::Span;
 
     use super::*;
 
