@@ -96,6 +96,18 @@ mod tests {
         .iter()
         .map(words)
         .collect();
-        insta::assert_snapshot!(said.join("\n"), @"");
+        let cannot = "how often runs this long (30.0 s) exceed it by chance cannot be said";
+        assert_eq!(
+            said,
+            [
+                "of runs this long (30.0 s), 3 % would exceed it by chance.",
+                "of runs this long (30.0 s), 30 % would exceed it by chance; 5 % takes runs of 1 min 35 s.",
+                "of runs this long (30.0 s), less than 1 % would exceed it by chance.",
+                "of runs this long (30.0 s), 99 % would exceed it by chance, however long they are: the limit is too low here.",
+                &format!("{cannot}, for lack of events; 29 min 12 s without one would mean at most 5 %."),
+                &format!("{cannot}: there were too few events."),
+                &format!("{cannot}: it takes a longer run."),
+            ]
+        );
     }
 }

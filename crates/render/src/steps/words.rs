@@ -188,15 +188,23 @@ mod tests {
     fn a_cause_is_stated_with_the_controls_numbers_and_otherwise_only_consistent() {
         let awake = Some(StepControl::Awake);
         let polling = || StepCause::HaltPoll { window: Span::from_micros(200), in_guest: false };
-        insta::assert_snapshot!(
-            [
-                sentence(&step(StepCause::LeavingIdle, Claim::Shown, awake, 210)),
-                sentence(&step(polling(), Claim::Consistent, awake, 210)),
-                sentence(&step(polling(), Claim::Consistent, None, 4_000)),
-                sentence(&step(StepCause::Unknown, Claim::Unexplained, None, 6_900)),
-            ]
-            .join("\n"),
-            @""
+        let left = "210 ns of 6.94 µs are left with the CPU kept awake";
+        let polls = "KVM on the host polls for 200 µs by default before it gives the CPU away (halt_poll_ns).";
+        assert_eq!(
+            sentence(&step(StepCause::LeavingIdle, Claim::Shown, awake, 210)),
+            format!("At 160 µs: leaving idle; {left}. Nothing that is known here begins at this length.")
+        );
+        assert_eq!(
+            sentence(&step(polling(), Claim::Consistent, awake, 210)),
+            format!("At 160 µs: leaving idle, consistent with the end of halt polling; {left}. {polls}")
+        );
+        assert_eq!(
+            sentence(&step(polling(), Claim::Consistent, None, 4_000)),
+            format!("At 160 µs: consistent with the end of halt polling; no control made it vanish. {polls}")
+        );
+        assert_eq!(
+            sentence(&step(StepCause::Unknown, Claim::Unexplained, None, 6_900)),
+            "At 160 µs: not explained; no control made it vanish."
         );
     }
 }
