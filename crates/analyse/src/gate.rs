@@ -88,7 +88,8 @@ fn of_maximum(outcome: &Outcome, limit: Limit, run: Span) -> GateTrust {
 /// Stretches of the run with a wake-up beyond `above`, neighbours counted once.
 fn spells(outcome: &Outcome, above: u64) -> usize {
     let slices = outcome.timeline().slices().iter();
-    let is_beyond: Vec<bool> = slices.map(|one| u64::try_from(one.max).is_ok_and(|max| max > above)).collect();
+    let is_beyond: Vec<bool> =
+        slices.map(|one| u64::try_from(one.max).is_ok_and(|max| max > above)).collect();
     let begins = |(place, beyond): (usize, &bool)| *beyond && (place == 0 || !is_beyond[place - 1]);
     is_beyond.iter().enumerate().filter(|one| begins(*one)).count()
 }
@@ -166,18 +167,24 @@ mod tests {
     #[test]
     fn a_maximum_that_is_exceeded_again_and_again_fails_every_run() {
         let mut plain = noise(2);
-        let spikes = outcome(60, |second, one| if second % 6 == 0 && one == 9 { 9_000_000 } else { plain(second, one) });
+        let spikes = outcome(
+            60,
+            |second, one| if second % 6 == 0 && one == 9 { 9_000_000 } else { plain(second, one) },
+        );
         let found = trust(&spikes, "max>5ms");
         assert!(found.exceeds.unwrap() > 0.99 && found.trusted_after.is_none(), "{found:?}");
         let mut plain = noise(2);
-        let once = outcome(60, |second, one| if second == 6 && one == 9 { 9_000_000 } else { plain(second, one) });
+        let once =
+            outcome(60, |second, one| if second == 6 && one == 9 { 9_000_000 } else { plain(second, one) });
         assert_eq!(trust(&once, "max>5ms").exceeds, None);
     }
 
     /// The oracle: how often other runs of the same machine exceed the limit.
     #[test]
     fn the_share_of_a_percentile_is_that_of_other_runs() {
-        let p99 = |seed: u64| value(&outcome(20, noise(seed)), &outcome(20, noise(seed)).planned(), Statistic::Percentile(99.0));
+        let p99 = |seed: u64| {
+            value(&outcome(20, noise(seed)), &outcome(20, noise(seed)).planned(), Statistic::Percentile(99.0))
+        };
         let others: Vec<u64> = (100..160).filter_map(p99).collect();
         let mut sorted = others.clone();
         sorted.sort_unstable();

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use howlate_model::{
-    Block, Caveat, Command, Condition, Distribution, Finished, HasProperties, Header, InForce, Irregular, Latency,
-    Policy, Property, SeriesPoint, Span, Started, TurnFailure, Usage, Value, WatchedBlock, WhyBlock, Work,
-    Worst,
+    Block, Caveat, Command, Condition, Distribution, Finished, HasProperties, Header, InForce, Irregular,
+    Latency, Policy, Property, SeriesPoint, Span, Started, TurnFailure, Usage, Value, WatchedBlock, WhyBlock,
+    Work, Worst,
 };
 
 use crate::block_numbers::{BlockNumbers, Blocks};

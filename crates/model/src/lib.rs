@@ -112,7 +112,8 @@ pub use ledger::{ENTRIES_KEPT, Late, Ledger, NotDecomposed, OTHERS, Pid, Share, 
 pub use limit::{Limit, LimitError, Statistic};
 pub use line::Reference;
 pub use load::{
-    Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect, add_each,
+    Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
+    add_each,
 };
 pub use loop_turn::LoopTurn;
 pub use margin::{Margin, MarginError};

@@ -2,7 +2,7 @@
 
 use howlate_model::{
     Caveat, Condition, CpuSet, Load, Policy, SettingRefusal, Sleeper, Span, Tuned, Turn, Wait, WaitClock,
-    Work, Worded, Write,
+    Worded, Work, Write,
 };
 
 use crate::cyclic::share;
@@ -164,7 +164,11 @@ impl StepChoices {
     /// The sweep as it is, then its controls.
     fn families(&self, first: &Condition) -> Vec<Condition> {
         let cpus: CpuSet = first.cpu.into_iter().collect();
-        let held = Tuned { knobs: vec![KNOB.to_owned()], slice: None, writes: vec![Write::request(DMA_LATENCY, "0")] };
+        let held = Tuned {
+            knobs: vec![KNOB.to_owned()],
+            slice: None,
+            writes: vec![Write::request(DMA_LATENCY, "0")],
+        };
         let least = Some(Span::from_nanos(1));
         let awake = Condition { load: Load::awake().bound_to(&cpus), ..first.clone() };
         let shallow = Condition { tuned: Some(held), ..first.clone() };
@@ -177,9 +181,8 @@ impl StepChoices {
     }
 
     fn left_out(&self) -> Vec<Caveat> {
-        let refused = |reason: &Worded<SettingRefusal>| Caveat::SettingLeftOut {
+        let refused = |reason: &Worded<SettingRefusal>| Caveat::ControlNotTried {
             setting: DMA_LATENCY.to_owned(),
-            asked: "0".to_owned(),
             reason: reason.clone(),
         };
         self.dma_latency_refused.iter().map(refused).collect()
@@ -267,7 +270,10 @@ mod tests {
         assert_eq!(plan.conditions.len(), 4 * LENGTHS);
         let lengths: Vec<String> =
             plan.conditions[..LENGTHS].iter().map(|one| one.work.length().to_string()).collect();
-        assert_eq!([&lengths[0], &lengths[1], &lengths[13], &lengths[33]], ["10us", "12.5us", "200us", "20ms"]);
+        assert_eq!(
+            [&lengths[0], &lengths[1], &lengths[13], &lengths[33]],
+            ["10us", "12.5us", "200us", "20ms"]
+        );
         assert!(plan.conditions.iter().all(|one| one.cpu == Some(3)));
         assert_eq!(plan.conditions[LENGTHS].load.to_string(), "awake:cpus=3");
         assert_eq!(plan.conditions[2 * LENGTHS].tuned.as_ref().unwrap().writes[0].path, DMA_LATENCY);
@@ -295,7 +301,7 @@ mod tests {
         choices.policies = vec!["fifo:80".parse().unwrap()];
         let plan = choices.plan(&machine()).unwrap();
         assert_eq!(plan.conditions.len(), 2 * LENGTHS, "no slack, no limit");
-        assert!(matches!(&plan.left_out[..], [Caveat::SettingLeftOut { .. }]));
+        assert!(matches!(&plan.left_out[..], [Caveat::ControlNotTried { .. }]));
     }
 
     #[test]

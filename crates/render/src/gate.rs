@@ -41,12 +41,16 @@ fn words(trust: &GateTrust) -> String {
             let runs = format!("of runs this long ({run}), {} would exceed it by chance", in_words(share));
             match after.filter(|_| share > trust.trusted) {
                 Some(after) => format!("{runs}; {trusted} takes runs of {after}."),
-                None if share > trust.trusted => format!("{runs}, however long they are: the limit is too low here."),
+                None if share > trust.trusted => {
+                    format!("{runs}, however long they are: the limit is too low here.")
+                }
                 None => format!("{runs}."),
             }
         }
         (None, Some(UnknownShare::TooShort), _) => {
-            format!("how often runs this long ({run}) exceed it by chance cannot be said: it takes a longer run.")
+            format!(
+                "how often runs this long ({run}) exceed it by chance cannot be said: it takes a longer run."
+            )
         }
         (None, _, Some(after)) => format!(
             "how often runs this long ({run}) exceed it by chance cannot be said, for lack of events; {after} without one would \

@@ -6,8 +6,8 @@ use howlate_analyse::sequential::{Found, known};
 use howlate_analyse::steps::{LengthStep, Staircase, staircases};
 use howlate_analyse::watch::{Rhythm, RhythmNumbers};
 use howlate_analyse::{
-    Analysis, BlockNumbers, Check, GateTrust, Insight, Interval, Larger, LimitVerdict, LoadEffect, Outcome, Ranking,
-    Summary, checks_of, gate_trust, insights, larger, rankings,
+    Analysis, BlockNumbers, Check, GateTrust, Insight, Interval, Larger, LimitVerdict, LoadEffect, Outcome,
+    Ranking, Summary, checks_of, gate_trust, insights, larger, rankings,
 };
 use howlate_model::{
     Boot, BootEnded, Caveat, Condition, HowEnded, InForce, Instrument, Irregular, Limit, System, Usage,
@@ -81,7 +81,8 @@ struct ToldStep {
 fn told_steps(found: &[Staircase]) -> Option<Vec<ToldStep>> {
     let of_one = |one: &Staircase| {
         let condition = one.condition;
-        let told = move |step: &LengthStep| ToldStep { condition, step: step.clone(), text: sentence_of(step) };
+        let told =
+            move |step: &LengthStep| ToldStep { condition, step: step.clone(), text: sentence_of(step) };
         one.steps.iter().map(told).collect::<Vec<_>>()
     };
     (!found.is_empty()).then(|| found.iter().flat_map(of_one).collect())

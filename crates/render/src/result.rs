@@ -9,10 +9,10 @@ use crate::code_to_copy::to_copy;
 use crate::detail::Detail;
 use crate::ending::{ending_after_title, marked};
 use crate::machine::machine;
-use crate::notes::{MOST_LINES, doubts, notes};
+use crate::notes::{MOST_LINES, doubtful, doubts, notes};
 use crate::numbers::{count, length};
 use crate::prose::wrapped;
-use crate::style::{DIM, HEADING, paint};
+use crate::style::{DIM, HEADING, WARN, paint};
 use crate::until::until;
 use crate::{cyclic, foreign, guests, loads, nodes, notify, quick, sleep, steps, watch, why};
 
@@ -51,11 +51,10 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
     }
 }
 
-/// What makes the result doubtful, where the rest is to fit on a screen.
+/// The first thing that makes the result doubtful, where the rest is to fit on a screen.
 fn few_doubts(analysis: &Analysis, width: usize) -> String {
-    const MOST: usize = 2;
-    let doubts = doubts(analysis, MOST, width);
-    if doubts.is_empty() { doubts } else { format!("\n{doubts}") }
+    let doubt = doubtful(analysis).into_iter().next();
+    doubt.map_or_else(String::new, |doubt| format!("\n{} {}\n", paint(WARN, "!"), wrapped(&doubt, width, 2)))
 }
 
 /// What else ran, and what it was measured with.

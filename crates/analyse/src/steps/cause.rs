@@ -72,15 +72,20 @@ impl Evidence<'_> {
 
     /// Whether idling for `length` begins with sleeps of the step.
     fn is_here(&self, length: Span) -> bool {
+        /// What lies anywhere in a wider stretch says nothing of the step.
+        const WIDEST: u64 = 3;
         let [before, after] = self.between.map(|sleep| sleep.plus(self.slack));
-        before < length.plus(Span::from_nanos(1)) && length <= after
+        let is_known = after <= before.times(WIDEST);
+        is_known && before < length.plus(Span::from_nanos(1)) && length <= after
     }
 
     fn idle_state(&self) -> Option<StepCause> {
         let cpus = &self.system.cpus;
         let cpu = cpus.iter().find(|one| Some(one.number) == self.cpu).or_else(|| cpus.first())?;
         let state = cpu.idle_states.iter().rev().find(|state| {
-            !state.disabled && self.is_here(Span::from_micros(state.residency_us)) && state.exit_latency_us > 0
+            !state.disabled
+                && self.is_here(Span::from_micros(state.residency_us))
+                && state.exit_latency_us > 0
         })?;
         Some(StepCause::IdleState {
             name: state.name.clone(),
@@ -154,12 +159,7 @@ mod tests {
 
     /// A guest of KVM, or a server with a deep idle state from 600 µs on.
     fn machine(is_guest: bool) -> System {
-        let deep = IdleState {
-            name: "C6".into(),
-            exit_latency_us: 133,
-            residency_us: 600,
-            disabled: false,
-        };
+        let deep = IdleState { name: "C6".into(), exit_latency_us: 133, residency_us: 600, disabled: false };
         let cpu = Cpu { number: 1, idle_states: vec![deep], ..Cpu::default() };
         System {
             architecture: "x86_64".into(),
@@ -193,7 +193,12 @@ mod tests {
         use Remainder::{Gone, Remains, Unclear};
         use StepControl::{Awake, DmaLatency, Slack};
         let deep = [500, 630];
-        check(false, deep, &[(DmaLatency, Gone), (Awake, Gone)], ("idle_state", Claim::Shown, Some(DmaLatency)));
+        check(
+            false,
+            deep,
+            &[(DmaLatency, Gone), (Awake, Gone)],
+            ("idle_state", Claim::Shown, Some(DmaLatency)),
+        );
         check(false, deep, &[(Awake, Gone)], ("idle_state", Claim::Consistent, Some(Awake)));
         check(false, deep, &[(Awake, Unclear)], ("idle_state", Claim::Consistent, None));
         check(false, deep, &[(Awake, Remains)], ("unknown", Claim::Unexplained, None));
@@ -208,6 +213,7 @@ mod tests {
         let gone = [(Awake, Remainder::Gone)];
         // 200 µs of polling are over in sleeps of 150 µs, which may last 50 µs longer.
         check(true, [125, 160], &gone, ("halt_poll", Claim::Consistent, Some(Awake)));
+        check(true, [16, 1_600], &gone, ("leaving_idle", Claim::Shown, Some(Awake)));
         check(true, [200, 250], &gone, ("leaving_idle", Claim::Shown, Some(Awake)));
     }
 }

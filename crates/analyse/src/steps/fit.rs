@@ -34,7 +34,25 @@ pub(crate) fn cuts(rows: &[Vec<f64>], seed: u64) -> Vec<usize> {
         open.extend([(level.0, at), (at, level.1)]);
     }
     found.sort_unstable();
-    found
+    placed(rows, &found, columns)
+}
+
+/// Ranks tell that there is a cut, and the values where it is: by least squares of the columns' medians, between its neighbours.
+fn placed(rows: &[Vec<f64>], cuts: &[usize], columns: usize) -> Vec<usize> {
+    let all: Vec<&Vec<f64>> = rows.iter().collect();
+    let mut placed: Vec<usize> = Vec::new();
+    for (number, cut) in cuts.iter().enumerate() {
+        let from = placed.last().copied().unwrap_or(0);
+        let until = cuts.get(number + 1).copied().unwrap_or(columns);
+        placed.push(best(&medians(&all, (from, until))).map_or(*cut, |(at, _)| from + at));
+    }
+    placed
+}
+
+/// The median of each column of a level.
+fn medians(rows: &[&Vec<f64>], (from, until): Level) -> Vec<f64> {
+    let column = |column: usize| rows.iter().map(|row| row[column]).collect::<Vec<_>>();
+    (from..until).filter_map(|number| median(&column(number))).collect()
 }
 
 /// Where a level is cut best, if it is to be cut at all.
@@ -53,11 +71,9 @@ fn cut(rows: &[Vec<f64>], level: Level, noise: f64, random: &mut fastrand::Rng) 
 /// Between which columns a cut of `level` lies, 95 % of the time that rows are drawn again.
 pub(crate) fn place(rows: &[Vec<f64>], level: Level, seed: u64) -> Option<(usize, usize)> {
     let mut random = fastrand::Rng::with_seed(seed);
-    let ranked = ranks(rows, level);
     let mut draw = || {
-        let drawn: Vec<Vec<f64>> =
-            (0..ranked.len()).map(|_| ranked[random.usize(..ranked.len())].clone()).collect();
-        best(&means(&drawn)).map(|(at, _)| level.0 + at)
+        let drawn: Vec<&Vec<f64>> = (0..rows.len()).map(|_| &rows[random.usize(..rows.len())]).collect();
+        best(&medians(&drawn, level)).map(|(at, _)| level.0 + at)
     };
     let mut places: Vec<usize> = (0..DRAWN).filter_map(|_| draw()).collect();
     places.sort_unstable();

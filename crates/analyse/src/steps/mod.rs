@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use crate::compare::median;
 use crate::{Analysis, Interval, Outcome};
-use cause::{Evidence, explain};
 pub(crate) use cause::host_halt_poll;
 pub use cause::{Claim, StepCause};
+use cause::{Evidence, explain};
 pub use controls::{Controlled, Remainder};
 use controls::{controlled, estimate};
 pub use entered::Entered;
@@ -123,7 +123,8 @@ fn staircase(sweep: &Sweep<'_>, analysis: &Analysis) -> Staircase {
         late: late((from, until)),
     };
     let found: Vec<LengthLevel> = levels.iter().map(level).collect();
-    let step = |pair: &[Level]| step(sweep, &rows, [pair[0], pair[1]], [late(pair[0]), late(pair[1])], analysis);
+    let step =
+        |pair: &[Level]| step(sweep, &rows, [pair[0], pair[1]], [late(pair[0]), late(pair[1])], analysis);
     Staircase {
         condition: index_of(sweep.base[0], analysis),
         rounds: rows.len(),
@@ -131,7 +132,8 @@ fn staircase(sweep: &Sweep<'_>, analysis: &Analysis) -> Staircase {
         steps: levels.windows(2).filter_map(step).collect(),
         levels: found,
         controls: sweep.controls.keys().copied().collect(),
-        dma_latency_refused: refused(analysis).filter(|_| !sweep.controls.contains_key(&StepControl::DmaLatency)),
+        dma_latency_refused: refused(analysis)
+            .filter(|_| !sweep.controls.contains_key(&StepControl::DmaLatency)),
         lengths,
     }
 }
@@ -154,9 +156,14 @@ fn levels(rows: &[Vec<f64>], columns: usize, seed: u64) -> Vec<Level> {
     }
 }
 
-/// How large a step is in units of the least that matters.
+/// How large a step is in units of the least that matters; 0 where its size is not told from none.
 fn size(rows: &[Vec<f64>], below: Level, above: Level) -> Option<f64> {
-    let rise = median(&rises(rows, below, above))?.abs();
+    let rises = rises(rows, below, above);
+    let (_, interval) = estimate(&rises)?;
+    if interval.low.as_nanos() <= 0 && interval.high.as_nanos() >= 0 {
+        return Some(0.0);
+    }
+    let rise = median(&rises)?.abs();
     let level: Vec<f64> = rows.iter().filter_map(|row| median(&row[below.0..below.1])).collect();
     Some(rise / LEAST_RISE.max(LEAST_SHARE * median(&level)?))
 }
@@ -181,8 +188,7 @@ fn step(
     let base = |(from, until): Level| -> &[&Outcome] { &sweep.base[from..until] };
     let slack = sweep.base[0].in_force.as_ref().map_or(Span::ZERO, |one| one.slack);
     let cpu = sweep.base[0].condition.cpu;
-    let (cause, claim, control) =
-        explain(&Evidence { between, slack, controls: &controls, cpu, system });
+    let (cause, claim, control) = explain(&Evidence { between, slack, controls: &controls, cpu, system });
     let entered = entered(base(below), base(above), system);
     let at = lengths[above.0];
     Some(LengthStep { at, from, to, between, rise, interval, cause, claim, control, controls, entered })
@@ -197,7 +203,10 @@ fn index_of(outcome: &Outcome, analysis: &Analysis) -> u32 {
 /// Why the limit on idle states could not be had.
 fn refused(analysis: &Analysis) -> Option<String> {
     analysis.caveats.iter().find_map(|one| match one {
-        Caveat::SettingLeftOut { setting, reason, .. } if setting == DMA_LATENCY => Some(reason.to_string()),
+        Caveat::ControlNotTried { setting, reason } if setting == DMA_LATENCY => {
+            // The kernel's words, without its number.
+            reason.to_string().split(" (os error").next().map(str::to_owned)
+        }
         _ => None,
     })
 }

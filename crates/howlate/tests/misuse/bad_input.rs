@@ -59,7 +59,10 @@ fn what_a_program_cannot_be_watched_until_is_named() {
     refused(&["watch", "--until", "compare decided", "sleep", "1"], "a program is watched as it is");
     refused(&["watch", "--until", "p50 ±1%", "sleep", "1"], "±2 %");
     refused(&["watch", "--until", "max<1ms: 10 per second", "sleep", "1"], "one in 20.0 s");
-    refused(&["watch", "--until", "max<1ms: 1 per hour", "--duration", "1s", "sleep", "1"], "cannot be used with");
+    refused(
+        &["watch", "--until", "max<1ms: 1 per hour", "--duration", "1s", "sleep", "1"],
+        "cannot be used with",
+    );
     refused(&["watch", "--at-most", "1m", "sleep", "1"], "--until");
 }
 

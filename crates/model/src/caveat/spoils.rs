@@ -44,6 +44,7 @@ impl Caveat {
             | Self::LoopsNotMeasured { .. }
             | Self::LeftOut { .. }
             | Self::SettingLeftBehind { .. }
+            | Self::ControlNotTried { .. }
             | Self::GroupLeftBehind { .. }
             | Self::SamplesLost { .. }
             | Self::EarlyWakeups { .. }

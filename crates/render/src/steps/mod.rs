@@ -12,8 +12,8 @@ use crate::table::Columns;
 pub(crate) use words::sentence;
 use words::{control_name, headline};
 
-/// Lines of a screen, two of them the title's.
-const MOST_LINES: usize = 22;
+/// Lines of a screen, less one for what is typed next.
+const MOST_LINES: usize = 23;
 
 /// The answer of every sweep; `None` where nothing was swept.
 pub(crate) fn answer(analysis: &Analysis, above: usize, width: usize) -> Option<String> {

@@ -121,7 +121,7 @@ fn uncertain(step: &LengthStep) -> String {
 pub(super) const fn control_name(control: StepControl) -> &'static str {
     match control {
         StepControl::Awake => "CPU awake",
-        StepControl::DmaLatency => "DMA latency 0",
+        StepControl::DmaLatency => "DMA 0 µs",
         StepControl::Slack => "slack 1 ns",
     }
 }
@@ -189,7 +189,8 @@ mod tests {
         let awake = Some(StepControl::Awake);
         let polling = || StepCause::HaltPoll { window: Span::from_micros(200), in_guest: false };
         let left = "210 ns of 6.94 µs are left with the CPU kept awake";
-        let polls = "KVM on the host polls for 200 µs by default before it gives the CPU away (halt_poll_ns).";
+        let polls =
+            "KVM on the host polls for 200 µs by default before it gives the CPU away (halt_poll_ns).";
         assert_eq!(
             sentence(&step(StepCause::LeavingIdle, Claim::Shown, awake, 210)),
             format!("At 160 µs: leaving idle; {left}. Nothing that is known here begins at this length.")
