@@ -44,18 +44,6 @@ pub trait Display {
     /// before.
     fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)], so_far: &Analysis);
     /// Whether it shows the recording while it grows: several times a second, and with causes as they come.
-    /// What was lost may have been a late wake-up of any thread: where it is asked how rare those are, it counts for each.
-    fn keep_blocks(&mut self, now: MonotonicTime) {
-        let is_asked = self.recorder.analysis().header.until.is_some();
-        for mut line in self.followed.blocks(now) {
-            if let (Line::Block(block), true) = (&mut line, is_asked) {
-                let told = self.told.entry(block.condition).or_default();
-                block.lost = self.lost.saturating_sub(replace(told, self.lost));
-            }
-            self.recorder.keep(&line);
-        }
-    }
-
     fn is_live(&self) -> bool {
         false
     }
@@ -295,6 +283,18 @@ impl Watching {
         if now.since(self.shown) >= if self.is_live() { LIVE_EVERY } else { NAMES_EVERY } {
             self.shown = now;
             self.show(now);
+        }
+    }
+
+    /// What was lost may have been a late wake-up of any thread: where it is asked how rare those are, it counts for each.
+    fn keep_blocks(&mut self, now: MonotonicTime) {
+        let is_asked = self.recorder.analysis().header.until.is_some();
+        for mut line in self.followed.blocks(now) {
+            if let (Line::Block(block), true) = (&mut line, is_asked) {
+                let told = self.told.entry(block.condition).or_default();
+                block.lost = self.lost.saturating_sub(replace(told, self.lost));
+            }
+            self.recorder.keep(&line);
         }
     }
 
