@@ -2,7 +2,8 @@
 
 use howlate_model::{Caveat, CpuSet};
 
-use crate::{MOST_CONDITIONS, MOST_TURNS, NoSteps};
+use crate::no_steps::NoSteps;
+use crate::{MOST_CONDITIONS, MOST_TURNS};
 
 /// Why there is nothing to measure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,6 +9,7 @@ mod duplicates;
 mod error;
 mod file;
 mod joined_plans;
+mod no_steps;
 mod notify;
 mod order;
 mod pairs;
@@ -24,10 +25,11 @@ pub use duplicates::without_repeats;
 pub use error::PlanError;
 pub use file::{FileError, Measure, PlanEntry, PlanFile};
 pub use joined_plans::together;
+pub use no_steps::NoSteps;
 pub use notify::NotifyChoices;
 pub use pairs::Pairs;
 pub use sleep::SleepChoices;
-pub use steps::{NoSteps, StepChoices};
+pub use steps::StepChoices;
 pub use trials::{NotOne, Trials};
 
 use howlate_model::{
