@@ -14,6 +14,7 @@ mod curve;
 mod distinct_caveats;
 mod exceedance;
 pub mod gaps;
+mod gate;
 mod grouped;
 pub mod incidents;
 mod insight;
@@ -32,6 +33,7 @@ mod return_period;
 pub mod sequential;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
+pub mod steps;
 mod summary;
 mod timeline;
 mod trust;
@@ -45,6 +47,7 @@ pub use block_numbers::BlockNumbers;
 pub use bound::Bound;
 pub use check::{Check, LimitVerdict, Unknown, checks, checks_of};
 pub use curve::{CurvePoint, curve};
+pub use gate::{GateTrust, LEAST_SHARE, UnknownShare, gate_trust};
 pub use grouped::grouped;
 pub use insight::{
     Awake, CallSlack, Control, Insight, Origin, Priority, Step, Tick, TimerSlack, Turns, insights, turns_of,

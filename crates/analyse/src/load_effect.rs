@@ -1,6 +1,6 @@
 //! What a load did while a condition was measured.
 
-use howlate_model::{LoadBlock, PartEffect, Span};
+use howlate_model::{LoadBlock, PartEffect, Span, add_each};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,6 +19,10 @@ pub struct LoadEffect {
     /// Interrupts of the whole machine; absent where they were not read every time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupts: Option<u64>,
+    /// How often each idle state of the measured CPU was entered, shallowest first; empty where threads were not bound to one
+    /// CPU, or the kernel counts none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub idle_entries: Vec<u64>,
 }
 
 impl LoadEffect {
@@ -29,6 +33,7 @@ impl LoadEffect {
             parts: block.parts.clone(),
             context_switches: block.context_switches,
             interrupts: block.interrupts,
+            idle_entries: block.idle_entries.clone(),
         }
     }
 
@@ -44,6 +49,7 @@ impl LoadEffect {
         let both = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
         self.context_switches = both(self.context_switches, other.context_switches);
         self.interrupts = both(self.interrupts, other.interrupts);
+        add_each(&mut self.idle_entries, &other.idle_entries);
     }
 
     /// `count` per second of the stretches.
@@ -83,6 +89,7 @@ mod tests {
             }],
             context_switches: Some(10),
             interrupts: None,
+            idle_entries: vec![3, 1],
         }
     }
 
@@ -94,6 +101,7 @@ mod tests {
         assert_eq!(effect.elapsed, Span::from_secs(2));
         assert_eq!(effect.parts[0].operations, Some(400));
         assert_eq!((effect.context_switches, effect.interrupts), (Some(20), None));
+        assert_eq!(effect.idle_entries, [6, 2]);
         assert_eq!(effect.per_second(400).map(f64::round), Some(200.0));
         assert_eq!(effect.idle_parts().count(), 0);
         assert_eq!(LoadEffect::from_block(&block(0, SECOND, 0)).idle_parts().count(), 1);

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use howlate_model::{
-    Block, Caveat, Condition, Distribution, Finished, HasProperties, Header, InForce, Irregular, Latency,
-    Policy, Property, SeriesPoint, Span, Started, TurnFailure, Usage, Value, WatchedBlock, WhyBlock, Work,
-    Worst,
+    Block, Caveat, Command, Condition, Distribution, Finished, HasProperties, Header, InForce, Irregular,
+    Latency, Policy, Property, SeriesPoint, Span, Started, TurnFailure, Usage, Value, WatchedBlock, WhyBlock,
+    Work, Worst,
 };
 
 use crate::block_numbers::{BlockNumbers, Blocks};
@@ -60,6 +60,13 @@ pub struct Outcome {
     timeline: Timeline,
 }
 
+/// Among how many conditions the chance of a wrong decision is shared. How many threads a watched program will have is not known:
+/// each that comes has less of it, 1/2, 1/6, 1/12, …, which add up to one.
+fn shares(header: &Header) -> usize {
+    let so_far = header.conditions.len();
+    if header.command == Command::Watch { so_far.saturating_mul(so_far + 1) } else { so_far }
+}
+
 impl Outcome {
     /// One of those of a recording.
     pub(crate) fn new(condition: Condition, header: &Header) -> Self {
@@ -74,7 +81,7 @@ impl Outcome {
             unfinished: false,
             traces: None,
             late_above: header.late_above,
-            until: header.until.and_then(|until| Tracked::begin(until, header.conditions.len())),
+            until: header.until.and_then(|until| Tracked::begin(until, shares(header))),
             rhythm: None,
             total: Block::default(),
             caveats: Vec::new(),

@@ -20,8 +20,8 @@ macro_rules! built_in {
 }
 
 /// Every one, by name.
-pub const ALL: [BuiltIn; 6] =
-    built_in!["container", "guest", "nanosleep", "notify", "python-sleep", "rt-kernel"];
+pub const ALL: [BuiltIn; 7] =
+    built_in!["container", "guest", "nanosleep", "notify", "python-sleep", "rt-kernel", "steps"];
 
 impl BuiltIn {
     /// What it asks, in a sentence.

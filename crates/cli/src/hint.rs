@@ -25,6 +25,10 @@ fn of_command(refused: &Error, words: &[String]) -> Option<String> {
         }
         (ErrorKind::UnknownArgument, "watch") => of_program(refused, &words[2..]),
         (ErrorKind::UnknownArgument, "cyclic" | "sleep" | "notify" | "run") => of_deadline(refused, words),
+        (ErrorKind::ArgumentConflict, "sleep") if words.iter().any(|word| word == "--steps") => Some(
+            "`--steps` chooses lengths and loads itself: write it alone, with `--call`, `--policy`, `--cpus`, `--samples` or `--rounds`"
+                .to_owned(),
+        ),
         (ErrorKind::MissingRequiredArgument, "compare") => Some(
             "such as `howlate compare before.jsonl after.jsonl`; the conditions of one recording: \
              `howlate compare run.jsonl --by policy`"

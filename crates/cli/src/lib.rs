@@ -76,7 +76,7 @@ pub use time_range::Moments;
 pub use top::Top;
 pub use tracing::{NothingToTrace, Reasons};
 pub use tune::{HowToTune, Tune, TuneProgram, TuneSubject, TuneWork};
-pub use until::UntilKnown;
+pub use until::{UntilKnown, UntilSeen};
 pub use watch::Watch;
 pub use why::Why;
 

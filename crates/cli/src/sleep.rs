@@ -15,7 +15,8 @@ use super::tracing::Reasons;
 howlate sleep 1ms python\n  \
 howlate sleep 0,100ns,10us,1ms,10ms --policy other,nice:-20,rr:99\n  \
 howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll\n  \
-howlate sleep --for 100us,10ms --call python,cpp,node")]
+howlate sleep --for 100us,10ms --call python,cpp,node\n  \
+howlate sleep --steps")]
 pub struct Sleep {
     /// Lengths and calls: short for --for and --call
     #[arg(value_name = "LENGTH|CALL", value_delimiter = ',', value_parser = SleepWord::parse)]
@@ -23,6 +24,12 @@ pub struct Sleep {
     /// How long to ask to sleep [default: 10us,100us,1ms,10ms]
     #[arg(long = "for", value_name = "LENGTH,…", allow_hyphen_values = true, value_delimiter = ',')]
     pub lengths: Vec<Span>,
+    /// Find the lengths from which on sleeps return later, and why
+    ///
+    /// Sleeps of 10 µs to 20 ms on one CPU, in random order, about 30 s; the same with the CPU kept awake, with /dev/cpu_dma_latency held at
+    /// 0 (as root), and with a timer slack of 1 ns, to tell the cause of each step.
+    #[arg(long, conflicts_with_all = ["words", "lengths", "duration", "until", "why", "load", "load_cpus", "cut_after"])]
+    pub steps: bool,
     /// What sleeps: a system call, a language, or a program
     ///
     /// Such as ./my-probe, a program of your own. System calls: clock_nanosleep, clock_nanosleep_relative, nanosleep, timerfd, posix_timer, ppoll, epoll_pwait2, futex,

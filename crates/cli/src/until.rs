@@ -31,6 +31,34 @@ pub struct UntilKnown {
     pub at_most: Span,
 }
 
+/// Until what a program is watched.
+#[derive(Args, Clone, Copy, Default)]
+pub struct UntilSeen {
+    /// Watch until this is decided for each thread, such as 'max<1ms: 1 per hour' or 'p99.9 ±5%'
+    ///
+    /// `max<1ms: 1 per hour`: wake-ups later than that come at most that often, or do not; late ones that come together count once.
+    /// `p99.9 ±5%` (or `+-5%`): the percentile's 95 % interval is that narrow. With 95 % confidence, however often it is looked at.
+    #[arg(long, value_name = "FIGURE", conflicts_with = "duration")]
+    pub until: Option<Until>,
+    /// With --until: end after this, decided or not
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        allow_hyphen_values = true,
+        default_value = "8h",
+        requires = "until",
+        hide_short_help = true
+    )]
+    pub at_most: Span,
+}
+
+impl UntilSeen {
+    /// What was asked for, if anything was.
+    pub fn goal(self) -> Option<Goal> {
+        self.until.map(|figure| Goal { figure, at_most: self.at_most })
+    }
+}
+
 impl UntilKnown {
     /// What was asked for, if anything was.
     pub fn goal(self) -> Option<Goal> {

@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use howlate_model::{Limit, Span};
 use howlate_trace::Choice;
 
-use super::{Identity, Printing, completion_values, file_name};
+use super::{Identity, Printing, UntilSeen, completion_values, file_name};
 
 /// What people notice of an event loop's delay begins about there.
 const LOOP_ABOVE: Span = Span::from_millis(10);
@@ -25,7 +25,8 @@ const LOOP_ABOVE: Span = Span::from_millis(10);
 howlate watch 4711 --duration 30s\n  \
 howlate watch python3 loop.py\n  \
 howlate watch ros2_control_no --late-above 500us --out robot.jsonl\n  \
-howlate watch --fail-above 'p99.9>200us' -- ./my-program --its-option")]
+howlate watch --fail-above 'p99.9>200us' -- ./my-program --its-option\n  \
+howlate watch --until 'max<1ms: 1 per hour' --thread control_loop 4711")]
 #[command(
     override_usage = "howlate watch [OPTIONS] <PID|NAME|CMD>...\n       howlate watch [OPTIONS] -- <CMD> [ARGUMENTS]..."
 )]
@@ -40,6 +41,9 @@ pub struct Watch {
     /// End after this time; if left out, with the program or Ctrl-C
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub duration: Option<Span>,
+    /// When it is known well enough.
+    #[command(flatten)]
+    pub until: UntilSeen,
     /// Only threads with this name; all if left out
     #[arg(long, value_name = "NAME")]
     pub thread: Vec<String>,
@@ -81,6 +85,11 @@ impl Watch {
         let printing = Printing { quiet: true, ..Printing::default() };
         let (words, loop_above) = (vec![process.into()], LOOP_ABOVE);
         Self { words, loop_above, no_save: true, printing, ..Self::default() }
+    }
+
+    /// After which time it ends at the latest.
+    pub fn lasts(&self) -> Option<Span> {
+        self.duration.or_else(|| self.until.goal().map(|goal| goal.at_most))
     }
 
     /// A running process; `None` where a program is to be started. One word is a process, unless it is a path.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use howlate_analyse::sequential::{Decision, known};
 use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks, is_as_asked};
 use howlate_model::{Limit, Work};
-use howlate_render::{limit_lines, stopped_above};
+use howlate_render::{gate_lines, limit_lines, stopped_above};
 
 use crate::terminal::tell;
 
@@ -37,7 +37,8 @@ impl From<Status> for ExitCode {
 pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> Status {
     let stopped = stopped_above(analysis);
     let checks = if limits.is_empty() { Vec::new() } else { checks(analysis, limits) };
-    stopped.iter().chain(&limit_lines(analysis, &checks, limits)).for_each(|line| tell(line));
+    let lines = [limit_lines(analysis, &checks, limits), gate_lines(&checks)].concat();
+    stopped.iter().chain(&lines).for_each(|line| tell(line));
     let until = until(analysis);
     let conclusive = limits.is_empty() || is_judged(analysis, &checks);
     match stopped.is_some() || checks.iter().any(|check| check.kept == LimitVerdict::No) {

@@ -115,6 +115,7 @@ pub use limit::{Limit, LimitError, Statistic};
 pub use line::Reference;
 pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
+    add_each,
 };
 pub use loop_turn::{LoopTurn, SpanTime};
 pub use margin::{Margin, MarginError};

@@ -181,6 +181,7 @@ mod tests {
             parts: vec![],
             context_switches: None,
             interrupts: None,
+            idle_entries: Vec::new(),
         })
     }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::CpuSet;
+use crate::{CpuSet, Span};
 
 /// The system a recording was made on, as far as it bears on punctuality.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +47,9 @@ pub struct System {
     /// The container runtime this runs in, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
+    /// How long the guest itself polls before it halts, where its CPUs idle by cpuidle's `haltpoll`; 0: it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest_halt_poll_ns: Option<Span>,
     /// The distribution, as it names itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distribution: Option<String>,

@@ -2,6 +2,7 @@
 
 use howlate_model::{Caveat, CpuSet};
 
+use crate::no_steps::NoSteps;
 use crate::{MOST_CONDITIONS, MOST_TURNS};
 
 /// Why there is nothing to measure.
@@ -29,6 +30,9 @@ pub enum PlanError {
     /// A turn of no length.
     #[error("duration 0 would measure nothing; write a length of time, such as `--duration 10s`")]
     DurationZero,
+    /// No steps can be looked for.
+    #[error(transparent)]
+    NoSteps(#[from] NoSteps),
     /// Every combination was left out.
     #[error("nothing that was asked for can be measured: {}", reasons(.0))]
     NothingLeft(Vec<Caveat>),
@@ -57,6 +61,7 @@ impl PlanError {
             Self::TooManyTurns { .. } => {
                 Some("give fewer `--rounds`, fewer `--samples`, or fewer conditions".into())
             }
+            Self::NoSteps(reason) => Some(reason.hint()),
             Self::PeriodZero
             | Self::NothingAsked { .. }
             | Self::DurationZero

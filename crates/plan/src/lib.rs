@@ -9,12 +9,14 @@ mod duplicates;
 mod error;
 mod file;
 mod joined_plans;
+mod no_steps;
 mod notify;
 mod order;
 mod pairs;
 mod refuse;
 mod single;
 mod sleep;
+mod steps;
 mod traced;
 mod trials;
 
@@ -23,9 +25,11 @@ pub use duplicates::without_repeats;
 pub use error::PlanError;
 pub use file::{FileError, Measure, PlanEntry, PlanFile};
 pub use joined_plans::together;
+pub use no_steps::NoSteps;
 pub use notify::NotifyChoices;
 pub use pairs::Pairs;
 pub use sleep::SleepChoices;
+pub use steps::StepChoices;
 pub use trials::{NotOne, Trials};
 
 use howlate_model::{
@@ -88,6 +92,14 @@ impl Plan {
     /// Cuts every turn that is not done after this time.
     pub fn cut_after(&mut self, limit: Span) {
         self.turns.iter_mut().for_each(|turn| turn.cut_after = Some(limit));
+    }
+
+    /// Whether turns of the same load follow each other, so that it can go on between them.
+    pub fn has_runs_of_loads(&self) -> bool {
+        /// Turns of one run.
+        const LONG: usize = 8;
+        let changes = self.turns.windows(2).filter(|pair| pair[0].load != pair[1].load).count();
+        changes > 0 && changes * LONG < self.turns.len()
     }
 
     /// How long all turns take if nothing is late.

@@ -413,6 +413,7 @@ mod tests {
             parts: vec![],
             context_switches: Some(3),
             interrupts: None,
+            idle_entries: Vec::new(),
         }
     }
 

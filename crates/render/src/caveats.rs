@@ -193,6 +193,9 @@ pub fn caveat(caveat: &Caveat) -> String {
             let (path, set, found) = (path.clone(), set.clone(), found.clone());
             TurnFailure::SettingChanged { path, set, found }.to_string()
         }
+        Caveat::ControlNotTried { setting, reason } => {
+            format!("{setting} cannot be held ({reason}), so that one control was not tried. Only root can.")
+        }
         Caveat::SettingLeftBehind { path, left, restored } => format!(
             "A killed howlate had left {path} at `{left}`; it was restored to `{restored}` before this run."
         ),

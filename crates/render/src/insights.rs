@@ -12,11 +12,13 @@ use crate::numbers::{count, length};
 use crate::property::varying;
 use crate::prose::wrapped;
 use crate::ratio::times_as_much;
+use crate::steps;
 use crate::style::{HEADING, paint};
 
 /// What the numbers of a recording mean, a sentence or two each.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
-    insights(analysis).iter().map(|one| insight(one, analysis)).collect()
+    let steps = steps::sentences(analysis).into_iter();
+    steps.chain(insights(analysis).iter().map(|one| insight(one, analysis))).collect()
 }
 
 /// The same as a paragraph below a table; empty where nothing is explained.

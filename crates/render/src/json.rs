@@ -3,10 +3,11 @@
 use howlate_analyse::cause::Why;
 use howlate_analyse::nodes::{Spread, nodes};
 use howlate_analyse::sequential::{Found, known};
+use howlate_analyse::steps::{LengthStep, Staircase, staircases};
 use howlate_analyse::watch::{Rhythm, RhythmNumbers};
 use howlate_analyse::{
-    Analysis, BlockNumbers, Check, Insight, Interval, Larger, LimitVerdict, LoadEffect, Outcome, Ranking,
-    Summary, checks_of, insights, larger, rankings,
+    Analysis, BlockNumbers, Check, GateTrust, Insight, Interval, Larger, LimitVerdict, LoadEffect, Outcome,
+    Ranking, Summary, checks_of, gate_trust, insights, larger, rankings,
 };
 use howlate_model::{
     Boot, BootEnded, Caveat, Condition, HowEnded, InForce, Instrument, Irregular, Limit, System, Usage,
@@ -19,6 +20,7 @@ use crate::caveats::{caveat, policy_remedy};
 use crate::export::finding;
 use crate::guests::parts;
 use crate::insights::insight;
+use crate::steps::sentence as sentence_of;
 
 /// Version of this object.
 const FORMAT: u32 = 1;
@@ -57,7 +59,33 @@ struct Document<'a> {
     /// What it was to go on until, and what is known of that; the condition that decided, or of which least is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Found>,
+    /// Steps in the lateness of sleeps, the shortest length first; absent where no lengths were swept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<Vec<ToldStep>>,
+    /// What those were looked for in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    staircases: Vec<Staircase>,
     results: Vec<Entry<'a>>,
+}
+
+/// A step as data and in words.
+#[derive(Serialize, JsonSchema)]
+struct ToldStep {
+    /// The condition of its sweep's shortest sleep, by index in the recording's header.
+    condition: u32,
+    #[serde(flatten)]
+    step: LengthStep,
+    text: String,
+}
+
+fn told_steps(found: &[Staircase]) -> Option<Vec<ToldStep>> {
+    let of_one = |one: &Staircase| {
+        let condition = one.condition;
+        let told =
+            move |step: &LengthStep| ToldStep { condition, step: step.clone(), text: sentence_of(step) };
+        one.steps.iter().map(told).collect::<Vec<_>>()
+    };
+    (!found.is_empty()).then(|| found.iter().flat_map(of_one).collect())
 }
 
 /// An explanation as data and in words.
@@ -164,6 +192,9 @@ struct LimitEntry {
     /// What was found, likewise; null where nothing was.
     value: Option<u64>,
     verdict: Verdict,
+    /// How often such runs exceed it by chance, and how long a run must be so that few do; absent where nothing was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<GateTrust>,
     /// Why it is not known whether the limit was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -191,6 +222,7 @@ fn limit_entry(check: &Check<'_>) -> Option<LimitEntry> {
         statistic: limit.statistic.to_string(),
         above: limit.above,
         value: check.value,
+        gate: gate_trust(check.outcome, limit).filter(|_| reason.is_none()),
         verdict,
         reason,
     })
@@ -273,6 +305,7 @@ fn document<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Document<'a> {
     let parts = parts(analysis);
     let explanations: Vec<Explained> =
         parts.iter().flat_map(|(guest, part)| explanations(guest, part)).collect();
+    let staircases = staircases(analysis);
     Document {
         format: FORMAT,
         howlate: &header.howlate,
@@ -291,6 +324,8 @@ fn document<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Document<'a> {
         guests: guests(analysis),
         nodes: nodes(analysis),
         until: known(analysis),
+        steps: told_steps(&staircases),
+        staircases,
         results: analysis.outcomes().iter().map(|outcome| entry(outcome, analysis, limits)).collect(),
     }
 }

@@ -22,6 +22,7 @@ mod export;
 mod findings;
 mod foreign;
 mod gaps;
+mod gate;
 mod guests;
 mod guests_result;
 mod incidents;
@@ -59,6 +60,7 @@ mod self_check;
 mod sleep;
 mod sleep_overview;
 mod stage;
+mod steps;
 mod style;
 mod table;
 mod terminal_text;
@@ -89,6 +91,7 @@ pub use export::{
 };
 pub use findings::findings;
 pub use gaps::{Gaps, gaps_progress, gaps_schema};
+pub use gate::gate_lines;
 pub use guests_result::guests;
 pub use incidents::{
     HOW_CULPRITS_ARE_ADDED, Incidents, culprit_name, held_up_by, how_it_came, incident_cause,
@@ -118,6 +121,7 @@ pub use result::{report, report_titled};
 pub use screen::{Screen, SoFar};
 pub use self_check::{self_check, self_check_json};
 pub use stage::{Stage, TuneStage};
+pub use steps::steps_headline;
 pub use terminal_text::{broken, replacement, shown};
 pub use top::{Controls, ORDERS, Pressed, Top, TopBy, TopRow, TopView, top_schema};
 pub use tune::{
@@ -125,7 +129,7 @@ pub use tune::{
     tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,
     tune_schema, tune_text,
 };
-pub use until::{lengths, until, until_announcement, until_progress};
+pub use until::{lengths, until, until_announcement, until_progress, watched_until};
 pub use untrusted_text::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
 };

@@ -9,12 +9,12 @@ use crate::code_to_copy::to_copy;
 use crate::detail::Detail;
 use crate::ending::{ending_after_title, marked};
 use crate::machine::machine;
-use crate::notes::{MOST_LINES, doubts, notes};
+use crate::notes::{MOST_LINES, doubtful, doubts, notes};
 use crate::numbers::{count, length};
 use crate::prose::wrapped;
-use crate::style::{DIM, HEADING, paint};
+use crate::style::{DIM, HEADING, WARN, paint};
 use crate::until::until;
-use crate::{cyclic, foreign, guests, loads, nodes, notify, quick, sleep, watch, why};
+use crate::{cyclic, foreign, guests, loads, nodes, notify, quick, sleep, steps, watch, why};
 
 /// The result of a recording, for a terminal.
 pub fn report(analysis: &Analysis, detail: Detail, width: usize) -> String {
@@ -29,6 +29,12 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
     if detail != Detail::Full && is_on_one_screen(analysis) {
         let (top, instrument) = (top(analysis, title, width), instrument(analysis, width));
         return answer(analysis, detail, [&top, &instrument], width);
+    }
+    if detail != Detail::Full {
+        let (top, doubts) = (top(analysis, title, width), few_doubts(analysis, width));
+        if let Some(steps) = steps::answer(analysis, top.lines().count() + doubts.lines().count(), width) {
+            return format!("{top}\n{steps}{doubts}");
+        }
     }
     let (numbers, below) = match analysis.members.len() {
         0 | 1 => (format!("\n{}", bodies(analysis, width)), below(analysis, width)),
@@ -46,6 +52,12 @@ pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: us
             format!("{top}{numbers}{spans}{copy}{why}{below}{}", notes(analysis, width))
         }
     }
+}
+
+/// The first thing that makes the result doubtful, where the rest is to fit on a screen.
+fn few_doubts(analysis: &Analysis, width: usize) -> String {
+    let doubt = doubtful(analysis).into_iter().next();
+    doubt.map_or_else(String::new, |doubt| format!("\n{} {}\n", paint(WARN, "!"), wrapped(&doubt, width, 2)))
 }
 
 /// What else ran, and what it was measured with.

@@ -196,6 +196,18 @@ pub fn until_announcement(figure: Until, least: Span, at_most: Span) -> String {
     )
 }
 
+/// The same of a program that is watched, where each thread must have woken so often.
+pub fn watched_until(figure: Until, least: Span, wakeups: Option<u64>, at_most: Span) -> String {
+    match wakeups {
+        None => until_announcement(figure, least, at_most),
+        Some(wakeups) => format!(
+            "Until `{figure}` is decided for each thread: at least {} wake-ups of each, at most {}. Ctrl-C ends it earlier.\n",
+            count(wakeups),
+            rough(at_most)
+        ),
+    }
+}
+
 /// How far it is, in one line of `width`.
 pub fn until_progress(found: &Found, width: usize) -> String {
     let so_far = match (found.events, found.pairs) {

@@ -116,7 +116,9 @@ fn names(entries: &[Entry<'_>], parts: &[Part]) -> usize {
 
 /// What `entry` is called by these parts.
 pub(crate) fn name(entry: &Entry<'_>, parts: &[Part]) -> String {
-    let is_tuned = parts.contains(&Part::Of(Property::Knob));
+    // Elsewhere a setting may be held beside what is asked of a thread.
+    let is_tuned =
+        parts.contains(&Part::Of(Property::Knob)) && entry.recording.analysis.header.tuning.is_some();
     let says_more = |part: &&Part| !(is_tuned && FOLLOWS_FROM_A_KNOB.contains(part));
     let words: Vec<String> = parts.iter().filter(says_more).filter_map(|part| part.phrase(entry)).collect();
     match words.as_slice() {

@@ -82,6 +82,7 @@ fn effect_of(sample: Sample) -> LoadEffect {
         parts: sample.parts,
         context_switches: sample.context_switches,
         interrupts: sample.interrupts,
+        ..LoadEffect::default()
     }
 }
 

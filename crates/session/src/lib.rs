@@ -45,4 +45,4 @@ pub use resume::Resume;
 pub use session::measure;
 pub use tracing::TraceOptions;
 pub use turn_settings::Turning;
-pub use until::{Goal, NotUntil, Share};
+pub use until::{Goal, NotUntil, Share, is_known};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use howlate_analyse::Analysis;
+use howlate_guard::Guard;
 use howlate_linux::clock;
 use howlate_load::{Running, StartError};
 use howlate_measure::Process;
@@ -51,10 +52,17 @@ pub fn measure(
     let bounds = bounds(&request, environment, &process);
     let mut session = Session::begin(recorder, request.screen);
     (session.wakeups, session.tracing) = (wakeups, tracing);
+    session.loads.go_on = plan.has_runs_of_loads();
+    session.turning = holds_a_setting(plan).then(|| Turning::of_others(Guard::default()));
     session.display.add(&plan.conditions, &turns);
     session.knows(&untraced, environment, plan, &turns, &process);
     let how = session.take_turns(&turns, &mut Engines::new(&environment.probes), &bounds);
     Ok(session.end(how?, environment))
+}
+
+/// Whether a condition asks for a setting of the machine for its turns.
+fn holds_a_setting(plan: &Plan) -> bool {
+    plan.conditions.iter().any(|one| one.tuned.as_ref().is_some_and(|tuned| !tuned.writes.is_empty()))
 }
 
 /// What bounds every turn.

@@ -3,7 +3,32 @@
 use howlate_load::{Ended, Running, Sample};
 use howlate_model::{Caveat, Line, Load, LoadBlock, LoadReport, MonotonicTime, Turn};
 
+use howlate_procfs::{Root, idle_usage};
+
 use crate::loads::Loads;
+
+/// The idle states of the one CPU that is measured.
+struct IdleStates {
+    cpu: u32,
+    before: Vec<u64>,
+}
+
+impl IdleStates {
+    /// `None` where threads are not bound to one CPU, or it has no such states.
+    fn begin(turn: &Turn) -> Option<Self> {
+        let cpu = turn.tasks.first()?.cpu?;
+        let before = idle_usage(&Root::live(), cpu);
+        let is_one = turn.tasks.iter().all(|task| task.cpu == Some(cpu));
+        (is_one && !before.is_empty()).then_some(Self { cpu, before })
+    }
+
+    /// How often each was entered since the last time.
+    fn since(&mut self) -> Vec<u64> {
+        let now = idle_usage(&Root::live(), self.cpu);
+        let before = std::mem::replace(&mut self.before, now);
+        self.before.iter().zip(before).map(|(now, before)| now.saturating_sub(before)).collect()
+    }
+}
 
 /// A load under way, and what is measured under it.
 pub(crate) struct UnderLoad {
@@ -11,6 +36,7 @@ pub(crate) struct UnderLoad {
     load: Load,
     conditions: Vec<u32>,
     round: u32,
+    idle: Option<IdleStates>,
     /// End of the most recent blocks.
     sampled_at: Option<MonotonicTime>,
 }
@@ -22,6 +48,7 @@ impl UnderLoad {
             load: turn.load.clone(),
             conditions: turn.tasks.iter().map(|task| task.condition).collect(),
             round: turn.tasks.first().map_or(0, |task| task.round),
+            idle: IdleStates::begin(turn),
             sampled_at: None,
         }
     }
@@ -41,7 +68,7 @@ impl UnderLoad {
         std::iter::once(Line::Load(self.block(sample))).chain(ended).collect()
     }
 
-    fn block(&self, sample: Sample) -> LoadBlock {
+    fn block(&mut self, sample: Sample) -> LoadBlock {
         LoadBlock {
             conditions: self.conditions.clone(),
             round: self.round,
@@ -50,6 +77,7 @@ impl UnderLoad {
             parts: sample.parts,
             context_switches: sample.context_switches,
             interrupts: sample.interrupts,
+            idle_entries: self.idle.as_mut().map_or_else(Vec::new, IdleStates::since),
         }
     }
 

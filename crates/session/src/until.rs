@@ -1,6 +1,6 @@
 //! Runs that go on until something is known: how their turns are planned, and when they end.
 
-use howlate_analyse::sequential::{Decision, Unreachable, known, least_pairs, least_time};
+use howlate_analyse::sequential::{Decision, Unreachable, known, least_pairs, least_time, lengths};
 use howlate_analyse::{Analysis, together};
 use howlate_model::{Header, Span, Turn, Until};
 use howlate_plan::Plan;
@@ -57,6 +57,9 @@ pub enum NotUntil {
         /// The smallest share.
         least: f64,
     },
+    /// A program is watched as it is.
+    #[error("`{}` is about two conditions, and a program is watched as it is", Until::Compared)]
+    Watched,
     /// There are not two conditions.
     #[error("`{}` is about two conditions; this run has {found}", Until::Compared)]
     NotTwo {
@@ -76,6 +79,9 @@ impl NotUntil {
                 "bound a percentile instead: `--fail-above 'p99.9>100us'`, with `--until 'p99.9 ±5%'`"
             }
             Self::TooFine { .. } => "such as `--until 'p99.9 ±5%'`",
+            Self::Watched => {
+                "watch it twice, each with `--out FILE`, and then `howlate compare` the two files; or try settings on it: `howlate tune PID`"
+            }
             Self::NotTwo { .. } => {
                 "give two values to one option, such as `--policy other,fifo:80`; `howlate tune` tries more"
             }
@@ -112,6 +118,25 @@ impl Goal {
         let duration = Span::from_nanos(self.at_most.as_nanos() / groups.max(1));
         let rounds = u32::try_from(duration.as_nanos() / self.turn().as_nanos()).unwrap_or(u32::MAX).max(1);
         make(Share { duration, rounds })
+    }
+
+    /// How long a program must be watched at least, and how many wake-ups of each thread that takes, where these count.
+    ///
+    /// # Errors
+    ///
+    /// When no time is enough, or more than there is.
+    pub fn of_watched(self) -> Result<(Span, Option<u64>), NotUntil> {
+        let Self { figure, at_most } = self;
+        if figure == Until::Compared {
+            return Err(NotUntil::Watched);
+        }
+        // How often its threads wake is not known yet.
+        let lengths = lengths(figure, Span::from_nanos(1));
+        let lengths = lengths.map_err(|reason| NotUntil::unreachable(figure, reason))?;
+        match lengths.least > at_most && figure.interval().is_none() {
+            true => Err(NotUntil::TooLong { figure, needs: lengths.least, at_most }),
+            false => Ok((lengths.least, lengths.wakeups)),
+        }
     }
 
     const fn turn(self) -> Span {
@@ -156,7 +181,7 @@ impl Goal {
 }
 
 /// Whether all is known that the run goes on until.
-pub(crate) fn is_known(analysis: &Analysis) -> bool {
+pub fn is_known(analysis: &Analysis) -> bool {
     known(analysis).is_some_and(|found| found.decision != Decision::Undecided)
 }
 
@@ -207,6 +232,16 @@ mod tests {
         assert_eq!(hourly.plan(false, made(2)).unwrap().turns.len(), 2 * 1_440);
         let compared = goal("compare decided", 1);
         assert_eq!(compared.plan(false, made(2)).unwrap().turns.len(), 2 * 1_800);
+    }
+
+    #[test]
+    fn what_is_asked_of_a_watched_program() {
+        let hourly = goal("max<1ms: 1 per hour", 8).of_watched().unwrap();
+        assert_eq!((hourly.0.as_nanos() / 60_000_000_000, hourly.1), (215, None));
+        assert_eq!(goal("p99.9 ±5%", 1).of_watched().unwrap().1, Some(75_001));
+        let refused = |figure: &str| goal(figure, 1).of_watched().unwrap_err().to_string();
+        assert!(refused("compare decided").contains("watched as it is"));
+        assert!(refused("p50 ±1%").contains("±2 %"));
     }
 
     #[test]

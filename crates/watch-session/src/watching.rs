@@ -1,5 +1,7 @@
 //! Watching from the first look to the last line of the recording.
 
+use std::collections::BTreeMap;
+use std::mem::replace;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
@@ -10,7 +12,7 @@ use howlate_model::{
     Caveat, Finished, Happened, HowEnded, Iteration, Life, Line, Mark, MonotonicTime, NO_TRACER, Span,
     TracedSleep as Sleep, block_length,
 };
-use howlate_session::Recorder;
+use howlate_session::{Recorder, is_known};
 use howlate_system::GroupQuotas;
 use howlate_trace::Tracer;
 use howlate_watched_program::{Looked, Loops, SpansLeftOut, Subject, Threads};
@@ -87,8 +89,12 @@ pub struct Watching {
     names: MonotonicTime,
     shown: MonotonicTime,
     lost: u64,
+    /// How much of that the blocks of each condition have told.
+    told: BTreeMap<u32, u64>,
     /// Threads that were found by looking, because the tracer does not see them come.
     found_late: u64,
+    /// Whether all is known that it goes on until.
+    is_known: bool,
 }
 
 impl Watching {
@@ -131,7 +137,9 @@ impl Watching {
             names: now,
             shown: now,
             lost: 0,
+            told: BTreeMap::new(),
             found_late: 0,
+            is_known: false,
         }
     }
 
@@ -162,7 +170,7 @@ impl Watching {
         while !interrupted.load(Ordering::Relaxed) && until.is_none_or(|until| clock::now() < until) {
             let over = subject.is_over(&self.threads);
             self.look();
-            if over {
+            if over || self.is_known {
                 break;
             }
             let left = until.map_or(LOOK_EVERY, |until| until.since(clock::now()).min(LOOK_EVERY));
@@ -261,7 +269,8 @@ impl Watching {
         self.settle(now, false);
         if now.since(self.blocks) >= block_length(now.since(self.began)) {
             self.blocks = now;
-            self.followed.blocks(now).iter().for_each(|line| self.recorder.keep(line));
+            self.keep_blocks(now);
+            self.is_known = is_known(self.recorder.analysis());
         }
         if now.since(self.reasons) >= self.reasons_every(now) {
             self.reasons = now;
@@ -274,6 +283,18 @@ impl Watching {
         if now.since(self.shown) >= if self.is_live() { LIVE_EVERY } else { NAMES_EVERY } {
             self.shown = now;
             self.show(now);
+        }
+    }
+
+    /// What was lost may have been a late wake-up of any thread: where it is asked how rare those are, it counts for each.
+    fn keep_blocks(&mut self, now: MonotonicTime) {
+        let is_asked = self.recorder.analysis().header.until.is_some();
+        for mut line in self.followed.blocks(now) {
+            if let (Line::Block(block), true) = (&mut line, is_asked) {
+                let told = self.told.entry(block.condition).or_default();
+                block.lost = self.lost.saturating_sub(replace(told, self.lost));
+            }
+            self.recorder.keep(&line);
         }
     }
 
@@ -315,7 +336,7 @@ impl Watching {
         self.settle(clock::now(), true);
         self.display.iter_mut().for_each(|display| display.clear());
         let now = clock::now();
-        self.followed.blocks(now).iter().for_each(|line| self.recorder.keep(line));
+        self.keep_blocks(now);
         self.keep_reasons(now);
         let conditions = self.recorder.analysis().outcomes().len();
         for condition in (0..conditions).filter_map(|place| u32::try_from(place).ok()) {

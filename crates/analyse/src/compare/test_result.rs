@@ -8,6 +8,7 @@ use super::block_series::Piece;
 use super::detectable::{POWER, Spread, pairs_to_see};
 use super::holm::Corrected;
 use super::mann_whitney::{MannWhitney, least_size};
+use super::margin_gate::MarginGate;
 use super::needed_runs::{Settling, neighbours_differ};
 use super::sampling_unit::{self, TooShort, Units};
 use super::signed_rank::{self, SignedRank};
@@ -59,6 +60,9 @@ pub struct Tested {
     /// What would settle it, where it is inconclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled_by: Option<Settling>,
+    /// What the margin is worth as a gate, where one was given; absent where too little is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<MarginGate>,
     /// Measured time of a unit.
     #[serde(skip)]
     unit: Span,
@@ -166,9 +170,15 @@ impl Tested {
             unit_wakeups: units.wakeups,
             short_pairs: units.short,
             settled_by: None,
+            gate: None,
             unit,
             test,
         })
+    }
+
+    /// Measured time of a unit.
+    pub const fn unit(&self) -> Span {
+        self.unit
     }
 
     /// The difference in per cent of the base; `None` where the base is not above zero.
@@ -192,6 +202,11 @@ impl Tested {
             Some(_) => Verdict::Inconclusive,
             None => self.conclusion(asked, level),
         };
+        self.gate = asked.margin.and_then(|margin| {
+            let margin = margin.nanos_around(self.base_ns);
+            let (units, spread) = (self.units.0.min(self.units.1), self.test.spread(asked.alpha())?);
+            MarginGate::new(self.interval_ns?, margin, spread, units, asked.alpha())
+        });
         self.settled_by = has_units.then(|| self.inconclusive.map(|_| self.settling(asked, level))).flatten();
     }
 

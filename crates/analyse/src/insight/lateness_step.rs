@@ -1,6 +1,6 @@
 //! Lengths from which on sleeps return clearly later, and what may be behind it.
 
-use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Span, System, Wait};
+use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Span, System, Tuned, Wait};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,6 +8,7 @@ use super::slack::slack_of_call;
 use super::{Indexed, by_node};
 use crate::Outcome;
 use crate::lateness_steps;
+use crate::steps::host_halt_poll;
 
 /// From some length on, sleeps return clearly later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -119,9 +120,9 @@ fn kept_awake([below, above]: [&Outcome; 2], awake: &[Indexed<'_>], rise: i64) -
 }
 
 /// The condition, its length left out.
-fn family(outcome: &Outcome) -> (Mechanism, Policy, Option<Span>, Option<u32>, &Load) {
-    let condition = &outcome.condition;
-    (condition.work.mechanism(), condition.policy, condition.slack_ns, condition.cpu, &condition.load)
+fn family(outcome: &Outcome) -> (Mechanism, Policy, Option<Span>, Option<u32>, &Load, &Option<Tuned>) {
+    let one = &outcome.condition;
+    (one.work.mechanism(), one.policy, one.slack_ns, one.cpu, &one.load, &one.tuned)
 }
 
 /// Conditions that differ only in their length, which is ascending.
@@ -157,22 +158,10 @@ fn origins(step: lateness_steps::Step, system: &System) -> Vec<Origin> {
         })
         .collect();
     if origins.is_empty() {
-        let polled = halt_poll(system).filter(|limit| step.below <= *limit && *limit < step.above);
+        let polled = host_halt_poll(system).filter(|limit| step.below <= *limit && *limit < step.above);
         origins.extend(polled.map(|limit| Origin::HaltPoll { limit }));
     }
     origins
-}
-
-/// How long KVM on the host polls by default for a guest of this architecture.
-///
-/// Source: `KVM_HALT_POLL_NS_DEFAULT` in arch/{x86,arm64}/include/asm/kvm_host.h.
-fn halt_poll(system: &System) -> Option<Span> {
-    let is_kvm = system.hypervisor.as_deref() == Some("kvm");
-    match system.architecture.as_str() {
-        "x86_64" if is_kvm => Some(Span::from_micros(200)),
-        "aarch64" if is_kvm => Some(Span::from_micros(500)),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

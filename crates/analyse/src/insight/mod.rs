@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::across_cpus::by_loop;
+use crate::steps::is_swept;
 use crate::{Analysis, Outcome, grouped};
 pub use lateness_step::{Awake, Origin, Step};
 pub use priority::Priority;
@@ -62,7 +63,11 @@ pub fn insights(analysis: &Analysis) -> Vec<Insight> {
     found.extend(slack::find(&idle).into_iter().map(Insight::TimerSlack));
     found.extend(slack::of_calls(&idle).into_iter().map(Insight::CallSlack));
     let awake: Vec<Indexed<'_>> = all.iter().copied().filter(|(_, outcome)| is_awake(outcome)).collect();
-    found.extend(lateness_step::find(&idle, &awake, &analysis.header.system).into_iter().map(Insight::Step));
+    // A sweep with its own controls says more.
+    if !is_swept(analysis) {
+        let steps = lateness_step::find(&idle, &awake, &analysis.header.system);
+        found.extend(steps.into_iter().map(Insight::Step));
+    }
     found
 }
 

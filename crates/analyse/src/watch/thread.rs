@@ -150,10 +150,14 @@ impl ThreadSummary {
 
     /// How late it was since the last block; `None` where it did not wake.
     pub fn block(&mut self, now: MonotonicTime) -> Option<Line> {
+        if self.block.latency.is_empty() {
+            // The stretch in which it slept belongs to what comes next.
+            return None;
+        }
         let condition = self.block.condition;
         let next = Block { condition, from: now, until: now, ..Block::default() };
         let block = replace(&mut self.block, next);
-        (!block.latency.is_empty()).then(|| Line::Block(Box::new(Block { until: now, ..block })))
+        Some(Line::Block(Box::new(Block { until: now, ..block })))
     }
 
     /// Why, and its rhythm, since the last time; nothing where it did not wake.

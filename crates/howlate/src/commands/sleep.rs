@@ -1,6 +1,7 @@
 //! `howlate sleep`
 
-use howlate_plan::{Plan, PlanError, SleepChoices, without_repeats};
+use howlate_linux::dma_latency::DmaLatency;
+use howlate_plan::{Plan, PlanError, SleepChoices, StepChoices, without_repeats};
 
 use super::{measure_and_print, until};
 use crate::error::Error;
@@ -29,6 +30,9 @@ fn plan_of(
     share: Option<Share>,
 ) -> Result<Plan, PlanError> {
     let measuring = &args.measuring;
+    if args.steps {
+        return Ok(measuring.cut(steps(args, seed).plan(&environment.machine())?));
+    }
     let choices = SleepChoices {
         circumstances: measuring.factors.circumstances(seed),
         sleepers: without_repeats(&args.calls()),
@@ -44,4 +48,22 @@ fn plan_of(
     screen.iter_mut().for_each(|screen| screen.clear());
     let plan = choices.plan(&environment.machine())?;
     Ok(measuring.cut(plan))
+}
+
+/// A sweep of lengths with its controls; the limit on idle states is tried before.
+fn steps(args: &Sleep, seed: u64) -> StepChoices {
+    let measuring = &args.measuring;
+    let circumstances = measuring.factors.circumstances(seed);
+    StepChoices {
+        policies: circumstances.policies,
+        slacks: circumstances.slacks,
+        sleepers: without_repeats(&args.calls()),
+        clocks: without_repeats(&args.clock.clocks),
+        cpus: circumstances.cpus,
+        samples: measuring.extent.samples,
+        warm_up: measuring.extent.warm_up,
+        rounds: measuring.extent.rounds,
+        seed,
+        dma_latency_refused: DmaLatency::hold(0).err().map(Into::into),
+    }
 }

@@ -41,6 +41,32 @@ fn wrong_values_are_named_with_their_remedy() {
 }
 
 #[test]
+fn what_is_no_sweep_has_no_steps() {
+    refused(&["sleep", "--steps", "--for", "1ms"], "`--steps` chooses lengths and loads itself");
+    refused(&["sleep", "1ms,2ms", "--steps"], "`--steps` chooses lengths and loads itself");
+    refused(&["sleep", "--steps", "--load", "cpu"], "`--steps` chooses lengths and loads itself");
+    refused(&["sleep", "--steps", "--call", "python"], "`python` rounds lengths");
+    refused(&["sleep", "--steps", "--call", "nanosleep,ppoll"], "give one call");
+    refused(&["sleep", "--steps", "--call", "busy_wait"], "`busy_wait` spins");
+    refused(&["sleep", "--steps", "--policy", "other,fifo:80"], "give one policy");
+    refused(&["sleep", "--steps", "--cpus", "8191"], "CPU 8191 cannot be used");
+    refused(&["sleep", "--steps", "--rounds", "3"], "write `--rounds 6` or more");
+    refused(&["sleep", "--steps", "--samples", "8"], "write `--samples 24` or more");
+}
+
+#[test]
+fn what_a_program_cannot_be_watched_until_is_named() {
+    refused(&["watch", "--until", "compare decided", "sleep", "1"], "a program is watched as it is");
+    refused(&["watch", "--until", "p50 ±1%", "sleep", "1"], "±2 %");
+    refused(&["watch", "--until", "max<1ms: 10 per second", "sleep", "1"], "one in 20.0 s");
+    refused(
+        &["watch", "--until", "max<1ms: 1 per hour", "--duration", "1s", "sleep", "1"],
+        "cannot be used with",
+    );
+    refused(&["watch", "--at-most", "1m", "sleep", "1"], "--until");
+}
+
+#[test]
 fn what_would_lock_the_machine_up_is_refused() {
     refused(&["cyclic", "--policy", "fifo:50", "--call", "busy_wait"], "never lets other threads run");
     refused(

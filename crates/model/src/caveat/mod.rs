@@ -202,6 +202,13 @@ pub enum Caveat {
         /// Why it was refused.
         reason: Worded<SettingRefusal>,
     },
+    /// A control that tells causes apart was not tried, because its setting cannot be had.
+    ControlNotTried {
+        /// Path of the setting's file.
+        setting: String,
+        /// Why it was refused.
+        reason: Worded<SettingRefusal>,
+    },
     /// A setting of the machine could not be put back.
     SettingNotRestored {
         /// Path of the setting's file.

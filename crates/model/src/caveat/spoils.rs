@@ -46,6 +46,7 @@ impl Caveat {
             | Self::SpansNotMeasured { .. }
             | Self::LeftOut { .. }
             | Self::SettingLeftBehind { .. }
+            | Self::ControlNotTried { .. }
             | Self::GroupLeftBehind { .. }
             | Self::SamplesLost { .. }
             | Self::WakeupsNotSeen { .. }

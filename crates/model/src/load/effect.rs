@@ -60,6 +60,10 @@ pub struct LoadBlock {
     /// Interrupts of the whole machine: `intr` of `/proc/stat`; absent where it cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupts: Option<u64>,
+    /// How often each idle state of the measured CPU was entered, shallowest first: `cpuidle/stateN/usage`; absent where threads
+    /// were not bound to one CPU, or the kernel counts none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle_entries: Vec<u64>,
 }
 
 impl LoadBlock {
@@ -79,7 +83,14 @@ impl LoadBlock {
         }
         self.context_switches = both(self.context_switches, later.context_switches, u64::saturating_add);
         self.interrupts = both(self.interrupts, later.interrupts, u64::saturating_add);
+        add_each(&mut self.idle_entries, &later.idle_entries);
     }
+}
+
+/// Adds counts of the same things, in the same order.
+pub fn add_each(sums: &mut Vec<u64>, more: &[u64]) {
+    sums.resize(sums.len().max(more.len()), 0);
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
 }
 
 /// What a load did during one turn.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use self::quote::quoted;
 use crate::CpuSet;
 
-pub use effect::{LoadBlock, LoadReport, PartEffect};
+pub use effect::{LoadBlock, LoadReport, PartEffect, add_each};
 pub use kind::{Hackbench, LoadKind};
 pub use parse::{LoadError, Loads};
 

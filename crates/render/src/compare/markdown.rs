@@ -3,7 +3,7 @@
 use howlate_analyse::compare::{Compared, Design, Tested, Verdict};
 
 use super::selection::{others, worth_reading};
-use super::{ComparisonReport, headline, next_step, summary, words};
+use super::{ComparisonReport, gate, headline, next_step, summary, words};
 use crate::markdown_text;
 use crate::numbers::micros;
 
@@ -22,6 +22,7 @@ pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
     let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
     notes.extend(words::caveats(report));
     notes.extend(next_step::sentence(report));
+    notes.extend(gate::sentence(report));
     for note in notes {
         text.push_str(&format!("\n> {}\n", markdown_text(&note)));
     }

@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Compared, Design, Tested};
 
-use super::{ComparisonReport, headline, next_step, words};
+use super::{ComparisonReport, gate, headline, next_step, words};
 
 /// A comparison in words.
 #[derive(Clone, Debug)]
@@ -68,6 +68,7 @@ impl<'a> ComparisonReport<'a> {
             said.into_iter().flatten().map(move |said| format!("{}: {said}", words::subject(one)))
         }));
         notes.extend(next_step::sentence(self));
+        notes.extend(gate::sentence(self));
         Messages {
             answer: headline::answer(self),
             pairs: self.comparison.compared.iter().map(pair).collect(),

@@ -1,5 +1,6 @@
 //! A comparison, for people and for machines.
 
+mod gate;
 mod headline;
 mod json;
 mod junit;

@@ -6,7 +6,7 @@ use howlate_analyse::compare::{Compared, Design, Inconclusive, Maximum, Refusal,
 use howlate_model::Margin;
 
 use super::selection::{others, worth_reading};
-use super::{ComparisonReport, headline, next_step, summary, words};
+use super::{ComparisonReport, gate, headline, next_step, summary, words};
 use crate::machine::machine;
 use crate::numbers::{count, length, micros, micros_of, rough, signed_micros};
 use crate::prose::wrapped;
@@ -193,6 +193,7 @@ fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
     let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
     notes.extend(words::caveats(report));
     notes.extend(next_step::sentence(report));
+    notes.extend(gate::sentence(report));
     let notes: String =
         notes.iter().map(|note| format!("{} {}\n", paint(WARN, "!"), wrapped(note, width, 2))).collect();
     if words::is_untested(report.comparison) {

@@ -3,6 +3,7 @@
 use howlate_analyse::{Insight, Step, insights};
 use howlate_model::{Latency, Property, Span};
 use howlate_render::scale::Scale;
+use howlate_render::steps_headline;
 
 use super::series::left_out;
 use super::{Chart, Panel, Picture, data, words};
@@ -64,6 +65,9 @@ fn flights<'a>(entries: &[Entry<'a>]) -> Vec<Flight<'a>> {
 /// A step, where there is one; otherwise both ends.
 fn title(entries: &[Entry<'_>], flights: &[Flight<'_>]) -> String {
     let analyses = entries.iter().map(|entry| entry.recording.analysis);
+    if let Some(steps) = analyses.clone().take(1).find_map(steps_headline) {
+        return steps.trim_end_matches('.').to_owned();
+    }
     let step = analyses.take(1).flat_map(insights).find_map(|insight| match insight {
         Insight::Step(Step { below, above, median_below, median_above, .. }) => Some(format!(
             "A step: sleeps of {below} return {median_below} late, sleeps of {above} {median_above}"

@@ -3,7 +3,7 @@
 pub(crate) mod cpus;
 mod processor;
 
-use howlate_model::{CpuSet, System};
+use howlate_model::{CpuSet, Span, System};
 use howlate_procfs::{Kernel, Root, Status, hypervisor, list_of_cpus};
 
 use crate::container::container;
@@ -29,6 +29,7 @@ pub fn describe(root: &Root) -> System {
         memory_bytes: memory_bytes(root),
         clocksource: root.read(CLOCKSOURCE).unwrap_or_default(),
         hypervisor: hypervisor(root).map(|found| found.name),
+        guest_halt_poll_ns: guest_halt_poll(root),
         container: container(root).map(|found| found.runtime),
         distribution: distribution(root),
         command_line: root.read("/proc/cmdline").unwrap_or_default(),
@@ -41,6 +42,13 @@ const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_
 
 fn tick_hz(root: &Root) -> Option<u32> {
     KernelConfig::read(root).value("CONFIG_HZ")?.parse().ok()
+}
+
+/// Source: Documentation/virt/guest-halt-polling.rst.
+fn guest_halt_poll(root: &Root) -> Option<Span> {
+    let driver = root.read("/sys/devices/system/cpu/cpuidle/current_driver").ok()?;
+    let window = root.read("/sys/module/haltpoll/parameters/guest_halt_poll_ns").ok()?;
+    (driver == "haltpoll").then(|| window.parse().ok().map(Span::from_nanos))?
 }
 
 /// The kernel says so itself since Linux 6.1; before, this program's own stands for it.

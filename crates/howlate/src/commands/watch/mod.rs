@@ -10,8 +10,8 @@ use std::io;
 use howlate_analyse::Analysis;
 use howlate_live::LiveRun;
 use howlate_model::Span;
-use howlate_render::legible;
-use howlate_session::{Environment, Recorder, header};
+use howlate_render::{legible, watched_until};
+use howlate_session::{Environment, Goal, NotUntil, Recorder, header};
 use howlate_system::for_running;
 use howlate_watch_session::{Attached, Display, Ended, Request, Seen, Watching};
 use howlate_watched_program::Subject;
@@ -27,6 +27,7 @@ use howlate_recording::HistoryEntry;
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = startup::begin()?;
+    let goal = asked.until.goal().map(|goal| Ok((goal, goal.of_watched()?))).transpose().map_err(refused)?;
     let output = output_kept(asked)?;
     let mut subject =
         Subject::new(asked.process().as_deref(), asked.program(), asked.printing.json, output.as_ref())?;
@@ -36,6 +37,9 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     // What cannot be started is not said to be watched.
     let seen = watching.seen();
     let display = (!asked.printing.quiet).then(|| announce(asked, &environment, &subject, seen)).flatten();
+    if let Some((Goal { figure, at_most }, (least, wakeups))) = goal.filter(|_| !asked.printing.quiet) {
+        tell(&watched_until(figure, least, wakeups, at_most));
+    }
     let watching = watching.shown_on(display);
     let Ended { analysis, nothing } = watching.until_the_end(&mut subject, &environment.interrupted);
     let failure = subject.end(&environment.interrupted);
@@ -62,17 +66,22 @@ pub(super) fn begin(
         follow: asked.follow,
         loop_above: asked.loop_above,
         threads: &asked.thread,
-        duration: asked.duration,
+        duration: asked.lasts(),
     };
     let attached = Attached::begin(&request, &environment.system.kernel, subject)?;
     let mut header = header("watch", 0, environment, Vec::new());
     header.node = asked.identity.apply(header.node);
-    header.late_above = asked.late_above;
+    (header.late_above, header.until) = (asked.late_above, asked.until.until);
     if !subject.is_held() {
         header.findings.iter_mut().for_each(|one| for_running(one, subject.pid()));
     }
     let recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
     Ok(Watching::begin(attached, recorder, &environment.refused))
+}
+
+/// Why it cannot be watched until that.
+fn refused(reason: NotUntil) -> Error {
+    reason.into()
 }
 
 /// Says what is not seen of it, and shows the rest if somebody watches.
@@ -91,12 +100,12 @@ fn display(asked: &Watch, environment: &Environment, subject: &Subject) -> Box<d
     let is_ours = subject.leaves_the_terminal_alone();
     if is_ours || asked.live {
         match LiveRun::begin(&environment.interrupted) {
-            Ok(live) => return Whole::display(live, asked.duration),
+            Ok(live) => return Whole::display(live, asked.lasts()),
             Err(why) if asked.live => tell(&format!("No live view: {why}.\n")),
             Err(_) => {}
         }
     }
-    tell(&what_is_watched(subject, asked.duration));
+    tell(&what_is_watched(subject, asked.lasts()));
     if is_ours { Threads::display() } else { Beside::display() }
 }
 

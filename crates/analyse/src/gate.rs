@@ -1,0 +1,210 @@
+//! How often a limit fails a run by chance, and how long a run must be so that it hardly does.
+
+use howlate_model::{Limit, Span, Statistic};
+use schemars::JsonSchema;
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::exceedance::rate_at_most;
+use crate::limits::value;
+use crate::{Outcome, least_wakeups};
+
+/// A gate that fails more often by chance is not trusted.
+const TRUSTED: f64 = 0.05;
+/// Of bounds.
+const CONFIDENCE: f64 = 0.95;
+/// Fewer events do not tell how often they come.
+const LEAST_EVENTS: usize = 5;
+/// Nothing is said of smaller shares: no run tells its own tail so well.
+pub const LEAST_SHARE: f64 = 0.01;
+/// Nobody waits for longer.
+const LONGEST: f64 = 365.0 * 24.0 * 3_600.0;
+
+/// What a limit is worth as a gate: what becomes of runs like this one as long as the machine does what it did.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct GateTrust {
+    /// How long such a run is.
+    #[serde(rename = "run_ns")]
+    pub run: Span,
+    /// The share of such runs that exceed the limit, by chance alone; absent where this run does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exceeds: Option<f64>,
+    /// How long a run must be so that no more than `trusted` of such runs exceed it: for a maximum, without one wake-up
+    /// beyond it. Absent where no length is enough, or it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "trusted_after_ns")]
+    pub trusted_after: Option<Span>,
+    /// That share.
+    pub trusted: f64,
+    /// Why the share is not told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<UnknownShare>,
+}
+
+/// Why a run does not tell how often runs like it exceed a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownShare {
+    /// Too few wake-ups were beyond the limit to tell how often that happens.
+    TooFewEvents,
+    /// The run is too short, or its stretches are too alike, to tell how far runs lie apart.
+    TooShort,
+}
+
+/// What `limit` is worth of this condition; `None` where nothing was measured, or the limit is about something else than wake-ups.
+pub fn gate_trust(outcome: &Outcome, limit: Limit) -> Option<GateTrust> {
+    let (blocks, lasted) = outcome.planned_blocks().extent();
+    let run = lasted.times(blocks);
+    if outcome.count() == 0 || run.is_zero() {
+        return None;
+    }
+    match limit.statistic {
+        Statistic::Max => Some(of_maximum(outcome, limit, run)),
+        Statistic::Percentile(percent) => Some(of_percentile(outcome, limit, percent / 100.0, run)),
+        Statistic::Mean | Statistic::Missed | Statistic::Loop => None,
+    }
+}
+
+fn unknown(run: Span, unknown: UnknownShare) -> GateTrust {
+    GateTrust { run, exceeds: None, trusted_after: None, trusted: TRUSTED, unknown: Some(unknown) }
+}
+
+/// One wake-up is enough to exceed it; those that come together count once.
+fn of_maximum(outcome: &Outcome, limit: Limit, run: Span) -> GateTrust {
+    let spells = spells(outcome, limit.above);
+    if spells >= LEAST_EVENTS {
+        let exceeds = Some(-(-(spells as f64)).exp_m1());
+        return GateTrust { run, exceeds, trusted_after: None, trusted: TRUSTED, unknown: None };
+    }
+    let inflation = outcome.bound().map(|bound| bound.inflation);
+    let trusted_after = inflation.filter(|_| spells == 0).and_then(|inflation| {
+        // At this rate at most, if as much again is without one.
+        let times = rate_at_most(0, 1.0, CONFIDENCE)? * inflation / -(1.0 - TRUSTED).ln();
+        stretched(run, times)
+    });
+    GateTrust { trusted_after, ..unknown(run, UnknownShare::TooFewEvents) }
+}
+
+/// Stretches of the run with a wake-up beyond `above`, neighbours counted once.
+fn spells(outcome: &Outcome, above: u64) -> usize {
+    let slices = outcome.timeline().slices().iter();
+    let is_beyond: Vec<bool> =
+        slices.map(|one| u64::try_from(one.max).is_ok_and(|max| max > above)).collect();
+    let begins = |(place, beyond): (usize, &bool)| *beyond && (place == 0 || !is_beyond[place - 1]);
+    is_beyond.iter().enumerate().filter(|one| begins(*one)).count()
+}
+
+/// How far the percentiles of runs lie apart is taken from its interval in this one; two runs differ by the square root of two more.
+fn of_percentile(outcome: &Outcome, limit: Limit, quantile: f64, run: Span) -> GateTrust {
+    let numbers = outcome.planned_blocks();
+    let found = value(outcome, &outcome.planned(), limit.statistic);
+    let (Some(interval), Some(found)) = (numbers.interval(quantile), found) else {
+        return unknown(run, UnknownShare::TooShort);
+    };
+    let freedom = numbers.quantiles(quantile).len().saturating_sub(1) as f64;
+    let Ok(student) = StudentsT::new(0.0, 1.0, freedom) else {
+        return unknown(run, UnknownShare::TooShort);
+    };
+    let (found, above) = (found as f64, limit.above as f64);
+    let end = if above >= found { interval.high } else { interval.low };
+    let half = (end.as_nanos() as f64 - found).abs().max(1.0);
+    let apart = (above - found) / half * student.inverse_cdf(0.975) / std::f64::consts::SQRT_2;
+    let exceeds = 1.0 - student.cdf(apart);
+    let needed = student.inverse_cdf(1.0 - TRUSTED);
+    let least = run.as_secs_f64() * least_wakeups(quantile) as f64 / outcome.planned().count().max(1) as f64;
+    let times = (needed / apart).powi(2).max(least / run.as_secs_f64());
+    let trusted_after = (apart > 0.0).then(|| stretched(run, times)).flatten();
+    GateTrust { run, exceeds: Some(exceeds), trusted_after, trusted: TRUSTED, unknown: None }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and not a year")]
+fn stretched(run: Span, times: f64) -> Option<Span> {
+    let seconds = run.as_secs_f64() * times;
+    (seconds < LONGEST).then(|| Span::from_nanos((seconds * 1e9) as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::analysis_of;
+    use howlate_model::{Block, Line, MonotonicTime, Wait, Wakeup, Work};
+
+    /// So many seconds of a wake-up each millisecond, as late as `late` says.
+    fn outcome(seconds: i64, mut late: impl FnMut(i64, u64) -> u64) -> Outcome {
+        let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+        let mut analysis = analysis_of(&[work]);
+        for second in 0..seconds {
+            let from = MonotonicTime::from_nanos(second * 1_000_000_000);
+            let mut block = Block { from, until: from.plus(Span::from_secs(1)), ..Block::default() };
+            for one in 0..1_000 {
+                let expected = from.plus(Span::from_millis(one));
+                let late = Span::from_nanos(late(second, one));
+                block.record(Wakeup { expected, ran: expected.plus(late) }, None);
+            }
+            analysis.add(&Line::Block(Box::new(block)));
+        }
+        analysis.outcomes()[0].clone()
+    }
+
+    fn noise(seed: u64) -> impl FnMut(i64, u64) -> u64 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        move |_, _| 5_000 + (-20_000.0 * random.f64().max(1e-12).ln()) as u64
+    }
+
+    fn trust(outcome: &Outcome, limit: &str) -> GateTrust {
+        gate_trust(outcome, limit.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_maximum_that_was_not_exceeded_tells_nothing_but_how_long_it_would_take() {
+        let calm = trust(&outcome(60, noise(1)), "max>10ms");
+        assert_eq!((calm.exceeds, calm.unknown), (None, Some(UnknownShare::TooFewEvents)));
+        // 2.9957 / −ln 0.95 = 58.4 times as long, where every second counts.
+        let after = calm.trusted_after.unwrap().as_secs_f64();
+        assert!((58.0 * 60.0..2.0 * 58.4 * 60.0).contains(&after), "{after}");
+    }
+
+    #[test]
+    fn a_maximum_that_is_exceeded_again_and_again_fails_every_run() {
+        let mut plain = noise(2);
+        let spikes = outcome(
+            60,
+            |second, one| if second % 6 == 0 && one == 9 { 9_000_000 } else { plain(second, one) },
+        );
+        let found = trust(&spikes, "max>5ms");
+        assert!(found.exceeds.unwrap() > 0.99 && found.trusted_after.is_none(), "{found:?}");
+        let mut plain = noise(2);
+        let once =
+            outcome(60, |second, one| if second == 6 && one == 9 { 9_000_000 } else { plain(second, one) });
+        assert_eq!(trust(&once, "max>5ms").exceeds, None);
+    }
+
+    /// The oracle: how often other runs of the same machine exceed the limit.
+    #[test]
+    fn the_share_of_a_percentile_is_that_of_other_runs() {
+        let p99 = |seed: u64| {
+            value(&outcome(20, noise(seed)), &outcome(20, noise(seed)).planned(), Statistic::Percentile(99.0))
+        };
+        let others: Vec<u64> = (100..160).filter_map(p99).collect();
+        let mut sorted = others.clone();
+        sorted.sort_unstable();
+        // Exceeded by one run in two, in four and in ten.
+        for (place, low, high) in [(30, 0.2, 0.8), (45, 0.05, 0.6), (54, 0.01, 0.4)] {
+            let limit = format!("p99>{}ns", sorted[place]);
+            let shares: Vec<f64> =
+                (0..8).filter_map(|seed| trust(&outcome(20, noise(seed)), &limit).exceeds).collect();
+            let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+            assert!((low..high).contains(&mean), "{limit}: {shares:?}");
+        }
+        let far = (0..8).map(|seed| trust(&outcome(20, noise(seed)), "p99>1ms"));
+        let far = far.into_iter().find(|one| one.exceeds.is_some()).unwrap();
+        assert!(far.exceeds.unwrap() < LEAST_SHARE && far.trusted_after.unwrap() <= far.run, "{far:?}");
+    }
+
+    #[test]
+    fn too_short_a_run_tells_nothing_of_its_percentiles() {
+        let short = trust(&outcome(3, noise(4)), "p99>200us");
+        assert_eq!((short.exceeds, short.unknown), (None, Some(UnknownShare::TooShort)));
+        assert!(gate_trust(&outcome(3, noise(4)), "missed>0".parse().unwrap()).is_none());
+    }
+}

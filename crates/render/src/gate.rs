@@ -1,0 +1,117 @@
+//! How often a limit raises a false alarm, a line for each.
+
+use howlate_analyse::{Check, GateTrust, LEAST_SHARE, LimitVerdict, UnknownShare, gate_trust};
+use howlate_model::Limit;
+
+use crate::numbers::rough;
+
+/// A line for each limit that was judged: of its conditions the one that fails most often, or of which least is known.
+pub fn gate_lines(checks: &[Check<'_>]) -> Vec<String> {
+    let mut limits: Vec<Limit> = Vec::new();
+    for limit in checks.iter().filter(is_judged).filter_map(|check| check.limit) {
+        if !limits.contains(&limit) {
+            limits.push(limit);
+        }
+    }
+    limits.into_iter().filter_map(|limit| line(limit, checks)).collect()
+}
+
+fn is_judged(check: &&Check<'_>) -> bool {
+    !matches!(check.kept, LimitVerdict::Unknown(_))
+}
+
+fn line(limit: Limit, checks: &[Check<'_>]) -> Option<String> {
+    let of_it = checks.iter().filter(is_judged).filter(|check| check.limit == Some(limit));
+    let each = of_it.filter_map(|check| gate_trust(check.outcome, limit));
+    let worst = each.max_by(|one, other| doubt(one).total_cmp(&doubt(other)))?;
+    Some(format!("{limit}: {}\n", words(&worst)))
+}
+
+/// What is not known is doubted most.
+fn doubt(one: &GateTrust) -> f64 {
+    one.exceeds.unwrap_or(2.0)
+}
+
+/// `of runs this long (30 s), 3 % raise a false alarm on a machine that does not change.`
+fn words(trust: &GateTrust) -> String {
+    let (run, trusted) = (rough(trust.run), percent(trust.trusted));
+    let after = trust.trusted_after.map(rough);
+    match (trust.exceeds, trust.unknown, after) {
+        (Some(share), _, after) => {
+            let runs = format!("of runs this long ({run}), {} would exceed it by chance", in_words(share));
+            match after.filter(|_| share > trust.trusted) {
+                Some(after) => format!("{runs}; {trusted} takes runs of {after}."),
+                None if share > trust.trusted => {
+                    format!("{runs}, however long they are: the limit is too low here.")
+                }
+                None => format!("{runs}."),
+            }
+        }
+        (None, Some(UnknownShare::TooShort), _) => {
+            format!(
+                "how often runs this long ({run}) exceed it by chance cannot be said: it takes a longer run."
+            )
+        }
+        (None, _, Some(after)) => format!(
+            "how often runs this long ({run}) exceed it by chance cannot be said, for lack of events; {after} without one would \
+             mean at most {trusted}."
+        ),
+        (None, ..) => format!(
+            "how often runs this long ({run}) exceed it by chance cannot be said: there were too few events."
+        ),
+    }
+}
+
+fn in_words(share: f64) -> String {
+    if share < LEAST_SHARE { format!("less than {}", percent(LEAST_SHARE)) } else { percent(share) }
+}
+
+/// Whole per cents, `99` at most: what was seen in one run is never certain.
+fn percent(share: f64) -> String {
+    format!("{:.0} %", (share * 100.0).clamp(1.0, 99.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::Span;
+
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_told_and_what_is_not_is_not() {
+        let run = Span::from_secs(30);
+        let trust = |exceeds, unknown, after: Option<u64>| GateTrust {
+            run,
+            exceeds,
+            trusted_after: after.map(Span::from_secs),
+            trusted: 0.05,
+            unknown,
+        };
+        let few = Some(UnknownShare::TooFewEvents);
+        let said: Vec<String> = [
+            trust(Some(0.034), None, Some(20)),
+            trust(Some(0.3), None, Some(95)),
+            trust(Some(0.002), None, Some(4)),
+            trust(Some(0.9996), None, None),
+            trust(None, few, Some(1_752)),
+            trust(None, few, None),
+            trust(None, Some(UnknownShare::TooShort), None),
+        ]
+        .iter()
+        .map(words)
+        .collect();
+        let cannot = "how often runs this long (30.0 s) exceed it by chance cannot be said";
+        assert_eq!(
+            said,
+            [
+                "of runs this long (30.0 s), 3 % would exceed it by chance.",
+                "of runs this long (30.0 s), 30 % would exceed it by chance; 5 % takes runs of 1 min 35 s.",
+                "of runs this long (30.0 s), less than 1 % would exceed it by chance.",
+                "of runs this long (30.0 s), 99 % would exceed it by chance, however long they are: the limit is too low here.",
+                &format!("{cannot}, for lack of events; 29 min 12 s without one would mean at most 5 %."),
+                &format!("{cannot}: there were too few events."),
+                &format!("{cannot}: it takes a longer run."),
+            ]
+        );
+    }
+}
