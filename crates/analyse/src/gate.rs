@@ -146,6 +146,7 @@ mod tests {
         analysis.outcomes()[0].clone()
     }
 
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some microseconds")]
     fn noise(seed: u64) -> impl FnMut(i64, u64) -> u64 {
         let mut random = fastrand::Rng::with_seed(seed);
         move |_, _| 5_000 + (-20_000.0 * random.f64().max(1e-12).ln()) as u64

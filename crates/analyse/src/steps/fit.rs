@@ -88,7 +88,7 @@ fn ranks(rows: &[Vec<f64>], (from, until): Level) -> Vec<Vec<f64>> {
 fn ranks_of(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count() as f64;
-        let equal = values.iter().filter(|other| *other == value).count() as f64;
+        let equal = values.iter().filter(|other| other.total_cmp(value).is_eq()).count() as f64;
         below + (equal + 1.0) / 2.0
     };
     values.iter().map(rank).collect()

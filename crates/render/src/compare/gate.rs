@@ -30,9 +30,15 @@ fn words_of(one: &Compared, tested: &Tested, gate: MarginGate) -> String {
     )
 }
 
+/// A gate that takes longer is no gate.
+const LONGEST: Span = Span::from_secs(24 * 3_600);
+
 /// `; for 5 % it takes 80 of each, 40 s`.
 fn trusted(tested: &Tested, gate: MarginGate) -> String {
     let lasts: Span = tested.unit().times(gate.trusted_units as u64);
+    if lasts > LONGEST {
+        return "; for 5 % it takes more than a day: choose a wider --margin".to_owned();
+    }
     format!("; for 5 % it takes {} of each, {}", count(gate.trusted_units as u64), rough(lasts))
 }
 
