@@ -14,9 +14,7 @@ use super::tracing::Reasons;
 #[command(after_help = "Examples:\n  \
 howlate sleep 1ms python\n  \
 howlate sleep 0,100ns,10us,1ms,10ms --policy other,nice:-20,rr:99\n  \
-howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll\n  \
-howlate sleep --for 100us,10ms --call python,cpp,node\n  \
-howlate sleep --steps")]
+howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll")]
 pub struct Sleep {
     /// Lengths and calls: short for --for and --call
     #[arg(value_name = "LENGTH|CALL", value_delimiter = ',', value_parser = SleepWord::parse)]
@@ -24,7 +22,7 @@ pub struct Sleep {
     /// How long to ask to sleep [default: 10us,100us,1ms,10ms]
     #[arg(long = "for", value_name = "LENGTH,…", allow_hyphen_values = true, value_delimiter = ',')]
     pub lengths: Vec<Span>,
-    /// Find the lengths from which on sleeps return later, and why
+    /// Find from which lengths on sleeps are later, and why
     ///
     /// Sleeps of 10 µs to 20 ms on one CPU, in random order, about 30 s; the same with the CPU kept awake, with /dev/cpu_dma_latency held at
     /// 0 (as root), and with a timer slack of 1 ns, to tell the cause of each step.

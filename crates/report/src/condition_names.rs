@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use howlate_model::{HasProperties, Property, Value, WorkKind};
+use howlate_model::{Command, HasProperties, Property, Value, WorkKind};
 use howlate_render::{condition, property};
 
 use crate::entry::Entry;
@@ -116,9 +116,10 @@ fn names(entries: &[Entry<'_>], parts: &[Part]) -> usize {
 
 /// What `entry` is called by these parts.
 pub(crate) fn name(entry: &Entry<'_>, parts: &[Part]) -> String {
-    // Elsewhere a setting may be held beside what is asked of a thread.
-    let is_tuned =
-        parts.contains(&Part::Of(Property::Knob)) && entry.recording.analysis.header.tuning.is_some();
+    let header = &entry.recording.analysis.header;
+    // A sweep of sleeps holds a setting beside what is asked of the thread.
+    let holds = header.tuning.is_none() && matches!(header.command, Command::Sleep | Command::Run);
+    let is_tuned = parts.contains(&Part::Of(Property::Knob)) && !holds;
     let says_more = |part: &&Part| !(is_tuned && FOLLOWS_FROM_A_KNOB.contains(part));
     let words: Vec<String> = parts.iter().filter(says_more).filter_map(|part| part.phrase(entry)).collect();
     match words.as_slice() {

@@ -26,7 +26,7 @@ fn usual_formats(name: &str) {
 
 /// Formats that periodic threads without reasons do not have, one that only a recorder's folder has, and one with a number for each
 /// microsecond, which `rt_datasets_are_what_their_plotter_reads` reads.
-const OF_OTHERS: [&str; 4] = ["intervals", "trace", "folded", "osadl"];
+const OF_OTHERS: [&str; 5] = ["intervals", "trace", "perfetto", "folded", "osadl"];
 
 #[test]
 fn periodic_threads() {
