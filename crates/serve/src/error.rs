@@ -98,7 +98,7 @@ impl ServeError {
             }
             Self::Port { source, .. } => return port_hint(source).map(str::to_owned),
             Self::Unprotected { .. } => {
-                format!("demand a token: {MAKE_ONE}; or let everybody read it with `--open`")
+                format!("demand a token: {MAKE_ONE}; or let everybody read it with `--no-auth`")
             }
             Self::Known { path } => {
                 format!("make it yours alone: `chmod 600 {}`", howlate_model::shell_path(path))

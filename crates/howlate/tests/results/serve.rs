@@ -231,7 +231,7 @@ fn others_are_answered_with_the_token_or_when_it_is_open() {
     );
     let unprotected = refused(&[path, "--listen", "0.0.0.0:0"]);
     assert_eq!(unprotected.status.code(), Some(2));
-    assert!(stderr(&unprotected).contains("`--open`"), "{}", stderr(&unprotected));
+    assert!(stderr(&unprotected).contains("`--no-auth`"), "{}", stderr(&unprotected));
 
     std::fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).unwrap();
     let served = Served::start(&with_token[..1].iter().chain(&with_token[3..]).copied().collect::<Vec<_>>());

@@ -42,6 +42,13 @@ pub(super) struct Explained<'a> {
     pub(super) why: Why,
 }
 
+/// Which wake-ups were asked for. The ledger has edges: where it counts from is said where that is not the same.
+fn above_in_words(asked: Span, counted: Span) -> String {
+    let [asked, counted] = [asked, counted].map(|span| Latency::from_span(span).to_string());
+    let from = if asked == counted { String::new() } else { format!(", counted from {counted}") };
+    format!("Causes of wake-ups at least {asked} late{from}")
+}
+
 impl<'a> Reasons<'a> {
     /// Of those that were at least `above` late, or as late as the run was asked for.
     pub(crate) fn find(analysis: &'a Analysis, above: Option<Span>, detail: Detail) -> Self {
@@ -69,10 +76,7 @@ impl<'a> Reasons<'a> {
         };
         let lines: String = self.explained.iter().map(line).collect();
         let title = match self.above {
-            // The ledger has edges; where it counts from is said.
-            Some(_) => {
-                format!("Causes of wake-ups at least {} late", Latency::from_span(first.why.late.above))
-            }
+            Some(asked) => above_in_words(asked, first.why.late.above),
             None => "Causes of the slowest 1 %".to_owned(),
         };
         let unnamed = if first.why.tracer == WITHOUT_NAMES { "; names need root" } else { "" };

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use howlate_analyse::watch::Rhythm;
 use howlate_analyse::{Analysis, Outcome, percentile};
-use howlate_model::{EventLoopBlock, Latency, Span, Spent};
+use howlate_model::{EventLoopBlock, Latency, LongIteration, Span, Spent};
 
 use super::{name, none, subjects};
 use crate::numbers::{count, micros};
@@ -134,18 +134,45 @@ fn sentence(name: &str, of: &EventLoopBlock) -> String {
             false => format!(" Most often it was in {} ({times} of {long}).", legible(&most.name)),
         });
     }
-    text.push_str(of.longest.first().map_or("", |longest| what_to_do(name, longest.spent)));
+    text.push_str(typical(&of.longest).map_or("", |spent| what_to_do(name, spent)));
     text.push_str(how_to_name(name, of));
     text
 }
 
+/// What a loop did most while it was away.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mostly {
+    Waiting,
+    Blocked,
+    Running,
+}
+
+impl Mostly {
+    fn of(spent: Spent) -> Self {
+        let most = spent.running.max(spent.blocked).max(spent.ready);
+        match most {
+            _ if most == spent.ready => Self::Waiting,
+            _ if most == spent.blocked => Self::Blocked,
+            _ => Self::Running,
+        }
+    }
+}
+
+/// One that did what most of them did: the longest of all may be the one that others kept from its CPU.
+fn typical(longest: &[LongIteration]) -> Option<Spent> {
+    let as_many = |one: &&LongIteration| {
+        longest.iter().filter(|other| Mostly::of(other.spent) == Mostly::of(one.spent)).count()
+    };
+    // The first of those that are as common.
+    longest.iter().rev().max_by_key(as_many).map(|one| one.spent)
+}
+
 /// What brings a loop back sooner, by what it did most while it was away; nothing where it waited for a CPU.
 fn what_to_do(thread: &str, spent: Spent) -> &'static str {
-    let most = spent.running.max(spent.blocked).max(spent.ready);
     let (python, node) = (is_python(thread), is_node(thread));
-    if most == spent.ready {
+    if Mostly::of(spent) == Mostly::Waiting {
         ""
-    } else if most == spent.blocked {
+    } else if Mostly::of(spent) == Mostly::Blocked {
         match (python, node) {
             (true, _) => " A coroutine should await such a call, or leave it to `asyncio.to_thread`.",
             (_, true) => " Such a call has an asynchronous form, or belongs in a worker thread.",
@@ -262,6 +289,10 @@ mod tests {
         assert!(what_to_do("python3", mostly(28, 1, 1)).contains("another process"));
         assert!(what_to_do("node", mostly(28, 1, 1)).contains("worker thread"));
         assert_eq!(what_to_do("node", mostly(1, 1, 28)), "", "the CPU was another's");
+        let long =
+            |spent| LongIteration { at: MonotonicTime::default(), spent, blocked_in: None, function: None };
+        let several = [mostly(1, 1, 50), mostly(1, 30, 1), mostly(30, 1, 1), mostly(2, 28, 1)].map(long);
+        assert_eq!(typical(&several), Some(mostly(1, 30, 1)), "the longest was no loop's fault");
     }
 
     #[test]

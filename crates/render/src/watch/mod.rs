@@ -242,8 +242,7 @@ fn turns_in_words(name: &str, turns: &TurnsBlock, is_late_known: bool) -> String
     text.push_str(&spans::longest(turns));
     if turns.inferred > 0 {
         text.push_str(&format!(
-            ". For {} the due time was inferred from the loop's own rhythm; `howlate_wake_at`, or a tracer, gives exact due \
-             times",
+            ". For {} the due time was inferred from the loop's own rhythm; `howlate_wake_at` gives exact due times",
             if turns.inferred == 1 { "1 iteration".to_owned() } else { format!("{} iterations", count(turns.inferred)) }
         ));
     }
@@ -291,7 +290,9 @@ pub fn watched_beside(since: Span, threads: &[(&str, &ThreadSummary)]) -> String
     };
     let event_loop = match thread.iterations {
         (0, ..) => String::new(),
-        (_, _, longest) => format!(", event loop away for up to {longest}"),
+        (_, _, longest) => {
+            format!(", event loop away for up to {}", howlate_model::Latency::from_span(longest))
+        }
     };
     format!("howlate: {seconds:.0} s · {name}: {what}{event_loop}")
 }
@@ -301,7 +302,9 @@ pub fn watched_live(name: &str, thread: &ThreadSummary) -> String {
     let (name, times) = (legible(name), count(thread.count));
     let event_loop = match thread.iterations {
         (0, ..) => String::new(),
-        (_, _, longest) => format!("   event loop away for up to {longest}"),
+        (_, _, longest) => {
+            format!("   event loop away for up to {}", howlate_model::Latency::from_span(longest))
+        }
     };
     match thread.waited {
         None => format!("  {name:<16} {times:>12} wake-ups   worst {}{event_loop}", thread.worst),
