@@ -294,8 +294,16 @@ fn not_traced(left_out: &[Caveat]) -> String {
 
 /// What to type about a folder that is none of `howlate record`'s.
 fn not_of_record_hint(path: Option<&PathBuf>) -> String {
-    let path = path.map_or_else(|| "/var/lib/howlate".to_owned(), |path| shell_path(path));
-    format!("this is asked of a folder that `howlate record` writes: `howlate record --out {path}`")
+    match path {
+        Some(path) => {
+            format!(
+                "this is asked of a folder that `howlate record` writes: `howlate record --out {}`",
+                shell_path(path)
+            )
+        }
+        None => "name the folder that `howlate record` has written, as in `howlate show FOLDER --at 03:12`"
+            .to_owned(),
+    }
 }
 
 /// What others wrote may be in it: legible, and further lines cannot be taken for ours.

@@ -24,10 +24,11 @@ use howlate_cli::{Format, Moments, Show, Top, Why};
 /// Where `howlate record` writes if nothing else is said.
 const USUAL: &str = "/var/lib/howlate";
 
-/// The folder that is meant, if what was named is one of `howlate record`.
+/// The folder that is meant, if what was named is one of `howlate record`; where nothing was, the usual one, if it is there.
 pub(crate) fn folder<'a>(named: &'a [PathBuf], moments: &Moments) -> Result<Option<&'a Path>, Error> {
     match named {
         [only] if is_rotated(only) => Ok(Some(only)),
+        [] if moments.is_asked() && is_rotated(Path::new(USUAL)) => Ok(Some(Path::new(USUAL))),
         _ if moments.is_asked() => Err(not_of_record(named.first())),
         _ => Ok(None),
     }
