@@ -8,7 +8,7 @@ use howlate_model::FindingId::{
     MemoryLock, NicePermission, NumaBalancing, Preemption, RealtimePermission, RtGroupScheduling,
     RtThrottling, Steal, Swap, TimerSlack, TransparentHugePages,
 };
-use howlate_model::{CauseKind, Finding, Policy, Remedy, Verdict};
+use howlate_model::{CauseKind, Finding, Policy, Priority, Remedy, Verdict};
 
 use super::{OnlyIf, Why, WhyCause, WhyRemedy};
 
@@ -32,7 +32,7 @@ fn bearing(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
         CauseKind::IdleExit => &[CpuDmaLatency, IdleStates],
         CauseKind::Interrupt if is_of_device(cause) => &[InterruptAffinity],
         CauseKind::Softirq if OF_DEVICES.contains(&cause.name()) => &[InterruptAffinity],
-        CauseKind::Thread => against_thread(cause, is_realtime),
+        CauseKind::Thread => against_thread(cause, policy),
         CauseKind::Throttled => &[CpuQuota],
         // The server of ordinary threads does what throttling did.
         CauseKind::RtThrottled => &[FairServer, RtThrottling],
@@ -42,8 +42,10 @@ fn bearing(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
     }
 }
 
-fn against_thread(cause: &WhyCause, is_realtime: bool) -> &'static [FindingId] {
-    match is_realtime {
+fn against_thread(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
+    // What doctor says of real-time priority ends in the usual one.
+    let may_rise = policy.priority().is_some_and(|priority| priority < Priority::USUAL);
+    match policy.is_realtime() {
         // Howlate's own are there because it measures; nobody gets ahead of the stopper.
         _ if is_own(cause) || is_stopper(cause) => &[],
         // No weight takes the CPU from a real-time thread, and preemption none from one of higher priority.
@@ -53,6 +55,7 @@ fn against_thread(cause: &WhyCause, is_realtime: bool) -> &'static [FindingId] {
         // It runs where its interrupt is.
         true if cause.name().starts_with("irq/") => &[InterruptAffinity],
         true if cause.real_time && is_bound(cause) => &[],
+        true if cause.real_time && may_rise => &[RealtimePermission, IsolatedCpus],
         true if cause.real_time => &[IsolatedCpus],
         // No isolation keeps away who belongs to the CPU.
         true if is_bound(cause) => &[Preemption],
@@ -161,7 +164,7 @@ fn helps(finding: &Finding) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Part, Priority, Span};
+    use howlate_model::{Part, Span};
 
     use super::*;
 
@@ -238,6 +241,8 @@ mod tests {
     fn against_a_real_time_thread_neither_weight_nor_preemption_is_offered() {
         let hog = WhyCause { real_time: true, ..cause(CauseKind::Thread, "hog") };
         assert_eq!(bearing(&hog, FIFO), [IsolatedCpus]);
+        let low = Policy::Fifo { priority: Priority::USUAL.lowered(70) };
+        assert_eq!(bearing(&hog, low), [RealtimePermission, IsolatedCpus], "its own may be higher");
         assert_eq!(bearing(&hog, Policy::OTHER), [RtGroupScheduling, RealtimePermission]);
     }
 

@@ -32,6 +32,13 @@ struct Advice<'a> {
     most: (&'a Condition, u64),
 }
 
+impl Advice<'_> {
+    /// Whether the late thread has a real-time priority already.
+    fn is_realtime(&self) -> bool {
+        self.most.0.policy.is_realtime()
+    }
+}
+
 impl Reasons<'_> {
     /// What can be done about them: so many things at most.
     pub(crate) fn remedies(&self, most: usize, width: usize) -> String {
@@ -84,12 +91,8 @@ fn written(number: usize, one: &Advice<'_>, analysis: &Analysis, width: usize) -
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let against = format!("{}{more}", one.causes.iter().take(2).cloned().collect::<Vec<_>>().join(", "));
     let found = with_condition(one.finding, one.only_if);
-    let sentence = format!(
-        "{number}. {}: {}. {}",
-        effect(&one.finding.id, &against),
-        legible(&found),
-        tried(one, analysis)
-    );
+    let sentence =
+        format!("{number}. {}: {}. {}", effect(one, &against), legible(&found), tried(one, analysis));
     let steps = one.finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(STEPS);
     let lines = steps.flat_map(|step| step_lines(&legible(step), width.saturating_sub(5)));
     let typed: String = lines.map(|line| format!("     {}\n", paint(COMMAND, line))).collect();
@@ -97,8 +100,11 @@ fn written(number: usize, one: &Advice<'_>, analysis: &Analysis, width: usize) -
 }
 
 /// What following the advice changes for the late thread.
-fn effect(id: &FindingId, against: &str) -> String {
-    match id {
+fn effect(one: &Advice<'_>, against: &str) -> String {
+    match &one.finding.id {
+        FindingId::RealtimePermission if one.is_realtime() => {
+            format!("A higher real-time priority keeps {against} from delaying it")
+        }
         FindingId::RealtimePermission => format!("Real-time priority keeps {against} from delaying it"),
         FindingId::NicePermission => format!("A lower nice value gives it CPU time ahead of {against}"),
         FindingId::Preemption => format!("Full preemption lets it run while {against} is in the kernel"),
@@ -114,7 +120,7 @@ fn effect(id: &FindingId, against: &str) -> String {
 
 /// What is known of its effect here.
 fn tried(one: &Advice<'_>, analysis: &Analysis) -> String {
-    if one.finding.id == FindingId::RealtimePermission {
+    if one.finding.id == FindingId::RealtimePermission && !one.is_realtime() {
         let gain = insights(analysis).into_iter().find_map(|one| match one {
             Insight::Priority(gain) => Some(gain),
             _ => None,

@@ -184,8 +184,16 @@ fn what_counts_as_late_is_what_was_asked_for() {
     };
     let millis = |number| Some(Span::from_millis(number));
     assert!(title(None, None).contains("slowest 1 %"));
-    assert!(title(None, millis(1)).contains("at least 1.00 ms late, counted from 918 µs"), "{}", title(None, millis(1)));
-    assert!(title(millis(2), millis(1)).contains("at least 2.00 ms late, counted from 1.84 ms"), "{}", title(millis(2), millis(1)));
+    assert!(
+        title(None, millis(1)).contains("at least 1.00 ms late, counted from 918 µs"),
+        "{}",
+        title(None, millis(1))
+    );
+    assert!(
+        title(millis(2), millis(1)).contains("at least 2.00 ms late, counted from 1.84 ms"),
+        "{}",
+        title(millis(2), millis(1))
+    );
     assert!(title(millis(60), None).contains("None of 100 traced wake-ups was at least 60 ms late."));
 }
 

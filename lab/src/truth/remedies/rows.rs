@@ -125,6 +125,8 @@ fn group(guard: &Guard, quota: Span, period: Span) -> io::Result<Group> {
 /// As a real-time thread where that is allowed.
 const IF_ALLOWED: &str =
     "sh -c 'chrt --fifo 80 true 2> /dev/null && exec chrt --fifo 80 \"$@\"; exec \"$@\"' sh ";
+/// At `fifo:10`, unless it has been given a real-time priority already.
+const AT_TEN: &str = "sh -c 'chrt -p $$ | grep -q SCHED_FIFO || exec chrt --fifo 10 \"$@\"; exec \"$@\"' sh ";
 
 const NEEDS_RESTART: &str = "it takes a restart";
 
@@ -229,6 +231,18 @@ pub const ROWS: &[Row] = &[
             options: &[],
             of: Of::Mean,
             make: |_| Ok(beside(&[(&["far-above"], at(90))])),
+        }),
+    },
+    Row {
+        cause: "thread",
+        what: "a fifo:10 thread beside one of fifo:20",
+        finding: "realtime_permission",
+        trial: Trial::Made(Making {
+            policy: Some("fifo:10"),
+            before: AT_TEN,
+            options: &[],
+            of: Of::Mean,
+            make: |_| Ok(beside(&[(&["above"], at(20))])),
         }),
     },
     Row {
