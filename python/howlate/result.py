@@ -219,6 +219,8 @@ class Limit:
     verdict: str
     #: Why it is unknown.
     reason: Optional[str] = None
+    #: How often such runs exceed it by chance, and how long a run must be so that few do.
+    gate: Optional[Mapping[str, Any]] = None
 
 
 @dataclass(frozen=True)
@@ -301,6 +303,10 @@ class Result:
     rankings: Tuple[Mapping[str, Any], ...] = ()
     #: What the run was to go on until, and what is known of that.
     until: Optional[Mapping[str, Any]] = None
+    #: Steps in the lateness of sleeps, of a sweep over lengths; the shortest length first.
+    steps: Optional[Tuple[Mapping[str, Any], ...]] = None
+    #: What those were looked for in.
+    staircases: Tuple[Mapping[str, Any], ...] = ()
     #: From the beginning to moments that somebody who watched has marked.
     marks_ns: Tuple[int, ...] = ()
     #: The program's exit status: 0 done and within limits, 1 a limit was exceeded, 3 not everything was as asked.
