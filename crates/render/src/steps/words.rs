@@ -18,14 +18,19 @@ pub(super) fn headline(found: &Staircase) -> String {
             let late = found.levels.first().map_or_else(Latency::default, |level| level.late);
             format!("No step: sleeps of {first} to {last} return about {late} late, whatever their length.")
         }
-        [one] => format!("The lateness of sleeps has one step: at {one}."),
-        several => format!("The lateness of sleeps has {} steps: at {}.", several.len(), several.join(", ")),
+        [one] => format!("The lateness of sleeps has one step: {one}."),
+        several => format!("The lateness of sleeps has {} steps: {}.", several.len(), several.join(", ")),
     }
 }
 
-/// `160 µs (+6.94 µs)`.
+/// `at 160 µs (+6.94 µs)`; no length is claimed that is not known.
 fn place(step: &LengthStep) -> String {
-    format!("{} ({})", length(step.at), signed_latency(step.rise.as_nanos() as f64))
+    let [before, after] = step.between.map(length);
+    let place = match uncertain(step).is_empty() {
+        true => format!("at {}", length(step.at)),
+        false => format!("between {before} and {after}"),
+    };
+    format!("{place} ({})", signed_latency(step.rise.as_nanos() as f64))
 }
 
 /// Why one is there, and what shows that.
