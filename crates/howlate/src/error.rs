@@ -244,7 +244,7 @@ impl Error {
             Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
             Self::NotRecorded(NotRecorded::NotSeen(_)) => None,
             Self::NotRecorded(NotRecorded::NotKept(reason)) => Some(reason.hint().into()),
-            Self::NotOfRecord { path } => Some(not_of_record_hint(path.as_ref())),
+            Self::NotOfRecord { .. } => Some(NOT_OF_RECORD.into()),
             Self::FormatOfRecord => Some("`show` has text, json, folded and perfetto of it, `report` the page (html)".into()),
             Self::TraceToTerminal => Some("write it to a file: `howlate show FOLDER --format perfetto > late.pftrace`".into()),
             Self::ThreadsOfRecord => Some("write `--by process`, group or culprit; `howlate why FOLDER` has each thread that was late".into()),
@@ -293,18 +293,8 @@ fn not_traced(left_out: &[Caveat]) -> String {
 }
 
 /// What to type about a folder that is none of `howlate record`'s.
-fn not_of_record_hint(path: Option<&PathBuf>) -> String {
-    match path {
-        Some(path) => {
-            format!(
-                "this is asked of a folder that `howlate record` writes: `howlate record --out {}`",
-                shell_path(path)
-            )
-        }
-        None => "name the folder that `howlate record` has written, as in `howlate show FOLDER --at 03:12`"
-            .to_owned(),
-    }
-}
+const NOT_OF_RECORD: &str =
+    "name a folder that `howlate record` has written, as in `howlate show FOLDER --at 03:12`";
 
 /// What others wrote may be in it: legible, and further lines cannot be taken for ours.
 fn indented(text: &str) -> String {
