@@ -130,6 +130,7 @@ fn wakeup(one: &Value, witness: &Witness, scores: &mut Scores) {
     let cpu = one["cpu"].as_u64().and_then(|cpu| u32::try_from(cpu).ok());
     // Before its buffer begins, the witness saw nothing.
     let of_cpu = cpu.and_then(|cpu| witness.cpus.get(&cpu)).map_or(&[][..], Vec::as_slice);
+    let events = cpu.and_then(|cpu| witness.events.get(&cpu)).map_or(&[][..], Vec::as_slice);
     let begins = of_cpu.first().map_or(i64::MAX, |first| first.from);
     if (at - latency) / 1_000 <= begins {
         return;
@@ -141,7 +142,7 @@ fn wakeup(one: &Value, witness: &Witness, scores: &mut Scores) {
         };
         let before = number.checked_sub(1).and_then(|number| parts.get(number));
         let inner = (joins(before, true), joins(parts.get(number + 1), false));
-        alone(part, inner, of_cpu, witness, scores);
+        alone(part, inner, (of_cpu, events), witness, scores);
     }
     merged(&parts, of_cpu, witness, scores);
 }
@@ -183,8 +184,15 @@ fn overlap(stretch: &Stretch, from: i64, until: i64) -> i64 {
 }
 
 /// A part of one stretch; `inner`: whether it joins others at its beginning, and at its end. At the border of a wait, whoever had
-/// the CPU had it before or after as well.
-fn alone(part: &Part<'_>, inner: (bool, bool), all: &[Stretch], witness: &Witness, scores: &mut Scores) {
+/// the CPU had it before or after as well. Then what the witness has of that CPU, and when its
+/// events were.
+fn alone(
+    part: &Part<'_>,
+    inner: (bool, bool),
+    (all, events): (&[Stretch], &[i64]),
+    witness: &Witness,
+    scores: &mut Scores,
+) {
     if part.until - part.from < SHORT {
         return;
     }
@@ -207,12 +215,37 @@ fn alone(part: &Part<'_>, inner: (bool, bool), all: &[Stretch], witness: &Witnes
     if let (true, Some(pid), Holder::Thread { pid: known, .. }) = (right, part.pid, &most.holder) {
         score(scores, Claim::Pids, pid == *known, what);
     }
-    let begins = if inner.0 { (part.from - most.from).abs() } else { most.from - part.from };
-    let ends = if inner.1 { (part.until - most.until).abs() } else { part.until - most.until };
-    let is_near = begins <= NEAR && ends <= NEAR;
+    let begins = Border { claimed: part.from, event: most.from, is_inner: inner.0 };
+    let ends = Border { claimed: part.until, event: most.until, is_inner: inner.1 };
+    let is_near = begins.is_near(i64::gt) && ends.is_near(i64::lt);
     score(scores, Claim::Positions, is_near, what);
     if !is_near {
-        miss(scores, Claim::Positions, reason(&most.holder, &met, begins.max(ends)));
+        let is_same = |border: &Border, may: Allowed| border.is_near(may) || border.is_in_event(events);
+        let is_same = is_same(&begins, i64::gt) && is_same(&ends, i64::lt);
+        miss(scores, Claim::Positions, reason(&most.holder, &met, is_same));
+    }
+}
+
+/// Where a part begins or ends, and the event by which the witness knows it, in microseconds.
+struct Border {
+    claimed: i64,
+    event: i64,
+    is_inner: bool,
+}
+
+/// Which side of the event a border may lie on that is the wait's own: what is claimed, and the event.
+type Allowed = fn(&i64, &i64) -> bool;
+
+impl Border {
+    fn is_near(&self, may: Allowed) -> bool {
+        (self.claimed - self.event).abs() <= NEAR || !self.is_inner && may(&self.claimed, &self.event)
+    }
+
+    /// Whether it was stamped by another tracer of that very event. The tracers of an event run one after the other, and its CPU
+    /// does nothing else meanwhile: what lies after the event and before that CPU's next was stamped in it.
+    fn is_in_event(&self, events: &[i64]) -> bool {
+        let next = events[events.partition_point(|at| *at <= self.event)..].first();
+        self.claimed >= self.event - NEAR && next.is_some_and(|next| self.claimed <= next + NEAR)
     }
 }
 
@@ -221,17 +254,17 @@ fn miss(scores: &mut Scores, claim: Claim, reason: &'static str) {
     *scores.entry(claim).or_default().reasons.entry(reason).or_default() += 1;
 }
 
-/// Microseconds that two tracers of one event may stamp it apart: their programs run one after the other.
-const STAMPED_APART: i64 = 30;
+/// The tracers of an event stamp it one after the other.
+pub(super) const SAME_EVENT: &str = "the same event, stamped by one tracer after the other";
 
 /// Why a part does not lie where the witness has it.
-fn reason(holder: &Holder, met: &[&Stretch], off: i64) -> &'static str {
-    match off {
+fn reason(holder: &Holder, met: &[&Stretch], is_same_event: bool) -> &'static str {
+    match is_same_event {
         _ if met.iter().filter(|one| one.holder == *holder).count() > 1 => {
             "one part, and the witness has several stretches of the same"
         }
-        ..=STAMPED_APART => "one event, stamped up to 30 µs apart by the two",
-        _ => "more than 30 µs apart",
+        true => SAME_EVENT,
+        false => "another event, or none",
     }
 }
 
@@ -287,6 +320,16 @@ mod tests {
 
     fn part(from: i64, until: i64, merged: bool) -> Part<'static> {
         Part { part: "waiting", kind: "thread", name: "a", pid: None, from, until, merged }
+    }
+
+    #[test]
+    fn an_event_lasts_until_the_next_one_of_its_cpu() {
+        let border = |claimed| Border { claimed, event: 100, is_inner: true };
+        let events = [80, 100, 100, 130];
+        let told = [90, 99, 120, 131, 140].map(|at| border(at).is_in_event(&events));
+        assert_eq!(told, [false, true, true, true, false]);
+        assert!(!border(104).is_near(i64::gt) && Border { is_inner: false, ..border(104) }.is_near(i64::gt));
+        assert!(!Border { is_inner: false, ..border(104) }.is_near(i64::lt));
     }
 
     #[test]

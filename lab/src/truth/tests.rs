@@ -60,8 +60,10 @@ fn what_is_claimed_is_what_the_kernel_wrote() {
     }
     for claim in [Claim::Names, Claim::Pids, Claim::Positions] {
         let score = tried(claim);
+        // How far apart two tracers stamp one event is a matter of the machine; which event it is, of what is claimed.
+        let same = score.reasons.get(claims::SAME_EVENT).copied().unwrap_or_default();
         // A short run has few parts: one may be wrong.
-        let wrong = score.tried - score.right;
+        let wrong = score.tried - score.right - same;
         assert!(wrong <= 1 + score.tried / 50, "{claim:?}: {score:?}");
     }
 }

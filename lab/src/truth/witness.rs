@@ -52,6 +52,8 @@ pub struct Stretch {
 pub struct Witness {
     /// The stretches of each CPU, in order. Two of one holder follow each other where it left and came back within a microsecond.
     pub cpus: HashMap<u32, Vec<Stretch>>,
+    /// When each event of a CPU was, in microseconds, in order.
+    pub events: HashMap<u32, Vec<i64>>,
     /// What each thread was called: one that begins has its maker's name at first.
     names: HashMap<u32, HashSet<String>>,
 }
@@ -123,6 +125,7 @@ struct Cpu {
     /// Whether somebody else had it since the last stretch, for less than a microsecond.
     left: bool,
     all: Vec<Stretch>,
+    events: Vec<i64>,
 }
 
 impl Cpu {
@@ -154,6 +157,7 @@ fn stretches(text: &str) -> Witness {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let Some(Line { cpu: number, name, pid, micros, event, fields }) = parts(line) else { continue };
         let cpu = cpus.entry(number).or_default();
+        cpu.events.push(micros);
         names.entry(pid).or_default().insert(name.to_owned());
         if !matches!(cpu.thread, Some(Holder::Thread { pid: known, .. }) if known == pid) {
             (cpu.thread, cpu.left) = (cpu.thread.as_ref().map(|_| Holder::Unknown), true);
@@ -180,7 +184,12 @@ fn stretches(text: &str) -> Witness {
         }
         cpu.left = true;
     }
-    Witness { cpus: cpus.into_iter().map(|(number, cpu)| (number, cpu.all)).collect(), names }
+    let (mut stretches, mut events) = (HashMap::new(), HashMap::new());
+    for (number, cpu) in cpus {
+        stretches.insert(number, cpu.all);
+        events.insert(number, cpu.events);
+    }
+    Witness { cpus: stretches, events, names }
 }
 
 /// `  name-12 [001] d..2.  123.456789: event: fields`
