@@ -25,6 +25,7 @@ mod load_effect;
 mod member;
 pub mod nodes;
 mod outcome;
+pub mod periodicity;
 mod planned_wakeups;
 mod plot_buckets;
 mod ranking;

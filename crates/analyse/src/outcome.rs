@@ -12,6 +12,7 @@ use crate::block_numbers::{BlockNumbers, Blocks};
 use crate::bound::{Bound, Maxima};
 use crate::cause::{Traces, Why};
 use crate::distinct_caveats::KnownCaveats;
+use crate::periodicity::LateMarks;
 use crate::planned_wakeups::planned;
 use crate::sequential::{Found, Tracked};
 use crate::turn_numbers::{TurnNumber, TurnNumbers};
@@ -58,6 +59,7 @@ pub struct Outcome {
     turns: TurnNumbers,
     maxima: Maxima,
     timeline: Timeline,
+    late_marks: LateMarks,
 }
 
 /// Among how many conditions the chance of a wrong decision is shared. How many threads a watched program will have is not known:
@@ -92,6 +94,7 @@ impl Outcome {
             turns: TurnNumbers::default(),
             maxima: Maxima::default(),
             timeline: Timeline::default(),
+            late_marks: LateMarks::with_room(header.conditions.len()),
         }
     }
 
@@ -117,6 +120,7 @@ impl Outcome {
         self.turns.add(block.round, &planned);
         self.maxima.add(block);
         self.timeline.block(block);
+        self.late_marks.block(block);
         if let (Some(round), false) = (self.rounds.last_mut(), block.series.is_empty()) {
             round.extend_from_slice(&block.series);
         }
@@ -145,6 +149,7 @@ impl Outcome {
     }
 
     pub(crate) fn why(&mut self, why: &WhyBlock) {
+        self.late_marks.why(why);
         self.traces.get_or_insert_with(|| Box::new(Traces::from_tracer(&why.tracer))).add(why);
     }
 
@@ -311,6 +316,11 @@ impl Outcome {
     /// Its latencies along the run.
     pub const fn timeline(&self) -> &Timeline {
         &self.timeline
+    }
+
+    /// When the latest wake-ups were.
+    pub(crate) const fn late_marks(&self) -> &LateMarks {
+        &self.late_marks
     }
 
     /// Wake-ups that were measured but lost.

@@ -35,6 +35,9 @@ pub struct Compare {
     /// Joint confidence level of all statements, in per cent
     #[arg(long, value_name = "PER CENT", default_value = "95", allow_hyphen_values = true)]
     pub confidence: Confidence,
+    /// Print everything: each pair of conditions, and the maxima
+    #[arg(long, conflicts_with_all = ["json", "format"])]
+    pub details: bool,
     /// What to print
     #[arg(long, value_enum, default_value_t = ComparisonFormat::Text, conflicts_with = "json")]
     format: ComparisonFormat,

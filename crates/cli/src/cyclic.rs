@@ -48,6 +48,9 @@ pub struct Cyclic {
     /// Wake all threads at the same moment, rather than spread over the period
     #[arg(long, hide_short_help = true)]
     pub aligned: bool,
+    /// Move each planned time by a random part of half a period: what comes back is then no echo of the period itself
+    #[arg(long, hide_short_help = true)]
+    pub dither: bool,
     /// The clocks that are waited on.
     #[command(flatten)]
     pub clock: Clocks,

@@ -11,7 +11,7 @@ pub const GROUPS: [(&str, &[&str]); 2] = [
 ];
 
 /// What `howlate` alone is, beside the commands.
-const ALONE: (&str, &str) = ("(alone)", "A quick look at this machine (15 to 30 s)");
+const ALONE: (&str, &str) = ("(alone)", "A quick look at this machine (about 20 s)");
 /// How the rest is found.
 const ALL: (&str, &str) = ("help --all", "Every command:");
 

@@ -98,7 +98,7 @@ Exit status: that of the original: 0 when done or interrupted, otherwise 1.";
 #[command(name = "howlate", version, max_term_width = 100)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(
-    long_about = "How late Linux runs your code, and why.\n\nWithout a command, howlate takes a quick look (15 to 30 s): what is this machine, how late \
+    long_about = "How late Linux runs your code, and why.\n\nWithout a command, howlate takes a quick look (about 20 s): what is this machine, how late \
 does it run a thread that wants to run every millisecond, idle and busy, and what costs most."
 )]
 #[command(

@@ -74,6 +74,9 @@ pub struct TuneProgram {
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub no_save: bool,
+    /// Print everything: every interval, and every way to make a setting permanent
+    #[arg(long, conflicts_with = "json", hide_short_help = true, help_heading = "Output")]
+    pub details: bool,
     /// How it is printed.
     #[command(flatten)]
     pub printing: Printing,

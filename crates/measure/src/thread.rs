@@ -118,7 +118,7 @@ impl Measuring {
             Work::Sleep { mechanism, .. } => Work::Sleep { mechanism, target_ns: soon },
             _ => return,
         };
-        let limits = Limits { samples: A_FEW, until: NO_END, stop_above: NEVER };
+        let limits = Limits { samples: A_FEW, until: NO_END, stop_above: NEVER, dithered: false };
         let (warm_up, out) = (&mut WarmUp::new(A_FEW), &mut RingWriter::new(Ring::new(1)));
         let turns = Turns { warm_up, stop: &self.stop, after_each: None, out };
         // What fails here fails again when it counts, and is told then.
@@ -133,6 +133,7 @@ impl Measuring {
             samples: self.task.samples.unwrap_or(u64::MAX),
             until: last_planned(&self.task, start, self.lasts),
             stop_above: self.stop_above,
+            dithered: self.task.dithered,
         };
         (start.plus(self.task.phase), limits)
     }
@@ -154,7 +155,20 @@ pub(crate) fn lead(task: &Task) -> Span {
 
 /// No wake-up of `task` is planned after this, where all threads start at `start` and what counts lasts so long, if it has an end.
 pub(crate) fn last_planned(task: &Task, start: MonotonicTime, lasts: Option<Span>) -> MonotonicTime {
-    lasts.map_or(NO_END, |lasts| start.plus(lead(task)).plus(lasts))
+    lasts.map_or(NO_END, |lasts| start.plus(lead(task)).plus(with_room_to_move(task, lasts)))
+}
+
+/// Planned times that are moved lie up to half a period behind their places: the last place, and room behind it.
+fn with_room_to_move(task: &Task, lasts: Span) -> Span {
+    let period = task.work.length();
+    if !task.dithered || period.is_zero() {
+        return lasts;
+    }
+    period.times(lasts.as_nanos() / period.as_nanos()).plus(half_of(period))
+}
+
+fn half_of(period: Span) -> Span {
+    Span::from_nanos(period.as_nanos() / 2)
 }
 
 /// When a loop ends.
@@ -162,6 +176,7 @@ struct Limits {
     samples: u64,
     until: MonotonicTime,
     stop_above: Latency,
+    dithered: bool,
 }
 
 /// The warm-up and the loop that counts. A rehearsal is the same code, but for what a tracer does after each wake-up: what it
@@ -176,10 +191,11 @@ struct Turns<'a> {
 impl Turns<'_> {
     /// Does `work`; what is periodic begins at `first`.
     fn take(self, work: Work, first: MonotonicTime, limits: Limits, waiting: Waiting) -> io::Result<u64> {
-        let Limits { samples, until, stop_above } = limits;
+        let Limits { samples, until, stop_above, dithered } = limits;
         match work {
             Work::Cyclic { mechanism, period_ns: period } => {
-                let job = Cyclic { first, period, samples, until, stop_above };
+                let dither = if dithered { half_of(period) } else { Span::ZERO };
+                let job = Cyclic { first, period, dither, samples, until, stop_above };
                 waiting.with(mechanism, TurnsOf { job, turns: self })
             }
             Work::Sleep { mechanism: Sleeper::Wait(wait), target_ns: length } => {

@@ -20,6 +20,9 @@ pub struct Condition {
     /// The clock that the thread waits on and is measured with; absent: the monotonic one.
     #[serde(default, skip_serializing_if = "WaitClock::is_monotonic")]
     pub clock: WaitClock,
+    /// Whether each planned time is moved by a random part of half a period, so that no rhythm hides behind the thread's own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dithered: bool,
     /// The timer slack asked for; absent: as inherited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slack_ns: Option<Span>,
@@ -54,6 +57,7 @@ impl Condition {
             work,
             policy: Policy::OTHER,
             clock: WaitClock::Monotonic,
+            dithered: false,
             slack_ns: None,
             cpu: None,
             thread: 0,

@@ -50,6 +50,8 @@ properties! {
     Clock = "clock",
     /// The period, the length of sleep, or the gap.
     Length = "length",
+    /// Of periodic threads: whether planned times are moved at random.
+    Dither = "dither",
     /// The scheduling policy.
     Policy = "policy",
     /// The timer slack asked for.
@@ -91,6 +93,8 @@ pub enum Value<'a> {
     Clock(WaitClock),
     /// How long one wake-up takes when nothing is late; what that is called depends on the work.
     Length(WorkKind, Span),
+    /// Planned times are moved at random.
+    Dithered,
     /// The policy asked for.
     Policy(Policy),
     /// A policy that was refused, and what ran in its place.
@@ -142,14 +146,28 @@ impl<T: HasProperties> HasProperties for &T {
 impl HasProperties for Condition {
     fn value(&self, property: Property) -> Option<Value<'_>> {
         // Every field is named, so that none is added without a property.
-        let Self { work, policy, clock, slack_ns, cpu, thread, name, load, kernel, on_host, tuned, node } =
-            self;
+        let Self {
+            work,
+            policy,
+            clock,
+            dithered,
+            slack_ns,
+            cpu,
+            thread,
+            name,
+            load,
+            kernel,
+            on_host,
+            tuned,
+            node,
+        } = self;
         match property {
             Property::Node => node.as_deref().map(Value::Node),
             Property::Kernel => Some(Value::Kernel(kernel)).filter(|_| !kernel.is_empty()),
             Property::HostLoad | Property::VcpuPolicy => of_host(on_host.as_ref()?, property),
             Property::Policy => work.says_policy().then_some(Value::Policy(*policy)),
             Property::Clock => (!clock.is_monotonic()).then_some(Value::Clock(*clock)),
+            Property::Dither => dithered.then_some(Value::Dithered),
             Property::Slack => slack_ns.map(Value::Slack),
             Property::Load => work.says_load().then_some(Value::Load(load)),
             Property::Cpu => cpu.map(|cpu| cpus(*work, cpu)),
@@ -210,6 +228,7 @@ impl Property {
     const fn absent(self) -> &'static str {
         match self {
             Self::Clock => "monotonic",
+            Self::Dither => "fixed",
             Self::Slack => "inherited",
             Self::Cpu => "any",
             Self::Knob => "baseline",
@@ -240,6 +259,7 @@ impl fmt::Display for Value<'_> {
             Self::Mechanism(mechanism) => mechanism.fmt(f),
             Self::Knob(tuned) => tuned.fmt(f),
             Self::Clock(clock) => clock.fmt(f),
+            Self::Dithered => f.pad("dithered"),
             Self::Length(_, span) | Self::Slack(span) => span.fmt(f),
             Self::Between(between) => f.pad(between.name()),
             Self::Receiver(receiver) => f.pad(receiver.name()),
@@ -297,7 +317,7 @@ mod tests {
             condition(Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) });
         assert_eq!(
             typed(&cyclic).join(" "),
-            "kind=cyclic node= kernel=6.1.0 host-load= vcpu-policy= name= mechanism=clock_nanosleep clock=monotonic length=1ms policy=other \
+            "kind=cyclic node= kernel=6.1.0 host-load= vcpu-policy= name= mechanism=clock_nanosleep clock=monotonic length=1ms dither=fixed policy=other \
              slack=inherited load=idle between= receiver= round-trip= cpu=1 knob=baseline thread=0"
         );
     }

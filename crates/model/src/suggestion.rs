@@ -3,8 +3,13 @@
 /// Names less alike than this are not what was meant. 1 is equal; `stress` and `stress-ng` have 0.93.
 const LEAST_ALIKE: f64 = 0.7;
 
-/// The one of `names` that is most like `found`, if any is much alike.
+/// The one of `names` of which `found` is a whole word, as `slack` is of `timer_slack`; otherwise the most alike, if any is much.
 pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let names: Vec<&str> = names.into_iter().collect();
+    let has_word = |name: &&&str| name.split(['_', '-']).any(|word| word == found);
+    if let Some(name) = names.iter().find(has_word) {
+        return Some(name);
+    }
     let alike = names.into_iter().map(|name| (strsim::jaro_winkler(found, name), name));
     let best = alike.max_by(|one, other| one.0.total_cmp(&other.0));
     best.filter(|(alike, _)| *alike >= LEAST_ALIKE).map(|(_, name)| name)
@@ -21,5 +26,6 @@ mod tests {
         assert_eq!(nearest("interupts", names), Some("interrupt"));
         assert_eq!(nearest("stress", names), Some("stress-ng"));
         assert_eq!(nearest("xyzzy", names), None);
+        assert_eq!(nearest("slack", ["slice", "timer_slack"]), Some("timer_slack"));
     }
 }

@@ -17,6 +17,8 @@ pub struct Task {
     pub policy: Policy,
     /// The clock to wait on, and to read.
     pub clock: WaitClock,
+    /// Whether planned times are moved by a random part of half a period.
+    pub dithered: bool,
     /// The timer slack to ask for; `None`: as inherited.
     pub slack: Option<Span>,
     /// The slice to ask the fair scheduler for; `None`: the kernel's.
@@ -39,8 +41,9 @@ impl Task {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         let (policy, clock, slack, cpu) =
             (condition.policy, condition.clock, condition.slack_ns, condition.cpu);
+        let dithered = condition.dithered;
         let slice = condition.tuned.as_ref().and_then(|tuned| tuned.slice);
-        Self { condition: number, policy, clock, slack, slice, cpu, ..Self::doing(condition.work) }
+        Self { condition: number, policy, clock, dithered, slack, slice, cpu, ..Self::doing(condition.work) }
     }
 
     /// `work` as the first condition, with no settings asked for.
@@ -51,6 +54,7 @@ impl Task {
             work,
             policy: Policy::OTHER,
             clock: WaitClock::Monotonic,
+            dithered: false,
             slack: None,
             slice: None,
             cpu: None,

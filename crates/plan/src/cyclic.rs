@@ -39,6 +39,8 @@ pub struct CyclicChoices {
     pub staircase: bool,
     /// Whether all threads wake at the same moment, rather than spread over the period.
     pub aligned: bool,
+    /// Whether planned times are moved by a random part of half a period.
+    pub dithered: bool,
     /// Wake-ups per thread; ends at whichever of this and the duration comes first.
     pub samples: Option<u64>,
     /// Wake-ups that come first in each turn and are not counted; `None`: three, none of long periods.
@@ -82,6 +84,7 @@ impl CyclicChoices {
             distance: Span::ZERO,
             staircase: false,
             aligned: false,
+            dithered: false,
             samples: None,
             warm_up: None,
             duration: None,
@@ -201,6 +204,7 @@ impl CyclicChoices {
             Condition {
                 policy,
                 clock: group.clock,
+                dithered: self.dithered,
                 slack_ns: group.slack,
                 cpu,
                 thread: u32::try_from(thread).unwrap_or(u32::MAX),

@@ -90,7 +90,7 @@ pub(crate) fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
         CauseKind::Migration => "migration to another CPU".to_owned(),
         CauseKind::Hypervisor => "hypervisor".to_owned(),
         CauseKind::Machine => "the machine stood still".to_owned(),
-        CauseKind::Others => "others (beyond ten names)".to_owned(),
+        CauseKind::Others => "others (after the top ten)".to_owned(),
         CauseKind::Undetermined if name.is_empty() => "undetermined".to_owned(),
         CauseKind::Undetermined => format!("interrupts off in {name}{pid}, or the hypervisor"),
         CauseKind::Unexplained => "unexplained".to_owned(),

@@ -12,12 +12,13 @@ use crate::numbers::{count, length};
 use crate::property::varying;
 use crate::prose::wrapped;
 use crate::ratio::times_as_much;
+use crate::recurrence;
 use crate::steps;
 use crate::style::{HEADING, paint};
 
 /// What the numbers of a recording mean, a sentence or two each.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
-    let steps = steps::sentences(analysis).into_iter();
+    let steps = steps::sentences(analysis).into_iter().chain(recurrence::sentences(analysis));
     steps.chain(insights(analysis).iter().map(|one| insight(one, analysis))).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use howlate_analyse::cause::Why;
 use howlate_analyse::nodes::{Spread, nodes};
+use howlate_analyse::periodicity::{Recurrence, recurrences};
 use howlate_analyse::sequential::{Found, known};
 use howlate_analyse::steps::{LengthStep, Staircase, staircases};
 use howlate_analyse::watch::{Rhythm, RhythmNumbers};
@@ -20,6 +21,7 @@ use crate::caveats::{caveat, policy_remedy};
 use crate::export::finding;
 use crate::guests::parts;
 use crate::insights::insight;
+use crate::recurrence::recurrence as words_of;
 use crate::steps::sentence as sentence_of;
 
 /// Version of this object.
@@ -65,7 +67,23 @@ struct Document<'a> {
     /// What those were looked for in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     staircases: Vec<Staircase>,
+    /// Late wake-ups that come back, the most certain first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    periodicity: Vec<ToldRecurrence>,
     results: Vec<Entry<'a>>,
+}
+
+/// Late wake-ups that come back, as data and in words.
+#[derive(Serialize, JsonSchema)]
+struct ToldRecurrence {
+    #[serde(flatten)]
+    recurrence: Recurrence,
+    text: String,
+}
+
+fn told_recurrences(analysis: &Analysis) -> Vec<ToldRecurrence> {
+    let told = |recurrence: Recurrence| ToldRecurrence { text: words_of(&recurrence), recurrence };
+    recurrences(analysis).into_iter().map(told).collect()
 }
 
 /// A step as data and in words.
@@ -326,6 +344,7 @@ fn document<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Document<'a> {
         until: known(analysis),
         steps: told_steps(&staircases),
         staircases,
+        periodicity: told_recurrences(analysis),
         results: analysis.outcomes().iter().map(|outcome| entry(outcome, analysis, limits)).collect(),
     }
 }

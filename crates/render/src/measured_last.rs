@@ -84,7 +84,7 @@ impl MeasuredLast {
         let run = format!("Measured last (howlate {}, {})", self.command, self.started);
         if !self.traced {
             return format!(
-                "{run}: not traced, so no finding can be linked to it. `--why` and `howlate watch` trace."
+                "{run}: not traced, so which of these findings made it late is not known. `--why` finds out."
             );
         }
         let one = |one: &BearsOn| {

@@ -20,6 +20,7 @@ pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str
             Some(WorkKind::Notify) => "gap",
             Some(WorkKind::Watch) | None => "length",
         },
+        Property::Dither => "period",
         Property::Policy => "policy",
         Property::Slack => "slack",
         Property::Load => "load",
@@ -95,6 +96,7 @@ const fn before(of: &Value<'_>) -> &'static str {
         | Value::Node(_)
         | Value::Name(_)
         | Value::Mechanism(_)
+        | Value::Dithered
         | Value::Policy(_)
         | Value::Refused { .. }
         | Value::Between(_)

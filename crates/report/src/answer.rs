@@ -179,6 +179,7 @@ const fn is_choice(part: Part) -> bool {
         Part::Of(property) => match property {
             Property::Mechanism
             | Property::Clock
+            | Property::Dither
             | Property::Policy
             | Property::Slack
             | Property::Kernel

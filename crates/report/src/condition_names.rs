@@ -86,6 +86,7 @@ impl Part {
             Self::Of(Property::Clock) => 12,
             Self::Of(Property::Knob) => 13,
             Self::Of(Property::Node) => 14,
+            Self::Of(Property::Dither) => 15,
             Self::Of(Property::Kind | Property::Name | Property::Cpu | Property::Thread) => return None,
         })
     }

@@ -166,8 +166,8 @@ fn go_on(
 
 fn rendered(candidates: &Candidates, trying: &Trying, track: &Track) -> (String, String) {
     let report = report::build(candidates, trying, track);
-    let text = anstream::adapter::strip_str(&render::tune_text(&report, 100)).to_string();
-    (text, render::tune_json(&report).unwrap())
+    let text = render::tune_text(&report, render::Detail::Full, 100);
+    (anstream::adapter::strip_str(&text).to_string(), render::tune_json(&report).unwrap())
 }
 
 #[test]
@@ -197,6 +197,25 @@ fn what_is_found_reads_like_this() {
     let (text, json) = tried(&mut Machine::new(0, None));
     insta::assert_snapshot!("tune-text", text);
     insta::assert_snapshot!("tune-json", json);
+}
+
+/// What was found fits a screen of 80 columns, and the answer is at its end.
+#[test]
+fn the_answer_is_on_the_last_screen() {
+    let options = options();
+    let candidates =
+        Candidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
+    let (mut machine, mut trying) = (Machine::new(0, None), Trying::new(trials(), &candidates, &options));
+    let mut track = track_of(&trying);
+    let first = trying.next(&track);
+    go_on(first, &mut trying, &mut track, |turn, conditions| machine.take(turn, conditions));
+    let report = report::build(&candidates, &trying, &track);
+    let text = render::tune_text(&report, render::Detail::Brief, 80);
+    let text = anstream::adapter::strip_str(&text).to_string();
+    insta::assert_snapshot!("tune-brief", text);
+    let lines: Vec<&str> = text.lines().collect();
+    let answer = lines.iter().position(|line| line.starts_with("One setting helps here, fifo")).unwrap();
+    assert!(lines.len() <= 40 && lines.len() - answer <= 24, "{text}");
 }
 
 /// A file of the machine that holds 1 and is to hold 0.

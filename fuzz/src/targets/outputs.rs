@@ -33,7 +33,7 @@ fn body(input: &[u8]) {
     let noted = markdown(&subject, Some("run.svg".as_ref()));
     let pages = noted.text + &noted.picture.unwrap_or_default() + &page(&subject);
     Chart::ALL.into_iter().for_each(|kind| drop(svg(&subject, kind, None)));
-    let shown = render::comparison_text(&report, 100)
+    let shown = render::comparison_text(&report, render::Detail::Full, 100)
         + &render::comparison_markdown(&report)
         + &render::comparison_tap(&report);
     drop(render::comparison_junit(&report));

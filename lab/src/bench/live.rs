@@ -178,7 +178,7 @@ fn cpu_ns(pid: u32) -> io::Result<[u64; 2]> {
 /// Milliseconds from a key to the screen that it asked for.
 fn answered(howlate: &Path) -> io::Result<f64> {
     let terminal = Terminal::begin(howlate, &format!("{ROWS} --live"))?;
-    let shows_help = || terminal.screen().map(|screen| screen.contains("end, and print the result"));
+    let shows_help = || terminal.screen().map(|screen| screen.contains("end and print the result"));
     while !terminal.screen()?.contains("so far") {
         drop(clock::pause(EACH));
     }

@@ -10,6 +10,7 @@ mod group_waits;
 mod kept;
 mod late_counts;
 mod own_time;
+mod recurring;
 mod waited_for;
 
 pub use advice::causes_by_urgency;
@@ -20,4 +21,5 @@ pub use folded::{Frames, folded};
 pub use group_waits::{GroupWaits, groups};
 pub use kept::{Kept, Missing};
 pub use late_counts::LateCounts;
+pub use recurring::{RecurringCulprit, recurring};
 pub use waited_for::{Held, waited_for};

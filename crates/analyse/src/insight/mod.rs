@@ -72,10 +72,10 @@ pub fn insights(analysis: &Analysis) -> Vec<Insight> {
 }
 
 /// A condition with its index in the recording's header.
-type Indexed<'a> = (u32, &'a Outcome);
+pub(crate) type Indexed<'a> = (u32, &'a Outcome);
 
 /// An analysis may be a part of its recording, in the same order.
-fn indexed(analysis: &Analysis) -> impl Iterator<Item = Indexed<'_>> {
+pub(crate) fn indexed(analysis: &Analysis) -> impl Iterator<Item = Indexed<'_>> {
     let conditions = &analysis.header.conditions;
     let mut next = 0;
     let mut index = move |outcome: &Outcome| {

@@ -39,6 +39,7 @@ pub(crate) fn choices(args: &Cyclic, seed: u64) -> CyclicChoices {
         distance: args.distance,
         staircase: args.staircase,
         aligned: args.aligned,
+        dithered: args.dither,
         samples: measuring.extent.samples,
         warm_up: measuring.extent.warm_up,
         duration: measuring.extent.duration.or(measuring.extent.samples.is_none().then_some(DURATION)),

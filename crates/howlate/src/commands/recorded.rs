@@ -15,7 +15,7 @@ use howlate_system::examine;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::reading;
+use super::{detail, reading};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
@@ -34,10 +34,10 @@ pub(crate) fn folder<'a>(named: &'a [PathBuf], moments: &Moments) -> Result<Opti
     }
 }
 
-/// Why what was named is not asked; what cannot be read may well be one.
+/// Why what was named is not asked. What is not there, or cannot be read, says so itself; the latter may well be one.
 fn not_of_record(named: Option<&PathBuf>) -> Error {
     let unreadable = named.and_then(|path| Some((path.clone(), path.read_dir().err()?)));
-    match unreadable.filter(|(_, source)| source.kind() == std::io::ErrorKind::PermissionDenied) {
+    match unreadable.filter(|(_, source)| source.kind() != std::io::ErrorKind::NotADirectory) {
         Some((path, source)) => NotRead::from(ReadError::Io { path, source }).into(),
         None => Error::NotOfRecord { path: named.cloned() },
     }
@@ -76,7 +76,7 @@ pub(super) fn show(folder: &Path, asked: &Show) -> Result<Status, Error> {
     match asked.printed() {
         Format::Json => print_json(&kept),
         Format::Folded => print(&kept, &kept.folded()),
-        Format::Text => print(&kept, &kept.text(terminal::width())),
+        Format::Text => print(&kept, &kept.text(detail(asked.details, asked.by), terminal::width())),
         Format::Perfetto => trace(folder, &kept),
         _ => Err(Error::FormatOfRecord),
     }
@@ -97,7 +97,7 @@ pub(super) fn why(folder: &Path, asked: &Why) -> Result<Status, Error> {
     if asked.printing.json {
         return print_json(&kept);
     }
-    print(&kept, &kept.why(&findings_of(&kept), terminal::width()))
+    print(&kept, &kept.why(&findings_of(&kept), detail(asked.details, asked.by), terminal::width()))
 }
 
 /// What doctor finds now, where this is the machine.

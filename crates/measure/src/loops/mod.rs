@@ -96,6 +96,8 @@ pub(crate) struct Cyclic {
     pub(crate) first: MonotonicTime,
     /// The time from one planned wake-up to the next; not zero.
     pub(crate) period: Span,
+    /// Each planned time is moved by less than this, at random; zero: none is.
+    pub(crate) dither: Span,
     /// How many wake-ups.
     pub(crate) samples: u64,
     /// No wake-up is planned after this. Each thread ends by itself, so that a run ends even
@@ -121,17 +123,18 @@ impl Job for Cyclic {
     /// Waits for each planned time in turn. Times that pass during a wake-up's latency are left out.
     fn run<W: Waiter>(&self, waiter: &mut W, stop: &Stop, out: &mut RingWriter) -> io::Result<u64> {
         let unusual = self.unusual();
-        let mut expected = self.first;
+        let mut planned = self.first;
         for done in 0..self.samples {
-            if expected > self.until || stop.is_asked() || !wait_until(stop, waiter, expected)? {
+            let expected = planned.plus(self.moved_by(done));
+            if planned > self.until || stop.is_asked() || !wait_until(stop, waiter, expected)? {
                 return Ok(done);
             }
             let wakeup = Wakeup { expected, ran: waiter.now() };
             out.push(wakeup);
             waiter.woke(wakeup);
-            expected = expected.plus(self.period);
+            planned = planned.plus(self.period);
             if wakeup.latency() >= unusual {
-                expected = self.after_unusual(wakeup, stop);
+                planned = planned.plus(self.missed(wakeup, stop));
             }
         }
         Ok(self.samples)
@@ -149,14 +152,25 @@ impl Cyclic {
         Latency::from_nanos(i64::try_from(self.period.as_nanos()).unwrap_or(i64::MAX)).min(self.stop_above)
     }
 
-    /// The next planned time that has not passed; also stops the run above the threshold.
+    /// The periods that passed inside the latency; also stops the run above the threshold.
     #[cold]
-    fn after_unusual(&self, wakeup: Wakeup, stop: &Stop) -> MonotonicTime {
+    fn missed(&self, wakeup: Wakeup, stop: &Stop) -> Span {
         if wakeup.latency() > self.stop_above {
             stop.above(wakeup.latency());
         }
-        let steps = wakeup.missed_periods(self.period) + 1;
-        wakeup.expected.plus(self.period.times(steps))
+        self.period.times(wakeup.missed_periods(self.period))
+    }
+
+    /// By how much the planned time of this number is moved: the upper half of a product of random bits.
+    ///
+    /// Source: SplitMix64, Steele et al., OOPSLA 2014.
+    #[inline]
+    fn moved_by(&self, number: u64) -> Span {
+        let mut bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let product = u128::from(bits ^ (bits >> 31)) * u128::from(self.dither.as_nanos());
+        Span::from_nanos(u64::try_from(product >> 64).unwrap_or_default())
     }
 }
 

@@ -64,6 +64,7 @@ fn cyclic(
     let job = Cyclic {
         first: MonotonicTime::from_nanos(100),
         period: Span::from_nanos(100),
+        dither: Span::ZERO,
         samples,
         until: NO_END,
         stop_above: Latency::from_nanos(stop_above),
@@ -83,6 +84,28 @@ fn periodic_wake_ups_keep_their_grid() {
     assert_eq!(result.unwrap(), 6);
 }
 
+/// The places stay where they are, and what is planned at each lies in the half period behind it, anywhere.
+#[test]
+fn dithered_times_lie_anywhere_in_half_a_period() {
+    const PLACES: usize = 400;
+    let mut world = Scripted::new((0..PLACES).map(|_| By(1)));
+    let (ring, stop) = (Ring::new(PLACES), Stop::default());
+    let job = Cyclic {
+        first: MonotonicTime::from_nanos(0),
+        period: Span::from_nanos(1_000),
+        dither: Span::from_nanos(500),
+        samples: PLACES as u64,
+        until: NO_END,
+        stop_above: NEVER,
+    };
+    job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
+    let moved: Vec<i64> = collect(&ring).iter().zip(0..).map(|(one, place)| one.0 - place * 1_000).collect();
+    assert!(moved.len() == PLACES && moved.iter().all(|by| (0..500).contains(by)), "{moved:?}");
+    let quarters: Vec<usize> =
+        (0..4).map(|quarter| moved.iter().filter(|by| **by / 125 == quarter).count()).collect();
+    assert!(quarters.iter().all(|count| (60..140).contains(count)), "{quarters:?}");
+}
+
 #[test]
 fn a_signal_does_not_count_as_a_wake_up() {
     let (got, ..) = cyclic([By(1), Signal, Signal, By(2)], i64::MAX);
@@ -98,7 +121,7 @@ fn a_loop_ends_by_itself_when_its_time_is_over() {
     let (ring, stop) = (Ring::new(8), Stop::default());
     let first = MonotonicTime::from_nanos(100);
     let until = MonotonicTime::from_nanos(350);
-    let job = Cyclic { first, period: Span::from_nanos(100), samples: 9, until, stop_above: NEVER };
+    let job = Cyclic { first, period: Span::from_nanos(100), dither: Span::ZERO, samples: 9, until, stop_above: NEVER };
     let done = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
     assert_eq!((done, collect(&ring).len()), (3, 3));
 }
@@ -123,6 +146,7 @@ fn warm_up_is_forgotten_and_what_it_swallows_of_the_rest_is_not() {
     let job = Cyclic {
         first,
         period: Span::from_nanos(100),
+        dither: Span::ZERO,
         samples: 2,
         until: NO_END,
         stop_above: Latency::from_nanos(60),
@@ -137,11 +161,14 @@ fn warm_up_is_forgotten_and_what_it_swallows_of_the_rest_is_not() {
 proptest! {
     /// Whatever stalls, in the warm-up, in what counts or over the end: each time that was planned is woken at or missed.
     #[test]
-    fn what_was_planned_is_woken_at_or_missed(late in vec(lateness(), 64), warm_up in 0..6u64, planned in 1..40u64) {
+    fn what_was_planned_is_woken_at_or_missed(
+        late in vec(lateness(), 64), warm_up in 0..6u64, planned in 1..40u64, dither in prop_oneof![Just(0), Just(50u64)],
+    ) {
         const PERIOD: Span = Span::from_nanos(100);
-        let (first, ring) = (MonotonicTime::from_nanos(100), Ring::new(64));
-        let until = first.plus(PERIOD.times(warm_up + planned - 1));
-        let job = Cyclic { first, period: PERIOD, samples: u64::MAX, until, stop_above: NEVER };
+        let (first, ring, dither) = (MonotonicTime::from_nanos(100), Ring::new(64), Span::from_nanos(dither));
+        // Times that are moved have room behind the last place.
+        let until = first.plus(PERIOD.times(warm_up + planned - 1)).plus(dither);
+        let job = Cyclic { first, period: PERIOD, dither, samples: u64::MAX, until, stop_above: NEVER };
         let (mut world, mut warm_up) = (Scripted::new(late.into_iter().map(By)), WarmUp::new(warm_up));
         let out = &mut RingWriter::new(Arc::clone(&ring));
         run_warm(&job, &mut warm_up, &mut world, &Stop::default(), out).unwrap();

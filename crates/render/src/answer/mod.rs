@@ -21,6 +21,7 @@ use crate::insights::{explanation, iterations, period_late};
 use crate::notes::doubts;
 use crate::property::varying;
 use crate::prose::wrapped;
+use crate::recurrence;
 use crate::style::{DIM, paint};
 
 pub(crate) use causes::{Reasons, in_words};
@@ -107,6 +108,7 @@ fn name_among(one: &Together<'_>, all: &[Together<'_>]) -> Option<String> {
 /// How late, what makes the difference, and what the maximum is worth.
 fn sentences(analysis: &Analysis, loops: &[Together<'_>], extent: Extent, width: usize) -> String {
     let mut sentences: Vec<String> = headline(loops).into_iter().collect();
+    sentences.extend(recurrence::sentences(analysis).into_iter().take(1));
     let found = insights(analysis);
     let meanings = found.iter().filter(|one| !matches!(one, Insight::Turns(_)));
     sentences.extend(meanings.take(extent.meanings).map(|one| explanation(one, analysis)));

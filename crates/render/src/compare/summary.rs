@@ -40,8 +40,8 @@ fn cell(one: &Compared, statistic: Statistic, mark: fn(Verdict, String) -> Strin
 }
 
 /// For a terminal.
-pub(super) fn text(report: &ComparisonReport<'_>, width: usize) -> String {
-    let Some((statistics, rows)) = rows(report) else { return String::new() };
+pub(super) fn text(report: &ComparisonReport<'_>, width: usize) -> Option<String> {
+    let (statistics, rows) = rows(report)?;
     let marked = |verdict, text| match verdict {
         Verdict::Better | Verdict::Equivalent => paint(GOOD, text),
         _ => paint(BOLD, text),
@@ -53,7 +53,7 @@ pub(super) fn text(report: &ComparisonReport<'_>, width: usize) -> String {
         table.row(std::iter::once(name).chain(cells).collect());
     }
     let about = paint(DIM, wrapped(BRACKETS, width, 0));
-    format!("{}\n{about}\n\n{}\n", paint(HEADING, "Summary"), table.text(width))
+    Some(format!("{}\n{about}\n\n{}", paint(HEADING, "Summary"), table.text(width)))
 }
 
 /// For a pull request.

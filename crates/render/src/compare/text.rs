@@ -7,34 +7,53 @@ use howlate_model::Margin;
 
 use super::selection::{others, worth_reading};
 use super::{ComparisonReport, gate, headline, next_step, summary, words};
+use crate::detail::Detail;
 use crate::machine::machine;
 use crate::numbers::{count, length, micros, micros_of, rough, signed_micros};
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, GOOD, HEADING, WARN, paint};
 use crate::table::Columns;
 
-/// The answer, a table for each pair of conditions, and what to know.
-pub fn comparison_text(report: &ComparisonReport<'_>, width: usize) -> String {
+/// What makes it doubtful, the numbers, and last the answer with what would settle what is open. In full, each pair of conditions and
+/// the maxima besides.
+pub fn comparison_text(report: &ComparisonReport<'_>, detail: Detail, width: usize) -> String {
     let comparison = worth_reading(report.comparison);
     let shown = ComparisonReport { comparison: &comparison, ..*report };
-    let mut text = format!("{}\n{}\n\n", top(report, width), wrapped(&headline::answer(report), width, 0));
-    text.push_str(&summary::text(&shown, width));
-    for one in &comparison.compared {
-        text.push_str(&section(&shown, one, width));
-    }
-    text.push_str(&maxima(&shown, width));
-    if let Some(others) = others(report.comparison, &comparison) {
-        text.push_str(&format!("{}\n\n", wrapped(&others, width, 0)));
-    }
-    text.push_str(&notes(report, width));
-    text
+    let is_full = detail == Detail::Full;
+    let parts = [
+        top(report, width),
+        doubts(report, width),
+        if is_full { sections(&shown, width) } else { String::new() },
+        if is_full { maxima(&shown, width) } else { String::new() },
+        numbers(&shown, is_full, width),
+        others(report.comparison, &comparison).map_or_else(String::new, |said| paragraph(&said, width)),
+        answer(report, detail, width),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// The answer and a table for each pair of conditions, to stand below the result that they are about.
 pub fn comparison_below(report: &ComparisonReport<'_>, width: usize) -> String {
-    let answer = wrapped(&headline::answer(report), width, 0);
-    let sections: String = report.comparison.compared.iter().map(|one| section(report, one, width)).collect();
-    format!("{answer}\n\n{sections}")
+    format!("{}\n{}\n", paragraph(&headline::answer(report), width), sections(report, width))
+}
+
+fn paragraph(text: &str, width: usize) -> String {
+    format!("{}\n", wrapped(text, width, 0))
+}
+
+/// Each pair of conditions with all its numbers.
+fn sections(report: &ComparisonReport<'_>, width: usize) -> String {
+    let each = report.comparison.compared.iter().map(|one| section(report, one, width));
+    each.collect::<Vec<_>>().join("\n")
+}
+
+/// A row for each pair; of one, and where nothing is said of any, all there is of the first. In full that stands above.
+fn numbers(report: &ComparisonReport<'_>, is_full: bool, width: usize) -> String {
+    match (summary::text(report, width), report.comparison.compared.first()) {
+        (Some(table), _) => table,
+        (None, Some(one)) if !is_full => section(report, one, width),
+        (None, _) => String::new(),
+    }
 }
 
 fn top(report: &ComparisonReport<'_>, width: usize) -> String {
@@ -55,7 +74,7 @@ fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> Strin
     let title = paint(HEADING, wrapped(&words::subject(one), width, 0));
     if one.statistics.is_empty() {
         let why = one.left_out.first().map(|left| words::left_out(*left, one.design)).unwrap_or_default();
-        return format!("{title}\n  {}\n\n", paint(DIM, wrapped(&why, width, 2)));
+        return format!("{title}\n  {}\n", paint(DIM, wrapped(&why, width, 2)));
     }
     let columns =
         words::columns(report.comparison, one).map_or_else(String::new, |said| format!(" · {said}"));
@@ -75,7 +94,7 @@ fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> Strin
     for line in lines {
         text.push_str(&format!("  {}\n", paint(DIM, wrapped(&line, width, 2))));
     }
-    text + "\n"
+    text
 }
 
 fn table(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> String {
@@ -154,7 +173,7 @@ fn maxima(report: &ComparisonReport<'_>, width: usize) -> String {
     for line in words::refusals(&refusals) {
         text.push_str(&format!("  {}\n", paint(DIM, wrapped(&line, width, 2))));
     }
-    text + "\n"
+    text
 }
 
 /// The maxima of both sides with the names of their rows; that of a base which others are compared with as well stands
@@ -188,17 +207,33 @@ fn maximum_row(name: String, maximum: &Maximum, none: &str) -> Vec<String> {
     ]
 }
 
-/// What a reader must know, and how the verdicts came about.
-fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
-    let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
-    notes.extend(words::caveats(report));
-    notes.extend(next_step::sentence(report));
-    notes.extend(gate::sentence(report));
-    let notes: String =
-        notes.iter().map(|note| format!("{} {}\n", paint(WARN, "!"), wrapped(note, width, 2))).collect();
-    if words::is_untested(report.comparison) {
-        return notes;
+/// What spoils it.
+fn doubts(report: &ComparisonReport<'_>, width: usize) -> String {
+    let drift = words::drift_warning(report).into_iter().map(str::to_owned);
+    marked(drift.chain(words::caveats(report)), width)
+}
+
+fn marked(notes: impl Iterator<Item = String>, width: usize) -> String {
+    notes.map(|note| format!("{} {}\n", paint(WARN, "!"), wrapped(&note, width, 2))).collect()
+}
+
+/// What was asked for, what would settle what is open, and how the verdicts came about.
+fn answer(report: &ComparisonReport<'_>, detail: Detail, width: usize) -> String {
+    let mut text = paragraph(&paint(BOLD, headline::answer(report)), width);
+    text.push_str(&marked(next_step::sentence(report).into_iter().chain(gate::sentence(report)), width));
+    let mut about = if words::is_untested(report.comparison) { Vec::new() } else { vec![method(report)] };
+    about.extend((detail != Detail::Full).then(|| MORE.to_owned()));
+    if !about.is_empty() {
+        text.push_str(&paint(DIM, paragraph(&about.join(" "), width)));
     }
+    text
+}
+
+/// What is not shown.
+const MORE: &str = "Each pair of conditions, and the maxima: `--details`.";
+
+/// How many verdicts there are, and what they hold for.
+fn method(report: &ComparisonReport<'_>) -> String {
     let comparisons = report.all().count();
     let margin = report.asked.margin.map_or_else(String::new, |margin| {
         let margin = match margin {
@@ -210,9 +245,8 @@ fn notes(report: &ComparisonReport<'_>, width: usize) -> String {
     let is_open = report.all().any(|(_, tested)| !words::detectable(tested).is_empty());
     let detectable =
         if is_open { "; detectable: a difference that is found with at least 80 % probability" } else { "" };
-    let method = format!(
+    format!(
         "{}. p and intervals are corrected for {comparisons} comparisons{detectable}.{margin}",
         crate::prose::capitalised(&words::tally(report.comparison))
-    );
-    format!("{notes}{}\n", paint(DIM, wrapped(&method, width, 0)))
+    )
 }

@@ -1,12 +1,14 @@
 //! The same for machines.
 
-use howlate_analyse::incidents::{Culprit, GroupWaits, culprits, groups};
+use howlate_analyse::incidents::{Culprit, GroupWaits, RecurringCulprit, culprits, groups, recurring};
+use howlate_analyse::periodicity::Rhythmic;
 use howlate_analyse::percentile;
 use howlate_model::{Distribution, Incident, LateAbove, Latency, Removed, schema_as_written};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Incidents;
+use super::words::comes_back;
 
 /// What `howlate show` prints of a folder of `howlate record`.
 #[derive(Serialize, JsonSchema)]
@@ -37,6 +39,9 @@ struct Document<'a> {
     incidents: &'a [Incident],
     /// Whoever held up others, those who took most first.
     culprits: Vec<CulpritEntry>,
+    /// Those who come back in a rhythm that chance does not explain, the most certain first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    recurring: Vec<RecurringEntry>,
     /// By what threads are counted together: `process`, `unit`, `cgroup`, `container`, `pod` or `user`.
     group_by: &'static str,
     /// How long all threads waited for a CPU.
@@ -68,6 +73,24 @@ struct CulpritEntry {
     victim: String,
     /// For how long.
     victim_ns: u64,
+}
+
+/// One who comes back.
+#[derive(Serialize, JsonSchema)]
+struct RecurringEntry {
+    /// What kind of thing.
+    kind: &'static str,
+    /// The process, or what it is called itself.
+    name: String,
+    #[serde(flatten)]
+    rhythm: Rhythmic,
+    /// The same in words.
+    text: String,
+}
+
+fn recurring_entry(one: RecurringCulprit) -> RecurringEntry {
+    let text = comes_back(&one);
+    RecurringEntry { kind: one.kind.name(), name: one.name, rhythm: one.rhythm, text }
 }
 
 /// All waits of one group.
@@ -135,6 +158,7 @@ impl Incidents {
             oldest: self.oldest.map(|at| at.to_string()),
             incidents: &self.kept.incidents,
             culprits: culprits(self.kept.incidents.iter()).into_iter().map(culprit).collect(),
+            recurring: recurring(&self.kept).into_iter().map(recurring_entry).collect(),
             group_by: self.by.name(),
             groups: all.into_iter().map(group).collect(),
             missing: MissingEntry {

@@ -9,6 +9,7 @@ use howlate_model::{
 use jiff::tz::TimeZone;
 
 use super::{Incidents, late_metrics};
+use crate::detail::Detail;
 
 const AT: &str = "2026-11-25T03:12:00.5Z";
 
@@ -100,7 +101,7 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn an_incident_is_told_part_by_part() {
-    let text = plain(&kept(vec![incident()]).why(&[], 100));
+    let text = plain(&kept(vec![incident()]).why(&[], Detail::Full, 100));
     for expected in [
         "03:12:00.500  nginx worker;1 (71) waited 12.0 ms for CPU 3, after it lost its CPU",
         "+0 ns     11.0 ms  waiting for the CPU: rsync, pid 9 of backup, fifo:50 92 %",
@@ -111,7 +112,7 @@ fn an_incident_is_told_part_by_part() {
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
-    let narrow = plain(&kept(vec![incident()]).why(&[], 60));
+    let narrow = plain(&kept(vec![incident()]).why(&[], Detail::Full, 60));
     assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
     assert!(!text.contains("What to do"), "nothing was found that helps: {text}");
 }
@@ -120,13 +121,13 @@ fn an_incident_is_told_part_by_part() {
 fn a_limit_that_follows_the_machine_is_told_with_the_percentile_and_at_each_incident() {
     let one = Incident { late_above: Some(Span::from_micros(2_100)), ..incident() };
     let all = Incidents { late_above: Some("p99.9".parse().unwrap()), ..kept(vec![one]) };
-    let text = plain(&all.why(&[], 100));
+    let text = plain(&all.why(&[], Detail::Full, 100));
     assert!(text.contains("1 incident above p99.9 of the last hour, at least 1 ms"), "{text}");
     assert!(text.contains("  Waits longer than 2.10 ms were late then.\n"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&all.json().unwrap()).unwrap();
     assert_eq!((&json["late_above_ns"], &json["late_above_percentile"]), (&1_000_000.into(), &99.9.into()));
     assert_eq!(json["incidents"][0]["late_above_ns"], 2_100_000);
-    assert!(!plain(&kept(vec![incident()]).why(&[], 100)).contains("were late then"));
+    assert!(!plain(&kept(vec![incident()]).why(&[], Detail::Full, 100)).contains("were late then"));
 }
 
 #[test]
@@ -138,7 +139,7 @@ fn stretches_of_one_cause_are_one_part_where_little_came_between() {
         Segment::new(cause, pid, MonotonicTime::from_nanos(from * 1_000), Span::from_micros(micros))
     };
     one.parts = vec![part("rsync", 1_000, 4_000), part("tick", 5_000, 100), part("rsync", 5_100, 7_900)];
-    let text = plain(&kept(vec![one]).why(&[], 120));
+    let text = plain(&kept(vec![one]).why(&[], Detail::Full, 120));
     assert!(
         text.contains(
             "+0 ns     11.9 ms  waiting for the CPU: rsync, pid 9 of backup, fifo:50 99 %, in 2 stretches"
@@ -161,7 +162,7 @@ fn advice_is_given_against_what_was_met_often_enough() {
         remedy: Some(remedy),
     };
     let findings = [finding];
-    let told = |times: usize| plain(&kept(vec![incident(); times]).why(&findings, 80));
+    let told = |times: usize| plain(&kept(vec![incident(); times]).why(&findings, Detail::Brief, 80));
     assert!(!told(2).contains("What to do"), "it may never come again");
     let text = told(3);
     assert!(text.contains("Against rsync, 92 % of what ordinary threads waited"), "{text}");

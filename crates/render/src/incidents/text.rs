@@ -1,31 +1,41 @@
 //! For people.
 
-use howlate_analyse::incidents::{Culprit, GroupWaits, culprits, groups};
+use howlate_analyse::incidents::{Culprit, GroupWaits, RecurringCulprit, culprits, groups, recurring};
 use howlate_analyse::percentile;
 use howlate_model::Incident;
 
 use super::Incidents;
-use super::words::{culprit_name, held_up_by, span, victim};
+use super::words::{comes_back, culprit_name, held_up_by, span, victim};
+use crate::detail::Detail;
 use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{BOLD, DIM, HEADING, WARN, paint};
 use crate::table::Columns;
 use crate::untrusted_text::legible;
 
-/// Incidents, culprits and groups that are listed.
-const INCIDENTS: usize = 15;
-const CULPRITS: usize = 6;
-const GROUPS: usize = 8;
+/// Incidents, culprits and groups that are listed on a screen, and at most.
+const BRIEF: Listed = Listed { incidents: 6, culprits: 6, groups: 8 };
+const FULL: Listed = Listed { incidents: 50, culprits: 20, groups: 20 };
+
+struct Listed {
+    incidents: usize,
+    culprits: usize,
+    groups: usize,
+}
+
+const fn listed(detail: Detail) -> Listed {
+    if matches!(detail, Detail::Full) { FULL } else { BRIEF }
+}
 
 impl Incidents {
     /// For people: what makes it doubtful first, who held up others last, where eyes are.
-    pub fn text(&self, width: usize) -> String {
+    pub fn text(&self, detail: Detail, width: usize) -> String {
         let parts = [
             format!("{}\n", paint(HEADING, wrapped(&self.title(), width, 0))),
             self.notes(width),
-            self.groups(width),
-            self.listed(width),
-            self.culprits(width),
+            self.groups(detail, width),
+            self.listed(detail, width),
+            self.culprits(detail, width),
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
@@ -37,9 +47,9 @@ impl Incidents {
     }
 
     /// The longest ones, in the order in which they happened.
-    fn listed(&self, width: usize) -> String {
+    fn listed(&self, detail: Detail, width: usize) -> String {
         let mut kept = self.kept.clone();
-        kept.leave_out_the_shorter(INCIDENTS);
+        kept.leave_out_the_shorter(listed(detail).incidents);
         if kept.incidents.is_empty() {
             return self.nothing().to_owned();
         }
@@ -47,7 +57,7 @@ impl Incidents {
         let format = if self.is_one_day(&kept.incidents) { "%H:%M:%S.%3f" } else { "%m-%d %H:%M:%S.%3f" };
         let row = |one: &Incident| row(one, &self.time(one, format), Some(one.latency) == longest, width);
         let rows: String = kept.incidents.iter().map(row).collect();
-        let more = more(usize::try_from(kept.shorter).unwrap_or(usize::MAX), "that were shorter");
+        let more = more(usize::try_from(kept.shorter).unwrap_or(usize::MAX), "that were shorter", detail);
         format!(
             "{}\n{rows}{more}{}",
             paint(HEADING, "What was late"),
@@ -63,20 +73,27 @@ impl Incidents {
         }
     }
 
-    pub(super) fn culprits(&self, width: usize) -> String {
+    pub(super) fn culprits(&self, detail: Detail, width: usize) -> String {
         let all = culprits(self.kept.incidents.iter());
         if all.is_empty() {
             return String::new();
         }
         let mut table = Columns::new(&CULPRIT_HEADINGS.map(str::to_owned), 1);
         table.left(5);
-        all.iter().take(CULPRITS).for_each(|one| table.row(culprit(one)));
-        let more = more(all.len().saturating_sub(CULPRITS), "smaller causes");
+        all.iter().take(listed(detail).culprits).for_each(|one| table.row(culprit(one)));
+        let more = more(all.len().saturating_sub(listed(detail).culprits), "smaller causes", detail);
         let how = paint(DIM, wrapped(&format!("  {HOW_ADDED}"), width, 2));
-        format!("{}\n{}{more}{how}\n", paint(HEADING, "Causes"), table.text(width))
+        let recurring = self.recurring(width);
+        format!("{}\n{}{more}{how}\n{recurring}", paint(HEADING, "Causes"), table.text(width))
     }
 
-    pub(super) fn groups(&self, width: usize) -> String {
+    /// Those who come back in a rhythm.
+    fn recurring(&self, width: usize) -> String {
+        let line = |one: &RecurringCulprit| format!("  {}\n", wrapped(&comes_back(one), width, 2));
+        recurring(&self.kept).iter().take(RECURRING).map(line).collect()
+    }
+
+    pub(super) fn groups(&self, detail: Detail, width: usize) -> String {
         let all = groups(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users);
         if all.is_empty() {
             return String::new();
@@ -85,11 +102,14 @@ impl Incidents {
         let headings =
             [first, "waits".into(), "late".into(), "p50".into(), "p99".into(), "p99.9".into(), "max".into()];
         let mut table = Columns::new(&headings, 1);
-        all.iter().take(GROUPS).for_each(|one| table.row(group(one)));
-        let more = more(all.len().saturating_sub(GROUPS), "with shorter waits");
+        all.iter().take(listed(detail).groups).for_each(|one| table.row(group(one)));
+        let more = more(all.len().saturating_sub(listed(detail).groups), "with shorter waits", detail);
         format!("{}\n{}{more}", paint(HEADING, "All waits for a CPU"), table.text(width))
     }
 }
+
+/// Those in a rhythm that are told.
+const RECURRING: usize = 3;
 
 /// What stands above culprits.
 const CULPRIT_HEADINGS: [&str; 6] = ["culprit", "own", "others", "times", "longest", "mainly delayed"];
@@ -98,9 +118,10 @@ const HOW_ADDED: &str =
     "own: how long it had what others waited for, counted once; others: added up over all who waited.";
 
 /// How many are not listed, and where they are.
-fn more(count_: usize, which: &str) -> String {
-    let line = || paint(DIM, format!("  {} more {which}; `--json` has them.", count(count_ as u64))) + "\n";
-    if count_ == 0 { String::new() } else { line() }
+pub(super) fn more(left: usize, which: &str, detail: Detail) -> String {
+    let place = if detail == Detail::Full { "`--json` has them" } else { "`--details`" };
+    let line = || paint(DIM, format!("  {} more {which}: {place}.", count(left as u64))) + "\n";
+    if left == 0 { String::new() } else { line() }
 }
 
 /// Who waited, and who held it up: behind it, or below where there is no room.
@@ -206,7 +227,7 @@ mod tests {
             cut_off: 0,
             damaged: vec![],
         };
-        anstream::adapter::strip_str(&kept.text(width)).to_string()
+        anstream::adapter::strip_str(&kept.text(Detail::Brief, width)).to_string()
     }
 
     #[test]

@@ -5,54 +5,62 @@ use howlate_analyse::incidents::{cause_of, causes_by_urgency};
 use howlate_model::{CauseKind, Finding, Incident, Policy, Segment, Span};
 
 use super::Incidents;
+use super::text::more;
 use super::words::{how_it_came, incident_cause, span, unusual, victim};
 use crate::cause_words::{part_in_words, percent, segment_in_words, who};
+use crate::answer::MOST_REMEDIES;
 use crate::commands_to_type::step_lines;
+use crate::detail::Detail;
 use crate::numbers::{count, span_per_span};
 use crate::only_if::with_condition;
 use crate::prose::{lines, wrapped};
 use crate::style::{BOLD, COMMAND, DIM, HEADING, paint};
 use crate::untrusted_text::legible;
 
-/// Incidents that are told, the longest; parts of one, those with at least this share of it.
-const TOLD: usize = 10;
-const PARTS: usize = 8;
+/// The longest incidents, parts of each and things to do that a screen has, and that are told at most.
+const BRIEF: Told = Told { incidents: 3, parts: 3, remedies: MOST_REMEDIES };
+const FULL: Told = Told { incidents: 50, parts: 20, remedies: usize::MAX };
+/// Parts with less than this share are told together.
 const WORTH: f64 = 0.02;
 /// Columns before a part: when it began, and how long it took.
 const INDENT: usize = 26;
 
+#[derive(Clone, Copy)]
+struct Told {
+    incidents: usize,
+    parts: usize,
+    remedies: usize,
+}
+
 impl Incidents {
     /// Each of the longest incidents with its parts; who held up others; and what `findings` say that can be done.
-    pub fn why(&self, findings: &[Finding], width: usize) -> String {
+    pub fn why(&self, findings: &[Finding], detail: Detail, width: usize) -> String {
+        let told = told_in(detail);
         let parts = [
             format!("{}\n", paint(HEADING, wrapped(&self.title(), width, 0))),
             self.notes(width),
-            self.told(width),
-            self.culprits(width),
-            self.to_do(findings, width),
+            self.told(detail, width),
+            self.culprits(detail, width),
+            self.to_do(findings, told.remedies, width),
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    fn told(&self, width: usize) -> String {
-        let mut kept = self.kept.clone();
-        kept.leave_out_the_shorter(TOLD);
+    fn told(&self, detail: Detail, width: usize) -> String {
+        let (mut kept, most) = (self.kept.clone(), told_in(detail));
+        kept.leave_out_the_shorter(most.incidents);
         if kept.incidents.is_empty() {
             return self.nothing().to_owned();
         }
         let format = if self.is_one_day(&kept.incidents) { "%H:%M:%S.%3f" } else { "%m-%d %H:%M:%S.%3f" };
-        let one = |one: &Incident| self.one(one, &self.time(one, format), width);
+        let one = |one: &Incident| self.one(one, &self.time(one, format), most.parts, width);
         let told: Vec<String> = kept.incidents.iter().map(one).collect();
-        let more = match kept.shorter {
-            0 => String::new(),
-            more => {
-                paint(DIM, format!("  {} more that were shorter; `--json` has them.", count(more))) + "\n"
-            }
-        };
+        let shorter = usize::try_from(kept.shorter).unwrap_or(usize::MAX);
+        let more = more(shorter, "that were shorter", detail);
         format!("{}{more}", told.join("\n"))
     }
 
-    fn one(&self, one: &Incident, time: &str, width: usize) -> String {
+    fn one(&self, one: &Incident, time: &str, parts: usize, width: usize) -> String {
         let policy = unusual(one.thread.policy).map_or_else(String::new, |policy| format!(", {policy},"));
         let heading = format!(
             "{time}  {}{policy} waited {} for CPU {}, {}",
@@ -61,7 +69,7 @@ impl Incidents {
             one.cpu,
             how_it_came(one.kind)
         );
-        let told = told(one);
+        let told = told(one, parts);
         let lines: String = told.iter().map(|part| part_line(one, part, width)).collect();
         let above = one.late_above.map_or_else(String::new, |above| {
             paint(DIM, format!("  Waits longer than {} were late then.", span(above))) + "\n"
@@ -73,7 +81,7 @@ impl Incidents {
     }
 
     /// What `why`'s rules know against what took most.
-    fn to_do(&self, findings: &[Finding], width: usize) -> String {
+    fn to_do(&self, findings: &[Finding], most: usize, width: usize) -> String {
         let mut told: Vec<String> = Vec::new();
         for (policy, causes) in causes_by_urgency(&self.kept.incidents) {
             for cause in &causes {
@@ -84,6 +92,7 @@ impl Incidents {
                 }
             }
         }
+        told.truncate(most);
         if told.is_empty() {
             return String::new();
         }
@@ -95,29 +104,33 @@ fn share(part: Span, whole: Span) -> f64 {
     span_per_span(part, whole)
 }
 
+const fn told_in(detail: Detail) -> Told {
+    if matches!(detail, Detail::Full) { FULL } else { BRIEF }
+}
+
 /// A part, and those of the same cause after it: what came between them is too short to be told.
-struct Told {
+struct ToldPart {
     first: Segment,
     stretches: usize,
 }
 
-fn told(one: &Incident) -> Vec<Told> {
-    let mut told: Vec<Told> = Vec::new();
+fn told(one: &Incident, most: usize) -> Vec<ToldPart> {
+    let mut told: Vec<ToldPart> = Vec::new();
     for part in one.parts.iter().filter(|part| share(part.ns, one.latency) >= WORTH) {
         match told.last_mut() {
             Some(last) if last.first.cause == part.cause && last.first.pid == part.pid => {
                 last.first.ns = last.first.ns.plus(part.ns);
                 last.stretches += 1;
             }
-            _ => told.push(Told { first: part.clone(), stretches: 1 }),
+            _ => told.push(ToldPart { first: part.clone(), stretches: 1 }),
         }
     }
-    told.truncate(PARTS);
+    told.truncate(most);
     told
 }
 
 /// When it began after the wait did, how long it took, and what it was.
-fn part_line(one: &Incident, told: &Told, width: usize) -> String {
+fn part_line(one: &Incident, told: &ToldPart, width: usize) -> String {
     let part = &told.first;
     let began = one.at_ns.minus(one.latency);
     let after = if part.merged { "–".to_owned() } else { format!("+{}", span(part.from.since(began))) };
@@ -143,7 +156,7 @@ fn part_words(one: &Incident, part: &Segment) -> String {
 }
 
 /// What is too short to be told one by one.
-fn rest(one: &Incident, told: &[Told]) -> String {
+fn rest(one: &Incident, told: &[ToldPart]) -> String {
     let left = one.parts.len().saturating_sub(told.iter().map(|part| part.stretches).sum());
     let sum = told.iter().fold(Span::ZERO, |sum, part| sum.plus(part.first.ns));
     let which = match left {

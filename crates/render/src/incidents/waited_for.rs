@@ -8,6 +8,7 @@ use howlate_analyse::percentile;
 use super::Incidents;
 use super::words::{late_above, span};
 use crate::cause_words::who;
+use crate::detail::Detail;
 use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
@@ -24,7 +25,7 @@ impl Incidents {
         let parts = [
             format!("{}\n", paint(HEADING, wrapped(&self.title(), width, 0))),
             self.notes(width),
-            if by_culprit { self.culprits(width) } else { self.who_for_whom(width) },
+            if by_culprit { self.culprits(Detail::Full, width) } else { self.who_for_whom(width) },
             format!("{}\n", paint(DIM, wrapped(&format!("  {}", self.not_known()), width, 2))),
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")

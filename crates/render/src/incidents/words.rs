@@ -1,10 +1,11 @@
 //! Who waited and what held it up, in words.
 
-use howlate_analyse::incidents::Culprit;
+use howlate_analyse::incidents::{Culprit, RecurringCulprit};
 use howlate_model::{CauseKind, Incident, IncidentCause, IncidentKind, LateAbove, Latency, Policy, Span};
 
 use crate::cause_words::{percent, who};
-use crate::numbers::length;
+use crate::numbers::{count, length};
+use crate::recurrence::{precise, probability};
 use crate::untrusted_text::legible;
 
 /// Causes of one incident that are named, those with at least this share.
@@ -74,4 +75,11 @@ pub fn late_above(above: LateAbove) -> String {
 /// A length of time with three digits.
 pub(super) fn span(span: Span) -> String {
     Latency::from_span(span).to_string()
+}
+
+/// `backup comes back every 47.03 s: 13 of 13 times (p = 2·10⁻⁵).`
+pub(super) fn comes_back(one: &RecurringCulprit) -> String {
+    let name = who(one.kind, &one.name, None);
+    let (times, of) = (count(one.rhythm.members as u64), count(one.rhythm.of as u64));
+    format!("{name} comes back every {}: {times} of {of} times ({}).", precise(one.rhythm.period), probability(one.rhythm.p))
 }

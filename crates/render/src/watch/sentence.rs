@@ -18,7 +18,9 @@ const MUCH_SLACK: f64 = 0.1;
 /// `None` where none had enough wake-ups for a 99th percentile.
 pub(super) fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Option<String> {
     let p99 = |one: &Outcome| percentile(one.latency(), 0.99);
-    let latest = outcomes.iter().filter(|one| p99(one).is_some()).max_by_key(|one| p99(one))?;
+    let enough: Vec<&Outcome> = outcomes.iter().copied().filter(|one| p99(one).is_some()).collect();
+    let latest = enough.iter().copied().max_by_key(|one| p99(one))?;
+    let latest = its_loop(latest, &enough, late).unwrap_or(latest);
     let (p50, p99) = (latest.latency().median()?, p99(latest)?);
     let why = latest.why_late(late);
     let slack = why.as_ref().and_then(|why| slack(why, p50));
@@ -38,6 +40,14 @@ pub(super) fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Option<String
         }
         _ => format!("{name}'s timers fire {p50} late{slack}; {rare}."),
     })
+}
+
+/// Of a thread that set its timers too late, its loop, where that is marked: it knows why, and the timers do not.
+fn its_loop<'a>(latest: &Outcome, all: &[&'a Outcome], late: Option<Span>) -> Option<&'a Outcome> {
+    let first = families(&latest.why_late(late)?).into_iter().next()?;
+    let is_loop = |one: &Outcome| one.condition.work == Work::Watch { mechanism: Activation::Loop };
+    let is_same = |one: &&&Outcome| is_loop(one) && name(one) == name(latest);
+    (first.cause.kind == CauseKind::LateArming).then(|| all.iter().find(is_same).copied()).flatten()
 }
 
 /// Timer slack's part of the usual lateness, where it is a good one.

@@ -9,6 +9,7 @@ mod osadl;
 mod overview;
 mod pairs;
 mod percentiles;
+mod phase;
 mod series;
 mod sleeps;
 mod staircase;
@@ -48,6 +49,8 @@ pub enum Chart {
     Percentiles,
     /// How late when.
     Time,
+    /// Late wake-ups by where in their period they were.
+    Phase,
     /// Sleeps in order and sorted.
     Sleeps,
     /// How late by length of sleep.
@@ -64,13 +67,14 @@ pub enum Chart {
 
 impl Chart {
     /// Every picture, in the page's order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Nodes,
         Self::Density,
         Self::Forest,
         Self::Overview,
         Self::Percentiles,
         Self::Time,
+        Self::Phase,
         Self::Sleeps,
         Self::Staircase,
         Self::Pairs,
@@ -90,6 +94,7 @@ impl Chart {
             Self::Osadl => "osadl",
             Self::Percentiles => "percentiles",
             Self::Time => "time",
+            Self::Phase => "phase",
             Self::Sleeps => "sleeps",
             Self::Staircase => "staircase",
             Self::Pairs => "pairs",
@@ -176,6 +181,7 @@ pub(crate) fn picture(kind: Chart, source: Source<'_>) -> Option<Picture> {
         Chart::Osadl => Some(osadl::picture(&measured)),
         Chart::Percentiles => Some(percentiles::picture(&measured)),
         Chart::Time => time::picture(&measured),
+        Chart::Phase => phase::picture(&measured),
         Chart::Sleeps => sleeps::picture(&measured),
         Chart::Staircase => staircase::picture(&measured),
         Chart::Pairs => pairs::picture(&measured),

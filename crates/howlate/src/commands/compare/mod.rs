@@ -5,8 +5,9 @@ mod self_test;
 use howlate_analyse::compare::{Comparison, Criteria, Track, Verdict, recordings, within};
 use howlate_analyse::{Analysis, is_as_asked};
 use howlate_model::{HasProperties, Property, Value};
-use howlate_render::{self as render, ComparisonReport};
+use howlate_render::{self as render, ComparisonReport, Detail};
 
+use super::detail;
 use super::reading::{self, Texts};
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -30,7 +31,8 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     let named: Vec<(&str, &Analysis)> =
         names.iter().zip(&tracks).map(|(name, track)| (name.as_str(), &track.analysis)).collect();
     let report = ComparisonReport { comparison: &comparison, asked: how, base: named[0], news: &named[1..] };
-    terminal::print_or_json(&shown(&report, format)?, format == ComparisonFormat::Json)?;
+    let detail = detail(asked.details, None);
+    terminal::print_or_json(&shown(&report, format, detail)?, format == ComparisonFormat::Json)?;
     Ok(status(&comparison, &tracks))
 }
 
@@ -83,9 +85,9 @@ fn differing(track: &Track) -> Vec<&'static str> {
     Property::choices().filter(differs).map(Property::name).collect()
 }
 
-fn shown(report: &ComparisonReport<'_>, format: ComparisonFormat) -> Result<String, Error> {
+fn shown(report: &ComparisonReport<'_>, format: ComparisonFormat, detail: Detail) -> Result<String, Error> {
     Ok(match format {
-        ComparisonFormat::Text => render::comparison_text(report, terminal::width()),
+        ComparisonFormat::Text => render::comparison_text(report, detail, terminal::width()),
         ComparisonFormat::Json => render::comparison_json(report)?,
         ComparisonFormat::Junit => render::comparison_junit(report).map_err(std::io::Error::other)?,
         ComparisonFormat::Tap => render::comparison_tap(report),

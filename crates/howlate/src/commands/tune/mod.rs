@@ -5,12 +5,12 @@ mod program;
 
 use howlate_model::shell_word;
 use howlate_plan::Plan;
-use howlate_render as render;
+use howlate_render::{self as render, Detail};
 use howlate_session::{Environment, Request, Resume, Turning};
 use howlate_tune::{Found, Prepared, Reliance};
 
 use super::formats::is_json;
-use super::{cyclic, notify, request, say_kept, sleep};
+use super::{cyclic, detail, notify, request, say_kept, sleep};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
@@ -67,7 +67,7 @@ fn try_all(
         ..request("tune", seed, environment, &measuring.run, &measuring.output)
     };
     let found = settings.measure(request, environment, turning, resume)?;
-    print(&found, is_json(measuring.output.printed()))?;
+    print(&found, is_json(measuring.output.printed()), detail(measuring.output.details, None))?;
     say_kept(kept, quiet);
     if measuring.output.out.is_some() && !quiet {
         say_how_to_go_on(&found);
@@ -85,11 +85,11 @@ impl From<Reliance> for Status {
 }
 
 /// What was found.
-fn print(found: &Found, is_json: bool) -> Result<(), Error> {
+fn print(found: &Found, is_json: bool, detail: Detail) -> Result<(), Error> {
     let report = found.report();
     let text = match is_json {
         true => render::tune_json(&report)?,
-        false => render::tune_text(&report, terminal::width()),
+        false => render::tune_text(&report, detail, terminal::width()),
     };
     Ok(terminal::print_or_json(&text, is_json)?)
 }

@@ -9,7 +9,7 @@ use howlate_watch_session::ChosenTracer;
 use howlate_watched_program::Subject;
 
 use super::{list, print, restore, turning};
-use crate::commands::say_kept;
+use crate::commands::{detail, say_kept};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
@@ -76,7 +76,7 @@ fn try_on(
         traced: None,
     };
     let found = prepared.measure(request, environment, turning)?;
-    print(&found, asked.printing.json)?;
+    print(&found, asked.printing.json, detail(asked.details, None))?;
     say_kept(kept, asked.printing.quiet);
     Ok(found.reliance().into())
 }

@@ -1,0 +1,64 @@
+//! What is known to come with a period on Linux.
+
+use howlate_model::{Span, System};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A period is another's if they are no further apart than this share.
+const ALIKE: f64 = 0.01;
+
+/// Something of the kernel that comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KnownPeriod {
+    /// What it is.
+    pub what: Periodic,
+    /// How long it takes until it comes again.
+    #[serde(rename = "period_ns")]
+    pub period: Span,
+}
+
+/// What comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Periodic {
+    /// The tick of each CPU.
+    Tick,
+    /// The period of the fair server and of real-time throttling: `sched_rt_period_us`.
+    RtPeriod,
+    /// Statistics of virtual memory: `vm.stat_interval`, `mm/vmstat.c`.
+    VmStatistics,
+    /// The clock source is checked: `WATCHDOG_INTERVAL`, `kernel/time/clocksource.c`.
+    ClockSource,
+    /// The lockup watchdog: `watchdog_thresh` · 2 / 5, `kernel/watchdog.c`.
+    LockupWatchdog,
+    /// Memory is written back: `vm.dirty_writeback_centisecs`.
+    WriteBack,
+    /// Control groups' quotas: `cpu.max`, 100 ms where nobody changes it.
+    Quota,
+    /// Something once a minute: timers of systemd, cron.
+    Minute,
+}
+
+const SECOND: Span = Span::from_secs(1);
+
+/// Of this machine; where it does not say, as Linux has them by default.
+pub(super) fn of_machine(system: &System) -> Vec<KnownPeriod> {
+    let tick = system.tick_hz.filter(|hz| *hz > 0).map(|hz| Span::from_nanos(SECOND.as_nanos() / u64::from(hz)));
+    let tick = tick.map(|period| (Periodic::Tick, period));
+    let usual = [
+        (Periodic::Quota, Span::from_millis(100)),
+        (Periodic::ClockSource, Span::from_millis(500)),
+        (Periodic::RtPeriod, SECOND),
+        (Periodic::VmStatistics, SECOND),
+        (Periodic::LockupWatchdog, Span::from_secs(4)),
+        (Periodic::WriteBack, Span::from_secs(5)),
+        (Periodic::Minute, Span::from_secs(60)),
+    ];
+    tick.into_iter().chain(usual).map(|(what, period)| KnownPeriod { what, period }).collect()
+}
+
+/// Those that have this period, in nanoseconds.
+pub(super) fn near(known: &[KnownPeriod], period: f64) -> Vec<KnownPeriod> {
+    let is_near = |one: &&KnownPeriod| (one.period.as_nanos() as f64 / period - 1.0).abs() <= ALIKE;
+    known.iter().filter(is_near).copied().collect()
+}

@@ -1,0 +1,159 @@
+//! What comes back: a period in which the latest wake-ups come, and who takes the time then.
+//!
+//! The times at which late wake-ups ran are tested against a grid of periods and against those that machines are known for. What is
+//! seen in turns only, or comes in bursts, has some rhythm by itself; that is taken off, and what is left is held against chance,
+//! corrected for every period that was tried.
+
+mod culprit;
+mod known_periods;
+mod late_marks;
+mod rayleigh;
+mod scan;
+mod spectrum;
+
+use howlate_model::{MonotonicTime, Span};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::insight::indexed;
+use crate::{Analysis, Outcome};
+pub use culprit::RecurringCause;
+pub use known_periods::{KnownPeriod, Periodic};
+pub(crate) use late_marks::LateMarks;
+use scan::{Rhythm, rhythm};
+use spectrum::Watched;
+
+/// So many of the latest are looked at, each time for itself.
+const LEVELS: [usize; 3] = [30, 200, 1_500];
+/// The shortest period of a loop is so many times its own: shorter ones look like others.
+const OWN_PERIODS: u64 = 2;
+/// Nothing comes back faster, as far as anybody knows.
+const SHORTEST: Span = Span::from_millis(1);
+
+/// Late wake-ups of a condition that come back.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Recurrence {
+    /// The condition, by index in the recording's header.
+    pub condition: u32,
+    /// How long it takes until they come again.
+    #[serde(rename = "period_ns")]
+    pub period: Span,
+    /// When one is due, on `CLOCK_MONOTONIC`, after a whole number of periods.
+    #[serde(rename = "phase_ns")]
+    pub phase: Span,
+    /// How probable it is that chance alone has such a rhythm, corrected for all periods that were tried.
+    pub p: f64,
+    /// How many of the latest wake-ups are at most a tenth of the period from when one is due.
+    pub members: usize,
+    /// How many of the latest were looked at; such that follow each other closely count once.
+    pub of: usize,
+    /// Whether it might as well be a shorter period, because a loop whose own period is always the same sees both alike.
+    pub may_be_shorter: bool,
+    /// What took most of those of which that is known; null where nothing was traced, or it differs.
+    pub culprit: Option<RecurringCause>,
+    /// What is known to come with this period; empty where something took the time that is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<KnownPeriod>,
+    /// When the latest ran, in periods since the first one was due, and whether each is of the rhythm; for a picture.
+    #[serde(skip)]
+    pub seen: Vec<(f64, bool)>,
+}
+
+/// What comes back in each condition, the most certain first.
+pub fn recurrences(analysis: &Analysis) -> Vec<Recurrence> {
+    let known = known_periods::of_machine(&analysis.header.system);
+    let each = indexed(analysis);
+    let mut all: Vec<Recurrence> = each.filter_map(|(index, outcome)| of_outcome(outcome, index, &known)).collect();
+    all.sort_by(|one, other| one.p.total_cmp(&other.p));
+    all
+}
+
+fn of_outcome(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> Option<Recurrence> {
+    let marks = outcome.late_marks();
+    let (latest, stretches) = (marks.latest(), marks.stretches());
+    let began = stretches.first()?.0;
+    let own = outcome.condition.work.length();
+    let shortest = own.times(OWN_PERIODS).max(SHORTEST).as_nanos() as f64;
+    let periods: Vec<f64> = known.iter().map(|one| one.period.as_nanos() as f64).collect();
+    let watched = watched(&stretches, began);
+    let levels = LEVELS.iter().filter(|level| **level <= latest.len()).count().max(1);
+    let of_level = |level: usize| {
+        let times = apart(latest.iter().take(level).map(|mark| mark.ran), began, shortest);
+        let found = rhythm(&times, &watched, (shortest, &periods), levels)?;
+        Some((found, times))
+    };
+    let all = LEVELS.iter().take(levels).filter_map(|level| of_level(*level));
+    let (found, times) = all.min_by(|one, other| one.0.p.total_cmp(&other.0.p))?;
+    let culprit = culprit::of(&latest, marks, |mark| found.has((mark.ran - began) as f64));
+    let period = span(found.period);
+    Some(Recurrence {
+        condition,
+        period,
+        phase: span((began as f64 + found.phase).rem_euclid(found.period)),
+        p: found.p,
+        members: times.iter().filter(|time| found.has(**time)).count(),
+        of: times.len(),
+        may_be_shorter: outcome.condition.work.period().is_some() && !outcome.condition.dithered,
+        candidates: if culprit.is_some() { Vec::new() } else { known_periods::near(known, found.period) },
+        culprit,
+        seen: seen(&times, &found),
+    })
+}
+
+/// Times that come back.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Rhythmic {
+    /// How long it takes until they come again.
+    #[serde(rename = "period_ns")]
+    pub period: Span,
+    /// How probable it is that chance alone has such a rhythm, corrected for all that were tried.
+    pub p: f64,
+    /// How many of them are in it.
+    pub members: usize,
+    /// Of how many; such that follow each other closely count once.
+    pub of: usize,
+}
+
+/// The rhythm of `times`, which were looked for in `stretches`, where its period is at least the shortest; `tries`: how many such
+/// questions are asked. `known` periods take less to be seen.
+pub(crate) fn rhythmic(
+    times: Vec<i64>,
+    stretches: &[(MonotonicTime, MonotonicTime)],
+    (shortest, known): (Span, &[Span]),
+    tries: usize,
+) -> Option<Rhythmic> {
+    let stretches: Vec<(i64, i64)> =
+        stretches.iter().map(|(from, until)| (from.as_nanos(), until.as_nanos())).collect();
+    let (began, shortest) = (stretches.first()?.0, shortest.as_nanos() as f64);
+    let known: Vec<f64> = known.iter().map(|one| one.as_nanos() as f64).collect();
+    let times = apart(times.into_iter(), began, shortest);
+    let found = rhythm(&times, &watched(&stretches, began), (shortest, &known), tries)?;
+    let members = times.iter().filter(|time| found.has(**time)).count();
+    Some(Rhythmic { period: span(found.period), p: found.p, members, of: times.len() })
+}
+
+fn watched(stretches: &[(i64, i64)], began: i64) -> Watched {
+    let stretches: Vec<(f64, f64)> =
+        stretches.iter().map(|(from, until)| ((from - began) as f64, (until - began) as f64)).collect();
+    let whole = stretches.last().map_or(0.0, |last| last.1);
+    let watched = stretches.iter().map(|(from, until)| until - from).sum();
+    Watched { stretches, whole, watched }
+}
+
+/// When each ran, in order; those that follow one within the shortest period have its cause.
+fn apart(times: impl Iterator<Item = i64>, began: i64, shortest: f64) -> Vec<f64> {
+    let mut times: Vec<f64> = times.map(|time| (time - began) as f64).filter(|time| *time >= 0.0).collect();
+    times.sort_unstable_by(f64::total_cmp);
+    let mut last = f64::NEG_INFINITY;
+    times.retain(|time| time - std::mem::replace(&mut last, *time) >= shortest);
+    times
+}
+
+fn seen(times: &[f64], found: &Rhythm) -> Vec<(f64, bool)> {
+    times.iter().map(|time| ((time - found.phase) / found.period, found.has(*time))).collect()
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive")]
+const fn span(nanos: f64) -> Span {
+    Span::from_nanos(nanos.max(0.0).round() as u64)
+}

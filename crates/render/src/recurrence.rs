@@ -1,0 +1,147 @@
+//! Late wake-ups that come back, in words.
+
+use howlate_analyse::Analysis;
+use howlate_analyse::periodicity::{KnownPeriod, Periodic, Recurrence, RecurringCause, recurrences};
+use howlate_model::Span;
+
+use crate::cause_words::who;
+use crate::condition::among;
+use crate::numbers::count;
+
+/// Recurrences that are told, the most certain ones.
+const TOLD: usize = 3;
+
+/// What comes back, a sentence or two each.
+pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
+    let all = recurrences(analysis);
+    let sentence = |one: &Recurrence| {
+        let text = recurrence(one);
+        among(analysis, &[one.condition]).map_or_else(|| text.clone(), |names| format!("{text} Applies to: {names}."))
+    };
+    distinct(&all).take(TOLD).map(sentence).collect()
+}
+
+/// Of several conditions with one period, the most certain one speaks for all.
+fn distinct(all: &[Recurrence]) -> impl Iterator<Item = &Recurrence> {
+    let is_first = |(place, one): &(usize, &Recurrence)| {
+        !all[..*place].iter().any(|other| is_alike(other.period, one.period))
+    };
+    all.iter().enumerate().filter(is_first).map(|(_, one)| one)
+}
+
+fn is_alike(one: Span, other: Span) -> bool {
+    let apart = one.as_nanos().abs_diff(other.as_nanos()) as f64;
+    apart <= 0.01 * one.as_nanos() as f64
+}
+
+/// `Late wake-ups come every 142.9 ms: 98 of the 100 latest (p = 3·10⁻⁹). hog, pid 7, took most of the time in 8 of 9.`
+pub fn recurrence(one: &Recurrence) -> String {
+    let (period, p) = (precise(one.period), probability(one.p));
+    let (members, of) = (count(one.members as u64), count(one.of as u64));
+    let because = match (&one.culprit, one.candidates.as_slice()) {
+        (Some(culprit), _) => took(culprit),
+        (None, []) if one.may_be_shorter => "`--why` names what takes the time then; `--dither` tells it from an echo of something \
+                                             faster in the loop's own period."
+            .to_owned(),
+        (None, []) => "`--why` names what takes the time then.".to_owned(),
+        (None, known) => format!(
+            "That is consistent with {}; `--why` would tell.",
+            known.iter().map(usual).collect::<Vec<_>>().join(", or ")
+        ),
+    };
+    format!("Late wake-ups come back every {period}: {members} of the {of} latest are in that rhythm ({p}). {because}")
+}
+
+fn took(culprit: &RecurringCause) -> String {
+    let RecurringCause { cause, took, known } = culprit;
+    let name = who(cause.kind, &cause.name, None);
+    format!("Most of the time went to {name} in {took} of {known} that were traced.")
+}
+
+/// What is known to have that period.
+const fn what(periodic: Periodic) -> &'static str {
+    match periodic {
+        Periodic::Tick => "the tick",
+        Periodic::RtPeriod => "real-time throttling or the fair server (`sched_rt_period_us`)",
+        Periodic::VmStatistics => "the kernel's memory statistics (`vm.stat_interval`)",
+        Periodic::ClockSource => "the check of the clock source",
+        Periodic::LockupWatchdog => "the lockup watchdog (`kernel.watchdog_thresh`)",
+        Periodic::WriteBack => "writing back dirty pages (`vm.dirty_writeback_centisecs`)",
+        Periodic::Quota => "the quota of a control group (`cpu.max`)",
+        Periodic::Minute => "a timer of systemd or cron, once a minute",
+    }
+}
+
+fn usual(known: &KnownPeriod) -> String {
+    what(known.what).to_owned()
+}
+
+/// To four digits: `142.9 ms`, `1.000 s`.
+pub(crate) fn precise(span: Span) -> String {
+    let nanos = span.as_nanos() as f64;
+    let (value, unit) = match nanos {
+        seconds if seconds >= 999.95e6 => (seconds / 1e9, "s"),
+        millis if millis >= 999.95e3 => (millis / 1e6, "ms"),
+        micros => (micros / 1e3, "µs"),
+    };
+    let decimals = if value >= 999.95 { 0 } else { 3 - (value.max(1.0).log10().floor() as usize).min(3) };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// `p = 3·10⁻⁹`.
+pub(crate) fn probability(p: f64) -> String {
+    if p < 1e-99 {
+        return "p < 10⁻⁹⁹".to_owned();
+    }
+    if p >= 1e-3 {
+        return format!("p = {p:.3}");
+    }
+    let exponent = p.log10().floor();
+    let digits = (-exponent).to_string();
+    let raised: String = digits.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(digit.to_digit(10)? as usize)).collect();
+    format!("p = {:.0}·10⁻{raised}", (p / 10f64.powf(exponent)).min(9.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Cause, CauseKind, Part};
+
+    use super::*;
+
+    fn one(culprit: Option<RecurringCause>, candidates: Vec<KnownPeriod>) -> Recurrence {
+        Recurrence {
+            condition: 0,
+            period: Span::from_nanos(142_857_143),
+            phase: Span::ZERO,
+            p: 3.2e-9,
+            members: 98,
+            of: 100,
+            may_be_shorter: true,
+            culprit,
+            candidates,
+            seen: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn it_is_told_with_who_took_the_time_or_what_usually_has_that_period() {
+        let cause = Cause::new(Part::Waiting, CauseKind::Thread, "hog".to_owned());
+        let text = recurrence(&one(Some(RecurringCause { cause, took: 8, known: 9 }), vec![]));
+        assert_eq!(
+            text,
+            "Late wake-ups come back every 142.9 ms: 98 of the 100 latest are in that rhythm (p = 3·10⁻⁹). Most of the time \
+             went to hog in 8 of 9 that were traced."
+        );
+        let known = KnownPeriod { what: Periodic::VmStatistics, period: Span::from_secs(1) };
+        assert!(recurrence(&one(None, vec![known])).contains("consistent with the kernel's memory statistics"));
+        assert!(recurrence(&one(None, vec![])).contains("`--why`"));
+    }
+
+    #[test]
+    fn periods_have_four_digits() {
+        let told = [1_000_000_000, 47_030_000_000, 142_857_143, 4_000_000, 999_990_000, 3_600_000_000_000];
+        let told = told.map(|nanos| precise(Span::from_nanos(nanos)));
+        assert_eq!(told, ["1.000 s", "47.03 s", "142.9 ms", "4.000 ms", "1.000 s", "3600 s"]);
+        assert_eq!([2e-120, 0.0043, 9.7e-5].map(probability), ["p < 10⁻⁹⁹", "p = 0.004", "p = 9·10⁻⁵"]);
+    }
+}
