@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use howlate_analyse::sequential::{Decision, known};
 use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks, is_as_asked};
 use howlate_model::{Limit, Work};
-use howlate_render::{gate_lines, limit_lines, stopped_above};
+use howlate_render::{gate_lines, limit_lines, not_as_asked, stopped_above};
 
-use crate::terminal::tell;
+use crate::terminal::{shows_results, tell};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +45,17 @@ pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> Status {
         true => Status::Exceeded,
         false if until == Status::Exceeded => Status::Exceeded,
         false if conclusive && until == Status::Done && is_as_asked(analysis) => Status::Done,
-        false => Status::NotTrustworthy,
+        false => {
+            say_why_not_as_asked(analysis);
+            Status::NotTrustworthy
+        }
+    }
+}
+
+/// Where the result goes to a program or a file, it does not say why to whoever reads the log.
+fn say_why_not_as_asked(analysis: &Analysis) {
+    if let Some(why) = not_as_asked(analysis).filter(|_| !shows_results()) {
+        tell(&format!("not as asked: {why}"));
     }
 }
 

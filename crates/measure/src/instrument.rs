@@ -76,7 +76,14 @@ fn turn_the_loop(turns: u64) {
     let ring = Ring::new(1_024);
     // Far ahead, so that no wake-up counts as late.
     let first = clock::now().plus(Span::from_secs(3_600));
-    let job = Cyclic { first, period: Span::from_nanos(1), dither: Span::ZERO, samples: turns, until: NO_END, stop_above: NEVER };
+    let job = Cyclic {
+        first,
+        period: Span::from_nanos(1),
+        dither: Span::ZERO,
+        samples: turns,
+        until: NO_END,
+        stop_above: NEVER,
+    };
     let turned = job.run(&mut NoWait, &Stop::default(), &mut RingWriter::new(Arc::clone(&ring)));
     debug_assert!(turned.is_ok_and(|done| done == turns));
 }

@@ -102,6 +102,7 @@ mod tests {
             round: 1,
             work: Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_nanos(100) },
             policy: Policy::OTHER,
+            dithered: false,
             clock: crate::WaitClock::Monotonic,
             slack: None,
             slice: None,

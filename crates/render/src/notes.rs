@@ -48,6 +48,18 @@ pub fn doubtful(analysis: &Analysis) -> Vec<String> {
     sentences(&doubts).into_iter().map(|(note, _)| note).collect()
 }
 
+/// Why the result is not what was asked for, in a sentence: what spoils it first, and how much else does.
+pub fn not_as_asked(analysis: &Analysis) -> Option<String> {
+    let spoiling = spoiling(analysis);
+    let mut told = once(analysis).into_iter().map(|(note, _)| note).filter(|note| spoiling.contains(note));
+    let first = told.next()?;
+    Some(match told.count() {
+        0 => first,
+        1 => format!("{first} And 1 more note."),
+        more => format!("{first} And {} more notes.", count(more as u64)),
+    })
+}
+
 /// The words of caveats for which the result is not what was asked for.
 fn spoiling(analysis: &Analysis) -> HashSet<String> {
     let of_conditions = analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats);

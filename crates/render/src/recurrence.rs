@@ -16,7 +16,8 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let all = recurrences(analysis);
     let sentence = |one: &Recurrence| {
         let text = recurrence(one);
-        among(analysis, &[one.condition]).map_or_else(|| text.clone(), |names| format!("{text} Applies to: {names}."))
+        among(analysis, &[one.condition])
+            .map_or_else(|| text.clone(), |names| format!("{text} Applies to: {names}."))
     };
     distinct(&all).take(TOLD).map(sentence).collect()
 }
@@ -40,16 +41,20 @@ pub fn recurrence(one: &Recurrence) -> String {
     let (members, of) = (count(one.members as u64), count(one.of as u64));
     let because = match (&one.culprit, one.candidates.as_slice()) {
         (Some(culprit), _) => took(culprit),
-        (None, []) if one.may_be_shorter => "`--why` names what takes the time then; `--dither` tells it from an echo of something \
+        (None, []) if one.may_be_shorter => {
+            "`--why` names what takes the time then; `--dither` tells it from an echo of something \
                                              faster in the loop's own period."
-            .to_owned(),
+                .to_owned()
+        }
         (None, []) => "`--why` names what takes the time then.".to_owned(),
         (None, known) => format!(
             "That is consistent with {}; `--why` would tell.",
             known.iter().map(usual).collect::<Vec<_>>().join(", or ")
         ),
     };
-    format!("Late wake-ups come back every {period}: {members} of the {of} latest are in that rhythm ({p}). {because}")
+    format!(
+        "Late wake-ups come back every {period}: {members} of the {of} latest are in that rhythm ({p}). {because}"
+    )
 }
 
 fn took(culprit: &RecurringCause) -> String {
@@ -98,7 +103,8 @@ pub(crate) fn probability(p: f64) -> String {
     }
     let exponent = p.log10().floor();
     let digits = (-exponent).to_string();
-    let raised: String = digits.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(digit.to_digit(10)? as usize)).collect();
+    let raised: String =
+        digits.chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(digit.to_digit(10)? as usize)).collect();
     format!("p = {:.0}·10⁻{raised}", (p / 10f64.powf(exponent)).min(9.0))
 }
 
@@ -133,7 +139,9 @@ mod tests {
              went to hog in 8 of 9 that were traced."
         );
         let known = KnownPeriod { what: Periodic::VmStatistics, period: Span::from_secs(1) };
-        assert!(recurrence(&one(None, vec![known])).contains("consistent with the kernel's memory statistics"));
+        assert!(
+            recurrence(&one(None, vec![known])).contains("consistent with the kernel's memory statistics")
+        );
         assert!(recurrence(&one(None, vec![])).contains("`--why`"));
     }
 

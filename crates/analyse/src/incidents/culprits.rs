@@ -86,12 +86,12 @@ impl Sum {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use howlate_model::{Cause, IncidentKind, LateThread, MonotonicTime, Part, Priority, Segment};
 
     use super::*;
 
-    fn incident(victim: &str, causes: &[(&str, Option<&str>, u64)]) -> Incident {
+    pub(in crate::incidents) fn incident(victim: &str, causes: &[(&str, Option<&str>, u64)]) -> Incident {
         let cause = |(name, process, ms): &(&str, Option<&str>, u64)| IncidentCause {
             kind: CauseKind::Thread,
             name: Some((*name).to_owned()),

@@ -68,3 +68,66 @@ fn stretches(kept: &Kept) -> Vec<(MonotonicTime, MonotonicTime)> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::WaitMinute;
+
+    use super::*;
+    use crate::incidents::culprits::tests::incident;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn at(seconds: f64) -> MonotonicTime {
+        #[allow(clippy::cast_possible_truncation, reason = "some minutes")]
+        MonotonicTime::from_nanos((seconds * SECOND as f64) as i64)
+    }
+
+    fn minute(number: i64) -> WaitMinute {
+        let (from, until) = (60 * number, 60 * (number + 1));
+        let [from, until] = [from, until].map(|seconds| MonotonicTime::from_nanos(seconds * SECOND));
+        WaitMinute {
+            at: String::new(),
+            from,
+            until,
+            groups: vec![],
+            incidents_lost: 0,
+            incidents_left_out: 0,
+            switches_unseen: 0,
+            late_above: None,
+            removed: vec![],
+        }
+    }
+
+    /// Ten minutes: a job every 47 s, for which three threads wait, and a compiler now and then.
+    fn kept(first: i64) -> Kept {
+        let mut random = fastrand::Rng::with_seed(1);
+        let hit =
+            |at_ns, name: &str, victim: &str| Incident { at_ns, ..incident(victim, &[(name, None, 30)]) };
+        let mut incidents = Vec::new();
+        for cycle in 0..12 {
+            let jitter = random.f64() * 0.05;
+            let late = ["web", "db", "log"]
+                .map(|victim| hit(at(11.0 + f64::from(cycle) * 47.0 + jitter), "job", victim));
+            incidents.extend(late);
+        }
+        incidents.extend((0..30).map(|_| hit(at(random.f64() * 600.0), "rustc", "web")));
+        Kept { incidents, minutes: (first..10).map(minute).collect(), shorter: 0 }
+    }
+
+    #[test]
+    fn who_comes_back_is_told_and_who_comes_at_random_is_not() {
+        let found = recurring(&kept(0));
+        let [job] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((job.name.as_str(), job.rhythm.members, job.rhythm.of), ("job", 12, 12));
+        assert!((job.rhythm.period.as_nanos() as f64 / 47e9 - 1.0).abs() < 1e-3, "{job:?}");
+    }
+
+    #[test]
+    fn what_was_before_a_restart_is_on_another_clock() {
+        let mut restarted = kept(0);
+        restarted.minutes.insert(0, minute(900));
+        assert_eq!(recurring(&restarted).len(), 1, "its clock began anew");
+        assert!(recurring(&Kept::default()).is_empty());
+    }
+}

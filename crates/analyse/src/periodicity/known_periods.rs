@@ -43,7 +43,8 @@ const SECOND: Span = Span::from_secs(1);
 
 /// Of this machine; where it does not say, as Linux has them by default.
 pub(super) fn of_machine(system: &System) -> Vec<KnownPeriod> {
-    let tick = system.tick_hz.filter(|hz| *hz > 0).map(|hz| Span::from_nanos(SECOND.as_nanos() / u64::from(hz)));
+    let tick =
+        system.tick_hz.filter(|hz| *hz > 0).map(|hz| Span::from_nanos(SECOND.as_nanos() / u64::from(hz)));
     let tick = tick.map(|period| (Periodic::Tick, period));
     let usual = [
         (Periodic::Quota, Span::from_millis(100)),

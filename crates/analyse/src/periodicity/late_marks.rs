@@ -120,7 +120,8 @@ mod tests {
 
     fn block(from: i64, until: i64, worst: &[(i64, i64)]) -> Block {
         let at = MonotonicTime::from_nanos;
-        let worst = worst.iter().map(|(ran, late)| Worst { at: at(*ran), latency: Latency::from_nanos(*late) });
+        let worst =
+            worst.iter().map(|(ran, late)| Worst { at: at(*ran), latency: Latency::from_nanos(*late) });
         Block { from: at(from), until: at(until), worst: worst.collect(), ..Block::default() }
     }
 
@@ -130,7 +131,10 @@ mod tests {
         marks.block(&block(0, 10, &[(3, 50), (5, 7)]));
         marks.block(&block(10, 20, &[(12, 9)]));
         marks.block(&block(30, 40, &[(33, 8)]));
-        assert_eq!(marks.latest().iter().map(|one| (one.ran, one.late)).collect::<Vec<_>>(), [(3, 50), (12, 9)]);
+        assert_eq!(
+            marks.latest().iter().map(|one| (one.ran, one.late)).collect::<Vec<_>>(),
+            [(3, 50), (12, 9)]
+        );
         assert_eq!(marks.stretches(), [(0, 20), (30, 40)]);
     }
 

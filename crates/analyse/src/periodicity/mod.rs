@@ -63,7 +63,8 @@ pub struct Recurrence {
 pub fn recurrences(analysis: &Analysis) -> Vec<Recurrence> {
     let known = known_periods::of_machine(&analysis.header.system);
     let each = indexed(analysis);
-    let mut all: Vec<Recurrence> = each.filter_map(|(index, outcome)| of_outcome(outcome, index, &known)).collect();
+    let mut all: Vec<Recurrence> =
+        each.filter_map(|(index, outcome)| of_outcome(outcome, index, &known)).collect();
     all.sort_by(|one, other| one.p.total_cmp(&other.p));
     all
 }
@@ -156,4 +157,80 @@ fn seen(times: &[f64], found: &Rhythm) -> Vec<(f64, bool)> {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive")]
 const fn span(nanos: f64) -> Span {
     Span::from_nanos(nanos.max(0.0).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{
+        Block, Cause, CauseKind, Explained, Latency, Ledger, Line, Part, Segment, Wait, WhyBlock, Work, Worst,
+    };
+
+    use super::*;
+    use crate::testing::analysis_of;
+
+    const CYCLIC: Work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
+    const SECOND: i64 = 1_000_000_000;
+    /// From one late wake-up to the next.
+    const EVERY: i64 = 142_857_143;
+
+    /// A second in which everything is late that is due; the others are by a microsecond.
+    fn block(number: i64) -> Line {
+        let (from, until) = (number * SECOND, (number + 1) * SECOND);
+        let due = (1..).map(|cycle| cycle * EVERY).skip_while(|at| *at < from).take_while(|at| *at < until);
+        let late =
+            |(ran, late)| Worst { at: MonotonicTime::from_nanos(ran), latency: Latency::from_nanos(late) };
+        let usual = (0..3).map(|place| (from + place * 310_000_017 + 5, 1_000));
+        let worst = due.map(|at| (at, 3_000_000)).chain(usual).map(late).collect();
+        let at = MonotonicTime::from_nanos;
+        Line::Block(Box::new(Block { from: at(from), until: at(until), worst, ..Block::default() }))
+    }
+
+    /// The same of a traced turn, in which `hog` had the CPU.
+    fn traced(number: i64) -> Line {
+        let Line::Block(block) = block(number) else { unreachable!() };
+        let mut ledger = Ledger::default();
+        for one in block.worst.iter().filter(|one| one.latency.as_nanos() > 1_000) {
+            let cause = Cause::new(Part::Waiting, CauseKind::Thread, "hog".to_owned());
+            let length = Span::from_nanos(one.latency.as_nanos().unsigned_abs());
+            let part = Segment::new(cause, Some(7), one.at.minus(length), length);
+            ledger.add(&Explained { at: one.at, latency: one.latency, cpu: Some(1), parts: vec![part] });
+        }
+        let (condition, round, beside, tracer) = (0, 1, 0, "bpf".to_owned());
+        Line::Why(Box::new(WhyBlock {
+            condition,
+            round,
+            beside,
+            from: block.from,
+            until: block.until,
+            tracer,
+            ledger,
+        }))
+    }
+
+    fn found(lines: impl Iterator<Item = Line>) -> Vec<Recurrence> {
+        let mut analysis = analysis_of(&[CYCLIC]);
+        lines.for_each(|line| analysis.add(&line));
+        recurrences(&analysis)
+    }
+
+    #[test]
+    fn what_comes_back_is_found_with_who_took_the_time() {
+        let all = found((0..30).map(|number| if number % 3 == 2 { traced(number) } else { block(number) }));
+        let [one] = all.as_slice() else { panic!("{all:?}") };
+        assert!((one.period.as_nanos() as f64 / EVERY as f64 - 1.0).abs() < 1e-4, "{one:?}");
+        assert!(one.p < 1e-20 && one.members >= 200 && one.may_be_shorter, "{one:?}");
+        let culprit = one.culprit.as_ref().unwrap();
+        assert!(
+            culprit.cause.name == "hog" && culprit.took == culprit.known && culprit.known >= 60,
+            "{culprit:?}"
+        );
+        assert!(one.candidates.is_empty());
+    }
+
+    #[test]
+    fn without_traces_nobody_is_named() {
+        let all = found((0..30).map(block));
+        assert_eq!(all.iter().map(|one| one.culprit.as_ref()).collect::<Vec<_>>(), [None]);
+        assert!(found(std::iter::empty()).is_empty());
+    }
 }

@@ -47,7 +47,10 @@ mod tests {
     #[test]
     fn known_series_have_their_known_probabilities() {
         let (steady, p) = tested(&[0.01, 1.02, 2.0, 2.99, 4.01], 1.0);
-        assert!((steady.length - 0.997_948).abs() < 1e-6 && (p / 1.707e-3 - 1.0).abs() < 1e-3, "{steady:?} {p}");
+        assert!(
+            (steady.length - 0.997_948).abs() < 1e-6 && (p / 1.707e-3 - 1.0).abs() < 1e-3,
+            "{steady:?} {p}"
+        );
         let (any, p) = tested(&[0.1, 1.37, 2.61, 3.05, 4.9], 1.0);
         assert!((any.length - 0.236_771).abs() < 1e-6 && (p - 0.773).abs() < 1e-3, "{any:?} {p}");
         let (tick, p) = tested(&[0.0041, 0.0081, 0.0121, 0.0202, 0.0361, 0.0601], 0.004);

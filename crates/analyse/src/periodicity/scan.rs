@@ -13,6 +13,8 @@ const LEAST_CYCLES: f64 = 4.0;
 const RARELY: f64 = 16.0;
 /// A longer period that is almost as strong is what the others are fractions of.
 const ALMOST: f64 = 0.7;
+/// Times that lie so many times as far from a line as the median are not of it.
+const FAR: f64 = 4.0;
 /// The share of a period around its phase that belongs to it, on either side.
 const AROUND: f64 = 0.1;
 
@@ -34,18 +36,26 @@ impl Rhythm {
         apart.min(1.0 - apart) <= AROUND
     }
 
-    /// Its period and phase as a line through its times, by how often it had come: the grid knows both only as well as its points
-    /// lie close.
+    /// Its period and phase as a line through its times: the grid knows both only as well as its points lie close. Those that are much
+    /// further from the line than most are there by chance, and drawn through it once only.
     fn fitted(self, times: &[f64]) -> Self {
-        let of_it: Vec<(f64, f64)> = times
-            .iter()
-            .filter(|time| self.has(**time))
-            .map(|time| (self.cycle(*time) as f64, *time))
-            .collect();
-        let count = of_it.len().max(1) as f64;
-        let sum = of_it.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let of_it: Vec<f64> = times.iter().copied().filter(|time| self.has(*time)).collect();
+        let first = self.through(&of_it);
+        let off = |time: &f64| (time - first.phase - first.cycle(*time) as f64 * first.period).abs();
+        let mut apart: Vec<f64> = of_it.iter().map(off).collect();
+        apart.sort_unstable_by(f64::total_cmp);
+        let most = apart.get(apart.len() / 2).map_or(f64::INFINITY, |median| FAR * median);
+        let near: Vec<f64> = of_it.iter().copied().filter(|time| off(time) <= most).collect();
+        first.through(&near)
+    }
+
+    /// A line through times, by how often it had come.
+    fn through(self, times: &[f64]) -> Self {
+        let points: Vec<(f64, f64)> = times.iter().map(|time| (self.cycle(*time) as f64, *time)).collect();
+        let count = points.len().max(1) as f64;
+        let sum = points.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let (cycle, time) = (sum.0 / count, sum.1 / count);
-        let products = of_it.iter().fold((0.0, 0.0), |sum, one| {
+        let products = points.iter().fold((0.0, 0.0), |sum, one| {
             let apart = one.0 - cycle;
             (sum.0 + apart * (one.1 - time), sum.1 + apart * apart)
         });
@@ -124,7 +134,8 @@ impl Scan<'_> {
         let (mut best, mut step) = (near, self.spectrum.step);
         for _ in 0..3 {
             let around = (-POINTS..=POINTS).map(|point| best + f64::from(point) * step / f64::from(POINTS));
-            best = around.max_by(|one, other| self.power(*one).total_cmp(&self.power(*other))).unwrap_or(best);
+            best =
+                around.max_by(|one, other| self.power(*one).total_cmp(&self.power(*other))).unwrap_or(best);
             step /= f64::from(POINTS);
         }
         best
@@ -203,8 +214,9 @@ mod tests {
     #[test]
     fn chance_has_no_rhythm_whether_watched_in_turns_or_not() {
         let whole = watched(&[(0.0, 10.0 * SECOND)]);
-        let turns: Vec<(f64, f64)> =
-            (0..8).map(|turn| (f64::from(turn) * 1.5 * SECOND, (f64::from(turn) * 1.5 + 0.5) * SECOND)).collect();
+        let turns: Vec<(f64, f64)> = (0..8)
+            .map(|turn| (f64::from(turn) * 1.5 * SECOND, (f64::from(turn) * 1.5 + 0.5) * SECOND))
+            .collect();
         for watched in [whole, watched(&turns)] {
             let is_wrong = |seed: &u64| {
                 let mut random = fastrand::Rng::with_seed(*seed);

@@ -65,7 +65,8 @@ impl Spectrum {
             let of_band = |band| range_of(band, &range).map(move |point| (band, point));
             self.bands.iter().flat_map(of_band)
         };
-        let Some(most) = points().max_by(|one, other| outstanding(*one).total_cmp(&outstanding(*other))) else {
+        let Some(most) = points().max_by(|one, other| outstanding(*one).total_cmp(&outstanding(*other)))
+        else {
             return Vec::new();
         };
         let least = ALMOST_ON_GRID * outstanding(most);
@@ -73,7 +74,8 @@ impl Spectrum {
             let beside = [point.checked_sub(1), Some(point + 1)].into_iter().flatten();
             beside.filter_map(|other| self.power.get(other)).all(|other| *other <= self.power[point])
         };
-        let lower = points().filter(|one| outstanding(*one) >= least && is_peak(one.1)).map(|(_, point)| point);
+        let lower =
+            points().filter(|one| outstanding(*one) >= least && is_peak(one.1)).map(|(_, point)| point);
         lower.take(PEAKS).chain([most.1]).map(|point| point as f64 * self.step).collect()
     }
 

@@ -6,6 +6,7 @@
 mod common;
 
 mod marked_loops;
+mod periodicity;
 mod record;
 mod selfcheck;
 mod spans;

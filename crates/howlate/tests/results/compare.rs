@@ -39,18 +39,41 @@ fn every_format_of_two_recordings() {
     }
 }
 
-/// A row for each pair of conditions, where there are several; none where one speaks for itself.
+/// A row for each pair of conditions, where there are several; none where one speaks for itself. In full, all numbers of each.
 #[test]
 fn all_pairs_of_conditions_stand_in_one_table() {
     let shown = |words: &[&str]| stdout(&compared(&[words]));
+    let sections =
+        |text: &str| text.lines().filter(|line| line.starts_with("mechanism pipe → futex")).count();
     let text = shown(&["compare", "notify.jsonl", "--by", "mechanism"]);
     let rows = text.lines().filter(|line| line.trim_start().starts_with("futex · CPU")).count();
-    let sections = text.lines().filter(|line| line.starts_with("mechanism pipe → futex")).count();
-    assert!(text.contains("Summary") && sections > 1 && rows >= sections, "{text}");
-    assert!(!shown(&POLICIES).contains("Summary"));
+    assert!(text.contains("Summary") && rows > 1 && sections(&text) == 0, "{text}");
+    let full = shown(&["compare", "notify.jsonl", "--by", "mechanism", "--details"]);
+    assert!(sections(&full) == rows && full.contains("The maximum"), "{full}");
+    assert!(!shown(&POLICIES).contains("Summary") && !shown(&POLICIES).contains("The maximum"));
     let markdown = shown(&["compare", "notify.jsonl", "--by", "mechanism", "--format", "md"]);
     let first = markdown.lines().find(|line| line.starts_with('|')).unwrap();
     assert_eq!(first, "|  | median | max of a turn |");
+}
+
+/// What was asked for is answered at the end, whatever makes it doubtful stands above the numbers, and all of it fits a screen and a
+/// half.
+#[test]
+fn the_answer_is_on_the_last_screen() {
+    for words in [&POLICIES[..], &IDLE, &["compare", "notify.jsonl", "--by", "mechanism"]] {
+        let text = stdout(&compared(&[words]));
+        let lines: Vec<&str> = text.lines().collect();
+        let is_answer = |line: &&str| {
+            ["Better: ", "Worse: ", "No difference found", "Inconclusive: "]
+                .iter()
+                .any(|word| line.starts_with(word))
+        };
+        let answer = lines.iter().position(is_answer).unwrap_or_else(|| panic!("{text}"));
+        assert!(lines.len() <= 40 && lines.len() - answer <= 24, "{} lines: {text}", lines.len());
+        let doubt = text.find("busy before this began");
+        let table = text.find("median").unwrap();
+        assert!(doubt.is_none_or(|doubt| doubt < table), "{text}");
+    }
 }
 
 /// The number that the run was made for, with its interval and condition: not the one that changed most.

@@ -121,7 +121,14 @@ fn a_loop_ends_by_itself_when_its_time_is_over() {
     let (ring, stop) = (Ring::new(8), Stop::default());
     let first = MonotonicTime::from_nanos(100);
     let until = MonotonicTime::from_nanos(350);
-    let job = Cyclic { first, period: Span::from_nanos(100), dither: Span::ZERO, samples: 9, until, stop_above: NEVER };
+    let job = Cyclic {
+        first,
+        period: Span::from_nanos(100),
+        dither: Span::ZERO,
+        samples: 9,
+        until,
+        stop_above: NEVER,
+    };
     let done = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
     assert_eq!((done, collect(&ring).len()), (3, 3));
 }

@@ -1,8 +1,8 @@
 //! The same for machines.
 
 use howlate_analyse::incidents::{Culprit, GroupWaits, RecurringCulprit, culprits, groups, recurring};
-use howlate_analyse::periodicity::Rhythmic;
 use howlate_analyse::percentile;
+use howlate_analyse::periodicity::Rhythmic;
 use howlate_model::{Distribution, Incident, LateAbove, Latency, Removed, schema_as_written};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -81,5 +81,9 @@ pub(super) fn span(span: Span) -> String {
 pub(super) fn comes_back(one: &RecurringCulprit) -> String {
     let name = who(one.kind, &one.name, None);
     let (times, of) = (count(one.rhythm.members as u64), count(one.rhythm.of as u64));
-    format!("{name} comes back every {}: {times} of {of} times ({}).", precise(one.rhythm.period), probability(one.rhythm.p))
+    format!(
+        "{name} comes back every {}: {times} of {of} times ({}).",
+        precise(one.rhythm.period),
+        probability(one.rhythm.p)
+    )
 }

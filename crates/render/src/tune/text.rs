@@ -74,15 +74,13 @@ fn table(report: &TuneReport<'_>, width: usize) -> String {
     let others = || SHOWN.into_iter().filter(|statistic| *statistic != report.goal);
     let mut headings = vec!["setting", heading(report.goal), ""];
     headings.extend(others().map(heading));
-    headings.push("turns");
     let cells = |row: &TuneRow| {
         let of = |statistic| found(row, statistic);
         let goal = of(report.goal);
         let mut cells = vec![row.setting.knob.to_owned()];
         cells.push(goal.map_or_else(|| "–".to_owned(), difference));
-        cells.push(goal.map_or_else(|| "turns too short".to_owned(), verdict));
+        cells.push(goal.map_or_else(|| "turns too short".to_owned(), verdict_in_brief));
         cells.extend(others().map(|statistic| of(statistic).map_or_else(|| "–".to_owned(), if_told_apart)));
-        cells.push(turns(row));
         cells
     };
     let about = "µs, with the setting minus without it, and its interval. In brackets: no difference found.";
@@ -151,6 +149,13 @@ fn difference(tested: &Tested) -> String {
         Verdict::Better => paint(GOOD, text),
         Verdict::Worse => paint(BOLD, text),
         _ => text,
+    }
+}
+
+fn verdict_in_brief(tested: &Tested) -> String {
+    match tested.verdict {
+        Verdict::NotDistinguishable | Verdict::Equivalent => "no difference".to_owned(),
+        _ => verdict(tested),
     }
 }
 

@@ -76,5 +76,10 @@ fn numbers(found: &Recurrence) -> Table {
         found.of.to_string(),
         format!("{:.1e}", found.p),
     ];
-    Table::plain("Late wake-ups that come back", &["every", "in the rhythm", "of the latest", "p"], 1, vec![row])
+    Table::plain(
+        "Late wake-ups that come back",
+        &["every", "in the rhythm", "of the latest", "p"],
+        1,
+        vec![row],
+    )
 }
