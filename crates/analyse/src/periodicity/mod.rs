@@ -10,6 +10,7 @@ mod late_marks;
 mod rayleigh;
 mod scan;
 mod spectrum;
+mod watched;
 
 use howlate_model::{MonotonicTime, Span};
 use schemars::JsonSchema;
@@ -21,7 +22,7 @@ pub use culprit::RecurringCause;
 pub use known_periods::{KnownPeriod, Periodic};
 pub(crate) use late_marks::LateMarks;
 use scan::{Rhythm, rhythm};
-use spectrum::Watched;
+use watched::Watched;
 
 /// So many of the latest are looked at, each time for itself.
 const LEVELS: [usize; 3] = [30, 200, 1_500];
@@ -71,26 +72,24 @@ pub fn recurrences(analysis: &Analysis) -> Vec<Recurrence> {
 
 fn of_outcome(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> Option<Recurrence> {
     let marks = outcome.late_marks();
-    let (latest, stretches) = (marks.latest(), marks.stretches());
-    let began = stretches.first()?.0;
+    let (latest, watched) = (marks.latest(), Watched::new(marks.stretches().into_iter())?);
     let own = outcome.condition.work.length();
     let shortest = own.times(OWN_PERIODS).max(SHORTEST).as_nanos() as f64;
     let periods: Vec<f64> = known.iter().map(|one| one.period.as_nanos() as f64).collect();
-    let watched = watched(&stretches, began);
     let levels = LEVELS.iter().filter(|level| **level <= latest.len()).count().max(1);
     let of_level = |level: usize| {
-        let times = apart(latest.iter().take(level).map(|mark| mark.ran), began, shortest);
+        let times = watched.apart(latest.iter().take(level).map(|mark| mark.ran), shortest);
         let found = rhythm(&times, &watched, (shortest, &periods), levels)?;
         Some((found, times))
     };
     let all = LEVELS.iter().take(levels).filter_map(|level| of_level(*level));
     let (found, times) = all.min_by(|one, other| one.0.p.total_cmp(&other.0.p))?;
-    let culprit = culprit::of(&latest, marks, |mark| found.has((mark.ran - began) as f64));
+    let culprit = culprit::of(&latest, marks, |mark| found.has(watched.since_begin(mark.ran)));
     let period = span(found.period);
     Some(Recurrence {
         condition,
         period,
-        phase: span((began as f64 + found.phase).rem_euclid(found.period)),
+        phase: span((watched.began() + found.phase).rem_euclid(found.period)),
         p: found.p,
         members: times.iter().filter(|time| found.has(**time)).count(),
         of: times.len(),
@@ -123,31 +122,13 @@ pub(crate) fn rhythmic(
     (shortest, known): (Span, &[Span]),
     tries: usize,
 ) -> Option<Rhythmic> {
-    let stretches: Vec<(i64, i64)> =
-        stretches.iter().map(|(from, until)| (from.as_nanos(), until.as_nanos())).collect();
-    let (began, shortest) = (stretches.first()?.0, shortest.as_nanos() as f64);
+    let stretches = stretches.iter().map(|(from, until)| (from.as_nanos(), until.as_nanos()));
+    let (watched, shortest) = (Watched::new(stretches)?, shortest.as_nanos() as f64);
     let known: Vec<f64> = known.iter().map(|one| one.as_nanos() as f64).collect();
-    let times = apart(times.into_iter(), began, shortest);
-    let found = rhythm(&times, &watched(&stretches, began), (shortest, &known), tries)?;
+    let times = watched.apart(times.into_iter(), shortest);
+    let found = rhythm(&times, &watched, (shortest, &known), tries)?;
     let members = times.iter().filter(|time| found.has(**time)).count();
     Some(Rhythmic { period: span(found.period), p: found.p, members, of: times.len() })
-}
-
-fn watched(stretches: &[(i64, i64)], began: i64) -> Watched {
-    let stretches: Vec<(f64, f64)> =
-        stretches.iter().map(|(from, until)| ((from - began) as f64, (until - began) as f64)).collect();
-    let whole = stretches.last().map_or(0.0, |last| last.1);
-    let watched = stretches.iter().map(|(from, until)| until - from).sum();
-    Watched { stretches, whole, watched }
-}
-
-/// When each ran, in order; those that follow one within the shortest period have its cause.
-fn apart(times: impl Iterator<Item = i64>, began: i64, shortest: f64) -> Vec<f64> {
-    let mut times: Vec<f64> = times.map(|time| (time - began) as f64).filter(|time| *time >= 0.0).collect();
-    times.sort_unstable_by(f64::total_cmp);
-    let mut last = f64::NEG_INFINITY;
-    times.retain(|time| time - std::mem::replace(&mut last, *time) >= shortest);
-    times
 }
 
 fn seen(times: &[f64], found: &Rhythm) -> Vec<(f64, bool)> {

@@ -1,7 +1,8 @@
 //! Periods in which times come back: a grid over all of them, and those that machines are known for.
 
 use super::rayleigh::{Mean, directions, mean, probability};
-use super::spectrum::{BINS_PER_PERIOD, Spectrum, Watched};
+use super::spectrum::{BINS_PER_PERIOD, Spectrum};
+use super::watched::Watched;
 
 /// How often chance alone is taken for a rhythm.
 pub(super) const FALSE_ALARMS: f64 = 0.01;
@@ -80,7 +81,8 @@ pub(super) fn rhythm(
     (shortest, known): (f64, &[f64]),
     tries: usize,
 ) -> Option<Rhythm> {
-    if times.len() < LEAST_TIMES || watched.whole <= LEAST_CYCLES * shortest {
+    let is_long = watched.watched > 0.0 && watched.whole > LEAST_CYCLES * shortest;
+    if times.len() < LEAST_TIMES || !is_long {
         return None;
     }
     let scan = Scan { times, watched, spectrum: Spectrum::new(times, watched, shortest) };
@@ -165,9 +167,10 @@ mod tests {
     const SECOND: f64 = 1e9;
     const KNOWN: [f64; 4] = [0.004 * SECOND, SECOND, 4.0 * SECOND, 5.0 * SECOND];
 
+    #[allow(clippy::cast_possible_truncation, reason = "whole nanoseconds of a minute")]
     fn watched(stretches: &[(f64, f64)]) -> Watched {
-        let watched = stretches.iter().map(|(from, until)| until - from).sum();
-        Watched { stretches: stretches.to_vec(), whole: stretches.last().unwrap().1, watched }
+        let nanos = |(from, until): &(f64, f64)| (*from as i64, *until as i64);
+        Watched::new(stretches.iter().map(nanos)).unwrap()
     }
 
     fn found(times: &[f64], watched: &Watched) -> Option<Rhythm> {

@@ -5,6 +5,8 @@ use std::ops::Range;
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
+use super::watched::Watched;
+
 /// Stretches that time is cut into, at most: a transform takes a millisecond. Of a longer run, shorter periods are tried only where
 /// something is known to have them.
 const MOST_BINS: usize = 1 << 15;
@@ -16,17 +18,6 @@ const LEAST_AROUND: usize = 32;
 /// Peaks that are looked at: those that stand out almost as much as the highest, which may lie between two points of the grid.
 const PEAKS: usize = 8;
 const ALMOST_ON_GRID: f64 = 0.5;
-
-/// When something was looked for, in nanoseconds from the begin of the first stretch.
-#[derive(Clone, Debug)]
-pub(super) struct Watched {
-    /// The stretches, in order.
-    pub(super) stretches: Vec<(f64, f64)>,
-    /// From the first one's begin to the last one's end.
-    pub(super) whole: f64,
-    /// All of them together.
-    pub(super) watched: f64,
-}
 
 /// The power at each frequency: about 1 where there is no rhythm, the number of times where all have one phase.
 pub(super) struct Spectrum {
