@@ -21,13 +21,17 @@ use crate::{Analysis, Outcome};
 pub use culprit::RecurringCause;
 pub use known_periods::{KnownPeriod, Periodic};
 pub(crate) use late_marks::LateMarks;
-use scan::{Rhythm, rhythm};
+use scan::{Question, Rhythm, rhythm};
 use watched::Watched;
 
 /// So many of the latest are looked at, each time for itself.
 const LEVELS: [usize; 3] = [30, 200, 1_500];
 /// The shortest period of a loop is so many times its own: shorter ones look like others.
 const OWN_PERIODS: u64 = 2;
+/// How often chance alone may be taken for a rhythm: of wake-ups in general, in each of many conditions, and of what has a name,
+/// where each time is one of it.
+const OF_WAKE_UPS: f64 = 0.001;
+const OF_THE_NAMED: f64 = 0.01;
 /// Nothing comes back faster, as far as anybody knows.
 const SHORTEST: Span = Span::from_millis(1);
 
@@ -79,7 +83,8 @@ fn of_outcome(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> Optio
     let levels = LEVELS.iter().filter(|level| **level <= latest.len()).count().max(1);
     let of_level = |level: usize| {
         let times = watched.apart(latest.iter().take(level).map(|mark| mark.ran), shortest);
-        let found = rhythm(&times, &watched, (shortest, &periods), levels)?;
+        let asked = Question { shortest, known: &periods, tries: levels, false_alarms: OF_WAKE_UPS };
+        let found = rhythm(&times, &watched, asked)?;
         Some((found, times))
     };
     let all = LEVELS.iter().take(levels).filter_map(|level| of_level(*level));
@@ -126,7 +131,8 @@ pub(crate) fn rhythmic(
     let (watched, shortest) = (Watched::new(stretches)?, shortest.as_nanos() as f64);
     let known: Vec<f64> = known.iter().map(|one| one.as_nanos() as f64).collect();
     let times = watched.apart(times.into_iter(), shortest);
-    let found = rhythm(&times, &watched, (shortest, &known), tries)?;
+    let asked = Question { shortest, known: &known, tries, false_alarms: OF_THE_NAMED };
+    let found = rhythm(&times, &watched, asked)?;
     let members = times.iter().filter(|time| found.has(**time)).count();
     Some(Rhythmic { period: span(found.period), p: found.p, members, of: times.len() })
 }

@@ -4,8 +4,6 @@ use super::rayleigh::{Mean, directions, mean, probability};
 use super::spectrum::{BINS_PER_PERIOD, Spectrum};
 use super::watched::Watched;
 
-/// How often chance alone is taken for a rhythm.
-pub(super) const FALSE_ALARMS: f64 = 0.01;
 /// Fewer times have no rhythm.
 pub(super) const LEAST_TIMES: usize = 8;
 /// The longest period comes back so often.
@@ -18,6 +16,19 @@ const ALMOST: f64 = 0.7;
 const FAR: f64 = 4.0;
 /// The share of a period around its phase that belongs to it, on either side.
 const AROUND: f64 = 0.1;
+
+/// What is asked of times.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Question<'a> {
+    /// The shortest period that is tried, in nanoseconds.
+    pub(super) shortest: f64,
+    /// Periods that are tried each for itself.
+    pub(super) known: &'a [f64],
+    /// How many such questions are asked.
+    pub(super) tries: usize,
+    /// How often, all of them together, chance alone may be taken for a rhythm.
+    pub(super) false_alarms: f64,
+}
 
 /// Times that come back.
 #[derive(Clone, Debug)]
@@ -74,13 +85,9 @@ impl Rhythm {
     }
 }
 
-/// The most certain rhythm of `times` whose period is at least `shortest`; `tries` is how many such questions are asked.
-pub(super) fn rhythm(
-    times: &[f64],
-    watched: &Watched,
-    (shortest, known): (f64, &[f64]),
-    tries: usize,
-) -> Option<Rhythm> {
+/// The longest of the most certain rhythms of `times`.
+pub(super) fn rhythm(times: &[f64], watched: &Watched, asked: Question<'_>) -> Option<Rhythm> {
+    let Question { shortest, known, tries, false_alarms } = asked;
     let is_long = watched.watched > 0.0 && watched.whole > LEAST_CYCLES * shortest;
     if times.len() < LEAST_TIMES || !is_long {
         return None;
@@ -97,7 +104,7 @@ pub(super) fn rhythm(
     let of_known = known.iter().filter(|period| **period >= shortest && 1.0 / **period > lowest);
     let few = 2.0 * known.len() as f64 * tries as f64;
     let all = of_grid.chain(of_known.map(|period| scan.judged(1.0 / period, few)));
-    let found: Vec<Rhythm> = all.filter(|one| one.p < FALSE_ALARMS && scan.comes_often(one)).collect();
+    let found: Vec<Rhythm> = all.filter(|one| one.p < false_alarms && scan.comes_often(one)).collect();
     // What comes once in a period has all its fractions too, and is almost as strong in each.
     let power = |one: &Rhythm| scan.power(1.0 / one.period);
     let most = found.iter().map(power).fold(0.0, f64::max);
@@ -173,13 +180,17 @@ mod tests {
         Watched::new(stretches.iter().map(nanos)).unwrap()
     }
 
+    fn asked(shortest: f64) -> Question<'static> {
+        Question { shortest: shortest * SECOND, known: &KNOWN, tries: 1, false_alarms: 0.01 }
+    }
+
     fn found(times: &[f64], watched: &Watched) -> Option<Rhythm> {
-        rhythm(times, watched, (0.002 * SECOND, &KNOWN), 1)
+        rhythm(times, watched, asked(0.002))
     }
 
     /// The same with a coarser grid, for very many series.
     fn found_slower(times: &[f64], watched: &Watched) -> Option<Rhythm> {
-        rhythm(times, watched, (0.05 * SECOND, &KNOWN), 1)
+        rhythm(times, watched, asked(0.05))
     }
 
     /// Anywhere in what was watched.
@@ -252,6 +263,6 @@ mod tests {
         let steady: Vec<f64> = (0..7).map(|time| f64::from(time) * 0.1 * SECOND).collect();
         assert!(found(&steady, &second).is_none());
         assert!(found(&[], &second).is_none());
-        assert!(rhythm(&[0.5; 9], &watched(&[(0.0, 1.0)]), (1e6, &KNOWN), 1).is_none());
+        assert!(rhythm(&[0.5; 9], &watched(&[(0.0, 1.0)]), asked(0.001)).is_none());
     }
 }

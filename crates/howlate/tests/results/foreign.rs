@@ -194,9 +194,9 @@ fn a_lower_bound_is_never_shown_as_a_number() {
     let compared: Value = serde_json::from_slice(&compared.stdout).unwrap();
     let p50 = &compared["compared"][0]["statistics"][0];
     assert_eq!((&p50["new_at_least"], &p50["base_at_least"]), (&true.into(), &Value::Null), "{p50}");
-    let text = stdout(&run(&["compare", "cyclictest-2.4.json", "cyclictest-clipped.json"]));
+    let text = stdout(&run(&["compare", "cyclictest-2.4.json", "cyclictest-clipped.json", "--details"]));
     assert!(text.contains("≥ 30.0") && text.contains("≥ +"), "{text}");
-    let text = stdout(&run(&["compare", "cyclictest-clipped.json", "cyclictest-2.4.json"]));
+    let text = stdout(&run(&["compare", "cyclictest-clipped.json", "cyclictest-2.4.json", "--details"]));
     assert!(text.contains("≥ 30.0") && text.contains("≤ −"), "{text}");
 }
 
@@ -221,7 +221,7 @@ fn two_distributions_are_compared_without_certainty() {
     for (base, new) in
         [("cyclictest-2.4.json", "cyclictest-2.6.json"), ("cyclictest-2.4.txt", "cyclictest-2.10.txt")]
     {
-        let output = run(&["compare", base, new]);
+        let output = run(&["compare", base, new, "--details"]);
         assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
         assert!(stdout(&output).contains("two distributions, not tested"), "{}", stdout(&output));
         let output = run(&["compare", base, new, "--format", "json"]);

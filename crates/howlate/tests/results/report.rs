@@ -409,14 +409,16 @@ fn a_page_answers_as_compare_does() {
         (&["cyclic.jsonl", "--by", "policy"], &["cyclic.jsonl", "--by", "policy"]),
         (before_and_after, before_and_after),
     ] {
-        let said = compare(compared);
-        // The third paragraph; wrapped for a terminal, and escaped for the page.
-        let answer = said.split("\n\n").nth(1).unwrap().replace('\n', " ").replace('"', "&quot;");
+        let rows = compare(&[compared, &["--format", "json"]].concat());
+        let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
+        let answer = rows["answer"].as_str().unwrap();
+        let said = compare(compared).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(answer), "{said}");
+        // Escaped for the page.
+        let answer = answer.replace('"', "&quot;");
         let page = text(&[reported, &["-o", "-"]].concat()).replace('\u{a0}', " ");
         assert!(page.contains(&format!("<p class=\"answer\">{answer}</p>")), "{reported:?}: {answer}");
         let forest = between(&page, "<figure id=\"forest\">", "</figure>");
-        let rows = compare(&[compared, &["--format", "json"]].concat());
-        let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
         let compared = rows["compared"].as_array().unwrap().iter();
         let verdicts: usize = compared.map(|one| one["statistics"].as_array().unwrap().len()).sum();
         // A wide drawing and a narrow one.
