@@ -89,7 +89,12 @@ pub(crate) fn precise(span: Span) -> String {
         millis if millis >= 999.95e3 => (millis / 1e6, "ms"),
         micros => (micros / 1e3, "µs"),
     };
-    let decimals = if value >= 999.95 { 0 } else { 3 - (value.max(1.0).log10().floor() as usize).min(3) };
+    let decimals = match value {
+        few if few < 9.9995 => 3,
+        tens if tens < 99.995 => 2,
+        hundreds if hundreds < 999.95 => 1,
+        _ => 0,
+    };
     format!("{value:.decimals$} {unit}")
 }
 

@@ -28,6 +28,8 @@ use watched::Watched;
 const LEVELS: [usize; 3] = [30, 200, 1_500];
 /// The shortest period of a loop is so many times its own: shorter ones look like others.
 const OWN_PERIODS: u64 = 2;
+/// Of so many wake-ups one may be among the latest: the rhythm of all of them is the thread's own.
+const ONE_IN: u64 = 10;
 /// How often chance alone may be taken for a rhythm: of wake-ups in general, in each of many conditions, and of what has a name,
 /// where each time is one of it.
 const OF_WAKE_UPS: f64 = 0.001;
@@ -76,9 +78,10 @@ pub fn recurrences(analysis: &Analysis) -> Vec<Recurrence> {
 
 fn of_outcome(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> Option<Recurrence> {
     let marks = outcome.late_marks();
-    let (latest, watched) = (marks.latest(), Watched::new(marks.stretches().into_iter())?);
-    let own = outcome.condition.work.length();
-    let shortest = own.times(OWN_PERIODS).max(SHORTEST).as_nanos() as f64;
+    let (mut latest, watched) = (marks.latest(), Watched::new(marks.stretches().into_iter())?);
+    latest.truncate(usize::try_from(outcome.count() / ONE_IN).unwrap_or(usize::MAX));
+    let shortest = SHORTEST.as_nanos().max(own_period(outcome, &watched).saturating_mul(OWN_PERIODS));
+    let shortest = shortest as f64;
     let periods: Vec<f64> = known.iter().map(|one| one.period.as_nanos() as f64).collect();
     let levels = LEVELS.iter().filter(|level| **level <= latest.len()).count().max(1);
     let of_level = |level: usize| {
@@ -137,6 +140,13 @@ pub(crate) fn rhythmic(
     Some(Rhythmic { period: span(found.period), p: found.p, members, of: times.len() })
 }
 
+/// From one wake-up to the next, in nanoseconds: as asked for, or as they come.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive")]
+fn own_period(outcome: &Outcome, watched: &Watched) -> u64 {
+    let come = (watched.watched / outcome.count().max(1) as f64).max(0.0) as u64;
+    outcome.condition.work.length().as_nanos().max(come)
+}
+
 fn seen(times: &[f64], found: &Rhythm) -> Vec<(f64, bool)> {
     times.iter().map(|time| ((time - found.phase) / found.period, found.has(*time))).collect()
 }
@@ -149,7 +159,8 @@ const fn span(nanos: f64) -> Span {
 #[cfg(test)]
 mod tests {
     use howlate_model::{
-        Block, Cause, CauseKind, Explained, Latency, Ledger, Line, Part, Segment, Wait, WhyBlock, Work, Worst,
+        Block, Cause, CauseKind, Distribution, Explained, Latency, Ledger, Line, Part, Segment, Wait,
+        WhyBlock, Work, Worst,
     };
 
     use super::*;
@@ -163,13 +174,15 @@ mod tests {
     /// A second in which everything is late that is due; the others are by a microsecond.
     fn block(number: i64) -> Line {
         let (from, until) = (number * SECOND, (number + 1) * SECOND);
+        let mut latency = Distribution::default();
+        (0..1_000).for_each(|_| latency.record(Latency::from_nanos(1_000)));
         let due = (1..).map(|cycle| cycle * EVERY).skip_while(|at| *at < from).take_while(|at| *at < until);
         let late =
             |(ran, late)| Worst { at: MonotonicTime::from_nanos(ran), latency: Latency::from_nanos(late) };
         let usual = (0..3).map(|place| (from + place * 310_000_017 + 5, 1_000));
         let worst = due.map(|at| (at, 3_000_000)).chain(usual).map(late).collect();
         let at = MonotonicTime::from_nanos;
-        Line::Block(Box::new(Block { from: at(from), until: at(until), worst, ..Block::default() }))
+        Line::Block(Box::new(Block { from: at(from), until: at(until), latency, worst, ..Block::default() }))
     }
 
     /// The same of a traced turn, in which `hog` had the CPU.
@@ -212,6 +225,20 @@ mod tests {
             "{culprit:?}"
         );
         assert!(one.candidates.is_empty());
+    }
+
+    /// All wake-ups of a thread have its own rhythm, and nothing makes some of them late in it.
+    #[test]
+    fn the_threads_own_rhythm_is_not_told() {
+        let few = |line: Line| match line {
+            Line::Block(mut block) => {
+                block.latency = Distribution::default();
+                block.worst.iter().for_each(|one| block.latency.record(one.latency));
+                Line::Block(block)
+            }
+            other => other,
+        };
+        assert!(found((0..30).map(block).map(few)).is_empty());
     }
 
     #[test]

@@ -206,10 +206,12 @@ mod tests {
     #[test]
     fn what_comes_back_is_found_among_as_much_that_does_not() {
         let minute = watched(&[(0.0, 60.0 * SECOND)]);
-        for (seed, period) in [(1, 1.0), (2, 0.142_857), (3, 0.004), (4, 4.7013), (5, 0.0517)] {
+        // How often each comes in a minute.
+        let all =
+            [(1, 1.0, 60), (2, 0.142_857, 420), (3, 0.004, 15_000), (4, 4.7013, 12), (5, 0.0517, 1_160)];
+        for (seed, period, cycles) in all {
             let mut random = fastrand::Rng::with_seed(seed);
             // Of what comes often, some.
-            let cycles = (60.0_f64 / period) as u32;
             let count = cycles.min(100);
             let mut time = |number| {
                 let cycle = if cycles > count { random.u32(..cycles) } else { number };
