@@ -13,7 +13,7 @@ use howlate_model::{
     TracedSleep as Sleep, block_length,
 };
 use howlate_session::{Recorder, is_known};
-use howlate_system::GroupQuotas;
+use howlate_system::{GroupFreezes, GroupQuotas};
 use howlate_trace::Tracer;
 use howlate_watched_program::{Looked, Loops, SpansLeftOut, Subject, Threads};
 
@@ -73,6 +73,7 @@ pub struct Watching {
     recorder: Recorder<Analysis>,
     /// Those of the program's control groups.
     quotas: GroupQuotas,
+    freezes: GroupFreezes,
     /// Who else wants to know meanwhile.
     looks: Option<Receiver<Look>>,
     courtesy: Courtesy,
@@ -110,6 +111,7 @@ impl Watching {
             followed,
             caveats,
             quotas,
+            freezes,
             duration,
             held,
         } = attached;
@@ -125,6 +127,7 @@ impl Watching {
             followed,
             recorder,
             quotas,
+            freezes,
             looks: None,
             courtesy: Courtesy::from(now),
             display: None,
@@ -342,6 +345,7 @@ impl Watching {
         for condition in (0..conditions).filter_map(|place| u32::try_from(place).ok()) {
             self.recorder.keep(&finished(condition, now));
         }
+        self.freezes.caveats().into_iter().for_each(|one| self.recorder.caveat(one));
         self.quotas.used_up().into_iter().for_each(|one| self.recorder.caveat(one));
         if self.lost > 0 {
             self.recorder.caveat(Caveat::SamplesLost { count: self.lost });

@@ -8,6 +8,7 @@ mod common;
 mod bad_input;
 mod ends;
 mod exit_status;
+mod failing_disk;
 mod hostile;
 mod json;
 mod stages;

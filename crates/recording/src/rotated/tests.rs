@@ -17,6 +17,7 @@ fn minute(number: i64, bytes: usize) -> Line {
         incidents_lost: 0,
         incidents_left_out: 0,
         switches_unseen: 0,
+        lines_lost: 0,
         late_above: None,
         removed: vec![],
     }))
