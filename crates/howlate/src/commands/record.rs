@@ -147,5 +147,7 @@ fn in_words(finished: &Finished) -> String {
         0 => String::new(),
         some => format!(" {some} commands were not run, as the one before still did."),
     };
-    format!("{incidents} incidents recorded{more}.{commands}")
+    // Of lines that are lost, nobody knows how many were incidents.
+    let became = if finished.not_written > 0 { "seen" } else { "recorded" };
+    format!("{incidents} incidents {became}{more}.{commands}")
 }
