@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::{clock, sched};
 use howlate_model::{
-    End, Header, HowEnded, Incident, LateAbove, LateWait, Line, Mark, MonotonicTime, Nice, NotWritten, Policy,
-    Span, TracerRefusal, WaitClock, WaitCounts, WaitGroup, WaitMinute, Worded,
+    End, Header, HowEnded, Incident, LateAbove, LateWait, Line, Mark, MonotonicTime, Nice, NotWritten,
+    Policy, Span, TracerRefusal, WaitClock, WaitCounts, WaitGroup, WaitMinute, Worded,
 };
 use howlate_procfs::Root;
 use howlate_recording::{Bounds, NotRotated, Rotated};

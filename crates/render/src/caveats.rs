@@ -289,12 +289,11 @@ pub fn caveat(caveat: &Caveat) -> String {
             rough(*stopped_ns)
         ),
         Caveat::GroupFrozen { process: None, group, frozen_ns } => format!(
-            "This control group ({group}) was frozen for {}: all threads in it stood still, those of howlate too. Latencies have it in \
-             them.",
+            "This control group ({group}) was frozen for {}: all threads in it stood still, those of howlate too, which counts as lateness.",
             rough(*frozen_ns)
         ),
         Caveat::GroupFrozen { process: Some(process), group, frozen_ns } => format!(
-            "The control group of process {process} ({group}) was frozen for {}: all threads in it stood still. Latencies have it in them.",
+            "The control group of process {process} ({group}) was frozen for {}: all threads in it stood still, which counts as lateness.",
             rough(*frozen_ns)
         ),
         Caveat::SiblingBusy { cpu, sibling, percent } => format!(

@@ -54,6 +54,9 @@ pub enum Why {
 
 impl NotPrivate {
     pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        Self { path: path.to_owned(), why: Why::Unreadable { reason: error.to_string(), error: Errno::from_io_error(error) } }
+        Self {
+            path: path.to_owned(),
+            why: Why::Unreadable { reason: error.to_string(), error: Errno::from_io_error(error) },
+        }
     }
 }

@@ -163,7 +163,10 @@ mod tests {
             let mut kept = Kept::default();
             let asked = Span::from_secs(135 - until)..=Span::from_secs(135 - from);
             kept.add(Line::Minute(Box::new(minute.clone())), |_, before| asked.contains(&before));
-            (kept.missing().lost + kept.missing().lines, kept.minutes.iter().map(|one| one.groups.len()).sum::<usize>())
+            (
+                kept.missing().lost + kept.missing().lines,
+                kept.minutes.iter().map(|one| one.groups.len()).sum::<usize>(),
+            )
         };
         assert_eq!(between(0, 135), (10, 1));
         assert_eq!(between(60, 70), (10, 1), "its middle");

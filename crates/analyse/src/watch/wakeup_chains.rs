@@ -17,6 +17,7 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use howlate_model::{Activation, Explained, Holder, MonotonicTime, Span, TracedSleep, Wakeup, Who, WokenBy};
 
 use super::Awakening;
+use super::observed_wakeup::Earlier;
 use crate::cause::handed_on;
 
 /// Nobody waits longer than this for what its waker did.
@@ -45,6 +46,8 @@ struct ChainThread {
     waiting: VecDeque<TracedSleep>,
     /// Its last sleep, since which it may have lost its CPU.
     before: Option<TracedSleep>,
+    /// The last time that it was stopped: while it catches up, it is late for that.
+    stopped: Option<Box<TracedSleep>>,
     runs: VecDeque<Run>,
 }
 
@@ -152,7 +155,7 @@ impl Chains {
 
     fn find(&self, one: &TracedSleep, now: MonotonicTime) -> Resolution {
         let thread = &self.threads[&one.tid];
-        let Some(own) = Awakening::from_sleep(one, thread.before.as_ref()) else {
+        let Some(own) = Awakening::from_sleep(one, thread.earlier()) else {
             return Resolution::Known(None);
         };
         let Some((by, waker)) = self.waker(one, thread.process) else { return Resolution::Known(Some(own)) };
@@ -175,8 +178,15 @@ impl Chains {
 }
 
 impl ChainThread {
+    fn earlier(&self) -> Earlier<'_> {
+        Earlier { slept: self.before.as_ref(), stopped: self.stopped.as_deref() }
+    }
+
     fn ran(&mut self, one: &TracedSleep, awakening: Option<&Awakening>, room: usize) {
         self.before = Some(one.clone());
+        if one.is_stopped() {
+            self.stopped = Some(Box::new(one.clone()));
+        }
         let timed = awakening.filter(|awakening| awakening.activation != Activation::Event);
         let deadline = timed.map(|awakening| Deadline {
             explained: awakening.parts.wakeup.clone(),

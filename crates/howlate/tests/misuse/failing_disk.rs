@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::common::{
-    has_caveat, howlate, is_installed, is_root, line_of, run, send, skip, stderr, stdout,
-    wait_until,
+    has_caveat, howlate, is_installed, is_root, line_of, run, send, skip, stderr, stdout, wait_until,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -148,8 +147,9 @@ struct Recorder {
 impl Recorder {
     /// `None`, with the reason said, where nothing can be recorded.
     fn start(out: &Path) -> Option<Self> {
-        // Late enough to be rare, and often enough to come while this waits.
-        let words = ["record", "--late-above", "20us", "--at-most", "0/h", "--out", out.to_str().unwrap()];
+        // Late enough to be rare, and often enough to come while this waits; a minute has a line in any case.
+        let words = ["record", "--late-above", "20us", "--at-most", "0/h", "--duration", "2m", "--out"];
+        let words = [&words[..], &[out.to_str().unwrap()]].concat();
         let mut child = howlate(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let said = BufReader::new(child.stderr.take().unwrap());
         let mut recorder = Self { child, said };
@@ -199,7 +199,10 @@ fn a_recorder_says_at_once_when_its_disk_fails_and_goes_on_when_it_recovers() {
     assert!(said.contains("could not be written (Input/output error") && said.contains(&at), "{said}");
     let result: Value = serde_json::from_slice(&run(&["show", &at, "--json"]).stdout).unwrap();
     assert!(result["missing"]["lines_lost"].as_u64().unwrap() > 0, "{}", result["missing"]);
-    assert!(!result["incidents"].as_array().unwrap().is_empty() && !result["groups"].as_array().unwrap().is_empty());
+    assert!(
+        !result["incidents"].as_array().unwrap().is_empty()
+            && !result["groups"].as_array().unwrap().is_empty()
+    );
     let text = stdout(&run(&["show", &at]));
     assert!(text.contains("could not be written, as the disk refused them"), "{text}");
 }

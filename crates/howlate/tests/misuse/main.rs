@@ -9,6 +9,7 @@ mod bad_input;
 mod ends;
 mod exit_status;
 mod failing_disk;
+mod freezer;
 mod hostile;
 mod json;
 mod stages;
