@@ -131,7 +131,7 @@ int main(void) {
     mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
     mkdir("/dev/shm", 01777);
     mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL);
-    write_to("/proc/sys/kernel/printk", "1");
+    write_to("/proc/sys/kernel/printk", "0");
     unpack();
     setenv("HOME", "/tmp", 1);
     setenv("PATH", "/", 1);
@@ -139,7 +139,7 @@ int main(void) {
     snprintf(commands, sizeof commands, "%s", content_of("/commands"));
     char *rest = commands, *line;
     while ((line = strsep(&rest, "\n")) && *line) run(line);
-    printf("setting: %s\n", content_of("/proc/sys/vm/stat_interval"));
+    printf("setting: %s", content_of("/proc/sys/vm/stat_interval"));
     fflush(stdout);
     sleep(1);
     reboot(RB_POWER_OFF);

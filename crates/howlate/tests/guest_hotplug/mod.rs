@@ -49,7 +49,7 @@ const ROWS: [Row; 10] = [
     follows("serve", "page", "serve --listen 127.0.0.1:0 --process 1"),
 ];
 
-const PLAN: &str = "[system]\nvm.stat_interval = 7\n[[cyclic]]\nthreads = 2\nduration = \"1h\"\n";
+const PLAN: &str = "[system]\nvm.stat_interval = 7\n[[cyclic]]\ncpus = \"0-1\"\nduration = \"1h\"\n";
 
 /// The first process of the guest, with all that it needs behind it; `None`, with the reason said, where it cannot be built.
 fn init(folder: &Path) -> Option<PathBuf> {
