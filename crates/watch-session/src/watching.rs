@@ -224,15 +224,18 @@ impl Watching {
         let Some(tracer) = tracer else { return true };
         let mut seen = Vec::new();
         let lost = tracer.read(&mut |one| seen.push(one));
-        let lives = tracer.lives();
+        let mut lives = tracer.lives();
         // A process is called otherwise when it becomes another program.
         let becomes = |life: &&Life| Some(life.tid) == *held && life.happened == Happened::Named;
         if let Some(life) = lives.iter().flatten().find(becomes) {
             (*own_since, *held) = (life.at, None);
         }
-        seen.retain(|one| one.waking >= *own_since);
+        lives.iter().for_each(|lives| threads.note_end(lives));
+        let is_own = |tid, at: MonotonicTime| at >= *own_since && !threads.is_of_another(tid, at);
+        seen.retain(|one| is_own(one.tid, one.waking));
         let mut iterations = tracer.iterations();
-        iterations.retain(|one| one.from >= *own_since);
+        iterations.retain(|one| is_own(one.tid, one.from));
+        lives.iter_mut().for_each(|lives| lives.retain(|life| !threads.is_of_another(life.tid, life.at)));
         match is_traced {
             true => in_order(seen, iterations, lives.clone().unwrap_or_default(), followed, threads)
                 .iter()
