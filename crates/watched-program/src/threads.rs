@@ -96,8 +96,9 @@ impl Threads {
 
     /// Whether what was seen of a thread `at` that time is of another process, which has got the id of the one that is watched.
     pub fn is_of_another(&self, tid: u32, at: MonotonicTime) -> bool {
-        let is_new =
-            || tid == self.process || !(self.known.contains_key(&tid) || self.told.contains_key(&tid));
+        let is_known = || self.known.contains_key(&tid) || self.told.contains_key(&tid);
+        // Children go on when their parent has ended.
+        let is_new = || tid == self.process || !(self.with_children || is_known());
         self.ended.is_some_and(|ended| at > ended) && is_new() && self.is_over()
     }
 
@@ -204,8 +205,8 @@ mod tests {
     #[test]
     fn another_process_with_the_same_id_is_not_taken_for_it() {
         let began = |tick: u32| format!("7 (a) S 1 7 7 0 -1 4 0 0 0 0 1 2 0 0 20 0 1 0 {tick} 0");
-        let tree = howlate_testing::tree(&[("proc/7/stat", &began(90)), ("proc/7/task/7/comm", "a")]);
-        let mut threads = Threads::new(Root::at(tree.path()), 7, true);
+        let tree = howlate_testing::tree(&[("proc/7/stat", began(90).as_str()), ("proc/7/task/7/comm", "a")]);
+        let mut threads = Threads::new(Root::at(tree.path()), 7, false);
         assert_eq!((threads.look().come.len(), threads.is_over()), (1, false));
         howlate_testing::write_below(tree.path(), "proc/7/stat", &began(91));
         let after = threads.look();

@@ -26,6 +26,8 @@ const PATIENCE: Span = Span::from_millis(500);
 const LONGEST: usize = 4;
 /// Runs of each thread that are remembered, where there are few.
 const REMEMBERED: usize = 256;
+/// Room for runs of each that is made at once.
+const AT_FIRST: usize = 4;
 /// Runs of all of them together, each of about a kilobyte: what a crowd does costs no more than what 64 threads do.
 const REMEMBERED_OF_ALL: usize = 16_384;
 
@@ -149,6 +151,10 @@ impl Chains {
         let Resolution::Known(awakening) = self.find(first, now) else { return None };
         let thread = self.threads.get_mut(&tid)?;
         let one = thread.waiting.pop_front()?;
+        if thread.waiting.is_empty() {
+            // Of ten thousand threads, the room for what is to come is most of what is known of them.
+            thread.waiting = VecDeque::new();
+        }
         thread.ran(&one, awakening.as_ref(), room);
         Some((one, awakening))
     }
@@ -183,9 +189,9 @@ impl ChainThread {
     }
 
     fn ran(&mut self, one: &TracedSleep, awakening: Option<&Awakening>, room: usize) {
-        self.before = Some(one.clone());
+        self.before = Some(one.without_wait());
         if one.is_stopped() {
-            self.stopped = Some(Box::new(one.clone()));
+            self.stopped = self.before.clone().map(Box::new);
         }
         let timed = awakening.filter(|awakening| awakening.activation != Activation::Event);
         let deadline = timed.map(|awakening| Deadline {
@@ -195,6 +201,9 @@ impl ChainThread {
         });
         while self.runs.len() >= room {
             self.runs.pop_front();
+        }
+        if self.runs.is_empty() {
+            self.runs.reserve_exact(room.min(AT_FIRST));
         }
         let until = one.asleep_again.unwrap_or(one.waking);
         self.runs.push_back(Run { from: one.waking, until, deadline });
