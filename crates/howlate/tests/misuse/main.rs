@@ -6,6 +6,7 @@
 mod common;
 
 mod bad_input;
+mod confined;
 mod ends;
 mod exit_status;
 mod failing_disk;
