@@ -86,14 +86,15 @@ const DENIED: [(&str, &str, &str); 12] = [
     ),
 ];
 
-/// What ends by itself, whatever it may not do.
-const BRIEF: [(&str, &str); 6] = [
-    ("sched_getaffinity", "cyclic --threads 1 --samples 30 --quiet --no-save"),
-    ("sched_getattr", "cyclic --threads 1 --samples 30 --quiet --no-save"),
-    ("bpf,perf_event_open", "record --duration 300ms --out kept"),
-    ("bpf,perf_event_open,ptrace", "watch --duration 300ms --quiet -- sleep 1"),
-    ("bpf,perf_event_open,mount,fsmount", "gaps --cpus 0 --duration 300ms"),
-    ("flock,fdatasync", "cyclic --threads 1 --samples 30 --quiet --out a.jsonl"),
+/// What ends by itself, whatever it may not do, and what is said where that is forbidden; nothing: it may do without.
+const BRIEF: [(&str, &str, &str); 7] = [
+    ("clone3", "cyclic --threads 1 --samples 30 --quiet --no-save", "clone3(2)"),
+    ("sched_getaffinity", "cyclic --threads 1 --samples 30 --quiet --no-save", "sched_getaffinity(2)"),
+    ("sched_getattr", "cyclic --threads 1 --samples 30 --quiet --no-save", "sched_getattr(2)"),
+    ("bpf,perf_event_open", "record --duration 300ms --out kept", "not permitted"),
+    ("bpf,perf_event_open,ptrace", "watch --duration 300ms --quiet -- sleep 1", ""),
+    ("bpf,perf_event_open,mount,fsmount", "gaps --cpus 0 --duration 300ms", ""),
+    ("flock,fdatasync", "cyclic --threads 1 --samples 30 --quiet --out a.jsonl", ""),
 ];
 
 /// Runs it to its end, which must come.
@@ -165,7 +166,7 @@ fn what_a_seccomp_profile_denies_is_named_and_the_rest_is_measured() {
 fn what_a_seccomp_profile_makes_impossible_ends_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = deny(folder.path()) else { return };
-    for (number, (calls, words)) in BRIEF.into_iter().enumerate() {
+    for (number, (calls, words, says)) in BRIEF.into_iter().enumerate() {
         for error in ERRORS {
             let of_its_own = folder.path().join(format!("{number}-{error}"));
             std::fs::create_dir(&of_its_own).unwrap();
@@ -174,6 +175,8 @@ fn what_a_seccomp_profile_makes_impossible_ends_with_a_sentence() {
                 return skip("seccomp filters cannot be set here");
             }
             assert_told(&output, &format!("{error} for {calls}: `{words}`"));
+            let is_forbidden = error == ERRORS[0] && output.status.code() == Some(2);
+            assert!(!is_forbidden || stderr(&output).contains(says), "{calls}: {}", stderr(&output));
         }
     }
 }
