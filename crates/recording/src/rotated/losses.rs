@@ -54,7 +54,7 @@ impl Losses {
     }
 
     fn add(&mut self, lines: u64, reason: Worded<NotWritten>) {
-        let loss = self.account.loss.get_or_insert_with(|| Loss { lines: 0, reason });
+        let loss = self.account.loss.get_or_insert(Loss { lines: 0, reason });
         loss.lines = loss.lines.saturating_add(lines);
     }
 }

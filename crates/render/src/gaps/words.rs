@@ -38,6 +38,15 @@ fn interrupt(name: &str) -> String {
     }
 }
 
+/// Threads that did not stay on the CPUs that they were to measure.
+pub(super) fn moved(cpus: &CpuSet) -> Option<String> {
+    (!cpus.is_empty()).then(|| {
+        format!(
+            "The thread of CPU {cpus} did not stay there: the CPU went offline, or the thread's affinity was changed. Some of its time is that of other CPUs, and what had the CPU is not known."
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,13 +60,4 @@ mod tests {
         assert!(told(GapKind::NoEvent, "", true).ends_with("hypervisor"));
         assert!(told(GapKind::NoEvent, "", false).ends_with("hardware"));
     }
-}
-
-/// Threads that did not stay on the CPUs that they were to measure.
-pub(super) fn moved(cpus: &CpuSet) -> Option<String> {
-    (!cpus.is_empty()).then(|| {
-        format!(
-            "The thread of CPU {cpus} did not stay there: the CPU went offline, or the thread's affinity was changed. Some of its time is that of other CPUs, and what had the CPU is not known."
-        )
-    })
 }
