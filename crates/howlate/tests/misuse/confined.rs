@@ -213,11 +213,10 @@ fn in_an_empty_root_folder_it_measures_and_says_what_is_missing() {
     ];
     for words in rows {
         let output = within(words);
-        assert_told(&output, words);
-        if output.status.code() != Some(2) {
-            let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-            assert!(result["results"][0]["count"].as_u64().unwrap() >= 20, "{words}: {result}");
-        }
+        // Memory may not be lockable; what it may run on need not be read from /proc.
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{words}: {}", stderr(&output));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(result["results"][0]["count"].as_u64().unwrap() >= 20, "{words}: {result}");
     }
     for words in [
         "doctor",
