@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::{clock, sched};
 use howlate_model::{
-    End, Header, HowEnded, Incident, LateAbove, LateWait, Line, Mark, MonotonicTime, Nice, Policy, Span,
-    TracerRefusal, WaitClock, WaitCounts, WaitGroup, WaitMinute,
+    End, Header, HowEnded, Incident, LateAbove, LateWait, Line, Mark, MonotonicTime, Nice, NotWritten,
+    Policy, Span, TracerRefusal, WaitClock, WaitCounts, WaitGroup, WaitMinute, Worded,
 };
 use howlate_procfs::Root;
 use howlate_recording::{Bounds, NotRotated, Rotated};
@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use crate::action::{Action, Actions};
 use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
 use crate::explain::incident;
+use crate::keeping::{DiskNews, Keeping};
 use crate::notify::ServiceManager;
 use crate::rate::Rate;
 use crate::thread_owner::Origins;
@@ -71,7 +72,7 @@ pub enum NotRecorded {
 }
 
 /// What was recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finished {
     /// How many were kept,
     pub incidents: u64,
@@ -79,8 +80,12 @@ pub struct Finished {
     pub left_out: u64,
     /// and lost, because the ring had no room for them.
     pub lost: u64,
-    /// Lines that did not fit on the disk.
+    /// Lines that are missing because the disk refused them,
     pub not_written: u64,
+    /// and why it refused the first of them.
+    pub why_not_written: Option<Worded<NotWritten>>,
+    /// What CPUs did when somebody asked for it, for which there was no room.
+    pub snaps_not_kept: u64,
     /// Commands that were not run, as the one before still did.
     pub commands_left_out: u64,
     /// Whether it ended because something was late.
@@ -102,6 +107,8 @@ pub trait Display {
     fn show(&mut self, new: &[Incident], so_far: &Finished);
     /// Moments that somebody who watched it has marked since the last time.
     fn marks(&mut self) -> Vec<MonotonicTime>;
+    /// Tells that the disk refuses what is recorded, or takes it again.
+    fn disk(&mut self, news: &DiskNews);
 }
 
 /// Records until it is to end or the time is over. `begin` makes the first line of each file; `started` is told
@@ -114,7 +121,7 @@ pub fn record(
     asked: &Asked,
     requests: &Requests,
     begin: impl FnMut() -> Header + 'static,
-    started: impl FnOnce(&std::path::Path) -> Option<Box<dyn Display>>,
+    started: impl FnOnce(&std::path::Path) -> Box<dyn Display>,
 ) -> Result<Finished, NotRecorded> {
     // Where nothing can be seen, no folder is made.
     let mut threshold = Threshold::begin(asked.late_above);
@@ -135,11 +142,13 @@ pub fn record(
     let minute = Minute::begin(now);
     let worst = Worst::new(asked.timelines);
     let (actions, held, finished) = (Actions::default(), None, Finished::default());
+    let keeping = Keeping::default();
     let mut recorder = Recorder {
         asked,
         reader,
         threshold,
         kept,
+        keeping,
         origins,
         rate,
         minute,
@@ -201,6 +210,7 @@ struct Recorder<'a> {
     reader: LateReader,
     threshold: Threshold,
     kept: Rotated,
+    keeping: Keeping,
     origins: Origins,
     rate: Rate,
     minute: Minute,
@@ -208,7 +218,7 @@ struct Recorder<'a> {
     actions: Actions,
     held: Option<Held>,
     finished: Finished,
-    display: Option<Box<dyn Display>>,
+    display: Box<dyn Display>,
     manager: ServiceManager,
 }
 
@@ -220,6 +230,7 @@ impl Recorder<'_> {
             // A signal makes the look come earlier.
             drop(clock::pause(LOOK.min(left)));
             self.look()?;
+            self.look_at_the_disk();
             self.manager.alive(clock::now());
             if requests.snap.swap(false, Ordering::Relaxed) {
                 self.snap()?;
@@ -257,15 +268,28 @@ impl Recorder<'_> {
             new.extend(incident(&wait, at, origins).map(known));
         }
         self.finished.incidents += new.len() as u64;
-        if let Some(display) = &mut self.display {
-            display.show(&new, &self.finished);
-            display.marks().into_iter().for_each(|at| self.kept.write(&Line::Mark(Mark { at })));
-        }
+        self.display.show(&new, &self.finished);
+        self.display.marks().into_iter().for_each(|at| self.kept.write(&Line::Mark(Mark { at })));
         self.actions.look(read.at);
         for one in &new {
             self.finished.stopped |= self.actions.take(&self.asked.on_late, one, read.at);
         }
         self.hold_or_write(new, read.at)
+    }
+
+    /// While it refuses, it is waited for each time: only so is it known when it does not any more.
+    fn look_at_the_disk(&mut self) {
+        if self.keeping.is_refusing() {
+            self.wait_for_the_disk();
+        }
+        if let Some(news) = self.keeping.take(self.kept.take_account()) {
+            self.display.disk(&news);
+        }
+        (self.finished.not_written, self.finished.why_not_written) = self.keeping.all();
+    }
+
+    fn wait_for_the_disk(&mut self) {
+        self.kept.sync(clock::now_on(WaitClock::Realtime) / 1_000_000_000);
     }
 
     /// Incidents are written at once, but where a timeline is to come with one of them.
@@ -318,7 +342,7 @@ impl Recorder<'_> {
         let cpus = self.reader.timeline(from, until).map_err(NotRecorded::NotSeen)?;
         let name = format!("{}-snap", compact(&date_and_time(until, clock::ahead(WaitClock::Realtime))));
         let written = self.kept.write_beside(&name, trace(&cpus, &[]).as_bytes());
-        self.finished.not_written += u64::from(written.is_none());
+        self.finished.snaps_not_kept += u64::from(written.is_none());
         Ok(())
     }
 
@@ -334,6 +358,7 @@ impl Recorder<'_> {
         self.finished.lost += minute.lost;
         self.finished.left_out += minute.left_out;
         let removed = self.kept.take_removed();
+        let lines_lost = self.keeping.untold();
         self.kept.write(&Line::Minute(Box::new(WaitMinute {
             at: date_and_time(until, clock::ahead(WaitClock::Realtime)),
             from: minute.from,
@@ -342,11 +367,16 @@ impl Recorder<'_> {
             incidents_lost: minute.lost,
             incidents_left_out: minute.left_out,
             switches_unseen: minute.unseen,
+            lines_lost,
             late_above,
             removed,
         })));
-        self.finished.not_written += self.kept.take_lost();
-        self.kept.sync(clock::now_on(WaitClock::Realtime) / 1_000_000_000);
+        self.look_at_the_disk();
+        // Where the line itself was lost, the next one tells.
+        if !self.keeping.is_refusing() {
+            self.keeping.told(lines_lost);
+        }
+        self.wait_for_the_disk();
         Ok(())
     }
 
@@ -371,7 +401,6 @@ impl Recorder<'_> {
     }
 
     fn end(mut self, how: HowEnded) -> Result<Finished, NotRecorded> {
-        drop(self.display.take());
         self.manager.stopping();
         if let Some(held) = self.held.take() {
             self.write_held(held, clock::now())?;
@@ -379,8 +408,8 @@ impl Recorder<'_> {
         self.finished.commands_left_out = self.actions.left_out;
         self.end_minute()?;
         self.kept.write(&Line::End(End { at: clock::now(), how }));
-        self.kept.sync(clock::now_on(WaitClock::Realtime) / 1_000_000_000);
-        self.finished.not_written += self.kept.take_lost();
+        self.wait_for_the_disk();
+        self.look_at_the_disk();
         Ok(self.finished)
     }
 }

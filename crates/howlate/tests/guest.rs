@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod common;
+#[path = "guest_hotplug/mod.rs"]
+mod guest_hotplug;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

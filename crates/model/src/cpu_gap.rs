@@ -134,4 +134,6 @@ pub struct SpinCount {
     pub lost: u64,
     /// How long the thread was ready meanwhile, and had no CPU, by the kernel's account.
     pub waited: Option<Span>,
+    /// Whether it may run elsewhere at the end: its CPU went offline, or somebody changed its affinity.
+    pub moved: bool,
 }

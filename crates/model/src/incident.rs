@@ -125,6 +125,9 @@ pub struct WaitMinute {
     /// Switches that no event told of.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub switches_unseen: u64,
+    /// Lines before this one that could not be written, since the last that says so.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lines_lost: u64,
     /// Above what a wait was late, where that changes: with `--late-above p99.9`.
     #[serde(rename = "late_above_ns", default, skip_serializing_if = "Option::is_none")]
     pub late_above: Option<Span>,

@@ -1,6 +1,8 @@
 //! Why a recording lacks lines.
 
-use crate::OsError;
+use std::io;
+
+use crate::{OsError, Worded};
 
 /// Why lines are not in a recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -8,6 +10,9 @@ pub enum NotWritten {
     /// The kernel's answer.
     #[error("{0}")]
     Os(OsError),
+    /// The kernel took it, and then the disk did not.
+    #[error("the disk did not confirm that it has them: {0}")]
+    Unconfirmed(OsError),
     /// What was written is no longer where it was begun.
     #[error("the file was removed, or another was put in its place, during the run")]
     FileReplaced,
@@ -28,6 +33,16 @@ pub enum NotWritten {
         /// How long it should have been.
         written: u64,
     },
+}
+
+impl NotWritten {
+    /// Why what was written may not have reached the disk.
+    pub fn unconfirmed(error: &io::Error) -> Worded<Self> {
+        match error.raw_os_error() {
+            Some(number) => Self::Unconfirmed(OsError(number)).into(),
+            None => error.into(),
+        }
+    }
 }
 
 impl From<OsError> for NotWritten {

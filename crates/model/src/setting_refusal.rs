@@ -26,7 +26,7 @@ pub enum SettingRefusal {
     #[error("programs are started without one")]
     SliceOfProgram,
     /// Somebody with the right has changed it since.
-    #[error("it was changed while this was measured")]
+    #[error("it was changed, or a CPU went offline, while this was measured")]
     ChangedMeanwhile,
     /// The machine lacks its file.
     #[error("this machine has no {path}")]

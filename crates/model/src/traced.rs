@@ -208,6 +208,23 @@ impl TracedSleep {
         matches!(self.asleep, Asleep::Stopped(_))
     }
 
+    /// What of it tells on the next ones: when it slept and ran, and where it lost its CPU. Thousands of threads are remembered by it:
+    /// who kept it waiting is left out.
+    #[must_use]
+    pub fn without_wait(&self) -> Self {
+        let nobody = Who { holder: Holder::NotSeen, pid: None, name: String::new() };
+        Self {
+            asleep_since: self.asleep_since,
+            asleep: self.asleep.clone(),
+            switched_in: self.switched_in,
+            cpu: self.cpu,
+            lost: self.lost.clone(),
+            lost_more: self.lost_more,
+            asleep_again: self.asleep_again,
+            ..Self::woken(self.tid, self.waking, WokenBy::Other(nobody))
+        }
+    }
+
     /// One that was woken `waking` from a wait of its own; nothing else was seen yet.
     pub const fn woken(tid: u32, waking: MonotonicTime, woken_by: WokenBy) -> Self {
         Self {

@@ -15,6 +15,8 @@ const EXITING: u64 = 0x0000_0004;
 const STATE: usize = 0;
 const FLAGS: usize = 6;
 const OF_ENDED_CHILDREN: [usize; 2] = [13, 14];
+/// Field 22.
+const BEGUN: usize = 19;
 /// Fields 19, 40 and 41.
 const NICE: usize = 16;
 const RT_PRIORITY: usize = 37;
@@ -49,6 +51,11 @@ impl ProcessStat {
     /// Whether it has ended, or is about to: what it had, it may have given back already.
     pub fn is_ending(&self) -> bool {
         self.has_ended() || self.number(FLAGS).is_some_and(|flags| flags & EXITING != 0)
+    }
+
+    /// When it began, in ticks since the machine started. Its id may be another's by now: this tells.
+    pub fn begun(&self) -> Option<u64> {
+        self.number(BEGUN)
     }
 
     /// Whether it sleeps, or waits for a disk.

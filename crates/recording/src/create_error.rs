@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use howlate_model::shell_path;
 
+use crate::disk_remedy::disk_remedy;
+
 /// Why a recording could not be begun.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
@@ -30,6 +32,9 @@ pub enum CreateError {
     },
 }
 
+const ANOTHER_PATH: &str =
+    "choose a path in a folder that exists and that you may write to, such as `result.jsonl`";
+
 impl CreateError {
     pub(crate) fn new(path: &Path, source: io::Error) -> Self {
         match source.kind() {
@@ -47,20 +52,11 @@ impl CreateError {
                 format!("choose another name{}", file.unwrap_or_default())
             }
             Self::Busy { .. } => "wait until it ends, or choose another name with `--out`".into(),
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                "make room there, or choose a path on another disk".into()
-            }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
                 "files may not be longer here: raise the limit (`ulimit -f unlimited`), or leave `--out` away"
                     .into()
             }
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::QuotaExceeded => {
-                "your quota is used up: remove files, or choose a path on another disk".into()
-            }
-            Self::Io { .. } => {
-                "choose a path in a folder that exists and that you may write to, such as `result.jsonl`"
-                    .into()
-            }
+            Self::Io { source, .. } => disk_remedy(source).unwrap_or(ANOTHER_PATH).into(),
         }
     }
 }

@@ -9,6 +9,7 @@
 mod bounded;
 mod complete_prefix;
 mod create_error;
+mod disk_remedy;
 mod history;
 mod id;
 mod join_blocks;
@@ -37,8 +38,8 @@ pub use read_error::ReadError;
 pub use reader::Reader;
 pub use resume::{Progress, TurnOf, progress};
 pub use rotated::{
-    Bounds, Follow, LEAST_SIZE, LineFilter, NotRotated, ReadBetween, Rotated, is_rotated, read_between,
-    recorder_of,
+    Account, Bounds, Follow, LEAST_SIZE, LineFilter, Loss, NotRotated, ReadBetween, Rotated, is_rotated,
+    read_between, recorder_of,
 };
 pub use samples::Samples;
 pub use schema::schema;

@@ -213,8 +213,13 @@ impl Writer {
         }
         let whole = self.keep_what_is_left();
         let Target::File(file) = &self.target else { return self.incomplete() };
-        if let Err(error) = whole.and_then(|()| file.sync_data()) {
+        if let Err(error) = whole {
             self.reason.get_or_insert_with(|| (&error).into());
+        }
+        if let Err(error) = file.sync_data() {
+            // Of what it had taken, nobody knows which lines the disk has.
+            self.lost = self.lost.saturating_add(self.written);
+            self.reason.get_or_insert_with(|| NotWritten::unconfirmed(&error));
         }
         if !self.is_in_place() {
             let reason =

@@ -81,7 +81,7 @@ pub(crate) fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
         CauseKind::Thread => format!("{name}{pid}"),
         CauseKind::OtherTimers => "other timers".to_owned(),
         CauseKind::Kernel => "kernel".to_owned(),
-        CauseKind::Stopped if name.is_empty() => "stopped".to_owned(),
+        CauseKind::Stopped if name.is_empty() => "stopped or frozen".to_owned(),
         CauseKind::Stopped => format!("stopped by {name}{pid}"),
         CauseKind::Throttled if name.is_empty() => "quota of the control group".to_owned(),
         CauseKind::Throttled => format!("quota of the control group {name}"),

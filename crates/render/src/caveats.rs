@@ -288,6 +288,14 @@ pub fn caveat(caveat: &Caveat) -> String {
             count(*periods),
             rough(*stopped_ns)
         ),
+        Caveat::GroupFrozen { process: None, group, frozen_ns } => format!(
+            "This control group ({group}) was frozen for {}: all threads in it stood still, those of howlate too, which counts as lateness.",
+            rough(*frozen_ns)
+        ),
+        Caveat::GroupFrozen { process: Some(process), group, frozen_ns } => format!(
+            "The control group of process {process} ({group}) was frozen for {}: all threads in it stood still, which counts as lateness.",
+            rough(*frozen_ns)
+        ),
         Caveat::SiblingBusy { cpu, sibling, percent } => format!(
             "CPU {sibling}, on the same core as the measured CPU {cpu}, was busy {percent} % of the time, which slows the measured one. \
              Keep it idle, or measure elsewhere with `--cpus`."

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::gaps::{CpuGaps, ExplainedGap, GapPart, GapRun};
 use howlate_cyclictest_run::Streams;
-use howlate_gaps::{GapProgress, GapRequest, GapWatcher, measure};
+use howlate_gaps::{GapProgress, GapRequest, GapWatcher, NoGaps, measure};
 use howlate_linux::dma_latency::DmaLatency;
 use howlate_linux::{clock, sched};
 use howlate_model::{GapKind, Policy, Span, WaitClock};
@@ -15,6 +15,7 @@ use howlate_rt_tests::hwlatdetect::{
 
 use crate::failure::Failure;
 use crate::interruption::on_signals;
+use crate::moved::moved;
 
 /// Does what hwlatdetect would do; returns the exit status.
 pub(crate) fn run(words: &[String], streams: Streams) -> Result<u8, Failure> {
@@ -32,7 +33,8 @@ pub(crate) fn run(words: &[String], streams: Streams) -> Result<u8, Failure> {
     print(&preamble(&options))?;
     // As the original: no CPU is to come back from a deep idle state while it is measured.
     let _awake = DmaLatency::hold(0).ok();
-    let mut detector = Detector { options: &options, streams, samples: Vec::new(), smis: Vec::new() };
+    let mut detector =
+        Detector { options: &options, streams, samples: Vec::new(), smis: Vec::new(), windows: 0 };
     detector.detect(&interrupted)?;
     let Detector { samples, smis, .. } = detector;
     if interrupted.load(Ordering::Relaxed) {
@@ -63,6 +65,8 @@ struct Detector<'a> {
     samples: Vec<Sample>,
     /// Of each CPU, where they are counted.
     smis: Vec<(u32, u64)>,
+    /// That were measured so far.
+    windows: u64,
 }
 
 impl Detector<'_> {
@@ -95,7 +99,16 @@ impl Detector<'_> {
             may_lock: false,
             copies: None,
         };
-        let run = measure(&request, interrupted, &mut Unwatched)?;
+        let run = match measure(&request, interrupted, &mut Unwatched) {
+            // It may have gone offline since the others were measured, and come back.
+            Err(gone @ (NoGaps::NotStarted(_) | NoGaps::NoSuchCpu { .. })) if self.windows > 0 => {
+                self.streams.say(&format!("hwlatdetect: WARN: not measured: {gone}\n"));
+                return Ok(());
+            }
+            run => run?,
+        };
+        self.windows += 1;
+        moved("hwlatdetect", &run, self.streams);
         if let Some(refused) = &run.not_traced {
             let text = "what the hardware took cannot be told from what the kernel took";
             return Err(Failure::Refused(format!("{text}: {refused}")));

@@ -7,6 +7,7 @@ mod call;
 mod failure;
 mod hwlatdetect;
 mod interruption;
+mod moved;
 mod oslat;
 
 pub use call::Call;

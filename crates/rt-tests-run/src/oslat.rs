@@ -15,6 +15,7 @@ use howlate_rt_tests::oslat::{
 
 use crate::failure::Failure;
 use crate::interruption::on_signals;
+use crate::moved::moved;
 
 /// How long CPUs are warmed up, as in the original.
 const WARM_UP: Span = Span::from_secs(1);
@@ -155,6 +156,7 @@ fn tell(
     if lost > 0 {
         streams.say(&format!("oslat: {lost} times came faster than they could be counted\n"));
     }
+    moved("oslat", run, streams);
     streams.print(&summary(options, &results))?;
     if let Some(path) = &options.json {
         let text = json(options, &results, &run_facts(started));

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 /// A place that somebody else could have prepared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} {why}", path.display())]
@@ -45,11 +47,16 @@ pub enum Why {
     Unreadable {
         /// The kernel's words.
         reason: String,
+        /// Its number for them, if it is the kernel that refused.
+        error: Option<Errno>,
     },
 }
 
 impl NotPrivate {
     pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        Self { path: path.to_owned(), why: Why::Unreadable { reason: error.to_string() } }
+        Self {
+            path: path.to_owned(),
+            why: Why::Unreadable { reason: error.to_string(), error: Errno::from_io_error(error) },
+        }
     }
 }

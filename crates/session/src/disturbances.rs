@@ -2,7 +2,7 @@
 
 use howlate_model::{Caveat, CpuSet, System, Turn};
 use howlate_procfs::Root;
-use howlate_system::Disturbance;
+use howlate_system::{Disturbance, GroupFreezes};
 
 use crate::affinity::measured_cpus;
 
@@ -15,12 +15,14 @@ pub(crate) struct Disturbances {
     /// Of the turns that were to be idle: under a load siblings are meant to be busy.
     idle: Disturbance,
     measured: CpuSet,
+    freezes: GroupFreezes,
 }
 
 impl Disturbances {
     pub(crate) fn new() -> Self {
         let (all, idle, before) = (Disturbance::default(), Disturbance::default(), Disturbance::default());
-        Self { root: Root::live(), before, all, idle, measured: CpuSet::default() }
+        let (measured, freezes) = (CpuSet::default(), GroupFreezes::of_own(Root::live()));
+        Self { root: Root::live(), before, all, idle, measured, freezes }
     }
 
     /// A turn begins.
@@ -40,6 +42,7 @@ impl Disturbances {
 
     /// What there is to know at the end.
     pub(crate) fn caveats(&self, system: &System) -> Vec<Caveat> {
-        self.all.quotas().chain(self.idle.siblings(&self.measured, &system.cpus)).collect()
+        let frozen = self.freezes.caveats().into_iter().chain(self.all.quotas());
+        frozen.chain(self.idle.siblings(&self.measured, &system.cpus)).collect()
     }
 }

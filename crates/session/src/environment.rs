@@ -107,8 +107,12 @@ impl Environment {
     }
 }
 
-/// Describes this machine. Where threads can be bound to stands in no file: the kernel is asked.
+/// Describes this machine. Where threads can be bound to stands in no file: the kernel is asked. So it is where they may run, if
+/// there is no `/proc`.
 fn describe_live(root: &Root) -> System {
     let bindable = sched::bindable().or_else(|_| sched::affinity()).unwrap_or_default();
-    System { bindable, ..describe(root) }
+    let described = describe(root);
+    let allowed = Some(described.allowed.clone()).filter(|cpus| !cpus.is_empty());
+    let allowed = allowed.or_else(|| sched::affinity().ok()).unwrap_or_default();
+    System { bindable, allowed, ..described }
 }

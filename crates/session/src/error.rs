@@ -53,11 +53,14 @@ impl SessionError {
             Self::Create(error) => Some(error.hint()),
             Self::Read(error) => Some(error.hint()),
             Self::Tracer(_) => Some("`--tracer auto` takes the best available".into()),
+            Self::Engine(EngineError::Thread { source, .. }) if is_denied(source) => {
+                Some("a seccomp filter may forbid clone3(2); in a container, try `--security-opt seccomp=unconfined`".into())
+            }
             Self::Engine(EngineError::Thread { .. }) => {
                 Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())
             }
             Self::Engine(EngineError::ReadBack { .. }) => {
-                Some("a seccomp filter may forbid sched_getattr(2); in a container, try `--security-opt seccomp=unconfined`".into())
+                Some("a seccomp filter may forbid sched_getattr(2) or sched_getaffinity(2); in a container, try `--security-opt seccomp=unconfined`".into())
             }
             Self::Engine(EngineError::NotTaken { .. } | EngineError::NoClock(_)) => None,
             Self::Until(error) => Some(error.hint().into()),
@@ -78,4 +81,8 @@ pub enum GuestsError {
     /// On the host, something is in the way.
     #[error(transparent)]
     Session(#[from] SessionError),
+}
+/// No limit: whoever may not start threads at all.
+fn is_denied(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::PermissionDenied
 }

@@ -62,6 +62,7 @@ struct task_struct {
 	int pid, tgid, prio, static_prio;
 	unsigned int on_rq, on_cpu; /* int; a byte since Linux 7.1 */
 	unsigned int exit_state, flags, __state, policy, rt_priority;
+	unsigned frozen : 1; /* by the freezer of cgroup v2; while stopped by a signal as well */
 	unsigned long long timer_slack_ns;
 	struct sched_entity se;
 	struct sched_rt_entity rt;

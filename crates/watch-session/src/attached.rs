@@ -2,7 +2,7 @@
 
 use howlate_model::{Caveat, Span, TracerRefusal};
 use howlate_procfs::Root;
-use howlate_system::GroupQuotas;
+use howlate_system::{GroupFreezes, GroupQuotas};
 use howlate_trace::{Choice, Tracer, TracerMissing};
 use howlate_watched_program::{Loops, Subject, Threads, WatchedThread};
 
@@ -66,6 +66,7 @@ pub struct Attached {
     pub(crate) followed: Followed,
     pub(crate) caveats: Vec<Caveat>,
     pub(crate) quotas: GroupQuotas,
+    pub(crate) freezes: GroupFreezes,
     pub(crate) duration: Option<Span>,
     /// The process that was started for it.
     pub(crate) held: Option<u32>,
@@ -88,6 +89,7 @@ impl Attached {
         }
         accounts.iter_mut().for_each(|accounts| accounts.begin(&threads.all()));
         let quotas = GroupQuotas::begin(Root::live(), subject.pid());
+        let freezes = GroupFreezes::of(Root::live(), subject.pid());
         let held = subject.is_held().then(|| subject.pid());
         let (loops, duration, loop_above) = (subject.take_loops(), asked.duration, asked.loop_above);
         Ok(Self {
@@ -100,6 +102,7 @@ impl Attached {
             followed,
             caveats,
             quotas,
+            freezes,
             duration,
             held,
         })

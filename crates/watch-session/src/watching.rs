@@ -13,7 +13,7 @@ use howlate_model::{
     TracedSleep as Sleep, block_length,
 };
 use howlate_session::{Recorder, is_known};
-use howlate_system::GroupQuotas;
+use howlate_system::{GroupFreezes, GroupQuotas};
 use howlate_trace::Tracer;
 use howlate_watched_program::{Looked, Loops, SpansLeftOut, Subject, Threads};
 
@@ -73,6 +73,7 @@ pub struct Watching {
     recorder: Recorder<Analysis>,
     /// Those of the program's control groups.
     quotas: GroupQuotas,
+    freezes: GroupFreezes,
     /// Who else wants to know meanwhile.
     looks: Option<Receiver<Look>>,
     courtesy: Courtesy,
@@ -110,6 +111,7 @@ impl Watching {
             followed,
             caveats,
             quotas,
+            freezes,
             duration,
             held,
         } = attached;
@@ -125,6 +127,7 @@ impl Watching {
             followed,
             recorder,
             quotas,
+            freezes,
             looks: None,
             courtesy: Courtesy::from(now),
             display: None,
@@ -221,15 +224,18 @@ impl Watching {
         let Some(tracer) = tracer else { return true };
         let mut seen = Vec::new();
         let lost = tracer.read(&mut |one| seen.push(one));
-        let lives = tracer.lives();
+        let mut lives = tracer.lives();
         // A process is called otherwise when it becomes another program.
         let becomes = |life: &&Life| Some(life.tid) == *held && life.happened == Happened::Named;
         if let Some(life) = lives.iter().flatten().find(becomes) {
             (*own_since, *held) = (life.at, None);
         }
-        seen.retain(|one| one.waking >= *own_since);
+        lives.iter().for_each(|lives| threads.note_end(lives));
+        let is_own = |tid, at: MonotonicTime| at >= *own_since && !threads.is_of_another(tid, at);
+        seen.retain(|one| is_own(one.tid, one.waking));
         let mut iterations = tracer.iterations();
-        iterations.retain(|one| one.from >= *own_since);
+        iterations.retain(|one| is_own(one.tid, one.from));
+        lives.iter_mut().for_each(|lives| lives.retain(|life| !threads.is_of_another(life.tid, life.at)));
         match is_traced {
             true => in_order(seen, iterations, lives.clone().unwrap_or_default(), followed, threads)
                 .iter()
@@ -342,6 +348,7 @@ impl Watching {
         for condition in (0..conditions).filter_map(|place| u32::try_from(place).ok()) {
             self.recorder.keep(&finished(condition, now));
         }
+        self.freezes.caveats().into_iter().for_each(|one| self.recorder.caveat(one));
         self.quotas.used_up().into_iter().for_each(|one| self.recorder.caveat(one));
         if self.lost > 0 {
             self.recorder.caveat(Caveat::SamplesLost { count: self.lost });

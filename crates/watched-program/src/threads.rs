@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Life, Policy, Span};
+use howlate_model::{Happened, Life, MonotonicTime, Policy, Span};
 use howlate_procfs::{ProcessStat, Root, descendants, threads};
 
 /// A thread that has come.
@@ -39,6 +39,10 @@ pub struct ThreadStart {
 pub struct Threads {
     root: Root,
     process: u32,
+    /// When that began: another one may have its id later.
+    begun: Option<u64>,
+    /// When its first thread ended, where a tracer has told.
+    ended: Option<MonotonicTime>,
     /// Processes that are watched besides are the children, and theirs.
     with_children: bool,
     /// Which process each thread is of.
@@ -52,13 +56,14 @@ impl Threads {
     /// Those of `process`, and of its children if asked for.
     pub fn new(root: Root, process: u32, with_children: bool) -> Self {
         let (known, names, told) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { root, process, with_children, known, names, told }
+        let begun = ProcessStat::read(&root, process).and_then(|stat| stat.begun());
+        Self { root, process, begun, ended: None, with_children, known, names, told }
     }
 
     /// What has changed since it was last looked.
     pub fn look(&mut self) -> Looked {
-        let mut processes = vec![self.process];
-        if self.with_children {
+        let mut processes: Vec<u32> = self.stat().map(|_| self.process).into_iter().collect();
+        if self.with_children && !processes.is_empty() {
             processes.extend(descendants(&self.root, self.process));
         }
         let of = |pid: &u32| -> Vec<WatchedThread> {
@@ -81,6 +86,20 @@ impl Threads {
     /// Whether one that was told of is there although nobody above it is any more that was watched.
     fn runs_on(&self, tid: u32) -> bool {
         self.told.contains_key(&tid) && self.root.has(&format!("/proc/{tid}/comm"))
+    }
+
+    /// Notes when the first thread of the process ended, if a tracer tells: its id can be another's from then on.
+    pub fn note_end(&mut self, lives: &[Life]) {
+        let ends = |life: &&Life| life.tid == self.process && life.happened == Happened::Ended;
+        self.ended = self.ended.or(lives.iter().find(ends).map(|life| life.at));
+    }
+
+    /// Whether what was seen of a thread `at` that time is of another process, which has got the id of the one that is watched.
+    pub fn is_of_another(&self, tid: u32, at: MonotonicTime) -> bool {
+        let is_known = || self.known.contains_key(&tid) || self.told.contains_key(&tid);
+        // Children go on when their parent has ended.
+        let is_new = || tid == self.process || !(self.with_children || is_known());
+        self.ended.is_some_and(|ended| at > ended) && is_new() && self.is_over()
     }
 
     /// Takes what a tracer told of a thread.
@@ -124,13 +143,17 @@ impl Threads {
 
     /// Whether the process has ended.
     pub fn is_over(&self) -> bool {
-        ProcessStat::read(&self.root, self.process).is_none_or(|stat| stat.has_ended())
+        self.stat().is_none_or(|stat| stat.has_ended())
+    }
+
+    /// What the kernel says of the process, unless another has its id by now.
+    fn stat(&self) -> Option<ProcessStat> {
+        ProcessStat::read(&self.root, self.process).filter(|stat| stat.begun() == self.begun)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Happened, MonotonicTime};
 
     use super::*;
 
@@ -177,5 +200,23 @@ mod tests {
         assert!(!threads.is_over());
         make("proc/7/stat", "7 (a) b) Z 1");
         assert!(threads.is_over());
+    }
+
+    #[test]
+    fn another_process_with_the_same_id_is_not_taken_for_it() {
+        let began = |tick: u32| format!("7 (a) S 1 7 7 0 -1 4 0 0 0 0 1 2 0 0 20 0 1 0 {tick} 0");
+        let tree = howlate_testing::tree(&[("proc/7/stat", began(90).as_str()), ("proc/7/task/7/comm", "a")]);
+        let mut threads = Threads::new(Root::at(tree.path()), 7, false);
+        assert_eq!((threads.look().come.len(), threads.is_over()), (1, false));
+        howlate_testing::write_below(tree.path(), "proc/7/stat", &began(91));
+        let after = threads.look();
+        assert_eq!((after.come.len(), after.gone, threads.is_over()), (0, vec![7], true));
+        let at = MonotonicTime::from_nanos;
+        assert!(!threads.is_of_another(7, at(200)), "nobody has told when it ended");
+        let (name, policy, slack, process) = (String::new(), None, Span::ZERO, 7);
+        let ended = Life { tid: 7, process, at: at(100), happened: Happened::Ended, name, policy, slack };
+        threads.note_end(&[ended]);
+        assert!(!threads.is_of_another(7, at(90)) && threads.is_of_another(7, at(200)));
+        assert!(threads.is_of_another(8, at(200)), "a thread of that one");
     }
 }

@@ -46,9 +46,21 @@ pub fn decompose(
     seen: &[TracedSleep],
     notified: bool,
 ) -> Option<Decomposed> {
+    decompose_since_stop(wakeup, None, before, seen, notified)
+}
+
+/// The same of a thread that was `stopped`, at any time before `before`: who then catches up asks for times that have passed.
+pub fn decompose_since_stop(
+    wakeup: Wakeup,
+    stopped: Option<&TracedSleep>,
+    before: Option<&TracedSleep>,
+    seen: &[TracedSleep],
+    notified: bool,
+) -> Option<Decomposed> {
     let (last, others) = seen.split_last()?;
     let last = &*without_false_wait(last, wakeup);
     let mut line = TimeLine::from_wakeup(wakeup);
+    stopped.iter().for_each(|stopped| stopped_before_asking(&mut line, stopped));
     kept_from_asking(&mut line, before, seen.first().and_then(|first| first.asleep_since));
     for (number, one) in others.iter().chain([last]).enumerate() {
         sleep(&mut line, one, wakeup, number == 0, notified);
@@ -106,6 +118,13 @@ pub(super) fn found_awake(wakeup: Wakeup, before: &TracedSleep) -> Decomposed {
     let sending = rest(before, Charge::kernel(Part::Sending));
     let (wakeup, clamped) = line.end(wakeup, Some(before.cpu), sending);
     Decomposed { wakeup, clamped }
+}
+
+/// While it was stopped it could not ask.
+fn stopped_before_asking(line: &mut TimeLine, stopped: &TracedSleep) {
+    let (Some(from), Some(until)) = (stopped.asleep_since, stopped.switched_in) else { return };
+    line.cut_as_far(from, Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
+    line.cut_as_far(until, arming(stopped));
 }
 
 /// Before it slept: it asked too late, but not where others had its CPU.

@@ -17,7 +17,7 @@ mod time_line;
 mod traces;
 mod why_late;
 
-pub use decompose::{Decomposed, decompose};
+pub use decompose::{Decomposed, decompose, decompose_since_stop};
 pub use inherited_deadline::handed_on;
 pub use join::{Joiner, Judged};
 pub use loop_turn::{Beforehand, turn};

@@ -8,7 +8,8 @@ mod tally;
 use std::collections::BTreeMap;
 
 use howlate_model::{
-    CpuChange, CpuEvent, CpuGap, GapCause, GapKind, MonotonicTime, Policy, Span, SpinCount, TracerRefusal,
+    CpuChange, CpuEvent, CpuGap, CpuSet, GapCause, GapKind, MonotonicTime, Policy, Span, SpinCount,
+    TracerRefusal,
 };
 
 pub use split::GapPart;
@@ -67,6 +68,18 @@ pub struct GapRun {
     pub began: MonotonicTime,
     /// Whether it was ended before its time.
     pub interrupted: bool,
+}
+
+impl GapRun {
+    /// CPUs whose threads did not stay there.
+    pub fn moved(&self) -> CpuSet {
+        self.cpus
+            .iter()
+            .map(|cpu| cpu.counted)
+            .filter(|counted| counted.moved)
+            .map(|counted| counted.cpu)
+            .collect()
+    }
 }
 
 /// One CPU while its gaps come in.

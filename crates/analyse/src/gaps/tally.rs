@@ -105,7 +105,10 @@ impl Tally {
         }
     }
 
-    pub(super) fn end(self, counted: SpinCount, account: GapAccount) -> CpuGaps {
+    pub(super) fn end(mut self, counted: SpinCount, account: GapAccount) -> CpuGaps {
+        if counted.moved {
+            self.forget_causes();
+        }
         let mut by: Vec<GapShare> = self.by.into_values().collect();
         let mut worst = self.worst;
         if explains(account.smis, &by) {
@@ -117,6 +120,30 @@ impl Tally {
         }
         by.sort_by_key(|share| std::cmp::Reverse(share.total));
         CpuGaps { counted, histogram: self.histogram, by, worst, account }
+    }
+}
+
+impl Tally {
+    /// The events were those of the CPU that it was to stay on: since when it did not, nobody knows.
+    fn forget_causes(&mut self) {
+        let cause = GapCause::unnamed(GapKind::NotTraced);
+        let worst = std::mem::take(&mut self.worst);
+        let without = |ExplainedGap { gap, .. }| ExplainedGap {
+            parts: vec![GapPart { cause: cause.clone(), length: gap.length }],
+            gap,
+        };
+        self.worst = worst.into_iter().map(without).collect();
+        let all = std::mem::take(&mut self.by)
+            .into_values()
+            .map(|share| GapShare { cause: cause.clone(), ..share });
+        let joined = all.reduce(|one, other| GapShare {
+            gaps: one.gaps + other.gaps,
+            in_gaps: one.in_gaps.max(other.in_gaps),
+            total: one.total.plus(other.total),
+            longest: one.longest.max(other.longest),
+            ..one
+        });
+        self.by = joined.into_iter().map(|share| (cause.clone(), share)).collect();
     }
 }
 
@@ -139,6 +166,22 @@ mod tests {
 
     fn part(kind: GapKind, micros: u64) -> GapPart {
         GapPart { cause: GapCause::unnamed(kind), length: Span::from_micros(micros) }
+    }
+
+    #[test]
+    fn of_a_thread_that_did_not_stay_no_cause_is_named() {
+        let moved = tally().end(SpinCount { moved: true, ..SpinCount::default() }, GapAccount::default());
+        let [share] = &moved.by[..] else { panic!("{:?}", moved.by) };
+        assert_eq!(
+            (share.cause.kind, share.gaps, share.total),
+            (GapKind::NotTraced, 2, Span::from_micros(40))
+        );
+        assert!(
+            moved
+                .worst
+                .iter()
+                .all(|one| one.parts == [part(GapKind::NotTraced, one.gap.length.as_nanos() / 1_000)])
+        );
     }
 
     fn tally() -> Tally {

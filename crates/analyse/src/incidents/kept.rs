@@ -25,6 +25,8 @@ pub struct Missing {
     pub left_out: u64,
     /// Switches that no event told of.
     pub unseen: u64,
+    /// Lines of the recording that could not be written.
+    pub lines: u64,
     /// Files that made room meanwhile.
     pub removed: Vec<Removed>,
 }
@@ -78,6 +80,7 @@ impl Kept {
             missing.lost = missing.lost.saturating_add(minute.incidents_lost);
             missing.left_out = missing.left_out.saturating_add(minute.incidents_left_out);
             missing.unseen = missing.unseen.saturating_add(minute.switches_unseen);
+            missing.lines = missing.lines.saturating_add(minute.lines_lost);
             for one in &minute.removed {
                 add(&mut missing.removed, one.reason, one.files);
             }
@@ -152,6 +155,7 @@ mod tests {
             incidents_lost: 7,
             incidents_left_out: 0,
             switches_unseen: 0,
+            lines_lost: 3,
             late_above: None,
             removed: Vec::new(),
         };
@@ -159,12 +163,15 @@ mod tests {
             let mut kept = Kept::default();
             let asked = Span::from_secs(135 - until)..=Span::from_secs(135 - from);
             kept.add(Line::Minute(Box::new(minute.clone())), |_, before| asked.contains(&before));
-            (kept.missing().lost, kept.minutes.iter().map(|one| one.groups.len()).sum::<usize>())
+            (
+                kept.missing().lost + kept.missing().lines,
+                kept.minutes.iter().map(|one| one.groups.len()).sum::<usize>(),
+            )
         };
-        assert_eq!(between(0, 135), (7, 1));
-        assert_eq!(between(60, 70), (7, 1), "its middle");
-        assert_eq!(between(5, 15), (7, 0), "when its waits were, it does not say");
-        assert_eq!(between(120, 135), (7, 0));
+        assert_eq!(between(0, 135), (10, 1));
+        assert_eq!(between(60, 70), (10, 1), "its middle");
+        assert_eq!(between(5, 15), (10, 0), "when its waits were, it does not say");
+        assert_eq!(between(120, 135), (10, 0));
     }
 
     fn group() -> WaitCounts {

@@ -102,6 +102,7 @@ mod tests {
             incidents_lost,
             incidents_left_out,
             switches_unseen,
+            lines_lost: 0,
             late_above: None,
             removed,
         }))

@@ -4,10 +4,19 @@ use std::slice::from_ref;
 
 use howlate_model::{Activation, Asleep, MonotonicTime, Span, TracedSleep, Wakeup, Who, WokenBy};
 
-use crate::cause::{Decomposed, decompose};
+use crate::cause::{Decomposed, decompose_since_stop};
 
 /// A group without time left lets a thread run in the kernel for about this long, until it is about to leave it.
 const BEFORE_SET_ASIDE: Span = Span::from_micros(50);
+
+/// What is known of a thread from before a sleep.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Earlier<'a> {
+    /// The sleep before, since which it may have lost its CPU.
+    pub slept: Option<&'a TracedSleep>,
+    /// The last time that it was stopped, or frozen.
+    pub stopped: Option<&'a TracedSleep>,
+}
 
 /// How a sleep of a watched thread ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,9 +34,9 @@ pub struct Awakening {
 }
 
 impl Awakening {
-    /// Reads `one`; `before` is the thread's sleep before, since which it may have lost its CPU. `None` where it was no wake-up: the
-    /// thread had not left its CPU, it was stopped rather than asleep, or nobody saw what woke it.
-    pub fn from_sleep(one: &TracedSleep, before: Option<&TracedSleep>) -> Option<Self> {
+    /// Reads `one`. `None` where it was no wake-up: the thread had not left its CPU, it was stopped rather than asleep, or nobody
+    /// saw what woke it.
+    pub fn from_sleep(one: &TracedSleep, earlier: Earlier<'_>) -> Option<Self> {
         let (activation, by, expected) = match &one.woken_by {
             WokenBy::Timer(expiry) => (Activation::Timer, None, expiry.soft),
             WokenBy::Other(who) if one.switched_in.is_some() && one.asleep == Asleep::Waiting => {
@@ -39,7 +48,8 @@ impl Awakening {
         };
         let wakeup = Wakeup { expected, ran: ran(one) };
         // As if it had been sent for: up to the moment at which it was woken, nothing is late.
-        let parts = decompose(wakeup, before, from_ref(one), true)?;
+        let Earlier { slept, stopped } = earlier;
+        let parts = decompose_since_stop(wakeup, stopped, slept, from_ref(one), true)?;
         Some(Self { activation, by, through: Vec::new(), wakeup, parts })
     }
 }
@@ -62,7 +72,7 @@ fn ran(one: &TracedSleep) -> MonotonicTime {
 mod tests {
     use super::*;
     use crate::watch::thread::testing::{at, by_timer, woken};
-    use howlate_model::{CauseKind, Holder, Lost, Occupant};
+    use howlate_model::{CauseKind, Holder, Lost, Occupant, Part};
 
     fn hog() -> Who {
         Who { holder: Holder::Thread, pid: Some(9), name: "hog".to_owned() }
@@ -75,7 +85,7 @@ mod tests {
     fn a_timer_is_late_from_the_time_that_it_was_set_to() {
         let mut one = by_timer(7, 1_000, 1_400);
         one.occupants.push(Occupant { who: hog(), ns: Span::from_nanos(300), from: None });
-        let seen = Awakening::from_sleep(&one, None).unwrap();
+        let seen = Awakening::from_sleep(&one, Earlier::default()).unwrap();
         assert_eq!((seen.activation, seen.by), (Activation::Timer, None));
         assert_eq!(seen.wakeup, Wakeup { expected: at(1_000), ran: at(1_400) });
         let parts = &seen.parts.wakeup.parts;
@@ -83,9 +93,34 @@ mod tests {
         assert!(parts.iter().any(|part| part.cause.kind == CauseKind::Thread && part.cause.name == "hog"));
     }
 
+    // 100        900   1000 . . 5 times . . 1500
+    // |----------|-----|-----------------|
+    // stopped    resumes, and catches up: asks at 1000 for 200, at 1100 for 300
+    #[test]
+    fn who_was_stopped_and_catches_up_asked_late_for_that_reason() {
+        let stopped = TracedSleep {
+            asleep: Asleep::Stopped(Some(hog())),
+            asleep_since: Some(at(100)),
+            ..woken(7, hog(), 890, 900)
+        };
+        for (expected, asked, late) in [(200, 1_000, 100), (300, 1_100, 200), (50, 1_200, 350)] {
+            let mut one = by_timer(7, expected, asked + 20);
+            one.asleep_since = Some(at(asked));
+            let earlier = Earlier { stopped: Some(&stopped), ..Earlier::default() };
+            let parts = Awakening::from_sleep(&one, earlier).unwrap().parts.wakeup.parts;
+            let of = |kind| -> i64 {
+                let all =
+                    parts.iter().filter(|part| part.cause.kind == kind && part.cause.part == Part::Arming);
+                all.map(|part| i64::try_from(part.ns.as_nanos()).unwrap()).sum()
+            };
+            assert_eq!(of(CauseKind::Stopped), 900 - expected.max(100), "{parts:?}");
+            assert_eq!(of(CauseKind::LateArming), late, "its own pace before and after: {parts:?}");
+        }
+    }
+
     #[test]
     fn an_event_is_late_from_the_moment_at_which_it_woke() {
-        let seen = Awakening::from_sleep(&woken(7, hog(), 2_000, 2_060), None).unwrap();
+        let seen = Awakening::from_sleep(&woken(7, hog(), 2_000, 2_060), Earlier::default()).unwrap();
         assert_eq!((seen.activation, seen.by), (Activation::Event, Some(hog())));
         assert_eq!(seen.wakeup.latency().as_nanos(), 60);
     }
@@ -94,13 +129,13 @@ mod tests {
     fn what_did_not_sleep_was_not_woken() {
         let mut one = woken(7, hog(), 2_000, 2_060);
         one.switched_in = None;
-        assert_eq!(Awakening::from_sleep(&one, None), None);
+        assert_eq!(Awakening::from_sleep(&one, Earlier::default()), None);
         let mut timer = by_timer(7, 1_000, 1_400);
         timer.switched_in = None;
-        let seen = Awakening::from_sleep(&timer, None).unwrap();
+        let seen = Awakening::from_sleep(&timer, Earlier::default()).unwrap();
         assert_eq!(seen.wakeup.ran, timer.waking, "its time had come nevertheless");
         let stopped = TracedSleep { asleep: Asleep::Stopped(None), ..woken(7, hog(), 2_000, 2_060) };
-        assert_eq!(Awakening::from_sleep(&stopped, None), None);
+        assert_eq!(Awakening::from_sleep(&stopped, Earlier::default()), None);
     }
 
     #[test]
@@ -114,10 +149,10 @@ mod tests {
         };
         let mut one = by_timer(7, 1_000, 1_400);
         one.lost = vec![lost(1_405, 9_000, true), lost(9_000, 9_500, false), lost(90_000, 99_000, false)];
-        assert_eq!(Awakening::from_sleep(&one, None).unwrap().wakeup.ran, at(9_500));
+        assert_eq!(Awakening::from_sleep(&one, Earlier::default()).unwrap().wakeup.ran, at(9_500));
         one.lost.remove(0);
         assert_eq!(
-            Awakening::from_sleep(&one, None).unwrap().wakeup.ran,
+            Awakening::from_sleep(&one, Earlier::default()).unwrap().wakeup.ran,
             at(1_400),
             "it ran, and lost its CPU later"
         );

@@ -232,6 +232,7 @@ mod tests {
     use super::*;
     use crate::Analysis;
     use crate::testing::analysis_of;
+    use crate::watch::observed_wakeup::Earlier;
     use howlate_model::{Activation, Work};
 
     fn watched(turns: &[(i64, i64)]) -> Analysis {
@@ -241,7 +242,9 @@ mod tests {
         analysis.add(&Line::Condition(Box::new(condition)));
         let mut thread = ThreadSummary::new(0, at(0));
         for (expected, late) in turns {
-            thread.woke(&Awakening::from_sleep(&by_timer(7, *expected, expected + late), None).unwrap());
+            thread.woke(
+                &Awakening::from_sleep(&by_timer(7, *expected, expected + late), Earlier::default()).unwrap(),
+            );
         }
         thread.block(at(1_000_000_000)).iter().for_each(|line| analysis.add(line));
         thread.reasons(at(1_000_000_000), "bpf").iter().for_each(|line| analysis.add(line));

@@ -17,6 +17,7 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use howlate_model::{Activation, Explained, Holder, MonotonicTime, Span, TracedSleep, Wakeup, Who, WokenBy};
 
 use super::Awakening;
+use super::observed_wakeup::Earlier;
 use crate::cause::handed_on;
 
 /// Nobody waits longer than this for what its waker did.
@@ -25,6 +26,8 @@ const PATIENCE: Span = Span::from_millis(500);
 const LONGEST: usize = 4;
 /// Runs of each thread that are remembered, where there are few.
 const REMEMBERED: usize = 256;
+/// Room for runs of each that is made at once.
+const AT_FIRST: usize = 4;
 /// Runs of all of them together, each of about a kilobyte: what a crowd does costs no more than what 64 threads do.
 const REMEMBERED_OF_ALL: usize = 16_384;
 
@@ -45,6 +48,8 @@ struct ChainThread {
     waiting: VecDeque<TracedSleep>,
     /// Its last sleep, since which it may have lost its CPU.
     before: Option<TracedSleep>,
+    /// The last time that it was stopped: while it catches up, it is late for that.
+    stopped: Option<Box<TracedSleep>>,
     runs: VecDeque<Run>,
 }
 
@@ -146,13 +151,17 @@ impl Chains {
         let Resolution::Known(awakening) = self.find(first, now) else { return None };
         let thread = self.threads.get_mut(&tid)?;
         let one = thread.waiting.pop_front()?;
+        if thread.waiting.is_empty() {
+            // Of ten thousand threads, the room for what is to come is most of what is known of them.
+            thread.waiting = VecDeque::new();
+        }
         thread.ran(&one, awakening.as_ref(), room);
         Some((one, awakening))
     }
 
     fn find(&self, one: &TracedSleep, now: MonotonicTime) -> Resolution {
         let thread = &self.threads[&one.tid];
-        let Some(own) = Awakening::from_sleep(one, thread.before.as_ref()) else {
+        let Some(own) = Awakening::from_sleep(one, thread.earlier()) else {
             return Resolution::Known(None);
         };
         let Some((by, waker)) = self.waker(one, thread.process) else { return Resolution::Known(Some(own)) };
@@ -175,8 +184,15 @@ impl Chains {
 }
 
 impl ChainThread {
+    fn earlier(&self) -> Earlier<'_> {
+        Earlier { slept: self.before.as_ref(), stopped: self.stopped.as_deref() }
+    }
+
     fn ran(&mut self, one: &TracedSleep, awakening: Option<&Awakening>, room: usize) {
-        self.before = Some(one.clone());
+        self.before = Some(one.without_wait());
+        if one.is_stopped() {
+            self.stopped = self.before.clone().map(Box::new);
+        }
         let timed = awakening.filter(|awakening| awakening.activation != Activation::Event);
         let deadline = timed.map(|awakening| Deadline {
             explained: awakening.parts.wakeup.clone(),
@@ -185,6 +201,9 @@ impl ChainThread {
         });
         while self.runs.len() >= room {
             self.runs.pop_front();
+        }
+        if self.runs.is_empty() {
+            self.runs.reserve_exact(room.min(AT_FIRST));
         }
         let until = one.asleep_again.unwrap_or(one.waking);
         self.runs.push_back(Run { from: one.waking, until, deadline });

@@ -26,7 +26,8 @@ pub(crate) fn run(asked: &Gaps) -> Result<Status, Error> {
     let ago = clock::now().since(run.began).as_nanos();
     let began = Timestamp::now() - SignedDuration::from_nanos(i64::try_from(ago).unwrap_or(i64::MAX));
     shown.screen.iter_mut().for_each(|screen| screen.clear());
-    let status = if run.interrupted { Status::NotTrustworthy } else { Status::Done };
+    let status =
+        if run.interrupted || !run.moved().is_empty() { Status::NotTrustworthy } else { Status::Done };
     let (root, zone) = (Root::live(), TimeZone::system());
     let result = howlate_render::Gaps {
         run,

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use howlate_blackbox::{Asked, Display, Finished, Installed, Requests, Unit};
+use howlate_blackbox::{Asked, DiskNews, Display, Finished, Installed, Requests, Unit};
 use howlate_linux::clock;
 use howlate_live::LiveRecord;
 use howlate_model::{Header, Incident, MonotonicTime, shell_path};
 use howlate_recording::new_id;
-use howlate_render::{late_above, legible, machine};
+use howlate_render::{disk_refuses, disk_takes_again, late_above, legible, lines_not_written, machine};
 use howlate_session::{date_and_time, header};
 use signal_hook::consts::SIGUSR2;
 
@@ -49,27 +49,30 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
         if asked.live {
             let what = (asked.late_above, folder.display().to_string());
             match LiveRecord::begin(&requests.end, &requests.snap, place, what) {
-                Ok(live) => return Some(Box::new(Whole(live)) as Box<dyn Display>),
+                Ok(live) => return Box::new(Whole(live)) as Box<dyn Display>,
                 Err(why) => tell(&format!("No live view: {why}.\n")),
             }
         }
         if !asked.quiet {
-            let folder = shell_path(folder);
+            let folder = place_of(folder);
             say(&format!(
-                "Recording waits for a CPU above {above} into {}. Ctrl-C ends it. To see them:\n  howlate show {} --since 10m\n",
-                legible(&folder),
-                legible(&folder)
+                "Recording waits for a CPU above {above} into {folder}. Ctrl-C ends it. To see them:\n  howlate show {folder} --since 10m\n"
             ));
         }
-        None
+        Box::new(Words { folder: place_of(folder) })
     };
     signal_hook::flag::register(SIGUSR2, Arc::clone(&requests.snap))?;
     let finished = howlate_blackbox::record(&wanted, &requests, begin, started)?;
     if !asked.quiet {
-        say(&format!("{}\n", in_words(finished)));
+        say(&format!("{}\n", in_words(&finished)));
     }
-    if finished.not_written > 0 {
-        tell(&format!("{} lines did not fit on the disk\n", finished.not_written));
+    if let Finished { not_written: lost @ 1.., why_not_written: reason, .. } = &finished {
+        let folder = place_of(&asked.out);
+        tell(&format!("{}\n", lines_not_written(&folder, *lost, reason.as_ref())));
+        return Ok(Status::NotTrustworthy);
+    }
+    if finished.snaps_not_kept > 0 {
+        tell(&format!("{} of what `howlate snap` asked for found no room.\n", finished.snaps_not_kept));
         return Ok(Status::NotTrustworthy);
     }
     Ok(if finished.stopped { Status::Exceeded } else { Status::Done })
@@ -93,20 +96,48 @@ fn install(asked: &Record) -> Result<Status, Error> {
     Ok(Status::Done)
 }
 
+fn place_of(folder: &Path) -> String {
+    legible(&shell_path(folder)).into_owned()
+}
+
+/// Nothing is shown but what somebody should know at once.
+struct Words {
+    folder: String,
+}
+
+impl Display for Words {
+    fn show(&mut self, _: &[Incident], _: &Finished) {}
+
+    fn marks(&mut self) -> Vec<MonotonicTime> {
+        Vec::new()
+    }
+
+    fn disk(&mut self, news: &DiskNews) {
+        let words = match news {
+            DiskNews::Refuses(loss) => disk_refuses(&self.folder, &loss.reason),
+            DiskNews::TakesAgain { lost } => disk_takes_again(&self.folder, *lost),
+        };
+        tell(&format!("{words}\n"));
+    }
+}
+
 /// The whole screen.
 struct Whole(LiveRecord);
 
 impl Display for Whole {
     fn show(&mut self, new: &[Incident], so_far: &Finished) {
-        self.0.show(new, so_far.lost + so_far.left_out);
+        self.0.show(new, so_far.lost + so_far.left_out + so_far.not_written);
     }
+
+    // Its count of what was lost goes up; the words come when the screen is left.
+    fn disk(&mut self, _: &DiskNews) {}
 
     fn marks(&mut self) -> Vec<MonotonicTime> {
         self.0.marks()
     }
 }
 
-fn in_words(finished: Finished) -> String {
+fn in_words(finished: &Finished) -> String {
     let Finished { incidents, left_out, lost, .. } = finished;
     let more = match (left_out, lost) {
         (0, 0) => String::new(),
@@ -116,5 +147,7 @@ fn in_words(finished: Finished) -> String {
         0 => String::new(),
         some => format!(" {some} commands were not run, as the one before still did."),
     };
-    format!("{incidents} incidents recorded{more}.{commands}")
+    // Of lines that are lost, nobody knows how many were incidents.
+    let became = if finished.not_written > 0 { "seen" } else { "recorded" };
+    format!("{incidents} incidents {became}{more}.{commands}")
 }

@@ -115,3 +115,29 @@ fn without_root_gaps_are_counted_and_the_kernels_account_tells_of_threads() {
     let by = found["gaps"][0]["by"].as_array().unwrap();
     assert!(by.iter().all(|share| share["kind"] == "not_traced"), "{found}");
 }
+
+#[test]
+fn a_thread_that_is_taken_off_its_cpu_is_told_of_and_its_causes_are_not() {
+    let all: Vec<u32> = howlate_linux::sched::bindable().unwrap().iter().collect();
+    let [first, .., last] = all.as_slice() else { return skip("needs two CPUs") };
+    let words = ["gaps", "--cpus", &last.to_string(), "--duration", "3s", "--quiet", "--json"];
+    let child = howlate(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let name = format!("howlate-gaps-{last}");
+    let spinner = || {
+        let is_it = |tid: &u32| {
+            std::fs::read_to_string(format!("/proc/{tid}/comm")).is_ok_and(|comm| comm.trim() == name)
+        };
+        howlate_procfs::threads(&howlate_procfs::Root::live(), child.id()).into_iter().find(is_it)
+    };
+    wait_until("a thread that spins", || spinner().is_some());
+    let moved =
+        Command::new("taskset").args(["-pc", &first.to_string(), &spinner().unwrap().to_string()]).output();
+    assert!(moved.unwrap().status.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let one = &found["gaps"][0];
+    assert_eq!(one["moved"], true, "{found}");
+    let by = one["by"].as_array().unwrap();
+    assert!(by.iter().all(|share| share["kind"] == "not_traced"), "{by:?}");
+}

@@ -6,8 +6,11 @@
 mod common;
 
 mod bad_input;
+mod confined;
 mod ends;
 mod exit_status;
+mod failing_disk;
+mod freezer;
 mod hostile;
 mod json;
 mod stages;

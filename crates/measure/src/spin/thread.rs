@@ -80,6 +80,7 @@ impl Spinning {
             longest: tick.span(longest),
             lost: 0,
             waited: before.and_then(|before| Some(waited()?.minus(before))),
+            moved: sched::affinity().is_ok_and(|now| now != CpuSet::from_iter([self.cpu])),
         }
     }
 }

@@ -425,6 +425,16 @@ pub enum Caveat {
         /// How long its threads were stopped, all CPUs together.
         stopped_ns: Span,
     },
+    /// A control group was frozen meanwhile: all threads in it stood still.
+    GroupFrozen {
+        /// The process that is watched; absent where the group is howlate's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        process: Option<u32>,
+        /// The group.
+        group: String,
+        /// For how long.
+        frozen_ns: Span,
+    },
     /// A CPU of the same core was busy while an idle machine was to be measured.
     SiblingBusy {
         /// The measured CPU.

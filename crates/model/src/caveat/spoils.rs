@@ -60,6 +60,7 @@ impl Caveat {
             | Self::FoundAwake { .. }
             | Self::Throttled { .. }
             | Self::QuotaUsedUp { .. }
+            | Self::GroupFrozen { .. }
             | Self::SiblingBusy { .. }
             | Self::EmulatedCpu
             | Self::OneTcgThread { .. }

@@ -12,6 +12,7 @@
 mod files;
 mod follow;
 mod lock;
+mod losses;
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,13 +20,16 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Header, Line, Removed, Span, WhyRemoved};
-use howlate_safe_path::{Folder, NotPrivate};
+use howlate_safe_path::{Folder, NotPrivate, Why};
 
 pub use self::files::{LineFilter, ReadBetween, is_rotated, read_between};
 use self::files::{Segment, file_name, segments};
 pub use self::follow::Follow;
 use self::lock::Lock;
 pub use self::lock::recorder_of;
+use self::losses::Losses;
+pub use self::losses::{Account, Loss};
+use crate::disk_remedy::disk_remedy;
 
 /// Less than that has no room for the minutes of a busy machine.
 pub const LEAST_SIZE: u64 = 1 << 20;
@@ -79,7 +83,21 @@ pub enum NotRotated {
 
 impl NotRotated {
     /// What to do.
-    pub const fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> &'static str {
+        self.disk_remedy().unwrap_or_else(|| self.usual_hint())
+    }
+
+    fn disk_remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Io { source, .. } => disk_remedy(source),
+            Self::NotPrivate(NotPrivate { why: Why::Unreadable { error, .. }, .. }) => {
+                disk_remedy(&io::Error::from(*error.as_ref()?))
+            }
+            _ => None,
+        }
+    }
+
+    const fn usual_hint(&self) -> &'static str {
         match self {
             Self::Held { .. } => "end it first, or choose another folder with `--out`",
             Self::Link { .. } => "name the folder itself with `--out`",
@@ -118,7 +136,7 @@ pub struct Rotated {
     /// Bytes that are not those of files: the lock's.
     others: u64,
     removed: Vec<Removed>,
-    lost: u64,
+    losses: Losses,
 }
 
 impl Rotated {
@@ -159,7 +177,7 @@ impl Rotated {
             next,
             beside,
             removed: Vec::new(),
-            lost: 0,
+            losses: Losses::default(),
         };
         let (path, begun) = (rotated.folder.path().to_owned(), rotated.next_file());
         begun.map_err(|source| NotRotated::Io { path, source })?;
@@ -221,14 +239,15 @@ impl Rotated {
 
     /// Appends one line; the oldest files make room for it. One that does not fit for all that is counted, not half kept.
     pub fn write(&mut self, line: &Line) {
-        if self.append(line).is_err() {
-            self.lost = self.lost.saturating_add(1);
+        match self.append(line) {
+            Ok(()) => self.losses.written(),
+            Err(error) => self.losses.refused(&error),
         }
     }
 
-    /// Lines that could not be written since the last call.
-    pub fn take_lost(&mut self) -> u64 {
-        std::mem::take(&mut self.lost)
+    /// What became of lines since the last call.
+    pub fn take_account(&mut self) -> Account {
+        self.losses.take()
     }
 
     /// What was removed since the last call.
@@ -239,7 +258,7 @@ impl Rotated {
     /// Waits until the disk has what was written, and removes what is too old at `now`, in seconds since 1970.
     pub fn sync(&mut self, now: i64) {
         if let Some(open) = &self.open {
-            drop(open.file.sync_data());
+            self.losses.waited_for(open.file.sync_data());
         }
         let Some(age) = self.bounds.age else { return };
         let oldest = now.saturating_sub(i64::try_from(age.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX));
@@ -262,7 +281,7 @@ impl Rotated {
     /// Ends the file that is written, and begins another.
     fn next_file(&mut self) -> io::Result<()> {
         if let Some(open) = self.open.take() {
-            drop(open.file.sync_data());
+            self.losses.waited_for(open.file.sync_data());
             self.closed.push_back((open.path, open.length));
         }
         let header = (self.begin)();

@@ -1,3 +1,4 @@
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
 
 use howlate_model::{Header, Line, MonotonicTime, WaitMinute};
@@ -17,6 +18,7 @@ fn minute(number: i64, bytes: usize) -> Line {
         incidents_lost: 0,
         incidents_left_out: 0,
         switches_unseen: 0,
+        lines_lost: 0,
         late_above: None,
         removed: vec![],
     }))
@@ -63,7 +65,7 @@ fn the_oldest_make_room_and_no_byte_is_too_many() {
     assert!(kept.len() > 300, "{}", kept.len());
     let all: Vec<i64> = (2_000 - i64::try_from(kept.len()).unwrap()..2_000).collect();
     assert_eq!(kept, all, "the newest, without a hole");
-    assert!(removed > 5 && rotated.take_lost() == 0);
+    assert!(removed > 5 && rotated.take_account().loss.is_none());
 }
 
 #[test]
@@ -138,13 +140,37 @@ fn a_full_disk_drops_the_oldest_and_then_lines() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let good = std::mem::replace(&mut rotated.open.as_mut().unwrap().file, full);
     rotated.write(&minute(400, 10));
-    assert_eq!(rotated.take_lost(), 1);
+    let loss = rotated.take_account().loss.unwrap();
+    assert_eq!((loss.lines, loss.reason.to_string().contains("No space left")), (1, true));
     let removed = Removed { files: u64::try_from(files - 1).unwrap(), reason: WhyRemoved::DiskFull };
     assert_eq!(rotated.take_removed(), [removed]);
     rotated.open.as_mut().unwrap().file = good;
     rotated.write(&minute(401, 10));
     assert_eq!(numbers(&path).last(), Some(&401));
     assert_eq!(rotated.size(), bytes_in(&path));
+}
+
+#[test]
+fn what_the_disk_does_not_confirm_is_not_called_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rotated = open(&folder.path().join("kept"), SMALL).unwrap();
+    (0..3).for_each(|number| rotated.write(&minute(number, 10)));
+    rotated.sync(0);
+    assert_eq!(rotated.take_account(), Account { confirmed: 3, loss: None });
+    rotated.write(&minute(3, 10));
+    rotated.write(&minute(4, 10));
+    // A pipe takes what is written, and can never confirm it.
+    let (_reader, pipe) = io::pipe().unwrap();
+    let good = std::mem::replace(&mut rotated.open.as_mut().unwrap().file, File::from(OwnedFd::from(pipe)));
+    rotated.sync(0);
+    let account = rotated.take_account();
+    let reason = account.loss.as_ref().map(|loss| loss.reason.to_string()).unwrap_or_default();
+    assert_eq!((account.confirmed, account.loss.map(|loss| loss.lines)), (0, Some(2)));
+    assert!(reason.contains("did not confirm"), "{reason}");
+    rotated.open.as_mut().unwrap().file = good;
+    rotated.write(&minute(5, 10));
+    rotated.sync(0);
+    assert_eq!(rotated.take_account().confirmed, 1);
 }
 
 #[test]

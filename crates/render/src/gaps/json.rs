@@ -66,6 +66,9 @@ struct CpuEntry {
     turn_ns: u64,
     /// Gaps that are in the counts above, and found no room to be told apart.
     lost: u64,
+    /// Whether the thread did not stay on this CPU: it went offline, or the thread's affinity was changed. Causes are not known
+    /// then, and some of the time is that of other CPUs.
+    moved: bool,
     /// How long the thread was ready and had no CPU, by the kernel's account.
     #[serde(skip_serializing_if = "Option::is_none")]
     waited_ns: Option<u64>,
@@ -190,6 +193,7 @@ impl Gaps {
             turns: counted.turns,
             turn_ns: counted.shortest.as_nanos(),
             lost: counted.lost,
+            moved: counted.moved,
             waited_ns: counted.waited.map(|waited| waited.as_nanos()),
             stolen_ns: one.account.stolen.map(|stolen| stolen.as_nanos()),
             nmis: one.account.nmis,

@@ -46,6 +46,7 @@ fn cpu(number: u32) -> CpuGaps {
             longest: gap.length,
             lost: 0,
             waited: Some(Span::from_micros(40)),
+            moved: false,
         },
         histogram,
         by: vec![share(timer.cause.clone(), 1_000, 3_010, 3), share(stolen.cause.clone(), 1, 2_490, 2_500)],
@@ -105,6 +106,16 @@ fn where_nobody_looked_no_cause_is_named() {
     let json: serde_json::Value = serde_json::from_str(&gaps.json().unwrap()).unwrap();
     assert_eq!(json["tracer"], "none");
     assert!(json["refused"].as_str().unwrap().starts_with("tracefs"));
+}
+
+#[test]
+fn a_thread_that_did_not_stay_on_its_cpu_is_told_of() {
+    let mut gaps = gaps(&[1, 2]);
+    gaps.run.cpus[1].counted.moved = true;
+    let text = text(&gaps);
+    assert!(text.contains("! The thread of CPU 2 did not stay there"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&gaps.json().unwrap()).unwrap();
+    assert_eq!((&json["gaps"][0]["moved"], &json["gaps"][1]["moved"]), (&false.into(), &true.into()));
 }
 
 #[test]

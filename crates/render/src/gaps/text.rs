@@ -4,7 +4,7 @@ use howlate_analyse::gaps::{CpuGaps, GapShare};
 use howlate_model::Latency;
 
 use super::Gaps;
-use super::words::{cause, micros_of};
+use super::words::{cause, micros_of, moved};
 use crate::cause_words::percent;
 use crate::numbers::{count, length, micros, rough};
 use crate::prose::wrapped;
@@ -132,6 +132,7 @@ impl Gaps {
         let notes = [
             run.interrupted.then(|| "It was ended before its time.".to_owned()),
             (!run.leaves_one).then(|| "Every CPU that this process may use was measured, so howlate's own monitoring thread is in the gaps, 20 times a second.".to_owned()),
+            moved(&run.moved()),
             (lost > 0).then(|| format!("{} gaps came faster than they could be told apart; they are in the counts only.", count(lost))),
             (run.events_lost > 0).then(|| format!("{} events of the kernel were lost; gaps around them are not traced.", count(run.events_lost))),
             run.not_traced.as_ref().map(|refused| format!("What had the CPU is not known: {refused}")),

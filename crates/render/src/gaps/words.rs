@@ -1,6 +1,6 @@
 //! What had a CPU, in words.
 
-use howlate_model::{GapCause, GapKind, Span};
+use howlate_model::{CpuSet, GapCause, GapKind, Span};
 
 use crate::numbers::micros;
 use crate::untrusted_text::legible;
@@ -36,6 +36,15 @@ fn interrupt(name: &str) -> String {
         "ipi" => "interrupt from another CPU".to_owned(),
         other => format!("interrupt {other}"),
     }
+}
+
+/// Threads that did not stay on the CPUs that they were to measure.
+pub(super) fn moved(cpus: &CpuSet) -> Option<String> {
+    (!cpus.is_empty()).then(|| {
+        format!(
+            "The thread of CPU {cpus} did not stay there: the CPU went offline, or the thread's affinity was changed. Some of its time is that of other CPUs, and what had the CPU is not known."
+        )
+    })
 }
 
 #[cfg(test)]

@@ -134,6 +134,8 @@ struct MissingEntry {
     incidents_lost: u64,
     /// Switches that were not seen.
     switches_unseen: u64,
+    /// Lines of the recording that could not be written: incidents, minutes and marks.
+    lines_lost: u64,
     /// Files that made room meanwhile.
     removed: Vec<Removed>,
     /// Files that end in the middle of a line.
@@ -166,6 +168,7 @@ impl Incidents {
                 incidents_left_out: missing.left_out,
                 incidents_lost: missing.lost,
                 switches_unseen: missing.unseen,
+                lines_lost: missing.lines,
                 removed: missing.removed,
                 files_cut_off: self.cut_off,
                 files_damaged: self.damaged.clone(),

@@ -1,5 +1,6 @@
 //! What `howlate record` kept, as tables and for machines.
 
+mod disk;
 mod folded;
 mod json;
 mod metrics;
@@ -17,6 +18,7 @@ use howlate_model::{LateAbove, Node, System};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+pub use disk::{disk_refuses, disk_takes_again, lines_not_written};
 pub use json::incidents_schema;
 pub use metrics::{late_metrics, late_metrics_protobuf};
 pub use words::{

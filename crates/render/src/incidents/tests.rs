@@ -73,6 +73,7 @@ fn minute() -> WaitMinute {
         incidents_lost: 0,
         incidents_left_out: 2,
         switches_unseen: 0,
+        lines_lost: 0,
         late_above: None,
         removed: vec![],
     }

@@ -66,6 +66,10 @@ impl Incidents {
             lost(missing.lost, "late waits found no room and are not listed."),
             lost(missing.unseen, "context switches were lost; what had the CPU then is unknown."),
             lost(
+                missing.lines,
+                "lines could not be written, as the disk refused them: incidents or whole minutes are missing.",
+            ),
+            lost(
                 self.cut_off,
                 "files end in the middle of a line, as after a crash or while they are written.",
             ),

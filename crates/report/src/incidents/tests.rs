@@ -49,6 +49,7 @@ fn kept(incidents: Vec<Incident>) -> Incidents {
         incidents_lost: 0,
         incidents_left_out: 0,
         switches_unseen: 0,
+        lines_lost: 0,
         late_above: None,
         removed: vec![],
     };

@@ -6,6 +6,7 @@
 #include "../record.h"
 
 #define WATCHED 4
+#define FROZEN 0x8000 /* TASK_FROZEN */
 #define RING 1024
 #define MASK (RING - 1)
 #define HRTIMER 8 /* the softirq that serves timers */

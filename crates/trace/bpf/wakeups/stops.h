@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What keeps a thread that has its CPU from going on: page faults, and signals that stop it. */
+/* What keeps a thread that has its CPU from going on: page faults, signals that stop it, and its control group's freezer. */
 #pragma once
 
 #include "state.h"
@@ -26,4 +26,13 @@ int BPF_PROG(signalled, int number, void *info, struct task_struct *p)
 	told.stopper = by->pid;
 	copy(told.comm, by->comm);
 	return 0;
+}
+
+/* The state in which it leaves its CPU: that of the freezer of cgroup v1 where it is frozen by that of v2, which has none of
+ * its own. */
+static __always_inline u32 left_in(struct task_struct *leaves, u32 state)
+{
+	if (bpf_core_field_exists(leaves->frozen) && BPF_CORE_READ_BITFIELD(leaves, frozen))
+		return state | FROZEN;
+	return state;
 }

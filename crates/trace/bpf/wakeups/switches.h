@@ -5,6 +5,7 @@
 #include "loops.h"
 #include "ring.h"
 #include "sleeps.h"
+#include "stops.h"
 #include "throttling.h"
 
 /* Who had the CPU that the thread was without from `since` until now, the loss of that number, from 1. */
@@ -146,7 +147,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		if (s->stage == WOKEN)
 			stops_waiting(s); /* woken before it left */
 		stolen(s, prev);
-		send(s, now, state);
+		send(s, now, left_in(prev, state));
 		/* Of the sleep that begins, like the state: the one before has been sent. */
 		if (state & (4 | 8)) {
 			s->record.stopper = told.stopper;

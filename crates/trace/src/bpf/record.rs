@@ -14,8 +14,9 @@ const THROTTLED: u32 = 16;
 const RT_THROTTLED: u32 = 32;
 const REAL_TIME_THREAD: u32 = 64;
 
-/// Stopped by a signal, or by a tracer: `__TASK_STOPPED | __TASK_TRACED` of the kernel's `sched.h`.
-const STOPPED: u32 = 4 | 8;
+/// Stopped by a signal, by a tracer, or by the freezer of its control group: `__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN` of the
+/// kernel's `sched.h`.
+const STOPPED: u32 = 4 | 8 | 0x8000;
 
 /// Added to the kind of an occupant that had the CPU while the timer waited for its softirq.
 const BEFORE: u32 = 16;

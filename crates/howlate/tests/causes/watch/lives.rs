@@ -121,3 +121,54 @@ fn children_that_were_there_before_are_all_followed() {
     parent.wait().unwrap();
     assert_eq!(woken(&document, "child-").len(), 8, "{document}");
 }
+
+/// Is called as it was started, and sleeps again and again.
+const CALLED: &str = r#"
+#include <sys/prctl.h>
+#include <time.h>
+int main(int count, char **words) {
+    struct timespec a_while = { 0, 2000000 };
+    prctl(PR_SET_NAME, words[0]);
+    for (;;) nanosleep(&a_while, NULL);
+}
+"#;
+
+#[test]
+fn another_process_that_gets_its_id_is_not_watched() {
+    if !crate::common::is_root() || !crate::common::is_installed("python3") {
+        return skip("choosing the id of a process needs root and python3");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), CALLED) else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/causes/watch/same_id.py");
+    let mut python = Command::new("python3");
+    let mut python =
+        python.arg(script).arg(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut tell, mut said) = (python.stdin.take().unwrap(), BufReader::new(python.stdout.take().unwrap()));
+    let mut pid = String::new();
+    said.read_line(&mut pid).unwrap();
+    let pid = pid.trim().to_owned();
+    let out = folder.path().join("a.jsonl");
+    let words = ["watch", "--quiet", "--out", out.to_str().unwrap(), &pid];
+    let mut watch = crate::common::howlate(&words).stdout(Stdio::null()).spawn().unwrap();
+    let holds = || std::fs::read_to_string(&out).is_ok_and(|content| content.contains("\"victim\""));
+    crate::common::wait_until("a thread of the first", holds);
+    std::io::Write::write_all(&mut tell, b"\n").unwrap();
+    let mut again = String::new();
+    said.read_line(&mut again).unwrap();
+    let mut status = None;
+    if again.trim() == pid {
+        crate::common::wait_until("an end of watching", || {
+            status = watch.try_wait().unwrap();
+            status.is_some()
+        });
+    }
+    for mut child in [python, watch] {
+        drop(child.kill());
+        child.wait().unwrap();
+    }
+    let Some(status) = status else { return skip(&format!("no process can be given the id {pid}: {again}")) };
+    assert_eq!(status.code(), Some(0));
+    let recorded = std::fs::read_to_string(&out).unwrap();
+    assert!(!recorded.contains("\"another\""), "{recorded}");
+}

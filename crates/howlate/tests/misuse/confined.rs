@@ -1,0 +1,234 @@
+//! Confined by others: system calls that a seccomp profile denies, and a root folder with nothing in it. What can be measured
+//! is, what cannot is named, and nothing hangs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::common::{built_c, copy_program, has_caveat, is_root, pause, skip, stderr, stdout};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Runs a command whose system calls of these names the kernel answers with an error: NUMBER NAME,NAME COMMAND…
+const DENY: &str = r#"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define CALL(name) { #name, SYS_##name }
+static const struct { const char *name; int number; } calls[] = {
+    CALL(bpf), CALL(perf_event_open), CALL(sched_setattr), CALL(sched_setscheduler), CALL(sched_setaffinity),
+    CALL(sched_getattr), CALL(sched_getaffinity), CALL(mlockall), CALL(clone3), CALL(memfd_create), CALL(prctl),
+    CALL(timerfd_create), CALL(io_uring_setup), CALL(clock_nanosleep), CALL(getrusage), CALL(statx), CALL(getrandom),
+    CALL(mount), CALL(fsmount), CALL(pidfd_open), CALL(ptrace), CALL(flock), CALL(fdatasync), CALL(socketpair),
+};
+int main(int count, char **words) {
+    struct sock_filter rules[64] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
+    unsigned short length = 1;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 77;
+    for (char *name = strtok(words[2], ","); name; name = strtok(NULL, ",")) {
+        for (unsigned one = 0; one < sizeof calls / sizeof *calls; one++) {
+            if (strcmp(calls[one].name, name)) continue;
+            rules[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[one].number, 0, 1);
+            rules[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | atoi(words[1]));
+        }
+    }
+    if (length == 1) return 76;
+    rules[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog filter = { length, rules };
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) return 77;
+    execv(words[3], words + 3);
+    return 78;
+}
+"#;
+
+/// `EPERM`, as profiles answer, and `ENOSYS`, as kernels without a call and older profiles do.
+const ERRORS: [&str; 2] = ["1", "38"];
+
+const MEASURES: &str = "cyclic --threads 1 --samples 30 --json --quiet --no-save";
+
+/// What is denied, what is typed, and the caveat by which that is said; `-`: it may do without.
+const DENIED: [(&str, &str, &str); 12] = [
+    (
+        "sched_setattr,sched_setscheduler",
+        "cyclic --policy fifo:80 --threads 1 --samples 30 --json -q --no-save",
+        "policy_refused",
+    ),
+    ("sched_setaffinity", "cyclic --cpus 0 --samples 30 --json --quiet --no-save", "affinity_differs"),
+    ("mlockall", MEASURES, "memory_not_locked"),
+    ("prctl", "cyclic --slack 7us --threads 1 --samples 30 --json --quiet --no-save", "-"),
+    ("clone3", MEASURES, "-"),
+    ("statx,getrandom,pidfd_open", MEASURES, "-"),
+    ("getrusage", MEASURES, "-"),
+    ("clock_nanosleep", MEASURES, "-"),
+    (
+        "timerfd_create",
+        "sleep --for 1ms --call timerfd,clock_nanosleep --samples 20 --json --quiet --no-save",
+        "-",
+    ),
+    (
+        "io_uring_setup",
+        "sleep --for 1ms --call io_uring,clock_nanosleep --samples 20 --json --quiet --no-save",
+        "-",
+    ),
+    (
+        "bpf,perf_event_open,mount,fsmount",
+        "cyclic --why --threads 1 --samples 30 --json --quiet --no-save",
+        "-",
+    ),
+    (
+        "memfd_create,socketpair",
+        "notify --by pipe,futex --samples 20 --rounds 1 --json --quiet --no-save",
+        "-",
+    ),
+];
+
+/// What ends by itself, whatever it may not do, and what is said where that is forbidden; nothing: it may do without.
+const BRIEF: [(&str, &str, &str); 7] = [
+    ("clone3", "cyclic --threads 1 --samples 30 --quiet --no-save", "clone3(2)"),
+    ("sched_getaffinity", "cyclic --threads 1 --samples 30 --quiet --no-save", "sched_getaffinity(2)"),
+    ("sched_getattr", "cyclic --threads 1 --samples 30 --quiet --no-save", "sched_getattr(2)"),
+    ("bpf,perf_event_open", "record --duration 300ms --out kept", "not permitted"),
+    ("bpf,perf_event_open,ptrace", "watch --duration 300ms --quiet -- sleep 1", ""),
+    ("bpf,perf_event_open,mount,fsmount", "gaps --cpus 0 --duration 300ms", ""),
+    ("flock,fdatasync", "cyclic --threads 1 --samples 30 --quiet --out a.jsonl", ""),
+];
+
+/// Runs it to its end, which must come.
+#[track_caller]
+fn ends(mut command: Command, what: &str) -> Output {
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // In units of 10 ms. What it says fits a pipe.
+    for _ in 0..6_000 {
+        if child.try_wait().unwrap().is_some() {
+            let output = child.wait_with_output().unwrap();
+            let said = stderr(&output) + &stdout(&output);
+            assert!(!said.contains("panicked"), "{what}: {said}");
+            return output;
+        }
+        pause(10);
+    }
+    child.kill().unwrap();
+    panic!("{what} does not end: {}", stderr(&child.wait_with_output().unwrap()));
+}
+
+/// That it ended as it may: by a result, or by a sentence.
+#[track_caller]
+fn assert_told(output: &Output, what: &str) {
+    let said = stderr(output);
+    match output.status.code() {
+        Some(0 | 3) => {}
+        Some(2) => assert!(said.contains("error: "), "{what}: {said}"),
+        other => panic!("{what}: {other:?} {said}"),
+    }
+}
+
+/// The program that denies; `None` where it cannot be built.
+fn deny(folder: &Path) -> Option<PathBuf> {
+    let (source, program) = (folder.join("deny.c"), folder.join("deny"));
+    std::fs::write(&source, DENY).unwrap();
+    built_c(&source, &program, &["-O1"]).map(|()| program)
+}
+
+fn denied(program: &Path, folder: &Path, error: &str, calls: &str, words: &str) -> Output {
+    let mut command = Command::new(program);
+    command.args([error, calls, env!("CARGO_BIN_EXE_howlate")]).args(words.split(' '));
+    command.current_dir(folder).env("XDG_DATA_HOME", folder);
+    ends(command, &format!("{error} for {calls}: `{words}`"))
+}
+
+#[test]
+fn what_a_seccomp_profile_denies_is_named_and_the_rest_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = deny(folder.path()) else { return };
+    for (calls, words, caveat) in DENIED {
+        for error in ERRORS {
+            let output = denied(&program, folder.path(), error, calls, words);
+            let what = format!("{error} for {calls}: `{words}`");
+            if output.status.code() == Some(77) {
+                return skip("seccomp filters cannot be set here");
+            }
+            assert_told(&output, &what);
+            if output.status.code() == Some(2) {
+                continue;
+            }
+            let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(caveat == "-" || has_caveat(&result, caveat), "{what}: {}", result["caveats"]);
+        }
+    }
+}
+
+#[test]
+fn what_a_seccomp_profile_makes_impossible_ends_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = deny(folder.path()) else { return };
+    for (number, (calls, words, says)) in BRIEF.into_iter().enumerate() {
+        for error in ERRORS {
+            let of_its_own = folder.path().join(format!("{number}-{error}"));
+            std::fs::create_dir(&of_its_own).unwrap();
+            let output = denied(&program, &of_its_own, error, calls, words);
+            if output.status.code() == Some(77) {
+                return skip("seccomp filters cannot be set here");
+            }
+            assert_told(&output, &format!("{error} for {calls}: `{words}`"));
+            let is_forbidden = error == ERRORS[0] && output.status.code() == Some(2);
+            assert!(!is_forbidden || stderr(&output).contains(says), "{calls}: {}", stderr(&output));
+        }
+    }
+}
+
+/// A folder with nothing but the program and what it is linked with.
+fn bare_root() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    copy_program(&folder.path().join("howlate"));
+    let listed = Command::new("ldd").arg(env!("CARGO_BIN_EXE_howlate")).output().unwrap();
+    let text = stdout(&listed);
+    for library in text.split_whitespace().filter(|word| word.starts_with('/')) {
+        let place = folder.path().join(library.trim_start_matches('/'));
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::copy(library, place).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn in_an_empty_root_folder_it_measures_and_says_what_is_missing() {
+    if !is_root() {
+        return skip("chroot takes root");
+    }
+    let root = bare_root();
+    let within = |words: &str| {
+        let mut command = Command::new("chroot");
+        command.arg(root.path()).arg("/howlate").args(words.split(' '));
+        ends(command, &format!("`{words}` in an empty root folder"))
+    };
+    let rows = [
+        "cyclic --threads 1 --samples 30 --json --quiet",
+        "sleep --for 1ms --samples 20 --json --quiet",
+        "notify --by futex,pipe --samples 20 --rounds 1 --json --quiet",
+    ];
+    for words in rows {
+        let output = within(words);
+        // Memory may not be lockable; what it may run on need not be read from /proc.
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{words}: {}", stderr(&output));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(result["results"][0]["count"].as_u64().unwrap() >= 20, "{words}: {result}");
+    }
+    for words in [
+        "doctor",
+        "watch 1",
+        "top --once --duration 100ms",
+        "record --duration 100ms --out /kept",
+        "gaps --duration 100ms",
+        "why",
+        "show",
+        "cyclic --threads 1 --samples 30 --load cpu --quiet",
+        "report",
+    ] {
+        assert_told(&within(words), words);
+    }
+}
