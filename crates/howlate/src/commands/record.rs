@@ -10,7 +10,6 @@ use howlate_model::{Header, Incident, MonotonicTime, shell_path};
 use howlate_recording::new_id;
 use howlate_render::{late_above, legible, machine};
 use howlate_session::{date_and_time, header};
-use signal_hook::consts::SIGUSR2;
 
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -63,7 +62,7 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
         }
         None
     };
-    signal_hook::flag::register(SIGUSR2, Arc::clone(&requests.snap))?;
+    startup::on_timeline_asked(&requests.snap)?;
     let finished = howlate_blackbox::record(&wanted, &requests, begin, started)?;
     if !asked.quiet {
         say(&format!("{}\n", in_words(finished)));
