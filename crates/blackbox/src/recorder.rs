@@ -337,6 +337,7 @@ impl Recorder<'_> {
             switches_unseen: minute.unseen,
             late_above,
             removed,
+            clock: clock::day_clock(),
         })));
         self.finished.not_written += self.kept.take_lost();
         self.kept.sync(clock::now_on(WaitClock::Realtime) / 1_000_000_000);

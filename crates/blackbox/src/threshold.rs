@@ -157,6 +157,7 @@ mod tests {
                 switches_unseen,
                 late_above,
                 removed,
+                clock: None,
             })))
             .unwrap()
         };

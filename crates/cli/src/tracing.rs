@@ -32,7 +32,13 @@ pub struct Reasons {
     /// Keep what all CPUs did around the worst wake-ups, beside the recording: how much is remembered, and how many at most
     ///
     /// A timeline for ui.perfetto.dev, from 100 ms before the wake-up was due to 100 ms after it; `2s,20` keeps 20 of a run, `2s` 10.
-    #[arg(long, value_name = "LENGTH[,N]", requires = "why", hide_short_help = true, help_heading = "Tracing")]
+    #[arg(
+        long,
+        value_name = "LENGTH[,N]",
+        requires = "why",
+        hide_short_help = true,
+        help_heading = "Tracing"
+    )]
     pub keep: Option<Keep>,
 }
 

@@ -104,7 +104,7 @@ pub use foreign::{Foreign, HistogramEnd, ImportNote};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, STOP_PORT, VcpuTime};
 pub use hdr::read_hdr;
 pub use incident::{
-    Incident, IncidentCause, IncidentKind, LateThread, Removed, WaitCounts, WaitMinute, WhyRemoved,
+    DayClock, Incident, IncidentCause, IncidentKind, LateThread, Removed, WaitCounts, WaitMinute, WhyRemoved,
 };
 pub use injected_cause::{InjectedCause, Stamp};
 pub use instrument::Instrument;

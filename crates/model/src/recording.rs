@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Incident, Instrument, KeptTimeline,
-    LateAbove, LoadBlock, MonotonicTime, Node, Setting, Source, Span, Started, System, Until, WaitMinute, WatchedBlock,
-    WhyBlock,
+    Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Incident, Instrument,
+    KeptTimeline, LateAbove, LoadBlock, MonotonicTime, Node, Setting, Source, Span, Started, System, Until,
+    WaitMinute, WatchedBlock, WhyBlock,
 };
 
 /// The version of the recording format that this program writes.

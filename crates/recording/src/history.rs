@@ -243,7 +243,11 @@ mod tests {
         fs::write(folder.path().join(&names[1]), vec![0; 8]).unwrap();
         File::options().write(true).open(folder.path().join(&names[1])).unwrap().set_len(MOST_BYTES).unwrap();
         remove_oldest(folder.path());
-        assert_eq!(names.each_ref().map(there), [false, true, false], "the older one goes with its recording");
+        assert_eq!(
+            names.each_ref().map(there),
+            [false, true, false],
+            "the older one goes with its recording"
+        );
     }
 
     #[test]

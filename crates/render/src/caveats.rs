@@ -381,10 +381,12 @@ fn beyond_the_last(beyond: u64, from: Option<Span>, end: HistogramEnd) -> String
 }
 
 fn missing_timelines(too_late: u64, not_written: u64) -> String {
-    let late = (too_late > 0)
-        .then(|| format!("{} came too late (`--keep` remembers more if its length is larger)", count(too_late)));
-    let full = (not_written > 0)
-        .then(|| format!("{} could not be written, or were beyond the most that is kept", count(not_written)));
+    let late = (too_late > 0).then(|| {
+        format!("{} came too late (`--keep` remembers more if its length is larger)", count(too_late))
+    });
+    let full = (not_written > 0).then(|| {
+        format!("{} could not be written, or were beyond the most that is kept", count(not_written))
+    });
     let reasons: Vec<String> = late.into_iter().chain(full).collect();
     format!("Timelines that are missing: {}.", reasons.join("; "))
 }

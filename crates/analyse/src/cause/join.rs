@@ -154,7 +154,8 @@ impl Joiner {
             None => self.ledger.add_unknown(wakeup.latency(), self.why_not(wakeup, is_doubtful)),
         }
         if self.late_above.is_some_and(|above| wakeup.latency() > above) && self.late.len() < LATE {
-            let unknown = || Explained { at: wakeup.ran, latency: wakeup.latency(), cpu: None, parts: Vec::new() };
+            let unknown =
+                || Explained { at: wakeup.ran, latency: wakeup.latency(), cpu: None, parts: Vec::new() };
             self.late.push(known.as_ref().map_or_else(unknown, |known| known.wakeup.clone()));
         }
         if let Some(kept) = &mut self.kept {

@@ -154,6 +154,7 @@ mod tests {
             switches_unseen: 0,
             late_above: None,
             removed: Vec::new(),
+            clock: None,
         };
         let between = |from: u64, until: u64| {
             let mut kept = Kept::default();

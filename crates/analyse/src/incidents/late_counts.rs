@@ -104,6 +104,7 @@ mod tests {
             switches_unseen,
             late_above: None,
             removed,
+            clock: None,
         }))
     }
 

@@ -18,6 +18,7 @@ mod prometheus;
 pub(crate) mod quick;
 pub(crate) mod record;
 mod recorded;
+mod recorded_nodes;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selfcheck;

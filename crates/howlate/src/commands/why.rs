@@ -98,7 +98,8 @@ fn read(asked: &Why, recordings: &[PathBuf]) -> Result<Status, Error> {
         let heading = if recordings.len() > 1 { format!("{}\n", reading::name(path)) } else { String::new() };
         let text =
             render::why(analysis, asked.late_above, detail(asked.details, asked.by), terminal::width());
-        terminal::print(&format!("{heading}{text}"))?;
+        let timelines = render::kept_timelines(analysis, detail(asked.details, asked.by), terminal::width());
+        terminal::print(&format!("{heading}{text}{timelines}"))?;
     }
     Ok(Status::Done)
 }

@@ -9,6 +9,7 @@ mod marked_loops;
 mod record;
 mod selfcheck;
 mod spans;
+mod timelines;
 mod top;
 mod tune;
 mod tune_program;

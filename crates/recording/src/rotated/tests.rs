@@ -19,6 +19,7 @@ fn minute(number: i64, bytes: usize) -> Line {
         switches_unseen: 0,
         late_above: None,
         removed: vec![],
+        clock: None,
     }))
 }
 

@@ -6,8 +6,8 @@ mod read;
 mod text;
 mod worst;
 
-pub(crate) use self::beside::{ENDING, is_of};
 pub use self::beside::{Beside, timeline_beside};
+pub(crate) use self::beside::{ENDING, is_of};
 pub use self::moment::{compact, date_and_time};
 pub use self::read::read_timeline;
 pub use self::text::{LateLanes, timeline_text};

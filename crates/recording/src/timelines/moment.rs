@@ -21,7 +21,7 @@ mod tests {
 
     #[test]
     fn a_moment_is_a_date_and_the_name_of_a_file() {
-        let at = date_and_time(MonotonicTime::from_nanos(1_123_456_789), 1_795_575_126_000_000_000);
+        let at = date_and_time(MonotonicTime::from_nanos(1_123_456_789), 1_795_576_326_000_000_000);
         assert_eq!(at, "2026-11-25T03:12:07.123456Z");
         assert_eq!(compact(&at), "20261125T031207.123456Z");
     }

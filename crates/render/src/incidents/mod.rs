@@ -3,7 +3,10 @@
 mod folded;
 mod json;
 mod metrics;
+mod nodes;
 mod perfetto;
+#[cfg(test)]
+mod perfetto_tests;
 mod text;
 mod title;
 mod told;
@@ -19,6 +22,7 @@ use jiff::tz::TimeZone;
 
 pub use json::incidents_schema;
 pub use metrics::{late_metrics, late_metrics_protobuf};
+pub use nodes::NodesIncidents;
 pub use words::{
     HOW_CULPRITS_ARE_ADDED, culprit_name, held_up_by, how_it_came, incident_cause, late_above, victim,
 };

@@ -74,6 +74,7 @@ fn minute() -> WaitMinute {
         switches_unseen: 0,
         late_above: None,
         removed: vec![],
+        clock: None,
     }
 }
 

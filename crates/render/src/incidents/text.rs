@@ -104,7 +104,7 @@ fn more(count_: usize, which: &str) -> String {
 }
 
 /// Who waited, and who held it up: behind it, or below where there is no room.
-fn row(one: &Incident, time: &str, is_longest: bool, width: usize) -> String {
+pub(super) fn row(one: &Incident, time: &str, is_longest: bool, width: usize) -> String {
     let waited = format!("{:>8}", span(one.latency));
     let waited = if is_longest { paint(BOLD, waited) } else { waited };
     let indent = 2 + time.chars().count() + 2 + 8 + 2;

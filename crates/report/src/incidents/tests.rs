@@ -51,6 +51,7 @@ fn kept(incidents: Vec<Incident>) -> Incidents {
         switches_unseen: 0,
         late_above: None,
         removed: vec![],
+        clock: None,
     };
     Incidents {
         kept: Kept { incidents, shorter: 0, minutes: vec![minute] },

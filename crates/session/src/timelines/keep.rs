@@ -25,7 +25,8 @@ impl FromStr for Keep {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (length, most) = text.split_once(',').map_or((text, None), |(length, most)| (length, Some(most)));
-        let length: Span = length.trim().parse().map_err(|error: howlate_model::SpanError| error.to_string())?;
+        let length: Span =
+            length.trim().parse().map_err(|error: howlate_model::SpanError| error.to_string())?;
         let most = most.map_or(Ok(USUAL), |most| most.trim().parse()).unwrap_or(0);
         match (1..=MOST).contains(&most) && !length.is_zero() && length <= LONGEST {
             true => Ok(Self { length, most }),

@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::clock;
 use howlate_model::{
-    Caveat, CpuTimeline, Explained, KeptTimeline, LateWakeup, Line, MonotonicTime, Span, TracerRefusal, WaitClock,
+    Caveat, CpuTimeline, Explained, KeptTimeline, LateWakeup, Line, MonotonicTime, Span, TracerRefusal,
+    WaitClock,
 };
 use howlate_procfs::Root;
 use howlate_recording::{AtMost, Beside, LateLanes, Worst, compact, date_and_time, timeline_text};
@@ -172,7 +173,14 @@ impl Timelines {
         let replaces = self.worst.keep(late, now, file.clone());
         replaces.iter().for_each(|name| self.beside.remove(name));
         let Window { from, until, late } = window;
-        Some(KeptTimeline { file, at: date_and_time(until, clock::ahead(WaitClock::Realtime)), from, until, late, replaces })
+        Some(KeptTimeline {
+            file,
+            at: date_and_time(until, clock::ahead(WaitClock::Realtime)),
+            from,
+            until,
+            late,
+            replaces,
+        })
     }
 
     /// What all CPUs have done just now, as far as it is remembered.
@@ -212,7 +220,10 @@ fn reaches(cpus: &[CpuTimeline], at: MonotonicTime) -> bool {
 /// A lane for each late wake-up.
 fn lanes(late: &[LateWakeup]) -> LateLanes<'_> {
     let name = |one: &LateWakeup| format!("{} ({}), {} late", one.thread, one.tid, one.wakeup.latency);
-    LateLanes { title: "late", lanes: late.iter().map(|one| (name(one), one.wakeup.parts.as_slice())).collect() }
+    LateLanes {
+        title: "late",
+        lanes: late.iter().map(|one| (name(one), one.wakeup.parts.as_slice())).collect(),
+    }
 }
 
 fn line(one: KeptTimeline) -> Line {

@@ -1,6 +1,6 @@
 //! The stretch of time around a late wake-up that is to be kept, and what else was late in it.
 
-use howlate_model::{Latency, LateWakeup, MonotonicTime, Span};
+use howlate_model::{LateWakeup, Latency, MonotonicTime, Span};
 
 /// It begins so long before the wake-up was due, and ends so long after it.
 const AROUND: Span = Span::from_millis(100);
@@ -42,7 +42,9 @@ impl Window {
 
     /// The latest of all: it is as bad as that.
     pub(super) fn worst(&self) -> (MonotonicTime, Span) {
-        self.late.first().map_or((self.until, Span::ZERO), |one| (one.wakeup.at, lateness(one.wakeup.latency)))
+        self.late
+            .first()
+            .map_or((self.until, Span::ZERO), |one| (one.wakeup.at, lateness(one.wakeup.latency)))
     }
 }
 
@@ -84,7 +86,8 @@ mod tests {
         assert_eq!(window.add(late(1_050, 70)), None);
         assert_eq!(window.add(late(1_060, 20)), None);
         assert_eq!(window.add(late(1_101, 900)), Some(late(1_101, 900)), "it is over by then");
-        let named: Vec<i64> = window.late.iter().map(|one| one.wakeup.latency.as_nanos() / 1_000_000).collect();
+        let named: Vec<i64> =
+            window.late.iter().map(|one| one.wakeup.latency.as_nanos() / 1_000_000).collect();
         assert_eq!(named, [70, 50, 20]);
         assert_eq!(window.worst().1, Span::from_millis(70));
         (0..100).for_each(|_| drop(window.add(late(1_000, 1))));

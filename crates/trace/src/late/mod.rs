@@ -19,9 +19,9 @@ mod ring;
 
 use std::io::Read;
 
+use aya::Ebpf;
 use aya::maps::{Array, MapData, RingBuf};
 use aya::programs::Iter;
-use aya::Ebpf;
 use howlate_linux::clock;
 use howlate_model::{CpuTimeline, LateRead, LateWait, MonotonicTime, Span, TracerRefusal, WaitGroup};
 use howlate_procfs::Root;
