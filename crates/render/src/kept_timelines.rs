@@ -25,6 +25,7 @@ fn what_it_is_of(one: &KeptTimeline) -> String {
     let Some(latest) = one.late.first() else { return format!("asked for, {}", legible(&one.at)) };
     let more = match one.late.len() {
         1 => String::new(),
+        2 => ", and 1 more late wake-up".to_owned(),
         all => format!(", and {} more late wake-ups", count(all as u64 - 1)),
     };
     format!("{}{more}", late_in_words(latest))
@@ -51,7 +52,7 @@ pub fn kept_timelines(analysis: &Analysis, detail: Detail, width: usize) -> Stri
     let more =
         format!("{more}All as one trace: `howlate show [RECORDING] --format perfetto > late.pftrace`.");
     let heading = paint(HEADING, wrapped(HEADING_OF_ALL, width, 0));
-    format!("\n{heading}\n{named}{}\n", paint(DIM, wrapped(&more, width, 0)))
+    format!("{heading}\n{named}{}\n", paint(DIM, wrapped(&more, width, 0)))
 }
 
 /// A trace of late wake-ups and what all CPUs did around them: these timelines, which may overlap.
@@ -139,7 +140,7 @@ mod tests {
         let files = timeline_files(&analysis);
         let names: Vec<&str> = files.iter().map(|(_, file)| file.as_str()).collect();
         assert_eq!(names, ["b", "d", "c-snap"], "one was replaced");
-        assert_eq!(files[0].0, "20.0 ms late, worker [7], and 1 more late wake-ups");
+        assert_eq!(files[0].0, "20.0 ms late, worker [7], and 1 more late wake-up");
         assert_eq!(files[2].0, "asked for, 2026-11-25T03:12:07.123456Z");
     }
 

@@ -24,7 +24,10 @@ pub fn report(analysis: &Analysis, detail: Detail, width: usize) -> String {
 
 /// The same under another title than the command that measured: of a folder, what was typed.
 pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: usize) -> String {
-    without_timelines(analysis, title, detail, width) + &kept_timelines(analysis, detail, width)
+    let (result, timelines) =
+        (without_timelines(analysis, title, detail, width), kept_timelines(analysis, detail, width));
+    let is_apart = timelines.is_empty() || result.ends_with("\n\n");
+    format!("{result}{}{timelines}", if is_apart { "" } else { "\n" })
 }
 
 fn without_timelines(analysis: &Analysis, title: &str, detail: Detail, width: usize) -> String {

@@ -126,7 +126,7 @@ fn what_cannot_be_kept_or_shown_is_refused_with_what_to_type() {
     json(&["cyclic", "--threads", "1", "--samples", "10", "--json", "--quiet", "--out", at], 0);
     let cases: &[(&[&str], &str)] = &[
         (&["cyclic", "--keep", "2s"], "--why"),
-        (&["cyclic", "--why", "--keep", "2"], "write `2s`, or `2s,20`"),
+        (&["cyclic", "--why", "--keep", "1m"], "write `2s`, or `2s,20`"),
         (&["cyclic", "--format", "perfetto"], "not while it is measured"),
         (&["show", at, "--format", "perfetto"], "record again with `--keep`"),
         (&["show", at, at, "--format", "perfetto"], "name one recording"),
