@@ -7,6 +7,7 @@
 //! file            |-100 ms-|--------|-100 ms-|      written when it is over
 //! ```
 
+mod files;
 mod keep;
 mod names;
 mod window;
@@ -15,43 +16,34 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_linux::clock;
 use howlate_model::{
     Caveat, CpuTimeline, Explained, KeptTimeline, LateWakeup, Line, MonotonicTime, Span, TracerRefusal,
-    WaitClock,
 };
 use howlate_procfs::Root;
-use howlate_recording::{AtMost, Beside, LateLanes, Worst, compact, date_and_time, timeline_text};
+use howlate_recording::Beside;
 use howlate_trace::CpuHistory;
 
+use self::files::Files;
 pub use self::keep::Keep;
 use self::names::Names;
 use self::window::{Window, lateness};
 
-/// Timelines that somebody asked for, at most.
-const ASKED_FOR: usize = 100;
-/// The worst are those of the whole run.
-const OF_THE_RUN: Span = Span::from_nanos(u64::MAX);
-
 /// Keeps them.
 pub struct Timelines {
     history: CpuHistory,
-    beside: Beside,
+    files: Files,
     remembered: Span,
     /// Whether it is filled.
     runs: bool,
     /// Which wake-ups are late, if that was said; otherwise those that are among the worst.
     above: Option<Span>,
-    worst: Worst,
     window: Option<Window>,
     /// The latest of those that came after it and before it was written.
     next: Option<LateWakeup>,
     names: Names,
     /// Set by whoever wants what all CPUs have done just now.
     asked: Arc<AtomicBool>,
-    asked_for: usize,
     too_late: u64,
-    not_written: u64,
 }
 
 impl Timelines {
@@ -70,21 +62,17 @@ impl Timelines {
         let beside = recording.and_then(Beside::of).ok_or(Caveat::TimelinesWithoutFile)?;
         let history = CpuHistory::load(keep.length)
             .map_err(|reason| Caveat::TimelinesRefused { reason: reason.into() })?;
-        let worst = Worst::new(AtMost { count: keep.most, each: OF_THE_RUN });
         Ok(Self {
             history,
-            beside,
+            files: Files::new(beside, keep.most),
             remembered: keep.length,
             runs: false,
             above,
-            worst,
             window: None,
             next: None,
             names: Names::below(Root::live()),
             asked: Arc::clone(asked),
-            asked_for: 0,
             too_late: 0,
-            not_written: 0,
         })
     }
 
@@ -102,7 +90,7 @@ impl Timelines {
 
     /// Which wake-ups are to be told of: later than this.
     pub fn late_above(&self) -> Span {
-        self.above.or_else(|| self.worst.least()).unwrap_or(Span::ZERO)
+        self.above.or_else(|| self.files.least()).unwrap_or(Span::ZERO)
     }
 
     /// A thread of `condition` was late.
@@ -122,7 +110,7 @@ impl Timelines {
 
     /// Keeps the time around this one, if it is one of the worst.
     fn open(&mut self, one: LateWakeup, now: MonotonicTime) {
-        if self.worst.is_one(lateness(one.wakeup.latency), now) {
+        if self.files.is_one(lateness(one.wakeup.latency), now) {
             self.window = Some(Window::around(one, self.remembered));
         }
     }
@@ -157,57 +145,36 @@ impl Timelines {
 
     /// What is to be said of them at the end.
     pub fn missing(&self) -> Option<Caveat> {
-        let Self { too_late, not_written, .. } = *self;
+        let (too_late, not_written) = (self.too_late, self.files.not_written());
         (too_late + not_written > 0).then_some(Caveat::TimelinesMissing { too_late, not_written })
     }
 
     fn write(&mut self, window: Window, now: MonotonicTime) -> Option<KeptTimeline> {
-        let (at, late) = window.worst();
         let cpus = self.read(window.from, window.until)?;
-        if !reaches(&cpus, at) {
+        if !reaches(&cpus, window.worst().0) {
             self.too_late += 1;
             return None;
         }
-        let moment = date_and_time(at, clock::ahead(WaitClock::Realtime));
-        let file = self.put(&compact(&moment), &timeline_text(&cpus, &lanes(&window.late)))?;
-        let replaces = self.worst.keep(late, now, file.clone());
-        replaces.iter().for_each(|name| self.beside.remove(name));
-        let Window { from, until, late } = window;
-        Some(KeptTimeline {
-            file,
-            at: date_and_time(until, clock::ahead(WaitClock::Realtime)),
-            from,
-            until,
-            late,
-            replaces,
-        })
+        self.files.keep(window, &cpus, now)
     }
 
     /// What all CPUs have done just now, as far as it is remembered.
     fn snap(&mut self, until: MonotonicTime) -> Option<KeptTimeline> {
-        if self.asked_for >= ASKED_FOR {
-            self.not_written += 1;
+        if !self.files.has_room_for_another() {
+            self.files.fail();
             return None;
         }
         let from = until.minus(self.remembered);
         let cpus = self.read(from, until)?;
-        let at = date_and_time(until, clock::ahead(WaitClock::Realtime));
-        let text = timeline_text(&cpus, &LateLanes::default());
-        let file = self.put(&format!("{}-snap", compact(&at)), &text)?;
-        self.asked_for += 1;
-        Some(KeptTimeline { file, at, from, until, late: Vec::new(), replaces: None })
+        self.files.snap(from, until, &cpus)
     }
 
     fn read(&mut self, from: MonotonicTime, until: MonotonicTime) -> Option<Vec<CpuTimeline>> {
         let read: Result<_, TracerRefusal> = self.history.timeline(from, until);
-        self.not_written += u64::from(read.is_err());
+        if read.is_err() {
+            self.files.fail();
+        }
         read.ok()
-    }
-
-    fn put(&mut self, moment: &str, text: &str) -> Option<String> {
-        let written = self.beside.write(moment, text);
-        self.not_written += u64::from(written.is_err());
-        written.ok()
     }
 }
 
@@ -215,15 +182,6 @@ impl Timelines {
 fn reaches(cpus: &[CpuTimeline], at: MonotonicTime) -> bool {
     let first = cpus.iter().filter_map(|cpu| cpu.stretches.first()?.from).min();
     first.is_some_and(|first| first < at)
-}
-
-/// A lane for each late wake-up.
-fn lanes(late: &[LateWakeup]) -> LateLanes<'_> {
-    let name = |one: &LateWakeup| format!("{} ({}), {} late", one.thread, one.tid, one.wakeup.latency);
-    LateLanes {
-        title: "late",
-        lanes: late.iter().map(|one| (name(one), one.wakeup.parts.as_slice())).collect(),
-    }
 }
 
 fn line(one: KeptTimeline) -> Line {

@@ -34,6 +34,9 @@ impl Window {
         if one.wakeup.at > self.until {
             return Some(one);
         }
+        if one.wakeup.at < self.from {
+            return None;
+        }
         let place = self.late.partition_point(|other| other.wakeup.latency >= one.wakeup.latency);
         self.late.insert(place, one);
         self.late.truncate(NAMED);
@@ -85,6 +88,7 @@ mod tests {
         let mut window = Window::around(late(1_000, 50), Span::from_secs(2));
         assert_eq!(window.add(late(1_050, 70)), None);
         assert_eq!(window.add(late(1_060, 20)), None);
+        assert_eq!(window.add(late(840, 80)), None, "told late, and over before");
         assert_eq!(window.add(late(1_101, 900)), Some(late(1_101, 900)), "it is over by then");
         let named: Vec<i64> =
             window.late.iter().map(|one| one.wakeup.latency.as_nanos() / 1_000_000).collect();
