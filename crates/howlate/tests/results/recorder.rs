@@ -116,7 +116,7 @@ fn incidents_of_several_machines_stand_in_the_order_of_the_time_of_day() {
     let together = json_of(&["show", lab.path().to_str().unwrap(), "--at", "2026-11-25T03:12Z", "--json"], 0);
     assert_eq!(together, document);
     let text = stdout(&run(&["show", &n1, &n2]));
-    assert!(text.find("n2    30.0 ms").unwrap() < text.find("n1    30.0 ms").unwrap(), "{text}");
+    assert!(text.find("n2   30.0 ms").unwrap() < text.find("n1   30.0 ms").unwrap(), "{text}");
     let output = run(&["show", &n1, &n2, "--format", "folded"]);
     assert!(stderr(&output).contains("name one folder for more"), "{}", stderr(&output));
 }

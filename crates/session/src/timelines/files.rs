@@ -134,7 +134,8 @@ mod tests {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         let mut expected = vec![worse.file, worst.file, asked_for.file];
-        (there.sort(), expected.sort());
+        there.sort();
+        expected.sort();
         assert_eq!(there, expected);
     }
 

@@ -149,11 +149,14 @@ impl Timelines {
         (too_late + not_written > 0).then_some(Caveat::TimelinesMissing { too_late, not_written })
     }
 
-    fn write(&mut self, window: Window, now: MonotonicTime) -> Option<KeptTimeline> {
+    fn write(&mut self, mut window: Window, now: MonotonicTime) -> Option<KeptTimeline> {
         let cpus = self.read(window.from, window.until)?;
         if !reaches(&cpus, window.worst().0) {
             self.too_late += 1;
             return None;
+        }
+        if self.above.is_none() {
+            window.leave_out_the_mild();
         }
         self.files.keep(window, &cpus, now)
     }

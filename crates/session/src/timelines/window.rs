@@ -7,6 +7,9 @@ const AROUND: Span = Span::from_millis(100);
 /// Late wake-ups of it that are named, the latest.
 const NAMED: usize = 20;
 
+/// By this factor less late is much less.
+const MUCH_LESS: u64 = 10;
+
 /// The stretch, while it is not over.
 #[derive(Debug)]
 pub(super) struct Window {
@@ -41,6 +44,12 @@ impl Window {
         self.late.insert(place, one);
         self.late.truncate(NAMED);
         None
+    }
+
+    /// Nobody has said what is late: what was much less so than the latest was not.
+    pub(super) fn leave_out_the_mild(&mut self) {
+        let least = self.worst().1.as_nanos() / MUCH_LESS;
+        self.late.retain(|one| lateness(one.wakeup.latency).as_nanos() >= least);
     }
 
     /// The latest of all: it is as bad as that.
@@ -94,6 +103,10 @@ mod tests {
             window.late.iter().map(|one| one.wakeup.latency.as_nanos() / 1_000_000).collect();
         assert_eq!(named, [70, 50, 20]);
         assert_eq!(window.worst().1, Span::from_millis(70));
+        assert_eq!(window.add(late(1_070, 7)), None);
+        assert_eq!(window.add(late(1_080, 6)), None);
+        window.leave_out_the_mild();
+        assert_eq!(window.late.len(), 4, "a tenth is late as well");
         (0..100).for_each(|_| drop(window.add(late(1_000, 1))));
         assert_eq!(window.late.len(), NAMED);
     }
