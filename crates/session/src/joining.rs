@@ -87,6 +87,7 @@ impl<'a> Joining<'a> {
         };
         self.by_tid.insert(tid, number);
         self.threads[number].tid = tid;
+        self.timelines.iter_mut().for_each(|timelines| timelines.meet(tid, None));
         let slack = if self.threads[number].has_slack { slack } else { Span::ZERO };
         self.tracer.follow(tid, slack).map_err(|reason| Box::new(refusal(self.tracer.tier().name(), reason)))
     }

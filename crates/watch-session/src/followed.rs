@@ -48,6 +48,8 @@ pub(crate) struct Followed {
 pub(crate) struct Late {
     pub(crate) condition: u32,
     pub(crate) tid: u32,
+    /// What the thread was called when it was.
+    pub(crate) thread: String,
     pub(crate) wakeup: Explained,
 }
 
@@ -147,7 +149,10 @@ impl Followed {
     fn note_late(&mut self, condition: u32, tid: u32, awakening: &Awakening) {
         let wakeup = &awakening.parts.wakeup;
         if self.late_above.is_some_and(|above| wakeup.latency > above) && self.late.len() < LATE {
-            self.late.push(Late { condition, tid, wakeup: wakeup.clone() });
+            let name =
+                self.identities.name(tid).or_else(|| Some(self.names.get(condition as usize)?.as_str()));
+            let thread = name.unwrap_or_default().to_owned();
+            self.late.push(Late { condition, tid, thread, wakeup: wakeup.clone() });
         }
     }
 

@@ -288,7 +288,8 @@ impl Watching {
     /// Writes timelines that are due; at the end, those that there are.
     fn keep_timelines(&mut self, now: MonotonicTime, is_end: bool) {
         let Some(timelines) = &mut self.timelines else { return };
-        for Late { condition, tid, wakeup } in self.followed.take_late() {
+        for Late { condition, tid, thread, wakeup } in self.followed.take_late() {
+            timelines.meet(tid, Some((self.threads.process_of(tid), &thread)));
             timelines.saw(condition, tid, &wakeup, now);
         }
         let mut lines = timelines.look(now);

@@ -88,6 +88,11 @@ impl Timelines {
         Ok(())
     }
 
+    /// There is a thread of which something may be told: of this process and of that name, or as can be looked up now.
+    pub fn meet(&mut self, tid: u32, called: Option<(u32, &str)>) {
+        self.names.meet(tid, called);
+    }
+
     /// Which wake-ups are to be told of: later than this.
     pub fn late_above(&self) -> Span {
         self.above.or_else(|| self.files.least()).unwrap_or(Span::ZERO)
