@@ -16,8 +16,7 @@ howlate show\n  \
 howlate show run.jsonl --plot\n  \
 howlate show run.jsonl --format csv > run.csv\n  \
 howlate show results/ -o nights.jsonl\n  \
-howlate show /var/lib/howlate --at 03:12\n  \
-howlate show n1/ n2/ --since 1h     # folders of howlate record of two machines")]
+howlate show /var/lib/howlate --at 03:12")]
 pub struct Show {
     /// Recordings; the most recent run if left out
     #[arg(value_name = "RECORDING")]
