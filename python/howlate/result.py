@@ -309,6 +309,8 @@ class Result:
     staircases: Tuple[Mapping[str, Any], ...] = ()
     #: From the beginning to moments that somebody who watched has marked.
     marks_ns: Tuple[int, ...] = ()
+    #: Files beside the recording that say what all CPUs did around late wake-ups, of a run with `keep`.
+    timelines: Tuple[Mapping[str, Any], ...] = ()
     #: The program's exit status: 0 done and within limits, 1 a limit was exceeded, 3 not everything was as asked.
     status: int = field(default=0, metadata={"own": True})
     #: What the program said besides, in its words.

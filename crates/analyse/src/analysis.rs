@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use howlate_model::{
-    Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, Line, Margin, MonotonicTime,
+    Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, KeptTimeline, Line, Margin,
+    MonotonicTime,
 };
 
 use crate::distinct_caveats::KnownCaveats;
 use crate::{LoadEffect, Member, Outcome, member};
+
+/// Nobody keeps more of them.
+const TIMELINES_MOST: usize = 1_000;
 
 /// Everything known of a recording.
 #[derive(Clone, Debug)]
@@ -22,6 +26,8 @@ pub struct Analysis {
     pub goes_on: bool,
     /// Moments that somebody who watched has marked, in their order.
     pub marks: Vec<MonotonicTime>,
+    /// Files beside the recording that say what all CPUs did for a while, in their order.
+    pub timelines: Vec<KeptTimeline>,
     /// The guests it was measured in, in the order in which they were booted.
     pub boots: Vec<Boot>,
     /// How they ended.
@@ -45,6 +51,7 @@ impl Analysis {
             end: None,
             goes_on: false,
             marks: Vec::new(),
+            timelines: Vec::new(),
             boots: Vec::new(),
             boots_ended: Vec::new(),
             members: BTreeMap::new(),
@@ -60,6 +67,7 @@ impl Analysis {
             // What `howlate record` keeps is no condition's: see `incidents`.
             Line::Header(_) | Line::Resumed(_) | Line::Incident(_) | Line::Minute(_) => {}
             Line::Mark(mark) => self.marks.push(mark.at),
+            Line::Timeline(timeline) => self.timeline(timeline),
             Line::Caveat(caveat) => self.known.push_new(&mut self.caveats, caveat),
             Line::Source(source) => member::add(&mut self.members, source),
             Line::Boot(boot) => self.boots.push((**boot).clone()),
@@ -75,6 +83,14 @@ impl Analysis {
             Line::Watched(watched) => self.with(watched.condition, |outcome| outcome.watched(watched)),
             Line::Why(why) => self.with(why.condition, |outcome| outcome.why(why)),
             Line::Finished(finished) => self.with(finished.condition, |outcome| outcome.finished(finished)),
+        }
+    }
+
+    /// One file more, and one less where it takes the place of another.
+    fn timeline(&mut self, one: &KeptTimeline) {
+        self.timelines.retain(|known| Some(&known.file) != one.replaces.as_ref());
+        if self.timelines.len() < TIMELINES_MOST {
+            self.timelines.push(one.clone());
         }
     }
 
@@ -105,6 +121,7 @@ impl Analysis {
             end,
             goes_on: self.goes_on,
             marks: self.marks.clone(),
+            timelines: self.timelines.clone(),
             boots: self.boots.clone(),
             boots_ended: self.boots_ended.clone(),
             members: self.members.clone(),

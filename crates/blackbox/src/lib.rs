@@ -18,17 +18,14 @@ mod recorder;
 mod snap;
 mod thread_owner;
 mod threshold;
-mod timeline;
 mod users;
-mod worst;
 
 pub use action::Action;
 pub use chosen::{Chosen, PolicyName};
 pub use extent::{ByteSize, age};
-pub use howlate_recording::Bounds;
+pub use howlate_recording::{AtMost, Bounds};
 pub use install::{Installed, NotInstalled, Unit};
 pub use keeping::DiskNews;
 pub use recorder::{Asked, Display, Finished, NotRecorded, Requests, record};
 pub use snap::{NotSnapped, snap};
 pub use users::{uid_of, user_names};
-pub use worst::AtMost;

@@ -10,8 +10,10 @@ use howlate_model::{
     Policy, Span, TracerRefusal, WaitClock, WaitCounts, WaitGroup, WaitMinute, Worded,
 };
 use howlate_procfs::Root;
-use howlate_recording::{Bounds, NotRotated, Rotated};
-use howlate_trace::LateReader;
+use howlate_recording::{
+    AtMost, Bounds, LateLanes, NotRotated, Rotated, Worst, compact, date_and_time, timeline_text,
+};
+use howlate_trace::{LateReader, events_in};
 use jiff::Timestamp;
 
 use crate::action::{Action, Actions};
@@ -22,17 +24,12 @@ use crate::notify::ServiceManager;
 use crate::rate::Rate;
 use crate::thread_owner::Origins;
 use crate::threshold::Threshold;
-use crate::timeline::trace;
-use crate::worst::{AtMost, Worst};
 
 /// An incident is on the disk this soon after it has ended, and a request to end is obeyed.
 const LOOK: Span = Span::from_millis(200);
 const MINUTE: Span = Span::from_secs(60);
 /// Others go first, but not so much that nothing is seen while they are busy.
 const NICE: i32 = 10;
-/// Times that a busy CPU passes from one to another in a second, and the fewest and the most that are remembered: 32 bytes each.
-const PER_SECOND: u64 = 32_768;
-const REMEMBERED: (u64, u64) = (16_384, 1 << 20);
 /// A timeline begins so long before the wait, and ends so long after it.
 const AROUND: Span = Span::from_millis(100);
 
@@ -126,7 +123,7 @@ pub fn record(
     // Where nothing can be seen, no folder is made.
     let mut threshold = Threshold::begin(asked.late_above);
     let mut reader =
-        LateReader::begin(threshold.now(), remembered(asked.keep)).map_err(NotRecorded::NotSeen)?;
+        LateReader::begin(threshold.now(), events_in(asked.keep)).map_err(NotRecorded::NotSeen)?;
     let kept = Rotated::open(&asked.out, &holder(), asked.bounds, begin)?;
     if threshold.recall(kept.path()) {
         reader.late_above(threshold.now()).map_err(NotRecorded::NotSeen)?;
@@ -161,11 +158,6 @@ pub fn record(
     };
     let how = recorder.run(requests)?;
     recorder.end(how)
-}
-
-fn remembered(keep: Span) -> u32 {
-    let events = keep.as_nanos().saturating_mul(PER_SECOND) / 1_000_000_000;
-    u32::try_from(events.clamp(REMEMBERED.0, REMEMBERED.1)).unwrap_or(u32::MAX)
 }
 
 /// What a second one is told of this process.
@@ -322,7 +314,8 @@ impl Recorder<'_> {
         let (from, until) = (held.from, held.until);
         let lies_within = |one: &Incident| one.at_ns >= from && one.at_ns <= until;
         let within: Vec<&Incident> = held.incidents.iter().filter(|one| lies_within(one)).collect();
-        let name = self.kept.write_beside(&compact(&held.at), trace(&cpus, &within).as_bytes());
+        let text = timeline_text(&cpus, &lanes(&within));
+        let name = self.kept.write_beside(&compact(&held.at), text.as_bytes());
         for one in held.incidents.iter_mut().filter(|one| lies_within(one)) {
             one.timeline.clone_from(&name);
         }
@@ -341,7 +334,7 @@ impl Recorder<'_> {
         let from = until.minus(self.asked.keep);
         let cpus = self.reader.timeline(from, until).map_err(NotRecorded::NotSeen)?;
         let name = format!("{}-snap", compact(&date_and_time(until, clock::ahead(WaitClock::Realtime))));
-        let written = self.kept.write_beside(&name, trace(&cpus, &[]).as_bytes());
+        let written = self.kept.write_beside(&name, timeline_text(&cpus, &lanes(&[])).as_bytes());
         self.finished.snaps_not_kept += u64::from(written.is_none());
         Ok(())
     }
@@ -370,6 +363,7 @@ impl Recorder<'_> {
             lines_lost,
             late_above,
             removed,
+            clock: clock::day_clock(),
         })));
         self.look_at_the_disk();
         // Where the line itself was lost, the next one tells.
@@ -425,14 +419,9 @@ fn is_chosen(chosen: &Chosen, wait: &LateWait, origins: &mut Origins) -> bool {
     })
 }
 
-/// A reading of the recording's clock as date and time, RFC 3339: the clock of the day is `ahead` of it by now.
-fn date_and_time(at: MonotonicTime, ahead: i64) -> String {
-    let nanos = i128::from(at.as_nanos()) + i128::from(ahead);
-    let time = Timestamp::from_nanosecond(nanos).unwrap_or_default();
-    time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
-}
-
-/// A date and time as it stands in the names of files: `20261125T031207.123456Z`.
-fn compact(at: &str) -> String {
-    at.replace(['-', ':'], "")
+/// A lane for each incident.
+fn lanes<'a>(incidents: &[&'a Incident]) -> LateLanes<'a> {
+    let name = |one: &Incident| format!("{} ({})", one.thread.name, one.thread.tid);
+    let lanes = incidents.iter().map(|one| (name(one), one.parts.as_slice())).collect();
+    LateLanes { title: "waited for a CPU", lanes }
 }

@@ -158,6 +158,7 @@ mod tests {
                 lines_lost: 0,
                 late_above,
                 removed,
+                clock: None,
             })))
             .unwrap()
         };

@@ -6,7 +6,7 @@ use howlate_plan::Plan;
 use howlate_trace::Choice;
 
 use super::completion_values;
-use howlate_session::TraceOptions;
+use howlate_session::{Keep, TraceOptions};
 
 /// Turns that are traced beside those that are not.
 #[derive(Args, Clone, Copy, Default)]
@@ -29,6 +29,17 @@ pub struct Reasons {
         help_heading = "Tracing"
     )]
     pub late_above: Option<Span>,
+    /// Keep what all CPUs did around the worst wake-ups, beside the recording: how much is remembered, and how many at most
+    ///
+    /// A timeline for ui.perfetto.dev, from 100 ms before the wake-up was due to 100 ms after it; `2s,20` keeps 20 of a run, `2s` 10.
+    #[arg(
+        long,
+        value_name = "LENGTH[,N]",
+        requires = "why",
+        hide_short_help = true,
+        help_heading = "Tracing"
+    )]
+    pub keep: Option<Keep>,
 }
 
 /// None of the conditions can be traced; why each was left out.
@@ -59,6 +70,7 @@ impl Reasons {
             tracer: self.tracer,
             from_round,
             late_above: self.late_above,
+            keep: self.keep,
             unasked: false,
         }))
     }
@@ -69,8 +81,8 @@ impl Reasons {
         if self.why || self.tracer == Choice::None || !plan.conditions.iter().all(is_periodic) {
             return self.add_to(plan, seed);
         }
-        let options =
-            |from_round| TraceOptions { tracer: self.tracer, from_round, late_above: None, unasked: true };
+        let (tracer, late_above, keep, unasked) = (self.tracer, None, None, true);
+        let options = |from_round| TraceOptions { tracer, from_round, late_above, keep, unasked };
         Ok(plan.add_traced_part(seed).map(options))
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use howlate_model::{Limit, Span};
+use howlate_session::Keep;
 use howlate_trace::Choice;
 
 use super::{Identity, Printing, UntilSeen, completion_values, file_name};
@@ -53,6 +54,12 @@ pub struct Watch {
     /// Which wake-ups count as late; those above the 99th percentile if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub late_above: Option<Span>,
+    /// Keep what all CPUs did around the worst wake-ups, beside the recording: how much is remembered, and how many at most
+    ///
+    /// A timeline for ui.perfetto.dev, from 100 ms before the wake-up was due to 100 ms after it; `2s,20` keeps 20 of a run, `2s` 10.
+    /// SIGUSR2, or the key `w`, keeps the last of it at once.
+    #[arg(long, value_name = "LENGTH[,N]", hide_short_help = true)]
+    pub keep: Option<Keep>,
     /// An event loop that stays away from its poll for longer counts as not having come back
     #[arg(long, value_name = "LENGTH", default_value_t = LOOP_ABOVE, hide_short_help = true, allow_hyphen_values = true)]
     pub loop_above: Span,

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use howlate_model::Span;
+use howlate_session::Keep;
 use howlate_trace::Choice;
 
-use super::{Display, Identity, Moments, Printing, Rows, completion_values, file_name};
+use super::{Display, Identity, Moments, Printing, Reasons, Rows, completion_values, file_name};
 
 /// Where lateness comes from, on this machine or in recordings
 ///
@@ -28,6 +29,11 @@ pub struct Why {
     /// Which wake-ups count as late; those above the 99th percentile if left out
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub late_above: Option<Span>,
+    /// Keep what all CPUs did around the worst wake-ups, beside the recording: how much is remembered, and how many at most
+    ///
+    /// A timeline for ui.perfetto.dev, from 100 ms before the wake-up was due to 100 ms after it; `2s,20` keeps 20 of a run, `2s` 10.
+    #[arg(long, value_name = "LENGTH[,N]", hide_short_help = true, conflicts_with_all = ["recordings", "last"])]
+    pub keep: Option<Keep>,
     /// Print everything: each CPU, each part of the latency, the slowest wake-ups
     #[arg(long, conflicts_with = "json")]
     pub details: bool,
@@ -55,4 +61,11 @@ pub struct Why {
     /// Of when.
     #[command(flatten, next_help_heading = "Of a folder of howlate record")]
     pub moments: Moments,
+}
+
+impl Why {
+    /// What is traced of this machine, and how.
+    pub const fn reasons(&self) -> Reasons {
+        Reasons { why: true, tracer: self.tracer, late_above: self.late_above, keep: self.keep }
+    }
 }

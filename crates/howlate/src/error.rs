@@ -128,6 +128,14 @@ pub(crate) enum Error {
     NotOfRecord { path: Option<PathBuf> },
     #[error("a folder of `howlate record` cannot be shown in that format")]
     FormatOfRecord,
+    #[error("{} has no timelines of all CPUs", path.display())]
+    NoTimelines { path: PathBuf },
+    #[error("this is made of what was recorded, not while it is measured")]
+    NotWhileMeasuring,
+    #[error("a trace has the times of one recording")]
+    OneTraceAtATime,
+    #[error("folders of `howlate record` of several machines cannot be shown in that format")]
+    FormatOfRecords,
     #[error("a trace for Perfetto is not text: a terminal cannot show it")]
     TraceToTerminal,
     #[error("`howlate record` counts waits by process, not by thread")]
@@ -246,7 +254,11 @@ impl Error {
             Self::NotRecorded(NotRecorded::NotKept(reason)) => Some(reason.hint().into()),
             Self::NotOfRecord { .. } => Some(NOT_OF_RECORD.into()),
             Self::FormatOfRecord => Some("`show` has text, json, folded and perfetto of it, `report` the page (html)".into()),
-            Self::TraceToTerminal => Some("write it to a file: `howlate show FOLDER --format perfetto > late.pftrace`".into()),
+            Self::FormatOfRecords => Some("`show` has text and json of several; name one folder for more".into()),
+            Self::NoTimelines { .. } => Some("record again with `--keep`, such as `howlate cyclic --why --keep 2s`; the files must be beside the recording".into()),
+            Self::NotWhileMeasuring => Some("measure with `--why --keep 2s --out FILE`, then `howlate show FILE --format perfetto`; `folded` is of `howlate record`".into()),
+            Self::OneTraceAtATime => Some("name one recording that is not merged".into()),
+            Self::TraceToTerminal => Some("write it to a file: `howlate show … --format perfetto > late.pftrace`".into()),
             Self::ThreadsOfRecord => Some("write `--by process`, group or culprit; `howlate why FOLDER` has each thread that was late".into()),
             Self::Moment(_) => None,
             Self::NotSnapped(NotSnapped::NobodyRecords { path }) => Some(format!("begin with `howlate record --out {}`", shell_path(path))),

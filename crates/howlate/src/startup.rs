@@ -8,7 +8,7 @@ use howlate_linux::termination::on_request_to_end;
 use howlate_model::Caveat;
 use howlate_procfs::{Root, Status};
 use howlate_session::Environment;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
 
 use crate::error::Error;
 
@@ -20,6 +20,12 @@ pub(crate) fn begin() -> Result<Environment, Error> {
 /// The same with settings of the machine changed before it is looked at.
 pub(crate) fn begin_with(wanted: &[Wanted]) -> Result<Environment, Error> {
     Ok(Environment::begin_with(wanted, on_interrupt()?, clear_up()))
+}
+
+/// Has `SIGUSR2` ask for what all CPUs have done just now, where that is remembered: whoever else asks for it sets the same.
+pub(crate) fn on_timeline_asked(asked: &Arc<AtomicBool>) -> Result<Arc<AtomicBool>, Error> {
+    signal_hook::flag::register(SIGUSR2, Arc::clone(asked))?;
+    Ok(Arc::clone(asked))
 }
 
 /// Removes what killed howlates have left, and puts their settings back; tells which.

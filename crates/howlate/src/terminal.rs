@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, IsTerminal, Seek, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anstyle::{AnsiColor, Style};
 use howlate_live::LiveRun;
@@ -128,10 +130,17 @@ pub(crate) fn screen(quiet: bool) -> Option<Box<dyn Screen>> {
 }
 
 /// The same, on the whole screen where that is wanted and can be: a key there ends the run as Ctrl-C does.
-pub(crate) fn display(is_live: bool, quiet: bool, environment: &Environment) -> Option<Box<dyn Screen>> {
+///
+/// Another key sets `timeline`, where what all CPUs have done is remembered.
+pub(crate) fn display(
+    is_live: bool,
+    quiet: bool,
+    environment: &Environment,
+    timeline: Option<Arc<AtomicBool>>,
+) -> Option<Box<dyn Screen>> {
     if is_live {
         match LiveRun::begin(&environment.interrupted) {
-            Ok(live) => return Some(Box::new(live)),
+            Ok(live) => return Some(Box::new(live.with_timelines(timeline))),
             Err(why) => tell(&format!("No live view: {why}.\n")),
         }
     }

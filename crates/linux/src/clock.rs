@@ -2,7 +2,7 @@
 
 use std::io;
 
-use howlate_model::{MonotonicTime, Span, WaitClock};
+use howlate_model::{DayClock, MonotonicTime, Span, WaitClock};
 use rustix::thread::{ClockId as SleepClock, NanosleepRelativeResult, clock_nanosleep_relative};
 use rustix::time::{ClockId, Timespec, clock_getres};
 
@@ -90,6 +90,22 @@ pub fn ahead(clock: WaitClock) -> i64 {
     (0..5).map(|_| pair()).min_by_key(|(apart, _)| *apart).map_or(0, |(_, ahead)| ahead)
 }
 
+/// The clock is not set by another one: `STA_UNSYNC` of `include/uapi/linux/timex.h`.
+const UNSYNCHRONISED: i32 = 0x0040;
+
+/// How well `CLOCK_REALTIME` is set; `None` where the kernel does not tell.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/adjtimex.2.html>
+pub fn day_clock() -> Option<DayClock> {
+    // SAFETY: all fields are numbers. With `modes` 0, nothing is changed.
+    let mut told: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: `told` is this function's own, and of the size that the call expects.
+    let state = unsafe { libc::adjtimex(&raw mut told) };
+    let micros = u64::try_from(told.maxerror).ok()?;
+    let synchronised = told.status & UNSYNCHRONISED == 0;
+    (state >= 0).then_some(DayClock { synchronised, max_error: Span::from_micros(micros) })
+}
+
 /// `clock_getres(CLOCK_MONOTONIC)`: 1 ns with high-resolution timers, one tick without.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/clock_getres.2.html>
@@ -141,6 +157,14 @@ mod tests {
         assert!(readings.is_sorted());
         assert!(exists(WaitClock::Monotonic) && ahead(WaitClock::Monotonic).abs() < NANOS_PER_SEC);
         assert!(!resolution().is_zero());
+    }
+
+    #[test]
+    fn the_kernel_tells_how_well_the_clock_of_the_day_is_set() {
+        let told = day_clock().unwrap();
+        // NTP_PHASE_LIMIT of include/linux/timex.h: from there on it is unsynchronised, and counts no further.
+        assert!(told.max_error <= Span::from_secs(16), "{told:?}");
+        assert!(told.max_error < Span::from_secs(16) || !told.synchronised, "{told:?}");
     }
 
     #[test]

@@ -134,6 +134,19 @@ pub struct WaitMinute {
     /// What was removed to make room.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<Removed>,
+    /// How well the clock of the day was set when it ended, as the kernel has it; absent in recordings of before that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<DayClock>,
+}
+
+/// How well a machine's clock of the day is set, by `adjtimex(2)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DayClock {
+    /// Whether something such as chrony sets it by another clock.
+    pub synchronised: bool,
+    /// How far off it may be then: what that something has found, and 500 ns more for each millisecond since.
+    #[serde(rename = "max_error_ns")]
+    pub max_error: Span,
 }
 
 /// Files of the recording that were removed.

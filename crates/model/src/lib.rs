@@ -63,6 +63,7 @@ mod thread_life;
 mod thread_settings;
 mod time;
 mod time_range;
+mod timeline;
 mod traced;
 mod tracer_gap;
 mod tracer_refusal;
@@ -103,7 +104,7 @@ pub use foreign::{Foreign, HistogramEnd, ImportNote};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, STOP_PORT, VcpuTime};
 pub use hdr::read_hdr;
 pub use incident::{
-    Incident, IncidentCause, IncidentKind, LateThread, Removed, WaitCounts, WaitMinute, WhyRemoved,
+    DayClock, Incident, IncidentCause, IncidentKind, LateThread, Removed, WaitCounts, WaitMinute, WhyRemoved,
 };
 pub use injected_cause::{InjectedCause, Stamp};
 pub use instrument::Instrument;
@@ -149,6 +150,7 @@ pub use thread_life::{Happened, Life};
 pub use thread_settings::ThreadSettings;
 pub use time::{Latency, MonotonicTime, Span, SpanError};
 pub use time_range::{Stretch, StretchError};
+pub use timeline::{KeptTimeline, LateWakeup};
 pub use traced::{
     Asleep, Deferred, Expiry, Holder, Lost, Occupant, SOFTIRQS, TracedSleep, Who, WokenBy, softirq_vector,
 };

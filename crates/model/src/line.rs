@@ -57,6 +57,7 @@ impl Line {
             | Self::Caveat(_)
             | Self::Resumed(_)
             | Self::Mark(_)
+            | Self::Timeline(_)
             | Self::Source(_)
             | Self::Boot(_)
             | Self::BootEnded(_)
@@ -80,6 +81,7 @@ impl Line {
             | Self::Caveat(_)
             | Self::Resumed(_)
             | Self::Mark(_)
+            | Self::Timeline(_)
             | Self::Source(_)
             | Self::Boot(_)
             | Self::BootEnded(_)
@@ -139,6 +141,15 @@ impl Line {
                 change(Time(&mut finished.at));
             }
             Self::Mark(mark) => change(Time(&mut mark.at)),
+            Self::Timeline(timeline) => {
+                change(Time(&mut timeline.from));
+                change(Time(&mut timeline.until));
+                for late in &mut timeline.late {
+                    change(Condition(&mut late.condition));
+                    change(Time(&mut late.wakeup.at));
+                    late.wakeup.parts.iter_mut().for_each(|part| change(Time(&mut part.from)));
+                }
+            }
             Self::Resumed(resumed) => change(Time(&mut resumed.at)),
             Self::Source(source) => {
                 change(Time(&mut source.at));

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Incident, Instrument, LateAbove,
-    LoadBlock, MonotonicTime, Node, Setting, Source, Span, Started, System, Until, WaitMinute, WatchedBlock,
-    WhyBlock,
+    Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Incident, Instrument,
+    KeptTimeline, LateAbove, LoadBlock, MonotonicTime, Node, Setting, Source, Span, Started, System, Until,
+    WaitMinute, WatchedBlock, WhyBlock,
 };
 
 /// The version of the recording format that this program writes.
@@ -52,6 +52,8 @@ pub enum Line {
     Minute(Box<WaitMinute>),
     /// Somebody who watched it has marked a moment.
     Mark(Mark),
+    /// What all CPUs did for a while is in a file beside the recording.
+    Timeline(Box<KeptTimeline>),
     /// The last line: the run ended in order.
     End(End),
 }

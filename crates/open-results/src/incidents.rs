@@ -5,12 +5,11 @@ use std::path::Path;
 
 use howlate_analyse::incidents::{Grouping, Kept};
 use howlate_model::{CpuTimeline, Header, Incident, Stretch};
-use howlate_recording::read_between;
+use howlate_recording::{read_between, read_timeline, timeline_beside};
 use howlate_render::Incidents;
 use jiff::tz::TimeZone;
 
 use crate::NotRead;
-use crate::trace_file;
 
 /// What was kept of that stretch, to be told in a time zone and with these names of users.
 ///
@@ -30,7 +29,7 @@ pub fn incidents(
         read_between(folder, (from, until), |line| kept.add(line, |at, before| stretch.holds(at, before)))?;
     // Of one that was not among the worst for long, the file is gone.
     for one in &mut kept.incidents {
-        one.timeline = one.timeline.take().filter(|name| is_there(folder, name));
+        one.timeline = one.timeline.take().filter(|name| timeline_beside(folder, name).is_some());
     }
     let late_above = read.header.as_ref().and_then(Header::late_rule);
     let machine = read.header.map(|header| (header.node, header.system));
@@ -38,19 +37,13 @@ pub fn incidents(
     Ok(Incidents { kept, machine, late_above, from, until, oldest, by, users, zone, cut_off, damaged })
 }
 
-fn is_there(folder: &Path, name: &str) -> bool {
-    Path::new(name).file_name() == Some(name.as_ref()) && folder.join(name).is_file()
-}
-
 /// What all CPUs did around these incidents, file by file; what cannot be read is left out.
 pub fn timelines(folder: &Path, incidents: &[Incident]) -> Vec<Vec<CpuTimeline>> {
     let names: BTreeSet<&String> = incidents.iter().filter_map(|one| one.timeline.as_ref()).collect();
-    let there = names.into_iter().filter(|name| is_there(folder, name));
-    there.filter_map(|name| trace_file::read(&folder.join(name))).collect()
+    names.into_iter().filter_map(|name| read_timeline(&timeline_beside(folder, name)?)).collect()
 }
 
 /// What all CPUs did around an incident; `None` where that was not kept, or cannot be read.
 pub fn timeline(folder: &Path, incident: &Incident) -> Option<Vec<CpuTimeline>> {
-    let name = incident.timeline.as_ref().filter(|name| is_there(folder, name))?;
-    trace_file::read(&folder.join(name))
+    read_timeline(&timeline_beside(folder, incident.timeline.as_ref()?)?)
 }

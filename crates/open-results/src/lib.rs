@@ -6,15 +6,14 @@ mod error;
 mod files;
 mod incidents;
 mod recognise;
-mod trace_file;
 
 use std::path::Path;
 
 use howlate_analyse::compare::Track;
 use howlate_analyse::{Analysis, Outcome};
 use howlate_import::Imported;
-use howlate_model::{Caveat, Header, Line, Work};
-use howlate_recording::{ReadError, Reader};
+use howlate_model::{Caveat, CpuTimeline, Header, Line, Work};
+use howlate_recording::{ReadError, Reader, read_timeline, timeline_beside};
 use howlate_render::{legible, legible_line, legible_value};
 
 pub use self::block_table::block_columns;
@@ -40,6 +39,8 @@ pub enum Texts {
 pub fn analysis(path: &Path, texts: Texts) -> Result<Analysis, NotRead> {
     let (mut analysis, notes) = read(path, texts, Analysis::new, Analysis::add)?;
     analysis.caveats.extend(notes);
+    // A recording may have been copied without the files beside it.
+    analysis.timelines.retain(|one| timeline_beside(path, &one.file).is_some());
     Ok(analysis)
 }
 
@@ -52,6 +53,12 @@ pub fn track(path: &Path, texts: Texts) -> Result<Track, NotRead> {
     let (mut track, notes) = read(path, texts, Track::new, Track::add)?;
     track.analysis.caveats.extend(notes);
     Ok(track)
+}
+
+/// What all CPUs did around late wake-ups of a recording, file by file; what cannot be read is left out.
+pub fn kept_timelines(path: &Path, analysis: &Analysis) -> Vec<Vec<CpuTimeline>> {
+    let names = analysis.timelines.iter().map(|one| &one.file);
+    names.filter_map(|name| read_timeline(&timeline_beside(path, name)?)).collect()
 }
 
 /// The name of a file, to be shown.

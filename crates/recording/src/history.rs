@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use howlate_safe_path::Folder;
 
 use crate::target::is_stream;
+use crate::timelines::{ENDING, is_of};
 
 /// Runs that are kept at most; the oldest go first.
 const MOST: usize = 64;
@@ -50,6 +51,7 @@ impl HistoryEntry {
     pub fn forget(self) {
         // What was not asked for may stay, and is then taken for a run that was killed.
         self.path().into_iter().for_each(|path| drop(fs::remove_file(path)));
+        self.folder.iter().for_each(|folder| remove_those_of_no_run(folder));
     }
 
     /// The run is over; whether it can be shown again without its name.
@@ -115,13 +117,42 @@ struct Run {
 
 /// The runs in `folder`, the most recent first.
 fn runs(folder: &Path) -> Vec<Run> {
+    let timelines = timelines(folder);
     let run = |path: PathBuf| {
         let found = path.symlink_metadata().ok()?;
-        Some(Run { ended: found.modified().ok()?, bytes: found.len(), path })
+        let beside = timelines.iter().filter(|(name, _)| is_of(name, &stem(&path)));
+        let bytes = beside.fold(found.len(), |sum, (_, bytes)| sum.saturating_add(*bytes));
+        Some(Run { ended: found.modified().ok()?, bytes, path })
     };
     let mut runs: Vec<Run> = with_ending(folder, RECORDING).into_iter().filter_map(run).collect();
     runs.sort_by(|one, other| (other.ended, &other.path).cmp(&(one.ended, &one.path)));
     runs
+}
+
+/// The name of a run's recording without its ending.
+fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+}
+
+/// What runs have kept beside their recordings, with its length.
+fn timelines(folder: &Path) -> Vec<(String, u64)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.map(|entry| {
+        let bytes = entry.metadata().map_or(0, |found| found.len());
+        (entry.file_name().to_string_lossy().into_owned(), bytes)
+    });
+    named.filter(|(name, _)| name.ends_with(ENDING)).collect()
+}
+
+/// What is left of runs whose recordings are gone goes as well.
+fn remove_those_of_no_run(folder: &Path) {
+    let of_runs = [RECORDING, UNDER_WAY].into_iter().flat_map(|ending| with_ending(folder, ending));
+    let stems: Vec<String> = of_runs.map(|path| stem(&path)).collect();
+    for (name, _) in timelines(folder) {
+        if !stems.iter().any(|stem| is_of(&name, stem)) {
+            drop(fs::remove_file(folder.join(name)));
+        }
+    }
 }
 
 fn with_ending(folder: &Path, ending: &str) -> Vec<PathBuf> {
@@ -140,6 +171,7 @@ fn remove_oldest(folder: &Path) {
             bytes = bytes.saturating_add(run.bytes);
         }
     }
+    remove_those_of_no_run(folder);
 }
 
 #[cfg(test)]
@@ -192,6 +224,30 @@ mod tests {
         keep_interrupted(folder.path());
         assert_eq!(names(folder.path()), ["killed.jsonl"]);
         assert!(going_on.exists());
+    }
+
+    #[test]
+    fn timelines_go_with_their_run_and_take_up_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["old", "old-2", "gone"].map(|run| format!("{run}.20261125T031207Z{ENDING}"));
+        names.iter().for_each(|name| fs::write(folder.path().join(name), "12345").unwrap());
+        for (number, run) in ["old", "old-2"].into_iter().enumerate() {
+            let file = File::create(folder.path().join(run).with_extension(RECORDING)).unwrap();
+            let ended = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(number as u64);
+            file.set_modified(ended).unwrap();
+        }
+        assert_eq!(runs(folder.path()).iter().map(|run| run.bytes).collect::<Vec<_>>(), [5, 5]);
+        remove_oldest(folder.path());
+        let there = |name: &String| folder.path().join(name).exists();
+        assert_eq!(names.each_ref().map(there), [true, true, false], "of no run");
+        fs::write(folder.path().join(&names[1]), vec![0; 8]).unwrap();
+        File::options().write(true).open(folder.path().join(&names[1])).unwrap().set_len(MOST_BYTES).unwrap();
+        remove_oldest(folder.path());
+        assert_eq!(
+            names.each_ref().map(there),
+            [false, true, false],
+            "the older one goes with its recording"
+        );
     }
 
     #[test]

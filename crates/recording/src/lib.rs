@@ -26,6 +26,7 @@ mod schema;
 mod sources;
 mod stream;
 mod target;
+mod timelines;
 mod writer;
 
 pub use bounded::{LineRead, read_line_within, read_text_within};
@@ -45,4 +46,7 @@ pub use samples::Samples;
 pub use schema::schema;
 pub use sources::{Merged, NoSource, Sources};
 pub use target::is_stream;
+pub use timelines::{
+    AtMost, Beside, LateLanes, Worst, compact, date_and_time, read_timeline, timeline_beside, timeline_text,
+};
 pub use writer::Writer;

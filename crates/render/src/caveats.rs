@@ -237,6 +237,13 @@ pub fn caveat(caveat: &Caveat) -> String {
             format!("The load {load} ended by itself ({words}); later measurements ran without it.")
         }
         Caveat::TracerRefused { tracer, reason } => format!("Tracer {tracer} is not available: {reason}."),
+        Caveat::TimelinesRefused { reason } => {
+            format!("No timelines of all CPUs are kept: {reason}.")
+        }
+        Caveat::TimelinesWithoutFile => {
+            "No timelines of all CPUs are kept: there is no recording in a folder to keep them beside. Name a file with `--out`.".to_owned()
+        }
+        Caveat::TimelinesMissing { too_late, not_written } => missing_timelines(*too_late, *not_written),
         Caveat::TracerGoesWithout { tracer, event, costs } => {
             format!("This kernel lacks the event {event} (tracer {tracer}): {costs}.")
         }
@@ -379,6 +386,17 @@ fn beyond_the_last(beyond: u64, from: Option<Span>, end: HistogramEnd) -> String
         count(beyond),
         if beyond == 1 { "value was" } else { "values were" }
     )
+}
+
+fn missing_timelines(too_late: u64, not_written: u64) -> String {
+    let late = (too_late > 0).then(|| {
+        format!("{} came too late (`--keep` remembers more if its length is larger)", count(too_late))
+    });
+    let full = (not_written > 0).then(|| {
+        format!("{} could not be written, or were beyond the most that is kept", count(not_written))
+    });
+    let reasons: Vec<String> = late.into_iter().chain(full).collect();
+    format!("Timelines that are missing: {}.", reasons.join("; "))
 }
 
 fn import_note(note: &ImportNote) -> String {

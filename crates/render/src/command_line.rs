@@ -17,10 +17,12 @@ pub fn to_repeat(analysis: &Analysis) -> String {
 }
 
 /// Options of `howlate watch` with a value.
-const OF_WATCH: [&str; 11] = [
+const OF_WATCH: [&str; 13] = [
     "--duration",
     "--thread",
     "--late-above",
+    "--keep",
+    "--until",
     "--loop-above",
     "--fail-above",
     "--tracer",

@@ -11,8 +11,8 @@ use howlate_analyse::{
     Ranking, Summary, checks_of, gate_trust, insights, larger, rankings,
 };
 use howlate_model::{
-    Boot, BootEnded, Caveat, Condition, HowEnded, InForce, Instrument, Irregular, Limit, System, Usage,
-    Worst, schema_as_written,
+    Boot, BootEnded, Caveat, Condition, HowEnded, InForce, Instrument, Irregular, KeptTimeline, Limit,
+    System, Usage, Worst, schema_as_written,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,6 +45,9 @@ struct Document<'a> {
     /// Nanoseconds from the beginning to moments that somebody who watched has marked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     marks_ns: Vec<u64>,
+    /// Files beside the recording that say what all CPUs did around late wake-ups, in their order.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    timelines: &'a [KeptTimeline],
     /// The sentences alone.
     insights: Vec<String>,
     /// The same with their numbers.
@@ -336,6 +339,7 @@ fn document<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Document<'a> {
         instrument: header.instrument,
         caveats: noted(&analysis.caveats),
         marks_ns: analysis.marks.iter().map(|at| at.since(header.at).as_nanos()).collect(),
+        timelines: &analysis.timelines,
         insights: explanations.iter().map(sentence).collect(),
         explanations,
         rankings: parts.iter().flat_map(|(_, part)| rankings(part)).collect(),

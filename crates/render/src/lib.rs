@@ -28,6 +28,7 @@ mod guests_result;
 mod incidents;
 mod insights;
 mod json;
+mod kept_timelines;
 mod kernels;
 mod limit_lines;
 mod live;
@@ -43,6 +44,7 @@ mod notes;
 mod notify;
 pub mod numbers;
 mod only_if;
+mod perfetto;
 mod plan;
 mod plan_length;
 mod plot;
@@ -95,11 +97,12 @@ pub use gaps::{Gaps, gaps_progress, gaps_schema};
 pub use gate::gate_lines;
 pub use guests_result::guests;
 pub use incidents::{
-    HOW_CULPRITS_ARE_ADDED, Incidents, culprit_name, disk_refuses, disk_takes_again, held_up_by, how_it_came,
-    incident_cause, incidents_schema, late_above, late_metrics, late_metrics_protobuf, lines_not_written,
-    victim,
+    HOW_CULPRITS_ARE_ADDED, Incidents, NodesIncidents, culprit_name, disk_refuses, disk_takes_again,
+    held_up_by, how_it_came, incident_cause, incidents_schema, late_above, late_metrics,
+    late_metrics_protobuf, lines_not_written, victim,
 };
 pub use json::{json, json_of_many, result_schema};
+pub use kept_timelines::{kept_timelines, perfetto, timeline_files};
 pub use kernels::{KernelRow, kernel_list};
 pub use limit_lines::{limit_lines, stopped_above};
 pub use live::{LiveRow, live};

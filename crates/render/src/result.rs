@@ -8,6 +8,7 @@ use crate::answer::{answer, is_on_one_screen};
 use crate::code_to_copy::to_copy;
 use crate::detail::Detail;
 use crate::ending::{ending_after_title, marked};
+use crate::kept_timelines::kept_timelines;
 use crate::machine::machine;
 use crate::notes::{MOST_LINES, doubtful, doubts, notes};
 use crate::numbers::{count, length};
@@ -23,6 +24,13 @@ pub fn report(analysis: &Analysis, detail: Detail, width: usize) -> String {
 
 /// The same under another title than the command that measured: of a folder, what was typed.
 pub fn report_titled(analysis: &Analysis, title: &str, detail: Detail, width: usize) -> String {
+    let (result, timelines) =
+        (without_timelines(analysis, title, detail, width), kept_timelines(analysis, detail, width));
+    let is_apart = timelines.is_empty() || result.ends_with("\n\n");
+    format!("{result}{}{timelines}", if is_apart { "" } else { "\n" })
+}
+
+fn without_timelines(analysis: &Analysis, title: &str, detail: Detail, width: usize) -> String {
     if analysis.header.command == Command::Quick {
         return quick::quick(analysis, detail, width);
     }

@@ -20,6 +20,8 @@ use howlate_system::{describe, examine, node};
 pub struct Environment {
     /// Set by Ctrl-C, `SIGTERM` and `SIGHUP`.
     pub interrupted: Arc<AtomicBool>,
+    /// Set by whoever wants what all CPUs have done just now, where that is remembered.
+    pub timeline_asked: Arc<AtomicBool>,
     /// Which machine this is.
     pub node: Node,
     /// What it is.
@@ -65,9 +67,10 @@ impl Environment {
         let (system, findings) = (describe_live(&root), examine(&root));
         let (settings, refused, probes) = (Vec::new(), Vec::new(), RefCell::default());
         let instrument = measure_instrument();
-        let (interrupted, applied) = (Arc::default(), RefCell::default());
+        let (interrupted, timeline_asked, applied) = (Arc::default(), Arc::default(), RefCell::default());
         Self {
             interrupted,
+            timeline_asked,
             node: node(&root),
             system,
             findings,

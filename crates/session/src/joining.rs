@@ -6,9 +6,11 @@ use std::mem::{replace, take};
 use howlate_analyse::cause::Joiner;
 use howlate_linux::clock;
 use howlate_model::{
-    AfterEach, Caveat, Line, MonotonicTime, Span, TracerRefusal, Turn, Wait, Wakeup, WhyBlock, Work,
+    AfterEach, Caveat, Latency, Line, MonotonicTime, Span, TracerRefusal, Turn, Wait, Wakeup, WhyBlock, Work,
 };
 use howlate_trace::Tracer;
+
+use crate::timelines::Timelines;
 
 /// Causes of long turns are handed on this often, so that a crash costs no more.
 const HANDED_ON_EVERY: Span = Span::from_secs(60);
@@ -24,6 +26,8 @@ pub(crate) struct Joining<'a> {
     from: MonotonicTime,
     /// In the order of the turn's tasks.
     threads: Vec<Thread>,
+    /// What all CPUs did around late wake-ups, where that is kept.
+    timelines: Option<&'a mut Timelines>,
     /// When the tracer was last read.
     read_at: MonotonicTime,
     /// Which of them has which id.
@@ -33,6 +37,8 @@ pub(crate) struct Joining<'a> {
 struct Thread {
     condition: u32,
     round: u32,
+    /// Its id, once it has begun.
+    tid: u32,
     has_slack: bool,
     joiner: Joiner,
 }
@@ -42,6 +48,7 @@ impl Thread {
         Self {
             condition: task.condition,
             round: task.round,
+            tid: 0,
             has_slack: has_slack(&task.work),
             joiner: Joiner::new(matches!(task.work, Work::Notify { .. })),
         }
@@ -53,7 +60,15 @@ impl<'a> Joining<'a> {
     pub(crate) fn begin(tracer: &'a mut dyn Tracer, from_round: u32, turn: &Turn) -> Self {
         let now = clock::now();
         let threads = turn.tasks.iter().map(Thread::running).collect();
-        Self { tracer, from_round, from: now, threads, read_at: now, by_tid: HashMap::new() }
+        let (timelines, by_tid) = (None, HashMap::new());
+        Self { tracer, from_round, from: now, threads, timelines, read_at: now, by_tid }
+    }
+
+    /// The same, and what all CPUs did around late wake-ups is kept.
+    pub(crate) fn keeping(mut self, timelines: Option<&'a mut Timelines>) -> Self {
+        self.timelines = timelines;
+        self.say_which_are_late();
+        self
     }
 
     /// What each thread of the turn is to do after its wake-ups.
@@ -71,6 +86,8 @@ impl<'a> Joining<'a> {
             return Ok(());
         };
         self.by_tid.insert(tid, number);
+        self.threads[number].tid = tid;
+        self.timelines.iter_mut().for_each(|timelines| timelines.meet(tid, None));
         let slack = if self.threads[number].has_slack { slack } else { Span::ZERO };
         self.tracer.follow(tid, slack).map_err(|reason| Box::new(refusal(self.tracer.tier().name(), reason)))
     }
@@ -95,7 +112,31 @@ impl<'a> Joining<'a> {
                 thread.joiner.saw(one);
             }
         }
-        if now.since(self.from) < HANDED_ON_EVERY { Vec::new() } else { self.hand_on(now) }
+        let mut lines = self.timelines_of_late_ones(now);
+        if now.since(self.from) >= HANDED_ON_EVERY {
+            lines.extend(self.hand_on(now));
+        }
+        lines
+    }
+
+    /// Files of what all CPUs did that are due by now.
+    fn timelines_of_late_ones(&mut self, now: MonotonicTime) -> Vec<Line> {
+        let Some(timelines) = &mut self.timelines else { return Vec::new() };
+        for thread in &mut self.threads {
+            for one in thread.joiner.take_late() {
+                timelines.saw(thread.condition, thread.tid, &one, now);
+            }
+        }
+        let lines = timelines.look(now);
+        self.say_which_are_late();
+        lines
+    }
+
+    /// Those that are worth a timeline are to be told of from now on.
+    fn say_which_are_late(&mut self) {
+        let Some(timelines) = &self.timelines else { return };
+        let above = Latency::from_span(timelines.late_above());
+        self.threads.iter_mut().for_each(|thread| thread.joiner.tell_above(above));
     }
 
     /// The turn is over: what came of it.
@@ -104,6 +145,8 @@ impl<'a> Joining<'a> {
         self.tracer.stop();
         let mut lines = self.poll();
         self.threads.iter_mut().for_each(|thread| thread.joiner.end());
+        lines.extend(self.timelines_of_late_ones(clock::now()));
+        lines.extend(self.timelines.iter_mut().flat_map(|timelines| timelines.stop(clock::now())));
         lines.extend(self.hand_on(clock::now()));
         lines
     }

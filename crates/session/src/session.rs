@@ -22,6 +22,7 @@ use crate::measured_turn::MeasuredTurn;
 use crate::recorder::{Intake, Recorder};
 use crate::request::Request;
 use crate::resume::{Begun, Resume};
+use crate::timelines::Timelines;
 use crate::traced_turn::TracedTurn;
 use crate::tracing::Tracing;
 use crate::turn_load::UnderLoad;
@@ -41,7 +42,8 @@ pub fn measure(
     resume: Resume,
 ) -> Result<Analysis, SessionError> {
     check_loads(plan)?;
-    let (tracing, untraced) = request.traced.map(Tracing::begin).transpose()?.unwrap_or_default();
+    let (mut tracing, mut untraced) = request.traced.map(Tracing::begin).transpose()?.unwrap_or_default();
+    untraced.extend(tracing.as_mut().and_then(|tracing| keep_timelines(tracing, &request, environment)));
     let Begun { recorder, mut turns } = resume.begin(&request, environment, plan)?;
     if let (Some(traced), None) = (request.traced, &tracing) {
         turns.retain(|turn| !Tracing::is_traced(traced.from_round, turn));
@@ -58,6 +60,17 @@ pub fn measure(
     session.knows(&untraced, environment, plan, &turns, &process);
     let how = session.take_turns(&turns, &mut Engines::new(&environment.probes), &bounds);
     Ok(session.end(how?, environment))
+}
+
+/// Has what all CPUs do kept around late wake-ups, where that was asked for; what is to be said where it cannot be.
+fn keep_timelines(tracing: &mut Tracing, request: &Request<'_>, environment: &Environment) -> Option<Caveat> {
+    let traced = request.traced?;
+    let (recording, asked) = (request.out.or(request.kept), &environment.timeline_asked);
+    match Timelines::begin(traced.keep?, traced.late_above, recording, asked) {
+        Ok(timelines) => tracing.keep(timelines),
+        Err(caveat) => return Some(*caveat),
+    }
+    None
 }
 
 /// Whether a condition asks for a setting of the machine for its turns.
@@ -271,7 +284,8 @@ impl<T: Intake> Session<T> {
         let not_restored = turned_back.into_iter().chain(environment.put_back());
         let disturbances = self.disturbances.caveats(&self.recorder.analysis().header.system);
         let missing = self.wakeups.take().and_then(WakeupFile::close);
-        let known = not_restored.chain(disturbances).chain(missing);
+        let timelines = self.tracing.as_ref().and_then(Tracing::missing_timelines);
+        let known = not_restored.chain(disturbances).chain(missing).chain(timelines);
         known.for_each(|caveat| self.recorder.caveat(caveat));
         self.recorder.end(Some(how))
     }

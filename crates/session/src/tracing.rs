@@ -6,6 +6,7 @@ use howlate_trace::{Choice, Tier, Tracer, open_as_asked};
 
 use crate::error::SessionError;
 use crate::joining::{Joining, SETTLING, refusal};
+use crate::timelines::{Keep, Timelines};
 
 /// What is to be traced, and how.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,8 @@ pub struct TraceOptions {
     pub from_round: u32,
     /// Which wake-ups count as late, if that was said.
     pub late_above: Option<Span>,
+    /// What is to be kept of what all CPUs did.
+    pub keep: Option<Keep>,
     /// Nobody asked for it: only a tracer that names who made wake-ups late is worth the time, and where there is none,
     /// nothing is missing.
     pub unasked: bool,
@@ -25,6 +28,7 @@ pub struct TraceOptions {
 pub(crate) struct Tracing {
     tracer: Box<dyn Tracer>,
     from_round: u32,
+    timelines: Option<Timelines>,
 }
 
 impl Tracing {
@@ -40,7 +44,17 @@ impl Tracing {
             return Ok((None, Vec::new()));
         }
         let (caveats, from_round) = (opened.caveats(), wanted.from_round);
-        Ok((opened.tracer.map(|tracer| Self { tracer, from_round }), caveats))
+        Ok((opened.tracer.map(|tracer| Self { tracer, from_round, timelines: None }), caveats))
+    }
+
+    /// What all CPUs did around late wake-ups is kept as well.
+    pub(crate) fn keep(&mut self, timelines: Timelines) {
+        self.timelines = Some(timelines);
+    }
+
+    /// What is to be said of those at the end.
+    pub(crate) fn missing_timelines(&self) -> Option<Caveat> {
+        self.timelines.as_ref().and_then(Timelines::missing)
     }
 
     /// Whether a turn is one to be traced.
@@ -56,8 +70,12 @@ impl Tracing {
         let is_notified = turn.tasks.iter().any(|task| matches!(task.work, Work::Notify { .. }));
         self.tracer.with_calls(is_notified);
         self.tracer.start().map_err(|reason| Box::new(refusal(self.tracer.tier().name(), reason)))?;
+        if let Some(timelines) = &mut self.timelines {
+            timelines.start()?;
+        }
         // An interruption shortens it, and is seen by the turn itself.
         drop(clock::pause(SETTLING));
-        Ok(Some(Joining::begin(self.tracer.as_mut(), self.from_round, turn)))
+        let joining = Joining::begin(self.tracer.as_mut(), self.from_round, turn);
+        Ok(Some(joining.keeping(self.timelines.as_mut())))
     }
 }

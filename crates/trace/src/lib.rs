@@ -32,7 +32,7 @@ mod waits;
 
 pub use choice::{Choice, Opened, clear_up, open};
 #[cfg(target_endian = "little")]
-pub use late::{LateReader, LateWaits};
+pub use late::{CpuHistory, LateReader, LateWaits, events_in};
 pub use missing_events::Gap;
 pub use tier::Tier;
 #[cfg(target_endian = "little")]

@@ -9,6 +9,7 @@ use howlate_model::TracerRefusal;
 use crate::missing_events::Without;
 
 /// A program, the event it belongs to, and what can be done without.
+#[derive(Clone, Copy)]
 pub(crate) struct Program {
     pub(crate) name: &'static str,
     pub(crate) event: &'static str,

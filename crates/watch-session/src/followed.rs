@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use howlate_analyse::watch::{Awakening, Chains, CompletedTurn, ThreadSummary, Turns};
 use howlate_linux::clock;
 use howlate_model::{
-    Activation, Condition, Happened, InForce, Iteration, Life, Line, MonotonicTime, Span, Started,
-    TracedSleep, Work,
+    Activation, Condition, Explained, Happened, InForce, Iteration, Latency, Life, Line, MonotonicTime, Span,
+    Started, TracedSleep, Work,
 };
 use howlate_procfs::Schedstat;
 use howlate_watched_program::{
@@ -17,6 +17,9 @@ use crate::event_loops::{EventLoops, Seen};
 
 /// What a thread is called that had ended before anybody asked for its name.
 const GONE: &str = "(ended)";
+
+/// Late wake-ups that are told of by themselves, between two looks.
+const LATE: usize = 1_024;
 
 /// An event loop belongs to the first of these that its thread has.
 const WITH_EVENT_LOOPS: [Activation; 3] = [Activation::Timer, Activation::HandedOn, Activation::Event];
@@ -36,6 +39,18 @@ pub(crate) struct Followed {
     /// Loops that the program has marked, by their number.
     loops: BTreeMap<usize, Loop>,
     event_loops: EventLoops,
+    /// Late wake-ups that are to be told of by themselves, and later than what.
+    late: Vec<Late>,
+    late_above: Option<Latency>,
+}
+
+/// A late wake-up of a thread of the program.
+pub(crate) struct Late {
+    pub(crate) condition: u32,
+    pub(crate) tid: u32,
+    /// What the thread was called when it was.
+    pub(crate) thread: String,
+    pub(crate) wakeup: Explained,
 }
 
 /// A loop that the program has marked: the thread that turns it, and its place among the threads.
@@ -59,6 +74,8 @@ impl Followed {
             names: Vec::new(),
             loops: BTreeMap::new(),
             event_loops: EventLoops::default(),
+            late: Vec::new(),
+            late_above: None,
         }
     }
 
@@ -110,7 +127,33 @@ impl Followed {
     }
 
     fn woke(&mut self, tid: u32, awakening: &Awakening, known: &mut Threads) -> Vec<Line> {
-        self.enter(tid, awakening.activation, known, |thread| thread.woke(awakening))
+        let mut condition = None;
+        let lines = self.enter(tid, awakening.activation, known, |thread| {
+            condition = Some(thread.condition());
+            thread.woke(awakening);
+        });
+        condition.into_iter().for_each(|condition| self.note_late(condition, tid, awakening));
+        lines
+    }
+
+    /// From now on, wake-ups that are later than this are told of by themselves.
+    pub(crate) fn tell_above(&mut self, above: Latency) {
+        self.late_above = Some(above);
+    }
+
+    /// Those since the last call.
+    pub(crate) fn take_late(&mut self) -> Vec<Late> {
+        std::mem::take(&mut self.late)
+    }
+
+    fn note_late(&mut self, condition: u32, tid: u32, awakening: &Awakening) {
+        let wakeup = &awakening.parts.wakeup;
+        if self.late_above.is_some_and(|above| wakeup.latency > above) && self.late.len() < LATE {
+            let name =
+                self.identities.name(tid).or_else(|| Some(self.names.get(condition as usize)?.as_str()));
+            let thread = name.unwrap_or_default().to_owned();
+            self.late.push(Late { condition, tid, thread, wakeup: wakeup.clone() });
+        }
     }
 
     /// Takes a sleep of which nobody saw what ended it; returns the lines that a condition begins with, where it is a new one.
@@ -230,10 +273,14 @@ impl Followed {
     /// Enters the turns of which all is known by now; all of them at the end.
     pub(crate) fn settle(&mut self, now: MonotonicTime, is_end: bool) {
         let Self { loops, threads, .. } = self;
-        for Loop { place, turns, .. } in loops.values_mut() {
+        let mut late = Vec::new();
+        for Loop { place, turns, tid } in loops.values_mut() {
             let settled: Vec<CompletedTurn> = if is_end { turns.end() } else { turns.settle(now) };
             settled.iter().for_each(|one| threads[*place].turned(one));
+            let condition = threads[*place].condition();
+            late.extend(settled.into_iter().filter_map(|one| Some((condition, *tid, one.awakening?))));
         }
+        late.iter().for_each(|(condition, tid, awakening)| self.note_late(*condition, *tid, awakening));
     }
 
     fn add(

@@ -9,10 +9,10 @@ use howlate_analyse::Analysis;
 use howlate_analyse::watch::ThreadSummary;
 use howlate_linux::clock;
 use howlate_model::{
-    Caveat, Finished, Happened, HowEnded, Iteration, Life, Line, Mark, MonotonicTime, NO_TRACER, Span,
-    TracedSleep as Sleep, block_length,
+    Caveat, Finished, Happened, HowEnded, Iteration, Latency, Life, Line, Mark, MonotonicTime, NO_TRACER,
+    Span, TracedSleep as Sleep, block_length,
 };
-use howlate_session::{Recorder, is_known};
+use howlate_session::{Recorder, Timelines, is_known};
 use howlate_system::{GroupFreezes, GroupQuotas};
 use howlate_trace::Tracer;
 use howlate_watched_program::{Looked, Loops, SpansLeftOut, Subject, Threads};
@@ -21,7 +21,7 @@ use crate::accounts::Accounts;
 use crate::attached::{Attached, Seen, follow, seen};
 use crate::background_priority::Courtesy;
 use crate::error::NotWatched;
-use crate::followed::Followed;
+use crate::followed::{Followed, Late};
 
 /// How often it is looked for what was seen, and for threads that have come or gone.
 const LOOK_EVERY: Span = Span::from_millis(50);
@@ -77,6 +77,8 @@ pub struct Watching {
     /// Who else wants to know meanwhile.
     looks: Option<Receiver<Look>>,
     courtesy: Courtesy,
+    /// What all CPUs did around late wake-ups, where that is kept.
+    timelines: Option<Timelines>,
     display: Option<Box<dyn Display>>,
     duration: Option<Span>,
     began: MonotonicTime,
@@ -130,6 +132,7 @@ impl Watching {
             freezes,
             looks: None,
             courtesy: Courtesy::from(now),
+            timelines: None,
             display: None,
             duration,
             began: now,
@@ -162,6 +165,18 @@ impl Watching {
     #[must_use]
     pub fn showing(mut self, looks: Receiver<Look>) -> Self {
         self.looks = Some(looks);
+        self
+    }
+
+    /// The same, and what all CPUs did around late wake-ups is kept, or it is said why not.
+    #[must_use]
+    pub fn keeping(mut self, timelines: Result<Timelines, Box<Caveat>>) -> Self {
+        let begun = timelines.and_then(|mut timelines| timelines.start().map(|()| timelines));
+        match begun {
+            Ok(timelines) => self.timelines = Some(timelines),
+            Err(caveat) => self.recorder.caveat(*caveat),
+        }
+        self.say_which_are_late();
         self
     }
 
@@ -270,9 +285,31 @@ impl Watching {
         lines.iter().for_each(|line| self.recorder.keep(line));
     }
 
+    /// Those that are worth a timeline are to be told of from now on.
+    fn say_which_are_late(&mut self) {
+        let above = self.timelines.as_ref().map(|timelines| Latency::from_span(timelines.late_above()));
+        above.into_iter().for_each(|above| self.followed.tell_above(above));
+    }
+
+    /// Writes timelines that are due; at the end, those that there are.
+    fn keep_timelines(&mut self, now: MonotonicTime, is_end: bool) {
+        let Some(timelines) = &mut self.timelines else { return };
+        for Late { condition, tid, thread, wakeup } in self.followed.take_late() {
+            timelines.meet(tid, Some((self.threads.process_of(tid), &thread)));
+            timelines.saw(condition, tid, &wakeup, now);
+        }
+        let mut lines = timelines.look(now);
+        if is_end {
+            lines.extend(timelines.stop(now));
+        }
+        lines.iter().for_each(|line| self.recorder.keep(line));
+        self.say_which_are_late();
+    }
+
     /// Hands on blocks, causes and names when it is time.
     fn hand_on(&mut self, now: MonotonicTime) {
         self.settle(now, false);
+        self.keep_timelines(now, false);
         if now.since(self.blocks) >= block_length(now.since(self.began)) {
             self.blocks = now;
             self.keep_blocks(now);
@@ -340,6 +377,7 @@ impl Watching {
         self.read();
         self.read_accounts();
         self.settle(clock::now(), true);
+        self.keep_timelines(clock::now(), true);
         self.display.iter_mut().for_each(|display| display.clear());
         let now = clock::now();
         self.keep_blocks(now);
@@ -353,6 +391,8 @@ impl Watching {
         if self.lost > 0 {
             self.recorder.caveat(Caveat::SamplesLost { count: self.lost });
         }
+        let timelines = self.timelines.as_ref().and_then(Timelines::missing);
+        timelines.into_iter().for_each(|one| self.recorder.caveat(one));
         let missed = self.tracer.as_ref().map_or(0, |tracer| tracer.missed());
         if missed > 0 {
             self.recorder.caveat(Caveat::WakeupsNotSeen { count: missed });

@@ -112,7 +112,7 @@ fn asked(address: &str) -> io::Result<usize> {
 }
 
 /// Resident memory now, and the most so far, in MiB.
-fn memory(pid: u32) -> io::Result<[f64; 2]> {
+pub(super) fn memory(pid: u32) -> io::Result<[f64; 2]> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let of = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;

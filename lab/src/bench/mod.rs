@@ -13,6 +13,7 @@ mod memory;
 mod notify;
 mod paired;
 mod program;
+mod record;
 mod report;
 mod show;
 mod size;
@@ -31,7 +32,7 @@ pub use program::{built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 19] = [
+const BENCHES: [Bench; 20] = [
     ("crowd", crowd::run),
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
@@ -43,6 +44,7 @@ const BENCHES: [Bench; 19] = [
     ("loop", loops::run),
     ("memory", memory::run),
     ("notify", notify::run),
+    ("record", record::run),
     ("report", report::run),
     ("show", show::run),
     ("size", size::run),

@@ -10,12 +10,14 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Explained, Ledger, MonotonicTime, NotDecomposed, TracedSleep, Wakeup};
+use howlate_model::{Explained, Latency, Ledger, MonotonicTime, NotDecomposed, TracedSleep, Wakeup};
 
 use super::decompose::{Decomposed, decompose, found_awake};
 
 /// Sleeps that are kept while the wake-ups that they belong to have not arrived.
 const KEPT: usize = 65_536;
+/// Late wake-ups that are told of by themselves, between two calls.
+const LATE: usize = 1_024;
 
 /// Joins the wake-ups of one thread with what a tracer saw of it, and enters them into a ledger.
 ///
@@ -36,6 +38,9 @@ pub struct Joiner {
     pub ledger: Ledger,
     /// Every wake-up by itself, where that is wanted.
     kept: Option<Vec<Judged>>,
+    /// Later ones than this are told of by themselves, where that is wanted.
+    late_above: Option<Latency>,
+    late: Vec<Explained>,
 }
 
 /// A wake-up, and its parts where they are known.
@@ -57,6 +62,16 @@ impl Joiner {
     #[must_use]
     pub fn keeping(self) -> Self {
         Self { kept: Some(Vec::new()), ..self }
+    }
+
+    /// From now on, wake-ups that are later than this are told of by themselves.
+    pub fn tell_above(&mut self, above: Latency) {
+        self.late_above = Some(above);
+    }
+
+    /// Those since the last call, in order; of one that was not seen, no parts.
+    pub fn take_late(&mut self) -> Vec<Explained> {
+        std::mem::take(&mut self.late)
     }
 
     /// The wake-ups that were kept, in order.
@@ -137,6 +152,11 @@ impl Joiner {
                 self.ledger.clamped += known.clamped;
             }
             None => self.ledger.add_unknown(wakeup.latency(), self.why_not(wakeup, is_doubtful)),
+        }
+        if self.late_above.is_some_and(|above| wakeup.latency() > above) && self.late.len() < LATE {
+            let unknown =
+                || Explained { at: wakeup.ran, latency: wakeup.latency(), cpu: None, parts: Vec::new() };
+            self.late.push(known.as_ref().map_or_else(unknown, |known| known.wakeup.clone()));
         }
         if let Some(kept) = &mut self.kept {
             kept.push(Judged { wakeup, explained: known.map(|known| known.wakeup) });

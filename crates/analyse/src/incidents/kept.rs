@@ -158,6 +158,7 @@ mod tests {
             lines_lost: 3,
             late_above: None,
             removed: Vec::new(),
+            clock: None,
         };
         let between = |from: u64, until: u64| {
             let mut kept = Kept::default();

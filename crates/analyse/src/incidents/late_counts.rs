@@ -105,6 +105,7 @@ mod tests {
             lines_lost: 0,
             late_above: None,
             removed,
+            clock: None,
         }))
     }
 

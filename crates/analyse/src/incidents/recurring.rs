@@ -94,6 +94,8 @@ mod tests {
             incidents_lost: 0,
             incidents_left_out: 0,
             switches_unseen: 0,
+            lines_lost: 0,
+            clock: None,
             late_above: None,
             removed: vec![],
         }

@@ -23,6 +23,8 @@ pub(super) fn check(format: Format, conditions: &[Condition]) -> Result<(), Erro
         Format::Intervals if !has(|work| matches!(work, Work::Sleep { .. } | Work::Notify { .. })) => {
             Err(Error::NoSingleOnes)
         }
+        // There is a trace of it when it has been recorded.
+        Format::Folded | Format::Perfetto => Err(Error::NotWhileMeasuring),
         Format::Osadl if !has(|work| matches!(work, Work::Cyclic { .. })) => Err(Error::NothingPeriodic),
         _ => Ok(()),
     }

@@ -18,6 +18,7 @@ mod prometheus;
 pub(crate) mod quick;
 pub(crate) mod record;
 mod recorded;
+mod recorded_nodes;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selfcheck;
@@ -39,12 +40,13 @@ use howlate_open_results as reading;
 
 use crate::error::Error;
 use crate::exit_status::{self, Status};
+use crate::startup;
 use crate::terminal;
 use formats::{Shown, is_json};
 use howlate_cli::{Measuring, Output, Reasons, Rows, WholeRun};
 use howlate_recording::HistoryEntry;
 use howlate_render::Detail;
-use howlate_session::{Environment, Request, Resume, measure};
+use howlate_session::{Environment, Request, Resume, TraceOptions, measure};
 
 /// Measures a plan, prints the result, judges it.
 fn measure_and_print(
@@ -67,10 +69,9 @@ fn measure_and_print(
     let kept = HistoryEntry::begin(command, args.output.out.as_deref(), args.no_save);
     let place = kept.path();
     let request = Request {
-        traced,
         until: args.until.until,
         kept: place.as_deref(),
-        ..request(command, seed, environment, &args.run, &args.output)
+        ..request(command, seed, environment, &args.run, &args.output, traced)
     };
     let analysis = measure(request, environment, &plan, Resume::No)?;
     print_result(&analysis, &args.output, by, &args.run.fail_above)?;
@@ -86,7 +87,10 @@ fn request<'a>(
     environment: &Environment,
     run: &WholeRun,
     output: &'a Output,
+    traced: Option<TraceOptions>,
 ) -> Request<'a> {
+    let keeps = traced.is_some_and(|traced| traced.keep.is_some());
+    let timeline = keeps.then(|| startup::on_timeline_asked(&environment.timeline_asked).ok()).flatten();
     Request {
         command,
         seed,
@@ -97,8 +101,8 @@ fn request<'a>(
         dma_latency_us: run.dma_latency,
         stop_above: run.stop_above,
         until: None,
-        screen: terminal::display(output.display.live, output.printing.quiet, environment),
-        traced: None,
+        screen: terminal::display(output.display.live, output.printing.quiet, environment, timeline),
+        traced,
     }
 }
 

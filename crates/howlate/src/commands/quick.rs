@@ -40,9 +40,8 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
     let kept = HistoryEntry::begin("quick", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request = Request {
-        traced,
         kept: place.as_deref(),
-        ..request("quick", seed, &environment, &WholeRun::default(), &output)
+        ..request("quick", seed, &environment, &WholeRun::default(), &output, traced)
     };
     let analysis = measure(request, &environment, &plan, Resume::No)?;
     let is_whole = analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);

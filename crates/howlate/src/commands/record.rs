@@ -10,7 +10,6 @@ use howlate_model::{Header, Incident, MonotonicTime, shell_path};
 use howlate_recording::new_id;
 use howlate_render::{disk_refuses, disk_takes_again, late_above, legible, lines_not_written, machine};
 use howlate_session::{date_and_time, header};
-use signal_hook::consts::SIGUSR2;
 
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -61,7 +60,7 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
         }
         Box::new(Words { folder: place_of(folder) })
     };
-    signal_hook::flag::register(SIGUSR2, Arc::clone(&requests.snap))?;
+    startup::on_timeline_asked(&requests.snap)?;
     let finished = howlate_blackbox::record(&wanted, &requests, begin, started)?;
     if !asked.quiet {
         say(&format!("{}\n", in_words(&finished)));

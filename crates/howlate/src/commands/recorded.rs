@@ -1,6 +1,5 @@
 //! What a folder of `howlate record` says, whatever command asks.
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use howlate_analyse::incidents::Grouping;
@@ -82,13 +81,18 @@ pub(super) fn show(folder: &Path, asked: &Show) -> Result<Status, Error> {
     }
 }
 
-/// A trace, which no terminal can show.
-fn trace(folder: &Path, kept: &Incidents) -> Result<Status, Error> {
-    if std::io::stdout().is_terminal() {
+/// Prints a trace, which no terminal can show.
+pub(super) fn print_trace(bytes: &[u8]) -> Result<(), Error> {
+    if terminal::shows_results() {
         return Err(Error::TraceToTerminal);
     }
+    Ok(terminal::print_bytes(bytes)?)
+}
+
+/// A trace of what was kept.
+fn trace(folder: &Path, kept: &Incidents) -> Result<Status, Error> {
     let timelines = reading::timelines(folder, &kept.kept.incidents);
-    terminal::print_bytes(&kept.perfetto(timelines))?;
+    print_trace(&kept.perfetto(timelines))?;
     Ok(status(kept))
 }
 

@@ -101,7 +101,7 @@ fn take(
     let path = args.recording();
     let options = &args.run.options;
     let request =
-        Request { out: Some(&path), traced, ..request("run", seed, environment, options, &args.output) };
+        Request { out: Some(&path), ..request("run", seed, environment, options, &args.output, traced) };
     let quiet = args.output.printing.quiet;
     let kept = HistoryEntry::begin("run", Some(&path), args.no_save);
     introduce(experiment, &plan, &path, quiet);

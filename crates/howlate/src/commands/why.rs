@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
-use howlate_cli::{Output, Reasons, WholeRun, Why};
+use howlate_cli::{Output, WholeRun, Why};
 use howlate_recording::HistoryEntry;
 use howlate_session::{Request, Resume, measure};
 
@@ -39,8 +39,7 @@ fn look(asked: &Why) -> Result<Status, Error> {
     let choices = choices(realtime_policy());
     let mut plan = choices.plan(&environment.machine())?;
     let seed = choices.circumstances.seed;
-    let traced =
-        Reasons { why: true, tracer: asked.tracer, late_above: asked.late_above }.add_to(&mut plan, seed)?;
+    let traced = asked.reasons().add_to(&mut plan, seed)?;
     let printing = asked.printing;
     let identity = asked.identity.clone();
     let (out, details) = (asked.out.clone(), asked.details);
@@ -49,9 +48,8 @@ fn look(asked: &Why) -> Result<Status, Error> {
     let kept = HistoryEntry::begin("why", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request = Request {
-        traced,
         kept: place.as_deref(),
-        ..request("why", seed, &environment, &WholeRun::default(), &output)
+        ..request("why", seed, &environment, &WholeRun::default(), &output, traced)
     };
     let analysis = measure(request, &environment, &plan, Resume::No)?;
     print_result(&analysis, &output, asked.by, &[])?;
@@ -100,7 +98,8 @@ fn read(asked: &Why, recordings: &[PathBuf]) -> Result<Status, Error> {
         let heading = if recordings.len() > 1 { format!("{}\n", reading::name(path)) } else { String::new() };
         let text =
             render::why(analysis, asked.late_above, detail(asked.details, asked.by), terminal::width());
-        terminal::print(&format!("{heading}{text}"))?;
+        let timelines = render::kept_timelines(analysis, detail(asked.details, asked.by), terminal::width());
+        terminal::print(&format!("{heading}{text}{timelines}"))?;
     }
     Ok(Status::Done)
 }

@@ -10,6 +10,7 @@ mod periodicity;
 mod record;
 mod selfcheck;
 mod spans;
+mod timelines;
 mod top;
 mod tune;
 mod tune_program;

@@ -46,7 +46,7 @@ fn can_record(folder: &Path) -> bool {
 
 /// A real-time thread takes the CPU of a less urgent one, which sleeps a while again and again: the thread ids, and when on the
 /// clock each turn began and ended. The other one is urgent too: nobody else keeps it waiting.
-fn held_up() -> (u32, u32, Vec<(i64, i64)>) {
+pub(crate) fn held_up() -> (u32, u32, Vec<(i64, i64)>) {
     let cpu = CpuSet::from_iter(sched::bindable().unwrap().iter().next());
     let (to_me, ids) = channel();
     let begin = |name: &str, policy: Policy, work: Box<dyn FnOnce() -> Vec<(i64, i64)> + Send>| {
@@ -280,7 +280,7 @@ fn without_permission_it_says_what_is_missing() {
 }
 
 /// The names of all stretches in a timeline.
-fn stretches(path: &Path) -> Vec<String> {
+pub(crate) fn stretches(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap();
     let trace: Value = serde_json::from_str(&text).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();

@@ -138,6 +138,47 @@ fn recorded(folder: &std::path::Path) {
         .unwrap();
 }
 
+/// A recording of a run with a late wake-up, and a timeline beside it.
+fn kept(folder: &std::path::Path) -> std::path::PathBuf {
+    let (path, name) = (folder.join("run.jsonl"), "run.20261125T031230.5Z.trace.json");
+    let header = howlate_model::Header::for_conditions(vec![]);
+    let header = howlate_model::Line::Header(Box::new(header));
+    let header = serde_json::to_string(&header).unwrap();
+    let part = |part: &str, name: &str, from: u64, ns: u64| serde_json::json!({"part": part, "kind": "thread", "name": name, "from_ns": from, "ns": ns});
+    let late = serde_json::json!({
+        "condition": 0, "tid": 71, "pid": 70, "thread": "worker", "process": "server", "at_ns": 112_000_000, "latency_ns": 13_000_000,
+        "cpu": 1, "parts": [part("timer_slack", "", 99_000_000, 1_000_000), part("waiting", "rsync", 100_000_000, 12_000_000)],
+    });
+    let line = serde_json::json!({"timeline": {
+        "file": name, "at": "2026-11-25T03:12:30.5Z", "from_ns": 90_000_000, "until_ns": 112_000_000, "late": [late],
+    }});
+    let stretch = |name: &str, ts: u32, dur: u32| serde_json::json!({"ph": "X", "pid": 0, "tid": 1, "name": name, "ts": ts, "dur": dur});
+    let all = [stretch("rsync (9)", 90_000, 22_000), stretch("worker (71)", 112_000, 3_000)];
+    std::fs::write(folder.join(name), serde_json::json!({"traceEvents": all}).to_string()).unwrap();
+    std::fs::write(&path, format!("{header}\n{line}\n")).unwrap();
+    path
+}
+
+#[test]
+fn perfetto_has_late_wake_ups_of_a_run_and_when_they_could_have_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = kept(folder.path());
+    let output = crate::common::run(&["show", path.to_str().unwrap(), "--format", "perfetto"]);
+    assert_eq!(output.status.code(), Some(0), "{}", crate::common::stderr(&output));
+    let Some(answers) = answered(&output.stdout, &[COMPLAINTS, STATES, SLICES]) else { return };
+    assert_eq!(answers[0], Value::Array(Vec::new()));
+    let cells = |place: usize, names: [&str; 3]| -> Vec<String> {
+        let row =
+            |row: &Value| names.map(|name| row[name].to_string().trim_matches('"').to_owned()).join(" ");
+        answers[place].as_array().unwrap().iter().map(row).collect()
+    };
+    let states = cells(1, ["ts", "dur", "state"]);
+    assert_eq!(states, ["100000000 12000000 R", "112000000 3000000 Running"], "woken after its slack");
+    let slices = cells(2, ["ts", "dur", "name"]);
+    assert!(slices.contains(&"99000000 13000000 13.0 ms late".to_owned()), "{slices:?}");
+    assert!(slices.contains(&"100000000 12000000 waiting for the CPU (rsync)".to_owned()), "{slices:?}");
+}
+
 #[test]
 fn perfetto_has_a_lane_for_each_cpu_the_states_of_who_waited_and_the_time_of_day() {
     let folder = tempfile::tempdir().unwrap();

@@ -78,6 +78,49 @@ fn each_question_is_answered_from_the_folder() {
     }
 }
 
+/// A folder of one machine, with an incident at this time.
+fn recorded_on(node: &str, lab: &Path, at: &str, max_error_ns: u64) {
+    let path = lab.join(node);
+    std::fs::create_dir_all(&path).unwrap();
+    let node = howlate_model::Node { name: Some(node.into()), ..howlate_model::Node::default() };
+    let header = Header { command: "record".into(), node, ..Header::for_conditions(vec![]) };
+    let header = serde_json::to_value(Line::Header(Box::new(header))).unwrap();
+    let (mut incident, mut minute) = (incident("backup", 30_000_000), minute("2026-11-25T03:13:00Z"));
+    incident["incident"]["at"] = at.into();
+    minute["minute"]["clock"] = json!({"synchronised": true, "max_error_ns": max_error_ns});
+    let mut file = File::create(path.join("00000001-20261125T031200Z.jsonl")).unwrap();
+    for line in [header, incident, minute] {
+        writeln!(file, "{line}").unwrap();
+    }
+}
+
+#[test]
+fn incidents_of_several_machines_stand_in_the_order_of_the_time_of_day() {
+    let lab = tempfile::tempdir().unwrap();
+    recorded_on("n1", lab.path(), "2026-11-25T03:12:31Z", 4_000_000);
+    recorded_on("n2", lab.path(), "2026-11-25T03:12:30.25Z", 9_000_000);
+    let place = |node: &str| lab.path().join(node).display().to_string();
+    let (n1, n2) = (place("n1"), place("n2"));
+    let document = json_of(&["show", &n1, &n2, "--at", "2026-11-25T03:12Z", "--json"], 0);
+    let all = document["incidents"].as_array().unwrap();
+    let nodes: Vec<&str> = all.iter().map(|one| one["node"].as_str().unwrap()).collect();
+    assert_eq!(nodes, ["n2", "n1"]);
+    assert_eq!(document["order_known_beyond_ns"], 13_000_000);
+    let named: Vec<_> = document["nodes"].as_array().unwrap().iter().map(|one| &one["node"]).collect();
+    assert_eq!(named, ["n1", "n2"]);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/incidents.schema.json");
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    assert_eq!(validator.iter_errors(&document).map(|error| error.to_string()).collect::<Vec<_>>(), [""; 0]);
+    // A folder with one for each machine says the same.
+    let together = json_of(&["show", lab.path().to_str().unwrap(), "--at", "2026-11-25T03:12Z", "--json"], 0);
+    assert_eq!(together, document);
+    let text = stdout(&run(&["show", &n1, &n2]));
+    assert!(text.find("n2   30.0 ms").unwrap() < text.find("n1   30.0 ms").unwrap(), "{text}");
+    let output = run(&["show", &n1, &n2, "--format", "folded"]);
+    assert!(stderr(&output).contains("name one folder for more"), "{}", stderr(&output));
+}
+
 #[test]
 fn a_folder_that_cannot_be_read_is_not_called_another_thing() {
     let place = ForAnyone::new();

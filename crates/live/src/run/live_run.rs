@@ -1,7 +1,7 @@
 //! A run that is shown: what the session knows so far becomes a screen four times a second.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_model::MonotonicTime;
 use howlate_render::{Screen, SoFar};
@@ -18,6 +18,8 @@ pub struct LiveRun {
     recent: Recent,
     baseline: Option<Baseline>,
     marks: Vec<MonotonicTime>,
+    /// Set when what all CPUs have done just now is to be kept, where that is remembered.
+    timeline: Option<Arc<AtomicBool>>,
 }
 
 impl LiveRun {
@@ -28,7 +30,13 @@ impl LiveRun {
     /// When the terminal will not do, or there is no thread to be had.
     pub fn begin(interrupted: &Arc<AtomicBool>) -> Result<Self, Unsuitable> {
         let view = View::begin(interrupted, Choices::new())?;
-        Ok(Self { view, recent: Recent::default(), baseline: None, marks: Vec::new() })
+        Ok(Self { view, recent: Recent::default(), baseline: None, marks: Vec::new(), timeline: None })
+    }
+
+    /// The same with a key that sets `timeline` when what all CPUs have done just now is to be kept; `None`: it is not remembered.
+    #[must_use]
+    pub fn with_timelines(self, timeline: Option<Arc<AtomicBool>>) -> Self {
+        Self { timeline, ..self }
     }
 }
 
@@ -50,7 +58,11 @@ impl Screen for LiveRun {
             self.baseline = Some(Baseline::of(run.analysis));
         }
         self.marks.extend(wishes.marks);
-        let next = screenful(run, self.view.asked(), self.baseline.as_ref(), &self.recent);
+        if let Some(asked) = self.timeline.as_ref().filter(|_| wishes.timeline) {
+            asked.store(true, Ordering::Relaxed);
+        }
+        let mut next = screenful(run, self.view.asked(), self.baseline.as_ref(), &self.recent);
+        next.can_write_timelines = self.timeline.is_some();
         self.view.show(Box::new(next), run.away);
         true
     }

@@ -316,6 +316,20 @@ pub enum Caveat {
         /// Why, and what to type.
         reason: Worded<TracerRefusal>,
     },
+    /// What all CPUs did was to be kept around late wake-ups, and cannot be seen.
+    TimelinesRefused {
+        /// Why, and what to type.
+        reason: Worded<TracerRefusal>,
+    },
+    /// It was to be kept, and there is no recording in a folder to keep it beside.
+    TimelinesWithoutFile,
+    /// Timelines of late wake-ups that were to be kept and are not.
+    TimelinesMissing {
+        /// It was asked for too late: so long ago was remembered no more.
+        too_late: u64,
+        /// The file could not be written, or there were too many that somebody had asked for.
+        not_written: u64,
+    },
     /// The tracer that is used does not see what this kernel has no event for.
     TracerGoesWithout {
         /// `bpf` or `tracefs`.

@@ -68,6 +68,9 @@ impl Caveat {
             | Self::RealtimeClock
             | Self::CpusNotMeasured { .. }
             | Self::TracerRefused { .. }
+            | Self::TimelinesRefused { .. }
+            | Self::TimelinesWithoutFile
+            | Self::TimelinesMissing { .. }
             | Self::TracerGoesWithout { .. }
             | Self::NotTraced { .. }
             | Self::Imported { .. }

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+use crate::timelines::ENDING as BESIDE;
 use crate::{ReadError, Reader};
 
 const ENDING: &str = ".jsonl";
@@ -31,9 +32,6 @@ pub(super) fn file_name(number: u64, started: &str) -> String {
     let second = started.parse::<Timestamp>().unwrap_or_default();
     format!("{number:0NUMBER$}-{}{ENDING}", second.strftime(TIME))
 }
-
-/// What files beside end in.
-const BESIDE: &str = ".trace.json";
 
 /// The name of a file beside the one with this number.
 pub(super) fn name_beside(number: u64, name: &str) -> String {

@@ -21,6 +21,7 @@ fn minute(number: i64, bytes: usize) -> Line {
         lines_lost: 0,
         late_above: None,
         removed: vec![],
+        clock: None,
     }))
 }
 

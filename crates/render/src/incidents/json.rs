@@ -3,16 +3,16 @@
 use howlate_analyse::incidents::{Culprit, GroupWaits, RecurringCulprit, culprits, groups, recurring};
 use howlate_analyse::percentile;
 use howlate_analyse::periodicity::Rhythmic;
-use howlate_model::{Distribution, Incident, LateAbove, Latency, Removed, schema_as_written};
+use howlate_model::{DayClock, Distribution, Incident, LateAbove, Latency, Removed, schema_as_written};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Incidents;
+use super::nodes::{Order, clock};
 use super::words::comes_back;
+use super::{Incidents, NodesIncidents};
 
 /// What `howlate show` prints of a folder of `howlate record`.
 #[derive(Serialize, JsonSchema)]
-#[schemars(title = "Incidents")]
 struct Document<'a> {
     /// Of these names: 1.
     format: u32,
@@ -37,6 +37,13 @@ struct Document<'a> {
     oldest: Option<String>,
     /// In the order in which they happened.
     incidents: &'a [Incident],
+    #[serde(flatten)]
+    sums: Sums,
+}
+
+/// The same added up.
+#[derive(Serialize, JsonSchema)]
+struct Sums {
     /// Whoever held up others, those who took most first.
     culprits: Vec<CulpritEntry>,
     /// Those who come back in a rhythm that chance does not explain, the most certain first.
@@ -48,6 +55,70 @@ struct Document<'a> {
     groups: Vec<GroupEntry>,
     /// What is missing.
     missing: MissingEntry,
+}
+
+/// What it prints of the folders of several machines.
+#[derive(Serialize, JsonSchema)]
+struct NodesDocument<'a> {
+    /// Of these names: 1.
+    format: u32,
+    /// The version of the program.
+    howlate: &'static str,
+    /// Always `record`.
+    command: &'static str,
+    /// From when on, RFC 3339; absent where it was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    /// Last moment that was asked for, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+    /// Incidents of different machines that are less than this apart may have been in either order; absent where that is not
+    /// known of any, as a clock was not synchronised or nothing of it recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order_known_beyond_ns: Option<u64>,
+    /// Of all machines, in the order of their times of day.
+    incidents: Vec<NodeIncident<'a>>,
+    /// Each machine, as it was named.
+    nodes: Vec<NodeEntry<'a>>,
+}
+
+/// An incident of one machine.
+#[derive(Serialize, JsonSchema)]
+struct NodeIncident<'a> {
+    /// What the machine is called.
+    node: &'a str,
+    #[serde(flatten)]
+    incident: &'a Incident,
+}
+
+/// What one machine has recorded, without its incidents.
+#[derive(Serialize, JsonSchema)]
+struct NodeEntry<'a> {
+    /// What the machine is called.
+    node: &'a str,
+    /// How well its clock of the day was set, at its worst; absent where that was not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock: Option<DayClock>,
+    /// Which waits were late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late_above_ns: Option<u64>,
+    /// When the oldest begins that is still there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest: Option<String>,
+    #[serde(flatten)]
+    sums: Sums,
+}
+
+/// Of one machine, or of several.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(title = "Incidents")]
+#[allow(dead_code, reason = "only its schema is used")]
+enum Printed<'a> {
+    /// Of one folder.
+    One(Box<Document<'a>>),
+    /// Of the folders of several machines.
+    Several(NodesDocument<'a>),
 }
 
 /// One who held up others.
@@ -147,8 +218,6 @@ struct MissingEntry {
 impl Incidents {
     /// For machines, on one line.
     pub fn json(&self) -> serde_json::Result<String> {
-        let missing = self.kept.missing();
-        let all = groups(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users);
         let document = Document {
             format: 1,
             howlate: env!("CARGO_PKG_VERSION"),
@@ -159,6 +228,15 @@ impl Incidents {
             until: self.until.map(|at| at.to_string()),
             oldest: self.oldest.map(|at| at.to_string()),
             incidents: &self.kept.incidents,
+            sums: self.sums(),
+        };
+        Ok(serde_json::to_string(&document)? + "\n")
+    }
+
+    fn sums(&self) -> Sums {
+        let missing = self.kept.missing();
+        let all = groups(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users);
+        Sums {
             culprits: culprits(self.kept.incidents.iter()).into_iter().map(culprit).collect(),
             recurring: recurring(&self.kept).into_iter().map(recurring_entry).collect(),
             group_by: self.by.name(),
@@ -173,8 +251,39 @@ impl Incidents {
                 files_cut_off: self.cut_off,
                 files_damaged: self.damaged.clone(),
             },
+        }
+    }
+}
+
+impl NodesIncidents {
+    /// For machines, on one line.
+    pub fn json(&self) -> serde_json::Result<String> {
+        let first = self.nodes.first().map(|(_, kept)| kept);
+        let incident = |(node, _, incident)| NodeIncident { node, incident };
+        let document = NodesDocument {
+            format: 1,
+            howlate: env!("CARGO_PKG_VERSION"),
+            command: "record",
+            from: first.and_then(|kept| kept.from).map(|at| at.to_string()),
+            until: first.and_then(|kept| kept.until).map(|at| at.to_string()),
+            order_known_beyond_ns: match self.order() {
+                Order::KnownBeyond(apart) => Some(apart.as_nanos()),
+                Order::Unsynchronised | Order::Unknown => None,
+            },
+            incidents: self.in_order().into_iter().map(incident).collect(),
+            nodes: self.nodes.iter().map(node).collect(),
         };
         Ok(serde_json::to_string(&document)? + "\n")
+    }
+}
+
+fn node((name, kept): &(String, Incidents)) -> NodeEntry<'_> {
+    NodeEntry {
+        node: name,
+        clock: clock(kept),
+        late_above_ns: kept.late_above.map(|above| above.least().as_nanos()),
+        oldest: kept.oldest.map(|at| at.to_string()),
+        sums: kept.sums(),
     }
 }
 
@@ -205,7 +314,7 @@ fn percentiles(waits: &Distribution) -> Percentiles {
 
 /// The JSON Schema of what `howlate show DIR --json` prints.
 pub fn incidents_schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schema_as_written::<Document<'_>>()).map(|text| text + "\n")
+    serde_json::to_string_pretty(&schema_as_written::<Printed<'_>>()).map(|text| text + "\n")
 }
 
 #[cfg(test)]

@@ -4,7 +4,10 @@ mod disk;
 mod folded;
 mod json;
 mod metrics;
+mod nodes;
 mod perfetto;
+#[cfg(test)]
+mod perfetto_tests;
 mod text;
 mod title;
 mod told;
@@ -21,6 +24,7 @@ use jiff::tz::TimeZone;
 pub use disk::{disk_refuses, disk_takes_again, lines_not_written};
 pub use json::incidents_schema;
 pub use metrics::{late_metrics, late_metrics_protobuf};
+pub use nodes::NodesIncidents;
 pub use words::{
     HOW_CULPRITS_ARE_ADDED, culprit_name, held_up_by, how_it_came, incident_cause, late_above, victim,
 };

@@ -76,6 +76,7 @@ fn minute() -> WaitMinute {
         lines_lost: 0,
         late_above: None,
         removed: vec![],
+        clock: None,
     }
 }
 

@@ -125,7 +125,7 @@ pub(super) fn more(left: usize, which: &str, detail: Detail) -> String {
 }
 
 /// Who waited, and who held it up: behind it, or below where there is no room.
-fn row(one: &Incident, time: &str, is_longest: bool, width: usize) -> String {
+pub(super) fn row(one: &Incident, time: &str, is_longest: bool, width: usize) -> String {
     let waited = format!("{:>8}", span(one.latency));
     let waited = if is_longest { paint(BOLD, waited) } else { waited };
     let indent = 2 + time.chars().count() + 2 + 8 + 2;

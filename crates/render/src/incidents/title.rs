@@ -11,18 +11,27 @@ use crate::untrusted_text::legible;
 impl Incidents {
     /// What was asked for, and how much of it there is.
     pub fn title(&self) -> String {
-        let all = self.kept.incidents.len() as u64 + self.kept.shorter;
+        let all = self.all();
         let incidents = if all == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(all)) };
         let above = self.late_above.map_or_else(String::new, |above| format!(" above {}", late_above(above)));
+        format!("Waits for a CPU · {incidents}{above}{}", self.when())
+    }
+
+    /// How many incidents there were.
+    pub(super) const fn all(&self) -> u64 {
+        (self.kept.incidents.len() as u64).saturating_add(self.kept.shorter)
+    }
+
+    /// Of which time, behind a title.
+    pub(super) fn when(&self) -> String {
         let first = self.from.or(self.oldest).map(|at| self.local(at));
         let until = self.until.map(|at| self.local(at));
-        let when = match (first, until) {
+        match (first, until) {
             (Some(from), Some(until)) => format!(" · {from} to {until}"),
             (Some(from), None) => format!(" · since {from}"),
             (None, Some(until)) => format!(" · until {until}"),
             (None, None) => String::new(),
-        };
-        format!("Waits for a CPU · {incidents}{above}{when}")
+        }
     }
 
     /// A moment in the zone in which time is told.

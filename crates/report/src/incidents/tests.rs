@@ -52,6 +52,7 @@ fn kept(incidents: Vec<Incident>) -> Incidents {
         lines_lost: 0,
         late_above: None,
         removed: vec![],
+        clock: None,
     };
     Incidents {
         kept: Kept { incidents, shorter: 0, minutes: vec![minute] },

@@ -1,7 +1,7 @@
 //! Who made the late wake-ups late, and what can be done about it.
 
 use howlate_model::Finding;
-use howlate_render::{CauseRow, CauseTable, percent};
+use howlate_render::{CauseRow, CauseTable, percent, timeline_files};
 use maud::{Markup, html};
 
 use super::figure;
@@ -9,7 +9,7 @@ use super::findings::step;
 use crate::causes::{CONDITIONS, OPEN, traced};
 use crate::condition_names::{name, varying};
 use crate::pictures::{Chart, Source, picture};
-use crate::prose;
+use crate::{Recording, prose};
 
 /// Nothing where nothing was traced.
 pub(super) fn causes(source: Source<'_>) -> Markup {
@@ -34,6 +34,21 @@ pub(super) fn causes(source: Source<'_>) -> Markup {
                 @if traced.len() > CONDITIONS {
                     p class="quiet" { (traced.len() - CONDITIONS) " more conditions: " code { "howlate why" } " prints them." }
                 }
+            }
+        }
+    }
+}
+
+/// Files beside a recording that say what all CPUs did around late wake-ups.
+pub(super) fn timelines(recordings: &[Recording<'_>]) -> Markup {
+    let of = |one: &Recording<'_>| timeline_files(one.analysis);
+    let files: Vec<(String, String)> = recordings.iter().flat_map(of).collect();
+    html! {
+        @if !files.is_empty() {
+            section id="timelines" {
+                h2 { "Timelines" }
+                p { "What all CPUs did around late wake-ups, in files beside the recording, for ui.perfetto.dev:" }
+                ul { @for (of, file) in &files { li { (prose::plain(of)) ": " code { (prose::plain(file)) } } } }
             }
         }
     }

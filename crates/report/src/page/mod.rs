@@ -68,6 +68,7 @@ fn content(
         (compared(source))
         (meanings(recordings))
         (causes::causes(source))
+        (causes::timelines(recordings))
         section id="pictures" {
             h2 { "Pictures" }
             @for picture in pictures { (figure::figure(picture)) }

@@ -10,35 +10,42 @@
 //!
 //! Nothing of it outlives the process: programs and maps go with their file descriptors.
 
+mod cpu_history;
 mod group_waits;
+mod kernel_side;
 mod quotas;
 mod record;
 mod ring;
 
 use std::io::Read;
 
+use aya::Ebpf;
 use aya::maps::{Array, MapData, RingBuf};
 use aya::programs::Iter;
-use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_linux::clock;
 use howlate_model::{CpuTimeline, LateRead, LateWait, MonotonicTime, Span, TracerRefusal, WaitGroup};
 use howlate_procfs::Root;
 
+pub use self::cpu_history::CpuHistory;
 use self::group_waits::Groups;
+use self::kernel_side::{KernelSide, attach};
 use self::quotas::Quotas;
 use self::record::Late;
 use self::ring::Rings;
+pub use self::ring::events_in;
 use crate::irq_names::Interrupts;
-use crate::loading::{Program, damaged, helpful, load, needed, program, refusal};
+use crate::loading::{Program, damaged, helpful, needed, refusal};
 use crate::missing_events::Without;
-use crate::namespace::has_the_kernels_ids;
 use crate::steal::Steal;
 
-/// Those that follow, in the order in which they are attached.
-const PROGRAMS: [Program; 10] = [
+/// Those that follow threads.
+const OF_THREADS: [Program; 3] = [
     needed("is_born", "task_newtask"),
     needed("ends", "sched_process_exit"),
     needed("migrates", "sched_migrate_task"),
+];
+/// Those that follow CPUs, in the order in which they are attached: after the others.
+const OF_CPUS: [Program; 7] = [
     helpful("tick_begins", "local_timer_entry", Without::All),
     helpful("tick_ends", "local_timer_exit", Without::All),
     helpful("handler_begins", "irq_handler_entry", Without::All),
@@ -49,8 +56,6 @@ const PROGRAMS: [Program; 10] = [
 ];
 /// The one that adds up.
 const EACH: &str = "each";
-
-static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/late.bpf.o");
 
 /// The programs, attached.
 pub struct LateReader {
@@ -96,24 +101,8 @@ impl LateReader {
     ///
     /// When the kernel refuses it.
     pub fn begin(above: Span, events: u32) -> Result<Self, TracerRefusal> {
-        has_the_kernels_ids()?;
-        let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
-        let cpus = crate::cpus::possible().iter().max().unwrap_or(255) + 1;
-        let chunks = ring::chunks(events);
-        let mut kernel = EbpfLoader::new()
-            .allow_unsupported_maps()
-            .btf(Some(&types))
-            .override_global("chunks", &chunks, true)
-            .map_max_entries("cpus", cpus)
-            .map_max_entries("ring", cpus.saturating_mul(chunks))
-            .load(OBJECT)
-            .map_err(|error| refusal("create its maps", &error))?;
-        let mut loaded = Vec::new();
-        for one in &PROGRAMS {
-            if load(&mut kernel, one, &types)? {
-                loaded.push(one.name);
-            }
-        }
+        let programs = [&OF_THREADS[..], &OF_CPUS].concat();
+        let KernelSide { mut kernel, types, cpus, chunks, loaded } = KernelSide::load(events, &programs)?;
         let each = iterator(&mut kernel)?;
         each.load("task", &types).map_err(|error| refusal("load its program that lists threads", &error))?;
         let late = kernel.take_map("late_ones").ok_or_else(|| damaged("late_ones"))?;
@@ -125,10 +114,7 @@ impl LateReader {
         let (told, settings, set) = ([0; 3], (above, 0), 0);
         let mut reader = Self { kernel, late, rings, groups, interrupts, steal, quotas, told, settings, set };
         reader.control(above, std::process::id())?;
-        for name in loaded {
-            let attached = program(&mut reader.kernel, name)?.attach();
-            attached.map_err(|error| refusal("attach its programs", &error))?;
-        }
+        attach(&mut reader.kernel, &loaded)?;
         reader.steal.look(clock::now());
         reader.add_up()?;
         Ok(reader)
@@ -228,14 +214,7 @@ impl LateReader {
         from: MonotonicTime,
         until: MonotonicTime,
     ) -> Result<Vec<CpuTimeline>, TracerRefusal> {
-        self.rings.forget();
-        (0..self.rings.cpus()).for_each(|cpu| self.rings.want(cpu, from));
-        self.rings.read()?;
-        let of = |cpu| {
-            let (stretches, _) = self.rings.between(cpu, from, until, &mut self.interrupts);
-            CpuTimeline { cpu, stretches }
-        };
-        Ok((0..self.rings.cpus()).map(of).filter(|one| !one.stretches.is_empty()).collect())
+        timeline(&mut self.rings, &mut self.interrupts, from, until)
     }
 
     /// Has the kernel's side add each thread's counts to its group's.
@@ -248,6 +227,23 @@ impl LateReader {
         // Nothing is written there: what was added up is in the groups.
         file.read_to_end(&mut Vec::new()).map(drop).map_err(|error| refused(&error))
     }
+}
+
+/// Reads all rings back to `from`.
+fn timeline(
+    rings: &mut Rings,
+    interrupts: &mut Interrupts,
+    from: MonotonicTime,
+    until: MonotonicTime,
+) -> Result<Vec<CpuTimeline>, TracerRefusal> {
+    rings.forget();
+    (0..rings.cpus()).for_each(|cpu| rings.want(cpu, from));
+    rings.read()?;
+    let mut of = |cpu| {
+        let (stretches, _) = rings.between(cpu, from, until, interrupts);
+        CpuTimeline { cpu, stretches }
+    };
+    Ok((0..rings.cpus()).map(&mut of).filter(|one| !one.stretches.is_empty()).collect())
 }
 
 fn iterator(kernel: &mut Ebpf) -> Result<&mut Iter, TracerRefusal> {

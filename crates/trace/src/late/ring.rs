@@ -32,6 +32,16 @@ const SET_ASIDE: u32 = 0x200;
 /// The scheduler's clock and the programs' are read at different moments of one switch.
 const SAME_SWITCH: Span = Span::from_micros(100);
 
+/// Times that a busy CPU passes from one to another in a second, and the fewest and the most that are remembered: 32 bytes each.
+const PER_SECOND: u64 = 32_768;
+const REMEMBERED: (u64, u64) = (16_384, 1 << 20);
+
+/// How many times a ring is to have room for that remembers so much of a busy CPU.
+pub fn events_in(keep: Span) -> u32 {
+    let events = keep.as_nanos().saturating_mul(PER_SECOND) / 1_000_000_000;
+    u32::try_from(events.clamp(REMEMBERED.0, REMEMBERED.1)).unwrap_or(u32::MAX)
+}
+
 /// How many chunks a ring for `events` has: a power of two.
 pub(super) fn chunks(events: u32) -> u32 {
     events.div_ceil(PER_CHUNK).max(2).next_power_of_two()
@@ -112,6 +122,14 @@ impl Rings {
     /// Forgets what was read and asked for.
     pub(super) fn forget(&mut self) {
         self.of.iter_mut().for_each(|one| *one = History::default());
+    }
+
+    /// Has the kernel's side begin anew, while it writes nothing.
+    pub(super) fn empty(&mut self) -> Result<(), TracerRefusal> {
+        let cpus = self.cpus();
+        let Some((heads, _)) = &mut self.maps else { return Ok(()) };
+        let refused = |error: aya::maps::MapError| refusal("empty its rings", &error);
+        (0..cpus).try_for_each(|cpu| heads.set(cpu, [0; 7], 0).map_err(refused))
     }
 
     /// The next reading is to go back to `from` on this CPU.

@@ -80,8 +80,11 @@ fn recorded(asked: &Cyclic, environment: &Environment, plan: &Plan, seed: u64) -
     let folder = Temporary::folder()?;
     let Measuring { run, output, .. } = &asked.measuring;
     let path = output.out.clone().unwrap_or_else(|| folder.path().join("self-test.jsonl"));
-    let request =
-        Request { out: Some(&path), stop_above: None, ..request("cyclic", seed, environment, run, output) };
+    let request = Request {
+        out: Some(&path),
+        stop_above: None,
+        ..request("cyclic", seed, environment, run, output, None)
+    };
     measure(request, environment, plan, Resume::No)?;
     Ok(reading::track(&path, reading::Texts::AsRecorded)?)
 }

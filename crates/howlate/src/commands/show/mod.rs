@@ -10,13 +10,16 @@ use howlate_render::{self as render, Detail, legible};
 use super::formats::{Shown, is_json};
 use super::reading::{self, Texts, block_columns, is_several};
 use super::why::is_explained;
-use super::{detail, merge, named_or_most_recent, prometheus, recorded};
+use super::{detail, merge, named_or_most_recent, prometheus, recorded, recorded_nodes};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::terminal;
 use howlate_cli::{Format, Show};
 
 pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
+    if let Some(folders) = recorded_nodes::folders(&asked.recordings) {
+        return recorded_nodes::show(&folders, asked);
+    }
     if let Some(folder) = recorded::folder(&asked.recordings, &asked.moments)? {
         return recorded::show(folder, asked);
     }
@@ -33,6 +36,9 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     let untraced = recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
     if let (Format::Trace, Some((path, _))) = (asked.printed(), untraced) {
         return Err(Error::NothingTraced { path: path.clone() });
+    }
+    if asked.printed() == Format::Perfetto {
+        return timelines(&recordings, &analyses);
     }
     let names: Vec<String> = recordings.iter().map(|path| reading::name(path)).collect();
     let detail = detail(asked.details, asked.by);
@@ -57,6 +63,21 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     }
     let each = analyses.iter().map(|analysis| exit_status::overall(analysis, &asked.fail_above));
     Ok(worst(each.chain([left_out]).collect()))
+}
+
+/// What all CPUs did around late wake-ups of one recording, as a trace.
+fn timelines(paths: &[PathBuf], analyses: &[Analysis]) -> Result<Status, Error> {
+    // In a merged one, times were moved to one clock, and those of the files were not.
+    let ([path], [analysis], true) = (paths, analyses, analyses.iter().all(|one| one.members.is_empty()))
+    else {
+        return Err(Error::OneTraceAtATime);
+    };
+    let cpus = reading::kept_timelines(path, analysis);
+    if cpus.is_empty() {
+        return Err(Error::NoTimelines { path: path.clone() });
+    }
+    recorded::print_trace(&render::perfetto(analysis, cpus))?;
+    Ok(Status::Done)
 }
 
 /// A limit that was exceeded is so whatever else is wrong.

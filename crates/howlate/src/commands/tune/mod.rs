@@ -64,7 +64,7 @@ fn try_all(
     let place = kept.path();
     let request = Request {
         kept: place.as_deref(),
-        ..request("tune", seed, environment, &measuring.run, &measuring.output)
+        ..request("tune", seed, environment, &measuring.run, &measuring.output, None)
     };
     let found = settings.measure(request, environment, turning, resume)?;
     print(&found, is_json(measuring.output.printed()), detail(measuring.output.details, None))?;

@@ -71,7 +71,7 @@ fn try_on(
         node: environment.node.clone(),
         dma_latency_us: None,
         stop_above: None,
-        screen: terminal::display(asked.display.live, asked.printing.quiet, environment),
+        screen: terminal::display(asked.display.live, asked.printing.quiet, environment, None),
         until: None,
         traced: None,
     };

@@ -6,12 +6,13 @@ use std::path::Path;
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use howlate_analyse::Analysis;
 use howlate_live::LiveRun;
 use howlate_model::Span;
 use howlate_render::{legible, watched_until};
-use howlate_session::{Environment, Goal, NotUntil, Recorder, header};
+use howlate_session::{Environment, Goal, NotUntil, Recorder, Timelines, header};
 use howlate_system::for_running;
 use howlate_watch_session::{Attached, Display, Ended, Request, Seen, Watching};
 use howlate_watched_program::Subject;
@@ -76,7 +77,10 @@ pub(super) fn begin(
         header.findings.iter_mut().for_each(|one| for_running(one, subject.pid()));
     }
     let recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
-    Ok(Watching::begin(attached, recorder, &environment.refused))
+    let watching = Watching::begin(attached, recorder, &environment.refused);
+    let Some(keep) = asked.keep else { return Ok(watching) };
+    let asked_for = startup::on_timeline_asked(&environment.timeline_asked)?;
+    Ok(watching.keeping(Timelines::begin(keep, asked.late_above, asked.out.as_deref().or(kept), &asked_for)))
 }
 
 /// Why it cannot be watched until that.
@@ -100,7 +104,10 @@ fn display(asked: &Watch, environment: &Environment, subject: &Subject) -> Box<d
     let is_ours = subject.leaves_the_terminal_alone();
     if is_ours || asked.live {
         match LiveRun::begin(&environment.interrupted) {
-            Ok(live) => return Whole::display(live, asked.lasts()),
+            Ok(live) => {
+                let timeline = asked.keep.map(|_| Arc::clone(&environment.timeline_asked));
+                return Whole::display(live.with_timelines(timeline), asked.lasts());
+            }
             Err(why) if asked.live => tell(&format!("No live view: {why}.\n")),
             Err(_) => {}
         }

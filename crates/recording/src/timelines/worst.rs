@@ -1,4 +1,4 @@
-//! Which incidents get a timeline: so many in a while, the worst.
+//! What gets a timeline: so many in a while, the worst.
 
 use std::str::FromStr;
 
@@ -33,18 +33,19 @@ impl FromStr for AtMost {
 
 /// Those of the last while.
 #[derive(Debug)]
-pub(crate) struct Worst {
+pub struct Worst {
     most: AtMost,
     kept: Vec<(MonotonicTime, Span, String)>,
 }
 
 impl Worst {
-    pub(crate) const fn new(most: AtMost) -> Self {
+    /// None so far.
+    pub const fn new(most: AtMost) -> Self {
         Self { most, kept: Vec::new() }
     }
 
-    /// Whether an incident of this length is one of the worst.
-    pub(crate) fn is_one(&mut self, latency: Span, now: MonotonicTime) -> bool {
+    /// Whether one of this length is one of the worst.
+    pub fn is_one(&mut self, latency: Span, now: MonotonicTime) -> bool {
         let each = self.most.each;
         self.kept.retain(|(at, ..)| now.since(*at) < each);
         let least = self.kept.iter().map(|(_, length, _)| *length).min();
@@ -52,8 +53,14 @@ impl Worst {
             || (self.most.count > 0 && least.is_some_and(|least| latency > least))
     }
 
+    /// The shortest that is kept, where no more fit beside it.
+    pub fn least(&self) -> Option<Span> {
+        let is_full = self.kept.len() >= self.most.count;
+        self.kept.iter().map(|(_, length, _)| *length).min().filter(|_| is_full)
+    }
+
     /// Its timeline is kept as this file; returns that of another one that is to go for it.
-    pub(crate) fn keep(&mut self, latency: Span, now: MonotonicTime, file: String) -> Option<String> {
+    pub fn keep(&mut self, latency: Span, now: MonotonicTime, file: String) -> Option<String> {
         let shortest = (0..self.kept.len()).min_by_key(|place| self.kept[*place].1);
         let gone =
             shortest.filter(|_| self.kept.len() >= self.most.count).map(|place| self.kept.remove(place).2);
@@ -78,6 +85,7 @@ mod tests {
             assert_eq!(gone.as_deref(), expected);
         }
         assert!(!worst.is_one(ms(9), at(5)), "it is no longer than the shortest");
+        assert_eq!(worst.least(), Some(ms(9)));
         assert!(worst.is_one(ms(1), at(63)), "the first hour is over");
         assert_eq!(worst.keep(ms(1), at(63), "1".into()), None);
         assert!(!Worst::new("0/h".parse().unwrap()).is_one(ms(9), at(1)));

@@ -1,12 +1,12 @@
-//! Each wait as a slice on the track of the thread that waited, with its parts below it.
+//! Each late one as a slice on the track of its thread, with its parts below it.
 
 use std::collections::BTreeSet;
 
-use howlate_model::{Incident, MonotonicTime, Segment};
+use howlate_model::{MonotonicTime, Segment};
 
+use super::late::Late;
 use super::{SEQUENCE, TIMESTAMP, WRITER, nanos};
 use crate::cause_words::segment_in_words;
-use crate::incidents::words::{how_it_came, span};
 use crate::protobuf::Message;
 
 /// Fields of `TracePacket`.
@@ -20,10 +20,10 @@ const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
 
 /// Tracks, then slices.
-pub(super) fn packets(incidents: &[Incident]) -> Vec<Message> {
-    let threads: BTreeSet<u32> = incidents.iter().map(|one| one.thread.tid).collect();
+pub(super) fn packets(late: &[Late<'_>]) -> Vec<Message> {
+    let threads: BTreeSet<u32> = late.iter().map(|one| one.thread.tid).collect();
     // Of a thread that was renamed, the last name.
-    let last = |tid: &u32| incidents.iter().rfind(|one| one.thread.tid == *tid);
+    let last = |tid: &u32| late.iter().rfind(|one| one.thread.tid == *tid);
     let (mut all, mut processes) = (Vec::new(), BTreeSet::new());
     for one in threads.iter().filter_map(last) {
         if processes.insert(one.thread.pid) {
@@ -34,7 +34,7 @@ pub(super) fn packets(incidents: &[Incident]) -> Vec<Message> {
     if let Some(first) = all.first_mut() {
         *first = first.clone().number(FLAGS, BEGINS);
     }
-    all.extend(incidents.iter().flat_map(slices));
+    all.extend(late.iter().flat_map(slices));
     all
 }
 
@@ -43,30 +43,28 @@ fn packet(field: u32, message: &Message) -> Message {
 }
 
 /// Thread ids and process ids are numbers of one kind: a process's track is told apart by a bit.
-fn process(one: &Incident) -> Message {
-    let named = Message::default().number(1, u64::from(one.thread.pid)).text(6, &one.thread.process);
+fn process(one: &Late<'_>) -> Message {
+    let named = Message::default().number(1, u64::from(one.thread.pid)).text(6, one.thread.process);
     let track = Message::default().number(1, 1 << 32 | u64::from(one.thread.pid)).message(3, &named);
     packet(TRACK_DESCRIPTOR, &track)
 }
 
-fn thread(one: &Incident) -> Message {
+fn thread(one: &Late<'_>) -> Message {
     let thread = &one.thread;
     let numbers = Message::default().number(1, u64::from(thread.pid)).number(2, u64::from(thread.tid));
-    let named = numbers.text(5, &thread.name);
+    let named = numbers.text(5, thread.name);
     packet(TRACK_DESCRIPTOR, &Message::default().number(1, u64::from(thread.tid)).message(4, &named))
 }
 
-fn slices(one: &Incident) -> Vec<Message> {
-    let began = one.at_ns.minus(one.latency);
-    let name = format!("waited {} for CPU {}, {}", span(one.latency), one.cpu, how_it_came(one.kind));
-    let mut all = vec![begin(one, began, &name)];
-    let mut from = began;
-    for part in &one.parts {
+fn slices(one: &Late<'_>) -> Vec<Message> {
+    let mut all = vec![begin(one, one.from, &one.name)];
+    let mut from = one.from;
+    for part in one.parts {
         all.push(begin(one, from, &part_name(part)));
         from = from.plus(part.ns);
         all.push(ends(one, from));
     }
-    all.push(ends(one, one.at_ns));
+    all.push(ends(one, one.until));
     all
 }
 
@@ -75,15 +73,15 @@ fn part_name(part: &Segment) -> String {
     format!("{}{merged}", segment_in_words(part))
 }
 
-fn begin(one: &Incident, at: MonotonicTime, name: &str) -> Message {
+fn begin(one: &Late<'_>, at: MonotonicTime, name: &str) -> Message {
     track_event(one, at, &Message::default().number(9, SLICE_BEGIN).text(22, "howlate").text(23, name))
 }
 
-fn ends(one: &Incident, at: MonotonicTime) -> Message {
+fn ends(one: &Late<'_>, at: MonotonicTime) -> Message {
     track_event(one, at, &Message::default().number(9, SLICE_END))
 }
 
-fn track_event(one: &Incident, at: MonotonicTime, event: &Message) -> Message {
+fn track_event(one: &Late<'_>, at: MonotonicTime, event: &Message) -> Message {
     let event = event.clone().number(11, u64::from(one.thread.tid));
     packet(TRACK_EVENT, &event).number(TIMESTAMP, nanos(at))
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Holder, Incident, IncidentKind, MonotonicTime, Occupant, Span, softirq_vector};
+use howlate_model::{Holder, MonotonicTime, Occupant, Span, softirq_vector};
 
 use super::lanes::{Spell, end};
+use super::late::{Late, Wait};
 use super::{SEQUENCE, WRITER, nanos};
 use crate::protobuf::Message;
 
@@ -44,21 +45,21 @@ impl Thread {
 }
 
 /// The waits of each thread.
-type Waits<'a> = BTreeMap<u64, Vec<&'a Incident>>;
+type Waits = BTreeMap<u64, Vec<Wait>>;
 
 /// Events of one CPU.
 struct Lane<'a> {
     cpu: u32,
     on: Thread,
     events: Vec<Message>,
-    waits: &'a Waits<'a>,
+    waits: &'a Waits,
 }
 
 /// The packets of all CPUs.
-pub(super) fn packets(spells: &[Spell], incidents: &[Incident]) -> Vec<Message> {
+pub(super) fn packets(spells: &[Spell], late: &[Late<'_>]) -> Vec<Message> {
     let mut waits = Waits::new();
-    for one in incidents {
-        waits.entry(u64::from(one.thread.tid)).or_default().push(one);
+    for one in late {
+        waits.entry(u64::from(one.thread.tid)).or_default().extend(one.wait);
     }
     let mut lanes: BTreeMap<u32, Lane<'_>> = BTreeMap::new();
     let cpus = spells.iter().flat_map(|spell| spell.cpus.keys());
@@ -138,17 +139,16 @@ impl Lane<'_> {
     /// Whether it is known that whoever leaves the CPU waits for it from then on.
     fn goes_on_to_wait(&self, at: MonotonicTime) -> bool {
         let mut of_it = self.waits.get(&self.on.0).into_iter().flatten();
-        of_it.any(|one| one.kind == IncidentKind::Preempted && is_same(began(one), at))
+        of_it.any(|one| one.preempted && is_same(one.from, at))
     }
 
     /// When the thread that comes was woken, if that is known: who woke it is not.
     fn woken(&mut self, at: MonotonicTime, next: &Thread) {
         let mut of_it = self.waits.get(&next.0).into_iter().flatten();
-        let is_it = |one: &&&Incident| one.kind == IncidentKind::Woken && is_same(one.at_ns, at);
-        let Some(one) = of_it.find(is_it) else { return };
+        let Some(one) = of_it.find(|one| !one.preempted && is_same(one.until, at)) else { return };
         let waking = Message::default().text(1, &next.1).number(2, next.0).number(3, 120).number(4, 1);
         let waking = waking.number(5, u64::from(self.cpu));
-        self.events.push(event(began(one), 0, SCHED_WAKING, &waking));
+        self.events.push(event(one.from, 0, SCHED_WAKING, &waking));
     }
 
     fn packets(self) -> Vec<Message> {
@@ -163,8 +163,4 @@ impl Lane<'_> {
 
 fn is_same(one: MonotonicTime, other: MonotonicTime) -> bool {
     one.since(other) <= SAME_SWITCH && other.since(one) <= SAME_SWITCH
-}
-
-fn began(one: &Incident) -> MonotonicTime {
-    one.at_ns.minus(one.latency)
 }

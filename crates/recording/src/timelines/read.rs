@@ -1,13 +1,14 @@
-//! What all CPUs did, read back from the file that a recorder keeps beside its recording.
+//! What all CPUs did, read back from a file beside a recording.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use howlate_model::{CpuTimeline, Holder, MonotonicTime, Occupant, SOFTIRQS, Span, Who};
-use howlate_recording::read_text_within;
 use serde::Deserialize;
 
-/// No recorder writes a longer one.
+use crate::read_text_within;
+
+/// Nobody writes a longer one.
 const LONGEST: u64 = 64 << 20;
 /// Which of the groups of lanes are CPUs.
 const CPUS: u32 = 0;
@@ -38,7 +39,7 @@ struct Event {
 }
 
 /// The CPUs of a file; `None` where it cannot be read.
-pub(crate) fn read(path: &Path) -> Option<Vec<CpuTimeline>> {
+pub fn read_timeline(path: &Path) -> Option<Vec<CpuTimeline>> {
     let trace: Trace = serde_json::from_str(&read_text_within(path, LONGEST).ok()?).ok()?;
     let mut cpus: BTreeMap<u32, Vec<Occupant>> = BTreeMap::new();
     for event in trace.events.into_iter().filter(|event| event.pid == CPUS) {
@@ -92,7 +93,7 @@ mod tests {
             {"ph":"M","pid":0,"name":"process_name","args":{"name":"CPUs"}},
             {"ph":"X","pid":1,"tid":0,"name":"victim's part","ts":1.000,"dur":9.000}]}"#;
         std::fs::write(&path, text).unwrap();
-        let cpus = read(&path).unwrap();
+        let cpus = read_timeline(&path).unwrap();
         assert_eq!(
             cpus.iter().map(|one| (one.cpu, one.stretches.len())).collect::<Vec<_>>(),
             [(1, 0), (3, 3)]
@@ -108,6 +109,6 @@ mod tests {
         );
         assert_eq!((softirq.who.holder, unseen.who.holder), (Holder::Softirq, Holder::NotSeen));
         std::fs::write(&path, "{").unwrap();
-        assert_eq!(read(&path), None);
+        assert_eq!(read_timeline(&path), None);
     }
 }

@@ -1,16 +1,25 @@
-//! What every CPU did around an incident, as a file that ui.perfetto.dev and chrome://tracing open.
+//! What every CPU did, as a file that ui.perfetto.dev and chrome://tracing open.
 //!
 //! Source: the Trace Event Format, complete events (`X`) and metadata (`M`); times in microseconds.
 
 use std::fmt::Write as _;
 
-use howlate_model::{CpuTimeline, Holder, Incident, MonotonicTime, Occupant};
+use howlate_model::{CpuTimeline, Holder, MonotonicTime, Occupant, Segment};
 
 /// Stretches of a file, which are some 2 MB: of more, the last.
 const MOST: usize = 20_000;
 
-/// The file: a lane for each CPU, and one for each of these incidents.
-pub(crate) fn trace(cpus: &[CpuTimeline], incidents: &[&Incident]) -> String {
+/// What was late meanwhile: lanes below those of the CPUs.
+#[derive(Debug, Default)]
+pub struct LateLanes<'a> {
+    /// What they have in common.
+    pub title: &'static str,
+    /// Each with its name, and its parts one after the other.
+    pub lanes: Vec<(String, &'a [Segment])>,
+}
+
+/// The file: a lane for each CPU, and those of what was late.
+pub fn timeline_text(cpus: &[CpuTimeline], late: &LateLanes<'_>) -> String {
     let mut events: Vec<String> = Vec::new();
     let mut all: Vec<(u32, &Occupant)> =
         cpus.iter().flat_map(|cpu| cpu.stretches.iter().map(|one| (cpu.cpu, one))).collect();
@@ -25,10 +34,10 @@ pub(crate) fn trace(cpus: &[CpuTimeline], incidents: &[&Incident]) -> String {
         }
     }
     events.push(process(0, "CPUs"));
-    events.push(process(1, "waited for a CPU"));
-    for (number, one) in (0..).zip(incidents) {
-        events.push(lane(1, number, &format!("{} ({})", one.thread.name, one.thread.tid)));
-        for part in &one.parts {
+    events.push(process(1, late.title));
+    for (number, (name, parts)) in (0..).zip(&late.lanes) {
+        events.push(lane(1, number, name));
+        for part in *parts {
             let who = if part.cause.name.is_empty() { part.cause.kind.name() } else { &part.cause.name };
             events.push(stretch((1, number), who, part.from, part.ns.as_nanos()));
         }
@@ -88,7 +97,7 @@ mod tests {
             one(Holder::Idle, "", None, 3_501, 500),
             one(Holder::Softirq, "NET_RX", None, 4_001, 7),
         ];
-        let text = trace(&[CpuTimeline { cpu: 3, stretches }], &[]);
+        let text = timeline_text(&[CpuTimeline { cpu: 3, stretches }], &LateLanes::default());
         let events: Value = serde_json::from_str(&text).unwrap();
         let events = events["traceEvents"].as_array().unwrap();
         let held: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();

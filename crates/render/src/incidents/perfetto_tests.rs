@@ -1,7 +1,10 @@
 use howlate_model::{Holder, IncidentKind, LateThread, Occupant, Span, Who};
 
-use super::*;
-use crate::incidents::tests::{incident, kept};
+use howlate_model::{CpuTimeline, Incident, MonotonicTime};
+use jiff::Timestamp;
+
+use super::tests::{incident, kept};
+use crate::perfetto::PACKET;
 use crate::protobuf::tests::{Field, of};
 
 const MS: i64 = 1_000_000;

@@ -1,0 +1,168 @@
+//! What all CPUs did around late wake-ups of a run: which files say it, and all of them as one trace.
+
+use howlate_analyse::Analysis;
+use howlate_model::{CpuTimeline, KeptTimeline, LateWakeup, MonotonicTime, Part, Segment};
+
+use crate::detail::Detail;
+use crate::numbers::count;
+use crate::perfetto::{Late, LateThread, Wait, trace};
+use crate::prose::wrapped;
+use crate::style::{DIM, HEADING, paint};
+use crate::untrusted_text::legible;
+
+/// Files that are named where the result is brief; all of them otherwise.
+const NAMED: usize = 3;
+const HEADING_OF_ALL: &str = "Timelines of all CPUs, beside the recording, for ui.perfetto.dev";
+
+/// The files that there are, those of the latest wake-ups first: what each is of, and its name.
+pub fn timeline_files(analysis: &Analysis) -> Vec<(String, String)> {
+    let mut all: Vec<&KeptTimeline> = analysis.timelines.iter().collect();
+    all.sort_by_key(|one| std::cmp::Reverse(one.late.first().map(|late| late.wakeup.latency)));
+    all.into_iter().map(|one| (what_it_is_of(one), legible(&one.file).into_owned())).collect()
+}
+
+fn what_it_is_of(one: &KeptTimeline) -> String {
+    let Some(latest) = one.late.first() else { return format!("asked for, {}", legible(&one.at)) };
+    let more = match one.late.len() {
+        1 => String::new(),
+        2 => ", and 1 more late wake-up".to_owned(),
+        all => format!(", and {} more late wake-ups", count(all as u64 - 1)),
+    };
+    format!("{}{more}", late_in_words(latest))
+}
+
+/// `54.9 ms late, python3 [4213]`
+fn late_in_words(late: &LateWakeup) -> String {
+    let thread = if late.thread.is_empty() { "thread".into() } else { legible(&late.thread) };
+    format!("{} late, {thread} [{}]", late.wakeup.latency, late.tid)
+}
+
+/// Which files there are; nothing where there are none.
+pub fn kept_timelines(analysis: &Analysis, detail: Detail, width: usize) -> String {
+    let files = timeline_files(analysis);
+    if files.is_empty() {
+        return String::new();
+    }
+    let shown = if detail == Detail::Full { files.len() } else { NAMED };
+    let name = |(of, file): &(String, String)| format!("  {}\n    {file}\n", wrapped(of, width, 2));
+    let named: String = files.iter().take(shown).map(name).collect();
+    let left = files.len().saturating_sub(shown);
+    let more =
+        if left > 0 { format!("{} more with `--details`. ", count(left as u64)) } else { String::new() };
+    let more =
+        format!("{more}All as one trace: `howlate show [RECORDING] --format perfetto > late.pftrace`.");
+    let heading = paint(HEADING, wrapped(HEADING_OF_ALL, width, 0));
+    format!("{heading}\n{named}{}\n", paint(DIM, wrapped(&more, width, 0)))
+}
+
+/// A trace of late wake-ups and what all CPUs did around them: these timelines, which may overlap.
+pub fn perfetto(analysis: &Analysis, timelines: Vec<Vec<CpuTimeline>>) -> Vec<u8> {
+    let mut all: Vec<Late<'_>> = analysis.timelines.iter().flat_map(|one| &one.late).map(late).collect();
+    // Slices of one track must not overlap; a marked loop and its thread have the same wake-ups.
+    all.sort_by_key(|one| (one.thread.tid, one.until, one.from));
+    all.dedup_by(|next, before| next.thread.tid == before.thread.tid && next.from < before.until);
+    all.sort_by_key(|one| one.until);
+    let day = analysis.timelines.first().map(|one| (one.until, one.at.as_str()));
+    trace(&all, timelines, day)
+}
+
+fn late(one: &LateWakeup) -> Late<'_> {
+    let wakeup = &one.wakeup;
+    let from =
+        wakeup.at.minus(howlate_model::Span::from_nanos(wakeup.latency.as_nanos().max(0).unsigned_abs()));
+    Late {
+        thread: LateThread { tid: one.tid, pid: one.pid, name: &one.thread, process: &one.process },
+        name: format!("{} late", wakeup.latency),
+        from,
+        until: wakeup.at,
+        parts: &wakeup.parts,
+        wait: wait(&wakeup.parts),
+    }
+}
+
+/// When others had its CPU: from the first such part to the last.
+fn wait(parts: &[Segment]) -> Option<Wait> {
+    let mut waits = parts.iter().filter(|part| part.cause.part == Part::Waiting);
+    let first = waits.next()?;
+    let last = waits.next_back().unwrap_or(first);
+    let until: MonotonicTime = last.from.plus(last.ns);
+    Some(Wait { from: first.from, until, preempted: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Cause, CauseKind, Explained, Header, Latency, Line, Span};
+
+    use super::*;
+
+    fn at(ms: i64) -> MonotonicTime {
+        MonotonicTime::from_nanos(ms * 1_000_000)
+    }
+
+    /// Thread 7 ran at that time, so many milliseconds late: the half of it waiting.
+    fn late_by(ran: i64, ms: i64) -> LateWakeup {
+        let part = |part, from: i64, name: &str| Segment {
+            cause: Cause::new(part, CauseKind::Thread, name.into()),
+            pid: None,
+            from: at(from),
+            ns: Span::from_micros(ms.unsigned_abs() * 500),
+            merged: false,
+        };
+        let parts = vec![part(Part::TimerSlack, ran - ms, ""), part(Part::Waiting, ran - ms / 2, "hog")];
+        let latency = Latency::from_nanos(ms * 1_000_000);
+        let wakeup = Explained { at: at(ran), latency, cpu: Some(0), parts };
+        LateWakeup { condition: 0, tid: 7, pid: 6, thread: "worker".into(), process: "server".into(), wakeup }
+    }
+
+    fn analysis(files: &[(&str, Vec<LateWakeup>, Option<&str>)]) -> Analysis {
+        let mut analysis = Analysis::new(Header::for_conditions(Vec::new()));
+        for (file, late, replaces) in files {
+            analysis.add(&Line::Timeline(Box::new(KeptTimeline {
+                file: (*file).to_owned(),
+                at: "2026-11-25T03:12:07.123456Z".into(),
+                from: at(0),
+                until: at(500),
+                late: late.clone(),
+                replaces: replaces.map(str::to_owned),
+            })));
+        }
+        analysis
+    }
+
+    #[test]
+    fn the_files_are_named_the_latest_wake_up_first() {
+        let analysis = analysis(&[
+            ("a", vec![late_by(100, 4)], None),
+            ("b", vec![late_by(200, 20), late_by(210, 2)], None),
+            ("c-snap", Vec::new(), None),
+            ("d", vec![late_by(300, 9)], Some("a")),
+        ]);
+        let files = timeline_files(&analysis);
+        let names: Vec<&str> = files.iter().map(|(_, file)| file.as_str()).collect();
+        assert_eq!(names, ["b", "d", "c-snap"], "one was replaced");
+        assert_eq!(files[0].0, "20.0 ms late, worker [7], and 1 more late wake-up");
+        assert_eq!(files[2].0, "asked for, 2026-11-25T03:12:07.123456Z");
+    }
+
+    #[test]
+    fn what_is_brief_names_three_and_how_to_see_all() {
+        let files: Vec<_> = ["a", "b", "c", "d"].map(|file| (file, vec![late_by(100, 4)], None)).into();
+        let analysis = analysis(&files);
+        let brief = kept_timelines(&analysis, Detail::Brief, 80);
+        assert_eq!(brief.matches("worker [7]").count(), 3, "{brief}");
+        assert!(brief.contains("1 more with `--details`") && brief.contains("--format perfetto"), "{brief}");
+        assert_eq!(kept_timelines(&analysis, Detail::Full, 80).matches("worker [7]").count(), 4);
+        assert_eq!(kept_timelines(&self::analysis(&[]), Detail::Full, 80), "");
+    }
+
+    #[test]
+    fn a_trace_has_each_late_wake_up_once_with_the_wait_in_it() {
+        let wakeup = late_by(200, 20);
+        assert_eq!(wait(&wakeup.wakeup.parts).map(|one| (one.from, one.until)), Some((at(190), at(200))));
+        let once = perfetto(&analysis(&[("a", vec![wakeup.clone()], None)]), Vec::new());
+        let twice = perfetto(&analysis(&[("a", vec![wakeup.clone(), wakeup], None)]), Vec::new());
+        assert_eq!(once, twice, "a loop and its thread are late together");
+        let text = String::from_utf8_lossy(&once).into_owned();
+        assert!(text.contains("20.0 ms late") && text.contains("worker") && text.contains("server"));
+    }
+}

@@ -1,0 +1,185 @@
+//! `cargo xtask bench record`: what recording the whole machine costs others and itself, and how soon a large folder answers.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use howlate_linux::clock;
+use howlate_linux::usage::of_ended_children;
+use howlate_model::{Header, Line, Span};
+use howlate_trace::{LateReader, events_in};
+use serde_json::json;
+
+use super::crowd::memory;
+use super::paired::median;
+use super::program::built;
+use super::why::limit::{Figure, Limits};
+use super::why::ping_pong::{losses, middle, round_trips};
+
+/// Of two threads that wake each other through pipes on one CPU, per cent of their round trips.
+const MOST_LOST: f64 = 8.0;
+/// Of one CPU, by itself, while there are many threads and many switches, per cent.
+const MOST_TAKEN: f64 = 2.0;
+/// Resident memory, MiB: the rings are the kernel's.
+const MOST_RESIDENT: f64 = 64.0;
+/// Seconds that `show --at` takes in a folder of 1 GB.
+const MOST_SHOWING: f64 = 0.5;
+const ABOVE: Span = Span::from_millis(5);
+const KEEP: Span = Span::from_secs(2);
+const THREADS: usize = 500;
+const WHILE: Span = Span::from_secs(10);
+
+/// Files of the large folder, the bytes of each, and half an hour that is asked for.
+const FILES: u64 = 256;
+const FILE: usize = 4 << 20;
+const ASKED: &str = "2026-10-03T04:10Z";
+/// When the first of them begins, in seconds since 1970, and how long each lasts: 2026-10-01T00:00:00Z.
+const BEGINS: u64 = 1_790_812_800;
+const LASTS: u64 = 1_800;
+const RUNS: usize = 11;
+
+/// Prints each figure; fails when one is above its limit.
+pub fn run() -> io::Result<()> {
+    let howlate = built()?;
+    let mut limits = Limits::default();
+    let refused = |refusal: howlate_model::TracerRefusal| io::Error::other(refusal.to_string());
+    let losses = losses(|| {
+        let mut reader = LateReader::begin(ABOVE, events_in(KEEP)).map_err(refused)?;
+        let recorded = round_trips();
+        reader.groups().map_err(refused)?;
+        recorded
+    })?;
+    let (value, interval) = middle(losses);
+    let name = "record: lost of a pipe ping-pong on one CPU";
+    limits.judge(&Figure { name, value, interval, most: MOST_LOST, unit: "%" });
+    let (taken, resident) = taken(&howlate)?;
+    let name = "record: taken of a CPU, 500 threads and a ping-pong";
+    limits.judge(&Figure { name, value: taken, interval: None, most: MOST_TAKEN, unit: "%" });
+    let name = "record: resident memory";
+    limits.judge(&Figure { name, value: resident, interval: None, most: MOST_RESIDENT, unit: "MiB" });
+    let name = "show --at in a folder of 1 GB";
+    let value = showing(&howlate)?;
+    limits.judge(&Figure { name, value, interval: None, most: MOST_SHOWING, unit: "s" });
+    limits.verdict()
+}
+
+/// CPU time of a recorder of this machine, in per cent of a CPU, and the most memory that it had.
+fn taken(howlate: &Path) -> io::Result<(f64, f64)> {
+    let (over, folder) = (AtomicBool::new(false), tempfile::tempdir()?);
+    thread::scope(|scope| {
+        let sleeps = || {
+            while !over.load(Ordering::Relaxed) {
+                drop(clock::pause(Span::from_millis(100)));
+            }
+        };
+        for _ in 0..THREADS {
+            thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, sleeps)?;
+        }
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                drop(round_trips());
+            }
+        });
+        let recorded = recorded(howlate, &folder.path().join("kept"));
+        over.store(true, Ordering::Relaxed);
+        recorded
+    })
+}
+
+fn recorded(howlate: &Path, out: &Path) -> io::Result<(f64, f64)> {
+    let (before, began) = (cpu_ns(), clock::now());
+    let mut recording = Command::new(howlate)
+        .args([
+            "record",
+            "--quiet",
+            "--late-above",
+            &ABOVE.to_string(),
+            "--duration",
+            &WHILE.to_string(),
+            "--out",
+        ])
+        .arg(out)
+        .stdout(Stdio::null())
+        .spawn()?;
+    let resident = most_resident(&mut recording)?;
+    let (after, lasted) = (cpu_ns(), clock::now().since(began));
+    match recording.wait()?.success() {
+        true => Ok((100.0 * (after - before) as f64 / lasted.as_nanos() as f64, resident)),
+        false => Err(io::Error::other("howlate record failed")),
+    }
+}
+
+/// The most memory that it has until it ends, MiB.
+fn most_resident(recording: &mut Child) -> io::Result<f64> {
+    let mut most = 0.0_f64;
+    while recording.try_wait()?.is_none() {
+        most = memory(recording.id()).map_or(most, |[_, peak]| most.max(peak));
+        drop(clock::pause(Span::from_millis(200)));
+    }
+    Ok(most)
+}
+
+/// Of children that have ended.
+fn cpu_ns() -> u64 {
+    let usage = of_ended_children();
+    usage.user.plus(usage.system).as_nanos()
+}
+
+/// How long `howlate show --at` takes in a large folder, in seconds.
+fn showing(howlate: &Path) -> io::Result<f64> {
+    let folder = tempfile::tempdir()?;
+    (0..FILES).try_for_each(|number| write(folder.path(), number))?;
+    let mut times = Vec::new();
+    for _ in 0..RUNS {
+        let began = clock::now();
+        let shown = Command::new(howlate).arg("show").arg(folder.path()).args(["--at", ASKED]).output()?;
+        times.push(clock::now().since(began).as_secs_f64());
+        if !String::from_utf8_lossy(&shown.stdout).contains("held up by rsync") {
+            return Err(io::Error::other("howlate show has not found what was asked for"));
+        }
+    }
+    Ok(median(&times))
+}
+
+/// One file of incidents, as long as a recorder makes them.
+fn write(folder: &Path, number: u64) -> io::Result<()> {
+    let (day, half) = (1 + number / 48, number % 48);
+    let moment = |minute: u64, second: u64| {
+        format!("2026-10-{day:02}T{:02}:{:02}:{second:02}Z", half / 2, half % 2 * 30 + minute)
+    };
+    let started = moment(0, 0);
+    let name = started.replace(['-', ':'], "");
+    let path = folder.join(format!("{:08}-{name}.jsonl", number + 1));
+    let header = Header { command: "record".into(), started, ..Header::for_conditions(Vec::new()) };
+    let mut text = serde_json::to_string(&Line::Header(Box::new(header)))?;
+    for line in 0.. {
+        let at = moment(line / 60 % 30, line % 60);
+        text.push('\n');
+        text.push_str(&incident(&at, line).to_string());
+        if text.len() >= FILE {
+            break;
+        }
+    }
+    text.push('\n');
+    let mut file = File::create(&path)?;
+    file.write_all(text.as_bytes())?;
+    let ended = SystemTime::UNIX_EPOCH + Duration::from_secs(BEGINS + (number + 1) * LASTS);
+    file.set_modified(ended)
+}
+
+/// A wait of some ten parts, as on a busy machine.
+fn incident(at: &str, number: u64) -> serde_json::Value {
+    let end = 1_000_000_000 * (1 + number);
+    let part = |place: u64| json!({"part": "waiting", "kind": "thread", "name": "rsync", "pid": 9 + place, "from_ns": end - 600_000 * (10 - place), "ns": 600_000});
+    let parts: Vec<_> = (0..10).map(part).collect();
+    json!({"incident": {
+        "at": at, "at_ns": end, "latency_ns": 6_000_000,
+        "thread": {"name": "worker", "process": "nginx", "pid": 70, "tid": 71, "uid": 0},
+        "kind": "woken", "cpu": 1, "parts": parts,
+        "causes": [{"kind": "thread", "name": "rsync", "pid": 9, "process": "backup", "ns": 6_000_000, "share": 1.0}],
+    }})
+}
