@@ -1,13 +1,14 @@
 //! What all CPUs did around late wake-ups of a run: which files say it, and all of them as one trace.
 
 use howlate_analyse::Analysis;
-use howlate_model::{CpuTimeline, KeptTimeline, LateWakeup, MonotonicTime, Part, Segment};
+use howlate_model::{Caveat, CpuTimeline, KeptTimeline, LateWakeup, MonotonicTime, Part, Segment};
 
+use crate::caveats::caveat;
 use crate::detail::Detail;
 use crate::numbers::count;
 use crate::perfetto::{Late, LateThread, Wait, trace};
 use crate::prose::wrapped;
-use crate::style::{DIM, HEADING, paint};
+use crate::style::{DIM, HEADING, WARN, paint};
 use crate::untrusted_text::legible;
 
 /// Files that are named where the result is brief; all of them otherwise.
@@ -37,11 +38,27 @@ fn late_in_words(late: &LateWakeup) -> String {
     format!("{} late, {thread} [{}]", late.wakeup.latency, late.tid)
 }
 
-/// Which files there are; nothing where there are none.
+/// Whether it says that there are no timelines, or not all: that stands where they would.
+pub(crate) const fn is_about_timelines(caveat: &Caveat) -> bool {
+    matches!(
+        caveat,
+        Caveat::TimelinesRefused { .. } | Caveat::TimelinesWithoutFile | Caveat::TimelinesMissing { .. }
+    )
+}
+
+/// Why there are none, or not all; in full it is one of the notes.
+fn why_not(analysis: &Analysis, detail: Detail, width: usize) -> String {
+    let all = analysis.caveats.iter().filter(|one| is_about_timelines(one) && detail != Detail::Full);
+    let line = |one| format!("{} {}\n", paint(WARN, "!"), wrapped(&caveat(one), width, 2));
+    all.map(line).collect()
+}
+
+/// Which files there are, and why not more; nothing where none were asked for.
 pub fn kept_timelines(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let files = timeline_files(analysis);
+    let why_not = why_not(analysis, detail, width);
     if files.is_empty() {
-        return String::new();
+        return why_not;
     }
     let shown = if detail == Detail::Full { files.len() } else { NAMED };
     let name = |(of, file): &(String, String)| format!("  {}\n    {file}\n", wrapped(of, width, 2));
@@ -52,7 +69,7 @@ pub fn kept_timelines(analysis: &Analysis, detail: Detail, width: usize) -> Stri
     let more =
         format!("{more}All as one trace: `howlate show [RECORDING] --format perfetto > late.pftrace`.");
     let heading = paint(HEADING, wrapped(HEADING_OF_ALL, width, 0));
-    format!("{heading}\n{named}{}\n", paint(DIM, wrapped(&more, width, 0)))
+    format!("{heading}\n{named}{why_not}{}\n", paint(DIM, wrapped(&more, width, 0)))
 }
 
 /// A trace of late wake-ups and what all CPUs did around them: these timelines, which may overlap.
@@ -153,6 +170,16 @@ mod tests {
         assert!(brief.contains("1 more with `--details`") && brief.contains("--format perfetto"), "{brief}");
         assert_eq!(kept_timelines(&analysis, Detail::Full, 80).matches("worker [7]").count(), 4);
         assert_eq!(kept_timelines(&self::analysis(&[]), Detail::Full, 80), "");
+    }
+
+    #[test]
+    fn why_there_are_none_stands_where_they_would_and_once() {
+        let mut analysis = analysis(&[]);
+        analysis.add(&Line::Caveat(Caveat::TimelinesWithoutFile));
+        let brief = kept_timelines(&analysis, Detail::Brief, 80);
+        assert!(brief.contains("Name a file with `--out`"), "{brief}");
+        assert_eq!(kept_timelines(&analysis, Detail::Full, 80), "", "it is one of the notes");
+        assert_eq!(crate::notes::doubts(&analysis, 9, 80), "", "no number is doubtful");
     }
 
     #[test]

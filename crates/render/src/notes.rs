@@ -6,6 +6,7 @@ use howlate_analyse::Analysis;
 use howlate_model::Caveat;
 
 use crate::caveats::sentences;
+use crate::kept_timelines::is_about_timelines;
 use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{WARN, paint};
@@ -20,6 +21,8 @@ pub(crate) const MOST_LINES: usize = 6;
 pub(crate) fn doubts(analysis: &Analysis, most: usize, width: usize) -> String {
     let mut notes = once(analysis);
     let spoiling = spoiling(analysis);
+    let elsewhere = sentences(analysis.caveats.iter().filter(|one| is_about_timelines(one)));
+    notes.retain(|(note, _)| !elsewhere.iter().any(|(known, _)| known == note));
     notes.sort_by_key(|(note, _)| !spoiling.contains(note));
     let all = analysis.outcomes().len();
     let (mut text, mut shown) = (String::new(), 0);

@@ -113,7 +113,6 @@ struct NodeEntry<'a> {
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(title = "Incidents")]
-#[allow(dead_code, reason = "only its schema is used")]
 enum Printed<'a> {
     /// Of one folder.
     One(Box<Document<'a>>),
@@ -230,7 +229,7 @@ impl Incidents {
             incidents: &self.kept.incidents,
             sums: self.sums(),
         };
-        Ok(serde_json::to_string(&document)? + "\n")
+        Ok(serde_json::to_string(&Printed::One(Box::new(document)))? + "\n")
     }
 
     fn sums(&self) -> Sums {
@@ -273,7 +272,7 @@ impl NodesIncidents {
             incidents: self.in_order().into_iter().map(incident).collect(),
             nodes: self.nodes.iter().map(node).collect(),
         };
-        Ok(serde_json::to_string(&document)? + "\n")
+        Ok(serde_json::to_string(&Printed::Several(document))? + "\n")
     }
 }
 
