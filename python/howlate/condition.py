@@ -38,6 +38,7 @@ class Condition:
     runtime_ns: Optional[int] = None
     deadline_period_ns: Optional[int] = None
     clock: Optional[str] = None
+    dithered: bool = False
     slack_ns: Optional[int] = None
     cpu: Optional[int] = None
     sender_cpu: Optional[int] = None
@@ -74,6 +75,8 @@ class Condition:
             parts.append(length(self.length_ns))
         if self.clock is not None:
             parts.append(f"clock {self.clock}")
+        if self.dithered:
+            parts.append("dithered")
         if self.slack_ns is not None:
             parts.append(f"slack {length(self.slack_ns)}")
         if self.kind != "watch":

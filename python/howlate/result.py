@@ -307,6 +307,8 @@ class Result:
     steps: Optional[Tuple[Mapping[str, Any], ...]] = None
     #: What those were looked for in.
     staircases: Tuple[Mapping[str, Any], ...] = ()
+    #: Late wake-ups that come back, the most certain first: with `period_ns`, `p`, `members` of `of`, `culprit` and `text`.
+    periodicity: Tuple[Mapping[str, Any], ...] = ()
     #: From the beginning to moments that somebody who watched has marked.
     marks_ns: Tuple[int, ...] = ()
     #: Files beside the recording that say what all CPUs did around late wake-ups, of a run with `keep`.
