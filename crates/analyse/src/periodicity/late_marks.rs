@@ -5,9 +5,11 @@ use std::collections::BinaryHeap;
 
 use howlate_model::{Block, Cause, Explained, MonotonicTime, WhyBlock};
 
-/// Wake-ups kept of a condition, where there are few conditions; of all conditions together fifty times as many.
+/// Wake-ups kept of a condition, where there are few conditions; of ten as many each, of more their share.
 const MOST: usize = 2_000;
-const OF_ALL: usize = 50 * MOST;
+const OF_ALL: usize = 10 * MOST;
+/// Stretches that are told apart: a thread that is watched for weeks has a gap between any two blocks.
+const STRETCHES: usize = 4_096;
 /// Fewer would tell nothing.
 const LEAST: usize = 50;
 /// Causes told apart.
@@ -45,6 +47,9 @@ impl LateMarks {
     }
 
     pub(crate) fn why(&mut self, block: &WhyBlock) {
+        if self.room == 0 {
+            return;
+        }
         self.measured(block.from, block.until);
         for one in block.ledger.worst() {
             let cause = self.cause(one);
@@ -58,6 +63,10 @@ impl LateMarks {
             Some(last) if (last.0..=last.1).contains(&from) => last.1 = last.1.max(until),
             _ if self.room > 0 && until > from => self.stretches.push((from, until)),
             _ => {}
+        }
+        if self.stretches.len() >= STRETCHES {
+            let pairs = self.stretches.chunks(2);
+            self.stretches = pairs.map(|pair| (pair[0].0, pair[pair.len() - 1].1)).collect();
         }
     }
 
@@ -75,12 +84,16 @@ impl LateMarks {
 
     fn cause(&mut self, one: &Explained) -> Option<u16> {
         let most = one.by_cause().into_iter().max_by_key(|(part, _)| part.ns)?.0.cause;
-        let place = self.causes.iter().position(|known| *known == most);
-        let place = place.or_else(|| {
-            self.causes.push(most);
-            Some(self.causes.len() - 1)
-        });
-        place.filter(|_| self.causes.len() <= CAUSES).and_then(|place| u16::try_from(place).ok())
+        let known = self.causes.iter().position(|known| *known == most);
+        let place = match known {
+            Some(place) => place,
+            None if self.causes.len() >= CAUSES => return None,
+            None => {
+                self.causes.push(most);
+                self.causes.len() - 1
+            }
+        };
+        u16::try_from(place).ok()
     }
 
     /// The cause with this place.
@@ -139,8 +152,17 @@ mod tests {
     }
 
     #[test]
+    fn a_watch_of_weeks_takes_no_more_room_than_one_of_hours() {
+        let mut marks = LateMarks::with_room(1);
+        (0..100_000).for_each(|number| marks.block(&block(10 * number, 10 * number + 5, &[])));
+        let stretches = marks.stretches();
+        assert!(stretches.len() < STRETCHES && stretches[0].0 == 0, "{}", stretches.len());
+        assert_eq!(stretches.last().unwrap().1, 999_995);
+    }
+
+    #[test]
     fn of_very_many_conditions_nothing_is_kept() {
-        assert_eq!([1, 100, 1_000, 10_000].map(|all| LateMarks::with_room(all).room), [2_000, 1_000, 100, 0]);
+        assert_eq!([1, 100, 1_000, 10_000].map(|all| LateMarks::with_room(all).room), [2_000, 200, 0, 0]);
         let mut none = LateMarks::with_room(10_000);
         none.block(&block(0, 10, &[(3, 50)]));
         assert!(none.latest().is_empty() && none.stretches().is_empty());
