@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use howlate_model::{CpuTimeline, Holder, MonotonicTime, Occupant, Segment};
 
-/// Stretches of a file, which are some 2 MB: of more, the last.
+/// Stretches of a file, which are some 2 MB. Of more, half of them are the longest, and the rest is what lies between those.
 const MOST: usize = 20_000;
 
 /// What was late meanwhile: lanes below those of the CPUs.
@@ -21,17 +21,11 @@ pub struct LateLanes<'a> {
 /// The file: a lane for each CPU, and those of what was late.
 pub fn timeline_text(cpus: &[CpuTimeline], late: &LateLanes<'_>) -> String {
     let mut events: Vec<String> = Vec::new();
-    let mut all: Vec<(u32, &Occupant)> =
-        cpus.iter().flat_map(|cpu| cpu.stretches.iter().map(|one| (cpu.cpu, one))).collect();
-    all.sort_by_key(|(_, one)| one.from);
-    let left_out = all.len().saturating_sub(MOST);
     for cpu in cpus {
         events.push(lane(0, cpu.cpu, &format!("CPU {}", cpu.cpu)));
     }
-    for (cpu, one) in all.into_iter().skip(left_out) {
-        if let (Some(from), false) = (one.from, one.who.holder == Holder::Idle) {
-            events.push(stretch((0, cpu), &name(one), from, one.ns.as_nanos()));
-        }
+    for one in fitting(shown(cpus), MOST) {
+        events.push(stretch((0, one.cpu), &one.name, one.from, one.ns));
     }
     events.push(process(0, "CPUs"));
     events.push(process(1, late.title));
@@ -43,6 +37,61 @@ pub fn timeline_text(cpus: &[CpuTimeline], late: &LateLanes<'_>) -> String {
         }
     }
     format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
+}
+
+/// A stretch of a CPU as it is shown.
+struct Shown {
+    cpu: u32,
+    name: String,
+    from: MonotonicTime,
+    ns: u64,
+}
+
+/// CPU by CPU, each in order; nobody's time is not shown.
+fn shown(cpus: &[CpuTimeline]) -> Vec<Shown> {
+    let of_cpu = |cpu: &CpuTimeline| {
+        let number = cpu.cpu;
+        let stretches = cpu.stretches.iter().filter(|one| one.who.holder != Holder::Idle);
+        let shown = stretches.filter_map(move |one| {
+            Some(Shown { cpu: number, name: name(one), from: one.from?, ns: one.ns.as_nanos() })
+        });
+        shown.collect::<Vec<_>>()
+    };
+    let mut all: Vec<Shown> = cpus.iter().flat_map(of_cpu).collect();
+    all.sort_by_key(|one| (one.cpu, one.from));
+    all
+}
+
+/// The longest of too many, and what lies between two of them as one: whoever holds up others is not lost among thousands of short
+/// turns.
+fn fitting(all: Vec<Shown>, most: usize) -> Vec<Shown> {
+    if all.len() <= most {
+        return all;
+    }
+    let mut lengths: Vec<u64> = all.iter().map(|one| one.ns).collect();
+    lengths.sort_unstable_by(|one, other| other.cmp(one));
+    let least = lengths.get(most / 2).copied().unwrap_or_default();
+    let mut fitting: Vec<Shown> = Vec::new();
+    let mut shorter = 0_usize;
+    for one in all {
+        let goes_on = shorter > 0 && fitting.last().is_some_and(|last| last.cpu == one.cpu);
+        match fitting.last_mut() {
+            _ if one.ns > least => {
+                shorter = 0;
+                fitting.push(one);
+            }
+            Some(last) if goes_on => {
+                shorter += 1;
+                last.ns = one.from.since(last.from).as_nanos().saturating_add(one.ns);
+                last.name = format!("{shorter} shorter stretches");
+            }
+            _ => {
+                shorter = 1;
+                fitting.push(one);
+            }
+        }
+    }
+    fitting
 }
 
 fn name(one: &Occupant) -> String {
@@ -84,6 +133,22 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+
+    #[test]
+    fn whoever_had_the_cpu_for_long_is_not_lost_among_very_many_short_turns() {
+        let one = |from: i64, ns: u64, name: &str| {
+            let name = name.to_owned();
+            Shown { cpu: 0, name, from: MonotonicTime::from_nanos(from), ns }
+        };
+        let mut all = vec![one(0, 1_000, "hog")];
+        all.extend((0..99).map(|turn| one(1_000 + 10 * turn, 9, "pipe")));
+        all.push(one(2_000, 500, "victim"));
+        let told: Vec<(String, u64)> = fitting(all, 10).into_iter().map(|one| (one.name, one.ns)).collect();
+        let expected = [("hog", 1_000), ("99 shorter stretches", 989), ("victim", 500)];
+        assert_eq!(told, expected.map(|(name, ns)| (name.to_owned(), ns)));
+        let few = vec![one(0, 1, "a"), one(1, 1, "b")];
+        assert_eq!(fitting(few, 10).len(), 2);
+    }
 
     #[test]
     fn each_cpu_has_a_lane_with_who_had_it() {
