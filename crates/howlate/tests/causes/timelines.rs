@@ -47,8 +47,12 @@ fn the_worst_wake_ups_of_a_program_have_a_timeline_and_a_signal_keeps_another() 
     let mut command = howlate(&[&asked[..], &["--json", "--quiet", "--out", at]].concat());
     let watching = command.stdout(Stdio::piped()).spawn().unwrap();
     wait_until("the recording", || out.exists());
-    let (victim, hog, _) = held_up();
-    wait_until("a timeline", || !files(folder.path()).0.is_empty());
+    // On a busy machine it begins to watch some time after its recording is there.
+    let mut made = Vec::new();
+    wait_until("a timeline", || {
+        made.push(held_up());
+        !files(folder.path()).0.is_empty()
+    });
     let process = Pid::from_child(&watching);
     kill_process(process, Signal::USR2).unwrap();
     wait_until("what was asked for", || !files(folder.path()).1.is_empty());
@@ -66,10 +70,11 @@ fn the_worst_wake_ups_of_a_program_have_a_timeline_and_a_signal_keeps_another() 
         let held = stretches(&folder.path().join(one["file"].as_str().unwrap()));
         assert!(!held.is_empty(), "{one}");
         let Some(latest) = one["late"].get(0) else { continue };
-        assert_eq!((&latest["thread"], &latest["tid"]), (&"victim".into(), &victim.into()), "{one}");
+        assert_eq!(latest["thread"], "victim", "{one}");
+        assert!(made.iter().any(|(victim, ..)| latest["tid"] == *victim), "{one}");
         assert_eq!(sum(&latest["parts"], "ns"), latest["latency_ns"].as_i64().unwrap(), "{one}");
         assert!(latest["latency_ns"].as_i64().unwrap() > 6_000_000, "{one}");
-        assert!(held.contains(&format!("hog ({hog})")), "{held:?}");
+        assert!(made.iter().any(|(_, hog, _)| held.contains(&format!("hog ({hog})"))), "{held:?}");
     }
     let shown = json(&["show", at, "--json"], 0);
     assert_eq!(shown["timelines"], document["timelines"], "a recording says the same");
