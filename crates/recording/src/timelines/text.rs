@@ -81,7 +81,7 @@ fn fitting(all: Vec<Shown>, most: usize) -> Vec<Shown> {
                 fitting.push(one);
             }
             Some(last) if goes_on => {
-                shorter += 1;
+                shorter = shorter.saturating_add(1);
                 last.ns = one.from.since(last.from).as_nanos().saturating_add(one.ns);
                 last.name = format!("{shorter} shorter stretches");
             }
