@@ -69,7 +69,7 @@ impl<'a> Prepared<'a> {
         let sender = self.start_sender(&stop, &log)?;
         // The receiver comes second, because its answer goes to a thread that must exist.
         let receiver = self.start_receiver()?;
-        let Some(Report::Ready { in_force, caveats }) = receiver.report(PATIENCE)? else {
+        let Some(Report::Ready { in_force, caveats }) = ready(&receiver)? else {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the receiver did not get ready"));
         };
         let held = job.task.cpu.filter(|_| job.spec.receiver == ReceiverCpu::HeldAwake);
@@ -178,5 +178,16 @@ impl With for Release {
         self.0.direction.announced().store(END, Ordering::Release);
         // Mechanisms with a descriptor are woken by a signal instead.
         drop(C::sender(self.0).and_then(|mut sender| sender.notify(END)));
+    }
+}
+
+/// The receiver's first report, however many signals come meanwhile: whoever ends the run is heard when it has begun.
+fn ready(receiver: &ReceiverHandle) -> io::Result<Option<Report>> {
+    let give_up = clock::now().plus(PATIENCE);
+    loop {
+        match receiver.report(PATIENCE)? {
+            None if clock::now() < give_up => {}
+            report => return Ok(report),
+        }
     }
 }
