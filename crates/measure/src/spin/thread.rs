@@ -59,13 +59,17 @@ impl Spinning {
         let account = OwnSchedstat::open(&Root::live());
         let waited = || account.as_ref().and_then(OwnSchedstat::waited);
         self.gate.wait();
-        let before = waited();
+        let (before, began) = (waited(), clock::now());
         let (tick, out) = (self.tick, &mut self.out);
         let (mut gaps, mut total, mut longest) = (0, 0, 0);
+        let mut last = began;
         let lasts = self.lasts.map_or(u64::MAX, |lasts| tick.ticks(lasts));
         let turns = spin::<C>(tick.ticks(self.above).max(1), lasts, &self.ending, between, |passed| {
-            let ran = clock::now();
-            out.push(Wakeup { expected: ran.minus(tick.span(passed)), ran });
+            // What comes between the counter and the clock moves a gap behind its time, but no gap begins within the last.
+            let length = tick.span(passed);
+            let from = clock::now().minus(length).max(last);
+            last = from.plus(length);
+            out.push(Wakeup { expected: from, ran: last });
             (gaps, total, longest) = (gaps + 1, total + passed, longest.max(passed));
         });
         let Turns { turns, shortest, lasted } = turns;
