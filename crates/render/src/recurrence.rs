@@ -25,7 +25,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
 /// Of several conditions with one period, the most certain one speaks for all.
 fn distinct(all: &[Recurrence]) -> impl Iterator<Item = &Recurrence> {
     let is_first = |(place, one): &(usize, &Recurrence)| {
-        !all[..*place].iter().any(|other| is_alike(other.period, one.period))
+        !all[..*place].iter().any(|other| is_alike(other.rhythm.period, one.rhythm.period))
     };
     all.iter().enumerate().filter(is_first).map(|(_, one)| one)
 }
@@ -37,8 +37,8 @@ fn is_alike(one: Span, other: Span) -> bool {
 
 /// `Late wake-ups come every 142.9 ms: 98 of the 100 latest (p = 3·10⁻⁹). hog, pid 7, took most of the time in 8 of 9.`
 pub fn recurrence(one: &Recurrence) -> String {
-    let (period, p) = (precise(one.period), probability(one.p));
-    let (members, of) = (count(one.members as u64), count(one.of as u64));
+    let (period, p) = (precise(one.rhythm.period), probability(one.rhythm.p));
+    let (members, of) = (count(one.rhythm.members as u64), count(one.rhythm.of as u64));
     let because = match (&one.culprit, one.candidates.as_slice()) {
         (Some(culprit), _) => took(culprit),
         (None, []) if one.may_be_shorter => {
@@ -115,6 +115,7 @@ pub(crate) fn probability(p: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use howlate_analyse::periodicity::Rhythmic;
     use howlate_model::{Cause, CauseKind, Part};
 
     use super::*;
@@ -122,11 +123,8 @@ mod tests {
     fn one(culprit: Option<RecurringCause>, candidates: Vec<KnownPeriod>) -> Recurrence {
         Recurrence {
             condition: 0,
-            period: Span::from_nanos(142_857_143),
+            rhythm: Rhythmic { period: Span::from_nanos(142_857_143), p: 3.2e-9, members: 98, of: 100 },
             phase: Span::ZERO,
-            p: 3.2e-9,
-            members: 98,
-            of: 100,
             may_be_shorter: true,
             culprit,
             candidates,

@@ -1,5 +1,6 @@
 //! Benchmarks: `cargo xtask bench [NAME…]`. Numbers for people to read; those with a limit fail when it is exceeded.
 
+mod busy_machine;
 mod crowd;
 mod cyclic;
 mod fleet;

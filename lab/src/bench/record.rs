@@ -4,16 +4,14 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use howlate_linux::clock;
-use howlate_linux::usage::of_ended_children;
 use howlate_model::{Header, Line, Span};
 use howlate_trace::{LateReader, events_in};
 use serde_json::json;
 
+use super::busy_machine::taken_beside_many;
 use super::crowd::memory;
 use super::paired::median;
 use super::program::built;
@@ -30,7 +28,6 @@ const MOST_RESIDENT: f64 = 64.0;
 const MOST_SHOWING: f64 = 0.5;
 const ABOVE: Span = Span::from_millis(5);
 const KEEP: Span = Span::from_secs(2);
-const THREADS: usize = 500;
 const WHILE: Span = Span::from_secs(10);
 
 /// Files of the large folder, the bytes of each, and half an hour that is asked for.
@@ -69,29 +66,12 @@ pub fn run() -> io::Result<()> {
 
 /// CPU time of a recorder of this machine, in per cent of a CPU, and the most memory that it had.
 fn taken(howlate: &Path) -> io::Result<(f64, f64)> {
-    let (over, folder) = (AtomicBool::new(false), tempfile::tempdir()?);
-    thread::scope(|scope| {
-        let sleeps = || {
-            while !over.load(Ordering::Relaxed) {
-                drop(clock::pause(Span::from_millis(100)));
-            }
-        };
-        for _ in 0..THREADS {
-            thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, sleeps)?;
-        }
-        scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                drop(round_trips());
-            }
-        });
-        let recorded = recorded(howlate, &folder.path().join("kept"));
-        over.store(true, Ordering::Relaxed);
-        recorded
-    })
+    let folder = tempfile::tempdir()?;
+    taken_beside_many(|| recorded(howlate, &folder.path().join("kept")))
 }
 
-fn recorded(howlate: &Path, out: &Path) -> io::Result<(f64, f64)> {
-    let (before, began) = (cpu_ns(), clock::now());
+/// The most memory that a recorder has until it ends, MiB.
+fn recorded(howlate: &Path, out: &Path) -> io::Result<f64> {
     let mut recording = Command::new(howlate)
         .args([
             "record",
@@ -106,9 +86,8 @@ fn recorded(howlate: &Path, out: &Path) -> io::Result<(f64, f64)> {
         .stdout(Stdio::null())
         .spawn()?;
     let resident = most_resident(&mut recording)?;
-    let (after, lasted) = (cpu_ns(), clock::now().since(began));
     match recording.wait()?.success() {
-        true => Ok((100.0 * (after - before) as f64 / lasted.as_nanos() as f64, resident)),
+        true => Ok(resident),
         false => Err(io::Error::other("howlate record failed")),
     }
 }
@@ -121,12 +100,6 @@ fn most_resident(recording: &mut Child) -> io::Result<f64> {
         drop(clock::pause(Span::from_millis(200)));
     }
     Ok(most)
-}
-
-/// Of children that have ended.
-fn cpu_ns() -> u64 {
-    let usage = of_ended_children();
-    usage.user.plus(usage.system).as_nanos()
 }
 
 /// How long `howlate show --at` takes in a large folder, in seconds.

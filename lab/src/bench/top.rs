@@ -2,14 +2,11 @@
 
 use std::io;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
-use howlate_linux::clock;
-use howlate_linux::usage::of_ended_children;
 use howlate_model::Span;
 use howlate_trace::{WaitChoice, WaitSource, read_waits};
 
+use super::busy_machine::taken_beside_many;
 use super::program::built;
 use super::why::limit::{Figure, Limits};
 use super::why::ping_pong::{losses, middle, round_trips};
@@ -18,7 +15,6 @@ use super::why::ping_pong::{losses, middle, round_trips};
 const MOST_LOST: f64 = 10.0;
 /// Of one CPU, by itself, while there are many threads and many switches.
 const MOST_TAKEN: f64 = 3.0;
-const THREADS: usize = 500;
 const WHILE: Span = Span::from_secs(10);
 
 /// Prints each figure; fails when one is above its limit.
@@ -43,36 +39,9 @@ pub fn run() -> io::Result<()> {
 
 /// The CPU time of a live table of this machine, in per cent of a CPU.
 fn taken(howlate: &std::path::Path) -> io::Result<f64> {
-    let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let sleeps = || {
-            while !over.load(Ordering::Relaxed) {
-                drop(clock::pause(Span::from_millis(100)));
-            }
-        };
-        for _ in 0..THREADS {
-            thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, sleeps)?;
-        }
-        scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                drop(round_trips());
-            }
-        });
-        let (before, began) = (cpu_ns(), clock::now());
+    let (taken, ended) = taken_beside_many(|| {
         let duration = WHILE.to_string();
-        let ended =
-            Command::new(howlate).args(["top", "--duration", &duration]).stdout(Stdio::null()).status();
-        let (after, lasted) = (cpu_ns(), clock::now().since(began));
-        over.store(true, Ordering::Relaxed);
-        match ended?.success() {
-            true => Ok(100.0 * (after - before) as f64 / lasted.as_nanos() as f64),
-            false => Err(io::Error::other("howlate top failed")),
-        }
-    })
-}
-
-/// Of children that have ended.
-fn cpu_ns() -> u64 {
-    let usage = of_ended_children();
-    usage.user.plus(usage.system).as_nanos()
+        Command::new(howlate).args(["top", "--duration", &duration]).stdout(Stdio::null()).status()
+    })?;
+    if ended.success() { Ok(taken) } else { Err(io::Error::other("howlate top failed")) }
 }

@@ -12,7 +12,7 @@ mod scan;
 mod spectrum;
 mod watched;
 
-use howlate_model::{MonotonicTime, Span};
+use howlate_model::{Latency, MonotonicTime, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,6 +30,8 @@ const LEVELS: [usize; 3] = [30, 200, 1_500];
 const OWN_PERIODS: u64 = 2;
 /// Of so many wake-ups one may be among the latest: the rhythm of all of them is the thread's own.
 const ONE_IN: u64 = 10;
+/// A late wake-up is twice as late as the median, and so many nanoseconds later at least.
+const MATTERS: i64 = 5_000;
 /// How often chance alone may be taken for a rhythm: of wake-ups in general, in each of many conditions, and of what has a name,
 /// where each time is one of it.
 const OF_WAKE_UPS: f64 = 0.001;
@@ -42,18 +44,12 @@ const SHORTEST: Span = Span::from_millis(1);
 pub struct Recurrence {
     /// The condition, by index in the recording's header.
     pub condition: u32,
-    /// How long it takes until they come again.
-    #[serde(rename = "period_ns")]
-    pub period: Span,
+    /// In which rhythm.
+    #[serde(flatten)]
+    pub rhythm: Rhythmic,
     /// When one is due, on `CLOCK_MONOTONIC`, after a whole number of periods.
     #[serde(rename = "phase_ns")]
     pub phase: Span,
-    /// How probable it is that chance alone has such a rhythm, corrected for all periods that were tried.
-    pub p: f64,
-    /// How many of the latest wake-ups are at most a tenth of the period from when one is due.
-    pub members: usize,
-    /// How many of the latest were looked at; such that follow each other closely count once.
-    pub of: usize,
     /// Whether it might as well be a shorter period, because a loop whose own period is always the same sees both alike.
     pub may_be_shorter: bool,
     /// What took most of those of which that is known; null where nothing was traced, or it differs.
@@ -72,7 +68,7 @@ pub fn recurrences(analysis: &Analysis) -> Vec<Recurrence> {
     let each = indexed(analysis);
     let mut all: Vec<Recurrence> =
         each.filter_map(|(index, outcome)| of_outcome(outcome, index, &known)).collect();
-    all.sort_by(|one, other| one.p.total_cmp(&other.p));
+    all.sort_by(|one, other| one.rhythm.p.total_cmp(&other.rhythm.p));
     all
 }
 
@@ -80,6 +76,7 @@ fn of_outcome(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> Optio
     let marks = outcome.late_marks();
     let (mut latest, watched) = (marks.latest(), Watched::new(marks.stretches().into_iter())?);
     latest.truncate(usize::try_from(outcome.count() / ONE_IN).unwrap_or(usize::MAX));
+    latest.retain(|mark| mark.late >= much_later_than_usual(outcome));
     let shortest = SHORTEST.as_nanos().max(own_period(outcome, &watched).saturating_mul(OWN_PERIODS));
     let shortest = shortest as f64;
     let periods: Vec<f64> = known.iter().map(|one| one.period.as_nanos() as f64).collect();
@@ -93,14 +90,10 @@ fn of_outcome(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> Optio
     let all = LEVELS.iter().take(levels).filter_map(|level| of_level(*level));
     let (found, times) = all.min_by(|one, other| one.0.p.total_cmp(&other.0.p))?;
     let culprit = culprit::of(&latest, marks, |mark| found.has(watched.since_begin(mark.ran)));
-    let period = span(found.period);
     Some(Recurrence {
         condition,
-        period,
+        rhythm: Rhythmic::new(&found, &times),
         phase: span((watched.began() + found.phase).rem_euclid(found.period)),
-        p: found.p,
-        members: times.iter().filter(|time| found.has(**time)).count(),
-        of: times.len(),
         may_be_shorter: outcome.condition.work.period().is_some() && !outcome.condition.dithered,
         candidates: if culprit.is_some() { Vec::new() } else { known_periods::near(known, found.period) },
         culprit,
@@ -116,7 +109,7 @@ pub struct Rhythmic {
     pub period: Span,
     /// How probable it is that chance alone has such a rhythm, corrected for all that were tried.
     pub p: f64,
-    /// How many of them are in it.
+    /// How many of them are at most a tenth of the period from when one is due.
     pub members: usize,
     /// Of how many; such that follow each other closely count once.
     pub of: usize,
@@ -136,8 +129,20 @@ pub(crate) fn rhythmic(
     let times = watched.apart(times.into_iter(), shortest);
     let asked = Question { shortest, known: &known, tries, false_alarms: OF_THE_NAMED };
     let found = rhythm(&times, &watched, asked)?;
-    let members = times.iter().filter(|time| found.has(**time)).count();
-    Some(Rhythmic { period: span(found.period), p: found.p, members, of: times.len() })
+    Some(Rhythmic::new(&found, &times))
+}
+
+impl Rhythmic {
+    fn new(found: &Rhythm, times: &[f64]) -> Self {
+        let members = times.iter().filter(|time| found.has(**time)).count();
+        Self { period: span(found.period), p: found.p, members, of: times.len() }
+    }
+}
+
+/// Of wake-ups that are all alike some are the latest, and nobody needs to know in which rhythm.
+fn much_later_than_usual(outcome: &Outcome) -> i64 {
+    let usual = outcome.latency().median().map_or(0, Latency::as_nanos);
+    usual.saturating_add(usual.max(MATTERS))
 }
 
 /// From one wake-up to the next, in nanoseconds: as asked for, or as they come.
@@ -159,8 +164,8 @@ const fn span(nanos: f64) -> Span {
 #[cfg(test)]
 mod tests {
     use howlate_model::{
-        Block, Cause, CauseKind, Distribution, Explained, Latency, Ledger, Line, Part, Segment, Wait,
-        WhyBlock, Work, Worst,
+        Block, Cause, CauseKind, Distribution, Explained, Ledger, Line, Part, Segment, Wait, WhyBlock, Work,
+        Worst,
     };
 
     use super::*;
@@ -217,8 +222,8 @@ mod tests {
     fn what_comes_back_is_found_with_who_took_the_time() {
         let all = found((0..30).map(|number| if number % 3 == 2 { traced(number) } else { block(number) }));
         let [one] = all.as_slice() else { panic!("{all:?}") };
-        assert!((one.period.as_nanos() as f64 / EVERY as f64 - 1.0).abs() < 1e-4, "{one:?}");
-        assert!(one.p < 1e-20 && one.members >= 200 && one.may_be_shorter, "{one:?}");
+        assert!((one.rhythm.period.as_nanos() as f64 / EVERY as f64 - 1.0).abs() < 1e-4, "{one:?}");
+        assert!(one.rhythm.p < 1e-20 && one.rhythm.members >= 200 && one.may_be_shorter, "{one:?}");
         let culprit = one.culprit.as_ref().unwrap();
         assert!(
             culprit.cause.name == "hog" && culprit.took == culprit.known && culprit.known >= 60,
@@ -239,6 +244,22 @@ mod tests {
             other => other,
         };
         assert!(found((0..30).map(block).map(few)).is_empty());
+    }
+
+    /// The latest of many that are alike come in a rhythm too: the clock's, or the tick's.
+    #[test]
+    fn what_is_hardly_later_than_usual_is_not_told() {
+        let hardly = |line: Line| match line {
+            Line::Block(mut block) => {
+                block
+                    .worst
+                    .iter_mut()
+                    .for_each(|one| one.latency = one.latency.min(Latency::from_nanos(5_900)));
+                Line::Block(block)
+            }
+            other => other,
+        };
+        assert!(found((0..30).map(block).map(hardly)).is_empty());
     }
 
     #[test]

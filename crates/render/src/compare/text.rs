@@ -221,19 +221,26 @@ fn marked(notes: impl Iterator<Item = String>, width: usize) -> String {
 fn answer(report: &ComparisonReport<'_>, detail: Detail, width: usize) -> String {
     let mut text = paragraph(&paint(BOLD, headline::answer(report)), width);
     text.push_str(&marked(next_step::sentence(report).into_iter().chain(gate::sentence(report)), width));
-    let mut about = if words::is_untested(report.comparison) { Vec::new() } else { vec![method(report)] };
-    about.extend((detail != Detail::Full).then(|| MORE.to_owned()));
+    let mut about =
+        if words::is_untested(report.comparison) { Vec::new() } else { vec![method(report, detail)] };
+    let more = if has_every_number(report, detail) { "The maxima: `--details`." } else { MORE };
+    about.extend((detail != Detail::Full).then(|| more.to_owned()));
     if !about.is_empty() {
         text.push_str(&paint(DIM, paragraph(&about.join(" "), width)));
     }
     text
 }
 
+/// Whether each pair of conditions stands there with all its numbers.
+fn has_every_number(report: &ComparisonReport<'_>, detail: Detail) -> bool {
+    detail == Detail::Full || report.comparison.compared.len() == 1
+}
+
 /// What is not shown.
-const MORE: &str = "Each pair of conditions, and the maxima: `--details`.";
+const MORE: &str = "Each pair of conditions, what was detectable, and the maxima: `--details`.";
 
 /// How many verdicts there are, and what they hold for.
-fn method(report: &ComparisonReport<'_>) -> String {
+fn method(report: &ComparisonReport<'_>, detail: Detail) -> String {
     let comparisons = report.all().count();
     let margin = report.asked.margin.map_or_else(String::new, |margin| {
         let margin = match margin {
@@ -242,7 +249,8 @@ fn method(report: &ComparisonReport<'_>) -> String {
         };
         format!(" Equivalent: the interval lies within ±{margin}.")
     });
-    let is_open = report.all().any(|(_, tested)| !words::detectable(tested).is_empty());
+    let is_open = has_every_number(report, detail)
+        && report.all().any(|(_, tested)| !words::detectable(tested).is_empty());
     let detectable =
         if is_open { "; detectable: a difference that is found with at least 80 % probability" } else { "" };
     format!(

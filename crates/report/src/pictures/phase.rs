@@ -28,7 +28,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
 
 /// Where in the period, from half before it is due to half after, and in which period; in nanoseconds and seconds.
 fn place(found: &Recurrence, turns: f64) -> (f64, f64) {
-    let period = found.period.as_nanos() as f64;
+    let period = found.rhythm.period.as_nanos() as f64;
     (((turns + 0.5).rem_euclid(1.0)) * period, (turns + 0.5).floor() * period / 1e9)
 }
 
@@ -38,7 +38,7 @@ fn panel(found: &Recurrence) -> Panel {
         chosen.map(|(turns, _)| place(found, *turns)).collect::<Vec<_>>()
     };
     let groups = [(Hue::Rest, dots(false), "the others"), (Hue::nth(0), dots(true), "in the rhythm")];
-    let period = found.period.as_nanos() as f64;
+    let period = found.rhythm.period.as_nanos() as f64;
     let last = found.seen.iter().map(|(turns, _)| place(found, *turns).1).fold(1e-9, f64::max);
     let shown = groups.iter().filter(|(_, points, _)| !points.is_empty());
     Panel {
@@ -71,10 +71,10 @@ fn table_of(found: &Recurrence) -> String {
 
 fn numbers(found: &Recurrence) -> Table {
     let row = vec![
-        found.period.to_string(),
-        found.members.to_string(),
-        found.of.to_string(),
-        format!("{:.1e}", found.p),
+        found.rhythm.period.to_string(),
+        found.rhythm.members.to_string(),
+        found.rhythm.of.to_string(),
+        format!("{:.1e}", found.rhythm.p),
     ];
     Table::plain(
         "Late wake-ups that come back",
