@@ -135,8 +135,13 @@ pub(crate) fn rhythmic(
 impl Rhythmic {
     fn new(found: &Rhythm, times: &[f64]) -> Self {
         let members = times.iter().filter(|time| found.has(**time)).count();
-        Self { period: span(found.period), p: found.p, members, of: times.len() }
+        Self { period: span(found.period), p: three_digits(found.p), members, of: times.len() }
     }
+}
+
+/// More of a probability than that is of the processor's sines.
+fn three_digits(p: f64) -> f64 {
+    format!("{p:.2e}").parse().unwrap_or(p)
 }
 
 /// Of wake-ups that are all alike some are the latest, and nobody needs to know in which rhythm.
