@@ -10,6 +10,7 @@
 
 #define NICE_0 120 /* the kernel's priority of a thread that is neither nice nor real-time */
 #define WAKING 0x200 /* TASK_WAKING of include/linux/sched.h: it is moved as it is woken */
+#define ROOM (1 << 20) /* bytes for late waits that user space has not read yet; of them, half for such with their turns */
 #define SHORT 4000 /* interrupts and softirqs below count as time of whom they came upon */
 
 /* User space says before loading how many chunks each CPU's ring has, a power of two, and at any time which waits are late. */
@@ -89,7 +90,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, ROOM);
 } late_ones SEC(".maps");
 
 struct kernfs_node {
@@ -193,18 +194,31 @@ static __always_inline void count(struct thread *t, u64 ns)
 		t->longest = ns;
 }
 
-static __noinline int tell(struct task_struct *p, struct thread *t, u64 ended, u64 waited, u64 at_last)
+/* The last of who had this CPU, up to what was over by `from`. */
+static __always_inline u32 copy_turns(struct event *to, u64 from)
 {
-	if (!p || !t)
+	struct cpu *c = here();
+	u32 many = chunks, first = bpf_get_smp_processor_id() * many, found = 0;
+	if (!c)
 		return 0;
-	struct late *l = bpf_ringbuf_reserve(&late_ones, sizeof(*l), 0);
-	if (!l) {
-		__sync_fetch_and_add(&told.lost, 1);
-		return 0;
+	u64 head = c->head;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < TURNS && i < head; i++) {
+		u64 at = head - 1 - i;
+		u32 place = first + ((u32)(at / EVENTS) & (many - 1));
+		struct chunk *chunk = bpf_map_lookup_elem(&ring, &place);
+		if (!chunk)
+			break;
+		to[i] = chunk->event[at & (EVENTS - 1)];
+		found = i + 1;
+		if (to[i].until <= from)
+			break;
 	}
-	l->ended = ended;
-	l->waited = waited;
-	l->here = at_last;
+	return found;
+}
+
+static __always_inline void describe(struct late *l, struct task_struct *p, struct thread *t)
+{
 	l->cgroup = cgroup_of(p);
 	l->tid = BPF_CORE_READ(p, pid);
 	l->tgid = BPF_CORE_READ(p, tgid);
@@ -214,9 +228,37 @@ static __noinline int tell(struct task_struct *p, struct thread *t, u64 ended, u
 	l->policy = BPF_CORE_READ(p, policy);
 	l->priority = BPF_CORE_READ(p, rt_priority);
 	l->nice = BPF_CORE_READ(p, static_prio) - NICE_0;
+	l->turns = l->pad = 0;
 	bpf_probe_read_kernel(l->comm, sizeof(l->comm), p->comm);
 	struct task_struct *leader = BPF_CORE_READ(p, group_leader);
 	bpf_probe_read_kernel(l->process, sizeof(l->process), leader->comm);
+}
+
+static __noinline int tell(struct task_struct *p, struct thread *t, u64 ended, u64 waited, u64 at_last)
+{
+	if (!p || !t)
+		return 0;
+	if (bpf_ringbuf_query(&late_ones, BPF_RB_AVAIL_DATA) < ROOM / 2) {
+		struct late_with_turns *all = bpf_ringbuf_reserve(&late_ones, sizeof(*all), 0);
+		if (all) {
+			all->late.ended = ended;
+			all->late.waited = waited;
+			all->late.here = at_last;
+			describe(&all->late, p, t);
+			all->late.turns = copy_turns(all->turn, ended - at_last - SAME_SWITCH);
+			bpf_ringbuf_submit(all, BPF_RB_NO_WAKEUP);
+			return 0;
+		}
+	}
+	struct late *l = bpf_ringbuf_reserve(&late_ones, sizeof(*l), 0);
+	if (!l) {
+		__sync_fetch_and_add(&told.lost, 1);
+		return 0;
+	}
+	l->ended = ended;
+	l->waited = waited;
+	l->here = at_last;
+	describe(l, p, t);
 	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #define EVENTS 128 /* of a chunk; a power of two */
+#define TURNS 32 /* of these, the last ones go with a late wait: its ring may be written over before it is read */
+#define SAME_SWITCH 100000 /* the scheduler's clock and the programs' are read at different moments of one switch */
 #define LEAST_BITS 10 /* waits below 2^10 ns are one bucket */
 #define SUB_BITS 2 /* each doubling above has four */
 #define MOST_BITS 34 /* waits of 2^35 ns and more are counted in the last bucket */
@@ -37,7 +39,13 @@ struct late {
 	__u32 cpu, came_from; /* it was taken from that one while it waited, if `here` is less than `waited` */
 	__u32 policy, priority;
 	__s32 nice;
+	__u32 turns, pad; /* that follow, the last first: who had that CPU, back to the beginning or as far as there is room */
 	char comm[16], process[16];
+};
+
+struct late_with_turns {
+	struct late late;
+	struct event turn[TURNS];
 };
 
 /* Threads that are counted together. */

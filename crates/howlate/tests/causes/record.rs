@@ -92,7 +92,7 @@ pub(crate) fn held_up() -> (u32, u32, Vec<(i64, i64)>) {
     (both[0].1, both[1].1, turns)
 }
 
-/// A recorder that misses nothing any more; ends with the test.
+/// A recorder that misses nothing any more, or a load; ends with the test.
 struct Recorder(Child);
 
 impl Recorder {
@@ -222,6 +222,26 @@ fn only_what_is_chosen_is_kept() {
     assert_each_is_there(&shown, &made);
     let all = shown["incidents"].as_array().unwrap();
     assert!(all.iter().all(|one| one["thread"]["name"] == "victim"), "{all:?}");
+}
+
+/// However often others pass the CPUs to each other: what the rings remember is written over before they are read.
+#[test]
+fn a_flood_of_turns_does_not_hide_who_holds_up_others() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    if !can_record(folder.path()) {
+        return;
+    }
+    let out = folder.path().join("kept");
+    let at = out.to_str().unwrap();
+    let chosen = ["record", "--late-above", LATE, "--out", at, "--process", "vict?m", "--policy", "fifo"];
+    let _recorder = Recorder::start(&chosen);
+    let mut flood = howlate(&["load", "pipe", "--duration", "1h"]);
+    let _flood =
+        Recorder(flood.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let made = held_up();
+    wait_for(at, &made);
+    assert_each_is_there(&json(&["show", at, "--json"], 0), &made);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! ```text
 //! kernel   counts of each thread ──► of its group, when it ends or when they are asked for
 //!          who had each CPU until when: a ring per CPU, written over
-//!          waits that are too long ──► sent at once
+//!          waits that are too long, with the last of who had the CPU ──► sent at once
 //! here     looks for those; only for them the rings are read, back to where the wait began
 //! ```
 //!
@@ -31,8 +31,8 @@ use self::group_waits::Groups;
 use self::kernel_side::{KernelSide, attach};
 use self::quotas::Quotas;
 use self::record::Late;
-use self::ring::Rings;
 pub use self::ring::events_in;
+use self::ring::{Rings, between};
 use crate::irq_names::Interrupts;
 use crate::loading::{Program, damaged, helpful, needed, refusal};
 use crate::missing_events::Without;
@@ -177,7 +177,7 @@ impl LateReader {
         let at = clock::now();
         self.steal.look(at);
         self.rings.forget();
-        for (cpu, from) in found.iter().flat_map(Late::where_it_waited) {
+        for (cpu, from) in found.iter().flat_map(Late::rings_wanted) {
             self.rings.want(cpu, from);
         }
         self.rings.read()?;
@@ -240,7 +240,7 @@ fn timeline(
     (0..rings.cpus()).for_each(|cpu| rings.want(cpu, from));
     rings.read()?;
     let mut of = |cpu| {
-        let (stretches, _) = rings.between(cpu, from, until, interrupts);
+        let (stretches, _) = between(rings.of(cpu), from, until, interrupts);
         CpuTimeline { cpu, stretches }
     };
     Ok((0..rings.cpus()).map(&mut of).filter(|one| !one.stretches.is_empty()).collect())

@@ -29,8 +29,8 @@ const STAYS_READY: u32 = 0x100;
 /// And its control group had no time left.
 const SET_ASIDE: u32 = 0x200;
 
-/// The scheduler's clock and the programs' are read at different moments of one switch.
-const SAME_SWITCH: Span = Span::from_micros(100);
+/// The scheduler's clock and the programs' are read at different moments of one switch: `SAME_SWITCH` of `bpf/late.h`.
+pub(super) const SAME_SWITCH: Span = Span::from_micros(100);
 
 /// Times that a busy CPU passes from one to another in a second, and the fewest and the most that are remembered: 32 bytes each.
 const PER_SECOND: u64 = 32_768;
@@ -56,15 +56,21 @@ pub(super) enum Left {
     SetAside,
 }
 
-#[derive(Clone, Debug)]
-struct Event {
-    until: MonotonicTime,
-    id: u32,
-    kind: u32,
-    name: [u8; 16],
+/// Until when a CPU was whose, since the event before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) until: MonotonicTime,
+    pub(super) id: u32,
+    pub(super) kind: u32,
+    pub(super) name: [u8; 16],
 }
 
 impl Event {
+    /// Reads one, as `bpf/late.h` lays it out.
+    pub(super) fn parse(fields: &mut Fields) -> Option<Self> {
+        Some(Self { until: fields.time()?, id: fields.u32()?, kind: fields.u32()?, name: fields.bytes()? })
+    }
+
     fn who(&self, interrupts: &mut Interrupts) -> Who {
         let nameless = |holder| Who { holder, pid: None, name: String::new() };
         let named = |holder, name| Who { holder, pid: None, name };
@@ -155,54 +161,55 @@ impl Rings {
         Ok(())
     }
 
-    /// Who had a CPU between two times, in order; and how much of it is not remembered, at its beginning.
-    pub(super) fn between(
-        &self,
-        cpu: u32,
-        from: MonotonicTime,
-        until: MonotonicTime,
-        interrupts: &mut Interrupts,
-    ) -> (Vec<Occupant>, Span) {
-        let none = History::default();
-        let history = self.of.get(cpu as usize).unwrap_or(&none);
-        let first = history.events.partition_point(|event| event.until <= from);
-        let known_from = match first.checked_sub(1).and_then(|before| history.events.get(before)) {
-            Some(_) => from,
-            // Of the oldest event it is not known when it began.
-            None => history.events.first().map_or(until, |oldest| oldest.until).clamp(from, until),
-        };
-        let first = if known_from > from { first + 1 } else { first };
-        let (mut all, mut cursor): (Vec<Occupant>, _) = (Vec::new(), known_from);
-        for event in history.events.iter().skip(first) {
-            let end = event.until.min(until);
-            let who = event.who(interrupts);
-            match all.last_mut() {
-                Some(last) if last.who == who => last.ns = last.ns.plus(end.since(cursor)),
-                _ if end > cursor => {
-                    all.push(Occupant { who, ns: end.since(cursor), from: Some(cursor) });
-                }
-                _ => {}
-            }
-            cursor = cursor.max(end);
-            if event.until >= until {
-                break;
-            }
-        }
-        (all, known_from.since(from))
+    /// What was read of a CPU's ring, in order.
+    pub(super) fn of(&self, cpu: u32) -> &[Event] {
+        self.of.get(cpu as usize).map_or(&[], |history| &history.events)
     }
+}
 
-    /// How this thread left this CPU `at` a time when it began to wait; `None`: it did not, or it went to sleep.
-    pub(super) fn how_it_left(&self, cpu: u32, tid: u32, at: MonotonicTime) -> Option<Left> {
-        let events = &self.of.get(cpu as usize)?.events;
-        let (early, late) = (at.minus(SAME_SWITCH), at.plus(SAME_SWITCH));
-        let first = events.partition_point(|event| event.until < early);
-        let near = events.iter().skip(first).take_while(|event| event.until <= late);
-        let left = near.filter(|event| event.id == tid && matches!(event.kind & HAD, 0 | 5)).last()?;
-        match left.kind {
-            kind if kind & SET_ASIDE != 0 => Some(Left::SetAside),
-            kind if kind & STAYS_READY != 0 => Some(Left::Preempted),
-            _ => None,
+/// Who had a CPU between two times, in order; and how much of it is not remembered, at its beginning.
+pub(super) fn between(
+    events: &[Event],
+    from: MonotonicTime,
+    until: MonotonicTime,
+    interrupts: &mut Interrupts,
+) -> (Vec<Occupant>, Span) {
+    let first = events.partition_point(|event| event.until <= from);
+    let known_from = match first.checked_sub(1).and_then(|before| events.get(before)) {
+        Some(_) => from,
+        // Of the oldest event it is not known when it began.
+        None => events.first().map_or(until, |oldest| oldest.until).clamp(from, until),
+    };
+    let first = if known_from > from { first + 1 } else { first };
+    let (mut all, mut cursor): (Vec<Occupant>, _) = (Vec::new(), known_from);
+    for event in events.iter().skip(first) {
+        let end = event.until.min(until);
+        let who = event.who(interrupts);
+        match all.last_mut() {
+            Some(last) if last.who == who => last.ns = last.ns.plus(end.since(cursor)),
+            _ if end > cursor => {
+                all.push(Occupant { who, ns: end.since(cursor), from: Some(cursor) });
+            }
+            _ => {}
         }
+        cursor = cursor.max(end);
+        if event.until >= until {
+            break;
+        }
+    }
+    (all, known_from.since(from))
+}
+
+/// How this thread left its CPU `at` a time when it began to wait; `None`: it did not, or it went to sleep.
+pub(super) fn how_it_left(events: &[Event], tid: u32, at: MonotonicTime) -> Option<Left> {
+    let (early, late) = (at.minus(SAME_SWITCH), at.plus(SAME_SWITCH));
+    let first = events.partition_point(|event| event.until < early);
+    let near = events.iter().skip(first).take_while(|event| event.until <= late);
+    let left = near.filter(|event| event.id == tid && matches!(event.kind & HAD, 0 | 5)).last()?;
+    match left.kind {
+        kind if kind & SET_ASIDE != 0 => Some(Left::SetAside),
+        kind if kind & STAYS_READY != 0 => Some(Left::Preempted),
+        _ => None,
     }
 }
 
@@ -239,10 +246,11 @@ fn back_to(
 }
 
 fn event(words: &[u64]) -> Option<Event> {
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let mut fields = Fields(&bytes);
-    let (until, id, kind) = (fields.time()?, fields.u32()?, fields.u32()?);
-    Some(Event { until, id, kind, name: bytes.last_chunk().copied()? })
+    let mut bytes = [0; WORDS * size_of::<u64>()];
+    for (to, word) in bytes.chunks_exact_mut(size_of::<u64>()).zip(words) {
+        to.copy_from_slice(&word.to_ne_bytes());
+    }
+    Event::parse(&mut Fields(&bytes))
 }
 
 #[cfg(test)]
@@ -264,7 +272,7 @@ mod tests {
     }
 
     fn told(rings: &Rings, from: i64, until: i64) -> (Vec<(String, u64)>, u64) {
-        let (all, unnamed) = rings.between(0, at(from), at(until), &mut Interrupts::parse(""));
+        let (all, unnamed) = between(rings.of(0), at(from), at(until), &mut Interrupts::parse(""));
         let one = |one: Occupant| {
             let name = if one.who.name.is_empty() { format!("{:?}", one.who.holder) } else { one.who.name };
             (name, one.ns.as_nanos())
@@ -302,9 +310,9 @@ mod tests {
             named(late + 20, 7, 5 | STAYS_READY | SET_ASIDE, "c"),
         ];
         let rings = rings(events);
-        let left = |tid| rings.how_it_left(0, tid, at(late + 5));
+        let left = |tid| how_it_left(rings.of(0), tid, at(late + 5));
         assert_eq!((left(9), left(8), left(7)), (Some(Left::Preempted), None, Some(Left::SetAside)));
-        assert_eq!(rings.how_it_left(0, 9, at(2 * late)), None, "that was another time");
+        assert_eq!(how_it_left(rings.of(0), 9, at(2 * late)), None, "that was another time");
     }
 
     /// A ring of two chunks in which event `n` ended at `n`.
