@@ -275,7 +275,9 @@ fn wait(line: &mut TimeLine, one: &TracedSleep) {
         // The record goes back from the switch: what it lost came first.
         let lost = line.cursor().plus(one.unnamed).min(switched_in);
         line.cut_as_far(lost, Charge::from_wakeup(Part::Waiting, CauseKind::Unexplained));
-        share_out(line, &one.occupants, switched_in, |occupant| occupied(occupant, one));
+        let ahead = one.occupants.iter().filter(|one| one.who.holder == Holder::Server);
+        let ahead = ahead.map(|one| one.ns).fold(Span::ZERO, Span::plus);
+        share_out(line, &one.occupants, switched_in, |occupant| occupied(occupant, one, ahead));
         line.cut(switched_in, Charge::from_wakeup(Part::Waiting, CauseKind::Unexplained));
     }
 }
@@ -323,15 +325,15 @@ fn had_nothing_to_do(one: &TracedSleep) -> bool {
         && one.occupants.iter().all(|occupant| occupant.who.holder == Holder::Idle)
 }
 
-fn occupied(occupant: &Occupant, waiting: &TracedSleep) -> Charge {
+/// Ordinary threads had the CPU `ahead` of it, in all.
+fn occupied(occupant: &Occupant, waiting: &TracedSleep, ahead: Span) -> Charge {
     // Who had the CPU meanwhile is no cause of a wait for time.
     if waiting.rt_throttled {
         Charge::from_wakeup(Part::Waiting, CauseKind::RtThrottled)
     } else if waiting.throttled {
         quota(Part::Waiting, &occupant.who)
     } else {
-        let ahead = waiting.occupants.iter().filter(|one| one.who.holder == Holder::Server);
-        held_for(Part::Waiting, &occupant.who, ahead.map(|one| one.ns).fold(Span::ZERO, Span::plus))
+        held_for(Part::Waiting, &occupant.who, ahead)
     }
 }
 
