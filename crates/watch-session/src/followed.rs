@@ -113,9 +113,12 @@ impl Followed {
 
     /// Enters the sleeps of which all is known by now; returns the lines that conditions begin with which are new.
     pub(crate) fn settle_sleeps(&mut self, now: MonotonicTime, known: &mut Threads) -> Vec<Line> {
-        let settled = self.chains.settle(now);
-        let known_ones = settled.into_iter().filter_map(|(one, awakening)| Some((one.tid, awakening?)));
-        let lines = known_ones.flat_map(|(tid, awakening)| self.woke(tid, &awakening, known)).collect();
+        let (mut chains, mut lines) = (std::mem::take(&mut self.chains), Vec::new());
+        // Of a crowd, all at once would be most of what there is in memory.
+        chains.settle(now, |one, awakening| {
+            lines.extend(awakening.iter().flat_map(|awakening| self.woke(one.tid, awakening, known)));
+        });
+        self.chains = chains;
         let chains = &self.chains;
         let (ending, ended) = self.ending.drain(..).partition(|tid| chains.knows(*tid));
         self.ending = ending;

@@ -104,25 +104,23 @@ impl Chains {
         self.threads.contains_key(&tid)
     }
 
-    /// The sleeps that are known by now, in the order in which they ended; `None` for those that were none. At the end, `now` is
-    /// long past.
+    /// Tells of the sleeps that are known by now, one after the other in the order in which they ended; `None` for those that
+    /// were none. At the end, `now` is long past.
     ///
     /// A waker had been woken itself before it woke another: whoever is asked in the order of time meets every deadline before it is
     /// handed on, however much was read at once.
-    pub fn settle(&mut self, now: MonotonicTime) -> Vec<(TracedSleep, Option<Awakening>)> {
-        let mut settled = Vec::new();
+    pub fn settle(&mut self, now: MonotonicTime, mut each: impl FnMut(TracedSleep, Option<Awakening>)) {
         let mut next: BinaryHeap<_> =
             self.waiting.iter().filter_map(|tid| self.first_waiting(*tid)).collect();
         while let Some(Reverse((_, tid))) = next.pop() {
-            let Some(one) = self.settle_one(tid, now) else { continue };
-            settled.push(one);
+            let Some((one, awakening)) = self.settle_one(tid, now) else { continue };
+            each(one, awakening);
             match self.first_waiting(tid) {
                 Some(waiting) => next.push(waiting),
                 None => drop(self.waiting.remove(&tid)),
             }
         }
         self.forget_those_that_have_ended();
-        settled
     }
 
     /// When the first sleep of a thread ended that is not settled, the earliest of all first.
@@ -246,9 +244,14 @@ mod tests {
         ]
     }
 
+    fn all_settled(chains: &mut Chains, now: i64) -> Vec<(TracedSleep, Option<Awakening>)> {
+        let mut all = Vec::new();
+        chains.settle(at(now), |one, awakening| all.push((one, awakening)));
+        all
+    }
+
     fn settled(chains: &mut Chains, now: i64) -> Vec<(u32, Activation, i64, usize)> {
-        let mut all: Vec<_> = chains
-            .settle(at(now))
+        let mut all: Vec<_> = all_settled(chains, now)
             .into_iter()
             .map(|(one, awakening)| {
                 let awakening = awakening.unwrap();
@@ -270,13 +273,13 @@ mod tests {
                 chains.follow(tid, 7);
                 chains.saw(by_timer(tid, turn * 1_000, turn * 1_000 + 400), 7);
             }
-            assert_eq!(chains.settle(at(turn * 1_000 + 500)).len(), 4_096);
+            assert_eq!(all_settled(&mut chains, turn * 1_000 + 500).len(), 4_096);
         }
         let runs = |chains: &Chains| chains.threads.values().map(|one| one.runs.len()).sum::<usize>();
         assert_eq!((runs(&chains), chains.waiting.len()), (REMEMBERED_OF_ALL, 0));
         (0..4_096).for_each(|tid| chains.forget(tid));
         chains.follow(5, 7);
-        assert_eq!(chains.settle(at(30_000)).len(), 0);
+        assert_eq!(all_settled(&mut chains, 30_000).len(), 0);
         assert_eq!(
             (chains.threads.len(), chains.ended.len()),
             (1, 0),
@@ -313,7 +316,7 @@ mod tests {
     fn what_the_first_did_until_then_is_a_part() {
         let mut chains = Chains::default();
         tokio().into_iter().for_each(|one| chains.saw(one, 7));
-        let all = chains.settle(at(2_000));
+        let all = all_settled(&mut chains, 2_000);
         let main = all.iter().find(|(one, _)| one.tid == 8).unwrap().1.clone().unwrap();
         let work = main.parts.wakeup.parts.iter().find(|part| part.cause.part == Part::Blocked).unwrap();
         assert_eq!((work.cause.kind, work.cause.name.as_str()), (CauseKind::Thread, "tokio-rt-worker"));

@@ -188,7 +188,11 @@ impl Held {
 
     /// While what waited: [`BEFORE`], the number of a loss times [`LOST_TO`], or 0 for the thread that was woken.
     fn during(&self, wanted: u32) -> Vec<Occupant> {
-        self.0.iter().filter(|(during, _)| *during == wanted).map(|(_, one)| one.clone()).collect()
+        let these = self.0.iter().filter(|(during, _)| *during == wanted);
+        // Room for those there are: tens of thousands of records may wait at once.
+        let mut all = Vec::with_capacity(these.clone().count());
+        all.extend(these.map(|(_, one)| one.clone()));
+        all
     }
 }
 

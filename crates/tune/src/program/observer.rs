@@ -151,16 +151,16 @@ impl Sight {
     fn settle(&mut self, now: MonotonicTime) -> Vec<ObservedWakeup> {
         let mut known: HashMap<u32, bool> = HashMap::new();
         let mut seen = Vec::new();
-        for (one, awakening) in self.chains.settle(now) {
-            let Some(awakening) = awakening else { continue };
-            if !*known.entry(one.tid).or_insert_with(|| self.is_chosen(one.tid)) {
-                continue;
-            }
+        let mut chains = std::mem::take(&mut self.chains);
+        chains.settle(now, |one, awakening| {
+            let mut is_chosen = || *known.entry(one.tid).or_insert_with(|| self.is_chosen(one.tid));
+            let Some(awakening) = awakening.filter(|_| is_chosen()) else { return };
             let (activation, wakeup) = (awakening.activation, awakening.wakeup);
             let is_own_timer = activation == Activation::Timer;
             let since = one.asleep_since.filter(|_| is_own_timer).unwrap_or(wakeup.expected);
             seen.push(ObservedWakeup { activation, wakeup, since });
-        }
+        });
+        self.chains = chains;
         for (_, is_chosen, turns) in self.marked.values_mut() {
             let turned = turns.settle(now).into_iter().filter(|_| *is_chosen);
             let wakeups = turned.filter_map(|one| Some(one.awakening?.wakeup));
