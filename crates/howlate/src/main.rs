@@ -34,6 +34,7 @@ const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
     howlate_guest::serve_as_init();
+    howlate_linux::memory::share_one_heap();
     // Without it a full file would be the end; there is nothing to do where it cannot be had.
     drop(howlate_linux::signal::make_file_limit_an_error());
     if let Some(served) = serve_as_helper() {
