@@ -1,6 +1,7 @@
 //! A recording's lines, summed up per condition.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use howlate_model::{
     Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, KeptTimeline, Line, Margin,
@@ -36,6 +37,8 @@ pub struct Analysis {
     pub members: BTreeMap<String, Member>,
     /// Differences between machines within this do not count, where that was asked for.
     pub margin: Option<Margin>,
+    /// The recording, where whoever asks has named it: to ask again.
+    pub named: Option<PathBuf>,
     outcomes: Vec<Outcome>,
     known: KnownCaveats,
 }
@@ -56,6 +59,7 @@ impl Analysis {
             boots_ended: Vec::new(),
             members: BTreeMap::new(),
             margin: None,
+            named: None,
             outcomes,
             known: KnownCaveats::default(),
         }
@@ -126,6 +130,7 @@ impl Analysis {
             boots_ended: self.boots_ended.clone(),
             members: self.members.clone(),
             margin: self.margin,
+            named: self.named.clone(),
             outcomes,
             known: self.known.clone(),
         }

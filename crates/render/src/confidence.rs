@@ -8,14 +8,18 @@ use howlate_model::Distribution;
 use crate::numbers::{count, rough, round};
 use crate::result_columns::ColumnSpec;
 
+/// Later than 1 in so many is what the percentiles say: a looser bound of the maximum says nothing more.
+const WORTH_TELLING: u64 = 1_000;
+
 /// What the maxima of several conditions support: what the weakest does.
 pub fn what_the_maxima_support<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<String> {
     let bound = outcomes.filter_map(Outcome::bound).min_by_key(|bound| bound.one_in)?;
-    (bound.one_in > 1).then(|| {
-        format!(
+    (bound.one_in > 1).then(|| match bound.one_in {
+        ..WORTH_TELLING => "A longer run may well exceed the maximum: this one is too short to bound it.".to_owned(),
+        one_in => format!(
             "A longer run may exceed the maximum: up to 1 in {} wake-ups could be later (95 % confidence, clustering included).",
-            count(bound.one_in)
-        )
+            count(one_in)
+        ),
     })
 }
 

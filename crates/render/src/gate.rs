@@ -32,19 +32,19 @@ fn doubt(one: &GateTrust) -> f64 {
     one.exceeds.unwrap_or(2.0)
 }
 
-/// `of runs this long (30 s), 3 % raise a false alarm on a machine that does not change.`
+/// `3 % of runs this long (30 s) would exceed it by chance.`
 fn words(trust: &GateTrust) -> String {
     let (run, trusted) = (rough(trust.run), percent(trust.trusted));
     let after = trust.trusted_after.map(rough);
     match (trust.exceeds, trust.unknown, after) {
         (Some(share), _, after) => {
-            let runs = format!("of runs this long ({run}), {} would exceed it by chance", in_words(share));
+            let runs = format!("{} of runs this long ({run}) would exceed it", in_words(share));
             match after.filter(|_| share > trust.trusted) {
-                Some(after) => format!("{runs}; {trusted} takes runs of {after}."),
+                Some(after) => format!("{runs} by chance; {trusted} takes runs of {after}."),
                 None if share > trust.trusted => {
-                    format!("{runs}, however long they are: the limit is too low here.")
+                    format!("{runs}, and no fewer of longer ones: the limit is too low here.")
                 }
-                None => format!("{runs}."),
+                None => format!("{runs} by chance."),
             }
         }
         (None, Some(UnknownShare::TooShort), _) => {
@@ -104,10 +104,10 @@ mod tests {
         assert_eq!(
             said,
             [
-                "of runs this long (30.0 s), 3 % would exceed it by chance.",
-                "of runs this long (30.0 s), 30 % would exceed it by chance; 5 % takes runs of 1 min 35 s.",
-                "of runs this long (30.0 s), less than 1 % would exceed it by chance.",
-                "of runs this long (30.0 s), 99 % would exceed it by chance, however long they are: the limit is too low here.",
+                "3 % of runs this long (30.0 s) would exceed it by chance.",
+                "30 % of runs this long (30.0 s) would exceed it by chance; 5 % takes runs of 1 min 35 s.",
+                "less than 1 % of runs this long (30.0 s) would exceed it by chance.",
+                "99 % of runs this long (30.0 s) would exceed it, and no fewer of longer ones: the limit is too low here.",
                 &format!("{cannot}, for lack of events; 29 min 12 s without one would mean at most 5 %."),
                 &format!("{cannot}: there were too few events."),
                 &format!("{cannot}: it takes a longer run."),

@@ -3,6 +3,7 @@
 use howlate_analyse::Analysis;
 use howlate_model::{Caveat, CpuTimeline, KeptTimeline, LateWakeup, MonotonicTime, Part, Segment};
 
+use crate::ask_again::show_again;
 use crate::caveats::caveat;
 use crate::detail::Detail;
 use crate::numbers::count;
@@ -67,7 +68,7 @@ pub fn kept_timelines(analysis: &Analysis, detail: Detail, width: usize) -> Stri
     let more =
         if left > 0 { format!("{} more with `--details`. ", count(left as u64)) } else { String::new() };
     let more =
-        format!("{more}All as one trace: `howlate show [RECORDING] --format perfetto > late.pftrace`.");
+        format!("{more}All as one trace: {}.", show_again(analysis, "--format perfetto > late.pftrace"));
     let heading = paint(HEADING, wrapped(HEADING_OF_ALL, width, 0));
     format!("{heading}\n{named}{why_not}{}\n", paint(DIM, wrapped(&more, width, 0)))
 }

@@ -3,6 +3,7 @@
 //! Text for people carries ANSI styles; the caller strips them where the output is no terminal.
 
 mod answer;
+mod ask_again;
 #[cfg(test)]
 mod assert_published;
 mod cause_table;
@@ -140,6 +141,6 @@ pub use untrusted_text::{
     is_legible, legible, legible_json, legible_line, legible_lines, legible_value, markdown_text, tap_text,
 };
 pub use watch::{
-    EventLoopRows, event_loop_rows, event_loops_away, stayed_away, watched_beside, watched_live,
+    EventLoopRows, StayedAway, event_loop_rows, event_loops_away, stayed_away, watched_beside, watched_live,
 };
 pub use why::{main_causes, why};

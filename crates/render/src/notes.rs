@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use howlate_analyse::Analysis;
 use howlate_model::Caveat;
 
+use crate::ask_again::show_again;
 use crate::caveats::sentences;
 use crate::kept_timelines::is_about_timelines;
 use crate::numbers::count;
@@ -36,8 +37,8 @@ pub(crate) fn doubts(analysis: &Analysis, most: usize, width: usize) -> String {
     }
     let rest = match notes.len() - shown {
         0 => String::new(),
-        1 => "  and 1 more note: `howlate show [RECORDING] --details`\n".to_owned(),
-        more => format!("  and {more} more notes: `howlate show [RECORDING] --details`\n"),
+        1 => format!("  and 1 more note: {}\n", show_again(analysis, "--details")),
+        more => format!("  and {more} more notes: {}\n", show_again(analysis, "--details")),
     };
     text + &rest
 }

@@ -2,7 +2,7 @@
 
 use howlate_analyse::Ratio;
 
-/// `; turn by turn, 3.1 to 4.2 times as much (95 %, 10 pairs)`, or `times less`: not the quotient of the two numbers that stand
+/// `; per pair of turns, 3.1 to 4.2 times as much (95 %, 10 pairs)`, or `times less`: not the quotient of the two numbers that stand
 /// before it, which are of all turns together and which one bad turn may have made. Where the turns do not bear out any
 /// number, that and what would settle it.
 pub fn times_as_much(ratio: Ratio, settled_by: &str) -> String {
@@ -12,7 +12,7 @@ pub fn times_as_much(ratio: Ratio, settled_by: &str) -> String {
                 if low > 1.0 { (low, high, "as much") } else { (1.0 / high, 1.0 / low, "less") };
             let [low, high] = [low, high].map(two_digits);
             let range = if low == high { low } else { format!("{low} to {high}") };
-            format!("; turn by turn, {range} times {much} (95 % interval, {pairs} pairs).")
+            format!("; per pair of turns, {range} times {much} (95 % interval, {pairs} pairs).")
         }
         Ratio::Open { pairs } => {
             let turns = match pairs {
@@ -37,8 +37,11 @@ mod tests {
     #[test]
     fn no_factor_stands_without_its_interval() {
         let said = |low, high| times_as_much(Ratio::Settled { low, high, pairs: 8 }, "more");
-        assert_eq!(said(3.06, 12.4), "; turn by turn, 3.1 to 12 times as much (95 % interval, 8 pairs).");
-        assert_eq!(said(0.25, 0.5), "; turn by turn, 2.0 to 4.0 times less (95 % interval, 8 pairs).");
+        assert_eq!(
+            said(3.06, 12.4),
+            "; per pair of turns, 3.1 to 12 times as much (95 % interval, 8 pairs)."
+        );
+        assert_eq!(said(0.25, 0.5), "; per pair of turns, 2.0 to 4.0 times less (95 % interval, 8 pairs).");
         assert_eq!(
             times_as_much(Ratio::Open { pairs: 3 }, "howlate cyclic"),
             "; 3 pairs of turns do not show by how much. To find out: `howlate cyclic`."

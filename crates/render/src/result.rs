@@ -57,7 +57,9 @@ fn without_timelines(analysis: &Analysis, title: &str, detail: Detail, width: us
         }
         Detail::Full => {
             let (spans, copy) = (watch::spans(analysis, width), to_copy(analysis));
-            format!("{top}{numbers}{spans}{copy}{why}{below}{}", notes(analysis, width))
+            let notes = notes(analysis, width);
+            let notes = if notes.is_empty() { notes } else { format!("\n{notes}") };
+            format!("{top}{notes}{numbers}{spans}{copy}{why}{below}")
         }
     }
 }

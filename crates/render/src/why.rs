@@ -5,6 +5,7 @@ use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Explained, Finding, FindingId, Latency, NO_TRACER, Span, Work};
 
 use crate::answer::{MOST_REMEDIES, Reasons, in_words};
+use crate::ask_again::show_again;
 use crate::cause_table::CauseTable;
 use crate::cause_words::{part_in_words, percent, segment_in_words};
 use crate::commands_to_type::step_lines;
@@ -51,17 +52,17 @@ pub fn why(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usiz
 fn in_brief(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usize) -> String {
     let reasons = Reasons::find(analysis, above, detail);
     let causes = reasons.causes(width);
+    let remedies = reasons.remedies(MOST_REMEDIES, width);
     if causes.is_empty() {
-        return causes;
+        return if remedies.is_empty() { remedies } else { format!("{remedies}\n") };
     }
     let more = match analysis.outcomes().iter().any(is_watched) {
-        true => {
-            "The latencies include what tracing adds. Part by part: `howlate show [RECORDING] --details`."
-        }
-        false => "Traced in turns of their own. Part by part: `howlate show [RECORDING] --details`.",
+        true => "The latencies include what tracing adds.",
+        false => "Traced in turns of their own.",
     };
-    let more = paint(DIM, wrapped(more, width, 0));
-    let parts = [causes, reasons.remedies(MOST_REMEDIES, width), format!("{more}\n")];
+    let more = format!("{more} Part by part: {}.", show_again(analysis, "--details"));
+    let more = paint(DIM, wrapped(&more, width, 0));
+    let parts = [causes, remedies, format!("{more}\n")];
     parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("{part}\n")).collect()
 }
 

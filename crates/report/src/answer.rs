@@ -366,7 +366,7 @@ mod tests {
         }
         let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
         let said = answer(&entries, None);
-        assert!(said.contains("; turn by turn, 3.0 times as much (95 % interval, 8 pairs)."), "{said}");
+        assert!(said.contains("; per pair of turns, 3.0 times as much (95 % interval, 8 pairs)."), "{said}");
     }
 
     #[test]

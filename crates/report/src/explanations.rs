@@ -18,5 +18,8 @@ pub(crate) fn meaning_lines(recordings: &[Recording<'_>]) -> Vec<String> {
 
 /// Event loops that stayed away too long.
 fn event_loops(analysis: &Analysis) -> Vec<String> {
-    stayed_away(&analysis.outcomes().iter().collect::<Vec<&Outcome>>())
+    let all = stayed_away(&analysis.outcomes().iter().collect::<Vec<&Outcome>>());
+    all.into_iter()
+        .map(|one| [one.what].into_iter().chain(one.to_do).collect::<Vec<_>>().join(" What to do: "))
+        .collect()
 }

@@ -85,7 +85,10 @@ fn read(asked: &Why, recordings: &[PathBuf]) -> Result<Status, Error> {
         analysis if is_explained(&analysis) => Ok(analysis),
         _ => Err(Error::NothingTraced { path: path.clone() }),
     };
-    let analyses = recordings.iter().map(analysis).collect::<Result<Vec<_>, _>>()?;
+    let mut analyses = recordings.iter().map(analysis).collect::<Result<Vec<_>, _>>()?;
+    for (analysis, path) in analyses.iter_mut().zip(&asked.recordings) {
+        analysis.named = Some(path.clone());
+    }
     if is_json {
         let text = match analyses.as_slice() {
             [one] => render::json(one, &[])?,

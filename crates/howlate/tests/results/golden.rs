@@ -35,6 +35,24 @@ fn periodic_threads() {
     }
 }
 
+/// What a result says to type about itself can be typed as it stands.
+#[test]
+fn a_result_can_be_asked_again_as_it_says() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/recordings/v1");
+    for name in ["cyclic", "watch", "why", "stall"] {
+        let text = shown(name, "text");
+        let said = text.split('`').skip(1).step_by(2).filter(|words| words.starts_with("howlate show"));
+        let said: Vec<&str> = said.collect();
+        assert!(!said.is_empty(), "{name}: {text}");
+        for words in said {
+            let words: Vec<&str> = words.split_whitespace().skip(1).collect();
+            let output = crate::common::howlate(&words).current_dir(folder).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
+            assert_ne!(stdout(&output), text, "{words:?} says more");
+        }
+    }
+}
+
 #[test]
 fn rt_datasets_are_what_their_plotter_reads() {
     let lines = shown("cyclic", "osadl");

@@ -14,6 +14,7 @@ use howlate_analyse::{
 };
 use howlate_model::{Command, Work};
 
+use crate::ask_again::show_again;
 use crate::condition::told_by;
 use crate::confidence::what_the_maxima_support;
 use crate::detail::Detail;
@@ -56,7 +57,14 @@ const EXTENTS: [Extent; 7] = [
     Extent { doubts: 2, meanings: 0, maxima: false, remedies: 1, is_apart: true },
 ];
 
-const MORE: &str = "Each CPU in a row: `--by cpu`; everything: `howlate show [RECORDING] --details`.";
+/// What is not on the screen.
+fn more(analysis: &Analysis, detail: Detail) -> String {
+    let everything = show_again(analysis, "--details");
+    match detail {
+        Detail::PerCpu => format!("Everything: {everything}."),
+        _ => format!("Per CPU: {}; everything: {everything}.", show_again(analysis, "--by cpu")),
+    }
+}
 
 /// Whether the result of a recording is one screen: periodic work of one machine, that no guest did.
 pub(crate) fn is_on_one_screen(analysis: &Analysis) -> bool {
@@ -83,7 +91,7 @@ pub(crate) fn answer(analysis: &Analysis, detail: Detail, [top, bottom]: [&str; 
         ];
         let parts = parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}"));
         let (text, gap) = (parts.collect::<String>(), if extent.is_apart { "\n" } else { "" });
-        format!("{text}{gap}{}\n", paint(DIM, wrapped(MORE, width, 0)))
+        format!("{text}{gap}{}\n", paint(DIM, wrapped(&more(analysis, detail), width, 0)))
     };
     let room = MOST_LINES.saturating_sub(top.lines().count() + bottom.lines().count());
     let mut texts = EXTENTS.iter().map(text_of);

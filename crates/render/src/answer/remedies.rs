@@ -7,15 +7,18 @@ use howlate_analyse::{Analysis, Insight, Priority, insights};
 use howlate_model::{Command, Condition, Finding, FindingId, Header, Policy};
 
 use super::causes::{Explained, Reasons, in_words};
-use crate::command_line::watched_process;
+use crate::command_line::{watched, watched_process};
 use crate::commands_to_type::{is_command, step_lines};
 use crate::only_if::with_condition;
 use crate::prose::wrapped;
 use crate::style::{COMMAND, HEADING, paint};
 use crate::untrusted_text::legible;
+use crate::watch::stayed_away;
 
 /// Things to do; `howlate doctor` has all.
 pub(crate) const MOST: usize = 3;
+/// What stands for a program in what to type, where none is known.
+const ANY_PROGRAM: &str = "PROGRAM …";
 /// Steps that are shown of each.
 const STEPS: usize = 1;
 
@@ -43,14 +46,31 @@ impl Reasons<'_> {
     /// What can be done about them: so many things at most.
     pub(crate) fn remedies(&self, most: usize, width: usize) -> String {
         let mut all = advice(&self.explained, &self.analysis.header.findings);
-        if all.is_empty() {
+        all.sort_by_key(|one| Reverse(one.late_ns));
+        let of_machine = all.iter().map(|one| written(one, self.analysis, width));
+        // What a program does to itself no setting mends.
+        let told: Vec<Written> = of_event_loops(self.analysis).chain(of_machine).take(most).collect();
+        if told.is_empty() {
             return String::new();
         }
-        all.sort_by_key(|one| Reverse(one.late_ns));
-        let told = (1..).zip(all.iter().take(most));
-        let told = told.map(|(number, one)| written(number, one, self.analysis, width));
-        format!("{}\n{}", paint(HEADING, "What to do"), told.collect::<String>())
+        let lines = (1..).zip(told).map(|(number, one)| {
+            let sentence = format!("{number}. {}", one.sentence);
+            format!("  {}\n{}", wrapped(&sentence, width, 5), one.typed)
+        });
+        format!("{}\n{}", paint(HEADING, "What to do"), lines.collect::<String>())
     }
+}
+
+/// A sentence, and below it what to type.
+struct Written {
+    sentence: String,
+    typed: String,
+}
+
+/// What brings event loops of a watched program back sooner.
+fn of_event_loops(analysis: &Analysis) -> impl Iterator<Item = Written> {
+    let all = stayed_away(&analysis.outcomes().iter().collect::<Vec<_>>());
+    all.into_iter().filter_map(|one| Some(Written { sentence: one.to_do?, typed: String::new() }))
 }
 
 fn advice<'a>(explained: &'a [Explained<'_>], findings: &'a [Finding]) -> Vec<Advice<'a>> {
@@ -86,26 +106,48 @@ fn advice<'a>(explained: &'a [Explained<'_>], findings: &'a [Finding]) -> Vec<Ad
 }
 
 /// What it does against whom, how things stand, what to type, and whether that was tried.
-fn written(number: usize, one: &Advice<'_>, analysis: &Analysis, width: usize) -> String {
-    let more = one.causes.len().saturating_sub(2);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let against = format!("{}{more}", one.causes.iter().take(2).cloned().collect::<Vec<_>>().join(", "));
+fn written(one: &Advice<'_>, analysis: &Analysis, width: usize) -> Written {
+    let against = match one.causes.as_slice() {
+        [only] => only.clone(),
+        [first, second] => format!("{first} and {second}"),
+        [first, second, more @ ..] => format!("{first}, {second} and {} more", more.len()),
+        [] => String::new(),
+    };
     let found = with_condition(one.finding, one.only_if);
     let sentence =
-        format!("{number}. {}: {}. {}", effect(one, &against), legible(&found), tried(one, analysis));
+        format!("{}: {}. {}", effect(one, &against, analysis), legible(&found), tried(one, analysis));
     let steps = one.finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(STEPS);
-    let lines = steps.flat_map(|step| step_lines(&legible(step), width.saturating_sub(5)));
-    let typed: String = lines.map(|line| format!("     {}\n", paint(COMMAND, line))).collect();
-    format!("  {}\n{typed}", wrapped(&sentence, width, 5))
+    let named = steps.map(|step| step.replace(ANY_PROGRAM, &program(&analysis.header)));
+    let lines = named.flat_map(|step| step_lines(&legible(&step), width.saturating_sub(5)));
+    let typed = lines.map(|line| format!("     {}\n", paint(COMMAND, line))).collect();
+    Written { sentence, typed }
+}
+
+/// The program that was watched from its start, as it was typed.
+fn program(header: &Header) -> String {
+    let is_started = header.command == Command::Watch && watched_process(&header.arguments).is_none();
+    let typed = if is_started { watched(&header.arguments) } else { String::new() };
+    if typed.is_empty() { ANY_PROGRAM.to_owned() } else { typed }
+}
+
+/// Who was late.
+const fn delayed(analysis: &Analysis) -> &'static str {
+    match analysis.header.command {
+        Command::Watch => "the program",
+        Command::Notify => "the receiver",
+        _ => "the thread",
+    }
 }
 
 /// What following the advice changes for the late thread.
-fn effect(one: &Advice<'_>, against: &str) -> String {
+fn effect(one: &Advice<'_>, against: &str, analysis: &Analysis) -> String {
     match &one.finding.id {
         FindingId::RealtimePermission if one.is_realtime() => {
-            format!("A higher real-time priority keeps {against} from delaying it")
+            format!("A higher real-time priority keeps {against} from delaying {}", delayed(analysis))
         }
-        FindingId::RealtimePermission => format!("Real-time priority keeps {against} from delaying it"),
+        FindingId::RealtimePermission => {
+            format!("Real-time priority keeps {against} from delaying {}", delayed(analysis))
+        }
         FindingId::NicePermission => format!("A lower nice value gives it CPU time ahead of {against}"),
         FindingId::Preemption => format!("Full preemption lets it run while {against} is in the kernel"),
         FindingId::TimerSlack => "Without timer slack its sleeps end when they are due".to_owned(),
@@ -153,7 +195,7 @@ fn tune(settings: &str, condition: &Condition, header: &Header) -> String {
         if let Some(process) = watched_process(&header.arguments) {
             return format!("howlate tune program {process} --knobs {settings}");
         }
-        return format!("howlate tune --knobs {settings} -- PROGRAM …");
+        return format!("howlate tune --knobs {settings} -- {}", program(header));
     }
     let mut words = "howlate tune".to_owned();
     let (policy, load) = (condition.policy, &condition.load);

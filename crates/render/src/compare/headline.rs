@@ -27,7 +27,11 @@ pub(super) fn answer(report: &ComparisonReport<'_>) -> String {
              stretches of time that a test needs."
                 .into()
         }
-        Verdict::Inconclusive => "Inconclusive: too little was measured, see below.".into(),
+        Verdict::Inconclusive => {
+            let reason = report.all().find_map(|(_, tested)| tested.inconclusive).map(words::inconclusive);
+            let reason = reason.unwrap_or_else(|| "Too few wake-ups on one side at least.".into());
+            format!("Inconclusive. {reason}")
+        }
     }
 }
 

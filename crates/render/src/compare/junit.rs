@@ -37,6 +37,12 @@ fn named(mut case: TestCase) -> TestCase {
     case
 }
 
+/// `p = 0.04`, `p < 0.001`.
+fn p_value(p: f64) -> String {
+    let text = words::probability(p);
+    if text.starts_with('<') { format!("p {text}") } else { format!("p = {text}") }
+}
+
 fn case(one: &Compared, tested: &Tested) -> TestCase {
     let mut status = match tested.verdict {
         Verdict::Worse => failure("worse"),
@@ -45,12 +51,12 @@ fn case(one: &Compared, tested: &Tested) -> TestCase {
     };
     let interval = tested.interval_ns.map(|of| format!(", interval {} µs", words::interval(Some(of))));
     let found = format!(
-        "{}: {} µs ({}){}, p = {}",
+        "{}: {} µs ({}){}, {}",
         words::verdict(tested.verdict),
         words::difference(tested),
         words::percent_apart(tested),
         interval.unwrap_or_default(),
-        words::probability(tested.p_corrected)
+        p_value(tested.p_corrected)
     );
     status.set_message(found.as_str());
     let mut case = named(TestCase::new(words::statistic(tested.statistic, one.design), status));

@@ -30,11 +30,26 @@ pub(super) fn rows(outcomes: &[&Outcome], width: usize) -> String {
     format!("Event loops: time from one wait for events to the next · µs\n\n{rows}{more}\n")
 }
 
-/// A sentence for each that stayed away too long, the worst first.
-pub fn stayed_away(outcomes: &[&Outcome]) -> Vec<String> {
+/// An event loop that stayed away too long.
+pub struct StayedAway {
+    /// How often, for how long, and what it was doing.
+    pub what: String,
+    /// What brings it back sooner, if its own program can.
+    pub to_do: Option<String>,
+}
+
+/// Each that did, the worst first.
+pub fn stayed_away(outcomes: &[&Outcome]) -> Vec<StayedAway> {
     let all = worst_first(outcomes);
     let told = all.iter().filter(|(_, of)| of.shared_by.is_none() && of.long > 0).take(MOST_TOLD);
-    told.map(|(one, of)| sentence(&name(one), of)).collect()
+    let one = |(one, of): &(&Outcome, &EventLoopBlock)| {
+        let name = name(one);
+        let to_do = typical(&of.longest)
+            .and_then(|spent| what_to_do(&name, spent))
+            .map(|what| format!("{name}'s event loop: {what}"));
+        StayedAway { what: sentence(&name, of), to_do }
+    };
+    told.map(one).collect()
 }
 
 /// A sentence for threads that share a loop.
@@ -134,7 +149,6 @@ fn sentence(name: &str, of: &EventLoopBlock) -> String {
             false => format!(" Most often it was in {} ({times} of {long}).", legible(&most.name)),
         });
     }
-    text.push_str(typical(&of.longest).map_or("", |spent| what_to_do(name, spent)));
     text.push_str(how_to_name(name, of));
     text
 }
@@ -168,22 +182,20 @@ fn typical(longest: &[LongIteration]) -> Option<Spent> {
 }
 
 /// What brings a loop back sooner, by what it did most while it was away; nothing where it waited for a CPU.
-fn what_to_do(thread: &str, spent: Spent) -> &'static str {
+fn what_to_do(thread: &str, spent: Spent) -> Option<&'static str> {
     let (python, node) = (is_python(thread), is_node(thread));
-    if Mostly::of(spent) == Mostly::Waiting {
-        ""
-    } else if Mostly::of(spent) == Mostly::Blocked {
-        match (python, node) {
-            (true, _) => " A coroutine should await such a call, or leave it to `asyncio.to_thread`.",
-            (_, true) => " Such a call has an asynchronous form, or belongs in a worker thread.",
-            _ => " Such a call belongs in another thread, or needs a form that does not block.",
-        }
-    } else {
-        match (python, node) {
-            (true, _) => " Work as long as this belongs in another process (`loop.run_in_executor`).",
-            (_, true) => " Work as long as this belongs in a worker thread.",
-            _ => " Work as long as this belongs in another thread, or in smaller pieces.",
-        }
+    match Mostly::of(spent) {
+        Mostly::Waiting => None,
+        Mostly::Blocked => Some(match (python, node) {
+            (true, _) => "a coroutine should await such a call, or leave it to `asyncio.to_thread`.",
+            (_, true) => "such a call has an asynchronous form, or belongs in a worker thread.",
+            _ => "such a call belongs in another thread, or needs a form that does not block.",
+        }),
+        Mostly::Running => Some(match (python, node) {
+            (true, _) => "work as long as this belongs in another process (`loop.run_in_executor`).",
+            (_, true) => "work as long as this belongs in a worker thread.",
+            _ => "work as long as this belongs in another thread, or in smaller pieces.",
+        }),
     }
 }
 
@@ -273,8 +285,7 @@ mod tests {
         assert_eq!(
             text,
             "service's event loop did not come back within 10.0 ms in 1 of 2 iterations. The longest took 30.0 ms: it was \
-             blocked, sleeping (28.0 ms), running (1.50 ms) and waiting for the CPU (500 µs), in handler (app.py). Such a \
-             call belongs in another thread, or needs a form that does not block."
+             blocked, sleeping (28.0 ms), running (1.50 ms) and waiting for the CPU (500 µs), in handler (app.py)."
         );
         all.shared_by = Some(4);
         assert!(shared_words("go", &all).starts_with("go and 3 more wait on the same events"));
@@ -285,10 +296,10 @@ mod tests {
         let ms = Span::from_millis;
         let mostly =
             |running, blocked, ready| Spent { running: ms(running), blocked: ms(blocked), ready: ms(ready) };
-        assert!(what_to_do("python3", mostly(1, 28, 1)).contains("asyncio.to_thread"));
-        assert!(what_to_do("python3", mostly(28, 1, 1)).contains("another process"));
-        assert!(what_to_do("node", mostly(28, 1, 1)).contains("worker thread"));
-        assert_eq!(what_to_do("node", mostly(1, 1, 28)), "", "the CPU was another's");
+        assert!(what_to_do("python3", mostly(1, 28, 1)).unwrap().contains("asyncio.to_thread"));
+        assert!(what_to_do("python3", mostly(28, 1, 1)).unwrap().contains("another process"));
+        assert!(what_to_do("node", mostly(28, 1, 1)).unwrap().contains("worker thread"));
+        assert_eq!(what_to_do("node", mostly(1, 1, 28)), None, "the CPU was another's");
         let long =
             |spent| LongIteration { at: MonotonicTime::default(), spent, blocked_in: None, function: None };
         let several = [mostly(1, 1, 50), mostly(1, 30, 1), mostly(30, 1, 1), mostly(2, 28, 1)].map(long);

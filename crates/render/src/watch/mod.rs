@@ -5,7 +5,7 @@ mod run_queue;
 mod sentence;
 mod spans;
 
-pub use event_loops::{EventLoopRows, event_loop_rows, event_loops_away, stayed_away};
+pub use event_loops::{EventLoopRows, StayedAway, event_loop_rows, event_loops_away, stayed_away};
 pub(crate) use spans::table as spans;
 
 use std::cmp::Reverse;
@@ -54,7 +54,8 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     let rows = activations(outcomes, late).text(width);
     let few = too_few(outcomes.iter().map(|one| one.latency()), &[P99]);
     let few = few.map_or_else(String::new, |text| format!("{}\n", paint(DIM, wrapped(&text, width, 0))));
-    let meaning = stayed_away.into_iter().chain(sentence::latest(outcomes, late)).chain(shared);
+    let meaning =
+        stayed_away.into_iter().map(|one| one.what).chain(sentence::latest(outcomes, late)).chain(shared);
     let meaning = self::meaning(meaning, width);
     format!("Threads of a program · µs\n\n{rows}{more}{few}\n{event_loops}{loops}{wakers}{unseen}{meaning}")
 }

@@ -23,12 +23,11 @@ pub(super) fn realtime(root: &Root) -> Option<Finding> {
     let highest = limit.map(|limit| limit.min(99));
     let (verdict, found) = match (holds(&process, "CAP_SYS_NICE"), highest) {
         (Some(true), _) => {
-            (Verdict::Good, "this process may ask for any real-time priority (CAP_SYS_NICE)".to_owned())
+            (Verdict::Good, "any real-time priority may be set here (CAP_SYS_NICE)".to_owned())
         }
-        (_, Some(priority)) if priority > 0 => (
-            Verdict::Good,
-            format!("this process may ask for real-time priorities up to {priority} (RLIMIT_RTPRIO)"),
-        ),
+        (_, Some(priority)) if priority > 0 => {
+            (Verdict::Good, format!("real-time priorities up to {priority} may be set here (RLIMIT_RTPRIO)"))
+        }
         (Some(false), Some(_)) => (
             Verdict::Blocks,
             format!("this process may not ask for real-time priorities: {}", lack(&process)),

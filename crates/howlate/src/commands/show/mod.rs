@@ -32,7 +32,10 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     }
     let mut analyses =
         recordings.iter().map(|path| reading::analysis(path, texts)).collect::<Result<Vec<_>, _>>()?;
-    analyses.iter_mut().for_each(|analysis| analysis.margin = asked.margin);
+    for (analysis, path) in analyses.iter_mut().zip(&recordings) {
+        analysis.margin = asked.margin;
+        analysis.named = (!asked.recordings.is_empty()).then(|| path.clone());
+    }
     let untraced = recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
     if let (Format::Trace, Some((path, _))) = (asked.printed(), untraced) {
         return Err(Error::NothingTraced { path: path.clone() });
