@@ -43,6 +43,7 @@ mod merge_result;
 mod nodes;
 mod notes;
 mod notify;
+mod notify_overview;
 pub mod numbers;
 mod only_if;
 mod perfetto;

@@ -5,8 +5,11 @@ use howlate_analyse::{
 };
 use howlate_model::{Condition, HasProperties, Latency, Notifier, Policy, Property, ReceiverCpu, Work};
 
+use crate::ask_again::show_again;
 use crate::condition::{joined, named_by, phrases};
 use crate::confidence::left_out;
+use crate::detail::Detail;
+use crate::notify_overview::{is_long, overview};
 use crate::numbers::{count, length, micros};
 use crate::prose::wrapped;
 use crate::result_columns::{ColumnSpec, MAX, MEAN, MEDIAN, MIN, P95, P99, RowNumbers, STDDEV};
@@ -14,7 +17,7 @@ use crate::style::{DIM, HEADING, paint};
 use crate::table::{Columns, worst_in_bold};
 
 /// The tables of each set of circumstances: one per mechanism, then the ranking. What they mean follows them all.
-pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
+pub(crate) fn tables(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let found = NotifyFindings::new(analysis);
     let mut text = String::new();
     for group in groups(analysis) {
@@ -23,6 +26,18 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
             "{}\n\n",
             paint(DIM, wrapped(what_is_measured(&group[0].condition), width, 0))
         ));
+        if detail != Detail::Full && is_long(&group) {
+            let more = format!(
+                "Each gap, and the differences with intervals: {}.",
+                show_again(analysis, "--details")
+            );
+            text.push_str(&format!(
+                "{}\n{}\n\n",
+                overview(&group, width),
+                paint(DIM, wrapped(&more, width, 0))
+            ));
+            continue;
+        }
         for one in tables_of(&group) {
             text.push_str(&format!("{}\n", table(&one, width)));
         }

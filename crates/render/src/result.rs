@@ -45,8 +45,8 @@ fn without_timelines(analysis: &Analysis, title: &str, detail: Detail, width: us
         }
     }
     let (numbers, below) = match analysis.members.len() {
-        0 | 1 => (format!("\n{}", bodies(analysis, width)), below(analysis, width)),
-        _ => (of_nodes(analysis, width), String::new()),
+        0 | 1 => (format!("\n{}", bodies(analysis, detail, width)), below(analysis, width)),
+        _ => (of_nodes(analysis, detail, width), String::new()),
     };
     let (top, why) = (top(analysis, title, width), why::why(analysis, None, detail, width));
     match detail {
@@ -82,10 +82,10 @@ fn below(analysis: &Analysis, width: usize) -> String {
 const MOST_ONE_BY_ONE: usize = 16;
 
 /// The same conditions on several machines.
-fn of_nodes(analysis: &Analysis, width: usize) -> String {
+fn of_nodes(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let nodes = nodes::nodes(&nodes(analysis), width);
     let is_few = analysis.outcomes().len() <= MOST_ONE_BY_ONE;
-    let one_by_one = if is_few { bodies(analysis, width) } else { String::new() };
+    let one_by_one = if is_few { bodies(analysis, detail, width) } else { String::new() };
     let recordings: u64 = analysis.members.values().map(|member| member.recordings).sum();
     let of = format!("{} recordings of {} machines", count(recordings), count(analysis.members.len() as u64));
     format!("{}\n\n{nodes}{one_by_one}", paint(DIM, of))
@@ -94,23 +94,25 @@ fn of_nodes(analysis: &Analysis, width: usize) -> String {
 const NOBODY_WOKE: &str = "No wake-up of a thread that was to be watched was seen.\n\n";
 
 /// The tables of each kind of work that was measured.
-fn bodies(analysis: &Analysis, width: usize) -> String {
+fn bodies(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let kinds: [Column; 5] = [
         (
-            |analysis, width| guests::sections(analysis, width, |part| sleep::tables(part, width)),
+            |analysis, _, width| guests::sections(analysis, width, |part| sleep::tables(part, width)),
             |work| matches!(work, Work::Sleep { .. }),
         ),
-        (cyclic::tables, |work| matches!(work, Work::Cyclic { .. })),
+        (|analysis, _, width| cyclic::tables(analysis, width), |work| matches!(work, Work::Cyclic { .. })),
         (
-            |analysis, width| guests::sections(analysis, width, |part| notify::tables(part, width)),
+            |analysis, detail, width| {
+                guests::sections(analysis, width, |part| notify::tables(part, detail, width))
+            },
             |work| matches!(work, Work::Notify { .. }),
         ),
-        (watch::tables, |work| matches!(work, Work::Watch { .. })),
-        (foreign::tables, |work| matches!(work, Work::Foreign { .. })),
+        (|analysis, _, width| watch::tables(analysis, width), |work| matches!(work, Work::Watch { .. })),
+        (|analysis, _, width| foreign::tables(analysis, width), |work| matches!(work, Work::Foreign { .. })),
     ];
     let of_kind = |(tables, is_one): Column| {
         let part = analysis.only(|condition| is_one(condition.work));
-        (!part.outcomes().is_empty()).then(|| tables(&part, width))
+        (!part.outcomes().is_empty()).then(|| tables(&part, detail, width))
     };
     let text: String = kinds.into_iter().filter_map(of_kind).collect();
     if text.is_empty() && analysis.header.command == Command::Watch {
@@ -120,7 +122,7 @@ fn bodies(analysis: &Analysis, width: usize) -> String {
 }
 
 /// What writes the tables of one kind of work for a terminal of some width, and what tells the kind.
-type Column = (fn(&Analysis, usize) -> String, fn(Work) -> bool);
+type Column = (fn(&Analysis, Detail, usize) -> String, fn(Work) -> bool);
 
 fn top(analysis: &Analysis, title: &str, width: usize) -> String {
     let header = &analysis.header;

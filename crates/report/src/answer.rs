@@ -212,7 +212,7 @@ fn comparison(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) ->
         [best, .., worst] => {
             let much = match compared {
                 Some(_) => ".".to_owned(),
-                None => times_as_much(ratio_of(best, worst, ranked.len()), &settled_by(&choice, best)),
+                None => times_as_much(ratio_of(best, worst, ranked.len()), &settled_by(&choice, best, worst)),
             };
             format!(
                 "With {}, {share} wake-ups come within {}{whatever}; with {}, within {}{much}",
@@ -288,9 +288,10 @@ fn ratio_of(best: &Choice<'_>, worst: &Choice<'_>, choices: usize) -> Ratio {
 }
 
 /// The command that tests what the page leaves open.
-fn settled_by(choice: &[Part], best: &Choice<'_>) -> String {
-    let recording = best.worst.recording.name;
+fn settled_by(choice: &[Part], best: &Choice<'_>, worst: &Choice<'_>) -> String {
+    let [recording, other] = [best, worst].map(|one| one.worst.recording.name);
     match choice {
+        _ if other != recording => format!("howlate compare {other} {recording}"),
         [Part::Of(property)] => format!("howlate compare {recording} --by {property}"),
         _ => format!("howlate compare {recording}"),
     }

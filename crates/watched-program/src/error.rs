@@ -1,6 +1,10 @@
 //! Why a program cannot be watched, and what to do about it.
 
+use std::ffi::OsStr;
 use std::io;
+use std::path::Path;
+
+use howlate_model::{shell_path, shell_word};
 
 /// A program that was started to be watched, and failed.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +97,14 @@ impl WatchError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoProc => "as root, `mount -t proc proc /proc`".to_owned(),
-            Self::NoProcess { .. } | Self::NoName { .. } => {
+            Self::NoName { name } if Path::new(name).is_file() => {
+                format!("to start that file: `howlate watch {}`", started(Path::new(name)))
+            }
+            Self::NoName { name } => format!(
+                "`pgrep -af {}` finds one by its command line; `howlate watch -- PROGRAM` starts one",
+                shell_word(name)
+            ),
+            Self::NoProcess { .. } => {
                 "`ps -e` lists processes and their names; `howlate watch -- PROGRAM` starts one".to_owned()
             }
             Self::Several { pids, .. } => {
@@ -106,12 +117,30 @@ impl WatchError {
             Self::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "give the path of a program, or the name of one on the PATH".to_owned()
             }
-            Self::Start { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                "it must be a file that may be executed: `chmod +x`".to_owned()
+            Self::Start { program, source } if source.kind() == io::ErrorKind::PermissionDenied => {
+                match started(Path::new(program)) {
+                    words if words.contains(' ') => {
+                        format!("start it with its interpreter: `howlate watch {words}`")
+                    }
+                    words => format!("it must be a file that may be executed: `chmod +x {words}`"),
+                }
             }
             Self::Kernel { .. } | Self::Myself { .. } | Self::Start { .. } => return None,
         })
     }
+}
+
+/// How a file is started: by the interpreter that it is usually for, or by itself.
+fn started(file: &Path) -> String {
+    let interpreter = match file.extension().and_then(OsStr::to_str) {
+        Some("py") => "python3 ",
+        Some("js" | "mjs") => "node ",
+        Some("sh") => "sh ",
+        Some("rb") => "ruby ",
+        _ => "",
+    };
+    let here = if interpreter.is_empty() && file.components().count() == 1 { "./" } else { "" };
+    format!("{interpreter}{here}{}", shell_path(file))
 }
 
 fn list(pids: &[u32]) -> String {
@@ -122,4 +151,30 @@ fn list(pids: &[u32]) -> String {
         words.push("…".to_owned());
     }
     words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_started_by_what_it_is_usually_for() {
+        let words = |file: &str| started(Path::new(file));
+        assert_eq!(words("loop.py"), "python3 loop.py");
+        assert_eq!(words("/srv/my service.js"), "node '/srv/my service.js'");
+        assert_eq!(words("cyclic"), "./cyclic");
+        assert_eq!(words("/usr/bin/cyclic"), "/usr/bin/cyclic");
+    }
+
+    #[test]
+    fn who_names_a_file_is_told_how_to_start_it() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let hint = WatchError::not_there(file).hint().unwrap();
+        assert!(hint.starts_with(&format!("to start that file: `howlate watch {file}`")), "{hint}");
+        let hint = WatchError::not_there("my service").hint().unwrap();
+        assert!(hint.contains("`pgrep -af 'my service'`"), "{hint}");
+        let source = io::Error::from(io::ErrorKind::PermissionDenied);
+        let refused = WatchError::Start { program: "./loop.py".into(), source };
+        assert!(refused.hint().unwrap().contains("`howlate watch python3 ./loop.py`"));
+    }
 }

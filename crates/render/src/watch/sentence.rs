@@ -6,6 +6,8 @@ use howlate_model::{Activation, CauseKind, Latency, Part, Span, Work};
 
 use super::name;
 use crate::cause_words::percent;
+use crate::numbers::count;
+use crate::result_columns::{MEDIAN, RowNumbers};
 use crate::untrusted_text::legible;
 use crate::why::main_causes;
 
@@ -21,14 +23,15 @@ pub(super) fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Option<String
     let enough: Vec<&Outcome> = outcomes.iter().copied().filter(|one| p99(one).is_some()).collect();
     let latest = enough.iter().copied().max_by_key(|one| p99(one))?;
     let latest = its_loop(latest, &enough, late).unwrap_or(latest);
-    let (p50, p99) = (latest.latency().median()?, p99(latest)?);
+    let p50 = Latency::from_nanos(RowNumbers::supported_by(latest.latency()).nanos(&MEDIAN)?);
+    let p99 = p99(latest)?;
     let why = latest.why_late(late);
     let slack = why.as_ref().and_then(|why| slack(why, p50));
     let slack = slack.map_or_else(String::new, |slack| format!(" ({slack} of it timer slack)"));
     let because = why.as_ref().map_or_else(String::new, because);
     let rare = format!("1 in 100 more than {p99}{because}");
-    let name = name(latest);
-    Some(match latest.condition.work {
+    let (name, missed) = (name(latest), missed(latest));
+    let late = match latest.condition.work {
         Work::Watch { mechanism: Activation::Event } => {
             format!("{name} runs {p50} after being woken; {rare}.")
         }
@@ -39,7 +42,17 @@ pub(super) fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Option<String
             format!("{name}'s iterations begin {p50} late; {rare}.")
         }
         _ => format!("{name}'s timers fire {p50} late{slack}; {rare}."),
-    })
+    };
+    Some(late + &missed)
+}
+
+/// Periods in which a thread did not run at all.
+fn missed(one: &Outcome) -> String {
+    match one.known_missed().unwrap_or_default() {
+        0 => String::new(),
+        1 => " One of its periods passed without a wake-up.".to_owned(),
+        missed => format!(" {} of its periods passed without a wake-up.", count(missed)),
+    }
 }
 
 /// Of a thread that set its timers too late, its loop, where that is marked: it knows why, and the timers do not.
