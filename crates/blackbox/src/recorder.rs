@@ -128,9 +128,7 @@ pub fn record(
     if threshold.recall(kept.path()) {
         reader.late_above(threshold.now()).map_err(NotRecorded::NotSeen)?;
     }
-    if let Some(nice) = Nice::new(NICE) {
-        drop(sched::set_policy(sched::THIS_THREAD, Policy::Other { nice: Some(nice) }));
-    }
+    be_nice(NICE);
     let display = started(kept.path());
     let manager = ServiceManager::find(|name| std::env::var(name).ok());
     manager.ready();
@@ -158,6 +156,13 @@ pub fn record(
     };
     let how = recorder.run(requests)?;
     recorder.end(how)
+}
+
+/// Without permission to become less nice again, it stays as it is.
+fn be_nice(nice: i32) {
+    if let Some(nice) = Nice::new(nice) {
+        drop(sched::set_policy(sched::THIS_THREAD, Policy::Other { nice: Some(nice) }));
+    }
 }
 
 /// What a second one is told of this process.
@@ -396,6 +401,8 @@ impl Recorder<'_> {
 
     fn end(mut self, how: HowEnded) -> Result<Finished, NotRecorded> {
         self.manager.stopping();
+        // Somebody waits for it now, on a busy machine for half a minute otherwise.
+        be_nice(0);
         if let Some(held) = self.held.take() {
             self.write_held(held, clock::now())?;
         }
