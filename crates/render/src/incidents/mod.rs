@@ -2,6 +2,7 @@
 
 mod disk;
 mod folded;
+mod groups;
 mod json;
 mod metrics;
 mod nodes;

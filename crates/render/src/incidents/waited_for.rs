@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_analyse::incidents::{GroupWaits, Held, groups, waited_for};
+use howlate_analyse::incidents::{GroupWaits, Held, waited_for};
 use howlate_analyse::percentile;
 
 use super::Incidents;
@@ -32,7 +32,7 @@ impl Incidents {
     }
 
     fn who_for_whom(&self, width: usize) -> String {
-        let all = groups(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users);
+        let all = self.all_groups();
         let held = waited_for(self.kept.incidents.iter(), self.by, &self.users);
         if held.is_empty() && all.is_empty() {
             return self.nothing().to_owned();
@@ -45,13 +45,14 @@ impl Incidents {
                 paint(DIM, format!("  {} more waited less; `--json` has them.", count(more as u64))) + "\n"
             }
         };
-        format!("{}\n{}{more}", paint(HEADING, "Who waited for whom"), table.text(width))
+        let heading = format!("Who waited for whom{}", self.counted_until());
+        format!("{}\n{}{more}", paint(HEADING, heading), table.text(width))
     }
 
     /// A row for each that was late, then for the others; and how many found no room.
     fn table(&self, held: &[Held], all: &[GroupWaits], named: usize) -> (Columns, usize) {
         let mut waits: BTreeMap<&str, &GroupWaits> = all.iter().map(|one| (one.name.as_str(), one)).collect();
-        let headings = [self.by.name(), "waits", "p99", "max", "late", "in all", "mainly for"];
+        let headings = [self.by.name(), "waits", "p99", "max", "kept", "in all", "mainly for"];
         let mut table = Columns::new(&headings.map(str::to_owned), 1);
         table.left(6);
         for (place, one) in held.iter().enumerate() {
@@ -73,7 +74,7 @@ impl Incidents {
             |above| format!("Waits of up to {} are", late_above(above)),
         );
         format!(
-            "{short} only counted, by group and whole minute: how many and how long they were is known, whom they were for is not."
+            "kept: late waits that are recorded one by one. {short} only counted, by group and whole minute: how many and how long they were is known, whom they were for is not."
         )
     }
 }
@@ -86,7 +87,7 @@ fn row(name: &str, waits: Option<&GroupWaits>, held: Option<(&Held, usize)>) -> 
         waits_of(|one| count(one.waits.count())),
         waits_of(|one| percentile(&one.waits, 0.99).map_or_else(|| "–".to_owned(), |at| at.to_string())),
         waits_of(|one| one.waits.max().map_or_else(|| "–".to_owned(), |at| at.to_string())),
-        held.map_or_else(|| waits_of(|one| count(one.late)), |(one, _)| count(one.incidents)),
+        count(held.map_or(0, |(one, _)| one.incidents)),
         held.map_or_else(String::new, |(one, _)| span(one.waited)),
         held.map_or_else(String::new, |(one, named)| mainly(one, named)),
     ]
