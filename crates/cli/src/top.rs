@@ -61,6 +61,9 @@ pub struct Top {
     /// How to look: auto (the best available), bpf or proc
     #[arg(long, value_name = "TRACER", default_value = "auto")]
     pub tracer: WaitChoice,
+    /// Print more rows, and waits as asked or with nothing to do
+    #[arg(long, conflicts_with = "json")]
+    pub details: bool,
     /// Print each table as a line of JSON
     #[arg(long)]
     pub json: bool,

@@ -127,5 +127,5 @@ pub(super) fn top(asked: &Top) -> Result<Status, Error> {
     if asked.json {
         return print_json(&kept);
     }
-    print(&kept, &kept.top(asked.by() == TopBy::Culprit, terminal::width()))
+    print(&kept, &kept.top(asked.by() == TopBy::Culprit, detail(asked.details, None), terminal::width()))
 }

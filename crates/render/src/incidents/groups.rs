@@ -5,7 +5,7 @@ use howlate_analyse::percentile;
 use jiff::Timestamp;
 
 use super::Incidents;
-use super::text::{listed, more};
+use super::text::{listed, more, rows_with_room};
 use crate::detail::Detail;
 use crate::numbers::count;
 use crate::style::{HEADING, paint};
@@ -23,8 +23,12 @@ impl Incidents {
             return String::new();
         }
         let headings = [self.by.name(), "waits", "late waits", "p50", "p99", "p99.9", "max"];
-        let mut table = Columns::new(&headings.map(str::to_owned), 1);
-        all.iter().take(rows).for_each(|one| table.row(group(one)));
+        let of = |rows| {
+            let mut table = Columns::new(&headings.map(str::to_owned), 1);
+            all.iter().take(rows).for_each(|one| table.row(group(one)));
+            table
+        };
+        let (table, rows) = rows_with_room(rows, detail, width, of);
         let more = more(all.len().saturating_sub(rows), "with fewer late waits", detail);
         let heading = format!("All waits for a CPU{}", self.counted_until());
         format!("{}\n{}{more}", paint(HEADING, heading), table.text(width))

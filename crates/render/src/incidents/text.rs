@@ -13,7 +13,7 @@ use crate::table::Columns;
 use crate::untrusted_text::legible;
 
 /// Incidents, culprits and groups that are listed on a screen, those in a rhythm, and how many of each at most.
-const BRIEF: Listed = Listed { incidents: 4, culprits: 4, groups: 4, recurring: 1 };
+const BRIEF: Listed = Listed { incidents: 3, culprits: 4, groups: 3, recurring: 1 };
 const FULL: Listed = Listed { incidents: 50, culprits: 20, groups: 20, recurring: 3 };
 
 pub(super) struct Listed {
@@ -35,7 +35,7 @@ impl Incidents {
             self.listed(detail, width),
             self.notes(width),
             self.groups(detail, width),
-            self.culprits(detail, width),
+            self.culprits(listed(detail).culprits, detail, width),
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
@@ -73,15 +73,14 @@ impl Incidents {
         }
     }
 
-    pub(super) fn culprits(&self, detail: Detail, width: usize) -> String {
+    /// The first so many; or half of them, where each takes two lines.
+    pub(super) fn culprits(&self, rows: usize, detail: Detail, width: usize) -> String {
         let all = culprits(self.kept.incidents.iter());
         if all.is_empty() {
             return String::new();
         }
-        let mut table = Columns::new(&CULPRIT_HEADINGS.map(str::to_owned), 1);
-        table.left(5);
-        all.iter().take(listed(detail).culprits).for_each(|one| table.row(culprit(one)));
-        let more = more(all.len().saturating_sub(listed(detail).culprits), "smaller causes", detail);
+        let (table, rows) = rows_with_room(rows, detail, width, |rows| culprit_table(&all, rows));
+        let more = more(all.len().saturating_sub(rows), "smaller causes", detail);
         let how = paint(DIM, wrapped(&format!("  {HOW_ADDED}"), width, 2));
         let recurring = self.recurring(listed(detail).recurring, width);
         format!("{}\n{}{more}{how}\n{recurring}", paint(HEADING, "Causes"), table.text(width))
@@ -92,6 +91,28 @@ impl Incidents {
         let line = |one: &RecurringCulprit| format!("  {}\n", wrapped(&comes_back(one), width, 2));
         recurring(&self.kept).iter().take(most).map(line).collect()
     }
+}
+
+/// A table of so many rows, which on a screen that is to hold it are half of them where each takes two lines.
+pub(super) fn rows_with_room(
+    rows: usize,
+    detail: Detail,
+    width: usize,
+    table: impl Fn(usize) -> Columns,
+) -> (Columns, usize) {
+    let whole = table(rows);
+    if detail == Detail::Full || whole.stands_side_by_side(width) {
+        return (whole, rows);
+    }
+    let rows = rows.div_ceil(2);
+    (table(rows), rows)
+}
+
+fn culprit_table(all: &[Culprit], rows: usize) -> Columns {
+    let mut table = Columns::new(&CULPRIT_HEADINGS.map(str::to_owned), 1);
+    table.left(5);
+    all.iter().take(rows).for_each(|one| table.row(culprit(one)));
+    table
 }
 
 /// What stands above culprits.
