@@ -1,6 +1,7 @@
 //! What became of a recording, said when it ends.
 
 use crate::numbers::count;
+use crate::untrusted_text::legible;
 
 /// What was recorded.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,6 +40,14 @@ impl RecordEnd {
         let noun = if self.incidents == 1 { "incident" } else { "incidents" };
         format!("{} {noun} {became}{left_out}{lost}.{commands}", count(self.incidents))
     }
+}
+
+/// Said of a folder that is served and does not grow.
+pub fn record_has_ended(folder: &str) -> String {
+    format!(
+        "Nobody records into {} at present: the page shows what is there, and metrics count only what is recorded from now on.",
+        legible(folder)
+    )
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use disk::{disk_refuses, disk_takes_again, lines_not_written};
-pub use end::RecordEnd;
+pub use end::{RecordEnd, record_has_ended};
 pub use json::incidents_schema;
 pub use metrics::{late_metrics, late_metrics_protobuf};
 pub use nodes::NodesIncidents;
