@@ -59,7 +59,7 @@ pub struct Top {
     )]
     pub interval: Span,
     /// How to look: auto (the best available), bpf or proc
-    #[arg(long, value_name = "TRACER", default_value = "auto")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true)]
     pub tracer: WaitChoice,
     /// Print more rows, and waits as asked or with nothing to do
     #[arg(long, conflicts_with = "json")]
