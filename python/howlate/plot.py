@@ -60,9 +60,9 @@ class Plots:
         return _finished(ax)
 
     def time(self, ax: Optional[Axes] = None) -> Axes:
-        """The latest wake-up of each stretch along the run as a dot, its median as a dash."""
+        """The slowest wake-up of each stretch along the run as a dot, its median as a dash."""
         ax, recording = (
-            _axes(ax, "The latest wake-up (dots) and the median (dashes) of each stretch"),
+            _axes(ax, "The slowest wake-up (dots) and the median (dashes) of each stretch"),
             self._recording(),
         )
         start = min((block.from_ns for block in recording.blocks), default=0)

@@ -33,6 +33,9 @@ pub struct Gaps {
     /// Take CPUs with real-time priority even where nothing limits it (kernel.sched_rt_runtime_us = -1)
     #[arg(long)]
     pub yes_lock: bool,
+    /// Print everything: each CPU, all causes, and how long the gaps were
+    #[arg(long, conflicts_with = "json")]
+    pub details: bool,
     /// How it is printed.
     #[command(flatten)]
     pub printing: Printing,

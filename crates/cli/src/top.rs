@@ -59,8 +59,11 @@ pub struct Top {
     )]
     pub interval: Span,
     /// How to look: auto (the best available), bpf or proc
-    #[arg(long, value_name = "TRACER", default_value = "auto")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true)]
     pub tracer: WaitChoice,
+    /// Print more rows, and waits as asked or with nothing to do
+    #[arg(long, conflicts_with = "json")]
+    pub details: bool,
     /// Print each table as a line of JSON
     #[arg(long)]
     pub json: bool,

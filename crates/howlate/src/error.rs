@@ -9,7 +9,7 @@ use howlate_fleet::{FleetError, HostError};
 use howlate_gaps::NoGaps;
 use howlate_guest::GuestError;
 use howlate_load::StartError;
-use howlate_model::{Caveat, StretchError, TracerRefusal, shell_path};
+use howlate_model::{Caveat, StretchError, TracerRefusal, shell_path, shell_word};
 use howlate_open_results::NotRead;
 use howlate_plan::PlanError;
 use howlate_recording::{CreateError, NoSource, ReadError};
@@ -124,7 +124,7 @@ pub(crate) enum Error {
     FleetWords { found: String },
     #[error(transparent)]
     NotRecorded(#[from] NotRecorded),
-    #[error("{}", .path.as_ref().map_or("no folder of `howlate record` is named".to_owned(), |path| format!("{} is not a folder of `howlate record`", path.display())))]
+    #[error("{}", .path.as_ref().map_or("nothing is recorded in /var/lib/howlate".to_owned(), |path| format!("{} is not a folder of `howlate record`", path.display())))]
     NotOfRecord { path: Option<PathBuf> },
     #[error("a folder of `howlate record` cannot be shown in that format")]
     FormatOfRecord,
@@ -250,8 +250,10 @@ impl Error {
             }
             Self::FleetOption(option) => Some(option.hint().into()),
             Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
+            Self::NotRecorded(NotRecorded::NotSeen(TracerRefusal::NotPermitted)) => Some(format!("type `sudo {}`", typed())),
             Self::NotRecorded(NotRecorded::NotSeen(_)) => None,
             Self::NotRecorded(NotRecorded::NotKept(reason)) => Some(reason.hint().into()),
+            Self::NotOfRecord { path: None } => Some(format!("name the folder: `{} DIR`", typed())),
             Self::NotOfRecord { .. } => Some(NOT_OF_RECORD.into()),
             Self::FormatOfRecord => Some("`show` has text, json, folded and perfetto of it, `report` the page (html)".into()),
             Self::FormatOfRecords => Some("`show` has text and json of several; name one folder for more".into()),
@@ -302,6 +304,15 @@ fn not_traced(left_out: &[Caveat]) -> String {
         _ => None,
     };
     left_out.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
+}
+
+/// The command line of this program, to be typed again.
+fn typed() -> String {
+    let words = std::env::args().skip(1);
+    std::iter::once("howlate".to_owned())
+        .chain(words.map(|word| shell_word(&word)))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// What to type about a folder that is none of `howlate record`'s.

@@ -20,6 +20,18 @@ pub enum NotRead {
         /// What was named.
         path: PathBuf,
     },
+    /// A timeline that stands beside a recording.
+    #[error("{} is a timeline of all CPUs, not a recording", path.display())]
+    Timeline {
+        /// The file that was named.
+        path: PathBuf,
+    },
+    /// A page made of a recording.
+    #[error("{} is a page of howlate, not a recording", path.display())]
+    Page {
+        /// The file that was named.
+        path: PathBuf,
+    },
     /// Another program wrote it, and not in full.
     #[error("cannot read {}: {source}", path.display())]
     Import {
@@ -50,6 +62,10 @@ impl NotRead {
             Self::Sources(error) => error.hint().to_owned(),
             Self::NoRecordings { .. } => {
                 "recordings in a folder end in `.jsonl`; name other files one by one".to_owned()
+            }
+            Self::Timeline { .. } => "open it in ui.perfetto.dev".to_owned(),
+            Self::Page { .. } => {
+                "open it in a browser; `howlate show` reads the recording that it was made of".to_owned()
             }
             Self::Import { source, .. } => source.remedy().unwrap_or(READ_OF_OTHERS).to_owned(),
         }

@@ -13,6 +13,18 @@ use crate::files::{files, is_several};
 /// How every recording begins.
 const HEADER: &[u8] = b"{\"header\"";
 
+/// How a timeline of all CPUs begins.
+const TIMELINE: &[u8] = b"{\"displayTimeUnit\"";
+
+/// Whether it begins as pages of howlate do.
+fn is_page(start: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&start[..start.len().min(PAGE)]).to_lowercase();
+    head.starts_with("<!doctype html>") && head.contains("howlate")
+}
+
+/// Bytes of a page in which its title stands.
+const PAGE: usize = 4_096;
+
 /// A file that is shown or compared.
 pub(crate) enum Source {
     /// A recording of ours, read line by line.
@@ -38,6 +50,12 @@ pub(crate) fn open(path: &Path) -> Result<Source, NotRead> {
     let mut start = Vec::new();
     file.by_ref().take(LONGEST as u64 + 1).read_to_end(&mut start).map_err(failed)?;
     let text = std::str::from_utf8(&start).ok().filter(|text| text.len() <= LONGEST);
+    if start.starts_with(TIMELINE) {
+        return Err(NotRead::Timeline { path: path.to_owned() });
+    }
+    if is_page(&start) {
+        return Err(NotRead::Page { path: path.to_owned() });
+    }
     match text.and_then(import) {
         Some(Ok(imported)) => Ok(Source::Imported(imported)),
         Some(Err(source)) => Err(NotRead::Import { path: path.to_owned(), source }),

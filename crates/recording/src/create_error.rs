@@ -35,6 +35,14 @@ pub enum CreateError {
 const ANOTHER_PATH: &str =
     "choose a path in a folder that exists and that you may write to, such as `result.jsonl`";
 
+/// The first of `run-2.html`, `run-3.html`, … that is not there.
+fn free_beside(path: &Path) -> Option<PathBuf> {
+    let stem = path.file_stem()?.to_str()?;
+    let ending = path.extension().map_or_else(String::new, |ending| format!(".{}", ending.display()));
+    let numbered = (2..100).map(|number| path.with_file_name(format!("{stem}-{number}{ending}")));
+    numbered.into_iter().find(|one| one.symlink_metadata().is_err())
+}
+
 impl CreateError {
     pub(crate) fn new(path: &Path, source: io::Error) -> Self {
         match source.kind() {
@@ -49,7 +57,8 @@ impl CreateError {
         match self {
             Self::Exists { path } => {
                 let file = path.is_file().then(|| format!(", or remove it first: `rm {}`", shell_path(path)));
-                format!("choose another name{}", file.unwrap_or_default())
+                let free = free_beside(path).map(|free| format!(", such as `--out {}`", shell_path(&free)));
+                format!("choose another name{}{}", free.unwrap_or_default(), file.unwrap_or_default())
             }
             Self::Busy { .. } => "wait until it ends, or choose another name with `--out`".into(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
@@ -58,5 +67,22 @@ impl CreateError {
             }
             Self::Io { source, .. } => disk_remedy(source).unwrap_or(ANOTHER_PATH).into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_free_is_ready_to_be_typed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rec.html");
+        for name in ["rec.html", "rec-2.html"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let hint = CreateError::Exists { path }.hint();
+        let free = folder.path().join("rec-3.html");
+        assert!(hint.contains(&format!("such as `--out {}`", free.display())), "{hint}");
     }
 }

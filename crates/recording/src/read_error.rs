@@ -75,7 +75,7 @@ impl ReadError {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "run it as the user who recorded, or as root".into()
             }
-            Self::Io { .. } => "give the path of a recording made with `--out`".into(),
+            Self::Io { .. } => "give the path of a recording made with `--out`, or of a folder that `howlate record` has written".into(),
             Self::Newer { .. } => "install a newer howlate to read it".into(),
             Self::Empty { .. } | Self::NotARecording { .. } | Self::LineTooLong { line: 1, .. } => {
                 "recordings are made with `--out`, such as `howlate cyclic --out result.jsonl`".into()

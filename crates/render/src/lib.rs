@@ -99,9 +99,9 @@ pub use gaps::{Gaps, gaps_progress, gaps_schema};
 pub use gate::gate_lines;
 pub use guests_result::guests;
 pub use incidents::{
-    HOW_CULPRITS_ARE_ADDED, Incidents, NodesIncidents, culprit_name, disk_refuses, disk_takes_again,
-    held_up_by, how_it_came, incident_cause, incidents_schema, late_above, late_metrics,
-    late_metrics_protobuf, lines_not_written, victim,
+    HOW_CULPRITS_ARE_ADDED, Incidents, NodesIncidents, RecordEnd, culprit_name, disk_refuses,
+    disk_takes_again, held_up_by, how_it_came, incident_cause, incidents_schema, late_above, late_metrics,
+    late_metrics_protobuf, lines_not_written, record_has_ended, victim,
 };
 pub use json::{json, json_of_many, result_schema};
 pub use kept_timelines::{kept_timelines, perfetto, timeline_files};

@@ -53,7 +53,7 @@ pub fn recurrence(one: &Recurrence) -> String {
         ),
     };
     format!(
-        "Late wake-ups come back every {period}: {members} of the {of} latest are in that rhythm ({p}). {because}"
+        "Late wake-ups come back every {period}: {members} of the {of} slowest are in that rhythm ({p}). {because}"
     )
 }
 
@@ -138,7 +138,7 @@ mod tests {
         let text = recurrence(&one(Some(RecurringCause { cause, took: 8, known: 9 }), vec![]));
         assert_eq!(
             text,
-            "Late wake-ups come back every 142.9 ms: 98 of the 100 latest are in that rhythm (p = 3·10⁻⁹). Most of the time \
+            "Late wake-ups come back every 142.9 ms: 98 of the 100 slowest are in that rhythm (p = 3·10⁻⁹). Most of the time \
              went to hog in 8 of 9 that were traced."
         );
         let known = KnownPeriod { what: Periodic::VmStatistics, period: Span::from_secs(1) };

@@ -105,7 +105,9 @@ impl ServeError {
             }
             Self::Unreadable { .. } | Self::NoToken { .. } => MAKE_ONE.to_owned(),
             Self::NotAgain { .. } => "save the recording with `--out`, and serve that".to_owned(),
-            Self::File { .. } => "give the path of a recording made with `--out`".to_owned(),
+            Self::File { .. } => {
+                "give the path of a recording made with `--out`, or of a folder that `howlate record` has written".to_owned()
+            },
         })
     }
 }

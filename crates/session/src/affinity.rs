@@ -27,7 +27,7 @@ pub(crate) fn contention(turns: &[Turn], system: &System) -> Vec<Caveat> {
     clippy::cast_sign_loss,
     reason = "a load average is no negative number"
 )]
-fn busy(cpus: usize) -> Option<Caveat> {
+pub fn busy(cpus: usize) -> Option<Caveat> {
     let load = LoadAverage::read(&Root::live()).last_minute()?;
     let load_average_percent = (load * 100.0).round() as u64;
     let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);

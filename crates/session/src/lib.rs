@@ -33,6 +33,7 @@ mod until;
 mod wakeup_file;
 
 pub use adaptive::{Step, Steps};
+pub use affinity::busy;
 pub use applied_load::apply_load;
 pub use environment::Environment;
 pub use error::{GuestsError, SessionError};

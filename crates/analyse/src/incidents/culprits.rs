@@ -38,9 +38,11 @@ struct Sum {
     victims: BTreeMap<String, Span>,
 }
 
-type Named = (CauseKind, String);
+/// Its kind and name, and whether it ran as real-time: against that, other things help than against the same program without.
+type Named = (CauseKind, String, bool);
 
-/// The culprits, whoever took most first. Threads are told apart by their process.
+/// The culprits, whoever took most first. Threads are told apart by their process, and the real-time ones
+/// of a program from its others.
 pub fn culprits<'a>(incidents: impl Iterator<Item = &'a Incident>) -> Vec<Culprit> {
     let mut all: BTreeMap<Named, Sum> = BTreeMap::new();
     for incident in incidents {
@@ -64,7 +66,7 @@ pub fn culprits<'a>(incidents: impl Iterator<Item = &'a Incident>) -> Vec<Culpri
 }
 
 fn named(cause: &IncidentCause) -> Named {
-    (cause.kind, charged_to(cause).to_owned())
+    (cause.kind, charged_to(cause).to_owned(), cause.policy.is_some_and(Policy::is_realtime))
 }
 
 impl Sum {
@@ -78,7 +80,7 @@ impl Sum {
         *victim = victim.plus(took);
     }
 
-    fn culprit(self, (kind, name): Named) -> Culprit {
+    fn culprit(self, (kind, name, _): Named) -> Culprit {
         let Self { policy, incidents, took, own, longest, victims } = self;
         let victim = victims.into_iter().max_by_key(|(_, took)| *took).unwrap_or_default();
         Culprit { kind, name, policy, incidents, took, own: own.sum(), longest, victim }
@@ -142,6 +144,20 @@ pub(super) mod tests {
         let mut all = [waited("web", 0, 10), waited("db", 20, 5)];
         all[0].causes[0].policy = Some(urgent);
         assert_eq!(culprits(all.iter())[0].policy, Some(urgent), "that of the longest");
+    }
+
+    #[test]
+    fn a_real_time_thread_is_not_added_to_ordinary_ones_of_its_name() {
+        let mut all = [incident("web", &[("python3", None, 30)]), incident("web", &[("python3", None, 20)])];
+        let urgent = Policy::Fifo { priority: Priority::USUAL };
+        all[0].causes[0].policy = Some(urgent);
+        all[1].causes[0].policy = Some(Policy::OTHER);
+        let found = culprits(all.iter());
+        let told: Vec<_> = found.iter().map(|one| (one.policy, one.took)).collect();
+        assert_eq!(
+            told,
+            [(Some(urgent), Span::from_millis(30)), (Some(Policy::OTHER), Span::from_millis(20))]
+        );
     }
 
     #[test]

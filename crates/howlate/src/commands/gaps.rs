@@ -5,10 +5,12 @@ use howlate_linux::clock;
 use howlate_model::Span;
 use howlate_procfs::{Root, hypervisor};
 use howlate_render::{Screen, gaps_progress, machine};
+use howlate_session::busy;
 use howlate_system::describe;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use super::detail;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::{clear_up, on_interrupt};
@@ -22,6 +24,8 @@ pub(crate) fn run(asked: &Gaps) -> Result<Status, Error> {
     }
     let request = asked.request();
     let mut shown = Shown { screen: terminal::screen(asked.printing.quiet), of: asked.duration };
+    // Later, the spinning threads are part of it.
+    let busy = busy(describe(&Root::live()).cpus.len());
     let run = measure(&request, &interrupted, &mut shown)?;
     let ago = clock::now().since(run.began).as_nanos();
     let began = Timestamp::now() - SignedDuration::from_nanos(i64::try_from(ago).unwrap_or(i64::MAX));
@@ -36,9 +40,11 @@ pub(crate) fn run(asked: &Gaps) -> Result<Status, Error> {
         began,
         zone,
         traces: request.traces,
+        busy,
     };
     let is_json = asked.printing.json;
-    let text = if is_json { result.json()? } else { result.text(terminal::width()) };
+    let text =
+        if is_json { result.json()? } else { result.text(detail(asked.details, None), terminal::width()) };
     terminal::print_or_json(&text, is_json)?;
     Ok(status)
 }

@@ -2,13 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use howlate_blackbox::{Asked, DiskNews, Display, Finished, Installed, Requests, Unit};
 use howlate_linux::clock;
 use howlate_live::LiveRecord;
 use howlate_model::{Header, Incident, MonotonicTime, shell_path};
 use howlate_recording::new_id;
-use howlate_render::{disk_refuses, disk_takes_again, late_above, legible, lines_not_written, machine};
+use howlate_render::{
+    RecordEnd, disk_refuses, disk_takes_again, late_above, legible, lines_not_written, machine,
+};
 use howlate_session::{date_and_time, header};
 
 use crate::error::Error;
@@ -63,7 +66,10 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
     startup::on_timeline_asked(&requests.snap)?;
     let finished = howlate_blackbox::record(&wanted, &requests, begin, started)?;
     if !asked.quiet {
-        say(&format!("{}\n", in_words(&finished)));
+        // Behind the `^C` that a terminal shows, nobody reads on.
+        let is_behind_key = requests.end.load(Ordering::Relaxed) && terminal::is_watched();
+        let end = end_of(&finished).text(&place_of(&asked.out));
+        say(&if is_behind_key { format!("\n{end}") } else { end });
     }
     if let Finished { not_written: lost @ 1.., why_not_written: reason, .. } = &finished {
         let folder = place_of(&asked.out);
@@ -136,17 +142,7 @@ impl Display for Whole {
     }
 }
 
-fn in_words(finished: &Finished) -> String {
-    let Finished { incidents, left_out, lost, .. } = finished;
-    let more = match (left_out, lost) {
-        (0, 0) => String::new(),
-        (left_out, lost) => format!(", {left_out} left out because there were too many, {lost} lost"),
-    };
-    let commands = match finished.commands_left_out {
-        0 => String::new(),
-        some => format!(" {some} commands were not run, as the one before still did."),
-    };
-    // Of lines that are lost, nobody knows how many were incidents.
-    let became = if finished.not_written > 0 { "seen" } else { "recorded" };
-    format!("{incidents} incidents {became}{more}.{commands}")
+const fn end_of(finished: &Finished) -> RecordEnd {
+    let Finished { incidents, left_out, lost, not_written, commands_left_out, .. } = *finished;
+    RecordEnd { incidents, left_out, lost, not_written, commands_left_out }
 }

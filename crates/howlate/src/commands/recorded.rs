@@ -1,5 +1,6 @@
 //! What a folder of `howlate record` says, whatever command asks.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use howlate_analyse::incidents::Grouping;
@@ -35,8 +36,14 @@ pub(crate) fn folder<'a>(named: &'a [PathBuf], moments: &Moments) -> Result<Opti
 
 /// Why what was named is not asked. What is not there, or cannot be read, says so itself; the latter may well be one.
 fn not_of_record(named: Option<&PathBuf>) -> Error {
-    let unreadable = named.and_then(|path| Some((path.clone(), path.read_dir().err()?)));
-    match unreadable.filter(|(_, source)| source.kind() != std::io::ErrorKind::NotADirectory) {
+    let path = named.cloned().unwrap_or_else(|| PathBuf::from(USUAL));
+    let unreadable = path.read_dir().err().map(|source| (path, source));
+    let says_more = |source: &io::Error| match source.kind() {
+        io::ErrorKind::NotADirectory => false,
+        io::ErrorKind::NotFound => named.is_some(),
+        _ => true,
+    };
+    match unreadable.filter(|(_, source)| says_more(source)) {
         Some((path, source)) => NotRead::from(ReadError::Io { path, source }).into(),
         None => Error::NotOfRecord { path: named.cloned() },
     }
@@ -116,7 +123,7 @@ fn findings_of(kept: &Incidents) -> Vec<Finding> {
 }
 
 pub(super) fn top(asked: &Top) -> Result<Status, Error> {
-    let named = [asked.process().map_or_else(|| PathBuf::from(USUAL), PathBuf::from)];
+    let named: Vec<PathBuf> = asked.process().map(PathBuf::from).into_iter().collect();
     let folder = folder(&named, &asked.moments)?.unwrap_or(Path::new(USUAL));
     let by = match asked.by() {
         TopBy::Thread => return Err(Error::ThreadsOfRecord),
@@ -127,5 +134,5 @@ pub(super) fn top(asked: &Top) -> Result<Status, Error> {
     if asked.json {
         return print_json(&kept);
     }
-    print(&kept, &kept.top(asked.by() == TopBy::Culprit, terminal::width()))
+    print(&kept, &kept.top(asked.by() == TopBy::Culprit, detail(asked.details, None), terminal::width()))
 }

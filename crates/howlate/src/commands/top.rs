@@ -75,6 +75,7 @@ fn view(asked: &Top) -> TopView {
         by: asked.by(),
         filter: String::new(),
         rows: None,
+        details: asked.details,
     }
 }
 

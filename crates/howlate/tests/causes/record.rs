@@ -282,7 +282,7 @@ fn what_cannot_be_is_refused_with_what_to_type() {
     for (arguments, expected) in cases {
         let output = run(arguments);
         let said = stderr(&output)
-            .replace("no folder of `howlate record` is named", "is a folder of `howlate record`");
+            .replace("nothing is recorded in /var/lib/howlate", "is a folder of `howlate record`");
         assert!(said.contains(expected), "{arguments:?}: {said}");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }

@@ -146,7 +146,7 @@ fn what_it_does_not_hold_is_refused() {
         (&["top", "--at", minute, "--by", "thread", at], "counts waits by process, not by thread"),
         (&["top", "--at", minute, "--kind", "cpu", at], "cannot be used with"),
         (&["top", "--at", minute, folder.path().to_str().unwrap()], "is not a folder of `howlate record`"),
-        (&["why", "--at", minute], "no folder of `howlate record` is named"),
+        (&["why", "--at", minute], "nothing is recorded in /var/lib/howlate"),
         (&["record", "--yes"], "--install"),
         (&["record", "--install", "--out", "here"], "is not an absolute path below a folder"),
     ] {

@@ -39,6 +39,14 @@ impl Lock {
     }
 }
 
+/// Whether nobody writes to a folder any more; not where that cannot be seen.
+pub fn has_ended(folder: &Path) -> bool {
+    match File::open(folder.join(NAME)) {
+        Ok(file) => lock::lock(&file).is_ok(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
 /// The process that writes to a folder, if one does and says which it is: `process 7, since …`.
 pub fn recorder_of(folder: &Path) -> Option<u32> {
     let file = File::open(folder.join(NAME)).ok()?;

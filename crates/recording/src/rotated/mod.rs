@@ -26,7 +26,7 @@ pub use self::files::{LineFilter, ReadBetween, is_rotated, read_between};
 use self::files::{Segment, file_name, segments};
 pub use self::follow::Follow;
 use self::lock::Lock;
-pub use self::lock::recorder_of;
+pub use self::lock::{has_ended, recorder_of};
 use self::losses::Losses;
 pub use self::losses::{Account, Loss};
 use crate::disk_remedy::disk_remedy;

@@ -92,10 +92,12 @@ fn a_second_one_is_told_who_holds_it() {
     let path = folder.path().join("kept");
     let first = open(&path, SMALL).unwrap();
     assert_eq!(recorder_of(&path), Some(7));
+    assert!(!has_ended(&path));
     let refused = open(&path, SMALL).err().unwrap().to_string();
     assert!(refused.ends_with("kept: process 7, since noon"), "{refused}");
     drop(first);
     assert_eq!(recorder_of(&path), None, "it has ended");
+    assert!(has_ended(&path));
     assert!(open(&path, SMALL).is_ok());
 }
 

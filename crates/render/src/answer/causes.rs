@@ -95,7 +95,7 @@ impl<'a> Reasons<'a> {
         let traced = one.why.worst.iter().map(|worst| worst.latency.as_nanos()).max()?;
         let whose = if one.name == ALL { String::new() } else { format!(", {}", one.name) };
         (max.as_nanos() >= FAR * traced)
-            .then(|| format!("The latest wake-up ({max}{whose}) was in a turn without tracing."))
+            .then(|| format!("The slowest wake-up ({max}{whose}) was in a turn without tracing."))
     }
 
     /// Wake-ups that were traced.

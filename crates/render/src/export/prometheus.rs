@@ -52,7 +52,7 @@ pub fn prometheus(analyses: &[&Analysis], names: &[String]) -> String {
     left_out(&mut text, conditions - rows.len());
     histograms(&mut text, &rows);
     quantiles(&mut text, &rows);
-    gauge(&mut text, "howlate_wakeup_latency_max_seconds", "The latest planned wake-up.", &rows, |row| {
+    gauge(&mut text, "howlate_wakeup_latency_max_seconds", "The slowest planned wake-up.", &rows, |row| {
         row.planned.max().map(|max| seconds(i128::from(max.as_nanos())))
     });
     gauge(&mut text, "howlate_missed_periods", "Whole periods that passed inside a latency.", &rows, |row| {

@@ -5,12 +5,14 @@ use howlate_model::{Latency, MonotonicTime, Span};
 
 use super::Gaps;
 use super::words::cause;
+use crate::detail::Detail;
 use crate::numbers::{count, length};
 use crate::prose::wrapped;
 use crate::style::{HEADING, paint};
 
-/// Gaps that have a line.
-const LINES: usize = 5;
+/// Gaps that have a line on a screen, and at most.
+const BRIEF: usize = 3;
+const FULL: usize = 10;
 /// The longest bar, in columns.
 const BAR: usize = 40;
 /// Parts of a gap that are named.
@@ -18,7 +20,7 @@ const PARTS: usize = 2;
 
 impl Gaps {
     /// The longest gaps of all CPUs.
-    pub(super) fn longest(&self, width: usize) -> String {
+    pub(super) fn longest(&self, detail: Detail, width: usize) -> String {
         let mut all: Vec<&ExplainedGap> = self.run.cpus.iter().flat_map(|cpu| &cpu.worst).collect();
         all.sort_by_key(|one| std::cmp::Reverse(one.gap.length));
         if all.is_empty() {
@@ -30,7 +32,8 @@ impl Gaps {
             let parts = if self.is_traced() { format!(": {}", self.parts(one)) } else { String::new() };
             format!("{}\n", wrapped(&format!("  {length} on CPU {cpu} at {at}{parts}"), width, 4))
         };
-        let lines: String = all.iter().take(LINES).map(line).collect();
+        let lines: String =
+            all.iter().take(if detail == Detail::Full { FULL } else { BRIEF }).map(line).collect();
         format!("{}\n{lines}\n", paint(HEADING, "The longest gaps:"))
     }
 

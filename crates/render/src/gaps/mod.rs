@@ -8,7 +8,7 @@ mod text;
 mod words;
 
 use howlate_analyse::gaps::GapRun;
-use howlate_model::{MonotonicTime, Span};
+use howlate_model::{Caveat, MonotonicTime, Span};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -31,6 +31,8 @@ pub struct Gaps {
     pub zone: TimeZone,
     /// Whether the kernel's events were asked for.
     pub traces: bool,
+    /// That the machine was busy before it began.
+    pub busy: Option<Caveat>,
 }
 
 impl Gaps {

@@ -2,12 +2,14 @@
 
 use howlate_analyse::gaps::{CpuGaps, ExplainedGap, GapAccount, GapPart, GapRun, GapShare, Stall, Stalls};
 use howlate_model::{
-    CpuGap, Distribution, GapCause, GapKind, Latency, MonotonicTime, Policy, Span, SpinCount, TracerRefusal,
+    Caveat, CpuGap, Distribution, GapCause, GapKind, Latency, MonotonicTime, Policy, Span, SpinCount,
+    TracerRefusal,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::Gaps;
+use crate::detail::Detail;
 
 const BEGAN: MonotonicTime = MonotonicTime::from_nanos(5_000_000_000);
 
@@ -71,11 +73,19 @@ fn gaps(cpus: &[u32]) -> Gaps {
         interrupted: false,
     };
     let began = Timestamp::from_second(1_700_000_000).unwrap();
-    Gaps { run, machine: "A machine".to_owned(), is_guest: true, began, zone: TimeZone::UTC, traces: true }
+    Gaps {
+        run,
+        machine: "A machine".to_owned(),
+        is_guest: true,
+        began,
+        zone: TimeZone::UTC,
+        traces: true,
+        busy: None,
+    }
 }
 
 fn text(gaps: &Gaps) -> String {
-    anstream::adapter::strip_str(&gaps.text(80)).to_string()
+    anstream::adapter::strip_str(&gaps.text(Detail::Full, 80)).to_string()
 }
 
 #[test]
@@ -83,11 +93,37 @@ fn the_answer_names_the_worst_cpu_and_where_its_time_went() {
     let text = text(&gaps(&[1]));
     assert!(text.contains("CPU 1 lost 550 ppm of its time to gaps of 1 µs or longer"), "{text}");
     assert!(text.contains("Most of it went to: timer interrupt (55 %)."), "{text}");
-    assert!(text.contains("no kernel event: the hypervisor"), "{text}");
+    assert!(text.contains("no kernel event: probably the hypervisor"), "{text}");
     assert!(text.contains("  2.50 ms on CPU 1 at 22:13:21.250000: 2.49 ms no kernel event"), "{text}");
     assert!(text.contains("  from   2 µs  1 000  ▇"), "{text}");
     assert!(!text.contains("at the same time"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn of_many_cpus_it_fits_a_screen_with_doubts_first_and_the_answer_last() {
+    let mut all = gaps(&(0..64).collect::<Vec<_>>());
+    all.busy = Some(Caveat::MachineBusy { load_average_percent: 284, cpus: 2 });
+    all.run.cpus[7].by = vec![share(cause(GapKind::Thread, "load-cpu"), 1, 2_530, 2_500); 9];
+    all.run.cpus[7].counted.total = Span::from_micros(5_501);
+    let brief = anstream::adapter::strip_str(&all.text(Detail::Brief, 80)).to_string();
+    let lines: Vec<&str> = brief.lines().collect();
+    assert!(lines.len() <= 40, "{} {brief}", lines.len());
+    assert!(
+        brief.find("! Other programs were running").unwrap() < brief.find("Gaps in µs").unwrap(),
+        "{brief}"
+    );
+    assert!(brief.contains("load average 2.8 on 2 CPUs"), "{brief}");
+    assert!(brief.contains("58 more that lost less: `--details`."), "{brief}");
+    assert!(brief.contains("4 more smaller causes, and those of other CPUs: `--details`."), "{brief}");
+    all.run.cpus[7].counted.waited = Some(Span::from_secs(3));
+    assert!(all.text(Detail::Brief, 80).contains("Other programs had 30 % of CPU 7 while it ran"), "{brief}");
+    let last = lines[lines.len() - 3..].join(" ");
+    assert!(
+        last.contains("CPU 7 lost") && last.contains("The largest part went to: thread load-cpu"),
+        "{brief}"
+    );
+    assert!(!brief.contains("How long they were"), "{brief}");
 }
 
 #[test]

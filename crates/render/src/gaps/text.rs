@@ -1,18 +1,34 @@
 //! The tables.
 
 use howlate_analyse::gaps::{CpuGaps, GapShare};
-use howlate_model::Latency;
+use howlate_model::{Caveat, Latency};
 
 use super::Gaps;
 use super::words::{cause, micros_of, moved};
 use crate::cause_words::percent;
+use crate::detail::Detail;
 use crate::numbers::{count, length, micros, rough};
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, WARN, paint};
 use crate::table::Columns;
 
-/// Causes of a CPU that have a row.
-const CAUSES: usize = 8;
+/// CPUs that have a row, of how many of them causes have one, and of how many causes.
+const BRIEF: Rows = Rows { cpus: 6, explained: 1, causes: 5 };
+const FULL: Rows = Rows { cpus: usize::MAX, explained: usize::MAX, causes: 8 };
+/// From this part of a CPU on, what others had of it is told.
+const MUCH: f64 = 0.01;
+/// More than this part of it is most of it.
+const MOST: f64 = 0.5;
+
+struct Rows {
+    cpus: usize,
+    explained: usize,
+    causes: usize,
+}
+
+const fn rows(detail: Detail) -> Rows {
+    if matches!(detail, Detail::Full) { FULL } else { BRIEF }
+}
 
 impl Gaps {
     /// Whether causes are known.
@@ -20,19 +36,29 @@ impl Gaps {
         self.traces && self.run.not_traced.is_none()
     }
 
-    /// For people, `width` columns wide.
-    pub fn text(&self, width: usize) -> String {
+    /// For people, `width` columns wide: what makes it doubtful first, the answer last, where eyes are.
+    pub fn text(&self, detail: Detail, width: usize) -> String {
         [
             format!("{}\n\n", wrapped(&self.machine, width, 0)),
-            format!("{}\n\n", wrapped(&self.answer(), width, 0)),
-            self.table(width),
-            self.causes(width),
-            self.stalls(width),
-            self.longest(width),
-            self.lengths(),
+            if detail == Detail::Full { self.lengths() } else { String::new() },
             self.notes(width),
+            self.table(detail, width),
+            self.causes(detail, width),
+            self.longest(detail, width),
+            self.accounts(detail, width),
+            self.stalls(width),
+            format!("{}\n", wrapped(&self.answer(), width, 0)),
         ]
         .concat()
+    }
+
+    /// The CPUs that lost most, so many of them, in the order of their numbers.
+    fn worst(&self, most: usize) -> Vec<&CpuGaps> {
+        let mut worst: Vec<&CpuGaps> = self.run.cpus.iter().collect();
+        worst.sort_by(|one, other| other.ppm().total_cmp(&one.ppm()));
+        worst.truncate(most);
+        worst.sort_by_key(|cpu| cpu.counted.cpu);
+        worst
     }
 
     /// The worst CPU in a sentence.
@@ -46,7 +72,8 @@ impl Gaps {
         let most = worst.by.first().filter(|_| self.is_traced());
         let most = most.map_or_else(String::new, |share| {
             let part = share.total.as_nanos() as f64 / worst.counted.total.as_nanos().max(1) as f64;
-            format!(" Most of it went to: {} ({}).", cause(&share.cause, self.is_guest), percent(part))
+            let most = if part > MOST { "Most of it" } else { "The largest part" };
+            format!(" {most} went to: {} ({}).", cause(&share.cause, self.is_guest), percent(part))
         });
         let longest = self.run.cpus.iter().map(|cpu| cpu.counted.longest).max().unwrap_or_default();
         format!(
@@ -57,8 +84,9 @@ impl Gaps {
         )
     }
 
-    fn table(&self, width: usize) -> String {
-        let cpus = || self.run.cpus.iter();
+    fn table(&self, detail: Detail, width: usize) -> String {
+        let worst = self.worst(rows(detail).cpus);
+        let cpus = || worst.iter().copied();
         let quantile = |cpu: &CpuGaps, quantile: f64| {
             let found = cpu.histogram.quantile(quantile).map(Latency::as_nanos);
             found.map_or_else(|| "–".to_owned(), micros)
@@ -77,23 +105,33 @@ impl Gaps {
             self.run.policy,
             length(self.run.above)
         );
-        format!("{}\n{}\n", paint(HEADING, wrapped(&title, width, 0)), table.text(width))
+        let more = more(self.run.cpus.len() - worst.len(), "that lost less");
+        format!("{}\n{}{more}\n", paint(HEADING, wrapped(&title, width, 0)), table.text(width))
     }
 
-    fn causes(&self, width: usize) -> String {
+    fn causes(&self, detail: Detail, width: usize) -> String {
         if !self.is_traced() || self.run.cpus.iter().all(|cpu| cpu.by.is_empty()) {
             return String::new();
         }
         let headings = ["", "", "gaps", "µs in all", "share", "longest"].map(str::to_owned);
         let mut table = Columns::new(&headings, 2);
-        for cpu in &self.run.cpus {
+        let Rows { explained, causes, .. } = rows(detail);
+        let shown = self.worst(explained);
+        for cpu in &shown {
             let total: u64 = cpu.by.iter().map(|share| share.total.as_nanos()).sum();
-            for (place, share) in cpu.by.iter().take(CAUSES).enumerate() {
+            for (place, share) in cpu.by.iter().take(causes).enumerate() {
                 let name = if place == 0 { format!("  CPU {}", cpu.counted.cpu) } else { String::new() };
                 table.row(self.cause_row(name, share, total));
             }
         }
-        format!("{}\n{}\n", paint(HEADING, "What had the CPU:"), table.text(width))
+        let of_shown: usize = shown.iter().map(|cpu| cpu.by.len().saturating_sub(causes)).sum();
+        let others = if shown.len() < self.run.cpus.len() { ", and those of other CPUs" } else { "" };
+        let more = match (of_shown, others) {
+            (0, "") => String::new(),
+            (0, _) => "  Causes of the other CPUs: `--details`.\n".to_owned(),
+            _ => more(of_shown, &format!("smaller causes{others}")),
+        };
+        format!("{}\n{}{}\n", paint(HEADING, "What had the CPU:"), table.text(width), more)
     }
 
     fn cause_row(&self, name: String, share: &GapShare, total: u64) -> Vec<String> {
@@ -125,11 +163,27 @@ impl Gaps {
         format!("{}\n\n", wrapped(&text, width, 0))
     }
 
+    /// That other programs had much of a CPU.
+    fn others(&self) -> Option<String> {
+        let part = |cpu: &CpuGaps| {
+            let waited = cpu.counted.waited.unwrap_or_default().as_secs_f64();
+            waited / cpu.counted.lasted.as_secs_f64().max(1e-9)
+        };
+        let most = self.run.cpus.iter().max_by(|one, other| part(one).total_cmp(&part(other)))?;
+        (part(most) >= MUCH).then(|| {
+            let (share, cpu) = (percent(part(most)), most.counted.cpu);
+            format!(
+                "Other programs had {share} of CPU {cpu} while it ran: they are part of what was measured."
+            )
+        })
+    }
+
     /// What makes the numbers doubtful, and what would tell more.
     fn notes(&self, width: usize) -> String {
         let run = &self.run;
         let lost: u64 = run.cpus.iter().map(|cpu| cpu.counted.lost).sum();
         let notes = [
+            self.others().or_else(|| self.busy.as_ref().and_then(busy)),
             run.interrupted.then(|| "It was ended before its time.".to_owned()),
             (!run.leaves_one).then(|| "Every CPU that this process may use was measured, so howlate's own monitoring thread is in the gaps, 20 times a second.".to_owned()),
             moved(&run.moved()),
@@ -139,17 +193,17 @@ impl Gaps {
         ];
         let note = |text: String| format!("{}\n", wrapped(&format!("{} {text}", paint(WARN, "!")), width, 2));
         let notes: String = notes.into_iter().flatten().map(note).collect();
-        format!("{notes}{}", self.accounts(width))
+        if notes.is_empty() { notes } else { format!("{notes}\n") }
     }
 
     /// What the kernel's accounts say besides.
-    fn accounts(&self, width: usize) -> String {
+    fn accounts(&self, detail: Detail, width: usize) -> String {
         let said = |cpu: &CpuGaps| {
             let parts = [
                 cpu.counted.waited.map(|waited| format!("{} to other threads", rough(waited))),
                 cpu.account
                     .stolen
-                    .map(|stolen| format!("{} to the hypervisor, in ticks of 10 ms", rough(stolen))),
+                    .map(|stolen| format!("{} to the hypervisor as far as that tells of it", rough(stolen))),
                 cpu.account.nmis.map(|nmis| format!("{} NMIs", count(nmis))),
                 cpu.account.smis.map(|smis| format!("{} SMIs", count(smis))),
             ];
@@ -158,9 +212,27 @@ impl Gaps {
                 format!("CPU {}, by the kernel's own account: {}.", cpu.counted.cpu, parts.join(", "))
             })
         };
-        let lines = self.run.cpus.iter().filter_map(said);
-        lines.map(|line| format!("{}\n", paint(DIM, wrapped(&line, width, 2)))).collect()
+        let lines: String = self
+            .worst(rows(detail).explained)
+            .into_iter()
+            .filter_map(said)
+            .map(|line| format!("{}\n", paint(DIM, wrapped(&line, width, 2))))
+            .collect();
+        if lines.is_empty() { lines } else { format!("{lines}\n") }
     }
+}
+
+fn more(left: usize, which: &str) -> String {
+    if left == 0 { String::new() } else { format!("  {} more {which}: `--details`.\n", count(left as u64)) }
+}
+
+/// That gaps are of other programs too.
+fn busy(caveat: &Caveat) -> Option<String> {
+    let Caveat::MachineBusy { load_average_percent, cpus } = caveat else { return None };
+    let (whole, part) = (load_average_percent / 100, load_average_percent / 10 % 10);
+    Some(format!(
+        "Other programs were running when it began (load average {whole}.{part} on {cpus} CPUs): they are part of what was measured."
+    ))
 }
 
 fn times(number: u64) -> String {

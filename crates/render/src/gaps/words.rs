@@ -21,7 +21,7 @@ pub(super) fn cause(cause: &GapCause, is_guest: bool) -> String {
         GapKind::PageFault => "page fault of the spinning thread".to_owned(),
         GapKind::Idle => "nobody: the thread was throttled".to_owned(),
         GapKind::Smi => "firmware (SMI)".to_owned(),
-        GapKind::NoEvent if is_guest => "no kernel event: the hypervisor".to_owned(),
+        GapKind::NoEvent if is_guest => "no kernel event: probably the hypervisor".to_owned(),
         GapKind::NoEvent => "no kernel event: firmware or hardware".to_owned(),
         GapKind::NotTraced => "not traced".to_owned(),
     }

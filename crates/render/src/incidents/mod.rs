@@ -1,7 +1,9 @@
 //! What `howlate record` kept, as tables and for machines.
 
 mod disk;
+mod end;
 mod folded;
+mod groups;
 mod json;
 mod metrics;
 mod nodes;
@@ -22,6 +24,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use disk::{disk_refuses, disk_takes_again, lines_not_written};
+pub use end::{RecordEnd, record_has_ended};
 pub use json::incidents_schema;
 pub use metrics::{late_metrics, late_metrics_protobuf};
 pub use nodes::NodesIncidents;

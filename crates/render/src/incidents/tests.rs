@@ -124,7 +124,10 @@ fn a_limit_that_follows_the_machine_is_told_with_the_percentile_and_at_each_inci
     let one = Incident { late_above: Some(Span::from_micros(2_100)), ..incident() };
     let all = Incidents { late_above: Some("p99.9".parse().unwrap()), ..kept(vec![one]) };
     let text = plain(&all.why(&[], Detail::Full, 100));
-    assert!(text.contains("1 incident above p99.9 of the last hour, at least 1 ms"), "{text}");
+    assert!(
+        text.contains("1 of about 3 late waits above p99.9 of the last hour, at least 1 ms are kept"),
+        "{text}"
+    );
     assert!(text.contains("  Waits longer than 2.10 ms were late then.\n"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&all.json().unwrap()).unwrap();
     assert_eq!((&json["late_above_ns"], &json["late_above_percentile"]), (&1_000_000.into(), &99.9.into()));
@@ -173,7 +176,7 @@ fn advice_is_given_against_what_was_met_often_enough() {
 
 #[test]
 fn who_waited_for_whom_is_told_with_what_is_not_known() {
-    let text = plain(&kept(vec![incident(), incident()]).top(false, 100));
+    let text = plain(&kept(vec![incident(), incident()]).top(false, Detail::Brief, 100));
     let row = |name: &str| {
         let line = text.lines().find(|line| line.trim_start().starts_with(name));
         line.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -181,12 +184,58 @@ fn who_waited_for_whom_is_told_with_what_is_not_known() {
     assert_eq!(row("nginx"), "nginx 2 – 12.0 ms 2 24.0 ms backup 22.0 ms, softirq NET_RX 1.90 ms");
     assert_eq!(row("cron"), "cron 1 – 7.00 µs 0");
     assert!(text.contains("Waits of up to 5 ms are only counted"), "{text}");
-    let narrow = plain(&kept(vec![incident(), incident()]).top(false, 80));
+    let narrow = plain(&kept(vec![incident(), incident()]).top(false, Detail::Brief, 80));
     assert!(narrow.contains("backup 22.0 ms\n"), "the other one finds no room: {narrow}");
-    let text = plain(&kept(vec![incident()]).top(true, 80));
+    let text = plain(&kept(vec![incident()]).top(true, Detail::Brief, 80));
     assert!(text.contains("backup, fifo:50") && text.contains("1  11.0 ms  nginx\n"), "{text}");
-    let nothing = plain(&Incidents { kept: Kept::default(), ..kept(vec![]) }.top(false, 80));
+    let nothing = plain(&Incidents { kept: Kept::default(), ..kept(vec![]) }.top(false, Detail::Brief, 80));
     assert!(nothing.contains("Nothing was recorded then."), "{nothing}");
+}
+
+#[test]
+fn counts_say_up_to_when_they_go_and_late_waits_are_not_incidents() {
+    let mut all = kept(vec![incident()]);
+    all.kept.minutes[0].incidents_left_out = 160_000;
+    let text = plain(&all.text(Detail::Brief, 100));
+    assert!(text.contains("All waits for a CPU, counted up to 03:13:00\n"), "{text}");
+    assert!(text.contains("  process  waits  late waits "), "{text}");
+    assert!(
+        text.contains(&format!(
+            "1 of about {} late waits above 5 ms are kept",
+            crate::numbers::count(160_001)
+        )),
+        "{text}"
+    );
+    let doubt = text.find("! 160").unwrap();
+    assert!(doubt < text.find("All waits").unwrap() && doubt > text.find("What was late").unwrap(), "{text}");
+    all.kept.minutes[0].incidents_left_out = 0;
+    assert!(all.title().contains(" · 1 incident above 5 ms"), "{}", all.title());
+}
+
+#[test]
+fn what_many_did_fits_a_screen_of_forty_lines_and_says_what_is_left_out() {
+    let mut all = kept(vec![]);
+    for number in 0..40 {
+        let mut one = incident();
+        one.thread.process = format!("a-service-with-a-name-{number}");
+        one.causes[0].process = Some(format!("a-culprit-with-a-long-name-{number}"));
+        let mut waits = minute().groups.remove(0);
+        waits.process.clone_from(&one.thread.process);
+        all.kept.minutes[0].groups.push(waits);
+        all.kept.incidents.push(one);
+    }
+    let texts = [
+        all.text(Detail::Brief, 80),
+        all.why(&[], Detail::Brief, 80),
+        all.top(false, Detail::Brief, 80),
+        all.top(true, Detail::Brief, 80),
+    ];
+    for text in texts.map(|text| plain(&text)) {
+        assert!(text.lines().count() <= 40, "{} lines: {text}", text.lines().count());
+        assert!(text.contains(": `--details`."), "{text}");
+    }
+    assert!(plain(&all.text(Detail::Brief, 80)).contains("more with fewer late waits: `--details`."));
+    assert!(all.top(true, Detail::Full, 80).lines().count() > 40, "all that is asked for");
 }
 
 #[test]

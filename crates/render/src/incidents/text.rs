@@ -1,7 +1,6 @@
 //! For people.
 
-use howlate_analyse::incidents::{Culprit, GroupWaits, RecurringCulprit, culprits, groups, recurring};
-use howlate_analyse::percentile;
+use howlate_analyse::incidents::{Culprit, RecurringCulprit, culprits, recurring};
 use howlate_model::Incident;
 
 use super::Incidents;
@@ -13,29 +12,30 @@ use crate::style::{BOLD, DIM, HEADING, WARN, paint};
 use crate::table::Columns;
 use crate::untrusted_text::legible;
 
-/// Incidents, culprits and groups that are listed on a screen, and at most.
-const BRIEF: Listed = Listed { incidents: 6, culprits: 6, groups: 8 };
-const FULL: Listed = Listed { incidents: 50, culprits: 20, groups: 20 };
+/// Incidents, culprits and groups that are listed on a screen, those in a rhythm, and how many of each at most.
+const BRIEF: Listed = Listed { incidents: 3, culprits: 4, groups: 3, recurring: 1 };
+const FULL: Listed = Listed { incidents: 50, culprits: 20, groups: 20, recurring: 3 };
 
-struct Listed {
-    incidents: usize,
-    culprits: usize,
-    groups: usize,
+pub(super) struct Listed {
+    pub(super) incidents: usize,
+    pub(super) culprits: usize,
+    pub(super) groups: usize,
+    pub(super) recurring: usize,
 }
 
-const fn listed(detail: Detail) -> Listed {
+pub(super) const fn listed(detail: Detail) -> Listed {
     if matches!(detail, Detail::Full) { FULL } else { BRIEF }
 }
 
 impl Incidents {
-    /// For people: what makes it doubtful first, who held up others last, where eyes are.
+    /// For people: single waits first, so that what makes the sums doubtful, the sums, and who held up others are on one screen.
     pub fn text(&self, detail: Detail, width: usize) -> String {
         let parts = [
             format!("{}\n", paint(HEADING, wrapped(&self.title(), width, 0))),
+            self.listed(detail, width),
             self.notes(width),
             self.groups(detail, width),
-            self.listed(detail, width),
-            self.culprits(detail, width),
+            self.culprits(listed(detail).culprits, detail, width),
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
@@ -73,43 +73,47 @@ impl Incidents {
         }
     }
 
-    pub(super) fn culprits(&self, detail: Detail, width: usize) -> String {
+    /// The first so many; or half of them, where each takes two lines.
+    pub(super) fn culprits(&self, rows: usize, detail: Detail, width: usize) -> String {
         let all = culprits(self.kept.incidents.iter());
         if all.is_empty() {
             return String::new();
         }
-        let mut table = Columns::new(&CULPRIT_HEADINGS.map(str::to_owned), 1);
-        table.left(5);
-        all.iter().take(listed(detail).culprits).for_each(|one| table.row(culprit(one)));
-        let more = more(all.len().saturating_sub(listed(detail).culprits), "smaller causes", detail);
+        let (table, rows) = rows_with_room(rows, detail, width, |rows| culprit_table(&all, rows));
+        let more = more(all.len().saturating_sub(rows), "smaller causes", detail);
         let how = paint(DIM, wrapped(&format!("  {HOW_ADDED}"), width, 2));
-        let recurring = self.recurring(width);
+        let recurring = self.recurring(listed(detail).recurring, width);
         format!("{}\n{}{more}{how}\n{recurring}", paint(HEADING, "Causes"), table.text(width))
     }
 
     /// Those who come back in a rhythm.
-    fn recurring(&self, width: usize) -> String {
+    fn recurring(&self, most: usize, width: usize) -> String {
         let line = |one: &RecurringCulprit| format!("  {}\n", wrapped(&comes_back(one), width, 2));
-        recurring(&self.kept).iter().take(RECURRING).map(line).collect()
-    }
-
-    pub(super) fn groups(&self, detail: Detail, width: usize) -> String {
-        let all = groups(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users);
-        if all.is_empty() {
-            return String::new();
-        }
-        let first = self.by.name().to_owned();
-        let headings =
-            [first, "waits".into(), "late".into(), "p50".into(), "p99".into(), "p99.9".into(), "max".into()];
-        let mut table = Columns::new(&headings, 1);
-        all.iter().take(listed(detail).groups).for_each(|one| table.row(group(one)));
-        let more = more(all.len().saturating_sub(listed(detail).groups), "with shorter waits", detail);
-        format!("{}\n{}{more}", paint(HEADING, "All waits for a CPU"), table.text(width))
+        recurring(&self.kept).iter().take(most).map(line).collect()
     }
 }
 
-/// Those in a rhythm that are told.
-const RECURRING: usize = 3;
+/// A table of so many rows, which on a screen that is to hold it are half of them where each takes two lines.
+pub(super) fn rows_with_room(
+    rows: usize,
+    detail: Detail,
+    width: usize,
+    table: impl Fn(usize) -> Columns,
+) -> (Columns, usize) {
+    let whole = table(rows);
+    if detail == Detail::Full || whole.stands_side_by_side(width) {
+        return (whole, rows);
+    }
+    let rows = rows.div_ceil(2);
+    (table(rows), rows)
+}
+
+fn culprit_table(all: &[Culprit], rows: usize) -> Columns {
+    let mut table = Columns::new(&CULPRIT_HEADINGS.map(str::to_owned), 1);
+    table.left(5);
+    all.iter().take(rows).for_each(|one| table.row(culprit(one)));
+    table
+}
 
 /// What stands above culprits.
 const CULPRIT_HEADINGS: [&str; 6] = ["culprit", "own", "others", "times", "longest", "mainly delayed"];
@@ -155,16 +159,6 @@ fn culprit(one: &Culprit) -> Vec<String> {
     let whom = format!("{}{whom}", legible(victim));
     let (own, took) = (span(one.own), span(one.took));
     vec![culprit_name(one), own, took, count(one.incidents), span(one.longest), whom]
-}
-
-fn group(one: &GroupWaits) -> Vec<String> {
-    let quantile = |quantile| {
-        percentile(&one.waits, quantile).map_or_else(|| "–".to_owned(), |latency| latency.to_string())
-    };
-    let max = one.waits.max().map_or_else(String::new, |max| max.to_string());
-    let (waits, late) = (count(one.waits.count()), count(one.late));
-    let name = legible(&one.name).into_owned();
-    vec![name, waits, late, quantile(0.5), quantile(0.99), quantile(0.999), max]
 }
 
 #[cfg(test)]

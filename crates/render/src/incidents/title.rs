@@ -11,10 +11,22 @@ use crate::untrusted_text::legible;
 impl Incidents {
     /// What was asked for, and how much of it there is.
     pub fn title(&self) -> String {
-        let all = self.all();
-        let incidents = if all == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(all)) };
         let above = self.late_above.map_or_else(String::new, |above| format!(" above {}", late_above(above)));
-        format!("Waits for a CPU · {incidents}{above}{}", self.when())
+        format!("Waits for a CPU · {}{}", self.how_many(&above), self.when())
+    }
+
+    /// Incidents are the late waits that were kept: where some were not, both numbers are told.
+    fn how_many(&self, above: &str) -> String {
+        let (all, missing) = (self.all(), self.kept.missing());
+        let not_kept = missing.left_out.saturating_add(missing.lost);
+        match (not_kept, all) {
+            (0, 1) => format!("1 incident{above}"),
+            (0, _) => format!("{} incidents{above}", count(all)),
+            _ => {
+                let late = count(all.saturating_add(not_kept));
+                format!("{} of about {late} late waits{above} are kept", count(all))
+            }
+        }
     }
 
     /// How many incidents there were.

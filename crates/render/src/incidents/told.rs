@@ -17,9 +17,9 @@ use crate::prose::{lines, wrapped};
 use crate::style::{BOLD, COMMAND, DIM, HEADING, paint};
 use crate::untrusted_text::legible;
 
-/// The longest incidents, parts of each and things to do that a screen has, and that are told at most.
-const BRIEF: Told = Told { incidents: 3, parts: 3, remedies: MOST_REMEDIES };
-const FULL: Told = Told { incidents: 50, parts: 20, remedies: usize::MAX };
+/// The longest incidents, parts of each, culprits and things to do that a screen has, and that are told at most.
+const BRIEF: Told = Told { incidents: 2, parts: 2, culprits: 3, remedies: MOST_REMEDIES };
+const FULL: Told = Told { incidents: 50, parts: 20, culprits: 20, remedies: usize::MAX };
 /// Parts with less than this share are told together.
 const WORTH: f64 = 0.02;
 /// Columns before a part: when it began, and how long it took.
@@ -29,6 +29,7 @@ const INDENT: usize = 26;
 struct Told {
     incidents: usize,
     parts: usize,
+    culprits: usize,
     remedies: usize,
 }
 
@@ -38,9 +39,9 @@ impl Incidents {
         let told = told_in(detail);
         let parts = [
             format!("{}\n", paint(HEADING, wrapped(&self.title(), width, 0))),
-            self.notes(width),
             self.told(detail, width),
-            self.culprits(detail, width),
+            self.notes(width),
+            self.culprits(told.culprits, detail, width),
             self.to_do(findings, told.remedies, width),
         ];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")

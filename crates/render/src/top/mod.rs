@@ -82,6 +82,8 @@ pub struct TopView {
     pub filter: String,
     /// Rows that there is room for.
     pub rows: Option<usize>,
+    /// More rows than a screen has, and waits as asked or with nothing to do.
+    pub details: bool,
 }
 
 impl Top {
@@ -134,6 +136,11 @@ impl Top {
 }
 
 impl TopView {
+    /// Whether waits as asked or with nothing to do are to be seen as well.
+    fn shows_as_asked(&self) -> bool {
+        self.details || self.process.is_some() || !self.kinds.is_empty() || !self.filter.is_empty()
+    }
+
     /// One process is shown by its threads.
     const fn shows_threads(&self) -> bool {
         matches!(self.by, TopBy::Thread) || (self.process.is_some() && matches!(self.by, TopBy::Process))

@@ -50,7 +50,7 @@ impl Top {
         let waiters = self.waiters(view);
         let is_shown = |one: &Waiter, wait: &Wait| {
             let is_asked_for = idle || !view.kinds.is_empty();
-            is_worth(wait, view)
+            is_worth(one, wait, view)
                 && (is_asked_for || wait.reason.kind.nature() != Nature::AsAsked)
                 && has(&(one, wait), &view.filter.to_lowercase())
         };

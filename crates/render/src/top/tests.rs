@@ -44,17 +44,46 @@ fn plain(view: &TopView) -> String {
 }
 
 #[test]
-fn what_holds_up_comes_first_and_what_has_no_work_in_one_line() {
+fn what_holds_up_comes_last_and_what_has_no_work_in_one_line() {
     let text = plain(&TopView::default());
-    let places: Vec<usize> = ["dd", "hog", "reading a pipe", "sleeping"]
-        .map(|word| text.find(&format!(" {word}")).unwrap())
-        .into();
+    let text_of_all = plain(&TopView { details: true, ..TopView::default() });
+    assert!(text_of_all.find("sleeping") < text_of_all.find("reading a pipe"), "{text_of_all}");
+    assert!(!text.contains("sleeping") && text.contains("1 wait as asked, or with nothing to do"), "{text}");
+    let places: Vec<usize> =
+        ["reading a pipe", "dd", "hog"].map(|word| text.find(&format!(" {word}")).unwrap()).into();
     assert!(places.is_sorted(), "{text}");
     assert!(text.contains("CPU, behind hog 12 (98 %)"), "{text}");
     assert!(text.contains("1 thread of the kernel had no work.") && !text.contains("kthreadd"), "{text}");
     assert!(!text.contains("quiet"), "below a thousandth of its time: {text}");
-    assert!(text.contains("looked at in 5 of 15 waits"), "{text}");
+    assert!(text.contains("in 5 of 15 waits"), "{text}");
     assert!(!text.contains('\x1b'), "{text}");
+}
+
+#[test]
+fn threads_of_the_kernel_that_were_not_sampled_have_no_row() {
+    let mut top = Top { source: "proc", ..machine() };
+    top.table.processes.push(waiter(17, "kcompactd0", vec![wait(WaitKind::NotSeen, "", 4, 5_000, 5_000)]));
+    let text = anstream::adapter::strip_str(&top.text(&TopView::default(), 100)).to_string();
+    assert!(text.contains("2 threads of the kernel had no work, as far as its accounts tell."), "{text}");
+    assert!(!text.contains("kcompactd0"), "{text}");
+}
+
+#[test]
+fn what_a_crowd_waits_for_fits_forty_lines() {
+    let mut top = machine();
+    let one = top.table.processes.clone();
+    let crowd = (100..300).map(|pid| Waiter {
+        pid: Some(pid),
+        name: format!("a-{pid}-long-name"),
+        ..one[pid as usize % 6].clone()
+    });
+    top.table.processes.extend(crowd);
+    for (by, width) in
+        [(TopBy::Process, 80), (TopBy::Process, 120), (TopBy::Culprit, 80), (TopBy::Culprit, 120)]
+    {
+        let text = top.text(&TopView { by, ..TopView::default() }, width);
+        assert!(text.lines().count() <= 40, "{by:?} {width}: {text}");
+    }
 }
 
 #[test]
@@ -109,7 +138,7 @@ fn little_room_leaves_rows_out_and_says_so() {
     let one = top.table.processes[1].clone();
     top.table.processes.extend((100..130).map(|pid| Waiter { pid: Some(pid), ..one.clone() }));
     let text = top.text(&TopView { rows: Some(24), ..TopView::default() }, 100);
-    assert!(text.contains("30 more; `--json` has all."), "{text}");
+    assert!(text.contains("30 more: `--details`."), "{text}");
 }
 
 #[test]
@@ -124,7 +153,7 @@ fn where_lines_are_short_each_row_says_who_waits_and_for_what() {
     let one = top.table.processes[1].clone();
     top.table.processes.extend((100..130).map(|pid| Waiter { pid: Some(pid), ..one.clone() }));
     let text = top.text(&TopView { rows: Some(36), ..TopView::default() }, 44);
-    assert!(text.contains("29 more; `--json` has all."), "{text}");
+    assert!(text.contains("29 more: `--details`."), "{text}");
 }
 
 #[test]

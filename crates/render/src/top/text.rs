@@ -15,8 +15,9 @@ use crate::untrusted_text::legible;
 
 /// From here on, seconds are not counted.
 const MINUTES: Span = Span::from_secs(100);
-/// Rows of each part, where nothing says how many there is room for.
-const ROWS: usize = 20;
+/// Rows of a table, and of each part with details, where nothing says how many there is room for.
+const BRIEF: usize = 12;
+const FULL: usize = 20;
 /// Lines that are no rows, at most: headings, and what is said below.
 const AROUND: usize = 18;
 /// Columns on both sides of who waits, where that stands on a line of its own.
@@ -32,19 +33,24 @@ impl Top {
         let waiters: Vec<&Waiter> = waiters.iter().map(AsRef::as_ref).collect();
         let mut rows = rows(&waiters, view);
         view.order.sort(&mut rows);
+        let all = rows.len();
+        rows.retain(|(_, wait)| view.shows_as_asked() || wait.reason.kind.nature() != Nature::AsAsked);
+        let as_asked = all - rows.len();
+        // What holds work up stands last, where eyes are.
         let parts = match view.order {
             Order::HeldUp => {
-                Nature::ALL.into_iter().map(|one| part(one, &rows, view, width)).collect::<String>()
+                Nature::ALL.into_iter().rev().map(|one| part(one, &rows, view, width)).collect::<String>()
             }
             _ => table(&rows, view, room(view), width),
         };
         let nothing = format!("  {}\n\n", self.nothing(view));
         let parts = if parts.is_empty() { nothing } else { parts };
         format!(
-            "{}\n\n{parts}{}{}",
+            "{}\n\n{}{}{parts}{}",
             self.title(width),
+            self.lost_lines(width),
+            self.how_lines(&waiters, as_asked, view, width),
             places(&rows, view, width),
-            self.below(&waiters, view, width)
         )
     }
 
@@ -55,23 +61,26 @@ impl Top {
         let filter = view.filter.to_lowercase();
         let is_wanted =
             |row: &&super::TopRow| format!("{} {}", row.name, row.what).to_lowercase().contains(&filter);
-        let shown: Vec<&super::TopRow> = rows.iter().filter(is_wanted).take(room(view)).collect();
-        let of = |held_up: fn(&super::TopRow) -> &String| {
+        let wanted: Vec<&super::TopRow> = rows.iter().filter(is_wanted).collect();
+        let of = |most: usize, held_up: fn(&super::TopRow) -> &String| {
             let mut table = Columns::new(&headings, 1);
             table.left(2);
-            shown.iter().for_each(|row| table.row(culprit(row, held_up)));
+            wanted.iter().take(most).for_each(|row| table.row(culprit(row, held_up)));
             table
         };
-        let whole = of(|row| &row.what);
-        let table = if whole.stands_side_by_side(width) { whole } else { of(|row| &row.short) };
+        let [whole, half] = [room(view), halved(room(view), view)];
+        let tables = [(whole, of(whole, |row| &row.what)), (whole, of(whole, |row| &row.short))];
+        let fits = tables.into_iter().find(|(_, table)| table.stands_side_by_side(width));
+        let (shown, table) = fits.unwrap_or_else(|| (half, of(half, |row| &row.short)));
+        let more = more(wanted.len().saturating_sub(shown), view);
         let nothing = if rows.is_empty() { "  Nobody waited for a CPU that another had.\n" } else { "" };
         let how = "Of all: the part of the time that threads were ready to run and had no CPU. Waits of 20 µs and more are asked for who had it.";
         let below = paint(DIM, wrapped(&format!("  {how}"), width, 2));
         format!(
-            "{}\n\n{}{nothing}\n{below}\n{}",
+            "{}\n\n{}{}{more}{nothing}\n{below}\n",
             self.title(width),
+            self.lost_lines(width),
             table.text(width),
-            self.lost_lines(width)
         )
     }
 
@@ -100,18 +109,23 @@ impl Top {
     }
 
     /// What the table leaves out, and how it was got.
-    fn below(&self, waiters: &[&Waiter], view: &TopView, width: usize) -> String {
+    fn how_lines(&self, waiters: &[&Waiter], as_asked: usize, view: &TopView, width: usize) -> String {
         let said = |text: String| format!("{}\n", paint(DIM, wrapped(&text, width, 2)));
         let without_work = waiters.iter().filter(|one| !view.shows_threads() && is_without_work(one)).count();
-        let mut text = String::new();
+        let mut text = said(format!("  {}", self.how()));
         if without_work > 0 {
             let threads = if without_work == 1 { "thread" } else { "threads" };
             let number = count(without_work as u64);
-            text.push_str(&said(format!("  {number} {threads} of the kernel had no work.")));
+            let is_known = self.source != "proc";
+            let or = if is_known { "" } else { ", as far as its accounts tell" };
+            text.push_str(&said(format!("  {number} {threads} of the kernel had no work{or}.")));
         }
-        text.push_str(&said(format!("  {}", self.how())));
-        text.push_str(&self.lost_lines(width));
-        text
+        if as_asked > 0 {
+            let waits = if as_asked == 1 { "wait" } else { "waits" };
+            let number = count(as_asked as u64);
+            text.push_str(&said(format!("  {number} {waits} as asked, or with nothing to do: `--details`.")));
+        }
+        format!("{text}\n")
     }
 
     /// What makes the numbers doubtful, a line each.
@@ -136,11 +150,11 @@ impl Top {
         let how = match self.source {
             "proc" => format!(
                 "Every wait is counted, by the kernel's accounts in /proc. What for is sampled every 100 ms, of your own programs: {looked} looks at \
-                 {all} waits. Behind whom is not told, and max is what the longest was at least."
+                 {all} waits. Behind whom is not known; max is a lower bound: the longest wait took at least that."
             ),
             tracer => format!(
-                "Every wait is counted, by tracer {tracer}. What for is known from the kernel's stack, which was looked at in {looked} of {all} \
-                 waits; the others are of where the same thread last waited in the same system call."
+                "Every wait is counted, by tracer {tracer}. Reasons were sampled in {looked} of {all} waits; for the rest, \
+                 the thread's last known reason in the same call is taken."
             ),
         };
         format!("Time: the part of its threads' time. {how}")
@@ -160,27 +174,44 @@ impl Top {
 
 /// A thread of the kernel that only waited for work.
 fn is_without_work(one: &Waiter) -> bool {
-    one.of_kernel && one.waits.iter().all(|wait| wait.reason.kind == WaitKind::Idle || wait.share < WORTH)
+    let is_idle = |wait: &Wait| matches!(wait.reason.kind, WaitKind::Idle | WaitKind::NotSeen);
+    one.of_kernel && one.waits.iter().all(|wait| is_idle(wait) || wait.share < WORTH)
 }
 
 /// What is worth a row: of a whole machine not what has no work, nor what hardly waits.
 fn rows<'a>(waiters: &[&'a Waiter], view: &TopView) -> Vec<Row<'a>> {
     let all = waiters.iter().flat_map(|one| one.waits.iter().map(|wait| (*one, wait)));
-    let all = all.filter(|(_, wait)| is_worth(wait, view));
+    let all = all.filter(|(one, wait)| is_worth(one, wait, view));
     let filter = view.filter.to_lowercase();
     all.filter(|row| filter.is_empty() || has(row, &filter)).collect()
 }
 
 /// Rows that a part has room for.
 fn room(view: &TopView) -> usize {
-    view.rows.map_or(ROWS, |rows| rows.saturating_sub(AROUND).max(3))
+    let most = if view.details { FULL } else { BRIEF };
+    view.rows.map_or(most, |rows| rows.saturating_sub(AROUND).max(3))
 }
 
-/// The waits of one nature; nothing where there are none. Each has a third of the room.
+/// The same where each takes two lines, and there is to be an end.
+const fn halved(room: usize, view: &TopView) -> usize {
+    if view.details { room } else { room.div_ceil(2) }
+}
+
+fn more(left: usize, view: &TopView) -> String {
+    let place = if view.details { "`--json` has all" } else { "`--details`" };
+    if left == 0 { String::new() } else { format!("  {} more: {place}.\n", count(left as u64)) }
+}
+
+/// The waits of one nature; nothing where there are none. Each has a third of the room, on a page what holds work up two.
 fn part(which: Nature, rows: &[Row<'_>], view: &TopView, width: usize) -> String {
     let of_this: Vec<Row<'_>> =
         rows.iter().filter(|(_, wait)| wait.reason.kind.nature() == which).copied().collect();
-    let room = if view.rows.is_some() { (room(view) / 3).max(2) } else { room(view) };
+    let third = (room(view) / 3).max(2);
+    let room = match (view.rows, which) {
+        (None, _) if view.details => room(view),
+        (None, Nature::HeldUp) => 2 * third,
+        _ => third,
+    };
     match of_this.is_empty() {
         true => String::new(),
         false => format!("{}\n{}", wrapped(nature(which), width, 2), table(&of_this, view, room, width)),
@@ -198,14 +229,11 @@ fn table(rows: &[Row<'_>], view: &TopView, room: usize, width: usize) -> String 
         Some(table) => (table, first(room).len()),
         None => {
             // Each takes two lines of what there are.
-            let rows = first(if view.rows.is_some() { room.div_ceil(2) } else { room });
+            let rows = first(halved(room, view));
             (narrow(rows, view, width), rows.len())
         }
     };
-    let more = match rows.len().saturating_sub(shown) {
-        0 => String::new(),
-        more => format!("  {more} more; `--json` has all.\n"),
-    };
+    let more = more(rows.len().saturating_sub(shown), view);
     format!("{}{more}\n", table.text(width))
 }
 

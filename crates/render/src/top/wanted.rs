@@ -12,11 +12,12 @@ pub(super) const WORTH: f64 = 0.001;
 pub(super) type Row<'a> = (&'a Waiter, &'a Wait);
 
 /// Whether a wait is one that is wanted, and worth a row.
-pub(super) fn is_worth(wait: &Wait, view: &TopView) -> bool {
+pub(super) fn is_worth(one: &Waiter, wait: &Wait, view: &TopView) -> bool {
     let is_wanted = view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
     let is_asked_for = view.process.is_some() || !view.kinds.is_empty();
     let says = match wait.reason.kind {
         WaitKind::Idle => false,
+        WaitKind::NotSeen if one.of_kernel => false,
         WaitKind::NotSeen => wait.share >= WORTH && wait.sum.count > wait.sum.ongoing,
         _ => wait.share >= WORTH,
     };

@@ -69,12 +69,12 @@ fn culprit(one: &Culprit) -> Vec<String> {
 /// All waits, late or not.
 pub(super) fn groups(kept: &Incidents) -> Markup {
     let all = all_groups(kept.kept.minutes.iter().flat_map(|minute| &minute.groups), kept.by, &kept.users);
-    let headings = [kept.by.name(), "waits", "late", "p50", "p99", "p99.9", "max"];
+    let headings = [kept.by.name(), "waits", "late waits", "p50", "p99", "p99.9", "max"];
     let rows = all.iter().take(GROUPS).map(group).collect();
     let left_out = all.len().saturating_sub(GROUPS) as u64;
     html! {
         (Table::plain("How long threads that were ready waited for a CPU, late or not", &headings, 1, rows).html())
-        @if left_out > 0 { p class="quiet" { (count(left_out)) " more waited less." } }
+        @if left_out > 0 { p class="quiet" { (count(left_out)) " more with fewer late waits." } }
     }
 }
 

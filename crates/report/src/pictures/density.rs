@@ -48,7 +48,7 @@ pub(super) fn those_that_matter(entries: &[Entry<'_>]) -> Option<Picture> {
     ranked.sort_by_cached_key(Entry::rank);
     ranked.extend(latest);
     let mut picture = of_these(entries, ranked, &rankings);
-    picture.left_out = Some(format!("The best and the latest {MATTER} of {} conditions.", entries.len()));
+    picture.left_out = Some(format!("The best and the slowest {MATTER} of {} conditions.", entries.len()));
     Some(picture)
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     Some(Picture {
         kind: Chart::Phase,
         title,
-        about: "Each dot is one of the latest wake-ups: from left to right where in the period it ran, from below to above in which of \
+        about: "Each dot is one of the slowest wake-ups: from left to right where in the period it ran, from below to above in which of \
                 them. What comes back stands in a column; what does not lies anywhere."
             .to_owned(),
         left_out: None,
@@ -78,7 +78,7 @@ fn numbers(found: &Recurrence) -> Table {
     ];
     Table::plain(
         "Late wake-ups that come back",
-        &["every", "in the rhythm", "of the latest", "p"],
+        &["every", "in the rhythm", "of the slowest", "p"],
         1,
         vec![row],
     )

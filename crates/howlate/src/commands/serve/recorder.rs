@@ -4,14 +4,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use howlate_analyse::incidents::LateCounts;
-use howlate_recording::Follow;
-use howlate_render::{late_metrics, late_metrics_protobuf};
+use howlate_model::shell_path;
+use howlate_recording::{Follow, has_ended};
+use howlate_render::{late_metrics, late_metrics_protobuf, record_has_ended};
 use howlate_serve::{Answer, Contents, Server, Wanted};
 
 use super::{METRICS, PAGE, metrics, not_now, recorded, say_where};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
+use crate::terminal::tell;
 use howlate_cli::Moments;
 
 /// What the page shows.
@@ -21,6 +23,9 @@ const SHOWN: &str = "24h";
 pub(super) fn serve(folder: &Path, server: &Server, is_json: bool) -> Result<Status, Error> {
     let counted = Mutex::new((Follow::from_now(folder)?, LateCounts::default()));
     let end = on_interrupt()?;
+    if has_ended(folder) {
+        tell(&format!("{}\n", record_has_ended(&shell_path(folder))));
+    }
     say_where(server, is_json)?;
     let folder = folder.to_owned();
     let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
