@@ -9,6 +9,7 @@ use crate::tracefs::Tracefs;
 use crate::{Opened, Tier, Tracer};
 
 const SLEEPS: usize = 20;
+const TRIES: usize = 100;
 /// One of each gap that changes what is told of a sleep.
 const HIDDEN: [&str; 2] = ["hrtimer_expire_entry", "softirq_entry"];
 
@@ -35,6 +36,14 @@ fn seen(tracer: &mut dyn Tracer) -> Vec<TracedSleep> {
     seen
 }
 
+fn assert_nobody_is_blamed(one: &TracedSleep, tier: Tier) {
+    assert!(matches!(one.woken_by, WokenBy::NotSeen { runnable_known: true, .. }), "{tier}: {one:?}");
+    assert_eq!(one.asleep, Asleep::Waiting);
+    let blamed =
+        |holder| matches!(holder, Holder::Thread | Holder::RealTimeThread | Holder::Idle | Holder::Softirq);
+    assert!(one.occupants.iter().all(|one| !blamed(one.who.holder)), "{tier}: {one:?}");
+}
+
 #[test]
 fn sleeps_are_seen_in_parts_and_nobody_is_blamed_for_the_others() {
     for tier in [Tier::Bpf, Tier::Tracefs] {
@@ -45,18 +54,14 @@ fn sleeps_are_seen_in_parts_and_nobody_is_blamed_for_the_others() {
                 continue;
             }
         };
-        let seen = seen(tracer.as_mut());
-        // Switches to and from some processes raise no event in some virtual machines.
-        assert!(seen.len() >= SLEEPS / 2, "{tier}: {seen:?}");
-        for one in &seen {
-            assert!(matches!(one.woken_by, WokenBy::NotSeen { runnable_known: true, .. }), "{tier}: {one:?}");
-            assert_eq!(one.asleep, Asleep::Waiting);
-            let blamed = |holder| {
-                matches!(holder, Holder::Thread | Holder::RealTimeThread | Holder::Idle | Holder::Softirq)
-            };
-            assert!(one.occupants.iter().all(|one| !blamed(one.who.holder)), "{tier}: {one:?}");
-        }
-        assert!(seen.iter().any(|one| one.switched_in.is_some()), "{tier}: {seen:?}");
+        // Switches to and from some processes raise no event in some virtual machines, for a while sometimes none at all.
+        let is_switched_in = (0..TRIES).any(|_| {
+            let seen = seen(tracer.as_mut());
+            assert!(seen.len() >= SLEEPS / 2, "{tier}: {seen:?}");
+            seen.iter().for_each(|one| assert_nobody_is_blamed(one, tier));
+            seen.iter().any(|one| one.switched_in.is_some())
+        });
+        assert!(is_switched_in, "{tier}: no switch was seen");
         let caveats = Opened { tracer: Some(tracer), refused: Vec::new() }.caveats();
         assert_eq!(caveats.len(), HIDDEN.len(), "{caveats:?}");
     }
