@@ -4,7 +4,7 @@ use howlate_analyse::Analysis;
 use howlate_analyse::nodes::nodes;
 use howlate_model::{Command, Work};
 
-use crate::answer::{answer, is_on_one_screen};
+use crate::answer::{MOST_REMEDIES, SCREENFUL, answer, is_on_one_screen};
 use crate::code_to_copy::to_copy;
 use crate::detail::Detail;
 use crate::ending::{ending_after_title, marked};
@@ -48,14 +48,21 @@ fn without_timelines(analysis: &Analysis, title: &str, detail: Detail, width: us
         0 | 1 => (format!("\n{}", bodies(analysis, detail, width)), below(analysis, width)),
         _ => (of_nodes(analysis, detail, width), String::new()),
     };
-    let (top, why) = (top(analysis, title, width), why::why(analysis, None, detail, width));
+    let top = top(analysis, title, width);
     match detail {
         Detail::Brief | Detail::PerCpu => {
             let doubts = doubts(analysis, MOST_LINES, width);
             let doubts = if doubts.is_empty() { doubts } else { format!("\n{doubts}") };
-            format!("{top}{doubts}{numbers}{why}{below}")
+            let text = |remedies| {
+                let why = why::in_brief(analysis, None, detail, remedies, width);
+                format!("{top}{doubts}{numbers}{why}{below}")
+            };
+            let mut texts = (1..=MOST_REMEDIES).rev().map(text);
+            let fitting = texts.clone().find(|text| text.lines().count() <= SCREENFUL);
+            fitting.or_else(|| texts.next_back()).unwrap_or_default()
         }
         Detail::Full => {
+            let why = why::why(analysis, None, detail, width);
             let (spans, copy) = (watch::spans(analysis, width), to_copy(analysis));
             let notes = notes(analysis, width);
             let notes = if notes.is_empty() { notes } else { format!("\n{notes}") };
@@ -107,7 +114,7 @@ fn bodies(analysis: &Analysis, detail: Detail, width: usize) -> String {
             },
             |work| matches!(work, Work::Notify { .. }),
         ),
-        (|analysis, _, width| watch::tables(analysis, width), |work| matches!(work, Work::Watch { .. })),
+        (watch::tables, |work| matches!(work, Work::Watch { .. })),
         (|analysis, _, width| foreign::tables(analysis, width), |work| matches!(work, Work::Foreign { .. })),
     ];
     let of_kind = |(tables, is_one): Column| {

@@ -30,7 +30,7 @@ const MUCH: f64 = 0.1;
 /// line, and what to do.
 pub fn why(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usize) -> String {
     if detail != Detail::Full {
-        return in_brief(analysis, above, detail, width);
+        return in_brief(analysis, above, detail, MOST_REMEDIES, width);
     }
     let findings = &analysis.header.findings;
     let mut told = Vec::new();
@@ -49,10 +49,17 @@ pub fn why(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usiz
     outcomes.into_iter().filter_map(explained).collect::<Vec<_>>().join("\n")
 }
 
-fn in_brief(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usize) -> String {
+/// The same with so many things to do at most.
+pub(crate) fn in_brief(
+    analysis: &Analysis,
+    above: Option<Span>,
+    detail: Detail,
+    most: usize,
+    width: usize,
+) -> String {
     let reasons = Reasons::find(analysis, above, detail);
     let causes = reasons.causes(width);
-    let remedies = reasons.remedies(MOST_REMEDIES, width);
+    let remedies = reasons.remedies(most, width);
     if causes.is_empty() {
         return if remedies.is_empty() { remedies } else { format!("{remedies}\n") };
     }

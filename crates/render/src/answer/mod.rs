@@ -29,7 +29,7 @@ pub(crate) use causes::{Reasons, in_words};
 pub(crate) use remedies::MOST as MOST_REMEDIES;
 
 /// Lines of the whole result, for up to eight conditions: a screen, and half of one above it.
-const MOST_LINES: usize = 40;
+pub(crate) const SCREENFUL: usize = 40;
 
 /// How much there is of what can be left out.
 #[derive(Clone, Copy)]
@@ -93,7 +93,7 @@ pub(crate) fn answer(analysis: &Analysis, detail: Detail, [top, bottom]: [&str; 
         let (text, gap) = (parts.collect::<String>(), if extent.is_apart { "\n" } else { "" });
         format!("{text}{gap}{}\n", paint(DIM, wrapped(&more(analysis, detail), width, 0)))
     };
-    let room = MOST_LINES.saturating_sub(top.lines().count() + bottom.lines().count());
+    let room = SCREENFUL.saturating_sub(top.lines().count() + bottom.lines().count());
     let mut texts = EXTENTS.iter().map(text_of);
     let fitting = texts.clone().find(|text| text.lines().count() <= room);
     let text = fitting.or_else(|| texts.next_back()).unwrap_or_default();

@@ -4,6 +4,8 @@ mod event_loops;
 mod run_queue;
 mod sentence;
 mod spans;
+#[cfg(test)]
+mod tests;
 
 pub use event_loops::{EventLoopRows, StayedAway, event_loop_rows, event_loops_away, stayed_away};
 pub(crate) use spans::table as spans;
@@ -16,8 +18,10 @@ use howlate_analyse::watch::{Rhythm, ThreadSummary};
 use howlate_analyse::{Analysis, Outcome, percentile};
 use howlate_model::{Activation, HandedOn, Holder, Span, TurnsBlock, Who, Work};
 
+use crate::ask_again::show_again;
 use crate::cause_words::{cause_in_words, percent};
 use crate::confidence::too_few;
+use crate::detail::Detail;
 use crate::numbers::{count, micros};
 use crate::property::setting;
 use crate::prose::wrapped;
@@ -26,31 +30,37 @@ use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
 use crate::untrusted_text::legible;
 
-/// Threads that have a row.
+/// Threads that have a row, in all and on one screen.
 const MOST_SHOWN: usize = 40;
+const MOST_IN_BRIEF: usize = 10;
 /// Threads whose wakers are told one by one, and as many of each.
 const THREADS_TOLD: usize = 8;
 const WAKERS_TOLD: usize = 4;
 
 /// One row per thread and kind of activation, and who woke them.
-pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
+pub(crate) fn tables(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let late = analysis.header.late_above;
     let (unseen, outcomes) = analysis.outcomes().iter().partition(is_unseen);
     let unseen = run_queue::table(unseen, width);
-    let (outcomes, left_out) = shown(outcomes);
+    let most = if detail == Detail::Full { MOST_SHOWN } else { MOST_IN_BRIEF };
+    let (outcomes, left_out) = shown(outcomes, most);
     if outcomes.is_empty() && !unseen.is_empty() {
         return unseen;
     }
     let outcomes = outcomes.as_slice();
     let more = match left_out {
         0 => String::new(),
-        some => format!("  {some} more threads were less late; `--json` has all.\n"),
+        some if detail == Detail::Full => {
+            format!("  {some} more threads were less late; `--json` has all.\n")
+        }
+        some => format!("  {some} more were less late: {}.\n", show_again(analysis, "--details")),
     };
     let event_loops = event_loops::rows(outcomes, width);
     let (stayed_away, shared) = (event_loops::stayed_away(outcomes), event_loops::shared(outcomes));
     let outcomes: Vec<&Outcome> = outcomes.iter().copied().filter(has_run).collect();
     let outcomes = outcomes.as_slice();
-    let [loops, wakers] = [loops(outcomes, width), wakers(outcomes, width)];
+    let loops = loops(outcomes, width);
+    let wakers = if detail == Detail::Full { wakers(outcomes, width) } else { String::new() };
     let rows = activations(outcomes, late).text(width);
     let few = too_few(outcomes.iter().map(|one| one.latency()), &[P99]);
     let few = few.map_or_else(String::new, |text| format!("{}\n", paint(DIM, wrapped(&text, width, 0))));
@@ -99,10 +109,10 @@ fn is_unseen(outcome: &&Outcome) -> bool {
 
 /// The threads that are shown, and how many are not: those that were late least. The busiest thread comes first, with all that
 /// made it run; one that woke once or twice is not above one that did a thousand times.
-fn shown(mut shown: Vec<&Outcome>) -> (Vec<&Outcome>, usize) {
+fn shown(mut shown: Vec<&Outcome>, most: usize) -> (Vec<&Outcome>, usize) {
     let all = shown.len();
     shown.sort_by_key(|one| Reverse((percentile(one.latency(), 0.99), one.latency().max())));
-    shown.truncate(MOST_SHOWN);
+    shown.truncate(most);
     let mut wakeups: HashMap<Subject, u64> = HashMap::new();
     for one in &shown {
         *wakeups.entry(subject(one)).or_default() += one.count();
