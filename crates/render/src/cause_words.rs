@@ -96,3 +96,12 @@ pub(crate) fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
         CauseKind::Unexplained => "unexplained".to_owned(),
     }
 }
+/// Whom something is against: `a`, `a and b`, `a, b and 3 more`.
+pub(crate) fn first_two(names: &[String]) -> String {
+    match names {
+        [only] => only.clone(),
+        [first, second] => format!("{first} and {second}"),
+        [first, second, more @ ..] => format!("{first}, {second} and {} more", more.len()),
+        [] => String::new(),
+    }
+}

@@ -7,6 +7,7 @@ use howlate_analyse::{Analysis, Insight, Priority, insights};
 use howlate_model::{Command, Condition, Finding, FindingId, Header, Policy};
 
 use super::causes::{Explained, Reasons, in_words};
+use crate::cause_words::first_two;
 use crate::command_line::{watched, watched_process};
 use crate::commands_to_type::{is_command, step_lines};
 use crate::only_if::with_condition;
@@ -107,12 +108,7 @@ fn advice<'a>(explained: &'a [Explained<'_>], findings: &'a [Finding]) -> Vec<Ad
 
 /// What it does against whom, how things stand, what to type, and whether that was tried.
 fn written(one: &Advice<'_>, analysis: &Analysis, width: usize) -> Written {
-    let against = match one.causes.as_slice() {
-        [only] => only.clone(),
-        [first, second] => format!("{first} and {second}"),
-        [first, second, more @ ..] => format!("{first}, {second} and {} more", more.len()),
-        [] => String::new(),
-    };
+    let against = first_two(&one.causes);
     let found = with_condition(one.finding, one.only_if);
     let sentence =
         format!("{}: {}. {}", effect(one, &against, analysis), legible(&found), tried(one, analysis));

@@ -169,6 +169,11 @@ fn advice_is_given_against_what_was_met_often_enough() {
     let findings = [finding];
     let told = |times: usize| plain(&kept(vec![incident(); times]).why(&findings, Detail::Brief, 80));
     assert!(!told(2).contains("What to do"), "it may never come again");
+    let mut two = vec![incident(); 6];
+    two[3..].iter_mut().for_each(|one| one.causes[0].name = Some("tar".to_owned()));
+    let text = plain(&kept(two).why(&findings, Detail::Brief, 80));
+    assert_eq!(text.matches("chrt --fifo 60").count(), 1, "one thing to do against both: {text}");
+    assert!(text.contains(" and tar"), "{text}");
     let text = told(3);
     assert!(text.contains("Against rsync, 92 % of what ordinary threads waited"), "{text}");
     assert!(text.contains("    chrt --fifo 60 PROGRAM\n"), "{text}");

@@ -1,6 +1,6 @@
 //! Incidents told part by part, and what can be done.
 
-use howlate_analyse::cause::{WhyCause, only_if, remedy};
+use howlate_analyse::cause::{OnlyIf, WhyCause, only_if, remedy};
 use howlate_analyse::incidents::{cause_of, causes_by_urgency};
 use howlate_model::{CauseKind, Finding, Incident, Policy, Segment, Span};
 
@@ -8,7 +8,7 @@ use super::Incidents;
 use super::text::more;
 use super::words::{how_it_came, incident_cause, span, unusual, victim};
 use crate::answer::MOST_REMEDIES;
-use crate::cause_words::{part_in_words, percent, segment_in_words, who};
+use crate::cause_words::{first_two, part_in_words, percent, segment_in_words, who};
 use crate::commands_to_type::step_lines;
 use crate::detail::Detail;
 use crate::numbers::{count, span_per_span};
@@ -83,21 +83,23 @@ impl Incidents {
 
     /// What `why`'s rules know against what took most.
     fn to_do(&self, findings: &[Finding], most: usize, width: usize) -> String {
-        let mut told: Vec<String> = Vec::new();
+        let mut all: Vec<Advice<'_>> = Vec::new();
         for (policy, causes) in causes_by_urgency(&self.kept.incidents) {
             for cause in &causes {
                 let Some(finding) = remedy(cause, policy, findings) else { continue };
-                let advice = advice(cause, policy, finding, width);
-                if !told.contains(&advice) {
-                    told.push(advice);
+                let one = Advice::against(cause, policy, finding);
+                match all.iter_mut().find(|known| known.is_the_same(&one)) {
+                    Some(known) => known.also(one),
+                    None => all.push(one),
                 }
             }
         }
-        told.truncate(most);
-        if told.is_empty() {
+        all.truncate(most);
+        if all.is_empty() {
             return String::new();
         }
-        format!("{}\n{}", paint(HEADING, "What to do"), told.concat())
+        let told: String = all.iter().map(|one| one.text(width)).collect();
+        format!("{}\n{told}", paint(HEADING, "What to do"))
     }
 }
 
@@ -168,18 +170,53 @@ fn rest(one: &Incident, told: &[ToldPart]) -> String {
     format!("  {:>10}  {:>10}  {which}\n", "", span(one.latency.minus(sum)))
 }
 
-fn advice(cause: &WhyCause, policy: Policy, finding: &Finding, width: usize) -> String {
-    let name = cause.name.as_deref().unwrap_or_default();
-    let against = who(cause.kind, name, None);
-    let whose = if policy.is_realtime() { "real-time threads" } else { "ordinary threads" };
-    let found = with_condition(finding, only_if(cause, &finding.id));
-    let sentence = format!(
-        "Against {against}, {} of what {whose} waited: {}. What to do:",
-        percent(cause.share),
-        legible(&found)
-    );
-    let steps = finding.remedy.iter().flat_map(|remedy| &remedy.apply);
-    let lines = steps.flat_map(|step| step_lines(&legible(step), width.saturating_sub(4)));
-    let typed: String = lines.map(|line| format!("    {}\n", paint(COMMAND, line))).collect();
-    format!("  {}\n{typed}", wrapped(&sentence, width, 2))
+/// Something to do, against causes for which it is the same.
+struct Advice<'a> {
+    finding: &'a Finding,
+    only_if: Option<OnlyIf>,
+    is_realtime: bool,
+    against: Vec<String>,
+    share: f64,
+}
+
+impl<'a> Advice<'a> {
+    fn against(cause: &WhyCause, policy: Policy, finding: &'a Finding) -> Self {
+        let name = cause.name.as_deref().unwrap_or_default();
+        Self {
+            finding,
+            only_if: only_if(cause, &finding.id),
+            is_realtime: policy.is_realtime(),
+            against: vec![who(cause.kind, name, None)],
+            share: cause.share,
+        }
+    }
+
+    fn is_the_same(&self, other: &Self) -> bool {
+        let of = |one: &Self| (one.finding.id.clone(), one.only_if, one.is_realtime);
+        of(self) == of(other)
+    }
+
+    fn also(&mut self, other: Self) {
+        // A program's real-time threads may be meant as well as its others.
+        for name in other.against {
+            if !self.against.contains(&name) {
+                self.against.push(name);
+            }
+        }
+        self.share += other.share;
+    }
+
+    fn text(&self, width: usize) -> String {
+        let whose = if self.is_realtime { "real-time threads" } else { "ordinary threads" };
+        let sentence = format!(
+            "Against {}, {} of what {whose} waited: {}. What to do:",
+            first_two(&self.against),
+            percent(self.share),
+            legible(&with_condition(self.finding, self.only_if))
+        );
+        let steps = self.finding.remedy.iter().flat_map(|remedy| &remedy.apply);
+        let lines = steps.flat_map(|step| step_lines(&legible(step), width.saturating_sub(4)));
+        let typed: String = lines.map(|line| format!("    {}\n", paint(COMMAND, line))).collect();
+        format!("  {}\n{typed}", wrapped(&sentence, width, 2))
+    }
 }
