@@ -17,8 +17,8 @@ use crate::probe_process::Sleeping;
 use crate::protocol::{Hello, Report};
 use crate::{Probes, settings};
 
-/// How long a program may take until it says its first line: a virtual machine of class idle under full load.
-const PATIENCE_TO_START: Span = Span::from_secs(20);
+/// How long a program may take until it says its first line: a virtual machine at nice 19 or of class idle under full load, in which it may have a fiftieth of a CPU.
+const PATIENCE_TO_START: Span = Span::from_secs(60);
 
 /// How often it is looked whether the turn should end.
 const TICK: Span = Span::from_millis(100);

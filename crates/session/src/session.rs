@@ -1,6 +1,5 @@
 //! Taking the turns of a plan, one after the other: their settings, their load, the engine, and what becomes of their lines.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use howlate_analyse::Analysis;
@@ -52,7 +51,7 @@ pub fn measure(
     let header = &recorder.analysis().header;
     let wakeups = request.samples_out.map(|path| WakeupFile::create(path, header)).transpose()?;
     let process = Process::prepare(request.dma_latency_us);
-    let (bounds, named) = (bounds(&request, environment, &process), request.out.map(Path::to_owned));
+    let bounds = bounds(&request, environment, &process);
     let mut session = Session::begin(recorder, request.screen);
     (session.wakeups, session.tracing) = (wakeups, tracing);
     session.loads.go_on = plan.has_runs_of_loads();
@@ -60,9 +59,7 @@ pub fn measure(
     session.display.add(&plan.conditions, &turns);
     session.knows(&untraced, environment, plan, &turns, &process);
     let how = session.take_turns(&turns, &mut Engines::new(&environment.probes), &bounds);
-    let mut analysis = session.end(how?, environment);
-    analysis.named = named;
-    Ok(analysis)
+    Ok(session.end(how?, environment))
 }
 
 /// Has what all CPUs do kept around late wake-ups, where that was asked for; what is to be said where it cannot be.

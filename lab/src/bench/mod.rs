@@ -14,6 +14,7 @@ mod memory;
 mod notify;
 mod paired;
 mod program;
+mod quick;
 mod record;
 mod report;
 mod show;
@@ -33,7 +34,7 @@ pub use program::{built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 20] = [
+const BENCHES: [Bench; 21] = [
     ("crowd", crowd::run),
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
@@ -45,6 +46,7 @@ const BENCHES: [Bench; 20] = [
     ("loop", loops::run),
     ("memory", memory::run),
     ("notify", notify::run),
+    ("quick", quick::run),
     ("record", record::run),
     ("report", report::run),
     ("show", show::run),

@@ -7,9 +7,12 @@ use std::process::{Command, Stdio};
 use super::long_recording::{THREADS, WAKE_UPS, write};
 use super::paired::median;
 use super::program::built;
+use super::why::limit::{Figure, Limits};
 use howlate_linux::clock;
 
 const RUNS: usize = 11;
+/// For a thousand million wake-ups, ms.
+const MOST: f64 = 40.0;
 
 /// Writes such a recording, then times `howlate show` as a whole process.
 pub fn run() -> io::Result<()> {
@@ -19,11 +22,11 @@ pub fn run() -> io::Result<()> {
     write(&howlate, folder.path(), &path)?;
     let times: Vec<f64> = (0..RUNS).map(|_| time(&howlate, &path)).collect::<Result<_, _>>()?;
     let size = std::fs::metadata(&path)?.len() / 1_024;
-    println!(
-        "{WAKE_UPS} wake-ups, {THREADS} threads, {size} KiB: median {:.0} ms of {RUNS} runs",
-        median(&times)
-    );
-    Ok(())
+    println!("{WAKE_UPS} wake-ups, {THREADS} threads, {size} KiB, {RUNS} runs");
+    let (name, value) = ("show: the whole recording, median", median(&times));
+    let mut limits = Limits::default();
+    limits.judge(&Figure { name, value, interval: None, most: MOST, unit: "ms" });
+    limits.verdict()
 }
 
 fn time(program: &Path, path: &Path) -> io::Result<f64> {

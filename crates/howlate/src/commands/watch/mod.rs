@@ -42,14 +42,13 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
         tell(&watched_until(figure, least, wakeups, at_most));
     }
     let watching = watching.shown_on(display);
-    let Ended { mut analysis, nothing } = watching.until_the_end(&mut subject, &environment.interrupted);
+    let Ended { analysis, nothing } = watching.until_the_end(&mut subject, &environment.interrupted);
     let failure = subject.end(&environment.interrupted);
     output.into_iter().for_each(say_all);
     if let Some(nothing) = nothing {
         kept.forget();
         return Err(failure.map_or(nothing.into(), Error::from));
     }
-    analysis.named.clone_from(&asked.out);
     print(asked, &analysis)?;
     say_kept(kept, asked.printing.quiet);
     let status = exit_status::overall(&analysis, &asked.fail_above);
