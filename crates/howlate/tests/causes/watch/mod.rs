@@ -419,6 +419,6 @@ fn a_deadline_is_handed_on_to_the_thread_that_is_woken_for_it() {
             "{worst}"
         );
     }
-    let text = stdout(&run(&["show", out])).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = stdout(&run(&["show", out, "--details"])).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("waker's timer") && text.contains("from a timer of rhythmic"), "{text}");
 }
