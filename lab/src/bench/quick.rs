@@ -28,7 +28,8 @@ pub fn run() -> io::Result<()> {
 }
 
 fn time(howlate: &Path, out: &Path) -> io::Result<f64> {
-    let mut look = Command::new(howlate).arg("--quiet").arg("--out").arg(out).stdout(Stdio::piped()).spawn()?;
+    let mut look =
+        Command::new(howlate).arg("--quiet").arg("--out").arg(out).stdout(Stdio::piped()).spawn()?;
     let mut text = look.stdout.take().ok_or_else(|| io::Error::other("it has no output"))?;
     text.read_exact(&mut [0])?;
     let shown = clock::now();
