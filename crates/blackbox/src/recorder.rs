@@ -167,7 +167,7 @@ fn be_nice(nice: i32) {
 
 /// What a second one is told of this process.
 fn holder() -> String {
-    let typed: Vec<String> = std::env::args().collect();
+    let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let since = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
     let words = format!("process {}, since {since}: {}", std::process::id(), typed.join(" "));
     words.chars().take(HOLDER).collect()

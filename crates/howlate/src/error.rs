@@ -308,11 +308,8 @@ fn not_traced(left_out: &[Caveat]) -> String {
 
 /// The command line of this program, to be typed again.
 fn typed() -> String {
-    let words = std::env::args().skip(1);
-    std::iter::once("howlate".to_owned())
-        .chain(words.map(|word| shell_word(&word)))
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words = std::env::args_os().skip(1).map(shell_word);
+    std::iter::once("howlate".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// What to type about a folder that is none of `howlate record`'s.

@@ -87,7 +87,9 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
 fn install(asked: &Record) -> Result<Status, Error> {
     let is_ours =
         |word: &String| !matches!(word.as_str(), "record" | "--install" | "--yes" | "--quiet" | "-q");
-    let words = std::env::args().skip(1).filter(is_ours).collect();
+    // Of these only the folder may be other than Unicode, and such a one is refused below.
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = words.filter(is_ours).collect();
     let unit = Unit { program: std::env::current_exe()?, words, out: asked.out.clone() };
     if !asked.yes {
         terminal::print_as_is(&unit.text()?)?;

@@ -79,6 +79,13 @@ fn a_path_need_not_be_unicode() {
     let word = OsString::from(OsStr::from_bytes(b"--\xff"));
     ends(&[&word], 2, "");
     ends(&[&"sleep", &"--for", &OsStr::from_bytes(b"\xff")], 2, "");
+    let kept = folder.path().join(OsStr::from_bytes(b"kept\xff"));
+    ends(&[&"record", &"--install", &"--out", &kept], 2, "is not an absolute path below a folder");
+    // Where nobody may record, the line to type has it as well.
+    let words = ["record", "--duration", "50ms", "--out"].map(OsStr::new);
+    let recorded = run(&[&words[..], &[kept.as_os_str()]].concat());
+    let said = stderr(&recorded);
+    assert!(matches!(recorded.status.code(), Some(0 | 2)) && !said.contains("panicked"), "{said}");
 }
 
 #[test]
