@@ -21,7 +21,11 @@ pub struct RecordEnd {
 impl RecordEnd {
     /// How many there are, and what to type to see them.
     pub fn text(&self, folder: &str) -> String {
-        format!("{} To see them:\n  howlate show {folder}\n", self.sentence())
+        let sentence = self.sentence();
+        match self.incidents {
+            0 => format!("{sentence} To see how long all others waited:\n  howlate show {folder}\n"),
+            _ => format!("{sentence} To see them:\n  howlate show {folder}\n"),
+        }
     }
 
     fn sentence(&self) -> String {
