@@ -5,15 +5,16 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, MutexGuard};
 use std::thread;
 
 use howlate_linux::{clock, sched, thread as linux_thread};
 use howlate_model::{CpuSet, Policy, Priority, Span};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::alone;
 use crate::common::{ForAnyone, howlate, json, run, skip, stderr, stdout, wait_until};
@@ -42,6 +43,12 @@ fn can_record(folder: &Path) -> bool {
     }
     sched::set_policy(sched::THIS_THREAD, Policy::OTHER).unwrap();
     true
+}
+
+/// A folder to record into, where nothing else is measured meanwhile; `None` where nothing can be recorded.
+fn place() -> Option<(TempDir, MutexGuard<'static, ()>)> {
+    let (alone, folder) = (alone(), tempfile::tempdir().unwrap());
+    can_record(folder.path()).then_some((folder, alone))
 }
 
 /// A real-time thread takes the CPU of a less urgent one, which sleeps a while again and again: the thread ids, and when on the
@@ -108,6 +115,12 @@ impl Recorder {
         Self(child)
     }
 
+    /// Of the victim only.
+    fn start_choosing(out: &str) -> Self {
+        let chosen = ["--process", "vict?m", "--policy", "fifo"];
+        Self::start(&[&["record", "--late-above", LATE, "--out", out], &chosen[..]].concat())
+    }
+
     /// Sends a signal, and waits for the end: the exit status.
     fn end(&mut self, signal: Signal) -> Option<i32> {
         kill_process(Pid::from_child(&self.0), signal).unwrap();
@@ -163,11 +176,7 @@ fn assert_each_is_there(shown: &Value, (victim, hog, turns): &(u32, u32, Vec<(i6
 
 #[test]
 fn whoever_holds_up_others_is_recorded_each_time_and_a_killed_recorder_leaves_it() {
-    let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    if !can_record(folder.path()) {
-        return;
-    }
+    let Some((folder, _alone)) = place() else { return };
     let out = folder.path().join("kept");
     let at = out.to_str().unwrap();
     let mut first = start(&out);
@@ -206,15 +215,10 @@ fn schema() -> Value {
 
 #[test]
 fn only_what_is_chosen_is_kept() {
-    let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    if !can_record(folder.path()) {
-        return;
-    }
+    let Some((folder, _alone)) = place() else { return };
     let out = folder.path().join("kept");
     let at = out.to_str().unwrap();
-    let chosen = ["record", "--late-above", LATE, "--out", at, "--process", "vict?m", "--policy", "fifo"];
-    let mut recorder = Recorder::start(&chosen);
+    let mut recorder = Recorder::start_choosing(at);
     let made = held_up();
     wait_for(at, &made);
     assert_eq!(recorder.end(Signal::INT), Some(0));
@@ -227,15 +231,10 @@ fn only_what_is_chosen_is_kept() {
 /// However often others pass the CPUs to each other: what the rings remember is written over before they are read.
 #[test]
 fn a_flood_of_turns_does_not_hide_who_holds_up_others() {
-    let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    if !can_record(folder.path()) {
-        return;
-    }
+    let Some((folder, _alone)) = place() else { return };
     let out = folder.path().join("kept");
     let at = out.to_str().unwrap();
-    let chosen = ["record", "--late-above", LATE, "--out", at, "--process", "vict?m", "--policy", "fifo"];
-    let _recorder = Recorder::start(&chosen);
+    let _recorder = Recorder::start_choosing(at);
     let mut flood = howlate(&["load", "pipe", "--duration", "1h"]);
     let _flood =
         Recorder(flood.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
@@ -246,11 +245,7 @@ fn a_flood_of_turns_does_not_hide_who_holds_up_others() {
 
 #[test]
 fn one_recorder_writes_to_a_folder_and_the_second_is_told_which() {
-    let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    if !can_record(folder.path()) {
-        return;
-    }
+    let Some((folder, _alone)) = place() else { return };
     let out = folder.path().join("kept");
     let mut first = start(&out);
     let output = run(&["record", "--out", out.to_str().unwrap()]);
@@ -310,11 +305,7 @@ pub(crate) fn stretches(path: &Path) -> Vec<String> {
 
 #[test]
 fn the_worst_have_a_timeline_and_a_command_is_told_of_each() {
-    let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    if !can_record(folder.path()) {
-        return;
-    }
+    let Some((folder, _alone)) = place() else { return };
     let (out, told) = (folder.path().join("kept"), folder.path().join("told"));
     let at = out.to_str().unwrap();
     let command = format!("cat >> {0}; echo >> {0}", told.display());
@@ -352,11 +343,7 @@ fn the_worst_have_a_timeline_and_a_command_is_told_of_each() {
 
 #[test]
 fn it_stops_where_that_is_asked_for() {
-    let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    if !can_record(folder.path()) {
-        return;
-    }
+    let Some((folder, _alone)) = place() else { return };
     let at = folder.path().join("kept");
     let at = at.to_str().unwrap();
     let chosen = ["record", "--out", at, "--late-above", LATE, "--process", "victim", "--on-late", "stop"];
