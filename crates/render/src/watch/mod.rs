@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use howlate_analyse::cause::{Why, WhyCause};
 use howlate_analyse::watch::{Rhythm, ThreadSummary};
 use howlate_analyse::{Analysis, Outcome, percentile};
-use howlate_model::{Activation, HandedOn, Holder, Span, TurnsBlock, Who, Work};
+use howlate_model::{Activation, HandedOn, Holder, Latency, Span, TurnsBlock, Who, Work};
 
 use crate::ask_again::show_again;
 use crate::cause_words::{cause_in_words, percent};
@@ -297,12 +297,12 @@ pub fn watched_beside(since: Span, threads: &[(&str, &ThreadSummary)]) -> String
     let (name, times) = (legible(name), count(thread.count));
     let what = match thread.waited {
         None => format!("{times} wake-ups, the worst {} late", thread.worst),
-        Some(waited) => format!("{times} switch-ins, waited {waited} for a CPU"),
+        Some(waited) => format!("{times} switch-ins, waited {} for a CPU", Latency::from_span(waited)),
     };
     let event_loop = match thread.iterations {
         (0, ..) => String::new(),
         (_, _, longest) => {
-            format!(", event loop away for up to {}", howlate_model::Latency::from_span(longest))
+            format!(", event loop away for up to {}", Latency::from_span(longest))
         }
     };
     format!("howlate: {seconds:.0} s · {name}: {what}{event_loop}")
@@ -314,11 +314,13 @@ pub fn watched_live(name: &str, thread: &ThreadSummary) -> String {
     let event_loop = match thread.iterations {
         (0, ..) => String::new(),
         (_, _, longest) => {
-            format!("   event loop away for up to {}", howlate_model::Latency::from_span(longest))
+            format!("   event loop away for up to {}", Latency::from_span(longest))
         }
     };
     match thread.waited {
         None => format!("  {name:<16} {times:>12} wake-ups   worst {}{event_loop}", thread.worst),
-        Some(waited) => format!("  {name:<16} {times:>12} switch-ins   waited {waited} for a CPU"),
+        Some(waited) => {
+            format!("  {name:<16} {times:>12} switch-ins   waited {} for a CPU", Latency::from_span(waited))
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! How much of a watched program fits a screen.
 
 use howlate_analyse::Analysis;
-use howlate_model::{Activation, Block, Condition, Header, Line, MonotonicTime, Wakeup, Work};
+use howlate_analyse::watch::ThreadSummary;
+use howlate_model::{Activation, Block, Condition, Header, Line, MonotonicTime, Span, Wakeup, Work};
 
 use crate::{Detail, report};
 
@@ -38,4 +39,14 @@ fn a_program_of_many_threads_fits_a_screen_and_the_latest_are_on_it() {
     assert!(text.contains("20 more were less late: `howlate show --details`."), "{text}");
     let all = shown(&analysis, Detail::Full);
     assert!(all.contains("worker-29") && all.contains("worker-3 "), "{all}");
+}
+
+#[test]
+fn what_an_account_tells_is_written_as_every_length() {
+    let mut thread = ThreadSummary::new(0, MonotonicTime::default());
+    thread.waited = Some(Span::from_nanos(71_454));
+    let beside = crate::watched_beside(Span::from_secs(2), &[("python3", &thread)]);
+    for line in [crate::watched_live("python3", &thread), beside] {
+        assert!(line.contains("waited 71.5 µs for a CPU"), "{line}");
+    }
 }
