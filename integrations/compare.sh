@@ -18,6 +18,8 @@ for number in "$HOWLATE_ROUNDS" "$HOWLATE_SAMPLES"; do
     [[ $number =~ ^[1-9][0-9]{0,6}$ ]] || fail "\`$number\` is no number of rounds or samples"
 done
 
+[[ $HOWLATE_MARGIN =~ ^[0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|%)$ ]] || fail "\`$HOWLATE_MARGIN\` is no margin; write a length or a share, such as 5us or 5%"
+
 # The program: the one that was named, one on the path, or one built from its source.
 if [ -z "${HOWLATE:-}" ]; then
     if HOWLATE=$(command -v howlate); then :

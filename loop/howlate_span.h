@@ -19,8 +19,8 @@
 #ifndef HOWLATE_SPAN_H
 #define HOWLATE_SPAN_H
 #include "howlate.h"
-/* The memory, beside that of howlate.h: whether howlate reads spans; behind the turns, names and what was measured. */
-enum { HOWLATE_SPANS = 68, HOWLATE_SPAN_WRITTEN = 9, HOWLATE_SPAN_LOST = 10, HOWLATE_SPAN_READ = 17 };
+/* The memory, beside that of howlate.h: behind the turns, names and what was measured. */
+enum { HOWLATE_SPAN_WRITTEN = 9, HOWLATE_SPAN_LOST = 10, HOWLATE_SPAN_READ = 17 };
 enum { HOWLATE_SPAN_NAMES = 12352, HOWLATE_SPAN_KINDS = 16, HOWLATE_SPAN_TIMES = 12480, HOWLATE_SPAN_CAPACITY = 1952 };
 struct howlate_span {
     struct howlate *loop;
@@ -32,8 +32,8 @@ struct howlate_span {
 /* Finds its name in the ring, or the next free place. The place behind the last keeps the first name that found none. */
 static inline void howlate_span_join(struct howlate_span *span)
 {
-    const char *file = getenv("HOWLATE_LOOPS");
-    uint64_t *head = file ? howlate_map(4096, MAP_SHARED, atoi(file), 0) : NULL, at;
+    const int file = howlate_memory();
+    uint64_t *head = file >= 0 ? howlate_head(file) : HOWLATE_NULL, at;
     span->ring = span->loop->own[0], span->number = HOWLATE_SPAN_KINDS;
     for (at = 0; head && head[HOWLATE_SPANS] && at <= HOWLATE_SPAN_KINDS; at++) {
         uint64_t *place = &span->ring[HOWLATE_SPAN_NAMES + at * (HOWLATE_LETTERS / 8)];
@@ -75,13 +75,16 @@ static inline void howlate_span_put(struct howlate_span *span, uint64_t began)
     __atomic_store_n(&ring[HOWLATE_SPAN_WRITTEN], written + 1, __ATOMIC_RELEASE);
 }
 
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow" /* the type has the same name, as in C */
+#endif
 /* A span of this name, of which 31 bytes count, in turns of `loop`, which has to stay where it is. */
 static inline struct howlate_span howlate_span(struct howlate *loop, const char *name)
 {
     struct howlate_span span;
     memset(&span, 0, sizeof span);
-    for (size_t at = 0; at + 1 < HOWLATE_LETTERS && name[at]; at++)
-        span.name[at] = name[at];
+    howlate_text(span.name, name, HOWLATE_LETTERS - 1);
     if (!span.name[0])
         memcpy(span.name, "span", 4);
     span.loop = loop;
@@ -89,6 +92,9 @@ static inline struct howlate_span howlate_span(struct howlate *loop, const char 
         howlate_span_join(&span);
     return span;
 }
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 
 /* It begins. One that did not end has not been. */
 static inline void howlate_span_begin(struct howlate_span *span) { span->began = howlate_span_now(span); }

@@ -1,36 +1,32 @@
 //! `cargo xtask soak`: one long measurement, and whether anything grew that must not.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use howlate_linux::clock;
-use howlate_model::{Line, MonotonicTime, Span, WaitClock};
+use howlate_model::{Line, Span, WaitClock};
 use howlate_recording::Reader;
 
 use crate::bench::built;
 
 /// Looks at the running program.
 const LOOKS: u64 = 120;
-/// Memory may differ by this much between the first and the last third. Latencies that nobody had seen before are still new
-/// after an hour, and each takes a column of 16 bytes, with missed periods counted and without: in up to 256 slices of time, of
-/// some 200 columns, and in up to 32 stretches, of some 1 000 buckets. That comes to an end; what grows with every wake-up does
-/// not, and is above this after an hour if it is one byte.
-const GROWTH: u64 = 2 << 20;
-/// Bytes of a recording of one condition: 1024 blocks at most, as `docs/recording.md` promises.
-const LARGEST: u64 = 4 << 20;
-/// What is measured, so that what came can be counted against what must have come.
-const PERIOD: Span = Span::from_millis(1);
+/// Memory may differ by this much between the first and the last sixth: the first and the last hour of six.
+const GROWTH: u64 = 1 << 20;
+/// Threads that are measured, each explained.
+const THREADS: u64 = 4;
+/// Bytes of a recording: 1024 blocks at most, as `docs/recording.md` promises, and for each of the twenty turns that are traced,
+/// whatever their length, what was late in it by cause: up to 300 kB for each thread. Before neighbours are joined again, twice that.
+const LARGEST: u64 = 2 * ((4 << 20) + THREADS * 20 * 300_000);
 
-/// Runs for the time typed after `--for`, a day if nothing is.
+/// Runs for the time typed after `--for`, a day if nothing is, with the period typed after `--period`, 1 ms if nothing is: a
+/// shorter one makes as many wake-ups in less time.
 pub fn run(words: &[&str]) -> ExitCode {
-    let time = match words {
-        [] => Ok(Span::from_secs(24 * 3_600)),
-        ["--for", time] => time.parse::<Span>().map_err(|error| error.to_string()),
-        _ => Err("usage: cargo xtask soak [--for 24h]".to_owned()),
-    };
-    match time.map_err(io::Error::other).and_then(soak) {
+    let ran = asked(words).map_err(io::Error::other).and_then(|(time, period)| soak(time, period));
+    match ran {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -38,6 +34,19 @@ pub fn run(words: &[&str]) -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// For how long, and the period.
+fn asked(words: &[&str]) -> Result<(Span, Span), String> {
+    let (mut time, mut period) = (Span::from_secs(24 * 3_600), Span::from_millis(1));
+    for pair in words.chunks(2) {
+        let ["--for" | "--period", value] = pair else {
+            return Err("usage: cargo xtask soak [--for 24h] [--period 1ms]".to_owned());
+        };
+        let value = value.parse::<Span>().map_err(|error| error.to_string())?;
+        *(if pair[0] == "--for" { &mut time } else { &mut period }) = value;
+    }
+    Ok((time, period))
 }
 
 /// What the program needed at one moment.
@@ -50,20 +59,32 @@ struct Look {
 }
 
 /// Whether all is well.
-fn soak(time: Span) -> io::Result<bool> {
+fn soak(time: Span, period: Span) -> io::Result<bool> {
     let program = built()?;
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("soak.jsonl");
     let mut command = Command::new(program);
-    command.args(["cyclic", "--threads", "1", "--period", &PERIOD.to_string(), "--quiet"]);
-    command.args(["--duration", &time.to_string(), "--out"]).arg(&out).stdout(Stdio::null());
+    command.args([
+        "cyclic",
+        "--why",
+        "--threads",
+        &THREADS.to_string(),
+        "--period",
+        &period.to_string(),
+        "--quiet",
+    ]);
+    // As long again as it is not traced.
+    command
+        .args(["--duration", &Span::from_nanos(time.as_nanos() / 2).to_string(), "--out"])
+        .arg(&out)
+        .stdout(Stdio::null());
     let clocks = clocks();
     let mut child = command.spawn()?;
     let looks = looks(&mut child, time, &out)?;
     let status = child.wait()?;
     let drift = drift(clocks, self::clocks());
     println!("clock: CLOCK_MONOTONIC went {drift:+.1} ppm against CLOCK_REALTIME");
-    let counted = counted(&out)?;
+    let counted = counted(&out, period)?;
     println!("{counted}");
     Ok(judged(&looks) & counted.is_whole() & (status.code() == Some(0)))
 }
@@ -123,8 +144,8 @@ fn kibibytes(status: &str, field: &str) -> Option<u64> {
 
 /// Prints what grew.
 fn judged(looks: &[Look]) -> bool {
-    let third = looks.len() / 3;
-    let (Some(first), Some(last)) = (looks.get(..third), looks.get(looks.len() - third..)) else {
+    let sixth = looks.len() / 6;
+    let (Some(first), Some(last)) = (looks.get(..sixth), looks.get(looks.len() - sixth..)) else {
         return false;
     };
     let most = |looks: &[Look], of: fn(&Look) -> u64| looks.iter().map(of).max().unwrap_or_default();
@@ -134,7 +155,7 @@ fn judged(looks: &[Look]) -> bool {
     let recording = most(looks, |look| look.recording);
     let verdict = |is_well: bool| if is_well { "ok" } else { "GREW" };
     println!(
-        "memory: {} KiB more in the last third than in the first: {}",
+        "memory: {} KiB more in the last sixth than in the first: {}",
         memory / 1_024,
         verdict(memory <= GROWTH)
     );
@@ -146,24 +167,27 @@ fn judged(looks: &[Look]) -> bool {
 /// The wake-ups of a recording, against the time that they took.
 #[derive(Default)]
 struct Counted {
+    period: Span,
     seen: u64,
     missed: u64,
     lost: u64,
-    from: Option<MonotonicTime>,
-    until: MonotonicTime,
+    /// Time of the turns that have ended, of all threads together.
+    passed: Span,
+    turns: u64,
 }
 
 impl Counted {
-    /// Periods that passed from the first block's beginning to the end of the turn.
+    /// Periods that passed from the beginning of each turn's first block to its end.
     fn periods(&self) -> u64 {
-        self.until.since(self.from.unwrap_or(self.until)).as_nanos() / PERIOD.as_nanos()
+        self.passed.as_nanos() / self.period.as_nanos().max(1)
     }
 
     /// Wake-ups that were seen, missed or lost: each period has one of these. What comes before the first
     /// planned wake-up (warm-up, phase) and after the last is a few periods.
     fn is_whole(&self) -> bool {
         const AT_THE_ENDS: u64 = 20;
-        self.seen > 0 && self.periods().abs_diff(self.seen + self.missed + self.lost) <= AT_THE_ENDS
+        self.seen > 0
+            && self.periods().abs_diff(self.seen + self.missed + self.lost) <= AT_THE_ENDS * self.turns
     }
 }
 
@@ -178,17 +202,23 @@ impl std::fmt::Display for Counted {
     }
 }
 
-fn counted(out: &Path) -> io::Result<Counted> {
-    let mut counted = Counted::default();
+fn counted(out: &Path, period: Span) -> io::Result<Counted> {
+    let (mut counted, mut from) = (Counted { period, ..Counted::default() }, BTreeMap::new());
     for line in Reader::open(out).map_err(io::Error::other)? {
         match line.map_err(io::Error::other)? {
             Line::Block(block) => {
                 counted.seen += block.latency.count();
                 counted.missed += block.missed_periods;
                 counted.lost += block.lost;
-                counted.from = Some(counted.from.map_or(block.from, |from| from.min(block.from)));
+                let from = from.entry(block.condition).or_insert(block.from);
+                *from = block.from.min(*from);
             }
-            Line::Finished(finished) => counted.until = finished.at,
+            Line::Finished(finished) => {
+                if let Some(from) = from.remove(&finished.condition) {
+                    counted.passed = counted.passed.plus(finished.at.since(from));
+                    counted.turns += 1;
+                }
+            }
             _ => {}
         }
     }
@@ -205,19 +235,28 @@ mod tests {
 
     #[test]
     fn growth_is_seen() {
-        assert!(judged(&[look(1_000, 7); 9]));
-        let leak: Vec<Look> = (0..9).map(|number| look(number << 20, 7)).collect();
+        assert!(judged(&[look(1_000, 7); 12]));
+        let leak: Vec<Look> = (0..12).map(|number| look(number << 20, 7)).collect();
         assert!(!judged(&leak));
-        let open: Vec<Look> = (0..9).map(|number| look(1_000, number)).collect();
+        let open: Vec<Look> = (0..12).map(|number| look(1_000, number)).collect();
         assert!(!judged(&open));
         assert!(!judged(&[]));
     }
 
     #[test]
     fn a_period_without_a_wake_up_is_seen() {
-        let (from, until) = (Some(MonotonicTime::from_nanos(0)), MonotonicTime::from_nanos(1_000_000_000));
-        assert!(Counted { seen: 985, missed: 3, lost: 2, from, until }.is_whole());
-        assert!(!Counted { seen: 900, missed: 3, lost: 2, from, until }.is_whole());
+        let (period, passed) = (Span::from_millis(1), Span::from_secs(1));
+        let counted = |seen| Counted { period, seen, missed: 3, lost: 2, passed, turns: 1 };
+        assert!(counted(985).is_whole());
+        assert!(!counted(900).is_whole());
+    }
+
+    #[test]
+    fn time_and_period_are_as_typed() {
+        let millis = Span::from_millis;
+        assert_eq!(asked(&["--for", "2s", "--period", "2ms"]), Ok((millis(2_000), millis(2))));
+        assert_eq!(asked(&["--for", "2s"]), Ok((millis(2_000), millis(1))));
+        assert!(asked(&["--for"]).is_err() && asked(&["2s", "2s"]).is_err());
     }
 
     #[test]

@@ -1,15 +1,14 @@
-//! How a loop finds the memory of the howlate that started its program.
+//! How a loop finds its memory: that of the howlate that started its program, or else what whoever records reads.
 
 use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::layout::{FIRST, LENGTH, MAGIC, RING, RINGS, SPANS, TAKEN, TICKS};
-use crate::page::{Words, length};
+use crate::page::{HEAD, Words, length};
+use crate::recorder;
 
 /// The number of the file that howlate hands on.
 const VARIABLE: &str = "HOWLATE_LOOPS";
-/// What is mapped of the head.
-const HEAD: usize = 4096;
 
 /// A ring that was taken.
 pub(crate) struct Taken {
@@ -22,7 +21,10 @@ pub(crate) struct Taken {
 
 /// A ring of its own. `None` without a howlate, or where all rings are taken.
 pub(crate) fn join() -> Option<Taken> {
-    take(std::env::var(VARIABLE).ok()?.parse().ok()?)
+    match std::env::var_os(VARIABLE) {
+        Some(file) => take(file.to_str()?.parse().ok()?),
+        None => take(recorder::memory()?),
+    }
 }
 
 fn take(file: RawFd) -> Option<Taken> {

@@ -49,3 +49,8 @@ pub(crate) const SPAN_KINDS: usize = 16;
 /// Where spans begin: two words each, namely when it began, and its length beside the number of its name; and how many fit.
 pub(crate) const SPAN_TIMES: usize = 12_480;
 pub(crate) const SPAN_CAPACITY: u64 = 1_952;
+
+/// What a recorder is sent, in bytes: what it is; the time, in 8; the name of the thread; why.
+pub(crate) const KIND: usize = 8;
+pub(crate) const COMM: usize = 16;
+pub(crate) const REASON: usize = 128;

@@ -1,4 +1,5 @@
-//! Marks a periodic loop, so that `howlate watch -- ./program` measures each of its turns.
+//! Marks a periodic loop, so that `howlate watch -- ./program` measures each of its turns, and a running `howlate record` keeps
+//! those that miss their deadline: that were not done a period after they were due.
 //!
 //! ```
 //! use howlate_loop::Loop;
@@ -16,7 +17,8 @@
 //! ```
 //!
 //! Under howlate, a turn costs two readings of a clock and an entry in a ring of shared memory: no system call, no lock.
-//! Without howlate, each call is one branch. `howlate.h` beside this crate is the same for C and C++, and has the same memory.
+//! Without howlate, each call is one branch, and [`Loop::new`] three system calls. [`snap`] asks a recorder to keep what all CPUs
+//! have just done. `howlate.h` beside this crate is the same for C and C++, and has the same memory.
 //!
 //! For Linux. What it does not do: wait, or keep a rhythm.
 
@@ -24,11 +26,14 @@ mod joining;
 mod layout;
 mod name;
 mod page;
+mod recorder;
 mod ring;
+mod socket;
 mod span;
 
 use std::time::Duration;
 
+pub use recorder::snap;
 use ring::Ring;
 pub use span::Span;
 
@@ -54,7 +59,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// A loop that howlate measures, if the program was started by it. Used by one thread at a time.
+/// A loop that howlate measures, if the program was started by it or a recorder runs. Used by one thread at a time.
 #[derive(Debug)]
 pub struct Loop {
     name: [u8; layout::LETTERS],

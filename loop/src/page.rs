@@ -2,9 +2,15 @@
 
 #![allow(unsafe_code, reason = "memory that is shared with another process cannot be had without")]
 
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::layout::{LENGTH, MAGIC, SPANS};
+
+/// What is mapped of the head.
+pub(crate) const HEAD: usize = 4096;
 
 /// A mapping of words that other processes may change.
 #[derive(Debug)]
@@ -55,6 +61,27 @@ impl Drop for Words {
     }
 }
 
+/// `memfd_create(2)`: memory for loops, whose length nobody can change.
+pub(crate) fn memory() -> Option<OwnedFd> {
+    const SEALS: libc::c_int = libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // SAFETY: the name is a text with its end.
+    let file = unsafe { libc::memfd_create(c"howlate".as_ptr(), flags) };
+    if file < 0 {
+        return None;
+    }
+    // SAFETY: it was just opened, and belongs to nobody else.
+    let file = unsafe { OwnedFd::from_raw_fd(file) };
+    // SAFETY: no memory is handed on.
+    let is_long = unsafe { libc::ftruncate(file.as_raw_fd(), libc::off_t::try_from(LENGTH).ok()?) } == 0;
+    // SAFETY: no memory is handed on.
+    let is_sealed = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } == 0;
+    let head = Words::shared(file.as_raw_fd(), 0, HEAD).filter(|_| is_long && is_sealed)?;
+    head.get()[SPANS].store(1, Relaxed);
+    head.get()[MAGIC.0].store(MAGIC.1, Relaxed);
+    Some(file)
+}
+
 /// `CLOCK_MONOTONIC` in nanoseconds, or the processor's ticks.
 #[inline]
 pub(crate) fn now(ticks: bool) -> u64 {
@@ -77,8 +104,11 @@ pub(crate) fn thread() -> u32 {
     u32::try_from(thread).unwrap_or(0)
 }
 
-/// `lseek(SEEK_END)`: how long a file is.
+/// `fstat(2)`: how long a file is. Its number may be another file's by now, whose place is left alone.
 pub(crate) fn length(file: RawFd) -> Option<usize> {
-    // SAFETY: no memory is handed on; a number that is no file is an error.
-    usize::try_from(unsafe { libc::lseek(file, 0, libc::SEEK_END) }).ok()
+    // SAFETY: of plain numbers, for which 0 is a value.
+    let mut found: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the call writes to `found`, which lives on; a number that is no file is an error.
+    let is_known = unsafe { libc::fstat(file, &raw mut found) } == 0;
+    usize::try_from(found.st_size).ok().filter(|_| is_known)
 }

@@ -1,7 +1,6 @@
 {
   lib,
   rustPlatform,
-  installShellFiles,
   source ? ../..,
 }:
 
@@ -17,20 +16,10 @@ rustPlatform.buildRustPackage {
   # The tests want tracefs, QEMU and root.
   doCheck = false;
 
-  nativeBuildInputs = [ installShellFiles ];
   postInstall = ''
     install -Dm644 loop/*.h -t $out/include
-    install -Dm644 packaging/systemd/* -t $out/lib/systemd/system
+    sh packaging/install.sh $out/bin/howlate $out
     substituteInPlace $out/lib/systemd/system/* --replace-quiet /usr/bin/howlate $out/bin/howlate
-    $out/bin/howlate man > howlate.1
-    for page in $($out/bin/howlate help --all | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\)  .*/\1/p' | grep -vx help); do
-      $out/bin/howlate man $page > howlate-$page.1
-    done
-    installManPage howlate*.1
-    for shell in bash zsh fish; do
-      $out/bin/howlate completions $shell > howlate.$shell
-    done
-    installShellCompletion howlate.bash howlate.fish --zsh --name _howlate howlate.zsh
   '';
 
   meta = {

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from howlate.finding import Finding as Finding
     from howlate.histogram import Histogram as Histogram
     from howlate.loop import Loop as Loop
+    from howlate.loop import snap as snap
     from howlate.measure import compare as compare
     from howlate.measure import cyclic as cyclic
     from howlate.measure import doctor as doctor
@@ -60,7 +61,7 @@ _HOMES = {
     "event_loop": "LateCallback LoopWatch watch_loop",
     "finding": "Diagnosis Finding",
     "histogram": "Histogram",
-    "loop": "Loop",
+    "loop": "Loop snap",
     "measure": "compare cyclic doctor notify run sleep watch why",
     "program": "HowlateNotFound find_howlate_bin",
     "recording": "Recording read",

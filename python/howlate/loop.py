@@ -1,23 +1,23 @@
-"""Marks a periodic loop, so that `howlate watch -- python3 program.py` measures each of its turns.
+"""Marks a periodic loop, so that `howlate watch -- python3 program.py` measures each of its turns, and a running
+`howlate record` keeps those that miss their deadline: that were not done a period after they were due.
 
     from howlate import Loop
 
     loop = Loop("control", 1_000_000)  # its name; its period in nanoseconds
     while True:
         wait_for_the_next_turn()  # time.sleep, a timerfd, whatever it is
-        loop.wake()
-        work()
-        loop.done()
+        with loop.turn():  # or loop.wake() and loop.done()
+            work()
 
 A long turn says where it was long if its parts have names:
 
         with loop.span("plan"):
             plan()
 
-Where the program knows the time that it asked for: loop.wake_at(nanoseconds of time.monotonic_ns()).
+Where the program knows the time that it asked for: loop.turn(nanoseconds of time.monotonic_ns()), or loop.wake_at.
 Under howlate, a turn costs two readings of a clock and an entry in a ring of shared memory: no system call, no lock.
-Without howlate, each call is one branch. A loop belongs to one thread at a time; a fork gives each side its own.
-`howlate.h` is the same for C and C++, and has the same memory. For Linux, Python 3.8 or later; needs nothing else: copied
+Without howlate, each call is one branch, and Loop() three system calls. A loop belongs to one thread at a time; a fork gives each side its own.
+`snap("why")` asks a recorder to keep what all CPUs have just done. `howlate.h` is the same for C and C++, and has the same memory. For Linux, Python 3.8 or later; needs nothing else: copied
 beside a program as `howlate_loop.py`, this file is a module of its own.
 """
 
@@ -25,13 +25,15 @@ import fcntl
 import mmap
 import operator
 import os
+import socket
+import struct
 import sys
 import threading
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 __version__ = "0.1.0"
-__all__ = ["Loop", "Span"]
+__all__ = ["Loop", "Span", "Turn", "snap"]
 
 # The memory: a head, then rings. Sizes in bytes; places in words of 64 bits, from the head's or the ring's first.
 _FIRST, _RING, _RINGS, _LOCKED, _CAPACITY, _LETTERS = 65_536, 131_072, 64, 16, 4_096, 32
@@ -40,6 +42,12 @@ _THREAD, _PERIOD, _NAME, _CLOCK, _WRITTEN, _READ, _LOST, _TURNS = 0, 1, 2, 6, 8,
 _SPAN_WRITTEN, _SPAN_LOST, _SPAN_READ = 9, 10, 17
 _SPAN_NAMES, _SPAN_KINDS, _SPAN_TIMES, _SPAN_CAPACITY = 12_352, 16, 12_480, 1_952
 _LENGTH = _FIRST + (_RINGS + _LOCKED) * _RING
+# What a recorder is sent, in bytes: what it is, the time, the thread's name, why.
+_KIND, _COMM, _REASON = 8, 16, 128
+
+# The memory that this process has handed to a recorder, and the connection by whose end that knows the program's. Of two threads
+# at the same time the first counts.
+_handed: List[Tuple[int, socket.socket]] = []
 
 # How many forks lie behind this process: a ring belongs to the one that took it.
 _forks = 0
@@ -54,7 +62,7 @@ os.register_at_fork(after_in_child=_forked)
 
 
 class Loop:
-    """A loop that howlate measures, if the program was started by it."""
+    """A loop that howlate measures, if the program was started by it or a recorder runs."""
 
     __slots__ = (
         "_name",
@@ -92,6 +100,13 @@ class Loop:
         """Its work is done."""
         if self._ring is not None and self._woke:
             self._put(time.monotonic_ns())
+
+    def turn(self, expected: int = 0) -> "Turn":
+        """A turn for `with`: it begins there, and is done however the block is left.
+
+        `expected` is when it was to begin, in nanoseconds of time.monotonic_ns(); 0 where the program does not know.
+        """
+        return Turn(self, expected)
 
     def span(self, name: str) -> "Span":
         """A part of a turn: `with loop.span("plan"):`. Parts of one name, of which 31 bytes count, are added up for each turn.
@@ -138,16 +153,17 @@ class Loop:
         self._woke = 0
 
     def _join(self) -> None:
-        """Joins the howlate that started this program; where there is none, the loop stays without. Again after a fork."""
+        """Joins howlate; where there is none, the loop stays without. Again after a fork."""
         self._ring: Optional[Any] = None
         self._memory: Optional[mmap.mmap] = None
         self._forks = _forks
         self._reads_spans = False
         self._written = self._read = self._expected = self._woke = 0
         try:
-            file = int(os.environ["HOWLATE_LOOPS"])
+            started = os.environ.get("HOWLATE_LOOPS")
+            file = _hand() if started is None else int(started)
             self._memory = _take(file)
-        except (KeyError, ValueError, OSError):
+        except (ValueError, OSError):
             return
         if self._memory is None:
             return
@@ -160,6 +176,22 @@ class Loop:
         ring[_CLOCK] = 1  # Python cannot read the processor's ticks
         self._reads_spans = bool(memoryview(mmap.mmap(file, mmap.PAGESIZE)).cast("Q")[_SPANS])
         self._ring = ring
+
+
+class Turn:
+    """A turn, for `with`; see `Loop.turn`."""
+
+    __slots__ = ("_loop", "_expected")
+
+    def __init__(self, loop: Loop, expected: int) -> None:
+        self._loop, self._expected = loop, expected
+
+    def __enter__(self) -> "Turn":
+        self._loop.wake_at(self._expected)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.done()
 
 
 class Span:
@@ -211,6 +243,55 @@ class Span:
             if memory[start : start + _LETTERS] == name:
                 self._number = number
                 return
+
+
+def snap(reason: str) -> bool:
+    """Asks a running `howlate record` to keep what all CPUs have just done, and why: of `reason`, 127 bytes count.
+
+    Returns whether it was asked. It waits for nothing, and a recorder obeys only so many requests a minute.
+    """
+    why = reason.encode(errors="replace")[: _REASON - 1]
+    try:
+        with open("/proc/thread-self/comm", "rb") as file:
+            name = file.read().strip()
+        asked = struct.pack(f"={_KIND}sQ{_COMM}s{_REASON}s", b"snap1", time.monotonic_ns(), name, why)
+        with _recorder() as recorder:
+            recorder.send(asked)
+    except OSError:
+        return False
+    return True
+
+
+def _recorder() -> socket.socket:
+    """A connection to whoever records. OSError: nobody does, or too many ask."""
+    recorder = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+    try:
+        recorder.connect(os.environ.get("HOWLATE_RECORDER", "/run/howlate/record"))
+    except OSError:
+        recorder.close()
+        raise
+    return recorder
+
+
+def _hand() -> int:
+    """The memory for loops of this process, made and handed to whoever records where that has not happened yet."""
+    if not _handed:
+        if not hasattr(os, "memfd_create"):
+            raise OSError("this Python was built for a C library that is older than memfd_create")
+        recorder, file = _recorder(), os.memfd_create("howlate", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.ftruncate(file, _LENGTH)
+            fcntl.fcntl(file, 1033, 7)  # F_ADD_SEALS; F_SEAL_SEAL, F_SEAL_SHRINK and F_SEAL_GROW
+            head = memoryview(mmap.mmap(file, mmap.PAGESIZE)).cast("Q")
+            head[_SPANS], head[_MAGIC] = 1, int.from_bytes(b"howlate1", sys.byteorder)
+            with_file = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", file))]
+            recorder.sendmsg([b"loops1".ljust(_KIND, b"\0")], with_file)
+        except OSError:
+            recorder.close()
+            os.close(file)
+            raise
+        _handed.append((file, recorder))
+    return _handed[0][0]
 
 
 def _letters(name: str) -> bytes:

@@ -36,8 +36,8 @@ The developer's commands:
                               why
   cargo xtask fuzz [--for 1h] [--blind] [TARGET…]
                               damaged and hostile input for everything that reads what others wrote
-  cargo xtask soak [--for 24h]
-                              one long measurement, and whether anything grew that must not
+  cargo xtask soak [--for 24h] [--period 1ms]
+                              one long measurement of four threads with --why, and whether anything grew that must not
   cargo xtask truth [why|watch|top|record|remedies …] [--times 3] [--for 4]
                               what the program claims, held against what the kernel itself wrote of the same wake-ups
   cargo xtask storm [--borrowed] [--kills 1000] [--seed N]

@@ -101,13 +101,16 @@ fn has(program: &str) -> bool {
 }
 
 /// All that belongs to a package, whichever distribution it is for.
-const PACKED: [&str; 6] = [
+const PACKED: [&str; 9] = [
     "usr/bin/howlate",
+    "usr/include/howlate_snap.h",
     "usr/include/howlate_span.h",
     "usr/share/man/man1/howlate.1",
     "usr/share/man/man1/howlate-cyclic.1",
+    "usr/share/man/man1/howlate-fleet-run.1",
     "usr/share/bash-completion/completions/howlate",
     "lib/systemd/system/howlate-serve.service",
+    "lib/sysusers.d/howlate-recording.conf",
 ];
 
 #[test]
@@ -153,6 +156,88 @@ fn arch_packs_all_of_it() {
     for file in PACKED.iter().chain(&["usr/share/licenses/howlate/LICENSE-MIT"]) {
         assert!(said.lines().any(|line| line.contains(file)), "{file}: {said}");
     }
+}
+
+/// What the flake takes of nixpkgs, for this system; a package is then what it is made from.
+const NIXPKGS: &str = r#"
+root:
+let
+  lib = {
+    importTOML = path: builtins.fromTOML (builtins.readFile path);
+    genAttrs = names: of: builtins.listToAttrs (map (name: { inherit name; value = of name; }) names);
+    licenses = { mit = "MIT"; asl20 = "Apache-2.0"; };
+    platforms.linux = [ ];
+  };
+  callPackage = file: words: import file ({ inherit lib; rustPlatform.buildRustPackage = made: made; } // words);
+  system = { inherit callPackage; mkShell = words: words; };
+  nixpkgs = { inherit lib; legacyPackages = { x86_64-linux = system; aarch64-linux = system; }; };
+in
+((import (root + "/flake.nix")).outputs { self = root; inherit nixpkgs; }).packages.x86_64-linux.default
+"#;
+
+/// What nixpkgs brings for scripts of packages.
+const SUBSTITUTE: &str = r#"
+substituteInPlace() {
+    local files=()
+    while [ "$1" != --replace-quiet ]; do files+=("$1"); shift; done
+    sed -i "s|$2|$3|g" "${files[@]}"
+}
+"#;
+
+/// Nothing is built: the flake is evaluated, and the package's own script packs what stands for the built program.
+#[test]
+fn nix_packs_all_of_it() {
+    if !has("nix-instantiate") {
+        return;
+    }
+    let Some(tools) = instead_of_building() else { return };
+    let out = tools.path().join("out");
+    let of = |name: &str| {
+        let asked = format!("(({NIXPKGS}) \"{}\").{name}", root().display());
+        let words = ["--store", "dummy://", "--eval", "--strict", "--json", "--expr", &asked];
+        let said = accepted("nix-instantiate", &words, ".").unwrap();
+        serde_json::from_str::<serde_json::Value>(&said).unwrap().as_str().unwrap().to_owned()
+    };
+    assert_eq!(of("version"), env!("CARGO_PKG_VERSION"));
+    fs::create_dir_all(out.join("bin")).unwrap();
+    fs::rename(tools.path().join("howlate"), out.join("bin/howlate")).unwrap();
+    let script = format!("out={}\n{}{}", out.display(), SUBSTITUTE, of("postInstall"));
+    accepted("bash", &["-euc", &script], ".");
+    for file in PACKED {
+        assert!(out.join(file.trim_start_matches("usr/")).exists(), "{file}");
+    }
+    let unit = fs::read_to_string(out.join("lib/systemd/system/howlate-serve.service")).unwrap();
+    assert!(unit.contains(&format!("ExecStart={}/bin/howlate ", out.display())), "{unit}");
+}
+
+/// Buildroot's infrastructure installs the crate of a folder by `cargo install --path ./`, with the options of the recipe behind.
+#[test]
+fn buildroot_installs_by_the_options_of_the_recipe() {
+    let recipe = fs::read_to_string(root().join("packaging/buildroot/package/howlate/howlate.mk")).unwrap();
+    let of = |name: &str| recipe.lines().find_map(|line| line.strip_prefix(&format!("HOWLATE_{name} = ")));
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "install",
+            "--offline",
+            "--bins",
+            "--path",
+            "./",
+            "--no-track",
+            "--force",
+            "--locked",
+            "--root",
+        ])
+        .arg(folder.path())
+        .args(of("CARGO_INSTALL_OPTS").unwrap_or_default().split_whitespace())
+        // So far only a cargo that takes unstable options tells what it would do.
+        .args(["--dry-run", "-Z", "unstable-options"])
+        .env("RUSTC_BOOTSTRAP", "1")
+        .current_dir(root().join(of("SUBDIR").unwrap_or_default()))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("bin/howlate"), "{said}");
 }
 
 /// Buildroot's own check of packages, which is in its `utils/`.

@@ -69,7 +69,7 @@ impl Analysis {
     pub fn add(&mut self, line: &Line) {
         match line {
             // What `howlate record` keeps is no condition's: see `incidents`.
-            Line::Header(_) | Line::Resumed(_) | Line::Incident(_) | Line::Minute(_) => {}
+            Line::Header(_) | Line::Resumed(_) | Line::Incident(_) | Line::Minute(_) | Line::Snap(_) => {}
             Line::Mark(mark) => self.marks.push(mark.at),
             Line::Timeline(timeline) => self.timeline(timeline),
             Line::Caveat(caveat) => self.known.push_new(&mut self.caveats, caveat),

@@ -59,6 +59,12 @@ impl BlockNumbers<'_> {
         self.blocks.stretches.interval(&self.all, quantile).filter(|_| enough)
     }
 
+    /// The same for one that looks until it is narrow: stretches in which nothing happened make it narrow and wrong.
+    pub(crate) fn leaning_interval(&self, quantile: f64) -> Option<Interval> {
+        let enough = self.all.count() >= least_wakeups(quantile);
+        self.blocks.stretches.leaning_interval(&self.all, quantile).filter(|_| enough)
+    }
+
     /// A `quantile` of each stretch that has the wake-ups for it, nanoseconds, in order; neighbouring blocks are joined, so
     /// that there are at most 32.
     pub fn quantiles(&self, quantile: f64) -> Vec<f64> {

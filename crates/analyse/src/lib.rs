@@ -72,9 +72,10 @@ mod testing {
     use super::*;
     #[cfg(test)]
     use howlate_model::{
-        Block, Caveat, CpuSet, InForce, Line, OsError, SettingRefusal, Span, Started, Wakeup,
+        Block, Caveat, CpuSet, InForce, Line, MonotonicTime, OsError, Policy, SettingRefusal, Span, Started,
+        Wakeup,
     };
-    use howlate_model::{Condition, Header, MonotonicTime, Policy, Work};
+    use howlate_model::{Condition, Header, Work};
 
     /// A recording's analysis before anything was measured.
     pub(crate) fn analysis_of(works: &[Work]) -> Analysis {
@@ -85,10 +86,9 @@ mod testing {
         })
     }
 
-    /// The begin of a turn in which the policy was refused, so that it ran as `other`.
+    /// The begin of a thread's turn as `other`.
     #[cfg(test)]
-    pub(crate) fn refused(analysis: &Analysis, condition: u32) -> Line {
-        let asked = analysis.header.conditions[condition as usize].policy;
+    pub(crate) fn started(condition: u32, caveats: Vec<Caveat>) -> Line {
         let in_force = InForce {
             tid: 1,
             policy: Policy::OTHER,
@@ -106,13 +106,16 @@ mod testing {
             sender_in_force: None,
             runtime: None,
             warm_up: None,
-            caveats: vec![Caveat::policy_refused(
-                asked,
-                Policy::OTHER,
-                SettingRefusal::Kernel(OsError(1)).into(),
-                None,
-            )],
+            caveats,
         })
+    }
+
+    /// The same of one whose policy was refused.
+    #[cfg(test)]
+    pub(crate) fn refused(analysis: &Analysis, condition: u32) -> Line {
+        let asked = analysis.header.conditions[condition as usize].policy;
+        let reason = SettingRefusal::Kernel(OsError(1)).into();
+        started(condition, vec![Caveat::policy_refused(asked, Policy::OTHER, reason, None)])
     }
 
     /// A turn of 20 wake-ups, all equally late.

@@ -141,6 +141,11 @@ impl Outcome {
         Some(self.until.as_ref()?.found())
     }
 
+    /// The same, so that it can be joined with that of others.
+    pub(crate) const fn tracked(&self) -> Option<&Tracked> {
+        self.until.as_ref()
+    }
+
     pub(crate) fn load(&mut self, effect: &LoadEffect) {
         match &mut self.load_effect {
             Some(known) => known.add(effect),

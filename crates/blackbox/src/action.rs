@@ -152,6 +152,7 @@ mod tests {
             causes: vec![],
             late_above: None,
             timeline: None,
+            turn: None,
         }
     }
 

@@ -1,21 +1,26 @@
 //! A late wait, as it is kept: its parts and causes, by the same decomposition as everywhere.
 
+use std::collections::BTreeMap;
+
 use howlate_analyse::cause::decompose;
 use howlate_model::{
-    CauseKind, Explained, Incident, IncidentCause, IncidentKind, LateThread, LateWait, Segment, Wakeup,
+    Cause, CauseKind, Explained, Incident, IncidentCause, IncidentKind, LateThread, LateWait, LoopAway, Part,
+    Segment, Span, Wakeup, WokenBy,
 };
 
 use crate::thread_owner::Origins;
 
 /// Of more parts than these, those of one cause are joined.
-const PARTS: usize = 24;
+const PARTS: usize = 32;
 /// Causes that are listed; what others took is one of them.
 const CAUSES: usize = 12;
+/// Threads of one name that are told apart; of more, their time together says more.
+const APART: usize = 3;
 
 /// What is kept of a wait that ended `at`, as date and time. `None`: nothing was seen to split it by.
 pub(crate) fn incident(wait: &LateWait, at: String, origins: &mut Origins) -> Option<Incident> {
     let ran = wait.sleep.switched_in?;
-    let wakeup = Wakeup { expected: wait.sleep.waking, ran };
+    let wakeup = Wakeup { expected: ran.minus(wait.late), ran };
     let explained = decompose(wakeup, None, std::slice::from_ref(&wait.sleep), false)?.wakeup;
     let joined = |(part, times): (Segment, usize)| Segment { merged: part.merged || times > 1, ..part };
     let by_cause: Vec<Segment> = explained.by_cause().into_iter().map(joined).collect();
@@ -28,10 +33,14 @@ pub(crate) fn incident(wait: &LateWait, at: String, origins: &mut Origins) -> Op
         group: origins.group(wait.cgroup, wait.pid),
         policy: wait.policy,
     };
-    let causes = causes(&by_cause, wait, origins);
+    let causes = causes(&by_thread(&explained.parts), wait, origins);
     let parts = parts(explained, by_cause);
-    let kind = if wait.preempted { IncidentKind::Preempted } else { IncidentKind::Woken };
-    let (latency, cpu) = (wait.waited, wait.sleep.cpu);
+    let kind = match wait.sleep.woken_by {
+        WokenBy::Timer(_) => IncidentKind::Timer,
+        _ if wait.preempted => IncidentKind::Preempted,
+        _ => IncidentKind::Woken,
+    };
+    let (latency, cpu) = (wait.late, wait.sleep.cpu);
     Some(Incident {
         at,
         at_ns: ran,
@@ -43,18 +52,98 @@ pub(crate) fn incident(wait: &LateWait, at: String, origins: &mut Origins) -> Op
         causes,
         late_above: None,
         timeline: None,
+        turn: None,
     })
+}
+
+/// What is kept of an event loop that came back `at`, as date and time. Its time is that of its own work, of what it was blocked
+/// by, and of waiting for a CPU: when each was is not known.
+pub(crate) fn incident_away(one: &LoopAway, at: String, origins: &mut Origins) -> Incident {
+    let spent = [
+        (Part::Arming, CauseKind::LongWork, one.running),
+        (Part::Blocked, CauseKind::Unexplained, one.blocked()),
+        (Part::Waiting, CauseKind::Unexplained, one.ready),
+    ];
+    let (mut from, whole) = (one.from, one.length());
+    let mut parts = Vec::new();
+    for (part, kind, ns) in spent.into_iter().filter(|(.., ns)| !ns.is_zero()) {
+        let pid = (kind == CauseKind::LongWork).then_some(one.tid);
+        let cause = Cause::new(part, kind, String::new());
+        parts.push(Segment { cause, pid, from, ns, merged: true });
+        from = from.plus(ns);
+    }
+    let thread = LateThread {
+        name: one.name.clone(),
+        process: one.process.clone(),
+        pid: one.pid,
+        tid: one.tid,
+        uid: one.uid,
+        group: origins.group(one.cgroup, one.pid),
+        policy: one.policy,
+    };
+    Incident {
+        at,
+        at_ns: one.until,
+        latency: whole,
+        thread,
+        kind: IncidentKind::EventLoop,
+        cpu: one.cpu,
+        causes: by_kind(&parts, whole),
+        parts,
+        late_above: None,
+        timeline: None,
+        turn: None,
+    }
 }
 
 fn parts(explained: Explained, by_cause: Vec<Segment>) -> Vec<Segment> {
     if explained.parts.len() <= PARTS { explained.parts } else { by_cause }
 }
 
+/// Of parts that are nobody else's, what took the time: the longest first.
+pub(crate) fn by_kind(parts: &[Segment], whole: Span) -> Vec<IncidentCause> {
+    let mut by_kind: BTreeMap<CauseKind, Span> = BTreeMap::new();
+    for part in parts {
+        let took = by_kind.entry(part.cause.kind).or_default();
+        *took = took.plus(part.ns);
+    }
+    let mut causes: Vec<_> = by_kind.into_iter().map(|(kind, took)| nameless(kind, took, whole)).collect();
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.took));
+    causes
+}
+
+fn nameless(kind: CauseKind, took: Span, whole: Span) -> IncidentCause {
+    let (name, pid, process, policy, group) = (None, None, None, None, None);
+    let share = ratio(took.as_nanos(), whole.as_nanos().max(1));
+    IncidentCause { kind, name, pid, process, policy, group, took, share }
+}
+
+/// The parts added up by cause; threads of one name apart, as long as they are few.
+fn by_thread(parts: &[Segment]) -> Vec<Segment> {
+    let mut all: Vec<Segment> = Vec::new();
+    for part in parts {
+        match all.iter_mut().find(|one| one.cause == part.cause && one.pid == part.pid) {
+            Some(one) => one.ns = one.ns.plus(part.ns),
+            None => all.push(part.clone()),
+        }
+    }
+    let several = |one: &Segment| all.iter().filter(|other| other.cause == one.cause).count() > APART;
+    let mut joined: Vec<Segment> = Vec::new();
+    for one in &all {
+        let pid = one.pid.filter(|_| !several(one));
+        match joined.iter_mut().find(|other| other.cause == one.cause && other.pid == pid) {
+            Some(other) => other.ns = other.ns.plus(one.ns),
+            None => joined.push(Segment { pid, ..one.clone() }),
+        }
+    }
+    joined
+}
+
 /// Who took the time, the longest first.
 fn causes(by_cause: &[Segment], wait: &LateWait, origins: &mut Origins) -> Vec<IncidentCause> {
     let mut parts: Vec<&Segment> = by_cause.iter().collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
-    let whole = wait.waited.as_nanos().max(1);
+    let whole = wait.late.as_nanos().max(1);
     let share = |ns: u64| ratio(ns, whole);
     let (named, others) = parts.split_at(parts.len().min(CAUSES));
     let mut causes: Vec<IncidentCause> = named
@@ -79,10 +168,7 @@ fn causes(by_cause: &[Segment], wait: &LateWait, origins: &mut Origins) -> Vec<I
         .collect();
     let rest: u64 = others.iter().map(|part| part.ns.as_nanos()).sum();
     if rest > 0 {
-        let took = howlate_model::Span::from_nanos(rest);
-        let (name, pid, process, policy, group) = (None, None, None, None, None);
-        let kind = CauseKind::Others;
-        causes.push(IncidentCause { kind, name, pid, process, policy, group, took, share: share(rest) });
+        causes.push(nameless(CauseKind::Others, Span::from_nanos(rest), wait.late));
     }
     causes
 }
@@ -95,7 +181,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Holder, MonotonicTime, Occupant, Span, TracedSleep, Who, WokenBy};
+    use howlate_model::{Expiry, Holder, MonotonicTime, Occupant, TracedSleep, Who, WokenBy};
     use howlate_procfs::Root;
 
     use super::*;
@@ -121,7 +207,7 @@ mod tests {
         };
         LateWait {
             sleep,
-            waited: Span::from_nanos(whole),
+            late: Span::from_nanos(whole),
             pid: 6,
             name: "worker".into(),
             process: "server".into(),
@@ -159,6 +245,86 @@ mod tests {
         assert_eq!(hog.group.as_deref(), Some("/system.slice/batch.service"));
         assert!((hog.share - 0.8).abs() < 1e-9 && hog.took == Span::from_micros(800), "{hog:?}");
         assert_eq!((softirq.kind, softirq.process.as_deref()), (CauseKind::Softirq, None));
+    }
+
+    #[test]
+    fn an_event_loop_was_at_work_blocked_and_without_a_cpu() {
+        let at = MonotonicTime::from_nanos;
+        let (running, ready) = (Span::from_nanos(500), Span::from_nanos(100));
+        let one = LoopAway {
+            from: at(1_000),
+            until: at(2_000),
+            running,
+            ready,
+            cgroup: 0,
+            tid: 7,
+            pid: 6,
+            uid: 5,
+            cpu: 3,
+            policy: None,
+            name: "worker".into(),
+            process: "server".into(),
+        };
+        let found = incident_away(&one, "then".into(), &mut Origins::new(Root::at("/nonexistent")));
+        let parts: Vec<_> = found
+            .parts
+            .iter()
+            .map(|part| (part.cause.part, part.from.as_nanos(), part.ns.as_nanos()))
+            .collect();
+        assert_eq!(
+            parts,
+            [(Part::Arming, 1_000, 500), (Part::Blocked, 1_500, 400), (Part::Waiting, 1_900, 100)]
+        );
+        let causes: Vec<_> = found.causes.iter().map(|one| (one.kind, one.took.as_nanos())).collect();
+        assert_eq!(causes, [(CauseKind::LongWork, 500), (CauseKind::Unexplained, 500)]);
+        assert_eq!(
+            (found.latency, found.at_ns, found.kind),
+            (Span::from_nanos(1_000), at(2_000), IncidentKind::EventLoop)
+        );
+    }
+
+    /// Waited from 1000 on, and was to be woken at 400.
+    #[test]
+    fn what_its_timer_was_late_is_a_part_of_it() {
+        let at = MonotonicTime::from_nanos;
+        let mut wait = waited(&[(Holder::Thread, "hog", 9, 700_000)]);
+        let interrupted = Who { holder: Holder::Idle, pid: None, name: String::new() };
+        let (first_served, served) = (at(950), at(970));
+        wait.sleep.woken_by = WokenBy::Timer(Expiry {
+            soft: at(400),
+            hard: at(400),
+            interrupt: Some(at(900)),
+            interrupted,
+            idle_since: None,
+            rearmed: None,
+            first_served,
+            served,
+            deferred: None,
+        });
+        (wait.sleep.waking, wait.late, wait.preempted) = (served, Span::from_nanos(700_600), false);
+        let found = told(&wait);
+        assert_eq!((found.kind, found.latency), (IncidentKind::Timer, Span::from_nanos(700_600)));
+        let parts: Vec<_> = found.parts.iter().map(|part| (part.cause.kind, part.ns.as_nanos())).collect();
+        let expected = [
+            (CauseKind::IdleExit, 500),
+            (CauseKind::Kernel, 50),
+            (CauseKind::OtherTimers, 20),
+            (CauseKind::Kernel, 30),
+            (CauseKind::Thread, 700_000),
+        ];
+        assert_eq!(parts, expected);
+    }
+
+    #[test]
+    fn few_threads_of_one_name_are_told_apart() {
+        let told_of = |threads: u32| {
+            let all: Vec<_> = (1..=threads)
+                .map(|pid| (Holder::Thread, "burner", 100 + pid, 1_000 * u64::from(pid)))
+                .collect();
+            told(&waited(&all)).causes.iter().map(|one| (one.pid, one.took.as_nanos())).collect::<Vec<_>>()
+        };
+        assert_eq!(told_of(2), [(Some(102), 2_000), (Some(101), 1_000)]);
+        assert_eq!(told_of(4), [(None, 10_000)]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The black box: every thread of the machine, for weeks. What is late becomes a line at once, with who it was; how long all
-//! others waited becomes a line a minute.
+//! others waited becomes a line a minute. Programs may ask it to keep what all CPUs have just done, and hand it the turns of
+//! their loops.
 //!
 //! ```text
 //! trace ──► late waits, five times a second ──► chosen? ──► parts and causes ──► incident ──┐
@@ -13,9 +14,12 @@ mod extent;
 mod install;
 mod keeping;
 mod notify;
+mod offered_loops;
 mod rate;
 mod recorder;
+mod requests;
 mod snap;
+mod snapped;
 mod thread_owner;
 mod threshold;
 mod users;
@@ -27,5 +31,6 @@ pub use howlate_recording::{AtMost, Bounds};
 pub use install::{Installed, NotInstalled, Unit};
 pub use keeping::DiskNews;
 pub use recorder::{Asked, Display, Finished, NotRecorded, Requests, record};
+pub use requests::NotListening;
 pub use snap::{NotSnapped, snap};
 pub use users::{uid_of, user_names};

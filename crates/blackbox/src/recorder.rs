@@ -6,22 +6,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::{clock, sched};
 use howlate_model::{
-    End, Header, HowEnded, Incident, LateAbove, LateWait, Line, Mark, MonotonicTime, Nice, NotWritten,
-    Policy, Span, TracerRefusal, WaitClock, WaitCounts, WaitGroup, WaitMinute, Worded,
+    End, Header, HowEnded, Incident, LateAbove, LateThread, LateWait, Line, Mark, MonotonicTime, Nice,
+    NotWritten, Policy, Span, TracerRefusal, Unseen, WaitClock, WaitCounts, WaitGroup, WaitMinute, Worded,
 };
 use howlate_procfs::Root;
 use howlate_recording::{
     AtMost, Bounds, LateLanes, NotRotated, Rotated, Worst, compact, date_and_time, timeline_text,
 };
-use howlate_trace::{LateReader, events_in};
+use howlate_trace::{LateReader, TooLate, events_in};
 use jiff::Timestamp;
 
 use crate::action::{Action, Actions};
 use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
-use crate::explain::incident;
+use crate::explain::{incident, incident_away};
 use crate::keeping::{DiskNews, Keeping};
 use crate::notify::ServiceManager;
+use crate::offered_loops::OfferedLoops;
 use crate::rate::Rate;
+use crate::requests::{self, Listener, NotListening, Request, SnapRequest};
+use crate::snapped::{name_of, snapped};
 use crate::thread_owner::Origins;
 use crate::threshold::Threshold;
 
@@ -41,6 +44,8 @@ const HOLDER: usize = 250;
 pub struct Asked {
     /// A wait longer than this is an incident.
     pub late_above: LateAbove,
+    /// An event loop that is away from its events for longer than this is one.
+    pub loop_above: Span,
     /// Which threads are recorded.
     pub chosen: Chosen,
     /// The folder of the rotated recording.
@@ -83,6 +88,8 @@ pub struct Finished {
     pub why_not_written: Option<Worded<NotWritten>>,
     /// What CPUs did when somebody asked for it, for which there was no room.
     pub snaps_not_kept: u64,
+    /// Requests of programs for it that were too many.
+    pub snaps_left_out: u64,
     /// Commands that were not run, as the one before still did.
     pub commands_left_out: u64,
     /// Whether it ended because something was late.
@@ -106,10 +113,13 @@ pub trait Display {
     fn marks(&mut self) -> Vec<MonotonicTime>;
     /// Tells that the disk refuses what is recorded, or takes it again.
     fn disk(&mut self, news: &DiskNews);
+    /// Tells why programs cannot ask for anything.
+    fn cannot_be_asked(&mut self, why: &NotListening);
 }
 
 /// Records until it is to end or the time is over. `begin` makes the first line of each file; `started` is told
-/// where the files are as soon as nothing is missed any more, and says where it is shown meanwhile.
+/// where the files are as soon as nothing is missed any more, and what is not seen here, and says where it is shown
+/// meanwhile.
 ///
 /// # Errors
 ///
@@ -118,26 +128,30 @@ pub fn record(
     asked: &Asked,
     requests: &Requests,
     begin: impl FnMut() -> Header + 'static,
-    started: impl FnOnce(&std::path::Path) -> Box<dyn Display>,
+    started: impl FnOnce(&std::path::Path, &Unseen) -> Box<dyn Display>,
 ) -> Result<Finished, NotRecorded> {
     // Where nothing can be seen, no folder is made.
     let mut threshold = Threshold::begin(asked.late_above);
-    let mut reader =
-        LateReader::begin(threshold.now(), events_in(asked.keep)).map_err(NotRecorded::NotSeen)?;
+    let late = TooLate { above: threshold.now(), loop_above: asked.loop_above };
+    let mut reader = LateReader::begin(late, events_in(asked.keep)).map_err(NotRecorded::NotSeen)?;
     let kept = Rotated::open(&asked.out, &holder(), asked.bounds, begin)?;
     if threshold.recall(kept.path()) {
         reader.late_above(threshold.now()).map_err(NotRecorded::NotSeen)?;
     }
     be_nice(NICE);
-    let display = started(kept.path());
+    // Whoever is told that it records may ask it.
+    let listener = requests::place().map(|place| Listener::open(&place));
+    let mut display = started(kept.path(), reader.unseen());
+    let listener = listener.and_then(|opened| opened.inspect_err(|why| display.cannot_be_asked(why)).ok());
     let manager = ServiceManager::find(|name| std::env::var(name).ok());
     manager.ready();
     let now = clock::now();
-    let (origins, rate) = (Origins::new(Root::live()), Rate::from(now));
+    let (origins, rate) = (Origins::new(Root::live()), Rate::of_incidents(now));
     let minute = Minute::begin(now);
     let worst = Worst::new(asked.timelines);
     let (actions, held, finished) = (Actions::default(), None, Finished::default());
     let keeping = Keeping::default();
+    let (offered, snap_rate) = (OfferedLoops::default(), Rate::of_snaps(now));
     let mut recorder = Recorder {
         asked,
         reader,
@@ -153,6 +167,9 @@ pub fn record(
         finished,
         display,
         manager,
+        listener,
+        offered,
+        snap_rate,
     };
     let how = recorder.run(requests)?;
     recorder.end(how)
@@ -180,6 +197,7 @@ struct Minute {
     lost: u64,
     left_out: u64,
     unseen: u64,
+    snaps_left_out: u64,
 }
 
 impl Minute {
@@ -188,7 +206,7 @@ impl Minute {
         let into = clock::now_on(WaitClock::Realtime)
             .rem_euclid(i64::try_from(MINUTE.as_nanos()).unwrap_or(i64::MAX));
         let left = MINUTE.minus(Span::from_nanos(into.unsigned_abs()));
-        Self { from, until: from.plus(left), lost: 0, left_out: 0, unseen: 0 }
+        Self { from, until: from.plus(left), lost: 0, left_out: 0, unseen: 0, snaps_left_out: 0 }
     }
 }
 
@@ -217,6 +235,9 @@ struct Recorder<'a> {
     finished: Finished,
     display: Box<dyn Display>,
     manager: ServiceManager,
+    listener: Option<Listener>,
+    offered: OfferedLoops,
+    snap_rate: Rate,
 }
 
 impl Recorder<'_> {
@@ -226,11 +247,12 @@ impl Recorder<'_> {
             let left = self.asked.duration.map_or(LOOK, |all| all.minus(clock::now().since(began)));
             // A signal makes the look come earlier.
             drop(clock::pause(LOOK.min(left)));
+            self.requests()?;
             self.look()?;
             self.look_at_the_disk();
             self.manager.alive(clock::now());
             if requests.snap.swap(false, Ordering::Relaxed) {
-                self.snap()?;
+                self.snap(&[])?;
             }
             if clock::now() >= self.minute.until {
                 self.end_minute()?;
@@ -260,10 +282,11 @@ impl Recorder<'_> {
         let mut new = Vec::new();
         for wait in waits {
             let at = wait.sleep.switched_in.map(|at| date_and_time(at, ahead)).unwrap_or_default();
-            let above = threshold.of(wait.waited);
+            let above = threshold.of(wait.late);
             let known = |one: Incident| Incident { late_above: above, ..one };
             new.extend(incident(&wait, at, origins).map(known));
         }
+        new.extend(self.late_loops(read.at, ahead));
         self.finished.incidents += new.len() as u64;
         self.display.show(&new, &self.finished);
         self.display.marks().into_iter().for_each(|at| self.kept.write(&Line::Mark(Mark { at })));
@@ -272,6 +295,42 @@ impl Recorder<'_> {
             self.finished.stopped |= self.actions.take(&self.asked.on_late, one, read.at);
         }
         self.hold_or_write(new, read.at)
+    }
+
+    /// Loops that did not come back to their events, or whose turns were not done in time: the longest of those that may still be kept,
+    /// in order of time.
+    fn late_loops(&mut self, now: MonotonicTime, ahead: i64) -> Vec<Incident> {
+        let Self { asked, reader, offered, origins, .. } = self;
+        let mut late = offered.look(now, ahead, origins);
+        let away = reader.take_away();
+        late.extend(away.iter().map(|one| incident_away(one, date_and_time(one.until, ahead), origins)));
+        late.retain(|one| is_thread_chosen(&asked.chosen, &one.thread));
+        late.sort_by_key(|one| std::cmp::Reverse(one.latency));
+        let kept = self.rate.take(late.len(), now);
+        self.minute.left_out += late.len().saturating_sub(kept) as u64;
+        late.truncate(kept);
+        late.sort_by_key(|one| one.at_ns);
+        late
+    }
+
+    /// What programs have asked for since the last look.
+    fn requests(&mut self) -> Result<(), NotRecorded> {
+        let Some(listener) = &mut self.listener else { return Ok(()) };
+        let mut snaps = Vec::new();
+        for request in listener.take(clock::now()) {
+            match request {
+                Request::Snap(snap) => snaps.push(snap),
+                Request::Loops(handed) => self.offered.take_in(handed),
+            }
+        }
+        if snaps.is_empty() {
+            return Ok(());
+        }
+        if self.snap_rate.take(1, clock::now()) == 0 {
+            self.minute.snaps_left_out += snaps.len() as u64;
+            return Ok(());
+        }
+        self.snap(&snaps)
     }
 
     /// While it refuses, it is waited for each time: only so is it known when it does not any more.
@@ -333,14 +392,18 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// What all CPUs have done just now, as far as it is remembered.
-    fn snap(&mut self) -> Result<(), NotRecorded> {
+    /// Keeps what all CPUs have done just now, as far as it is remembered: one file, whichever programs have asked for it.
+    fn snap(&mut self, asked: &[SnapRequest]) -> Result<(), NotRecorded> {
         let until = clock::now();
         let from = until.minus(self.asked.keep);
         let cpus = self.reader.timeline(from, until).map_err(NotRecorded::NotSeen)?;
-        let name = format!("{}-snap", compact(&date_and_time(until, clock::ahead(WaitClock::Realtime))));
+        let ahead = clock::ahead(WaitClock::Realtime);
+        let name = name_of(&date_and_time(until, ahead), asked.first());
         let written = self.kept.write_beside(&name, timeline_text(&cpus, &lanes(&[])).as_bytes());
         self.finished.snaps_not_kept += u64::from(written.is_none());
+        for snap in snapped(asked, until, ahead, written.as_deref(), &mut self.origins) {
+            self.kept.write(&Line::Snap(Box::new(snap)));
+        }
         Ok(())
     }
 
@@ -357,6 +420,8 @@ impl Recorder<'_> {
         self.finished.left_out += minute.left_out;
         let removed = self.kept.take_removed();
         let lines_lost = self.keeping.untold();
+        let (turns_lost, loops_left_out) = self.offered.take_missing();
+        self.finished.snaps_left_out += minute.snaps_left_out;
         self.kept.write(&Line::Minute(Box::new(WaitMinute {
             at: date_and_time(until, clock::ahead(WaitClock::Realtime)),
             from: minute.from,
@@ -366,6 +431,9 @@ impl Recorder<'_> {
             incidents_left_out: minute.left_out,
             switches_unseen: minute.unseen,
             lines_lost,
+            turns_lost,
+            loops_left_out,
+            snaps_left_out: minute.snaps_left_out,
             late_above,
             removed,
             clock: clock::day_clock(),
@@ -426,9 +494,18 @@ fn is_chosen(chosen: &Chosen, wait: &LateWait, origins: &mut Origins) -> bool {
     })
 }
 
+fn is_thread_chosen(chosen: &Chosen, thread: &LateThread) -> bool {
+    chosen.includes(&Candidate {
+        names: &[&thread.process, &thread.name],
+        uid: thread.uid,
+        policy: policy_name(thread.policy),
+        group: thread.group.as_deref(),
+    })
+}
+
 /// A lane for each incident.
 fn lanes<'a>(incidents: &[&'a Incident]) -> LateLanes<'a> {
     let name = |one: &Incident| format!("{} ({})", one.thread.name, one.thread.tid);
     let lanes = incidents.iter().map(|one| (name(one), one.parts.as_slice())).collect();
-    LateLanes { title: "waited for a CPU", lanes }
+    LateLanes { title: "late", lanes }
 }

@@ -46,7 +46,7 @@ pub enum FleetCommand {
     },
 }
 
-/// Measure a plan on every node, fetch the recordings, and show what they say
+/// Measure a plan on every node, or record, fetch the recordings, and show what they say
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0 every node did all that was asked, 1 a limit was exceeded somewhere, 2 could not, 3 some nodes are \
@@ -55,12 +55,14 @@ howlate fleet run plan.toml --on ssh:n1,n2,root@n3 --timeout 10m\n  \
 howlate fleet run rt-kernel --on slurm:rt --folder ~/rt-nodes\n  \
 howlate fleet run plan.toml --on kubernetes:lab --every-node \\\n      --image registry.lab/howlate\n  \
 howlate fleet run plan.toml --on ssh:@lab.txt -- --fail-above 'max>1ms'\n  \
-howlate fleet run plan.toml --on ssh:@lab.txt --resume\n\n\
+howlate fleet run plan.toml --on ssh:@lab.txt --resume\n  \
+howlate fleet run record --on ssh:root@n1,root@n2 \\\n      -- --late-above 2ms --duration 1h\n\n\
 Ctrl-C ends the waiting, and the nodes go on: `howlate fleet collect FOLDER` fetches what they find, `howlate fleet cancel FOLDER` ends \
 them."
 )]
 pub struct FleetRun {
-    /// The plan: a file, which includes no other, or the name of one that comes with howlate
+    /// The plan: a file, which includes no other, or the name of one that comes with howlate; or `record`, for `howlate record` on
+    /// each
     #[arg(value_parser = completion_values::plan(), hide_possible_values = true)]
     pub plan: PathBuf,
     /// Where: slurm or slurm:PARTITION, all of whose nodes measure; kubernetes or kubernetes:CONTEXT; ssh:HOST,…; or ssh:@FILE
@@ -112,8 +114,8 @@ pub struct FleetRun {
     /// Of Kubernetes.
     #[command(flatten)]
     pub placement: PlacementArgs,
-    /// Options of `howlate run`, for every node
-    #[arg(last = true, value_name = "OPTIONS OF RUN", allow_hyphen_values = true)]
+    /// Options of `howlate run`, or of `howlate record`, for every node
+    #[arg(last = true, value_name = "OPTIONS", allow_hyphen_values = true)]
     pub words: Vec<String>,
 }
 

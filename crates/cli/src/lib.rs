@@ -35,6 +35,7 @@ mod shorthand;
 mod show;
 mod sleep;
 mod snap;
+mod start_at;
 mod time_range;
 mod top;
 mod tracing;
@@ -72,6 +73,7 @@ pub use shorthand::written_out;
 pub use show::Show;
 pub use sleep::Sleep;
 pub use snap::Snap;
+pub use start_at::StartAt;
 pub use time_range::Moments;
 pub use top::Top;
 pub use tracing::{NothingToTrace, Reasons};
@@ -92,6 +94,11 @@ Exit status: that of the original: 0 when done or interrupted, otherwise 1.";
 const HWLATDETECT: &str = "Examples:\n  \
 howlate hwlatdetect --duration=1m --threshold=20us\n\n\
 Exit status: that of the original: 0 when done or interrupted, otherwise 1.";
+/// The same of cyclicdeadline.
+const CYCLICDEADLINE: &str = "Examples:\n  \
+howlate cyclicdeadline -D 10\n  \
+howlate cyclicdeadline -t 2 -i 10000 -D 1m -q --json=deadline.json\n\n\
+Needs root. Exit status: that of the original: 0 when done, interrupted or stopped by -b, otherwise 1.";
 
 /// How late Linux runs your code, and why.
 #[derive(Parser)]
@@ -150,6 +157,13 @@ pub enum Command {
     #[command(disable_help_flag = true, after_help = HWLATDETECT)]
     Hwlatdetect {
         /// What hwlatdetect takes
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        words: Vec<String>,
+    },
+    /// Act as cyclicdeadline: same command line, same output
+    #[command(disable_help_flag = true, after_help = CYCLICDEADLINE)]
+    Cyclicdeadline {
+        /// What cyclicdeadline takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         words: Vec<String>,
     },

@@ -7,7 +7,9 @@ use glob::Pattern;
 use howlate_blackbox::{Action, AtMost, Bounds, ByteSize, Chosen, PolicyName, age, uid_of};
 use howlate_model::{LateAbove, Span};
 
-/// Record for weeks what waited too long for a CPU, of the whole machine, and who held it up
+use super::StartAt;
+
+/// Record for weeks what ran late, of the whole machine, and who held it up
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
 howlate record\n  \
@@ -18,9 +20,18 @@ howlate record --process 'java*' --out /var/lib/howlate --max-size 1G --max-age 
 howlate show /var/lib/howlate --at 03:12\n\n\
 Needs root, or the capabilities BPF and PERFMON. Ctrl-C or SIGTERM ends it.")]
 pub struct Record {
-    /// Record each wait longer than this, or than p99.9 of the last hour; count all others
+    /// Record whatever is later than this, or than p99.9 of the last hour; count all others
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5ms")]
     pub late_above: LateAbove,
+    /// Record each event loop that is away from its events for longer than this
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        default_value = "100ms",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
+    pub loop_above: Span,
     /// Only threads of these policies: other, fifo, rr, batch, idle, deadline, ext
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Whose waits")]
     policy: Vec<PolicyName>,
@@ -72,6 +83,9 @@ pub struct Record {
     /// Write the unit rather than print it
     #[arg(long, requires = "install", help_heading = "As a service", hide_short_help = true)]
     pub yes: bool,
+    /// Begin at the next whole multiple of this length by the wall clock, such as /10s: several machines at the same time
+    #[arg(long, value_name = "BOUNDARY", hide_short_help = true)]
+    pub start_at: Option<StartAt>,
     /// End after this time; if left out, with Ctrl-C or SIGTERM
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub duration: Option<Span>,

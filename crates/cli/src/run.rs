@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Extent, Output, Reasons, Typed, WholeRun, completion_values};
+use super::{Extent, Output, Reasons, StartAt, Typed, WholeRun, completion_values};
 
 /// A whole experiment: every condition of a plan, interleaved
 #[derive(Args)]
@@ -43,6 +43,9 @@ pub struct Run {
     /// Only show what would be measured, and how long it would take
     #[arg(long)]
     pub dry_run: bool,
+    /// Begin at the next whole multiple of this length by the wall clock, such as /10s: several machines at the same time
+    #[arg(long, value_name = "BOUNDARY", hide_short_help = true)]
+    pub start_at: Option<StartAt>,
     /// Measure here, even if the plan asks for guests
     #[arg(long)]
     pub here: bool,

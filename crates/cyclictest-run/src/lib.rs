@@ -35,6 +35,7 @@ use howlate_model::{Bounds, Caveat, Engine};
 pub use self::facts::{now, run_facts};
 pub use self::snapshot_file::sweep;
 pub use self::streams::Streams;
+pub use self::trace::stop_trace;
 use failure::Failure;
 use recording::Recording;
 use signals::Signals;

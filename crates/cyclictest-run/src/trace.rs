@@ -2,7 +2,7 @@
 
 use howlate_cyclictest::{Options, trace_mark};
 use howlate_guard::Trace;
-use howlate_model::OnAbove;
+use howlate_model::{Latency, OnAbove};
 
 use crate::streams::Streams;
 
@@ -11,12 +11,20 @@ pub(crate) fn on_above(options: &Options, streams: Streams) -> Option<OnAbove> {
     if !options.tracemark || options.break_above.is_none() {
         return None;
     }
+    let options = options.clone();
+    stop_trace(move |latency| trace_mark(&options, latency), streams)
+}
+
+/// Writes `mark` into the kernel's trace, and stops it; `None`, with a warning, where that cannot be.
+pub fn stop_trace(
+    mark: impl Fn(Latency) -> String + Send + Sync + 'static,
+    streams: Streams,
+) -> Option<OnAbove> {
     let Some(trace) = Trace::open() else {
         streams.say(
             "WARN: cannot write to the kernel's trace; is tracefs mounted at /sys/kernel/tracing, and are you root?\n",
         );
         return None;
     };
-    let options = options.clone();
-    Some(OnAbove::new(move |latency| trace.stop(&trace_mark(&options, latency))))
+    Some(OnAbove::new(move |latency| trace.stop(&mark(latency))))
 }

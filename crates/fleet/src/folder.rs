@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::files::{PLAN, PROGRAM, SCRIPT};
 use crate::pods::Pods;
 use crate::slurm_options::SlurmOptions;
-use crate::{FleetError, Host, PLAN, PROGRAM, SCRIPT, State, node_script};
+use crate::{FleetError, Host, State, Task, node_script, recorder_archive};
 
 /// The description of the fleet.
 const DESCRIPTION: &str = "fleet.json";
@@ -28,7 +29,10 @@ pub struct Fleet {
     /// What `uname -m` says where the program runs, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// Options of `howlate run`.
+    /// What each node does.
+    #[serde(default, skip_serializing_if = "Task::is_plan")]
+    pub task: Task,
+    /// Options of it.
     pub words: Vec<String>,
     /// Connections at once.
     pub at_once: u16,
@@ -101,21 +105,23 @@ impl Fleet {
 
     /// What each of its nodes runs.
     pub fn script(&self) -> String {
-        node_script(&self.id, self.hash(), self.machine.as_deref(), &self.words)
+        node_script(&self.id, self.hash(), self.machine.as_deref(), self.task, &self.words)
     }
 
-    /// Makes the folder, and puts into it what is sent: the plan, and `program` with the script where there is one.
+    /// Makes the folder, and puts into it what is sent: the plan, if there is one, and `program` with the script where there is one.
     ///
     /// # Errors
     ///
     /// When there is a fleet already, or a file cannot be written.
-    pub fn create(mut self, program: Option<&Path>, plan: &str) -> Result<Self, FleetError> {
+    pub fn create(mut self, program: Option<&Path>, plan: Option<&str>) -> Result<Self, FleetError> {
         fs::create_dir_all(&self.folder).map_err(FleetError::file(&self.folder))?;
         self.folder = self.folder.canonicalize().map_err(FleetError::file(&self.folder))?;
         if self.path(DESCRIPTION).exists() {
             return Err(FleetError::Exists { path: self.folder });
         }
-        self.write(PLAN, plan)?;
+        if let Some(plan) = plan {
+            self.write(PLAN, plan)?;
+        }
         if let Some(program) = program {
             let sent = self.path(PROGRAM);
             fs::copy(program, &sent).map_err(FleetError::file(program))?;
@@ -181,9 +187,22 @@ impl Fleet {
         self.folder.join(name)
     }
 
-    /// Where the recording of a node is, once it was fetched.
+    /// Where the recording of a node is, once it was fetched: a file, or the folder of a recorder.
     pub fn recording(&self, node: usize) -> PathBuf {
-        self.path(&format!("{}.jsonl", self.members[node].name()))
+        let name = self.members[node].name();
+        match self.task {
+            Task::Plan => self.path(&format!("{name}.jsonl")),
+            Task::Record => self.path(&name),
+        }
+    }
+
+    /// Puts what a node has left, a file of its own in the fleet's folder, where the others are.
+    pub(crate) fn keep(&self, node: usize, left: &Path) -> std::io::Result<()> {
+        let place = self.recording(node);
+        match self.task {
+            Task::Plan => fs::rename(left, place),
+            Task::Record => recorder_archive::keep(left, &place),
+        }
     }
 
     /// The nodes of which more is to be expected.
@@ -210,6 +229,7 @@ mod tests {
             on: "ssh:n1".into(),
             sha256: Some("abc".into()),
             machine: Some("x86_64".into()),
+            task: Task::Plan,
             words: Vec::new(),
             at_once: 2,
             timeout_s: None,
@@ -224,13 +244,16 @@ mod tests {
     fn a_fleet_is_a_folder_that_can_be_opened_again() {
         let folder = tempfile::tempdir().unwrap();
         let mut made =
-            fleet(folder.path(), "n1,root@n2").create(Some(Path::new("/proc/self/exe")), "").unwrap();
+            fleet(folder.path(), "n1,root@n2").create(Some(Path::new("/proc/self/exe")), None).unwrap();
         made.members[1].ended = Some(State::Done { status: 3 });
         made.save().unwrap();
         let again = Fleet::open(folder.path()).unwrap();
         assert_eq!((again.members.clone(), again.open_nodes()), (made.members.clone(), vec![0]));
         assert_eq!(again.recording(1).file_name().unwrap(), "root@n2.jsonl");
-        assert!(matches!(made.create(Some(Path::new("/proc/self/exe")), ""), Err(FleetError::Exists { .. })));
+        assert!(matches!(
+            made.create(Some(Path::new("/proc/self/exe")), None),
+            Err(FleetError::Exists { .. })
+        ));
         let text = fs::read_to_string(folder.path().join(DESCRIPTION)).unwrap();
         for (found, hostile) in [
             ("root@n2", "-oProxyCommand=x"),

@@ -2,24 +2,16 @@
 
 use howlate_model::shell_word;
 
+use crate::files::PROGRAM;
 use crate::state::CANCELLED;
-
-/// The program, in the fleet's folder.
-pub const PROGRAM: &str = "howlate";
-/// The plan, there as well.
-pub const PLAN: &str = "plan.toml";
-/// What each node runs.
-pub const SCRIPT: &str = "node.sh";
-/// Where each node has a folder of its name.
-pub(crate) const NODES: &str = "nodes";
-/// What it leaves there.
-pub(crate) const RECORDING: &str = "run.jsonl";
+use crate::task::Task;
 
 /// The script that is run in the folder of a node, called with the node's name, and `--label KEY=VALUE` for each label. It
 /// checks the program, measures, and leaves recording, messages and status. `machine` is what `uname -m` must say, `words`
-/// are further options of `howlate run`.
-pub fn node_script(id: &str, sha256: &str, machine: Option<&str>, words: &[String]) -> String {
+/// are further options of what is done.
+pub fn node_script(id: &str, sha256: &str, machine: Option<&str>, task: Task, words: &[String]) -> String {
     let words: String = words.iter().map(|word| shell_word(word) + " ").collect();
+    let (commands, left) = (task.commands(&words), task.left());
     let machine = machine.map_or("*".to_owned(), shell_word);
     format!(
         r#"#!/bin/sh
@@ -29,7 +21,7 @@ umask 077
 # Who ends the whole group means the measurement: it writes what it has, and this waits for it.
 cancelled=
 trap cancelled=yes TERM INT HUP
-rm -f status {RECORDING}
+rm -f status {left}
 node=$1
 shift
 status=2
@@ -46,12 +38,7 @@ elif ! ../../{PROGRAM} --version > log 2>&1; then
     echo "the program does not start there ($(tail -n 1 log)): send a static one with --program" > log.new
     mv log.new log
 else
-    ../../{PROGRAM} run ../../{PLAN} --node "$node" "$@" {words}--quiet --out {RECORDING} > log 2>&1
-    status=$?
-    # The signal may come here only after it has come to the program, which says so in its last line.
-    case $(tail -n 1 {RECORDING} 2> /dev/null) in
-        *'"how":"interrupted"'*) cancelled=yes ;;
-    esac
+    {commands}
     [ -z "$cancelled" ] || status={CANCELLED}
 fi
 echo $status > status.new && mv status.new status
@@ -67,10 +54,12 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::files::{NODES, SCRIPT};
 
     #[test]
     fn words_stay_words() {
-        let script = node_script("f1", "abc", None, &["--fail-above".into(), "max>1ms; rm -rf /".into()]);
+        let script =
+            node_script("f1", "abc", None, Task::Plan, &["--fail-above".into(), "max>1ms; rm -rf /".into()]);
         assert!(script.contains("--fail-above 'max>1ms; rm -rf /' --quiet"), "{script}");
         assert!(script.contains("!= abc ]"), "{script}");
     }
@@ -78,6 +67,7 @@ mod tests {
     /// What a node of these says last, with `program` for howlate.
     #[track_caller]
     fn last_words_of(
+        task: Task,
         folder: &Path,
         program: &str,
         sha256: &str,
@@ -97,7 +87,7 @@ mod tests {
         let hash = String::from_utf8(hash).unwrap();
         fs::set_permissions(folder.join(PROGRAM), PermissionsExt::from_mode(0o755)).unwrap();
         let hash = if sha256.is_empty() { hash.split(' ').next().unwrap() } else { sha256 };
-        fs::write(folder.join(SCRIPT), node_script("f1", hash, machine, &[])).unwrap();
+        fs::write(folder.join(SCRIPT), node_script("f1", hash, machine, task, &[])).unwrap();
         let status = Command::new("sh").args(["../../node.sh", "n1"]).current_dir(&node).status().unwrap();
         let written: i32 = fs::read_to_string(node.join("status")).unwrap().trim().parse().unwrap();
         assert_eq!(status.code(), Some(written));
@@ -108,7 +98,7 @@ mod tests {
     fn a_program_that_cannot_be_right_is_not_run() {
         let folder = tempfile::tempdir().unwrap();
         let says = |program: &str, sha256: &str, machine: Option<&str>| {
-            last_words_of(folder.path(), program, sha256, machine)
+            last_words_of(Task::Plan, folder.path(), program, sha256, machine)
         };
         let good = "#!/bin/sh\necho \"$@\"\nexit 3\n";
         let good = good.replace("exit 3", "[ \"$1\" = --version ] || exit 3");
@@ -137,8 +127,21 @@ mod tests {
         let ends = |how: &str| {
             let line = format!(r#"{{"end":{{"at_ns":9,"how":"{how}"}}}}"#);
             let program = format!("#!/bin/sh\n[ \"$1\" = --version ] || echo '{line}' > run.jsonl\n");
-            last_words_of(folder.path(), &program, "", None).0
+            last_words_of(Task::Plan, folder.path(), &program, "", None).0
         };
         assert_eq!((ends("done"), ends("interrupted")), (Some(0), Some(i32::from(CANCELLED))));
+    }
+
+    #[test]
+    fn what_a_recorder_leaves_is_one_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let program =
+            "#!/bin/sh\n[ \"$1\" = --version ] || { mkdir recorded && echo \"$@\" > recorded/1.jsonl; }\n";
+        assert_eq!(last_words_of(Task::Record, folder.path(), program, "", None), (Some(0), String::new()));
+        let tar = std::fs::File::open(folder.path().join("nodes/n1/recorded.tar")).unwrap();
+        let kept = tempfile::tempdir_in(folder.path()).unwrap();
+        crate::recorder_archive::unpack(tar, kept.path()).unwrap();
+        let file = std::fs::read_to_string(kept.path().join("1.jsonl")).unwrap();
+        assert_eq!(file.trim(), "record --quiet --out recorded");
     }
 }

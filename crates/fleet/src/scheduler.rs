@@ -22,9 +22,9 @@ pub enum Fetched {
 
 /// Starts the script of a fleet on nodes, and brings back what it left.
 pub trait Scheduler {
-    /// What [`start`](Self::start) would do, as commands that people can keep; `plan` is what would be measured. The fleet's
+    /// What [`start`](Self::start) would do, as commands that people can keep; `plan` is what would be measured, if that is one. The fleet's
     /// folder holds program, plan and script by then.
-    fn dry_run(&self, fleet: &Fleet, plan: &str) -> String;
+    fn dry_run(&self, fleet: &Fleet, plan: Option<&str>) -> String;
 
     /// Starts the nodes with these indices, up to an interruption; what a node refuses is its state, and in the fleet.
     ///

@@ -21,6 +21,7 @@ use howlate_trace::{Choice, TracerMissing};
 use howlate_tune::TuneError;
 use howlate_watch_session::NotWatched;
 use howlate_watched_program::{ProgramFailed, WatchError};
+use rustix::process::geteuid;
 
 use crate::terminal::{ERROR, HINT, paint};
 use howlate_model::refused_option::{FleetOption, NotForGuests, NotForTune, OutputOfGuest};
@@ -120,8 +121,8 @@ pub(crate) enum Error {
     FleetWord { found: String },
     #[error(transparent)]
     FleetOption(#[from] FleetOption),
-    #[error("`howlate run` does not take `{found}`")]
-    FleetWords { found: String },
+    #[error("`howlate {command}` does not take `{found}`")]
+    FleetWords { command: &'static str, found: String },
     #[error(transparent)]
     NotRecorded(#[from] NotRecorded),
     #[error("{}", .path.as_ref().map_or("nothing is recorded in /var/lib/howlate".to_owned(), |path| format!("{} is not a folder of `howlate record`", path.display())))]
@@ -249,8 +250,12 @@ impl Error {
                 Some("each node is called as its host, and its recording is put into the fleet's folder: see --folder".into())
             }
             Self::FleetOption(option) => Some(option.hint().into()),
-            Self::FleetWords { .. } => Some("`howlate run --help` lists what it takes".into()),
-            Self::NotRecorded(NotRecorded::NotSeen(TracerRefusal::NotPermitted)) => Some(format!("type `sudo {}`", typed())),
+            Self::FleetWords { command, .. } => Some(format!("`howlate {command} --help` lists what it takes")),
+            Self::NotRecorded(NotRecorded::NotSeen(TracerRefusal::NotPermitted)) => Some(if geteuid().is_root() {
+                "this root lacks CAP_BPF or CAP_PERFMON, or a filter of system calls forbids bpf(2)".into()
+            } else {
+                format!("type `sudo {}`", typed())
+            }),
             Self::NotRecorded(NotRecorded::NotSeen(_)) => None,
             Self::NotRecorded(NotRecorded::NotKept(reason)) => Some(reason.hint().into()),
             Self::NotOfRecord { path: None } => Some(format!("name the folder: `{} DIR`", typed())),

@@ -124,6 +124,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&Call::with(words))),
         Some(Command::Oslat { words }) => return Ok(run_other(&Other::as_oslat(words))),
         Some(Command::Hwlatdetect { words }) => return Ok(run_other(&Other::as_hwlatdetect(words))),
+        Some(Command::Cyclicdeadline { words }) => return Ok(run_other(&Other::as_cyclicdeadline(words))),
         Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
         Some(Command::Notify(asked)) => commands::notify::run(&asked),
         Some(Command::Run(asked)) => commands::run::run(*asked),

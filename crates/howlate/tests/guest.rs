@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod common;
+#[path = "guest_event_loop/mod.rs"]
+mod guest_event_loop;
 #[path = "guest_hotplug/mod.rs"]
 mod guest_hotplug;
+#[path = "guest_init/mod.rs"]
+mod guest_init;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

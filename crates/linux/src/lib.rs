@@ -19,6 +19,7 @@ pub mod message_queue;
 pub mod mount;
 pub mod network;
 pub mod parent;
+pub mod peer;
 pub mod perf;
 pub mod posix_timer;
 pub mod process;

@@ -71,6 +71,15 @@ impl SharedMemory {
         Self::map(file, MapFlags::SHARED | MapFlags::POPULATE)
     }
 
+    /// The same, of which pages are made when they are touched first.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::open`].
+    pub fn open_sparse(file: impl AsFd) -> io::Result<Self> {
+        Self::map(file, MapFlags::SHARED)
+    }
+
     fn map(file: impl AsFd, how: MapFlags) -> io::Result<Self> {
         let len = usize::try_from(fstat(&file)?.st_size).unwrap_or(0);
         let sealed = rustix::fs::fcntl_get_seals(&file)?.contains(SealFlags::SHRINK);

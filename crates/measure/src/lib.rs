@@ -6,6 +6,7 @@
 //! where there are any.
 
 mod collector;
+mod deadline;
 #[doc(hidden)]
 pub mod fuzzing;
 mod instrument;
@@ -20,6 +21,7 @@ mod thread;
 mod wait;
 mod wait_clock;
 
+pub use deadline::{DeadlineEnd, DeadlinePlan, DeadlineRefused, DeadlineThread, DeadlineThreads, Step};
 pub use instrument::measure_instrument;
 pub use notify::{HELPERS, Notifications, is_allowed};
 pub use run::Threads;

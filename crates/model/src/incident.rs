@@ -1,26 +1,27 @@
-//! What `howlate record` keeps: waits for a CPU that were too long, and how long all others were.
+//! What `howlate record` keeps: threads that ran too late, and how late all others were.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CauseKind, Distribution, MonotonicTime, Policy, Segment, Span};
+use crate::{CauseKind, Distribution, LateTurn, MonotonicTime, Policy, Segment, Span};
 
-/// A thread had to wait for a CPU longer than allowed.
+/// A thread ran later than allowed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Incident {
-    /// When it ran at last: date and time, RFC 3339, by the clock of the day as it was then.
+    /// When it ran at last, or the turn's work was done: date and time, RFC 3339, by the clock of the day as it was then.
     pub at: String,
     /// The same moment on the recording's clock.
     #[serde(rename = "at_ns")]
     pub at_ns: MonotonicTime,
-    /// How long it had waited.
+    /// By how much it was late: since it was ready to run, or since its timer was to wake it; of an event loop, how long it was
+    /// away from its events; of a turn, how long after its deadline its work was done.
     #[serde(rename = "latency_ns")]
     pub latency: Span,
     /// The thread that waited.
     pub thread: LateThread,
     /// How it came to wait.
     pub kind: IncidentKind,
-    /// The CPU on which it ran.
+    /// The CPU on which it ran; of a turn, the one that its thread had last when it was read, 0 if it was gone by then.
     pub cpu: u32,
     /// From the beginning of the wait to its end, without a gap: their sum is the latency. Of waits with many stretches, those
     /// of one cause are joined.
@@ -33,9 +34,12 @@ pub struct Incident {
     /// The file with what all CPUs did around it, beside the recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<String>,
+    /// The loop whose turn missed its deadline; absent where a thread waited.
+    #[serde(rename = "loop", default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<LateTurn>,
 }
 
-/// A thread that had to wait.
+/// A thread that was late.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LateThread {
     /// Its name, `comm` of `proc_pid_comm(5)`.
@@ -56,14 +60,20 @@ pub struct LateThread {
     pub policy: Option<Policy>,
 }
 
-/// How a thread came to wait for a CPU.
+/// What a thread was late for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentKind {
-    /// It was woken, or was new.
+    /// It waited for a CPU after it was woken, or was new.
     Woken,
+    /// Its timer was to wake it, at the latest, so long before it ran: the timer was late, or it waited for a CPU, or both.
+    Timer,
     /// It had a CPU and lost it to another one.
     Preempted,
+    /// No wait: a thread that waits for events, again and again, did not come back to them.
+    EventLoop,
+    /// No wait: a turn of a loop that its program has marked was not done when the next one was due.
+    Loop,
 }
 
 impl IncidentKind {
@@ -71,7 +81,10 @@ impl IncidentKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Woken => "woken",
+            Self::Timer => "timer",
             Self::Preempted => "preempted",
+            Self::EventLoop => "event_loop",
+            Self::Loop => "loop",
         }
     }
 }
@@ -103,7 +116,7 @@ pub struct IncidentCause {
     pub share: f64,
 }
 
-/// How long threads waited for a CPU in one minute, all of them, by group.
+/// How late threads ran in one minute, all of them, by group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitMinute {
     /// When it ended: date and time, RFC 3339.
@@ -128,6 +141,15 @@ pub struct WaitMinute {
     /// Lines before this one that could not be written, since the last that says so.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lines_lost: u64,
+    /// Turns of marked loops that are not known: there was no room for them, or they cannot have been.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub turns_lost: u64,
+    /// Marked loops that are not read, as there were too many.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub loops_left_out: u64,
+    /// Requests of programs to keep what all CPUs had done that were too many to be obeyed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub snaps_left_out: u64,
     /// Above what a wait was late, where that changes: with `--late-above p99.9`.
     #[serde(rename = "late_above_ns", default, skip_serializing_if = "Option::is_none")]
     pub late_above: Option<Span>,
@@ -170,7 +192,7 @@ pub enum WhyRemoved {
     DiskFull,
 }
 
-/// How long the threads of one group waited.
+/// How late the threads of one group ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitCounts {
     /// What their processes are called.
@@ -184,7 +206,7 @@ pub struct WaitCounts {
     pub policy: String,
     /// How many waits were late.
     pub late: u64,
-    /// All waits: counted in four buckets to each doubling, so that a value may be 12 % off; the longest is exact.
+    /// All waits, since a timer was to end them where one did: counted in four buckets to each doubling, so that a value may be 12 % off; the longest is exact.
     pub waits: Distribution,
 }
 

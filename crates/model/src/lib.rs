@@ -55,6 +55,7 @@ mod setting;
 mod setting_refusal;
 mod shell;
 mod sleeper;
+mod snapped;
 mod snippet;
 mod suggestion;
 mod system;
@@ -110,7 +111,7 @@ pub use injected_cause::{InjectedCause, Stamp};
 pub use instrument::Instrument;
 pub use knob::{PermanentWay, Scope};
 pub use late_above::{LateAbove, LateAboveError};
-pub use late_wait::{CpuTimeline, LateRead, LateWait, WaitGroup};
+pub use late_wait::{CpuTimeline, LateRead, LateWait, LoopAway, Unseen, WaitGroup};
 pub use ledger::{ENTRIES_KEPT, Late, Ledger, NotDecomposed, OTHERS, Pid, Share, WhyBlock};
 pub use limit::{Limit, LimitError, Statistic};
 pub use line::Reference;
@@ -118,7 +119,7 @@ pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
     add_each,
 };
-pub use loop_turn::{LoopTurn, SpanTime};
+pub use loop_turn::{LateTurn, LoopTurn, SpanTime};
 pub use margin::{Margin, MarginError};
 pub use mechanism::Mechanism;
 pub use node::{Node, Source};
@@ -142,6 +143,7 @@ pub use setting::Setting;
 pub use setting_refusal::SettingRefusal;
 pub use shell::{shell_path, shell_word};
 pub use sleeper::{Sleeper, UnknownSleeper};
+pub use snapped::{SnapProgram, Snapped};
 pub use snippet::{FIFO_CODE, Language, Snippet, Snippets, TIMER_SLACK_CODE};
 pub use suggestion::nearest;
 pub use system::{Cpu, IdleState, System};

@@ -57,6 +57,7 @@ impl Line {
             | Self::Caveat(_)
             | Self::Resumed(_)
             | Self::Mark(_)
+            | Self::Snap(_)
             | Self::Timeline(_)
             | Self::Source(_)
             | Self::Boot(_)
@@ -81,6 +82,7 @@ impl Line {
             | Self::Caveat(_)
             | Self::Resumed(_)
             | Self::Mark(_)
+            | Self::Snap(_)
             | Self::Timeline(_)
             | Self::Source(_)
             | Self::Boot(_)
@@ -141,6 +143,7 @@ impl Line {
                 change(Time(&mut finished.at));
             }
             Self::Mark(mark) => change(Time(&mut mark.at)),
+            Self::Snap(snap) => change(Time(&mut snap.at_ns)),
             Self::Timeline(timeline) => {
                 change(Time(&mut timeline.from));
                 change(Time(&mut timeline.until));

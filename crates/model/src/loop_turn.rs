@@ -25,3 +25,16 @@ pub struct SpanTime {
     #[serde(rename = "spent_ns")]
     pub spent: Span,
 }
+
+/// The loop of a turn that missed its deadline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LateTurn {
+    /// What the program calls it.
+    pub name: String,
+    /// Its period: a turn that is not done that long after it was due has missed its deadline.
+    #[serde(rename = "period_ns")]
+    pub period: Span,
+    /// How much of the turn lay in spans that the program has named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<SpanTime>,
+}

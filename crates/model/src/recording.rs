@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Incident, Instrument,
-    KeptTimeline, LateAbove, LoadBlock, MonotonicTime, Node, Setting, Source, Span, Started, System, Until,
-    WaitMinute, WatchedBlock, WhyBlock,
+    KeptTimeline, LateAbove, LoadBlock, MonotonicTime, Node, Setting, Snapped, Source, Span, Started, System,
+    Until, WaitMinute, WatchedBlock, WhyBlock,
 };
 
 /// The version of the recording format that this program writes.
@@ -52,6 +52,8 @@ pub enum Line {
     Minute(Box<WaitMinute>),
     /// Somebody who watched it has marked a moment.
     Mark(Mark),
+    /// Somebody asked for what all CPUs had just done.
+    Snap(Box<Snapped>),
     /// What all CPUs did for a while is in a file beside the recording.
     Timeline(Box<KeptTimeline>),
     /// The last line: the run ended in order.

@@ -21,6 +21,8 @@ pub enum NotForTune {
     FailAbove,
     /// `--format`
     Format,
+    /// `--start-at`
+    StartAt,
 }
 
 impl fmt::Display for NotForTune {
@@ -34,6 +36,7 @@ impl fmt::Display for NotForTune {
             Self::ExportMarkdown => "--export-markdown",
             Self::FailAbove => "--fail-above",
             Self::Format => "--format",
+            Self::StartAt => "--start-at",
         })
     }
 }
@@ -46,6 +49,7 @@ impl NotForTune {
             Self::Rounds | Self::Until => {
                 "there are as many turns as are needed; `--budget` limits how long they may take"
             }
+            Self::StartAt => "leave it out: it is for measuring on several machines at the same time",
             Self::ExportJson => "add `--json`, and redirect what is printed",
             Self::SamplesOut | Self::ExportMarkdown | Self::FailAbove | Self::Format => {
                 "save a recording with `--out`, and use it with `howlate show` or `howlate compare`"
@@ -151,6 +155,9 @@ pub enum FleetOption {
     /// How many pods is not said.
     #[error("`--nodes` is missing: how many nodes of the cluster measure?")]
     NodesMissing,
+    /// Pods may not see the machine.
+    #[error("`record` is not for `--on kubernetes`, whose pods see no threads but their own")]
+    Record,
 }
 
 impl FleetOption {
@@ -162,6 +169,9 @@ impl FleetOption {
             )
             | Self::OnlySlurm(_) => "leave it out",
             Self::Program => "name the image with `--image`",
+            Self::Record => {
+                "docs/howlate-record-daemonset.yaml records on each node of a cluster: https://github.com/howlate/howlate"
+            }
             Self::NodesMissing | Self::OnlyKubernetes(PodOption::Nodes) => {
                 "such as `--on kubernetes --nodes 3`, or `--every-node`"
             }

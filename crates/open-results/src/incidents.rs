@@ -31,6 +31,9 @@ pub fn incidents(
     for one in &mut kept.incidents {
         one.timeline = one.timeline.take().filter(|name| timeline_beside(folder, name).is_some());
     }
+    for one in &mut kept.snaps {
+        one.timeline = one.timeline.take().filter(|name| timeline_beside(folder, name).is_some());
+    }
     let late_above = read.header.as_ref().and_then(Header::late_rule);
     let machine = read.header.map(|header| (header.node, header.system));
     let (oldest, cut_off, damaged) = (read.since, read.cut_off, read.damaged);

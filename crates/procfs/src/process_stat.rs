@@ -17,6 +17,8 @@ const FLAGS: usize = 6;
 const OF_ENDED_CHILDREN: [usize; 2] = [13, 14];
 /// Field 22.
 const BEGUN: usize = 19;
+/// Field 39.
+const CPU: usize = 36;
 /// Fields 19, 40 and 41.
 const NICE: usize = 16;
 const RT_PRIORITY: usize = 37;
@@ -88,6 +90,11 @@ impl ProcessStat {
         })
     }
 
+    /// The CPU that it has, or had last.
+    pub fn cpu(&self) -> Option<u32> {
+        self.field(CPU)?.parse().ok()
+    }
+
     /// CPU time of its children that have ended, to a tick: `cutime` and `cstime`.
     pub fn of_ended_children(&self) -> Span {
         ticks(OF_ENDED_CHILDREN.iter().filter_map(|place| self.number(*place)).fold(0, u64::saturating_add))
@@ -119,6 +126,14 @@ mod tests {
         assert!(stat(11).is_stopped() && !stat(7).is_stopped() && !stat(10).is_stopped());
         assert_eq!(stat(9).of_ended_children(), Span::ZERO);
         assert!(ProcessStat::read(&root, 8).is_none());
+    }
+
+    #[test]
+    fn the_cpu_is_the_field_after_the_exit_signal() {
+        // Fields 3 to 40 of proc_pid_stat(5), each its own number.
+        let fields = (3..=40).map(|field| field.to_string()).collect::<Vec<_>>().join(" ");
+        assert_eq!(ProcessStat { fields }.cpu(), Some(39));
+        assert_eq!(ProcessStat { fields: String::new() }.cpu(), None);
     }
 
     #[test]

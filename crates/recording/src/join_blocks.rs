@@ -1,10 +1,10 @@
-//! Joining neighbouring blocks of long recordings, so that reading stays fast.
+//! Joining neighbouring blocks of long recordings, and what was late in them by cause, so that reading stays fast.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 
-use howlate_model::{Block, Line, LoadBlock};
+use howlate_model::{Block, Line, LoadBlock, WhyBlock};
 
 use crate::Reader;
 use crate::rewrite::{Rewriting, Rewritten};
@@ -15,6 +15,7 @@ pub(crate) fn in_place(path: &Path) -> io::Result<Rewritten> {
     let mut joining = Joining {
         out: Rewriting::begin(path, reader.header())?,
         waiting: HashMap::new(),
+        waiting_why: BTreeMap::new(),
         waiting_load: None,
     };
     for line in reader {
@@ -24,10 +25,11 @@ pub(crate) fn in_place(path: &Path) -> io::Result<Rewritten> {
     joining.out.replace(path)
 }
 
-/// Writes lines, but each block together with the next of the same condition and round.
+/// Writes lines, but each block, and each ledger, together with the next of the same condition and round.
 struct Joining {
     out: Rewriting,
     waiting: HashMap<(u32, u32), Box<Block>>,
+    waiting_why: BTreeMap<(u32, u32), Box<WhyBlock>>,
     waiting_load: Option<LoadBlock>,
 }
 
@@ -36,6 +38,9 @@ impl Joining {
         match &line {
             Line::Block(block) => return self.block(block),
             Line::Load(load) => return self.load(load),
+            Line::Why(why) => return self.why(why),
+            // Which lines are the last turn's is told by their order.
+            Line::Started(_) => self.flush_why()?,
             Line::Finished(finished) => {
                 if let Some(block) = self.waiting.remove(&(finished.condition, finished.round)) {
                     self.out.write(&Line::Block(block))?;
@@ -61,6 +66,25 @@ impl Joining {
         }
     }
 
+    fn why(&mut self, why: &WhyBlock) -> io::Result<()> {
+        match self.waiting_why.remove(&(why.condition, why.round)) {
+            None => {
+                self.waiting_why.insert((why.condition, why.round), Box::new(why.clone()));
+                Ok(())
+            }
+            Some(mut earlier) => {
+                earlier.ledger.merge(&why.ledger);
+                earlier.until = why.until;
+                self.out.write(&Line::Why(earlier))
+            }
+        }
+    }
+
+    fn flush_why(&mut self) -> io::Result<()> {
+        let waiting = std::mem::take(&mut self.waiting_why);
+        waiting.into_values().try_for_each(|why| self.out.write(&Line::Why(why)))
+    }
+
     /// What a load did is joined with what it did next, in the same turn.
     fn load(&mut self, load: &LoadBlock) -> io::Result<()> {
         let same_turn = |one: &LoadBlock| one.conditions == load.conditions && one.round == load.round;
@@ -80,6 +104,7 @@ impl Joining {
         if let Some(load) = self.waiting_load.take() {
             self.out.write(&Line::Load(load))?;
         }
+        self.flush_why()?;
         let mut waiting: Vec<_> = self.waiting.drain().map(|(_, block)| block).collect();
         waiting.sort_by_key(|block| block.from);
         waiting.into_iter().try_for_each(|block| self.out.write(&Line::Block(block)))

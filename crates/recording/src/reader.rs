@@ -178,7 +178,9 @@ fn header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    use howlate_model::{Block, Condition, Grid, Header, MonotonicTime, Span, Wait, Wakeup, Work};
+    use howlate_model::{
+        Block, Condition, Grid, Header, Ledger, MonotonicTime, Span, Wait, Wakeup, WhyBlock, Work,
+    };
 
     pub(crate) fn header(conditions: u32) -> Header {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
@@ -200,12 +202,17 @@ pub(crate) mod testing {
         block.record(Wakeup { expected, ran }, Some(Grid::endless(Span::from_millis(1))));
         block
     }
+
+    /// Nothing was late in this turn.
+    pub(crate) fn why(condition: u32, round: u32) -> WhyBlock {
+        let time = MonotonicTime::default();
+        let (tracer, ledger) = ("bpf".to_owned(), Ledger::default());
+        WhyBlock { condition, round, beside: 0, from: time, until: time, tracer, ledger }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Ledger, MonotonicTime, WhyBlock};
-
     use super::testing::{block, header};
     use super::*;
     use crate::Writer;
@@ -221,17 +228,7 @@ mod tests {
     }
 
     fn why(condition: u32) -> Line {
-        let time = MonotonicTime::default();
-        let (tracer, ledger) = ("bpf".to_owned(), Ledger::default());
-        Line::Why(Box::new(WhyBlock {
-            condition,
-            round: 1,
-            beside: 0,
-            from: time,
-            until: time,
-            tracer,
-            ledger,
-        }))
+        Line::Why(Box::new(super::testing::why(condition, 1)))
     }
 
     #[track_caller]

@@ -11,6 +11,18 @@ use tempfile::NamedTempFile;
 /// Bytes that are written at a time.
 const BUFFER: usize = 1 << 18;
 
+/// What was late in a stretch, by cause, is as long as so many blocks: up to 300 kB.
+pub(crate) const BLOCKS_OF_LEDGER: usize = 16;
+
+/// For how many blocks a line counts.
+pub(crate) const fn blocks_of(line: &Line) -> usize {
+    match line {
+        Line::Block(_) => 1,
+        Line::Why(_) => BLOCKS_OF_LEDGER,
+        _ => 0,
+    }
+}
+
 /// The folder that a file is in.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -45,7 +57,7 @@ impl Rewriting {
     }
 
     pub(crate) fn write(&mut self, line: &Line) -> io::Result<()> {
-        self.blocks = self.blocks.saturating_add(usize::from(matches!(line, Line::Block(_))));
+        self.blocks = self.blocks.saturating_add(blocks_of(line));
         self.line.clear();
         line.to_json(&mut self.line)?;
         self.line.push(b'\n');

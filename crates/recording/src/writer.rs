@@ -9,11 +9,11 @@ use std::sync::atomic::AtomicBool;
 use howlate_model::{Caveat, Header, Line, NotWritten, Worded};
 
 use crate::complete_prefix::Remains;
-use crate::rewrite::folder_of;
+use crate::rewrite::{blocks_of, folder_of};
 use crate::target::{Target, is_stream};
 use crate::{CreateError, TurnOf, join_blocks, lock, resume};
 
-/// Blocks that a recording may hold per condition before neighbours are joined.
+/// Blocks, or what counts as such, that a recording may hold per condition before neighbours are joined.
 const BLOCKS_PER_CONDITION: usize = 64;
 /// Blocks that any recording may hold.
 const BLOCKS_AT_LEAST: usize = 1_024;
@@ -127,7 +127,7 @@ impl Writer {
             self.reason.get_or_insert_with(|| (&error).into());
             return;
         }
-        self.blocks = self.blocks.saturating_add(usize::from(matches!(line, Line::Block(_))));
+        self.blocks = self.blocks.saturating_add(blocks_of(line));
         if self.blocks > self.most_blocks {
             self.compact();
         }
@@ -420,6 +420,30 @@ mod tests {
             interrupts: None,
             idle_entries: Vec::new(),
         }
+    }
+
+    #[test]
+    fn what_was_late_in_a_long_turn_is_joined_and_nothing_of_it_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        let mut writer = Writer::create(&path, &header(1)).unwrap();
+        for minute in 0..500 {
+            let mut why = crate::reader::testing::why(0, u32::from(minute >= 250));
+            (why.from, why.until) =
+                (MonotonicTime::from_nanos(minute), MonotonicTime::from_nanos(minute + 1));
+            why.ledger.add_unknown(Latency::from_nanos(minute), howlate_model::NotDecomposed::LostEvents);
+            writer.write(&Line::Why(Box::new(why)));
+        }
+        assert_eq!(writer.close(), None);
+        let (mut late, mut lines) = ([0, 0], 0);
+        for line in Reader::open(&path).unwrap().map(Result::unwrap) {
+            let Line::Why(why) = line else { continue };
+            late[why.round as usize] += why.ledger.unknown();
+            assert!(why.until.since(why.from).as_nanos() >= 1);
+            lines += 1;
+        }
+        assert_eq!(late, [250, 250], "turns are not joined with one another");
+        assert!(lines <= BLOCKS_AT_LEAST / crate::rewrite::BLOCKS_OF_LEDGER, "{lines}");
     }
 
     #[test]

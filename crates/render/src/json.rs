@@ -382,6 +382,11 @@ pub fn json(analysis: &Analysis, limits: &[Limit]) -> Result<String, serde_json:
     serde_json::to_string_pretty(&document(analysis, limits)).map(|text| text + "\n")
 }
 
+/// The same as a part of another object.
+pub fn json_value(analysis: &Analysis) -> Result<serde_json::Value, serde_json::Error> {
+    serde_json::to_value(document(analysis, &[]))
+}
+
 /// The results of several recordings, in one object under `recordings`.
 pub fn json_of_many(analyses: &[Analysis], limits: &[Limit]) -> Result<String, serde_json::Error> {
     let recordings = analyses.iter().map(|analysis| document(analysis, limits)).collect();

@@ -40,6 +40,7 @@ mod machine;
 mod meaning;
 mod measured_last;
 mod merge_result;
+mod native_buckets;
 mod nodes;
 mod notes;
 mod notify;
@@ -91,8 +92,8 @@ pub use csv::{csv, intervals_csv};
 pub use detail::Detail;
 pub use ending::{ending_after_title, marked};
 pub use export::{
-    benchmark, bmf, finding, hgrm, hlog, influx, junit, kcidb, lava, openmetrics, osadl, prometheus, tap,
-    trace,
+    benchmark, bmf, finding, hgrm, hlog, influx, junit, kcidb, lava, openmetrics, openmetrics2, osadl,
+    prometheus, tap, trace,
 };
 pub use findings::findings;
 pub use gaps::{Gaps, gaps_progress, gaps_schema};
@@ -100,10 +101,10 @@ pub use gate::gate_lines;
 pub use guests_result::guests;
 pub use incidents::{
     HOW_CULPRITS_ARE_ADDED, Incidents, NodesIncidents, RecordEnd, culprit_name, disk_refuses,
-    disk_takes_again, held_up_by, how_it_came, incident_cause, incidents_schema, late_above, late_metrics,
-    late_metrics_protobuf, lines_not_written, record_has_ended, victim,
+    disk_takes_again, held_up_by, how_late, incident_cause, incidents_schema, late_above, late_metrics,
+    late_metrics_protobuf, lines_not_written, record_has_ended, victim, was_late,
 };
-pub use json::{json, json_of_many, result_schema};
+pub use json::{json, json_of_many, json_value, result_schema};
 pub use kept_timelines::{kept_timelines, perfetto, timeline_files};
 pub use kernels::{KernelRow, kernel_list};
 pub use limit_lines::{limit_lines, stopped_above};
@@ -125,7 +126,7 @@ pub use prose::{capitalised, unbroken, wrapped};
 pub use quick::quick;
 pub use ratio::times_as_much;
 pub use recurrence::recurrence as recurrence_in_words;
-pub use result::{report, report_titled};
+pub use result::{is_foreign, report, report_titled};
 pub use screen::{Screen, SoFar};
 pub use self_check::{self_check, self_check_json};
 pub use stage::{Stage, TuneStage};

@@ -154,7 +154,7 @@ fn title(analysis: &Analysis) -> String {
 }
 
 /// Whether another program measured it.
-fn is_foreign(analysis: &Analysis) -> bool {
+pub fn is_foreign(analysis: &Analysis) -> bool {
     analysis.header.howlate.is_empty()
 }
 

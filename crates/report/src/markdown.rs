@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use howlate_render::{legible, legible_lines, markdown_text, to_repeat};
+use howlate_render::{is_foreign, legible, legible_lines, markdown_text, to_repeat};
 
 use crate::address::address;
 use crate::entry::{Entry, not_shown, shown};
@@ -101,7 +101,9 @@ fn machine(recording: &Recording<'_>, is_named: bool) -> String {
 
 fn repeat(recordings: &[Recording<'_>]) -> String {
     let command = |one: &Recording<'_>| format!("```sh\n{}\n```\n", legible(&to_repeat(one.analysis)));
-    format!("**To repeat the measurement**\n\n{}", recordings.iter().map(command).collect::<String>())
+    let own = recordings.iter().filter(|one| !is_foreign(one.analysis));
+    let commands: String = own.map(command).collect();
+    if commands.is_empty() { commands } else { format!("**To repeat the measurement**\n\n{commands}") }
 }
 
 fn list(heading: &str, lines: &[String]) -> String {

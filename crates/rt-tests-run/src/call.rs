@@ -8,7 +8,7 @@ use howlate_cyclictest::Compat;
 use howlate_cyclictest_run::Streams;
 
 use crate::failure::Failure;
-use crate::{hwlatdetect, oslat};
+use crate::{cyclicdeadline, hwlatdetect, oslat};
 
 /// Says the dialect where neither `--compat` nor the program's name does.
 const DIALECT: &str = "HOWLATE_COMPAT";
@@ -18,15 +18,17 @@ const DIALECT: &str = "HOWLATE_COMPAT";
 enum Program {
     Oslat,
     Hwlatdetect,
+    Cyclicdeadline,
 }
 
 impl Program {
-    const ALL: [Self; 2] = [Self::Oslat, Self::Hwlatdetect];
+    const ALL: [Self; 3] = [Self::Oslat, Self::Hwlatdetect, Self::Cyclicdeadline];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Oslat => "oslat",
             Self::Hwlatdetect => "hwlatdetect",
+            Self::Cyclicdeadline => "cyclicdeadline",
         }
     }
 }
@@ -68,6 +70,11 @@ impl Call {
         Self { program: Program::Hwlatdetect, words, named: None }
     }
 
+    /// A call of cyclicdeadline by the command, with these words behind it.
+    pub const fn as_cyclicdeadline(words: Vec<String>) -> Self {
+        Self { program: Program::Cyclicdeadline, words, named: None }
+    }
+
     /// The words but for `--compat`, and the dialect that is asked for.
     fn dialect(&self) -> Result<(Vec<String>, Compat), Failure> {
         let mut words = self.words.clone();
@@ -91,6 +98,7 @@ impl Call {
         let status = self.dialect().and_then(|(words, compat)| match self.program {
             Program::Oslat => oslat::run(&words, compat.into(), streams),
             Program::Hwlatdetect => hwlatdetect::run(&words, streams),
+            Program::Cyclicdeadline => cyclicdeadline::run(&words, compat.into(), streams),
         });
         let said = |failure: Failure| {
             streams.say(&failure.text(self.program.name()));
@@ -114,6 +122,7 @@ mod tests {
         assert_eq!(of("/usr/bin/oslat -D 1"), Some((Program::Oslat, 2, None)));
         assert_eq!(of("oslat-2.4 -q"), Some((Program::Oslat, 1, Some(Compat::V2_4))));
         assert_eq!(of("howlate hwlatdetect --watch"), Some((Program::Hwlatdetect, 1, None)));
+        assert_eq!(of("cyclicdeadline-2.10"), Some((Program::Cyclicdeadline, 0, Some(Compat::V2_10))));
         assert_eq!((of("howlate gaps"), of("oslat-x"), of("howlate")), (None, None, None));
     }
 

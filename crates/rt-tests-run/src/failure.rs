@@ -4,6 +4,8 @@ use std::io;
 
 use howlate_gaps::NoGaps;
 
+use crate::deadline_refusal::DeadlineRefusal;
+
 /// What ends the program with another status than 0.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -16,6 +18,9 @@ pub(crate) enum Failure {
     /// Nothing could be measured.
     #[error(transparent)]
     Gaps(#[from] NoGaps),
+    /// The same of deadline threads.
+    #[error(transparent)]
+    Deadline(#[from] Box<DeadlineRefusal>),
     /// Nobody reads the output any more.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
@@ -36,9 +41,11 @@ impl Failure {
     /// What is said on standard error.
     pub(crate) fn text(&self, program: &str) -> String {
         let hint = match self {
-            Self::Gaps(error) => error.hint().map(|hint| format!("hint: {hint}\n")),
+            Self::Gaps(error) => error.hint(),
+            Self::Deadline(refusal) => refusal.hint(),
             _ => None,
         };
+        let hint = hint.map(|hint| format!("hint: {hint}\n"));
         format!("{program}: {self}\n{}", hint.unwrap_or_default())
     }
 }

@@ -9,8 +9,9 @@ use howlate_cyclictest_run::{Streams, now, run_facts};
 use howlate_gaps::{GapProgress, GapRequest, GapWatcher, measure};
 use howlate_linux::sched;
 use howlate_model::{CpuGap, CpuSet, Span};
+use howlate_rt_tests::Dialect;
 use howlate_rt_tests::oslat::{
-    Counts, CpuResult, Dialect, Options, Refusal, Results, json, preamble, read, summary, usage,
+    Counts, CpuResult, Options, Refusal, Results, json, preamble, read, summary, usage,
 };
 
 use crate::failure::Failure;

@@ -1,6 +1,11 @@
-//! What users of oslat and hwlatdetect type, and what their readers parse. Pure.
+//! What users of oslat, hwlatdetect and cyclicdeadline type, and what their readers parse. Pure.
 //!
-//! Two dialects of oslat are spoken, see [`oslat::Dialect`]. `docs/gaps.md` lists where this differs from the originals on purpose.
+//! Dialects are spoken, see [`Dialect`]. `docs/gaps.md` and `docs/cyclicdeadline.md` list where this differs from the originals on
+//! purpose.
 
+pub mod cyclicdeadline;
+mod dialect;
 pub mod hwlatdetect;
 pub mod oslat;
+
+pub use dialect::Dialect;

@@ -4,6 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     OpenMetrics,
+    /// The draft of its version 2.
+    OpenMetrics2,
     Protobuf,
     Else,
 }
@@ -27,11 +29,11 @@ impl Accepts {
         self.0.iter().filter(|(form, _)| of(*form)).map(|(_, quality)| *quality).fold(0.0, f64::max)
     }
 
-    /// Whether a form is accepted, and no less than every other text; protobuf is not for all, so it stands beside them.
+    /// Whether a form is accepted, and no less than every other text; protobuf and the draft are not for all, so they stand beside them.
     pub(crate) fn prefer(&self, form: Form) -> bool {
         let wanted = self.most(|one| one == form);
         let others = match form {
-            Form::Protobuf => self.most(|one| one != form),
+            Form::Protobuf | Form::OpenMetrics2 => self.most(|one| one != form),
             _ => self.most(|one| one == Form::Else),
         };
         wanted > 0.0 && wanted >= others
@@ -41,7 +43,7 @@ impl Accepts {
 /// One part, and how much it is wanted; `None` of a version, or of messages, that are not written.
 fn accepted(part: &str) -> Option<(Form, f64)> {
     let mut words = part.split(';').map(str::trim);
-    let form = match words.next()? {
+    let mut form = match words.next()? {
         "application/openmetrics-text" => Form::OpenMetrics,
         "application/vnd.google.protobuf" => Form::Protobuf,
         _ => Form::Else,
@@ -50,6 +52,7 @@ fn accepted(part: &str) -> Option<(Form, f64)> {
     for (name, value) in words.filter_map(|word| word.split_once('=')) {
         match (name.trim(), value.trim(), form) {
             ("q", value, _) => quality = value.parse().ok()?,
+            ("version", "2.0.0", Form::OpenMetrics) => form = Form::OpenMetrics2,
             ("version", value, Form::OpenMetrics) if value != "1.0.0" => return None,
             ("proto", value, Form::Protobuf) if value != "io.prometheus.client.MetricFamily" => return None,
             ("encoding", value, Form::Protobuf) if value != "delimited" => return None,
@@ -84,6 +87,19 @@ mod tests {
         ] {
             assert!(!wants(other), "{other:?}");
         }
+    }
+
+    #[test]
+    fn the_draft_of_version_2_comes_only_where_it_is_wanted_most() {
+        let wants = |accept: &str| {
+            let accepts = Accepts::parsed(accept);
+            (accepts.prefer(Form::OpenMetrics2), accepts.prefer(Form::OpenMetrics))
+        };
+        let both = "application/openmetrics-text;version=2.0.0;q=0.6,application/openmetrics-text;version=1.0.0;q=0.5";
+        assert_eq!(wants(both), (true, true));
+        assert_eq!(wants(&both.replace("q=0.6", "q=0.4")), (false, true));
+        assert_eq!(wants("application/openmetrics-text; version=2.0.0; charset=utf-8"), (true, false));
+        assert_eq!(wants("application/openmetrics-text"), (false, true));
     }
 
     #[test]

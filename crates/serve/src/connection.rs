@@ -130,8 +130,9 @@ fn answered(request: &Request, admission: &Admission, contents: &Contents) -> Se
         Err(refusal) => refusal.into(),
         Ok(()) if !is_read => Refusal::NotToRead.into(),
         Ok(()) => {
-            let Request { path, as_openmetrics, as_protobuf, .. } = request;
-            contents(&Wanted { path, as_openmetrics: *as_openmetrics, as_protobuf: *as_protobuf }).into()
+            let Request { path, as_openmetrics, as_openmetrics2, as_protobuf, .. } = request;
+            let (as_openmetrics, as_openmetrics2) = (*as_openmetrics, *as_openmetrics2);
+            contents(&Wanted { path, as_openmetrics, as_openmetrics2, as_protobuf: *as_protobuf }).into()
         }
     }
 }

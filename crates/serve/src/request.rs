@@ -30,6 +30,8 @@ pub(crate) struct Request {
     pub(crate) token: Option<Vec<u8>>,
     /// Whether OpenMetrics is accepted, and no less than other text.
     pub(crate) as_openmetrics: bool,
+    /// Whether the draft of its version 2 is accepted, and no less than any other form.
+    pub(crate) as_openmetrics2: bool,
     /// Whether Prometheus' protobuf is accepted, and no less than any text.
     pub(crate) as_protobuf: bool,
 }
@@ -62,6 +64,7 @@ impl Request {
             host: String::from_utf8_lossy(host).into_owned(),
             token: only(request, "authorization")?.and_then(bearer).map(<[u8]>::to_vec),
             as_openmetrics: accepts.prefer(Form::OpenMetrics),
+            as_openmetrics2: accepts.prefer(Form::OpenMetrics2),
             as_protobuf: accepts.prefer(Form::Protobuf),
         })
     }
@@ -97,6 +100,7 @@ mod tests {
             host: "localhost:9840".to_owned(),
             token: Some(b"abc".to_vec()),
             as_openmetrics: false,
+            as_openmetrics2: false,
             as_protobuf: false,
         };
         assert_eq!(read(text), Ok(Some(expected)));

@@ -11,6 +11,8 @@ pub enum Answer {
     Metrics(Arc<str>),
     /// The same as OpenMetrics, for those who would rather have them so.
     OpenMetrics(Arc<str>),
+    /// The same in the draft of its version 2.
+    OpenMetrics2(Arc<str>),
     /// The same as Prometheus' own messages, each behind its length.
     Protobuf(Arc<[u8]>),
     /// What should be there cannot be had now, and why.
@@ -26,6 +28,8 @@ pub struct Wanted<'a> {
     pub path: &'a str,
     /// Whether metrics are wanted as OpenMetrics rather than in Prometheus' older text.
     pub as_openmetrics: bool,
+    /// Whether they are wanted in the draft of OpenMetrics 2.0 rather than in any other form: then it is taken where there is any.
+    pub as_openmetrics2: bool,
     /// Whether they are wanted as protobuf rather than in any text: then it is taken where there is any.
     pub as_protobuf: bool,
 }
@@ -60,6 +64,8 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// OpenMetrics, <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Its version 2, a draft as of August 2026: <https://prometheus.io/docs/specs/om/open_metrics_spec_2_0/>.
+const OPEN_METRICS_2: &str = "application/openmetrics-text; version=2.0.0; charset=utf-8";
 /// Prometheus' messages, <https://prometheus.io/docs/instrumenting/exposition_formats/#protobuf-format>.
 const PROTOBUF: &str =
     "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
@@ -105,6 +111,7 @@ impl From<Answer> for Sent {
             },
             Answer::Metrics(body) => Self::of_metrics(METRICS, body.into()),
             Answer::OpenMetrics(body) => Self::of_metrics(OPEN_METRICS, body.into()),
+            Answer::OpenMetrics2(body) => Self::of_metrics(OPEN_METRICS_2, body.into()),
             Answer::Protobuf(body) => Self::of_metrics(PROTOBUF, body),
             Answer::NotNow(why) => Self::text("503 Service Unavailable", TEXT_POLICY, &why),
             Answer::Nothing => Self::text(

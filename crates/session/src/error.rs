@@ -60,7 +60,7 @@ impl SessionError {
                 Some("the limit on threads may be reached: see `ulimit -u` and the cgroup's pids.max".into())
             }
             Self::Engine(EngineError::ReadBack { .. }) => {
-                Some("a seccomp filter may forbid sched_getattr(2) or sched_getaffinity(2); in a container, try `--security-opt seccomp=unconfined`".into())
+                Some("a seccomp filter may forbid sched_getattr(2), sched_getaffinity(2) or prctl(2); in a container, try `--security-opt seccomp=unconfined`".into())
             }
             Self::Engine(EngineError::NotTaken { .. } | EngineError::NoClock(_)) => None,
             Self::Until(error) => Some(error.hint().into()),

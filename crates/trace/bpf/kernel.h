@@ -20,6 +20,7 @@ struct hrtimer_clock_base {
 struct hrtimer {
 	struct timerqueue_node node;
 	__s64 _softexpires;
+	void *function;
 	struct hrtimer_clock_base *base;
 } KERNEL;
 
@@ -43,6 +44,7 @@ struct cfs_rq {
 } KERNEL;
 
 struct sched_entity {
+	unsigned long long sum_exec_runtime;
 	struct cfs_rq *cfs_rq;
 } KERNEL;
 
@@ -63,6 +65,7 @@ struct task_struct {
 	unsigned int on_rq, on_cpu; /* int; a byte since Linux 7.1 */
 	unsigned int exit_state, flags, __state, policy, rt_priority;
 	unsigned frozen : 1; /* by the freezer of cgroup v2; while stopped by a signal as well */
+	unsigned long nivcsw;
 	unsigned long long timer_slack_ns;
 	struct sched_entity se;
 	struct sched_rt_entity rt;

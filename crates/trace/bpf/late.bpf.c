@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Counts how long every thread of the machine waits for a CPU, and tells of the waits that are too long.
+/* Counts how late every thread of the machine runs, and tells of those that are too late: since it was ready to, or since its timer
+ * was to wake it.
  *
  * One program is on the way of every switch. How long the thread that gets the CPU has waited is in the scheduler's own
  * account; who had the CPU meanwhile is in a ring of each CPU, which user space reads when a wait was too long. Nothing is
@@ -9,9 +10,12 @@
 #include "late.h"
 
 #define NICE_0 120 /* the kernel's priority of a thread that is neither nice nor real-time */
+#define RETURNS 100 /* from waiting for events: from then on, a thread counts as an event loop */
 #define WAKING 0x200 /* TASK_WAKING of include/linux/sched.h: it is moved as it is woken */
 #define ROOM (1 << 20) /* bytes for late waits that user space has not read yet; of them, half for such with their turns */
-#define SHORT 4000 /* interrupts and softirqs below count as time of whom they came upon */
+#define SHORT 4000 /* interrupts and softirqs below count as time of whom they came upon, */
+#define SLEEPERS 4096 /* that may be woken by a timer and not have run yet; of two that share a place the later one is known */
+#define UNPARTED 5000000 /* unless nothing else has parted that for so long: a CPU without interrupts is one that stood still */
 
 /* User space says before loading how many chunks each CPU's ring has, a power of two, and at any time which waits are late. */
 const volatile u32 chunks = 1;
@@ -19,7 +23,8 @@ struct {
 	u64 above;
 	u32 self; /* the process that reads this, whose waits are counted and not told */
 	u32 set; /* of counts, into which all are counted now; the other one is read */
-} control SEC(".data.control") = { ~0ull, 0, 0 };
+	u64 away; /* for longer than this no event loop is to be away from its events */
+} control SEC(".data.control") = { ~0ull, 0, 0, ~0ull };
 
 /* What user space reads besides. */
 struct {
@@ -32,6 +37,11 @@ struct cpu {
 	u64 head; /* events in all */
 	u64 hard_began, soft_began;
 	u64 last; /* until when the last of them was */
+	u64 expires; /* the timer that is being served; 0: none, one of another clock than CLOCK_MONOTONIC, or it is known whom it wakes */
+	u64 woken; /* the thread that it is to wake: where the kernel has it */
+	u64 first_served, served;
+	u64 idle_since;
+	u64 ran_from, ran_before; /* since when the current thread has it, and how long it had one before, by its account */
 	u32 current;
 	u32 hard, soft; /* the interrupt or softirq that it is in, from 1 */
 	u32 hard_kind;
@@ -57,11 +67,24 @@ struct {
  * its program's. */
 enum stage { NEW, KNOWN, OVER };
 
+/* An event loop, or what may be one: a thread that waits for events in this file, again and again. */
+struct loop {
+	u64 from; /* when it last returned with some; 0: it waits */
+	u64 running, ready; /* how long it had had a CPU then, and waited for one, in all its life */
+	u32 file, returns;
+	u32 alone; /* nobody else waited there then */
+	u32 polls; /* it only asks, and does not wait */
+};
+
 struct thread {
 	u64 waited; /* by the scheduler's account, until it last got a CPU */
 	u64 stage;
 	u64 longest;
+	u64 armed; /* when it last set a timer to a time that had passed */
+	u64 losses; /* of its CPU, until it last got one */
+	struct loop loop;
 	u32 late, came_from;
+	u32 preempted, pad; /* it last waited because it had lost its CPU */
 	u32 bucket[2][BUCKETS];
 };
 
@@ -71,6 +94,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct thread);
 } threads SEC(".maps");
+
+/* The timers that woke threads which have not run since, by thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SLEEPERS);
+	__type(key, u32);
+	__type(value, struct timer);
+} timers SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -88,10 +119,67 @@ struct {
 	__type(value, struct counts);
 } nothing SEC(".maps");
 
+/* Files in which threads wait for events: threads that have one in common serve the same ones. */
+struct file {
+	u32 tgid, number;
+};
+
+struct waiters {
+	u64 at; /* when one of them last began to wait, */
+	u32 tid; /* and which */
+	u32 inside;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct file);
+	__type(value, struct waiters);
+} files SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, ROOM);
 } late_ones SEC(".maps");
+
+/* Whom a timer wakes that is not a thread's own: fs/timerfd.c, fs/select.c, fs/eventpoll.c. */
+struct hrtimer_sleeper {
+	struct task_struct *task;
+} KERNEL;
+
+struct list_head {
+	struct list_head *next;
+} KERNEL;
+
+struct wait_queue_head {
+	struct list_head head;
+} KERNEL;
+
+struct wait_queue_entry {
+	void *private;
+	struct list_head entry;
+} KERNEL;
+
+struct timerfd_ctx {
+	struct wait_queue_head wqh;
+} KERNEL;
+
+struct poll_wqueues {
+	struct task_struct *polling_task;
+} KERNEL;
+
+struct eventpoll {
+	struct wait_queue_head wq;
+} KERNEL;
+
+struct epitem {
+	struct eventpoll *ep;
+} KERNEL;
+
+struct eppoll_entry {
+	struct epitem *base;
+	struct wait_queue_entry wait;
+} KERNEL;
 
 struct kernfs_node {
 	u64 id;
@@ -108,6 +196,12 @@ struct css_set {
 struct kuid {
 	u32 val;
 } KERNEL;
+
+/* The same on every 64-bit kernel: include/linux/time64.h. */
+struct timespec64 {
+	s64 tv_sec;
+	long tv_nsec;
+};
 
 struct cred {
 	struct kuid uid;
@@ -143,6 +237,18 @@ static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, str
 	c->last = until;
 	barrier();
 	c->head = head + 1;
+}
+
+/* How long it has had a CPU, in all its life, by an account that goes on at ticks only. */
+static __always_inline u64 account_of(struct task_struct *p)
+{
+	return bpf_core_field_exists(p->se.sum_exec_runtime) ? p->se.sum_exec_runtime : 0;
+}
+
+/* How often it has lost its CPU while it could have gone on. */
+static __always_inline u64 losses_of(struct task_struct *p)
+{
+	return bpf_core_field_exists(p->nivcsw) ? p->nivcsw : 0;
 }
 
 static __always_inline u32 kind_of(struct task_struct *p)
@@ -217,21 +323,42 @@ static __always_inline u32 copy_turns(struct event *to, u64 from)
 	return found;
 }
 
-static __always_inline void describe(struct late *l, struct task_struct *p, struct thread *t)
+static __always_inline void describe(struct whose *w, struct task_struct *p)
 {
-	l->cgroup = cgroup_of(p);
-	l->tid = BPF_CORE_READ(p, pid);
-	l->tgid = BPF_CORE_READ(p, tgid);
-	l->uid = user_of(p);
-	l->cpu = bpf_get_smp_processor_id();
-	l->came_from = t->came_from;
-	l->policy = BPF_CORE_READ(p, policy);
-	l->priority = BPF_CORE_READ(p, rt_priority);
-	l->nice = BPF_CORE_READ(p, static_prio) - NICE_0;
-	l->turns = l->pad = 0;
-	bpf_probe_read_kernel(l->comm, sizeof(l->comm), p->comm);
+	w->cgroup = cgroup_of(p);
+	w->tid = BPF_CORE_READ(p, pid);
+	w->tgid = BPF_CORE_READ(p, tgid);
+	w->uid = user_of(p);
+	w->cpu = bpf_get_smp_processor_id();
+	w->policy = BPF_CORE_READ(p, policy);
+	w->priority = BPF_CORE_READ(p, rt_priority);
+	w->nice = BPF_CORE_READ(p, static_prio) - NICE_0;
+	w->pad = 0;
+	bpf_probe_read_kernel(w->comm, sizeof(w->comm), p->comm);
 	struct task_struct *leader = BPF_CORE_READ(p, group_leader);
-	bpf_probe_read_kernel(l->process, sizeof(l->process), leader->comm);
+	bpf_probe_read_kernel(w->process, sizeof(w->process), leader->comm);
+}
+
+static __always_inline struct timer *timer_of(u32 thread)
+{
+	u32 place = thread & (SLEEPERS - 1);
+	return bpf_map_lookup_elem(&timers, &place);
+}
+
+static __always_inline void time_it(struct late *l, struct task_struct *p, struct thread *t, u64 ended, u64 waited, u64 at_last)
+{
+	u32 pid = BPF_CORE_READ(p, pid);
+	struct timer *timer = timer_of(pid);
+	l->ended = ended;
+	l->waited = waited;
+	l->here = at_last;
+	if (timer && timer->thread == pid)
+		l->timer = *timer;
+	else
+		l->timer = (struct timer){};
+	l->came_from = t->came_from;
+	l->turns = l->pad = 0;
+	l->preempted = t->preempted;
 }
 
 static __noinline int tell(struct task_struct *p, struct thread *t, u64 ended, u64 waited, u64 at_last)
@@ -241,10 +368,8 @@ static __noinline int tell(struct task_struct *p, struct thread *t, u64 ended, u
 	if (bpf_ringbuf_query(&late_ones, BPF_RB_AVAIL_DATA) < ROOM / 2) {
 		struct late_with_turns *all = bpf_ringbuf_reserve(&late_ones, sizeof(*all), 0);
 		if (all) {
-			all->late.ended = ended;
-			all->late.waited = waited;
-			all->late.here = at_last;
-			describe(&all->late, p, t);
+			time_it(&all->late, p, t, ended, waited, at_last);
+			describe(&all->late.whose, p);
 			all->late.turns = copy_turns(all->turn, ended - at_last - SAME_SWITCH);
 			bpf_ringbuf_submit(all, BPF_RB_NO_WAKEUP);
 			return 0;
@@ -255,34 +380,50 @@ static __noinline int tell(struct task_struct *p, struct thread *t, u64 ended, u
 		__sync_fetch_and_add(&told.lost, 1);
 		return 0;
 	}
-	l->ended = ended;
-	l->waited = waited;
-	l->here = at_last;
-	describe(l, p, t);
+	time_it(l, p, t, ended, waited, at_last);
+	describe(&l->whose, p);
 	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
-/* A thread has got a CPU: what it waited since the last time that it did. */
+/* The timer that woke it; none if something else did. It may have been set to a time that had passed. */
+static __always_inline struct timer *woken_by(struct task_struct *p, struct thread *t)
+{
+	struct timer *timer = timer_of(p->pid);
+	if (!timer || timer->thread != p->pid)
+		return 0;
+	u64 expected = timer->expected > t->armed ? timer->expected : t->armed;
+	timer->expected = expected < timer->served ? expected : timer->served;
+	return timer;
+}
+
+/* A thread has got a CPU: what it waited since the last time that it did, or how late it is by its timer, if one woke it. */
 static __always_inline void ran(struct task_struct *p, struct thread *t, u64 ended, u64 account, u64 at_last)
 {
-	u64 waited = account - t->waited;
+	u64 waited = account - t->waited, losses = losses_of(p);
+	struct timer *timer = woken_by(p, t);
+	u64 late = timer && timer->expected < ended ? ended - timer->expected : waited;
 	t->waited = account;
-	if (t->stage == NEW || (s64)waited <= 0) {
+	t->preempted = losses != t->losses;
+	t->losses = losses;
+	if (t->stage == NEW || (s64)waited < 0 || !late) {
 		t->stage = KNOWN;
-		return;
+	} else {
+		count(t, late);
+		if (late > control.above) {
+			t->late++;
+			if (p->tgid != control.self)
+				tell(p, t, ended, waited, at_last < waited ? at_last : waited);
+		}
 	}
-	count(t, waited);
-	if (waited > control.above) {
-		t->late++;
-		if (p->tgid != control.self)
-			tell(p, t, ended, waited, at_last < waited ? at_last : waited);
-	}
+	if (timer)
+		timer->thread = 0;
 }
 
 /* A thread leaves a CPU to which no event told that it came, as on some virtual machines. When it did is in the scheduler's
- * account, on the clock of its queue: its wait ended then, and is not a part of its next one. */
-static __always_inline void came_untold(struct cpu *c, struct task_struct *p, u64 now)
+ * account, on the clock of its queue: its wait ended then, and is not a part of its next one. If it could go on, it loses the CPU
+ * now. */
+static __always_inline void came_untold(struct cpu *c, struct task_struct *p, u64 now, u32 ready)
 {
 	u64 arrival = p->sched_info.last_arrival, clock = p->se.cfs_rq->rq->clock;
 	u64 since = arrival && clock > arrival ? clock - arrival : 0;
@@ -290,8 +431,10 @@ static __always_inline void came_untold(struct cpu *c, struct task_struct *p, u6
 	__sync_fetch_and_add(&told.unseen, 1);
 	push(c, came, UNSEEN, 0, 0);
 	struct thread *t = p->pid ? bpf_task_storage_get(&threads, p, 0, 0) : 0;
-	if (t && t->stage != OVER)
-		ran(p, t, came, p->sched_info.run_delay, ~0ull);
+	if (!t || t->stage == OVER)
+		return;
+	ran(p, t, came, p->sched_info.run_delay, ~0ull);
+	t->losses -= !!ready;
 }
 
 SEC("tp_btf/sched_switch")
@@ -303,11 +446,15 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	u64 now = bpf_ktime_get_ns();
 	u32 ready = preempt || !state, kind = kind_of(prev);
 	if (c->current != prev->pid)
-		came_untold(c, prev, now);
+		came_untold(c, prev, now, ready);
 	if (ready && prev->pid)
 		kind |= throttled(prev) ? STAYS_READY | SET_ASIDE : STAYS_READY;
 	push(c, now, kind, prev->pid, prev);
 	c->current = next->pid;
+	c->ran_from = now;
+	c->ran_before = account_of(next);
+	if (!next->pid)
+		c->idle_since = now;
 	c->soft = 0; /* on PREEMPT_RT a softirq can lose its CPU */
 	struct thread *t = next->pid ? bpf_task_storage_get(&threads, next, 0, 0) : 0;
 	if (!t || t->stage == OVER)
@@ -315,6 +462,88 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 	u64 queued = next->sched_info.last_queued, clock = next->se.cfs_rq->rq->clock;
 	u64 at_last = queued && clock > queued ? clock - queued : 0;
 	ran(next, t, now, next->sched_info.run_delay + at_last, at_last);
+	return 0;
+}
+
+/* How long the current thread has had a CPU, in all its life. */
+static __always_inline u64 running(struct cpu *c, struct task_struct *p, u64 now)
+{
+	return c->current == p->pid ? c->ran_before + (now - c->ran_from) : account_of(p);
+}
+
+static __noinline int tell_away(struct task_struct *p, struct thread *t, u64 now, u64 ran)
+{
+	if (!p || !t)
+		return 0;
+	struct away *a = bpf_ringbuf_reserve(&late_ones, sizeof(*a), 0);
+	if (!a) {
+		__sync_fetch_and_add(&told.lost, 1);
+		return 0;
+	}
+	a->from = t->loop.from;
+	a->until = now;
+	a->running = ran - t->loop.running;
+	a->ready = t->waited - t->loop.ready;
+	describe(&a->whose, p);
+	bpf_ringbuf_submit(a, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* It comes back to its events. That others have served them meanwhile is no lateness, nor is what somebody does who waits for
+ * events now and then, or elsewhere: such a thread only asks here. */
+SEC("fentry/do_epoll_wait")
+int BPF_PROG(loop_waits, int number, void *events, int most, struct timespec64 *limit)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	struct thread *t = bpf_task_storage_get(&threads, p, 0, 0);
+	struct cpu *c = here();
+	if (!t || !c)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	struct loop *l = &t->loop;
+	struct file key = { p->tgid, number };
+	struct waiters *w = bpf_map_lookup_elem(&files, &key);
+	if (l->file != number)
+		l->returns = 0;
+	l->file = number;
+	l->polls = limit && !limit->tv_sec && !limit->tv_nsec;
+	if (w && l->from && now - l->from > control.away && l->returns >= RETURNS && l->alone &&
+	    (w->at < l->from || w->tid == p->pid) && p->tgid != control.self)
+		tell_away(p, t, now, running(c, p, now));
+	l->from = 0;
+	if (w) {
+		w->at = now;
+		w->tid = p->pid;
+		__sync_fetch_and_add(&w->inside, 1);
+	} else {
+		struct waiters first = { now, p->pid, 1 };
+		bpf_map_update_elem(&files, &key, &first, BPF_ANY);
+	}
+	return 0;
+}
+
+SEC("fexit/do_epoll_wait")
+int BPF_PROG(loop_returns, int number, void *events, int most, struct timespec64 *limit, int found)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	struct thread *t = bpf_task_storage_get(&threads, p, 0, 0);
+	struct cpu *c = here();
+	if (!t || !c || t->loop.file != number)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	struct file key = { p->tgid, number };
+	struct waiters *w = bpf_map_lookup_elem(&files, &key);
+	struct loop *l = &t->loop;
+	if (w && w->inside)
+		__sync_fetch_and_sub(&w->inside, 1);
+	if (l->polls && found <= 0)
+		return 0;
+	l->alone = w && !w->inside;
+	l->from = now;
+	l->running = running(c, p, now);
+	l->ready = t->waited;
+	if (l->returns < RETURNS && !l->polls)
+		l->returns++;
 	return 0;
 }
 
@@ -333,6 +562,159 @@ int BPF_PROG(migrates, struct task_struct *p, int to)
 	return 0;
 }
 
+/* What the kernel calls for the timers of sleeps and time-outs, and for those of `timerfd_create(2)`: where its functions are is seen
+ * when user space sets such timers for that. */
+enum called { SLEEP = 1, TIMERFD };
+struct {
+	u32 who, what; /* that thread sets such a one next */
+	u64 sleep, timerfd;
+} functions SEC(".data.functions") = {};
+
+static __always_inline u64 called_by(struct hrtimer *timer)
+{
+	return bpf_core_field_exists(timer->function) ? (u64)timer->function : 0;
+}
+
+/* Its time may have passed before it was set: whoever sets it so is late by its own doing. */
+SEC("tp_btf/hrtimer_start")
+int BPF_PROG(timer_set, struct hrtimer *timer)
+{
+	struct cpu *c = here();
+	/* A timer that an interrupt sets anew is none of the thread's that it came upon. */
+	if (!c || c->hard || c->soft || timer->base->offset)
+		return 0;
+	if (functions.what && functions.who == (u32)bpf_get_current_pid_tgid()) {
+		if (functions.what == SLEEP)
+			functions.sleep = called_by(timer);
+		else
+			functions.timerfd = called_by(timer);
+		functions.what = 0;
+	}
+	u64 now = bpf_ktime_get_ns();
+	if (!c->current || (u64)timer->node.expires > now)
+		return 0;
+	struct thread *t = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
+	if (t)
+		t->armed = now;
+	return 0;
+}
+
+/* It sleeps: it has no CPU, and nobody has begun to wake it. What else may be at that address has no leader that is like one. */
+static __noinline u32 sleeps(struct task_struct *p)
+{
+	u32 leader = BPF_CORE_READ(p, tgid), state = BPF_CORE_READ(p, __state);
+	return leader && BPF_CORE_READ(p, group_leader, pid) == leader && BPF_CORE_READ(p, group_leader, tgid) == leader &&
+	       state && state != WAKING && !BPF_CORE_READ(p, on_cpu);
+}
+
+/* The timer that is being served wakes that thread. */
+static __noinline int wakes(struct cpu *c, u32 thread, u64 expires)
+{
+	struct timer *timer = timer_of(thread);
+	if (!timer || !c)
+		return 0;
+	struct task_struct *by = bpf_get_current_task_btf();
+	timer->thread = 0;
+	timer->expected = expires;
+	timer->interrupt = c->hard ? c->hard_began : 0;
+	timer->first_served = c->first_served;
+	timer->served = c->served;
+	timer->idle_since = by->pid ? 0 : c->idle_since;
+	timer->interrupted = by->pid;
+	((u64 *)timer->comm)[0] = ((u64 *)by->comm)[0];
+	((u64 *)timer->comm)[1] = ((u64 *)by->comm)[1];
+	barrier();
+	timer->thread = thread;
+	return 0;
+}
+
+/* The timer that is being served is to wake that thread, if it sleeps. */
+static __noinline int is_to_wake(struct cpu *c, struct task_struct *p, u64 expires)
+{
+	if (!c || !sleeps(p))
+		return 0;
+	wakes(c, BPF_CORE_READ(p, pid), expires);
+	c->woken = (u64)p;
+	return 1;
+}
+
+static __always_inline struct wait_queue_entry *first_of(struct wait_queue_head *queue)
+{
+	return (void *)BPF_CORE_READ(queue, head.next) - bpf_core_field_offset(struct wait_queue_entry, entry);
+}
+
+/* Who waits for such a timer first: in `read(2)`, in `poll(2)` or `select(2)`, or for the events that it is one of. */
+static __always_inline void is_to_wake_reader(struct cpu *c, struct timerfd_ctx *timer, u64 expires)
+{
+	struct wait_queue_entry *entry = first_of((void *)timer + bpf_core_field_offset(struct timerfd_ctx, wqh));
+	void *waiting = BPF_CORE_READ(entry, private);
+	if (waiting) {
+		if (!is_to_wake(c, waiting, expires))
+			is_to_wake(c, BPF_CORE_READ((struct poll_wqueues *)waiting, polling_task), expires);
+		return;
+	}
+	struct eppoll_entry *polls = (void *)entry - bpf_core_field_offset(struct eppoll_entry, wait);
+	struct eventpoll *events = BPF_CORE_READ(polls, base, ep);
+	entry = first_of((void *)events + bpf_core_field_offset(struct eventpoll, wq));
+	is_to_wake(c, BPF_CORE_READ(entry, private), expires);
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(timer_served, struct hrtimer *timer)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	u64 now = bpf_ktime_get_ns(), called = called_by(timer);
+	if (!c->first_served)
+		c->first_served = now;
+	c->served = now;
+	c->expires = 0;
+	if (timer->base->offset)
+		return 0;
+	u64 expires = timer->node.expires;
+	if (called && called == functions.sleep)
+		is_to_wake(c, BPF_CORE_READ((struct hrtimer_sleeper *)timer, task), expires);
+	else if (called && called == functions.timerfd)
+		is_to_wake_reader(c, (void *)timer, expires);
+	else
+		c->expires = expires;
+	return 0;
+}
+
+/* Who sleeps on was not woken: its events may be others, or the signal another thread's of its process. */
+SEC("tp_btf/hrtimer_expire_exit")
+int timer_done(void *ctx)
+{
+	struct cpu *c = here();
+	if (!c)
+		return 0;
+	struct task_struct *p = (void *)c->woken;
+	c->expires = c->woken = 0;
+	if (!p || !sleeps(p))
+		return 0;
+	struct timer *timer = timer_of(BPF_CORE_READ(p, pid));
+	if (timer)
+		timer->thread = 0;
+	return 0;
+}
+
+/* It has just been woken: its queue's clock has not gone on since. */
+static __always_inline int has_been_woken(struct task_struct *p)
+{
+	return p->__state == WAKING || (!p->__state && !p->on_cpu && p->sched_info.last_queued == p->se.cfs_rq->rq->clock);
+}
+
+/* A signal wakes before this tells of it. */
+SEC("tp_btf/signal_generate")
+int BPF_PROG(signalled, int number, void *info, struct task_struct *p)
+{
+	struct cpu *c = here();
+	if (c && c->expires && has_been_woken(p))
+		wakes(c, p->pid, c->expires);
+	return 0;
+}
+
 static __always_inline void begins(u32 kind, u32 id)
 {
 	struct cpu *c = here();
@@ -341,6 +723,7 @@ static __always_inline void begins(u32 kind, u32 id)
 	c->hard = id + 1;
 	c->hard_kind = kind;
 	c->hard_began = bpf_ktime_get_ns();
+	c->first_served = 0;
 }
 
 /* Who had the CPU before, up to the interrupt; then the interrupt. */
@@ -350,7 +733,7 @@ static __always_inline void is_over(void)
 	if (!c || !c->hard)
 		return;
 	u64 now = bpf_ktime_get_ns(), began = c->hard_began;
-	if (now - began >= SHORT) {
+	if (now - began >= SHORT || began - c->last >= UNPARTED) {
 		struct task_struct *p = bpf_get_current_task_btf();
 		if (c->soft && !c->soft_told) {
 			push(c, c->soft_began, kind_of(p), p->pid, p);
@@ -400,7 +783,7 @@ int BPF_PROG(softirq_begins, u32 vector)
 	if (!c)
 		return 0;
 	c->soft = vector + 1;
-	c->soft_told = 0;
+	c->soft_told = c->first_served = 0;
 	c->soft_began = bpf_ktime_get_ns();
 	return 0;
 }

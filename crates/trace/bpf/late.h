@@ -29,18 +29,44 @@ struct chunk {
 	struct event event[EVENTS];
 };
 
-/* A thread got a CPU that it had waited for longer than allowed. */
-struct late {
-	__u64 ended;
-	__u64 waited; /* in all, and for the CPU that it got */
-	__u64 here;
+/* The timer that woke a thread: one of CLOCK_MONOTONIC, as others show lateness where their clock was set. */
+struct timer {
+	__u64 expected; /* by when it was to expire, its slack included, or when it was set if that was later; 0: none did */
+	__u64 interrupt; /* when the one came that served it; 0: a softirq or a thread did */
+	__u64 first_served, served; /* when the first one of that was, and it */
+	__u64 idle_since; /* of the CPU that it came upon; 0: that one was not idle */
+	__u32 interrupted; /* the thread that had it */
+	__u32 thread; /* the one that it wakes */
+	char comm[16];
+};
+
+/* A thread, and what it belongs to. */
+struct whose {
 	__u64 cgroup; /* of the unified hierarchy; 0 where that is not known */
-	__u32 tid, tgid, uid;
-	__u32 cpu, came_from; /* it was taken from that one while it waited, if `here` is less than `waited` */
+	__u32 tid, tgid, uid, cpu;
 	__u32 policy, priority;
 	__s32 nice;
-	__u32 turns, pad; /* that follow, the last first: who had that CPU, back to the beginning or as far as there is room */
+	__u32 pad;
 	char comm[16], process[16];
+};
+
+/* A thread got a CPU later than allowed: it had waited for one, or its timer came late, or both. */
+struct late {
+	__u64 ended;
+	__u64 waited; /* for a CPU, in all, and for the one that it got */
+	__u64 here;
+	struct timer timer;
+	__u32 came_from; /* it was taken from that CPU while it waited, if `here` is less than `waited` */
+	__u32 turns; /* that follow, the last first: who had its CPU, back to the beginning or as far as there is room */
+	__u32 preempted, pad; /* it had a CPU before, and could have gone on */
+	struct whose whose;
+};
+
+/* An event loop did not come back to its events for longer than allowed. User space tells the two apart by their length. */
+struct away {
+	__u64 from, until;
+	__u64 running, ready; /* the thread had a CPU, and waited for one; the rest of it, it was blocked */
+	struct whose whose;
 };
 
 struct late_with_turns {

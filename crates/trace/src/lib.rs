@@ -32,7 +32,7 @@ mod waits;
 
 pub use choice::{Choice, Opened, clear_up, open};
 #[cfg(target_endian = "little")]
-pub use late::{CpuHistory, LateReader, LateWaits, events_in};
+pub use late::{CpuHistory, LateReader, LateWaits, TooLate, events_in};
 pub use missing_events::Gap;
 pub use tier::Tier;
 #[cfg(target_endian = "little")]
@@ -113,6 +113,11 @@ pub trait Tracer {
 
     /// Hands on what was seen since the last call, each thread's sleeps in their order; returns how many were lost.
     fn read(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> u64;
+
+    /// The same of a part of it, where it may be too much to be held at once; returns as well whether there is more.
+    fn read_some(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> (u64, bool) {
+        (self.read(seen), false)
+    }
 
     /// Ends following; what was seen can still be read.
     fn stop(&mut self);

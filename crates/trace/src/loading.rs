@@ -31,16 +31,23 @@ pub(crate) fn load(kernel: &mut Ebpf, one: &Program, types: &Btf) -> Result<bool
     match program(kernel, one.name)?.load(one.event, types) {
         Ok(()) => Ok(true),
         Err(_) if one.without != Without::Nothing => Ok(false),
-        Err(ProgramError::Btf(BtfError::UnknownBtfTypeName { .. })) => {
-            Err(TracerRefusal::EventMissing { name: one.event.to_owned() })
+        Err(error) => Err(not_loaded(one.event, &error)),
+    }
+}
+
+/// Why the kernel will not have a program for this event or function.
+pub(crate) fn not_loaded(event: &str, error: &ProgramError) -> TracerRefusal {
+    let doing = format!("load its program for {event}");
+    match error {
+        ProgramError::Btf(BtfError::UnknownBtfTypeName { .. }) => {
+            TracerRefusal::EventMissing { name: event.to_owned() }
         }
-        Err(ProgramError::LoadError { io_error, verifier_log })
+        ProgramError::LoadError { io_error, verifier_log }
             if let Some(word) = last_word(&verifier_log.to_string()) =>
         {
-            let doing = format!("load its program for {}", one.event);
-            Err(TracerRefusal::Kernel { doing, reason: format!("{io_error}: {word}") })
+            TracerRefusal::Kernel { doing, reason: format!("{io_error}: {word}") }
         }
-        Err(error) => Err(refusal(&format!("load its program for {}", one.event), &error)),
+        error => refusal(&doing, error),
     }
 }
 

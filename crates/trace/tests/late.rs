@@ -4,36 +4,61 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::sync::Arc;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
+use howlate_linux::posix_timer::PosixTimer;
 use howlate_linux::{clock, sched, thread as linux_thread};
-use howlate_model::{CpuSet, Holder, LateWait, Policy, Priority, Span};
+use howlate_model::{CpuSet, Holder, LateWait, Policy, Priority, Span, TracerRefusal, WaitClock, WokenBy};
 use howlate_testing::skip;
-use howlate_trace::LateReader;
+use howlate_trace::{LateReader, TooLate};
+use rustix::event::{PollFd, PollFlags, epoll, poll};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 
 const LATE: Span = Span::from_millis(4);
+/// How long the other one waits each time.
+const WHILE: Span = Span::from_millis(1);
 const BUSY: Span = Span::from_millis(12);
 const TIMES: u32 = 20;
 /// Times that each CPU passed from one to another: far more than happen meanwhile.
 const REMEMBERED: u32 = 16_384;
 
-/// A real-time thread takes the CPU of an ordinary one that sleeps a while, and keeps it: returns their ids, and when each
-/// of its turns began and ended. What is seen is looked for as often as `look` is called.
-fn hold_up(mut look: impl FnMut()) -> (u32, u32, Vec<(i64, i64)>) {
+/// A real-time thread takes the CPU of an ordinary one that waits a while in the way that `prepare` makes, and keeps it: returns
+/// their ids, and when each of its turns began and ended. What is seen is looked for as often as `look` is called. Their CPU never
+/// idles meanwhile: some virtual machines raise no event for what ends an idle CPU's rest.
+fn hold_up<W: FnMut()>(
+    prepare: impl FnOnce() -> W + Send + 'static,
+    mut look: impl FnMut(),
+) -> (u32, u32, Vec<(i64, i64)>) {
     let cpu = CpuSet::from_iter(sched::bindable().unwrap().iter().next());
     let (to_me, ids) = channel();
     let is_over = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&is_over);
+    let awake = {
+        let (cpu, ends) = (cpu.clone(), Arc::clone(&is_over));
+        thread::spawn(move || {
+            sched::bind(&cpu).unwrap();
+            sched::set_policy(sched::THIS_THREAD, Policy::Idle).unwrap();
+            while !ends.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        })
+    };
     let sleeper = {
         let (cpu, to_me) = (cpu.clone(), to_me.clone());
         thread::Builder::new().name("victim".into()).spawn(move || {
             sched::bind(&cpu).unwrap();
+            let mut wait = prepare();
             to_me.send((0, linux_thread::id())).unwrap();
             while !ends.load(Ordering::Relaxed) {
-                drop(clock::pause(Span::from_millis(1)));
+                wait();
             }
         })
     }
@@ -61,24 +86,149 @@ fn hold_up(mut look: impl FnMut()) -> (u32, u32, Vec<(i64, i64)>) {
     }
     is_over.store(true, Ordering::Relaxed);
     sleeper.join().unwrap();
+    awake.join().unwrap();
     let turns = hog.join().unwrap();
     look();
     (both[0].1, both[1].1, turns)
 }
 
-#[test]
-fn whoever_keeps_a_thread_from_its_cpu_is_named_each_time_once() {
+/// Two tests would hold up each other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A reader of what happens on this machine, and of nothing of other tests; `None` where none can be had.
+fn reader() -> Option<(LateReader, MutexGuard<'static, ()>)> {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if sched::set_policy(sched::THIS_THREAD, Policy::Fifo { priority: Priority::USUAL }).is_err() {
-        return skip("real-time priority is not allowed");
+        skip("real-time priority is not allowed");
+        return None;
     }
     sched::set_policy(sched::THIS_THREAD, Policy::OTHER).unwrap();
-    let mut reader = match LateReader::begin(LATE, REMEMBERED) {
-        Ok(reader) => reader,
-        Err(refused) => return skip(&format!("bpf cannot be had: {refused}")),
-    };
-    reader.tell_of_this_process(LATE).unwrap();
-    let mut seen: Vec<LateWait> = Vec::new();
-    let (victim, hog, turns) = hold_up(|| seen.extend(reader.read(|_| true, |all| all).unwrap().1));
+    match LateReader::begin(TooLate { above: LATE, loop_above: LATE }, REMEMBERED) {
+        Ok(mut reader) => {
+            reader.tell_of_this_process().unwrap();
+            Some((reader, alone))
+        }
+        Err(refused @ TracerRefusal::Kernel { .. }) => panic!("{refused}"),
+        Err(refused) => {
+            skip(&format!("bpf cannot be had: {refused}"));
+            None
+        }
+    }
+}
+
+fn sleeping() -> impl FnMut() {
+    || drop(clock::pause(WHILE))
+}
+
+fn timerfd() -> OwnedFd {
+    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).unwrap();
+    let often = clock::timespec_for(WHILE);
+    let times = Itimerspec { it_interval: often, it_value: often };
+    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &times).unwrap();
+    timer
+}
+
+fn expiries(timer: &OwnedFd) {
+    rustix::io::read(timer, &mut [0; 8]).unwrap();
+}
+
+fn reading() -> impl FnMut() {
+    let timer = timerfd();
+    move || expiries(&timer)
+}
+
+fn polling() -> impl FnMut() {
+    let timer = timerfd();
+    move || {
+        poll(&mut [PollFd::new(&timer, PollFlags::IN)], None).unwrap();
+        expiries(&timer);
+    }
+}
+
+fn waiting_for_events() -> impl FnMut() {
+    let (timer, events) = (timerfd(), epoll::create(epoll::CreateFlags::CLOEXEC).unwrap());
+    epoll::add(&events, &timer, epoll::EventData::new_u64(0), epoll::EventFlags::IN).unwrap();
+    move || {
+        let mut found = [MaybeUninit::uninit(); 1];
+        epoll::wait(&events, &mut found, None).unwrap();
+        expiries(&timer);
+    }
+}
+
+fn timing_out() -> impl FnMut() {
+    let events = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
+    move || {
+        let mut found = [MaybeUninit::uninit(); 1];
+        epoll::wait(&events, &mut found, Some(&clock::timespec_for(WHILE))).unwrap();
+    }
+}
+
+fn parked() -> impl FnMut() {
+    || thread::park_timeout(Duration::from_millis(1))
+}
+
+fn signalled() -> impl FnMut() {
+    let timer = PosixTimer::new(WaitClock::Monotonic).unwrap();
+    move || {
+        timer.arm_after(WHILE).unwrap();
+        timer.wait().unwrap();
+    }
+}
+
+#[test]
+fn whoever_waits_for_a_timer_is_late_by_its_time() {
+    let Some((mut reader, _alone)) = reader() else { return };
+    assert_eq!(reader.unseen().timers, None);
+    held(&mut reader, "a sleep", sleeping);
+    held(&mut reader, "a time-out of epoll_wait(2)", timing_out);
+    held(&mut reader, "a time-out of a futex", parked);
+    held(&mut reader, "read(2) of a timerfd", reading);
+    held(&mut reader, "poll(2) of a timerfd", polling);
+    held(&mut reader, "epoll_wait(2) of a timerfd", waiting_for_events);
+    held(&mut reader, "a signal of a POSIX timer", signalled);
+}
+
+/// How often it is tried to hold somebody up on a machine that is not stopped meanwhile.
+const TRIES: u32 = 3;
+
+/// Holds somebody up, and returns what was seen of it as well. Again where the machine hid something: one that was stopped may raise no
+/// event for a timer when it goes on, as it then raises none for switches.
+fn held_up_and_seen<W: FnMut()>(
+    reader: &mut LateReader,
+    prepare: impl Fn() -> W + Copy + Send + 'static,
+) -> (u32, u32, Vec<(i64, i64)>, Vec<LateWait>) {
+    let mut tries = 1..=TRIES;
+    loop {
+        let (mut seen, mut unseen): (Vec<LateWait>, u64) = (Vec::new(), 0);
+        let (victim, hog, turns) = hold_up(prepare, || {
+            let (read, waits) = reader.read(|_| true, |all| all).unwrap();
+            seen.extend(waits);
+            unseen += read.unseen;
+        });
+        let is_by_timer = |wait: &LateWait| matches!(wait.sleep.woken_by, WokenBy::Timer(_));
+        let is_hidden = unseen > 0 && seen.iter().any(|one| one.sleep.tid == victim && !is_by_timer(one));
+        if !is_hidden || tries.next() == Some(TRIES) {
+            return (victim, hog, turns, seen);
+        }
+    }
+}
+
+/// Each time it is held up, it is late since it was due.
+fn held<W: FnMut()>(reader: &mut LateReader, what: &str, prepare: impl Fn() -> W + Copy + Send + 'static) {
+    let (victim, _, turns, seen) = held_up_and_seen(reader, prepare);
+    let mine: Vec<&LateWait> =
+        seen.iter().filter(|wait| wait.sleep.tid == victim && !wait.preempted).collect();
+    assert!(mine.len() * 2 > turns.len(), "{what}: {} of {}", mine.len(), turns.len());
+    for wait in mine {
+        let WokenBy::Timer(timer) = &wait.sleep.woken_by else { panic!("{what}: a timer woke it: {wait:?}") };
+        assert_eq!(wait.late, wait.sleep.switched_in.unwrap().since(timer.soft), "{what}: {wait:?}");
+    }
+}
+
+#[test]
+fn whoever_keeps_a_thread_from_its_cpu_is_named_each_time_once() {
+    let Some((mut reader, _alone)) = reader() else { return };
+    let (victim, hog, turns, seen) = held_up_and_seen(&mut reader, sleeping);
     let mine: Vec<&LateWait> = seen.iter().filter(|wait| wait.sleep.tid == victim).collect();
     let during = |wait: &&&LateWait, (began, ended): (i64, i64)| {
         wait.sleep.waking.as_nanos() < ended && wait.sleep.switched_in.unwrap().as_nanos() > began
@@ -88,7 +238,11 @@ fn whoever_keeps_a_thread_from_its_cpu_is_named_each_time_once() {
         assert_eq!(waits.len(), 1, "{turn:?} of {turns:?}: {mine:?}");
         let wait = waits[0];
         let held: Span = wait.sleep.occupants.iter().map(|one| one.ns).fold(Span::ZERO, Span::plus);
-        assert_eq!(held.plus(wait.sleep.unnamed), wait.waited, "without a gap: {wait:?}");
+        let ran = wait.sleep.switched_in.unwrap();
+        assert_eq!(held.plus(wait.sleep.unnamed), ran.since(wait.sleep.runnable), "without a gap: {wait:?}");
+        let WokenBy::Timer(timer) = &wait.sleep.woken_by else { panic!("a timer woke it: {wait:?}") };
+        assert_eq!((timer.soft, wait.late), (ran.minus(wait.late), ran.since(timer.soft)), "{wait:?}");
+        assert!(timer.soft <= timer.served && timer.served <= wait.sleep.runnable, "{wait:?}");
         let by_hog = wait.sleep.occupants.iter().filter(|one| one.who.pid == Some(hog));
         assert!(by_hog.clone().all(|one| one.who.holder == Holder::RealTimeThread && one.who.name == "hog"));
         let by_hog = by_hog.map(|one| one.ns).fold(Span::ZERO, Span::plus);

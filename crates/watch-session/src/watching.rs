@@ -228,7 +228,7 @@ impl Watching {
     /// Takes in turns before sleeps: what is told of a turn's sleep is told after it. Whether threads are seen to come, or there
     /// is nothing to be seen of them.
     fn read(&mut self) -> bool {
-        let Self { tracer, loops, threads, followed, recorder, own_since, held, .. } = self;
+        let Self { tracer, loops, followed, recorder, .. } = self;
         let is_traced = tracer.as_ref().is_some_and(|tracer| tracer.tier().sees_wakers());
         if let Some(loops) = loops {
             let lost = loops.read(&mut |turn| {
@@ -236,9 +236,24 @@ impl Watching {
             });
             self.lost = self.lost.saturating_add(lost);
         }
-        let Some(tracer) = tracer else { return true };
+        let mut are_seen = true;
+        for _ in 0..PARTS_OF_A_LOOK {
+            let is_more;
+            (are_seen, is_more) = self.read_tracer(is_traced);
+            if !is_more {
+                break;
+            }
+        }
+        are_seen
+    }
+
+    /// Takes in a part of what was traced; whether threads are seen to come, as above, and whether there is more.
+    fn read_tracer(&mut self, is_traced: bool) -> (bool, bool) {
+        let Self { tracer: Some(tracer), threads, followed, recorder, own_since, held, .. } = self else {
+            return (true, false);
+        };
         let mut seen = Vec::new();
-        let lost = tracer.read(&mut |one| seen.push(one));
+        let (lost, is_more) = tracer.read_some(&mut |one| seen.push(one));
         let mut lives = tracer.lives();
         // A process is called otherwise when it becomes another program.
         let becomes = |life: &&Life| Some(life.tid) == *held && life.happened == Happened::Named;
@@ -251,8 +266,9 @@ impl Watching {
         let mut iterations = tracer.iterations();
         iterations.retain(|one| is_own(one.tid, one.from));
         lives.iter_mut().for_each(|lives| lives.retain(|life| !threads.is_of_another(life.tid, life.at)));
+        let are_seen = lives.is_some();
         match is_traced {
-            true => in_order(seen, iterations, lives.clone().unwrap_or_default(), followed, threads)
+            true => in_order(seen, iterations, lives.unwrap_or_default(), followed, threads)
                 .iter()
                 .for_each(|line| recorder.keep(line)),
             false => {
@@ -263,7 +279,7 @@ impl Watching {
         if lost > 0 {
             self.courtesy.end();
         }
-        lives.is_some()
+        (are_seen, is_more)
     }
 
     /// Takes in what the kernel tells of each thread where no tracer tells more.
@@ -475,6 +491,9 @@ fn in_order(
     }
     lines
 }
+
+/// Parts of what was traced that one look takes in: more than a ring holds. If more comes meanwhile, the next look is for it.
+const PARTS_OF_A_LOOK: u32 = 64;
 
 /// What a tracer saw of a thread.
 enum SeenThread {

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use howlate_model::{shell_path, shell_word};
+use rustix::io::Errno;
 
 /// A program that was started to be watched, and failed.
 #[derive(Debug, thiserror::Error)]
@@ -117,6 +118,12 @@ impl WatchError {
             Self::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "give the path of a program, or the name of one on the PATH".to_owned()
             }
+            // The file's permissions are EACCES (execve(2)).
+            Self::Start { source, .. } if source.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {
+                "a seccomp filter may forbid a call that starts programs, such as clone3(2), socketpair(2) or memfd_create(2); in a \
+                 container, try `--security-opt seccomp=unconfined`"
+                    .to_owned()
+            }
             Self::Start { program, source } if source.kind() == io::ErrorKind::PermissionDenied => {
                 match started(Path::new(program)) {
                     words if words.contains(' ') => {
@@ -176,5 +183,9 @@ mod tests {
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
         let refused = WatchError::Start { program: "./loop.py".into(), source };
         assert!(refused.hint().unwrap().contains("`howlate watch python3 ./loop.py`"));
+        // What only a filter of system calls says is not about the file.
+        let source = Errno::PERM.into();
+        let refused = WatchError::Start { program: "./loop.py".into(), source };
+        assert!(refused.hint().unwrap().contains("seccomp=unconfined"));
     }
 }

@@ -15,7 +15,7 @@ use super::why::limit::{Figure, Limits};
 
 /// Memory that is allowed, MiB.
 const MOST: f64 = 128.0;
-/// For each command, where `--for` does not say another.
+/// Where `--for` does not say another.
 const USUALLY: Span = Span::from_secs(60);
 /// Looks at a command's memory; what grows shows from one to the next.
 const LOOKS: u64 = 6;
@@ -28,26 +28,75 @@ const COMMANDS: [&str; 4] = [
     "record --quiet --out OUT",
 ];
 
-/// A minute of each command.
+/// A minute.
 pub fn run() -> io::Result<()> {
     run_for(USUALLY)
 }
 
-/// Each command for `time`: prints the memory of each look, and fails where the most of it is above the limit.
+/// All commands beside one crowd for `time`: prints the memory of each look, and fails where the most of it is above the limit.
 pub fn run_for(time: Span) -> io::Result<()> {
     let program = built()?;
     let folder = tempfile::tempdir()?;
     let crowd = compiled("bench/crowd.c", folder.path())?;
-    let mut limits = Limits::default();
-    for (number, words) in COMMANDS.iter().enumerate() {
-        let mut crowd = Ended(Command::new(&crowd).stdout(Stdio::piped()).spawn()?);
-        line_of(&mut crowd.0)?;
+    let mut crowd = Ended(Command::new(&crowd).stdout(Stdio::piped()).spawn()?);
+    line_of(&mut crowd.0)?;
+    let begin = |(number, words): (usize, &&'static str)| {
         let out = folder.path().join(format!("{number}"));
-        let most = most_of(&program, words, crowd.0.id(), &out, time)?;
-        let name = format!("{}: MiB at most", words.split(' ').next().unwrap_or_default());
-        limits.judge(&Figure { name: &name, value: most, interval: None, most: MOST, unit: "MiB" });
+        Looking::begin(&program, words, crowd.0.id(), &out)
+    };
+    let mut all = COMMANDS.iter().enumerate().map(begin).collect::<io::Result<Vec<_>>>()?;
+    for look in 1..=LOOKS {
+        clock::pause(Span::from_nanos(time.as_nanos() / LOOKS))?;
+        let after = time.as_secs_f64() * look as f64 / LOOKS as f64;
+        all.iter_mut().try_for_each(|one| one.look(after))?;
+    }
+    let mut limits = Limits::default();
+    for one in &mut all {
+        end(&mut one.program.0, one.name)?;
+        let name = format!("{}: MiB at most", one.name);
+        limits.judge(&Figure { name: &name, value: one.most, interval: None, most: MOST, unit: "MiB" });
     }
     limits.verdict()
+}
+
+/// A command that looks at the crowd.
+struct Looking {
+    name: &'static str,
+    program: Ended,
+    /// Where it answers, of a server.
+    address: Option<String>,
+    /// The most memory that it had, in MiB.
+    most: f64,
+}
+
+impl Looking {
+    fn begin(program: &Path, words: &'static str, crowd: u32, out: &Path) -> io::Result<Self> {
+        let (pid, out) = (crowd.to_string(), out.display().to_string());
+        let name = words.split(' ').next().unwrap_or_default();
+        let words = words.split(' ').map(|word| match word {
+            "PID" => pid.as_str(),
+            "OUT" => out.as_str(),
+            _ => word,
+        });
+        let is_server = name == "serve";
+        let mut command = Command::new(program);
+        command.args(words).stdout(if is_server { Stdio::piped() } else { Stdio::null() });
+        let mut program = Ended(command.spawn()?);
+        let said = if is_server { Some(line_of(&mut program.0)?) } else { None };
+        let address =
+            said.and_then(|line| Some(line.split("http://").nth(1)?.trim().trim_end_matches('/').to_owned()));
+        Ok(Self { name, program, address, most: 0.0 })
+    }
+
+    fn look(&mut self, after: f64) -> io::Result<()> {
+        // Prometheus would ask as well.
+        let answer = self.address.as_deref().map(asked).transpose()?;
+        let [now, peak] = memory(self.program.0.id())?;
+        self.most = self.most.max(peak);
+        let series = answer.map_or_else(String::new, |answer| format!(", {answer} series"));
+        println!("{:>8} after {after:>4.0} s: {now:>6.1} MiB{series}", self.name);
+        Ok(())
+    }
 }
 
 /// Killed when dropped.
@@ -65,41 +114,6 @@ fn line_of(child: &mut Child) -> io::Result<String> {
     let out = child.stdout.as_mut().ok_or_else(|| io::Error::other("it has no output"))?;
     BufReader::new(out).read_line(&mut line)?;
     if line.is_empty() { Err(io::Error::other("it ended before it began")) } else { Ok(line) }
-}
-
-/// The most memory that it had, in MiB.
-fn most_of(program: &Path, words: &str, crowd: u32, out: &Path, time: Span) -> io::Result<f64> {
-    let (pid, out) = (crowd.to_string(), out.display().to_string());
-    let words: Vec<&str> = words
-        .split(' ')
-        .map(|word| match word {
-            "PID" => pid.as_str(),
-            "OUT" => out.as_str(),
-            _ => word,
-        })
-        .collect();
-    let is_server = words[0] == "serve";
-    let mut command = Command::new(program);
-    command.args(&words).stdout(if is_server { Stdio::piped() } else { Stdio::null() });
-    let mut looking = Ended(command.spawn()?);
-    let served = if is_server { Some(line_of(&mut looking.0)?) } else { None };
-    let address = served.as_deref().and_then(|line| line.split("http://").nth(1));
-    let mut most = 0.0_f64;
-    for look in 1..=LOOKS {
-        clock::pause(Span::from_nanos(time.as_nanos() / LOOKS))?;
-        // Prometheus would ask as well.
-        let answer = address.map(|address| asked(address.trim().trim_end_matches('/'))).transpose()?;
-        let [now, peak] = memory(looking.0.id())?;
-        most = most.max(peak);
-        let series = answer.map_or_else(String::new, |answer| format!(", {answer} series"));
-        println!(
-            "{:>8} after {:>4.0} s: {now:>6.1} MiB{series}",
-            words[0],
-            (time.as_secs_f64() * look as f64) / LOOKS as f64
-        );
-    }
-    end(&mut looking.0, words[0])?;
-    Ok(most)
 }
 
 /// The series of `/metrics`.

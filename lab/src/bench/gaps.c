@@ -1,8 +1,9 @@
 /* What `howlate gaps` is held against.
  *
  *   gaps loop CPU SECONDS    reads the counter and compares, nothing else; prints nanoseconds per turn without its gaps
- *   gaps hog CPU TIMES       at real-time priority, takes the CPU for half a millisecond every 5 ms; prints how often, for how
- *                            many nanoseconds of CPU time, and both by its stamps of those times in which nobody came between
+ *   gaps hog CPU TIMES US    at real-time priority, takes the CPU for so many microseconds of ten times as many; prints how often,
+ *                            for how many nanoseconds of CPU time, and both by its stamps of those times in which nobody came
+ *                            between
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -13,7 +14,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-enum { GAP = 1000, TAKEN = 500000, EVERY = 5000000, LATE = 100000 };
+enum { GAP = 1000, LATE = 100000 };
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -65,7 +66,7 @@ static void loop(double seconds)
     printf("%.3f\n", (double)(last - start - taken) * per_tick / (double)(turns - gaps));
 }
 
-static void hog(long times)
+static void hog(long times, uint64_t length)
 {
     uint64_t sum = 0, whole = 0, late = 0, taken = 0, next = nanoseconds();
     struct sched_param priority = { .sched_priority = 50 };
@@ -73,16 +74,16 @@ static void hog(long times)
         perror("sched_setscheduler");
     prctl(PR_SET_NAME, "gaps-hog");
     for (long number = 0; number < times; number++) {
-        next += EVERY;
+        next += 10 * length;
         struct timespec until = { (time_t)(next / 1000000000u), (long)(next % 1000000000u) };
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
         uint64_t ran = cpu_time(), from = nanoseconds(), now = from;
-        while (now - from < TAKEN)
+        while (now - from < length)
             now = nanoseconds();
         taken += cpu_time() - ran;
         if (from - next > LATE) {
             late++; /* others had the CPU until now: what they began goes on */
-        } else if (now - from < TAKEN + TAKEN / 10) {
+        } else if (now - from < length + length / 10) {
             whole++;
             sum += now - from;
         }
@@ -93,7 +94,7 @@ static void hog(long times)
 
 int main(int count, char **words)
 {
-    if (count != 4)
+    if (count < 4)
         return 2;
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
@@ -104,7 +105,7 @@ int main(int count, char **words)
     }
     if (!strcmp(words[1], "loop"))
         loop(atof(words[3]));
-    else
-        hog(atol(words[3]));
+    else if (count == 5)
+        hog(atol(words[3]), 1000u * strtoul(words[4], NULL, 10));
     return 0;
 }

@@ -16,12 +16,14 @@ const MOST_PER_TURN: f64 = 1.1;
 /// Per cent that count and sum may be off.
 const MOST_OFF: f64 = 2.0;
 const ROUNDS: usize = 7;
-/// How often the hog takes the CPU, 5 ms apart: for 2.5 s. The spinners are there before and after, also where it begins a second
-/// late on a busy machine.
-const TAKEN: &str = "500";
-const SECONDS: &str = "7";
-/// How long times of the hog's are, in microseconds, with what getting on and off the CPU takes.
-const LENGTHS: std::ops::Range<u64> = 450..600;
+/// How often the hog takes the CPU. The spinners are there before and after, also where it begins a second late on a busy machine.
+const TAKEN: &str = "200";
+const SECONDS: &str = "8";
+/// For how many microseconds it does. What getting on and off the CPU takes is in a gap, and not in its stamps: up to 30 us on a
+/// virtual machine, which of shorter times would be more than what is judged.
+const LENGTH: u64 = 2_000;
+/// Beside oslat, which knows lengths up to 1 024 us.
+const LENGTH_FOR_OSLAT: u64 = 900;
 /// Of those that spin beside the hog: nobody but it comes between, but for what the kernel's throttling lets run.
 const PRIORITY: &str = "10";
 
@@ -101,7 +103,7 @@ impl Bench<'_> {
 
     /// Count and sum of a hog's times, by its own stamps, by howlate, and by oslat with the hog again.
     fn hog(&self, limits: &mut Limits) -> io::Result<()> {
-        let (hog, run) = self.beside_hog(|bench| {
+        let (hog, run) = self.beside_hog(LENGTH, |bench| {
             let policy = format!("fifo:{PRIORITY}");
             json(bench.gaps("1").args(["--duration", &format!("{SECONDS}s"), "--policy", &policy]))
         })?;
@@ -119,19 +121,19 @@ impl Bench<'_> {
         let found = by_length(&run);
         print_off("howlate, by length", &hog, found);
         judge(limits, "by length", (hog.whole, hog.whole_ns), found);
-        let (hog, run) = self.beside_hog(|bench| bench.oslat(SECONDS))?;
+        let (hog, run) = self.beside_hog(LENGTH_FOR_OSLAT, |bench| bench.oslat(SECONDS))?;
         if let Some(run) = run {
             print_off("oslat, by length", &hog, long_ones(&run));
         }
         Ok(())
     }
 
-    fn beside_hog<T>(&self, measure: impl Fn(&Self) -> io::Result<T>) -> io::Result<(Hog, T)> {
+    fn beside_hog<T>(&self, length: u64, measure: impl Fn(&Self) -> io::Result<T>) -> io::Result<(Hog, T)> {
         // It begins when the spinners do: they need half a second, oslat a second to warm up.
         let later: Child = Command::new("sh")
             .args(["-c", "sleep 1.2; exec \"$@\"", "sh"])
             .arg(self.program)
-            .args(["hog", self.cpu, TAKEN])
+            .args(["hog", self.cpu, TAKEN, &length.to_string()])
             .stdout(Stdio::piped())
             .spawn()?;
         let run = measure(self)?;
@@ -190,12 +192,17 @@ fn named(run: &Value, name: &str) -> Option<(u64, u64)> {
     Some((share["in_gaps"].as_u64()?, share["total_ns"].as_u64()?))
 }
 
+/// How long gaps of times of `length` are, in microseconds.
+fn lengths(length: u64) -> std::ops::Range<u64> {
+    length - length / 20..length + length / 8
+}
+
 /// Gaps that are as long as the hog's times, and their time.
 fn by_length(run: &Value) -> (u64, u64) {
     let buckets = run["gaps"][0]["histogram"].as_array().into_iter().flatten();
     let number = |bucket: &Value, name: &str| bucket[name].as_u64().unwrap_or(0);
     let middle = |bucket: &Value| (number(bucket, "from_ns") + number(bucket, "to_ns")) / 2;
-    let are_its = buckets.filter(|bucket| LENGTHS.contains(&(middle(bucket) / 1_000)));
+    let are_its = buckets.filter(|bucket| lengths(LENGTH).contains(&(middle(bucket) / 1_000)));
     are_its.fold((0, 0), |(gaps, sum), bucket| {
         let count = number(bucket, "count");
         (gaps + count, sum + count * middle(bucket))
@@ -207,7 +214,7 @@ fn long_ones(run: &Value) -> (u64, u64) {
     let buckets = run["thread"]["0"]["histogram"].as_object().into_iter().flatten();
     let counts = buckets.filter_map(|(at, count)| Some((at.parse::<u64>().ok()?, count.as_u64()?)));
     counts
-        .filter(|(at, _)| LENGTHS.contains(at))
+        .filter(|(at, _)| lengths(LENGTH_FOR_OSLAT).contains(at))
         .fold((0, 0), |(gaps, sum), (at, count)| (gaps + count, sum + (at * 1_000 - 500) * count))
 }
 

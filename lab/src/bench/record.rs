@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use howlate_linux::clock;
 use howlate_model::{Header, Line, Span};
-use howlate_trace::{LateReader, events_in};
+use howlate_trace::{LateReader, TooLate, events_in};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::busy_machine::taken_beside_many;
@@ -16,7 +17,7 @@ use super::crowd::memory;
 use super::paired::median;
 use super::program::built;
 use super::why::limit::{Figure, Limits};
-use super::why::ping_pong::{losses, middle, round_trips};
+use super::why::ping_pong::{PAIRS, losses, middle, round_trips};
 
 /// Of two threads that wake each other through pipes on one CPU, per cent of their round trips.
 const MOST_LOST: f64 = 8.0;
@@ -27,9 +28,14 @@ const MOST_RESIDENT: f64 = 64.0;
 /// Seconds that `show --at` takes in a folder of 1 GB.
 const MOST_SHOWING: f64 = 0.5;
 const ABOVE: Span = Span::from_millis(5);
+const LOOP_ABOVE: Span = Span::from_millis(100);
 const KEEP: Span = Span::from_secs(2);
 /// What its beginning takes, a quarter of a second, is a part of it: it runs for weeks.
 const WHILE: Span = Span::from_secs(60);
+
+/// Pairs with each of the others, and how long they may take to begin.
+const PAIRS_OF_OTHERS: usize = 20;
+const TO_BEGIN: Span = Span::from_secs(1);
 
 /// Files of the large folder, the bytes of each, and half an hour that is asked for.
 const FILES: u64 = 256;
@@ -45,8 +51,9 @@ pub fn run() -> io::Result<()> {
     let howlate = built()?;
     let mut limits = Limits::default();
     let refused = |refusal: howlate_model::TracerRefusal| io::Error::other(refusal.to_string());
-    let losses = losses(|| {
-        let mut reader = LateReader::begin(ABOVE, events_in(KEEP)).map_err(refused)?;
+    let losses = losses(PAIRS, || {
+        let mut reader = LateReader::begin(TooLate { above: ABOVE, loop_above: LOOP_ABOVE }, events_in(KEEP))
+            .map_err(refused)?;
         let recorded = round_trips();
         reader.groups().map_err(refused)?;
         recorded
@@ -54,6 +61,7 @@ pub fn run() -> io::Result<()> {
     let (value, interval) = middle(losses);
     let name = "record: lost of a pipe ping-pong on one CPU";
     limits.judge(&Figure { name, value, interval, most: MOST_LOST, unit: "%" });
+    others()?;
     let (taken, resident) = taken(&howlate)?;
     let name = "record: taken of a CPU, 500 threads and a ping-pong";
     limits.judge(&Figure { name, value: taken, interval: None, most: MOST_TAKEN, unit: "%" });
@@ -63,6 +71,34 @@ pub fn run() -> io::Result<()> {
     let value = showing(&howlate)?;
     limits.judge(&Figure { name, value, interval: None, most: MOST_SHOWING, unit: "s" });
     limits.verdict()
+}
+
+/// What the same ping-pong loses beside others that see waits for a CPU, where they are installed; for comparison.
+fn others() -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("perf.data");
+    let above = (ABOVE.as_nanos() / 1_000).to_string();
+    let perf = ["sched", "record", "--all-cpus", "--output", &file.to_string_lossy()].map(str::to_owned);
+    for (program, words) in [("perf", perf.to_vec()), ("runqslower", vec![above])] {
+        let beside = || {
+            let mut other = Command::new(program);
+            let mut other = other.args(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+            clock::pause(TO_BEGIN)?;
+            let still_runs = other.try_wait()?.is_none();
+            let recorded = round_trips();
+            kill_process(Pid::from_child(&other), Signal::INT)?;
+            other.wait()?;
+            if still_runs { recorded } else { Err(io::Error::other("it does not run")) }
+        };
+        match losses(PAIRS_OF_OTHERS, beside).map(middle) {
+            Ok((value, Some((low, high)))) => {
+                println!("the same beside {program}: {value:.2} [{low:.2}, {high:.2}] %");
+            }
+            Ok((value, None)) => println!("the same beside {program}: {value:.2} %"),
+            Err(error) => println!("the same beside {program}: not measured: {error}"),
+        }
+    }
+    Ok(())
 }
 
 /// CPU time of a recorder of this machine, in per cent of a CPU, and the most memory that it had.

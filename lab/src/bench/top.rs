@@ -9,7 +9,7 @@ use howlate_trace::{WaitChoice, WaitSource, read_waits};
 use super::busy_machine::taken_beside_many;
 use super::program::built;
 use super::why::limit::{Figure, Limits};
-use super::why::ping_pong::{losses, middle, round_trips};
+use super::why::ping_pong::{PAIRS, losses, middle, round_trips};
 
 /// Of two threads that wake each other through pipes on one CPU.
 const MOST_LOST: f64 = 10.0;
@@ -21,7 +21,7 @@ const WHILE: Span = Span::from_secs(10);
 pub fn run() -> io::Result<()> {
     let howlate = built()?;
     let mut limits = Limits::default();
-    let losses = losses(|| {
+    let losses = losses(PAIRS, || {
         let (mut reader, _) = read_waits(WaitChoice::Only(WaitSource::Bpf))
             .map_err(|refusal| io::Error::other(refusal.to_string()))?;
         let watched = round_trips();

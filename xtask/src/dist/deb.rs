@@ -164,6 +164,7 @@ fn folders(files: &[File]) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::files;
     use super::*;
     use std::process::Command;
 
@@ -174,11 +175,11 @@ mod tests {
             return howlate_testing::skip("lintian is not installed");
         }
         let folder = tempfile::tempdir().unwrap();
-        let page = |name: &str| File {
-            path: format!("share/man/man1/{name}.1"),
-            bytes: format!(".TH {name} 1\n.SH NAME\n{name} \\- a page\n").into_bytes(),
-            is_program: false,
-        };
+        let root = crate::cross::root().unwrap();
+        let howlate = crate::cross::target_folder(&root).join("debug/howlate");
+        if !howlate.exists() {
+            return howlate_testing::skip("the program is not built: cargo build --package howlate");
+        }
         // A program that is linked statically: any will do.
         let source = folder.path().join("p.c");
         fs::write(&source, "int main(void) { return 0; }\n").unwrap();
@@ -188,9 +189,8 @@ mod tests {
         if !built.is_ok_and(|status| status.success()) {
             return howlate_testing::skip("no static program can be built");
         }
-        let root = crate::cross::root().unwrap();
-        let pages = [page("howlate"), page("howlate-fleet-run")];
-        let files = super::super::files::all(&root, &pages, fs::read(program).unwrap()).unwrap();
+        let beside = files::beside(&root, &howlate).unwrap();
+        let files = files::all(&root, &beside, fs::read(program).unwrap()).unwrap();
         let packages = [
             write(folder.path(), "x86_64", &files).unwrap(),
             write_development(folder.path(), &files).unwrap(),

@@ -20,71 +20,43 @@ impl File {
     }
 }
 
-/// Where shells look for completions.
-const SHELLS: [(&str, &str); 3] = [
-    ("bash", "share/bash-completion/completions/howlate"),
-    ("zsh", "share/zsh/vendor-completions/_howlate"),
-    ("fish", "share/fish/vendor_completions.d/howlate.fish"),
-];
-
-/// Units, and what `systemd-sysusers` makes a user of.
-const UNITS: [&str; 4] =
-    ["howlate-recording.service", "howlate-serve.service", "howlate-run@.service", "howlate-run@.timer"];
-const USER: (&str, &str) = ("lib/sysusers.d", "howlate-recording.conf");
-
-/// Manual pages and completions, from the program that runs here.
-pub(crate) fn pages(program: &Path) -> io::Result<Vec<File>> {
-    let mut pages = vec![page("howlate", output_of(program, &["man"])?)];
-    add_pages(program, &[], &mut pages)?;
-    for (shell, path) in SHELLS {
-        pages.push(File::text(path, output_of(program, &["completions", shell])?));
+/// Manual pages and completions, from the program that runs here; units, and the user that the recorder runs as. Everything that
+/// recipes install as well.
+pub(crate) fn beside(root: &Path, program: &Path) -> io::Result<Vec<File>> {
+    let folder = tempfile::tempdir()?;
+    let mut script = Command::new(root.join("packaging/install.sh"));
+    script.arg(program).arg(folder.path()).arg("vendor-completions");
+    // Manual pages have a date.
+    let output = script.env("SOURCE_DATE_EPOCH", super::moment()?.to_string()).output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
-    Ok(pages)
+    let mut files = Vec::new();
+    add(folder.path(), "", &mut files)?;
+    Ok(files)
 }
 
-/// The pages of commands within a command, and of those within them: `howlate-fleet-run`.
-fn add_pages(program: &Path, within: &[String], pages: &mut Vec<File>) -> io::Result<()> {
-    let words: Vec<&str> = within.iter().map(String::as_str).chain(["--help"]).collect();
-    let help = String::from_utf8_lossy(&output_of(program, &words)?).into_owned();
-    for command in commands(&help) {
-        let path = [within, &[command.to_owned()]].concat();
-        let name = path.join("-");
-        pages.push(page(&format!("howlate-{name}"), output_of(program, &["man", &name])?));
-        add_pages(program, &path, pages)?;
+/// The files of a folder, called what they are called below it.
+fn add(folder: &Path, below: &str, files: &mut Vec<File>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = format!("{below}{}", entry.file_name().display());
+        match entry.file_type()?.is_dir() {
+            true => add(&entry.path(), &format!("{path}/"), files)?,
+            false => files.push(File::text(path, fs::read(entry.path())?)),
+        }
     }
     Ok(())
 }
 
-/// The commands that `help` lists, which have manual pages of their own; but for `help`.
-fn commands(help: &str) -> impl Iterator<Item = &str> {
-    let listed =
-        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // What goes on from the line above is further in.
-    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    names.filter(|name| !matches!(*name, "" | "help"))
-}
-
-fn page(name: &str, text: Vec<u8>) -> File {
-    File::text(format!("share/man/man1/{name}.1"), text)
-}
-
-fn output_of(program: &Path, words: &[&str]) -> io::Result<Vec<u8>> {
-    let output = Command::new(program).args(words).output()?;
-    if output.status.success() && !output.stdout.is_empty() {
-        return Ok(output.stdout);
-    }
-    Err(io::Error::other(format!("`howlate {}` gave nothing", words.join(" "))))
-}
-
 /// Everything, sorted by path.
-pub(crate) fn all(root: &Path, pages: &[File], program: Vec<u8>) -> io::Result<Vec<File>> {
-    let mut files = pages.to_vec();
+pub(crate) fn all(root: &Path, beside: &[File], program: Vec<u8>) -> io::Result<Vec<File>> {
+    let mut files = beside.to_vec();
     files.push(File { path: "bin/howlate".into(), bytes: program, is_program: true });
     for name in ["README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         files.push(File::text(format!("share/doc/howlate/{name}"), fs::read(root.join(name))?));
     }
     files.extend(for_programs(root)?);
-    files.extend(units(root)?);
     let module = fs::read(root.join("python/howlate/loop.py"))?;
     files.push(File::text("share/howlate/python/howlate_loop.py".to_owned(), module));
     for entry in fs::read_dir(root.join("plans"))? {
@@ -100,14 +72,6 @@ pub(crate) fn all(root: &Path, pages: &[File], program: Vec<u8>) -> io::Result<V
     Ok(files)
 }
 
-/// For systemd; and the user that the recorder runs as.
-fn units(root: &Path) -> io::Result<Vec<File>> {
-    let named = |(folder, name): (&str, &str)| {
-        Ok(File::text(format!("{folder}/{name}"), fs::read(root.join("packaging/systemd").join(name))?))
-    };
-    UNITS.map(|unit| ("lib/systemd/system", unit)).into_iter().chain([USER]).map(named).collect()
-}
-
 /// What programs are built with: the headers, and how they are found.
 pub(crate) fn for_programs(root: &Path) -> io::Result<Vec<File>> {
     let named = |name: &str| -> io::Result<Vec<u8>> {
@@ -116,6 +80,7 @@ pub(crate) fn for_programs(root: &Path) -> io::Result<Vec<File>> {
     };
     Ok(vec![
         File::text("include/howlate.h", fs::read(root.join("loop/howlate.h"))?),
+        File::text("include/howlate_snap.h", fs::read(root.join("loop/howlate_snap.h"))?),
         File::text("include/howlate_span.h", fs::read(root.join("loop/howlate_span.h"))?),
         File::text(
             "share/cmake/howlate/howlate-config-version.cmake",
@@ -170,12 +135,18 @@ mod tests {
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stdout));
     }
 
+    /// Commands of commands have pages, too; the recorder's unit has its user.
     #[test]
-    fn the_package_has_the_recorders_unit_and_user() {
-        let files = units(&crate::cross::root().unwrap()).unwrap();
+    fn a_package_has_every_page_and_unit() {
+        let root = crate::cross::root().unwrap();
+        let program = crate::cross::target_folder(&root).join("debug/howlate");
+        if !program.exists() {
+            return howlate_testing::skip("the program is not built: cargo build --package howlate");
+        }
+        let files = beside(&root, &program).unwrap();
         let text = |path: &str| {
-            let file = files.iter().find(|file| file.path == path).unwrap();
-            String::from_utf8(file.bytes.clone()).unwrap()
+            let file = files.iter().find(|file| file.path == path);
+            String::from_utf8(file.unwrap_or_else(|| panic!("{path}: {files:?}")).bytes.clone()).unwrap()
         };
         let unit = text("lib/systemd/system/howlate-recording.service");
         assert!(
@@ -183,11 +154,15 @@ mod tests {
                 && unit.contains("\nUser=howlate\n")
         );
         assert!(text("lib/sysusers.d/howlate-recording.conf").starts_with("u howlate - "));
-    }
-
-    #[test]
-    fn commands_are_those_of_the_help() {
-        let help = "howlate says\n\nCommands:\n  cyclic  Measure\n  man     Print\n          it\n  help    Print\n\nOptions:\n  -q\n";
-        assert!(commands(help).eq(["cyclic", "man"]));
+        for page in ["howlate", "howlate-cyclic", "howlate-fleet-run", "howlate-tune-program"] {
+            assert!(text(&format!("share/man/man1/{page}.1")).contains(".TH "), "{page}");
+        }
+        for path in [
+            "share/bash-completion/completions/howlate",
+            "share/zsh/vendor-completions/_howlate",
+            "share/fish/vendor_completions.d/howlate.fish",
+        ] {
+            assert!(text(path).contains("cyclic"), "{path}");
+        }
     }
 }

@@ -83,11 +83,11 @@ fn again(targets: &[&Target], root: &Path) -> io::Result<String> {
 fn built(targets: &[&Target], root: &Path, target: &Path, out: &Path) -> io::Result<Vec<PathBuf>> {
     let mut made = Vec::new();
     let native = cross::build(cross::native()?, root, target)?.0;
-    let pages = files::pages(&native)?;
+    let beside = files::beside(root, &native)?;
     let tools = wheel::tools(target)?;
     for one in targets {
         let program = fs::read(cross::build(one, root, target)?.0)?;
-        let files = files::all(root, &pages, program)?;
+        let files = files::all(root, &beside, program)?;
         made.push(tar::write(out, one.architecture, &files)?);
         made.push(deb::write(out, one.architecture, &files)?);
         made.push(wheel::write(out, &tools, one, root, target)?);

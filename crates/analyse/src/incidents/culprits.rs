@@ -124,6 +124,7 @@ pub(super) mod tests {
             causes: causes.iter().map(cause).collect(),
             late_above: None,
             timeline: None,
+            turn: None,
         }
     }
 

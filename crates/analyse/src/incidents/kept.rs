@@ -1,9 +1,11 @@
 //! What was kept of a stretch of time, in bounded memory.
 
-use howlate_model::{Incident, Line, Removed, Span, WaitMinute, WhyRemoved};
+use howlate_model::{Incident, Line, Removed, Snapped, Span, WaitMinute, WhyRemoved};
 
 /// Incidents that are held at once: of more, the longest.
 const MOST: usize = 100_000;
+/// Requests that are held at once: of more, the last.
+const MOST_SNAPS: usize = 10_000;
 
 /// All that is known of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,6 +16,8 @@ pub struct Kept {
     pub shorter: u64,
     /// Waits per group and minute, in order of time.
     pub minutes: Vec<WaitMinute>,
+    /// When somebody asked for what all CPUs had done, in the order in which that was written.
+    pub snaps: Vec<Snapped>,
 }
 
 /// What is missing of it, and why.
@@ -27,12 +31,18 @@ pub struct Missing {
     pub unseen: u64,
     /// Lines of the recording that could not be written.
     pub lines: u64,
+    /// Turns of marked loops that found no room, or cannot have been.
+    pub turns: u64,
+    /// Marked loops that were too many.
+    pub loops: u64,
+    /// Requests for what all CPUs had done that were too many.
+    pub snaps: u64,
     /// Files that made room meanwhile.
     pub removed: Vec<Removed>,
 }
 
 impl Kept {
-    /// Takes in a line if it is an incident or a minute that is `wanted`, given a date and time and how long before: the end of
+    /// Takes in a line if it is an incident, a request or a minute that is `wanted`, given a date and time and how long before: the end of
     /// an incident, the middle of a minute. Of a minute that is only in part, what is missing of it is taken in: when that was, it
     /// does not say, and on a machine that was too busy to end it in time it may have lasted long.
     pub fn add(&mut self, line: Line, wanted: impl Fn(&str, Span) -> bool) {
@@ -41,6 +51,12 @@ impl Kept {
                 self.incidents.push(*incident);
                 if self.incidents.len() > 2 * MOST {
                     self.leave_out_the_shorter(MOST);
+                }
+            }
+            Line::Snap(snap) if wanted(&snap.at, Span::ZERO) => {
+                self.snaps.push(*snap);
+                if self.snaps.len() > 2 * MOST_SNAPS {
+                    self.snaps.drain(..MOST_SNAPS);
                 }
             }
             Line::Minute(minute) => {
@@ -81,6 +97,9 @@ impl Kept {
             missing.left_out = missing.left_out.saturating_add(minute.incidents_left_out);
             missing.unseen = missing.unseen.saturating_add(minute.switches_unseen);
             missing.lines = missing.lines.saturating_add(minute.lines_lost);
+            missing.turns = missing.turns.saturating_add(minute.turns_lost);
+            missing.loops = missing.loops.saturating_add(minute.loops_left_out);
+            missing.snaps = missing.snaps.saturating_add(minute.snaps_left_out);
             for one in &minute.removed {
                 add(&mut missing.removed, one.reason, one.files);
             }
@@ -129,6 +148,7 @@ mod tests {
             causes: vec![],
             late_above: None,
             timeline: None,
+            turn: None,
         }))
     }
 
@@ -156,6 +176,9 @@ mod tests {
             incidents_left_out: 0,
             switches_unseen: 0,
             lines_lost: 3,
+            turns_lost: 0,
+            loops_left_out: 0,
+            snaps_left_out: 0,
             late_above: None,
             removed: Vec::new(),
             clock: None,

@@ -103,6 +103,9 @@ mod tests {
             incidents_left_out,
             switches_unseen,
             lines_lost: 0,
+            turns_lost: 0,
+            loops_left_out: 0,
+            snaps_left_out: 0,
             late_above: None,
             removed,
             clock: None,
@@ -134,6 +137,7 @@ mod tests {
             causes: vec![cause],
             late_above: None,
             timeline: None,
+            turn: None,
         }))
     }
 

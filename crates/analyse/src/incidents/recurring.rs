@@ -95,6 +95,9 @@ mod tests {
             incidents_left_out: 0,
             switches_unseen: 0,
             lines_lost: 0,
+            turns_lost: 0,
+            loops_left_out: 0,
+            snaps_left_out: 0,
             clock: None,
             late_above: None,
             removed: vec![],
@@ -114,7 +117,7 @@ mod tests {
             incidents.extend(late);
         }
         incidents.extend((0..30).map(|_| hit(at(random.f64() * 600.0), "rustc", "web")));
-        Kept { incidents, minutes: (first..10).map(minute).collect(), shorter: 0 }
+        Kept { incidents, minutes: (first..10).map(minute).collect(), shorter: 0, snaps: vec![] }
     }
 
     #[test]

@@ -7,12 +7,13 @@ use howlate_model::{Block, Latency, MonotonicTime, Span, WORST_KEPT};
 const SHORTEST: Span = Span::from_secs(1);
 /// However rare events are to be, what is further apart than this has not come together.
 const LONGEST: Span = Span::from_secs(60);
-/// How many spells fit into the time in which one event is allowed: so many that their length does not matter, so few that a machine
-/// that is disturbed for a while is not counted twice.
-const SPELLS: u64 = 20;
+/// How many spells fit into the time in which one event is allowed: so many that who is late all the time is found out soon, so few
+/// that a machine that wanders for a while is not counted again and again. In simulation, decisions hold where it forgets within a
+/// 10th of that time; with spells of a 20th they do not.
+const SPELLS: u64 = 8;
 
-/// The shortest time in which one event may be allowed: rates beyond it cannot be counted in spells.
-pub(crate) const LEAST_INTERVAL: Span = SHORTEST.times(SPELLS);
+/// The shortest time in which one event may be allowed: spells of less would be shorter than many disturbances.
+pub(crate) const LEAST_INTERVAL: Span = Span::from_secs(20);
 
 /// How long a spell is, where one event is allowed in so much time.
 pub(crate) fn spell(interval: Span) -> Span {
@@ -119,10 +120,10 @@ mod tests {
 
     #[test]
     fn spells_are_short_beside_what_is_allowed() {
-        for (interval, expected) in [(20, 1), (60, 3), (600, 30), (3_600, 60), (86_400, 60)] {
+        for (interval, expected) in [(1, 1), (8, 1), (64, 8), (480, 60), (3_600, 60), (86_400, 60)] {
             assert_eq!(spell(Span::from_secs(interval)), Span::from_secs(expected));
         }
-        assert_eq!(spell(LEAST_INTERVAL), SHORTEST);
+        assert_eq!(spell(LEAST_INTERVAL), Span::from_millis(2_500));
     }
 
     #[test]

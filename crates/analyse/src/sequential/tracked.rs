@@ -53,6 +53,19 @@ impl Tracked {
         }
     }
 
+    /// For how long it was measured.
+    pub(crate) const fn covered(&self) -> Span {
+        self.covered
+    }
+
+    /// Takes in what else was measured in the same time.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.covered = self.covered.max(other.covered);
+        if let (What::Rate(rate), What::Rate(other)) = (&mut self.what, &other.what) {
+            rate.join(other);
+        }
+    }
+
     /// What is known by now.
     pub(crate) fn found(&self) -> Found {
         let begun = Found { covered: self.covered, ..Found::nothing(self.figure) };
@@ -120,8 +133,34 @@ impl Rate {
         }
         self.late.add(block);
         self.looked += 1;
-        // What was not seen may have been late, and may not.
-        if self.counted(self.most()).evidence_below_one(TO_HOLD) >= decisive() {
+        self.decide();
+    }
+
+    /// What both were late of, in the longer of their times. A limit that one of them breaks is broken; both in one spell do not
+    /// break it sooner.
+    fn join(&mut self, other: &Self) {
+        if self.decision == Decision::Refuted {
+            return;
+        }
+        if other.decision == Decision::Refuted {
+            *self = other.clone();
+            return;
+        }
+        self.late.seen = self.late.seen.saturating_add(other.late.seen);
+        self.late.hidden = self.late.hidden.saturating_add(other.late.hidden);
+        self.late.covered = self.late.covered.max(other.late.covered);
+        self.looked = self.looked.max(other.looked);
+        self.decision = if self.holds() { Decision::Holds } else { Decision::Undecided };
+    }
+
+    fn holds(&self) -> bool {
+        // What was not seen may have been late.
+        self.counted(self.most()).evidence_below_one(TO_HOLD) >= decisive()
+    }
+
+    fn decide(&mut self) {
+        // What was not seen may not have been late.
+        if self.holds() {
             self.decision = Decision::Holds;
         } else if self.counted(self.late.seen).evidence_above_one(TO_REFUTE) >= self.breaks {
             self.decision = Decision::Refuted;
@@ -283,6 +322,29 @@ mod tests {
         // What comes later changes nothing any more.
         minutes(&mut quiet, 216..300, &[220, 230, 240, 250]);
         assert_eq!(quiet.found(), Found { covered: found.covered, ..found });
+    }
+
+    /// What is known after so many seconds, in blocks of one, where one may be late per minute and those that are named were.
+    fn minutely(seconds: i64, is_late: impl Fn(i64) -> bool) -> Found {
+        let mut tracked = Tracked::begin(figure("max<100us: 1 per minute"), 1).unwrap();
+        for second in 0..seconds {
+            let from = MonotonicTime::from_nanos(second * 1_000_000_000);
+            let worst = is_late(second).then_some(Worst { at: from, latency: Latency::from_nanos(100_001) });
+            let until = from.plus(Span::from_secs(1));
+            let block = Block { from, until, worst: worst.into_iter().collect(), ..Block::default() };
+            tracked.block(&block, 0, || unreachable!("no percentile was asked for"));
+        }
+        tracked.found()
+    }
+
+    /// Spells of 7.5 s; four within 37.8 s refute. Those of 3 s would be four within 10 s.
+    #[test]
+    fn who_wanders_for_some_seconds_is_not_refuted_and_who_is_always_late_soon_is() {
+        let wandered = minutely(60, |second| [0, 3, 6, 9, 12].contains(&second));
+        assert_eq!((wandered.decision, wandered.events), (Decision::Undecided, Some(2)));
+        let always = minutely(60, |_| true);
+        assert_eq!((always.decision, always.events), (Decision::Refuted, Some(4)));
+        assert_eq!(always.covered, Span::from_secs(25));
     }
 
     #[test]

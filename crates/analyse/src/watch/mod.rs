@@ -2,8 +2,9 @@
 //!
 //! `observed_wakeup` says of one sleep what it was to end with and when; `wakeup_chains` follows deadlines that threads hand on; `grid` finds strict rhythms; `thread` sums up one
 //! thread; `rhythm` reads those sums from a recording. `turns` does for loops that a program has marked what `observed_wakeup` does
-//! for sleeps, and `due` says when their turns were to begin.
+//! for sleeps, `due` says when their turns were to begin, and `deadlines` which were not done in time.
 
+mod deadlines;
 mod due;
 mod grid;
 mod loop_turns;
@@ -12,6 +13,7 @@ mod rhythm;
 mod thread;
 mod wakeup_chains;
 
+pub use deadlines::{Deadlines, MissedDeadline};
 pub use loop_turns::{CompletedTurn, Turns};
 pub use observed_wakeup::Awakening;
 pub use rhythm::{EventLoopNumbers, Rhythm, RhythmNumbers, RunQueueNumbers, SpanNumbers, TurnsNumbers};

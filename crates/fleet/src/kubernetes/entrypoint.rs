@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 
 use super::log_encoding;
 use super::termination_message::Report;
-use crate::node_script::RECORDING;
+use crate::Task;
 use crate::process::complaint;
 use crate::state::CANCELLED;
 
@@ -47,7 +47,7 @@ fn measure(
     report: &Path,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (recording, log) = (folder.join(RECORDING), folder.join("log"));
+    let (recording, log) = (folder.join(Task::Plan.left()), folder.join("log"));
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     let said = File::create(&log)?;
     let mut command = Command::new(program);

@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 
 use super::entrypoint::{MEASURES, RESTS};
+use crate::files::PLAN;
 use crate::folder::Fleet;
-use crate::node_script::PLAN;
 use crate::placement::{Placement, Toleration};
 use crate::pods::Pods;
 
@@ -194,6 +194,7 @@ mod tests {
     fn placed(every_node: bool, words: &[&str], placement: Placement) -> Value {
         let host = |name: &str| Member { host: name.parse::<Host>().unwrap(), ..Member::default() };
         let fleet = Fleet {
+            task: crate::Task::Plan,
             id: "f1".into(),
             on: "kubernetes".into(),
             sha256: None,

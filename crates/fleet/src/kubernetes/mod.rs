@@ -22,8 +22,8 @@ use self::api_types::{List, Object};
 use self::assignment::{Assignment, ClusterObjects, job};
 pub use self::entrypoint::serve_in_pod;
 use self::kubectl::{Kubectl, refused};
+use crate::files::PLAN;
 use crate::folder::{Fleet, Member};
-use crate::node_script::PLAN;
 use crate::parallel::each;
 use crate::placement::Placement;
 use crate::pods::Pods;
@@ -133,7 +133,8 @@ fn pods_of(fleet: &Fleet) -> Result<&Pods, FleetError> {
 }
 
 impl Scheduler for Kubernetes {
-    fn dry_run(&self, fleet: &Fleet, plan: &str) -> String {
+    fn dry_run(&self, fleet: &Fleet, plan: Option<&str>) -> String {
+        let plan = plan.unwrap_or_default();
         let all: Vec<usize> = (0..fleet.members.len()).collect();
         let manifest = |pods: &Pods| manifest::manifest(fleet, pods, plan, &manifest::name(fleet, 1), &all);
         fleet.pods.as_ref().map(|pods| format!("{:#}\n", manifest(pods))).unwrap_or_default()

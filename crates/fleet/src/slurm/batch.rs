@@ -2,8 +2,8 @@
 
 use howlate_model::{shell_path, shell_word};
 
+use crate::files::{NODES, SCRIPT};
 use crate::folder::Fleet;
-use crate::node_script::{NODES, SCRIPT};
 
 /// The options of `sbatch` for so many nodes.
 pub(super) fn options(fleet: &Fleet, partition: Option<&str>, tasks: usize) -> Vec<String> {

@@ -19,8 +19,8 @@ use howlate_model::Span;
 use self::command::Programs;
 use self::constraint::Constraint;
 use self::queue::Node;
+use crate::files::NODES;
 use crate::folder::Fleet;
-use crate::node_script::{NODES, RECORDING};
 use crate::scheduler::{Fetched, LONGEST_RECORDING, Scheduler, TOO_LONG};
 use crate::{FleetError, Host, SlurmOptions, State};
 
@@ -198,7 +198,7 @@ fn bind(slurm: Programs<'_>, fleet: &mut Fleet, node: usize) {
 }
 
 impl Scheduler for Slurm {
-    fn dry_run(&self, fleet: &Fleet, _plan: &str) -> String {
+    fn dry_run(&self, fleet: &Fleet, _plan: Option<&str>) -> String {
         let all: Vec<usize> = (0..fleet.members.len()).collect();
         let arrays = all.chunks(LONGEST_ARRAY);
         arrays.map(|nodes| batch::dry_run(fleet, self.partition(&fleet.slurm), nodes)).collect()
@@ -254,13 +254,13 @@ fn folder(fleet: &Fleet, node: usize) -> std::path::PathBuf {
 /// Puts a recording where the others are, and removes what is left.
 fn fetch(fleet: &Fleet, node: usize) -> Result<Fetched, String> {
     let folder = folder(fleet, node);
-    let left = folder.join(RECORDING);
+    let left = folder.join(fleet.task.left());
     match left.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Fetched::None),
         Err(error) => return Err(error.to_string()),
         Ok(found) => may_be_one(&found)?,
     }
-    fs::rename(left, fleet.recording(node)).map_err(|error| error.to_string())?;
+    fleet.keep(node, &left).map_err(|error| error.to_string())?;
     drop(fs::remove_dir_all(folder));
     drop(fs::remove_dir(fleet.path(NODES)));
     Ok(Fetched::Here)
@@ -290,6 +290,7 @@ mod tests {
             on: "slurm".to_owned(),
             sha256: None,
             machine: None,
+            task: crate::Task::Plan,
             words: Vec::new(),
             at_once: 1,
             timeout_s: None,
@@ -298,7 +299,7 @@ mod tests {
             members: vec![member],
             folder: home.path().to_owned(),
         };
-        let left = folder(&fleet, 0).join(RECORDING);
+        let left = folder(&fleet, 0).join(fleet.task.left());
         fs::create_dir_all(folder(&fleet, 0)).unwrap();
         assert_eq!(fetch(&fleet, 0), Ok(Fetched::None));
         // It takes no room on the disk.

@@ -39,7 +39,7 @@ pub(super) fn fetch(fleet: &Fleet, node: usize, interrupted: &AtomicBool) -> Res
         FetchOutcome::Nothing => Err("it answers something else".to_owned()),
         FetchOutcome::Bytes(0) => Ok(Fetched::None),
         FetchOutcome::Bytes(_) => {
-            part.persist(fleet.recording(node)).map_err(|error| wrong(error.error))?;
+            fleet.keep(node, part.path()).map_err(wrong)?;
             // It is here; what stays there is small, and a shell's to forget.
             drop(connection.says(&remote_script::remove(fleet, node)));
             Ok(Fetched::Here)

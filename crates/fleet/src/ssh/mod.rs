@@ -14,8 +14,8 @@ use std::time::Duration;
 use howlate_model::{shell_path, shell_word};
 
 use self::connection::{Connection, words};
+use crate::files::{PLAN, PROGRAM, SCRIPT};
 use crate::folder::Fleet;
-use crate::node_script::{PLAN, PROGRAM, SCRIPT};
 use crate::parallel::each;
 use crate::process::{INTERRUPTED, after, complaint};
 use crate::scheduler::{Fetched, Scheduler};
@@ -40,11 +40,8 @@ fn is_lost(reason: &str) -> bool {
         .any(|one| reason.contains(one))
 }
 
-/// What goes to each node.
-struct Sent {
-    plan: String,
-    script: String,
-}
+/// What goes to each node besides the program: texts by their names.
+struct Sent(Vec<(&'static str, String)>);
 
 impl Sent {
     fn new(fleet: &Fleet) -> Result<Self, FleetError> {
@@ -52,7 +49,8 @@ impl Sent {
             let path = fleet.path(name);
             std::fs::read_to_string(&path).map_err(FleetError::file(&path))
         };
-        Ok(Self { plan: text(PLAN)?, script: text(SCRIPT)? })
+        let names = if fleet.task.is_plan() { &[PLAN, SCRIPT][..] } else { &[SCRIPT] };
+        Ok(Self(names.iter().map(|name| Ok((*name, text(name)?))).collect::<Result<_, _>>()?))
     }
 
     /// Sends the program where it is not there yet, and starts the script. Nothing is started twice, so that it may be
@@ -74,7 +72,7 @@ impl Sent {
             let program = File::open(fleet.path(PROGRAM)).map_err(|error| error.to_string())?;
             connection.sends(&remote_script::receive(fleet, node), program)?;
         }
-        connection.says(&remote_script::start(fleet, node, &self.plan, &self.script)).map(drop)
+        connection.says(&remote_script::start(fleet, node, &self.0)).map(drop)
     }
 }
 
@@ -94,8 +92,9 @@ impl Ssh {
 }
 
 impl Scheduler for Ssh {
-    fn dry_run(&self, fleet: &Fleet, plan: &str) -> String {
-        let script = fleet.script();
+    fn dry_run(&self, fleet: &Fleet, plan: Option<&str>) -> String {
+        let texts: Vec<_> =
+            plan.map(|plan| (PLAN, plan.to_owned())).into_iter().chain([(SCRIPT, fleet.script())]).collect();
         let program = shell_path(&fleet.path(PROGRAM));
         let one = |node: usize| {
             let call = |command: &str, input: String| {
@@ -107,7 +106,7 @@ impl Scheduler for Ssh {
             [
                 call("sh -s", told(&remote_script::prepare(fleet, node))),
                 call(&remote_script::receive(fleet, node), format!("< {program}")),
-                call("sh -s", told(&remote_script::start(fleet, node, plan, &script))),
+                call("sh -s", told(&remote_script::start(fleet, node, &texts))),
             ]
             .concat()
         };

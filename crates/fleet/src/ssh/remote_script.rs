@@ -5,8 +5,8 @@
 
 use howlate_model::shell_word;
 
+use crate::files::{NODES, PROGRAM, SCRIPT};
 use crate::folder::Fleet;
-use crate::node_script::{NODES, PLAN, PROGRAM, RECORDING, SCRIPT};
 
 /// What is said before results.
 pub(super) fn mark(fleet: &Fleet) -> String {
@@ -50,16 +50,16 @@ pub(super) fn receive(fleet: &Fleet, node: usize) -> String {
     )
 }
 
-/// Puts plan and script into the folder, and starts the script in a session of its own, so that it goes on when the
+/// Puts texts by their names into the folder, the script among them, and starts the script in a session of its own, so that it goes on when the
 /// connection ends. Nothing is started twice.
-pub(super) fn start(fleet: &Fleet, node: usize, plan: &str, script: &str) -> String {
+pub(super) fn start(fleet: &Fleet, node: usize, texts: &[(&str, String)]) -> String {
     let words = fleet.members[node].words();
     let words: Vec<_> = words.iter().map(shell_word).collect();
     let sha256 = fleet.hash();
-    // In neither text: it holds the fleet's id, which was drawn for it.
+    // In none of the texts: it holds the fleet's id, which was drawn for it.
     let end = format!("END-OF-{}", fleet.id);
     let name = fleet.members[node].name();
-    let put = |text: &str, file: &str| {
+    let put = |(file, text): &(&str, String)| {
         format!(
             "cat > {file}.{name} <<'{end}' && mv {file}.{name} {file} || exit 1\n{}\n{end}\n",
             text.trim_end()
@@ -68,11 +68,10 @@ pub(super) fn start(fleet: &Fleet, node: usize, plan: &str, script: &str) -> Str
     format!(
         "umask 077\ncd {} || exit 1\nif {RUNS}; then exit 0; fi\n\
          command -v setsid > /dev/null || {{ echo \"there is no setsid\" >&2; exit 1; }}\ncd ../..\n\
-         ln ../{sha256} {PROGRAM} 2>/dev/null || [ -e {PROGRAM} ] || {{ echo \"the program is not there any more\" >&2; exit 1; }}\n{}{}cd {NODES}/{name} || exit 1\nrm -f status\n\
+         ln ../{sha256} {PROGRAM} 2>/dev/null || [ -e {PROGRAM} ] || {{ echo \"the program is not there any more\" >&2; exit 1; }}\n{}cd {NODES}/{name} || exit 1\nrm -f status\n\
          setsid sh ../../{SCRIPT} {} < /dev/null > /dev/null 2>&1 &\necho $! > pid\n",
         node_folder(fleet, node),
-        put(plan, PLAN),
-        put(script, SCRIPT),
+        texts.iter().map(put).collect::<String>(),
         words.join(" "),
     )
 }
@@ -88,10 +87,11 @@ pub(super) fn look(fleet: &Fleet, node: usize) -> String {
     )
 }
 
-/// Hands over the recording; nothing where there is none.
+/// Hands over what was left; nothing where there is nothing.
 pub(super) fn hand_over(fleet: &Fleet, node: usize) -> String {
+    let left = fleet.task.left();
     format!(
-        "cd {} || exit 1\necho {}\nif [ -e {RECORDING} ]; then cat {RECORDING}; fi\n",
+        "cd {} || exit 1\necho {}\nif [ -e {left} ]; then cat {left}; fi\n",
         node_folder(fleet, node),
         mark(fleet)
     )
@@ -133,6 +133,7 @@ mod tests {
             on: "ssh:n1".into(),
             sha256: Some("abc".into()),
             machine: None,
+            task: crate::Task::Plan,
             words: Vec::new(),
             at_once: 1,
             timeout_s: None,

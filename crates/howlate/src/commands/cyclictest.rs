@@ -1,4 +1,4 @@
-//! `howlate cyclictest`, `oslat` and `hwlatdetect`, and howlate under these names.
+//! `howlate cyclictest`, `oslat`, `hwlatdetect` and `cyclicdeadline`, and howlate under these names.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ pub(crate) fn run(call: &Call) -> ExitCode {
     call.run(Streams { print: print_as_is, say }, clear_up)
 }
 
-/// Does what oslat or hwlatdetect would do.
+/// Does what oslat, hwlatdetect or cyclicdeadline would do.
 pub(crate) fn run_other(call: &Other) -> ExitCode {
     call.run(Streams { print: print_as_is, say })
 }

@@ -26,6 +26,7 @@ pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod sleep;
 pub(crate) mod snap;
+mod start;
 pub(crate) mod top;
 pub(crate) mod tune;
 mod until;

@@ -4,16 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use howlate_blackbox::{Asked, DiskNews, Display, Finished, Installed, Requests, Unit};
+use howlate_blackbox::{Asked, DiskNews, Display, Finished, Installed, NotListening, Requests, Unit};
 use howlate_linux::clock;
 use howlate_live::LiveRecord;
-use howlate_model::{Header, Incident, MonotonicTime, shell_path};
+use howlate_model::{Header, Incident, MonotonicTime, Unseen, shell_path};
 use howlate_recording::new_id;
 use howlate_render::{
     RecordEnd, disk_refuses, disk_takes_again, late_above, legible, lines_not_written, machine,
 };
 use howlate_session::{date_and_time, header};
 
+use super::start;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
@@ -27,6 +28,7 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
     let environment = startup::begin()?;
     let wanted = Asked {
         late_above: asked.late_above,
+        loop_above: asked.loop_above,
         chosen: asked.chosen(),
         out: asked.out.clone(),
         bounds: asked.bounds(),
@@ -47,7 +49,7 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
     let above = late_above(asked.late_above);
     let requests = Requests { end: Arc::clone(&environment.interrupted), snap: Arc::default() };
     let place = machine(&environment.system);
-    let started = |folder: &std::path::Path| {
+    let started = |folder: &std::path::Path, unseen: &Unseen| {
         if asked.live {
             let what = (asked.late_above, folder.display().to_string());
             match LiveRecord::begin(&requests.end, &requests.snap, place, what) {
@@ -56,20 +58,31 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
             }
         }
         if !asked.quiet {
+            if let Some(reason) = &unseen.loops {
+                say(&format!("Event loops that do not come back are not seen here: {reason}.\n"));
+            }
+            if let Some(reason) = &unseen.timers {
+                say(&format!("By when timers were due is not seen here: {reason}.\n"));
+            }
             let folder = place_of(folder);
             say(&format!(
-                "Recording waits for a CPU above {above} into {folder}. Ctrl-C ends it. To see them:\n  howlate show {folder} --since 10m\n"
+                "Recording what is late above {above} into {folder}. Ctrl-C ends it. To see them:\n  howlate show {folder} --since 10m\n"
             ));
         }
         Box::new(Words { folder: place_of(folder) })
     };
     startup::on_timeline_asked(&requests.snap)?;
+    start::wait_for(asked.start_at, &requests.end, asked.quiet)?;
     let finished = howlate_blackbox::record(&wanted, &requests, begin, started)?;
     if !asked.quiet {
         // Behind the `^C` that a terminal shows, nobody reads on.
         let is_behind_key = requests.end.load(Ordering::Relaxed) && terminal::is_watched();
         let end = end_of(&finished).text(&place_of(&asked.out));
         say(&if is_behind_key { format!("\n{end}") } else { end });
+    }
+    if finished.snaps_left_out > 0 {
+        let count = finished.snaps_left_out;
+        tell(&format!("{count} requests of programs to keep what all CPUs had done were too many.\n"));
     }
     if let Finished { not_written: lost @ 1.., why_not_written: reason, .. } = &finished {
         let folder = place_of(&asked.out);
@@ -126,6 +139,10 @@ impl Display for Words {
         };
         tell(&format!("{words}\n"));
     }
+
+    fn cannot_be_asked(&mut self, why: &NotListening) {
+        tell(&format!("Programs cannot ask this recorder for anything: {why}.\n"));
+    }
 }
 
 /// The whole screen.
@@ -138,6 +155,8 @@ impl Display for Whole {
 
     // Its count of what was lost goes up; the words come when the screen is left.
     fn disk(&mut self, _: &DiskNews) {}
+
+    fn cannot_be_asked(&mut self, _: &NotListening) {}
 
     fn marks(&mut self) -> Vec<MonotonicTime> {
         self.0.marks()

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use howlate_analyse::incidents::Grouping;
 use howlate_recording::is_rotated;
 use howlate_render::{Incidents, NodesIncidents};
 
@@ -9,7 +10,7 @@ use super::recorded;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::{Format, Show};
+use howlate_cli::{Format, Moments, Show};
 
 /// The folders that are meant, where each that was named is one, or has one in it for each machine; `None` where they are
 /// something else, or there is only one.
@@ -26,16 +27,25 @@ fn those_in(path: &Path) -> Vec<PathBuf> {
 }
 
 pub(super) fn show(folders: &[PathBuf], asked: &Show) -> Result<Status, Error> {
-    let read = |folder: &PathBuf| recorded::read(folder, &asked.moments, asked.together.group);
-    let kept = folders.iter().map(read).collect::<Result<Vec<Incidents>, _>>()?;
-    let status = kept.iter().map(recorded::status).max().unwrap_or(Status::Done);
-    let nodes = NodesIncidents { nodes: names(folders, &kept).into_iter().zip(kept).collect() };
+    let (nodes, status) = read(folders, &asked.moments, asked.together.group)?;
     match asked.printed() {
         Format::Json => terminal::print_or_json(&nodes.json()?, true)?,
         Format::Text => terminal::print(&nodes.text(terminal::width()))?,
         _ => return Err(Error::FormatOfRecords),
     }
     Ok(status)
+}
+
+/// What the folders hold of these moments, and whether all of it could be read.
+pub(super) fn read(
+    folders: &[PathBuf],
+    moments: &Moments,
+    by: Option<Grouping>,
+) -> Result<(NodesIncidents, Status), Error> {
+    let read = |folder: &PathBuf| recorded::read(folder, moments, by);
+    let kept = folders.iter().map(read).collect::<Result<Vec<Incidents>, _>>()?;
+    let status = kept.iter().map(recorded::status).max().unwrap_or(Status::Done);
+    Ok((NodesIncidents { nodes: names(folders, &kept).into_iter().zip(kept).collect() }, status))
 }
 
 /// What each machine calls itself; where that is nothing, or two are called the same, the folder as well.

@@ -6,7 +6,7 @@ use howlate_model::{Caveat, Combination, Condition, HowEnded, Loads, Span, Worde
 use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
-use super::{cyclic, exported, formats, guest, notify, print_result, request, say_kept, sleep};
+use super::{cyclic, exported, formats, guest, notify, print_result, request, say_kept, sleep, start};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::plan_file::Experiment;
@@ -63,6 +63,9 @@ fn tuning(args: Run, mut work: TuneWork) -> Result<Status, Error> {
     if args.reasons.why {
         return Err(Error::NotForTune(NotForTune::Why));
     }
+    if args.start_at.is_some() {
+        return Err(Error::NotForTune(NotForTune::StartAt));
+    }
     let path = args.recording();
     Resume::open(&path, args.resume || args.dry_run)?;
     *work.resumes() = args.resume;
@@ -77,8 +80,9 @@ fn tuning(args: Run, mut work: TuneWork) -> Result<Status, Error> {
 
 /// The same run in each guest that the plan asks for.
 fn in_guests(args: &Run, mut guest: Guest) -> Result<Status, Error> {
-    if args.resume {
-        return Err(Error::NotForGuests(NotForGuests::option("--resume")));
+    let refused = [("--resume", args.resume), ("--start-at", args.start_at.is_some())];
+    if let Some((option, _)) = refused.iter().find(|(_, is_asked)| *is_asked) {
+        return Err(Error::NotForGuests(NotForGuests::option(option)));
     }
     guest.command = args.in_guest();
     guest.out = Some(args.recording());
@@ -105,6 +109,7 @@ fn take(
     let quiet = args.output.printing.quiet;
     let kept = HistoryEntry::begin("run", Some(&path), args.no_save);
     introduce(experiment, &plan, &path, quiet);
+    start::wait_for(args.start_at, &environment.interrupted, quiet)?;
     let analysis = measure(request, environment, &plan, resume)?;
     print_result(&analysis, &args.output, None, &options.fail_above)?;
     say_kept(kept, quiet);

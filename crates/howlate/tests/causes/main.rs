@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod asked;
 mod marked_loops;
 mod periodicity;
 mod record;

@@ -127,7 +127,7 @@ int main() {
         turns(loop, plan, 50);
         return 0;
     }
-    wait(NULL);
+    wait(nullptr);
     return 0;
 }
 "#;
@@ -149,6 +149,8 @@ fn a_guard_ends_a_span_however_its_scope_is_left_and_names_have_a_limit() {
             "-Wpedantic",
             "-Wconversion",
             "-Wold-style-cast",
+            "-Wshadow",
+            "-Wzero-as-null-pointer-constant",
             "-Werror",
             "-O1",
         ]);

@@ -71,10 +71,10 @@ fn the_worst_wake_ups_of_a_program_have_a_timeline_and_a_signal_keeps_another() 
         assert!(!held.is_empty(), "{one}");
         let Some(latest) = one["late"].get(0) else { continue };
         assert_eq!(latest["thread"], "victim", "{one}");
-        assert!(made.iter().any(|(victim, ..)| latest["tid"] == *victim), "{one}");
+        assert!(made.iter().any(|one| latest["tid"] == one.victim), "{one}");
         assert_eq!(sum(&latest["parts"], "ns"), latest["latency_ns"].as_i64().unwrap(), "{one}");
         assert!(latest["latency_ns"].as_i64().unwrap() > 6_000_000, "{one}");
-        assert!(made.iter().any(|(_, hog, _)| held.contains(&format!("hog ({hog})"))), "{held:?}");
+        assert!(made.iter().any(|one| held.contains(&format!("hog ({})", one.hog))), "{held:?}");
     }
     let shown = json(&["show", at, "--json"], 0);
     assert_eq!(shown["timelines"], document["timelines"], "a recording says the same");

@@ -9,7 +9,7 @@ use crate::{assert_measured, folder_for_hours, nodes, with_plan};
 #[test]
 fn each_node_measures_once_and_the_late_one_is_named() {
     let Some(cluster) = Cluster::start(&["n1", "n2", "slow-3", "down-4"]) else { return };
-    let folder = with_plan("[[sleep]]\nrounds = 3\nfor = \"1ms\"\npolicy = \"fifo:80\"\nsamples = 20\n");
+    let folder = with_plan("[[sleep]]\nrounds = 5\nfor = \"1ms\"\npolicy = \"fifo:80\"\nsamples = 40\n");
     let output = cluster.fleet(folder.path(), &["run", "plan.toml", "--on", "slurm", "--quiet"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert_measured(&output, folder.path(), &["n1", "n2", "slow-3"]);

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Value, json as object};
 
 use crate::common::{is_root, json, may_use_realtime, run, send, skip, stderr, stdout, wait_until};
 use crate::sshd::Hosts;
@@ -44,6 +45,45 @@ fn nodes_that_fail_are_named_and_the_others_count() {
     assert!(fs::read(folder.path().join("plan-fleet/n1.jsonl")).unwrap() == before);
     let other = hosts.run(folder.path(), &["run", "plan.toml", "--on", "ssh:n1", "--resume"]);
     assert!(stderr(&other).contains("is a fleet of another plan"), "{}", stderr(&other));
+    assert_published(&hosts, folder.path(), &words, measured);
+}
+
+/// What every command of a fleet prints as JSON is what its schema says, and has what `show` prints of the recordings.
+fn assert_published(hosts: &Hosts, folder: &Path, words: &[&str], measured: &[&str]) {
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fleet.schema.json");
+    let schema: Value = serde_json::from_str(&fs::read_to_string(schema).unwrap()).unwrap();
+    let states = schema["$defs"]["NodeState"]["oneOf"].as_array().unwrap();
+    let shown = json(&["show", "--json", folder.join("plan-fleet").to_str().unwrap()], 0);
+    let run_again = [words, &["--resume", "--json"]].concat();
+    for words in [&run_again[..], &["status", "plan-fleet", "--json"], &["collect", "plan-fleet", "--json"]] {
+        let output = hosts.run(folder, words);
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_is(&document, &schema, &[]);
+        let nodes = document["nodes"].as_array().unwrap();
+        for node in nodes {
+            let is = |one: &&Value| one["properties"]["state"]["const"] == node["state"];
+            assert_is(node, states.iter().find(is).unwrap_or_else(|| panic!("{node}")), &["node"]);
+            let is_done = *node == object!({ "node": node["node"], "state": "done", "status": 0 });
+            assert_eq!(is_done, measured.contains(&node["node"].as_str().unwrap()), "{node}");
+        }
+        let result = if words[0] == "status" { &Value::Null } else { &shown };
+        assert_eq!(&document["result"], result, "{words:?}");
+    }
+}
+
+/// The object has all names that this part of the schema requires, and these besides, and no others than it knows.
+#[track_caller]
+fn assert_is(object: &Value, part: &Value, besides: &[&str]) {
+    let names: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    let required = part["required"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+    let missing: Vec<&str> =
+        required.chain(besides.iter().copied()).filter(|name| !names.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?} of {object}");
+    let known = part["properties"].as_object().unwrap();
+    let unknown: Vec<&&str> =
+        names.iter().filter(|name| !known.contains_key(**name) && !besides.contains(name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?} of {object}");
 }
 
 /// What a node has written so far.
@@ -129,17 +169,51 @@ fn a_node_that_is_late_is_named_and_no_other() {
         return skip("without real-time priorities the other nodes may be as late");
     }
     let Some(hosts) = Hosts::start(&["n1", "n2", "slow-3"]) else { return };
-    let folder = with_plan("[[sleep]]\nrounds = 3\nfor = \"1ms\"\npolicy = \"fifo:80\"\nsamples = 20\n");
+    let folder = with_plan("[[sleep]]\nrounds = 5\nfor = \"1ms\"\npolicy = \"fifo:80\"\nsamples = 40\n");
     let output = hosts.run(folder.path(), &["run", "plan.toml", "--on", "ssh:n1,n2,slow-3", "--quiet"]);
     assert_measured(&output, folder.path(), &["n1", "n2", "slow-3"]);
     let said = stdout(&output);
     assert!(said.contains("slow-3 is later than the other nodes"), "{said}");
     let fleet = folder.path().join("plan-fleet");
     let result = json(&["show", "--format", "json", fleet.to_str().unwrap()], 0);
-    let late = |one: &serde_json::Value| (one["node"] == "slow-3") == (one["stands_out"] == true);
+    let late = |one: &Value| (one["node"] == "slow-3") == (one["stands_out"] == true);
     let medians = result["nodes"].as_array().unwrap().iter().find(|one| one["statistic"] == "p50").unwrap();
     assert!(medians["nodes"].as_array().unwrap().iter().all(late), "{medians}");
     assert!(
         stdout(&run(&["show", fleet.to_str().unwrap()])).contains("slow-3 is later than the other nodes")
+    );
+}
+
+#[test]
+fn recorders_begin_together_and_are_shown_as_one() {
+    let Some(hosts) = Hosts::start(&["n1", "n2"]) else { return };
+    let folder = folder();
+    let tried = folder.path().join("tried");
+    let tried = run(&["record", "--out", tried.to_str().unwrap(), "--duration", "50ms"]);
+    if tried.status.code() != Some(0) {
+        return skip(&stderr(&tried));
+    }
+    let what = ["--late-above", "20us", "--at-most", "0/h", "--duration", "1s", "--start-at", "/2s"];
+    let words = [&["run", "record", "--on", "ssh:n1,n2", "--quiet", "--json", "--"][..], &what].concat();
+    let output = hosts.run(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let fleet: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let recorded = |node: &str| {
+        let folder = folder.path().join("record-fleet").join(node);
+        let recording = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let recording = recording.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).min();
+        assert!(recording.is_some(), "{node} has none");
+        let shown = json(&["show", folder.to_str().unwrap(), "--json"], 0);
+        assert!(shown["groups"].as_array().is_some_and(|groups| !groups.is_empty()), "{shown}");
+    };
+    ["n1", "n2"].into_iter().for_each(recorded);
+    assert_eq!(fleet["nodes"].as_array().unwrap().len(), 2, "{fleet}");
+    assert!(fleet["result"]["incidents"].is_array() && fleet["result"]["nodes"].is_array(), "{fleet}");
+    let again = hosts.run(folder.path(), &["collect", "record-fleet"]);
+    assert!(nodes(&again).iter().all(|node| node.1 == "done"), "{}", stdout(&again));
+    assert!(stderr(&again).contains("Show it again with: howlate show record-fleet\n"), "{}", stderr(&again));
+    assert!(
+        !hosts.fleets().read_dir().unwrap().flatten().any(|one| one.path().is_dir()),
+        "nothing stays there"
     );
 }

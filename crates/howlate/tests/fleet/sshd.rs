@@ -143,11 +143,11 @@ impl Hosts {
 
     /// `howlate fleet` in a folder, for which `ssh` knows these hosts. What it sends is smaller than what is tested.
     pub(crate) fn fleet(&self, folder: &Path, words: &[&str]) -> Command {
-        let mut command = howlate(&["fleet"]);
-        command.args(words);
+        let mut command = howlate(&["fleet", words[0]]);
         if words[0] == "run" {
             command.arg("--program").arg(self.file("howlate"));
         }
+        command.args(&words[1..]);
         command.current_dir(folder).env("PATH", self.path());
         command
     }

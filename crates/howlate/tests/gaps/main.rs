@@ -1,6 +1,7 @@
-//! `howlate gaps`, and howlate in the places of oslat and hwlatdetect: called as they are called, read as they are read.
+//! `howlate gaps`, and howlate in the places of oslat, hwlatdetect and cyclicdeadline: called as they are called, read as they are
+//! read.
 //!
-//! Nothing here depends on how long this machine's gaps are. What needs root or Debian's rt-tests is skipped, with the reason, where
+//! Nothing here depends on how long this machine's gaps are, or how late its threads. What needs root or Debian's rt-tests is skipped, with the reason, where
 //! there is none.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -9,6 +10,7 @@
 mod common;
 
 mod command;
+mod cyclicdeadline;
 mod hwlatdetect;
 mod oslat;
 

@@ -1,9 +1,9 @@
 //! A CPU is taken offline, and comes back, while howlate measures: in a guest, whose CPU is nobody else's.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::common::{is_installed, skip, stderr};
+use crate::common::stderr;
+use crate::guest_init::first_process;
 use crate::{cannot_fetch, guest, guests};
 
 /// A command, and what is to be seen of it.
@@ -51,43 +51,15 @@ const ROWS: [Row; 10] = [
 
 const PLAN: &str = "[system]\nvm.stat_interval = 7\n[[cyclic]]\ncpus = \"0-1\"\nduration = \"1h\"\n";
 
-/// The first process of the guest, with all that it needs behind it; `None`, with the reason said, where it cannot be built.
+/// The first process of the guest; `None`, with the reason said, where it cannot be built.
 fn init(folder: &Path) -> Option<PathBuf> {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guest_hotplug/init.c");
-    let (program, howlate) = (folder.join("init"), folder.join("howlate"));
-    let compiled = Command::new("cc").args(["-static", "-O1", "-o"]).arg(&program).arg(source).output();
-    if !compiled.is_ok_and(|output| output.status.success()) || !is_installed("strip") {
-        skip("needs a C compiler, a static C library and strip (binutils)");
-        return None;
-    }
-    let stripped = Command::new("strip").arg("-o").arg(&howlate).arg(env!("CARGO_BIN_EXE_howlate")).status();
-    assert!(stripped.unwrap().success());
-    let mut all = std::fs::read(&program).unwrap();
-    let begin = all.len();
-    let mut add = |path: &str, content: &[u8]| {
-        all.extend(format!("{path} {}\n", content.len()).bytes());
-        all.extend(content);
-    };
-    add("/howlate", &std::fs::read(&howlate).unwrap());
-    for library in libraries(&howlate) {
-        add(&library, &std::fs::read(&library).unwrap());
-    }
-    add("/plan.toml", PLAN.as_bytes());
     let line = |row: &Row| {
         [&[row.name, row.begun, row.says][..], &row.words.split(' ').collect::<Vec<_>>()].concat().join("\t")
             + "\n"
     };
-    add("/commands", ROWS.iter().map(line).collect::<String>().as_bytes());
-    all.extend(format!("{begin:>16}").bytes());
-    std::fs::write(&program, all).unwrap();
-    Some(program)
-}
-
-/// What `ldd` lists, the loader included; nothing of a static program.
-fn libraries(program: &Path) -> Vec<String> {
-    let output = Command::new("ldd").arg(program).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.split_whitespace().filter(|word| word.starts_with('/')).map(str::to_owned).collect()
+    let commands: String = ROWS.iter().map(line).collect();
+    let files = [("/plan.toml", PLAN.as_bytes()), ("/commands", commands.as_bytes())];
+    first_process(folder, "guest_hotplug/init.c", &files)
 }
 
 #[test]

@@ -177,12 +177,34 @@ fn a_lower_bound_is_never_shown_as_a_number() {
         let text = stdout(&run(&["show", "cyclictest-clipped.json", "--format", format]));
         assert!(text.contains(has), "{format}: {text}");
     }
+    // What others would take for a number is left out, or said beside it.
+    for (format, has, lacks) in [
+        ("benchmark", "· max", "\"value\": 30.0,"),
+        ("bmf", "max-latency", "p99-latency"),
+        ("lava", "-p99-limit --result fail\n", "30.000"),
+        ("lava", "-p99 --result skip\n", "planned"),
+        ("tap", "  value_ns: 30000\n  value_at_least: true\n", "≥ 30.0 µs 30"),
+        ("kcidb", "\"clipped_at\": 30000", "\"number\""),
+        ("hlog", ": from 30000 on only counted]\n", "planned"),
+        ("hgrm", "#[Only counted = from 30.000 on]\n", "planned"),
+    ] {
+        let words = ["show", "cyclictest-clipped.json", "--format", format, "--fail-above", "p99>10us"];
+        let text = stdout(&run(&words));
+        assert!(text.contains(has) && !text.contains(lacks), "{format}: {text}");
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (page, metrics) = (path("page.html"), path("howlate.prom"));
     run(&["report", "cyclictest-clipped.json", "-o", &page, "--prometheus", &metrics]);
     let (page, metrics) = (std::fs::read_to_string(page).unwrap(), std::fs::read_to_string(metrics).unwrap());
     assert!(page.contains("≥ 30.0"), "the page has the table");
+    let markdown = stdout(&run(&["report", "cyclictest-clipped.json", "--format", "md"]));
+    for text in [&page, &markdown] {
+        assert!(
+            !text.contains("To repeat") && !text.contains("#repeat"),
+            "howlate did not measure it: {text}"
+        );
+    }
     let quantiles =
         metrics.lines().filter(|line| line.starts_with("howlate_wakeup_latency_quantile_seconds{"));
     let quantiles: Vec<&str> = quantiles.collect();

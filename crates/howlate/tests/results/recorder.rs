@@ -186,7 +186,7 @@ fn what_is_recorded_from_now_on_is_served() {
             ["howlate_late_seconds_count{by=\"process\",group=\"nginx\"} 1"]
         );
     }
-    assert!(served.get("/").contains("Late waits for a CPU"));
+    assert!(served.get("/").contains("Threads that ran late"));
     assert_eq!(served.end(), Some(0));
 }
 

@@ -126,6 +126,10 @@ fn whether_it_is_alive_is_told_without_a_token_and_metrics_come_as_openmetrics()
     let (head, body) = with("application/openmetrics-text;version=1.0.0,text/plain;q=0.3");
     assert!(head.contains("Content-Type: application/openmetrics-text; version=1.0.0"), "{head}");
     assert!(body.ends_with("# EOF\n") && body.contains(",le=\"1e-06\"} "), "{body}");
+    let both = "application/openmetrics-text;version=2.0.0,application/openmetrics-text;version=1.0.0;q=0.5";
+    let (head, body) = with(both);
+    assert!(head.contains("Content-Type: application/openmetrics-text; version=2.0.0"), "{head}");
+    assert!(body.contains(",schema:3,zero_threshold:") && !body.contains("_bucket{"), "{body}");
     let (head, plain) = with("text/plain");
     assert!(head.contains("Content-Type: text/plain; version=0.0.4"), "{head}");
     assert!(!plain.contains("# EOF") && plain.contains(",le=\"0.000001\"} "));

@@ -36,7 +36,7 @@ impl Stop {
     }
 
     #[cold]
-    fn above(&self, latency: Latency) {
+    pub(crate) fn above(&self, latency: Latency) {
         self.above.store(true, Ordering::Relaxed);
         if let Some(on_above) = &self.on_above {
             on_above.call(latency);

@@ -43,6 +43,21 @@ pub(super) fn number(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.split_once('-')?.0.parse().ok()
 }
 
+/// What stands behind the name of a file beside while it is written: others see it when it is whole.
+pub(super) const PART: &str = ".part";
+
+/// Removes what a killed recorder has left of files beside.
+pub(super) fn remove_parts(folder: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_part = path.to_string_lossy().strip_suffix(PART).is_some_and(|name| name.ends_with(BESIDE));
+        if is_part && number(&path).is_some() {
+            drop(std::fs::remove_file(path));
+        }
+    }
+    Ok(())
+}
+
 /// All files beside, in their order, with their lengths.
 pub(super) fn beside(folder: &Path) -> io::Result<VecDeque<(PathBuf, u64)>> {
     let entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;

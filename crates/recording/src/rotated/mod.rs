@@ -161,6 +161,7 @@ impl Rotated {
         let folder = Folder::make(path)?;
         let lock = Lock::take(&folder, holder)?;
         let failed = |source| NotRotated::Io { path: folder.path().to_owned(), source };
+        files::remove_parts(folder.path()).map_err(failed)?;
         let there = segments(folder.path()).map_err(failed)?;
         let next = there.last().map_or(1, |last| last.number.saturating_add(1));
         let length = |one: Segment| (one.path.metadata().map_or(0, |found| found.len()), one.path);
@@ -214,13 +215,18 @@ impl Rotated {
         }
         let name = files::name_beside(self.next.saturating_sub(1), name);
         let path = self.folder.path().join(&name);
+        if path.exists() {
+            return None;
+        }
+        let part = self.folder.path().join(format!("{name}{}", files::PART));
         let written = File::options()
             .write(true)
             .create_new(true)
-            .open(&path)
-            .and_then(|mut file| file.write_all(bytes));
+            .open(&part)
+            .and_then(|mut file| file.write_all(bytes))
+            .and_then(|()| std::fs::rename(&part, &path));
         if written.is_err() {
-            drop(std::fs::remove_file(path));
+            drop(std::fs::remove_file(part));
             return None;
         }
         self.beside.push_back((path, length));

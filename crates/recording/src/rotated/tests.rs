@@ -19,6 +19,9 @@ fn minute(number: i64, bytes: usize) -> Line {
         incidents_left_out: 0,
         switches_unseen: 0,
         lines_lost: 0,
+        turns_lost: 0,
+        loops_left_out: 0,
+        snaps_left_out: 0,
         late_above: None,
         removed: vec![],
         clock: None,
@@ -211,8 +214,11 @@ fn what_is_made_beside_takes_a_quarter_and_goes_with_its_file() {
     rotated.remove_beside(&last);
     assert!(!path.join(last).exists());
     drop(rotated);
+    let cut = path.join("00000001-cut.trace.json.part");
+    std::fs::write(&cut, "[{").unwrap();
     let mut rotated = open(&path, SMALL).unwrap();
     assert_eq!(rotated.size(), bytes_in(&path), "a later one counts them");
+    assert!(!cut.exists(), "a killed one was not done with it");
     let kept = rotated.write_beside("kept", b"x").unwrap();
     (0..2_000).for_each(|number| {
         rotated.write(&minute(number, 1_000));

@@ -17,7 +17,7 @@ struct Entry {
     extra: String,
 }
 
-/// Median, 99th percentile and maximum of every condition, in microseconds.
+/// Median, 99th percentile and maximum of every condition, in microseconds. What is only known to be that or more is left out.
 pub fn benchmark(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
     let outcomes = analyses.iter().flat_map(Analysis::outcomes);
     let entries: Vec<Entry> = outcomes.flat_map(entries).collect();
@@ -25,9 +25,10 @@ pub fn benchmark(analyses: &[Analysis]) -> Result<String, serde_json::Error> {
 }
 
 fn entries(outcome: &Outcome) -> Vec<Entry> {
-    let Some(Summary { p50, p99, max, .. }) = outcome.planned_summary() else {
+    let Some(summary) = outcome.planned_summary() else {
         return Vec::new();
     };
+    let Summary { p50, p99, max, .. } = summary;
     let entry = |name: &str, nanos: i64, interval: Option<Interval>| Entry {
         name: format!("{} · {name}", condition_name(&outcome.condition)),
         unit: "µs",
@@ -35,11 +36,10 @@ fn entries(outcome: &Outcome) -> Vec<Entry> {
         range: interval.map(range),
         extra: numbers(outcome),
     };
-    vec![
-        entry("p50", p50, outcome.planned_blocks().p50_interval()),
-        entry("p99", p99, outcome.planned_blocks().p99_interval()),
-        entry("max", max, None),
-    ]
+    let blocks = outcome.planned_blocks();
+    let all = [("p50", p50, blocks.p50_interval()), ("p99", p99, blocks.p99_interval()), ("max", max, None)];
+    let known = all.into_iter().filter(|(_, nanos, _)| !summary.is_lower_bound(*nanos));
+    known.map(|(name, nanos, interval)| entry(name, nanos, interval)).collect()
 }
 
 /// The 95 % interval, where there is one.

@@ -27,8 +27,11 @@ pub fn hgrm(analyses: &[Analysis]) -> String {
 fn percentiles(outcome: &Outcome) -> String {
     let latency = outcome.latency();
     let hdr = latency.to_hdr();
+    let clipped = latency.clipped().map_or_else(String::new, |from| {
+        format!("#[Only counted = from {:.3} on]\n", micros(from.as_nanos().max(0).unsigned_abs()))
+    });
     let mut text = format!(
-        "{UNIT}{:>12} {:>14} {:>10} {:>14}\n\n",
+        "{UNIT}{clipped}{:>12} {:>14} {:>10} {:>14}\n\n",
         "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
     );
     let mut counted = 0;

@@ -27,6 +27,9 @@ pub fn hlog(analyses: &[Analysis]) -> io::Result<String> {
         let tagged = analysis.outcomes().iter().zip(tags(analysis));
         for (outcome, tag) in tagged.filter(|(outcome, _)| outcome.count() > 0) {
             let lasted = outcome.usage.elapsed;
+            if let Some(from) = outcome.latency().clipped() {
+                log.push_str(&format!("#[Tag={tag}: from {} on only counted]\n", from.as_nanos()));
+            }
             log.push_str(&line(&tag, outcome, at, lasted)?);
             at += lasted.as_secs_f64();
         }

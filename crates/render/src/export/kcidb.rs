@@ -4,7 +4,7 @@ use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks};
 use howlate_model::{Limit, Statistic};
 use serde_json::{Map, Value, json};
 
-use super::names::{finding, title};
+use super::names::{finding, is_lower_bound, title};
 use crate::condition::tags;
 
 /// The origin that stands in front of every identifier; a lab puts its own in its place.
@@ -53,9 +53,9 @@ fn misc(howlate: &str, outcome: &Outcome) -> Value {
     })
 }
 
-/// Seconds, which the readers show with a prefix.
+/// Seconds, which the readers show with a prefix; none where it is only known to be that or more.
 fn number(check: &Check<'_>) -> Option<Value> {
-    let (limit, value) = (check.limit?, check.value?);
+    let (limit, value) = (check.limit?, check.value.filter(|_| !is_lower_bound(check))?);
     Some(match limit.statistic {
         Statistic::Missed => json!({ "value": value, "unit": "periods" }),
         _ => json!({ "value": value as f64 / 1e9, "unit": "s", "prefix": "metric" }),

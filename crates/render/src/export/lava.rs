@@ -1,9 +1,10 @@
 //! A run as calls of LAVA's `lava-test-case`, for a shell in its overlay:
 //! <https://docs.lavasoftware.org/lava/writing-tests.html>.
 
-use howlate_analyse::{Analysis, Check, LimitVerdict, checks};
+use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks};
 use howlate_model::{Limit, Statistic};
 
+use super::names::is_lower_bound;
 use crate::condition::tags;
 use crate::result_columns::{ColumnSpec, MAX, MEDIAN, P99};
 
@@ -14,10 +15,13 @@ const COUNTED: &str =
 /// What is handed on of every condition besides its limits.
 const MEASURED: [ColumnSpec; 3] = [MEDIAN, P99, MAX];
 
-/// One line per number of each condition, in microseconds, then one per limit.
+/// One line per number of each condition, in microseconds, then one per limit. What is only known to be that or more is no
+/// measurement: LAVA would draw it as one.
 pub fn lava(analyses: &[Analysis], limits: &[Limit]) -> String {
     let runs: String = analyses.iter().map(|analysis| one_run(analysis, limits)).collect();
-    format!("{COUNTED}{runs}")
+    let knows = |analysis: &Analysis| analysis.outcomes().iter().any(Outcome::knows_what_was_planned);
+    let counted = if analyses.iter().any(knows) { COUNTED } else { "" };
+    format!("{counted}{runs}")
 }
 
 fn one_run(analysis: &Analysis, limits: &[Limit]) -> String {
@@ -37,7 +41,11 @@ fn numbers(check: &Check<'_>, tag: &str) -> String {
         return format!("lava-test-case {tag} --result {result}\n");
     };
     let line = |column: &ColumnSpec| {
-        let (name, micros) = (column.name, nanos_as_micros(column.nanos(&summary).unsigned_abs()));
+        let (name, nanos) = (column.name, column.nanos(&summary));
+        if summary.is_lower_bound(nanos) {
+            return format!("lava-test-case {tag}-{name} --result skip\n");
+        }
+        let micros = nanos_as_micros(nanos.unsigned_abs());
         format!("lava-test-case {tag}-{name} --result {result} --measurement {micros} --units us\n")
     };
     MEASURED.iter().map(line).collect()
@@ -47,6 +55,7 @@ fn kept(check: &Check<'_>, tag: &str) -> String {
     let Some(limit) = check.limit else { return String::new() };
     let measurement = match (limit.statistic, check.value) {
         (_, None) => String::new(),
+        _ if is_lower_bound(check) => String::new(),
         (Statistic::Missed, Some(count)) => format!(" --measurement {count} --units periods"),
         (_, Some(nanos)) => format!(" --measurement {} --units us", nanos_as_micros(nanos)),
     };

@@ -28,7 +28,7 @@ pub use lava::lava;
 pub use names::finding;
 pub use openmetrics::openmetrics;
 pub use osadl::osadl;
-pub use prometheus::prometheus;
 pub(crate) use prometheus::{family, labelled, seconds};
+pub use prometheus::{openmetrics2, prometheus};
 pub use tap::tap;
 pub use trace::trace;

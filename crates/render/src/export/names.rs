@@ -65,11 +65,15 @@ fn found(check: &Check<'_>) -> String {
         Statistic::Missed => count(value),
         _ => Latency::from_nanos(signed(value)).to_string(),
     };
-    let of_wakeups = !matches!(limit.statistic, Statistic::Missed | Statistic::Loop);
-    let is_lower_bound =
-        of_wakeups && check.outcome.planned().clipped() == Some(Latency::from_nanos(signed(value)));
-    let value = at_least(is_lower_bound, &in_words(value));
+    let value = at_least(is_lower_bound(check), &in_words(value));
     format!("{} is {value}, limit {}", limit.statistic, in_words(limit.above))
+}
+
+/// Whether the value that the limit is about is only known to be that or more.
+pub(super) fn is_lower_bound(check: &Check<'_>) -> bool {
+    let of_wakeups = |limit: &Limit| !matches!(limit.statistic, Statistic::Missed | Statistic::Loop);
+    let value = check.limit.as_ref().filter(|limit| of_wakeups(limit)).and(check.value);
+    value.is_some_and(|value| check.outcome.planned().clipped() == Some(Latency::from_nanos(signed(value))))
 }
 
 /// The result in one line.

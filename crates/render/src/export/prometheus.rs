@@ -12,6 +12,7 @@ use howlate_model::{Bucket, Distribution, HasProperties, HowEnded, Latency, Prop
 use jiff::Timestamp;
 
 use super::moment::begun;
+use crate::native_buckets::{NativeBuckets, SCHEMA, ZERO};
 
 /// Upper bounds in each power of ten, a quarter apart: the preferred numbers R10 of ISO 3, in hundredths.
 const BOUNDS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
@@ -38,6 +39,16 @@ struct Row<'a> {
 
 /// Everything of these recordings, each of which has a label of its name where they are several.
 pub fn prometheus(analyses: &[&Analysis], names: &[String]) -> String {
+    exposed(analyses, names, histograms)
+}
+
+/// The same as OpenMetrics 2.0, a draft as of August 2026, whose histograms have native buckets as well:
+/// <https://prometheus.io/docs/specs/om/open_metrics_spec_2_0/>.
+pub fn openmetrics2(analyses: &[&Analysis], names: &[String]) -> String {
+    exposed(analyses, names, composites) + "# EOF\n"
+}
+
+fn exposed(analyses: &[&Analysis], names: &[String], histograms: fn(&mut String, &[Row<'_>])) -> String {
     let mut text = String::new();
     let of = |name: &str| if analyses.len() > 1 { vec![("recording", name.to_owned())] } else { Vec::new() };
     let each: Vec<(&Analysis, Vec<(&'static str, String)>)> =
@@ -156,9 +167,42 @@ fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
     }
 }
 
+/// The name of the histograms, and what they are.
+const LATENCY: &str = "howlate_wakeup_latency_seconds";
+const LATENCY_HELP: &str = "How much later than asked planned wake-ups ran, missed ones included.";
+
+/// One line for each condition.
+fn composites(text: &mut String, rows: &[Row<'_>]) {
+    family(text, LATENCY, "histogram", LATENCY_HELP);
+    for Row { labels, planned, .. } in rows {
+        let (count, sum) = (planned.count(), seconds(planned.sum_nanos()));
+        let bounds = cumulated(planned, rows.len() > MANY).into_iter();
+        let classic: String =
+            bounds.map(|(bound, count)| format!("{}:{count},", seconds(i128::from(bound)))).collect();
+        // What was not told apart is in no bucket.
+        let native = if planned.clipped().is_none() { native(planned) } else { String::new() };
+        let _ = writeln!(
+            text,
+            "{LATENCY}{{{labels}}} {{count:{count},sum:{sum},{native}bucket:[{classic}+Inf:{count}]}}"
+        );
+    }
+}
+
+/// Native buckets, in the order of the specification, with a comma behind them.
+fn native(planned: &Distribution) -> String {
+    let NativeBuckets { zero, spans, counts } = NativeBuckets::of(planned);
+    let zeros = format!("schema:{SCHEMA},zero_threshold:{ZERO:e},zero_count:{zero},");
+    if counts.is_empty() {
+        return zeros;
+    }
+    let spans: Vec<String> = spans.iter().map(|(gap, length)| format!("{gap}:{length}")).collect();
+    let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
+    format!("{zeros}positive_spans:[{}],positive_buckets:[{}],", spans.join(","), counts.join(","))
+}
+
 fn histograms(text: &mut String, rows: &[Row<'_>]) {
-    const NAME: &str = "howlate_wakeup_latency_seconds";
-    family(text, NAME, "histogram", "How much later than asked planned wake-ups ran, missed ones included.");
+    const NAME: &str = LATENCY;
+    family(text, NAME, "histogram", LATENCY_HELP);
     let is_coarse = rows.len() > MANY;
     for Row { labels, planned, .. } in rows {
         for (bound, count) in cumulated(planned, is_coarse) {
@@ -231,7 +275,8 @@ pub(crate) fn seconds(nanos: i128) -> String {
 mod tests {
     use howlate_analyse::watch::ThreadSummary;
     use howlate_model::{
-        Condition, Header, Iteration, Latency, LoopWait, MonotonicTime, Sleeper, Span, Wait, Work,
+        Block, Condition, Header, Iteration, Latency, Line, LoopWait, MonotonicTime, Sleeper, Span, Wait,
+        Wakeup, Work,
     };
 
     use super::*;
@@ -271,6 +316,24 @@ mod tests {
         let coarse = cumulated(&latencies, true);
         assert_eq!(coarse.iter().map(|one| one.0).take(4).collect::<Vec<_>>(), [1_000, 2_000, 5_000, 10_000]);
         assert!(coarse.len() == 22 && coarse.iter().all(|one| counts.contains(one)));
+    }
+
+    #[test]
+    fn a_histogram_of_openmetrics_2_is_one_line_with_both_kinds_of_buckets() {
+        let mut analysis = analysis_of_sleeps(1);
+        let late = [0, 950_000_000, 900_000_000];
+        let mut block = Block::default();
+        let from = MonotonicTime::from_nanos;
+        late.into_iter().for_each(|late| block.record(Wakeup { expected: from(0), ran: from(late) }, None));
+        analysis.add(&Line::Block(Box::new(block)));
+        let text = openmetrics2(&[&analysis], &[String::new()]);
+        let line = text.lines().find(|line| line.starts_with("howlate_wakeup_latency_seconds{")).unwrap();
+        let value = line.split_once("} ").unwrap().1;
+        let native =
+            "schema:3,zero_threshold:2.56e-7,zero_count:1,positive_spans:[-1:2],positive_buckets:[1,1]";
+        assert!(value.starts_with(&format!("{{count:3,sum:1.85,{native},bucket:[0.000001:1,")), "{value}");
+        assert!(value.ends_with(",10:3,+Inf:3]}"), "{value}");
+        assert!(text.ends_with("# EOF\n") && !text.contains("_bucket{"), "{text}");
     }
 
     #[test]

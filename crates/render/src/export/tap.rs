@@ -4,7 +4,7 @@
 use howlate_analyse::{Analysis, Check, LimitVerdict, checks};
 use howlate_model::{Limit, Statistic};
 
-use super::names::{finding, planned, title};
+use super::names::{finding, is_lower_bound, planned, title};
 
 /// One test point per limit of each condition: `not ok` when it is exceeded, skipped when the condition was not
 /// measured as asked.
@@ -32,8 +32,9 @@ fn escaped(text: &str) -> String {
 fn diagnosis(check: &Check<'_>) -> String {
     let (Some(limit), Some(value)) = (check.limit, check.value) else { return String::new() };
     let unit = if limit.statistic == Statistic::Missed { "" } else { "_ns" };
+    let bound = if is_lower_bound(check) { "  value_at_least: true\n" } else { "" };
     format!(
-        "  ---\n  statistic: {}\n  value{unit}: {value}\n  limit{unit}: {}\n  planned: {}\n  count: {}\n  ...\n",
+        "  ---\n  statistic: {}\n  value{unit}: {value}\n{bound}  limit{unit}: {}\n  planned: {}\n  count: {}\n  ...\n",
         limit.statistic,
         limit.above,
         planned(check.outcome),

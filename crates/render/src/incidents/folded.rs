@@ -4,7 +4,8 @@
 use howlate_analyse::incidents::{Frames, folded};
 
 use super::Incidents;
-use crate::cause_words::{part_in_words, who};
+use super::words::way;
+use crate::cause_words::who;
 use crate::untrusted_text::legible;
 
 impl Incidents {
@@ -18,7 +19,7 @@ impl Incidents {
 fn stack(frames: &Frames) -> String {
     let of = frames.of.as_deref().filter(|of| *of != frames.name);
     let cause = [of.map(str::to_owned), Some(who(frames.cause, &frames.name, None))];
-    let way = [frames.kind.name(), part_in_words(frames.part)].map(str::to_owned);
+    let way = [frames.kind.name(), way(frames.kind, frames.part)].map(str::to_owned);
     let thread = [&frames.process, &frames.thread].map(String::clone);
     let all = thread.into_iter().chain(way).chain(cause.into_iter().flatten());
     all.map(|frame| legible(&frame).replace(';', ":")).collect::<Vec<_>>().join(";")

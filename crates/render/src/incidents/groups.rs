@@ -30,7 +30,7 @@ impl Incidents {
         };
         let (table, rows) = rows_with_room(rows, detail, width, of);
         let more = more(all.len().saturating_sub(rows), "with fewer late waits", detail);
-        let heading = format!("All waits for a CPU{}", self.counted_until());
+        let heading = format!("How late all threads ran{}", self.counted_until());
         format!("{}\n{}{more}", paint(HEADING, heading), table.text(width))
     }
 

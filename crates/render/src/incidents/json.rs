@@ -3,7 +3,9 @@
 use howlate_analyse::incidents::{Culprit, GroupWaits, RecurringCulprit, culprits, groups, recurring};
 use howlate_analyse::percentile;
 use howlate_analyse::periodicity::Rhythmic;
-use howlate_model::{DayClock, Distribution, Incident, LateAbove, Latency, Removed, schema_as_written};
+use howlate_model::{
+    DayClock, Distribution, Incident, LateAbove, Latency, Removed, Snapped, schema_as_written,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -41,7 +43,7 @@ struct Document<'a> {
     sums: Sums,
 }
 
-/// The same added up.
+/// What else there is of a machine: the same added up, and what was asked for.
 #[derive(Serialize, JsonSchema)]
 struct Sums {
     /// Whoever held up others, those who took most first.
@@ -51,8 +53,11 @@ struct Sums {
     recurring: Vec<RecurringEntry>,
     /// By what threads are counted together: `process`, `unit`, `cgroup`, `container`, `pod` or `user`.
     group_by: &'static str,
-    /// How long all threads waited for a CPU.
+    /// How late all threads ran.
     groups: Vec<GroupEntry>,
+    /// When somebody asked for what all CPUs had just done, the last of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    snaps: Vec<Snapped>,
     /// What is missing.
     missing: MissingEntry,
 }
@@ -206,6 +211,12 @@ struct MissingEntry {
     switches_unseen: u64,
     /// Lines of the recording that could not be written: incidents, minutes and marks.
     lines_lost: u64,
+    /// Turns of marked loops that found no room, or cannot have been.
+    turns_lost: u64,
+    /// Marked loops, or programs with some, that were too many to be read.
+    loops_left_out: u64,
+    /// Requests for what all CPUs had done that were too many.
+    snaps_left_out: u64,
     /// Files that made room meanwhile.
     removed: Vec<Removed>,
     /// Files that end in the middle of a line.
@@ -240,12 +251,16 @@ impl Incidents {
             recurring: recurring(&self.kept).into_iter().map(recurring_entry).collect(),
             group_by: self.by.name(),
             groups: all.into_iter().map(group).collect(),
+            snaps: self.kept.snaps.clone(),
             missing: MissingEntry {
                 incidents_shorter: self.kept.shorter,
                 incidents_left_out: missing.left_out,
                 incidents_lost: missing.lost,
                 switches_unseen: missing.unseen,
                 lines_lost: missing.lines,
+                turns_lost: missing.turns,
+                loops_left_out: missing.loops,
+                snaps_left_out: missing.snaps,
                 removed: missing.removed,
                 files_cut_off: self.cut_off,
                 files_damaged: self.damaged.clone(),
@@ -257,6 +272,15 @@ impl Incidents {
 impl NodesIncidents {
     /// For machines, on one line.
     pub fn json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string(&self.printed())? + "\n")
+    }
+
+    /// The same as a value, to the last digit.
+    pub fn json_value(&self) -> serde_json::Result<serde_json::Value> {
+        serde_json::to_value(self.printed())
+    }
+
+    fn printed(&self) -> Printed<'_> {
         let first = self.nodes.first().map(|(_, kept)| kept);
         let incident = |(node, _, incident)| NodeIncident { node, incident };
         let document = NodesDocument {
@@ -272,7 +296,7 @@ impl NodesIncidents {
             incidents: self.in_order().into_iter().map(incident).collect(),
             nodes: self.nodes.iter().map(node).collect(),
         };
-        Ok(serde_json::to_string(&Printed::Several(document))? + "\n")
+        Printed::Several(document)
     }
 }
 

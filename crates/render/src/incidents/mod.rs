@@ -10,6 +10,7 @@ mod nodes;
 mod perfetto;
 #[cfg(test)]
 mod perfetto_tests;
+mod snaps;
 mod text;
 mod title;
 mod told;
@@ -29,7 +30,7 @@ pub use json::incidents_schema;
 pub use metrics::{late_metrics, late_metrics_protobuf};
 pub use nodes::NodesIncidents;
 pub use words::{
-    HOW_CULPRITS_ARE_ADDED, culprit_name, held_up_by, how_it_came, incident_cause, late_above, victim,
+    HOW_CULPRITS_ARE_ADDED, culprit_name, held_up_by, how_late, incident_cause, late_above, victim, was_late,
 };
 
 /// What was kept of a stretch of time, and how it is shown.

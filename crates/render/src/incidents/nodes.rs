@@ -81,7 +81,7 @@ impl NodesIncidents {
         let when = self.nodes.first().map_or_else(String::new, |(_, kept)| kept.when());
         let all = self.nodes.iter().map(|(_, kept)| kept.all()).sum();
         let incidents = if all == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(all)) };
-        format!("Waits for a CPU on {} machines · {incidents}{when}", count(self.nodes.len() as u64))
+        format!("Late threads on {} machines · {incidents}{when}", count(self.nodes.len() as u64))
     }
 
     fn doubts(&self, width: usize) -> String {
@@ -116,7 +116,7 @@ impl NodesIncidents {
         let least = longest.get(INCIDENTS.saturating_sub(1)).copied().unwrap_or_default();
         let all = self.in_order();
         let shown: Vec<_> = all.iter().filter(|(.., one)| one.latency >= least).take(INCIDENTS).collect();
-        let Some(most) = longest.first() else { return "No wait was late.\n".to_owned() };
+        let Some(most) = longest.first() else { return "Nothing was late.\n".to_owned() };
         let days = shown.iter().map(|(_, kept, one)| kept.time(one, "%m-%d"));
         let is_one_day = days.collect::<std::collections::BTreeSet<_>>().len() == 1;
         let format = if is_one_day { "%H:%M:%S.%3f" } else { "%m-%d %H:%M:%S.%3f" };
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(names, ["n1", "n2-long", "n1"]);
         let text = plain(&nodes, 100);
         for expected in [
-            "Waits for a CPU on 2 machines · 3 incidents",
+            "Late threads on 2 machines · 3 incidents",
             "  n1               2  30.0 ms  within 12.0 ms\n",
             "  03:12:01.250  n2-long   20.0 ms  nginx worker;1 (71)",
             "less than 15.0 ms apart may have been in either order",

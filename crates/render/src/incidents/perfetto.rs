@@ -1,9 +1,9 @@
 //! Incidents and what all CPUs did around them, for Perfetto.
 
-use howlate_model::{CpuTimeline, Incident, IncidentKind};
+use howlate_model::{CpuTimeline, Incident, IncidentKind, MonotonicTime, Part};
 
 use super::Incidents;
-use super::words::{how_it_came, span};
+use super::words::how_late;
 use crate::perfetto::{Late, LateThread, Wait, trace};
 
 impl Incidents {
@@ -15,16 +15,33 @@ impl Incidents {
     }
 }
 
-/// The whole of it is a wait.
 fn late(one: &Incident) -> Late<'_> {
     let thread = &one.thread;
     let (from, until) = (one.at_ns.minus(one.latency), one.at_ns);
+    // Who is away, or takes too long, may have had a CPU meanwhile.
+    let is_wait = !matches!(one.kind, IncidentKind::EventLoop | IncidentKind::Loop);
     Late {
         thread: LateThread { tid: thread.tid, pid: thread.pid, name: &thread.name, process: &thread.process },
-        name: format!("waited {} for CPU {}, {}", span(one.latency), one.cpu, how_it_came(one.kind)),
+        name: name(one),
         from,
         until,
         parts: &one.parts,
-        wait: Some(Wait { from, until, preempted: one.kind == IncidentKind::Preempted }),
+        wait: is_wait.then(|| Wait {
+            from: ready_since(one).unwrap_or(from),
+            until,
+            preempted: one.kind == IncidentKind::Preempted,
+        }),
     }
+}
+
+fn name(one: &Incident) -> String {
+    let turn = one.turn.as_ref().map_or_else(String::new, |turn| format!("loop {} ", turn.name));
+    format!("{turn}{}", how_late(one))
+}
+
+/// While its timer was late it slept. `None`: the whole of it is a wait for a CPU, or where that began is not known.
+fn ready_since(one: &Incident) -> Option<MonotonicTime> {
+    let is_ready = |part: Part| matches!(part, Part::WakeUp | Part::Called | Part::Waiting);
+    let first = one.parts.iter().find(|part| is_ready(part.cause.part))?;
+    (one.kind == IncidentKind::Timer && !first.merged).then_some(first.from)
 }

@@ -56,6 +56,7 @@ pub(super) fn incident() -> Incident {
         ],
         late_above: None,
         timeline: Some("7.trace.json".to_owned()),
+        turn: None,
     }
 }
 
@@ -74,6 +75,9 @@ fn minute() -> WaitMinute {
         incidents_left_out: 2,
         switches_unseen: 0,
         lines_lost: 0,
+        turns_lost: 0,
+        loops_left_out: 0,
+        snaps_left_out: 0,
         late_above: None,
         removed: vec![],
         clock: None,
@@ -83,7 +87,7 @@ fn minute() -> WaitMinute {
 pub(super) fn kept(incidents: Vec<Incident>) -> Incidents {
     let from = "2026-11-25T03:12:00Z".parse().unwrap();
     Incidents {
-        kept: Kept { incidents, shorter: 0, minutes: vec![minute()] },
+        kept: Kept { incidents, shorter: 0, minutes: vec![minute()], snaps: vec![] },
         machine: None,
         late_above: Some(LateAbove::Length(Span::from_millis(5))),
         from: Some(from),
@@ -99,6 +103,26 @@ pub(super) fn kept(incidents: Vec<Incident>) -> Incidents {
 
 fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
+}
+
+#[test]
+fn a_timer_and_an_event_loop_are_late_in_other_words() {
+    let told = |kind| plain(&kept(vec![Incident { kind, ..incident() }]).why(&[], Detail::Full, 120));
+    let timer = told(IncidentKind::Timer);
+    assert!(timer.contains("(71) was late by 12.0 ms by its timer, when it ran on CPU 3"), "{timer}");
+    let part = |part, kind, ns: u64| Segment {
+        cause: Cause::new(part, kind, String::new()),
+        pid: None,
+        from: MonotonicTime::from_nanos(1_000_000),
+        ns: Span::from_millis(ns),
+        merged: true,
+    };
+    let parts =
+        vec![part(Part::Arming, CauseKind::LongWork, 9), part(Part::Blocked, CauseKind::Unexplained, 3)];
+    let away = Incident { kind: IncidentKind::EventLoop, parts, causes: vec![], ..incident() };
+    let text = plain(&kept(vec![away]).why(&[], Detail::Full, 120));
+    assert!(text.contains("(71) was away from its events for 12.0 ms"), "{text}");
+    assert!(text.contains("at work") && text.contains("blocked in another call"), "{text}");
 }
 
 #[test]
@@ -202,7 +226,7 @@ fn counts_say_up_to_when_they_go_and_late_waits_are_not_incidents() {
     let mut all = kept(vec![incident()]);
     all.kept.minutes[0].incidents_left_out = 160_000;
     let text = plain(&all.text(Detail::Brief, 100));
-    assert!(text.contains("All waits for a CPU, counted up to 03:13:00\n"), "{text}");
+    assert!(text.contains("How late all threads ran, counted up to 03:13:00\n"), "{text}");
     assert!(text.contains("  process  waits  late waits "), "{text}");
     assert!(
         text.contains(&format!(
@@ -212,7 +236,10 @@ fn counts_say_up_to_when_they_go_and_late_waits_are_not_incidents() {
         "{text}"
     );
     let doubt = text.find("! 160").unwrap();
-    assert!(doubt < text.find("All waits").unwrap() && doubt > text.find("What was late").unwrap(), "{text}");
+    assert!(
+        doubt < text.find("How late all").unwrap() && doubt > text.find("What was late").unwrap(),
+        "{text}"
+    );
     all.kept.minutes[0].incidents_left_out = 0;
     assert!(all.title().contains(" · 1 incident above 5 ms"), "{}", all.title());
 }

@@ -12,15 +12,16 @@ use crate::style::{BOLD, DIM, HEADING, WARN, paint};
 use crate::table::Columns;
 use crate::untrusted_text::legible;
 
-/// Incidents, culprits and groups that are listed on a screen, those in a rhythm, and how many of each at most.
-const BRIEF: Listed = Listed { incidents: 3, culprits: 4, groups: 3, recurring: 1 };
-const FULL: Listed = Listed { incidents: 50, culprits: 20, groups: 20, recurring: 3 };
+/// Incidents, culprits and groups that are listed on a screen, those in a rhythm, and requests; and how many of each at most.
+const BRIEF: Listed = Listed { incidents: 3, culprits: 4, groups: 3, recurring: 1, snaps: 3 };
+const FULL: Listed = Listed { incidents: 50, culprits: 20, groups: 20, recurring: 3, snaps: 50 };
 
 pub(super) struct Listed {
     pub(super) incidents: usize,
     pub(super) culprits: usize,
     pub(super) groups: usize,
     pub(super) recurring: usize,
+    pub(super) snaps: usize,
 }
 
 pub(super) const fn listed(detail: Detail) -> Listed {
@@ -33,6 +34,7 @@ impl Incidents {
         let parts = [
             format!("{}\n", paint(HEADING, wrapped(&self.title(), width, 0))),
             self.listed(detail, width),
+            self.snaps(detail, width),
             self.notes(width),
             self.groups(detail, width),
             self.culprits(listed(detail).culprits, detail, width),
@@ -69,7 +71,7 @@ impl Incidents {
     pub(super) const fn nothing(&self) -> &'static str {
         match self.kept.minutes.len() {
             0 => "Nothing was recorded then.\n",
-            _ => "No wait was late.\n",
+            _ => "Nothing was late.\n",
         }
     }
 
@@ -202,6 +204,7 @@ mod tests {
             causes: vec![cause],
             late_above: None,
             timeline: None,
+            turn: None,
         }
     }
 

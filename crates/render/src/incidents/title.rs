@@ -12,7 +12,7 @@ impl Incidents {
     /// What was asked for, and how much of it there is.
     pub fn title(&self) -> String {
         let above = self.late_above.map_or_else(String::new, |above| format!(" above {}", late_above(above)));
-        format!("Waits for a CPU · {}{}", self.how_many(&above), self.when())
+        format!("Late threads · {}{}", self.how_many(&above), self.when())
     }
 
     /// Incidents are the late waits that were kept: where some were not, both numbers are told.
@@ -53,8 +53,13 @@ impl Incidents {
 
     /// When an incident ended, in that zone.
     pub fn time(&self, one: &Incident, format: &str) -> String {
-        let at = one.at.parse::<Timestamp>().map(|at| at.to_zoned(self.zone.clone()));
-        at.map_or_else(|_| legible(&one.at).into_owned(), |at| at.strftime(format).to_string())
+        self.moment(&one.at, format)
+    }
+
+    /// A date and time of the recording in that zone.
+    pub(super) fn moment(&self, at: &str, format: &str) -> String {
+        let parsed = at.parse::<Timestamp>().map(|at| at.to_zoned(self.zone.clone()));
+        parsed.map_or_else(|_| legible(at).into_owned(), |at| at.strftime(format).to_string())
     }
 
     /// Whether all of them are of the day that the title begins with, so that none need say which.
@@ -89,6 +94,12 @@ impl Incidents {
             lost(
                 missing.lines,
                 "lines could not be written, as the disk refused them: incidents or whole minutes are missing.",
+            ),
+            lost(missing.turns, "turns of marked loops were lost, or cannot have been."),
+            lost(missing.loops, "marked loops, or programs with some, were too many to be read."),
+            lost(
+                missing.snaps,
+                "requests of programs to keep what all CPUs had done were too many, and are only counted.",
             ),
             lost(
                 self.cut_off,

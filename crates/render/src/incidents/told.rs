@@ -2,11 +2,11 @@
 
 use howlate_analyse::cause::{OnlyIf, WhyCause, only_if, remedy};
 use howlate_analyse::incidents::{cause_of, causes_by_urgency};
-use howlate_model::{CauseKind, Finding, Incident, Policy, Segment, Span};
+use howlate_model::{CauseKind, Finding, Incident, IncidentKind, Policy, Segment, Span};
 
 use super::Incidents;
 use super::text::more;
-use super::words::{how_it_came, incident_cause, span, unusual, victim};
+use super::words::{how_late, incident_cause, span, unusual, victim, way};
 use crate::answer::MOST_REMEDIES;
 use crate::cause_words::{first_two, part_in_words, percent, segment_in_words, who};
 use crate::commands_to_type::step_lines;
@@ -63,13 +63,7 @@ impl Incidents {
 
     fn one(&self, one: &Incident, time: &str, parts: usize, width: usize) -> String {
         let policy = unusual(one.thread.policy).map_or_else(String::new, |policy| format!(", {policy},"));
-        let heading = format!(
-            "{time}  {}{policy} waited {} for CPU {}, {}",
-            victim(one),
-            span(one.latency),
-            one.cpu,
-            how_it_came(one.kind)
-        );
+        let heading = format!("{time}  {}{policy} {}", victim(one), how_late(one));
         let told = told(one, parts);
         let lines: String = told.iter().map(|part| part_line(one, part, width)).collect();
         let above = one.late_above.map_or_else(String::new, |above| {
@@ -150,6 +144,9 @@ fn part_line(one: &Incident, told: &ToldPart, width: usize) -> String {
 fn part_words(one: &Incident, part: &Segment) -> String {
     let named =
         cause_of(one, part).filter(|cause| cause.kind == part.cause.kind && part.cause.kind.is_named());
+    if one.kind == IncidentKind::EventLoop {
+        return way(one.kind, part.cause.part).to_owned();
+    }
     match (named, part.cause.kind) {
         (Some(cause), CauseKind::Thread) => {
             format!("{}: {}", part_in_words(part.cause.part), incident_cause(cause))

@@ -1,9 +1,11 @@
 //! Who waited and what held it up, in words.
 
 use howlate_analyse::incidents::{Culprit, RecurringCulprit};
-use howlate_model::{CauseKind, Incident, IncidentCause, IncidentKind, LateAbove, Latency, Policy, Span};
+use howlate_model::{
+    CauseKind, Incident, IncidentCause, IncidentKind, LateAbove, LateTurn, Latency, Part, Policy, Span,
+};
 
-use crate::cause_words::{percent, who};
+use crate::cause_words::{part_in_words, percent, who};
 use crate::numbers::{count, length};
 use crate::recurrence::{precise, probability};
 use crate::untrusted_text::legible;
@@ -15,12 +17,45 @@ const WORTH: f64 = 0.02;
 /// How the times of culprits are added up.
 pub const HOW_CULPRITS_ARE_ADDED: &str = "Own time: how long it had what others waited for, counted once. Others' waits: added up over all who waited.";
 
-/// `nginx worker (4711)`
+/// `nginx worker (4711)`; of a turn, `robot (4711), loop control`.
 pub fn victim(one: &Incident) -> String {
     let thread = &one.thread;
     let (process, name) = (legible(&thread.process), legible(&thread.name));
     let name = if name == process { String::new() } else { format!(" {name}") };
-    format!("{process}{name} ({})", thread.tid)
+    let turn = one.turn.as_ref().map_or_else(String::new, |turn| format!(", loop {}", legible(&turn.name)));
+    format!("{process}{name} ({}){turn}", thread.tid)
+}
+
+/// What stands before the length of an incident.
+pub const fn was_late(kind: IncidentKind) -> &'static str {
+    match kind {
+        IncidentKind::Woken | IncidentKind::Preempted => "waited",
+        IncidentKind::Timer => "was late by",
+        IncidentKind::EventLoop => "was away from its events for",
+        IncidentKind::Loop => "missed its deadline by",
+    }
+}
+
+/// `waited 12.0 ms for CPU 3, after it was woken`; `missed its deadline by 2 ms: its turns are due every 1 ms`.
+pub fn how_late(one: &Incident) -> String {
+    let (verb, late, cpu) = (was_late(one.kind), span(one.latency), one.cpu);
+    let how = match (one.kind, &one.turn) {
+        (IncidentKind::Woken, _) => format!(" for CPU {cpu}, after it was woken"),
+        (IncidentKind::Preempted, _) => format!(" for CPU {cpu}, after it lost its CPU"),
+        (IncidentKind::Timer, _) => format!(" by its timer, when it ran on CPU {cpu}"),
+        (IncidentKind::Loop, Some(turn)) => {
+            format!(": its turns are due every {}{}", length(turn.period), spans(turn))
+        }
+        (IncidentKind::Loop | IncidentKind::EventLoop, _) => String::new(),
+    };
+    format!("{verb} {late}{how}")
+}
+
+/// `; 12 ms of this one were plan, 3 ms act`.
+fn spans(turn: &LateTurn) -> String {
+    let named = turn.spans.iter().map(|one| format!("{} in {}", span(one.spent), legible(&one.name)));
+    let named = named.collect::<Vec<_>>().join(", ");
+    if named.is_empty() { named } else { format!("; this one spent {named}") }
 }
 
 /// How a thread is scheduled, where that says more than usual: `fifo:50`.
@@ -28,11 +63,12 @@ pub(super) fn unusual(policy: Option<Policy>) -> Option<String> {
     policy.map(|policy| policy.to_string()).filter(|text| *text != Policy::OTHER.to_string())
 }
 
-/// How it came to wait, as the end of a sentence.
-pub const fn how_it_came(kind: IncidentKind) -> &'static str {
-    match kind {
-        IncidentKind::Woken => "after it was woken",
-        IncidentKind::Preempted => "after it lost its CPU",
+/// On which part of the way. A loop that is away, or takes too long, does not ask to be woken: that part is its work.
+pub(super) const fn way(kind: IncidentKind, part: Part) -> &'static str {
+    match (kind, part) {
+        (IncidentKind::EventLoop | IncidentKind::Loop, Part::Arming) => "at work",
+        (IncidentKind::EventLoop, Part::Blocked) => "blocked in another call, or by a page fault",
+        _ => part_in_words(part),
     }
 }
 

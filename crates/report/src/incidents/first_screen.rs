@@ -3,7 +3,7 @@
 use howlate_analyse::incidents::{Culprit, culprits};
 use howlate_model::{Incident, Latency};
 use howlate_render::numbers::count;
-use howlate_render::{Incidents, culprit_name, held_up_by, late_above, machine, victim};
+use howlate_render::{Incidents, culprit_name, held_up_by, late_above, machine, victim, was_late};
 use maud::{Markup, html};
 
 use crate::prose;
@@ -13,7 +13,7 @@ pub(super) fn first_screen(kept: &Incidents) -> Markup {
     let number = if all == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(all)) };
     html! {
         header {
-            h1 { "Late waits for a CPU" }
+            h1 { "Threads that ran late" }
             p class="number-one" { strong { (number) } " " span class="quiet" { (prose::plain(&about(kept))) } }
             p class="answer" { (prose::plain(&answer(kept))) }
             (doubts(kept))
@@ -42,7 +42,7 @@ fn answer(kept: &Incidents) -> String {
     let Some(longest) = kept.kept.incidents.iter().max_by_key(|one| one.latency) else {
         return match kept.kept.minutes.len() {
             0 => "Nothing was recorded then.".to_owned(),
-            _ => "No wait was late.".to_owned(),
+            _ => "Nothing was late.".to_owned(),
         };
     };
     let all = culprits(kept.kept.incidents.iter());
@@ -51,8 +51,9 @@ fn answer(kept: &Incidents) -> String {
 }
 
 fn the_longest(kept: &Incidents, one: &Incident) -> String {
-    let (waited, at) = (Latency::from_span(one.latency), kept.time(one, "%m-%d %H:%M:%S"));
-    format!("The longest: {} waited {waited} at {at}, held up by {}.", victim(one), held_up_by(one))
+    let (late, at) = (Latency::from_span(one.latency), kept.time(one, "%m-%d %H:%M:%S"));
+    let (victim, verb, by) = (victim(one), was_late(one.kind), held_up_by(one));
+    format!("The longest: {victim} {verb} {late} at {at}, held up by {by}.")
 }
 
 fn most(one: &Culprit) -> String {

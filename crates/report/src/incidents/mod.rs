@@ -34,7 +34,7 @@ pub fn incidents_page(kept: &Incidents, drawn: Option<(&Incident, &[CpuTimeline]
             section id="incidents" { h2 { "Incidents, the longest first" } (tables::incidents(kept)) }
         }
         @if !kept.kept.minutes.is_empty() {
-            section id="waits" { h2 { "All waits for a CPU" } (tables::groups(kept)) }
+            section id="waits" { h2 { "How late all threads ran" } (tables::groups(kept)) }
         }
     };
     document(&format!("{} · howlate", kept.title()), (STYLE, SCRIPT), &main)

@@ -73,7 +73,7 @@ pub(super) fn groups(kept: &Incidents) -> Markup {
     let rows = all.iter().take(GROUPS).map(group).collect();
     let left_out = all.len().saturating_sub(GROUPS) as u64;
     html! {
-        (Table::plain("How long threads that were ready waited for a CPU, late or not", &headings, 1, rows).html())
+        (Table::plain("How late threads ran, since their timer was due or they were ready", &headings, 1, rows).html())
         @if left_out > 0 { p class="quiet" { (count(left_out)) " more with fewer late waits." } }
     }
 }

@@ -37,6 +37,7 @@ fn incident(at: &str, victim: &str, ms: i64) -> Incident {
         }],
         late_above: None,
         timeline: Some("7.trace.json".to_owned()),
+        turn: None,
     }
 }
 
@@ -50,12 +51,15 @@ fn kept(incidents: Vec<Incident>) -> Incidents {
         incidents_left_out: 0,
         switches_unseen: 0,
         lines_lost: 0,
+        turns_lost: 0,
+        loops_left_out: 0,
+        snaps_left_out: 0,
         late_above: None,
         removed: vec![],
         clock: None,
     };
     Incidents {
-        kept: Kept { incidents, shorter: 0, minutes: vec![minute] },
+        kept: Kept { incidents, shorter: 0, minutes: vec![minute], snaps: vec![] },
         machine: None,
         late_above: Some(LateAbove::Length(Span::from_millis(5))),
         from: None,
@@ -127,6 +131,6 @@ fn worst_come_first_and_what_is_drawn_is_called_what_it_is() {
 fn without_incidents_the_page_says_so() {
     let page = incidents_page(&kept(vec![]), None);
     assert!(
-        page.contains("No wait was late.") && page.contains("id=\"when\"") && !page.contains("id=\"worst\"")
+        page.contains("Nothing was late.") && page.contains("id=\"when\"") && !page.contains("id=\"worst\"")
     );
 }

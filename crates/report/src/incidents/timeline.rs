@@ -2,7 +2,7 @@
 
 use howlate_model::{CpuTimeline, Incident, Latency};
 use howlate_render::scale::Scale;
-use howlate_render::{Incidents, held_up_by, how_it_came, incident_cause, victim};
+use howlate_render::{Incidents, held_up_by, how_late, incident_cause, victim, was_late};
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ const BEYOND: f64 = 1.05;
 
 pub(super) fn timeline(kept: &Incidents, one: &Incident, cpus: &[CpuTimeline]) -> Markup {
     let lanes = lanes(one, &kept.kept.incidents, cpus);
-    let name = format!("{} waited {}", victim(one), Latency::from_span(one.latency));
+    let name = format!("{} {} {}", victim(one), was_late(one.kind), Latency::from_span(one.latency));
     let drawing = drawing(one, &lanes);
     html! {
         figure id="timeline" {
@@ -48,10 +48,9 @@ fn about(kept: &Incidents, one: &Incident, is_alone: bool) -> String {
         _ => "What all CPUs did then was not kept (`--at-most` of `howlate record`).".replace('`', ""),
     };
     format!(
-        "At {}, on CPU {}, {}; held up by {}. {cpus}",
+        "At {}, it {}; held up by {}. {cpus}",
         kept.time(one, "%Y-%m-%d %H:%M:%S.%3f %Z"),
-        one.cpu,
-        how_it_came(one.kind),
+        how_late(one),
         held_up_by(one)
     )
 }

@@ -6,7 +6,9 @@ use std::collections::{HashMap, HashSet};
 use howlate_analyse::Analysis;
 use howlate_model::{Caveat, Condition, InForce, Setting, System};
 use howlate_render::numbers::length;
-use howlate_render::{ending_after_title, larger_ones, load_lines, machine, marked, sentences, to_repeat};
+use howlate_render::{
+    ending_after_title, is_foreign, larger_ones, load_lines, machine, marked, sentences, to_repeat,
+};
 use maud::{Markup, html};
 
 use super::findings;
@@ -62,17 +64,24 @@ pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> M
             (loads(recordings))
             (findings::findings(recordings))
         }
-        section id="repeat" {
-            h2 { "To repeat the measurement" }
-            @for recording in recordings {
-                pre tabindex="0" { code { (to_repeat(recording.analysis)) } }
-                p class="quiet" {
-                    "howlate " (recording.analysis.header.howlate) ", order drawn with seed " (recording.analysis.header.seed)
-                    ", recording " (recording.name) ". " (prose::plain(&instrument(recording.analysis)))
+        @if can_be_repeated(recordings) {
+            section id="repeat" {
+                h2 { "To repeat the measurement" }
+                @for recording in recordings.iter().filter(|one| !is_foreign(one.analysis)) {
+                    pre tabindex="0" { code { (to_repeat(recording.analysis)) } }
+                    p class="quiet" {
+                        "howlate " (recording.analysis.header.howlate) ", order drawn with seed " (recording.analysis.header.seed)
+                        ", recording " (recording.name) ". " (prose::plain(&instrument(recording.analysis)))
+                    }
                 }
             }
         }
     }
+}
+
+/// Whether howlate measured any: what other programs were asked, their files need not say.
+pub(super) fn can_be_repeated(recordings: &[Recording<'_>]) -> bool {
+    recordings.iter().any(|one| !is_foreign(one.analysis))
 }
 
 /// What the background loads really did.

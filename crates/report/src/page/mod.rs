@@ -53,7 +53,7 @@ fn content(
 ) -> Markup {
     let entries = source.entries;
     html! {
-        (contents(source, pictures))
+        (contents(source, recordings, pictures))
         (nodes(source))
         section id="results" {
             h2 { "Results" }
@@ -130,7 +130,7 @@ fn compared(source: Source<'_>) -> Markup {
 }
 
 /// Links to what is on the page.
-fn contents(source: Source<'_>, pictures: &[Picture]) -> Markup {
+fn contents(source: Source<'_>, recordings: &[Recording<'_>], pictures: &[Picture]) -> Markup {
     let is_traced = source.entries.iter().any(|entry| entry.outcome.traces.is_some());
     html! {
         nav aria-label="Contents" {
@@ -142,7 +142,7 @@ fn contents(source: Source<'_>, pictures: &[Picture]) -> Markup {
                 @for picture in pictures { li { a href={ "#" (picture.kind) } { (picture.kind) } } }
                 li { a href="#caveats" { "caveats" } }
                 li { a href="#machine" { "machine" } }
-                li { a href="#repeat" { "repeat" } }
+                @if about::can_be_repeated(recordings) { li { a href="#repeat" { "repeat" } } }
             }
         }
     }

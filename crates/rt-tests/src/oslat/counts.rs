@@ -73,9 +73,9 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dialect::Dialect;
     use super::super::options::read;
     use super::*;
+    use crate::dialect::Dialect;
 
     fn options(line: &str) -> Options {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

@@ -6,7 +6,7 @@ use howlate_cyclictest::getopt::{GivenOption, OptionSpec, Takes, getopt};
 use howlate_cyclictest::number::{leading, seconds};
 use howlate_model::{CpuSet, Policy, Priority};
 
-use super::dialect::Dialect;
+use crate::dialect::Dialect;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

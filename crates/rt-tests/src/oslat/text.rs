@@ -130,9 +130,9 @@ fn thread(number: usize, one: &CpuResult, options: &Options) -> String {
 mod tests {
     use howlate_model::Span;
 
-    use super::super::dialect::Dialect;
     use super::super::options::read;
     use super::*;
+    use crate::dialect::Dialect;
 
     fn options(line: &str) -> Options {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

@@ -1,6 +1,6 @@
 //! The options of oslat, listed.
 
-use super::dialect::Dialect;
+use crate::dialect::Dialect;
 
 /// An option: its names, and what it does.
 const ROWS: [(&str, &str); 16] = [

@@ -32,6 +32,10 @@ const WATCHED: usize = 4;
 /// No process has this id.
 const NOBODY: u32 = u32::MAX;
 
+/// Records that are put together before they are told of: a ring of 16 MiB is full when a busy machine has kept its reader waiting, and
+/// takes four times that as what it says. A reader that takes it in by and by never holds that much.
+const AT_ONCE: u32 = 4_096;
+
 const PROGRAMS: [Program; 23] = [
     helpful("tick_begins", "local_timer_entry", TIMER_INTERRUPTS),
     helpful("tick_ends", "local_timer_exit", TIMER_INTERRUPTS),
@@ -153,6 +157,40 @@ impl Bpf {
         let told = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 5]>::try_from(map).ok());
         told.and_then(|told| told.get(&0, 0).ok()).map_or((0, 0), |told| (told[0], told[4]))
     }
+
+    /// How many records were lost since that was asked last.
+    fn lost_since(&mut self) -> u64 {
+        let (lost, _) = self.lost_and_missed();
+        lost - std::mem::replace(&mut self.lost, lost)
+    }
+
+    /// Reads the next records, no more than [`AT_ONCE`]; whether there may be more.
+    fn next_records(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> bool {
+        let (mut all, mut count) = (Vec::new(), 0);
+        while count < AT_ONCE
+            && let Some(bytes) = self.records.next()
+        {
+            count += 1;
+            if let Some(life) = life::parse(&bytes) {
+                self.lives.push(life);
+            } else if let Some(iteration) = iteration::parse(&bytes) {
+                self.iterations.push(iteration);
+            } else {
+                all.extend(record::parse(&bytes, &mut self.interrupts));
+            }
+        }
+        // After the records: a quota is counted before whom it kept runs on.
+        self.quotas.look(clock::now());
+        self.steal.look(clock::now());
+        self.standstill.witness(&mut all);
+        for mut one in all {
+            self.gaps.doubt(&mut one);
+            self.quotas.name_group(&mut one);
+            self.steal.witness(&mut one);
+            seen(one);
+        }
+        count == AT_ONCE
+    }
 }
 
 impl Tracer for Bpf {
@@ -231,31 +269,18 @@ impl Tracer for Bpf {
     }
 
     fn read(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> u64 {
-        let mut all = Vec::new();
         // Who does not ask for them has no use for them.
         self.lives.clear();
         self.iterations.clear();
-        while let Some(bytes) = self.records.next() {
-            if let Some(life) = life::parse(&bytes) {
-                self.lives.push(life);
-            } else if let Some(iteration) = iteration::parse(&bytes) {
-                self.iterations.push(iteration);
-            } else {
-                all.extend(record::parse(&bytes, &mut self.interrupts));
-            }
-        }
-        // After the records: a quota is counted before whom it kept runs on.
-        self.quotas.look(clock::now());
-        self.steal.look(clock::now());
-        self.standstill.witness(&mut all);
-        for mut one in all {
-            self.gaps.doubt(&mut one);
-            self.quotas.name_group(&mut one);
-            self.steal.witness(&mut one);
-            seen(one);
-        }
-        let (lost, _) = self.lost_and_missed();
-        lost - std::mem::replace(&mut self.lost, lost)
+        while self.next_records(seen) {}
+        self.lost_since()
+    }
+
+    fn read_some(&mut self, seen: &mut dyn FnMut(TracedSleep)) -> (u64, bool) {
+        self.lives.clear();
+        self.iterations.clear();
+        let is_more = self.next_records(seen);
+        (self.lost_since(), is_more)
     }
 
     fn stop(&mut self) {

@@ -11,11 +11,13 @@
 //! Nothing of it outlives the process: programs and maps go with their file descriptors.
 
 mod cpu_history;
+mod event_loops;
 mod group_waits;
 mod kernel_side;
 mod quotas;
 mod record;
 mod ring;
+mod timers;
 
 use std::io::Read;
 
@@ -23,14 +25,16 @@ use aya::Ebpf;
 use aya::maps::{Array, MapData, RingBuf};
 use aya::programs::Iter;
 use howlate_linux::clock;
-use howlate_model::{CpuTimeline, LateRead, LateWait, MonotonicTime, Span, TracerRefusal, WaitGroup};
+use howlate_model::{
+    CpuTimeline, LateRead, LateWait, LoopAway, MonotonicTime, Span, TracerRefusal, Unseen, WaitGroup,
+};
 use howlate_procfs::Root;
 
 pub use self::cpu_history::CpuHistory;
 use self::group_waits::Groups;
 use self::kernel_side::{KernelSide, attach};
 use self::quotas::Quotas;
-use self::record::Late;
+use self::record::{Late, Sent};
 pub use self::ring::events_in;
 use self::ring::{Rings, between};
 use crate::irq_names::Interrupts;
@@ -44,14 +48,22 @@ const OF_THREADS: [Program; 3] = [
     needed("ends", "sched_process_exit"),
     needed("migrates", "sched_migrate_task"),
 ];
-/// Those that follow CPUs, in the order in which they are attached: after the others.
+/// Those that follow timers: without any of them, threads are late by their waits for a CPU only.
+const OF_TIMERS: [Program; 4] = [
+    helpful("timer_set", "hrtimer_start", Without::All),
+    helpful("timer_done", "hrtimer_expire_exit", Without::All),
+    helpful("timer_served", "hrtimer_expire_entry", Without::All),
+    helpful("signalled", "signal_generate", Without::All),
+];
+/// Those that follow CPUs, in the order in which they are attached: after the others, and who ends something before who begins it,
+/// so that nothing goes on for ever.
 const OF_CPUS: [Program; 7] = [
-    helpful("tick_begins", "local_timer_entry", Without::All),
     helpful("tick_ends", "local_timer_exit", Without::All),
-    helpful("handler_begins", "irq_handler_entry", Without::All),
+    helpful("tick_begins", "local_timer_entry", Without::All),
     helpful("handler_ends", "irq_handler_exit", Without::All),
-    helpful("softirq_begins", "softirq_entry", Without::All),
+    helpful("handler_begins", "irq_handler_entry", Without::All),
     helpful("softirq_ends", "softirq_exit", Without::All),
+    helpful("softirq_begins", "softirq_entry", Without::All),
     needed("switches", "sched_switch"),
 ];
 /// The one that adds up.
@@ -60,7 +72,7 @@ const EACH: &str = "each";
 /// The programs, attached.
 pub struct LateReader {
     kernel: Ebpf,
-    late: RingBuf<MapData>,
+    sent: RingBuf<MapData>,
     rings: Rings,
     groups: Groups,
     interrupts: Interrupts,
@@ -68,10 +80,27 @@ pub struct LateReader {
     quotas: Quotas,
     /// As last read: late waits without room, switches without an event, threads without a group.
     told: [u64; 3],
-    /// Which waits are late, and which process's are not told.
-    settings: (Span, u32),
+    settings: Settings,
+    /// Event loops that were away for too long, since that was asked last.
+    away: Vec<LoopAway>,
+    unseen: Unseen,
     /// Of the two sets of counts, the one that is counted into.
     set: u64,
+}
+
+/// What is late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLate {
+    /// Threads that run later than this after their timer was due, or they were ready.
+    pub above: Span,
+    /// Event loops that do not come back to their events for longer than this.
+    pub loop_above: Span,
+}
+
+struct Settings {
+    late: TooLate,
+    /// The process whose waits are not told.
+    left_out: u32,
 }
 
 /// Late waits, put together one after the other.
@@ -94,27 +123,47 @@ impl Iterator for LateWaits<'_> {
 }
 
 impl LateReader {
-    /// Loads and attaches them. A wait longer than `above` is late; each CPU remembers `events` of the last times that it
+    /// Loads and attaches them. Each CPU remembers `events` of the last times that it
     /// passed from one to another, or somewhat more.
     ///
     /// # Errors
     ///
     /// When the kernel refuses it.
-    pub fn begin(above: Span, events: u32) -> Result<Self, TracerRefusal> {
-        let programs = [&OF_THREADS[..], &OF_CPUS].concat();
+    pub fn begin(late: TooLate, events: u32) -> Result<Self, TracerRefusal> {
+        let programs = [&OF_THREADS[..], &OF_TIMERS, &OF_CPUS].concat();
         let KernelSide { mut kernel, types, cpus, chunks, loaded } = KernelSide::load(events, &programs)?;
         let each = iterator(&mut kernel)?;
         each.load("task", &types).map_err(|error| refusal("load its program that lists threads", &error))?;
-        let late = kernel.take_map("late_ones").ok_or_else(|| damaged("late_ones"))?;
-        let late = RingBuf::try_from(late).map_err(|error| refusal("map its records", &error))?;
+        let sent = kernel.take_map("late_ones").ok_or_else(|| damaged("late_ones"))?;
+        let sent = RingBuf::try_from(sent).map_err(|error| refusal("map its records", &error))?;
         let rings = Rings::take(&mut kernel, cpus, chunks)?;
         let groups = Groups::take(&mut kernel)?;
         let (interrupts, steal) = (Interrupts::default(), Steal::new(Root::live()));
         let quotas = Quotas::new(Root::live());
-        let (told, settings, set) = ([0; 3], (above, 0), 0);
-        let mut reader = Self { kernel, late, rings, groups, interrupts, steal, quotas, told, settings, set };
-        reader.control(above, std::process::id())?;
+        let settings = Settings { late, left_out: std::process::id() };
+        let (told, set, away, unseen) = ([0; 3], 0, Vec::new(), Unseen::default());
+        let mut reader = Self {
+            kernel,
+            sent,
+            rings,
+            groups,
+            interrupts,
+            steal,
+            quotas,
+            told,
+            settings,
+            away,
+            unseen,
+            set,
+        };
+        reader.tell_settings()?;
         attach(&mut reader.kernel, &loaded)?;
+        let timers = match OF_TIMERS.iter().find(|one| !loaded.contains(&one.name)) {
+            Some(missing) => Err(TracerRefusal::EventMissing { name: missing.event.to_owned() }),
+            None => timers::learn(&mut reader.kernel),
+        };
+        reader.unseen.timers = timers.err();
+        reader.unseen.loops = event_loops::attach(&mut reader.kernel, &types).err();
         reader.steal.look(clock::now());
         reader.add_up()?;
         Ok(reader)
@@ -125,8 +174,20 @@ impl LateReader {
     /// # Errors
     ///
     /// When the kernel refuses it.
-    pub fn tell_of_this_process(&mut self, above: Span) -> Result<(), TracerRefusal> {
-        self.control(above, 0)
+    pub fn tell_of_this_process(&mut self) -> Result<(), TracerRefusal> {
+        self.settings.left_out = 0;
+        self.tell_settings()
+    }
+
+    /// What it cannot tell of here.
+    pub const fn unseen(&self) -> &Unseen {
+        &self.unseen
+    }
+
+    /// The event loops that have come back since the last call after they were away for too long, as far as [`Self::read`] has
+    /// met them.
+    pub fn take_away(&mut self) -> Vec<LoopAway> {
+        std::mem::take(&mut self.away)
     }
 
     /// From now on, a wait longer than this is late.
@@ -135,20 +196,16 @@ impl LateReader {
     ///
     /// When the kernel refuses it.
     pub fn late_above(&mut self, above: Span) -> Result<(), TracerRefusal> {
-        self.control(above, self.settings.1)
-    }
-
-    fn control(&mut self, above: Span, left_out: u32) -> Result<(), TracerRefusal> {
-        self.settings = (above, left_out);
+        self.settings.late.above = above;
         self.tell_settings()
     }
 
     fn tell_settings(&mut self) -> Result<(), TracerRefusal> {
-        let (above, left_out) = self.settings;
+        let Settings { late: TooLate { above, loop_above }, left_out } = self.settings;
         let control = self.kernel.map_mut(".data.control").ok_or_else(|| damaged(".data.control"))?;
-        let mut control: Array<_, [u64; 2]> =
+        let mut control: Array<_, [u64; 3]> =
             Array::try_from(control).map_err(|error| refusal("map its settings", &error))?;
-        let words = [above.as_nanos(), u64::from(left_out) | self.set << 32];
+        let words = [above.as_nanos(), u64::from(left_out) | self.set << 32, loop_above.as_nanos()];
         control.set(0, words, 0).map_err(|error| refusal("take its settings", &error))
     }
 
@@ -165,13 +222,17 @@ impl LateReader {
         room: impl FnOnce(usize) -> usize,
     ) -> Result<(LateRead, LateWaits<'_>), TracerRefusal> {
         let mut found = Vec::new();
-        while let Some(bytes) = self.late.next() {
-            found.extend(Late::parse(&bytes).filter(|one| wanted(&one.alone())));
+        while let Some(bytes) = self.sent.next() {
+            match Sent::parse(&bytes) {
+                Some(Sent::Late(one)) if wanted(&one.alone()) => found.push(*one),
+                Some(Sent::Away(one)) => self.away.push(one),
+                _ => {}
+            }
         }
         let room = room(found.len());
         let left_out = found.len().saturating_sub(room) as u64;
         if left_out > 0 {
-            found.sort_by_key(|one| std::cmp::Reverse(one.waited()));
+            found.sort_by_key(|one| std::cmp::Reverse(one.late()));
             found.truncate(room);
         }
         let at = clock::now();

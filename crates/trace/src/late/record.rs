@@ -1,59 +1,101 @@
 //! What the kernel's side sends of a late wait, as `bpf/late.h` lays it out.
 
 use howlate_linux::sched;
-use howlate_model::{LateWait, MonotonicTime, Span, TracedSleep, WokenBy};
+use howlate_model::{
+    Expiry, Holder, LateWait, LoopAway, MonotonicTime, Policy, Span, TracedSleep, Who, WokenBy,
+};
 
 use super::quotas::Quotas;
 use super::ring::{Event, Left, Rings, SAME_SWITCH, between, how_it_left};
 use crate::fields::Fields;
 use crate::irq_names::Interrupts;
 
-/// One late wait.
+/// What the kernel's side has sent.
+pub(super) enum Sent {
+    /// A thread ran late.
+    Late(Box<Late>),
+    /// An event loop was away from its events.
+    Away(LoopAway),
+}
+
+/// Bytes of `struct away` of `bpf/late.h`: nothing else is as short.
+const AWAY: usize = 104;
+
+impl Sent {
+    /// Reads one record; `None` if it is not one.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() == AWAY {
+            away(bytes).map(Self::Away)
+        } else {
+            Late::parse(bytes).map(Box::new).map(Self::Late)
+        }
+    }
+}
+
+fn away(bytes: &[u8]) -> Option<LoopAway> {
+    let mut fields = Fields(bytes);
+    let (from, until) = (fields.time()?, fields.time()?);
+    let (running, ready) = (fields.span()?, fields.span()?);
+    let Whose { cgroup, tid, pid, uid, cpu, policy, name, process } = Whose::parse(&mut fields)?;
+    // The two clocks may differ a little.
+    let length = until.since(from);
+    let running = running.min(length);
+    let ready = ready.min(length.minus(running));
+    Some(LoopAway { from, until, running, ready, cgroup, tid, pid, uid, cpu, policy, name, process })
+}
+
+/// A thread: `struct whose`.
 #[derive(Clone, Debug)]
-pub(super) struct Late {
-    ended: MonotonicTime,
-    waited: Span,
-    here: Span,
+struct Whose {
     cgroup: u64,
     tid: u32,
     pid: u32,
     uid: u32,
     cpu: u32,
-    came_from: u32,
-    policy: (u32, u32, i32),
+    policy: Option<Policy>,
     name: String,
     process: String,
+}
+
+impl Whose {
+    fn parse(fields: &mut Fields<'_>) -> Option<Self> {
+        let (cgroup, tid, pid) = (fields.u64()?, fields.u32()?, fields.u32()?);
+        let (uid, cpu) = (fields.u32()?, fields.u32()?);
+        let (policy, priority, nice, _) =
+            (fields.u32()?, fields.u32()?, fields.u32()?.cast_signed(), fields.u32()?);
+        let (name, process) = (fields.comm()?, fields.comm()?);
+        let policy = sched::policy_of(policy, priority, nice);
+        Some(Self { cgroup, tid, pid, uid, cpu, policy, name, process })
+    }
+}
+
+/// One late wait.
+#[derive(Clone, Debug)]
+pub(super) struct Late {
+    ended: MonotonicTime,
+    /// For a CPU, in all and for the last one.
+    waited: Span,
+    here: Span,
+    /// The timer that woke it.
+    timer: Option<Expiry>,
+    came_from: u32,
+    preempted: bool,
+    whose: Whose,
     /// Who had the CPU that it got, as far as that came with it, in order: however much was written over its ring meanwhile.
     turns: Vec<Event>,
 }
 
 impl Late {
     /// Reads one record; `None` if it is not one.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+    fn parse(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
-        let (ended, waited, here, cgroup) = (fields.time()?, fields.span()?, fields.span()?, fields.u64()?);
-        let (tid, pid, uid) = (fields.u32()?, fields.u32()?, fields.u32()?);
-        let (cpu, came_from) = (fields.u32()?, fields.u32()?);
-        let policy = (fields.u32()?, fields.u32()?, fields.u32()?.cast_signed());
-        let (turns, _) = (fields.u32()?, fields.u32()?);
-        let (name, process) = (fields.comm()?, fields.comm()?);
+        let (ended, waited, here) = (fields.time()?, fields.span()?, fields.span()?);
+        let (timer, came_from, turns) = (timer(&mut fields)?, fields.u32()?, fields.u32()?);
+        let (preempted, _) = (fields.u32()? != 0, fields.u32()?);
+        let whose = Whose::parse(&mut fields)?;
         let mut turns: Vec<Event> = (0..turns).map_while(|_| Event::parse(&mut fields)).collect();
         turns.reverse();
-        Some(Self {
-            ended,
-            waited,
-            here,
-            cgroup,
-            tid,
-            pid,
-            uid,
-            cpu,
-            came_from,
-            policy,
-            name,
-            process,
-            turns,
-        })
+        Some(Self { ended, waited, here, timer, came_from, preempted, whose, turns })
     }
 
     fn began(&self) -> MonotonicTime {
@@ -73,9 +115,9 @@ impl Late {
         self.ended
     }
 
-    /// How long it waited.
-    pub(super) const fn waited(&self) -> Span {
-        self.waited
+    /// By how much it was late: since its timer was to wake it, or since it waited for a CPU.
+    pub(super) fn late(&self) -> Span {
+        self.timer.as_ref().map_or(self.waited, |timer| self.ended.since(timer.soft))
     }
 
     /// The CPUs whose rings have to be read for it, each with since when.
@@ -83,23 +125,23 @@ impl Late {
         let before = self.was_moved().then(|| (self.came_from, self.began()));
         let oldest = self.turns.first().map(|turn| turn.until);
         let came_with_it = oldest.is_some_and(|oldest| oldest <= self.moved().minus(SAME_SWITCH));
-        let at_last = (!came_with_it).then(|| (self.cpu, self.moved()));
+        let at_last = (!came_with_it).then(|| (self.whose.cpu, self.moved()));
         before.into_iter().chain(at_last).collect()
     }
 
     /// The wait, with who had the CPUs meanwhile.
     pub(super) fn with(&self, rings: &Rings, interrupts: &mut Interrupts, quotas: &mut Quotas) -> LateWait {
         let (mut occupants, mut unnamed) = (Vec::new(), Span::ZERO);
-        let at_last = further_back(rings.of(self.cpu), &self.turns);
+        let at_last = further_back(rings.of(self.whose.cpu), &self.turns);
         let at_first = if self.was_moved() { rings.of(self.came_from) } else { at_last };
         if self.was_moved() {
             (occupants, unnamed) = between(at_first, self.began(), self.moved(), interrupts);
         }
         let (here, not_here) = between(at_last, self.moved(), self.ended, interrupts);
         occupants.extend(here);
-        let left = how_it_left(at_first, self.tid, self.began());
+        let left = how_it_left(at_first, self.whose.tid, self.began());
         let mut wait = self.alone();
-        wait.preempted = left.is_some();
+        wait.preempted = (self.preempted || left.is_some()) && self.timer.is_none();
         let sleep = &mut wait.sleep;
         (sleep.occupants, sleep.unnamed) = (occupants, unnamed.plus(not_here));
         sleep.throttled = left == Some(Left::SetAside);
@@ -109,27 +151,45 @@ impl Late {
 
     /// The wait, without who had the CPUs meanwhile.
     pub(super) fn alone(&self) -> LateWait {
-        let by = WokenBy::NotSeen { slack: Span::ZERO, runnable_known: true };
+        let (waking, by) = match &self.timer {
+            Some(timer) => (timer.served, WokenBy::Timer(timer.clone())),
+            None => (self.began(), WokenBy::NotSeen { slack: Span::ZERO, runnable_known: true }),
+        };
         let sleep = TracedSleep {
+            // Since when it slept is not known, but that it did then.
+            asleep_since: self.timer.as_ref().map(|timer| timer.soft),
+            runnable: self.began().max(waking),
             switched_in: Some(self.ended),
             asleep_again: Some(self.ended),
-            cpu: self.cpu,
+            cpu: self.whose.cpu,
             migrated: self.was_moved(),
-            ..TracedSleep::woken(self.tid, self.began(), by)
+            ..TracedSleep::woken(self.whose.tid, waking, by)
         };
-        let (policy, priority, nice) = self.policy;
-        LateWait {
-            sleep,
-            waited: self.waited,
-            pid: self.pid,
-            name: self.name.clone(),
-            process: self.process.clone(),
-            uid: self.uid,
-            cgroup: self.cgroup,
-            policy: sched::policy_of(policy, priority, nice),
-            preempted: false,
-        }
+        let Whose { cgroup, pid, uid, policy, name, process, .. } = self.whose.clone();
+        LateWait { sleep, late: self.late(), pid, name, process, uid, cgroup, policy, preempted: false }
     }
+}
+
+/// The timer that woke it: outer `None` where the record is cut short.
+fn timer(fields: &mut Fields<'_>) -> Option<Option<Expiry>> {
+    let (expected, interrupt) = (fields.time_if_seen()?, fields.time_if_seen()?);
+    let (first_served, served, idle_since) = (fields.time()?, fields.time()?, fields.time_if_seen()?);
+    let (thread, _, name) = (fields.u32()?, fields.u32()?, fields.comm()?);
+    let interrupted = match thread {
+        0 => Who { holder: Holder::Idle, pid: None, name: String::new() },
+        _ => Who { holder: Holder::Thread, pid: Some(thread), name },
+    };
+    Some(expected.map(|soft| Expiry {
+        soft,
+        hard: soft,
+        interrupt,
+        interrupted,
+        idle_since,
+        rearmed: None,
+        first_served,
+        served,
+        deferred: None,
+    }))
 }
 
 /// Of two accounts that end alike, the one that begins earlier.
@@ -145,9 +205,22 @@ mod tests {
     use super::*;
 
     fn record(times: [u64; 4], numbers: [u32; 8], turns: &[Event]) -> Vec<u8> {
-        let mut bytes: Vec<u8> = times.iter().flat_map(|time| time.to_ne_bytes()).collect();
-        bytes.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
-        bytes.extend([u32::try_from(turns.len()).unwrap(), 0].iter().flat_map(|number| number.to_ne_bytes()));
+        woken_by_timer([0; 5], times, numbers, turns)
+    }
+
+    /// By one that came upon thread 5, `busy`.
+    fn woken_by_timer(timer: [u64; 5], times: [u64; 4], numbers: [u32; 8], turns: &[Event]) -> Vec<u8> {
+        let [ended, waited, here, cgroup] = times;
+        let words = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>();
+        let mut bytes = words(&[ended, waited, here]);
+        bytes.extend(words(&timer));
+        bytes.extend([5_u32, 0].iter().flat_map(|number| number.to_ne_bytes()));
+        bytes.extend(b"busy\0\0\0\0\0\0\0\0\0\0\0\0");
+        let [tid, pid, uid, cpu, came_from, policy, priority, nice] = numbers;
+        let numbers = |numbers: &[u32]| numbers.iter().flat_map(|one| one.to_ne_bytes()).collect::<Vec<_>>();
+        bytes.extend(numbers(&[came_from, u32::try_from(turns.len()).unwrap(), 0, 0]));
+        bytes.extend(words(&[cgroup]));
+        bytes.extend(numbers(&[tid, pid, uid, cpu, policy, priority, nice, 0]));
         bytes.extend(b"worker\0\0\0\0\0\0\0\0\0\0server\0\0\0\0\0\0\0\0\0\0");
         for turn in turns {
             bytes.extend(turn.until.as_nanos().to_ne_bytes());
@@ -170,13 +243,44 @@ mod tests {
         assert_eq!((wait.sleep.waking, wait.sleep.switched_in), (at(4_000), Some(at(9_000))));
         assert_eq!(wait.sleep.unnamed, Span::from_nanos(5_000), "nobody remembers who had the CPUs");
         assert_eq!(wait.policy.unwrap().to_string(), "fifo:80");
-        assert!(Late::parse(&bytes[..90]).is_none(), "it is cut short");
+        assert_eq!(wait.late, Span::from_nanos(5_000));
+        assert!(Late::parse(&bytes[..150]).is_none(), "it is cut short");
+    }
+
+    // 2000       2600       2610   2620    2700                9000
+    // |----------|----------|------|-------|-------------------|
+    // expected   interrupt  first  served  waits for its CPU   ran
+    #[test]
+    fn who_is_woken_by_a_timer_is_late_by_its_time() {
+        let timer = [2_000, 2_600, 2_610, 2_620, 0];
+        let bytes = woken_by_timer(timer, [9_000, 6_300, 6_300, 77], [8, 7, 0, 1, 0, 1, 80, 0], &[]);
+        let late = Late::parse(&bytes).unwrap();
+        let at = MonotonicTime::from_nanos;
+        assert_eq!((late.late(), late.began()), (Span::from_nanos(7_000), at(2_700)));
+        let wait = late.alone();
+        assert_eq!((wait.sleep.waking, wait.sleep.runnable), (at(2_620), at(2_700)));
+        let WokenBy::Timer(timer) = wait.sleep.woken_by else { panic!("{wait:?}") };
+        assert_eq!((timer.soft, timer.hard, timer.interrupt), (at(2_000), at(2_000), Some(at(2_600))));
+        assert_eq!((timer.interrupted.name.as_str(), timer.interrupted.pid), ("busy", Some(5)));
     }
 
     #[test]
     fn one_that_stayed_waited_for_one_cpu() {
         let late = Late::parse(&record([9_000, 5_000, 5_000, 77], [8, 7, 0, 1, 0, 0, 0, 5], &[])).unwrap();
         assert_eq!(late.rings_wanted(), [(1, MonotonicTime::from_nanos(4_000))]);
+    }
+
+    #[test]
+    fn a_loop_that_stayed_away_is_told_apart_by_its_length() {
+        let words = [1_000_u64, 9_000, 6_000, 500, 77];
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        bytes.extend([8_u32, 7, 1_000, 1, 0, 0, 5, 0].iter().flat_map(|number| number.to_ne_bytes()));
+        bytes.extend(b"loop\0\0\0\0\0\0\0\0\0\0\0\0server\0\0\0\0\0\0\0\0\0\0");
+        let Some(Sent::Away(away)) = Sent::parse(&bytes) else { panic!("{}", bytes.len()) };
+        assert_eq!((away.length(), away.blocked()), (Span::from_nanos(8_000), Span::from_nanos(1_500)));
+        assert_eq!((away.name.as_str(), away.process.as_str(), away.tid, away.pid), ("loop", "server", 8, 7));
+        assert_eq!(away.policy.unwrap().to_string(), "nice:5");
+        assert!(Sent::parse(&bytes[..90]).is_none(), "it is cut short");
     }
 
     /// Its ring was written over before it was read; who had the CPU came with it, the last first.

@@ -19,7 +19,8 @@ const EVENTS: usize = PER_CHUNK as usize;
 /// 64-bit words of an event.
 const WORDS: usize = 4;
 /// `struct cpu` of `bpf/late.bpf.c`, in 64-bit words; the first is how many events there were.
-type Cpu = [u64; 7];
+type Cpu = [u64; CPU_WORDS];
+const CPU_WORDS: usize = 14;
 type Chunk = [u64; EVENTS * WORDS];
 
 /// What had the CPU: `enum had` of `bpf/late.h`.
@@ -135,7 +136,7 @@ impl Rings {
         let cpus = self.cpus();
         let Some((heads, _)) = &mut self.maps else { return Ok(()) };
         let refused = |error: aya::maps::MapError| refusal("empty its rings", &error);
-        (0..cpus).try_for_each(|cpu| heads.set(cpu, [0; 7], 0).map_err(refused))
+        (0..cpus).try_for_each(|cpu| heads.set(cpu, [0; CPU_WORDS], 0).map_err(refused))
     }
 
     /// The next reading is to go back to `from` on this CPU.
@@ -213,7 +214,8 @@ pub(super) fn how_it_left(events: &[Event], tid: u32, at: MonotonicTime) -> Opti
     }
 }
 
-/// Reads a ring backwards until an event that ended at `from` or before.
+/// Reads a ring backwards until an event that ended at `from` or before, or until it meets what was written over meanwhile. Each
+/// chunk is held against that as soon as it is read: what comes later does not make it another time's.
 fn back_to(
     history: &mut History,
     from: MonotonicTime,
@@ -224,24 +226,21 @@ fn back_to(
     let per_chunk = u64::from(PER_CHUNK);
     let end = head()?;
     let from = from.minus(SAME_SWITCH);
-    let mut read: Vec<(u64, Event)> = Vec::new();
+    let mut read: Vec<Event> = Vec::new();
     let oldest_chunk = (end / per_chunk).saturating_sub(chunks - 1);
     for number in (oldest_chunk..=end / per_chunk).rev() {
         let words = chunk(number)?;
-        let events = words.chunks_exact(WORDS).zip(number * per_chunk..).filter(|(_, place)| *place < end);
-        let events = events.filter_map(|(words, place)| Some((place, event(words)?)));
-        let mut events: Vec<(u64, Event)> = events.collect();
-        events.reverse();
-        read.append(&mut events);
-        if read.last().is_some_and(|(_, event)| event.until <= from) {
+        // What is being written over counts as well.
+        let oldest = (head()? + 1).saturating_sub(chunks * per_chunk);
+        let is_its = |place: &usize| (oldest..end).contains(&(number * per_chunk + *place as u64));
+        let events = words.chunks_exact(WORDS).enumerate().rev();
+        read.extend(events.filter(|(place, _)| is_its(place)).filter_map(|(_, words)| event(words)));
+        if oldest > number * per_chunk || read.last().is_some_and(|event| event.until <= from) {
             break;
         }
     }
-    // What was written over meanwhile, and what is being written over, is another time's.
-    let oldest = (head()? + 1).saturating_sub(chunks * per_chunk);
-    read.retain(|(place, _)| *place >= oldest);
     read.reverse();
-    history.events = read.into_iter().map(|(_, event)| event).collect();
+    history.events = read;
     Ok(())
 }
 
@@ -317,9 +316,18 @@ mod tests {
 
     /// A ring of two chunks in which event `n` ended at `n`.
     fn read(end: u64, from: i64, written_meanwhile: u64) -> (i64, i64, usize) {
+        read_of(2, end, from, |looks| if looks == 0 { 0 } else { written_meanwhile })
+    }
+
+    /// The same of so many chunks; how many events were written until the reader had looked so often.
+    fn read_of(chunks: u64, end: u64, from: i64, written: impl Fn(u64) -> u64) -> (i64, i64, usize) {
         let mut history = History::default();
         let heads = std::cell::Cell::new(0);
-        let head = || Ok(if heads.replace(1) == 0 { end } else { end + written_meanwhile });
+        let head = || {
+            let looks = heads.get();
+            heads.set(looks + 1);
+            Ok(end + written(looks))
+        };
         let chunk = |number: u64| {
             let mut words = [0; EVENTS * WORDS];
             for (place, event) in (number * u64::from(PER_CHUNK)..).zip(words.chunks_exact_mut(WORDS)) {
@@ -327,7 +335,7 @@ mod tests {
             }
             Ok(words)
         };
-        back_to(&mut history, at(from * 1_000_000), 2, head, chunk).unwrap();
+        back_to(&mut history, at(from * 1_000_000), chunks, head, chunk).unwrap();
         let time = |event: Option<&Event>| event.map_or(-1, |event| event.until.as_nanos() / 1_000_000);
         (time(history.events.first()), time(history.events.last()), history.events.len())
     }
@@ -339,6 +347,9 @@ mod tests {
         assert_eq!(read(1_000, 10, 0), (768, 999, 232), "there is no more");
         assert_eq!(read(1_000, 10, 100), (845, 999, 155), "what was written over is left out");
         assert_eq!(read(5, 0, 0), (0, 4, 5));
+        // 8 chunks of which 2 are written while one is read: from the last they have met in the middle.
+        let (first, last, events) = read_of(8, 2_048, 0, |looks| looks * 256);
+        assert_eq!((first, last, events), (1_793, 2_047, 255), "whatever was written after it was read");
     }
 
     #[test]

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use howlate_model::{CpuChange, GapCause, GapKind, Span};
+use howlate_procfs::Root;
 
-use super::format::{Format, Unreadable};
+use super::format::{Field, Format, Unreadable};
 use crate::irq_names::{Interrupts, softirq};
 
 /// Events that begin or end something, as directories below `events`.
@@ -52,6 +53,12 @@ impl Names {
         self.of_interrupts.entry(number).or_insert_with(|| interrupts.name(number).into()).clone()
     }
 
+    /// Of the thread `tid` that has no name in its record.
+    fn of_running(tid: u32) -> Arc<str> {
+        let name = Root::live().read(&format!("/proc/{tid}/comm"));
+        name.map_or_else(|_| format!("thread {tid}"), |name| name.trim_end().to_owned()).into()
+    }
+
     fn thread(&mut self, comm: [u8; 16]) -> Arc<str> {
         let name = || {
             let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
@@ -62,10 +69,54 @@ impl Names {
 }
 
 /// Reads one kind of record.
-pub(super) type Reader = Box<dyn Fn(&[u8], &mut Names) -> Option<CpuChange>>;
+type Reader = Box<dyn Fn(&[u8], &mut Names) -> Option<CpuChange>>;
+
+/// What a record says.
+pub(super) struct Change {
+    /// The thread that had the CPU, which was switched from or interrupted.
+    pub(super) by: u32,
+    pub(super) change: CpuChange,
+}
+
+/// Reads the records of the events whose formats it was given.
+#[derive(Default)]
+pub(super) struct Records {
+    readers: HashMap<u16, (Field, Reader)>,
+    /// A switch, and where it has the name of who is switched from.
+    switch: Option<(u16, Field)>,
+}
+
+impl Records {
+    /// Takes in the format of the event in this directory.
+    pub(super) fn add(&mut self, event: &str, format: &Format) -> Result<(), Unreadable> {
+        let reader = (format.number("common_pid")?, reader(event, format)?);
+        if event == SWITCH {
+            self.switch = Some((format.id, format.comm("prev_comm")?));
+        }
+        self.readers.insert(format.id, reader);
+        Ok(())
+    }
+
+    /// Reads a record; `None` if it is none of those.
+    pub(super) fn read(&self, record: &[u8], names: &mut Names) -> Option<Change> {
+        let (by, reader) = self.readers.get(&id(record)?)?;
+        Some(Change { by: by.id(record)?, change: reader(record, names)? })
+    }
+
+    /// The name of the thread `by` that a record is of.
+    pub(super) fn name(&self, record: &[u8], by: u32, names: &mut Names) -> Arc<str> {
+        let switch = self.switch.filter(|(switch, _)| id(record) == Some(*switch));
+        let comm = switch.and_then(|(_, comm)| comm.comm(record));
+        comm.map_or_else(|| Names::of_running(by), |comm| names.thread(comm))
+    }
+}
+
+fn id(record: &[u8]) -> Option<u16> {
+    Some(u16::from_le_bytes(record.get(..2)?.try_into().ok()?))
+}
 
 /// What reads the records of the event in this directory.
-pub(super) fn reader(event: &str, format: &Format) -> Result<Reader, Unreadable> {
+fn reader(event: &str, format: &Format) -> Result<Reader, Unreadable> {
     let number = |name| format.number(name);
     let enters = |kind, name| CpuChange::Enters(GapCause { kind, name });
     Ok(match event {

@@ -1,13 +1,13 @@
 //! Whatever changes who has one of a few CPUs, whichever thread it is about: for loops that ask for all of a CPU.
 
-use std::collections::HashMap;
 use std::fs::File;
 
 use howlate_linux::clock;
 use howlate_model::{CpuChange, CpuEvent, CpuSet, MonotonicTime, TracerRefusal};
 
-use super::change::{EVENTS, Names, Reader, SWITCH, VECTORS, reader};
+use super::change::{EVENTS, Names, Records, SWITCH, VECTORS};
 use super::format::Format;
+use super::holder::Holder;
 use super::instance::Instance;
 use super::page::{Item, Layout, items};
 use super::{UNSETTLED, lost_of, read_page, streams, unreadable};
@@ -19,9 +19,9 @@ const BUFFER: &str = "4096";
 /// A trace of our own of these CPUs, recording.
 pub struct CpuEventReader {
     // Closed before the trace is removed.
-    cpus: Vec<(u32, File)>,
+    cpus: Vec<(u32, File, Holder)>,
     layout: Layout,
-    readers: HashMap<u16, Reader>,
+    records: Records,
     names: Names,
     /// Events lost, as last read.
     lost: u64,
@@ -54,23 +54,24 @@ impl CpuEventReader {
         instance.set("buffer_size_kb", BUFFER)?;
         let layout =
             Layout::parse(&instance.header_page()).ok_or_else(|| unreadable("events/header_page"))?;
-        let readers = enable(&instance)?;
-        let mut streams = streams(&instance)?;
-        streams.retain(|(cpu, _)| cpus.contains(*cpu));
+        let records = enable(&instance)?;
+        let ours = streams(&instance)?.into_iter().filter(|(cpu, _)| cpus.contains(*cpu));
+        let cpus = ours.map(|(cpu, stream)| (cpu, stream, Holder::default())).collect();
         instance.set("tracing_on", "1")?;
-        Ok(Self { cpus: streams, layout, readers, names: Names::default(), lost: 0, instance })
+        Ok(Self { cpus, layout, records, names: Names::default(), lost: 0, instance })
     }
 
     /// All that has happened up to a moment ago.
     pub fn read(&mut self) -> CpuEventsRead {
         let until = clock::now().minus(UNSETTLED);
         let mut page = vec![0; self.layout.page_size()];
-        let (mut events, readers, names) = (Vec::new(), &self.readers, &mut self.names);
-        for (cpu, stream) in &mut self.cpus {
+        let (mut events, records, names) = (Vec::new(), &self.records, &mut self.names);
+        for (cpu, stream, holder) in &mut self.cpus {
             while let Some(length) = read_page(stream, &mut page) {
                 // A page that is damaged is lost from there on; the kernel writes none.
                 let _ = items(&page[..length], &self.layout, &mut |at, item| {
-                    events.extend(event(*cpu, at, item, readers, names));
+                    let changes = changes(at, item, records, names, holder).into_iter().flatten();
+                    events.extend(changes.flatten().map(|(at, what)| CpuEvent { at, cpu: *cpu, what }));
                 });
             }
         }
@@ -81,49 +82,49 @@ impl CpuEventReader {
     }
 
     fn lost_in_all(&self) -> u64 {
-        let stats = |(cpu, _): &(u32, File)| lost_of(&self.instance.text(&format!("per_cpu/cpu{cpu}/stats")));
+        let stats = |(cpu, ..): &(u32, File, Holder)| {
+            lost_of(&self.instance.text(&format!("per_cpu/cpu{cpu}/stats")))
+        };
         self.cpus.iter().map(stats).sum()
     }
 }
 
-/// What one record says.
-fn event(
-    cpu: u32,
+/// What one record says, behind the switch that must have come before it, if no event told of that.
+fn changes(
     at: u64,
     item: Item<'_>,
-    readers: &HashMap<u16, Reader>,
+    records: &Records,
     names: &mut Names,
-) -> Option<CpuEvent> {
-    let what = match item {
-        Item::Missed => CpuChange::Missed,
-        Item::Record(record) => {
-            let id = u16::from_le_bytes(record.get(..2)?.try_into().ok()?);
-            readers.get(&id)?(record, names)?
-        }
+    holder: &mut Holder,
+) -> Option<[Option<(MonotonicTime, CpuChange)>; 2]> {
+    let at = MonotonicTime::from_nanos(i64::try_from(at).ok()?);
+    let Item::Record(record) = item else {
+        *holder = Holder::default();
+        return Some([None, Some((at, CpuChange::Missed))]);
     };
-    Some(CpuEvent { at: MonotonicTime::from_nanos(i64::try_from(at).ok()?), cpu, what })
+    let read = records.read(record, names)?;
+    let since = holder.passes(read.by, at, &read.change);
+    let came = since
+        .map(|since| (since, CpuChange::Runs { tid: read.by, name: records.name(record, read.by, names) }));
+    Some([came, Some((at, read.change))])
 }
 
 /// Switches on what this kernel has of it.
-fn enable(instance: &Instance) -> Result<HashMap<u16, Reader>, TracerRefusal> {
+fn enable(instance: &Instance) -> Result<Records, TracerRefusal> {
     let vectors =
         VECTORS.iter().flat_map(|name| ["entry", "exit"].map(|end| format!("irq_vectors/{name}_{end}")));
-    let mut readers = HashMap::new();
+    let mut records = Records::default();
     for event in EVENTS.iter().map(|event| (*event).to_owned()).chain(vectors) {
         let format = Format::parse(&instance.text(&format!("events/{event}/format")));
-        let read = format.and_then(|format| Some((format.id, reader(&event, &format).ok()?)));
-        match read {
+        match format.and_then(|format| records.add(&event, &format).ok()) {
             None if event == SWITCH => {
                 return Err(TracerRefusal::NoEvent { name: "sched_switch".to_owned() });
             }
             None => {}
-            Some((id, reader)) => {
-                instance.set(&format!("events/{event}/enable"), "1")?;
-                readers.insert(id, reader);
-            }
+            Some(()) => instance.set(&format!("events/{event}/enable"), "1")?,
         }
     }
-    Ok(readers)
+    Ok(records)
 }
 
 /// CPUs as a mask of words of 32 bits, the uppermost first.

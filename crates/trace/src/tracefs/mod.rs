@@ -11,6 +11,7 @@ mod cpu_occupant;
 mod event;
 mod follow;
 mod format;
+mod holder;
 mod instance;
 mod occupancy;
 mod page;

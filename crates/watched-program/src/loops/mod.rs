@@ -1,4 +1,4 @@
-//! Loops that a program has marked: memory that it is handed, and the turns that it leaves there.
+//! Loops that a program has marked: memory that it is handed, or hands over itself, and the turns that it leaves there.
 //!
 //! The program writes to the memory whatever it likes, so that nothing in it is believed that cannot be.
 
@@ -13,6 +13,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use howlate_linux::clock;
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_model::{LoopTurn, Span, SpanTime};
 use howlate_procfs::Root;
@@ -24,6 +25,8 @@ use self::ring::Ring;
 
 /// The variable that tells a program which of its files the memory is.
 const VARIABLE: &str = "HOWLATE_LOOPS";
+/// Of memory that is received, turns that began so long before are believed: whoever reads may have been kept from it.
+const BEFORE: Span = Span::from_secs(10);
 
 /// Whether `CLOCK_MONOTONIC` of this machine is made of the processor's ticks.
 pub fn ticks_are_the_clock(root: &Root) -> bool {
@@ -70,7 +73,7 @@ pub struct SpansLeftOut {
     pub kept: u64,
 }
 
-/// The loops of a program that was started with the memory.
+/// The loops of a program that shares the memory.
 pub struct Loops {
     memory: SharedMemory,
     file: OwnedFd,
@@ -90,6 +93,21 @@ impl Loops {
         memory.words()[TICKS].store(u64::from(moments.are_ticks()), Ordering::Relaxed);
         memory.words()[SPANS].store(1, Ordering::Relaxed);
         memory.words()[MAGIC.0].store(MAGIC.1, Ordering::Release);
+        Ok(Self { memory, file, moments, rings: (0..RINGS + LOCKED).map(Ring::new).collect() })
+    }
+
+    /// Memory that a program has made, and says to be this. What it left there a moment before it said so counts as well.
+    ///
+    /// # Errors
+    ///
+    /// When it is another file than such memory, can become shorter, or cannot be mapped.
+    pub fn received(file: OwnedFd) -> io::Result<Self> {
+        let memory = SharedMemory::open_sparse(&file)?;
+        let words = memory.words();
+        if words.len() != WORDS || words[MAGIC.0].load(Ordering::Acquire) != MAGIC.1 {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let moments = Moments::readings_since(clock::now().minus(BEFORE));
         Ok(Self { memory, file, moments, rings: (0..RINGS + LOCKED).map(Ring::new).collect() })
     }
 
@@ -130,7 +148,7 @@ impl Loops {
         };
         let rings = (0..RINGS + LOCKED).flat_map(few);
         let words = self.memory.words();
-        let now = howlate_linux::clock::now().as_nanos().unsigned_abs();
+        let now = clock::now().as_nanos().unsigned_abs();
         for (place, eight) in [TAKEN, LOCKED_TAKEN].into_iter().chain(rings).zip(bytes.chunks(8)) {
             let mut word = [0; 8];
             word[..eight.len()].copy_from_slice(eight);

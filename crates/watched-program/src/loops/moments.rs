@@ -25,6 +25,11 @@ impl Moments {
         Self { known, began: now, now }
     }
 
+    /// Readings of the clock from `began` on.
+    pub(super) fn readings_since(began: MonotonicTime) -> Self {
+        Self { known: VecDeque::new(), began, now: clock::now() }
+    }
+
     /// Whether times are ticks.
     pub(super) fn are_ticks(&self) -> bool {
         !self.known.is_empty()

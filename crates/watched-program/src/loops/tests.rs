@@ -242,3 +242,45 @@ fn programs_are_told_that_spans_are_read() {
     let loops = Loops::create(false).unwrap();
     assert_eq!(loops.memory.words()[SPANS].load(Ordering::Relaxed), 1);
 }
+
+/// As a program makes it: of this length, with the seals, and by that name or not.
+fn made(words: usize, known: bool) -> OwnedFd {
+    let (memory, file) = SharedMemory::create_sparse(words).unwrap();
+    memory.words()[MAGIC.0].store(if known { MAGIC.1 } else { 7 }, Ordering::Relaxed);
+    file
+}
+
+#[test]
+fn only_memory_for_loops_is_received() {
+    assert!(Loops::received(made(WORDS, true)).is_ok());
+    for (file, why) in [
+        (made(WORDS - 1, true), "too short"),
+        (made(WORDS + 1, true), "too long"),
+        (made(WORDS, false), "of another kind"),
+        (std::fs::File::open("/dev/zero").unwrap().into(), "not even memory"),
+        (tempfile::tempfile().unwrap().into(), "a file that can be made shorter"),
+    ] {
+        assert!(Loops::received(file).is_err(), "{why}");
+    }
+}
+
+#[test]
+fn of_memory_that_is_received_what_was_just_before_counts() {
+    let before = clock::now();
+    let mut loops = Loops::received(made(WORDS, true)).unwrap();
+    let words = loops.memory.words();
+    let set = |word: usize, value: u64| words[ring(0)][word].store(value, Ordering::Relaxed);
+    let at = |time: MonotonicTime| time.as_nanos().unsigned_abs();
+    words[TAKEN].store(1, Ordering::Relaxed);
+    // One a moment ago, and one that was long before.
+    let long_before = before.minus(Span::from_secs(60));
+    for (number, woke) in [long_before, before].into_iter().enumerate() {
+        set(TURNS + number * TURN + 1, at(woke).max(1));
+        set(TURNS + number * TURN + 2, at(woke).max(1));
+    }
+    set(WRITTEN, 2);
+    set(THREAD, 7 << 32 | 8);
+    let mut turns = Vec::new();
+    assert_eq!(loops.read(&mut |one| turns.push(one.turn.woke)), 1);
+    assert_eq!(turns, [before]);
+}

@@ -12,7 +12,7 @@ use howlate_trace::{Choice, Tier, open};
 use super::limit::{Figure, Limits};
 use crate::bench::paired::median;
 
-const PAIRS: usize = 60;
+pub(in crate::bench) const PAIRS: usize = 60;
 const TURN: Span = Span::from_millis(200);
 /// Time for the kernel to settle after its code was patched.
 const SETTLING: Span = Span::from_millis(10);
@@ -48,7 +48,7 @@ fn lost(watched: u32) -> io::Result<Vec<f64>> {
         return Err(io::Error::other(format!("bpf: {}", opened.refused[0].1)));
     };
     let refused = |refusal: howlate_model::TracerRefusal| io::Error::other(refusal.to_string());
-    losses(|| {
+    losses(PAIRS, || {
         tracer.start().map_err(refused)?;
         let traced = round_trips();
         tracer.stop();
@@ -59,9 +59,12 @@ fn lost(watched: u32) -> io::Result<Vec<f64>> {
 }
 
 /// Percent of the round trips that are lost when `watched` makes them, in pairs of random order.
-pub(in crate::bench) fn losses(mut watched: impl FnMut() -> io::Result<f64>) -> io::Result<Vec<f64>> {
+pub(in crate::bench) fn losses(
+    pairs: usize,
+    mut watched: impl FnMut() -> io::Result<f64>,
+) -> io::Result<Vec<f64>> {
     let mut losses = Vec::new();
-    for _ in 0..PAIRS {
+    for _ in 0..pairs {
         let before = if fastrand::bool() { Some(round_trips()?) } else { None };
         let watched = watched()?;
         let alone = before.map_or_else(round_trips, Ok)?;

@@ -12,6 +12,7 @@ LIC_FILES_CHKSUM = "\
 # Rust 1.90 or newer. `bitbake -c update_crates howlate` writes the list of crates.
 require howlate-crates.inc
 
+# Of the tag, once there is one: SRCREV. Without it bitbake asks the server whenever it parses this.
 SRC_URI += "git://github.com/howlate/howlate.git;protocol=https;branch=main;tag=v${PV}"
 
 inherit cargo cargo-update-recipe-crates

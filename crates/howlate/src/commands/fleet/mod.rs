@@ -39,7 +39,8 @@ pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
 fn dry_run(asked: &FleetRun) -> Result<Status, Error> {
     let sent = Sent::check(asked)?;
     let fleet = sent.fleet(asked, &Arc::default())?;
-    let commands = asked.on.scheduler(&fleet, asked.at_once, &Arc::default()).dry_run(&fleet, &sent.plan);
+    let commands =
+        asked.on.scheduler(&fleet, asked.at_once, &Arc::default()).dry_run(&fleet, sent.plan.as_deref());
     terminal::print(&format!("{}{commands}", sent.dry_run(&fleet)))?;
     Ok(Status::Done)
 }
@@ -93,7 +94,7 @@ fn say(event: WaitEvent, screen: &mut Option<Box<dyn Screen>>) {
 fn begun(asked: &FleetRun, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
     let sent = Sent::check(asked)?;
     let program = sent.program.as_ref().map(|program| program.path.as_path());
-    let mut fleet = sent.fleet(asked, interrupted)?.create(program, &sent.plan)?;
+    let mut fleet = sent.fleet(asked, interrupted)?.create(program, sent.plan.as_deref())?;
     let scheduler = asked.on.scheduler(&fleet, asked.at_once, interrupted);
     let all = fleet.open_nodes();
     scheduler.start(&mut fleet, &all, interrupted)?;

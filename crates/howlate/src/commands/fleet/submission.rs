@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Parser;
 use howlate_fleet::{
     Fleet, FleetError, Host, Kubernetes, Member, PLAN, PROGRAM, Placement, Pods, Program, SCRIPT, Slurm,
-    SlurmOptions, Target,
+    SlurmOptions, Target, Task,
 };
 use howlate_linux::helper::THIS_PROGRAM;
 use howlate_model::{shell_path, shell_word};
@@ -24,31 +24,34 @@ const LONGEST: u64 = 4 << 20;
 
 /// Options of `howlate run` that are the fleet's to say.
 const OURS: [&str; 6] = ["--out", "-o", "--node", "--anonymous", "--resume", "--dry-run"];
+/// Those of `howlate record`.
+const OURS_OF_RECORD: [&str; 5] = ["--out", "-o", "--live", "--install", "--yes"];
+/// What is typed in a plan's place where nodes are to record.
+pub(super) const RECORD: &str = "record";
 
 /// The image that is built from this project's Containerfile, as Podman calls it.
 const IMAGE: &str = "localhost/howlate";
 /// A measuring thread, and whoever watches it.
 const POD_CPUS: u16 = 2;
 
-/// The plan, and what runs it: a program that is sent, or pods that have one.
+/// The plan, if one is measured, and what runs it: a program that is sent, or pods that have one.
 pub(super) struct Sent {
     pub(super) program: Option<Program>,
-    pub(super) plan: String,
+    pub(super) plan: Option<String>,
     pods: Option<Pods>,
 }
 
 impl Sent {
-    /// Reads what there is; the plan and the options of `howlate run` must be ones.
+    /// Reads what there is; the plan, and the options of what nodes do, must be ones.
     pub(super) fn check(asked: &FleetRun) -> Result<Self, Error> {
-        let experiment = Experiment::read(&asked.plan, "howlate fleet run")?;
-        if experiment.files.len() > 1 {
-            return Err(Error::FleetPlan { path: asked.plan.clone() });
-        }
-        let is_traced = check(&asked.words)? || experiment.options.is_some_and(|run| run.reasons.why);
+        let is_traced = match task(asked) {
+            Task::Plan => check_plan(asked)?,
+            Task::Record => check_recorder(asked)?,
+        };
         let pods = pods(asked, is_traced)?;
         let file = asked.program.as_deref().unwrap_or(Path::new(THIS_PROGRAM));
         let program = pods.is_none().then(|| Program::read(file)).transpose()?;
-        Ok(Self { program, plan: plan(&asked.plan)?, pods })
+        Ok(Self { program, plan: plan(asked)?, pods })
     }
 
     /// The fleet that is asked for, before anything is made.
@@ -59,6 +62,7 @@ impl Sent {
             on: asked.on.to_string(),
             sha256: self.program.as_ref().map(|program| program.sha256.clone()),
             machine: self.program.as_ref().and_then(|program| program.machine.clone()),
+            task: task(asked),
             words: asked.words.clone(),
             at_once: asked.at_once,
             timeout_s: asked.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000)),
@@ -78,12 +82,12 @@ impl Sent {
     pub(super) fn dry_run(&self, fleet: &Fleet) -> String {
         let Some(program) = &self.program else { return String::new() };
         let folder = shell_path(&fleet.folder);
+        let put = |plan: &String| format!("cat > {folder}/{PLAN} <<'PLAN'\n{}\nPLAN\n", plan.trim_end());
+        let plan = self.plan.as_ref().map(put).unwrap_or_default();
         let program = std::fs::read_link(&program.path).unwrap_or_else(|_| program.path.clone());
         format!(
-            "mkdir -p {folder} && cp {} {folder}/{PROGRAM}\ncat > {folder}/{PLAN} <<'PLAN'\n{}\nPLAN\ncat > {folder}/{SCRIPT} \
-             <<'SCRIPT'\n{}SCRIPT\n\n",
+            "mkdir -p {folder} && cp {} {folder}/{PROGRAM}\n{plan}cat > {folder}/{SCRIPT} <<'SCRIPT'\n{}SCRIPT\n\n",
             shell_path(&program),
-            self.plan.trim_end(),
             fleet.script()
         )
     }
@@ -151,7 +155,8 @@ pub(super) fn must_be(fleet: &Fleet, asked: &FleetRun) -> Result<(), Error> {
     let pods = pods(asked, false)?;
     let is_every_node = |pods: &Option<Pods>| pods.as_ref().map(|pods| pods.every_node);
     let is_as_many = asked.nodes.is_none_or(|nodes| usize::from(nodes) == fleet.members.len());
-    let is_same = text(&fleet.path(PLAN))? == plan(&asked.plan)?;
+    let is_same = fleet.task == task(asked)
+        && plan(asked)?.is_none_or(|plan| text(&fleet.path(PLAN)).is_ok_and(|text| text == plan));
     let is_there = is_as_many && is_every_node(&pods) == is_every_node(&fleet.pods);
     match is_same && is_there && fleet.on == asked.on.to_string() && fleet.words == asked.words {
         true => Ok(()),
@@ -159,9 +164,18 @@ pub(super) fn must_be(fleet: &Fleet, asked: &FleetRun) -> Result<(), Error> {
     }
 }
 
-/// A plan's text: of one that comes with the program by its name, as `howlate run` takes it.
-fn plan(path: &Path) -> Result<String, FleetError> {
-    built_in_plans::named(path).map_or_else(|| text(path), |plan| Ok(plan.text.to_owned()))
+/// What each node is to do.
+fn task(asked: &FleetRun) -> Task {
+    if asked.plan == Path::new(RECORD) { Task::Record } else { Task::Plan }
+}
+
+/// The plan's text, if one is measured: of one that comes with the program by its name, as `howlate run` takes it.
+fn plan(asked: &FleetRun) -> Result<Option<String>, FleetError> {
+    let read = || {
+        let built_in = built_in_plans::named(&asked.plan);
+        built_in.map_or_else(|| text(&asked.plan), |plan| Ok(plan.text.to_owned()))
+    };
+    task(asked).eq(&Task::Plan).then(read).transpose()
 }
 
 fn text(path: &Path) -> Result<String, FleetError> {
@@ -187,15 +201,38 @@ fn hosts(asked: &FleetRun, slurm: &SlurmOptions, interrupted: &Arc<AtomicBool>) 
     }
 }
 
-/// Whether `howlate run` would take these words, and none is the fleet's to say; returns whether they ask for causes.
-fn check(words: &[String]) -> Result<bool, Error> {
-    let is_ours = |word: &&String| OURS.contains(&word.split('=').next().unwrap_or_default());
+/// Whether `howlate run` would take the plan and these words, and none is the fleet's to say; returns whether causes are asked for.
+fn check_plan(asked: &FleetRun) -> Result<bool, Error> {
+    let experiment = Experiment::read(&asked.plan, "howlate fleet run")?;
+    if experiment.files.len() > 1 {
+        return Err(Error::FleetPlan { path: asked.plan.clone() });
+    }
+    match command("run", &[PLAN], &asked.words, &OURS)? {
+        Command::Run(run) => Ok(run.reasons.why || experiment.options.is_some_and(|run| run.reasons.why)),
+        _ => Err(unknown("run", &asked.words)),
+    }
+}
+
+/// Whether `howlate record` would take these words; it is not for pods, which a DaemonSet of its own is for.
+fn check_recorder(asked: &FleetRun) -> Result<bool, Error> {
+    if matches!(asked.on, Target::Kubernetes { .. }) {
+        return Err(FleetOption::Record.into());
+    }
+    command(RECORD, &[], &asked.words, &OURS_OF_RECORD)?;
+    Ok(false)
+}
+
+/// What howlate would do on a node, if it takes these words and none of them is `ours`.
+fn command(name: &'static str, before: &[&str], words: &[String], ours: &[&str]) -> Result<Command, Error> {
+    let is_ours = |word: &&String| ours.contains(&word.split('=').next().unwrap_or_default());
     if let Some(word) = words.iter().find(is_ours) {
         return Err(Error::FleetWord { found: word.clone() });
     }
-    let all = ["howlate", "run", PLAN].into_iter().chain(words.iter().map(String::as_str));
-    match Cli::try_parse_from(all).map(|cli| cli.command) {
-        Ok(Some(Command::Run(run))) => Ok(run.reasons.why),
-        _ => Err(Error::FleetWords { found: words.iter().map(shell_word).collect::<Vec<_>>().join(" ") }),
-    }
+    let before = ["howlate", name].into_iter().chain(before.iter().copied());
+    let parsed = Cli::try_parse_from(before.chain(words.iter().map(String::as_str)));
+    parsed.ok().and_then(|cli| cli.command).ok_or_else(|| unknown(name, words))
+}
+
+fn unknown(command: &'static str, words: &[String]) -> Error {
+    Error::FleetWords { command, found: words.iter().map(shell_word).collect::<Vec<_>>().join(" ") }
 }

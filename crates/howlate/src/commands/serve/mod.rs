@@ -50,6 +50,7 @@ fn recordings(asked: &Serve, server: &Server) -> Result<Status, Error> {
     say_where(server, asked.json)?;
     let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
         PAGE => saved.page().map_or_else(not_now, Answer::Page),
+        METRICS if wanted.as_openmetrics2 => saved.openmetrics2().map_or_else(not_now, Answer::OpenMetrics2),
         METRICS => saved.metrics().map_or_else(not_now, |text| metrics(text, wanted)),
         _ => Answer::Nothing,
     });

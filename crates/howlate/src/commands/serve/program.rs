@@ -34,6 +34,10 @@ pub(super) fn serve(process: &str, server: &Server, is_json: bool) -> Result<Sta
     let (ask, name, end) = (Mutex::new(ask), watched.name().to_owned(), Arc::new(AtomicBool::new(false)));
     let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
         PAGE => seen(&ask, page_of(name.clone())).map_or_else(late, Answer::Page),
+        METRICS if wanted.as_openmetrics2 => {
+            seen(&ask, |analysis| render::openmetrics2(&[analysis], &[String::new()]))
+                .map_or_else(late, Answer::OpenMetrics2)
+        }
         METRICS => seen(&ask, metrics).map_or_else(late, |text| super::metrics(text, wanted)),
         _ => Answer::Nothing,
     });

@@ -16,12 +16,14 @@ pub(super) struct Saved {
     named: Vec<PathBuf>,
     page: Fresh,
     metrics: Fresh,
+    openmetrics2: Fresh,
 }
 
 impl Saved {
     /// They must be there, and be recordings, to begin with.
     pub(super) fn open(named: &[PathBuf]) -> Result<Self, Error> {
-        let saved = Self { named: named.to_vec(), page: Fresh::default(), metrics: Fresh::default() };
+        let fresh = Fresh::default;
+        let saved = Self { named: named.to_vec(), page: fresh(), metrics: fresh(), openmetrics2: fresh() };
         saved.metrics()?;
         Ok(saved)
     }
@@ -33,7 +35,12 @@ impl Saved {
 
     /// As `howlate show --prometheus` writes them.
     pub(super) fn metrics(&self) -> Result<Arc<str>, Error> {
-        self.made(&self.metrics, metrics)
+        self.made(&self.metrics, |recordings| metrics(recordings, render::prometheus))
+    }
+
+    /// The same as OpenMetrics 2.0.
+    pub(super) fn openmetrics2(&self) -> Result<Arc<str>, Error> {
+        self.made(&self.openmetrics2, |recordings| metrics(recordings, render::openmetrics2))
     }
 
     fn made(&self, fresh: &Fresh, make: fn(&[PathBuf]) -> Result<String, Error>) -> Result<Arc<str>, Error> {
@@ -46,9 +53,9 @@ impl Saved {
     }
 }
 
-fn metrics(recordings: &[PathBuf]) -> Result<String, Error> {
+fn metrics(recordings: &[PathBuf], written: fn(&[&Analysis], &[String]) -> String) -> Result<String, Error> {
     let read = |path: &PathBuf| reading::analysis(path, Texts::Legible);
     let analyses: Vec<Analysis> = recordings.iter().map(read).collect::<Result<_, _>>()?;
     let names: Vec<String> = recordings.iter().map(|path| reading::name(path)).collect();
-    Ok(render::prometheus(&analyses.iter().collect::<Vec<_>>(), &names))
+    Ok(written(&analyses.iter().collect::<Vec<_>>(), &names))
 }

@@ -55,7 +55,7 @@ fn waits(counts: &LateCounts) -> Family<'_> {
     Family {
         name: "howlate_late_seconds",
         kind: Kind::Histogram,
-        help: "How long runnable threads waited for a CPU, late or not, by group.",
+        help: "How late threads ran, since their timer was due or they were ready, by group.",
         series: counts.waits.iter().map(one).collect(),
     }
 }

@@ -33,16 +33,29 @@ impl Dialect {
         }
     }
 
-    /// The unit of the counter's frequency.
-    pub(super) const fn megahertz(self) -> &'static str {
+    /// The unit of the frequency of oslat's counter.
+    pub(crate) const fn megahertz(self) -> &'static str {
         match self {
             Self::V2_4 => "Mhz",
             Self::V2_6 | Self::V2_10 => "MHz",
         }
     }
 
-    /// Whether buckets may have another width than a microsecond.
-    pub(super) fn has_widths(self) -> bool {
+    /// Whether buckets of oslat may have another width than a microsecond.
+    pub(crate) fn has_widths(self) -> bool {
         self > Self::V2_4
+    }
+
+    /// Whether cyclicdeadline is silent about its threads unless it is asked, on standard error then.
+    pub fn is_silent(self) -> bool {
+        self > Self::V2_4
+    }
+
+    /// What each line of a thread begins with in the JSON of cyclicdeadline.
+    pub(crate) const fn indent(self) -> &'static str {
+        match self {
+            Self::V2_4 | Self::V2_6 => "\t ",
+            Self::V2_10 => "      ",
+        }
     }
 }

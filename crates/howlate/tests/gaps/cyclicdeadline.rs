@@ -1,0 +1,245 @@
+//! In cyclicdeadline's place.
+//!
+//! All threads under `SCHED_DEADLINE` share what the kernel sets aside for them, so these tests take turns.
+
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use howlate_linux::sched;
+use howlate_model::Policy;
+use howlate_procfs::{Root, threads};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::common::{ForAnyone, skip, stderr, stdout, wait_until};
+use crate::{last_cpu, shape, under_the_name};
+
+/// Calls whose output is compared with the original's; with other periods it refuses to measure on most machines.
+const CALLS: [&str; 4] = [
+    "-q -D 1 -i 10000",
+    "-D 1s -i 10000",
+    "-q --duration=1 --interval=10000 --threads 3 --step 1000",
+    "-q -i 10000 -D 20 -b 1",
+];
+
+/// Calls that end with the same status.
+const OTHERS: [&str; 4] = ["-h", "--nothing", "-a 4000", "-t -3"];
+
+/// A turn, if threads may have deadlines here.
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut command, _folder) = under_the_name("cyclicdeadline");
+    let output = command.args(["-q", "-b", "1", "-D", "1"]).output().unwrap();
+    if output.status.success() {
+        return Some(turn);
+    }
+    skip(&stderr(&output));
+    None
+}
+
+/// Whether Debian's cyclicdeadline of the version that is compared with is installed.
+fn is_original_there() -> bool {
+    let output = Command::new("cyclicdeadline").arg("-h").output();
+    let there = output.is_ok_and(|output| stdout(&output).starts_with("cyclicdeadline V 2.40\n"));
+    if !there {
+        skip("no cyclicdeadline of rt-tests 2.4 is installed");
+    }
+    there
+}
+
+fn run(mut command: Command, call: &str) -> Output {
+    command.args(call.split(' ')).output().unwrap()
+}
+
+/// Which lines there are; in which order threads tell their ids is left to chance, and how wide columns are to their numbers.
+fn shapes(output: &Output) -> Vec<String> {
+    let blanks = regex::Regex::new(" +").unwrap();
+    let mut shapes = shape(&blanks.replace_all(&stdout(output), " "));
+    shapes.sort();
+    shapes.dedup();
+    shapes
+}
+
+#[test]
+fn text_and_status_are_those_of_the_original() {
+    let Some(_turn) = turn() else { return };
+    if !is_original_there() {
+        return;
+    }
+    for call in CALLS {
+        let (ours, _folder) = under_the_name("cyclicdeadline-2.4");
+        let (ours, original) = (run(ours, call), run(Command::new("cyclicdeadline"), call));
+        assert_eq!(shapes(&ours), shapes(&original), "{call}");
+        assert_eq!(ours.status.code(), original.status.code(), "{call}");
+    }
+    for call in OTHERS {
+        let (ours, _folder) = under_the_name("cyclicdeadline-2.4");
+        let (ours, original) = (run(ours, call), run(Command::new("cyclicdeadline"), call));
+        assert_eq!(ours.status.code(), original.status.code(), "{call}");
+    }
+}
+
+/// JSON that a call writes.
+fn written(mut command: Command, call: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("c.json");
+    let output = command.args(call.split(' ')).arg(format!("--json={}", file.display())).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    fs::read_to_string(&file).unwrap()
+}
+
+#[test]
+fn json_has_the_lines_of_the_original() {
+    let Some(_turn) = turn() else { return };
+    if !is_original_there() {
+        return;
+    }
+    let (ours, _link) = under_the_name("cyclicdeadline-2.4");
+    let call = "-q -D 1 -i 10000 -t 2";
+    let lines = |text: &str| -> Vec<String> {
+        let told = text.lines().skip_while(|line| !line.contains("num_threads"));
+        let keys = told.map(|line| line.split_once(": ").map_or(line, |(key, _)| key).to_owned());
+        keys.collect()
+    };
+    let (ours, original) = (written(ours, call), written(Command::new("cyclicdeadline"), call));
+    assert_eq!(lines(&ours), lines(&original));
+}
+
+/// LAVA's test-definitions: numbers of each thread, and whether the test passed.
+#[test]
+fn lava_finds_its_numbers_at_the_period_that_the_original_refuses() {
+    let Some(_turn) = turn() else { return };
+    for name in ["cyclicdeadline-2.4", "cyclicdeadline", "cyclicdeadline-2.10"] {
+        let (command, _folder) = under_the_name(name);
+        // What its script types: an interval of 1 ms, 500 us more for each thread.
+        let text = written(command, "-q -i 1000 -s 500 -t 2 -D 1");
+        let result: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&result["num_threads"], &result["return_code"]), (&2.into(), &0.into()));
+        for thread in ["0", "1"] {
+            let number = |key: &str| result["thread"][thread][key].as_f64().unwrap();
+            assert!(number("cycles") > 0.0, "{text}");
+            assert!(number("min") <= number("avg") && number("avg") <= number("max"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn newer_ones_tell_of_threads_only_if_they_are_asked() {
+    let Some(_turn) = turn() else { return };
+    let (command, _folder) = under_the_name("cyclicdeadline");
+    let output = run(command, "-q -D 1 -i 10000");
+    let lines = shape(&stdout(&output));
+    let [all, row] = lines.as_slice() else { panic!("{lines:?}") };
+    assert!(all == "Using all CPUS" && row.starts_with("T: N ("), "{row}");
+    let (command, _folder) = under_the_name("cyclicdeadline");
+    let said = stderr(&run(command, "-q -D 1 -i 10000 --verbose --debug"));
+    for line in ["INFO: interval: 6000:10000", "DEBUG: main thread "] {
+        assert!(said.lines().any(|said| said.starts_with(line)), "{line}: {said}");
+    }
+}
+
+/// The threads of a process that have deadlines.
+fn with_deadlines(process: u32) -> Vec<u32> {
+    let has = |tid: &u32| sched::policy(*tid).is_ok_and(|policy| matches!(policy, Policy::Deadline { .. }));
+    threads(&Root::live(), process).into_iter().filter(has).collect()
+}
+
+/// A call that goes on, once its threads have deadlines.
+fn started(call: &str, threads: usize) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_howlate"));
+    command.arg("cyclicdeadline").args(call.split(' ')).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    wait_until("threads with deadlines", || with_deadlines(child.id()).len() == threads);
+    child
+}
+
+/// Waits until a thread has had a CPU a few times more.
+fn let_run(tid: u32) {
+    let times = || {
+        let account = fs::read_to_string(format!("/proc/{tid}/schedstat")).unwrap();
+        account.split_whitespace().last().unwrap().parse::<u64>().unwrap()
+    };
+    let before = times();
+    wait_until("a few periods", || times() > before + 3);
+}
+
+fn ended(child: Child) -> Output {
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn ctrl_c_keeps_the_result_and_missed_periods_are_told_of() {
+    let Some(_turn) = turn() else { return };
+    let child = started("-q -i 10000", 1);
+    let tid = with_deadlines(child.id())[0];
+    let_run(tid);
+    kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
+    howlate_linux::clock::pause(howlate_model::Span::from_millis(100)).unwrap();
+    kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
+    let_run(tid);
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).lines().any(|line| line.starts_with("T: 0 (")), "{}", stdout(&output));
+    assert!(stderr(&output).contains("WARN: thread 0 missed periods: "), "{}", stderr(&output));
+}
+
+#[test]
+fn what_is_not_left_is_not_given_and_is_said() {
+    let Some(_turn) = turn() else { return };
+    // 60 % of all CPUs, twice.
+    let threads = sched::bindable().unwrap().len();
+    let call = format!("-q -i 10000 -s 0 -t {threads}");
+    let first = started(&call, threads);
+    let (second, _folder) = under_the_name("cyclicdeadline");
+    let refused = run(second, &format!("{call} -D 1"));
+    let first = ended(first);
+    assert!(first.status.success(), "{}", stderr(&first));
+    if refused.status.success() {
+        return skip("the kernel gives threads more than there is: its admission control is off");
+    }
+    let said = stderr(&refused);
+    assert!(said.contains("asks for 60 % of a CPU, and not so much is left"), "{said}");
+    assert!(said.contains("\nhint: "), "{said}");
+}
+
+#[test]
+fn a_cpu_of_its_own_is_refused_in_words() {
+    let Some(_turn) = turn() else { return };
+    if sched::bindable().unwrap().len() < 2 {
+        return skip("needs two CPUs");
+    }
+    let cpu = last_cpu();
+    let (command, _folder) = under_the_name("cyclicdeadline");
+    let output = run(command, &format!("-q -D 1 -t 1 -a {cpu}"));
+    if output.status.success() {
+        return skip("the kernel keeps such threads on CPUs: its admission control is off");
+    }
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("cannot be kept on CPUs {cpu}: ")), "{said}");
+    assert!(said.contains("hint: leave the CPUs of `-a` out; or "), "{said}");
+}
+
+#[test]
+fn without_root_it_says_what_it_needs() {
+    let anyone = ForAnyone::new();
+    let output = anyone.howlate(&["cyclicdeadline", "-D", "1"]).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("this user may not run threads under SCHED_DEADLINE"), "{said}");
+    assert!(said.contains("hint: run it as root"), "{said}");
+}
+
+#[test]
+fn lengths_that_the_kernel_does_not_take_are_refused_with_those_that_it_does() {
+    let Some(_turn) = turn() else { return };
+    let (command, _folder) = under_the_name("cyclicdeadline");
+    let output = run(command, "-q -D 1 -i 10");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("asks for 6 us in each 10 us; the kernel takes"), "{said}");
+    assert!(said.contains("hint: `-i 1000`"), "{said}");
+}
