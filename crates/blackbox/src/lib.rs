@@ -11,6 +11,7 @@ mod action;
 mod chosen;
 mod explain;
 mod extent;
+mod held;
 mod install;
 mod keeping;
 mod notify;

@@ -10,15 +10,14 @@ use howlate_model::{
     NotWritten, Policy, Span, TracerRefusal, Unseen, WaitClock, WaitCounts, WaitGroup, WaitMinute, Worded,
 };
 use howlate_procfs::Root;
-use howlate_recording::{
-    AtMost, Bounds, LateLanes, NotRotated, Rotated, Worst, compact, date_and_time, timeline_text,
-};
+use howlate_recording::{AtMost, Bounds, NotRotated, Rotated, Worst, compact, date_and_time, timeline_text};
 use howlate_trace::{LateReader, TooLate, events_in};
 use jiff::Timestamp;
 
 use crate::action::{Action, Actions};
 use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
 use crate::explain::{incident, incident_away};
+use crate::held::{Held, lanes};
 use crate::keeping::{DiskNews, Keeping};
 use crate::notify::ServiceManager;
 use crate::offered_loops::OfferedLoops;
@@ -33,8 +32,6 @@ const LOOK: Span = Span::from_millis(200);
 const MINUTE: Span = Span::from_secs(60);
 /// Others go first, but not so much that nothing is seen while they are busy.
 const NICE: i32 = 10;
-/// A timeline begins so long before the wait, and ends so long after it.
-const AROUND: Span = Span::from_millis(100);
 
 /// Letters of what a second recorder is told of this one.
 const HOLDER: usize = 250;
@@ -210,16 +207,6 @@ impl Minute {
     }
 }
 
-/// Incidents that wait for their timeline to be over.
-struct Held {
-    incidents: Vec<Incident>,
-    from: MonotonicTime,
-    until: MonotonicTime,
-    /// How long the worst waited, and when that was, as date and time.
-    latency: Span,
-    at: String,
-}
-
 struct Recorder<'a> {
     asked: &'a Asked,
     reader: LateReader,
@@ -354,11 +341,10 @@ impl Recorder<'_> {
             Some(held) => held.incidents.extend(new),
             None => match new.iter().max_by_key(|one| one.latency) {
                 Some(worst) if self.worst.is_one(worst.latency, now) => {
-                    let until = worst.at_ns.plus(AROUND);
-                    let from =
-                        worst.at_ns.minus(worst.latency).minus(AROUND).max(until.minus(self.asked.keep));
-                    let (latency, at) = (worst.latency, worst.at.clone());
-                    self.held = Some(Held { incidents: new, from, until, latency, at });
+                    let mut held = Held::around(worst, self.asked.keep);
+                    held.incidents = new;
+                    self.remember(&mut held)?;
+                    self.held = Some(held);
                 }
                 _ => new.into_iter().for_each(|one| self.kept.write(&Line::Incident(Box::new(one)))),
             },
@@ -372,23 +358,25 @@ impl Recorder<'_> {
         }
     }
 
-    /// Writes the timeline, then the incidents, which name it.
+    fn remember(&mut self, held: &mut Held) -> Result<(), NotRecorded> {
+        held.remember(self.reader.timeline(held.from, held.until).map_err(NotRecorded::NotSeen)?);
+        Ok(())
+    }
+
+    /// Writes the timeline, then the incidents, which name it. Where nothing is remembered any more, there is none.
     fn write_held(&mut self, mut held: Held, now: MonotonicTime) -> Result<(), NotRecorded> {
-        let cpus = self.reader.timeline(held.from, held.until).map_err(NotRecorded::NotSeen)?;
-        let (from, until) = (held.from, held.until);
-        let lies_within = |one: &Incident| one.at_ns >= from && one.at_ns <= until;
-        let within: Vec<&Incident> = held.incidents.iter().filter(|one| lies_within(one)).collect();
-        let text = timeline_text(&cpus, &lanes(&within));
-        let name = self.kept.write_beside(&compact(&held.at), text.as_bytes());
-        for one in held.incidents.iter_mut().filter(|one| lies_within(one)) {
-            one.timeline.clone_from(&name);
-        }
-        if let Some(name) = name
-            && let Some(gone) = self.worst.keep(held.latency, now, name)
+        self.remember(&mut held)?;
+        let text = held.cpus().map(|cpus| timeline_text(cpus, &held.lanes()));
+        let name = text.and_then(|text| self.kept.write_beside(&compact(&held.at), text.as_bytes()));
+        if let Some(name) = &name
+            && let Some(gone) = self.worst.keep(held.latency, now, name.clone())
         {
             self.kept.remove_beside(&gone);
         }
-        held.incidents.into_iter().for_each(|one| self.kept.write(&Line::Incident(Box::new(one))));
+        for mut one in std::mem::take(&mut held.incidents) {
+            one.timeline = name.clone().filter(|_| held.covers(&one));
+            self.kept.write(&Line::Incident(Box::new(one)));
+        }
         Ok(())
     }
 
@@ -399,7 +387,8 @@ impl Recorder<'_> {
         let cpus = self.reader.timeline(from, until).map_err(NotRecorded::NotSeen)?;
         let ahead = clock::ahead(WaitClock::Realtime);
         let name = name_of(&date_and_time(until, ahead), asked.first());
-        let written = self.kept.write_beside(&name, timeline_text(&cpus, &lanes(&[])).as_bytes());
+        let written =
+            self.kept.write_beside(&name, timeline_text(&cpus, &lanes(std::iter::empty())).as_bytes());
         self.finished.snaps_not_kept += u64::from(written.is_none());
         for snap in snapped(asked, until, ahead, written.as_deref(), &mut self.origins) {
             self.kept.write(&Line::Snap(Box::new(snap)));
@@ -501,11 +490,4 @@ fn is_thread_chosen(chosen: &Chosen, thread: &LateThread) -> bool {
         policy: policy_name(thread.policy),
         group: thread.group.as_deref(),
     })
-}
-
-/// A lane for each incident.
-fn lanes<'a>(incidents: &[&'a Incident]) -> LateLanes<'a> {
-    let name = |one: &Incident| format!("{} ({})", one.thread.name, one.thread.tid);
-    let lanes = incidents.iter().map(|one| (name(one), one.parts.as_slice())).collect();
-    LateLanes { title: "late", lanes }
 }

@@ -269,6 +269,7 @@ mod tests {
     use std::io::IoSlice;
     use std::os::fd::AsFd as _;
 
+    use proptest::prelude::*;
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg};
 
     use super::*;
@@ -320,6 +321,23 @@ mod tests {
         let lines = snap(0, b"a", b"one\ntwo\r\"\x7f");
         let Some(Message::Snap { reason, .. }) = message(&lines, NOW) else { panic!("none") };
         assert_eq!(reason.as_deref(), Some("one two \""));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_said_is_short_and_legible(
+            kind in prop_oneof![Just(*b"snap1\0\0\0"), Just(*b"loops1\0\0"), any::<[u8; KIND]>()],
+            rest in prop::collection::vec(any::<u8>(), 0..LONGEST),
+        ) {
+            let said = message(&[&kind[..], &rest].concat(), NOW);
+            prop_assert_eq!(said.is_none(), &kind != b"loops1\0\0" && (&kind != b"snap1\0\0\0" || rest.len() < TIME + COMM));
+            if let Some(Message::Snap { at, thread, reason }) = said {
+                prop_assert!(at.is_none_or(|at| at <= NOW && NOW.since(at) <= RECENT));
+                let reason = reason.unwrap_or_default();
+                prop_assert!(thread.chars().count() <= COMM && reason.chars().count() <= REASON);
+                prop_assert!(!(thread + &reason).contains(char::is_control));
+            }
+        }
     }
 
     /// A file that programs build in.

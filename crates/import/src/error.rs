@@ -31,6 +31,12 @@ pub enum ImportError {
     /// JSON longer than any of these programs writes.
     #[error("it is JSON of more than {} MiB, the most that is read", crate::LONGEST_JSON >> 20)]
     LongJson,
+    /// JSON that somebody did not finish, such as a program that was killed.
+    #[error("it is JSON that ends in the middle, in line {line}")]
+    CutOff {
+        /// The last one, from 1.
+        line: usize,
+    },
 }
 
 impl ImportError {
@@ -38,6 +44,7 @@ impl ImportError {
     pub const fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::NoHistogram { remedy, .. } => Some(remedy),
+            Self::CutOff { .. } => Some("let whatever writes it end: with SIGINT rather than SIGKILL"),
             Self::Damaged { .. } | Self::Wide { .. } | Self::LongJson => None,
         }
     }

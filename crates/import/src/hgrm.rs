@@ -1,6 +1,6 @@
 //! `HdrHistogram`'s percentile text (`.hgrm`): howlate's own, wrk2's, jHiccup's.
 
-use howlate_model::{Distribution, Foreign, ImportNote};
+use howlate_model::{Distribution, Foreign, ImportNote, Latency};
 
 use crate::Read;
 use crate::draft::{Draft, Imported, Series};
@@ -14,6 +14,9 @@ const SECTION: &str = "#[Condition = ";
 
 /// Howlate says its unit; others mostly print milliseconds.
 const MICROSECONDS: &str = "#[Unit = microseconds]";
+
+/// From where on howlate says that it only counted: `#[Only counted = from 30.000 on]`.
+const CLIPPED: (&str, &str) = ("#[Only counted = from ", " on]");
 
 /// Reads it; `None` if the text is something else.
 pub(crate) fn read(text: &str) -> Read {
@@ -52,5 +55,13 @@ fn percentiles(section: &str, unit: f64) -> Result<Distribution, ImportError> {
         count_in(&mut all, PROGRAM, (value * unit).round() as i64, more)?;
         counted = total;
     }
+    if let Some(from) = clipped(section) {
+        all.clip(Latency::from_nanos((from * unit).round() as i64));
+    }
     Ok(all)
+}
+
+fn clipped(section: &str) -> Option<f64> {
+    let said = section.lines().find_map(|line| line.strip_prefix(CLIPPED.0)?.strip_suffix(CLIPPED.1));
+    said?.parse().ok().filter(|from: &f64| from.is_finite())
 }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogHistogram, IntervalLogIterator, LogEntry, LogIteratorError,
 };
-use howlate_model::{Bucket, Distribution, Foreign, HIGHEST_TRACKED, ImportNote, Span, read_hdr};
+use howlate_model::{Bucket, Distribution, Foreign, HIGHEST_TRACKED, ImportNote, Latency, Span, read_hdr};
 use jiff::Timestamp;
 
 use crate::MOST_ROOM;
@@ -47,6 +47,7 @@ fn imported(text: &str) -> Result<Imported, ImportError> {
         return Err(damaged(format!("line {line} is none of a log")));
     }
     let mut draft = Draft { program: PROGRAM.to_owned(), started: started(text), ..Draft::default() };
+    tags.clip(text);
     draft.notes.extend(tags.notes());
     draft.notes.push(ImportNote::UnitTaken { unit: "nanoseconds".to_owned() });
     draft.series = tags.series;
@@ -100,6 +101,18 @@ impl Tags {
             ..Series::new(Foreign::HdrHistogram, place, Distribution::default())
         });
         Ok(place)
+    }
+
+    /// From where on howlate says that it only counted: `#[Tag=a: from 30000 on only counted]`.
+    fn clip(&mut self, text: &str) {
+        for line in text.lines().filter_map(|line| line.strip_prefix("#[Tag=")) {
+            let said = line.strip_suffix(" on only counted]").and_then(|said| said.rsplit_once(": from "));
+            let Some((tag, from)) = said else { continue };
+            if let (Some(place), Ok(from)) = (self.places.get(tag), from.parse()) {
+                let stretches = self.series[*place].stretches.iter_mut();
+                stretches.for_each(|one| one.latency.clip(Latency::from_nanos(from)));
+            }
+        }
     }
 
     fn notes(&self) -> Vec<ImportNote> {

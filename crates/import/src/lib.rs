@@ -62,8 +62,14 @@ pub fn import(text: &str) -> Read {
     if text.len() > LONGEST_JSON {
         return Some(Err(ImportError::LongJson));
     }
-    let object = serde_json::from_str(text).ok()?;
-    JSON.iter().find_map(|read| read(&object))
+    match serde_json::from_str(text) {
+        Ok(object) => JSON.iter().find_map(|read| read(&object)),
+        // With less than a name in it, it could be anything.
+        Err(error) if error.is_eof() && text.contains('"') => {
+            Some(Err(ImportError::CutOff { line: error.line() }))
+        }
+        Err(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -84,6 +90,8 @@ mod tests {
         for text in ["", "{", "{}", "{\"thread\": 7}", "a,b\n1,2\n", "\u{0}\u{1}"] {
             assert!(import(text).is_none(), "{text:?}");
         }
+        let cut = "{\n  \"file_version\": 1,\n  \"thread\": {";
+        assert_eq!(import(cut).unwrap().unwrap_err(), ImportError::CutOff { line: 3 });
         let long = format!("{{\"a\": \"{}\"}}", " ".repeat(LONGEST_JSON));
         assert_eq!(import(&long).unwrap().unwrap_err(), ImportError::LongJson);
     }

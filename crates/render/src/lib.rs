@@ -100,9 +100,9 @@ pub use gaps::{Gaps, gaps_progress, gaps_schema};
 pub use gate::gate_lines;
 pub use guests_result::guests;
 pub use incidents::{
-    HOW_CULPRITS_ARE_ADDED, Incidents, NodesIncidents, RecordEnd, culprit_name, disk_refuses,
-    disk_takes_again, held_up_by, how_late, incident_cause, incidents_schema, late_above, late_metrics,
-    late_metrics_protobuf, lines_not_written, record_has_ended, victim, was_late,
+    HOW_CULPRITS_ARE_ADDED, Incidents, NO_SNAP_FILE, NodesIncidents, RecordEnd, asked_by, culprit_name,
+    disk_refuses, disk_takes_again, held_up_by, how_late, incident_cause, incidents_schema, late_above,
+    late_metrics, late_metrics_protobuf, lines_not_written, record_has_ended, victim, was_late,
 };
 pub use json::{json, json_of_many, json_value, result_schema};
 pub use kept_timelines::{kept_timelines, perfetto, timeline_files};

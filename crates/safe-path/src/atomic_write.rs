@@ -2,13 +2,15 @@
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{Builder, NamedTempFile};
 
 /// Whoever reads them is another user, and may come at any time.
 const FOR_ALL: u32 = 0o644;
+/// Until it is whole.
+const FOR_ONE: u32 = 0o600;
 
 /// Writes the file as a whole, or leaves what is there. What is no file, such as a pipe, is written to.
 ///
@@ -20,7 +22,7 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
         return OpenOptions::new().append(true).open(path)?.write_all(text.as_bytes());
     }
     let mut new = beside(path)?;
-    new.write_all(text.as_bytes())?;
+    new.as_file_mut().write_all(text.as_bytes())?;
     new.as_file().set_permissions(Permissions::from_mode(FOR_ALL))?;
     new.as_file().sync_all()?;
     new.persist(path).map_err(|error| error.error)?;
@@ -69,9 +71,12 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A new file in the same folder, which is gone if nothing becomes of it.
+/// A new file in the same folder, which is gone if nothing becomes of it. Errors are those of the system: nobody asked for
+/// the name that it has.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    NamedTempFile::new_in(folder_of(path))
+    let open =
+        |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).mode(FOR_ONE).open(path);
+    Builder::new().make_in(folder_of(path), open)
 }
 
 #[cfg(test)]
@@ -89,6 +94,14 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "now");
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, FOR_ALL);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said_without_a_name_that_nobody_gave() {
+        let missing = Path::new("/no/such/folder/result.json");
+        for error in [check(missing).unwrap_err(), replace(missing, "now").unwrap_err()] {
+            assert_eq!(error.to_string(), "No such file or directory (os error 2)");
+        }
     }
 
     #[test]

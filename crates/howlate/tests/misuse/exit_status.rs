@@ -187,15 +187,15 @@ fn measuring_threads(pid: u32) -> Vec<u32> {
 #[test]
 fn a_policy_changed_in_the_middle_is_3() {
     use howlate_linux::sched;
-    let words = "cyclic --threads 1 --policy batch --duration 2s --rounds 1";
+    let words = "cyclic --threads 1 --policy batch --duration 1h --rounds 1";
     let mut run = Background::start(&words.split(' ').collect::<Vec<_>>());
-    let pid = run.child.as_ref().unwrap().id();
-    for tid in measuring_threads(pid) {
-        crate::common::wait_until("its policy", || {
-            sched::policy(tid).is_ok_and(|policy| policy == Policy::Batch)
-        });
+    // What it began with is read back.
+    run.wait_for("\"in_force\"");
+    for tid in measuring_threads(run.child.as_ref().unwrap().id()) {
+        assert_eq!(sched::policy(tid).unwrap(), Policy::Batch);
         sched::set_policy(tid, Policy::OTHER).unwrap();
     }
+    run.signal(Signal::INT);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(has_caveat(&shown(&run.recording), "policy_changed"));

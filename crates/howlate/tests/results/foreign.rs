@@ -344,6 +344,28 @@ fn own_logs_come_back() {
     }
 }
 
+/// A bound stays one, however often it is handed on.
+#[test]
+fn what_was_only_counted_is_no_number_in_a_log_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let p99_of = |file: &str| {
+        let rows = shown(file)["results"].as_array().unwrap().clone();
+        let latency = |row: &Value| row["latency_ns"].clone();
+        rows.iter()
+            .map(latency)
+            .map(|one| (one["p99"].clone(), one["clipped_at"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let before = p99_of("cyclictest-clipped.json");
+    assert_eq!(before[0], (30_000.into(), 30_000.into()));
+    for format in ["hlog", "hgrm"] {
+        let file = folder.path().join(format);
+        let log = run(&["show", "--format", format, "cyclictest-clipped.json"]).stdout;
+        std::fs::write(&file, log).unwrap();
+        assert_eq!(p99_of(file.to_str().unwrap()), before, "{format}");
+    }
+}
+
 /// A file without a date gives a log without one, rather than one of 1970.
 #[test]
 fn nobody_says_when_a_log_began_of_which_it_is_not_known() {

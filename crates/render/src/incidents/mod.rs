@@ -29,6 +29,7 @@ pub use end::{RecordEnd, record_has_ended};
 pub use json::incidents_schema;
 pub use metrics::{late_metrics, late_metrics_protobuf};
 pub use nodes::NodesIncidents;
+pub use snaps::{NO_SNAP_FILE, asked_by};
 pub use words::{
     HOW_CULPRITS_ARE_ADDED, culprit_name, held_up_by, how_late, incident_cause, late_above, victim, was_late,
 };

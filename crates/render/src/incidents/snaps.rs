@@ -9,6 +9,9 @@ use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
 use crate::untrusted_text::legible;
 
+/// In place of the file's name.
+pub const NO_SNAP_FILE: &str = "what all CPUs had done is not there any more";
+
 impl Incidents {
     /// The last ones, in the order in which they were asked for.
     pub(super) fn snaps(&self, detail: Detail, width: usize) -> String {
@@ -27,21 +30,26 @@ impl Incidents {
 
     fn snap(&self, one: &Snapped, width: usize) -> String {
         let row = format!("{}  {}", self.moment(&one.at, "%m-%d %H:%M:%S.%3f"), asked_for(one));
-        let file = one.timeline.as_deref().map_or_else(
-            || paint(DIM, "what all CPUs had done is not there any more"),
-            |name| legible(name).into_owned(),
-        );
+        let file = one
+            .timeline
+            .as_deref()
+            .map_or_else(|| paint(DIM, NO_SNAP_FILE), |name| legible(name).into_owned());
         format!("  {}\n    {file}\n", wrapped(&row, width, 4))
     }
 }
 
 /// `frame dropped: player (4711)`
 fn asked_for(one: &Snapped) -> String {
-    let by = one.program.as_ref().map_or_else(
+    let by = asked_by(one);
+    one.reason.as_ref().map_or_else(|| by.clone(), |reason| format!("{}: {by}", legible(reason)))
+}
+
+/// `player (4711)`
+pub fn asked_by(one: &Snapped) -> String {
+    one.program.as_ref().map_or_else(
         || "asked for by `howlate snap` or a signal".to_owned(),
         |program| format!("{} ({})", legible(&program.process), program.pid),
-    );
-    one.reason.as_ref().map_or_else(|| by.clone(), |reason| format!("{}: {by}", legible(reason)))
+    )
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ impl Incidents {
     }
 
     /// A date and time of the recording in that zone.
-    pub(super) fn moment(&self, at: &str, format: &str) -> String {
+    pub fn moment(&self, at: &str, format: &str) -> String {
         let parsed = at.parse::<Timestamp>().map(|at| at.to_zoned(self.zone.clone()));
         parsed.map_or_else(|_| legible(at).into_owned(), |at| at.strftime(format).to_string())
     }

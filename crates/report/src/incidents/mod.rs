@@ -26,12 +26,15 @@ pub fn incidents_page(kept: &Incidents, drawn: Option<(&Incident, &[CpuTimeline]
     let timeline = drawn.map(|(one, cpus)| timeline::timeline(kept, one, cpus));
     let main = html! {
         (first_screen::first_screen(kept))
-        (contents(calendar.is_some(), timeline.is_some()))
+        (contents(kept, calendar.is_some(), timeline.is_some()))
         @if let Some(calendar) = &calendar { section id="when" { h2 { "When" } (calendar) } }
         @if let Some(timeline) = &timeline { section id="worst" { h2 { (heading(kept, drawn.map(|(one, _)| one))) } (timeline) } }
         @if !kept.kept.incidents.is_empty() {
             section id="culprits" { h2 { "Who held up others" } (tables::culprits(kept)) }
             section id="incidents" { h2 { "Incidents, the longest first" } (tables::incidents(kept)) }
+        }
+        @if !kept.kept.snaps.is_empty() {
+            section id="snaps" { h2 { "What was asked for" } (tables::snaps(kept)) }
         }
         @if !kept.kept.minutes.is_empty() {
             section id="waits" { h2 { "How late all threads ran" } (tables::groups(kept)) }
@@ -50,13 +53,15 @@ fn heading(kept: &Incidents, drawn: Option<&Incident>) -> &'static str {
 }
 
 /// Links to what is on the page.
-fn contents(has_calendar: bool, has_timeline: bool) -> Markup {
+fn contents(kept: &Incidents, has_calendar: bool, has_timeline: bool) -> Markup {
+    let has_incidents = !kept.kept.incidents.is_empty();
     let places = [
         ("when", "when", has_calendar),
         ("worst", "the longest wait", has_timeline),
-        ("culprits", "culprits", true),
-        ("incidents", "incidents", true),
-        ("waits", "all waits", true),
+        ("culprits", "culprits", has_incidents),
+        ("incidents", "incidents", has_incidents),
+        ("snaps", "asked for", !kept.kept.snaps.is_empty()),
+        ("waits", "all waits", !kept.kept.minutes.is_empty()),
     ];
     html! {
         nav aria-label="Contents" {

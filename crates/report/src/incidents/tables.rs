@@ -2,9 +2,11 @@
 
 use howlate_analyse::incidents::{Culprit, GroupWaits, culprits as all_culprits, groups as all_groups};
 use howlate_analyse::percentile;
-use howlate_model::{Incident, Latency};
+use howlate_model::{Incident, Latency, Snapped};
 use howlate_render::numbers::count;
-use howlate_render::{HOW_CULPRITS_ARE_ADDED, Incidents, culprit_name, held_up_by, victim};
+use howlate_render::{
+    HOW_CULPRITS_ARE_ADDED, Incidents, NO_SNAP_FILE, asked_by, culprit_name, held_up_by, victim,
+};
 use maud::{Markup, html};
 
 use crate::prose;
@@ -14,6 +16,7 @@ use crate::table::{Cell, Table};
 const INCIDENTS: usize = 200;
 const CULPRITS: usize = 30;
 const GROUPS: usize = 40;
+const SNAPS: usize = 40;
 
 /// The longest first.
 pub(super) fn incidents(kept: &Incidents) -> Markup {
@@ -41,6 +44,27 @@ fn incident(kept: &Incidents, one: &Incident) -> Vec<Cell> {
         Cell { below: policy, ..Cell::new(victim(one)) },
         Cell::new(format!("{}, CPU {}", one.kind.name(), one.cpu)),
         Cell { below, ..Cell::new(held_up_by(one)) },
+    ]
+}
+
+/// The last first.
+pub(super) fn snaps(kept: &Incidents) -> Markup {
+    let all = &kept.kept.snaps;
+    let rows = all.iter().rev().take(SNAPS).map(|one| snap(kept, one)).collect();
+    let left_out = all.len().saturating_sub(SNAPS) as u64;
+    let headings = ["at", "why", "asked by", "what all CPUs had done"];
+    html! {
+        (Table::plain("Each moment of which a program, `howlate snap` or a signal asked for a timeline", &headings, 1, rows).html())
+        @if left_out > 0 { p class="quiet" { (count(left_out)) " more were earlier." } }
+    }
+}
+
+fn snap(kept: &Incidents, one: &Snapped) -> Vec<String> {
+    vec![
+        kept.moment(&one.at, "%m-%d %H:%M:%S.%3f"),
+        one.reason.clone().unwrap_or_default(),
+        asked_by(one),
+        one.timeline.clone().unwrap_or_else(|| NO_SNAP_FILE.to_owned()),
     ]
 }
 

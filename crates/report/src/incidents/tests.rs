@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use howlate_analyse::incidents::{Grouping, Kept};
 use howlate_model::{
     Cause, CauseKind, CpuTimeline, Holder, IncidentCause, IncidentKind, LateAbove, LateThread, MonotonicTime,
-    Occupant, Part, Segment, Span, WaitMinute, Who,
+    Occupant, Part, Segment, SnapProgram, Snapped, Span, WaitMinute, Who,
 };
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -133,4 +133,27 @@ fn without_incidents_the_page_says_so() {
     assert!(
         page.contains("Nothing was late.") && page.contains("id=\"when\"") && !page.contains("id=\"worst\"")
     );
+}
+
+#[test]
+fn what_programs_asked_for_is_listed_with_its_file() {
+    let mut kept = kept(vec![]);
+    let snap = |at: &str, reason: Option<&str>, timeline: Option<&str>| Snapped {
+        at: at.to_owned(),
+        at_ns: MonotonicTime::default(),
+        reason: reason.map(str::to_owned),
+        program: reason.map(|_| SnapProgram { process: "player".to_owned(), pid: 7, uid: 0 }),
+        timeline: timeline.map(str::to_owned),
+    };
+    kept.kept.snaps = vec![
+        snap("2026-11-25T03:12:07.5Z", None, None),
+        snap("2026-11-25T03:12:09.5Z", Some("frame <dropped>"), Some("snap.trace.json")),
+    ];
+    let page = incidents_page(&kept, None);
+    assert!(page.contains("href=\"#snaps\"") && !page.contains("href=\"#culprits\""), "{page}");
+    let rows = page.split("id=\"snaps\"").nth(1).unwrap();
+    for expected in ["frame &lt;dropped&gt;", "player (7)", "snap.trace.json", "not there any more"] {
+        assert!(rows.contains(expected), "{expected}: {rows}");
+    }
+    assert!(rows.find("03:12:09.5") < rows.find("03:12:07.5"), "the last first: {rows}");
 }

@@ -52,10 +52,13 @@ fn a_sleep_in_a_coroutine_is_found_and_told_from_work() {
     assert!(found["long"].as_u64().unwrap() >= 10, "{found}");
     assert_eq!(found["blocked_in"][0]["name"], "clock_nanosleep", "{found}");
     assert!(found["blocked_in"][0]["count"].as_u64().unwrap() >= 10, "{found}");
+    // An iteration that was kept from its CPU may be longer than one that slept.
     for one in found["longest"].as_array().unwrap() {
         let [running, blocked, ready] =
             ["running_ns", "blocked_ns", "waiting_for_cpu_ns"].map(|what| spent(one, what));
-        assert!(blocked >= 30_000_000 && running + blocked + ready > 30_000_000, "{one}");
+        let was_kept_from_it = ready > running && ready > 10_000_000;
+        assert!(blocked >= 30_000_000 || was_kept_from_it, "{one} of {found}");
+        assert!(running + blocked + ready > 30_000_000, "{one} of {found}");
     }
     // The recording says it again.
     let shown = howlate(&["show", out.to_str().unwrap()]).env("COLUMNS", "400").output().unwrap();
