@@ -12,8 +12,9 @@ pub(crate) struct Held {
     pub(crate) incidents: Vec<Incident>,
     pub(crate) from: MonotonicTime,
     pub(crate) until: MonotonicTime,
-    /// How long the worst waited, and when that was, as date and time.
+    /// How long the worst waited, and until when, on this clock and as date and time.
     pub(crate) latency: Span,
+    ended: MonotonicTime,
     pub(crate) at: String,
     /// As far as it was remembered when they were found.
     cpus: Vec<CpuTimeline>,
@@ -24,8 +25,8 @@ impl Held {
     pub(crate) fn around(worst: &Incident, most: Span) -> Self {
         let until = worst.at_ns.plus(AROUND);
         let from = worst.at_ns.minus(worst.latency).minus(AROUND).max(until.minus(most));
-        let (latency, at) = (worst.latency, worst.at.clone());
-        Self { incidents: Vec::new(), from, until, latency, at, cpus: Vec::new() }
+        let (latency, ended, at) = (worst.latency, worst.at_ns, worst.at.clone());
+        Self { incidents: Vec::new(), from, until, latency, ended, at, cpus: Vec::new() }
     }
 
     /// Takes in what is remembered now: what a busy CPU did before, it may have forgotten at the next look.
@@ -34,9 +35,13 @@ impl Held {
         self.cpus = joined(before, now);
     }
 
-    /// What all CPUs did; `None`: nothing is remembered.
+    /// What all CPUs did; `None`: nothing of the worst wait is remembered.
     pub(crate) fn cpus(&self) -> Option<&[CpuTimeline]> {
-        (!self.cpus.is_empty()).then_some(&self.cpus)
+        let began = self.ended.minus(self.latency);
+        let is_of_it = |from: MonotonicTime, ns: Span| from < self.ended && from.plus(ns) > began;
+        let mut stretches = self.cpus.iter().flat_map(|cpu| &cpu.stretches);
+        let is_known = stretches.any(|one| one.from.is_some_and(|from| is_of_it(from, one.ns)));
+        is_known.then_some(&self.cpus)
     }
 
     /// Whether it ended while the CPUs were remembered.
@@ -105,6 +110,20 @@ mod tests {
         assert_eq!(joined(found.clone(), Vec::new()), found, "all of it is forgotten");
         assert_eq!(joined(Vec::new(), found.clone()), found);
         assert_eq!(joined(found.clone(), found.clone()), found, "nothing is there twice");
+    }
+
+    #[test]
+    fn what_is_remembered_only_of_later_is_no_timeline() {
+        let time = MonotonicTime::from_nanos;
+        let (from, until) = (time(0), time(400));
+        let (incidents, cpus, at) = (Vec::new(), Vec::new(), String::new());
+        let mut held =
+            Held { incidents, from, until, latency: Span::from_nanos(100), ended: time(300), at, cpus };
+        assert!(held.cpus().is_none());
+        held.remember(vec![cpu(0, &[(100, 100, "earlier"), (300, 50, "later")])]);
+        assert!(held.cpus().is_none(), "{held:?}");
+        held.remember(vec![cpu(1, &[(290, 5, "hog")])]);
+        assert_eq!(held.cpus().map(<[_]>::len), Some(2));
     }
 
     #[test]
