@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use howlate_linux::termination::go_first;
 use howlate_linux::{clock, sched};
 use howlate_model::{
     End, Header, HowEnded, Incident, LateAbove, LateThread, LateWait, Line, Mark, MonotonicTime, Nice,
@@ -135,7 +136,6 @@ pub fn record(
     if threshold.recall(kept.path()) {
         reader.late_above(threshold.now()).map_err(NotRecorded::NotSeen)?;
     }
-    be_nice(NICE);
     // Whoever is told that it records may ask it.
     let listener = requests::place().map(|place| Listener::open(&place));
     let mut display = started(kept.path(), reader.unseen());
@@ -168,14 +168,17 @@ pub fn record(
         offered,
         snap_rate,
     };
+    be_nice(&requests.end);
     let how = recorder.run(requests)?;
     recorder.end(how)
 }
 
-/// Without permission to become less nice again, it stays as it is.
-fn be_nice(nice: i32) {
-    if let Some(nice) = Nice::new(nice) {
-        drop(sched::set_policy(sched::THIS_THREAD, Policy::Other { nice: Some(nice) }));
+/// Not if it has been asked to end: beside two hundred busy threads it would not come to it for minutes.
+fn be_nice(is_to_end: &AtomicBool) {
+    let nice = Policy::Other { nice: Nice::new(NICE) };
+    drop(sched::set_policy(sched::THIS_THREAD, nice));
+    if is_to_end.load(Ordering::Relaxed) {
+        go_first();
     }
 }
 
@@ -458,8 +461,7 @@ impl Recorder<'_> {
 
     fn end(mut self, how: HowEnded) -> Result<Finished, NotRecorded> {
         self.manager.stopping();
-        // Somebody waits for it now, on a busy machine for half a minute otherwise.
-        be_nice(0);
+        go_first();
         if let Some(held) = self.held.take() {
             self.write_held(held, clock::now())?;
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use howlate_linux::termination::on_every_request_to_end;
 use howlate_procfs::{Root, Status};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
@@ -21,13 +22,11 @@ impl Signals {
     /// idle states are restored when a terminal goes away, unless `nohup` made it ignored.
     pub(crate) fn receive() -> Result<Self, Failure> {
         let (interrupted, print, store) = <(Arc<AtomicBool>, Arc<AtomicBool>, Arc<AtomicBool>)>::default();
-        for (signal, set) in
-            [(SIGINT, &interrupted), (SIGTERM, &interrupted), (SIGUSR1, &print), (SIGUSR2, &store)]
-        {
+        let hangup = (!Status::read_own(&Root::live()).ignores(SIGHUP)).then_some(SIGHUP);
+        let ending: Vec<i32> = [SIGINT, SIGTERM].into_iter().chain(hangup).collect();
+        on_every_request_to_end(&ending, &interrupted).map_err(Failure::Signals)?;
+        for (signal, set) in [(SIGUSR1, &print), (SIGUSR2, &store)] {
             flag::register(signal, Arc::clone(set)).map_err(Failure::Signals)?;
-        }
-        if !Status::read_own(&Root::live()).ignores(SIGHUP) {
-            flag::register(SIGHUP, Arc::clone(&interrupted)).map_err(Failure::Signals)?;
         }
         Ok(Self { interrupted, print, store })
     }

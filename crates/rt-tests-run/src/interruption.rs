@@ -3,16 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use howlate_linux::termination::on_every_request_to_end;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use crate::failure::Failure;
 
 /// Set by `SIGINT` and `SIGTERM` from now on.
 pub(crate) fn on_signals() -> Result<Arc<AtomicBool>, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register(signal, Arc::clone(&interrupted)).map_err(Failure::Signals)?;
-    }
+    on_every_request_to_end(&[SIGINT, SIGTERM], &interrupted).map_err(Failure::Signals)?;
     Ok(interrupted)
 }

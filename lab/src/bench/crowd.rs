@@ -10,7 +10,7 @@ use howlate_linux::clock;
 use howlate_model::Span;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::program::{built, compiled};
+use super::program::{Ended, built, compiled};
 use super::why::limit::{Figure, Limits};
 
 /// Memory that is allowed, MiB.
@@ -96,16 +96,6 @@ impl Looking {
         let series = answer.map_or_else(String::new, |answer| format!(", {answer} series"));
         println!("{:>8} after {after:>4.0} s: {now:>6.1} MiB{series}", self.name);
         Ok(())
-    }
-}
-
-/// Killed when dropped.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
     }
 }
 

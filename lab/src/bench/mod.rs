@@ -3,6 +3,7 @@
 mod busy_machine;
 mod crowd;
 mod cyclic;
+mod ending;
 mod fleet;
 mod gaps;
 mod instructions;
@@ -34,10 +35,11 @@ pub use program::{built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 21] = [
+const BENCHES: [Bench; 22] = [
     ("crowd", crowd::run),
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
+    ("ending", ending::run),
     ("fleet", fleet::run),
     ("gaps", gaps::run),
     ("instructions", instructions::run),

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 use serde_json::Value;
 
@@ -47,4 +47,14 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
 /// Runs a command that must succeed and print JSON.
 pub fn json(command: &mut Command) -> io::Result<Value> {
     Ok(serde_json::from_slice(&output(command)?.stdout)?)
+}
+
+/// Killed when dropped.
+pub(super) struct Ended(pub(super) Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
 }

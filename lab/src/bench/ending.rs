@@ -1,0 +1,59 @@
+//! `cargo xtask bench ending`: how soon commands obey Ctrl-C while two hundred others want the CPUs.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use howlate_linux::termination::go_first;
+use howlate_linux::{clock, sched};
+use howlate_model::{Nice, Policy, Span};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::program::{Ended, built};
+use super::why::limit::{Figure, Limits};
+
+/// Until it has ended, in seconds.
+const MOST: f64 = 2.0;
+const BUSY: usize = 200;
+/// By then it has loaded its tracer, which takes the CPU for a quarter of a second: alone, or one of two hundred.
+const BEGUN: Span = Span::from_secs(45);
+
+const COMMANDS: [&str; 6] = [
+    "record --quiet --out OUT",
+    "top --json --duration 1h",
+    "watch --quiet --out OUT -- sleep 3600",
+    "cyclic --threads 2 --duration 1h --quiet --out OUT",
+    "cyclic --why --threads 2 --duration 1h --quiet --out OUT",
+    "gaps --json --duration 1h --quiet",
+];
+
+/// Prints how long each needs; fails where one needs longer than the limit.
+pub fn run() -> io::Result<()> {
+    let howlate = built()?;
+    let busy = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().map(Ended);
+    let _busy = (0..BUSY).map(|_| busy()).collect::<io::Result<Vec<_>>>()?;
+    // Else this would be told late that they have ended.
+    go_first();
+    let mut limits = Limits::default();
+    for words in COMMANDS {
+        let (status, value) = ended(&howlate, words)?;
+        let name = format!("{}: until it has ended ({status})", words.replace(" --out OUT", ""));
+        limits.judge(&Figure { name: &name, value, interval: None, most: MOST, unit: "s" });
+    }
+    limits.verdict()
+}
+
+/// Its status, and for how many seconds it went on after Ctrl-C.
+fn ended(howlate: &Path, words: &str) -> io::Result<(ExitStatus, f64)> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("out").display().to_string();
+    let mut command = Command::new(howlate);
+    command.args(words.split(' ').map(|word| if word == "OUT" { &out } else { word }));
+    let mut program = Ended(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+    sched::set_policy(program.0.id(), Policy::Other { nice: Nice::new(0) })?;
+    clock::pause(BEGUN)?;
+    let told = clock::now();
+    kill_process(Pid::from_child(&program.0), Signal::INT)?;
+    let status = program.0.wait()?;
+    Ok((status, clock::now().since(told).as_secs_f64()))
+}
