@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use crate::common::{
-    Marked, OwnSettings, commands, howlate, pause, send, shown, skip, take_what_is_ignored, wait_until,
+    Marked, OwnSettings, Process, commands, howlate, pause, send, shown, skip, take_what_is_ignored,
+    wait_until,
 };
 use howlate_linux::clock;
 use howlate_model::Span;
@@ -228,11 +229,11 @@ impl World {
         match begun {
             Started => proc("comm").trim() == "howlate",
             Records(text) => fs::read_to_string(self.at("out")).is_ok_and(|holds| holds.contains(text)),
-            Runs(word) => self
-                .mark
-                .processes()
-                .iter()
-                .any(|one| one.pid != pid && one.words.iter().any(|is| is == word)),
+            // What prepares its world has its words as well.
+            Runs(word) => {
+                let runs = |one: &Process| one.pid != pid && one.words.iter().any(|is| is == word);
+                proc("comm").trim() == "howlate" && self.mark.processes().iter().any(runs)
+            }
             Threads(number) => proc("comm").trim() == "howlate" && threads(pid).len() >= number,
             Changes => self.own.as_ref().is_some_and(|own| own.value() != "1"),
             Prints(text) => self.said().contains(text),

@@ -175,18 +175,24 @@ fn settled(from_threads: &Receiver<Settled>, threads: usize) -> Result<Vec<(u32,
     Ok(tids)
 }
 
-/// How long is looked for the shortest turn.
-const LOOKED: Span = Span::from_millis(2);
+/// How often, and for how long each time, is looked how long a turn takes.
+const LOOKS: u32 = 20;
+const LOOKED: Span = Span::from_micros(100);
 
-/// How long a turn takes here at best: no gap is shorter than a few of them.
+/// How long a turn takes here at best: no gap is shorter than a few of them. The mean of the best look, as of two readings on
+/// different CPUs the later may be the smaller.
 pub fn shortest_turn(counted: Counted) -> Span {
     let tick = TickLength::measure(counted);
     let (ending, lasts) = (AtomicBool::new(false), tick.ticks(LOOKED));
-    let turns = match counted {
-        Counted::Ticks => spin::<Ticks>(u64::MAX, lasts, &ending, || (), |_| {}),
-        Counted::Clock => spin::<Clock>(u64::MAX, lasts, &ending, || (), |_| {}),
+    let turn = || {
+        let turns = match counted {
+            Counted::Ticks => spin::<Ticks>(u64::MAX, lasts, &ending, || (), |_| {}),
+            Counted::Clock => spin::<Clock>(u64::MAX, lasts, &ending, || (), |_| {}),
+        };
+        tick.span(turns.lasted).as_nanos() / turns.turns.max(1)
     };
-    tick.span(turns.lasted / turns.turns.max(1)).min(tick.span(turns.shortest.max(1)).times(2))
+    let shortest = (0..LOOKS).map(|_| turn()).min();
+    Span::from_nanos(shortest.unwrap_or_default().max(1))
 }
 
 #[cfg(test)]
