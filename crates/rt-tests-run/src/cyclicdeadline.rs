@@ -26,6 +26,7 @@ const COLLECTED: Span = Span::from_millis(100);
 /// Does what cyclicdeadline would do; returns the exit status.
 pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Result<u8, Failure> {
     let started = now();
+    let interrupted = on_signals()?;
     let bindable = sched::bindable().unwrap_or_default();
     let options = match read(words, &bindable, dialect) {
         Ok(options) => options,
@@ -36,7 +37,6 @@ pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Resul
         }
         Err(Refusal::Invalid(text)) => return Err(Failure::Refused(text)),
     };
-    let interrupted = on_signals()?;
     if options.says_all {
         streams.print("Using all CPUS\n")?;
     }

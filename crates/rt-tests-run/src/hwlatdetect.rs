@@ -19,6 +19,7 @@ use crate::moved::moved;
 
 /// Does what hwlatdetect would do; returns the exit status.
 pub(crate) fn run(words: &[String], streams: Streams) -> Result<u8, Failure> {
+    let interrupted = on_signals()?;
     let bindable = sched::bindable().unwrap_or_default();
     let options = match read(words, &bindable) {
         Ok(options) => options,
@@ -28,7 +29,6 @@ pub(crate) fn run(words: &[String], streams: Streams) -> Result<u8, Failure> {
             return Err(Failure::Unreadable(text));
         }
     };
-    let interrupted = on_signals()?;
     let print = |text: &str| if options.quiet { Ok(()) } else { streams.print(text) };
     print(&preamble(&options))?;
     // As the original: no CPU is to come back from a deep idle state while it is measured.

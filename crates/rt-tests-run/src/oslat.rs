@@ -25,6 +25,7 @@ const WARM_UP: Span = Span::from_secs(1);
 pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Result<u8, Failure> {
     let started = now();
     streams.print(&format!("oslat V {}\n", dialect.version()))?;
+    let interrupted = on_signals()?;
     let bindable = sched::bindable().unwrap_or_default();
     let options = match read(words, &bindable, dialect) {
         Ok(options) => options,
@@ -38,7 +39,6 @@ pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Resul
         Err(Refusal::Invalid(text)) => return Ok(streams.print(&format!("{text}\n")).map(|()| 1)?),
         Err(Refusal::NoCpus(text)) => return Err(Failure::Refused(text)),
     };
-    let interrupted = on_signals()?;
     // Where it may not be, everything else runs beside what is measured.
     drop(sched::bind(&CpuSet::from_iter([options.main_cpu])));
     let print = |text: &str| if options.quiet { Ok(()) } else { streams.print(text) };
