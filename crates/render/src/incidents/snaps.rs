@@ -41,13 +41,14 @@ impl Incidents {
 /// `frame dropped: player (4711)`
 fn asked_for(one: &Snapped) -> String {
     let by = asked_by(one);
-    one.reason.as_ref().map_or_else(|| by.clone(), |reason| format!("{}: {by}", legible(reason)))
+    let reason = one.reason.as_ref().map(|reason| legible(reason));
+    reason.map_or_else(|| format!("asked for by {by}"), |reason| format!("{reason}: {by}"))
 }
 
 /// `player (4711)`
 pub fn asked_by(one: &Snapped) -> String {
     one.program.as_ref().map_or_else(
-        || "asked for by `howlate snap` or a signal".to_owned(),
+        || "howlate snap, or a signal".to_owned(),
         |program| format!("{} ({})", legible(&program.process), program.pid),
     )
 }
@@ -71,6 +72,6 @@ mod tests {
         let told = asked_for(&snap(Some("frame dropped"), Some(program)));
         assert!(told.starts_with("frame dropped: player") && told.ends_with("(7)"), "{told}");
         assert!(!told.contains('\u{1b}'), "{told}");
-        assert_eq!(asked_for(&snap(None, None)), "asked for by `howlate snap` or a signal");
+        assert_eq!(asked_for(&snap(None, None)), "asked for by howlate snap, or a signal");
     }
 }

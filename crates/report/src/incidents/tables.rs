@@ -52,19 +52,21 @@ pub(super) fn snaps(kept: &Incidents) -> Markup {
     let all = &kept.kept.snaps;
     let rows = all.iter().rev().take(SNAPS).map(|one| snap(kept, one)).collect();
     let left_out = all.len().saturating_sub(SNAPS) as u64;
-    let headings = ["at", "why", "asked by", "what all CPUs had done"];
+    let headings = ["at", "why", "asked by"].map(str::to_owned).to_vec();
+    let caption = "Each moment of which somebody asked what all CPUs had done".to_owned();
     html! {
-        (Table::plain("Each moment of which a program, `howlate snap` or a signal asked for a timeline", &headings, 1, rows).html())
+        (Table { caption, headings, names: 1, rows, is_text: true }.html())
         @if left_out > 0 { p class="quiet" { (count(left_out)) " more were earlier." } }
     }
 }
 
-fn snap(kept: &Incidents, one: &Snapped) -> Vec<String> {
+fn snap(kept: &Incidents, one: &Snapped) -> Vec<Cell> {
+    let file =
+        one.timeline.as_ref().map_or_else(|| NO_SNAP_FILE.to_owned(), |name| format!("timeline: {name}"));
     vec![
-        kept.moment(&one.at, "%m-%d %H:%M:%S.%3f"),
-        one.reason.clone().unwrap_or_default(),
-        asked_by(one),
-        one.timeline.clone().unwrap_or_else(|| NO_SNAP_FILE.to_owned()),
+        Cell::new(kept.moment(&one.at, "%m-%d %H:%M:%S.%3f")),
+        Cell::new(one.reason.clone().unwrap_or_default()),
+        Cell { below: file, ..Cell::new(asked_by(one)) },
     ]
 }
 
