@@ -37,6 +37,36 @@ fn spent(of: &Value, what: &str) -> u64 {
     of[what].as_u64().unwrap_or_else(|| panic!("{of}"))
 }
 
+const SPENT: [&str; 3] = ["running_ns", "blocked_ns", "waiting_for_cpu_ns"];
+
+/// How often the program is watched on a machine that is in its way.
+const TRIES: usize = 3;
+
+/// The event loop of Python's program. Again where an iteration waited for its CPU for so long that it is among the longest
+/// without having slept, or where the machine told of no switch, so that it is not known in which call one slept; the last is
+/// what it is.
+fn asyncio(out: &Path) -> Option<Value> {
+    let was_kept_from_it = |one: &Value| {
+        let [running, blocked, ready] = SPENT.map(|what| spent(one, what));
+        blocked < 30_000_000 && ready > running && ready > 10_000_000
+    };
+    let is_in_the_way = |found: &Value| {
+        let calls = found["blocked_in"].as_array().into_iter().flatten();
+        let known: u64 = calls.map(|one| spent(one, "count")).sum();
+        known < spent(found, "long") || found["longest"].as_array().unwrap().iter().any(was_kept_from_it)
+    };
+    let watched = || Some(event_loop(&watched(out, &[&super::python(), "-c", ASYNCIO])?, "python").clone());
+    let mut found = watched()?;
+    for _ in 1..TRIES {
+        if !is_in_the_way(&found) {
+            break;
+        }
+        std::fs::remove_file(out).unwrap();
+        found = watched()?;
+    }
+    Some(found)
+}
+
 #[test]
 fn a_sleep_in_a_coroutine_is_found_and_told_from_work() {
     if !is_installed("python3") {
@@ -44,21 +74,15 @@ fn a_sleep_in_a_coroutine_is_found_and_told_from_work() {
     }
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("loop.jsonl");
-    let python = super::python();
-    let Some(document) = watched(&out, &[&python, "-c", ASYNCIO]) else { return };
-    let found = event_loop(&document, "python");
+    let Some(found) = asyncio(&out) else { return };
     assert_eq!((found["wait"].as_str(), found["above_ns"].as_u64()), (Some("epoll"), Some(10_000_000)));
     assert!(found["iterations"].as_u64().unwrap() >= 100, "{found}");
     assert!(found["long"].as_u64().unwrap() >= 10, "{found}");
     assert_eq!(found["blocked_in"][0]["name"], "clock_nanosleep", "{found}");
     assert!(found["blocked_in"][0]["count"].as_u64().unwrap() >= 10, "{found}");
-    // An iteration that was kept from its CPU may be longer than one that slept.
     for one in found["longest"].as_array().unwrap() {
-        let [running, blocked, ready] =
-            ["running_ns", "blocked_ns", "waiting_for_cpu_ns"].map(|what| spent(one, what));
-        let was_kept_from_it = ready > running && ready > 10_000_000;
-        assert!(blocked >= 30_000_000 || was_kept_from_it, "{one} of {found}");
-        assert!(running + blocked + ready > 30_000_000, "{one} of {found}");
+        let [running, blocked, ready] = SPENT.map(|what| spent(one, what));
+        assert!(blocked >= 30_000_000 && running + blocked + ready > 30_000_000, "{one} of {found}");
     }
     // The recording says it again.
     let shown = howlate(&["show", out.to_str().unwrap()]).env("COLUMNS", "400").output().unwrap();
