@@ -3,12 +3,13 @@
 //! their loops.
 //!
 //! ```text
-//! trace ──► late waits, five times a second ──► chosen? ──► parts and causes ──► incident ──┐
+//! trace ──► late waits, at once ──► chosen? ──► parts and causes ──► incident ──┐
 //!      └──► waits of each group, once a minute ──► chosen? ──► minute ─────────────────────┴──► files of a folder
 //! ```
 
 mod action;
 mod chosen;
+mod courtesy;
 mod explain;
 mod extent;
 mod held;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use howlate_linux::clock;
 use howlate_linux::termination::go_first;
-use howlate_linux::{clock, sched};
 use howlate_model::{
-    End, Header, HowEnded, Incident, LateAbove, LateThread, LateWait, Line, Mark, MonotonicTime, Nice,
-    NotWritten, Policy, Span, TracerRefusal, Unseen, WaitClock, WaitCounts, WaitGroup, WaitMinute, Worded,
+    End, Header, HowEnded, Incident, LateAbove, LateThread, LateWait, Line, Mark, MonotonicTime, NotWritten,
+    Span, TracerRefusal, Unseen, WaitClock, WaitCounts, WaitGroup, WaitMinute, Worded,
 };
 use howlate_procfs::Root;
 use howlate_recording::{AtMost, Bounds, NotRotated, Rotated, Worst, compact, date_and_time, timeline_text};
@@ -17,6 +17,7 @@ use jiff::Timestamp;
 
 use crate::action::{Action, Actions};
 use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
+use crate::courtesy::Courtesy;
 use crate::explain::{incident, incident_away};
 use crate::held::{Held, lanes};
 use crate::keeping::{DiskNews, Keeping};
@@ -28,11 +29,12 @@ use crate::snapped::{name_of, snapped};
 use crate::thread_owner::Origins;
 use crate::threshold::Threshold;
 
-/// An incident is on the disk this soon after it has ended, and a request to end is obeyed.
+/// It looks when somebody was late, and this often if nobody was: programs ask for something as well.
 const LOOK: Span = Span::from_millis(200);
+/// Not more often than this, however many are late. A CPU that passes from one thread to another 400 000 times a second writes over
+/// what it did in less than four times that.
+const BETWEEN_LOOKS: Span = Span::from_millis(50);
 const MINUTE: Span = Span::from_secs(60);
-/// Others go first, but not so much that nothing is seen while they are busy.
-const NICE: i32 = 10;
 
 /// Letters of what a second recorder is told of this one.
 const HOLDER: usize = 250;
@@ -167,19 +169,10 @@ pub fn record(
         listener,
         offered,
         snap_rate,
+        courtesy: Courtesy::begin(&requests.end),
     };
-    be_nice(&requests.end);
     let how = recorder.run(requests)?;
     recorder.end(how)
-}
-
-/// Not if it has been asked to end: beside two hundred busy threads it would not come to it for minutes.
-fn be_nice(is_to_end: &AtomicBool) {
-    let nice = Policy::Other { nice: Nice::new(NICE) };
-    drop(sched::set_policy(sched::THIS_THREAD, nice));
-    if is_to_end.load(Ordering::Relaxed) {
-        go_first();
-    }
 }
 
 /// What a second one is told of this process.
@@ -228,6 +221,7 @@ struct Recorder<'a> {
     listener: Option<Listener>,
     offered: OfferedLoops,
     snap_rate: Rate,
+    courtesy: Courtesy<'a>,
 }
 
 impl Recorder<'_> {
@@ -235,8 +229,7 @@ impl Recorder<'_> {
         let began = clock::now();
         loop {
             let left = self.asked.duration.map_or(LOOK, |all| all.minus(clock::now().since(began)));
-            // A signal makes the look come earlier.
-            drop(clock::pause(LOOK.min(left)));
+            self.pause(LOOK.min(left));
             self.requests()?;
             self.look()?;
             self.look_at_the_disk();
@@ -256,6 +249,15 @@ impl Recorder<'_> {
             if self.asked.duration.is_some_and(|all| clock::now().since(began) >= all) {
                 return Ok(HowEnded::Done);
             }
+        }
+    }
+
+    /// A signal makes the look come earlier.
+    fn pause(&mut self, most: Span) {
+        let (began, least) = (clock::now(), BETWEEN_LOOKS.min(most));
+        if clock::pause(least).is_ok() {
+            self.courtesy.woke(clock::now().since(began).minus(least));
+            self.reader.wait(most.minus(least));
         }
     }
 
@@ -407,6 +409,7 @@ impl Recorder<'_> {
         if self.threshold.end_minute(&groups) {
             self.reader.late_above(self.threshold.now()).map_err(NotRecorded::NotSeen)?;
         }
+        self.courtesy.next_minute();
         let minute = std::mem::replace(&mut self.minute, Minute::begin(until));
         self.finished.lost += minute.lost;
         self.finished.left_out += minute.left_out;

@@ -371,7 +371,7 @@ static __noinline int tell(struct task_struct *p, struct thread *t, u64 ended, u
 			time_it(&all->late, p, t, ended, waited, at_last);
 			describe(&all->late.whose, p);
 			all->late.turns = copy_turns(all->turn, ended - at_last - SAME_SWITCH);
-			bpf_ringbuf_submit(all, BPF_RB_NO_WAKEUP);
+			bpf_ringbuf_submit(all, 0);
 			return 0;
 		}
 	}
@@ -382,7 +382,7 @@ static __noinline int tell(struct task_struct *p, struct thread *t, u64 ended, u
 	}
 	time_it(l, p, t, ended, waited, at_last);
 	describe(&l->whose, p);
-	bpf_ringbuf_submit(l, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(l, 0);
 	return 0;
 }
 
@@ -485,7 +485,7 @@ static __noinline int tell_away(struct task_struct *p, struct thread *t, u64 now
 	a->running = ran - t->loop.running;
 	a->ready = t->waited - t->loop.ready;
 	describe(&a->whose, p);
-	bpf_ringbuf_submit(a, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(a, 0);
 	return 0;
 }
 

@@ -32,7 +32,7 @@ mod waits;
 
 pub use choice::{Choice, Opened, clear_up, open};
 #[cfg(target_endian = "little")]
-pub use late::{CpuHistory, LateReader, LateWaits, TooLate, events_in};
+pub use late::{CpuHistory, LateReader, LateWaits, Remembered, TooLate, events_in};
 pub use missing_events::Gap;
 pub use tier::Tier;
 #[cfg(target_endian = "little")]

@@ -5,7 +5,7 @@ use howlate_model::{MonotonicTime, Policy, Span};
 
 /// Before that, threads come that must be asked for their names; short programs are over.
 const BEGINS_AFTER: Span = Span::from_secs(1);
-/// A look that comes later than this misses threads that come and go.
+/// A look that comes later than this, or takes longer, misses threads that come and go.
 const TOO_LATE: Span = Span::from_millis(100);
 
 /// Whether this thread lets every other go first: not on a machine so busy that it would look too late.
@@ -22,7 +22,7 @@ impl Courtesy {
         Self::Soon(now)
     }
 
-    /// A look that was planned for then comes now. Where a policy is refused, it is as it was before.
+    /// A look that was planned for then, or began then, comes now, or is over. Where a policy is refused, it is as it was before.
     pub(crate) fn looked(&mut self, now: MonotonicTime, planned: MonotonicTime) {
         if now.since(planned) > TOO_LATE {
             self.end();

@@ -173,7 +173,11 @@ impl Watching {
     pub fn keeping(mut self, timelines: Result<Timelines, Box<Caveat>>) -> Self {
         let begun = timelines.and_then(|mut timelines| timelines.start().map(|()| timelines));
         match begun {
-            Ok(timelines) => self.timelines = Some(timelines),
+            Ok(timelines) => {
+                self.timelines = Some(timelines);
+                // While others go first, what their CPUs did is overwritten.
+                self.courtesy.end();
+            }
             Err(caveat) => self.recorder.caveat(*caveat),
         }
         self.say_which_are_late();
@@ -187,7 +191,9 @@ impl Watching {
         let until = self.duration.map(|duration| self.began.plus(duration));
         while !interrupted.load(Ordering::Relaxed) && until.is_none_or(|until| clock::now() < until) {
             let over = subject.is_over(&self.threads);
+            let began = clock::now();
             self.look();
+            self.courtesy.looked(clock::now(), began);
             if over || self.is_known {
                 break;
             }

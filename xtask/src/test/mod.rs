@@ -55,9 +55,8 @@ pub fn run(extent: Extent) -> ExitCode {
     for skipped in &tally.skipped {
         println!("skipped: {skipped}");
     }
-    for check in &failed_checks {
-        println!("FAILED: {check}");
-    }
+    let checks = failed_checks.iter().map(|check| (*check).to_owned());
+    checks.chain(tally.reasons.iter().cloned()).for_each(|failed| println!("FAILED: {failed}"));
     let failed = tally.failed + failed_checks.len() as u64;
     println!("{} passed, {failed} failed, {} skipped", tally.passed, tally.skipped.len());
     if failed == 0 && tally.ran_to_the_end { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -90,6 +89,8 @@ struct Tally {
     passed: u64,
     failed: u64,
     skipped: Vec<String>,
+    /// Why tests failed, in a line each.
+    reasons: Vec<String>,
     ran_to_the_end: bool,
 }
 
@@ -138,6 +139,7 @@ fn programs_of(extent: Extent, skips: &Path) -> Tally {
             println!("== {} · {:.0} s", ended.name, ended.took.as_secs_f64());
             print!("{}", ended.text);
             ended.text.lines().for_each(|line| tally.add(line));
+            tally.reasons.extend(reasons(&ended.text));
             tally.ran_to_the_end &= ended.is_success;
         });
     }
@@ -180,9 +182,36 @@ impl Tally {
     }
 }
 
+/// Of each failed test, where it panicked and how its message begins: the whole of it is pages above.
+fn reasons(text: &str) -> Vec<String> {
+    let name = |line: &str| Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned());
+    let failed: Vec<String> = text.lines().filter_map(name).collect();
+    let panicked = |(line, message): (&str, &str)| {
+        let (name, place) = line.strip_prefix("thread '")?.split_once("' ")?;
+        let place = place.split_once("panicked at ")?.1;
+        failed.iter().any(|one| one == name).then(|| {
+            let message: String = message.chars().take(MESSAGE).collect();
+            format!("{name}: {place} {message}")
+        })
+    };
+    text.lines().zip(text.lines().skip(1)).filter_map(panicked).collect()
+}
+
+/// Letters of a message that are printed at the end.
+const MESSAGE: usize = 300;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failed_test_says_why_at_the_end() {
+        let text = "test a::b ... ok\ntest c::d ... FAILED\n\n---- c::d stdout ----\n\n\
+                    thread 'a::b' (1) panicked at x.rs:1:2:\nas it is to\n\
+                    thread 'c::d' (2) panicked at y.rs:3:4:\n1 of 2\nstack backtrace:\n";
+        assert_eq!(reasons(text), ["c::d: y.rs:3:4: 1 of 2"]);
+        assert_eq!(reasons(&text.replace("1 of 2", &"é".repeat(400)))[0].chars().count(), 16 + MESSAGE);
+    }
 
     #[test]
     fn the_numbers_of_test_programs_add_up() {

@@ -10,10 +10,11 @@ use super::standstill::charge;
 /// Charges the parts that are longer than what they are charged to can take to the hypervisor, as far as it has `stolen` at least
 /// half of their time; otherwise to nobody.
 pub(super) fn doubt(parts: &mut [Segment], stolen: Span) {
-    let whole = parts.iter().map(|part| part.ns).fold(Span::ZERO, Span::plus);
+    let whole = sum(parts.iter());
+    let idle = sum(parts.iter().filter(|part| part.cause.kind == CauseKind::IdleExit));
     let mut left = stolen;
     for part in parts {
-        if most(part, whole).is_none_or(|most| part.ns <= most) {
+        if most(part, whole, idle).is_none_or(|most| part.ns <= most) {
             continue;
         }
         if left >= Span::from_nanos(part.ns.as_nanos().div_ceil(2)) {
@@ -25,12 +26,18 @@ pub(super) fn doubt(parts: &mut [Segment], stolen: Span) {
     }
 }
 
-/// What whoever a part is charged to can take at most of a `whole` wake-up; `None`: any time. A sender is not the kernel: it can
-/// lose its CPU. All that a softirq had in one wait is one part: of many short times, others have had the CPU in between.
-fn most(part: &Segment, whole: Span) -> Option<Span> {
+fn sum<'a>(parts: impl Iterator<Item = &'a Segment>) -> Span {
+    parts.map(|part| part.ns).fold(Span::ZERO, Span::plus)
+}
+
+/// What whoever a part is charged to can take at most of a `whole` wake-up, of which `idle` is for leaving idle, once; `None`: any
+/// time. A sender is not the kernel: it can lose its CPU. All that a softirq had in one wait is one part: of many short times, others
+/// have had the CPU in between.
+fn most(part: &Segment, whole: Span, idle: Span) -> Option<Span> {
     match (part.cause.part, part.cause.kind) {
         (Part::Sending, CauseKind::Kernel) => None,
         (_, CauseKind::Kernel | CauseKind::Migration) => Some(OWN_WAY),
+        (_, CauseKind::IdleExit) if idle > LEAVING_IDLE => Some(OWN_WAY),
         (_, CauseKind::IdleExit) => Some(LEAVING_IDLE),
         // One handler, not several: it keeps all other interrupts waiting.
         (_, CauseKind::Interrupt) if !part.merged => Some(SOFTIRQS),

@@ -22,10 +22,14 @@ pub(super) fn charge_standstill(parts: &mut Vec<Segment>, still: Stamp, below: C
     parts.splice(place..=place, pieces);
 }
 
-/// The part before, in and after the stretch, which lies in it.
+/// The part before, in and after the stretch, which lies in it. An idle CPU is still asleep where the stretch begins: the machine may
+/// have stood still from before it, up to the last event.
 fn cut_out(part: &Segment, still: Stamp, below: CauseKind) -> impl Iterator<Item = Segment> + use<> {
     let piece = |stamp: Stamp| Segment { from: stamp.from, ns: length(stamp), ..part.clone() };
-    let before = piece(Stamp { from: part.from, until: still.from });
+    let mut before = piece(Stamp { from: part.from, until: still.from });
+    if before.cause.kind == CauseKind::IdleExit {
+        charge(&mut before, CauseKind::Undetermined);
+    }
     let after = piece(Stamp { from: still.until, until: end(part) });
     let mut within = piece(still);
     charge(&mut within, below);

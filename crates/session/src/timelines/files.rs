@@ -48,14 +48,10 @@ impl Files {
     }
 
     /// Writes what the CPUs did around one of the worst, up to now at most.
-    pub(super) fn keep(
-        &mut self,
-        window: Window,
-        cpus: &[CpuTimeline],
-        now: MonotonicTime,
-    ) -> Option<KeptTimeline> {
+    pub(super) fn keep(&mut self, window: Window, now: MonotonicTime) -> Option<KeptTimeline> {
         let ((at, latest), until) = (window.worst(), window.until.min(now));
-        let file = self.put(&compact(&day(at)), &timeline_text(cpus, &lanes(&window.late)))?;
+        let text = timeline_text(window.cpus().unwrap_or_default(), &lanes(&window.late));
+        let file = self.put(&compact(&day(at)), &text)?;
         let replaces = self.worst.keep(latest, now, file.clone());
         replaces.iter().for_each(|name| self.beside.remove(name));
         Some(KeptTimeline { file, at: day(until), from: window.from, until, late: window.late, replaces })
@@ -119,7 +115,7 @@ mod tests {
         let mut keep = |ran: i64, ms: i64| {
             let window = Window::around(late(ran, ms), Span::from_secs(2));
             assert!(files.is_one(Span::from_millis(ms.unsigned_abs()), at(ran)));
-            files.keep(window, &[], at(ran + 20)).unwrap()
+            files.keep(window, at(ran + 20)).unwrap()
         };
         let mild = keep(1_000, 5);
         let worse = keep(2_000, 9);
@@ -150,7 +146,7 @@ mod tests {
         assert!(!files.has_room_for_another());
         assert_eq!(files.not_written(), 0);
         drop(folder);
-        assert_eq!(files.keep(Window::around(late(1_000, 5), Span::from_secs(2)), &[], at(1_000)), None);
+        assert_eq!(files.keep(Window::around(late(1_000, 5), Span::from_secs(2)), at(1_000)), None);
         assert_eq!(files.not_written(), 1);
     }
 }

@@ -116,7 +116,12 @@ impl Timelines {
     /// Keeps the time around this one, if it is one of the worst.
     fn open(&mut self, one: LateWakeup, now: MonotonicTime) {
         if self.files.is_one(lateness(one.wakeup.latency), now) {
-            self.window = Some(Window::around(one, self.remembered));
+            let mut window = Window::around(one, self.remembered);
+            // By the time it is over, a busy CPU may have forgotten what it did before.
+            if let Ok(cpus) = self.history.timeline(window.from, window.until) {
+                window.remembered.add(cpus);
+            }
+            self.window = Some(window);
         }
     }
 
@@ -156,14 +161,15 @@ impl Timelines {
 
     fn write(&mut self, mut window: Window, now: MonotonicTime) -> Option<KeptTimeline> {
         let cpus = self.read(window.from, window.until)?;
-        if !reaches(&cpus, window.worst().0) {
+        window.remembered.add(cpus);
+        if window.cpus().is_none() {
             self.too_late += 1;
             return None;
         }
         if self.above.is_none() {
             window.leave_out_the_mild();
         }
-        self.files.keep(window, &cpus, now)
+        self.files.keep(window, now)
     }
 
     /// What all CPUs have done just now, as far as it is remembered.
@@ -184,12 +190,6 @@ impl Timelines {
         }
         read.ok()
     }
-}
-
-/// Whether it is known what a CPU did `at` that time.
-fn reaches(cpus: &[CpuTimeline], at: MonotonicTime) -> bool {
-    let first = cpus.iter().filter_map(|cpu| cpu.stretches.first()?.from).min();
-    first.is_some_and(|first| first < at)
 }
 
 fn line(one: KeptTimeline) -> Line {

@@ -1,6 +1,7 @@
 //! The stretch of time around a late wake-up that is to be kept, and what else was late in it.
 
-use howlate_model::{LateWakeup, Latency, MonotonicTime, Span};
+use howlate_model::{CpuTimeline, LateWakeup, Latency, MonotonicTime, Span};
+use howlate_trace::Remembered;
 
 /// It begins so long before the wake-up was due, and ends so long after it.
 const AROUND: Span = Span::from_millis(100);
@@ -17,6 +18,7 @@ pub(super) struct Window {
     pub(super) until: MonotonicTime,
     /// The latest first; the first of all is the one that it is around.
     pub(super) late: Vec<LateWakeup>,
+    pub(super) remembered: Remembered,
 }
 
 /// How late it was; early ones were not.
@@ -29,7 +31,8 @@ impl Window {
     pub(super) fn around(one: LateWakeup, remembered: Span) -> Self {
         let until = one.wakeup.at.plus(AROUND);
         let due = one.wakeup.at.minus(lateness(one.wakeup.latency));
-        Self { from: due.minus(AROUND).max(until.minus(remembered)), until, late: vec![one] }
+        let from = due.minus(AROUND).max(until.minus(remembered));
+        Self { from, until, late: vec![one], remembered: Remembered::default() }
     }
 
     /// Another one was late; returns it where that was after its time.
@@ -57,6 +60,12 @@ impl Window {
         self.late
             .first()
             .map_or((self.until, Span::ZERO), |one| (one.wakeup.at, lateness(one.wakeup.latency)))
+    }
+
+    /// What all CPUs did; `None`: nothing of the worst wait is remembered.
+    pub(super) fn cpus(&self) -> Option<&[CpuTimeline]> {
+        let (ran, late) = self.worst();
+        self.remembered.of_wait(self.late.first()?.wakeup.cpu, ran.minus(late), ran)
     }
 }
 

@@ -16,6 +16,7 @@ mod group_waits;
 mod kernel_side;
 mod quotas;
 mod record;
+mod remembered;
 mod ring;
 mod timers;
 
@@ -29,12 +30,14 @@ use howlate_model::{
     CpuTimeline, LateRead, LateWait, LoopAway, MonotonicTime, Span, TracerRefusal, Unseen, WaitGroup,
 };
 use howlate_procfs::Root;
+use rustix::event::{PollFd, PollFlags, poll};
 
 pub use self::cpu_history::CpuHistory;
 use self::group_waits::Groups;
 use self::kernel_side::{KernelSide, attach};
 use self::quotas::Quotas;
 use self::record::{Late, Sent};
+pub use self::remembered::Remembered;
 pub use self::ring::events_in;
 use self::ring::{Rings, between};
 use crate::irq_names::Interrupts;
@@ -188,6 +191,12 @@ impl LateReader {
     /// met them.
     pub fn take_away(&mut self) -> Vec<LoopAway> {
         std::mem::take(&mut self.away)
+    }
+
+    /// `poll(2)`: until somebody was late, or a handler of a signal ran, at most so long.
+    pub fn wait(&self, most: Span) {
+        let mut asked = [PollFd::new(&self.sent, PollFlags::IN)];
+        let _earlier = poll(&mut asked, Some(&clock::timespec_for(most)));
     }
 
     /// From now on, a wait longer than this is late.

@@ -78,6 +78,46 @@ fn no_idle_state_takes_as_long_as_a_machine_that_stands_still() {
     assert_eq!(kind(Some(0), 2_600_000), CauseKind::IdleExit, "the deepest state there is");
 }
 
+/// The parts of milliseconds of a wake-up whose idle CPU took its interrupt so late, and then needed so long to switch.
+fn asleep(stolen: Option<u64>, late: i64, switching: i64, still: Option<Stamp>) -> Vec<(CauseKind, u64)> {
+    let idle = Who { holder: Holder::Idle, pid: None, name: String::new() };
+    let mut one =
+        TracedSleep { stolen: stolen.map(span), others_stood_still: Vec::from_iter(still), ..timely() };
+    let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+    (expiry.interrupt, expiry.interrupted) = (Some(at(1_050 + late)), idle.clone());
+    (expiry.first_served, expiry.served) = (at(1_060 + late), at(1_070 + late));
+    (one.waking, one.runnable) = (at(1_080 + late), at(1_150 + late));
+    let switched_in = at(1_200 + late + switching);
+    let length = span(50 + switching.unsigned_abs());
+    one.occupants = vec![Occupant { who: idle, ns: length, from: None }];
+    one.switched_in = Some(switched_in);
+    let wakeup = Wakeup { ran: switched_in.plus(span(40)), ..WAKEUP };
+    let known = decompose(wakeup, None, &[one], false).unwrap();
+    whole(&known, wakeup);
+    let long = known.wakeup.parts.iter().filter(|one| one.ns >= span(500_000));
+    long.map(|one| (one.cause.kind, one.ns.as_nanos() / 100_000)).collect()
+}
+
+#[test]
+fn idle_is_left_once_however_many_parts_it_is_in() {
+    use CauseKind::{Hypervisor, IdleExit, Undetermined};
+    let two = |stolen| asleep(stolen, 2_000_000, 1_500_000, None);
+    assert_eq!(two(None), [(IdleExit, 20), (IdleExit, 15)], "nobody could take anything");
+    assert_eq!(two(Some(0)), [(Undetermined, 20), (Undetermined, 15)]);
+    assert_eq!(two(Some(2_500_000)), [(Hypervisor, 20), (Undetermined, 15)]);
+    let less = asleep(Some(0), 1_500_000, 1_000_000, None);
+    assert_eq!(less, [(IdleExit, 15), (IdleExit, 10)], "as the deepest state there is");
+}
+
+#[test]
+fn who_is_asleep_when_the_machine_stands_still_is_not_known_to_leave_idle_before() {
+    use CauseKind::{Hypervisor, IdleExit, Machine, Undetermined};
+    let still = Some(Stamp { from: at(2_502_000), until: at(29_000_000) });
+    let of = |stolen| asleep(stolen, 29_700_000, 0, still);
+    assert_eq!(of(None), [(Undetermined, 25), (Machine, 264), (IdleExit, 7)]);
+    assert_eq!(of(Some(0)), [(Undetermined, 25), (Hypervisor, 264), (IdleExit, 7)]);
+}
+
 #[test]
 fn what_was_stolen_explains_no_more_than_that() {
     let hole = HOLE.unsigned_abs();
