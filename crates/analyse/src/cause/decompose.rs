@@ -76,7 +76,8 @@ pub fn decompose_since_stop(
     let (mut wakeup, clamped) = line.end(wakeup, cpu, rest(last, returning(last)));
     let stolen = seen.iter().filter_map(|one| one.stolen).reduce(Span::plus);
     let below = if stolen.is_some() { CauseKind::Hypervisor } else { CauseKind::Machine };
-    let still = seen.iter().flat_map(|one| &one.others_stood_still);
+    // Before it slept as well: who asks late may have stood still with the machine.
+    let still = before.into_iter().chain(seen).flat_map(|one| &one.others_stood_still);
     still.for_each(|still| charge_standstill(&mut wakeup.parts, *still, below));
     if let Some(stolen) = stolen {
         doubt(&mut wakeup.parts, stolen);

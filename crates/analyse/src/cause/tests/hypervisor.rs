@@ -119,6 +119,28 @@ fn who_is_asleep_when_the_machine_stands_still_is_not_known_to_leave_idle_before
 }
 
 #[test]
+fn who_asks_late_because_the_machine_stood_still_did_not_compute() {
+    use CauseKind::{LateArming, Machine};
+    let still = vec![Stamp { from: at(2_000_000), until: at(29_000_000) }];
+    let of = |others_stood_still| {
+        let before = TracedSleep { others_stood_still, ..timely() };
+        let mut one = TracedSleep { asleep_since: Some(at(30_000_000)), occupants: vec![], ..timely() };
+        let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+        (expiry.interrupt, expiry.soft, expiry.hard) = (Some(at(30_000_100)), at(30_000_000), at(30_000_000));
+        (expiry.first_served, expiry.served) = (at(30_000_110), at(30_000_120));
+        (one.waking, one.runnable) = (at(30_000_130), at(30_000_140));
+        (one.switched_in, one.asleep_again) = (Some(at(30_000_200)), None);
+        let wakeup = Wakeup { ran: at(30_000_240), ..WAKEUP };
+        let known = decompose(wakeup, Some(&before), &[one], false).unwrap();
+        whole(&known, wakeup);
+        let long = known.wakeup.parts.iter().filter(|one| one.ns >= span(500_000));
+        long.map(|one| (one.cause.kind, one.ns.as_nanos() / 1_000_000)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(vec![]), [(LateArming, 29)]);
+    assert_eq!(of(still), [(LateArming, 1), (Machine, 27), (LateArming, 1)]);
+}
+
+#[test]
 fn what_was_stolen_explains_no_more_than_that() {
     let hole = HOLE.unsigned_abs();
     let mut one = TracedSleep { stolen: Some(span(hole)), ..timely() };
