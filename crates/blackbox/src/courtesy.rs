@@ -70,7 +70,8 @@ fn may_come_back() -> Option<Policy> {
             .flatten()
             .all(|one| sched::set_policy(sched::THIS_THREAD, one).is_ok())
     };
-    let may = std::thread::spawn(there_and_back).join().unwrap_or(false);
+    let asked = std::thread::Builder::new().spawn(there_and_back).ok()?;
+    let may = asked.join().unwrap_or(false);
     may.then_some(own)
 }
 

@@ -347,16 +347,18 @@ fn an_emulator_that_is_stopped_again_and_again_is_not_blamed_on_anybody_inside()
     let result = shown(&run.recording);
     for one in result["results"].as_array().unwrap() {
         let worst = one["why"]["worst"].as_array().unwrap();
-        let stopped =
-            worst.iter().filter(|one| one["latency_ns"].as_u64() >= Some(25_000_000) && !was_awake(one));
-        let parts: Vec<&Value> = stopped.flat_map(|one| one["parts"].as_array().unwrap()).collect();
+        let late = |one: &&Value| one["latency_ns"].as_u64() >= Some(25_000_000);
+        let parts = |one: &Value| one["parts"].as_array().unwrap().clone();
+        let all: Vec<Value> = worst.iter().filter(late).flat_map(parts).collect();
+        let asleep = worst.iter().filter(|one| late(one) && !was_awake(one));
+        let parts: Vec<Value> = asleep.flat_map(parts).collect();
         let length = |of: &dyn Fn(&Value) -> bool| -> u64 {
             parts.iter().filter(|part| of(part)).map(|part| part["ns"].as_u64().unwrap()).sum()
         };
         assert!(length(&|_| true) >= 100_000_000, "it was not stopped: {}", one["why"]);
         let said = || {
-            let one = |part: &&Value| format!("{} {} {}", part["part"], part["kind"], part["ns"]);
-            parts.iter().map(one).collect::<Vec<_>>().join(", ")
+            let one = |part: &Value| format!("{} {} {}", part["part"], part["kind"], part["ns"]);
+            all.iter().map(one).collect::<Vec<_>>().join(", ")
         };
         assert!(10 * length(&is_below) >= 9 * length(&|_| true), "{}", said());
         // Longer ones than the emulator takes for anything.
@@ -364,7 +366,7 @@ fn an_emulator_that_is_stopped_again_and_again_is_not_blamed_on_anybody_inside()
             ["interrupt", "thread", "softirq"].iter().any(|kind| part["kind"] == *kind)
                 && part["ns"].as_u64() > Some(10_000_000)
         };
-        assert_eq!(length(&is_named), 0, "{}", said());
+        assert!(!all.iter().any(is_named), "{}", said());
     }
 }
 

@@ -50,7 +50,8 @@ fn may_come_back() -> bool {
     let there_and_back = || {
         [Policy::Idle, Policy::OTHER].iter().all(|one| sched::set_policy(sched::THIS_THREAD, *one).is_ok())
     };
-    std::thread::spawn(there_and_back).join().unwrap_or(false)
+    let asked = std::thread::Builder::new().spawn(there_and_back);
+    asked.is_ok_and(|asked| asked.join().unwrap_or(false))
 }
 
 #[cfg(test)]
