@@ -74,13 +74,15 @@ fn may_come_back() -> Option<Policy> {
 
 #[cfg(test)]
 mod tests {
+    use howlate_testing::skip;
+
     use super::*;
 
     #[test]
     fn who_wakes_too_late_is_as_others_are_until_a_minute_was_quiet() {
         let is_to_end = AtomicBool::new(false);
         let mut courtesy = Courtesy::begin(&is_to_end);
-        let Some(own) = courtesy.own else { return };
+        let Some(own) = courtesy.own else { return skip("it may not come back from nice 10") };
         let is = |policy: Option<Policy>| sched::policy(sched::THIS_THREAD).ok() == policy;
         assert!(is(nice()));
         courtesy.woke(TOO_LATE);

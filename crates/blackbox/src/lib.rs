@@ -3,7 +3,7 @@
 //! their loops.
 //!
 //! ```text
-//! trace ──► late waits, at once ──► chosen? ──► parts and causes ──► incident ──┐
+//! trace ──► late waits, at once ──► chosen? ──► parts and causes ──► incident ─────────────┐
 //!      └──► waits of each group, once a minute ──► chosen? ──► minute ─────────────────────┴──► files of a folder
 //! ```
 

@@ -6,6 +6,7 @@ use clap::Args;
 use glob::Pattern;
 use howlate_blackbox::{Action, AtMost, Bounds, ByteSize, Chosen, PolicyName, age, uid_of};
 use howlate_model::{LateAbove, Span};
+use howlate_session::Keep;
 
 use super::StartAt;
 
@@ -61,6 +62,7 @@ pub struct Record {
         long,
         value_name = "LENGTH",
         default_value = "2s",
+        value_parser = Keep::length,
         help_heading = "What is kept",
         hide_short_help = true
     )]

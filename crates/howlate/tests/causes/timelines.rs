@@ -132,6 +132,7 @@ fn what_cannot_be_kept_or_shown_is_refused_with_what_to_type() {
     let cases: &[(&[&str], &str)] = &[
         (&["cyclic", "--keep", "2s"], "--why"),
         (&["cyclic", "--why", "--keep", "1m"], "write `2s`, or `2s,20`"),
+        (&["record", "--keep", "2h"], "`2h` is not a length up to 30s; write `2s`"),
         (&["cyclic", "--format", "perfetto"], "not while it is measured"),
         (&["show", at, "--format", "perfetto"], "record again with `--keep`"),
         (&["show", at, at, "--format", "perfetto"], "name one recording"),

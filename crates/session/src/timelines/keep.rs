@@ -20,6 +20,21 @@ pub struct Keep {
     pub most: usize,
 }
 
+impl Keep {
+    /// How much is to be remembered, where that is said alone.
+    ///
+    /// # Errors
+    ///
+    /// When it is no length, or longer than a ring may be; in words.
+    pub fn length(text: &str) -> Result<Span, String> {
+        let length: Span = text.parse().map_err(|error: howlate_model::SpanError| error.to_string())?;
+        let is_possible = !length.is_zero() && length <= LONGEST;
+        is_possible
+            .then_some(length)
+            .ok_or_else(|| format!("`{text}` is not a length up to {LONGEST}; write `2s`"))
+    }
+}
+
 impl FromStr for Keep {
     type Err = String;
 
@@ -40,6 +55,15 @@ impl FromStr for Keep {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_length_alone() {
+        assert_eq!(Keep::length("30s"), Ok(LONGEST));
+        for wrong in ["", "2", "0s", "31s", "2h", "2s,20"] {
+            assert!(Keep::length(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(Keep::length("2h").unwrap_err(), "`2h` is not a length up to 30s; write `2s`");
+    }
 
     #[test]
     fn a_length_alone_or_with_a_number() {

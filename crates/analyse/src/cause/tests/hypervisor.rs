@@ -78,7 +78,8 @@ fn no_idle_state_takes_as_long_as_a_machine_that_stands_still() {
     assert_eq!(kind(Some(0), 2_600_000), CauseKind::IdleExit, "the deepest state there is");
 }
 
-/// The parts of milliseconds of a wake-up whose idle CPU took its interrupt so late, and then needed so long to switch.
+/// The longer parts, in tenths of a millisecond, of a wake-up whose idle CPU took its interrupt so late, and then needed so long to
+/// switch; nanoseconds.
 fn asleep(stolen: Option<u64>, late: i64, switching: i64, still: Option<Stamp>) -> Vec<(CauseKind, u64)> {
     let idle = Who { holder: Holder::Idle, pid: None, name: String::new() };
     let mut one =
