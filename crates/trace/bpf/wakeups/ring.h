@@ -7,7 +7,7 @@
 /* What kind of holder the current thread is. */
 static __always_inline u32 running(struct cpu *c, struct task_struct *p)
 {
-	return c->ahead ? SERVER : p->prio < REAL_TIME ? URGENT : THREAD;
+	return c->ahead == RUNS_AHEAD ? SERVER : p->prio < REAL_TIME ? URGENT : THREAD;
 }
 
 static __always_inline void push(struct cpu *c, u64 until, u32 kind, u32 id, struct task_struct *p)

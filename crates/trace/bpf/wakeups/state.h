@@ -58,6 +58,9 @@ struct deferral {
 	char comm[16];
 };
 
+/* Of real-time threads that are ready: the current thread, an ordinary one; or one that the current thread set aside. */
+enum { RUNS_AHEAD = 1, SET_ASIDE };
+
 struct cpu {
 	u32 waiting, current;
 	u64 interrupt, first_served, served, soft, hard;
@@ -65,7 +68,7 @@ struct cpu {
 	u64 head, handler_began, idle_since;
 	u32 handler, softirq;
 	u32 woke; /* a watched thread, in the interrupt that it is in; 2: and no timer was served since */
-	u32 ahead; /* of real-time threads that are ready: the current thread, an ordinary one */
+	u32 ahead; /* of real-time threads that are ready */
 	u64 rearmed; /* when the timer's device was, after its interrupt */
 	u64 called; /* an idle CPU, by another one, the first time since a watched thread was woken for it */
 	u64 set_aside, freed; /* a watched thread whose group has no time left; when it had again */

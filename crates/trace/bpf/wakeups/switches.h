@@ -93,13 +93,23 @@ static __always_inline void stolen(struct thread *s, struct task_struct *p)
 	s->slept_on = cpu + 1;
 }
 
+/* Whether it has the CPU before the kernel's fair server: the stopper of a CPU, which is called migration/N, and threads of
+ * deadlines. */
+static __always_inline u32 outranks_the_server(struct task_struct *p)
+{
+	static const char stopper[8] = "migratio";
+	return p->prio < 0 || (p->prio == 0 && *(u64 *)p->comm == *(const u64 *)stopper);
+}
+
 /* Whether an ordinary thread gets the CPU that a real-time one would go on with, or one after such a one: the kernel's fair
  * server, or its throttling, keeps those off. One of deadlines that has used up its own time is no such thread. */
 static __always_inline u32 runs_ahead(struct cpu *c, struct task_struct *prev, struct task_struct *next, u32 ready)
 {
+	if (outranks_the_server(next))
+		return c->ahead ? SET_ASIDE : 0;
 	if (!next->pid || next->prio < REAL_TIME)
 		return 0;
-	return c->ahead || (ready && prev->prio >= 0 && prev->prio < REAL_TIME);
+	return c->ahead || (ready && prev->prio >= 0 && prev->prio < REAL_TIME) ? RUNS_AHEAD : 0;
 }
 
 SEC("tp_btf/sched_switch")

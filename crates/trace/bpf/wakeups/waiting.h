@@ -150,7 +150,7 @@ VERIFIED_ONCE int waited_for(struct cpu *c, struct thread *s, u64 now)
 		return 0;
 	struct record *r = &s->record;
 	interrupt_over(c, s, s->cpu);
-	struct event rest = { .id = c->current, .kind = c->ahead ? SERVER : THREAD };
+	struct event rest = { .id = c->current, .kind = c->ahead == RUNS_AHEAD ? SERVER : THREAD };
 	struct walk w = { c, r, 0, s->pulled ?: r->runnable, c->head, 0, 0 };
 	if (w.base < now)
 		r->older += had(&w, now, &rest);

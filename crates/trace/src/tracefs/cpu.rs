@@ -29,7 +29,7 @@ pub(super) struct Cpu {
     /// An interrupt's handler, and when it began.
     handler: Option<(u32, MonotonicTime)>,
     softirq: Option<u32>,
-    /// Whether the thread, an ordinary one, runs ahead of real-time ones that are ready.
+    /// Whether the thread, an ordinary one, runs ahead of real-time ones that are ready; or one that this thread set aside.
     ahead: bool,
     /// Whether the thread has it by real-time priority.
     urgent: bool,
@@ -41,6 +41,12 @@ pub(super) struct Cpu {
     /// What an interrupt left to the softirq of timers, and what that one is at.
     deferred: Option<Deferral>,
     serving: Option<Deferral>,
+}
+
+/// Whether a thread has the CPU before the kernel's fair server: the stopper of a CPU, which is called migration/N, and
+/// threads of deadlines.
+fn outranks_the_server(comm: Comm, priority: u32) -> bool {
+    priority.cast_signed() < 0 || (priority == 0 && comm.starts_with(b"migratio"))
 }
 
 impl Cpu {
@@ -65,8 +71,8 @@ impl Cpu {
             (None, Some((interrupt, _)), _) => Has::Handler(interrupt),
             (None, None, Some(vector)) => Has::Softirq(vector),
             (None, None, None) => match self.running() {
-                Has::Thread { pid, comm } if self.ahead => Has::Server { pid, comm },
                 Has::Thread { pid, comm } if self.urgent => Has::RealTime { pid, comm },
+                Has::Thread { pid, comm } if self.ahead => Has::Server { pid, comm },
                 running => running,
             },
         }
@@ -87,10 +93,14 @@ impl Cpu {
     }
 
     /// Whether an ordinary thread gets it that a real-time one would go on with, or one after such a one: the kernel's fair
-    /// server, or its throttling, keeps those off.
-    pub(super) fn is_ahead(&self, state: u32, priority: u32, next: u32, next_priority: u32) -> bool {
+    /// server, or its throttling, keeps those off. What outranks the server sets its thread aside for a moment only.
+    pub(super) fn is_ahead(&self, (state, priority): (u32, u32), next: (u32, Comm, u32)) -> bool {
+        let (pid, comm, next_priority) = next;
+        if outranks_the_server(comm, next_priority) {
+            return self.ahead;
+        }
         let kept_off = state == 0 && REAL_TIME.contains(&priority);
-        next != 0 && ORDINARY.contains(&next_priority) && (self.ahead || kept_off)
+        pid != 0 && ORDINARY.contains(&next_priority) && (self.ahead || kept_off)
     }
 
     /// Since when nobody has it, if that is so.

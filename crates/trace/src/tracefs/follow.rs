@@ -212,7 +212,7 @@ impl Follower {
     fn switch(&mut self, event: &Event, seen: &mut dyn FnMut(TracedSleep)) {
         let What::Switch { state, priority, next, next_comm, next_priority, .. } = event.what else { return };
         let cpu = self.cpus.entry(event.cpu).or_default();
-        let ahead = cpu.is_ahead(state, priority, next, next_priority);
+        let ahead = cpu.is_ahead((state, priority), (next, next_comm, next_priority));
         cpu.switch(next, next_comm, next_priority, ahead, event.at);
         if let Some(thread) = self.threads.get_mut(&next) {
             thread.gets(event.cpu, event.at, &mut self.interrupts);

@@ -13,11 +13,29 @@ fn of_priorities(mut switch: Event, from: u32, to: u32) -> Event {
 /// A hog of real-time priority 10 has the CPU while we sleep, until the kernel runs ordinary threads: 9 from 900 on, and 10
 /// from 1000 on, over whom our timer comes; we get the CPU at 1200.
 fn kept_off(mine: u32, hog_state: u32) -> Vec<(Holder, &'static str, u64)> {
+    kept_off_with(mine, hog_state, None)
+}
+
+/// The same; between 9 and 10, a thread of that priority and name.
+fn kept_off_with(
+    mine: u32,
+    hog_state: u32,
+    between: Option<(u32, &str)>,
+) -> Vec<(Holder, &'static str, u64)> {
     const HOG: u32 = 8;
+    const BETWEEN: u32 = 12;
     let mut events = timely(10);
     events[2] = of_priorities(switch(100, 0, (ME, 1), HOG), mine, 89);
     events.insert(3, of_priorities(switch(900, 0, (HOG, hog_state), 9), 89, 120));
-    events.insert(4, of_priorities(switch(1_000, 0, (9, 0), 10), 120, 120));
+    if let Some((priority, name)) = between {
+        let mut comes = of_priorities(switch(990, 0, (9, 0), BETWEEN), 120, priority);
+        let What::Switch { next_comm, .. } = &mut comes.what else { unreachable!("made above") };
+        *next_comm = comm(name);
+        events.insert(4, comes);
+        events.insert(5, of_priorities(switch(1_000, 0, (BETWEEN, 1), 10), priority, 120));
+    } else {
+        events.insert(4, of_priorities(switch(1_000, 0, (9, 0), 10), 120, 120));
+    }
     let seen = follow(&events);
     let holders = seen[0].occupants.iter().map(|one| (one.who.holder, one.ns.as_nanos()));
     assert!(seen[0].occupants.iter().all(|one| one.who.name == "t10" && one.who.pid == Some(10)), "{seen:?}");
@@ -29,6 +47,20 @@ fn who_runs_while_a_real_time_thread_is_ready_runs_ahead_of_all_of_those() {
     assert_eq!(kept_off(49, 0), [(Holder::Server, "t10", 50)]);
     assert_eq!(kept_off(49, 1), [(Holder::Thread, "t10", 50)], "the hog had gone to sleep");
     assert_eq!(kept_off(120, 0), [(Holder::Thread, "t10", 50)], "an ordinary thread waits like any other");
+}
+
+#[test]
+fn who_outranks_the_server_sets_its_thread_aside_for_a_moment() {
+    const DEADLINE: u32 = (-1_i32).cast_unsigned();
+    let holder = |between| kept_off_with(49, 0, Some(between))[0].0;
+    assert_eq!(holder((0, "migration/1")), Holder::Server);
+    assert_eq!(holder((DEADLINE, "control")), Holder::Server);
+    assert_eq!(holder((0, "control")), Holder::Thread, "the hog may be elsewhere since");
+    assert_eq!(
+        kept_off_with(49, 1, Some((0, "migration/1")))[0].0,
+        Holder::Thread,
+        "the hog had gone to sleep"
+    );
 }
 
 #[test]
