@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::{JoinHandle, spawn};
-use std::time::Duration;
 
 use howlate_linux::{clock, sched, thread as linux_thread};
 use howlate_model::{CpuSet, Holder, MonotonicTime, Occupant, Policy, Priority, Span, TracedSleep};
@@ -52,7 +51,7 @@ fn chase(end: MonotonicTime) -> JoinHandle<()> {
         let chased_id = tid.recv().unwrap();
         for cpu in cpus.iter().collect::<Vec<_>>().into_iter().cycle().take_while(|_| clock::now() < end) {
             sched::bind_thread(chased_id, &CpuSet::from_iter([cpu])).unwrap();
-            std::thread::sleep(Duration::from_micros(300));
+            clock::pause(Span::from_micros(300)).unwrap();
         }
         sched::bind_thread(chased_id, &cpus).unwrap();
         over.store(true, Ordering::Relaxed);
