@@ -19,16 +19,14 @@ pub(crate) struct Courtesy<'a> {
     /// As it was started; `None`: it stays so, as it may not come back to that.
     own: Option<Policy>,
     is_nice: bool,
-    /// Since the minute began.
+    /// Since the minute began, or since an unknown time before.
     was_late: bool,
 }
 
 impl<'a> Courtesy<'a> {
-    /// From now on, until it is to end.
+    /// From now on, until it is to end. How busy others are is not known before a whole minute was quiet.
     pub(crate) fn begin(is_to_end: &'a AtomicBool) -> Self {
-        let mut courtesy = Self { is_to_end, own: may_come_back(), is_nice: false, was_late: false };
-        courtesy.next_minute();
-        courtesy
+        Self { is_to_end, own: may_come_back(), is_nice: false, was_late: true }
     }
 
     /// It woke so much later than it asked for.
@@ -79,11 +77,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_wakes_too_late_is_as_others_are_until_a_minute_was_quiet() {
+    fn whoever_records_is_as_others_are_until_a_minute_was_quiet() {
         let is_to_end = AtomicBool::new(false);
         let mut courtesy = Courtesy::begin(&is_to_end);
         let Some(own) = courtesy.own else { return skip("it may not come back from nice 10") };
         let is = |policy: Option<Policy>| sched::policy(sched::THIS_THREAD).ok() == policy;
+        assert!(is(Some(own)));
+        courtesy.next_minute();
+        assert!(is(Some(own)), "this began in the middle of a minute");
+        courtesy.next_minute();
         assert!(is(nice()));
         courtesy.woke(TOO_LATE);
         assert!(is(nice()), "in time");
