@@ -29,6 +29,7 @@ pub const OBJECTS: [Object; 3] = [
             "wakeups/ring.h",
             "wakeups/sleeps.h",
             "wakeups/state.h",
+            "wakeups/stillness.h",
             "wakeups/stops.h",
             "wakeups/switches.h",
             "wakeups/throttling.h",

@@ -8,6 +8,10 @@ use std::collections::VecDeque;
 use howlate_model::{MonotonicTime, Span, TracedSleep};
 use howlate_procfs::{CpuTicks, Root, Stat, hypervisor, ticks};
 
+/// In a guest, a CPU at work that takes no interrupt for longer does not run: its tick comes every 10 ms at the least
+/// (`CONFIG_HZ=100`), and a tenth is for its way. On CPUs without a tick (`nohz_full=`) it may have run.
+pub(crate) const SILENCE: Span = Span::from_millis(11);
+
 /// Looks that are remembered; sleeps that are told later than that many looks are of threads that hardly run.
 const REMEMBERED: usize = 64;
 
@@ -22,6 +26,11 @@ impl Steal {
     pub(crate) fn new(root: Root) -> Self {
         let is_guest = hypervisor(&root).is_some();
         Self { root, is_guest, looks: VecDeque::new() }
+    }
+
+    /// Whether there is a hypervisor that could take anything.
+    pub(crate) const fn is_guest(&self) -> bool {
+        self.is_guest
     }
 
     /// Looks what has been taken so far.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ring.h"
+#include "stillness.h"
 #include "throttling.h"
 
 SEC("tp_btf/local_timer_entry")
@@ -11,11 +12,13 @@ int tick_begins(void *ctx)
 	struct cpu *c = here();
 	if (!c)
 		return 0;
-	c->interrupt = bpf_ktime_get_ns();
+	u64 now = bpf_ktime_get_ns();
+	comes(c, now);
+	c->interrupt = now;
 	c->served = c->timer = 0;
 	c->in_tick = 1;
 	if (c->waiting)
-		interrupted(c, c->interrupt);
+		interrupted(c, now);
 	return 0;
 }
 
@@ -108,6 +111,7 @@ int BPF_PROG(handler_begins, int irq)
 	if (!c)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
+	comes(c, now);
 	if (c->waiting)
 		interrupted(c, now);
 	c->handler = irq + 1;

@@ -23,7 +23,7 @@ use crate::missing_events::{Gap, Gaps, TIMER_INTERRUPTS, Without};
 use crate::namespace::{has_the_kernels_ids, process_of};
 use crate::quota::Quotas;
 use crate::standstill::Standstill;
-use crate::steal::Steal;
+use crate::steal::{SILENCE, Steal};
 use crate::{Tier, Tracer};
 use iteration::LOOPS;
 
@@ -102,8 +102,11 @@ impl Bpf {
         has_the_kernels_ids()?;
         let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
         let cpus = crate::cpus::possible().iter().max().unwrap_or(255) + 1;
+        let steal = Steal::new(Root::live());
+        let silence = if steal.is_guest() { SILENCE.as_nanos() } else { u64::MAX };
         let mut kernel = EbpfLoader::new()
             .allow_unsupported_maps()
+            .override_global("silence", &silence, true)
             .btf(Some(&types))
             .map_max_entries("cpus", cpus)
             .load(OBJECT)
@@ -130,7 +133,7 @@ impl Bpf {
             lost: 0,
             interrupts: Interrupts::default(),
             quotas: Quotas::new(Root::live()),
-            steal: Steal::new(Root::live()),
+            steal,
             standstill: Standstill::new(&Root::live()),
             gaps,
         })

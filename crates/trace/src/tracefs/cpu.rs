@@ -26,6 +26,8 @@ pub(super) struct Cpu {
     /// When that was.
     switched: Option<MonotonicTime>,
     tick: Option<MonotonicTime>,
+    /// When an interrupt last came.
+    came: Option<MonotonicTime>,
     /// An interrupt's handler, and when it began.
     handler: Option<(u32, MonotonicTime)>,
     softirq: Option<u32>,
@@ -88,8 +90,8 @@ impl Cpu {
     pub(super) fn switch(&mut self, next: u32, comm: Comm, priority: u32, ahead: bool, at: MonotonicTime) {
         let urgent = next != 0 && !ORDINARY.contains(&priority);
         let (deferred, serving) = (self.deferred.take(), self.serving.take());
-        let (thread, switched, rearmed) = (Some((next, comm)), Some(at), self.rearmed);
-        *self = Self { thread, switched, ahead, urgent, deferred, serving, rearmed, ..Self::default() };
+        let (thread, switched, rearmed, came) = (Some((next, comm)), Some(at), self.rearmed, self.came);
+        *self = Self { thread, switched, ahead, urgent, deferred, serving, rearmed, came, ..Self::default() };
     }
 
     /// Whether an ordinary thread gets it that a real-time one would go on with, or one after such a one: the kernel's fair
@@ -124,6 +126,11 @@ impl Cpu {
     /// The name of the thread that has the CPU is known now.
     pub(super) fn is_called(&mut self, comm: Comm) {
         self.thread.iter_mut().for_each(|thread| thread.1 = comm);
+    }
+
+    /// An interrupt comes: when the one before it did.
+    pub(super) fn comes(&mut self, at: MonotonicTime) -> Option<MonotonicTime> {
+        self.came.replace(at)
     }
 
     pub(super) fn tick_begins(&mut self, at: MonotonicTime) {

@@ -29,10 +29,12 @@ pub(super) struct Follower {
     /// Who sent the most recent signal that stops.
     stopper: Option<Who>,
     interrupts: Interrupts,
+    /// Whether a hypervisor may keep the CPUs from running.
+    is_guest: bool,
 }
 
 impl Follower {
-    pub(super) fn new(processes: &[u32], interrupts: Interrupts) -> Self {
+    pub(super) fn new(processes: &[u32], interrupts: Interrupts, is_guest: bool) -> Self {
         Self {
             processes: processes.to_vec(),
             cpus: HashMap::new(),
@@ -41,6 +43,7 @@ impl Follower {
             waking: None,
             stopper: None,
             interrupts,
+            is_guest,
         }
     }
 
@@ -125,6 +128,12 @@ impl Follower {
     fn passing(&mut self, event: &Event) {
         let waking = self.waking.take_if(|(cpu, _)| *cpu == event.cpu);
         let cpu = self.cpus.entry(event.cpu).or_default();
+        if let What::TickBegins | What::HandlerBegins { .. } = event.what
+            && let Some(since) = cpu.comes(event.at).filter(|_| self.is_guest)
+            && let Some(thread) = self.threads.get_mut(&event.pid)
+        {
+            thread.stood_still(since, event.at);
+        }
         match event.what {
             What::TickBegins => cpu.tick_begins(event.at),
             What::TickEnds => {

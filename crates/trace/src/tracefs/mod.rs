@@ -99,9 +99,9 @@ impl Tracefs {
         let cpus = streams(&instance)?;
         let each = (BUFFERS / cpus.len().max(1)).clamp(*BUFFER.start(), *BUFFER.end());
         instance.set("buffer_size_kb", &each.to_string())?;
-        let follower = Follower::new(processes, Interrupts::default());
-        let (processes, waiting) = (processes.to_vec(), Vec::new());
         let (quotas, steal) = (Quotas::new(Root::live()), Steal::new(Root::live()));
+        let follower = Follower::new(processes, Interrupts::default(), steal.is_guest());
+        let (processes, waiting) = (processes.to_vec(), Vec::new());
         let standstill = Standstill::new(&Root::live());
         Ok(Self {
             cpus,
@@ -189,7 +189,7 @@ impl Tracer for Tracefs {
 
     fn start(&mut self) -> Result<(), TracerRefusal> {
         self.instance.set("trace", "")?;
-        self.follower = Follower::new(&self.processes, Interrupts::default());
+        self.follower = Follower::new(&self.processes, Interrupts::default(), self.steal.is_guest());
         self.quotas = Quotas::new(Root::live());
         self.waiting.clear();
         self.steal.look(clock::now());

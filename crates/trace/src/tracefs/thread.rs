@@ -1,11 +1,12 @@
 //! A thread that is followed, from sleep to sleep. Pure.
 
-use howlate_model::{Asleep, Expiry, MonotonicTime, TracedSleep, Who, WokenBy};
+use howlate_model::{Asleep, Expiry, MonotonicTime, Occupant, TracedSleep, Who, WokenBy};
 
 use super::cpu_occupant::Has;
 use super::occupancy::Held;
 use crate::irq_names::Interrupts;
 use crate::preemption::Loss;
+use crate::steal::SILENCE;
 
 /// Stretches without CPU of one wake-up that are listed.
 const LISTED: usize = 8;
@@ -190,14 +191,31 @@ impl FollowedThread {
     /// It has a CPU again. What is not accounted for was nobody's that was seen.
     fn goes_on(&mut self, at: MonotonicTime, names: &mut Interrupts) {
         self.charge(Has::NotSeen, at);
-        let (Some(from), Some(sleep)) = (self.off_since.take(), &mut self.sleep) else { return };
+        let Some(from) = self.off_since.take() else { return };
+        let to = self.off.named(names);
+        self.lost(Loss { from, until: at, throttled: false }, to);
+    }
+
+    /// In a guest no interrupt has come to its CPU since then, not even the tick: for how much of that it had it, nobody knows.
+    pub(super) fn stood_still(&mut self, since: MonotonicTime, until: MonotonicTime) {
+        let has_cpu = matches!(self.stage, Stage::Runs | Stage::NeverLeft) && !self.is_off();
+        let Some(sleep) = self.sleep.as_mut().filter(|_| has_cpu) else { return };
+        let had = sleep.lost.last().map(|lost| lost.until).or(sleep.switched_in).unwrap_or(sleep.waking);
+        let from = since.max(had);
+        if until.since(from) > SILENCE {
+            self.lost(Loss { from, until, throttled: false }, Vec::new());
+        }
+    }
+
+    /// A stretch without its CPU, by who had that.
+    fn lost(&mut self, loss: Loss, to: Vec<Occupant>) {
+        let Some(sleep) = &mut self.sleep else { return };
         if self.losses >= LISTED {
             sleep.lost_more += 1;
             return;
         }
         self.losses += 1;
-        let loss = Loss { from, until: at, throttled: false };
-        sleep.lost.extend(loss.split_by(self.off.named(names)));
+        sleep.lost.extend(loss.split_by(to));
     }
 
     /// It meets a page that is not there.

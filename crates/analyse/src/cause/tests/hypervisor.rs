@@ -121,10 +121,12 @@ fn who_is_asleep_when_the_machine_stands_still_is_not_known_to_leave_idle_before
 
 #[test]
 fn who_asks_late_because_the_machine_stood_still_did_not_compute() {
-    use CauseKind::{LateArming, Machine};
-    let still = vec![Stamp { from: at(2_000_000), until: at(29_000_000) }];
-    let of = |others_stood_still| {
-        let before = TracedSleep { others_stood_still, ..timely() };
+    use CauseKind::{LateArming, Machine, Undetermined};
+    let (from, until) = (at(2_000_000), at(29_000_000));
+    let nobody = Who { holder: Holder::NotSeen, pid: None, name: String::new() };
+    let own_cpu = Lost { from, until, to: nobody, throttled: false, merged: false };
+    let of = |others_stood_still, lost| {
+        let before = TracedSleep { others_stood_still, lost, ..timely() };
         let mut one = TracedSleep { asleep_since: Some(at(30_000_000)), occupants: vec![], ..timely() };
         let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
         (expiry.interrupt, expiry.soft, expiry.hard) = (Some(at(30_000_100)), at(30_000_000), at(30_000_000));
@@ -137,8 +139,9 @@ fn who_asks_late_because_the_machine_stood_still_did_not_compute() {
         let long = known.wakeup.parts.iter().filter(|one| one.ns >= span(500_000));
         long.map(|one| (one.cause.kind, one.ns.as_nanos() / 1_000_000)).collect::<Vec<_>>()
     };
-    assert_eq!(of(vec![]), [(LateArming, 29)]);
-    assert_eq!(of(still), [(LateArming, 1), (Machine, 27), (LateArming, 1)]);
+    assert_eq!(of(vec![], vec![]), [(LateArming, 29)]);
+    assert_eq!(of(vec![Stamp { from, until }], vec![]), [(LateArming, 1), (Machine, 27), (LateArming, 1)]);
+    assert_eq!(of(vec![], vec![own_cpu]), [(LateArming, 1), (Undetermined, 27), (LateArming, 1)]);
 }
 
 #[test]

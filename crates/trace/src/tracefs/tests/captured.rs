@@ -58,7 +58,7 @@ fn what_a_real_kernel_wrote_is_read() {
         What::Waking { thread, .. } => Some(thread),
         _ => None,
     });
-    let mut follower = Follower::new(&[], Interrupts::parse(""));
+    let mut follower = Follower::new(&[], Interrupts::parse(""), false);
     follower.follow(sleeper.unwrap(), None);
     let mut seen = Vec::new();
     events.iter().for_each(|event| follower.event(event, &mut |one| seen.push(one)));

@@ -220,3 +220,38 @@ fn a_cpu_that_is_lost_again_and_a_page_fault_are_seen() {
     let lost = &one.lost[0];
     assert_eq!((lost.from, lost.until, lost.to.name.as_str()), (at(1_210), at(1_240), "t11"));
 }
+
+/// We get the CPU at 1200, lose it to 8 from `lost` on for 1 µs, if at all, and sleep again after the interrupts that come.
+fn interrupts_come(is_guest: bool, lost: Option<i64>, come: &[i64]) -> Vec<(Holder, i64, i64)> {
+    let mut events = timely(8);
+    let ends = events.pop().unwrap();
+    if let Some(lost) = lost {
+        events.extend([switch(lost, 0, (ME, 0), 8), switch(lost + 1_000, 0, (8, 0), ME)]);
+    }
+    for (number, comes) in come.iter().enumerate() {
+        let (begins, over) = match number % 2 {
+            0 => (What::TickBegins, What::TickEnds),
+            _ => (What::HandlerBegins { interrupt: 24 }, What::HandlerEnds),
+        };
+        events.extend([event(*comes, 0, ME, begins), event(comes + 500, 0, ME, over)]);
+    }
+    events.push(Event { at: at(100_000_000), ..ends });
+    events.sort_by_key(|event| event.at);
+    let lost = &follow_on(&events, is_guest)[0].lost;
+    lost.iter().map(|one| (one.to.holder, one.from.as_nanos(), one.until.as_nanos())).collect()
+}
+
+#[test]
+fn a_guests_cpu_that_took_no_interrupt_did_not_run() {
+    let millis = |numbers: &[i64]| numbers.iter().map(|one| one * 1_000_000).collect::<Vec<_>>();
+    let still = |lost, come: &[i64]| interrupts_come(true, lost, &millis(come));
+    let (nobody, hog) = (Holder::NotSeen, Holder::Thread);
+    assert_eq!(still(None, &[4, 8, 35, 39]), [(nobody, 8_000_000, 35_000_000)]);
+    assert_eq!(still(None, &[8, 34, 38]), [(nobody, 8_000_000, 34_000_000)], "a handler is one as well");
+    assert_eq!(still(None, &[30, 34]), [(nobody, 1_200, 30_000_000)], "not before it had the CPU");
+    let lost = still(Some(20_000_000), &[4, 34]);
+    assert_eq!(lost, [(hog, 20_000_000, 20_001_000), (nobody, 20_001_000, 34_000_000)]);
+    assert_eq!(still(Some(30_000_000), &[4, 34]), [(hog, 30_000_000, 30_001_000)], "a switch came first");
+    assert_eq!(still(None, &[4, 8, 19, 29, 39]), [], "10 ms are a tick of the slowest");
+    assert_eq!(interrupts_come(false, None, &millis(&[4, 35])), [], "nobody could stop it");
+}

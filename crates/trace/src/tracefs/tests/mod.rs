@@ -64,8 +64,14 @@ fn timely(then: u32) -> Vec<Event> {
 
 #[track_caller]
 fn follow(events: &[Event]) -> Vec<TracedSleep> {
+    follow_on(events, false)
+}
+
+/// The same on a machine that is a guest, or is none.
+#[track_caller]
+fn follow_on(events: &[Event], is_guest: bool) -> Vec<TracedSleep> {
     let names = "           CPU0\n 24:          5   PCI-MSI 65536-edge      eth0\n";
-    let mut follower = Follower::new(&[MINE], Interrupts::parse(names));
+    let mut follower = Follower::new(&[MINE], Interrupts::parse(names), is_guest);
     follower.follow(ME, None);
     let mut seen = Vec::new();
     events.iter().for_each(|event| follower.event(event, &mut |one| seen.push(one)));
