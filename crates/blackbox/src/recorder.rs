@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::clock;
-use howlate_linux::termination::go_first;
+use howlate_linux::termination::{go_first, while_nothing_is_kept};
 use howlate_model::{
     End, Header, HowEnded, Incident, LateAbove, LateThread, LateWait, Line, Mark, MonotonicTime, NotWritten,
     Span, TracerRefusal, Unseen, WaitClock, WaitCounts, WaitGroup, WaitMinute, Worded,
@@ -133,7 +133,8 @@ pub fn record(
     // Where nothing can be seen, no folder is made.
     let mut threshold = Threshold::begin(asked.late_above);
     let late = TooLate { above: threshold.now(), loop_above: asked.loop_above };
-    let mut reader = LateReader::begin(late, events_in(asked.keep)).map_err(NotRecorded::NotSeen)?;
+    let reader = while_nothing_is_kept(|| LateReader::begin(late, events_in(asked.keep)));
+    let mut reader = reader.map_err(NotRecorded::NotSeen)?;
     let kept = Rotated::open(&asked.out, &holder(), asked.bounds, begin)?;
     if threshold.recall(kept.path()) {
         reader.late_above(threshold.now()).map_err(NotRecorded::NotSeen)?;

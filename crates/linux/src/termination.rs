@@ -2,10 +2,10 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
 
 use howlate_model::Span;
-use signal_hook::low_level::register;
+use signal_hook::low_level::{emulate_default_handler, register};
 
 use crate::clock;
 use crate::signal_set::SignalSet;
@@ -13,6 +13,26 @@ use crate::signal_set::SignalSet;
 /// Signals that come within this time are one request: `timeout`, shells and supervisors signal a
 /// process and then its group, and a terminal that closes does so more than once.
 pub const ONE_REQUEST: Span = Span::from_secs(1);
+
+/// The first signal that asked this process to end; 0: none has.
+static ASKED: AtomicI32 = AtomicI32::new(0);
+
+/// Whether such a signal ends it there and then.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Does what takes long while there is nothing to keep or to undo: whoever was asked to end by [`on_request_to_end`], or is
+/// meanwhile, is ended by that signal, as a program that does not handle it. The kernel takes programs for its events within a
+/// tenth of a second of a CPU, but that can be seconds beside two hundred busy threads.
+pub fn while_nothing_is_kept<T>(begin: impl FnOnce() -> T) -> T {
+    AT_ONCE.store(true, Ordering::SeqCst);
+    match ASKED.load(Ordering::SeqCst) {
+        0 => {}
+        signal => end_by(signal),
+    }
+    let begun = begin();
+    AT_ONCE.store(false, Ordering::SeqCst);
+    begun
+}
 
 /// `sigaction(2)`: from now on each of `signals` sets `requested`. One that comes later than
 /// [`ONE_REQUEST`] after the first ends the process at once with `status`, whatever it does.
@@ -49,8 +69,13 @@ fn handle(signals: &[i32], requested: &Arc<AtomicBool>, status: i32) -> io::Resu
     let first = Arc::new(AtomicI64::new(NONE));
     for signal in signals {
         let (first, requested) = (Arc::clone(&first), Arc::clone(requested));
+        let number = *signal;
         let handle = move || {
             requested.store(true, Ordering::Relaxed);
+            let _earlier = ASKED.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst);
+            if AT_ONCE.load(Ordering::SeqCst) {
+                end_by(number);
+            }
             go_first();
             if is_another(&first, clock::now().as_nanos()) {
                 end(status);
@@ -82,6 +107,12 @@ pub fn go_first() {
     const FIRST: i32 = -20;
     // SAFETY: passes three integers. Without permission it refuses, and everything stays as it is.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, std::process::id(), FIRST) };
+}
+
+/// As a program ends that does not handle it: whoever waits for it sees which signal it was.
+fn end_by(signal: i32) {
+    drop(emulate_default_handler(signal));
+    end(128 + signal);
 }
 
 fn end(status: i32) {

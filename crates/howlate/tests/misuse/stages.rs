@@ -335,6 +335,41 @@ fn what_watches() {
     end_in_each(&WATCHING);
 }
 
+/// Beside busy threads it takes long to begin: whoever does not want to wait for that has nothing made for it.
+#[test]
+fn who_is_asked_to_end_before_it_records_has_made_nothing() {
+    take_what_is_ignored();
+    // It may have begun by the time the signal comes.
+    let was_loading = (0..5).any(|_| {
+        let world = World::new("record");
+        let mut child = world.start("record --out OUT");
+        let mut by_itself = None;
+        wait_until("programs for the kernel", || {
+            by_itself = child.try_wait().unwrap();
+            by_itself.is_some() || holds_programs(child.id())
+        });
+        if let Some(status) = by_itself {
+            assert_refused("record", status, &world.said());
+            return true;
+        }
+        send(child.id(), Signal::TERM);
+        let status = end_of(&mut child, "record --out OUT", Started);
+        let (is_made, said) = (world.at("out").exists(), world.said());
+        let is_dead = status.signal() == Some(Signal::TERM.as_raw());
+        assert!(is_dead || status.code() == Some(0), "{status}\n{said}");
+        assert!(is_made != is_dead && is_made == said.contains("Recording"), "{status}\n{said}");
+        is_dead
+    });
+    assert!(was_loading);
+}
+
+/// Whether it has given the kernel a program.
+fn holds_programs(pid: u32) -> bool {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    open.filter_map(|entry| fs::read_link(entry.path()).ok())
+        .any(|file| file.ends_with("anon_inode:bpf-prog"))
+}
+
 #[test]
 fn what_reads_results() {
     end_in_each(&READING);

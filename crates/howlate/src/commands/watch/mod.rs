@@ -9,6 +9,7 @@ use std::io;
 use std::sync::Arc;
 
 use howlate_analyse::Analysis;
+use howlate_linux::termination::while_nothing_is_kept;
 use howlate_live::LiveRun;
 use howlate_model::Span;
 use howlate_render::{legible, watched_until};
@@ -69,7 +70,12 @@ pub(super) fn begin(
         threads: &asked.thread,
         duration: asked.lasts(),
     };
-    let attached = Attached::begin(&request, &environment.system.kernel, subject)?;
+    let attach = |subject: &mut Subject| Attached::begin(&request, &environment.system.kernel, subject);
+    // A program that was started for it has an end of its own.
+    let attached = match subject.is_held() {
+        true => attach(subject)?,
+        false => while_nothing_is_kept(|| attach(subject))?,
+    };
     let mut header = header("watch", 0, environment, Vec::new());
     header.node = asked.identity.apply(header.node);
     (header.late_above, header.until) = (asked.late_above, asked.until.until);
