@@ -18,13 +18,19 @@ const BUSY: usize = 200;
 /// By then it has loaded its tracer, which takes the CPU for a quarter of a second: alone, or one of two hundred.
 const BEGUN: Span = Span::from_secs(45);
 
-const COMMANDS: [&str; 6] = [
-    "record --quiet --out OUT",
-    "top --json --duration 1h",
-    "watch --quiet --out OUT -- sleep 3600",
-    "cyclic --threads 2 --duration 1h --quiet --out OUT",
-    "cyclic --why --threads 2 --duration 1h --quiet --out OUT",
-    "gaps --json --duration 1h --quiet",
+/// And by then it is loading it.
+const LOADING: Span = Span::from_secs(2);
+
+/// What is typed, and when Ctrl-C comes.
+const COMMANDS: [(&str, Span); 8] = [
+    ("record --quiet --out OUT", LOADING),
+    ("record --quiet --out OUT", BEGUN),
+    ("top --json --duration 1h", BEGUN),
+    ("watch --quiet --out OUT 1", LOADING),
+    ("watch --quiet --out OUT -- sleep 3600", BEGUN),
+    ("cyclic --threads 2 --duration 1h --quiet --out OUT", BEGUN),
+    ("cyclic --why --threads 2 --duration 1h --quiet --out OUT", BEGUN),
+    ("gaps --json --duration 1h --quiet", BEGUN),
 ];
 
 /// Prints how long each needs; fails where one needs longer than the limit.
@@ -35,23 +41,24 @@ pub fn run() -> io::Result<()> {
     // Else this would be told late that they have ended.
     go_first();
     let mut limits = Limits::default();
-    for words in COMMANDS {
-        let (status, value) = ended(&howlate, words)?;
-        let name = format!("{}: until it has ended ({status})", words.replace(" --out OUT", ""));
+    for (words, after) in COMMANDS {
+        let (status, value) = ended(&howlate, words, after)?;
+        let words = words.replace(" --out OUT", "");
+        let name = format!("{words}, Ctrl-C after {after}: until it has ended ({status})");
         limits.judge(&Figure { name: &name, value, interval: None, most: MOST, unit: "s" });
     }
     limits.verdict()
 }
 
 /// Its status, and for how many seconds it went on after Ctrl-C.
-fn ended(howlate: &Path, words: &str) -> io::Result<(ExitStatus, f64)> {
+fn ended(howlate: &Path, words: &str, after: Span) -> io::Result<(ExitStatus, f64)> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("out").display().to_string();
     let mut command = Command::new(howlate);
     command.args(words.split(' ').map(|word| if word == "OUT" { &out } else { word }));
     let mut program = Ended(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
     sched::set_policy(program.0.id(), Policy::Other { nice: Nice::new(0) })?;
-    clock::pause(BEGUN)?;
+    clock::pause(after)?;
     let told = clock::now();
     kill_process(Pid::from_child(&program.0), Signal::INT)?;
     let status = program.0.wait()?;
