@@ -26,7 +26,7 @@ const COMMANDS: [(&str, Span); 8] = [
     ("record --quiet --out OUT", LOADING),
     ("record --quiet --out OUT", BEGUN),
     ("top --json --duration 1h", BEGUN),
-    ("watch --quiet --out OUT 1", LOADING),
+    ("watch --quiet --out OUT -- sleep 3600", LOADING),
     ("watch --quiet --out OUT -- sleep 3600", BEGUN),
     ("cyclic --threads 2 --duration 1h --quiet --out OUT", BEGUN),
     ("cyclic --why --threads 2 --duration 1h --quiet --out OUT", BEGUN),

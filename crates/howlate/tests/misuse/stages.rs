@@ -83,7 +83,8 @@ const CHANGING: [Stage; 6] = [
 const TUNES: &str = "tune sleep -q --for 1ms --samples 2 --knobs stat_interval --goal p50 --beside-tuners --budget 1h --out OUT";
 const TUNES_PROGRAM: &str = "tune program -q PROCESS --knobs timer_slack --goal p50 --turn 40ms --beside-tuners --budget 1h --out OUT";
 
-const WATCHING: [Stage; 9] = [
+const WATCHING: [Stage; 10] = [
+    ("watch -q --out OUT -- sleep 4000", Started),
     ("watch -q PROCESS --out OUT", Records("\"block\"")),
     ("watch -q --out OUT -- sleep 4000", Runs("4000")),
     ("top --json --interval 1h", Started),

@@ -70,12 +70,8 @@ pub(super) fn begin(
         threads: &asked.thread,
         duration: asked.lasts(),
     };
-    let attach = |subject: &mut Subject| Attached::begin(&request, &environment.system.kernel, subject);
-    // A program that was started for it has an end of its own.
-    let attached = match subject.is_held() {
-        true => attach(subject)?,
-        false => while_nothing_is_kept(|| attach(subject))?,
-    };
+    // A program that does not run yet ends with this process.
+    let attached = while_nothing_is_kept(|| Attached::begin(&request, &environment.system.kernel, subject))?;
     let mut header = header("watch", 0, environment, Vec::new());
     header.node = asked.identity.apply(header.node);
     (header.late_above, header.until) = (asked.late_above, asked.until.until);
