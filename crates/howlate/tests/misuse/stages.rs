@@ -29,7 +29,7 @@ enum Begun {
     Started,
     /// Its recording holds this.
     Records(&'static str),
-    /// It has started a program whose command line has this word. None of howlate's own words: what it forks has those too.
+    /// A program that it has started runs, whose command line has this word and is not its own: what it forks has that until then.
     Runs(&'static str),
     /// It has this many threads.
     Threads(usize),
@@ -232,8 +232,12 @@ impl World {
             Records(text) => fs::read_to_string(self.at("out")).is_ok_and(|holds| holds.contains(text)),
             // What prepares its world has its words as well.
             Runs(word) => {
-                let runs = |one: &Process| one.pid != pid && one.words.iter().any(|is| is == word);
-                proc("comm").trim() == "howlate" && self.mark.processes().iter().any(runs)
+                let all = self.mark.processes();
+                let own = all.iter().find(|one| one.pid == pid).map(|one| one.words.as_slice());
+                let runs = |one: &Process| {
+                    Some(one.words.as_slice()) != own && one.words.iter().any(|is| is == word)
+                };
+                proc("comm").trim() == "howlate" && all.iter().any(runs)
             }
             Threads(number) => proc("comm").trim() == "howlate" && threads(pid).len() >= number,
             Changes => self.own.as_ref().is_some_and(|own| own.value() != "1"),
