@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use howlate_guard::{Wanted, put_back_leftovers};
-use howlate_linux::termination::{on_request_to_end, while_nothing_is_kept};
+use howlate_linux::termination::on_request_to_end;
 use howlate_model::Caveat;
 use howlate_procfs::{Root, Status};
 use howlate_session::Environment;
@@ -14,8 +14,7 @@ use crate::error::Error;
 
 /// Listens for signals first, so that none ends the program without a word, then looks.
 pub(crate) fn begin() -> Result<Environment, Error> {
-    let (interrupted, found) = (on_interrupt()?, clear_up());
-    Ok(while_nothing_is_kept(|| Environment::begin(interrupted, found)))
+    Ok(Environment::begin(on_interrupt()?, clear_up()))
 }
 
 /// The same with settings of the machine changed before it is looked at.
