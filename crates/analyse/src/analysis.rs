@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use howlate_model::{
     Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, KeptTimeline, Line, Margin,
-    MonotonicTime,
+    MonotonicTime, WatchedProgram,
 };
 
 use crate::distinct_caveats::KnownCaveats;
@@ -25,6 +25,8 @@ pub struct Analysis {
     pub end: Option<End>,
     /// Whether whoever measures still does, and shows what is known so far.
     pub goes_on: bool,
+    /// What is known of a watched program itself.
+    pub program: Option<Box<WatchedProgram>>,
     /// Moments that somebody who watched has marked, in their order.
     pub marks: Vec<MonotonicTime>,
     /// Files beside the recording that say what all CPUs did for a while, in their order.
@@ -53,6 +55,7 @@ impl Analysis {
             caveats: Vec::new(),
             end: None,
             goes_on: false,
+            program: None,
             marks: Vec::new(),
             timelines: Vec::new(),
             boots: Vec::new(),
@@ -84,6 +87,7 @@ impl Analysis {
                 let effect = LoadEffect::from_block(load);
                 load.conditions.iter().for_each(|one| self.with(*one, |outcome| outcome.load(&effect)));
             }
+            Line::Program(program) => self.program = Some(program.clone()),
             Line::Watched(watched) => self.with(watched.condition, |outcome| outcome.watched(watched)),
             Line::Why(why) => self.with(why.condition, |outcome| outcome.why(why)),
             Line::Finished(finished) => self.with(finished.condition, |outcome| outcome.finished(finished)),
@@ -124,6 +128,7 @@ impl Analysis {
             caveats,
             end,
             goes_on: self.goes_on,
+            program: self.program.clone(),
             marks: self.marks.clone(),
             timelines: self.timelines.clone(),
             boots: self.boots.clone(),

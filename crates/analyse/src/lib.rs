@@ -2,6 +2,7 @@
 //! from a run that is still going makes no difference.
 
 mod across_cpus;
+mod advice;
 mod analysis;
 mod autocorrelation;
 mod batches;
@@ -43,6 +44,7 @@ pub mod waits;
 pub mod watch;
 
 pub use across_cpus::{Together, one_by_one, together};
+pub use advice::{Cure, LateThread, ThreadAdvice, thread_advice};
 pub use analysis::Analysis;
 pub use block_numbers::BlockNumbers;
 pub use bound::Bound;

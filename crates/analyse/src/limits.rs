@@ -115,6 +115,7 @@ mod tests {
             until: from.plus(Span::from_millis(30)),
             blocked: Span::ZERO,
             ready: Span::ZERO,
+            quota: Span::ZERO,
             longest_sleep: None,
             stack: Vec::new(),
         };

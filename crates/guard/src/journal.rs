@@ -14,8 +14,11 @@ use serde::{Deserialize, Serialize};
 use crate::saved_setting::{Changes, SavedSetting};
 use crate::setting::{can_be_put_back, is_same, read};
 
-/// Where root's journal is: gone after a restart, as the settings are.
-const OF_ROOT: &str = "/run/howlate";
+/// Where root's journal is: gone after a restart, as the settings are. Not in `/run/howlate`, which everybody has to reach: a
+/// recorder listens there, as a user of its own, and systemd removes it when that ends.
+const OF_ROOT: &str = "/run/howlate-journal";
+/// Where it was before it had a folder of its own.
+const FORMERLY: &str = "/run/howlate";
 const NAME: &str = "settings";
 
 /// It is made short again when it has grown by this, and to twice what is in force: a run lends settings for each of
@@ -78,11 +81,18 @@ pub(crate) struct Journal {
 impl Journal {
     /// Locks this user's journal. Puts back what a killed howlate has left, and tells of it.
     pub(crate) fn lock() -> Result<(Self, Vec<Caveat>), LockError> {
-        Self::lock_in(&place().ok_or(LockError::NoPlace)?)
+        Places::of_this_user().ok_or(LockError::NoPlace)?.lock()
     }
 
     fn lock_in(place: &Path) -> Result<(Self, Vec<Caveat>), LockError> {
         let file = Folder::make(place)?.closed_to_others()?.file(NAME)?;
+        let (mut journal, found) = Self::take_over(file, place)?;
+        journal.append(&Entry::Boot(boot()))?;
+        Ok((journal, found))
+    }
+
+    /// Locks one that is open, and puts back what is left by its account.
+    fn take_over(file: File, place: &Path) -> Result<(Self, Vec<Caveat>), LockError> {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(LockError::Busy),
@@ -95,7 +105,6 @@ impl Journal {
         let mut journal = Self::inherited(file);
         let (found, refused) = put_back(journal.in_force()?);
         journal.keep(&refused)?;
-        journal.append(&Entry::Boot(boot()))?;
         Ok((journal, found))
     }
 
@@ -201,16 +210,63 @@ pub fn put_back_leftovers() -> Vec<Caveat> {
 ///
 /// [`LockError::Busy`] while another howlate is at work, which puts back what it has changed itself.
 pub fn restore() -> Result<Vec<Caveat>, LockError> {
-    let left = |place: &PathBuf| place.join(NAME).metadata().is_ok_and(|found| found.len() > 0);
-    let Some(place) = place().filter(left) else { return Ok(Vec::new()) };
-    let (_, found) = Journal::lock_in(&place)?;
-    Ok(found)
+    Places::of_this_user().map_or_else(|| Ok(Vec::new()), |places| places.restore())
 }
 
 /// What a howlate that was killed together with its guardian has left, and nobody has put back. Nothing is changed;
 /// nothing is left while one is at work, which puts its own back.
 pub fn unrestored() -> Vec<Caveat> {
-    place().map(|place| unrestored_in(&place.join(NAME), &boot())).unwrap_or_default()
+    Places::of_this_user().map(|places| places.unrestored()).unwrap_or_default()
+}
+
+/// Where a user's journal is, and where one of an earlier version may be.
+struct Places {
+    own: PathBuf,
+    former: Option<PathBuf>,
+}
+
+impl Places {
+    fn of_this_user() -> Option<Self> {
+        if rustix::process::geteuid().is_root() {
+            return Some(Self { own: PathBuf::from(OF_ROOT), former: Some(PathBuf::from(FORMERLY)) });
+        }
+        let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let own = own.filter(|own| own.is_absolute())?.join("howlate");
+        Some(Self { own, former: None })
+    }
+
+    fn lock(&self) -> Result<(Journal, Vec<Caveat>), LockError> {
+        let (journal, mut found) = Journal::lock_in(&self.own)?;
+        found.extend(self.restore_former()?);
+        Ok((journal, found))
+    }
+
+    fn restore(&self) -> Result<Vec<Caveat>, LockError> {
+        let mut found = Vec::new();
+        if is_left_in(&self.own) {
+            found.extend(Journal::lock_in(&self.own)?.1);
+        }
+        found.extend(self.restore_former()?);
+        Ok(found)
+    }
+
+    /// Others may look into that place by now; what stands in it is believed where nobody else can have written it.
+    fn restore_former(&self) -> Result<Vec<Caveat>, LockError> {
+        let Some(place) = self.former.as_deref().filter(|place| is_left_in(place)) else {
+            return Ok(Vec::new());
+        };
+        let opened = Folder::open(place).and_then(|folder| folder.file(NAME));
+        opened.map_or_else(|_| Ok(Vec::new()), |file| Ok(Journal::take_over(file, place)?.1))
+    }
+
+    fn unrestored(&self) -> Vec<Caveat> {
+        let all = std::iter::once(&self.own).chain(&self.former);
+        all.flat_map(|place| unrestored_in(&place.join(NAME), &boot())).collect()
+    }
+}
+
+fn is_left_in(place: &Path) -> bool {
+    place.join(NAME).metadata().is_ok_and(|found| found.len() > 0)
 }
 
 fn unrestored_in(journal: &Path, boot: &str) -> Vec<Caveat> {
@@ -220,14 +276,6 @@ fn unrestored_in(journal: &Path, boot: &str) -> Vec<Caveat> {
     }
     let changes = in_force(&file, boot).unwrap_or_default();
     changes.all.iter().rev().filter_map(left_behind).collect()
-}
-
-fn place() -> Option<PathBuf> {
-    if rustix::process::geteuid().is_root() {
-        return Some(PathBuf::from(OF_ROOT));
-    }
-    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    own.filter(|own| own.is_absolute()).map(|own| own.join("howlate"))
 }
 
 /// This start of the machine; after another one settings are the kernel's own again.
@@ -323,6 +371,49 @@ mod tests {
         at_work.lock().unwrap();
         assert_eq!(unrestored_in(&path, "now"), [], "one at work puts its own back");
         assert_eq!(unrestored_in(&folder.path().join("none"), "now"), []);
+    }
+
+    fn places(above: &Path) -> Places {
+        Places { own: above.join("howlate-journal"), former: Some(above.join("howlate")) }
+    }
+
+    #[test]
+    fn a_folder_that_everybody_reaches_is_left_to_recorders() {
+        let above = tempfile::tempdir().unwrap();
+        let (places, recorder) = (places(above.path()), above.path().join("howlate"));
+        drop(places.lock().unwrap());
+        assert!(!recorder.exists(), "no recorder finds it closed");
+        fs::create_dir(&recorder).unwrap();
+        for mode in [0o755, 0o700] {
+            fs::set_permissions(&recorder, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+            assert!(places.lock().is_ok(), "{mode:o}");
+        }
+        assert_eq!(fs::read_dir(&recorder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_an_earlier_version_has_left_is_put_back_from_where_that_had_its_journal() {
+        let above = tempfile::tempdir().unwrap();
+        let (places, former) = (places(above.path()), above.path().join("howlate"));
+        // No user may write it.
+        let left = text(&[Entry::Boot(boot()), Entry::Change(change(1, "/proc/sys/kernel/ostype"))]);
+        let write = || {
+            let file = Folder::make(&former).unwrap().file(NAME).unwrap();
+            file.set_len(0).and_then(|()| (&file).write_all(left.as_bytes())).unwrap();
+        };
+        write();
+        fs::set_permissions(&former, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let is_told = |found: &[Caveat]| found.iter().any(|one| format!("{one:?}").contains("ostype"));
+        assert!(is_told(&places.unrestored()));
+        assert!(is_told(&places.restore().unwrap()));
+        assert!(is_told(&places.lock().unwrap().1));
+        let at_work = File::open(former.join(NAME)).unwrap();
+        at_work.lock().unwrap();
+        assert!(matches!(places.lock(), Err(LockError::Busy)));
+        drop(at_work);
+        // Anybody may have written this one.
+        fs::set_permissions(&former, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        assert_eq!(places.lock().unwrap().1, []);
     }
 
     #[test]

@@ -18,7 +18,11 @@ pub fn leftover_finding(left: &[Caveat]) -> Option<Finding> {
         evidence,
         why: why.to_owned(),
         cost: None,
-        remedy: Some(Remedy { apply: vec!["howlate tune --restore".to_owned()], undo: Vec::new() }),
+        remedy: Some(Remedy {
+            apply: vec!["howlate tune --restore".to_owned()],
+            undo: Vec::new(),
+            ..Remedy::default()
+        }),
     })
 }
 

@@ -25,5 +25,5 @@ pub use deadline::{DeadlineEnd, DeadlinePlan, DeadlineRefused, DeadlineThread, D
 pub use instrument::measure_instrument;
 pub use notify::{HELPERS, Notifications, is_allowed};
 pub use run::Threads;
-pub use settings::Process;
+pub use settings::{Process, allow_realtime};
 pub use spin::{Counted, NotStarted, SpinPlan, Spinners, counted, shortest_turn};

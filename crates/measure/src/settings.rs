@@ -3,7 +3,8 @@
 use std::io;
 
 use howlate_linux::dma_latency::DmaLatency;
-use howlate_linux::{memory, sched, signal, thread};
+use howlate_linux::termination::is_inherited_from_ending;
+use howlate_linux::{memory, process, sched, signal, thread};
 use howlate_model::{
     Caveat, CpuSet, InForce, Policy, ProcessState, Refused, SettingRefusal, Task, ThreadSettings, Worded,
 };
@@ -51,6 +52,16 @@ impl Process {
     }
 }
 
+/// Raises what bounds real-time threads of this process, `RLIMIT_RTTIME`, as far as that is allowed, where one of these policies is
+/// real-time; what is to be said of it. Deadline threads have a bound of their own.
+pub fn allow_realtime(policies: impl IntoIterator<Item = Policy>) -> Option<Caveat> {
+    let is_bounded = |policy: Policy| matches!(policy, Policy::Fifo { .. } | Policy::Rr { .. });
+    policies.into_iter().any(is_bounded).then_some(())?;
+    let limit = process::raise_realtime_time().ok()?;
+    let found_ns = limit.before?;
+    Some(Caveat::RealtimeTime { found_ns, now_ns: limit.now })
+}
+
 /// Gives the calling thread what `task` asks for; returns what is in force and what was refused.
 pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, Vec<Caveat>)> {
     memory::touch_stack();
@@ -67,7 +78,8 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, 
         slack: slack.is_some(),
         slice: slice.as_ref().map(SettingRefusal::of_thread),
     };
-    let caveats = refused.caveats(task, &in_force);
+    let mut caveats = refused.caveats(task, &in_force);
+    caveats.retain(|caveat| !is_inherited_from_ending(caveat));
     Ok((in_force, caveats))
 }
 

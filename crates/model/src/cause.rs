@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Latency, MonotonicTime, Part, Span};
+use crate::{Latency, MonotonicTime, Part, Priority, Span};
 
 /// What kind of thing took the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -14,6 +14,12 @@ pub enum CauseKind {
     LateArming,
     /// The thread itself: the work of the iteration before took longer than there was time.
     LongWork,
+    /// It waited for a lock or another signal of a thread of its own program, by whose name: that ran meanwhile. Told by `futex(2)`.
+    Lock,
+    /// It was blocked in a system call of its own, whose name is the cause's `call`; `name` is who ended the wait, if a thread did.
+    SystemCall,
+    /// A thread of `SCHED_DEADLINE` that had used up its own runtime, and waited for its next period.
+    DeadlineBudget,
     /// The kernel was allowed to join timers.
     TimerSlack,
     /// The CPU was idle and had to leave that state; in a virtual machine the hypervisor's part is in it.
@@ -56,6 +62,9 @@ impl CauseKind {
         match self {
             Self::LateArming => "late_arming",
             Self::LongWork => "long_work",
+            Self::Lock => "lock",
+            Self::SystemCall => "system_call",
+            Self::DeadlineBudget => "deadline_budget",
             Self::TimerSlack => "timer_slack",
             Self::IdleExit => "idle_exit",
             Self::Interrupt => "interrupt",
@@ -95,12 +104,33 @@ pub struct Cause {
     /// Whether it is a thread of real-time priority; older recordings do not tell.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub real_time: bool,
+    /// Whether it is a thread of the late thread's own program; only told of watched programs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
+    /// The thread's real-time priority, where it has one and that was read while it was watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// The system call that the thread slept in meanwhile; empty where it did not sleep, or where that was not seen.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub call: String,
+    /// The thread of its own program that it waited for meanwhile, where it was that one that was kept from going on: by `name`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub through: String,
 }
 
 impl Cause {
-    /// One that is no real-time thread.
+    /// One that is neither a real-time thread nor within a wait of the thread's own.
     pub const fn new(part: Part, kind: CauseKind, name: String) -> Self {
-        Self { part, kind, name, real_time: false }
+        Self {
+            part,
+            kind,
+            name,
+            real_time: false,
+            own: false,
+            priority: None,
+            call: String::new(),
+            through: String::new(),
+        }
     }
 }
 

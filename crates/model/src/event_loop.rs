@@ -5,7 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Distribution, Latency, MonotonicTime, Span};
+use crate::long_reason;
+use crate::long_reason::{StallReason, Took};
+use crate::{Distribution, Latency, LongReason, MonotonicTime, Span};
 
 /// The call in which an event loop waits for events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +59,8 @@ pub struct Iteration {
     pub blocked: Span,
     /// Ready to run, and waiting for a CPU.
     pub ready: Span,
+    /// The part of that in which its control group had used up its quota, as far as that was seen.
+    pub quota: Span,
     /// The longest of its sleeps, and the call that it was in, if it is known.
     pub longest_sleep: Option<(Span, Option<String>)>,
     /// Where it was in its program when it was long already: addresses, the innermost first. Empty where nobody looked.
@@ -64,6 +68,21 @@ pub struct Iteration {
 }
 
 impl Iteration {
+    /// What an iteration was made of. A call is named that took most of the time in which it slept.
+    pub(crate) fn reasons(&self) -> Vec<Took> {
+        let spent = self.spent();
+        let longest = self.longest_sleep.as_ref().filter(|(time, _)| time.times(2) > spent.blocked);
+        let call = longest.and_then(|(_, call)| call.clone());
+        let quota = self.quota.min(spent.ready);
+        let all = [
+            (StallReason::Ran, None, spent.running),
+            (StallReason::Blocked, call, spent.blocked),
+            (StallReason::WaitedForCpu, None, spent.ready.minus(quota)),
+            (StallReason::Quota, None, quota),
+        ];
+        all.into_iter().filter(|(.., time)| !time.is_zero()).collect()
+    }
+
     /// How long the loop did not come back.
     pub fn length(&self) -> Span {
         self.until.since(self.from)
@@ -112,12 +131,20 @@ pub struct LongIteration {
     /// What it did.
     #[serde(flatten)]
     pub spent: Spent,
+    /// The part of its waiting for a CPU in which its control group had used up its quota; absent where none was seen.
+    #[serde(rename = "quota_ns", default, skip_serializing_if = "is_no_time")]
+    pub quota: Span,
     /// The call that it slept longest in; absent where it did not sleep, or not in a call that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_in: Option<String>,
     /// The function that it was in when it was long already; absent where nobody looked, or it has no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+const fn is_no_time(span: &Span) -> bool {
+    span.is_zero()
 }
 
 /// What long iterations have in common, and how many.
@@ -159,6 +186,9 @@ pub struct EventLoopBlock {
     /// The calls that it slept longest in within those.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_in: Vec<LongIn>,
+    /// What took the time of those, what took most first; absent in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<LongReason>,
     /// The longest, the longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longest: Vec<LongIteration>,
@@ -185,6 +215,7 @@ impl EventLoopBlock {
         }
         self.long += 1;
         self.long_spent.add(spent);
+        long_reason::count(&mut self.reasons, one.reasons());
         let blocked_in = one.longest_sleep.as_ref().and_then(|(_, call)| call.clone());
         let slept = one.longest_sleep.as_ref().map_or(Span::ZERO, |(length, _)| *length);
         let is_mostly_asleep = slept.times(2) > length;
@@ -194,7 +225,8 @@ impl EventLoopBlock {
         if let Some(name) = &function {
             count(&mut self.functions, name, 1, length);
         }
-        self.keep(LongIteration { at: one.from, spent, blocked_in, function });
+        let quota = one.quota;
+        self.keep(LongIteration { at: one.from, spent, quota, blocked_in, function });
     }
 
     fn keep(&mut self, one: LongIteration) {
@@ -212,6 +244,7 @@ impl EventLoopBlock {
         self.long_spent.add(later.long_spent);
         later.functions.iter().for_each(|one| count(&mut self.functions, &one.name, one.count, one.total));
         later.blocked_in.iter().for_each(|one| count(&mut self.blocked_in, &one.name, one.count, one.total));
+        long_reason::merge(&mut self.reasons, &later.reasons);
         later.longest.iter().for_each(|one| self.keep(one.clone()));
         self.shared_by = self.shared_by.max(later.shared_by);
     }
@@ -229,10 +262,11 @@ fn count(all: &mut Vec<LongIn>, name: &str, times: u64, length: Span) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod testing {
     use super::*;
 
-    fn iteration(from: i64, running: u64, blocked: u64, ready: u64) -> Iteration {
+    /// One that slept in `clock_nanosleep`, if it did.
+    pub(crate) fn iteration(from: i64, running: u64, blocked: u64, ready: u64) -> Iteration {
         let length = i64::try_from(running + blocked + ready).unwrap();
         Iteration {
             tid: 7,
@@ -242,11 +276,18 @@ mod tests {
             until: MonotonicTime::from_nanos(from + length),
             blocked: Span::from_nanos(blocked),
             ready: Span::from_nanos(ready),
+            quota: Span::ZERO,
             longest_sleep: (blocked > 0)
                 .then(|| (Span::from_nanos(blocked), Some("clock_nanosleep".to_owned()))),
             stack: Vec::new(),
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::iteration;
+    use super::*;
 
     #[test]
     fn what_an_iteration_spent_is_its_length() {

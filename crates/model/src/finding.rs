@@ -70,4 +70,10 @@ pub struct Remedy {
     pub apply: Vec<String>,
     /// What puts it back.
     pub undo: Vec<String>,
+    /// The same for good, where it lasts until the next start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lasting: Vec<String>,
+    /// What it takes from others: power, throughput, safety.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<String>,
 }

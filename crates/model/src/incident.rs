@@ -50,6 +50,10 @@ pub struct LateThread {
     pub pid: u32,
     /// Its thread id, `gettid(2)`.
     pub tid: u32,
+    /// What its process runs, where its name is only that of an interpreter: the script, module, class or archive, up to 40 letters;
+    /// absent where there is none, where that is not known, and in recordings of before that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Whose it is.
     pub uid: u32,
     /// The path of its control group; absent where that is not known.
@@ -97,12 +101,21 @@ pub struct IncidentCause {
     /// The thread's comm, the interrupt's or softirq's name, the group's path; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The thread, where it is one thread's.
+    /// The thread, where it is one thread's: its thread id, `gettid(2)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+    /// The process id of that thread; absent where it was gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_id: Option<u32>,
     /// What its process is called; absent where it was gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
+    /// What its process runs, as in [`LateThread::command`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Whether it is a thread of the recorder itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_recorder: bool,
     /// How the thread is scheduled; absent where it was gone, or where that takes more than a policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,

@@ -32,6 +32,7 @@ mod ledger;
 mod limit;
 mod line;
 mod load;
+mod long_reason;
 mod loop_turn;
 mod margin;
 mod mechanism;
@@ -65,6 +66,7 @@ mod thread_settings;
 mod time;
 mod time_range;
 mod timeline;
+mod timer_loop;
 mod traced;
 mod tracer_gap;
 mod tracer_refusal;
@@ -76,6 +78,7 @@ mod wait_clock;
 mod waits;
 mod wakeup;
 mod watched;
+mod watched_program;
 mod worded;
 
 pub use howlate_histogram::{Bucket, HdrError, HdrLayout, Packed, Places};
@@ -119,6 +122,7 @@ pub use load::{
     Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
     add_each,
 };
+pub use long_reason::{LongReason, StallReason};
 pub use loop_turn::{LateTurn, LoopTurn, SpanTime};
 pub use margin::{Margin, MarginError};
 pub use mechanism::Mechanism;
@@ -144,7 +148,9 @@ pub use setting_refusal::SettingRefusal;
 pub use shell::{shell_path, shell_word};
 pub use sleeper::{Sleeper, UnknownSleeper};
 pub use snapped::{SnapProgram, Snapped};
-pub use snippet::{FIFO_CODE, Language, Snippet, Snippets, TIMER_SLACK_CODE};
+pub use snippet::{
+    FIFO_CODE, FIFO_OF_THREAD, FIFO_OF_THREAD_CODE, Language, Snippet, Snippets, TIMER_SLACK_CODE,
+};
 pub use suggestion::nearest;
 pub use system::{Cpu, IdleState, System};
 pub use task::{Task, Turn};
@@ -153,8 +159,10 @@ pub use thread_settings::ThreadSettings;
 pub use time::{Latency, MonotonicTime, Span, SpanError};
 pub use time_range::{Stretch, StretchError};
 pub use timeline::{KeptTimeline, LateWakeup};
+pub use timer_loop::{Drift, IterationWait, TimerLoopBlock};
 pub use traced::{
-    Asleep, Deferred, Expiry, Holder, Lost, Occupant, SOFTIRQS, TracedSleep, Who, WokenBy, softirq_vector,
+    Asleep, Deferred, Expiry, Holder, Lost, Occupant, SOFTIRQS, SleptIn, TracedSleep, Who, WokenBy,
+    softirq_vector,
 };
 pub use tracer_gap::TracerGap;
 pub use tracer_refusal::TracerRefusal;
@@ -170,4 +178,5 @@ pub use wakeup::{Grid, Wakeup};
 pub use watched::{
     HandedOn, LongestTurn, NO_TRACER, RunQueueBlock, SpanBlock, TurnsBlock, WAKERS_KEPT, WatchedBlock, Woken,
 };
+pub use watched_program::{GroupQuota, GroupWithoutRealtime, ProgramLanguage, ThreadShare, WatchedProgram};
 pub use worded::Worded;

@@ -54,6 +54,7 @@ impl Line {
             Self::Finished(finished) => from_ref(&finished.condition),
             Self::Header(_)
             | Self::Condition(_)
+            | Self::Program(_)
             | Self::Caveat(_)
             | Self::Resumed(_)
             | Self::Mark(_)
@@ -79,6 +80,7 @@ impl Line {
             Self::Header(_)
             | Self::Condition(_)
             | Self::Watched(_)
+            | Self::Program(_)
             | Self::Caveat(_)
             | Self::Resumed(_)
             | Self::Mark(_)
@@ -174,7 +176,7 @@ impl Line {
                 change(Time(&mut minute.until));
             }
             Self::End(end) => change(Time(&mut end.at)),
-            Self::Condition(_) | Self::Caveat(_) => {}
+            Self::Condition(_) | Self::Program(_) | Self::Caveat(_) => {}
         }
     }
 }

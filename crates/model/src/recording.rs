@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Incident, Instrument,
     KeptTimeline, LateAbove, LoadBlock, MonotonicTime, Node, Setting, Snapped, Source, Span, Started, System,
-    Until, WaitMinute, WatchedBlock, WhyBlock,
+    Until, WaitMinute, WatchedBlock, WatchedProgram, WhyBlock,
 };
 
 /// The version of the recording format that this program writes.
@@ -34,6 +34,8 @@ pub enum Line {
     Why(Box<WhyBlock>),
     /// The rhythm of a watched thread, and who woke it.
     Watched(Box<WatchedBlock>),
+    /// What is known of a watched program itself.
+    Program(Box<WatchedProgram>),
     /// A thread ended a turn of its condition.
     Finished(Finished),
     /// Something to know that belongs to no single condition.

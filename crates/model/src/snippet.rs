@@ -2,6 +2,8 @@
 //!
 //! `crates/howlate/tests/results/snippets.rs` compiles or runs each.
 
+use crate::Priority;
+
 /// What programs are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
@@ -71,6 +73,17 @@ impl Snippet {
         };
         let header = Some(format!("{}{needs}", self.header)).filter(|line| !line.is_empty());
         header.into_iter().chain(self.statements.iter().map(|line| (*line).to_owned())).collect()
+    }
+
+    /// The statements, with this priority instead of [`Priority::USUAL`], and what they take as a comment behind them.
+    pub fn with_priority(&self, priority: Priority) -> Vec<String> {
+        let [usual, wanted] = [Priority::USUAL, priority].map(|one| one.get().to_string());
+        let mut lines: Vec<String> =
+            self.statements.iter().map(|line| line.replace(&usual, &wanted)).collect();
+        if let Some(last) = lines.last_mut().filter(|_| !self.needs.is_empty()) {
+            last.push_str(&format!("   {}", self.language.comment(self.needs)));
+        }
+        lines
     }
 
     /// All in one line, what it takes and what it holds for as a comment. Headers of C, which take a line of their own,
@@ -213,6 +226,62 @@ pub const FIFO_CODE: Snippets = Snippets {
     },
 };
 
+const IN_THAT_THREAD: &str = "in that thread";
+
+/// What a shell types for the same of one thread, from outside; `TID` stands for its id.
+pub const FIFO_OF_THREAD: &str = "chrt --reset-on-fork --fifo -p 80 TID";
+
+/// Real-time priority 80 for one thread of a program: what it starts stays ordinary.
+///
+/// Source: `SCHED_RESET_ON_FORK` of `sched(7)`, which glibc's header has for `_GNU_SOURCE` only, as C++ has by itself. What is in C
+/// compiles as C++ as well: of a program that runs it is not known which of them it was.
+pub const FIFO_OF_THREAD_CODE: Snippets = Snippets {
+    c: Snippet {
+        language: Language::C,
+        header: "#include <pthread.h>",
+        needs: "-D_GNU_SOURCE",
+        statements: &[
+            "struct sched_param p = { .sched_priority = 80 };",
+            "pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &p);",
+        ],
+        reach: IN_THAT_THREAD,
+    },
+    cpp: Snippet {
+        language: Language::Cpp,
+        header: "#include <pthread.h>",
+        needs: "",
+        statements: &[
+            "sched_param p{}; p.sched_priority = 80;",
+            "pthread_setschedparam(pthread_self(), SCHED_FIFO | SCHED_RESET_ON_FORK, &p);",
+        ],
+        reach: IN_THAT_THREAD,
+    },
+    rust: Snippet {
+        language: Language::Rust,
+        header: "",
+        needs: UNSAFE,
+        statements: &[
+            "let p = sched_param { sched_priority: 80 };",
+            "sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p);",
+        ],
+        reach: IN_THAT_THREAD,
+    },
+    python: Snippet {
+        language: Language::Python,
+        header: "",
+        needs: "",
+        statements: &["os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(80))"],
+        reach: IN_THAT_THREAD,
+    },
+    shell: Snippet {
+        language: Language::Shell,
+        header: "",
+        needs: "",
+        statements: &[FIFO_OF_THREAD],
+        reach: "",
+    },
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,5 +296,16 @@ mod tests {
             shell.one_line(),
             "echo 1 > /proc/$$/timerslack_ns && ./my-program   # this shell and what it starts"
         );
+    }
+
+    #[test]
+    fn a_thread_has_the_priority_that_is_asked_for_and_no_other() {
+        let priority = Priority::USUAL.raised(11);
+        let Snippets { c, cpp, rust, python, shell } = FIFO_OF_THREAD_CODE;
+        for snippet in [c, cpp, rust, python, shell] {
+            let all = snippet.with_priority(priority).join("\n");
+            assert!(all.matches("91").count() == 1 && !all.contains("80"), "{all}");
+        }
+        assert!(c.with_priority(priority)[1].ends_with(", &p);   /* -D_GNU_SOURCE */"));
     }
 }

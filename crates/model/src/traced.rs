@@ -28,6 +28,8 @@ pub enum Holder {
     Others,
     /// Whoever else: the quota of the thread's control group kept it from running. The name is the group's path.
     Quota,
+    /// Whoever else: a thread of `SCHED_DEADLINE` had used up its own runtime.
+    Budget,
 }
 
 /// Names of softirqs by their number: `enum` in the kernel's `include/linux/interrupt.h`, `kernel/softirq.c`.
@@ -72,6 +74,16 @@ pub enum Asleep {
     Waiting,
     /// Stopped by a signal or a tracer; by whom, where that was seen.
     Stopped(Option<Who>),
+}
+
+/// Where in the kernel a thread slept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SleptIn {
+    /// A system call, by its name.
+    Call(String),
+    /// No call of its own: a page fault.
+    PageFault,
 }
 
 /// A timer that expired.
@@ -156,6 +168,9 @@ pub struct TracedSleep {
     pub asleep_since: Option<MonotonicTime>,
     /// How it slept.
     pub asleep: Asleep,
+    /// Where; `None`: nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slept_in: Option<SleptIn>,
     /// What woke it.
     pub woken_by: WokenBy,
     /// When the kernel began to wake it.
@@ -216,6 +231,7 @@ impl TracedSleep {
         Self {
             asleep_since: self.asleep_since,
             asleep: self.asleep.clone(),
+            slept_in: self.slept_in.clone(),
             switched_in: self.switched_in,
             cpu: self.cpu,
             lost: self.lost.clone(),
@@ -231,6 +247,7 @@ impl TracedSleep {
             tid,
             asleep_since: None,
             asleep: Asleep::Waiting,
+            slept_in: None,
             woken_by,
             waking,
             runnable: waking,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Distribution, EventLoopBlock, Latency, MonotonicTime, Span, SpanTime, Who};
+use crate::{Distribution, EventLoopBlock, Latency, MonotonicTime, Span, SpanTime, TimerLoopBlock, Who};
 
 /// Who woke a thread, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -176,6 +176,9 @@ pub struct WatchedBlock {
     /// The iterations of its event loop; absent where it has none, or none was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_loop: Option<EventLoopBlock>,
+    /// Its iterations, from timer to timer; absent where no timer of its own wakes it, or nobody saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_loop: Option<TimerLoopBlock>,
 }
 
 fn latency(length: Span) -> Latency {
@@ -228,6 +231,9 @@ impl WatchedBlock {
         }
         if let Some(event_loop) = &later.event_loop {
             self.event_loop.get_or_insert_default().merge(event_loop);
+        }
+        if let Some(timer_loop) = &later.timer_loop {
+            self.timer_loop.get_or_insert_default().merge(timer_loop);
         }
         later.woken_by.iter().for_each(|one| self.count(&one.by, one.count));
         later.handed_on.iter().for_each(|one| self.handed_on(&one.through, one.count));

@@ -2,7 +2,8 @@
 
 use howlate_model::{CauseKind, Explained, MonotonicTime, Part, Segment, TracedSleep, Wakeup};
 
-use super::decompose::{Decomposed, decompose, lost_to};
+use super::decompose::{Decomposed, decompose_since};
+use super::past::{Past, PastSleep, live_through};
 use super::time_line::{Charge, TimeLine};
 
 /// What is known of a turn besides its readings of the clock.
@@ -10,19 +11,27 @@ use super::time_line::{Charge, TimeLine};
 pub struct Beforehand<'a> {
     /// From when to when the turn before was at work, where the program said so.
     pub work: Option<(MonotonicTime, MonotonicTime)>,
-    /// The sleep before that work, since which the thread may have lost its CPU.
-    pub slept: Option<&'a TracedSleep>,
+    /// The sleep before that work, and those within it.
+    pub slept: &'a [PastSleep],
     /// Whether it is known that it did not sleep since.
     pub awake: bool,
     /// What made the turn before late: who is late for that reason and catches up makes the turns after it late by the same.
     pub stall: &'a [Segment],
 }
 
+impl Beforehand<'_> {
+    /// Whose time it is that it ran is found afterwards.
+    fn past(&self) -> Past<'_> {
+        Past { sleeps: self.slept, ..Past::NONE }
+    }
+}
+
 /// Splits the lateness of a turn by `seen`, the sleeps of its wait, as far as a tracer saw any.
 ///
-/// Up to the time at which the work of the iteration before was done, it is that which was long, but for where others had the CPU.
+/// Up to the time at which the work of the iteration before was done, it is that which was long, but for where others had the CPU, and
+/// for what it waited for.
 pub fn turn(wakeup: Wakeup, before: Beforehand<'_>, seen: &[TracedSleep]) -> Decomposed {
-    let decomposed = decompose(wakeup, before.slept, seen, false);
+    let decomposed = decompose_since(wakeup, before.past(), seen, false);
     match decomposed {
         Some(all) => Decomposed { wakeup: worked(all.wakeup, before), ..all },
         None => without_sleep(wakeup, before),
@@ -32,19 +41,20 @@ pub fn turn(wakeup: Wakeup, before: Beforehand<'_>, seen: &[TracedSleep]) -> Dec
 /// The wait was not seen, or there was none.
 fn without_sleep(wakeup: Wakeup, before: Beforehand<'_>) -> Decomposed {
     let mut line = TimeLine::from_wakeup(wakeup);
-    let all = before.slept.map_or(&[][..], |slept| &slept.lost);
-    for lost in all {
-        own(&mut line, lost.from, before);
-        line.cut_as_far(lost.until, Charge { part: Part::Arming, ..lost_to(lost, all) });
-    }
+    let until = match before.awake {
+        true => wakeup.ran,
+        false => before.work.map_or(wakeup.expected, |(_, done)| done.min(wakeup.ran)),
+    };
+    let mut past = TimeLine::between(wakeup.expected, until);
+    before.slept.iter().for_each(|one| live_through(&mut past, one, CauseKind::LateArming));
     // Others had its CPU as well, and nobody knows when.
-    if before.slept.is_some_and(|slept| slept.lost_more > 0) {
-        let until = if before.awake { Some(wakeup.ran) } else { before.work.map(|(_, done)| done) };
-        if let Some(until) = until {
-            line.cut_as_far(
-                until.min(wakeup.ran),
-                Charge::from_wakeup(Part::Arming, CauseKind::Undetermined),
-            );
+    let is_unknown = before.slept.last().is_some_and(|last| last.sleep.lost_more > 0);
+    let left = if is_unknown { CauseKind::Undetermined } else { CauseKind::LateArming };
+    for piece in past.parts_until_end(Charge::from_wakeup(Part::Arming, left)) {
+        let end = piece.from.plus(piece.ns);
+        match piece.cause.kind {
+            CauseKind::LateArming => own(&mut line, end, before),
+            _ => line.cut_as_far(end, Charge { part: Part::Arming, ..Charge::of(&piece) }),
         }
     }
     own(&mut line, wakeup.ran, before);
@@ -146,7 +156,8 @@ mod tests {
         let mut slept = TracedSleep { lost, ..TracedSleep::woken(7, at(0), WokenBy::Other(hog)) };
         let found = |slept: &TracedSleep| {
             let work = Some((at(0), at(3_000)));
-            let before = Beforehand { work, slept: Some(slept), awake: true, ..Beforehand::default() };
+            let slept = [PastSleep::from_sleep(slept.clone())];
+            let before = Beforehand { work, slept: &slept, awake: true, ..Beforehand::default() };
             parts(&turn(late(1_000, 3_050), before, &[]))
         };
         let known = [(Part::Arming, CauseKind::LongWork, 500), (Part::Arming, CauseKind::Thread, 1_000)];

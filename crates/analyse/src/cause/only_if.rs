@@ -13,4 +13,8 @@ pub enum OnlyIf {
     NotBound,
     /// A device brought the work: what programs of one machine send to each other is served on the CPU of whoever sends.
     OfDevice,
+    /// Nice values count among threads of one session or control group.
+    SameGroup,
+    /// It is one of the CPUs that are named there.
+    CpuOfIts,
 }

@@ -5,7 +5,7 @@
 
 use howlate_model::FindingId::{
     self, CpuDmaLatency, CpuQuota, FairServer, Hypervisor, IdleStates, InterruptAffinity, IsolatedCpus,
-    MemoryLock, NicePermission, NumaBalancing, Preemption, RealtimePermission, RtGroupScheduling,
+    MemoryLock, NicePermission, NohzFull, NumaBalancing, Preemption, RealtimePermission, RtGroupScheduling,
     RtThrottling, Steal, Swap, TimerSlack, TransparentHugePages,
 };
 use howlate_model::{CauseKind, Finding, Policy, Priority, Remedy, Verdict};
@@ -32,6 +32,10 @@ fn bearing(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
         CauseKind::IdleExit => &[CpuDmaLatency, IdleStates],
         CauseKind::Interrupt if is_of_device(cause) => &[InterruptAffinity],
         CauseKind::Softirq if OF_DEVICES.contains(&cause.name()) => &[InterruptAffinity],
+        // Callbacks of RCU are run elsewhere for CPUs that `rcu_nocbs=` names, as those of `nohz_full=` are:
+        // Documentation/admin-guide/kernel-per-CPU-kthreads.rst.
+        CauseKind::Softirq if cause.name() == "RCU" => &[NohzFull],
+        CauseKind::Thread if cause.name().starts_with("rcuc/") && is_realtime => &[NohzFull],
         CauseKind::Thread => against_thread(cause, policy),
         CauseKind::Throttled => &[CpuQuota],
         // The server of ordinary threads does what throttling did.
@@ -46,8 +50,9 @@ fn against_thread(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
     // What doctor says of real-time priority ends in the usual one.
     let may_rise = policy.priority().is_some_and(|priority| priority < Priority::USUAL);
     match policy.is_realtime() {
-        // Howlate's own are there because it measures; nobody gets ahead of the stopper.
-        _ if is_own(cause) || is_stopper(cause) => &[],
+        // Howlate's own are there because it measures; nobody gets ahead of the stopper; what makes threads of one program late is
+        // not mended by raising that program; and no policy wakes who is blocked.
+        _ if is_of_measuring(cause) || is_stopper(cause) || cause.own || !cause.through.is_empty() => &[],
         // No weight takes the CPU from a real-time thread, and preemption none from one of higher priority.
         false if cause.real_time => &[RtGroupScheduling, RealtimePermission],
         // Preempted by others: priority, then weight.
@@ -80,9 +85,11 @@ fn is_of_device(cause: &WhyCause) -> bool {
     !matches!(cause.name(), "" | "local_timer")
 }
 
-/// The names of howlate's own threads and of the loads that it makes.
-fn is_own(cause: &WhyCause) -> bool {
-    cause.name().starts_with("load-") || cause.name().starts_with("howlate")
+/// Howlate's own threads, the loads that it makes, and the terminal that shows its output: without the measuring they would not be
+/// there.
+pub fn is_of_measuring(cause: &WhyCause) -> bool {
+    let names = ["load-", "howlate", "tmux: "];
+    names.iter().any(|name| cause.name().starts_with(name))
 }
 
 /// The nearest finding that says what to do about `cause` where it made a thread of this policy late. `None` where nothing is to be
@@ -102,6 +109,8 @@ pub fn only_if(cause: &WhyCause, finding: &FindingId) -> Option<OnlyIf> {
             Some(OnlyIf::LowerPriority)
         }
         (CauseKind::Thread, IsolatedCpus) => Some(OnlyIf::NotBound),
+        (CauseKind::Thread, NicePermission) => Some(OnlyIf::SameGroup),
+        (_, NohzFull) => Some(OnlyIf::CpuOfIts),
         (CauseKind::Softirq, InterruptAffinity) => Some(OnlyIf::OfDevice),
         _ => None,
     }
@@ -146,7 +155,7 @@ impl Why {
 }
 
 fn beside(cause: &WhyCause, finding: &Finding) -> WhyRemedy {
-    let Remedy { apply, undo } = finding.remedy.clone().unwrap_or_default();
+    let Remedy { apply, undo, .. } = finding.remedy.clone().unwrap_or_default();
     let (id, found) = (finding.id.clone(), finding.found.clone());
     WhyRemedy { only_if: only_if(cause, &id), finding: id, found, apply, undo }
 }
@@ -173,13 +182,27 @@ mod tests {
     fn cause(kind: CauseKind, name: &str) -> WhyCause {
         let name = (!name.is_empty()).then(|| name.to_owned());
         let (max, part, pid, remedy) = (Span::from_micros(90), None::<Part>, None, None);
-        let real_time = false;
-        WhyCause { kind, name, part, real_time, pid, late_ns: 400_000, share: 0.4, wakeups: 20, max, remedy }
+        WhyCause {
+            kind,
+            name,
+            part,
+            real_time: false,
+            own: false,
+            priority: None,
+            call: String::new(),
+            through: String::new(),
+            pid,
+            late_ns: 400_000,
+            share: 0.4,
+            wakeups: 20,
+            max,
+            remedy,
+        }
     }
 
     fn finding(id: FindingId, verdict: Verdict, apply: &[&str]) -> Finding {
         let apply = apply.iter().map(|text| (*text).to_owned()).collect();
-        let remedy = Some(Remedy { apply, undo: Vec::new() });
+        let remedy = Some(Remedy { apply, undo: Vec::new(), ..Remedy::default() });
         let (found, why) = (String::new(), String::new());
         Finding { id, verdict, found, evidence: Vec::new(), why, cost: None, remedy }
     }
@@ -187,7 +210,8 @@ mod tests {
     /// Every finding, each with something to type.
     fn all() -> Vec<Finding> {
         let strangers = [FindingId::RealtimeKernel, FindingId::Mitigations, FindingId::TimerMigration];
-        let told = strangers.into_iter().chain(bearing_on_anything());
+        let of_rcu = std::iter::once(NohzFull);
+        let told = strangers.into_iter().chain(of_rcu).chain(bearing_on_anything());
         told.map(|id| finding(id, Verdict::Costs, &["do it"])).collect()
     }
 
@@ -249,7 +273,8 @@ mod tests {
     #[test]
     fn no_isolation_is_advised_against_who_belongs_to_the_cpu() {
         let thread = |name: &str, real_time| WhyCause { real_time, ..cause(CauseKind::Thread, name) };
-        for name in ["kworker/1:2", "kworker/1:*", "ksoftirqd/*", "rcuc/0"] {
+        assert_eq!(bearing(&thread("rcuc/0", true), FIFO), [NohzFull]);
+        for name in ["kworker/1:2", "kworker/1:*", "ksoftirqd/*"] {
             assert_eq!(bearing(&thread(name, false), FIFO), [Preemption], "{name}");
             assert_eq!(bearing(&thread(name, true), FIFO), [], "{name}");
         }
@@ -325,7 +350,6 @@ mod tests {
             (CauseKind::Stopped, "gdb"),
             (CauseKind::Migration, ""),
             (CauseKind::Interrupt, "local_timer"),
-            (CauseKind::Softirq, "RCU"),
             (CauseKind::Softirq, "TIMER"),
             (CauseKind::Softirq, "SCHED"),
         ];
@@ -334,6 +358,7 @@ mod tests {
                 assert_eq!(advised(kind, name, policy), None, "{kind:?} {name}");
             }
         }
+        assert_eq!(advised(CauseKind::Softirq, "RCU", FIFO), Some(NohzFull));
         assert_eq!(advised(CauseKind::Softirq, "NET_RX", FIFO), Some(InterruptAffinity));
         assert_eq!(advised(CauseKind::Interrupt, "eth0", FIFO), Some(InterruptAffinity));
     }

@@ -26,6 +26,9 @@ pub fn families(why: &Why) -> Vec<Family> {
             known.cause.kind == cause.kind
                 && known.cause.part == cause.part
                 && known.cause.real_time == cause.real_time
+                && known.cause.own == cause.own
+                && known.cause.call == cause.call
+                && known.cause.through == cause.through
                 && *of == stem
         };
         match found.iter_mut().find(is_kin) {

@@ -1,6 +1,6 @@
 //! The line from the time asked for to the time it became, cut piece by piece.
 
-use howlate_model::{Cause, CauseKind, Explained, MonotonicTime, Part, Segment, Wakeup};
+use howlate_model::{Cause, CauseKind, Explained, MonotonicTime, Part, Priority, Segment, Wakeup};
 
 /// A wake-up's time-line under construction. Whatever is cut off it, the pieces add up.
 pub(super) struct TimeLine {
@@ -18,6 +18,11 @@ pub(super) struct Charge {
     pub(super) name: String,
     /// Whether it is a thread of real-time priority.
     pub(super) real_time: bool,
+    /// As [`Cause`] has them.
+    pub(super) own: bool,
+    pub(super) priority: Option<Priority>,
+    pub(super) call: String,
+    pub(super) through: String,
     pub(super) pid: Option<u32>,
     /// Whether only its length is known.
     pub(super) merged: bool,
@@ -30,13 +35,35 @@ impl Charge {
     }
 
     pub(super) const fn from_wakeup(part: Part, kind: CauseKind) -> Self {
-        Self { part, kind, name: String::new(), real_time: false, pid: None, merged: false }
+        Self {
+            part,
+            kind,
+            name: String::new(),
+            real_time: false,
+            own: false,
+            priority: None,
+            call: String::new(),
+            through: String::new(),
+            pid: None,
+            merged: false,
+        }
     }
 
     /// The same as another piece.
     pub(super) fn of(piece: &Segment) -> Self {
-        let Cause { part, kind, ref name, real_time } = piece.cause;
-        Self { part, kind, name: name.clone(), real_time, pid: piece.pid, merged: piece.merged }
+        let Cause { part, kind, name, real_time, own, priority, call, through } = piece.cause.clone();
+        Self {
+            part,
+            kind,
+            name,
+            real_time,
+            own,
+            priority,
+            call,
+            through,
+            pid: piece.pid,
+            merged: piece.merged,
+        }
     }
 
     pub(super) fn named(self, name: &str) -> Self {
@@ -47,6 +74,17 @@ impl Charge {
 impl TimeLine {
     pub(super) const fn from_wakeup(wakeup: Wakeup) -> Self {
         Self { end: wakeup.ran, cursor: wakeup.expected, parts: Vec::new(), clamped: 0 }
+    }
+
+    /// Any stretch of time.
+    pub(super) const fn between(from: MonotonicTime, until: MonotonicTime) -> Self {
+        Self { end: until, cursor: from, parts: Vec::new(), clamped: 0 }
+    }
+
+    /// All pieces; the rest is charged to `rest`.
+    pub(super) fn parts_until_end(mut self, rest: Charge) -> Vec<Segment> {
+        self.cut_as_far(self.end, rest);
+        self.parts
     }
 
     /// How far it is cut.
@@ -70,8 +108,8 @@ impl TimeLine {
             return;
         }
         let ns = until.since(self.cursor);
-        let Charge { part, kind, name, real_time, pid, merged } = charge;
-        let cause = Cause { part, kind, name, real_time };
+        let Charge { part, kind, name, real_time, own, priority, call, through, pid, merged } = charge;
+        let cause = Cause { part, kind, name, real_time, own, priority, call, through };
         let is_same = |last: &&mut Segment| last.cause == cause && last.pid == pid && last.merged == merged;
         match self.parts.last_mut().filter(is_same) {
             Some(last) => last.ns = last.ns.plus(ns),

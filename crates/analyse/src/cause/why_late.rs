@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{CauseKind, Explained, FindingId, Late, Ledger, NotDecomposed, Part, Share, Span};
+use howlate_model::{
+    CauseKind, Explained, FindingId, Late, Ledger, NotDecomposed, Part, Priority, Share, Span,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -91,6 +93,18 @@ pub struct WhyCause {
     /// Whether it is a thread of real-time priority, or several of one name.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub real_time: bool,
+    /// Whether it is a thread of the late thread's own program; only told of watched programs.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
+    /// Its real-time priority, the highest one of several; absent where it has none, or where that was not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// The system call that the thread slept in meanwhile; absent where it did not, or where that was not seen.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub call: String,
+    /// The thread of its own program that it waited for meanwhile, where that was kept from going on.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub through: String,
     /// The thread, if it was always the same one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
@@ -191,23 +205,34 @@ fn parts(ledger: &Ledger) -> Vec<WhyPart> {
 }
 
 /// Grouped by who, wherever on the way it was met; the kernel's own way, and what nobody knows, by its parts.
+/// What is one cause, whatever part of the way it took.
+type Who = (CauseKind, String, Option<Part>, bool, bool, String, String);
+
 fn causes(late: &Late) -> Vec<WhyCause> {
-    let mut who: BTreeMap<(CauseKind, String, Option<Part>, bool), Share> = BTreeMap::new();
+    let mut who: BTreeMap<Who, (Share, Option<Priority>)> = BTreeMap::new();
     for (cause, one) in &late.causes {
         let name =
             if cause.kind == CauseKind::Kernel { cause.part.name().to_owned() } else { cause.name.clone() };
         let is_unknown = cause.kind == CauseKind::Undetermined && name.is_empty();
         let part = is_unknown.then_some(cause.part);
-        who.entry((cause.kind, name, part, cause.real_time))
-            .and_modify(|known| known.add(one))
-            .or_insert(*one);
+        let (call, through) = (cause.call.clone(), cause.through.clone());
+        who.entry((cause.kind, name, part, cause.real_time, cause.own, call, through))
+            .and_modify(|(known, priority)| {
+                known.add(one);
+                *priority = (*priority).max(cause.priority);
+            })
+            .or_insert((*one, cause.priority));
     }
     let mut causes: Vec<WhyCause> = who
         .into_iter()
-        .map(|((kind, name, part, real_time), one)| WhyCause {
+        .map(|((kind, name, part, real_time, own, call, through), (one, priority))| WhyCause {
             kind,
             part,
             real_time,
+            own,
+            priority,
+            call,
+            through,
             name: (!name.is_empty()).then_some(name),
             pid: one.pid.one(),
             late_ns: one.total,

@@ -116,12 +116,26 @@ impl Comparison {
         self.compared.iter().flat_map(|one| one.statistics.iter().map(|tested| tested.verdict))
     }
 
-    /// The statistic that it takes longest to settle of those that say nothing yet, with its pair of conditions.
-    pub fn hardest(&self) -> Option<(&Compared, &Tested, Settling)> {
-        let each =
-            self.compared.iter().flat_map(|one| one.statistics.iter().map(move |tested| (one, tested)));
-        let open = each.filter_map(|(one, tested)| Some((one, tested, tested.settled_by?)));
-        open.max_by_key(|(_, _, settling)| settling.duration())
+    /// What it takes to settle `goal` where it says nothing yet, or else the number that is settled soonest: in all pairs of
+    /// conditions in which it is open.
+    pub fn to_settle(&self, goal: Statistic) -> Option<(&Compared, &Tested, Settling)> {
+        let longest = |statistic: Statistic| {
+            let each =
+                self.compared.iter().flat_map(|one| one.statistics.iter().map(move |tested| (one, tested)));
+            let open = each.filter(|(_, tested)| tested.statistic == statistic);
+            let open = open.filter_map(|(one, tested)| Some((one, tested, tested.settled_by?)));
+            open.max_by_key(|(_, _, settling)| settling.duration())
+        };
+        let soonest = || {
+            let all = Statistic::ALL.into_iter().filter_map(longest);
+            all.min_by_key(|(_, _, settling)| settling.duration())
+        };
+        longest(goal).or_else(soonest)
+    }
+
+    /// The fewest pairs of turns with which so many comparisons can show anything: each doubling of their number takes one more.
+    pub fn least_pairs(&self, confidence: f64) -> usize {
+        least_pairs((1.0 - confidence) / self.verdicts().count().max(1) as f64)
     }
 
     /// The verdict on all: worse if anything is, then inconclusive, then better, then not distinguishable.
@@ -208,10 +222,17 @@ fn compared(
 
 /// Judges everything, now that it is known how many comparisons there are.
 fn judge(mut comparison: Comparison, asked: Criteria) -> Comparison {
-    let mut all: Vec<&mut Tested> =
-        comparison.compared.iter_mut().flat_map(|one| one.statistics.iter_mut()).collect();
-    let corrected = holm(&all.iter().map(|tested| tested.p).collect::<Vec<_>>(), asked.alpha());
-    all.iter_mut().zip(corrected).for_each(|(tested, corrected)| tested.judge(corrected, asked));
+    let mut all: Vec<(Design, &mut Tested)> = Vec::new();
+    for Compared { design, statistics, .. } in &mut comparison.compared {
+        all.extend(statistics.iter_mut().map(|tested| (*design, tested)));
+    }
+    let corrected = holm(&all.iter().map(|(_, tested)| tested.p).collect::<Vec<_>>(), asked.alpha());
+    for ((design, tested), corrected) in all.iter_mut().zip(corrected) {
+        tested.judge(corrected, asked);
+        if *design == Design::Separate {
+            tested.leave_open(corrected, asked);
+        }
+    }
     comparison
 }
 

@@ -78,6 +78,10 @@ const fn is_none_of_them(pairs: &usize) -> bool {
     *pairs == 0
 }
 
+/// Recordings of less than this are over before a machine has shown its states: frequencies, neighbours and background jobs change
+/// within seconds to a minute.
+const LONG_ENOUGH: Span = Span::from_secs(60);
+
 /// The test behind it, kept until it is known how many there are.
 #[derive(Clone, Debug)]
 enum Test {
@@ -210,6 +214,17 @@ impl Tested {
         self.settled_by = has_units.then(|| self.inconclusive.map(|_| self.settling(asked, level))).flatten();
     }
 
+    /// Takes back what was concluded of a difference between short recordings: the sides were not measured in turns, and within so
+    /// little time nothing shows how much the machine changes by itself.
+    pub(crate) fn leave_open(&mut self, corrected: Corrected, asked: Criteria) {
+        let is_short = matches!(&self.test, Test::Stretches(_, _, covered) if *covered < LONG_ENOUGH);
+        if is_short && matches!(self.verdict, Verdict::Worse | Verdict::Better) {
+            self.verdict = Verdict::Inconclusive;
+            self.inconclusive = Some(Inconclusive::OneAfterTheOther);
+            self.settled_by = Some(self.settling(asked, corrected.level));
+        }
+    }
+
     /// The interval that it would have if nothing else had been compared, missed by chance with probability `alpha`.
     pub(crate) fn interval_alone(&self, alpha: f64) -> Option<(f64, f64)> {
         self.interval_ns.and_then(|_| self.test.interval(alpha))
@@ -239,6 +254,11 @@ impl Tested {
             Test::Stretches(_, units, _) => neighbours_differ(&[&units.base, &units.new]),
         };
         let settling = Settling::new(deviation, effect, self.unit, level);
+        // With so many it says something, if only how large a difference could be found: what few pairs show of their noise is
+        // no reason to measure for an hour.
+        if let Some(Inconclusive::TooFewPairs { needed, .. }) = self.inconclusive {
+            return Settling { pairs: needed, ..settling };
+        }
         Settling { pairs: settling.pairs.max(signed_rank::least_pairs(level)), ..settling }
     }
 
@@ -386,6 +406,49 @@ mod tests {
                 prop_assert_eq!(differs, one.p_corrected <= 0.05, "{:?}", one);
                 prop_assert!(low <= one.difference_ns && one.difference_ns <= high, "{:?}", one);
             }
+        }
+    }
+
+    /// The machine may have changed in between.
+    #[test]
+    fn two_short_runs_one_after_the_other_get_no_verdict() {
+        let base: Vec<f64> = (0..20).map(|one| 1_000.0 + f64::from(one)).collect();
+        let new: Vec<f64> = base.iter().map(|one| 10.0 * one).collect();
+        let judged_after = |seconds| {
+            let units = Units::of_pairs(base.clone(), new.clone());
+            let mut one = Tested::stretches(Statistic::P99, units, Span::from_secs(seconds)).unwrap();
+            let corrected = holm(&[one.p], ASKED.alpha())[0];
+            one.judge(corrected, ASKED);
+            assert_eq!(one.verdict, Verdict::Worse);
+            one.leave_open(corrected, ASKED);
+            (one, corrected)
+        };
+        assert_eq!(
+            judged_after(120).0.verdict,
+            Verdict::Worse,
+            "two minutes show what the machine does by itself"
+        );
+        let (one, corrected) = judged_after(20);
+        assert_eq!(
+            (one.verdict, one.inconclusive),
+            (Verdict::Inconclusive, Some(Inconclusive::OneAfterTheOther))
+        );
+        assert!(one.interval_ns.is_some() && one.settled_by.is_some(), "the numbers are there: {one:?}");
+        let mut alike = pairs(vec![5.0; 12], vec![5.0; 12]);
+        alike.judge(corrected, ASKED);
+        alike.leave_open(corrected, ASKED);
+        assert_eq!(alike.verdict, Verdict::NotDistinguishable);
+    }
+
+    /// With so many it says something; what few turns show of the noise is no reason to take a thousand.
+    #[test]
+    fn too_few_pairs_are_settled_by_as_many_as_it_takes() {
+        let wild = |round: i32| f64::from(1 + (round % 2) * 100_000);
+        let few = |count: i32| (0..count).map(wild).collect::<Vec<f64>>();
+        let eight: Vec<Tested> = (0..8).map(|_| pairs(few(6), few(6))).collect();
+        for one in judged(eight) {
+            assert_eq!(one.inconclusive, Some(Inconclusive::TooFewPairs { pairs: 6, needed: 9 }));
+            assert_eq!(one.settled_by.unwrap().pairs, 9);
         }
     }
 

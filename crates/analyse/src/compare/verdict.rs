@@ -59,6 +59,8 @@ pub enum Inconclusive {
         #[serde(rename = "covered_ns")]
         covered: Span,
     },
+    /// They differ by more than chance explains, but were measured one after the other: a drift of the machine looks the same.
+    OneAfterTheOther,
     /// Neither a difference nor its absence could be shown at the margin that was given.
     WiderThanMargin {
         /// How many pairs or stretches there are.

@@ -14,6 +14,10 @@ pub struct Culprit {
     pub kind: CauseKind,
     /// Its process, or what it is called itself; empty where nobody knows.
     pub name: String,
+    /// What that runs, where it is an interpreter.
+    pub command: Option<String>,
+    /// Whether it is the recorder itself.
+    pub is_recorder: bool,
     /// How its thread was scheduled that took most of one incident, where that is known.
     pub policy: Option<Policy>,
     /// Of how many incidents it took a part.
@@ -38,8 +42,16 @@ struct Sum {
     victims: BTreeMap<String, Span>,
 }
 
-/// Its kind and name, and whether it ran as real-time: against that, other things help than against the same program without.
-type Named = (CauseKind, String, bool);
+/// What is one culprit.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Named {
+    kind: CauseKind,
+    name: String,
+    command: Option<String>,
+    is_recorder: bool,
+    /// Against that, other things help than against the same program without.
+    is_realtime: bool,
+}
 
 /// The culprits, whoever took most first. Threads are told apart by their process, and the real-time ones
 /// of a program from its others.
@@ -66,7 +78,13 @@ pub fn culprits<'a>(incidents: impl Iterator<Item = &'a Incident>) -> Vec<Culpri
 }
 
 fn named(cause: &IncidentCause) -> Named {
-    (cause.kind, charged_to(cause).to_owned(), cause.policy.is_some_and(Policy::is_realtime))
+    Named {
+        kind: cause.kind,
+        name: charged_to(cause).to_owned(),
+        command: cause.command.clone(),
+        is_recorder: cause.is_recorder,
+        is_realtime: cause.policy.is_some_and(Policy::is_realtime),
+    }
 }
 
 impl Sum {
@@ -80,10 +98,12 @@ impl Sum {
         *victim = victim.plus(took);
     }
 
-    fn culprit(self, (kind, name, _): Named) -> Culprit {
+    fn culprit(self, Named { kind, name, command, is_recorder, .. }: Named) -> Culprit {
         let Self { policy, incidents, took, own, longest, victims } = self;
         let victim = victims.into_iter().max_by_key(|(_, took)| *took).unwrap_or_default();
-        Culprit { kind, name, policy, incidents, took, own: own.sum(), longest, victim }
+        // Parts of several threads of one name may be joined under one of them.
+        let own = own.sum().min(took);
+        Culprit { kind, name, command, is_recorder, policy, incidents, took, own, longest, victim }
     }
 }
 
@@ -95,6 +115,9 @@ pub(super) mod tests {
 
     pub(in crate::incidents) fn incident(victim: &str, causes: &[(&str, Option<&str>, u64)]) -> Incident {
         let cause = |(name, process, ms): &(&str, Option<&str>, u64)| IncidentCause {
+            process_id: None,
+            command: None,
+            is_recorder: false,
             kind: CauseKind::Thread,
             name: Some((*name).to_owned()),
             pid: None,
@@ -105,6 +128,7 @@ pub(super) mod tests {
             share: 0.5,
         };
         let thread = LateThread {
+            command: None,
             name: victim.to_owned(),
             process: victim.to_owned(),
             pid: 7,
@@ -159,6 +183,18 @@ pub(super) mod tests {
             told,
             [(Some(urgent), Span::from_millis(30)), (Some(Policy::OTHER), Span::from_millis(20))]
         );
+    }
+
+    #[test]
+    fn programs_of_one_interpreter_are_several() {
+        let mut all = [
+            incident("web", &[("python3", Some("python3"), 30)]),
+            incident("web", &[("python3", Some("python3"), 20)]),
+        ];
+        all[0].causes[0].command = Some("svc.py".to_owned());
+        let found = culprits(all.iter());
+        let told: Vec<_> = found.iter().map(|one| one.command.as_deref()).collect();
+        assert_eq!(told, [Some("svc.py"), None]);
     }
 
     #[test]

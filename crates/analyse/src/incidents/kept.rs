@@ -129,6 +129,7 @@ mod tests {
 
     fn incident(at: &str, ms: u64) -> Line {
         let thread = LateThread {
+            command: None,
             name: "a".into(),
             process: "a".into(),
             pid: 7,

@@ -115,8 +115,11 @@ mod tests {
     fn incident(victim: &str, culprit: Option<&str>, ms: u64) -> Line {
         let name = victim.to_owned();
         let (pid, tid, uid, group, policy) = (7, 7, 0, None, None);
-        let thread = LateThread { process: name.clone(), name, pid, tid, uid, group, policy };
+        let thread = LateThread { command: None, process: name.clone(), name, pid, tid, uid, group, policy };
         let cause = IncidentCause {
+            process_id: None,
+            command: None,
+            is_recorder: false,
             kind: CauseKind::Thread,
             name: culprit.map(str::to_owned),
             pid: None,

@@ -13,7 +13,7 @@ mod own_time;
 mod recurring;
 mod waited_for;
 
-pub use advice::causes_by_urgency;
+pub use advice::{causes_by_urgency, thread_to_raise};
 pub use cgroup_owner::{Grouping, container, pod, unit};
 pub use charged::{cause_of, charged_to};
 pub use culprits::{Culprit, culprits};

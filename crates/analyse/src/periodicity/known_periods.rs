@@ -1,6 +1,6 @@
 //! What is known to come with a period on Linux.
 
-use howlate_model::{Span, System};
+use howlate_model::{Policy, Span, System};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,11 +33,16 @@ pub enum Periodic {
     LockupWatchdog,
     /// Memory is written back: `vm.dirty_writeback_centisecs`.
     WriteBack,
-    /// Control groups' quotas: `cpu.max`, 100 ms where nobody changes it.
+    /// Control groups' quotas: `cpu.max`, 100 ms where nobody changes it. Real-time threads have none.
     Quota,
+    /// The same of the host, for all that this guest does.
+    HostQuota,
     /// Something once a minute: timers of systemd, cron.
     Minute,
 }
+
+/// `cpu.max` and `cpu.cfs_period_us` where nobody changes them.
+const QUOTA: Span = Span::from_millis(100);
 
 const SECOND: Span = Span::from_secs(1);
 
@@ -47,7 +52,7 @@ pub(super) fn of_machine(system: &System) -> Vec<KnownPeriod> {
         system.tick_hz.filter(|hz| *hz > 0).map(|hz| Span::from_nanos(SECOND.as_nanos() / u64::from(hz)));
     let tick = tick.map(|period| (Periodic::Tick, period));
     let usual = [
-        (Periodic::Quota, Span::from_millis(100)),
+        (Periodic::Quota, QUOTA),
         (Periodic::ClockSource, Span::from_millis(500)),
         (Periodic::RtPeriod, SECOND),
         (Periodic::VmStatistics, SECOND),
@@ -55,11 +60,32 @@ pub(super) fn of_machine(system: &System) -> Vec<KnownPeriod> {
         (Periodic::WriteBack, Span::from_secs(5)),
         (Periodic::Minute, Span::from_secs(60)),
     ];
-    tick.into_iter().chain(usual).map(|(what, period)| KnownPeriod { what, period }).collect()
+    let of_host = system.hypervisor.is_some().then_some((Periodic::HostQuota, QUOTA));
+    tick.into_iter().chain(usual).chain(of_host).map(|(what, period)| KnownPeriod { what, period }).collect()
 }
 
-/// Those that have this period, in nanoseconds.
-pub(super) fn near(known: &[KnownPeriod], period: f64) -> Vec<KnownPeriod> {
+/// Those that have this period, in nanoseconds, and can hold up a thread with this policy.
+pub(super) fn near(known: &[KnownPeriod], period: f64, policy: Policy) -> Vec<KnownPeriod> {
+    // Source: kernel/sched/fair.c: quotas are of the fair class.
+    let concerns = |one: &&KnownPeriod| one.what != Periodic::Quota || !policy.is_realtime();
     let is_near = |one: &&KnownPeriod| (one.period.as_nanos() as f64 / period - 1.0).abs() <= ALIKE;
-    known.iter().filter(is_near).copied().collect()
+    known.iter().filter(is_near).filter(concerns).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_holds_up_no_realtime_thread_but_that_of_the_host_does() {
+        let found = |hypervisor: Option<&str>, policy: &str| {
+            let system = System { hypervisor: hypervisor.map(str::to_owned), ..System::default() };
+            let near = near(&of_machine(&system), 100.2e6, policy.parse().unwrap());
+            near.iter().map(|one| one.what).collect::<Vec<_>>()
+        };
+        assert_eq!(found(None, "other"), [Periodic::Quota]);
+        assert_eq!(found(None, "fifo:80"), []);
+        assert_eq!(found(Some("kvm"), "fifo:80"), [Periodic::HostQuota]);
+        assert_eq!(found(Some("kvm"), "other"), [Periodic::Quota, Periodic::HostQuota]);
+    }
 }

@@ -95,7 +95,11 @@ fn of_outcome(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> Optio
         rhythm: Rhythmic::new(&found, &times),
         phase: span((watched.began() + found.phase).rem_euclid(found.period)),
         may_be_shorter: outcome.condition.work.period().is_some() && !outcome.condition.dithered,
-        candidates: if culprit.is_some() { Vec::new() } else { known_periods::near(known, found.period) },
+        candidates: if culprit.is_some() {
+            Vec::new()
+        } else {
+            known_periods::near(known, found.period, outcome.policy_in_force())
+        },
         culprit,
         seen: seen(&times, &found),
     })

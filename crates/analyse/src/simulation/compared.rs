@@ -7,7 +7,7 @@ use howlate_model::Property;
 use super::recorded::{Clocked, track};
 use super::series::{Series, Simulated};
 use super::tally::{Observation, Tally, tallied};
-use crate::compare::{Comparison, Criteria, Tested, Verdict, recordings, within};
+use crate::compare::{Comparison, Criteria, Inconclusive, Tested, Verdict, recordings, within};
 
 const ASKED: Criteria = Criteria { confidence: 0.95, margin: None };
 /// A difference that is there, in nanoseconds.
@@ -71,8 +71,10 @@ fn statistics(comparison: &Comparison) -> impl Iterator<Item = &Tested> {
     comparison.compared.iter().flat_map(|one| &one.statistics)
 }
 
-const fn tells_apart(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Better | Verdict::Worse)
+/// Whether chance was found to be no explanation: of two recordings, that is as much as can be said.
+fn tells_apart(tested: &Tested) -> bool {
+    let is_open = tested.inconclusive.is_some_and(|why| why != Inconclusive::OneAfterTheOther);
+    !is_open && tested.p_corrected <= 1.0 - ASKED.confidence
 }
 
 /// What is said of two conditions that are alike, and of two that differ by a known amount.
@@ -89,13 +91,15 @@ pub fn comparisons(series: Series, measured: Measured, seeds: Range<u64>) -> Vec
 
 /// No false alarm: in each statistic by itself, and in all of them together.
 fn alike(comparison: &Comparison) -> Vec<Observation> {
-    let quiet = |one: &Tested| one.verdict == Verdict::Inconclusive || one.p > 1.0 - ASKED.confidence;
+    let says_nothing =
+        |one: &Tested| one.inconclusive.is_some_and(|why| why != Inconclusive::OneAfterTheOther);
+    let quiet = |one: &Tested| says_nothing(one) || one.p > 1.0 - ASKED.confidence;
     let mut said: Vec<Observation> = statistics(comparison)
         .map(|one| (format!("no false alarm, {}", one.statistic.name()), Some(0.95), quiet(one)))
         .collect();
-    said.push(("no false alarm, together".to_owned(), Some(0.95), !comparison.verdicts().any(tells_apart)));
+    said.push(("no false alarm, together".to_owned(), Some(0.95), !statistics(comparison).any(tells_apart)));
     let median = statistics(comparison).next();
-    let conclusive = median.is_some_and(|one| one.verdict != Verdict::Inconclusive);
+    let conclusive = median.is_some_and(|one| !says_nothing(one));
     said.push(("says something of the median".to_owned(), None, conclusive));
     said
 }
@@ -120,5 +124,9 @@ fn detected(alike: &Comparison, seed: u64, shifted: impl Fn(f64) -> Comparison) 
     let least = one.detectable_ns.filter(|_| one.verdict == Verdict::NotDistinguishable)?;
     let shifted = shifted(least);
     let again = statistics(&shifted).find(|other| other.statistic == one.statistic)?;
-    Some((format!("detectable found, {}", one.statistic.name()), Some(0.8), again.verdict == Verdict::Worse))
+    Some((
+        format!("detectable found, {}", one.statistic.name()),
+        Some(0.8),
+        tells_apart(again) && again.difference_ns > 0.0,
+    ))
 }

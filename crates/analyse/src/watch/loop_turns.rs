@@ -6,7 +6,7 @@ use howlate_model::{Activation, LoopTurn, MonotonicTime, Segment, Span, TracedSl
 
 use super::Awakening;
 use super::due::{Due, Expected, TELLING};
-use crate::cause::{Beforehand, turn};
+use crate::cause::{Beforehand, PastSleep, turn};
 
 /// No turn waits longer than this for what a tracer saw of it, or for turns to compare it with.
 const PATIENCE: Span = Span::from_secs(2);
@@ -20,10 +20,10 @@ pub struct Turns {
     has_learnt: bool,
     traced: bool,
     waiting: VecDeque<LoopTurn>,
-    seen: VecDeque<TracedSleep>,
-    /// The turn before, and the last sleep that was over then.
+    seen: VecDeque<PastSleep>,
+    /// The turn before, the last sleep that was over when it began, and those within its work.
     before: Option<LoopTurn>,
-    slept: Option<TracedSleep>,
+    slept: Vec<PastSleep>,
     /// What made it late.
     stall: Vec<Segment>,
 }
@@ -53,7 +53,7 @@ impl Turns {
             waiting: VecDeque::new(),
             seen: VecDeque::new(),
             before: None,
-            slept: None,
+            slept: Vec::new(),
             stall: Vec::new(),
         }
     }
@@ -64,7 +64,7 @@ impl Turns {
     }
 
     /// Takes the next sleep of its thread.
-    pub fn saw(&mut self, one: TracedSleep) {
+    pub fn saw(&mut self, one: PastSleep) {
         if self.seen.len() == KEPT {
             self.seen.pop_front();
         }
@@ -101,7 +101,7 @@ impl Turns {
 
     /// Whether all that belongs to `turn` has come: its thread went to sleep again after it.
     fn is_complete(&self, turn: LoopTurn) -> bool {
-        let again = self.seen.back().and_then(|last| last.asleep_again);
+        let again = self.seen.back().and_then(|last| last.sleep.asleep_again);
         !self.traced || again.is_some_and(|again| again >= turn.woke)
     }
 
@@ -112,7 +112,7 @@ impl Turns {
         self.waiting.pop_front();
         let before = self.before.replace(turn);
         let mine = self.sleeps(before, turn);
-        let told = turn.expected.or_else(|| mine.iter().rev().find_map(timer));
+        let told = turn.expected.or_else(|| mine.iter().rev().find_map(|one| timer(&one.sleep)));
         let following = self.waiting.front().map(|next| next.woke);
         let expected = self.due.next(turn, told, following);
         let awakening = expected.map(|expected| {
@@ -121,7 +121,7 @@ impl Turns {
             self.explain(wakeup, work, &mine)
         });
         self.stall = awakening.as_ref().map_or_else(Vec::new, |one| one.parts.wakeup.parts.clone());
-        self.slept = mine.into_iter().last().or(self.slept.take());
+        self.slept = mine.into_iter().last().or_else(|| self.slept.pop()).into_iter().collect();
         CompletedTurn {
             awakening,
             woke: turn.woke,
@@ -132,12 +132,12 @@ impl Turns {
     }
 
     /// The sleeps between the work of the iteration before and this one.
-    fn sleeps(&mut self, before: Option<LoopTurn>, turn: LoopTurn) -> Vec<TracedSleep> {
+    fn sleeps(&mut self, before: Option<LoopTurn>, turn: LoopTurn) -> Vec<PastSleep> {
         let since = before.map(|before| before.done.unwrap_or(before.woke));
-        while self.seen.front().is_some_and(|one| since.is_some_and(|since| one.waking <= since)) {
-            self.slept = self.seen.pop_front();
+        while self.seen.front().is_some_and(|one| since.is_some_and(|since| one.sleep.waking <= since)) {
+            self.slept.extend(self.seen.pop_front());
         }
-        let mine = self.seen.iter().take_while(|one| one.waking <= turn.woke).count();
+        let mine = self.seen.iter().take_while(|one| one.sleep.waking <= turn.woke).count();
         self.seen.drain(..mine).collect()
     }
 
@@ -145,15 +145,24 @@ impl Turns {
         &self,
         wakeup: Wakeup,
         work: Option<(MonotonicTime, MonotonicTime)>,
-        mine: &[TracedSleep],
+        mine: &[PastSleep],
     ) -> Awakening {
-        let slept = self.slept.as_ref();
-        let awake = slept.and_then(|slept| slept.asleep_again).is_some_and(|again| again >= wakeup.ran);
+        let slept = self.slept.as_slice();
+        let awake =
+            slept.last().and_then(|last| last.sleep.asleep_again).is_some_and(|again| again >= wakeup.ran);
         // Sleeps that ended before the time asked for have no part in it.
-        let is_past = |one: &&TracedSleep| one.asleep_again.is_some_and(|again| again <= wakeup.expected);
+        let is_past = |one: &&PastSleep| one.sleep.asleep_again.is_some_and(|again| again <= wakeup.expected);
         let past = mine.iter().take_while(is_past).count().min(mine.len().saturating_sub(1));
-        let parts = turn(wakeup, Beforehand { work, slept, awake, stall: &self.stall }, &mine[past..]);
-        Awakening { activation: Activation::Loop, by: None, through: Vec::new(), wakeup, parts }
+        let seen: Vec<TracedSleep> = mine[past..].iter().map(|one| one.sleep.clone()).collect();
+        let parts = turn(wakeup, Beforehand { work, slept, awake, stall: &self.stall }, &seen);
+        Awakening {
+            activation: Activation::Loop,
+            by: None,
+            through: Vec::new(),
+            sleeps_by_call: true,
+            wakeup,
+            parts,
+        }
     }
 }
 
@@ -224,7 +233,7 @@ mod tests {
             let early = turns.settle(turn.woke);
             assert!(early.iter().all(|one| one.woke < turn.woke), "its sleep is not told yet");
             all.extend(early);
-            turns.saw(slept);
+            turns.saw(PastSleep::from_sleep(slept));
             all.extend(turns.settle(turn.woke));
         }
         all.extend(turns.end());
@@ -252,7 +261,7 @@ mod tests {
         [turn(1_005_000, 3_500_000), turn(3_500_500, 3_550_000)]
             .into_iter()
             .for_each(|one| turns.turned(one));
-        turns.saw(slept);
+        turns.saw(PastSleep::from_sleep(slept));
         let all = turns.end();
         let second = all[1].awakening.as_ref().unwrap();
         assert_eq!(second.wakeup.expected, at(2_000_000));
@@ -282,7 +291,7 @@ mod tests {
         turns.turned(turn(1_000_000, 1_005_000));
         let caught_up = [(2, 5_005_000), (3, 5_020_000), (4, 5_040_000), (5, 5_060_000)];
         caught_up.iter().for_each(|(due, woke)| turns.turned(turn(due * PERIOD, *woke)));
-        first.into_iter().for_each(|one| turns.saw(one));
+        first.into_iter().for_each(|one| turns.saw(PastSleep::from_sleep(one)));
         let all = turns.end();
         let whole = |one: &CompletedTurn| one.awakening.clone().unwrap().parts.wakeup;
         let own = |one: &CompletedTurn| -> u64 {

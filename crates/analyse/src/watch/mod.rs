@@ -11,11 +11,16 @@ mod loop_turns;
 mod observed_wakeup;
 mod rhythm;
 mod thread;
+mod timer_iterations;
 mod wakeup_chains;
 
 pub use deadlines::{Deadlines, MissedDeadline};
 pub use loop_turns::{CompletedTurn, Turns};
 pub use observed_wakeup::Awakening;
-pub use rhythm::{EventLoopNumbers, Rhythm, RhythmNumbers, RunQueueNumbers, SpanNumbers, TurnsNumbers};
+pub use rhythm::{
+    EventLoopNumbers, IterationWaitNumbers, LengthSleeps, LongReasonNumbers, Rhythm, RhythmNumbers,
+    RunQueueNumbers, SpanNumbers, TimerLoopNumbers, TurnsNumbers,
+};
 pub use thread::ThreadSummary;
+pub use timer_iterations::{TimerIteration, TimerIterations};
 pub use wakeup_chains::Chains;

@@ -2,21 +2,15 @@
 
 use std::slice::from_ref;
 
-use howlate_model::{Activation, Asleep, MonotonicTime, Span, TracedSleep, Wakeup, Who, WokenBy};
+use howlate_model::{Activation, Asleep, MonotonicTime, SleptIn, Span, TracedSleep, Wakeup, Who, WokenBy};
 
-use crate::cause::{Decomposed, decompose_since_stop};
+use crate::cause::{Decomposed, Past, decompose_since};
 
 /// A group without time left lets a thread run in the kernel for about this long, until it is about to leave it.
 const BEFORE_SET_ASIDE: Span = Span::from_micros(50);
 
-/// What is known of a thread from before a sleep.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Earlier<'a> {
-    /// The sleep before, since which it may have lost its CPU.
-    pub slept: Option<&'a TracedSleep>,
-    /// The last time that it was stopped, or frozen.
-    pub stopped: Option<&'a TracedSleep>,
-}
+/// Calls in which loops sleep that keep their own time.
+pub(super) const TIMED_CALLS: [&str; 2] = ["clock_nanosleep", "nanosleep"];
 
 /// How a sleep of a watched thread ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +21,8 @@ pub struct Awakening {
     pub by: Option<Who>,
     /// Threads that its deadline was handed on by, from the one that a timer woke to `by`; none otherwise.
     pub through: Vec<Who>,
+    /// Whether its thread asked for the time in a call that only sleeps, rather than for the limit of a wait; also where nobody saw.
+    pub sleeps_by_call: bool,
     /// When it was to run, and when it did: the thread's own clock is not read, so that it ends at the switch.
     pub wakeup: Wakeup,
     /// The same by its parts.
@@ -36,7 +32,7 @@ pub struct Awakening {
 impl Awakening {
     /// Reads `one`. `None` where it was no wake-up: the thread had not left its CPU, it was stopped rather than asleep, or nobody
     /// saw what woke it.
-    pub fn from_sleep(one: &TracedSleep, earlier: Earlier<'_>) -> Option<Self> {
+    pub fn from_sleep(one: &TracedSleep, past: Past<'_>) -> Option<Self> {
         let (activation, by, expected) = match &one.woken_by {
             WokenBy::Timer(expiry) => (Activation::Timer, None, expiry.soft),
             WokenBy::Other(who) if one.switched_in.is_some() && one.asleep == Asleep::Waiting => {
@@ -48,9 +44,13 @@ impl Awakening {
         };
         let wakeup = Wakeup { expected, ran: ran(one) };
         // As if it had been sent for: up to the moment at which it was woken, nothing is late.
-        let Earlier { slept, stopped } = earlier;
-        let parts = decompose_since_stop(wakeup, stopped, slept, from_ref(one), true)?;
-        Some(Self { activation, by, through: Vec::new(), wakeup, parts })
+        let parts = decompose_since(wakeup, past, from_ref(one), true)?;
+        let sleeps_by_call = match &one.slept_in {
+            Some(SleptIn::Call(call)) => TIMED_CALLS.contains(&call.as_str()),
+            Some(SleptIn::PageFault) => false,
+            None => true,
+        };
+        Some(Self { activation, by, through: Vec::new(), sleeps_by_call, wakeup, parts })
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     fn a_timer_is_late_from_the_time_that_it_was_set_to() {
         let mut one = by_timer(7, 1_000, 1_400);
         one.occupants.push(Occupant { who: hog(), ns: Span::from_nanos(300), from: None });
-        let seen = Awakening::from_sleep(&one, Earlier::default()).unwrap();
+        let seen = Awakening::from_sleep(&one, Past::NONE).unwrap();
         assert_eq!((seen.activation, seen.by), (Activation::Timer, None));
         assert_eq!(seen.wakeup, Wakeup { expected: at(1_000), ran: at(1_400) });
         let parts = &seen.parts.wakeup.parts;
@@ -106,8 +106,8 @@ mod tests {
         for (expected, asked, late) in [(200, 1_000, 100), (300, 1_100, 200), (50, 1_200, 350)] {
             let mut one = by_timer(7, expected, asked + 20);
             one.asleep_since = Some(at(asked));
-            let earlier = Earlier { stopped: Some(&stopped), ..Earlier::default() };
-            let parts = Awakening::from_sleep(&one, earlier).unwrap().parts.wakeup.parts;
+            let past = Past { stopped: Some(&stopped), ..Past::NONE };
+            let parts = Awakening::from_sleep(&one, past).unwrap().parts.wakeup.parts;
             let of = |kind| -> i64 {
                 let all =
                     parts.iter().filter(|part| part.cause.kind == kind && part.cause.part == Part::Arming);
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn an_event_is_late_from_the_moment_at_which_it_woke() {
-        let seen = Awakening::from_sleep(&woken(7, hog(), 2_000, 2_060), Earlier::default()).unwrap();
+        let seen = Awakening::from_sleep(&woken(7, hog(), 2_000, 2_060), Past::NONE).unwrap();
         assert_eq!((seen.activation, seen.by), (Activation::Event, Some(hog())));
         assert_eq!(seen.wakeup.latency().as_nanos(), 60);
     }
@@ -129,13 +129,13 @@ mod tests {
     fn what_did_not_sleep_was_not_woken() {
         let mut one = woken(7, hog(), 2_000, 2_060);
         one.switched_in = None;
-        assert_eq!(Awakening::from_sleep(&one, Earlier::default()), None);
+        assert_eq!(Awakening::from_sleep(&one, Past::NONE), None);
         let mut timer = by_timer(7, 1_000, 1_400);
         timer.switched_in = None;
-        let seen = Awakening::from_sleep(&timer, Earlier::default()).unwrap();
+        let seen = Awakening::from_sleep(&timer, Past::NONE).unwrap();
         assert_eq!(seen.wakeup.ran, timer.waking, "its time had come nevertheless");
         let stopped = TracedSleep { asleep: Asleep::Stopped(None), ..woken(7, hog(), 2_000, 2_060) };
-        assert_eq!(Awakening::from_sleep(&stopped, Earlier::default()), None);
+        assert_eq!(Awakening::from_sleep(&stopped, Past::NONE), None);
     }
 
     #[test]
@@ -149,10 +149,10 @@ mod tests {
         };
         let mut one = by_timer(7, 1_000, 1_400);
         one.lost = vec![lost(1_405, 9_000, true), lost(9_000, 9_500, false), lost(90_000, 99_000, false)];
-        assert_eq!(Awakening::from_sleep(&one, Earlier::default()).unwrap().wakeup.ran, at(9_500));
+        assert_eq!(Awakening::from_sleep(&one, Past::NONE).unwrap().wakeup.ran, at(9_500));
         one.lost.remove(0);
         assert_eq!(
-            Awakening::from_sleep(&one, Earlier::default()).unwrap().wakeup.ran,
+            Awakening::from_sleep(&one, Past::NONE).unwrap().wakeup.ran,
             at(1_400),
             "it ran, and lost its CPU later"
         );

@@ -1,8 +1,11 @@
 //! The rhythm of a watched thread, as a recording tells it.
 
+use std::time::Duration;
+
 use howlate_model::{
-    Distribution, EventLoopBlock, HandedOn, LongIn, LongIteration, LongestTurn, LoopWait, Span, SpanBlock,
-    Spent, TurnsBlock, WatchedBlock, Woken,
+    CauseKind, Distribution, Drift, EventLoopBlock, HandedOn, IterationWait, LongIn, LongIteration,
+    LongReason, LongestTurn, LoopWait, Span, SpanBlock, Spent, StallReason, TimerLoopBlock, TurnsBlock,
+    WatchedBlock, Woken,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -50,6 +53,58 @@ pub struct RhythmNumbers {
     /// The iterations of its event loop; absent where it has none, or none was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_loop: Option<EventLoopNumbers>,
+    /// Its iterations, from timer to timer; absent where no timer of its own wakes it, or nobody saw.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timer_loop: Option<TimerLoopNumbers>,
+}
+
+/// The iterations of a thread that its own timer wakes, as they are published. Names are added to, never changed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TimerLoopNumbers {
+    /// From the time that its timer was set to until it slept on its timer again.
+    pub iteration_ns: Option<Summary>,
+    /// What it was blocked in meanwhile, whatever took the most first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<IterationWaitNumbers>,
+    /// What it sleeps until, where its times show that it sleeps for a length; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sleeps_for_length: Option<LengthSleeps>,
+}
+
+/// What a thread was blocked in within its iterations, as it is published.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct IterationWaitNumbers {
+    /// A lock, another system call, or page faults.
+    pub kind: CauseKind,
+    /// The system call; absent for page faults, and where it was not seen.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub call: String,
+    /// The thread that ended those waits; absent where none did.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    /// Its id, where it was always the same one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tid: Option<u32>,
+    /// Whether that is a thread of its own program.
+    pub own: bool,
+    /// In how many iterations.
+    pub iterations: u64,
+    /// How long in each of those.
+    pub time_ns: Option<Summary>,
+    /// How long in all.
+    #[serde(rename = "total_ns")]
+    pub total: Span,
+}
+
+/// A loop that sleeps for a length instead of until a time: each delay moves all later iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LengthSleeps {
+    /// The mean time from one activation to the next,
+    #[serde(rename = "step_ns")]
+    pub step: Span,
+    /// and what it would be if no delay were added.
+    #[serde(rename = "without_delay_ns")]
+    pub without_delay: Span,
 }
 
 /// The iterations of an event loop, each from the return of the call in which it waits for events until it calls it again, as
@@ -75,11 +130,31 @@ pub struct EventLoopNumbers {
     pub functions: Vec<LongIn>,
     /// The calls that it slept in for most of those.
     pub blocked_in: Vec<LongIn>,
+    /// What took the time of those, what took most first; empty in recordings of earlier versions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub long_reasons: Vec<LongReasonNumbers>,
     /// The longest ones.
     pub longest: Vec<LongIteration>,
     /// Threads that wait on the same events, this one with them; absent where it is alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_by: Option<u64>,
+}
+
+/// What one reason took of long iterations, as it is published. Names are added to, never changed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LongReasonNumbers {
+    /// What kept the loop.
+    pub reason: StallReason,
+    /// The call that it was blocked in; absent where it was not, or in several, or nobody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// Long iterations of which this took more than anything else.
+    pub iterations: u64,
+    /// The time that it took in all long iterations.
+    #[serde(rename = "total_ns")]
+    pub total: Span,
+    /// How long it took in each of those of which it took most.
+    pub each_ns: Option<Summary>,
 }
 
 /// What a thread got of CPUs, as it is published. Names are added to, never changed.
@@ -129,6 +204,16 @@ pub struct SpanNumbers {
     /// How much of each of those lay in it.
     pub time_ns: Option<Summary>,
 }
+
+/// Fewer pairs do not show what a step depends on.
+const PAIRS: u64 = 50;
+/// Each microsecond of delay moves the next time by so many, or it is not what moves it.
+const SLOPE: std::ops::RangeInclusive<f64> = 0.8..=1.2;
+/// So many standard errors below what was found, the slope is still above this, or nothing is shown.
+const ERRORS: f64 = 3.0;
+const LEAST_SLOPE: f64 = 0.5;
+/// A loop that runs so much too slowly is told of.
+const MUCH: f64 = 0.005;
 
 /// Fewer steps are no rhythm.
 const ENOUGH: u64 = 8;
@@ -201,6 +286,17 @@ impl Rhythm {
         self.all.event_loop.as_ref()
     }
 
+    /// Its iterations, from timer to timer; `None` where no timer of its own wakes it, or nobody saw.
+    pub const fn timer_loop(&self) -> Option<&TimerLoopBlock> {
+        self.all.timer_loop.as_ref()
+    }
+
+    /// That it sleeps for a length instead of until a time; `None` where it does not, or its times do not show it.
+    pub fn sleeps_for_length(&self) -> Option<LengthSleeps> {
+        let is_strict = self.missed().is_some();
+        self.timer_loop().filter(|_| !is_strict).and_then(|of| sleeps_for_length(&of.drift))
+    }
+
     /// All of it, as it is published.
     pub fn numbers(&self) -> RhythmNumbers {
         RhythmNumbers {
@@ -215,8 +311,43 @@ impl Rhythm {
             turns: self.turns().map(turns),
             run_queue: self.run_queue(),
             event_loop: self.event_loop().map(event_loop),
+            timer_loop: self.timer_loop().map(|of| timer_loop(of, self.sleeps_for_length())),
         }
     }
+}
+
+/// Least squares of the step over the lateness before it.
+fn sleeps_for_length(of: &Drift) -> Option<LengthSleeps> {
+    let pairs = of.pairs as f64;
+    let covered = |product: f64, one: f64, other: f64| product / pairs - one / pairs * (other / pairs);
+    let late = covered(of.late_squared_us2, of.late_us, of.late_us);
+    let step = covered(of.step_squared_us2, of.step_us, of.step_us);
+    let both = covered(of.late_step_us2, of.late_us, of.step_us);
+    let slope = both / late;
+    let error = ((step - slope * both).max(0.0) / (pairs - 2.0) / late).sqrt();
+    let is_moved = of.pairs >= PAIRS && SLOPE.contains(&slope) && slope - ERRORS * error > LEAST_SLOPE;
+    let (mean, delay) = (of.step_us / pairs, of.late_us / pairs);
+    let span = |micros: f64| {
+        let length = Duration::try_from_secs_f64(micros / 1e6).unwrap_or_default();
+        Span::from_nanos(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
+    };
+    (is_moved && delay >= MUCH * (mean - delay))
+        .then(|| LengthSleeps { step: span(mean), without_delay: span(mean - delay) })
+}
+
+fn timer_loop(all: &TimerLoopBlock, sleeps_for_length: Option<LengthSleeps>) -> TimerLoopNumbers {
+    let wait = |one: &IterationWait| IterationWaitNumbers {
+        kind: one.kind,
+        call: one.call.clone(),
+        by: one.by.clone(),
+        tid: one.tid,
+        own: one.own,
+        iterations: one.time.count(),
+        time_ns: Summary::from_distribution(&one.time),
+        total: one.total,
+    };
+    let waits = all.waits.iter().map(wait).collect();
+    TimerLoopNumbers { iteration_ns: Summary::from_distribution(&all.length), waits, sleeps_for_length }
 }
 
 fn turns(all: &TurnsBlock) -> TurnsNumbers {
@@ -241,9 +372,15 @@ fn event_loop(all: &EventLoopBlock) -> EventLoopNumbers {
         long_spent: all.long_spent,
         functions: all.functions.clone(),
         blocked_in: all.blocked_in.clone(),
+        long_reasons: all.reasons.iter().map(long_reason).collect(),
         longest: all.longest.clone(),
         shared_by: all.shared_by,
     }
+}
+
+fn long_reason(one: &LongReason) -> LongReasonNumbers {
+    let (call, each_ns) = (one.call.clone(), Summary::from_distribution(&one.each));
+    LongReasonNumbers { reason: one.reason, call, iterations: one.iterations, total: one.total, each_ns }
 }
 
 fn nanos(all: &Distribution, quantile: f64) -> Option<u64> {
@@ -264,6 +401,27 @@ mod tests {
         let mut rhythm = Rhythm::default();
         rhythm.add(&block);
         rhythm
+    }
+
+    /// A loop of 1 ms that is late by up to 200 µs, a little differently each time.
+    fn drifting(moves: impl Fn(i64) -> i64) -> Option<LengthSleeps> {
+        let mut drift = Drift::default();
+        for turn in 0..200 {
+            let late = 20_000 + turn * 7_919 % 180_000;
+            let step = 1_000_000 + moves(late) + turn * 31 % 2_000;
+            drift.add(Span::from_nanos(late.unsigned_abs()), Span::from_nanos(step.unsigned_abs()));
+        }
+        sleeps_for_length(&drift)
+    }
+
+    #[test]
+    fn whose_delays_move_all_later_times_sleeps_for_a_length() {
+        let found = drifting(|late| late).unwrap();
+        assert_eq!(found.without_delay.as_nanos() / 10_000, 100);
+        assert!((1_100_000..1_120_000).contains(&found.step.as_nanos()), "{found:?}");
+        assert_eq!(drifting(|_| 0), None, "until a time");
+        assert_eq!(drifting(|late| late * 77_777 % 900_000), None, "work moves it");
+        assert_eq!(drifting(|late| late / 3), None);
     }
 
     #[test]

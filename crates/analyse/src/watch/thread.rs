@@ -3,12 +3,12 @@
 use std::mem::{replace, take};
 
 use howlate_model::{
-    Block, EventLoopBlock, Iteration, Latency, Ledger, Line, LoopTurn, MonotonicTime, RunQueueBlock, Span,
-    SpanTime, TurnsBlock, WatchedBlock, WhyBlock,
+    Activation, Block, EventLoopBlock, Iteration, Latency, Ledger, Line, LoopTurn, MonotonicTime,
+    RunQueueBlock, Span, SpanTime, TurnsBlock, Wakeup, WatchedBlock, WhyBlock,
 };
 
 use super::grid::Grid;
-use super::{Awakening, CompletedTurn};
+use super::{Awakening, CompletedTurn, TimerIteration};
 
 /// The wake-ups of one thread by one kind of activation: what a condition of a recording is about.
 #[derive(Debug)]
@@ -18,6 +18,10 @@ pub struct ThreadSummary {
     rhythm: WatchedBlock,
     grid: Grid,
     ran: Option<MonotonicTime>,
+    /// The last time at which its timer was to wake it, and how late it ran then.
+    due: Option<(MonotonicTime, Span)>,
+    /// And how long after the one before that was.
+    step: Option<Span>,
     /// Wake-ups so far; times that it got a CPU where those are not seen.
     pub count: u64,
     /// The latest of them all.
@@ -26,6 +30,8 @@ pub struct ThreadSummary {
     pub waited: Option<Span>,
     /// Iterations of its event loop so far, those that were long, and the longest.
     pub iterations: (u64, u64, Span),
+    /// Whether other threads wait on the same events: then nobody waits for it alone.
+    pub shares_events: bool,
 }
 
 impl ThreadSummary {
@@ -37,10 +43,13 @@ impl ThreadSummary {
             rhythm: WatchedBlock { condition, from, until: from, ..WatchedBlock::default() },
             grid: Grid::default(),
             ran: None,
+            due: None,
+            step: None,
             count: 0,
             worst: Latency::from_nanos(0),
             waited: None,
             iterations: (0, 0, Span::ZERO),
+            shares_events: false,
         }
     }
 
@@ -56,7 +65,7 @@ impl ThreadSummary {
 
     /// Another thread goes on in its place: nothing is known of the time in between.
     pub fn is_another(&mut self) {
-        (self.grid, self.ran) = (Grid::default(), None);
+        (self.grid, self.ran, self.due, self.step) = (Grid::default(), None, None, None);
     }
 
     /// It is a loop that its program has marked, and that is to turn every `period`.
@@ -73,9 +82,34 @@ impl ThreadSummary {
             let through: Vec<String> = one.through.iter().map(|who| who.name.clone()).collect();
             self.rhythm.handed_on(&through, 1);
         }
+        if one.activation == Activation::Timer && one.sleeps_by_call {
+            self.was_due(one.wakeup);
+        }
         let (step, missed) = self.grid.next(one.wakeup.expected);
         step.into_iter().for_each(|step| self.rhythm.steps.record(length(step)));
         self.missed(missed);
+    }
+
+    /// How far its next time lies behind, against how late it was. Who is late by more than half of that may leave times out, and so
+    /// has who takes half as long again as the time before, or less.
+    fn was_due(&mut self, one: Wakeup) {
+        let late = one.ran.since(one.expected);
+        if let Some((before, late)) = self.due.replace((one.expected, late)) {
+            let step = one.expected.since(before);
+            let is_alike = |known: Span| {
+                let [known, step] = [known, step].map(Span::as_nanos);
+                step * 2 < known * 3 && known * 2 < step * 3
+            };
+            let is_usual = self.step.replace(step).is_some_and(is_alike);
+            if one.expected > before && is_usual && late.as_nanos() * 2 < step.as_nanos() {
+                self.rhythm.timer_loop.get_or_insert_default().drift.add(late, step);
+            }
+        }
+    }
+
+    /// Takes its next iteration, from timer to timer.
+    pub fn completed(&mut self, one: TimerIteration) {
+        self.rhythm.timer_loop.get_or_insert_default().completed(one.length, one.waits);
     }
 
     /// Takes the next turn of its loop.
@@ -106,6 +140,7 @@ impl ThreadSummary {
         let of = self.rhythm.event_loop.get_or_insert_with(|| EventLoopBlock::above(above));
         of.add(one, function);
         of.shared_by = Some(shared_by).filter(|threads| *threads > 1).max(of.shared_by);
+        self.shares_events |= shared_by > 1;
         let (all, long, longest) = self.iterations;
         let is_long = u64::from(one.length() > above);
         self.iterations = (all + 1, long + is_long, longest.max(one.length()));
@@ -231,9 +266,9 @@ mod tests {
     use super::testing::{at, by_timer};
     use super::*;
     use crate::Analysis;
+    use crate::cause::Past;
     use crate::testing::analysis_of;
-    use crate::watch::observed_wakeup::Earlier;
-    use howlate_model::{Activation, Work};
+    use howlate_model::Work;
 
     fn watched(turns: &[(i64, i64)]) -> Analysis {
         let mut analysis = analysis_of(&[]);
@@ -242,9 +277,8 @@ mod tests {
         analysis.add(&Line::Condition(Box::new(condition)));
         let mut thread = ThreadSummary::new(0, at(0));
         for (expected, late) in turns {
-            thread.woke(
-                &Awakening::from_sleep(&by_timer(7, *expected, expected + late), Earlier::default()).unwrap(),
-            );
+            thread
+                .woke(&Awakening::from_sleep(&by_timer(7, *expected, expected + late), Past::NONE).unwrap());
         }
         thread.block(at(1_000_000_000)).iter().for_each(|line| analysis.add(line));
         thread.reasons(at(1_000_000_000), "bpf").iter().for_each(|line| analysis.add(line));
@@ -326,6 +360,7 @@ mod tests {
                 until: at(number * 1_000 + length),
                 blocked: Span::from_nanos(0),
                 ready: Span::from_nanos(0),
+                quota: Span::ZERO,
                 longest_sleep: None,
                 stack: Vec::new(),
             };

@@ -14,11 +14,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 
-use howlate_model::{Activation, Explained, Holder, MonotonicTime, Span, TracedSleep, Wakeup, Who, WokenBy};
+use howlate_model::{
+    Activation, Asleep, Cause, CauseKind, Explained, Holder, MonotonicTime, Part, Segment, SleptIn, Span,
+    TracedSleep, Wakeup, Who, WokenBy,
+};
 
 use super::Awakening;
-use super::observed_wakeup::Earlier;
-use crate::cause::handed_on;
+use super::observed_wakeup::TIMED_CALLS;
+use crate::cause::{LOCK_CALL, Past, PastSleep, activity, handed_on, waited_in};
 
 /// Nobody waits longer than this for what its waker did.
 const PATIENCE: Span = Span::from_millis(500);
@@ -26,6 +29,8 @@ const PATIENCE: Span = Span::from_millis(500);
 const LONGEST: usize = 4;
 /// Runs of each thread that are remembered, where there are few.
 const REMEMBERED: usize = 256;
+/// Fewer sleeps are not folded.
+const FOLDED_AT_LEAST: usize = 4;
 /// Room for runs of each that is made at once.
 const AT_FIRST: usize = 4;
 /// Runs of all of them together, each of about a kilobyte: what a crowd does costs no more than what 64 threads do.
@@ -46,8 +51,8 @@ struct ChainThread {
     process: u32,
     has_ended: bool,
     waiting: VecDeque<TracedSleep>,
-    /// Its last sleep, since which it may have lost its CPU.
-    before: Option<TracedSleep>,
+    /// Its last sleeps, and what it waited for in each.
+    past: VecDeque<PastSleep>,
     /// The last time that it was stopped: while it catches up, it is late for that.
     stopped: Option<Box<TracedSleep>>,
     runs: VecDeque<Run>,
@@ -109,7 +114,7 @@ impl Chains {
     ///
     /// A waker had been woken itself before it woke another: whoever is asked in the order of time meets every deadline before it is
     /// handed on, however much was read at once.
-    pub fn settle(&mut self, now: MonotonicTime, mut each: impl FnMut(TracedSleep, Option<Awakening>)) {
+    pub fn settle(&mut self, now: MonotonicTime, mut each: impl FnMut(&PastSleep, Option<Awakening>)) {
         let mut next: BinaryHeap<_> =
             self.waiting.iter().filter_map(|tid| self.first_waiting(*tid)).collect();
         while let Some(Reverse((_, tid))) = next.pop() {
@@ -143,34 +148,48 @@ impl Chains {
     }
 
     /// The first sleep of a thread that is not settled, if it is known by now.
-    fn settle_one(&mut self, tid: u32, now: MonotonicTime) -> Option<(TracedSleep, Option<Awakening>)> {
+    fn settle_one(&mut self, tid: u32, now: MonotonicTime) -> Option<(&PastSleep, Option<Awakening>)> {
         let room = (REMEMBERED_OF_ALL / self.threads.len().max(1)).clamp(1, REMEMBERED);
-        let first = self.threads.get(&tid)?.waiting.front()?;
-        let Resolution::Known(awakening) = self.find(first, now) else { return None };
+        let first = self.threads.get_mut(&tid)?.waiting.pop_front()?;
+        let Resolution::Known(mut awakening) = self.find(&first, now) else {
+            self.threads.get_mut(&tid)?.waiting.push_front(first);
+            return None;
+        };
+        let process = self.threads.get(&tid)?.process;
+        let blocked = self.blocked(&first, process);
+        if let Some(awakening) = &mut awakening {
+            self.tell_own(&mut awakening.parts.wakeup.parts, process);
+        }
         let thread = self.threads.get_mut(&tid)?;
-        let one = thread.waiting.pop_front()?;
         if thread.waiting.is_empty() {
             // Of ten thousand threads, the room for what is to come is most of what is known of them.
             thread.waiting = VecDeque::new();
         }
-        thread.ran(&one, awakening.as_ref(), room);
+        let one = thread.ran(PastSleep::new(first, blocked), awakening.as_ref(), room);
         Some((one, awakening))
     }
 
     fn find(&self, one: &TracedSleep, now: MonotonicTime) -> Resolution {
         let thread = &self.threads[&one.tid];
-        let Some(own) = Awakening::from_sleep(one, thread.earlier()) else {
+        let past: Vec<PastSleep> = thread.past_since(due(one)).cloned().collect();
+        let Some(own) = Awakening::from_sleep(one, thread.past(&past)) else {
             return Resolution::Known(None);
         };
-        let Some((by, waker)) = self.waker(one, thread.process) else { return Resolution::Known(Some(own)) };
+        let Some((by, waker)) = self.waker(one, thread.process).filter(|_| !thread.keeps_time()) else {
+            return Resolution::Known(Some(own));
+        };
         let runs = waker.runs.iter().rev();
         let Some(run) = runs.into_iter().find(|run| run.from <= one.waking && one.waking <= run.until) else {
             let is_to_come = waker.runs.back().is_none_or(|last| last.until < one.waking);
             let may_wait = is_to_come && now.since(one.waking) < PATIENCE;
             return if may_wait { Resolution::Later } else { Resolution::Known(Some(own)) };
         };
-        let deadline = run.deadline.as_ref().filter(|deadline| deadline.through.len() < LONGEST);
-        Resolution::Known(Some(deadline.map_or(own.clone(), |deadline| deadline.hand_on(by, &own))))
+        let Some(deadline) = run.deadline.as_ref().filter(|deadline| deadline.through.len() < LONGEST) else {
+            return Resolution::Known(Some(own));
+        };
+        let working = Cause { own: true, ..Cause::new(Part::Blocked, CauseKind::Thread, by.name.clone()) };
+        let work = waker.between(run.from, one.waking, &Segment::new(working, by.pid, run.from, Span::ZERO));
+        Resolution::Known(Some(deadline.hand_on(by, &own, &work)))
     }
 
     /// The thread of the same process that ended a sleep, and who that is.
@@ -179,19 +198,101 @@ impl Chains {
         let waker = self.threads.get(&who.pid.filter(|_| who.holder == Holder::Thread)?)?;
         (waker.process == process).then_some((who, waker))
     }
+
+    /// What a thread waited for while it slept: where another thread of its program woke it, what that one did meanwhile. Nothing
+    /// where the sleep itself tells as much.
+    fn blocked(&self, one: &TracedSleep, process: u32) -> Vec<Segment> {
+        let Some((who, waker)) = self.waker(one, process) else { return Vec::new() };
+        let (Some(since), Asleep::Waiting) = (one.asleep_since, &one.asleep) else { return Vec::new() };
+        let waited = Cause { own: true, ..waited_in(one, Some(who)) };
+        let mut parts =
+            waker.between(since, one.waking, &Segment::new(waited.clone(), who.pid, since, Span::ZERO));
+        for part in &mut parts {
+            part.cause.call.clone_from(&waited.call);
+            if part.cause != waited {
+                part.cause.through.clone_from(&who.name);
+            }
+        }
+        self.tell_own(&mut parts, process);
+        parts
+    }
+
+    /// Says of which threads it is known that they are of the program itself.
+    fn tell_own(&self, parts: &mut [Segment], process: u32) {
+        for part in parts.iter_mut().filter(|part| part.cause.kind == CauseKind::Thread) {
+            let thread = part.pid.and_then(|pid| self.threads.get(&pid));
+            part.cause.own |= thread.is_some_and(|thread| thread.process == process);
+        }
+    }
+}
+
+/// From when on a sleep may have made its thread late.
+fn due(one: &TracedSleep) -> MonotonicTime {
+    match &one.woken_by {
+        WokenBy::Timer(expiry) => expiry.soft,
+        WokenBy::Other(_) | WokenBy::NotSeen { .. } => one.asleep_since.unwrap_or(one.waking),
+    }
 }
 
 impl ChainThread {
-    fn earlier(&self) -> Earlier<'_> {
-        Earlier { slept: self.before.as_ref(), stopped: self.stopped.as_deref() }
+    /// Whether it is at work for a time of its own, which it slept until: what it waits for then is no deadline of another thread.
+    fn keeps_time(&self) -> bool {
+        let by_itself = |one: &PastSleep| match (&one.sleep.woken_by, &one.sleep.slept_in) {
+            (WokenBy::Timer(_), Some(SleptIn::Call(call))) => Some(TIMED_CALLS.contains(&call.as_str())),
+            (WokenBy::Timer(_), _) => Some(false),
+            _ => None,
+        };
+        self.past.iter().rev().find_map(by_itself).unwrap_or(false)
     }
 
-    fn ran(&mut self, one: &TracedSleep, awakening: Option<&Awakening>, room: usize) {
-        self.before = Some(one.without_wait());
-        if one.is_stopped() {
-            self.stopped = self.before.clone().map(Box::new);
+    /// Its sleeps of which something came after `since`.
+    fn past_since(&self, since: MonotonicTime) -> impl Iterator<Item = &PastSleep> {
+        let is_over = move |one: &&PastSleep| one.sleep.asleep_again.is_some_and(|again| again <= since);
+        self.past.iter().skip_while(is_over)
+    }
+
+    fn past<'a>(&'a self, sleeps: &'a [PastSleep]) -> Past<'a> {
+        Past { stopped: self.stopped.as_deref(), sleeps, running: CauseKind::LongWork }
+    }
+
+    /// What it did in a stretch: of that in which it ran, or of which nothing is known, `otherwise` is told.
+    fn between(&self, from: MonotonicTime, until: MonotonicTime, otherwise: &Segment) -> Vec<Segment> {
+        let past: Vec<&PastSleep> =
+            self.past_since(from).take_while(|one| one.sleep.asleep_since <= Some(until)).collect();
+        activity(&past, from, until, otherwise)
+    }
+
+    /// The older half of its past in half as many pieces, so that a long stretch is known as well as a short one; of a crowd, where there
+    /// is little room for each thread, what is old is forgotten.
+    fn fold(&mut self) {
+        let old = self.past.len() / 2;
+        if old < FOLDED_AT_LEAST {
+            return;
         }
-        let timed = awakening.filter(|awakening| awakening.activation != Activation::Event);
+        let old: Vec<PastSleep> = self.past.drain(..old).collect();
+        for pair in old.rchunks(2) {
+            match pair {
+                [one, next] => match one.folded_with(next) {
+                    Some(folded) => self.past.push_front(folded),
+                    None => self.past.push_front(next.clone()),
+                },
+                others => others.iter().rev().for_each(|one| self.past.push_front(one.clone())),
+            }
+        }
+    }
+
+    fn ran(&mut self, one: PastSleep, awakening: Option<&Awakening>, room: usize) -> &PastSleep {
+        if one.sleep.is_stopped() {
+            self.stopped = Some(Box::new(one.sleep.without_wait()));
+        }
+        // The time limit of a wait for a lock is none by which anything is to be done.
+        let is_limit = matches!(&one.sleep.slept_in, Some(SleptIn::Call(call)) if call == LOCK_CALL);
+        let has_deadline = |awakening: &&Awakening| match awakening.activation {
+            Activation::Event => false,
+            Activation::Timer => !is_limit,
+            _ => true,
+        };
+        let timed = awakening.filter(has_deadline);
         let deadline = timed.map(|awakening| Deadline {
             explained: awakening.parts.wakeup.clone(),
             expected: awakening.wakeup.expected,
@@ -200,23 +301,32 @@ impl ChainThread {
         while self.runs.len() >= room {
             self.runs.pop_front();
         }
+        if self.past.len() >= room {
+            self.fold();
+        }
+        while self.past.len() >= room {
+            self.past.pop_front();
+        }
         if self.runs.is_empty() {
             self.runs.reserve_exact(room.min(AT_FIRST));
         }
-        let until = one.asleep_again.unwrap_or(one.waking);
-        self.runs.push_back(Run { from: one.waking, until, deadline });
+        let until = one.sleep.asleep_again.unwrap_or(one.sleep.waking);
+        self.runs.push_back(Run { from: one.sleep.waking, until, deadline });
+        self.past.push_back(one);
+        &self.past[self.past.len() - 1]
     }
 }
 
 impl Deadline {
-    fn hand_on(&self, by: &Who, own: &Awakening) -> Awakening {
+    fn hand_on(&self, by: &Who, own: &Awakening, work: &[Segment]) -> Awakening {
         let wakeup = Wakeup { expected: self.expected, ran: own.wakeup.ran };
         Awakening {
             activation: Activation::HandedOn,
             by: Some(by.clone()),
             through: self.through.iter().chain([by]).cloned().collect(),
+            sleeps_by_call: own.sleeps_by_call,
             wakeup,
-            parts: handed_on(&self.explained, by, &own.parts, wakeup),
+            parts: handed_on(&self.explained, work, &own.parts, wakeup),
         }
     }
 }
@@ -225,7 +335,7 @@ impl Deadline {
 mod tests {
     use super::*;
     use crate::watch::thread::testing::{at, by_timer, woken};
-    use howlate_model::{CauseKind, Part};
+    use howlate_model::{Lost, Occupant};
 
     fn thread(tid: u32, name: &str) -> Who {
         Who { holder: Holder::Thread, pid: Some(tid), name: name.to_owned() }
@@ -246,7 +356,7 @@ mod tests {
 
     fn all_settled(chains: &mut Chains, now: i64) -> Vec<(TracedSleep, Option<Awakening>)> {
         let mut all = Vec::new();
-        chains.settle(at(now), |one, awakening| all.push((one, awakening)));
+        chains.settle(at(now), |one, awakening| all.push((one.sleep.clone(), awakening)));
         all
     }
 
@@ -384,5 +494,131 @@ mod tests {
         let found = settled(&mut chains, 2_000);
         let handed: Vec<usize> = found.iter().map(|one| one.3).collect();
         assert_eq!(handed, [0, 1, 2, 3, 4, 0, 0, 0, 0]);
+    }
+
+    fn occupied(one: TracedSleep, who: Who, from: i64, until: i64) -> TracedSleep {
+        let ns = at(until).since(at(from));
+        TracedSleep { occupants: vec![Occupant { who, ns, from: Some(at(from)) }], ..one }
+    }
+
+    /// Blocked in a call since then.
+    fn in_call(since: i64, call: &str, one: TracedSleep) -> TracedSleep {
+        TracedSleep { asleep_since: Some(at(since)), slept_in: Some(SleptIn::Call(call.to_owned())), ..one }
+    }
+
+    /// Kind, name, for whom and how much of each part of the last wake-up of a thread.
+    fn causes(chains: &mut Chains, tid: u32) -> Vec<(CauseKind, String, String, u64)> {
+        let all = all_settled(chains, 100_000_000);
+        let last = all.iter().rfind(|(one, _)| one.tid == tid).unwrap();
+        let wakeup = &last.1.as_ref().unwrap().parts.wakeup;
+        let sum: u64 = wakeup.parts.iter().map(|part| part.ns.as_nanos()).sum();
+        assert_eq!(i64::try_from(sum).unwrap(), wakeup.latency.as_nanos(), "{wakeup:?}");
+        let told = |part: &Segment| {
+            (part.cause.kind, part.cause.name.clone(), part.cause.through.clone(), part.ns.as_nanos())
+        };
+        wakeup.parts.iter().map(told).collect()
+    }
+
+    // 1000        2000       3000         61000   61010      61020
+    // |-----------|----------|------------|-------|----------|
+    // due         due        due          runs    asleep     asleep for 3000, late by what kept it from 2000 and 1000
+    //             taker has the CPU
+    #[test]
+    fn who_catches_up_is_late_by_what_made_the_first_one_late() {
+        let mut chains = Chains::default();
+        let first = occupied(until(61_010, by_timer(7, 1_000, 61_000)), thread(99, "taker"), 1_100, 61_000);
+        chains.saw(TracedSleep { asleep_since: Some(at(500)), ..first }, 7);
+        let again = |since: i64, due: i64| {
+            let mut one = until(since + 10, by_timer(7, due, since + 5));
+            one.asleep_since = Some(at(since));
+            one
+        };
+        chains.saw(again(61_010, 2_000), 7);
+        chains.saw(again(61_020, 3_000), 7);
+        let found = causes(&mut chains, 7);
+        let of = |kind| found.iter().filter(|one| one.0 == kind).map(|one| one.3).sum::<u64>();
+        assert_eq!(of(CauseKind::Thread), 58_000, "{found:?}");
+        assert!(found.iter().any(|one| one.1 == "taker"));
+        assert_eq!(of(CauseKind::LateArming), 0, "that is no cause: {found:?}");
+        assert!(of(CauseKind::LongWork) <= 20, "{found:?}");
+    }
+
+    #[test]
+    fn a_loop_that_keeps_its_own_time_inherits_no_deadline() {
+        let mut chains = Chains::default();
+        let own = until(1_450, by_timer(8, 1_000, 1_010));
+        chains.saw(TracedSleep { slept_in: Some(SleptIn::Call("clock_nanosleep".to_owned())), ..own }, 7);
+        chains.saw(until(2_000, by_timer(7, 1_000, 1_400)), 7);
+        chains.saw(in_call(1_450, "futex", until(1_900, woken(8, thread(7, "worker"), 1_500, 1_560))), 7);
+        let found = settled(&mut chains, 2_000);
+        assert_eq!(found.last(), Some(&(8, Activation::Event, 60, 0)), "{found:?}");
+    }
+
+    // high:    1000 runs 1010, blocked 1100 .......................... woken 9400; asleep on its timer 9500, due 2000
+    // low:     500 runs ..  1200 loses the CPU to middle ..... 9200, runs, 9400 wakes high, asleep 9450
+    fn inversion() -> [TracedSleep; 3] {
+        let due = until(1_100, by_timer(7, 1_000, 1_010));
+        let mutex = in_call(1_100, "futex", until(9_500, woken(7, thread(8, "low"), 9_400, 9_410)));
+        let lost = Lost {
+            from: at(1_200),
+            until: at(9_200),
+            to: thread(9, "middle"),
+            throttled: false,
+            merged: false,
+        };
+        let low = TracedSleep { lost: vec![lost], ..until(9_450, by_timer(8, 400, 500)) };
+        [
+            TracedSleep { asleep_since: Some(at(900)), ..due },
+            mutex,
+            TracedSleep { asleep_since: Some(at(100)), ..low },
+        ]
+    }
+
+    #[test]
+    fn of_a_lock_it_is_what_its_holder_did_that_took_the_time() {
+        let mut chains = Chains::default();
+        chains.follow(9, 7);
+        inversion().into_iter().for_each(|one| chains.saw(one, 7));
+        let mut next = until(20_000, by_timer(7, 2_000, 9_520));
+        next.asleep_since = Some(at(9_500));
+        chains.saw(next, 7);
+        let found = causes(&mut chains, 7);
+        let of = |kind, name: &str, through: &str| {
+            let these = found.iter().filter(|one| one.0 == kind && one.1 == name && one.2 == through);
+            these.map(|one| one.3).sum::<u64>()
+        };
+        assert_eq!(of(CauseKind::Thread, "middle", "low"), 7_200, "{found:?}");
+        assert_eq!(of(CauseKind::Lock, "low", ""), 200, "it ran, and held the lock: {found:?}");
+    }
+
+    #[test]
+    fn whose_program_a_culprit_is_of_is_told() {
+        let mut chains = Chains::default();
+        chains.follow(9, 7);
+        let own = |who: Who, chains: &mut Chains| {
+            chains.saw(occupied(until(2_000, by_timer(7, 1_000, 1_400)), who, 1_100, 1_400), 7);
+            let all = all_settled(chains, 100_000_000);
+            let parts = &all[0].1.as_ref().unwrap().parts.wakeup.parts;
+            parts.iter().any(|part| part.cause.kind == CauseKind::Thread && part.cause.own)
+        };
+        assert!(own(thread(9, "middle"), &mut chains));
+        assert!(!own(thread(77, "stranger"), &mut chains));
+    }
+
+    #[test]
+    fn what_a_call_of_ones_own_waited_for_is_told_with_the_call() {
+        let mut chains = Chains::default();
+        let mut first = until(1_100, by_timer(7, 1_000, 1_010));
+        first.asleep_since = Some(at(900));
+        chains.saw(first, 7);
+        chains.saw(in_call(1_100, "write", until(5_100, woken(7, thread(99, "python3"), 5_000, 5_010))), 7);
+        let mut late = until(20_000, by_timer(7, 2_000, 5_120));
+        late.asleep_since = Some(at(5_100));
+        chains.saw(late, 7);
+        let all = all_settled(&mut chains, 100_000_000);
+        let parts = &all[2].1.as_ref().unwrap().parts.wakeup.parts;
+        let blocked = parts.iter().find(|part| part.cause.kind == CauseKind::SystemCall).unwrap();
+        assert_eq!((blocked.cause.call.as_str(), blocked.cause.name.as_str()), ("write", "python3"));
+        assert_eq!((blocked.ns.as_nanos(), blocked.pid, blocked.cause.own), (3_000, Some(99), false));
     }
 }

@@ -109,6 +109,14 @@ pub enum Caveat {
         /// By how far it went ahead of the monotonic one; behind, where it is negative.
         by_ns: i64,
     },
+    /// `RLIMIT_RTTIME`: the kernel ends this process when a real-time thread of it runs for longer without sleeping.
+    RealtimeTime {
+        /// The limit that was found.
+        found_ns: Span,
+        /// The limit during this run, as far as it could be raised; absent: none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        now_ns: Option<Span>,
+    },
     /// The memory could not be locked, so that page faults may delay wake-ups.
     MemoryNotLocked {
         /// The kernel's words.

@@ -35,6 +35,7 @@ impl Caveat {
             | Self::SlackDiffers { .. }
             | Self::ThreadsApart { .. }
             | Self::MemoryNotLocked { .. }
+            | Self::RealtimeTime { .. }
             | Self::ObserverShares { .. }
             | Self::ThreadsShareCpus { .. }
             | Self::ProcessesNotFollowed { .. }

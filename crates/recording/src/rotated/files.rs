@@ -1,7 +1,8 @@
 //! The files of a folder, and what of them lies between two times.
 
 use std::collections::VecDeque;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +43,9 @@ pub(super) fn name_beside(number: u64, name: &str) -> String {
 pub(super) fn number(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.split_once('-')?.0.parse().ok()
 }
+
+/// Of a file, so much of its end is looked at for its last line: a busy minute takes up to half of that.
+const END: u64 = 2 << 20;
 
 /// What stands behind the name of a file beside while it is written: others see it when it is whole.
 pub(super) const PART: &str = ".part";
@@ -108,6 +112,8 @@ pub struct ReadBetween {
     pub header: Option<Header>,
     /// When the first file began that is still there.
     pub since: Option<Timestamp>,
+    /// When the last line was written, wherever that is.
+    pub last: Option<Timestamp>,
     /// Files whose last line is not whole, as after a crash.
     pub cut_off: u64,
     /// Files that could not be read to their end, and why.
@@ -127,7 +133,8 @@ pub fn read_between(
     let failed = |source| ReadError::Io { path: folder.to_owned(), source };
     let all = segments(folder).map_err(failed)?;
     let since = all.first().and_then(|first| Timestamp::from_second(first.started).ok());
-    let mut read = ReadBetween { since, ..ReadBetween::default() };
+    let last = all.last().and_then(last_written);
+    let mut read = ReadBetween { since, last, ..ReadBetween::default() };
     for (place, one) in all.iter().enumerate() {
         let next = all.get(place.saturating_add(1)).map(|next| next.started);
         // A copy may have been written later; the next one may have been begun before the clock was set back.
@@ -139,6 +146,33 @@ pub fn read_between(
         }
     }
     Ok(read)
+}
+
+/// When the last line of a file was written that says so, or the file was begun; of a copy as well.
+fn last_written(of: &Segment) -> Option<Timestamp> {
+    let begun = || Timestamp::from_second(of.started).ok();
+    last_line(&of.path).ok().flatten().or_else(begun)
+}
+
+fn last_line(path: &Path) -> io::Result<Option<Timestamp>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
+    let mut end = Vec::new();
+    file.take(END).read_to_end(&mut end)?;
+    let mut lines = end.rsplit(|byte| *byte == b'\n');
+    Ok(lines.find_map(|line| when(&serde_json::from_slice(line).ok()?)))
+}
+
+/// When a line was written, as far as it says.
+fn when(line: &Line) -> Option<Timestamp> {
+    let at = match line {
+        Line::Incident(incident) => &incident.at,
+        Line::Minute(minute) => &minute.at,
+        Line::Snap(snap) => &snap.at,
+        _ => return None,
+    };
+    at.parse().ok()
 }
 
 fn read_one(path: &Path, read: &mut ReadBetween, each: &mut impl FnMut(Line)) {

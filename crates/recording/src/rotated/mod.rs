@@ -17,6 +17,7 @@ mod losses;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Header, Line, Removed, Span, WhyRemoved};
@@ -188,6 +189,18 @@ impl Rotated {
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Whether what is written is still found where it is: neither the file nor the folder was removed, or renamed. A disk that does
+    /// not answer says nothing about that.
+    pub fn is_in_place(&self) -> bool {
+        let Some(open) = &self.open else { return true };
+        let id = |found: std::fs::Metadata| (found.dev(), found.ino());
+        match (open.file.metadata().map(id), open.path.symlink_metadata().map(id)) {
+            (Ok(written), Ok(there)) => written == there,
+            (_, Err(error)) => error.kind() != io::ErrorKind::NotFound,
+            (Err(_), Ok(_)) => true,
+        }
     }
 
     /// Bytes of all files.

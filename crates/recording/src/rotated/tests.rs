@@ -262,3 +262,43 @@ fn who_follows_gets_each_line_once_and_only_whole_ones() {
     file.write_all(b"\n").unwrap();
     assert_eq!((numbers(), numbers()), (vec![400], vec![]));
 }
+
+#[test]
+fn whoever_reads_knows_when_the_last_line_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let mut rotated = open(&path, SMALL).unwrap();
+    let last = |asked: (Option<&str>, Option<&str>)| {
+        let asked = [asked.0, asked.1].map(|at| at.map(|at| at.parse().unwrap()));
+        read_between(&path, asked.into(), |_| {}).unwrap().last.map(|at| at.to_string())
+    };
+    assert_eq!(last((None, None)).as_deref(), Some("2020-02-02T02:15:00Z"), "it has only begun");
+    let Line::Minute(one) = minute(7, 10) else { panic!("a minute") };
+    rotated.write(&Line::Minute(Box::new(WaitMinute { at: "2020-02-02T02:16:00Z".to_owned(), ..*one })));
+    let written = last((None, None));
+    assert_eq!(written.as_deref(), Some("2020-02-02T02:16:00Z"));
+    // Wherever somebody looks; the end of a killed one is not whole.
+    assert_eq!(last((Some("2030-01-01T00:00:00Z"), None)), written);
+    assert_eq!(last((None, Some("2020-01-01T00:00:00Z"))), written);
+    let open = segments(&path).unwrap().pop().unwrap().path;
+    File::options().append(true).open(open).unwrap().write_all(b"{\"incident\":").unwrap();
+    assert_eq!(last((None, None)), written);
+}
+
+#[test]
+fn a_folder_that_is_taken_away_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, elsewhere) = (folder.path().join("kept"), folder.path().join("elsewhere"));
+    let mut rotated = open(&path, SMALL).unwrap();
+    rotated.write(&minute(1, 10));
+    assert!(rotated.is_in_place());
+    std::fs::rename(&path, &elsewhere).unwrap();
+    assert!(!rotated.is_in_place());
+    std::fs::rename(&elsewhere, &path).unwrap();
+    assert!(rotated.is_in_place());
+    std::fs::remove_dir_all(&path).unwrap();
+    assert!(!rotated.is_in_place());
+    // Another one in its place is none of its.
+    drop(open(&path, SMALL));
+    assert!(!rotated.is_in_place());
+}

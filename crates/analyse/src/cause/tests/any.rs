@@ -73,6 +73,7 @@ prop_compose! {
         TracedSleep {
             tid: 7,
             asleep_since: times.2,
+            slept_in: None,
             asleep: if flags.3 { Asleep::Stopped(None) } else { Asleep::Waiting },
             woken_by,
             waking: times.0,

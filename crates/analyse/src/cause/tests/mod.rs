@@ -40,6 +40,7 @@ fn timely() -> TracedSleep {
     TracedSleep {
         tid: 7,
         asleep_since: Some(at(100)),
+        slept_in: None,
         asleep: Asleep::Waiting,
         woken_by: WokenBy::Timer(Expiry {
             soft: at(1_000),

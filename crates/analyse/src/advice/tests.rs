@@ -1,0 +1,446 @@
+//! Programs of a few threads, each late for something, and what is advised.
+
+use howlate_model::{
+    Cause, Command, Condition, CpuSet, Distribution, Explained, Header, InForce, Latency, Ledger, Line,
+    MonotonicTime, Part, Segment, Started, ThreadShare, TimerLoopBlock, WatchedBlock, WhyBlock,
+};
+use proptest::prelude::*;
+
+use super::*;
+
+const FIFO_90: Priority = Priority::USUAL.raised(10);
+
+/// Who or what made a thread late, in each of its wake-ups.
+#[derive(Clone, Debug)]
+struct Late {
+    cause: Cause,
+    pid: Option<u32>,
+}
+
+impl Late {
+    fn by_thread(name: &str, pid: u32) -> Self {
+        Self { cause: Cause::new(Part::Waiting, CauseKind::Thread, name.into()), pid: Some(pid) }
+    }
+
+    fn own(self) -> Self {
+        Self { cause: Cause { own: true, ..self.cause }, ..self }
+    }
+
+    fn real_time(self, priority: Option<Priority>) -> Self {
+        Self { cause: Cause { real_time: true, priority, ..self.cause }, ..self }
+    }
+
+    fn through(self, holder: &str) -> Self {
+        Self { cause: Cause { through: holder.into(), call: "futex".into(), ..self.cause }, ..self }
+    }
+
+    fn of(kind: CauseKind, name: &str, call: &str) -> Self {
+        Self { cause: Cause { call: call.into(), ..Cause::new(Part::Arming, kind, name.into()) }, pid: None }
+    }
+}
+
+/// The thread of a condition, as it began.
+fn started(condition: u32, tid: u32, policy: Policy) -> Started {
+    let in_force = InForce {
+        tid,
+        policy,
+        slack: Span::from_micros(50),
+        cpus: CpuSet::default(),
+        memory_locked: false,
+        dma_latency_us: None,
+        slice: None,
+    };
+    let (sender_in_force, runtime, warm_up, caveats) = (None, None, None, Vec::new());
+    let at = MonotonicTime::default();
+    Started { condition, round: 0, at, in_force, sender_in_force, runtime, warm_up, caveats }
+}
+
+/// A program of these threads, whose ids are 100 and up.
+fn program(threads: &[(&str, Policy, Vec<Late>)], facts: WatchedProgram) -> Analysis {
+    let header = Header { command: Command::Watch, ..Header::for_conditions(Vec::new()) };
+    let mut analysis = Analysis::new(header);
+    let at = MonotonicTime::default();
+    for ((name, policy, late), number) in threads.iter().zip(0u32..) {
+        let work = Work::Watch { mechanism: Activation::Timer };
+        let condition =
+            Condition { name: Some((*name).to_owned()), policy: *policy, ..Condition::new(work, "6.1.0") };
+        analysis.add(&Line::Condition(Box::new(condition)));
+        analysis.add(&Line::Started(started(number, 100 + number, *policy)));
+        let mut ledger = Ledger::default();
+        let ns = Span::from_millis(1);
+        for one in (0..10).flat_map(|_| late) {
+            let parts = vec![Segment::new(one.cause.clone(), one.pid, at, ns)];
+            ledger.add(&Explained { at, latency: Latency::from_span(ns), cpu: None, parts });
+        }
+        let block = WhyBlock {
+            condition: number,
+            round: 0,
+            beside: 0,
+            from: at,
+            until: at,
+            tracer: "bpf".into(),
+            ledger,
+        };
+        analysis.add(&Line::Why(Box::new(block)));
+    }
+    analysis.add(&Line::Program(Box::new(facts)));
+    analysis
+}
+
+fn advised(threads: &[(&str, Policy, Vec<Late>)], facts: WatchedProgram) -> Vec<(String, Cure)> {
+    let all = thread_advice(&program(threads, facts));
+    all.into_iter().map(|one| (one.thread.name, one.cure)).collect()
+}
+
+fn raised(name: &str, priority: Priority) -> Vec<(String, Cure)> {
+    vec![(name.to_owned(), Cure::RealTime { priority, refused_in: None })]
+}
+
+#[test]
+fn the_late_thread_is_raised_above_whoever_keeps_it_waiting_and_not_its_program() {
+    let of = |policy, late| advised(&[("control", policy, vec![late])], WatchedProgram::default());
+    let fifo = |priority| Policy::Fifo { priority };
+    let hog = || Late::by_thread("hog", 9);
+    assert_eq!(of(Policy::OTHER, hog()), raised("control", Priority::USUAL));
+    assert_eq!(
+        of(Policy::OTHER, hog().own()),
+        raised("control", Priority::USUAL),
+        "it is a thread, not the program"
+    );
+    let high = Some(FIFO_90);
+    assert_eq!(of(Policy::OTHER, hog().real_time(high)), raised("control", FIFO_90.raised(1)));
+    assert_eq!(of(fifo(Priority::USUAL), hog().real_time(high)), raised("control", FIFO_90.raised(1)));
+    assert_eq!(of(fifo(FIFO_90.raised(2)), hog().real_time(high)), [], "it is above already");
+    assert_eq!(of(Policy::OTHER, hog().real_time(Priority::new(99))), [], "nobody may be above");
+    assert_eq!(of(Policy::OTHER, hog().real_time(None)), [], "nobody knows what is above");
+    assert_eq!(of(fifo(Priority::USUAL), hog()), [], "an ordinary one keeps it waiting in the kernel");
+}
+
+#[test]
+fn who_spins_or_delays_its_siblings_is_not_raised() {
+    let spinner = ThreadShare { tid: 100, name: "control".into(), share: 0.97, ran: Span::from_secs(9) };
+    let facts = WatchedProgram { busiest: vec![spinner], ..WatchedProgram::default() };
+    let late = || vec![Late::by_thread("hog", 9)];
+    assert_eq!(advised(&[("control", Policy::OTHER, late())], facts), []);
+    let by_worker = vec![Late::by_thread("worker", 100).own()];
+    let both = [("worker", Policy::OTHER, late()), ("control", Policy::OTHER, by_worker)];
+    assert_eq!(advised(&both, WatchedProgram::default()), raised("control", Priority::USUAL));
+}
+
+#[test]
+fn where_a_group_has_no_share_that_is_told() {
+    let facts = WatchedProgram { without_realtime: Some("/app".into()), ..WatchedProgram::default() };
+    let found = advised(&[("control", Policy::OTHER, vec![Late::by_thread("hog", 9)])], facts);
+    assert!(
+        matches!(&found[..], [(_, Cure::RealTime { refused_in: Some(group), .. })] if group.group == "/app"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn of_a_lock_the_cure_is_the_lock() {
+    let late = vec![Late::by_thread("middle", 9).through("low"), Late::of(CauseKind::Lock, "low", "futex")];
+    let fifo = Policy::Fifo { priority: Priority::USUAL };
+    let holder = || "low".to_owned();
+    let found = advised(&[("high", fifo, late.clone())], WatchedProgram::default());
+    assert_eq!(found, [("high".to_owned(), Cure::Inheritance { holder: holder() })]);
+    let python = WatchedProgram { language: Some(ProgramLanguage::Python), ..WatchedProgram::default() };
+    let found = advised(&[("high", fifo, late)], python);
+    assert_eq!(found, [("high".to_owned(), Cure::InterpreterLock { holder: holder() })]);
+}
+
+#[test]
+fn each_other_cause_has_its_own_cure_or_none() {
+    let of = |late| advised(&[("control", Policy::OTHER, vec![late])], WatchedProgram::default());
+    let cures = |late| of(late).into_iter().map(|(_, cure)| cure).collect::<Vec<_>>();
+    let call = |name: &str| Late::of(CauseKind::SystemCall, "", name);
+    assert_eq!(cures(call("write")), [Cure::HandOver { call: "write".into() }]);
+    assert_eq!(cures(call("read")), [], "it waits for data");
+    assert_eq!(cures(Late::of(CauseKind::PageFault, "", "")), [Cure::Memory]);
+    assert_eq!(cures(Late::of(CauseKind::TimerSlack, "", "")), [Cure::Slack(Span::from_micros(50))]);
+    assert_eq!(cures(Late::of(CauseKind::Throttled, "/a", "")), [Cure::Quota(None)]);
+    for kind in [CauseKind::LongWork, CauseKind::Hypervisor, CauseKind::Others, CauseKind::Undetermined] {
+        assert_eq!(cures(Late::of(kind, "", "")), [], "{kind:?}");
+    }
+    assert_eq!(cures(Late::by_thread("howlate", 9)), [], "it is there to measure");
+    let deadline = Policy::Deadline { runtime: Span::from_millis(1), deadline_period: Span::from_millis(10) };
+    let found = advised(
+        &[("job", deadline, vec![Late::of(CauseKind::DeadlineBudget, "", "")])],
+        WatchedProgram::default(),
+    );
+    let (runtime, period) = (Span::from_millis(1), Span::from_millis(10));
+    assert_eq!(found, [("job".to_owned(), Cure::DeadlineRuntime { runtime, period })]);
+}
+
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+/// Somebody who delays a thread: one of the program's own, by number, or a stranger; in some way.
+fn any_late() -> impl Strategy<Value = Late> {
+    (0u32..6, any::<bool>(), 0u8..3).prop_map(|(number, real_time, way)| {
+        let own = NAMES.get(number as usize);
+        let one = match own {
+            Some(name) => Late::by_thread(name, 100 + number).own(),
+            None => Late::by_thread("stranger", number),
+        };
+        let one = if real_time { one.real_time(Priority::new(50)) } else { one };
+        match own {
+            Some(_) if way == 1 => one.through(NAMES[(number as usize + 1) % NAMES.len()]),
+            Some(name) if way == 2 => {
+                Late { pid: Some(100 + number), ..Late::of(CauseKind::Lock, name, "futex") }.own()
+            }
+            _ => one,
+        }
+    })
+}
+
+proptest! {
+    /// Whatever delays whom: nobody is raised who takes a good part of a sibling's time, who holds what a sibling waits for, or who
+    /// never leaves its CPU; and nobody is lowered who holds something.
+    #[test]
+    fn no_advice_raises_a_culprit_or_lowers_a_holder(
+        lates in proptest::collection::vec(proptest::collection::vec(any_late(), 0..4), 4),
+        shares in proptest::collection::vec(0.0..1.0, 4),
+    ) {
+        let threads: Vec<_> = NAMES.iter().zip(&lates).map(|(name, late)| (*name, Policy::OTHER, late.clone())).collect();
+        let share = |(place, share): (usize, &f64)| ThreadShare {
+            tid: 100 + u32::try_from(place).unwrap(),
+            name: NAMES[place].to_owned(),
+            share: *share,
+            ran: Span::from_secs(1),
+        };
+        let busiest = shares.iter().enumerate().map(share).collect();
+        for (name, cure) in advised(&threads, WatchedProgram { busiest, ..WatchedProgram::default() }) {
+            if let Cure::GiveWay { culprit, .. } = &cure {
+                let has = |one: &&Late| one.cause.through == *culprit || one.cause.kind == CauseKind::Lock && one.cause.name == *culprit;
+                prop_assert!(!lates.iter().flatten().any(|one| has(&one)), "{culprit} has what others wait for");
+            }
+            let Cure::RealTime { .. } = cure else { continue };
+            let place = NAMES.iter().position(|known| *known == name).unwrap();
+            prop_assert!(shares[place] < SPINS, "{name} spins");
+            for (other, late) in lates.iter().enumerate().filter(|(other, _)| *other != place) {
+                let takes = |one: &Late| one.pid == Some(100 + u32::try_from(place).unwrap()) || one.cause.through == name;
+                prop_assert!(!late.iter().any(takes), "{name} delays {}", NAMES[other]);
+            }
+        }
+    }
+}
+
+#[test]
+fn who_is_hardly_late_or_only_answers_its_siblings_is_not_raised() {
+    let late = || vec![Late::by_thread("hog", 9)];
+    let threads = [("server", Policy::OTHER, late()), ("client", Policy::OTHER, late())];
+    let mut analysis = program(&threads, WatchedProgram::default());
+    let mut block = WatchedBlock { condition: 0, ..WatchedBlock::default() };
+    let sibling =
+        howlate_model::Who { holder: howlate_model::Holder::Thread, pid: Some(101), name: "client".into() };
+    block.woken(&sibling);
+    analysis.add(&Line::Watched(Box::new(block)));
+    let found: Vec<String> = thread_advice(&analysis).into_iter().map(|one| one.thread.name).collect();
+    assert_eq!(found, ["client"], "the server does what the client asks");
+    let hardly = advised_after(Span::from_micros(40));
+    assert_eq!((hardly, advised_after(Span::from_micros(400)).len()), (vec![], 1));
+}
+
+/// Of a thread that a stranger kept waiting for so long each time.
+fn advised_after(ns: Span) -> Vec<ThreadAdvice> {
+    let mut analysis = program(&[("control", Policy::OTHER, Vec::new())], WatchedProgram::default());
+    let (at, mut ledger) = (MonotonicTime::default(), Ledger::default());
+    for _ in 0..100 {
+        let Late { cause, pid } = Late::by_thread("hog", 9);
+        let parts = vec![Segment::new(cause, pid, at, ns)];
+        ledger.add(&Explained { at, latency: Latency::from_span(ns), cpu: None, parts });
+    }
+    let block =
+        WhyBlock { condition: 0, round: 0, beside: 0, from: at, until: at, tracer: "bpf".into(), ledger };
+    analysis.add(&Line::Why(Box::new(block)));
+    thread_advice(&analysis)
+}
+
+/// Of the few latest wake-ups only two were late by whoever was ahead of the lock's holder; the lock is waited for all the time.
+#[test]
+fn who_is_ahead_of_a_holder_is_met_again_where_its_lock_is() {
+    let of = |iterations: u64| {
+        let mut analysis = program(&[("high", Policy::OTHER, Vec::new())], WatchedProgram::default());
+        let (at, ns, mut ledger) = (MonotonicTime::default(), Span::from_millis(1), Ledger::default());
+        for _ in 0..2 {
+            let cause = Late::by_thread("middle", 9).through("low").cause;
+            let parts = vec![Segment::new(cause, Some(9), at, ns)];
+            ledger.add(&Explained { at, latency: Latency::from_span(ns), cpu: None, parts });
+        }
+        let block =
+            WhyBlock { condition: 0, round: 0, beside: 0, from: at, until: at, tracer: "bpf".into(), ledger };
+        analysis.add(&Line::Why(Box::new(block)));
+        let (mut of, mut time) = (TimerLoopBlock::default(), Distribution::default());
+        time.record(Latency::from_span(ns));
+        for _ in 0..iterations {
+            let wait = IterationWait {
+                kind: CauseKind::Lock,
+                call: "futex".into(),
+                by: "low".into(),
+                tid: Some(8),
+                own: true,
+                time: time.clone(),
+                total: ns,
+            };
+            of.completed(ns, vec![wait]);
+        }
+        let watched = WatchedBlock { condition: 0, timer_loop: Some(of), ..WatchedBlock::default() };
+        analysis.add(&Line::Watched(Box::new(watched)));
+        thread_advice(&analysis).into_iter().map(|one| one.cure).collect::<Vec<_>>()
+    };
+    let holder = || "low".to_owned();
+    assert_eq!(of(LEAST_TIMES), [Cure::Inheritance { holder: holder() }]);
+    assert_eq!(of(LEAST_TIMES - 1), [], "it may never come again");
+}
+
+/// What is advised for a thread that `hog` delays and that a thread of this name and id wakes.
+fn beside_a_hog(waker: &str, tid: u32, language: Option<ProgramLanguage>, late: Late) -> Vec<Cure> {
+    let hog = ThreadShare { tid: 101, name: "hog".into(), share: 0.8, ran: Span::from_secs(8) };
+    let facts = WatchedProgram { busiest: vec![hog], language, ..WatchedProgram::default() };
+    let of = |name, late| (name, Policy::OTHER, late);
+    let threads = [of("worker", vec![late]), of("hog", vec![]), of("client", vec![])];
+    let mut analysis = program(&threads, facts);
+    let mut block = WatchedBlock { condition: 0, ..WatchedBlock::default() };
+    let sibling =
+        howlate_model::Who { holder: howlate_model::Holder::Thread, pid: Some(tid), name: waker.into() };
+    (0..LEAST_TIMES).for_each(|_| block.woken(&sibling));
+    analysis.add(&Line::Watched(Box::new(block)));
+    thread_advice(&analysis).into_iter().map(|one| one.cure).collect()
+}
+
+#[test]
+fn a_sibling_that_computes_gives_way_where_coming_first_gains_nothing() {
+    let delays = || Late::by_thread("hog", 101).own();
+    let gives_way = [Cure::GiveWay { culprit: "hog".into(), tid: Some(101) }];
+    assert_eq!(beside_a_hog("client", 102, None, delays()), gives_way);
+}
+
+/// While one of them computes, the others wait for the interpreter, whoever has a CPU; a process that it started has its own.
+#[test]
+fn no_thread_of_python_is_raised_above_its_siblings() {
+    let sibling = ThreadShare { tid: 101, name: "planner".into(), share: 0.8, ran: Span::from_secs(8) };
+    let late = || vec![("control", Policy::OTHER, vec![Late::by_thread("planner", 101).own()])];
+    let python = WatchedProgram { language: Some(ProgramLanguage::Python), ..WatchedProgram::default() };
+    let of_process = WatchedProgram { busiest: vec![sibling], ..python.clone() };
+    let lock = Cure::InterpreterLock { holder: "planner".into() };
+    assert_eq!(advised(&late(), of_process), [("control".to_owned(), lock)]);
+    assert_eq!(advised(&late(), python), raised("control", Priority::USUAL));
+}
+
+/// Its slack, and who had its CPU, of which one matters more; under a real-time policy it has no slack.
+#[test]
+fn a_policy_makes_a_word_on_slack_needless() {
+    let slack = || Late { pid: None, ..Late::of(CauseKind::TimerSlack, "", "") };
+    let of = |lates: Vec<Late>, findings| {
+        let mut analysis = program(&[("control", Policy::OTHER, lates)], WatchedProgram::default());
+        analysis.header.findings = findings;
+        thread_advice(&analysis).into_iter().map(|one| one.cure).collect::<Vec<_>>()
+    };
+    let raised = Cure::RealTime { priority: Priority::USUAL, refused_in: None };
+    let mostly_hog = || vec![Late::by_thread("hog", 9), Late::by_thread("hog", 9), slack()];
+    assert_eq!(of(mostly_hog(), Vec::new()), std::slice::from_ref(&raised));
+    let mostly_slack = vec![Late::by_thread("hog", 9), slack(), slack()];
+    assert_eq!(of(mostly_slack, Vec::new()).len(), 2, "the lesser change comes first");
+    let refused = Finding {
+        id: FindingId::RealtimePermission,
+        verdict: Verdict::Blocks,
+        found: String::new(),
+        evidence: Vec::new(),
+        why: String::new(),
+        cost: None,
+        remedy: None,
+    };
+    assert_eq!(of(mostly_hog(), vec![refused]).len(), 2, "who may not rise can still have less slack");
+}
+
+/// Sleeping until a time mends the rest of the delay with it, and beside what makes a sibling late by milliseconds nobody sees it.
+#[test]
+fn slack_is_no_word_beside_something_much_bigger() {
+    let slack = || vec![Late { pid: None, ..Late::of(CauseKind::TimerSlack, "", "") }];
+    let of = |other: Vec<Late>| {
+        let threads = [("ticker", Policy::OTHER, slack()), ("control", Policy::OTHER, other)];
+        advised(&threads, WatchedProgram::default())
+            .into_iter()
+            .any(|(_, cure)| matches!(cure, Cure::Slack(_)))
+    };
+    let hogged = |times: usize| (0..times).map(|_| Late::by_thread("hog", 9)).collect::<Vec<_>>();
+    assert!(of(hogged(1)) && !of(hogged(2 * 10)), "ten times as late is not ten times more");
+}
+
+/// The other has the CPU and the lock: who comes first waits for the lock all the same.
+#[test]
+fn nobody_is_raised_above_a_thread_whose_lock_it_waits_for_all_the_time() {
+    let of = |iterations: u64| {
+        let late = vec![Late::by_thread("holder", 101).own()];
+        let mut analysis = program(&[("java", Policy::OTHER, late)], WatchedProgram::default());
+        let (mut of, mut time) = (TimerLoopBlock::default(), Distribution::default());
+        let ns = Span::from_millis(1);
+        time.record(Latency::from_span(ns));
+        for turn in 0..9 {
+            let wait = IterationWait {
+                kind: CauseKind::Lock,
+                call: "futex".into(),
+                by: "holder".into(),
+                tid: Some(101),
+                own: true,
+                time: time.clone(),
+                total: ns,
+            };
+            of.completed(ns, if turn < iterations { vec![wait] } else { Vec::new() });
+        }
+        let watched = WatchedBlock { condition: 0, timer_loop: Some(of), ..WatchedBlock::default() };
+        analysis.add(&Line::Watched(Box::new(watched)));
+        thread_advice(&analysis).into_iter().any(|one| matches!(one.cure, Cure::RealTime { .. }))
+    };
+    assert!(of(2) && !of(4));
+}
+
+/// It renames itself, and has a row for each name.
+#[test]
+fn a_thread_of_two_names_is_told_once() {
+    let late = || vec![Late::by_thread("hog", 9)];
+    let threads = [("phase 1", Policy::OTHER, late()), ("phase 2", Policy::OTHER, late())];
+    let mut analysis = program(&threads, WatchedProgram::default());
+    analysis.add(&Line::Started(started(1, 100, Policy::OTHER)));
+    assert_eq!(thread_advice(&analysis).len(), 1);
+}
+
+/// Two links of a chain wait for the same thread.
+#[test]
+fn who_gives_way_is_told_so_once() {
+    let hog = ThreadShare { tid: 102, name: "hog".into(), share: 0.8, ran: Span::from_secs(8) };
+    let late = || vec![Late::by_thread("hog", 102).own()];
+    let of = |name, late| (name, Policy::OTHER, late);
+    let threads = [of("worker", late()), of("keeper", late()), of("hog", vec![]), of("client", vec![])];
+    let mut analysis = program(&threads, WatchedProgram { busiest: vec![hog], ..WatchedProgram::default() });
+    let client =
+        howlate_model::Who { holder: howlate_model::Holder::Thread, pid: Some(103), name: "client".into() };
+    for condition in 0..2 {
+        let mut block = WatchedBlock { condition, ..WatchedBlock::default() };
+        (0..LEAST_TIMES).for_each(|_| block.woken(&client));
+        analysis.add(&Line::Watched(Box::new(block)));
+    }
+    let found: Vec<Cure> = thread_advice(&analysis).into_iter().map(|one| one.cure).collect();
+    assert_eq!(found, [Cure::GiveWay { culprit: "hog".into(), tid: Some(102) }]);
+}
+
+/// Beside others, a holder that gives way holds for longer, and all that wait for it are later than before.
+#[test]
+fn nobody_gives_way_who_has_what_others_wait_for() {
+    let delays = || Late::by_thread("hog", 101).own();
+    assert_eq!(beside_a_hog("hog", 101, None, delays()), [], "it makes what the other one waits for");
+    let python = Some(ProgramLanguage::Python);
+    let lock = [Cure::InterpreterLock { holder: "hog".into() }];
+    assert_eq!(beside_a_hog("client", 102, python, delays()), lock, "it has the interpreter's lock");
+    let held = Late { pid: Some(101), ..Late::of(CauseKind::Lock, "hog", "futex").own() };
+    let lock = [Cure::ShorterLock { holder: "hog".into() }];
+    assert_eq!(beside_a_hog("client", 102, None, held), lock);
+}
+
+#[test]
+fn nothing_is_advised_for_the_threads_of_go() {
+    let facts = WatchedProgram { language: Some(ProgramLanguage::Go), ..WatchedProgram::default() };
+    assert_eq!(advised(&[("tick", Policy::OTHER, vec![Late::by_thread("hog", 9)])], facts.clone()), []);
+    let quota = advised(&[("tick", Policy::OTHER, vec![Late::of(CauseKind::Throttled, "/a", "")])], facts);
+    assert_eq!(quota, [("tick".to_owned(), Cure::Quota(None))]);
+}

@@ -1,0 +1,148 @@
+//! What threads do between their timers: how long each iteration takes, and what it is blocked in meanwhile.
+
+use std::collections::HashMap;
+
+use howlate_model::{
+    Activation, Asleep, Cause, Distribution, Holder, IterationWait, Latency, MonotonicTime, SleptIn, Span,
+    WokenBy,
+};
+
+use super::Awakening;
+use crate::cause::{PastSleep, waited_in};
+
+/// Calls in which programs wait for events: whoever is in one has nothing else to do.
+const WAITS_FOR_EVENTS: [&str; 8] =
+    ["epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6", "io_uring_enter"];
+/// Different waits that are told apart within one iteration.
+const WAITS_OF_ONE: usize = 12;
+
+/// The iterations that threads are in.
+#[derive(Debug, Default)]
+pub struct TimerIterations {
+    of: HashMap<u32, Begun>,
+}
+
+#[derive(Debug)]
+struct Begun {
+    /// When it was due.
+    due: MonotonicTime,
+    waits: Vec<(Cause, Option<u32>, Span)>,
+}
+
+/// An iteration that is over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimerIteration {
+    /// From the time that its timer was set to until it slept on its timer again.
+    pub length: Span,
+    /// What it was blocked in.
+    pub waits: Vec<IterationWait>,
+}
+
+impl TimerIterations {
+    /// Takes a sleep of a thread; `Some` where that was on a timer, which ended the iteration before.
+    pub fn saw(&mut self, one: &PastSleep, awakening: Option<&Awakening>) -> Option<TimerIteration> {
+        let (tid, sleep) = (one.sleep.tid, &one.sleep);
+        let by_timer = awakening.filter(|awakening| awakening.activation == Activation::Timer);
+        let Some(by_timer) = by_timer else {
+            if let Some(begun) = self.of.get_mut(&tid) {
+                begun.blocked(one);
+            }
+            return None;
+        };
+        let due = by_timer.wakeup.expected;
+        let before = self.of.insert(tid, Begun { due, waits: Vec::new() })?;
+        Some(before.end(sleep.asleep_since?))
+    }
+
+    /// A thread has ended.
+    pub fn forget(&mut self, tid: u32) {
+        self.of.remove(&tid);
+    }
+}
+
+impl Begun {
+    /// Counts a sleep within it, for which no time was asked.
+    fn blocked(&mut self, past: &PastSleep) {
+        let one = &past.sleep;
+        let (Some(since), Asleep::Waiting, WokenBy::Other(who)) =
+            (one.asleep_since, &one.asleep, &one.woken_by)
+        else {
+            return;
+        };
+        if matches!(&one.slept_in, Some(SleptIn::Call(call)) if WAITS_FOR_EVENTS.contains(&call.as_str())) {
+            return;
+        }
+        let waker = Some(who).filter(|who| who.holder == Holder::Thread);
+        // Of threads of its own program it is known what they did meanwhile.
+        let own = !past.blocked.is_empty();
+        let (cause, length) = (Cause { own, ..waited_in(one, waker) }, one.waking.since(since));
+        let pid = waker.and_then(|waker| waker.pid);
+        let has_room = self.waits.len() < WAITS_OF_ONE;
+        match self.waits.iter_mut().find(|(known, ..)| *known == cause) {
+            Some((_, known, total)) => {
+                (*known, *total) = (known.filter(|known| Some(*known) == pid), total.plus(length))
+            }
+            None if has_room => self.waits.push((cause, pid, length)),
+            None => {}
+        }
+    }
+
+    fn end(self, asleep: MonotonicTime) -> TimerIteration {
+        let wait = |(cause, tid, total): (Cause, Option<u32>, Span)| {
+            let mut time = Distribution::default();
+            time.record(Latency::from_span(total));
+            IterationWait {
+                kind: cause.kind,
+                call: cause.call,
+                by: cause.name,
+                tid,
+                own: cause.own,
+                time,
+                total,
+            }
+        };
+        let waits = self.waits.into_iter().map(wait).collect();
+        // Who asks for a time that has passed slept after it.
+        let length = if asleep > self.due { asleep.since(self.due) } else { Span::ZERO };
+        TimerIteration { length, waits }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::Past;
+    use crate::watch::thread::testing::{at, by_timer, woken};
+    use howlate_model::{CauseKind, TracedSleep, Who};
+
+    fn asleep(since: i64, call: &str, one: TracedSleep) -> TracedSleep {
+        TracedSleep { asleep_since: Some(at(since)), slept_in: Some(SleptIn::Call(call.to_owned())), ..one }
+    }
+
+    // 1000    1100   1200    1700   2000      3000
+    // timer   runs   asleep  woken  asleep    timer
+    #[test]
+    fn what_an_iteration_waited_for_is_told_when_the_next_timer_ends_a_sleep() {
+        let planner = Who { holder: Holder::Thread, pid: Some(9), name: "planner".to_owned() };
+        let mut iterations = TimerIterations::default();
+        let mut saw = |one: TracedSleep| {
+            let awakening = Awakening::from_sleep(&one, Past::NONE);
+            iterations.saw(&PastSleep::from_sleep(one), awakening.as_ref())
+        };
+        assert_eq!(saw(asleep(900, "clock_nanosleep", by_timer(7, 1_000, 1_100))), None);
+        assert_eq!(saw(asleep(1_200, "futex", woken(7, planner.clone(), 1_700, 1_710))), None);
+        assert_eq!(saw(asleep(1_720, "futex", woken(7, planner.clone(), 1_730, 1_740))), None);
+        assert_eq!(
+            saw(asleep(1_750, "epoll_wait", woken(7, planner, 1_900, 1_910))),
+            None,
+            "it had nothing to do"
+        );
+        let one = saw(asleep(2_000, "clock_nanosleep", by_timer(7, 3_000, 3_100))).unwrap();
+        assert_eq!(one.length, Span::from_nanos(1_000));
+        let [wait] = one.waits.as_slice() else { panic!("{:?}", one.waits) };
+        assert_eq!((wait.kind, wait.by.as_str(), wait.tid), (CauseKind::Lock, "planner", Some(9)));
+        assert_eq!((wait.total, wait.time.count()), (Span::from_nanos(510), 1));
+        let none = saw(asleep(3_200, "clock_nanosleep", by_timer(7, 4_000, 4_100))).unwrap();
+        assert_eq!((none.length, none.waits.len()), (Span::from_nanos(200), 0));
+    }
+}

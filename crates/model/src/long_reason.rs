@@ -1,0 +1,134 @@
+//! Why iterations of an event loop were long: time summed by reason.
+
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Distribution, Latency, Span};
+
+/// What kept an event loop from coming back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StallReason {
+    /// It ran: its own work, and interrupts that came upon it.
+    Ran,
+    /// It slept in another call than the one in which its loop waits.
+    Blocked,
+    /// It was ready, and others had the CPU.
+    WaitedForCpu,
+    /// It was ready, and its control group had used up its quota.
+    Quota,
+}
+
+/// What one reason took of the long iterations of an event loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LongReason {
+    /// What kept it.
+    pub reason: StallReason,
+    /// The call that it was blocked in; absent where it was not, or in several, or nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// Long iterations of which this took more than anything else.
+    pub iterations: u64,
+    /// The time that it took in all long iterations.
+    #[serde(rename = "total_ns")]
+    pub total: Span,
+    /// How long it took in each of those of which it took most.
+    pub each: Distribution,
+}
+
+/// So many reasons are kept apart; beyond them, calls are none of their own.
+const KEPT: usize = 32;
+
+/// What kept a loop, the call, and for how long.
+pub(crate) type Took = (StallReason, Option<String>, Span);
+
+/// Adds one long iteration to what is known of those before it: what it was made of.
+pub(crate) fn count(all: &mut Vec<LongReason>, took: Vec<Took>) {
+    let most = took.iter().max_by_key(|(.., time)| *time).cloned();
+    for (reason, call, time) in took {
+        let is_most = most.as_ref().is_some_and(|most| *most == (reason, call.clone(), time));
+        let known = entry(all, reason, call);
+        known.total = known.total.plus(time);
+        if is_most {
+            known.iterations += 1;
+            known.each.record(Latency::from_span(time));
+        }
+    }
+    sort(all);
+}
+
+/// Adds those of a later stretch.
+pub(crate) fn merge(all: &mut Vec<LongReason>, later: &[LongReason]) {
+    for one in later {
+        let known = entry(all, one.reason, one.call.clone());
+        known.total = known.total.plus(one.total);
+        known.iterations = known.iterations.saturating_add(one.iterations);
+        known.each.merge(&one.each);
+    }
+    sort(all);
+}
+
+fn entry(all: &mut Vec<LongReason>, reason: StallReason, call: Option<String>) -> &mut LongReason {
+    let is_known = |one: &LongReason, call: &Option<String>| one.reason == reason && one.call == *call;
+    let call = if all.len() < KEPT || all.iter().any(|one| is_known(one, &call)) { call } else { None };
+    let place = all.iter().position(|one| is_known(one, &call)).unwrap_or_else(|| {
+        let (iterations, total, each) = (0, Span::ZERO, Distribution::default());
+        all.push(LongReason { reason, call, iterations, total, each });
+        all.len() - 1
+    });
+    &mut all[place]
+}
+
+/// What took most time first.
+fn sort(all: &mut [LongReason]) {
+    all.sort_by_key(|one| Reverse((one.total, one.iterations)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Iteration;
+    use crate::event_loop::testing::iteration;
+
+    #[test]
+    fn each_iteration_counts_for_what_took_most_of_it_and_its_time_for_everything() {
+        let ms = |number: u64| number * 1_000_000;
+        let mut all = Vec::new();
+        // Three slept for 80 ms, and one of them waited a little; the longest ran; one waited for its quota.
+        for ready in [0, 0, ms(5)] {
+            count(&mut all, iteration(0, ms(1), ms(80), ready).reasons());
+        }
+        count(&mut all, iteration(0, ms(150), 0, ms(3)).reasons());
+        let of_quota = Iteration { quota: Span::from_nanos(ms(30)), ..iteration(0, ms(1), 0, ms(40)) };
+        count(&mut all, of_quota.reasons());
+        let told: Vec<_> = all
+            .iter()
+            .map(|one| (one.reason, one.call.as_deref(), one.iterations, one.total.as_nanos() / 1_000_000))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (StallReason::Blocked, Some("clock_nanosleep"), 3, 240),
+                (StallReason::Ran, None, 1, 154),
+                (StallReason::Quota, None, 1, 30),
+                (StallReason::WaitedForCpu, None, 0, 18),
+            ]
+        );
+        let mut twice = all.clone();
+        merge(&mut twice, &all);
+        assert_eq!((twice[0].iterations, twice[0].each.count()), (6, 6));
+    }
+
+    #[test]
+    fn many_calls_are_one_in_the_end() {
+        let mut all = Vec::new();
+        for call in 0..1_000 {
+            let sleep = (Span::from_nanos(9), Some(format!("call-{call}")));
+            count(&mut all, Iteration { longest_sleep: Some(sleep), ..iteration(0, 0, 9, 0) }.reasons());
+        }
+        assert!(all.len() <= KEPT + 1, "{}", all.len());
+        assert_eq!(all.iter().map(|one| one.iterations).sum::<u64>(), 1_000);
+    }
+}

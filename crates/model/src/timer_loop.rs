@@ -1,0 +1,168 @@
+//! What is known of a thread that its own timer wakes again and again: its iterations, what it waited for in them, and whether each
+//! delay moves all later ones.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{CauseKind, Distribution, Latency, Span};
+
+/// Waits of a thread's iterations that are kept apart; further ones are left out.
+const WAITS_KEPT: usize = 24;
+
+/// The iterations of a thread in one stretch of time: each from the time that its timer was set to until it slept on its timer again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimerLoopBlock {
+    /// How long each took.
+    pub length: Distribution,
+    /// What it was blocked in within them, whatever took the most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<IterationWait>,
+    /// How each delay moves the next time.
+    pub drift: Drift,
+}
+
+/// What a thread was blocked in within its iterations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IterationWait {
+    /// A lock, another system call, or page faults.
+    pub kind: CauseKind,
+    /// The system call; absent for page faults, and where it was not seen.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub call: String,
+    /// The thread that ended those waits; absent where none did.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    /// Its id, where it was always the same one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tid: Option<u32>,
+    /// Whether that is a thread of its own program.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
+    /// How long it was blocked so in each iteration in which it was.
+    pub time: Distribution,
+    /// The same of all iterations together.
+    #[serde(rename = "total_ns")]
+    pub total: Span,
+}
+
+impl IterationWait {
+    /// Whether another one is a wait of the same kind.
+    fn is_same(&self, other: &Self) -> bool {
+        (self.kind, &self.call, &self.by, self.own) == (other.kind, &other.call, &other.by, other.own)
+    }
+}
+
+/// Sums over pairs: how late a thread ran, and how long after the time that it had been to run the next one was. Who sleeps
+/// until a time has steps that do not depend on that, who sleeps for a length has longer ones by as much as it was late.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Drift {
+    /// Pairs.
+    pub pairs: u64,
+    /// Of the lateness, µs,
+    pub late_us: f64,
+    /// of the step, µs,
+    pub step_us: f64,
+    /// of the squares of the lateness, µs²,
+    pub late_squared_us2: f64,
+    /// of the products of both, µs²,
+    pub late_step_us2: f64,
+    /// and of the squares of the step, µs².
+    pub step_squared_us2: f64,
+}
+
+impl TimerLoopBlock {
+    /// Counts an iteration that took so long, and so much of which it waited each time.
+    pub fn completed(&mut self, length: Span, waits: Vec<IterationWait>) {
+        self.length.record(latency(length));
+        waits.into_iter().for_each(|wait| self.waited(wait));
+    }
+
+    fn waited(&mut self, one: IterationWait) {
+        let has_room = self.waits.len() < WAITS_KEPT;
+        match self.waits.iter_mut().find(|known| known.is_same(&one)) {
+            Some(known) => {
+                known.tid = known.tid.filter(|tid| Some(*tid) == one.tid);
+                known.time.merge(&one.time);
+                known.total = known.total.plus(one.total);
+            }
+            None if has_room => self.waits.push(one),
+            None => {}
+        }
+    }
+
+    /// Adds what came later.
+    pub fn merge(&mut self, later: &Self) {
+        self.length.merge(&later.length);
+        later.waits.iter().for_each(|wait| self.waited(wait.clone()));
+        self.waits.sort_by_key(|wait| std::cmp::Reverse(wait.total));
+        self.drift.merge(later.drift);
+    }
+}
+
+impl Drift {
+    /// Counts a wake-up that was so late, after which the next time came `step` later than its own.
+    pub fn add(&mut self, late: Span, step: Span) {
+        let [late_us, step_us] = [late, step].map(|span| span.as_secs_f64() * 1e6);
+        self.merge(Self {
+            pairs: 1,
+            late_us,
+            step_us,
+            late_squared_us2: late_us * late_us,
+            late_step_us2: late_us * step_us,
+            step_squared_us2: step_us * step_us,
+        });
+    }
+
+    fn merge(&mut self, later: Self) {
+        self.pairs = self.pairs.saturating_add(later.pairs);
+        self.late_us += later.late_us;
+        self.step_us += later.step_us;
+        self.late_squared_us2 += later.late_squared_us2;
+        self.late_step_us2 += later.late_step_us2;
+        self.step_squared_us2 += later.step_squared_us2;
+    }
+}
+
+fn latency(length: Span) -> Latency {
+    Latency::from_nanos(i64::try_from(length.as_nanos()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(by: &str, tid: u32, micros: u64) -> IterationWait {
+        let (total, mut time) = (Span::from_micros(micros), Distribution::default());
+        time.record(latency(total));
+        IterationWait {
+            kind: CauseKind::Lock,
+            call: "futex".into(),
+            by: by.into(),
+            tid: Some(tid),
+            own: true,
+            time,
+            total,
+        }
+    }
+
+    #[test]
+    fn waits_for_the_same_are_added_up_and_have_an_id_where_it_is_one() {
+        let mut all = TimerLoopBlock::default();
+        all.completed(Span::from_millis(5), vec![wait("planner", 7, 300), wait("logger", 9, 10)]);
+        let mut later = TimerLoopBlock::default();
+        later.completed(Span::from_millis(6), vec![wait("planner", 7, 200), wait("logger", 10, 900)]);
+        all.merge(&later);
+        let told: Vec<_> =
+            all.waits.iter().map(|one| (one.by.as_str(), one.tid, one.total, one.time.count())).collect();
+        let micros = Span::from_micros;
+        assert_eq!(told, [("logger", None, micros(910), 2), ("planner", Some(7), micros(500), 2)]);
+        assert_eq!(all.length.count(), 2);
+    }
+
+    #[test]
+    fn there_is_a_bound() {
+        let mut all = TimerLoopBlock::default();
+        (0..100).for_each(|number| all.completed(Span::ZERO, vec![wait(&number.to_string(), number, 1)]));
+        assert_eq!(all.waits.len(), WAITS_KEPT);
+    }
+}
