@@ -1,6 +1,6 @@
 //! What is changed to turn a knob.
 
-use howlate_model::{Nice, Policy, Priority, Span, Wait};
+use howlate_model::{Nice, Policy, Priority, Remedy, Span, Wait};
 
 use crate::writes::Writes;
 
@@ -18,8 +18,8 @@ pub enum Change {
         /// What is written to it.
         micros: i32,
     },
-    /// Words of the kernel's command line; a restart.
-    Boot(String),
+    /// Words of the kernel's command line; a restart. What is to be typed for it here.
+    Boot(Remedy),
 }
 
 /// What a thread asks for, for itself.

@@ -4,8 +4,9 @@
 use howlate_model::{PermanentWay, Scope};
 use howlate_procfs::{Root, Unreadable};
 
+use crate::boot_loader::boot_remedy;
 use crate::change::{Change, ThreadSetting};
-use crate::persistent::{Text, ways};
+use crate::persistent::{CPU, Text, Whose, ways};
 use crate::rights::Rights;
 use crate::writes::Writes;
 
@@ -73,9 +74,10 @@ impl Look {
     }
 
     /// A word of the kernel's command line.
-    pub(crate) fn boot(words: impl Into<String>) -> Self {
+    pub(crate) fn boot(root: &Root, words: impl Into<String>) -> Self {
         let words = words.into();
-        Self::Turn { from: "not given".to_owned(), to: words.clone(), change: Change::Boot(words) }
+        let remedy = boot_remedy(root, &words);
+        Self::Turn { from: "not given".to_owned(), to: words, change: Change::Boot(remedy) }
     }
 
     pub(crate) fn unreadable(path: &str, error: Unreadable) -> Self {
@@ -129,9 +131,11 @@ impl Knob {
         state((self.look)(root), root)
     }
 
-    /// How it is turned for good on the machine that `root` shows.
-    pub fn permanent(&self, state: &State) -> Vec<PermanentWay> {
-        let own = self.texts.iter().map(|text| text.way());
+    /// How it is turned for good on the machine that `root` shows: for whom it was tried on, and for nobody else.
+    pub fn permanent(&self, state: &State, whose: Whose<'_>) -> Vec<PermanentWay> {
+        let tried = if state.to.is_empty() { "N" } else { state.to.as_str() };
+        let own = self.texts.iter().filter_map(|text| text.way(whose));
+        let own = own.map(|way| PermanentWay { apply: way.apply.replace(CPU, tried), ..way });
         own.chain(state.change.iter().flat_map(|change| ways(self.name, change))).collect()
     }
 }

@@ -35,6 +35,7 @@ impl Writes {
             remedy: Remedy {
                 apply: vec![write_command(&value, &path)],
                 undo: vec![write_command(&now, &path)],
+                ..Remedy::default()
             },
             each: vec![Write { path, now, value, watched: false }],
             watched: Vec::new(),

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use howlate_knobs::{Change, Status, all, named, remedy};
-use howlate_model::Scope;
+use howlate_knobs::{Change, Status, Whose, all, named, remedy};
+use howlate_model::{PermanentWay, Scope};
 use howlate_procfs::Root;
 
 fn source(system: &str) -> PathBuf {
@@ -88,10 +88,32 @@ fn what_can_be_turned_can_be_had_for_good_and_undone() {
             if state.change.is_none() || state.turns_nothing() {
                 continue;
             }
-            let ways = knob.permanent(&state);
-            assert!(!ways.is_empty(), "{name}: {}", knob.name);
-            assert!(ways.iter().all(|way| !way.apply.is_empty() && !way.undo.is_empty()), "{}", knob.name);
+            for whose in [Whose::Program, Whose::Threads(&[7])] {
+                let ways = knob.permanent(&state, whose);
+                assert!(!ways.is_empty(), "{name}: {}", knob.name);
+                let is_whole = |way: &PermanentWay| !way.apply.is_empty() && !way.undo.is_empty();
+                assert!(ways.iter().all(is_whole), "{}", knob.name);
+            }
         }
+    }
+}
+
+/// What starts a program or a unit sets all of its threads: helpers that compute, and those that are late because of them.
+#[test]
+fn what_helped_one_thread_is_not_advised_for_all_of_its_program() {
+    let (_folder, root) = system("vm");
+    for name in ["fifo", "nice", "slice", "timer_slack", "affinity"] {
+        let knob = named(name).unwrap();
+        let ways = |whose| knob.permanent(&knob.state(&root), whose);
+        let sets_all = |way: &&PermanentWay| ["systemd", "shell"].contains(&way.by);
+        let of_thread = ways(Whose::Threads(&[4711]));
+        assert_eq!(of_thread.iter().find(sets_all), None, "{name}");
+        assert!(of_thread.iter().all(|way| !way.apply.contains("in each thread") || name == "timer_slack"));
+        assert!(of_thread.iter().any(|way| way.by == "now" && way.apply.contains("4711")), "{name}");
+        assert!(ways(Whose::Program).iter().any(|way| sets_all(&way)), "{name}");
+        assert!(ways(Whose::Program).iter().all(|way| way.by != "now"), "{name}");
+        let is_placeholder = |way: &PermanentWay| way.apply.contains('@') || way.apply.contains("=N");
+        assert!(!of_thread.iter().chain(&ways(Whose::Program)).any(is_placeholder), "{name}");
     }
 }
 

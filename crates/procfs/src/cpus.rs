@@ -2,11 +2,24 @@
 
 use howlate_model::CpuSet;
 
-use crate::Root;
+use crate::{Reading, Root};
 
 /// A list of CPUs such as `0-3`; empty when it cannot be read.
 pub fn list_of_cpus(root: &Root, path: &str) -> CpuSet {
     root.read(path).ok().and_then(|list| list.parse().ok()).unwrap_or_default()
+}
+
+/// A list of CPUs that was read; some kernels write `(null)` for an empty one.
+pub fn cpus_of(list: &Reading) -> Option<CpuSet> {
+    list.text()?.trim_matches(['(', ')']).replace("null", "").parse().ok()
+}
+
+/// The CPUs of the same core, itself among them; none where it is not said. `core_cpus_list` is the newer name of
+/// `thread_siblings_list`.
+pub fn siblings(root: &Root, cpu: u32) -> CpuSet {
+    let read = |name: &str| root.read(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}"));
+    let list = read("core_cpus_list").or_else(|_| read("thread_siblings_list"));
+    list.ok().and_then(|list| list.parse().ok()).unwrap_or_default()
 }
 
 /// The NUMA node of a CPU, known by a link in its folder: `node0`.

@@ -12,15 +12,33 @@ pub struct Hypervisor {
 
 /// The hypervisor this machine is a guest of.
 pub fn hypervisor(root: &Root) -> Option<Hypervisor> {
-    declared(root).or_else(|| by_device_tree(root)).or_else(|| by_firmware(root)).or_else(|| by_flag(root))
+    if first_domain(root).is_some() {
+        return None;
+    }
+    by_kernel(root)
+        .or_else(|| declared(root))
+        .or_else(|| by_device_tree(root))
+        .or_else(|| by_firmware(root))
+        .or_else(|| by_flag(root))
+}
+
+/// Xen's first domain, which manages the machine and is no guest of it, with the file that says so.
+pub fn first_domain(root: &Root) -> Option<Reading> {
+    let reading = root.reading("/proc/xen/capabilities");
+    reading.text().is_some_and(|text| text.contains("control_d")).then_some(reading)
+}
+
+/// WSL2's kernel is Microsoft's own, and its firmware has no tables.
+fn by_kernel(root: &Root) -> Option<Hypervisor> {
+    let reading = root.reading("/proc/sys/kernel/osrelease");
+    let is_wsl = reading.text()?.to_ascii_lowercase().contains("microsoft-standard-wsl");
+    is_wsl.then(|| Hypervisor { name: "wsl2".into(), reading })
 }
 
 fn declared(root: &Root) -> Option<Hypervisor> {
     let reading = root.reading("/sys/hypervisor/type");
     let name = reading.text()?.to_owned();
-    // Xen's first domain manages the machine; it is no guest of it.
-    let control = root.read("/proc/xen/capabilities").is_ok_and(|text| text.contains("control_d"));
-    (!control).then_some(Hypervisor { name, reading })
+    Some(Hypervisor { name, reading })
 }
 
 fn by_device_tree(root: &Root) -> Option<Hypervisor> {
@@ -29,10 +47,21 @@ fn by_device_tree(root: &Root) -> Option<Hypervisor> {
     Some(Hypervisor { name: name.into(), reading })
 }
 
-/// What the firmware's tables call the machine, and whose guest that is.
-const FIRMWARES: [(&str, &str); 9] = [
+/// What the firmware's tables call the machine, and whose guest that is: on processors without a flag for it, as ARM's, nothing else
+/// tells.
+///
+/// Source: systemd's `detect_vm_dmi_vendor` names most of them; the others are what those providers' machines show.
+const FIRMWARES: [(&str, &str); 17] = [
     ("QEMU", "kvm"),
     ("KVM", "kvm"),
+    ("OpenStack", "kvm"),
+    ("KubeVirt", "kvm"),
+    ("Hetzner", "kvm"),
+    ("DigitalOcean", "kvm"),
+    ("Scaleway", "kvm"),
+    ("Alibaba Cloud", "kvm"),
+    ("HVM domU", "xen"),
+    ("Apple Virtualization", "apple"),
     ("Amazon EC2", "amazon"),
     ("Google Compute Engine", "kvm"),
     ("VMware", "vmware"),
@@ -43,16 +72,23 @@ const FIRMWARES: [(&str, &str); 9] = [
 ];
 
 fn by_firmware(root: &Root) -> Option<Hypervisor> {
-    let tables = ["/sys/class/dmi/id/product_name", "/sys/class/dmi/id/sys_vendor"];
+    let tables = [PRODUCT, "/sys/class/dmi/id/sys_vendor"];
     tables.into_iter().find_map(|table| {
         let reading = root.reading(table);
         let text = reading.text()?;
         let (_, name) = FIRMWARES.into_iter().find(|(mark, _)| text.contains(mark))?;
-        // Amazon rents out whole machines as well, and names them `….metal`.
-        let whole = root.read(tables[0]).is_ok_and(|product| product.ends_with("metal"));
         let name = if text.contains("QEMU") && is_emulated(root) { "qemu (emulated CPU)" } else { name };
-        (!whole).then(|| Hypervisor { name: name.into(), reading: reading.clone() })
+        (!is_whole(root)).then(|| Hypervisor { name: name.into(), reading: reading.clone() })
     })
+}
+
+const PRODUCT: &str = "/sys/class/dmi/id/product_name";
+
+/// Whole machines are for rent as well: Amazon names them `….metal`, Hetzner anything but `vServer`.
+fn is_whole(root: &Root) -> bool {
+    let product = root.read(PRODUCT).unwrap_or_default();
+    let is_of_hetzner = root.read("/sys/class/dmi/id/sys_vendor").is_ok_and(|vendor| vendor == "Hetzner");
+    product.ends_with("metal") || (is_of_hetzner && product != "vServer")
 }
 
 /// What QEMU calls a processor that is software.
@@ -69,4 +105,44 @@ fn by_flag(root: &Root) -> Option<Hypervisor> {
     CpuInfo::read(root)
         .has_flag("hypervisor")
         .then(|| Hypervisor { name: name.into(), reading: Reading { path: "/proc/cpuinfo".into(), content } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::tree;
+
+    fn name(files: &[(&str, &str)]) -> Option<String> {
+        hypervisor(&tree(files).1).map(|found| found.name)
+    }
+
+    #[test]
+    fn a_guest_without_a_flag_is_known_by_its_firmware() {
+        let of = |vendor, product| {
+            name(&[("/sys/class/dmi/id/sys_vendor", vendor), ("/sys/class/dmi/id/product_name", product)])
+        };
+        assert_eq!(of("Hetzner", "vServer").as_deref(), Some("kvm"));
+        assert_eq!(of("Hetzner", "Dedicated"), None);
+        assert_eq!(of("Amazon EC2", "m6g.large").as_deref(), Some("amazon"));
+        assert_eq!(of("Amazon EC2", "m6g.metal"), None);
+        assert_eq!(of("Supermicro", "AS-2024"), None);
+    }
+
+    #[test]
+    fn the_first_domain_of_xen_is_no_guest_whatever_its_processor_says() {
+        let dom0 = [
+            ("/proc/xen/capabilities", "control_d\n"),
+            ("/sys/hypervisor/type", "xen\n"),
+            ("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n"),
+        ];
+        assert_eq!(name(&dom0), None);
+        assert_eq!(name(&dom0[1..]).as_deref(), Some("xen"));
+        assert!(first_domain(&tree(&dom0).1).is_some() && first_domain(&tree(&dom0[1..]).1).is_none());
+    }
+
+    #[test]
+    fn wsl_is_told_by_its_kernel() {
+        let wsl = ("/proc/sys/kernel/osrelease", "6.6.87.2-microsoft-standard-WSL2\n");
+        assert_eq!(name(&[wsl, ("/proc/cpuinfo", "flags\t\t: hypervisor\n")]).as_deref(), Some("wsl2"));
+    }
 }

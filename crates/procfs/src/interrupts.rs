@@ -22,6 +22,32 @@ impl InterruptCounts {
     }
 }
 
+/// One row of those that have a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterruptRow<'a> {
+    /// What it comes through: `GICv3`, `IO-APIC`.
+    pub chip: &'a str,
+    /// Its number there, where it is said.
+    pub number_at_chip: Option<u32>,
+    /// Who handles it, the first of several: `arch_timer`, `nvme0q3`.
+    pub action: &'a str,
+}
+
+impl InterruptCounts {
+    /// What stands behind the counts of a row.
+    pub fn row(&self, row: &str) -> Option<InterruptRow<'_>> {
+        let cpus = self.0.lines().next()?.split_whitespace().filter(|word| word.starts_with("CPU")).count();
+        let counts =
+            self.0.lines().find_map(|line| line.trim_start().strip_prefix(row)?.strip_prefix(':'))?;
+        let mut words = counts.split_whitespace().skip(cpus);
+        let (chip, number) = (words.next()?, words.next()?);
+        let action =
+            words.find(|word| !["Level", "Edge", "edge", "fasteoi"].contains(word)).unwrap_or_default();
+        let number_at_chip = number.split('-').next().and_then(|number| number.parse().ok());
+        Some(InterruptRow { chip, number_at_chip, action: action.trim_end_matches(',') })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,5 +58,15 @@ mod tests {
         let counts = InterruptCounts(text.to_owned());
         assert_eq!((counts.of("NMI", 2), counts.of("0", 0)), (Some(7), Some(12)));
         assert_eq!((counts.of("NMI", 1), counts.of("MCE", 0), counts.of("ERR", 2)), (None, None, None));
+    }
+
+    #[test]
+    fn a_row_says_what_it_comes_through_and_who_handles_it() {
+        let text = "           CPU0       CPU1\n 11:         10         10     GICv3  30 Level     arch_timer\n 36:          0    2226417 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0\n";
+        let counts = InterruptCounts(text.to_owned());
+        let row = |chip, number, action| Some(InterruptRow { chip, number_at_chip: Some(number), action });
+        assert_eq!(counts.row("11"), row("GICv3", 30, "arch_timer"));
+        assert_eq!(counts.row("36"), row("PCI-MSIX-0000:00:02.0", 1, "virtio1-req.0"));
+        assert_eq!(counts.row("12"), None);
     }
 }

@@ -17,6 +17,11 @@ impl Kernel {
         Self { release: read("/proc/sys/kernel/osrelease"), build: read("/proc/sys/kernel/version") }
     }
 
+    /// What it runs on: `x86_64`, `aarch64`. It says so itself since Linux 6.1.
+    pub fn architecture(root: &Root) -> Option<String> {
+        root.read("/proc/sys/kernel/arch").ok()
+    }
+
     /// Whether the kernel below `root` is a `PREEMPT_RT` one: its build string says so; `/sys/kernel/realtime` holds `1` on those that
     /// have that file, which came with the patches and not with the kernel itself.
     pub fn is_realtime(root: &Root) -> bool {

@@ -1,5 +1,7 @@
 //! `/proc/PID/limits`: how much a process may have of each resource.
 
+use std::fmt::Display;
+
 use crate::{Reading, Root, SELF};
 
 /// The file of this process with the outcome of reading it.
@@ -15,15 +17,29 @@ pub const UNLIMITED: u64 = u64::MAX;
 impl Limits {
     /// Those of this process.
     pub fn read(root: &Root) -> Self {
-        Self { reading: root.reading(format!("/proc/{SELF}/limits")) }
+        Self::of(root, SELF)
+    }
+
+    /// Those of a process.
+    pub fn of(root: &Root, process: impl Display) -> Self {
+        Self { reading: root.reading(format!("/proc/{process}/limits")) }
     }
 
     /// The soft limit of a resource: `Max locked memory`. `None` where it is not said.
     ///
     /// Source: `proc_pid_limits(5)`; a name holds spaces, and ends where the numbers begin.
     pub fn soft(&self, name: &str) -> Option<u64> {
+        self.column(name, 0)
+    }
+
+    /// The hard limit of it, up to which the soft one may be raised by everybody.
+    pub fn hard(&self, name: &str) -> Option<u64> {
+        self.column(name, 1)
+    }
+
+    fn column(&self, name: &str, column: usize) -> Option<u64> {
         let rest = self.reading.text()?.lines().find_map(|line| line.strip_prefix(name))?;
-        match rest.split_whitespace().next()? {
+        match rest.split_whitespace().nth(column)? {
             "unlimited" => Some(UNLIMITED),
             number => number.parse().ok(),
         }
@@ -48,6 +64,10 @@ mod tests {
             Limits { reading: Reading { path: "/proc/self/limits".into(), content: Ok(text.into()) } };
         assert_eq!(limits.soft("Max locked memory"), Some(8_388_608));
         assert_eq!(limits.soft("Max nice priority"), Some(UNLIMITED));
+        assert_eq!(
+            (limits.hard("Max locked memory"), limits.hard("Max nice priority")),
+            (Some(UNLIMITED), Some(0))
+        );
         assert_eq!(limits.soft("Max else"), None);
         assert!(limits.evidence("Max nice priority").text().is_some_and(|line| line.starts_with("Max nice")));
     }

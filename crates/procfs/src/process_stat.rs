@@ -11,6 +11,9 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 /// A thread that is on its way out: `PF_EXITING` of the same.
 const EXITING: u64 = 0x0000_0004;
 
+/// A thread whose CPUs nobody may change: `PF_NO_SETAFFINITY` of the same.
+const BOUND: u64 = 0x0400_0000;
+
 /// Places of fields after the name, which is the second. Source: `proc_pid_stat(5)`, fields 3, 9, 16 and 17.
 const STATE: usize = 0;
 const FLAGS: usize = 6;
@@ -53,6 +56,11 @@ impl ProcessStat {
     /// Whether it has ended, or is about to: what it had, it may have given back already.
     pub fn is_ending(&self) -> bool {
         self.has_ended() || self.number(FLAGS).is_some_and(|flags| flags & EXITING != 0)
+    }
+
+    /// Whether it is one of the kernel's threads that may be moved to other CPUs.
+    pub fn is_movable_kernel_thread(&self) -> bool {
+        self.number(FLAGS).is_some_and(|flags| flags & (KERNEL_THREAD | BOUND) == KERNEL_THREAD)
     }
 
     /// When it began, in ticks since the machine started. Its id may be another's by now: this tells.

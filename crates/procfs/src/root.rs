@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use flate2::read::GzDecoder;
+use rustix::fs::OFlags;
 
 use crate::{Reading, Unreadable};
 
@@ -23,6 +25,12 @@ fn bounded(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
+/// A tree may hold anything: a pipe to which nobody writes is empty rather than waited for, and no terminal becomes this process's.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
 /// The bytes as text. Nearly all are text as they are, which is found out much faster than what is not.
@@ -55,7 +63,7 @@ impl Root {
     /// A tree of files as one machine had them.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
-        let listed = fs::read_to_string(directory.join(REFUSED)).unwrap_or_default();
+        let listed = open(&directory.join(REFUSED)).and_then(bounded).map(text).unwrap_or_default();
         let refused = listed.lines().map(str::trim).filter(|path| !path.is_empty());
         let refused = refused.map(str::to_owned).collect();
         Self { refused, directory, asked: None, unpacked: Mutex::default() }
@@ -69,7 +77,7 @@ impl Root {
 
     /// The trimmed content of a text file; `path` is absolute, as on the examined system.
     pub fn read(&self, path: &str) -> Result<String, Unreadable> {
-        let bytes = bounded(File::open(self.admit(path)?)?)?;
+        let bytes = bounded(open(&self.admit(path)?)?)?;
         Ok(text(bytes).trim_matches(['\0', ' ', '\t', '\n']).to_owned())
     }
 
@@ -80,13 +88,20 @@ impl Root {
     }
 
     fn unpack(&self, path: &str) -> Result<String, Unreadable> {
-        let bytes = bounded(GzDecoder::new(File::open(self.admit(path)?)?))?;
+        let bytes = bounded(GzDecoder::new(open(&self.admit(path)?)?))?;
         Ok(text(bytes).trim().to_owned())
+    }
+
+    /// The first bytes of a file, so many at most, whatever they are.
+    pub fn beginning(&self, path: &str, most: u64) -> Result<Vec<u8>, Unreadable> {
+        let mut bytes = Vec::new();
+        open(&self.admit(path)?)?.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// A file that is read again and again.
     pub(crate) fn open(&self, path: &str) -> Result<File, Unreadable> {
-        Ok(File::open(self.admit(path)?)?)
+        Ok(open(&self.admit(path)?)?)
     }
 
     /// A file that is mapped into a process, as that process sees its path.
@@ -109,6 +124,12 @@ impl Root {
         names
     }
 
+    /// Where a link leads, as the kernel writes it: `/proc/PID/exe`. `None` where there is none, or none that this process may read.
+    pub fn target(&self, path: &str) -> Option<String> {
+        let target = fs::read_link(self.admit(path).ok()?).ok()?;
+        Some(target.to_string_lossy().into_owned())
+    }
+
     /// Whether there is a file or directory of this name.
     pub fn has(&self, path: &str) -> bool {
         self.remember(path);
@@ -124,6 +145,12 @@ impl Root {
     pub fn writable(&self, path: &str) -> Result<(), Unreadable> {
         OpenOptions::new().write(true).open(self.admit(path)?)?;
         Ok(())
+    }
+
+    /// Whether the kernel lets anybody write to a file: a setting that cannot be changed has no right to write, not even for its owner.
+    pub fn is_settable(&self, path: &str) -> bool {
+        self.remember(path);
+        fs::metadata(self.place(path)).is_ok_and(|file| file.permissions().mode() & 0o200 != 0)
     }
 
     /// Every path asked for so far, in order, if this root [remembers](Self::remembering).
@@ -190,6 +217,18 @@ mod tests {
         let (directory, root) = tree();
         std::os::unix::fs::symlink("/dev/zero", directory.path().join("sys/endless")).unwrap();
         assert!(matches!(root.read("/sys/endless"), Err(Unreadable::Other(_))));
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for_and_a_list_without_end_refuses_nothing() {
+        let (directory, _) = tree();
+        let pipe = directory.path().join("sys/pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        fs::remove_file(directory.path().join(REFUSED)).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", directory.path().join(REFUSED)).unwrap();
+        let root = Root::at(directory.path());
+        assert_eq!(root.read("/sys/pipe"), Ok(String::new()));
+        assert_eq!(root.read("/sys/online").as_deref(), Ok("0-1"));
     }
 
     #[test]

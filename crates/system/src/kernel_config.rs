@@ -34,6 +34,12 @@ impl KernelConfig {
         self.reading.text().map(|_| self.value(option) == Some("y"))
     }
 
+    /// Whether the kernel is known to have been built without an option: a captured configuration may lack lines.
+    pub(crate) fn is_off(&self, option: &str) -> bool {
+        let line = format!("# {option} is not set");
+        self.reading.text().is_some_and(|text| text.lines().any(|one| one == line))
+    }
+
     /// The lines about these options as evidence.
     pub(crate) fn only(&self, options: &[&str]) -> Reading {
         let about = |line: &str| {
@@ -73,6 +79,8 @@ mod tests {
         assert_eq!((config.value("CONFIG_HZ_250"), config.value("CONFIG_E")), (Some("y"), Some("")));
         assert_eq!((config.value("HZ"), config.value("CONFIG_NOWHERE")), (None, None));
         assert_eq!(config.has("CONFIG_PREEMPT"), Some(false));
+        assert!(config.is_off("CONFIG_PREEMPT") && !config.is_off("CONFIG_PREEMPT_RCU"));
+        assert!(!config.is_off("CONFIG_NOWHERE"), "that is not told");
         assert_eq!(config.only(&["CONFIG_PREEMPT"]).text(), Some("# CONFIG_PREEMPT is not set"));
         assert_eq!(config.only(&["CONFIG_X"]).text(), Some("no CONFIG_X"));
     }

@@ -8,7 +8,6 @@
 //! - [`node`] tells which machine it is.
 //! - [`examine`] returns one finding for each property that bears on punctuality.
 
-mod container;
 mod debugfs;
 mod describe;
 mod disturbance;
@@ -22,6 +21,7 @@ mod process;
 
 pub use describe::describe;
 pub use disturbance::Disturbance;
+pub use findings::group_without_realtime;
 pub use findings::{examine, for_running};
 pub use group_freezes::GroupFreezes;
 pub use group_quotas::GroupQuotas;

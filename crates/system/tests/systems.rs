@@ -156,7 +156,7 @@ fn the_laptop_sleeps_deeply_and_slowly() {
     let remedy = idle.remedy.unwrap();
     assert_eq!(
         remedy.apply,
-        ["echo 1 | sudo tee /sys/devices/system/cpu/cpu*/cpuidle/state{3,4,5,6}/disable"]
+        ["for s in 3 4 5 6; do echo 1 | sudo tee /sys/devices/system/cpu/cpu*/cpuidle/state$s/disable; done"]
     );
     assert_eq!(named(&findings, "realtime_permission").verdict, Verdict::Blocks);
     let governor = named(&findings, "frequency_governor").remedy.unwrap();
@@ -171,8 +171,13 @@ fn states_that_are_off_already_stay_off_when_the_remedy_is_undone() {
     let file = "sys/devices/system/cpu/cpu0/cpuidle/state6/disable";
     let (_copy, findings) = altered("laptop", file, Some("1\n"));
     let idle = named(&findings, "idle_states");
-    assert!(idle.found.contains("C7s") && idle.found.contains("124 µs"), "{}", idle.found);
-    assert!(idle.remedy.unwrap().undo[0].contains("state{3,4,5}/disable"));
+    assert!(idle.found.contains("C8") && idle.found.contains("200 µs"), "the other CPUs: {}", idle.found);
+    let undo = idle.remedy.unwrap().undo;
+    assert!(undo[0].starts_with("for s in 3 4 5; do") && undo[0].contains("/cpu*/"), "{undo:?}");
+    assert_eq!(
+        undo[1],
+        "for n in 1 2 3; do echo 0 | sudo tee /sys/devices/system/cpu/cpu$n/cpuidle/state6/disable; done"
+    );
 }
 
 #[test]
@@ -208,7 +213,7 @@ fn a_quota_names_its_throttling_and_restores_its_value() {
     assert!(undo.ends_with("--cpus=0.50"), "{undo}");
     let quota = named(&findings("vm"), "cpu_quota").remedy.unwrap();
     let file = "/sys/fs/cgroup/cpu,cpuacct/user.slice/cpu.cfs_quota_us";
-    assert_eq!(quota.undo, [format!("echo 150000 | sudo tee {file}")]);
+    assert_eq!(quota.undo, [format!("echo 150000 | tee {file}")], "root types it");
 }
 
 #[test]
@@ -241,9 +246,12 @@ fn kernels_that_divide_time_among_groups_still_throttle() {
 fn interrupts_are_sent_away_from_isolated_cpus_and_back() {
     let interrupts = named(&findings("rt-kernel"), "interrupt_affinity");
     assert_eq!(interrupts.verdict, Verdict::Costs);
-    assert!(interrupts.found.contains("126, 127"), "{}", interrupts.found);
+    assert!(interrupts.found.contains("126-127"), "{}", interrupts.found);
     let remedy = interrupts.remedy.unwrap();
-    assert_eq!(remedy.apply, ["echo 0-1 | sudo tee /proc/irq/{126,127}/smp_affinity_list"]);
+    assert_eq!(
+        remedy.apply,
+        ["for n in 126 127; do echo 0-1 | sudo tee /proc/irq/$n/smp_affinity_list; done"]
+    );
     assert_eq!(remedy.undo.len(), 2);
 }
 
@@ -307,7 +315,7 @@ fn without_the_throttle_the_fair_server_still_cuts_in() {
 fn where_both_take_time_from_real_time_threads_both_are_switched_off() {
     let switched_off = |findings: &[Finding]| {
         let remedy = named(findings, "fair_server").remedy.unwrap();
-        remedy.apply.iter().any(|line| line.ends_with("/proc/sys/kernel/sched_rt_runtime_us"))
+        remedy.apply.iter().any(|line| line.contains("/proc/sys/kernel/sched_rt_runtime_us"))
     };
     assert!(!switched_off(&findings("raspberry-pi")), "there the fair server is instead of throttling");
     let config = "boot/config-6.12.34+rpt-rpi-v8";
@@ -395,10 +403,10 @@ fn a_service_has_the_limits_of_its_unit() {
     };
     let robot = of("0::/system.slice/robot.service").expect("it is of a service");
     assert_eq!(robot.verdict, Verdict::Costs);
-    assert!(robot.remedy.expect("a remedy").apply[1].contains("/robot.service.d/90-howlate.conf"));
+    assert!(robot.remedy.expect("a remedy").apply[0].contains("/robot.service.d/90-howlate.conf"));
     let desktop = of("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app.scope")
         .expect("it is of a manager");
-    assert!(desktop.remedy.expect("a remedy").apply[0].ends_with("/user@.service.d"));
+    assert!(desktop.remedy.expect("a remedy").apply[0].contains("/user@.service.d && "));
     assert_eq!(of("0::/user.slice/user-0.slice/session-3.scope"), None);
 }
 
@@ -426,12 +434,20 @@ fn what_else_hands_out_priorities_and_saves_power_is_found_where_it_is() {
 #[test]
 fn what_may_still_come_to_isolated_cpus_is_found() {
     let files = |mask: &str, threads: &str, work: &str| {
-        let status = format!("Name:\tkthreadd\nCpus_allowed_list:\t{threads}\n");
+        let status = format!("Name:\tkswapd0\nCpus_allowed_list:\t{threads}\n");
+        // PF_KTHREAD, and another one that is bound: PF_NO_SETAFFINITY.
+        let stat = |flags: u32| format!("30 (kswapd0) S 2 0 0 0 -1 {flags} 0 0 0 0");
+        let (free, bound) = (stat(0x0020_0000), stat(0x0420_0000));
         let online = ("sys/devices/system/cpu/online", "0-3");
         let isolated = ("sys/devices/system/cpu/isolated", "2-3");
         let rest = [
             ("proc/irq/default_smp_affinity", mask),
-            ("proc/2/status", status.as_str()),
+            ("proc/2/comm", "kthreadd\n"),
+            ("proc/2/task/2/children", "30 31"),
+            ("proc/30/stat", free.as_str()),
+            ("proc/30/status", status.as_str()),
+            ("proc/31/stat", bound.as_str()),
+            ("proc/31/status", "Name:\tcpuhp/2\nCpus_allowed_list:\t2\n"),
             ("sys/devices/virtual/workqueue/cpumask", work),
         ];
         with("laptop", &[&[online, isolated][..], &rest].concat())
@@ -441,8 +457,123 @@ fn what_may_still_come_to_isolated_cpus_is_found() {
     assert_eq!(later.verdict, Verdict::Costs);
     assert!(later.remedy.expect("a remedy").apply.concat().contains("irqaffinity=0-1"));
     let threads = named(&open, "kernel_threads");
-    assert!(threads.remedy.expect("a remedy").apply[1].starts_with("echo 3 |"));
+    assert!(threads.found.starts_with("1 thread of the kernel (kswapd0) "), "{}", threads.found);
+    let remedy = threads.remedy.expect("a remedy");
+    assert_eq!(remedy.apply[0], "sudo taskset -pc 0-1 30");
+    assert_eq!(remedy.undo[0], "sudo taskset -pc 0-3 30");
+    assert!(remedy.apply[1].starts_with("echo 3 |"));
     let kept = files("3", "0-1", "3");
     let verdicts = ["default_interrupt_affinity", "kernel_threads"].map(|id| named(&kept, id).verdict);
     assert_eq!(verdicts, [Verdict::Good; 2]);
+}
+
+/// What the kernel's command line asked for and `nohz_full` says, in a tree whose kernel was built so.
+fn tickless(built: &str, file: Option<&str>) -> Option<Finding> {
+    let copy = tempfile::tempdir().expect("a directory for the copy");
+    copy_tree(&directory("rt-kernel"), copy.path());
+    let path = copy.path().join("sys/devices/system/cpu/nohz_full");
+    match file {
+        Some(text) => fs::write(path, text).expect("the copy can be written"),
+        None => fs::remove_file(path).expect("a file to remove"),
+    }
+    let boot =
+        fs::read_dir(copy.path().join("boot")).expect("a folder").flatten().next().expect("a file").path();
+    let config = fs::read_to_string(&boot).expect("a configuration").replace("CONFIG_NO_HZ_FULL=y", built);
+    fs::write(boot, config).expect("the copy can be written");
+    examine(&Root::at(copy.path())).into_iter().find(|finding| finding.id.name() == "nohz_full")
+}
+
+#[test]
+fn a_tickless_kernel_that_was_asked_for_and_cannot_is_told() {
+    let off = "# CONFIG_NO_HZ_FULL is not set";
+    let vain = tickless(off, None).expect("it was asked for");
+    assert_eq!(vain.verdict, Verdict::Costs);
+    assert!(
+        vain.found.contains("nohz_full=2-3") && vain.found.contains("CONFIG_NO_HZ_FULL"),
+        "{}",
+        vain.found
+    );
+    assert!(vain.remedy.expect("a remedy").apply[0].contains("CONFIG_NO_HZ_FULL"));
+    let refused = tickless("CONFIG_NO_HZ_FULL=y", Some("(null)\n")).expect("it was asked for");
+    assert_eq!(refused.verdict, Verdict::Costs);
+    assert!(!refused.found.contains("CONFIG_NO_HZ_FULL"), "it can: {}", refused.found);
+    let done = tickless("CONFIG_NO_HZ_FULL=y", Some("2-3\n")).expect("it was asked for");
+    assert_eq!(done.verdict, Verdict::Good);
+}
+
+#[test]
+fn where_every_cpu_is_isolated_one_is_kept_and_no_command_has_a_hole() {
+    let line = "ro isolcpus=domain,managed_irq,0-3 nohz_full=0-3 rcu_nocbs=0-3\n";
+    let all = with(
+        "rt-kernel",
+        &[
+            ("proc/cmdline", line),
+            ("sys/devices/system/cpu/isolated", "0-3\n"),
+            ("sys/devices/system/cpu/nohz_full", "0-3\n"),
+            ("proc/irq/default_smp_affinity", "f\n"),
+            ("proc/2/comm", "kthreadd\n"),
+            ("proc/2/task/2/children", "30"),
+            ("proc/30/stat", "30 (kswapd0) S 2 0 0 0 -1 2097152 0 0 0 0"),
+            ("proc/30/status", "Name:\tkswapd0\nCpus_allowed_list:\t0-3\n"),
+            ("sys/devices/virtual/workqueue/cpumask", "f\n"),
+        ],
+    );
+    let isolated = named(&all, "isolated_cpus");
+    assert_eq!(isolated.verdict, Verdict::Costs);
+    assert!(isolated.found.contains("keep CPU 0 "), "{}", isolated.found);
+    let apply = isolated.remedy.expect("a remedy").apply.concat();
+    assert!(apply.contains("`isolcpus=domain,managed_irq,1-3 nohz_full=1-3`"), "{apply}");
+    let irqs = named(&all, "interrupt_affinity").remedy.expect("a remedy").apply.concat();
+    assert!(irqs.contains("do echo 0 | sudo tee"), "{irqs}");
+    assert!(
+        named(&all, "default_interrupt_affinity").remedy.expect("one").apply[0]
+            .contains(r#"irqaffinity=0\""#)
+    );
+    assert!(
+        named(&all, "kernel_threads").remedy.expect("one").apply.iter().any(|step| step.contains("-pc 0 "))
+    );
+    let steps = all
+        .iter()
+        .filter_map(|one| one.remedy.as_ref())
+        .flat_map(|remedy| remedy.apply.iter().chain(&remedy.undo));
+    for step in steps {
+        assert!(!step.contains("echo  |") && !step.contains("=`") && !step.contains("-pc  "), "{step}");
+    }
+}
+
+#[test]
+fn what_was_to_be_isolated_and_is_not_is_told() {
+    let isolated = |line: &str| {
+        let files = [("proc/cmdline", line), ("sys/devices/system/cpu/isolated", "\n")];
+        named(&with("rt-kernel", &files), "isolated_cpus")
+    };
+    assert_eq!(isolated("ro isolcpus=9\n").verdict, Verdict::Costs);
+    assert_eq!(isolated("ro\n").verdict, Verdict::Note);
+    // Interrupts alone, which the file does not show.
+    assert_eq!(isolated("ro isolcpus=managed_irq,2-3\n").verdict, Verdict::Note);
+}
+
+#[test]
+fn what_takes_the_last_bound_from_real_time_threads_warns() {
+    let warns = |steps: &[String]| {
+        let step = steps.iter().find(|step| step.contains("sched_rt_runtime_us")).expect("it is advised");
+        step.split_once("   # ").is_some_and(|(_, remark)| remark.contains("spins"))
+    };
+    let throttling = named(&findings("vm"), "rt_throttling").remedy.expect("a remedy");
+    assert!(warns(&throttling.apply), "{throttling:?}");
+}
+
+#[test]
+fn isolating_one_cpu_of_two_says_what_it_costs() {
+    let isolated = |online: &str| {
+        let steps = named(&with("vm", &[("sys/devices/system/cpu/online", online)]), "isolated_cpus").remedy;
+        steps.expect("a remedy").apply.concat().contains("half of this machine")
+    };
+    assert!(isolated("0-1\n") && !isolated("0-3\n"));
+}
+
+#[test]
+fn a_user_is_named_where_the_shell_names_none() {
+    let steps = findings("laptop").into_iter().filter_map(|one| one.remedy).flat_map(|remedy| remedy.apply);
+    assert!(!steps.into_iter().any(|step| step.contains("$USER")));
 }

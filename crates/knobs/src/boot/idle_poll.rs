@@ -21,7 +21,7 @@ fn look(root: &Root) -> Look {
     let is_x86 = CpuInfo::read(root).field("vendor_id").is_some();
     match (line.value("idle"), is_x86) {
         (Some("poll"), _) => Look::AsWanted("poll".to_owned()),
-        (_, true) => Look::boot("idle=poll"),
+        (_, true) => Look::boot(root, "idle=poll"),
         (_, false) => Look::Absent("only x86 has it".to_owned()),
     }
 }

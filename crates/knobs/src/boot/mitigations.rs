@@ -19,6 +19,6 @@ pub(crate) const KNOB: Knob = Knob {
 fn look(root: &Root) -> Look {
     match CommandLine::read(root).value("mitigations") {
         Some("off") => Look::AsWanted("off".to_owned()),
-        _ => Look::boot("mitigations=off"),
+        _ => Look::boot(root, "mitigations=off"),
     }
 }

@@ -1,9 +1,10 @@
 //! Knobs that take a restart: named, never tried.
 
+pub(crate) mod core_to_isolate;
 mod idle_poll;
 mod isolcpus;
 mod mitigations;
-mod nohz_full;
+pub mod nohz_full;
 mod rcu_nocbs;
 mod threadirqs;
 

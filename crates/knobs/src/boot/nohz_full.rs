@@ -5,8 +5,11 @@
 use howlate_model::Scope;
 use howlate_procfs::{CommandLine, Root};
 
-use crate::boot::isolcpus::last;
+use crate::boot::core_to_isolate::core_to_isolate;
 use crate::knob::{Knob, Look};
+
+/// The CPUs that go without; there wherever a kernel can do it: drivers/base/cpu.c.
+pub const FILE: &str = "/sys/devices/system/cpu/nohz_full";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "nohz_full",
@@ -18,11 +21,14 @@ pub(crate) const KNOB: Knob = Knob {
 };
 
 fn look(root: &Root) -> Look {
-    match (CommandLine::read(root).has("nohz_full"), last(root)) {
+    if !root.has(FILE) {
+        return Look::Absent("this kernel was built without CONFIG_NO_HZ_FULL".to_owned());
+    }
+    match (CommandLine::read(root).has("nohz_full"), core_to_isolate(root)) {
         (true, _) => {
             Look::AsWanted(CommandLine::read(root).value("nohz_full").unwrap_or_default().to_owned())
         }
-        (false, Some(last)) => Look::boot(format!("nohz_full={last} rcu_nocbs={last}")),
-        (false, None) => Look::Absent("this machine has only one CPU".to_owned()),
+        (false, Some(core)) => Look::boot(root, format!("nohz_full={core} rcu_nocbs={core}")),
+        (false, None) => Look::Absent("this machine has only one core".to_owned()),
     }
 }

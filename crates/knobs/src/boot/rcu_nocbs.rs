@@ -5,7 +5,7 @@
 use howlate_model::Scope;
 use howlate_procfs::{CommandLine, Root};
 
-use crate::boot::isolcpus::last;
+use crate::boot::core_to_isolate::core_to_isolate;
 use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
@@ -18,11 +18,11 @@ pub(crate) const KNOB: Knob = Knob {
 };
 
 fn look(root: &Root) -> Look {
-    match (CommandLine::read(root).has("rcu_nocbs"), last(root)) {
+    match (CommandLine::read(root).has("rcu_nocbs"), core_to_isolate(root)) {
         (true, _) => {
             Look::AsWanted(CommandLine::read(root).value("rcu_nocbs").unwrap_or_default().to_owned())
         }
-        (false, Some(last)) => Look::boot(format!("rcu_nocbs={last}")),
-        (false, None) => Look::Absent("this machine has only one CPU".to_owned()),
+        (false, Some(core)) => Look::boot(root, format!("rcu_nocbs={core}")),
+        (false, None) => Look::Absent("this machine has only one core".to_owned()),
     }
 }

@@ -19,6 +19,6 @@ pub(crate) const KNOB: Knob = Knob {
 fn look(root: &Root) -> Look {
     match CommandLine::read(root).has("threadirqs") || Kernel::is_realtime(root) {
         true => Look::AsWanted("handlers are threads".to_owned()),
-        false => Look::boot("threadirqs"),
+        false => Look::boot(root, "threadirqs"),
     }
 }

@@ -6,11 +6,14 @@ use howlate_model::Scope;
 
 use crate::knob::{Knob, Look};
 
+/// Where it stands.
+pub const FILE: &str = "/proc/sys/kernel/sched_autogroup_enabled";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "autogroup",
     scope: Scope::Machine,
     what: "nice values apply across sessions",
     cost: "a session with many threads takes more of the CPU",
-    look: |root| Look::file(root, "/proc/sys/kernel/sched_autogroup_enabled", "0"),
+    look: |root| Look::file(root, FILE, "0"),
     texts: &[],
 };

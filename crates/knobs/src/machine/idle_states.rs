@@ -1,13 +1,15 @@
-//! Idle states that take long to leave, switched off.
+//! Idle states that take long to leave, switched off on the CPUs on which that matters: those that are set apart, or all.
 //!
 //! Source: Documentation/admin-guide/pm/cpuidle.rst.
 
+use std::collections::BTreeSet;
+
 use howlate_model::{Remedy, Scope};
-use howlate_procfs::Root;
+use howlate_procfs::{Isolation, Root};
 
 use crate::knob::{Knob, Look};
 use crate::per_instance::Files;
-use crate::writes::{Writes, write_command};
+use crate::writes::Writes;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "idle_states",
@@ -25,51 +27,57 @@ const CPUS: &str = "/sys/devices/system/cpu";
 pub const NOTICEABLE_US: u64 = 10;
 
 fn look(root: &Root) -> Look {
-    let states = root.list(&format!("{CPUS}/cpu0/cpuidle"));
-    let slow = |state: &&String| {
-        let latency = root.read(&format!("{CPUS}/cpu0/cpuidle/{state}/latency")).ok();
-        latency.and_then(|text| text.parse::<u64>().ok()).is_some_and(|latency| latency > NOTICEABLE_US)
+    let cpus = Isolation::read(root).that_matter();
+    let names =
+        |cpu: u32| root.list(&format!("{CPUS}/cpu{cpu}/cpuidle")).into_iter().filter(|name| is_state(name));
+    let states: BTreeSet<String> = cpus.iter().flat_map(names).collect();
+    if states.is_empty() {
+        return Look::Absent("this kernel manages no idle states".to_owned());
+    }
+    let is_slow = |cpu: u32, state: &str| {
+        let latency = root.reading(format!("{CPUS}/cpu{cpu}/cpuidle/{state}/latency")).number::<u64>();
+        latency.is_some_and(|latency| latency > NOTICEABLE_US)
     };
-    let slow: Vec<&String> = states.iter().filter(slow).collect();
-    match (states.is_empty(), slow.is_empty()) {
-        (true, _) => Look::Absent("this kernel manages no idle states".to_owned()),
-        (false, true) => Look::AsWanted("none takes longer than 10 µs to leave".to_owned()),
-        (false, false) => match switched_off(root, &slow) {
-            writes if writes.each.is_empty() => Look::AsWanted("off".to_owned()),
-            writes => Look::files(writes),
-        },
+    let slow_and_on = |state: &String| {
+        let all = Files::list(root, CPUS, "cpu", &format!("cpuidle/{state}/disable"));
+        let slow = all.numbered(|cpu| cpus.contains(cpu) && is_slow(cpu, state));
+        let on = slow.only(|now| now == "0");
+        // Some that are off already in between are switched off once more.
+        if on.are_scattered() { slow } else { on }
+    };
+    let mut alike: Vec<(Vec<&str>, Files)> = Vec::new();
+    for (state, files) in states.iter().map(|state| (state, slow_and_on(state))) {
+        match alike.iter_mut().find(|(_, known)| known.numbers() == files.numbers()) {
+            _ if files.is_empty() => {}
+            Some((several, _)) => several.push(state),
+            None => alike.push((vec![state], files)),
+        }
+    }
+    let writes =
+        alike.iter().fold(Writes::default(), |writes, (states, files)| writes.and(off(states, files)));
+    match writes.each.is_empty() {
+        true => Look::AsWanted("none that takes longer than 10 µs to leave".to_owned()),
+        false => Look::files(writes),
     }
 }
 
-/// Their file on every CPU; those that are off already stay as they are.
-fn switched_off(root: &Root, states: &[&String]) -> Writes {
-    let files = |state: &&String| {
-        let files = Files::list(root, CPUS, "cpu", &format!("cpuidle/{state}/disable"));
-        ((*state).clone(), files.values() == ["0"], files)
-    };
-    let (everywhere, partly): (Vec<_>, Vec<_>) = states.iter().map(files).partition(|(_, all_on, _)| *all_on);
-    let first = match everywhere.is_empty() {
-        true => Writes::default(),
-        false => {
-            Writes { remedy: remedy(everywhere.iter().map(|one| one.0.as_str())), ..disable_all(&everywhere) }
-        }
-    };
-    let rest =
-        partly.iter().map(|(_, _, files)| files.only(|now| now == "0")).filter(|files| !files.is_empty());
-    rest.fold(first, |writes, files| writes.and(files.write("1")))
+/// Switches states off on the CPUs of `files`, by one command.
+fn off(states: &[&str], files: &Files) -> Writes {
+    let file = |state: &str| files.named(&format!("cpuidle/{state}/disable"));
+    let all = states.iter().fold(Writes::default(), |writes, state| writes.and(file(state).write("1")));
+    if states.len() == 1 {
+        return all;
+    }
+    let numbers: Vec<&str> = states.iter().filter_map(|state| state.strip_prefix("state")).collect();
+    let remedy = file("state$s").write("1").remedy;
+    let each = |command: String| format!("for s in {}; do {command}; done", numbers.join(" "));
+    let each = |commands: Vec<String>| commands.into_iter().map(each).collect();
+    Writes {
+        remedy: Remedy { apply: each(remedy.apply), undo: each(remedy.undo), ..Remedy::default() },
+        ..all
+    }
 }
 
-fn disable_all(states: &[(String, bool, Files)]) -> Writes {
-    states.iter().fold(Writes::default(), |writes, (_, _, files)| writes.and(files.write("1")))
-}
-
-/// One command for all states that every CPU has on.
-fn remedy<'a>(states: impl Iterator<Item = &'a str>) -> Remedy {
-    let numbers: Vec<&str> = states.filter_map(|state| state.strip_prefix("state")).collect();
-    let several = match numbers.as_slice() {
-        [one] => (*one).to_owned(),
-        many => format!("{{{}}}", many.join(",")),
-    };
-    let command = |value| vec![write_command(value, &format!("{CPUS}/cpu*/cpuidle/state{several}/disable"))];
-    Remedy { apply: command("1"), undo: command("0") }
+fn is_state(name: &str) -> bool {
+    name.strip_prefix("state").is_some_and(|number| number.parse::<u32>().is_ok())
 }

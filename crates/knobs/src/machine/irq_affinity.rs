@@ -1,13 +1,17 @@
-//! Where interrupts are handled: away from the CPUs that are isolated, or all on the first.
+//! Where interrupts are handled: away from the CPUs that are set apart, or all on the first.
 //!
-//! Interrupts that the kernel manages for a device answer EIO and stay where they are. Source: Documentation/core-api/irq/irq-affinity.rst.
+//! Which CPUs one may be sent to says little; which it is sent to is what counts. Some cannot be moved: those of each CPU's own timer
+//! and counters, and those that the kernel manages for a device, whose file nobody may write to since Linux 6.12.
+//!
+//! Source: Documentation/core-api/irq/irq-affinity.rst; Linux commit c7718e5c76d4.
 
 use howlate_model::{CpuSet, Scope};
-use howlate_procfs::Root;
+use howlate_procfs::{CpuInfo, InterruptCounts, InterruptRow, Kernel, Root, list_of_cpus};
 
 use crate::knob::{Knob, Look};
 use crate::machine::housekeeping::housekeeping;
 use crate::per_instance::Files;
+use crate::writes::Writes;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "irq_affinity",
@@ -18,23 +22,122 @@ pub(crate) const KNOB: Knob = Knob {
     texts: &[],
 };
 
+const INTERRUPTS: &str = "/proc/irq";
+
 fn look(root: &Root) -> Look {
     let (kept, freed) = housekeeping(root);
     if freed.is_empty() {
         return Look::Absent("this machine has only one CPU".to_owned());
     }
-    let all = interrupts(root);
-    let meets =
-        |list: &str| list.parse().is_ok_and(|list: CpuSet| list.iter().any(|cpu| freed.contains(cpu)));
-    let near = all.only(meets);
-    match (all.is_empty(), near.is_empty()) {
-        (true, _) => Look::Absent("this machine lists no interrupts".to_owned()),
+    let movable = movable(root);
+    let near = handled_by(root, &movable, &freed);
+    match (movable.is_empty(), near.is_empty()) {
+        (true, _) => Look::Absent("this machine lists no interrupts that can be moved".to_owned()),
         (false, true) => Look::AsWanted(kept.to_string()),
-        (false, false) => Look::files(near.write(&kept.to_string())),
+        (false, false) => Look::files(sent_to(&near, &kept)),
     }
 }
 
-/// The CPUs that each interrupt may be handled by.
-pub fn interrupts(root: &Root) -> Files {
-    Files::list(root, "/proc/irq", "", "smp_affinity_list")
+/// A CPU of a PC has not many more vectors for interrupts: arch/x86/include/asm/irq_vectors.h.
+const VECTORS: usize = 200;
+
+fn sent_to(interrupts: &Files, kept: &CpuSet) -> Writes {
+    let mut writes = interrupts.write(&kept.to_string());
+    if interrupts.len() > VECTORS * kept.len() {
+        let command = writes.remedy.apply.iter_mut().last();
+        command.into_iter().for_each(|command| {
+            command.push_str("   # as many as fit: a CPU has about 200 vectors (ENOSPC)")
+        });
+    }
+    writes
+}
+
+/// The CPUs that each interrupt may be sent to, of those that can be moved.
+pub fn movable(root: &Root) -> Files {
+    let table = InterruptCounts::read(root);
+    let is_pc = CpuInfo::read(root).field("vendor_id").is_some();
+    let can_move = |number: u32| {
+        let is_of_pc_itself = is_pc && OF_PC_ITSELF.contains(&number);
+        let row = table.row(&number.to_string());
+        let is_fixed = row.is_some_and(|row| is_of_each_cpu(&row) || is_managed_queue(row.action));
+        !is_of_pc_itself && !is_fixed && root.is_settable(&format!("{INTERRUPTS}/{number}/smp_affinity_list"))
+    };
+    Files::list(root, INTERRUPTS, "", "smp_affinity_list").numbered(can_move)
+}
+
+/// The timer and the cascade of every PC.
+const OF_PC_ITSELF: [u32; 2] = [0, 2];
+/// Interrupts below are of each CPU by itself: Arm, Generic Interrupt Controller Architecture Specification, private peripherals.
+const FIRST_SHARED_OF_ARM: u32 = 32;
+
+fn is_of_each_cpu(row: &InterruptRow<'_>) -> bool {
+    let is_private =
+        row.chip.starts_with("GIC") && row.number_at_chip.is_some_and(|one| one < FIRST_SHARED_OF_ARM);
+    is_private || row.chip.starts_with("RISC-V") || row.action == "arch_timer"
+}
+
+/// A queue of an NVMe disk, after the first one, which is for administration.
+fn is_managed_queue(action: &str) -> bool {
+    let queue = action.strip_prefix("nvme").and_then(|rest| rest.split_once('q')).map(|(_, queue)| queue);
+    queue.is_some_and(|queue| queue.parse::<u32>().is_ok_and(|queue| queue > 0))
+}
+
+/// Those of `interrupts` that one of these CPUs handles. Where it is not said which CPU handles one, it is any that it may be sent to.
+/// One that several CPUs of Arm handle is of each of them by itself: its controller sends what is shared to one.
+pub fn handled_by(root: &Root, interrupts: &Files, cpus: &CpuSet) -> Files {
+    let architecture = Kernel::architecture(root).unwrap_or_default();
+    let is_arm = ["aarch64", "arm", "armv7l"].contains(&architecture.as_str());
+    let meets = |list: &CpuSet| list.iter().any(|cpu| cpus.contains(cpu));
+    let allowed = interrupts.only(|list| list.parse().is_ok_and(|list| meets(&list)));
+    allowed.numbered(|number| {
+        let handled = list_of_cpus(root, &format!("{INTERRUPTS}/{number}/effective_affinity_list"));
+        (handled.is_empty() || meets(&handled)) && !(is_arm && handled.len() > 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::tree;
+
+    const TABLE: &str = "           CPU0       CPU1       CPU2       CPU3
+  9:          0          0          0          0     GICv3  25 Level     vgic
+ 11:         10         10         10         10     GICv3  30 Level     arch_timer
+ 40:          5          0          0          0     GICv3  72 Level     eth0
+ 50:          5          0          0          0 PCI-MSIX-0000:00:02.0   1-edge      nvme0q3
+ 51:          5          0          0          0 PCI-MSIX-0000:00:02.0   0-edge      nvme0q0
+";
+
+    #[test]
+    fn what_cannot_be_moved_is_left_out() {
+        let list = |number: u32| format!("/proc/irq/{number}/smp_affinity_list");
+        let paths: Vec<String> = [0, 9, 11, 40, 50, 51].map(list).to_vec();
+        let mut files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "0-3")).collect();
+        files.push(("/proc/interrupts", TABLE));
+        let (_folder, arm) = tree(&files);
+        assert_eq!(movable(&arm).numbers(), "0, 40, 51");
+        files.push(("/proc/cpuinfo", "vendor_id\t: GenuineIntel\n"));
+        let (folder, pc) = tree(&files);
+        assert_eq!(movable(&pc).numbers(), "40, 51");
+        let read_only = std::os::unix::fs::PermissionsExt::from_mode(0o444);
+        std::fs::set_permissions(folder.path().join("proc/irq/51/smp_affinity_list"), read_only).unwrap();
+        assert_eq!(movable(&pc).numbers(), "40");
+    }
+
+    #[test]
+    fn who_handles_it_counts_and_not_who_may() {
+        let (_folder, root) = tree(&[
+            ("/proc/sys/kernel/arch", "aarch64"),
+            ("/proc/irq/39/smp_affinity_list", "0-3"),
+            ("/proc/irq/39/effective_affinity_list", "0-3"),
+            ("/proc/irq/40/smp_affinity_list", "0-3"),
+            ("/proc/irq/40/effective_affinity_list", "1"),
+            ("/proc/irq/41/smp_affinity_list", "0-3"),
+            ("/proc/irq/41/effective_affinity_list", "3"),
+            ("/proc/irq/42/smp_affinity_list", "0-3"),
+            ("/proc/irq/43/smp_affinity_list", "0-1"),
+        ]);
+        let near = handled_by(&root, &movable(&root), &[2, 3].into_iter().collect());
+        assert_eq!(near.numbers(), "41-42");
+    }
 }

@@ -1,6 +1,6 @@
 //! Knobs of the machine while it runs: files of the kernel, put back afterwards.
 
-mod autogroup;
+pub mod autogroup;
 pub mod boost;
 pub mod clocksource;
 mod compaction;
@@ -10,16 +10,16 @@ pub mod energy_preference;
 pub mod fair_server;
 pub mod frequency_governor;
 mod halt_polling;
-mod housekeeping;
+pub(crate) mod housekeeping;
 mod idle_governor;
 pub mod idle_states;
 pub mod irq_affinity;
 pub mod numa_balancing;
 pub mod preemption_model;
-mod receive_steering;
+pub mod receive_steering;
 mod resume_latency;
 pub mod rt_throttling;
-mod same_page_merging;
+pub mod same_page_merging;
 pub mod smt;
 mod stat_interval;
 pub mod swappiness;

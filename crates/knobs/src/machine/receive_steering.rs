@@ -18,7 +18,8 @@ pub(crate) const KNOB: Knob = Knob {
     texts: &[],
 };
 
-const FOLDER: &str = "/sys/class/net";
+/// Where network cards are, each with its queues.
+pub const FOLDER: &str = "/sys/class/net";
 
 fn look(root: &Root) -> Look {
     let queues = |card: &String| {

@@ -6,11 +6,14 @@ use howlate_model::Scope;
 
 use crate::knob::{Knob, Look};
 
+/// Where it stands.
+pub const FILE: &str = "/sys/kernel/mm/ksm/run";
+
 pub(crate) const KNOB: Knob = Knob {
     name: "same_page_merging",
     scope: Scope::Machine,
     what: "identical pages are not merged",
     cost: "more memory is used, mostly by virtual machines",
-    look: |root| Look::file(root, "/sys/kernel/mm/ksm/run", "0"),
+    look: |root| Look::file(root, FILE, "0"),
     texts: &[],
 };

@@ -16,13 +16,14 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "the scheduler cannot move the thread away when that CPU is busy",
     look,
     texts: &[
-        Text::Line("systemd", "CPUAffinity=N"),
+        Text::OfProgram("systemd", "CPUAffinity=@CPU"),
+        Text::OfThread("now", "taskset -c -p @CPU TID"),
         Text::Line(
             "C",
-            "cpu_set_t s; CPU_ZERO(&s); CPU_SET(N, &s); pthread_setaffinity_np(pthread_self(), sizeof s, &s);",
+            "cpu_set_t s; CPU_ZERO(&s); CPU_SET(@CPU, &s); pthread_setaffinity_np(pthread_self(), sizeof s, &s);",
         ),
-        Text::Line("Python", "os.sched_setaffinity(0, {N})"),
-        Text::Line("shell", "taskset -c N ./my-program"),
+        Text::Line("Python", "os.sched_setaffinity(0, {@CPU})"),
+        Text::OfProgram("shell", "taskset -c @CPU ./my-program"),
     ],
 };
 

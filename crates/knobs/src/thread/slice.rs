@@ -17,11 +17,16 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "work that takes longer than a slice is interrupted more often",
     look,
     texts: &[
-        Text::Line(
+        Text::OfProgram(
             "C",
             "struct sched_attr a = { .size = 48, .sched_runtime = 100000 }; syscall(SYS_sched_setattr, 0, &a, 0);   /* in each thread */",
         ),
-        Text::Line("shell", "chrt --other --sched-runtime 100000 0 ./my-program   # util-linux 2.41"),
+        Text::OfProgram("shell", "chrt --other --sched-runtime 100000 0 ./my-program   # util-linux 2.41"),
+        Text::OfThread("now", "chrt --other --sched-runtime 100000 -p 0 TID   # util-linux 2.41"),
+        Text::OfThread(
+            "C",
+            "struct sched_attr a = { .size = 48, .sched_runtime = 100000 }; syscall(SYS_sched_setattr, 0, &a, 0);   /* in that thread */",
+        ),
     ],
 };
 

@@ -19,11 +19,12 @@ pub(crate) const KNOB: Knob = Knob {
     cost: "wake-ups are no longer grouped: a little power",
     look,
     texts: &[
-        Text::Line("systemd", "TimerSlackNSec=1ns"),
+        Text::OfProgram("systemd", "TimerSlackNSec=1ns"),
+        Text::OfThread("now", "echo 1 | sudo tee /proc/TID/timerslack_ns"),
         Text::Code(&TIMER_SLACK_CODE.c),
         Text::Code(&TIMER_SLACK_CODE.rust),
         Text::Code(&TIMER_SLACK_CODE.python),
-        Text::Code(&TIMER_SLACK_CODE.shell),
+        Text::CodeOfProgram(&TIMER_SLACK_CODE.shell),
     ],
 };
 

@@ -1,25 +1,18 @@
 //! One CPU: its siblings, its governor and its idle states.
 
 use howlate_model::{Cpu, CpuSet, IdleState};
-use howlate_procfs::{Root, governor, list_of_cpus, node_of};
+use howlate_procfs::{Root, governor, list_of_cpus, node_of, siblings};
 
 pub(super) fn cpu(root: &Root, number: u32) -> Cpu {
     let directory = format!("/sys/devices/system/cpu/cpu{number}");
     Cpu {
         number,
-        siblings: siblings(root, &directory),
+        siblings: siblings(root, number),
         cache: last_level_cache(root, &directory),
         node: node_of(root, number),
         governor: governor(root, number).content.ok(),
         idle_states: idle_states(root, number),
     }
-}
-
-/// `core_cpus_list` is the newer name of `thread_siblings_list`.
-fn siblings(root: &Root, directory: &str) -> CpuSet {
-    let read = |name: &str| root.read(&format!("{directory}/topology/{name}"));
-    let list = read("core_cpus_list").or_else(|_| read("thread_siblings_list"));
-    list.ok().and_then(|list| list.parse().ok()).unwrap_or_default()
 }
 
 /// The CPUs behind the cache of the highest level: `cache/indexN/shared_cpu_list`.

@@ -4,10 +4,8 @@ pub(crate) mod cpus;
 mod processor;
 
 use howlate_model::{CpuSet, Span, System};
-use howlate_procfs::{Kernel, Root, Status, hypervisor, list_of_cpus};
+use howlate_procfs::{Isolation, Kernel, Root, Status, container, hypervisor, list_of_cpus, os_release};
 
-use crate::container::container;
-use crate::findings::isolation;
 use crate::kernel::preemption;
 use crate::kernel_config::KernelConfig;
 
@@ -23,7 +21,7 @@ pub fn describe(root: &Root) -> System {
         processor: processor::name(root),
         allowed: allowed(root),
         bindable: CpuSet::default(),
-        isolated: isolation::isolated_cpus(root),
+        isolated: Isolation::read(root).untouched,
         cpus: online.iter().map(|number| cpus::cpu(root, number)).collect(),
         online,
         memory_bytes: memory_bytes(root),
@@ -53,7 +51,7 @@ fn guest_halt_poll(root: &Root) -> Option<Span> {
 
 /// The kernel says so itself since Linux 6.1; before, this program's own stands for it.
 fn architecture(root: &Root) -> String {
-    root.read("/proc/sys/kernel/arch").unwrap_or_else(|_| std::env::consts::ARCH.to_owned())
+    Kernel::architecture(root).unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
 fn allowed(root: &Root) -> CpuSet {
@@ -70,7 +68,5 @@ fn memory_bytes(root: &Root) -> u64 {
 
 /// `PRETTY_NAME` of `os-release(5)`.
 fn distribution(root: &Root) -> Option<String> {
-    let release = root.read("/etc/os-release").or_else(|_| root.read("/usr/lib/os-release")).ok()?;
-    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
-    Some(name.trim_matches(['"', '\'']).to_owned())
+    os_release(root, "PRETTY_NAME")
 }

@@ -35,10 +35,13 @@ fn mend(root: &Root, draft: Draft, quick: Option<&str>) -> Draft {
         Some(_) => draft.turn(root, "clocksource"),
         None => draft
             .apply(
-                "find out with `sudo dmesg | grep -iE 'tsc|clocksource'` why the kernel dropped the \
-                TSC; if it is reliable, add `tsc=reliable` to the kernel's command line and restart",
+                "find out why the kernel dropped the TSC: `sudo dmesg | grep -iE 'tsc|clocksource'`",
             )
-            .undo("remove `tsc=reliable` from the kernel's command line and restart"),
+            .apply(
+                "where it speaks of `TSC warps`, or of CPUs that are not synchronised, leave it: time would go back; only where \
+                 the watchdog found its own clock slow to read, start with `tsc=nowatchdog`",
+            )
+            .undo("start without `tsc=nowatchdog`"),
     }
 }
 

@@ -1,10 +1,9 @@
 //! The container, and how to ask its runtime for what it withholds.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::Root;
+use howlate_procfs::{Root, Status, container};
 
 use super::draft::{Draft, finding};
-use crate::container::container;
 
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let container = container(root)?;
@@ -24,11 +23,18 @@ pub(super) fn send_to_host(finding: &mut Finding) {
             .any(|mark| command.contains(mark))
     };
     if let Some(remedy) = finding.remedy.as_mut().filter(|remedy| remedy.apply.iter().any(elsewhere)) {
-        for commands in [&mut remedy.apply, &mut remedy.undo] {
+        let lists = [&mut remedy.apply, &mut remedy.undo, &mut remedy.lasting];
+        for commands in lists.into_iter().filter(|commands| !commands.is_empty()) {
             commands.insert(0, "# on the host, not in the container:".into());
         }
     }
 }
+
+/// Exclusive CPUs are given to pods whose limits equal their requests, in whole CPUs.
+///
+/// Source: Kubernetes documentation, "Control CPU Management Policies on the Node"; OpenShift documentation, "Disabling CPU CFS quota".
+const KEEP_THE_LIMIT: &str =
+    "leave `resources.limits.cpu` as it is: without it the pod loses its exclusive CPUs";
 
 /// What Podman's containers may have together, with the cgroup manager `cgroupfs`.
 const PODMAN_SHARE: &str = "/sys/fs/cgroup/cpu/libpod_parent/cpu.rt_runtime_us";
@@ -36,12 +42,15 @@ const PODMAN_SHARE: &str = "/sys/fs/cgroup/cpu/libpod_parent/cpu.rt_runtime_us";
 /// How to start a container so that it is given what it lacks.
 pub(super) struct Advice {
     runtime: String,
+    /// Whether this process is root there; unknown counts as that.
+    is_root: bool,
 }
 
 impl Advice {
     /// Advice for the container this runs in; `None` outside of containers.
     pub(super) fn detect(root: &Root) -> Option<Self> {
-        Some(Self { runtime: container(root)?.runtime })
+        let is_root = Status::read_own(root).effective_user().is_none_or(|user| user == 0);
+        Some(Self { runtime: container(root)?.runtime, is_root })
     }
 
     /// Asks for a capability, with the limit that goes with it.
@@ -52,7 +61,24 @@ impl Advice {
                     "add `securityContext: {{capabilities: {{add: [{capability}]}}}}` to the \
                     container in the pod's manifest and apply it"
                 ))
+                .when(!self.is_root, |draft| {
+                    let name = capability.to_ascii_lowercase();
+                    draft.apply(format!(
+                        "who is not root there gains nothing by that alone: run the container as root (`runAsUser: 0`), or give the program the \
+                         capability in its image (`setcap cap_{name}+ep PROGRAM`)"
+                    ))
+                })
                 .undo("remove it from the manifest and apply that"),
+            "lxc" => {
+                let (item, value) = limit.split_once('=').unwrap_or((limit, "unlimited"));
+                let value = if value == "-1" { "unlimited" } else { value };
+                draft
+                    .apply(format!(
+                        "on the host: add `lxc.prlimit.{item} = {value}` to the container's configuration (with Proxmox `lxc.prlimit.{item}: \
+                         {value}` in /etc/pve/lxc/ID.conf), and start it again"
+                    ))
+                    .undo("on the host: remove it from the configuration and start the container again")
+            }
             "podman (rootless)" => draft
                 .apply(format!(
                     "podman run --ulimit {limit} …   # the limit of the user who starts it \
@@ -107,10 +133,17 @@ impl Advice {
 
     /// Lifts the CPU quota of the running container. Docker refuses `--cpu-quota` where the
     /// container was started with `--cpus`, and has no `--cpus` without a limit.
-    pub(super) fn quota(&self, draft: Draft, quota: &str, cpus: &str) -> Draft {
+    pub(super) fn quota(&self, draft: Draft, quota: &str, cpus: &str, has_own_cpus: bool) -> Draft {
+        if self.runtime == "kubernetes" && has_own_cpus {
+            return draft
+                .apply(KEEP_THE_LIMIT)
+                .apply("with CRI-O: annotate the pod with `cpu-quota.crio.io: \"disable\"` and give it the runtime class of the node's performance profile")
+                .apply("from Kubernetes 1.33 on, its own gate DisableCPUQuotaWithExclusiveCPUs takes the quota away")
+                .undo("remove the annotation from the manifest and apply that");
+        }
         if self.runtime == "kubernetes" {
             return draft
-                .apply("remove `resources.limits.cpu` from the container in the pod's manifest and apply it")
+                .apply("raise `resources.limits.cpu` of the container in the pod's manifest, or remove it, and apply it")
                 .undo("put `resources.limits.cpu` back into the manifest and apply it");
         }
         let command = format!("{} update", self.program());

@@ -1,9 +1,9 @@
 //! Devices that save power: what they are used for waits until they are back.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::Root;
+use howlate_procfs::{Kernel, Reading, Root};
 
-use super::draft::finding;
+use super::draft::{Draft, finding};
 
 const ASPM: &str = "/sys/module/pcie_aspm/parameters/policy";
 
@@ -13,6 +13,9 @@ const ASPM: &str = "/sys/module/pcie_aspm/parameters/policy";
 pub(super) fn links(root: &Root) -> Option<Finding> {
     let policy = root.reading(ASPM);
     let chosen = howlate_procfs::chosen(policy.text()?)?.to_owned();
+    if !has_sleeping_links(root) {
+        return None;
+    }
     let verdict = match chosen.as_str() {
         "performance" => Verdict::Good,
         "default" => Verdict::Note,
@@ -34,6 +37,18 @@ pub(super) fn links(root: &Root) -> Option<Finding> {
             .undo(format!("echo {chosen} | sudo tee {ASPM}"))
     });
     Some(draft.end())
+}
+
+/// Whether the kernel lets some link sleep: only then a device has files for it, and only then the policy may be written.
+///
+/// Source: Documentation/ABI/testing/sysfs-bus-pci, `link/l1_aspm`, since Linux 5.5; drivers/pci/pcie/aspm.c, `pcie_aspm_set_policy`.
+fn has_sleeping_links(root: &Root) -> bool {
+    const DEVICES: &str = "/sys/bus/pci/devices";
+    // Read, so that whoever captures a machine has them as well.
+    let mut devices = root.list(DEVICES);
+    devices.retain(|device| root.read(&format!("{DEVICES}/{device}/class")).is_ok());
+    let says = Kernel::read(root).at_least(5, 5) == Some(true) && !devices.is_empty();
+    !says || devices.iter().any(|device| !root.list(&format!("{DEVICES}/{device}/link")).is_empty())
 }
 
 /// Whether graphics processors are switched off when they have nothing to do.
@@ -69,4 +84,121 @@ pub(super) fn graphics(root: &Root) -> Option<Finding> {
         draft.apply(format!("echo on | sudo tee {path}")).undo(format!("echo auto | sudo tee {path}"))
     });
     Some(draft.end())
+}
+
+const SERIAL: &str = "/sys/bus/usb-serial/devices";
+
+/// How long serial adapters keep what they have received, in milliseconds: FTDI's, which have such a file.
+///
+/// Source: drivers/usb/serial/ftdi_sio.c, `latency_timer`; FTDI application note AN232B-04.
+pub(super) fn serial(root: &Root) -> Option<Finding> {
+    let timers = root
+        .list(SERIAL)
+        .into_iter()
+        .map(|name| (root.reading(format!("{SERIAL}/{name}/latency_timer")), name));
+    let slow: Vec<(u64, Reading, String)> = timers
+        .filter_map(|(reading, name)| Some((reading.number::<u64>()?, reading, name)))
+        .filter(|(millis, _, _)| *millis > 1)
+        .collect();
+    let longest = slow.iter().map(|(millis, _, _)| *millis).max()?;
+    let names = slow.iter().map(|(_, _, name)| name.as_str()).collect::<Vec<_>>().join(", ");
+    let found =
+        format!("what a serial adapter on USB ({names}) has received may stay there for {longest} ms");
+    let draft = finding(FindingId::UsbSerialLatency, Verdict::Costs, found);
+    let draft = slow.iter().fold(draft, |draft, (_, reading, _)| draft.seen(reading));
+    let draft = draft
+        .why("The adapter waits for more before it hands on a short answer: who asks a motor or a sensor and waits for it, waits that long each time.")
+        .typically(format!("up to {longest} ms for each answer"), "drivers/usb/serial/ftdi_sio.c; FTDI AN232B-04");
+    let mend = |draft: Draft, (millis, reading, _): &(u64, Reading, String)| {
+        let path = &reading.path;
+        draft.apply(format!("echo 1 | sudo tee {path}")).undo(format!("echo {millis} | sudo tee {path}"))
+    };
+    let rule = "echo 'ACTION==\"add\", SUBSYSTEM==\"usb-serial\", ATTR{latency_timer}=\"1\"' | sudo tee /etc/udev/rules.d/90-howlate-serial.rules";
+    Some(slow.iter().fold(draft, mend).lasting(rule).end())
+}
+
+const USB: &str = "/sys/bus/usb/devices";
+/// Classes of interfaces whose sleep is heard or waited for: sound, and serial lines.
+///
+/// Source: USB-IF, Defined Class Codes.
+const WAITED_FOR: [&str; 2] = ["01", "02"];
+/// Words of products of which the class is not told.
+const SOUND: [&str; 5] = ["audio", "sound", "scarlett", "midi", "dac"];
+
+/// Whether such devices on USB are put to sleep when nobody uses them.
+///
+/// Source: Documentation/driver-api/usb/power-management.rst.
+pub(super) fn usb(root: &Root) -> Option<Finding> {
+    let names = root.list(USB);
+    let has_class = |device: &str| {
+        let interfaces = names.iter().filter(|name| name.starts_with(&format!("{device}:")));
+        interfaces
+            .filter_map(|name| root.read(&format!("{USB}/{name}/bInterfaceClass")).ok())
+            .any(|class| WAITED_FOR.contains(&class.as_str()))
+    };
+    let product = |device: &str| root.read(&format!("{USB}/{device}/product")).unwrap_or_default();
+    let is_sound = |device: &str| {
+        let product = product(device).to_ascii_lowercase();
+        SOUND.iter().any(|word| product.contains(word))
+    };
+    let may_sleep = |device: &&String| {
+        !device.contains(':') && root.read(&format!("{USB}/{device}/power/control")).as_deref() == Ok("auto")
+    };
+    let found: Vec<&String> =
+        names.iter().filter(may_sleep).filter(|device| has_class(device) || is_sound(device)).collect();
+    let first = found.first()?;
+    let what = match (product(first), found.len()) {
+        (name, 1) if !name.is_empty() => format!("{name} on USB may be put to sleep"),
+        (_, count) => format!("{count} sound or serial devices on USB may be put to sleep"),
+    };
+    let draft = finding(FindingId::UsbPower, Verdict::Note, what);
+    let controls: Vec<Reading> =
+        found.iter().map(|device| root.reading(format!("{USB}/{device}/power/control"))).collect();
+    let draft = controls.iter().fold(draft, |draft, control| draft.seen(control));
+    let draft = draft.why("A device that sleeps must wake before it can be used: the first samples or bytes after a pause are late.");
+    let mend = |draft: Draft, control: &Reading| {
+        let path = &control.path;
+        draft.apply(format!("echo on | sudo tee {path}")).undo(format!("echo auto | sudo tee {path}"))
+    };
+    Some(controls.iter().fold(draft, mend).end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_tree(files: &[(&str, &str)], look: fn(&Root) -> Option<Finding>) -> Option<Finding> {
+        look(&Root::at(howlate_testing::tree(files).path()))
+    }
+
+    #[test]
+    fn an_adapter_that_waits_for_more_is_named_and_mended() {
+        let of =
+            |millis: &str| in_tree(&[("sys/bus/usb-serial/devices/ttyUSB0/latency_timer", millis)], serial);
+        let slow = of("16\n").unwrap();
+        assert_eq!(slow.verdict, Verdict::Costs);
+        assert!(slow.found.contains("ttyUSB0") && slow.found.contains("16 ms"), "{}", slow.found);
+        let remedy = slow.remedy.unwrap();
+        assert_eq!(remedy.undo, ["echo 16 | sudo tee /sys/bus/usb-serial/devices/ttyUSB0/latency_timer"]);
+        assert!(remedy.lasting[0].contains("rules.d"));
+        assert_eq!(of("1\n"), None);
+    }
+
+    #[test]
+    fn only_devices_that_are_waited_for_are_to_stay_awake() {
+        let of = |class: &str, product: &str, control: &str| {
+            let files = [
+                ("sys/bus/usb/devices/1-4/power/control", control),
+                ("sys/bus/usb/devices/1-4/product", product),
+                ("sys/bus/usb/devices/1-4:1.0/bInterfaceClass", class),
+            ];
+            in_tree(&files, usb).map(|one| one.found)
+        };
+        assert_eq!(
+            of("01", "Interface X", "auto").as_deref(),
+            Some("Interface X on USB may be put to sleep")
+        );
+        assert!(of("ff", "Scarlett 2i2 USB", "auto").is_some());
+        assert_eq!((of("03", "Keyboard", "auto"), of("01", "Interface X", "on")), (None, None));
+    }
 }

@@ -59,6 +59,11 @@ impl Draft {
     pub(super) fn mend(mut self, remedy: Remedy) -> Self {
         self.remedy.apply.extend(remedy.apply);
         self.remedy.undo.extend(remedy.undo);
+        self.remedy.lasting.extend(remedy.lasting);
+        self.remedy.price = match (self.remedy.price, remedy.price) {
+            (Some(known), Some(more)) => Some(format!("{known}; {more}")),
+            (known, more) => known.or(more),
+        };
         self
     }
 
@@ -67,9 +72,28 @@ impl Draft {
         self.mend(howlate_knobs::remedy(root, knob))
     }
 
+    /// Turns it for a while: what it takes away is there for a reason.
+    pub(super) fn turn_for_now(self, root: &Root, knob: &str) -> Self {
+        self.mend(Remedy { lasting: Vec::new(), ..howlate_knobs::remedy(root, knob) })
+    }
+
+    /// A remark beside the last command that mends it.
+    pub(super) fn remarked(mut self, remark: &str) -> Self {
+        if let Some(last) = self.remedy.apply.last_mut() {
+            last.push_str(&format!("   # {remark}"));
+        }
+        self
+    }
+
     /// A change of the kernel's command line.
-    pub(super) fn boot(self, words: &str) -> Self {
-        self.mend(boot_remedy(words))
+    pub(super) fn boot(self, root: &Root, words: &str) -> Self {
+        self.mend(boot_remedy(root, words))
+    }
+
+    /// One command that has it for good.
+    pub(super) fn lasting(mut self, command: impl Into<String>) -> Self {
+        self.remedy.lasting.push(command.into());
+        self
     }
 
     /// One file of each distinct value as evidence.

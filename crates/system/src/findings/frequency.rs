@@ -1,27 +1,170 @@
 //! How fast the CPUs run, and who decides.
 
+use howlate_knobs::Files;
 use howlate_knobs::boost::{BOOST, NO_TURBO};
 use howlate_knobs::energy_preference::preferences;
-use howlate_knobs::frequency_governor::governors;
-use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{FREQUENCY_POLICIES, GOVERNOR, Root};
+use howlate_model::{CpuSet, Finding, FindingId, Verdict};
+use howlate_procfs::{FREQUENCY_POLICIES, GOVERNOR, Isolation, Reading, Root};
 
 use super::draft::{Draft, finding};
 
-/// The governor of every frequency policy.
+/// One frequency policy: the CPUs that run equally fast, and how fast that may be, in kHz.
+struct Policy {
+    number: u32,
+    governor: String,
+    /// What the processor itself is told to prefer.
+    preference: Option<String>,
+    cpus: CpuSet,
+    lowest: Option<u64>,
+    /// What is allowed, by whoever has set it or by the firmware,
+    highest: Option<u64>,
+    /// and what the hardware can do.
+    hardware: Option<u64>,
+}
+
+impl Policy {
+    /// Those of the CPUs on which it matters.
+    ///
+    /// Source: Documentation/admin-guide/pm/cpufreq.rst; Documentation/ABI/testing/sysfs-devices-system-cpu, `bios_limit`.
+    fn all(root: &Root) -> Vec<Self> {
+        let isolation = Isolation::read(root);
+        let matter = isolation.that_matter();
+        let numbered = |name: String| name.strip_prefix("policy")?.parse::<u32>().ok();
+        let numbers: Vec<u32> = root.list(FREQUENCY_POLICIES).into_iter().filter_map(numbered).collect();
+        let one = |(place, number): (usize, &u32)| {
+            let next = numbers.get(place + 1).copied().unwrap_or(u32::MAX);
+            Self::read(root, *number, &isolation.online, next)
+        };
+        let all = numbers.iter().enumerate().filter_map(one);
+        all.filter(|policy| policy.cpus.iter().any(|cpu| matter.contains(cpu))).collect()
+    }
+
+    fn read(root: &Root, number: u32, online: &CpuSet, next: u32) -> Option<Self> {
+        let file = |name: &str| format!("{FREQUENCY_POLICIES}/policy{number}/{name}");
+        let kilohertz = |name: &str| root.reading(file(name)).number::<u64>().filter(|one| *one >= 1000);
+        let said = root.read(&file("affected_cpus")).ok();
+        let said = said.map(|cpus| cpus.split_whitespace().filter_map(|cpu| cpu.parse().ok()).collect());
+        let highest = [kilohertz("scaling_max_freq"), kilohertz("bios_limit")].into_iter().flatten().min();
+        Some(Self {
+            number,
+            governor: root.read(&file(GOVERNOR)).ok()?,
+            preference: root.read(&file("energy_performance_preference")).ok(),
+            cpus: said.unwrap_or_else(|| online.iter().filter(|cpu| (number..next).contains(cpu)).collect()),
+            lowest: kilohertz("scaling_min_freq"),
+            highest: highest.or_else(|| kilohertz("cpuinfo_max_freq")),
+            hardware: kilohertz("cpuinfo_max_freq"),
+        })
+    }
+
+    /// Whether there is nothing to choose.
+    fn is_fixed(&self) -> bool {
+        self.governor == "performance" || (self.lowest.is_some() && self.lowest == self.highest)
+    }
+
+    /// Whether there is little to choose: a processor that chooses by itself is told to be quick.
+    fn is_quick(&self) -> bool {
+        self.is_fixed() || matches!(self.preference.as_deref(), Some("performance" | "0"))
+    }
+
+    /// Whether it is kept so far below what it can do that it is more than the forgone turbo.
+    fn is_kept_low(&self) -> bool {
+        self.highest.zip(self.hardware).is_some_and(|(highest, hardware)| highest * 2 < hardware)
+    }
+
+    fn seen(&self, root: &Root, draft: Draft, names: &[&str]) -> Draft {
+        let readings = names
+            .iter()
+            .map(|name| root.reading(format!("{FREQUENCY_POLICIES}/policy{}/{name}", self.number)));
+        readings.filter(|reading| !reading.is_missing()).fold(draft, |draft, reading| draft.seen(&reading))
+    }
+}
+
+/// Who chooses the frequency of the CPUs on which it matters, and from which range.
 pub(super) fn governor(root: &Root) -> Option<Finding> {
-    let governors = governors(root);
-    if governors.is_empty() {
+    let policies = Policy::all(root);
+    if policies.is_empty() {
         return no_scaling(root);
     }
-    let fixed = governors.values() == ["performance"];
-    let verdict = if fixed { Verdict::Good } else { Verdict::Costs };
-    let found = format!("the frequency governor is {}{}", governors.values().join(" and "), range(root));
-    let draft = finding(FindingId::FrequencyGovernor, verdict, found).examples(&governors).why(
+    let (is_fixed, is_quick) = (policies.iter().all(Policy::is_fixed), policies.iter().all(Policy::is_quick));
+    let mut names: Vec<&str> = policies.iter().map(|policy| policy.governor.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let verdict = match (is_fixed, is_quick) {
+        (true, _) => Verdict::Good,
+        (false, true) => Verdict::Note,
+        (false, false) => Verdict::Costs,
+    };
+    let bounds = bounds(&policies);
+    let range = match bounds {
+        Some((lowest, highest)) if lowest < highest => format!(", from {lowest} to {highest} MHz"),
+        Some((_, highest)) => format!(", with {highest} MHz as its only choice"),
+        None => String::new(),
+    };
+    let found = format!("the frequency governor is {}{range}", names.join(" and "));
+    let first = policies.iter().find(|policy| !policy.is_fixed()).or(policies.first())?;
+    let draft = finding(FindingId::FrequencyGovernor, verdict, found);
+    let draft = first.seen(root, draft, &[GOVERNOR, "scaling_min_freq", "scaling_max_freq"]).why(
         "A CPU that has been idle runs slowly at first. Everything after the wake-up then takes longer, \
             until the governor raises the frequency.",
     );
-    Some(draft.when(!fixed, |draft| ratio(root, draft).turn(root, "frequency_governor")).end())
+    Some(draft.when(!is_fixed, |draft| ratio(bounds, draft).turn(root, "frequency_governor")).end())
+}
+
+/// CPUs that are kept far below what they can do, by the firmware, a battery, or whoever has set it.
+pub(super) fn limit(root: &Root) -> Option<Finding> {
+    let policies = Policy::all(root);
+    let low: Vec<&Policy> = policies.iter().filter(|policy| policy.is_kept_low()).collect();
+    let worst = low.iter().min_by_key(|policy| policy.highest)?;
+    let (highest, hardware) = (worst.highest? / 1000, worst.hardware? / 1000);
+    let cpus: CpuSet = low.iter().flat_map(|policy| policy.cpus.iter()).collect();
+    let found = format!("CPUs {cpus} may run at no more than {highest} MHz of {hardware}");
+    let draft = finding(FindingId::FrequencyLimit, Verdict::Costs, found);
+    let by_firmware = root.has(&format!("{FREQUENCY_POLICIES}/policy{}/bios_limit", worst.number));
+    let draft =
+        worst.seen(root, draft, &["scaling_max_freq", "bios_limit", "cpuinfo_max_freq", "scaling_cur_freq"]);
+    let draft = draft
+        .why(
+            "Whatever the governor is, code takes as much longer as the frequency is lower. The firmware lowers the limit for heat, \
+             a weak power supply or an empty battery; power-saving programs lower it as well.",
+        )
+        .typically(tenfold(highest, hardware), "this machine's scaling_max_freq, bios_limit and cpuinfo_max_freq");
+    let cooling = holding_coolers(root);
+    let draft = cooling.iter().fold(draft, |draft, reading| draft.seen(reading));
+    let draft = draft.when(by_firmware || !cooling.is_empty(), |draft| {
+        draft.apply(
+            "look for the reason first, which no setting lifts: heat, the power supply, the battery, a power limit of the firmware",
+        )
+    });
+    let no_turbo = root.reading(NO_TURBO);
+    if no_turbo.text() == Some("1") {
+        let write = |value: &str| format!("echo {value} | sudo tee {NO_TURBO}");
+        return Some(draft.seen(&no_turbo).apply(write("0")).undo(write("1")).end());
+    }
+    let all = Files::list(root, FREQUENCY_POLICIES, "policy", "scaling_max_freq");
+    let all = all.numbered(|one| low.iter().any(|low| low.number == one));
+    let hardware = worst.hardware?.to_string();
+    // What is read there may be the limit of somebody else: written back, it would be the user's own from then on.
+    let apply = all.write(&hardware).remedy.apply;
+    let draft = apply.into_iter().fold(draft, Draft::apply);
+    Some(draft.undo("nothing: it lifts a limit that a user has set, and no other").end())
+}
+
+/// What holds processors back for their heat, now.
+///
+/// Source: Documentation/driver-api/thermal/sysfs-api.rst.
+fn holding_coolers(root: &Root) -> Vec<Reading> {
+    const THERMAL: &str = "/sys/class/thermal";
+    let devices = root.list(THERMAL).into_iter().filter(|name| name.starts_with("cooling_device"));
+    let is_of_processor = |device: &String| {
+        let kind = root.read(&format!("{THERMAL}/{device}/type")).unwrap_or_default().to_ascii_lowercase();
+        kind.contains("cpu") || kind.contains("processor")
+    };
+    let state = |device: String| root.reading(format!("{THERMAL}/{device}/cur_state"));
+    devices
+        .filter(is_of_processor)
+        .map(state)
+        .filter(|state| state.number::<u64>().is_some_and(|one| one > 0))
+        .collect()
 }
 
 fn no_scaling(root: &Root) -> Option<Finding> {
@@ -34,31 +177,25 @@ fn no_scaling(root: &Root) -> Option<Finding> {
     Some(draft.end())
 }
 
-fn kilohertz(root: &Root, name: &str) -> Option<u64> {
-    root.reading(format!("{FREQUENCY_POLICIES}/policy0/{name}")).number()
-}
-
-/// Lowest and highest frequency, in MHz, where both are known.
-fn bounds(root: &Root) -> Option<(u64, u64)> {
-    let (lowest, highest) = (kilohertz(root, "scaling_min_freq")?, kilohertz(root, "cpuinfo_max_freq")?);
-    (lowest >= 1000 && highest > lowest).then_some((lowest / 1000, highest / 1000))
-}
-
-fn range(root: &Root) -> String {
-    bounds(root).map(|(lowest, highest)| format!(", from {lowest} to {highest} MHz")).unwrap_or_default()
+/// The lowest and the highest that a CPU may run at, in MHz, where both are known.
+fn bounds(policies: &[Policy]) -> Option<(u64, u64)> {
+    let lowest = policies.iter().filter_map(|policy| policy.lowest).min()?;
+    let highest = policies.iter().filter_map(|policy| policy.highest).max()?;
+    (highest >= lowest).then_some((lowest / 1000, highest / 1000))
 }
 
 /// What the slowest frequency costs is plain arithmetic on the machine's own figures.
-fn ratio(root: &Root, draft: Draft) -> Draft {
-    let Some((lowest, highest)) = bounds(root) else { return draft };
-    let tenths = highest * 10 / lowest;
-    draft.typically(
-        format!(
-            "code takes up to {}.{} times as long at {lowest} MHz as at {highest} MHz",
-            tenths / 10,
-            tenths % 10
-        ),
-        "this machine's scaling_min_freq and cpuinfo_max_freq",
+fn ratio(bounds: Option<(u64, u64)>, draft: Draft) -> Draft {
+    let Some((lowest, highest)) = bounds.filter(|(lowest, highest)| lowest < highest) else { return draft };
+    draft.typically(tenfold(lowest, highest), "this machine's scaling_min_freq and scaling_max_freq")
+}
+
+fn tenfold(lowest: u64, highest: u64) -> String {
+    let tenths = highest.saturating_mul(10) / lowest.max(1);
+    format!(
+        "code takes up to {}.{} times as long at {lowest} MHz as at {highest} MHz",
+        tenths / 10,
+        tenths % 10
     )
 }
 
@@ -66,16 +203,18 @@ fn ratio(root: &Root, draft: Draft) -> Draft {
 ///
 /// Source: `Documentation/admin-guide/pm/intel_pstate.rst`, energy vs performance hints.
 pub(super) fn preference(root: &Root) -> Option<Finding> {
-    let preferences = preferences(root);
+    let matter: Vec<u32> = Policy::all(root).iter().map(|policy| policy.number).collect();
+    let preferences = preferences(root).numbered(|policy| matter.contains(&policy));
     if preferences.is_empty() {
         return None;
     }
     let values = preferences.values().join(" and ");
-    let verdict = match values.as_str() {
+    let verdict_of = |value: &&str| match *value {
         "performance" | "0" => Verdict::Good,
         "balance_performance" | "default" => Verdict::Note,
         _ => Verdict::Costs,
     };
+    let verdict = preferences.values().iter().map(verdict_of).min().unwrap_or(Verdict::Note);
     let draft =
         finding(FindingId::EnergyPreference, verdict, format!("the processor is told to prefer {values}"))
             .examples(&preferences)
@@ -100,4 +239,29 @@ pub(super) fn turbo(root: &Root) -> Option<Finding> {
             code takes about the same time every time.",
     );
     Some(draft.when(on, |draft| draft.turn(root, "boost")).end())
+}
+
+/// What a laptop's firmware is told to prefer.
+///
+/// Source: Documentation/ABI/testing/sysfs-platform_profile.
+pub(super) fn profile(root: &Root) -> Option<Finding> {
+    const FILE: &str = "/sys/firmware/acpi/platform_profile";
+    let (profile, choices) = (root.reading(FILE), root.reading(format!("{FILE}_choices")));
+    let now = profile.text()?.to_owned();
+    let verdict = match now.as_str() {
+        "performance" | "balanced-performance" => Verdict::Good,
+        "low-power" | "cool" | "quiet" => Verdict::Costs,
+        _ => Verdict::Note,
+    };
+    let found = format!("the firmware is told to prefer {now} (platform profile)");
+    let draft = finding(FindingId::PlatformProfile, verdict, found).seen(&profile).seen(&choices).why(
+        "The firmware keeps the processor's power, and with it its frequency, below what it could be, whatever the governor says.",
+    );
+    let has_better = choices.text().is_none_or(|choices| choices.split(' ').any(|one| one == "performance"));
+    let mend = |draft: Draft| {
+        draft
+            .apply(format!("echo performance | sudo tee {FILE}"))
+            .undo(format!("echo {now} | sudo tee {FILE}"))
+    };
+    Some(draft.when(verdict != Verdict::Good && has_better, mend).end())
 }

@@ -1,7 +1,7 @@
 //! Who hands out real-time priorities besides `limits.d`: rtkit, and the manager of services.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{CgroupMembership, Limits, Root, SELF};
+use howlate_procfs::{CgroupMembership, Limits, Root, SELF, container};
 
 use super::draft::finding;
 use crate::process::Process;
@@ -36,6 +36,10 @@ pub(super) fn rtkit(root: &Root) -> Option<Finding> {
 ///
 /// Source: `systemd.exec(5)`, `LimitRTPRIO=`; `pam_limits(8)`.
 pub(super) fn service(root: &Root) -> Option<Finding> {
+    // The unit of a container's runtime is none of what runs inside.
+    if container(root).is_some() {
+        return None;
+    }
     let membership = CgroupMembership::read(root, SELF);
     let path = membership.v2().filter(|path| path.contains(".service")).or(membership.v1("name=systemd"))?;
     let unit = path.split('/').find(|part| part.ends_with(".service"))?.to_owned();
@@ -68,9 +72,10 @@ pub(super) fn service(root: &Root) -> Option<Finding> {
     let draft = draft.when(verdict == Verdict::Costs, |draft| {
         let again = if is_manager { "log out and in" } else { "restart the service" };
         draft
-            .apply(format!("sudo mkdir -p {place}"))
-            .apply(format!("printf '[Service]\\nLimitRTPRIO=99\\nLimitMEMLOCK=infinity\\n' | sudo tee {place}/90-howlate.conf"))
-            .apply(format!("sudo systemctl daemon-reload   # then {again}"))
+            .apply(format!(
+                "sudo mkdir -p {place} && printf '[Service]\\nLimitRTPRIO=99\\nLimitMEMLOCK=infinity\\n' | sudo tee {place}/90-howlate.conf && \
+                 sudo systemctl daemon-reload   # then {again}"
+            ))
             .undo(format!("sudo rm {place}/90-howlate.conf && sudo systemctl daemon-reload   # then {again}"))
     });
     Some(draft.end())

@@ -1,8 +1,8 @@
 //! How deeply idle CPUs sleep, and how long they take to come back.
 
 use howlate_knobs::idle_states::NOTICEABLE_US;
-use howlate_model::{Finding, FindingId, IdleState, Verdict};
-use howlate_procfs::{CommandLine, Reading, Root, hypervisor, list_of_cpus};
+use howlate_model::{CpuSet, Finding, FindingId, IdleState, Verdict};
+use howlate_procfs::{CommandLine, Isolation, Reading, Root, Unreadable, hypervisor};
 
 use super::draft::{Draft, finding};
 use crate::describe::cpus::idle_states;
@@ -13,15 +13,91 @@ const REQUEST: &str = "/dev/cpu_dma_latency";
 const WHY: &str = "An idle CPU must leave its idle state before it can handle the timer's interrupt. The \
     longer a sleep, the deeper the state the kernel chooses for it.";
 
-/// The deepest state that idle CPUs may enter.
+/// No state takes longer to leave than this, in microseconds: a larger number is none.
+const LONGEST_EXIT_US: u64 = 10_000_000;
+
+/// The deepest state that a CPU may enter now.
+struct Deepest {
+    cpu: u32,
+    state: IdleState,
+}
+
+impl Deepest {
+    /// Of the states that are on, those whose exit takes no longer than what is asked for, of all CPUs or of this one.
+    ///
+    /// Source: Documentation/admin-guide/pm/cpuidle.rst, "Power Management Quality of Service for CPUs".
+    fn of(root: &Root, cpu: u32, asked: Option<u64>) -> Option<Self> {
+        let most = [asked, of_cpu(&resume_latency(root, cpu))]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(LONGEST_EXIT_US);
+        let states = idle_states(root, cpu).into_iter();
+        let may_enter = |state: &IdleState| !state.disabled && state.exit_latency_us <= most;
+        let state = states.filter(may_enter).max_by_key(|state| state.exit_latency_us)?;
+        Some(Self { cpu, state })
+    }
+
+    const fn takes_long(&self) -> bool {
+        self.state.exit_latency_us > NOTICEABLE_US
+    }
+}
+
+fn resume_latency(root: &Root, cpu: u32) -> Reading {
+    root.reading(format!("{CPUS}/cpu{cpu}/power/pm_qos_resume_latency_us"))
+}
+
+/// `n/a` is "none at all", and 0 is "as long as it likes".
+fn of_cpu(latency: &Reading) -> Option<u64> {
+    match latency.text()? {
+        "n/a" => Some(0),
+        number => number.parse().ok().filter(|micros| *micros > 0),
+    }
+}
+
+/// What all programs together ask for now, in microseconds; `None` where nobody asks, or it may not be read.
+///
+/// Source: Documentation/power/pm_qos_interface.rst: reading gives the value in force, a 32-bit number; 2000 s is "no request".
+fn request(root: &Root) -> Result<Option<u64>, Unreadable> {
+    const NO_REQUEST: i32 = 2_000_000_000;
+    let bytes = root.beginning(REQUEST, 4)?;
+    let micros = <[u8; 4]>::try_from(bytes.as_slice()).ok().map(i32::from_ne_bytes);
+    Ok(micros.filter(|micros| *micros != NO_REQUEST).and_then(|micros| u64::try_from(micros).ok()))
+}
+
+/// The deepest states that the CPUs may enter on which it matters.
 pub(super) fn states(root: &Root) -> Option<Finding> {
-    let first = list_of_cpus(root, &format!("{CPUS}/online")).iter().next()?;
-    let states = idle_states(root, first);
-    let enabled = states.iter().filter(|state| !state.disabled);
-    match enabled.max_by_key(|state| state.exit_latency_us) {
-        None => Some(unmanaged(root)),
-        Some(deepest) if deepest.exit_latency_us <= NOTICEABLE_US => Some(shallow(root, first, deepest)),
-        Some(deepest) => Some(deep(root, first, deepest)),
+    let isolation = Isolation::read(root);
+    let cpus = isolation.that_matter();
+    let first = cpus.iter().next()?;
+    let asked = request(root).ok().flatten();
+    if cpus.iter().all(|cpu| idle_states(root, cpu).is_empty()) {
+        return Some(unmanaged(root));
+    }
+    let each: Vec<Deepest> = cpus.iter().filter_map(|cpu| Deepest::of(root, cpu, asked)).collect();
+    // Of CPUs that are alike, the first.
+    let worst = each.iter().rev().max_by_key(|one| one.state.exit_latency_us);
+    let slow: CpuSet = each.iter().filter(|one| one.takes_long()).map(|one| one.cpu).collect();
+    let which = if slow.len() == isolation.online.len() {
+        "idle CPUs".to_owned()
+    } else {
+        format!("idle CPUs {}", briefly(&slow))
+    };
+    match worst {
+        None => Some(none_on(root, first)),
+        Some(worst) if worst.takes_long() => Some(deep(root, worst, &which)),
+        Some(worst) => Some(shallow(root, worst, asked)),
+    }
+}
+
+/// More columns are no list that anybody reads.
+const LONGEST_LIST: usize = 40;
+
+fn briefly(cpus: &CpuSet) -> String {
+    let list = cpus.to_string();
+    match (list.len() > LONGEST_LIST, cpus.iter().next(), cpus.iter().last()) {
+        (true, Some(first), Some(last)) => format!("({} of {first}-{last})", cpus.len()),
+        _ => list,
     }
 }
 
@@ -40,6 +116,12 @@ fn unmanaged(root: &Root) -> Finding {
     finding(FindingId::IdleStates, verdict, found).seen(&driver).seen(&line.only(&["idle"])).why(WHY).end()
 }
 
+fn none_on(root: &Root, cpu: u32) -> Finding {
+    show(root, finding(FindingId::IdleStates, Verdict::Good, "all idle states are switched off"), cpu)
+        .why(WHY)
+        .end()
+}
+
 /// The states of one CPU as evidence, each in one line.
 fn show(root: &Root, draft: Draft, cpu: u32) -> Draft {
     let directory = format!("{CPUS}/cpu{cpu}/cpuidle");
@@ -50,12 +132,14 @@ fn show(root: &Root, draft: Draft, cpu: u32) -> Draft {
         let content = Ok(names.map(read).join(", "));
         Reading { path: format!("{directory}/{state}/{{{}}}", names.join(",")), content }
     };
-    states.map(line).fold(draft, |draft, reading| draft.seen(&reading))
+    let draft = states.map(line).fold(draft, |draft, reading| draft.seen(&reading));
+    let latency = resume_latency(root, cpu);
+    draft.when(of_cpu(&latency).is_some(), |draft| draft.seen(&latency))
 }
 
 /// A guest's idle states end where the host's begin.
-fn shallow(root: &Root, cpu: u32, deepest: &IdleState) -> Finding {
-    let (name, exit) = (&deepest.name, deepest.exit_latency_us);
+fn shallow(root: &Root, deepest: &Deepest, asked: Option<u64>) -> Finding {
+    let IdleState { name, exit_latency_us: exit, .. } = &deepest.state;
     let (verdict, found) = if hypervisor(root).is_some() {
         let found = format!(
             "the guest's deepest idle state ({name}) takes {exit} µs to leave; the host adds its own"
@@ -64,13 +148,21 @@ fn shallow(root: &Root, cpu: u32, deepest: &IdleState) -> Finding {
     } else {
         (Verdict::Good, format!("idle CPUs sleep no deeper than {name}, which takes {exit} µs to leave"))
     };
-    show(root, finding(FindingId::IdleStates, verdict, found), cpu).why(WHY).end()
+    let is_asked = asked.is_some_and(|most| {
+        idle_states(root, deepest.cpu).iter().any(|one| !one.disabled && one.exit_latency_us > most)
+    });
+    let found = match asked.filter(|_| is_asked) {
+        Some(most) => format!("{found}, for as long as a program asks for {most} µs ({REQUEST})"),
+        None => found,
+    };
+    show(root, finding(FindingId::IdleStates, verdict, found), deepest.cpu).why(WHY).end()
 }
 
-fn deep(root: &Root, cpu: u32, deepest: &IdleState) -> Finding {
-    let IdleState { name, exit_latency_us: exit, residency_us: residency, .. } = deepest;
-    let found = format!("idle CPUs may enter states as deep as {name}, which takes up to {exit} µs to leave");
-    let draft = show(root, finding(FindingId::IdleStates, Verdict::Costs, found), cpu).why(WHY).typically(
+fn deep(root: &Root, deepest: &Deepest, which: &str) -> Finding {
+    let IdleState { name, exit_latency_us: exit, residency_us: residency, .. } = &deepest.state;
+    let found = format!("{which} may enter states as deep as {name}, which takes up to {exit} µs to leave");
+    let draft = finding(FindingId::IdleStates, Verdict::Costs, found);
+    let draft = show(root, draft, deepest.cpu).why(WHY).typically(
         format!(
             "up to {exit} µs when a CPU is idle for {residency} µs or more; exits of 150 to 230 \
                 µs have been seen on recent Xeons"
@@ -80,29 +172,39 @@ fn deep(root: &Root, cpu: u32, deepest: &IdleState) -> Finding {
     draft.turn(root, "idle_states").end()
 }
 
-/// Whether a program may ask for shallow idle states while it runs.
+/// Whether this process may ask every CPU to stay out of deep idle states, and what is asked for now.
 ///
 /// Opening the file asks for nothing yet: a request takes effect when it is written, and
 /// ends when the file is closed (`Documentation/power/pm_qos_interface.rst`).
 pub(super) fn latency_request(root: &Root) -> Option<Finding> {
-    let first = list_of_cpus(root, &format!("{CPUS}/online")).iter().next()?;
+    let first = Isolation::read(root).online.iter().next()?;
     if idle_states(root, first).is_empty() {
         return None;
     }
-    let outcome = root.writable(REQUEST);
-    let content = outcome.map(|()| "may be opened for writing".to_owned());
-    let allowed = content.is_ok();
+    let allowed = root.writable(REQUEST).map(|()| "may be opened for writing".to_owned());
+    let may = allowed.is_ok();
+    let now = request(root).ok().flatten();
+    let content = match now {
+        Some(micros) => Ok(format!("{micros} µs")),
+        None => allowed,
+    };
     let seen = Reading { path: REQUEST.into(), content };
-    let (verdict, found) = match allowed {
-        true => (Verdict::Good, "this process may keep CPUs out of deep idle states while it runs"),
-        false => (Verdict::Note, "this process may not keep CPUs out of deep idle states"),
+    let (verdict, found) = match (now, may) {
+        (Some(micros), _) => (
+            Verdict::Good,
+            format!("a program asks for idle states that take no longer than {micros} µs to leave"),
+        ),
+        (None, true) => {
+            (Verdict::Good, "this process may keep CPUs out of deep idle states while it runs".to_owned())
+        }
+        (None, false) => (Verdict::Note, "this process may not keep CPUs out of deep idle states".to_owned()),
     };
     let draft = finding(FindingId::CpuDmaLatency, verdict, found).seen(&seen).why(
         "A program that holds this file open with 0 written to it keeps every CPU awake, and closing it \
             lets them idle again. Real-time programs, cyclictest among them, do this.",
     );
-    let draft = draft.when(!allowed, |draft| grant(root, draft));
-    Some(draft.when(allowed, |draft| draft.apply(HOLD)).end())
+    let draft = draft.when(!may && now.is_none(), |draft| grant(root, draft));
+    Some(draft.when(may && now.is_none(), |draft| draft.apply(HOLD)).end())
 }
 
 /// What one does who may.
@@ -112,7 +214,7 @@ fn grant(root: &Root, draft: Draft) -> Draft {
     match super::container::Advice::detect(root) {
         Some(advice) => advice.option(draft, &format!("--device={REQUEST}")),
         None => draft
-            .apply(format!("sudo setfacl -m u:$USER:rw {REQUEST}"))
+            .apply(format!("sudo setfacl -m u:$(id -un):rw {REQUEST}"))
             .undo(format!("sudo setfacl -b {REQUEST}")),
     }
 }

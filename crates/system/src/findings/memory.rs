@@ -1,7 +1,7 @@
 //! What the kernel does to memory behind a program's back.
 
-use howlate_knobs::{numa_balancing, swappiness, transparent_huge_pages};
-use howlate_model::{Finding, FindingId, Verdict};
+use howlate_knobs::{numa_balancing, same_page_merging, swappiness, transparent_huge_pages};
+use howlate_model::{Finding, FindingId, Verdict, shell_word};
 use howlate_procfs::{Root, chosen, list_of_cpus};
 
 use super::draft::{Draft, finding};
@@ -26,26 +26,98 @@ pub(super) fn huge_pages(root: &Root) -> Option<Finding> {
     Some(draft.when(always, |draft| draft.turn(root, "transparent_huge_pages")).end())
 }
 
+/// A place that memory can be moved to.
+struct SwapArea {
+    path: String,
+    used_kib: u64,
+    priority: i64,
+}
+
+impl SwapArea {
+    /// `/proc/swaps`: path, type, size and use in KiB, priority. The kernel writes blanks as `\040`: fs/seq_file.c, `mangle_path`.
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let path = words.next()?.replace("\\040", " ");
+        let mut numbers = words.skip(2).map(|word| word.parse::<i64>().unwrap_or(0));
+        let (used, priority) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(-1));
+        Some(Self { path, used_kib: u64::try_from(used).unwrap_or(0), priority })
+    }
+
+    fn is_compressed_memory(&self) -> bool {
+        self.path.contains("/zram")
+    }
+
+    /// A priority below 0 is one that the kernel has chosen.
+    fn on_again(&self) -> String {
+        let path = shell_word(self.path.clone());
+        match self.priority {
+            chosen @ 0.. => format!("sudo swapon -p {chosen} {path}"),
+            _ => format!("sudo swapon {path}"),
+        }
+    }
+}
+
+/// More areas are counted, not named.
+const MOST_NAMED: usize = 3;
+
 /// Whether memory can be written to disk and must be fetched again.
 pub(super) fn swap(root: &Root) -> Option<Finding> {
     let swaps = root.reading("/proc/swaps");
-    let areas: Vec<&str> =
-        swaps.text()?.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
-    let none = areas.is_empty();
-    let found = if none {
-        "there is no swap".to_owned()
+    let areas: Vec<SwapArea> = swaps.text()?.lines().skip(1).filter_map(SwapArea::read).collect();
+    let is_compressed = areas.iter().all(SwapArea::is_compressed_memory);
+    let first = areas.iter().take(MOST_NAMED).map(|area| area.path.as_str()).collect::<Vec<_>>().join(", ");
+    let more = if areas.len() > MOST_NAMED {
+        format!(" and {} more", areas.len() - MOST_NAMED)
     } else {
-        format!("memory can be swapped out to {}", areas.join(", "))
+        String::new()
     };
-    let verdict = if none { Verdict::Good } else { Verdict::Note };
-    let draft =
-        finding(FindingId::Swap, verdict, found).seen(&swaps).seen(&root.reading(swappiness::FILE)).why(
-            "A page that was swapped out is read back when it is touched, and the thread waits. Locked \
-            memory (mlockall) stays.",
-        );
-    let on = areas.iter().map(|area| format!("sudo swapon {area}"));
-    let mend = |draft: Draft| on.fold(draft.apply("sudo swapoff -a"), Draft::undo);
-    Some(draft.when(!none, mend).end())
+    let found = match (areas.is_empty(), is_compressed) {
+        (true, _) => "there is no swap".to_owned(),
+        (_, true) => format!("memory can be compressed ({first}{more})"),
+        _ => format!("memory can be swapped out to {first}{more}"),
+    };
+    let verdict = if areas.is_empty() { Verdict::Good } else { Verdict::Note };
+    let meminfo = root.reading("/proc/meminfo").lines(|line| line.starts_with("MemAvailable:"));
+    let draft = finding(FindingId::Swap, verdict, found).seen(&swaps).seen(&root.reading(swappiness::FILE));
+    let draft = draft.when(!areas.is_empty(), |draft| draft.seen(&meminfo)).why(if is_compressed && !areas.is_empty() {
+        "A page that was compressed is unpacked when it is touched, and the thread waits. Locked memory (mlockall) stays."
+    } else {
+        "A page that was swapped out is read back when it is touched, and the thread waits. Locked \
+            memory (mlockall) stays."
+    });
+    let used: u64 = areas.iter().map(|area| area.used_kib).fold(0, u64::saturating_add);
+    let available = meminfo.text().and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    let fits = available.is_none_or(|available| used < available / 2);
+    let mend = |draft: Draft| match fits {
+        true => areas.iter().map(SwapArea::on_again).fold(draft.apply("sudo swapoff -a"), Draft::undo),
+        false => {
+            let mib = |kib: u64| kib >> 10;
+            let kept = format!(
+                "leave it on: {} MiB are out, and {} MiB are free for them; lock the memory of the program that matters (mlockall)",
+                mib(used),
+                mib(available.unwrap_or(0))
+            );
+            draft.apply(kept).undo("munlockall()")
+        }
+    };
+    Some(draft.when(!areas.is_empty(), mend).end())
+}
+
+/// Whether equal pages of several programs are made one: whoever writes to such a page waits for a copy of it.
+///
+/// Source: Documentation/admin-guide/mm/ksm.rst.
+pub(super) fn same_page_merging(root: &Root) -> Option<Finding> {
+    let run = root.reading(same_page_merging::FILE);
+    let sharing = root.reading("/sys/kernel/mm/ksm/pages_sharing");
+    if run.text()? != "1" {
+        return None;
+    }
+    let draft = finding(FindingId::SamePageMerging, Verdict::Note, "equal pages of memory are merged (KSM)");
+    let draft = draft.seen(&run).seen(&sharing).why(
+        "Who writes to a merged page takes a page fault and waits for a copy. Only memory for which a program has asked is merged: that \
+         of guests, mostly.",
+    );
+    Some(draft.turn(root, "same_page_merging").end())
 }
 
 /// Whether pages are unmapped now and then to learn who uses them.

@@ -1,14 +1,17 @@
 //! What on this machine bears on punctuality, one finding for each property.
 
+mod boot_parameters;
 mod clocksource;
 mod container;
 mod devices;
+mod diagnostics;
 mod draft;
 mod frequency;
 mod grants;
+mod heat;
 mod idle;
 mod interrupts;
-pub(crate) mod isolation;
+mod isolation;
 mod kernel_threads;
 mod memory;
 mod mitigations;
@@ -17,65 +20,85 @@ mod permissions;
 mod preemption;
 mod pressure;
 mod quota;
+mod realtime_time;
 mod rt_group;
 mod running;
+mod schedulers;
 mod slack;
 mod smt;
 mod throttling;
 mod tick;
 mod timers;
+mod typed_by;
 mod virtualisation;
 mod watchdogs;
 
 use howlate_model::Finding;
 use howlate_procfs::Root;
 
+pub use rt_group::group_without_realtime;
 pub use running::for_running;
 
 /// Looks at one property; `None` where it makes no sense on this machine.
 type Examiner = fn(&Root) -> Option<Finding>;
 
-/// Every examiner, in the order in which findings of equal verdict are shown: first what
-/// decides whether real-time work is possible, then what costs most, then the rest.
-const EXAMINERS: [Examiner; 40] = [
+/// Every examiner, in the order in which findings of equal verdict are shown, as somebody would mend them: what decides whether
+/// real-time work is possible, what makes everything late, then the kernel, the CPUs and their sleep, what comes to isolated CPUs,
+/// memory and devices, and what only ordinary threads meet.
+const EXAMINERS: [Examiner; 55] = [
     permissions::realtime,
+    realtime_time::examine,
     rt_group::examine,
     permissions::seccomp,
-    grants::service,
-    grants::rtkit,
     quota::examine,
-    pressure::examine,
-    timers::resolution,
+    heat::examine,
+    frequency::limit,
+    diagnostics::debug_kernel,
+    diagnostics::tracer,
     clocksource::examine,
-    slack::examine,
-    idle::states,
-    idle::latency_request,
+    timers::resolution,
+    virtualisation::steal,
     preemption::realtime_kernel,
     preemption::model,
     throttling::sysctl,
     throttling::fair_server,
-    frequency::governor,
-    frequency::preference,
-    frequency::turbo,
+    idle::states,
+    idle::latency_request,
+    boot_parameters::examine,
+    boot_parameters::machine_checks,
     isolation::isolated,
+    smt::examine,
     isolation::tickless,
     interrupts::examine,
     kernel_threads::new_interrupts,
     kernel_threads::threads,
-    smt::examine,
-    permissions::memory_lock,
-    permissions::nice,
-    memory::huge_pages,
-    memory::swap,
-    memory::numa_balancing,
+    kernel_threads::packets,
+    kernel_threads::callbacks,
     timers::migration,
-    tick::examine,
-    watchdogs::examine,
+    frequency::governor,
+    frequency::preference,
+    frequency::turbo,
+    frequency::profile,
+    schedulers::daemons,
+    pressure::examine,
+    grants::service,
+    grants::rtkit,
+    permissions::memory_lock,
+    memory::huge_pages,
+    memory::numa_balancing,
+    memory::swap,
+    memory::same_page_merging,
+    devices::serial,
+    devices::usb,
     devices::links,
     devices::graphics,
-    mitigations::examine,
     virtualisation::hypervisor,
-    virtualisation::steal,
+    permissions::nice,
+    schedulers::of_bpf,
+    slack::examine,
+    tick::examine,
+    watchdogs::examine,
+    mitigations::examine,
     container::examine,
     permissions::capabilities,
 ];
@@ -83,9 +106,11 @@ const EXAMINERS: [Examiner; 40] = [
 /// Examines the machine: one finding for each property, the worst first.
 pub fn examine(root: &Root) -> Vec<Finding> {
     let mut findings: Vec<Finding> = EXAMINERS.iter().filter_map(|examine| examine(root)).collect();
-    if crate::container::container(root).is_some() {
+    if howlate_procfs::container(root).is_some() {
         findings.iter_mut().for_each(container::send_to_host);
     }
+    let typed_by = typed_by::TypedBy::read(root);
+    findings.iter_mut().for_each(|finding| typed_by.alter(finding));
     findings.sort_by_key(|finding| finding.verdict);
     findings
 }

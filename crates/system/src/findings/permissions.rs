@@ -1,11 +1,15 @@
 //! What this process may ask of the scheduler and of memory.
 
+use howlate_knobs::autogroup;
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{Limits, Root, UNLIMITED};
+use howlate_procfs::{Distribution, Limits, Root, UNLIMITED, hypervisor};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
 use crate::process::{CAPABILITIES, Process};
+
+/// The priority that most real-time programs use.
+const USUAL: u64 = 80;
 
 const NAMESPACE: &str = "capabilities do not reach outside this user namespace";
 
@@ -46,7 +50,19 @@ pub(super) fn realtime(root: &Root) -> Option<Finding> {
             Without one of them a thread shares its CPU with every other.",
         );
     let draft = draft.when(verdict == Verdict::Blocks, |draft| grant_realtime(root, draft));
-    Some(draft.when(verdict == Verdict::Good, |draft| draft.apply("chrt --fifo 80 PROGRAM …")).end())
+    Some(draft.when(verdict == Verdict::Good, |draft| draft.apply(as_realtime(&process, highest))).end())
+}
+
+/// Whether this process may have threads of a real-time policy, as far as its rights go.
+pub(super) fn may_be_realtime(root: &Root) -> bool {
+    realtime(root).is_some_and(|found| found.verdict == Verdict::Good)
+}
+
+/// How one runs who may: no higher than the limit.
+fn as_realtime(process: &Process, highest: Option<u64>) -> String {
+    let is_free = holds(process, "CAP_SYS_NICE") == Some(true);
+    let priority = highest.filter(|_| !is_free).map_or(USUAL, |highest| highest.min(USUAL));
+    format!("chrt --fifo {priority} PROGRAM …")
 }
 
 fn lack(process: &Process) -> String {
@@ -63,15 +79,31 @@ fn grant_realtime(root: &Root, draft: Draft) -> Draft {
     );
     match Advice::detect(root) {
         Some(advice) => advice.capability(draft, "SYS_NICE", "rtprio=99"),
-        None => raise_limit(draft, "rtprio", "99"),
+        None => raise_limit(root, draft, "rtprio", "99"),
     }
 }
 
-/// A drop-in of its own, so that undoing it is deleting a file: `limits.conf(5)`.
-fn raise_limit(draft: Draft, item: &str, value: &str) -> Draft {
+/// A drop-in of its own, so that undoing it is deleting a file: `limits.conf(5)`. Where nothing reads it, what takes its place.
+fn raise_limit(root: &Root, draft: Draft, item: &str, value: &str) -> Draft {
+    if Distribution::read(root) == Distribution::NixOs {
+        let line = format!(
+            "security.pam.loginLimits = [{{ domain = \"*\"; item = \"{item}\"; type = \"-\"; value = \"{value}\"; }}];"
+        );
+        return draft
+            .apply(format!(
+                "add `{line}` to configuration.nix, run `nixos-rebuild switch`, and log out and in"
+            ))
+            .undo("remove it from configuration.nix and run `nixos-rebuild switch`");
+    }
+    // Shells of WSL are no logins.
+    if hypervisor(root).is_some_and(|found| found.name == "wsl2") {
+        return draft
+            .apply(format!("sudo prlimit --pid $$ --{item}={value}   # for this shell and what it starts"))
+            .undo(format!("sudo prlimit --pid $$ --{item}=0"));
+    }
     let file = format!("/etc/security/limits.d/90-howlate-{item}.conf");
     draft
-        .apply(format!("echo \"$USER - {item} {value}\" | sudo tee {file}   # then log out and in"))
+        .apply(format!("echo \"$(id -un) - {item} {value}\" | sudo tee {file}   # then log out and in"))
         .undo(format!("sudo rm {file}   # then log out and in"))
 }
 
@@ -112,7 +144,7 @@ pub(super) fn memory_lock(root: &Root) -> Option<Finding> {
 fn grant_lock(root: &Root, draft: Draft) -> Draft {
     match Advice::detect(root) {
         Some(advice) => advice.capability(draft, "IPC_LOCK", "memlock=-1"),
-        None => raise_limit(draft, "memlock", "unlimited"),
+        None => raise_limit(root, draft, "memlock", "unlimited"),
     }
 }
 
@@ -128,11 +160,19 @@ pub(super) fn nice(root: &Root) -> Option<Finding> {
         (false, 0..) => (Verdict::Note, "this process may not set nice values below 0".to_owned()),
         (false, _) => (Verdict::Note, format!("this process may set nice values down to {lowest}")),
     };
+    let autogroup = root.reading(autogroup::FILE);
+    let in_groups = autogroup.text() == Some("1");
+    let found =
+        if in_groups { format!("{found}, which counts within its session (autogroup)") } else { found };
     let draft =
-        finding(FindingId::NicePermission, verdict, found).seen(&limits.evidence("Max nice priority")).why(
-            "A thread with nice -20 is preferred to other ordinary threads: the next best thing where \
-            real-time policies are refused.",
-        );
+        finding(FindingId::NicePermission, verdict, found).seen(&limits.evidence("Max nice priority"));
+    let draft = draft.when(in_groups, |draft| draft.seen(&autogroup)).why(if in_groups {
+        "A thread with nice -20 is preferred to other ordinary threads of its session; sessions share the CPUs evenly among them, whatever \
+         the nice values of their threads (sched(7), the autogroup feature)."
+    } else {
+        "A thread with nice -20 is preferred to other ordinary threads: the next best thing where \
+            real-time policies are refused."
+    });
     let grant = |draft: Draft| {
         let draft = draft.typically(
             "2.5 ms at p99 beside two busy threads, against 29 µs with nice -20",
@@ -140,7 +180,7 @@ pub(super) fn nice(root: &Root) -> Option<Finding> {
         );
         match Advice::detect(root) {
             Some(advice) => advice.capability(draft, "SYS_NICE", "nice=40"),
-            None => raise_limit(draft, "nice", "-20"),
+            None => raise_limit(root, draft, "nice", "-20"),
         }
     };
     let draft = draft.when(verdict == Verdict::Note, grant);

@@ -3,7 +3,9 @@
 use howlate_knobs::Writes;
 use howlate_knobs::preemption_model::FILE as SWITCH;
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{CommandLine, Kernel, Reading, Root, chosen};
+use howlate_procfs::{
+    CommandLine, Distribution, Kernel, Reading, Root, board, chosen, container, hypervisor,
+};
 
 use super::draft::{Draft, finding};
 use crate::debugfs::Debugfs;
@@ -27,14 +29,68 @@ pub(super) fn realtime_kernel(root: &Root) -> Option<Finding> {
         .typically(
             "maximum 18 to 22 µs with PREEMPT_RT, 39 ms without, on the authors' machines",
             "README of rt-tests",
-        )
-        .apply(
-            "install your distribution's real-time kernel (Debian: `sudo apt install \
-            linux-image-rt-amd64`; Ubuntu: `sudo pro enable realtime-kernel`; Fedora, RHEL: `sudo dnf \
-            install kernel-rt`) and restart into it",
-        )
+        );
+    let draft = real_time_kernels(root)
+        .into_iter()
+        .fold(draft, Draft::apply)
         .undo("choose the present kernel in the boot menu");
     Some(draft.end())
+}
+
+/// Where a PREEMPT_RT kernel for this machine comes from.
+///
+/// Source: the distributions' package lists; Raspberry Pi's `linux-image-rpi-v8-rt` has no build for the Pi 5's own kernel.
+fn real_time_kernels(root: &Root) -> Vec<String> {
+    let one = |text: &str| vec![text.to_owned()];
+    if container(root).is_some() {
+        return one("restart the host into a real-time kernel: a container has none of its own");
+    }
+    if hypervisor(root).is_some_and(|found| found.name == "wsl2") {
+        return one(
+            "build one (CONFIG_PREEMPT_RT) and name it in Windows' .wslconfig (`kernel=`): WSL2 has none",
+        );
+    }
+    if board(root).is_some_and(|board| board.contains("Jetson")) {
+        return one(
+            "install NVIDIA's real-time kernel packages of this release of Jetson Linux, and restart into them",
+        );
+    }
+    let release = Kernel::read(root).release;
+    let arch = Kernel::architecture(root).unwrap_or_default();
+    let build =
+        "build one with CONFIG_PREEMPT_RT (in the kernel itself since Linux 6.12), and restart into it";
+    match Distribution::read(root) {
+        Distribution::RaspberryPi => vec![
+            "sudo apt install linux-image-rpi-v8-rt   # then kernel=kernel8_rt.img in /boot/firmware/config.txt, and restart".to_owned(),
+            "on a Raspberry Pi 5, whose own kernel has pages of 16 KiB, that is the one with 4 KiB; or build one".to_owned(),
+        ],
+        // A board's own kernel knows its devices; one from elsewhere may not start there.
+        Distribution::Debian => match of_debian(&release) {
+            Some(package) => vec![format!("sudo apt install {package}   # then restart into it")],
+            None => one(build),
+        },
+        Distribution::Proxmox => one(
+            "Proxmox has none, and Debian's does not know ZFS: have the kernel preempt itself (`preempt=full`), or run what is to be \
+             punctual on a machine of its own",
+        ),
+        Distribution::Ubuntu if ["x86_64", "aarch64"].contains(&arch.as_str()) => one("sudo pro enable realtime-kernel   # then restart into it; it takes a subscription, free for a few machines"),
+        Distribution::RedHat => one("sudo dnf install kernel-rt   # from the repository rt; then restart into it"),
+        Distribution::Suse => one("sudo zypper install kernel-rt   # then restart into it"),
+        Distribution::Arch => one("sudo pacman -S linux-rt   # then restart into it"),
+        Distribution::Fedora => vec![format!("Fedora has none: {build}")],
+        Distribution::NixOs => one("set `boot.kernelPackages = pkgs.linuxPackages-rt_latest` in configuration.nix, run `nixos-rebuild boot`, and restart"),
+        Distribution::Ubuntu | Distribution::Alpine | Distribution::Other => one(build),
+    }
+}
+
+/// The real-time kernel beside one of Debian's own, by the end of its release.
+fn of_debian(release: &str) -> Option<&'static str> {
+    let packages = [
+        ("amd64", "linux-image-rt-amd64"),
+        ("arm64", "linux-image-rt-arm64"),
+        ("armmp", "linux-image-rt-armmp"),
+    ];
+    packages.into_iter().find(|(flavour, _)| release.ends_with(flavour)).map(|(_, package)| package)
 }
 
 /// The preemption model of kernels that are not `PREEMPT_RT`.
@@ -62,7 +118,8 @@ pub(super) fn model(root: &Root) -> Option<Finding> {
         full model, that is almost everywhere outside locks.";
     let draft = seen.iter().fold(finding(FindingId::Preemption, verdict, found), Draft::seen).why(why);
     let now = mode.as_deref().unwrap_or("none");
-    Some(draft.when(verdict == Verdict::Costs, |draft| mend(draft, root, dynamic, now)).end())
+    let can_be_better = verdict == Verdict::Costs || (verdict == Verdict::Note && dynamic);
+    Some(draft.when(can_be_better, |draft| mend(draft, root, dynamic, now)).end())
 }
 
 /// The model of a kernel, and how it is known.
@@ -126,7 +183,7 @@ fn mend(draft: Draft, root: &Root, dynamic: bool, now: &str) -> Draft {
     }
     let switch = Writes::to_known_file(SWITCH, now, "full").remedy;
     match Debugfs::read(root, &root.reading(SWITCH)) {
-        Debugfs::Refused(refusal) => draft.seen(&refusal).boot("preempt=full"),
+        Debugfs::Refused(refusal) => draft.seen(&refusal).boot(root, "preempt=full"),
         Debugfs::Mounted => draft.mend(switch),
         Debugfs::Unmounted => draft
             .apply("sudo mount -t debugfs none /sys/kernel/debug")

@@ -1,7 +1,7 @@
 //! The CPU time that this control group may use up.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{Cgroup, CgroupVersion, CpuCgroups, CpuQuota, CpuStat, Root, SELF};
+use howlate_procfs::{Cgroup, CgroupVersion, CpuCgroups, CpuQuota, CpuStat, Isolation, Root, SELF};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
@@ -72,10 +72,36 @@ fn limited(tightest: &Quota, quota: u64, stat: &CpuStat) -> Draft {
 fn lift(root: &Root, draft: Draft, tightest: &Quota) -> Draft {
     let now = tightest.quota.quota_us.unwrap_or(0).to_string();
     match Advice::detect(root) {
-        Some(advice) => advice.quota(draft, &now, &tightest.cpus()),
-        None => {
-            let unlimited = if tightest.group.version == CgroupVersion::Two { "max" } else { "-1" };
-            draft.apply(tightest.write(unlimited)).undo(tightest.write(&now))
+        Some(advice) => {
+            let isolation = Isolation::read(root);
+            // Fewer CPUs than the machine has, and as many as the quota is for.
+            let is_apart = !isolation.online.without(&isolation.allowed).is_empty();
+            let is_whole = tightest.hundredths() == 100 * isolation.allowed.len() as u64;
+            advice.quota(draft, &now, &tightest.cpus(), is_apart && is_whole)
         }
+        None => match unit_of(&tightest.group) {
+            Some(unit) => of_unit(draft, &unit, tightest),
+            None => {
+                let unlimited = if tightest.group.version == CgroupVersion::Two { "max" } else { "-1" };
+                draft.apply(tightest.write(unlimited)).undo(tightest.write(&now))
+            }
+        },
     }
+}
+
+/// The unit of systemd that the group is of: systemd owns its files, and writes them again.
+fn unit_of(group: &Cgroup) -> Option<String> {
+    let name = group.name();
+    let last = name.rsplit('/').next()?;
+    let is_unit = [".service", ".scope", ".slice"].iter().any(|kind| last.ends_with(kind));
+    (is_unit && group.version == CgroupVersion::Two).then(|| last.to_owned())
+}
+
+/// Source: `systemd.resource-control(5)`, `CPUQuota=`; `systemctl(1)`, `set-property`.
+fn of_unit(draft: Draft, unit: &str, tightest: &Quota) -> Draft {
+    let percent = tightest.hundredths();
+    draft
+        .apply(format!("sudo systemctl set-property --runtime {unit} CPUQuota="))
+        .undo(format!("sudo systemctl set-property --runtime {unit} CPUQuota={percent}%"))
+        .lasting(format!("sudo systemctl set-property {unit} CPUQuota="))
 }

@@ -1,14 +1,13 @@
 //! Whether this control group may run real-time threads at all.
 
-use howlate_model::{Finding, FindingId, Verdict};
+use howlate_model::{Finding, FindingId, GroupWithoutRealtime, Verdict};
 use howlate_procfs::{
-    Cgroup, CgroupMembership, CommandLine, CpuCgroups, CpuQuota, Kernel, Reading, Root, SELF,
+    Cgroup, CgroupMembership, CommandLine, CpuCgroups, CpuQuota, Kernel, Reading, Root, SELF, container,
 };
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
 use super::period::every;
-use crate::container::container;
 use crate::kernel_config::KernelConfig;
 
 const ID: FindingId = FindingId::RtGroupScheduling;
@@ -32,6 +31,21 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         Some(false) => Some(not_divided(root)),
         None => by_guess(root),
     }
+}
+
+/// The control group of a process in which it may run no real-time thread, because the kernel divides their running time among groups
+/// and that one has none.
+pub fn group_without_realtime(root: &Root, process: u32) -> Option<GroupWithoutRealtime> {
+    let groups = CpuCgroups::read(root, process);
+    if let Some(group) = &groups.v1 {
+        let file = group.file("cpu.rt_runtime_us");
+        let share: Option<i64> = root.reading(&file).number();
+        return (share == Some(0))
+            .then(|| GroupWithoutRealtime { group: group.name().to_owned(), file: Some(file) });
+    }
+    let group = groups.v2.filter(|_| enabled(root) == Some(true))?;
+    let controlled = group.upwards().into_iter().find(|group| root.has(&CpuQuota::file(group)))?;
+    Some(GroupWithoutRealtime { group: controlled.name().to_owned(), file: None })
 }
 
 /// Whether the kernel divides real-time running time among groups; `None` when that cannot
@@ -123,7 +137,7 @@ fn mend_unified(root: &Root, draft: Draft, group: &Cgroup) -> Draft {
     );
     // The switch came with Linux 6.16.
     if Kernel::read(root).at_least(6, 16) == Some(true) {
-        return draft.boot("rt_group_sched=0");
+        return draft.boot(root, "rt_group_sched=0");
     }
     if container(root).is_some() {
         return draft

@@ -2,9 +2,10 @@
 
 use howlate_knobs::timer_slack;
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::Root;
+use howlate_procfs::{Kernel, Root};
 
 use super::draft::finding;
+use super::permissions::may_be_realtime;
 
 /// Slack that no wake-up latency of an ordinary thread would show, in nanoseconds.
 const UNNOTICED: u64 = 1_000;
@@ -12,14 +13,19 @@ const UNNOTICED: u64 = 1_000;
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let slack = root.reading(timer_slack::FILE);
     let nanos: u64 = slack.number()?;
-    let costs = nanos > UNNOTICED;
-    let verdict = if costs { Verdict::Costs } else { Verdict::Good };
+    let is_noticed = nanos > UNNOTICED;
+    let verdict = match is_noticed {
+        false => Verdict::Good,
+        // Who may have a real-time policy has no slack where it matters.
+        true if Kernel::is_realtime(root) || may_be_realtime(root) => Verdict::Note,
+        true => Verdict::Costs,
+    };
     let found = format!("timers of this process may expire {} µs late", nanos / 1000);
     let draft = finding(FindingId::TimerSlack, verdict, found).seen(&slack).why(
         "The kernel delays the sleeps and timeouts of ordinary threads by up to this much, so that \
             several can end together. Real-time threads and timerfd are exempt.",
     );
-    let mended = draft.when(costs, |draft| {
+    let mended = draft.when(is_noticed, |draft| {
         draft
             .typically(
                 format!("{} µs on every sleep of an ordinary thread", nanos / 1000),

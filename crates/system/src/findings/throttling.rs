@@ -23,6 +23,14 @@ fn throttles(root: &Root) -> bool {
     !has_fair_server(root) || divides(root) == Some(true)
 }
 
+/// Said where the last bound of real-time threads is taken away.
+const TAKES_ALL: &str = "only where no real-time thread spins: it would have its CPU for good";
+
+/// Turns a knob without which nothing bounds real-time threads.
+fn unbounded(draft: Draft, root: &Root, knob: &str) -> Draft {
+    draft.turn_for_now(root, knob).remarked(TAKES_ALL)
+}
+
 /// The budget of all real-time threads.
 pub(super) fn sysctl(root: &Root) -> Option<Finding> {
     let (runtime, period) = (root.reading(rt_throttling::FILE), root.reading(PERIOD));
@@ -36,7 +44,7 @@ pub(super) fn sysctl(root: &Root) -> Option<Finding> {
         (false, false) => superseded(budget, whole),
     };
     let draft = draft.seen(&runtime).seen(&period);
-    Some(draft.when(!unlimited && throttles(root), |draft| draft.turn(root, "rt_throttling")).end())
+    Some(draft.when(!unlimited && throttles(root), |draft| unbounded(draft, root, "rt_throttling")).end())
 }
 
 /// What real-time threads may use, in microseconds, of how many; less than 0: all.
@@ -125,8 +133,8 @@ pub(super) fn fair_server(root: &Root) -> Option<Finding> {
         // Where both are in force, one without the other changes little.
         let both =
             throttles(root) && budget(root).is_some_and(|(budget, whole)| (0..whole).contains(&budget));
-        let draft = draft.typically(cost, SERVER_SOURCE).turn(root, "fair_server");
-        draft.when(both, |draft| draft.turn(root, "rt_throttling"))
+        let draft = unbounded(draft.typically(cost, SERVER_SOURCE), root, "fair_server");
+        draft.when(both, |draft| unbounded(draft, root, "rt_throttling"))
     };
     Some(draft.when(largest > 0, mend).end())
 }

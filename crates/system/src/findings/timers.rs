@@ -1,6 +1,6 @@
 //! Whether timers expire between ticks, and on which CPU.
 
-use howlate_knobs::timer_migration;
+use howlate_knobs::{nohz_full, timer_migration};
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{CommandLine, Reading, Root, list_of_cpus};
 
@@ -80,7 +80,7 @@ fn by_build(root: &Root, timers: &Reading) -> Finding {
 /// Source: kernel/sched/core.c, `get_nohz_timer_target`.
 pub(super) fn migration(root: &Root) -> Option<Finding> {
     let migration = root.reading(timer_migration::FILE);
-    let tickless = root.reading("/sys/devices/system/cpu/nohz_full");
+    let tickless = root.reading(nohz_full::FILE);
     let several = list_of_cpus(root, "/sys/devices/system/cpu/online").len() > 1;
     let on = migration.text()? != "0";
     let has_tickless = tickless.text().is_some_and(|cpus| !matches!(cpus, "" | "(null)"));

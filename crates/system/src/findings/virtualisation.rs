@@ -1,7 +1,7 @@
 //! The host below a guest.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{Root, Stat};
+use howlate_procfs::{Reading, Root, Stat};
 
 use super::draft::{Draft, finding};
 
@@ -10,6 +10,9 @@ const FELT: u64 = 100;
 
 /// Whether this is a guest.
 pub(super) fn hypervisor(root: &Root) -> Option<Finding> {
+    if let Some(first_domain) = howlate_procfs::first_domain(root) {
+        return Some(of_first_domain(&first_domain));
+    }
     let hypervisor = howlate_procfs::hypervisor(root)?;
     let found = format!("this machine is a guest ({})", hypervisor.name);
     let draft = finding(FindingId::Hypervisor, Verdict::Costs, found)
@@ -22,15 +25,94 @@ pub(super) fn hypervisor(root: &Root) -> Option<Finding> {
             "median 4.6 µs for sleeps of 200 µs, 11.6 µs for 250 µs, when the host stops polling; 52 µs \
                 for 5 ms",
             "measured by howlate's authors in a KVM guest; Documentation/virt/kvm/halt-polling.rst",
-        )
-        .apply("on the host: bind each virtual CPU to a CPU of its own, e.g. `virsh vcpupin GUEST 0 2`")
-        .undo("on the host: `virsh vcpupin GUEST 0 0-N`, with N the host's last CPU");
-    Some(draft.end())
+        );
+    Some(on_the_host(root, draft, &hypervisor.name).end())
+}
+
+/// Xen's first domain manages the machine, and is scheduled like the others.
+///
+/// Source: Xen's documentation, "Xen Hypervisor Command Line Options".
+fn of_first_domain(seen: &Reading) -> Finding {
+    finding(
+        FindingId::Hypervisor,
+        Verdict::Note,
+        "this is Xen's first domain: Xen schedules its CPUs like those of its guests",
+    )
+    .seen(seen)
+    .why("A virtual CPU of the first domain waits for a CPU of the machine as those of the guests do.")
+    .apply("add `dom0_max_vcpus=N dom0_vcpus_pin` to Xen's own command line, not to Linux', and restart")
+    .undo("remove `dom0_max_vcpus=N dom0_vcpus_pin` from Xen's command line and restart")
+    .end()
+}
+
+/// Whose machines these are, by the firmware's tables: who rents one cannot set up its host.
+const PROVIDERS: [(&str, &str); 10] = [
+    (
+        "Amazon EC2",
+        "choose an instance `….metal`, or a dedicated host: nobody outside of Amazon can bind virtual CPUs",
+    ),
+    (
+        "Google",
+        "choose a sole-tenant node, or a bare-metal machine: nobody outside of Google can bind virtual CPUs",
+    ),
+    (
+        "Microsoft Corporation",
+        "in Azure choose a dedicated host or an isolated size; on a Hyper-V host of your own, reserve the guest's CPUs: `Set-VMProcessor GUEST -Reserve 100`",
+    ),
+    (
+        "Hetzner",
+        "choose a server with dedicated virtual CPUs (CCX), or a dedicated one: nobody else can bind them",
+    ),
+    ("DigitalOcean", "choose a machine with dedicated CPUs: nobody outside can bind them"),
+    ("Scaleway", "choose a machine with dedicated CPUs, or bare metal: nobody outside can bind them"),
+    (
+        "Alibaba Cloud",
+        "choose an ECS bare-metal instance, or a dedicated host: nobody outside can bind virtual CPUs",
+    ),
+    ("OVH", "choose bare metal: nobody outside can bind virtual CPUs"),
+    ("Vultr", "choose a machine with dedicated CPUs, or bare metal: nobody outside can bind them"),
+    (
+        "OpenStack",
+        "ask for a flavour with `hw:cpu_policy=dedicated`: nobody inside of the guest can bind its CPUs",
+    ),
+];
+
+/// What gives the guest CPUs of its own, where whoever sits at the guest can have that done.
+fn on_the_host(root: &Root, draft: Draft, name: &str) -> Draft {
+    let tables = ["sys_vendor", "product_name"]
+        .map(|table| root.read(&format!("/sys/class/dmi/id/{table}")).unwrap_or_default());
+    let provider = PROVIDERS.iter().find(|(mark, _)| tables.iter().any(|table| table.contains(mark)));
+    if let Some((_, choice)) = provider {
+        return draft.apply(*choice).undo("go back to the present kind of machine");
+    }
+    let (apply, undo) = match name {
+        "vmware" => (
+            "on the host, in the guest's options: Latency Sensitivity `High`, with all of its CPU and memory reserved",
+            "on the host: Latency Sensitivity `Normal`, without the reservations",
+        ),
+        "hyper-v" => (
+            "on the host: `Set-VMProcessor GUEST -Reserve 100`",
+            "on the host: `Set-VMProcessor GUEST -Reserve 0`",
+        ),
+        "xen" => (
+            "on the host: `xl vcpu-pin GUEST 0 2`, and so on for each virtual CPU",
+            "on the host: `xl vcpu-pin GUEST all all`",
+        ),
+        "wsl2" => ("measure on a Linux of its own: nobody can bind the virtual CPUs of WSL2", "none"),
+        "virtualbox" | "parallels" | "apple" | "bhyve" => {
+            ("measure on a machine of its own: this hypervisor binds no virtual CPUs", "none")
+        }
+        _ => (
+            "on the host: bind each virtual CPU to a CPU of its own: `virsh vcpupin GUEST 0 2` with libvirt, `qm set VMID --affinity 2-5` with Proxmox",
+            "on the host: `virsh vcpupin GUEST 0 0-N`, with N the host's last CPU; `qm set VMID --delete affinity`",
+        ),
+    };
+    draft.apply(apply).undo(undo)
 }
 
 /// Time during which the host ran something else.
 pub(super) fn steal(root: &Root) -> Option<Finding> {
-    howlate_procfs::hypervisor(root)?;
+    let hypervisor = howlate_procfs::hypervisor(root)?;
     let times = root.reading("/proc/stat").lines(|line| line.starts_with("cpu "));
     let all = Stat::parse(times.text()?).all()?;
     let share = all.steal?.saturating_mul(10_000).checked_div(all.whole)?;
@@ -40,10 +122,6 @@ pub(super) fn steal(root: &Root) -> Option<Finding> {
         "While time is stolen the virtual CPU stands still, and so does every thread on it. Not every \
             host reports it.",
     );
-    let mend = |draft: Draft| {
-        draft
-            .apply("on the host: give this guest CPUs that nothing else uses, e.g. `virsh vcpupin GUEST 0 2`")
-            .undo("on the host: `virsh vcpupin GUEST 0 0-N`, with N the host's last CPU")
-    };
+    let mend = |draft: Draft| on_the_host(root, draft, &hypervisor.name);
     Some(draft.when(verdict == Verdict::Costs, mend).end())
 }

@@ -1,8 +1,8 @@
 //! The kernel's watch over itself.
 
 use howlate_knobs::watchdogs;
-use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::Root;
+use howlate_model::{CpuSet, Finding, FindingId, Verdict};
+use howlate_procfs::{Root, list_of_cpus};
 
 use super::draft::finding;
 
@@ -12,12 +12,17 @@ use super::draft::finding;
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let (switch, hard) = (root.reading(watchdogs::FILE), root.reading("/proc/sys/kernel/nmi_watchdog"));
     let threshold = root.reading("/proc/sys/kernel/watchdog_thresh");
-    let on = switch.text()? != "0";
     let seconds = threshold.number::<u32>().unwrap_or(10);
+    let on = switch.text()? != "0" && seconds > 0;
     let every = f64::from(seconds) * 2.0 / 5.0;
     let by_nmi = if hard.text() == Some("1") { ", and a counter raises NMIs" } else { "" };
+    let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
+    let mask = root.reading("/proc/sys/kernel/watchdog_cpumask");
+    let watched: Option<CpuSet> = mask.text().and_then(|list| list.parse().ok());
+    let watched = watched.filter(|watched| !online.without(watched).is_empty());
+    let place = watched.map_or_else(|| "each CPU".to_owned(), |watched| format!("CPUs {watched}"));
     let found = if on {
-        format!("the lockup watchdogs run a timer every {every:.0} s on each CPU{by_nmi}")
+        format!("the lockup watchdogs run a timer every {every} s on {place}{by_nmi}")
     } else {
         "the lockup watchdogs are off".to_owned()
     };
@@ -26,10 +31,10 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         .seen(&switch)
         .seen(&hard)
         .seen(&threshold)
-        .seen(&root.reading("/proc/sys/kernel/watchdog_cpumask"))
+        .seen(&mask)
         .why(
             "They interrupt each CPU they watch for a short time, and report a kernel that hangs. \
             Switch them off only for the length of a measurement.",
         );
-    Some(draft.when(on, |draft| draft.turn(root, "watchdogs")).end())
+    Some(draft.when(on, |draft| draft.turn_for_now(root, "watchdogs")).end())
 }

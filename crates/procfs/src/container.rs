@@ -1,18 +1,20 @@
 //! Whether this process runs in a container, and whose.
 
-use howlate_procfs::{CgroupMembership, Reading, Root, SELF};
+use crate::{CgroupMembership, Reading, Root, SELF};
 
 /// A container, and the file that gave it away.
-pub(crate) struct Container {
-    pub(crate) runtime: String,
-    pub(crate) reading: Reading,
+pub struct Container {
+    /// What runs it: `docker`, `kubernetes`.
+    pub runtime: String,
+    /// What was read.
+    pub reading: Reading,
 }
 
 /// The container this process runs in.
 ///
 /// The most telling trace comes first: Kubernetes names itself inside containers that
 /// also look like Docker's or containerd's.
-pub(crate) fn container(root: &Root) -> Option<Container> {
+pub fn container(root: &Root) -> Option<Container> {
     kubernetes(root)
         .or_else(|| podman(root))
         .or_else(|| docker(root))
@@ -21,9 +23,11 @@ pub(crate) fn container(root: &Root) -> Option<Container> {
 }
 
 fn kubernetes(root: &Root) -> Option<Container> {
-    let directory = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
-    let reading = root.reading(directory);
-    reading.text()?;
+    let account = root.reading("/var/run/secrets/kubernetes.io/serviceaccount/namespace");
+    // A pod may have no account; its names of hosts are the kubelet's all the same.
+    let hosts = root.reading("/etc/hosts").lines(|line| line.starts_with("# Kubernetes-managed hosts file"));
+    let is_one = |reading: &Reading| reading.text().is_some_and(|text| !text.is_empty());
+    let reading = [account, hosts].into_iter().find(is_one)?;
     Some(Container { runtime: "kubernetes".into(), reading })
 }
 
@@ -44,8 +48,12 @@ fn docker(root: &Root) -> Option<Container> {
     (!sees_kernel_threads).then(|| Container { runtime: "docker".into(), reading: mark })
 }
 
-/// systemd-nspawn, LXC and others set `container=` for the first process.
+/// systemd-nspawn, LXC and others set `container=` for the first process, which systemd writes down for everybody to read.
 fn declared(root: &Root) -> Option<Container> {
+    let written = root.reading("/run/systemd/container");
+    if let Some(runtime) = written.text().filter(|text| !text.is_empty()).map(str::to_owned) {
+        return Some(Container { runtime, reading: written });
+    }
     let reading = root.reading("/proc/1/environ");
     let runtime = reading.text()?.split('\0').find_map(|entry| entry.strip_prefix("container="))?;
     let entry = Reading { content: Ok(format!("container={runtime}")), path: reading.path.clone() };

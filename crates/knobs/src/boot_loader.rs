@@ -1,0 +1,204 @@
+//! How words come onto the kernel's command line here: each distribution and board has its own way.
+//!
+//! Sources: `grubby(8)`; Debian's `grub-mkconfig`, which reads `/etc/default/grub.d`; the Raspberry Pi documentation, "Kernel command
+//! line (cmdline.txt)"; `rpm-ostree(1)`, `kargs`; Microsoft's "Advanced settings configuration in WSL"; Proxmox VE Administration
+//! Guide, "Editing the Kernel Commandline".
+
+use howlate_model::Remedy;
+use howlate_procfs::{Distribution, Root, board, container, hypervisor};
+
+/// Said after a command that takes effect at the next start.
+const THEN_RESTART: &str = "   # then restart";
+
+/// Who keeps the kernel's command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeper {
+    /// Red Hat's program for whichever boot loader there is.
+    Grubby,
+    /// GRUB, with Debian's folder of settings.
+    GrubFolder,
+    /// `rpm-ostree`, where the system is an image.
+    Image,
+    /// One line in a file of the firmware.
+    Line(&'static str),
+    /// Somebody who has to be told in a sentence: what to write, and what to do then.
+    Sentence { place: &'static str, then: &'static str },
+}
+
+impl Keeper {
+    fn read(root: &Root) -> Self {
+        let elsewhere = Self::Sentence { place: "the kernel's command line", then: "restart" };
+        // The files of a container are none of its kernel's.
+        if container(root).is_some() {
+            return elsewhere;
+        }
+        if hypervisor(root).is_some_and(|found| found.name == "wsl2") {
+            let place = "`kernelCommandLine=` below `[wsl2]` in Windows' %UserProfile%\\.wslconfig";
+            return Self::Sentence { place, then: "run `wsl --shutdown` there" };
+        }
+        if root.has("/run/ostree-booted") {
+            return Self::Image;
+        }
+        if root.has("/boot/armbianEnv.txt") {
+            return Self::Sentence { place: "`extraargs=` in /boot/armbianEnv.txt", then: "restart" };
+        }
+        if root.has("/boot/extlinux/extlinux.conf")
+            || board(root).is_some_and(|board| board.contains("Jetson"))
+        {
+            let place = "the line APPEND of /boot/extlinux/extlinux.conf";
+            return Self::Sentence { place, then: "restart" };
+        }
+        if board(root).is_some_and(|board| board.starts_with("Raspberry Pi")) {
+            let is_old = root.has("/boot/cmdline.txt") && !root.has("/boot/firmware/cmdline.txt");
+            return Self::Line(if is_old { "/boot/cmdline.txt" } else { "/boot/firmware/cmdline.txt" });
+        }
+        Self::of_distribution(root).unwrap_or(elsewhere)
+    }
+
+    fn of_distribution(root: &Root) -> Option<Self> {
+        let grub = "GRUB_CMDLINE_LINUX in /etc/default/grub";
+        Some(match Distribution::read(root) {
+            Distribution::Fedora | Distribution::RedHat if is_there(root, "grubby") => Self::Grubby,
+            Distribution::Proxmox if root.has("/etc/kernel/cmdline") => Self::Sentence {
+                place: "/etc/kernel/cmdline",
+                then: "run `proxmox-boot-tool refresh`, and restart",
+            },
+            Distribution::Debian | Distribution::Ubuntu | Distribution::Proxmox
+                if is_there(root, "update-grub") =>
+            {
+                Self::GrubFolder
+            }
+            Distribution::NixOs => Self::Sentence {
+                place: "`boot.kernelParams` in configuration.nix",
+                then: "run `nixos-rebuild boot`, and restart",
+            },
+            Distribution::Suse => Self::Sentence {
+                place: grub,
+                then: "run `grub2-mkconfig -o /boot/grub2/grub.cfg`, and restart",
+            },
+            Distribution::Arch => Self::Sentence {
+                place: "the options of systemd-boot's entry, or with GRUB to GRUB_CMDLINE_LINUX in /etc/default/grub",
+                then: "with GRUB, run `grub-mkconfig -o /boot/grub/grub.cfg`, and restart",
+            },
+            _ => return None,
+        })
+    }
+
+    fn remedy(self, words: &str) -> Remedy {
+        let one = |apply: String, undo: String| Remedy {
+            apply: vec![apply],
+            undo: vec![undo],
+            ..Remedy::default()
+        };
+        match self {
+            Self::Grubby => {
+                let typed = |option: &str| {
+                    format!("sudo grubby --update-kernel=ALL --{option}=\"{words}\"{THEN_RESTART}")
+                };
+                one(typed("args"), typed("remove-args"))
+            }
+            Self::GrubFolder => {
+                let file = format!("/etc/default/grub.d/90-howlate-{}.cfg", name_of(words));
+                // Escaped rather than quoted: so it can be broken at its blanks.
+                let line = format!(r#"GRUB_CMDLINE_LINUX=\"\$GRUB_CMDLINE_LINUX {words}\""#);
+                one(
+                    format!(
+                        "sudo mkdir -p /etc/default/grub.d && echo {line} | sudo tee {file} && sudo update-grub{THEN_RESTART}"
+                    ),
+                    format!("sudo rm {file} && sudo update-grub{THEN_RESTART}"),
+                )
+            }
+            Self::Image => {
+                let typed = |option: &str| {
+                    let each = words.split(' ').map(|word| format!("--{option}={word}")).collect::<Vec<_>>();
+                    format!("sudo rpm-ostree kargs {}{THEN_RESTART}", each.join(" "))
+                };
+                one(typed("append"), typed("delete"))
+            }
+            Self::Line(file) => one(
+                format!("sudo sed -i '1s|$| {words}|' {file}{THEN_RESTART}"),
+                format!("sudo sed -i '1s| {words}||' {file}{THEN_RESTART}"),
+            ),
+            Self::Sentence { place, then } => {
+                let then =
+                    if then == "restart" { " and restart".to_owned() } else { format!(", then {then}") };
+                one(format!("add `{words}` to {place}{then}"), format!("remove `{words}` from {place}{then}"))
+            }
+        }
+    }
+}
+
+/// What to type so that the kernel starts with these words, and without them again.
+pub fn boot_remedy(root: &Root, words: &str) -> Remedy {
+    Keeper::read(root).remedy(words)
+}
+
+/// Whether a program of the boot loader is there, as far as the machine's programs are to be seen: a machine that is booted from outside
+/// has none, and a captured tree has no programs at all.
+fn is_there(root: &Root, program: &str) -> bool {
+    !root.has("/usr/sbin") || root.has(&format!("/usr/sbin/{program}"))
+}
+
+/// The name of the first parameter.
+fn name_of(words: &str) -> &str {
+    words.split([' ', '=']).next().unwrap_or(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::tree;
+
+    fn typed(files: &[(&str, &str)]) -> (String, String) {
+        let (_folder, root) = tree(files);
+        let Remedy { mut apply, mut undo, .. } = boot_remedy(&root, "nohz_full=3 rcu_nocbs=3");
+        assert_eq!((apply.len(), undo.len()), (1, 1));
+        (apply.remove(0), undo.remove(0))
+    }
+
+    fn of(release: &str) -> (String, String) {
+        typed(&[("/etc/os-release", &format!("ID={release}\n"))])
+    }
+
+    #[test]
+    fn each_distribution_has_its_own_way() {
+        let (apply, undo) = of("debian");
+        assert_eq!(
+            apply,
+            "sudo mkdir -p /etc/default/grub.d && echo GRUB_CMDLINE_LINUX=\\\"\\$GRUB_CMDLINE_LINUX nohz_full=3 rcu_nocbs=3\\\" \
+             | sudo tee /etc/default/grub.d/90-howlate-nohz_full.cfg && sudo update-grub   # then restart"
+        );
+        assert_eq!(
+            undo,
+            "sudo rm /etc/default/grub.d/90-howlate-nohz_full.cfg && sudo update-grub   # then restart"
+        );
+        let (apply, undo) = of("rocky");
+        assert_eq!(
+            apply,
+            "sudo grubby --update-kernel=ALL --args=\"nohz_full=3 rcu_nocbs=3\"   # then restart"
+        );
+        assert!(undo.contains("--remove-args="), "{undo}");
+        let booted_from_outside = [("/etc/os-release", "ID=debian\n"), ("/usr/sbin/nologin", "")];
+        assert!(typed(&booted_from_outside).0.starts_with("add `"), "there is no boot loader");
+        let (apply, undo) = of("arago");
+        assert_eq!(apply, "add `nohz_full=3 rcu_nocbs=3` to the kernel's command line and restart");
+        assert!(undo.starts_with("remove `nohz_full=3"), "{undo}");
+    }
+
+    #[test]
+    fn boards_images_and_wsl_come_before_the_distribution() {
+        let debian = ("/etc/os-release", "ID=debian\n");
+        let (apply, undo) = typed(&[debian, ("/proc/device-tree/model", "Raspberry Pi 5 Model B\0")]);
+        assert_eq!(
+            apply,
+            "sudo sed -i '1s|$| nohz_full=3 rcu_nocbs=3|' /boot/firmware/cmdline.txt   # then restart"
+        );
+        assert!(undo.contains("'1s| nohz_full=3 rcu_nocbs=3||'"), "{undo}");
+        let (apply, _) = typed(&[("/etc/os-release", "ID=fedora\n"), ("/run/ostree-booted", "")]);
+        assert_eq!(apply, "sudo rpm-ostree kargs --append=nohz_full=3 --append=rcu_nocbs=3   # then restart");
+        let (apply, _) = typed(&[debian, ("/proc/sys/kernel/osrelease", "6.6.87.2-microsoft-standard-WSL2")]);
+        assert!(apply.contains(".wslconfig") && apply.ends_with("`wsl --shutdown` there"), "{apply}");
+        let (apply, _) = typed(&[debian, ("/.dockerenv", "")]);
+        assert!(apply.starts_with("add `"), "a container has no boot loader: {apply}");
+    }
+}

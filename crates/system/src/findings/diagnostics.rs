@@ -1,0 +1,92 @@
+//! What the kernel does to find faults, in itself or in others: each costs more than most settings.
+
+use howlate_model::{Finding, FindingId, Verdict};
+use howlate_procfs::Root;
+
+use super::boot_parameters::another_kernel_without;
+use super::draft::finding;
+use crate::kernel_config::KernelConfig;
+
+/// Options that make most of the kernel several times slower, with what they are called.
+///
+/// Source: Documentation/dev-tools/{kasan,kcsan,kmemleak}.rst; Documentation/locking/lockdep-design.rst; lib/Kconfig.debug.
+const CHECKS: [(&str, &str); 6] = [
+    ("CONFIG_KASAN", "KASAN"),
+    ("CONFIG_KMSAN", "KMSAN"),
+    ("CONFIG_KCSAN", "KCSAN"),
+    ("CONFIG_PROVE_LOCKING", "lockdep"),
+    ("CONFIG_DEBUG_OBJECTS", "DEBUG_OBJECTS"),
+    ("CONFIG_DEBUG_KMEMLEAK", "kmemleak"),
+];
+
+/// A kernel that was built to be tested.
+pub(super) fn debug_kernel(root: &Root) -> Option<Finding> {
+    let config = KernelConfig::read(root);
+    let is_on = |(option, _): &(&str, &str)| config.value(option) == Some("y");
+    let (options, names): (Vec<&str>, Vec<&str>) = CHECKS.into_iter().filter(is_on).unzip();
+    if options.is_empty() {
+        return None;
+    }
+    let found = format!("this kernel was built to find its own faults ({})", names.join(", "));
+    let draft = finding(FindingId::DebugKernel, Verdict::Costs, found).seen(&config.only(&options)).why(
+        "Such a kernel checks each access to memory or each lock. It is several times slower and is late by milliseconds, whatever else \
+         is set up.",
+    );
+    Some(another_kernel_without(draft, &options).end())
+}
+
+/// The kernel's own tracer, left on.
+///
+/// Source: Documentation/trace/ftrace.rst.
+pub(super) fn tracer(root: &Root) -> Option<Finding> {
+    let folder = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
+        .into_iter()
+        .find(|folder| root.has(&format!("{folder}/current_tracer")))?;
+    let tracer = root.reading(format!("{folder}/current_tracer"));
+    let on = root.reading(format!("{folder}/tracing_on"));
+    let name = tracer.text().filter(|name| *name != "nop" && on.text() != Some("0"))?.to_owned();
+    let draft = finding(FindingId::Tracer, Verdict::Costs, format!("the kernel's tracer {name} is on"))
+        .seen(&tracer)
+        .seen(&on);
+    let draft = draft.why(
+        "A tracer of functions writes down each function that the kernel calls, and those of latencies each stretch without interrupts or \
+         preemption: every wake-up waits for that.",
+    );
+    let path = &tracer.path;
+    Some(
+        draft
+            .apply(format!("echo nop | sudo tee {path}"))
+            .undo(format!("echo {name} | sudo tee {path}"))
+            .end(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tracer_counts_while_it_is_on() {
+        let of = |name: &str, on: &str| {
+            let files = [("sys/kernel/tracing/current_tracer", name), ("sys/kernel/tracing/tracing_on", on)];
+            tracer(&Root::at(howlate_testing::tree(&files).path()))
+        };
+        let found = of("function_graph\n", "1\n").unwrap();
+        assert!(
+            found.found.contains("function_graph")
+                && found.remedy.unwrap().undo[0].starts_with("echo function_graph |")
+        );
+        assert_eq!((of("function_graph", "0"), of("nop", "1")), (None, None));
+    }
+
+    #[test]
+    fn only_checks_of_everything_make_a_kernel_one_for_tests() {
+        let of = |config: &str| {
+            let files = [("proc/sys/kernel/osrelease", "6.1"), ("boot/config-6.1", config)];
+            debug_kernel(&Root::at(howlate_testing::tree(&files).path()))
+        };
+        let found = of("CONFIG_KASAN=y\nCONFIG_PROVE_LOCKING=y\n").unwrap();
+        assert!(found.found.contains("KASAN, lockdep"), "{}", found.found);
+        assert_eq!(of("CONFIG_DEBUG_KERNEL=y\nCONFIG_DEBUG_INFO=y\n# CONFIG_KASAN is not set\n"), None);
+    }
+}

@@ -1,0 +1,207 @@
+//! Desktops and laptops.
+
+use howlate_model::Verdict;
+
+use crate::machine::Machine;
+
+pub(crate) fn hybrid() -> Machine {
+    let desktop =
+        Machine::new("Ubuntu 24.04.2 LTS", "6.8.0-58-lowlatency", "#60-Ubuntu SMP PREEMPT_DYNAMIC", 24)
+            .user();
+    let preference = |machine: Machine, cpu: u32| {
+        let value = if cpu < 16 { "balance_performance" } else { "performance" };
+        machine
+            .file(format!("sys/devices/system/cpu/cpufreq/policy{cpu}/energy_performance_preference"), value)
+    };
+    let all: Vec<u32> = (0..24).collect();
+    let desktop = desktop.frequency(&all[..16], "powersave", [800, 5100, 5100]).frequency(
+        &all[16..],
+        "powersave",
+        [800, 3900, 3900],
+    );
+    let desktop = all.into_iter().fold(desktop, preference);
+    desktop
+        .config(&["CONFIG_PREEMPT=y", "CONFIG_PREEMPT_DYNAMIC=y", "CONFIG_NO_HZ_FULL=y"])
+        .siblings(|cpu| if cpu < 16 { vec![cpu & !1, cpu | 1] } else { vec![cpu] })
+        .idle(&[("POLL", 0), ("C1_ACPI", 1), ("C2_ACPI", 127), ("C3_ACPI", 1048)], |_, _| false)
+        .file("sys/devices/cpu_core/cpus", "0-15")
+        .file("sys/devices/cpu_atom/cpus", "16-23")
+        .file("proc/sys/kernel/sched_autogroup_enabled", "1")
+        .tickless("(null)")
+}
+
+#[test]
+fn of_two_kinds_of_cores_a_whole_one_of_the_quick_is_isolated() {
+    let found = hybrid().examined();
+    assert_eq!(found.costs(), ["idle_states", "frequency_governor", "memory_lock", "timer_slack"]);
+    assert!(found.remedy("isolated_cpus").contains("isolcpus=domain,managed_irq,14-15"));
+    assert_eq!(found.verdict("energy_preference"), Verdict::Note);
+    let smt = &found.get("smt").found;
+    assert!(smt.contains("0-15") && smt.contains("16-23"), "{smt}");
+    assert!(found.get("nice_permission").found.contains("autogroup"));
+    assert!(found.get("idle_states").found.contains("1048"));
+}
+
+pub(crate) fn audio_desktop() -> Machine {
+    let limits = "Max locked memory         unlimited            unlimited            bytes\nMax nice priority         39                   39\nMax realtime priority     95                   95\n";
+    let desktop = Machine::new(
+        "Ubuntu 24.04 LTS (Ubuntu Studio)",
+        "6.8.0-58-lowlatency",
+        "#60-Ubuntu SMP PREEMPT_DYNAMIC",
+        8,
+    )
+    .user();
+    desktop
+        .file("proc/self/limits", limits)
+        .config(&["CONFIG_PREEMPT=y", "CONFIG_PREEMPT_DYNAMIC=y"])
+        .cmdline("quiet splash threadirqs preempt=full")
+        .siblings(|cpu| vec![cpu % 4, cpu % 4 + 4])
+        .idle(&[("POLL", 0), ("C1", 1), ("C6", 170)], |_, _| false)
+        .frequency(&[0, 1, 2, 3, 4, 5, 6, 7], "performance", [800, 4600, 4600])
+        .file("sys/bus/usb/devices/1-4/power/control", "auto")
+        .file("sys/bus/usb/devices/1-4/product", "Scarlett 2i2 USB")
+}
+
+#[test]
+fn a_good_audio_desktop_is_told_of_idle_states_and_of_its_interface() {
+    let found = audio_desktop().examined();
+    assert_eq!(found.costs(), ["idle_states"]);
+    assert_eq!(found.verdict("realtime_permission"), Verdict::Good);
+    assert!(found.get("usb_power").found.contains("Scarlett"));
+}
+
+#[test]
+fn a_request_for_shallow_states_is_seen_while_it_is_held() {
+    let held = audio_desktop().raw("dev/cpu_dma_latency", &0_i32.to_ne_bytes()).examined();
+    assert_eq!(held.costs(), Vec::<&str>::new());
+    assert!(
+        held.get("idle_states").found.contains("/dev/cpu_dma_latency"),
+        "{}",
+        held.get("idle_states").found
+    );
+    let loose = audio_desktop().raw("dev/cpu_dma_latency", &500_i32.to_ne_bytes()).examined();
+    assert_eq!(loose.verdict("idle_states"), Verdict::Costs);
+}
+
+pub(crate) fn kept_low() -> Machine {
+    let laptop = Machine::new("Fedora Linux 43", "6.17.1-300.fc43.x86_64", "#1 SMP PREEMPT_DYNAMIC", 4);
+    laptop
+        .config(&["CONFIG_PREEMPT_LAZY=y", "CONFIG_PREEMPT_DYNAMIC=y"])
+        .file("sys/kernel/debug/sched/preempt", "(full) lazy")
+        .idle(&[("POLL", 0), ("C1", 2)], |_, _| false)
+        .frequency(&[0, 1, 2, 3], "performance", [400, 800, 4200])
+        .file("sys/devices/system/cpu/cpufreq/policy0/bios_limit", "800000")
+}
+
+#[test]
+fn a_frequency_that_is_kept_low_costs_under_every_governor() {
+    let found = kept_low().examined();
+    assert_eq!(found.costs(), ["frequency_limit"]);
+    assert!(found.get("frequency_limit").found.contains("800 MHz of 4200"));
+    assert!(found.remedy("realtime_kernel").starts_with("Fedora has none"));
+    assert!(
+        found.remedy("isolated_cpus").starts_with("sudo grubby ")
+            || found.remedy("isolated_cpus").starts_with("grubby ")
+    );
+}
+
+pub(crate) fn with_scheduler_of_bpf() -> Machine {
+    let desktop = Machine::new("Fedora Linux 44", "7.0.3-200.fc44.x86_64", "#1 SMP PREEMPT_DYNAMIC", 16);
+    desktop
+        .config(&["CONFIG_PREEMPT_LAZY=y", "CONFIG_PREEMPT_DYNAMIC=y"])
+        .file("sys/kernel/debug/sched/preempt", "full (lazy)")
+        .file("sys/kernel/sched_ext/state", "enabled")
+        .file("sys/kernel/sched_ext/root/ops", "lavd")
+        .idle(&[("POLL", 0), ("C1", 1), ("C2", 18)], |_, _| false)
+}
+
+#[test]
+fn another_scheduler_is_named() {
+    let found = with_scheduler_of_bpf().examined();
+    assert!(found.get("sched_ext").found.contains("lavd"));
+    assert_eq!(found.verdict("preemption"), Verdict::Note);
+    assert!(found.remedy("preemption").contains("echo full "));
+    assert_eq!(found.costs(), ["idle_states"]);
+}
+
+pub(crate) fn with_partition() -> Machine {
+    let desktop = Machine::new("Arch Linux", "6.15.2-arch1-1", "#1 SMP PREEMPT_DYNAMIC", 8);
+    let desktop = [(0, "0-7", "0-7"), (16, "0-5", "3"), (125, "0-5", "5")]
+        .into_iter()
+        .fold(desktop, |one, (irq, allowed, handled)| one.irq(irq, allowed, handled));
+    desktop
+        .file("sys/fs/cgroup/cpuset.cpus.isolated", "6-7")
+        .file("sys/kernel/debug/sched/preempt", "none voluntary (full) lazy")
+        .kept("0-5")
+        .tickless("(null)")
+        .idle(&[("POLL", 0), ("C1", 2)], |_, _| false)
+}
+
+#[test]
+fn what_a_control_group_isolates_is_isolated() {
+    let found = with_partition().examined();
+    assert_eq!(found.verdict("isolated_cpus"), Verdict::Good);
+    assert!(found.get("isolated_cpus").found.starts_with("isolated CPUs: 6-7;"));
+    assert_eq!(
+        (found.verdict("interrupt_affinity"), found.verdict("default_interrupt_affinity")),
+        (Verdict::Good, Verdict::Good)
+    );
+    assert_eq!(found.costs(), Vec::<&str>::new());
+}
+
+pub(crate) fn debug_kernel() -> Machine {
+    let laptop =
+        Machine::new("Fedora Linux 43", "6.17.0-0.rc1.17.fc43.x86_64+debug", "#1 SMP PREEMPT_DYNAMIC", 4);
+    laptop
+        .config(&[
+            "CONFIG_PREEMPT_LAZY=y",
+            "CONFIG_KASAN=y",
+            "CONFIG_PROVE_LOCKING=y",
+            "CONFIG_DEBUG_OBJECTS=y",
+        ])
+        .file("sys/kernel/debug/sched/preempt", "(full) lazy")
+        .file("sys/kernel/tracing/current_tracer", "function_graph")
+        .file("sys/kernel/tracing/tracing_on", "1")
+}
+
+#[test]
+fn a_kernel_for_tests_and_a_tracer_come_first() {
+    assert_eq!(debug_kernel().examined().costs(), ["debug_kernel", "tracer"]);
+}
+
+#[test]
+fn a_frequency_that_somebody_else_holds_low_is_not_written_back_as_ones_own() {
+    let limit = kept_low().examined().get("frequency_limit").remedy.clone().unwrap();
+    assert!(limit.undo.iter().all(|step| !step.contains("800000")), "{limit:?}");
+    let base = kept_low().file("sys/devices/system/cpu/intel_pstate/no_turbo", "1").examined();
+    assert!(
+        base.remedy("frequency_limit").contains("echo 0 | tee /sys/devices/system/cpu/intel_pstate/no_turbo")
+    );
+}
+
+#[test]
+fn heat_now_and_then_is_worth_knowing_and_heat_all_the_time_costs() {
+    let count = "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count";
+    let of = |times: u32, seconds: u32| {
+        kept_low()
+            .file(count, times)
+            .file("proc/uptime", format!("{seconds}.00 1.0"))
+            .examined()
+            .verdict("thermal_throttling")
+    };
+    assert_eq!(
+        (of(9, 360_000), of(4_127, 360_000), of(0, 60)),
+        (Verdict::Note, Verdict::Costs, Verdict::Good)
+    );
+}
+
+#[test]
+fn a_firmware_that_saves_power_is_told() {
+    let of = |profile: &str| kept_low().file("sys/firmware/acpi/platform_profile", profile).examined();
+    assert_eq!(of("low-power").verdict("platform_profile"), Verdict::Costs);
+    assert!(of("low-power").remedy("platform_profile").contains("echo performance"));
+    assert_eq!(
+        (of("balanced").verdict("platform_profile"), of("performance").verdict("platform_profile")),
+        (Verdict::Note, Verdict::Good)
+    );
+}
