@@ -7,6 +7,7 @@ use clap::Args;
 use howlate_guest::{Acceleration, Architecture, KernelSpec};
 use howlate_model::{Loads, Policy, Span};
 
+use super::recording_name::recording_name;
 use super::{Identity, Printing, completion_values};
 
 /// The same measurement inside other kernels, booted in QEMU
@@ -14,7 +15,7 @@ use super::{Identity, Printing, completion_values};
 #[command(after_help = "Examples:\n  \
 howlate guest --kernel debian:standard --kernel debian:rt \\\n      -- cyclic --policy fifo:80 --duration 30s\n  \
 howlate guest --kernel ./bzImage --memory 1G --cpus 4 -- sleep --for 1ms\n  \
-howlate guest --kernel debian:rt --host-load idle,cpu \\\n      --vcpu-policy other,fifo:1 -- cyclic --policy fifo:80")]
+howlate guest --kernel debian:rt --host-load idle,cpu \\\n      -- cyclic --policy fifo:80")]
 pub struct Guest {
     /// Kernels to boot: the path of an image, `host`, or one of Debian's (see --list)
     ///
@@ -98,7 +99,7 @@ pub struct Guest {
     pub hang_deadline: Span,
 
     /// Save the recording of all guests
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, short, value_name = "FILE", value_parser = recording_name(), help_heading = "Output")]
     pub out: Option<PathBuf>,
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true, help_heading = "Output")]

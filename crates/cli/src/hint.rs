@@ -1,15 +1,25 @@
 //! What was probably meant by a line that was refused, where its words tell.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use howlate_model::shell_word;
 
-use super::cyclictest_options;
+use super::{cyclictest_options, neighbours};
 
 /// A hint for the line `words`; where there is one, tips about the same words that would mislead are taken from `refused`.
 pub fn hint(refused: &mut Error, words: &[String]) -> Option<String> {
-    let hint = cyclictest_options::hint(refused, words).or_else(|| of_command(refused, words))?;
+    let hint = cyclictest_options::hint(refused, words).or_else(|| of_command(refused, words));
+    if hint.is_none() && words.get(1).is_some_and(|command| TAKE_PROGRAMS.contains(&command.as_str())) {
+        // `-- -c` would be a program of that name.
+        refused.remove(ContextKind::Suggested);
+    }
+    let hint = hint?;
     refused.remove(ContextKind::Suggested);
+    // A name that only looks alike: `latency-test` is not hwlatdetect.
+    refused.remove(ContextKind::SuggestedSubcommand);
     if refused.remove(ContextKind::SuggestedArg).is_some() {
         // It has the same suggestion.
         refused.remove(ContextKind::Usage);
@@ -17,13 +27,23 @@ pub fn hint(refused: &mut Error, words: &[String]) -> Option<String> {
     Some(hint)
 }
 
+/// Commands that take a program to start.
+const TAKE_PROGRAMS: [&str; 2] = ["watch", "tune"];
+
 fn of_command(refused: &Error, words: &[String]) -> Option<String> {
     let command = words.get(1)?.as_str();
     match (refused.kind(), command) {
+        (ErrorKind::InvalidSubcommand, _) if neighbours::hint(&words[1..]).is_some() => {
+            neighbours::hint(&words[1..])
+        }
         (ErrorKind::InvalidSubcommand, _) if refused.get(ContextKind::SuggestedSubcommand).is_none() => {
             Some(format!("to watch a program: `howlate watch {}`", typed(&words[1..])))
         }
-        (ErrorKind::UnknownArgument, "watch") => of_program(refused, &words[2..]),
+        (ErrorKind::UnknownArgument, "why" | "show" | "report" | "compare")
+            if words.get(2).is_some_and(is_program) =>
+        {
+            Some(format!("to watch a program: `howlate watch -- {}`", typed(&words[2..])))
+        }
         (ErrorKind::UnknownArgument, "cyclic" | "sleep" | "notify" | "run") => of_deadline(refused, words),
         (ErrorKind::ArgumentConflict, "sleep") if words.iter().any(|word| word == "--steps") => Some(
             "`--steps` chooses lengths and loads itself: write it alone, with `--call`, `--policy`, `--cpus`, `--samples` or `--rounds`"
@@ -42,14 +62,13 @@ fn of_command(refused: &Error, words: &[String]) -> Option<String> {
     }
 }
 
-/// An option of the program that is to be watched was taken for one of ours.
-fn of_program(refused: &Error, words: &[String]) -> Option<String> {
-    let option = argument(refused)?;
-    let option = words.iter().position(|word| word.split('=').next() == option.split('=').next())?;
-    let program = words[..option].iter().position(|word| !word.starts_with('-'))?;
-    // What stands before may be the value of an option of ours.
-    (program == 0)
-        .then(|| format!("put `--` before the program: `howlate watch -- {}`", typed(&words[program..])))
+/// Whether a word is the path of a program rather than of a recording, as far as its name tells.
+fn is_program(word: &String) -> bool {
+    let ending = Path::new(word).extension().and_then(OsStr::to_str);
+    match ending {
+        None => word.contains('/'),
+        Some(ending) => ["py", "sh", "js", "mjs", "rb", "pl", "jar", "lua"].contains(&ending),
+    }
 }
 
 fn of_deadline(refused: &Error, words: &[String]) -> Option<String> {
@@ -87,10 +106,9 @@ mod tests {
     #[test]
     fn what_was_meant_is_said_whole() {
         for (line, meant) in [
-            (
-                "howlate watch chrt --fifo 80 python3 loop.py",
-                "`howlate watch -- chrt --fifo 80 python3 loop.py`",
-            ),
+            ("howlate rtla timerlat top", "`howlate cyclic --policy fifo:95 --why`"),
+            ("howlate why ./ctl --rate 8", "`howlate watch -- ./ctl --rate 8`"),
+            ("howlate latency-test", "`howlate cyclic --policy fifo:80"),
             ("howlate python3 loop.py", "`howlate watch python3 loop.py`"),
             (
                 "howlate cyclic --deadline 300us",
@@ -104,6 +122,24 @@ mod tests {
         }
         for line in ["howlate watch --banana", "howlate cyclik", "howlate sleep --banana"] {
             assert_eq!(hint_for(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_neighbours_name_is_not_taken_for_a_command_that_looks_alike() {
+        let words = ["howlate", "latency-test"].map(str::to_owned);
+        let mut refused = help::program().try_get_matches_from(&words).err().unwrap();
+        hint(&mut refused, &words);
+        assert!(!refused.render().to_string().contains("hwlatdetect"), "{}", refused.render());
+    }
+
+    #[test]
+    fn nobody_is_told_to_watch_an_option() {
+        for line in ["howlate watch -c", "howlate watch --banana", "howlate tune program -c"] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let mut refused = help::program().try_get_matches_from(&words).err().unwrap();
+            hint(&mut refused, &words);
+            assert!(!refused.render().to_string().contains("-- -"), "{line}: {}", refused.render());
         }
     }
 }

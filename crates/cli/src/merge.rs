@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::recording_name::recording_name;
+
 /// Many recordings as one, without loss
 ///
 /// Counts are added, and percentiles recomputed.
@@ -20,7 +22,7 @@ pub struct Merge {
     #[arg(required = true, value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
     /// Where the merged recording goes
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = recording_name())]
     pub out: PathBuf,
     /// Print what was merged for programs, as JSON
     #[arg(long)]

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 
+use super::file_name::file_name;
+use super::recording_name::recording_name;
 use super::{Format, Identity};
 
 /// What a measuring command saves and prints.
@@ -12,7 +13,7 @@ use super::{Format, Identity};
 #[command(next_help_heading = "Output")]
 pub struct Output {
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath)]
+    #[arg(long, short, value_name = "FILE", value_parser = recording_name(), value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
     /// Save every wake-up, in order, as Parquet
     #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath, hide_short_help = true)]
@@ -61,15 +62,6 @@ impl Output {
     pub fn name(&self) -> String {
         self.out.as_ref().map_or_else(|| "-".to_owned(), |path| path.display().to_string())
     }
-}
-
-/// The name of a file to write, whatever its bytes. `-` is none: standard output has the result already.
-pub fn file_name() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().try_map(|name| match name == "-" {
-        true => Err("standard output is for the result; `/dev/stdout` writes the recording there as well, `./-` a file \
-                     of this name"),
-        false => Ok(PathBuf::from(name)),
-    })
 }
 
 /// What has a row of its own.

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Display, Identity, Printing, file_name};
+use super::recording_name::recording_name;
+use super::{Display, Identity, Printing};
 
 /// What the quick look saves and prints.
 #[derive(Args)]
 pub struct Quick {
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", value_parser = file_name())]
+    #[arg(long, short, value_name = "FILE", value_parser = recording_name())]
     pub out: Option<PathBuf>,
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true)]

@@ -7,6 +7,7 @@ use howlate_model::{Margin, Property, Span};
 use howlate_report::{Chart, Theme};
 
 use super::completion_values;
+use super::prometheus_file::prometheus_file;
 use super::time_range::{Moments, Together};
 
 /// One page with words, tables and pictures of saved recordings
@@ -51,7 +52,7 @@ pub struct Report {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = deadline)]
     pub deadline: Option<Span>,
     /// Also write the results for Prometheus' node_exporter, replacing what the file held
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = prometheus_file())]
     pub prometheus: Option<PathBuf>,
     /// One picture (svg or png) instead of the page: nodes, density, forest, overview, percentiles, time, sleeps, staircase, pairs,
     /// causes, usual, worst or osadl
@@ -74,6 +75,13 @@ impl Report {
     pub fn is_for_prometheus_alone(&self) -> bool {
         let page = self.out.is_some() || self.format.is_some() || self.chart.is_some() || self.open;
         self.prometheus.is_some() && !page
+    }
+
+    /// The ending of the file to write, where nothing is written that ends so, and nothing else was asked for.
+    pub fn unknown_ending(&self) -> Option<&str> {
+        let ending = self.out.as_ref()?.extension()?.to_str()?;
+        let is_known = ReportFormat::from_str(ending, true).is_ok() || ending.eq_ignore_ascii_case("htm");
+        (self.format.is_none() && !is_known).then_some(ending)
     }
 
     /// As typed, or as the name of the file says.
@@ -125,5 +133,25 @@ fn deadline(text: &str) -> Result<Span, String> {
         Err("every wake-up comes after that; write a length such as `500us`".to_owned())
     } else {
         Ok(span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ending(out: &str, format: Option<ReportFormat>) -> Option<String> {
+        let asked = Report { out: Some(out.into()), format, ..Report::default() };
+        asked.unknown_ending().map(str::to_owned)
+    }
+
+    #[test]
+    fn what_is_not_written_is_not_taken_for_a_page() {
+        assert_eq!(ending("x.pdf", None), Some("pdf".to_owned()));
+        assert_eq!(ending("x.json", None), Some("json".to_owned()));
+        for written in ["x.html", "x.HTM", "x.svg", "x.md", "x", "-", "/dev/stdout"] {
+            assert_eq!(ending(written, None), None, "{written}");
+        }
+        assert_eq!(ending("x.txt", Some(ReportFormat::Md)), None, "that is what was asked for");
     }
 }

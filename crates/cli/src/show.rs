@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use howlate_model::{Limit, Margin};
 
+use super::file_name::file_name;
 use super::format::Format;
-use super::output::{Rows, file_name};
+use super::output::Rows;
+use super::prometheus_file::prometheus_file;
+use super::recording_name::recording_name;
 use super::time_range::{Moments, Together};
 
 /// Results of saved recordings, as tables or for programs
@@ -34,7 +37,7 @@ pub struct Show {
     #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json", "format"])]
     pub by: Option<Rows>,
     /// Save all of them as one recording, without loss, and show that
-    #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, short, value_name = "FILE", value_parser = recording_name(), value_hint = clap::ValueHint::FilePath)]
     pub out: Option<PathBuf>,
     /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
     #[arg(long, value_name = "LIMIT")]
@@ -46,7 +49,7 @@ pub struct Show {
     #[arg(long, conflicts_with = "format")]
     pub plot: bool,
     /// Also write the results for Prometheus' node_exporter, replacing what the file held
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", value_parser = prometheus_file(), hide_short_help = true)]
     pub prometheus: Option<PathBuf>,
     /// Also save one row for each block of each condition and machine, as Parquet
     #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = clap::ValueHint::FilePath, hide_short_help = true)]

@@ -9,7 +9,8 @@ use howlate_model::Span;
 use howlate_trace::Choice;
 use howlate_tune::{KnobSelection, Options, ProgramOptions};
 
-use super::{Cyclic, Display, Measuring, Notify, Printing, Sleep, completion_values, file_name};
+use super::recording_name::recording_name;
+use super::{Cyclic, Display, Measuring, Notify, Printing, Sleep, completion_values};
 
 /// Which settings help on this machine, proved in interleaved turns
 #[derive(Args)]
@@ -50,7 +51,7 @@ pub struct TuneProgram {
     /// A program to start, with its arguments; it is ended afterwards
     #[arg(last = true, value_name = "CMD")]
     pub program: Vec<OsString>,
-    /// Only threads of this name are measured and have settings changed; all if left out
+    /// Only threads of this name or id are measured and have settings changed; all if left out
     #[arg(long, value_name = "NAME")]
     pub thread: Vec<String>,
     /// Also threads of its child processes
@@ -69,7 +70,7 @@ pub struct TuneProgram {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub seed: Option<u64>,
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath, help_heading = "Output")]
+    #[arg(long, short, value_name = "FILE", value_parser = recording_name(), value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub out: Option<PathBuf>,
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true, help_heading = "Output")]

@@ -26,6 +26,8 @@ pub struct UntilKnown {
         allow_hyphen_values = true,
         default_value = "8h",
         requires = "until",
+        // Where one of these is given, clap waives what is required.
+        conflicts_with_all = ["duration", "samples", "rounds", "stop_above"],
         hide_short_help = true
     )]
     pub at_most: Span,
@@ -47,6 +49,7 @@ pub struct UntilSeen {
         allow_hyphen_values = true,
         default_value = "8h",
         requires = "until",
+        conflicts_with = "duration",
         hide_short_help = true
     )]
     pub at_most: Span,
@@ -63,5 +66,27 @@ impl UntilKnown {
     /// What was asked for, if anything was.
     pub fn goal(self) -> Option<Goal> {
         self.until.map(|figure| Goal { figure, at_most: self.at_most })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::Cli;
+
+    #[test]
+    fn a_limit_on_nothing_is_refused() {
+        for line in [
+            "howlate cyclic --at-most 1h",
+            "howlate cyclic --at-most 1h --duration 2s",
+            "howlate sleep --at-most 1h --samples 9",
+            "howlate watch --at-most 1h --duration 2s 4711",
+            "howlate watch --at-most 1h 4711",
+        ] {
+            assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
+        }
+        let asked = ["howlate", "cyclic", "--at-most", "1h", "--until", "p99 \u{b1}5%"];
+        assert!(Cli::try_parse_from(asked).is_ok());
     }
 }

@@ -9,7 +9,8 @@ use howlate_model::{Limit, Span};
 use howlate_session::Keep;
 use howlate_trace::Choice;
 
-use super::{Identity, Printing, UntilSeen, completion_values, file_name};
+use super::recording_name::recording_name;
+use super::{Identity, Printing, UntilSeen, completion_values};
 
 /// What people notice of an event loop's delay begins about there.
 const LOOP_ABOVE: Span = Span::from_millis(10);
@@ -70,7 +71,7 @@ pub struct Watch {
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true)]
     pub tracer: Choice,
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", value_parser = file_name(), value_hint = ValueHint::FilePath)]
+    #[arg(long, short, value_name = "FILE", value_parser = recording_name(), value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
     /// Show it on the whole screen, which is usual for a process that runs already; what a started program writes is shown after it
     #[arg(long)]

@@ -7,7 +7,8 @@ use howlate_model::Span;
 use howlate_session::Keep;
 use howlate_trace::Choice;
 
-use super::{Display, Identity, Moments, Printing, Reasons, Rows, completion_values, file_name};
+use super::recording_name::recording_name;
+use super::{Display, Identity, Moments, Printing, Reasons, Rows, completion_values};
 
 /// Where lateness comes from, on this machine or in recordings
 ///
@@ -44,7 +45,7 @@ pub struct Why {
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, conflicts_with = "recordings")]
     pub tracer: Choice,
     /// Save the recording
-    #[arg(long, short, value_name = "FILE", conflicts_with = "recordings", value_parser = file_name())]
+    #[arg(long, short, value_name = "FILE", conflicts_with = "recordings", value_parser = recording_name())]
     pub out: Option<PathBuf>,
     /// Do not keep the run for `howlate show`
     #[arg(long, conflicts_with = "recordings")]

@@ -1,7 +1,8 @@
 //! What goes wrong before anything is measured, and what to do about it.
 
+use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use howlate_blackbox::{NotInstalled, NotRecorded, NotSnapped};
 use howlate_cli::{NothingToTrace, built_in_plans};
@@ -79,6 +80,8 @@ pub(crate) enum Error {
     NoPng(NoPng),
     #[error("--chart writes one picture, as svg or png")]
     ChartIsPicture,
+    #[error("no report is written as `.{ending}`: {}", path.display())]
+    ReportEnding { path: PathBuf, ending: String },
     #[error("{0} is one picture, and none is named")]
     NoChart(&'static str),
     #[error("what goes to standard output cannot be opened")]
@@ -184,6 +187,13 @@ impl Error {
         match self {
             Self::Plan(error) => error.hint(),
             Self::ChartIsPicture => Some("leave out `--format`, or `--chart` for everything on a page".into()),
+            Self::ReportEnding { path, ending } => {
+                let page = shell_path(&path.with_extension("html"));
+                let pdf = if ending == "pdf" { ", which every browser prints as PDF" } else { "" };
+                Some(format!(
+                    "`-o {page}` writes a page{pdf}; `.md`, `.csv`, and with `--chart` `.svg` or `.png`; `--format html` writes one under any name"
+                ))
+            }
             Self::NotForTune(option) => Some(option.hint().into()),
             Self::Guest(error) => error.hint(),
             Self::NotForGuests(found) => Some(found.hint().into()),
@@ -191,6 +201,7 @@ impl Error {
             Self::Session(error) => session_hint(error),
             Self::Gaps(error) => error.hint(),
             Self::Sources(error) => Some(error.hint().into()),
+            Self::NotRead(NotRead::Program { path }) => Some(format!("to watch it: `{}`", watched(path))),
             Self::NotRead(error) => Some(error.hint()),
             Self::PlanUnreadable { path, command, .. } => Some(built_in_plans::hint(path, command)),
             Self::PlanIncludes { .. } => {
@@ -240,7 +251,9 @@ impl Error {
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
             Self::Tune(TuneError::Session(error)) => session_hint(error),
             Self::Tune(error) => error.hint(),
-            Self::ProgramFailed(_) => Some("results up to that point are shown above".into()),
+            Self::ProgramFailed(failed) => {
+                Some(failed.hint.clone().unwrap_or_else(|| "results up to that point are shown above".into()))
+            }
             Self::Fleet(error) => error.hint(),
             Self::Host(_) => None,
             Self::Serve(error) => error.hint(),
@@ -315,6 +328,18 @@ fn not_traced(left_out: &[Caveat]) -> String {
 fn typed() -> String {
     let words = std::env::args_os().skip(1).map(shell_word);
     std::iter::once("howlate".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// The command that watches a program, with the words that were typed after its name.
+fn watched(program: &Path) -> String {
+    let typed: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let place = typed.iter().position(|word| Path::new(word) == program);
+    let arguments = place.map_or(&[][..], |place| &typed[place + 1..]);
+    let started = howlate_watched_program::started_as(program);
+    let words: Vec<String> = std::iter::once(started).chain(arguments.iter().map(shell_word)).collect();
+    let apart =
+        if arguments.iter().any(|word| word.as_encoded_bytes().starts_with(b"-")) { "-- " } else { "" };
+    format!("howlate watch {apart}{}", words.join(" "))
 }
 
 /// What to type about a folder that is none of `howlate record`'s.

@@ -1,9 +1,13 @@
 //! Causes, parts and shares in words.
 
-use howlate_analyse::cause::WhyCause;
+use howlate_analyse::cause::{Family, Why, WhyCause, families};
 use howlate_model::{CauseKind, Part, Segment};
 
+use crate::control_group_name::control_group_name;
 use crate::untrusted_text::legible;
+
+/// A cause of this much is one of the first to be named.
+const FIRST: f64 = 0.1;
 
 /// A share, for people.
 pub fn percent(share: f64) -> String {
@@ -44,26 +48,65 @@ pub fn cause_in_words(cause: &WhyCause) -> String {
         let words = Part::ALL.into_iter().find(|part| part.name() == name).map(part_in_words);
         return format!("kernel: {}", words.unwrap_or_default());
     }
-    let who = who(cause.kind, name, cause.pid);
+    let who = within_wait(who(cause.kind, name, cause.pid), cause.kind, &cause.call, &cause.through);
     cause.part.map_or_else(|| who.clone(), |part| format!("{who}: {}", part_in_words(part)))
+}
+
+/// Who it was; of several how many: `opt cgu.* (4 names)`.
+pub(crate) fn family_in_words(family: &Family) -> String {
+    // Whose process it was is in the details; a name is what one looks for.
+    let words = cause_in_words(&WhyCause { pid: None, ..family.cause.clone() });
+    if family.names > 1 { format!("{words} ({} names)", family.names) } else { words }
+}
+
+/// The causes that took most of the late time, in a few words: `rustc (68 %) and timer slack (19 %)`. `None` where none took much.
+pub fn main_causes(why: &Why) -> Option<String> {
+    let families = families(why);
+    let much = families.iter().take(2).filter(|family| family.cause.share >= FIRST);
+    let words: Vec<String> =
+        much.map(|family| format!("{} ({})", family_in_words(family), percent(family.cause.share))).collect();
+    (!words.is_empty()).then(|| words.join(" and "))
 }
 
 /// A part of one wake-up, and who it was, for people.
 pub fn segment_in_words(segment: &Segment) -> String {
     let part = part_in_words(segment.cause.part);
     match segment.cause.kind {
-        CauseKind::Kernel
-        | CauseKind::TimerSlack
-        | CauseKind::OtherTimers
-        | CauseKind::PageFault
-        | CauseKind::LateArming => part.to_owned(),
+        CauseKind::Kernel | CauseKind::TimerSlack | CauseKind::OtherTimers | CauseKind::LateArming => {
+            part.to_owned()
+        }
+        CauseKind::PageFault if segment.cause.part == Part::PageFault => part.to_owned(),
+        kind if segment.cause.part == Part::Arming => {
+            format!("{} before it slept", segment_who(kind, segment))
+        }
         kind if segment.merged => format!("{part} (among them {})", segment_who(kind, segment)),
         kind => format!("{part} ({})", segment_who(kind, segment)),
     }
 }
 
 fn segment_who(kind: CauseKind, segment: &Segment) -> String {
-    who(kind, &segment.cause.name, segment.pid)
+    within_wait(
+        who(kind, &segment.cause.name, segment.pid),
+        kind,
+        &segment.cause.call,
+        &segment.cause.through,
+    )
+}
+
+/// The same where the thread was blocked meanwhile: in which call, and for whom of its own program.
+fn within_wait(who: String, kind: CauseKind, call: &str, through: &str) -> String {
+    match kind {
+        _ if !through.is_empty() => format!("{who}, ahead of {}", legible(through)),
+        CauseKind::Lock => format!("{who} ({call})"),
+        CauseKind::SystemCall if who.is_empty() => format!("blocked in {}", call_or_wait(call)),
+        CauseKind::SystemCall => format!("blocked in {} ({who})", call_or_wait(call)),
+        _ => who,
+    }
+}
+
+/// The call's name; where it was not seen, it was one all the same.
+pub(crate) fn call_or_wait(call: &str) -> &str {
+    if call.is_empty() { "a system call" } else { call }
 }
 
 pub(crate) fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
@@ -73,6 +116,10 @@ pub(crate) fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
     match kind {
         CauseKind::LateArming => "armed late".to_owned(),
         CauseKind::LongWork => "its own long work".to_owned(),
+        CauseKind::Lock if name.is_empty() => "waiting for another thread".to_owned(),
+        CauseKind::Lock => format!("waiting for {name}{pid}"),
+        CauseKind::SystemCall => format!("{name}{pid}"),
+        CauseKind::DeadlineBudget => "its deadline runtime, used up".to_owned(),
         CauseKind::TimerSlack => "timer slack".to_owned(),
         CauseKind::IdleExit => "leaving idle".to_owned(),
         CauseKind::Interrupt => format!("interrupt {name}"),
@@ -84,7 +131,9 @@ pub(crate) fn who(kind: CauseKind, name: &str, pid: Option<u32>) -> String {
         CauseKind::Stopped if name.is_empty() => "stopped or frozen".to_owned(),
         CauseKind::Stopped => format!("stopped by {name}{pid}"),
         CauseKind::Throttled if name.is_empty() => "quota of the control group".to_owned(),
-        CauseKind::Throttled => format!("quota of the control group {name}"),
+        CauseKind::Throttled => {
+            format!("quota of the control group {}", control_group_name(&name))
+        }
         CauseKind::RtThrottled => "real-time throttling or the fair server".to_owned(),
         CauseKind::PageFault => "page faults".to_owned(),
         CauseKind::Migration => "migration to another CPU".to_owned(),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use howlate_model::{Caveat, CpuSet, HistogramEnd, ImportNote, Latency, PolicyRemedy, Span, TurnFailure};
 
+use crate::control_group_name::control_group_name;
 use crate::numbers::{count, length, rough};
 use crate::prose::capitalised;
 use crate::untrusted_text::legible;
@@ -43,6 +44,7 @@ fn together(alike: &[&Caveat]) -> String {
 const fn number(one: &Caveat) -> Option<u64> {
     match one {
         Caveat::Unfinished { got, .. } => Some(*got),
+        Caveat::EarlyWakeups { count } => Some(*count),
         Caveat::MachineBusy { load_average_percent, .. } => Some(*load_average_percent),
         _ => None,
     }
@@ -59,6 +61,10 @@ fn shown(one: &Caveat, number: u64) -> String {
 fn around(one: &Caveat, number: &str) -> String {
     match one {
         Caveat::Unfinished { reason, .. } => format!("Unfinished after {number} wake-ups: {reason}."),
+        Caveat::EarlyWakeups { count: 1 } if number == "1" => {
+            "1 wake-up was early; it counts as 0.".to_owned()
+        }
+        Caveat::EarlyWakeups { .. } => format!("{number} wake-ups were early; they count as 0."),
         Caveat::MachineBusy { cpus, .. } => format!(
             "Other programs were running (load average {number} on {}): they are part of what was measured, also under \"idle\", and causes may be wrong.",
             if *cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") }
@@ -130,6 +136,7 @@ pub fn caveat(caveat: &Caveat) -> String {
                 Latency::from_span(Span::from_nanos(by_ns.unsigned_abs()))
             )
         }
+        Caveat::RealtimeTime { found_ns, now_ns } => realtime_time(*found_ns, *now_ns),
         Caveat::MemoryNotLocked { reason } => format!(
             "Memory is not locked ({reason}), so page faults may delay wake-ups. Needs root, or a higher limit: {} In a container, `--ulimit memlock=-1`.",
             raised("memlock", "unlimited")
@@ -208,8 +215,14 @@ pub fn caveat(caveat: &Caveat) -> String {
         Caveat::GuardianGone => {
             "The guardian process was killed during the run; howlate restored the settings itself.".to_owned()
         }
+        Caveat::SamplesLost { count: 1 } => {
+            "1 wake-up came faster than it could be collected, and is missing.".to_owned()
+        }
         Caveat::SamplesLost { count: lost } => {
             format!("{} wake-ups came faster than they could be collected, and are missing.", count(*lost))
+        }
+        Caveat::WakeupsNotSeen { count: 1 } => {
+            "1 wake-up was not seen by the tracer, and is missing.".to_owned()
         }
         Caveat::WakeupsNotSeen { count: unseen } => {
             format!("{} wake-ups were not seen by the tracer, and are missing.", count(*unseen))
@@ -220,9 +233,7 @@ pub fn caveat(caveat: &Caveat) -> String {
             count(*duplicated),
             count(*reordered)
         ),
-        Caveat::EarlyWakeups { count: early } => {
-            format!("{} wake-ups were early; they count as 0.", count(*early))
-        }
+        Caveat::EarlyWakeups { count: early } => around(caveat, &shown(caveat, *early)),
         Caveat::Unfinished { got, .. } => around(caveat, &shown(caveat, *got)),
         Caveat::PageFaults { minor, major } => {
             format!("Page faults in the measured threads: {} minor, {} major.", count(*minor), count(*major))
@@ -282,25 +293,29 @@ pub fn caveat(caveat: &Caveat) -> String {
             count(*of)
         ),
         Caveat::Throttled { group, stopped, periods, stopped_ns } => format!(
-            "The CPU quota of this control group ({group}) was used up in {} of {} periods; ordinary threads \
+            "The CPU quota of this control group ({}) was used up in {} of {} periods; ordinary threads \
              were stopped for {}, summed over the CPUs. `howlate doctor` says how to lift it.",
+            control_group_name(group),
             count(*stopped),
             count(*periods),
             rough(*stopped_ns)
         ),
         Caveat::QuotaUsedUp { process, group, stopped, periods, stopped_ns } => format!(
-            "The CPU quota of the control group of process {process} ({group}) was used up in {} of {} periods; its ordinary threads were \
+            "The CPU quota of the control group of process {process} ({}) was used up in {} of {} periods; its ordinary threads were \
              stopped for {}, summed over the CPUs. A larger quota (`cpu.max`, a service's `CPUQuota=`, a container's `--cpus`) stops them less.",
+            control_group_name(group),
             count(*stopped),
             count(*periods),
             rough(*stopped_ns)
         ),
         Caveat::GroupFrozen { process: None, group, frozen_ns } => format!(
-            "This control group ({group}) was frozen for {}: all threads in it stood still, those of howlate too, which counts as lateness.",
+            "This control group ({}) was frozen for {}: all threads in it stood still, those of howlate too, which counts as lateness.",
+            control_group_name(group),
             rough(*frozen_ns)
         ),
         Caveat::GroupFrozen { process: Some(process), group, frozen_ns } => format!(
-            "The control group of process {process} ({group}) was frozen for {}: all threads in it stood still, which counts as lateness.",
+            "The control group of process {process} ({}) was frozen for {}: all threads in it stood still, which counts as lateness.",
+            control_group_name(group),
             rough(*frozen_ns)
         ),
         Caveat::SiblingBusy { cpu, sibling, percent } => format!(
@@ -333,9 +348,21 @@ pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
             format!("Needs root, or a higher limit: {}", raised("rtprio", &priority.get().to_string()))
         }
         PolicyRemedy::DeadlineRights => {
-            "SCHED_DEADLINE needs root (CAP_SYS_NICE), all CPUs allowed, and free deadline bandwidth."
-                .to_owned()
+            "SCHED_DEADLINE needs root (CAP_SYS_NICE), outside of user namespaces such as rootless containers.".to_owned()
         }
+        PolicyRemedy::DeadlineAffinity { allowed, online } => format!(
+            "SCHED_DEADLINE takes only threads that may run on all CPUs ({online}), and this process was started on {allowed}: start it without \
+             `taskset`, outside of its cpuset."
+        ),
+        PolicyRemedy::DeadlineNoShare => {
+            "No time is set aside for SCHED_DEADLINE: `sudo sysctl kernel.sched_rt_runtime_us=950000`.".to_owned()
+        }
+        PolicyRemedy::DeadlineBandwidth { threads, runtime_ns, period_ns, share_percent, cpus } => {
+            deadline_bandwidth(*threads, percent_of(*runtime_ns, *period_ns), *share_percent, *cpus)
+        }
+        PolicyRemedy::DeadlineLengths { shortest_us, longest_us } => format!(
+            "The kernel takes runtimes from 2 µs, not longer than the period, and periods from {shortest_us} to {longest_us} µs."
+        ),
         PolicyRemedy::Finding { found, apply, .. } => {
             let (said, typed): (Vec<&String>, Vec<_>) = apply.iter().partition(|step| step.starts_with("# "));
             let said: String =
@@ -347,6 +374,30 @@ pub fn policy_remedy(remedy: &PolicyRemedy) -> String {
     }
 }
 
+/// More than there is: what was asked for, by how many, and what all get.
+fn deadline_bandwidth(threads: u32, each: u64, share: u32, cpus: u32) -> String {
+    let of_cpus = match cpus {
+        1 => format!("{share} % of one CPU"),
+        cpus => format!("{share} % of each of {cpus} CPUs, {} % together", share * cpus),
+    };
+    let asked = match threads {
+        0 | 1 => format!("This thread asks for {each} % of a CPU"),
+        threads => format!(
+            "These {threads} threads ask for {each} % of a CPU each, {} % together",
+            each * u64::from(threads)
+        ),
+    };
+    format!(
+        "{asked}; all threads under SCHED_DEADLINE, also those of other programs, get {of_cpus}. Ask for less (`--policy \
+         deadline:RUNTIME/PERIOD`), with fewer threads, or end the others: `ps -eLo cls,pid,comm | grep DLN`."
+    )
+}
+
+/// Of a CPU, in percent.
+fn percent_of(runtime: Span, period: Span) -> u64 {
+    runtime.as_nanos().saturating_mul(100).checked_div(period.as_nanos()).unwrap_or(0)
+}
+
 /// A step as it is typed; what its remark says stands after it.
 fn step_to_type(step: &str) -> String {
     match step.split_once(" # ") {
@@ -355,10 +406,27 @@ fn step_to_type(step: &str) -> String {
     }
 }
 
+/// How long real-time threads may compute, and whether that was raised.
+fn realtime_time(found: Span, now: Option<Span>) -> String {
+    let limit = format!(
+        "RLIMIT_RTTIME of {} ends a program whose real-time thread computes that long without sleeping",
+        length(found)
+    );
+    match now {
+        None => format!("{limit}; it is lifted for this run."),
+        Some(now) if now > found => {
+            format!("{limit}; it is raised to {} for this run, the most that is allowed here.", length(now))
+        }
+        Some(_) => format!(
+            "{limit}, and may not be raised here: `sudo prlimit --pid $$ --rttime=unlimited` lifts it for this shell."
+        ),
+    }
+}
+
 /// What root types so that this user may raise a limit: `limits.conf(5)`.
 fn raised(item: &str, value: &str) -> String {
     let file = format!("/etc/security/limits.d/90-howlate-{item}.conf");
-    format!("`echo \"$USER - {item} {value}\" | sudo tee {file}`, then log out and in.")
+    format!("`echo \"$(id -un) - {item} {value}\" | sudo tee {file}`, then log out and in.")
 }
 
 /// What another program's file is, and what it does not say.
@@ -464,6 +532,21 @@ mod tests {
             sentences(&[cut(5), cut(5)]),
             [("Unfinished after 5 wake-ups: it was cut.".to_owned(), 2)]
         );
+    }
+
+    #[test]
+    fn what_is_one_is_told_as_one_and_what_is_early_together() {
+        let early = |count| Caveat::EarlyWakeups { count };
+        let said = sentences(&[early(2), early(18), Caveat::WakeupsNotSeen { count: 1 }]);
+        let said: Vec<&str> = said.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(
+            said,
+            [
+                "2 to 18 wake-ups were early; they count as 0.",
+                "1 wake-up was not seen by the tracer, and is missing."
+            ]
+        );
+        assert_eq!(sentences(&[early(1)])[0].0, "1 wake-up was early; it counts as 0.");
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub fn to_repeat(analysis: &Analysis) -> String {
 }
 
 /// Options of `howlate watch` with a value.
-const OF_WATCH: [&str; 13] = [
+const OF_WATCH: [&str; 14] = [
+    "--at-most",
     "--duration",
     "--thread",
     "--late-above",
@@ -45,15 +46,26 @@ pub fn watched(arguments: &[String]) -> String {
     legible(&words.iter().map(shell_word).collect::<Vec<_>>().join(" ")).into_owned()
 }
 
-/// The running process that `howlate watch` was given by its id.
-pub(crate) fn watched_process(arguments: &[String]) -> Option<u32> {
+/// Whether what `howlate watch` was given is a program to start: after `--`, by its path, or with arguments.
+pub(crate) fn is_started(arguments: &[String]) -> bool {
+    if arguments.iter().any(|word| word == "--") {
+        return true;
+    }
+    let words = without(arguments, &OF_WATCH, &[]);
+    let words: Vec<&String> = words.iter().skip(1).filter(|word| !word.starts_with('-')).collect();
+    matches!(words.as_slice(), [_, _, ..]) || words.first().is_some_and(|word| word.contains('/'))
+}
+
+/// The running process that `howlate watch` was given, by its id or its name, as `howlate tune program` takes it.
+pub(crate) fn running_program(arguments: &[String]) -> Option<String> {
     if arguments.iter().any(|word| word == "--") {
         return None;
     }
     let words = without(arguments, &OF_WATCH, &[]);
     let mut words = words.iter().skip(1).filter(|word| !word.starts_with('-'));
     match (words.next(), words.next()) {
-        (Some(only), None) => only.parse().ok(),
+        // What has a slash is a file, which was started.
+        (Some(only), None) if !only.contains('/') => Some(shell_word(only)),
         _ => None,
     }
 }
@@ -98,10 +110,11 @@ mod tests {
     fn a_process_that_was_watched_by_its_id_is_known() {
         let process = |typed: &str| {
             let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
-            super::watched_process(&words)
+            super::running_program(&words)
         };
-        assert_eq!(process("watch --duration 5 4711 --thread 3 -q"), Some(4_711));
-        assert_eq!(process("watch --duration=5s ros2_control_no"), None);
+        assert_eq!(process("watch --duration 5 4711 --thread 3 -q"), Some("4711".to_owned()));
+        assert_eq!(process("watch --duration=5s ros2_control_no").as_deref(), Some("ros2_control_no"));
+        assert_eq!(process("watch ./loop"), None, "a file is started");
         assert_eq!(process("watch 4711 100"), None, "that is an argument of its own");
         assert_eq!(process("watch -- 100"), None);
     }

@@ -1,14 +1,69 @@
 //! What is to be typed, in lines that can still be copied.
 
 use crate::prose::{lines, text_width};
+use crate::shell_words::{CONTINUES, words};
 
 /// Programs that remedies start with; `#` says where to type what follows.
-const PROGRAMS: [&str; 10] =
-    ["#", "chrt", "docker", "echo", "exec", "howlate", "nice", "podman", "renice", "sudo"];
+const PROGRAMS: [&str; 49] = [
+    "#",
+    "apt",
+    "cat",
+    "chmod",
+    "chrt",
+    "cp",
+    "curl",
+    "dnf",
+    "docker",
+    "dockerd",
+    "echo",
+    "exec",
+    "getcap",
+    "grep",
+    "grubby",
+    "howlate",
+    "ionice",
+    "jackd",
+    "journalctl",
+    "kubectl",
+    "mkdir",
+    "mount",
+    "nice",
+    "pacman",
+    "podman",
+    "printf",
+    "pro",
+    "prlimit",
+    "ps",
+    "python3",
+    "renice",
+    "rm",
+    "rpm-ostree",
+    "sed",
+    "setcap",
+    "setfacl",
+    "ssh",
+    "sudo",
+    "swapoff",
+    "swapon",
+    "sysctl",
+    "systemctl",
+    "systemd-run",
+    "taskset",
+    "tee",
+    "ulimit",
+    "umount",
+    "virsh",
+    "zypper",
+];
+
+/// Words that belong to the next one: what is redirected to its file, `sudo tee` to the file that it writes.
+const BELONG_TO_NEXT: [&str; 9] = ["|", "||", "&&", ">", ">>", "<", "sudo", "tee", "-a"];
 
 /// Whether a step can be typed as it is.
 pub(crate) fn is_command(step: &str) -> bool {
-    PROGRAMS.contains(&step.split_whitespace().next().unwrap_or_default())
+    let first = step.split_whitespace().next().unwrap_or_default();
+    // A loop; a sentence may begin with the same word.
+    PROGRAMS.contains(&first) || ["for", "while"].contains(&first) && step.contains("; do ")
 }
 
 /// A step in lines of at most `width`, as far as it has blanks: a sentence like any other text, a command so that a
@@ -32,41 +87,52 @@ pub(crate) fn step_lines(step: &str, width: usize) -> Vec<String> {
     }
 }
 
-/// A command over several lines, each but the last with a backslash at its end; never within quotes.
+/// A command over several lines, each but the last with a backslash at its end; never within quotes, and between a pipe and
+/// the file that its end writes only where that is wider than a line.
 fn continued(command: &str, width: usize) -> Vec<String> {
     let mut broken: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in words(command) {
-        let indent = if broken.is_empty() { 0 } else { 2 };
-        if !line.is_empty() && indent + text_width(&line) + 1 + text_width(word) + 2 > width {
-            broken.push(format!("{:indent$}{line} \\", ""));
+    let units = units(command, width);
+    for (number, unit) in units.iter().enumerate() {
+        let backslash = if number + 1 == units.len() { 0 } else { CONTINUES.len() };
+        let indent = indent(&broken, &line, width);
+        if !line.is_empty() && indent + text_width(&line) + 1 + text_width(unit) + backslash > width {
+            broken.push(format!("{:indent$}{line}{CONTINUES}", ""));
             line.clear();
         }
         let blank = if line.is_empty() { "" } else { " " };
         line.push_str(blank);
-        line.push_str(word);
+        line.push_str(unit);
     }
-    let indent = if broken.is_empty() { 0 } else { 2 };
+    let indent = indent(&broken, &line, width);
     broken.push(format!("{:indent$}{line}", ""));
     broken
 }
 
-/// What blanks outside quotes separate.
-fn words(command: &str) -> Vec<&str> {
-    let (mut words, mut quote, mut begin) = (Vec::new(), None, 0);
-    for (place, letter) in command.char_indices() {
-        match (quote, letter) {
-            (None, '\'' | '"') => quote = Some(letter),
-            (Some(open), _) if open == letter => quote = None,
-            (None, ' ') => {
-                words.push(&command[begin..place]);
-                begin = place + 1;
-            }
-            _ => {}
+/// Columns before a line: fewer where it fits then.
+fn indent(before: &[String], line: &str, width: usize) -> usize {
+    let room = width.checked_sub(text_width(line) + CONTINUES.len());
+    if before.is_empty() { 0 } else { room.map_or(INDENT, |room| INDENT.min(room)) }
+}
+
+/// Columns before each line but the first.
+const INDENT: usize = 2;
+
+/// Words of a command, those together that belong together and fit a line.
+fn units(command: &str, width: usize) -> Vec<String> {
+    let mut units: Vec<Vec<&str>> = Vec::new();
+    for word in words(command) {
+        match units.last_mut() {
+            Some(unit) if unit.last().is_some_and(|last| BELONG_TO_NEXT.contains(last)) => unit.push(word),
+            _ => units.push(vec![word]),
         }
     }
-    words.push(&command[begin..]);
-    words
+    let fits = |unit: &[&str]| INDENT + text_width(&unit.join(" ")) + CONTINUES.len() <= width;
+    let split = |unit: Vec<&str>| match fits(&unit) {
+        true => vec![unit.join(" ")],
+        false => unit.into_iter().map(str::to_owned).collect(),
+    };
+    units.into_iter().flat_map(split).collect()
 }
 
 #[cfg(test)]
@@ -77,6 +143,10 @@ mod tests {
     fn a_command_that_is_broken_can_be_copied() {
         let step = "echo 'a b c' | sudo tee /sys/kernel/file   # until the next start";
         assert_eq!(step_lines(step, 80), [step]);
+        assert_eq!(
+            step_lines(step, 32),
+            ["# until the next start", "echo 'a b c' \\", "  | sudo tee /sys/kernel/file"]
+        );
         assert_eq!(
             step_lines(step, 24),
             ["# until the next start", "echo 'a b c' | sudo \\", "  tee /sys/kernel/file"]
@@ -100,5 +170,63 @@ mod tests {
             step_lines("echo 'one two three' four", 14),
             ["echo \\", "  'one two three' \\", "  four"]
         );
+    }
+    /// What people are given to type, in all its forms.
+    const TYPED: [&str; 14] = [
+        "echo 1 > /proc/$$/timerslack_ns   # this shell and what it starts",
+        "echo \"$(id -un) - rtprio 99\" | sudo tee /etc/security/limits.d/90-howlate.conf   # then log out and in",
+        "printf '[Service]\\nLimitRTPRIO=99\\nLimitMEMLOCK=infinity\\n' | sudo tee /etc/systemd/system/audio.service.d/90-howlate.conf",
+        "echo 0-3 | sudo tee /proc/irq/{8,16,24,25,26,27,28,29,30,31,32,33}/smp_affinity_list",
+        "chrt --fifo 80 python3 -c 'import time; print(\"it is  late\")' --name 'it'\\''s mine'",
+        "howlate tune --knobs fifo,nice,slice -- ./a\\ program 'one two' $'three\\' four' \"five \\\" six\"",
+        "sudo mkdir -p /etc/howlate && echo '{\"a\": 1}' | sudo tee -a /etc/howlate/settings.json && sudo systemctl daemon-reload",
+        "for f in /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; do echo performance | sudo tee $f; done",
+        "sudo sh -c 'for f in /sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us; do echo 0 > $f; done'",
+        "sudo systemd-run --scope -p CPUQuota=200% --uid \"$USER\" -- ./my-program --its-option 'a b'",
+        "podman run --ulimit rtprio=99 --cap-add=SYS_NICE image   # the limit of the user who starts it must allow this",
+        "docker update --cpu-quota=-1 CONTAINER   # started with --cpus? --cpus=$(nproc)",
+        "howlate watch --fail-above 'p99.9>200us' -- ./my-program 'C:\\' --its-option",
+        "echo 'ends in a backslash \\' \"and a \\\\\" more words that are wide enough",
+    ];
+
+    /// What bash makes of each of these, as it prints the body of a function; `None` where it is not here.
+    fn parsed(commands: &[String]) -> Option<Vec<String>> {
+        let functions = commands
+            .iter()
+            .enumerate()
+            .map(|(n, one)| format!("f{n}() {{\n{one}\n}}\ndeclare -f f{n}; echo END\n"));
+        let script: String = functions.collect();
+        let folder = howlate_testing::tree(&[("script", &script)]);
+        let told = std::process::Command::new("bash").arg(folder.path().join("script")).output().ok()?;
+        assert!(told.status.success() && told.stderr.is_empty(), "{}", String::from_utf8_lossy(&told.stderr));
+        let told = String::from_utf8(told.stdout).unwrap();
+        let bodies = told.split("END\n").filter_map(|body| Some(body.split_once('\n')?.1.to_owned()));
+        Some(bodies.collect())
+    }
+
+    #[test]
+    fn whatever_the_width_a_shell_reads_the_same() {
+        let mut commands = Vec::new();
+        for step in TYPED {
+            commands.push(step.to_owned());
+            commands.extend((12..130).map(|width| step_lines(step, width).join("\n")));
+        }
+        let Some(read) = parsed(&commands) else {
+            return howlate_testing::skip("bash is not here");
+        };
+        assert_eq!(read.len(), commands.len());
+        for (chunk, typed) in read.chunks(119).zip(commands.chunks(119)) {
+            for (one, typed) in chunk.iter().zip(typed) {
+                assert_eq!(one, &chunk[0], "{typed}");
+            }
+        }
+    }
+
+    #[test]
+    fn sudo_tee_keeps_its_file_where_that_fits() {
+        for width in 60..130 {
+            let broken = step_lines(TYPED[1], width);
+            assert!(!broken.iter().any(|line| line.ends_with("tee \\")), "{width}: {broken:?}");
+        }
     }
 }

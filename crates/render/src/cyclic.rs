@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use howlate_analyse::{Analysis, Interval, Outcome};
 use howlate_model::{Distribution, HasProperties, Property, WorkKind};
 
+use crate::brevity::Brevity;
 use crate::condition::joined;
 use crate::confidence::{larger_ones, left_out, what_the_maxima_support};
 use crate::insights::what_this_means;
@@ -64,7 +65,7 @@ const MISSED_COUNT: &str = "Missed periods are counted above, with the latency t
                             happened, uncorrected:";
 
 /// The table, what was in common, the raw numbers where periods were missed, and how sure all is.
-pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
+pub(crate) fn tables(analysis: &Analysis, brevity: Brevity, width: usize) -> String {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
     let (common, varying) = common_and_varying(&outcomes);
     let about = format!("{} · latency in µs", joined(&common));
@@ -72,12 +73,13 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
     text.push_str(&table(&outcomes, &varying, Counted::Planned, width));
     text.push('\n');
     let missed: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.counts_missed()).copied().collect();
-    if !missed.is_empty() {
+    if !missed.is_empty() && !brevity.is(Brevity::WithoutAsides) {
         text.push_str(&format!("{}\n\n", wrapped(MISSED_COUNT, width, 0)));
         text.push_str(&table(&missed, &varying, Counted::Happened, width));
         text.push('\n');
     }
-    let (certainty, meaning) = (certainty(&outcomes, width), what_this_means(analysis, width));
+    let (certainty, meaning) = (certainty(&outcomes, width), what_this_means(analysis, brevity, width));
+    let certainty = if brevity.is(Brevity::Shortest) { String::new() } else { certainty };
     let between = if certainty.is_empty() || meaning.is_empty() { "" } else { "\n" };
     text + &certainty + between + &meaning
 }

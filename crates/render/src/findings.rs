@@ -16,11 +16,60 @@ const NARROWEST: usize = 40;
 /// The text carries ANSI colours; whoever prints it strips them where they are not wanted.
 /// Commands can be copied.
 pub fn findings(findings: &[Finding], width: usize, detail: Detail) -> String {
+    let notes = findings.iter().filter(|one| one.verdict == Verdict::Note).count();
+    // First fewer of what costs nothing, then less of what could not be read and of what to do.
+    let fewer = (0..=notes).rev().map(|notes| Extent { notes, ..Extent::WHOLE });
+    let least = [(usize::MAX, 1), (0, usize::MAX), (0, 1)];
+    let least = least.map(|(unknown, steps)| Extent { notes: 0, unknown, steps, ..Extent::WHOLE });
+    let fewest = |costs| Extent { notes: 0, unknown: 0, steps: 1, costs };
+    let costs = findings.iter().filter(|one| one.verdict == Verdict::Costs).count();
+    let least = least.into_iter().chain((1..costs).rev().map(fewest));
+    let text = |extent: Extent| of_extent(findings, width, detail, extent);
+    if detail == Detail::Full {
+        return text(Extent::WHOLE);
+    }
+    let mut texts = fewer.chain(least).map(text);
+    let fitting = texts.clone().find(|text| text.lines().count() <= MOST_LINES);
+    fitting.or_else(|| texts.next_back()).unwrap_or_default()
+}
+
+/// Lines of a screen and a half, without the machine above and the last run below.
+const MOST_LINES: usize = 32;
+
+/// How much is shown.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    /// Of what is worth knowing and costs nothing.
+    notes: usize,
+    /// Of what could not be read.
+    unknown: usize,
+    /// What to do about each of the others.
+    steps: usize,
+    /// Of what costs something; what makes real-time work impossible is always there.
+    costs: usize,
+}
+
+impl Extent {
+    const WHOLE: Self = Self { notes: usize::MAX, unknown: usize::MAX, steps: usize::MAX, costs: usize::MAX };
+
+    /// How many findings of a verdict.
+    const fn of(self, verdict: Verdict) -> usize {
+        match verdict {
+            Verdict::Note => self.notes,
+            Verdict::Unknown => self.unknown,
+            Verdict::Costs => self.costs,
+            _ => usize::MAX,
+        }
+    }
+}
+
+fn of_extent(findings: &[Finding], width: usize, detail: Detail, extent: Extent) -> String {
     let mut page = Page {
         text: String::new(),
         width: width.clamp(NARROWEST, WIDEST),
         terminal: width.max(NARROWEST),
         detail,
+        extent,
     };
     for group in GROUPS {
         let members: Vec<&Finding> = findings.iter().filter(|one| one.verdict == group.verdict).collect();
@@ -30,7 +79,7 @@ pub fn findings(findings: &[Finding], width: usize, detail: Detail) -> String {
         page.text.push('\n');
         page.paragraph_at(
             0,
-            "`howlate doctor --verbose` says why, what it costs, how to undo it, and what was read.",
+            "`howlate doctor --verbose` has all of it, with why, what it costs, how to undo it, and what was read.",
         );
     }
     page.text
@@ -73,6 +122,7 @@ struct Page {
     /// Of commands, which are better in one line.
     terminal: usize,
     detail: Detail,
+    extent: Extent,
 }
 
 impl Page {
@@ -86,8 +136,13 @@ impl Page {
         if group.verdict == Verdict::Good && self.detail != Detail::Full {
             return self.line(0, HEADING, &format!("{}: {}", group.heading, count_of(members.len())));
         }
-        self.line(0, HEADING, &format!("{} ({})", group.heading, members.len()));
-        for (number, finding) in members.iter().enumerate() {
+        let shown = self.extent.of(group.verdict).min(members.len());
+        if shown == 0 {
+            return self.line(0, HEADING, &format!("{}: {}", group.heading, count_of(members.len())));
+        }
+        let of = if shown < members.len() { format!("{shown} of ") } else { String::new() };
+        self.line(0, HEADING, &format!("{} ({of}{})", group.heading, members.len()));
+        for (number, finding) in members.iter().take(shown).enumerate() {
             if self.detail == Detail::Full && number > 0 {
                 self.text.push('\n');
             }
@@ -103,6 +158,12 @@ impl Page {
     /// Of what costs something; the rest is not explained unless asked for.
     fn what_to_do(&mut self, finding: &Finding) {
         if let Some(remedy) = finding.remedy.as_ref().filter(|_| finding.verdict <= Verdict::Costs) {
+            let is_host = |step: &String| step.starts_with('#');
+            let count = remedy.apply.iter().filter(|step| !is_host(step)).count();
+            // A part of what has to be done is worse than none: it looks as if it were all.
+            if count > self.extent.steps {
+                return self.beside("do", PLAIN, &format!("{count} steps: `howlate doctor --verbose`"));
+            }
             self.steps("do", &remedy.apply);
         }
     }
@@ -127,6 +188,10 @@ impl Page {
         }
         if let Some(remedy) = &finding.remedy {
             self.steps("do", &remedy.apply);
+            if let Some(price) = &remedy.price {
+                self.beside("price", PLAIN, price);
+            }
+            self.steps("for good", &remedy.lasting);
             self.steps("undo", &remedy.undo);
         }
         self.evidence(finding);
@@ -228,6 +293,7 @@ mod tests {
                     "echo 1 > /proc/$$/timerslack_ns   # this shell and everything it starts later on".into(),
                 ],
                 undo: vec!["echo 50000 > /proc/$$/timerslack_ns".into()],
+                ..Remedy::default()
             }),
             ..finding(FindingId::TimerSlack, Verdict::Costs, "timers of this process may expire 50 µs late")
         }
@@ -259,10 +325,28 @@ Costs punctuality (1)
     do         # this shell and everything it starts later on
                echo 1 > /proc/$$/timerslack_ns
 
-`howlate doctor --verbose` says why, what it costs, how to undo it, and
-what was read.
+`howlate doctor --verbose` has all of it, with why, what it costs, how
+to undo it, and what was read.
 ";
         assert_eq!(text, expected);
+    }
+
+    /// Whatever a machine has: a screen and a half, with what costs something on the last screen.
+    #[test]
+    fn what_costs_nothing_makes_room_for_what_does() {
+        let of = |verdict, text: &str| finding(FindingId::Tick, verdict, text);
+        let mut all = vec![of(Verdict::Note, &"long note ".repeat(9)); 20];
+        all.extend(vec![of(Verdict::Unknown, "not read"); 3]);
+        all.extend(vec![slack(); 4]);
+        let text = plain(&findings(&all, 80, Detail::Brief));
+        assert!(text.lines().count() <= MOST_LINES, "{text}");
+        assert!(text.contains(" of 20)") && text.contains("Could not be read (3)"), "{text}");
+        assert!(text.contains("Costs punctuality (4)"), "{text}");
+        all.extend(vec![slack(); 5]);
+        let crowded = plain(&findings(&all, 80, Detail::Brief));
+        assert!(crowded.contains("Worth knowing: 20 things") && crowded.contains(" of 9)"), "{crowded}");
+        assert!(crowded.lines().count() <= MOST_LINES, "{crowded}");
+        assert!(plain(&findings(&all, 80, Detail::Full)).contains("Worth knowing (20)"));
     }
 
     #[test]

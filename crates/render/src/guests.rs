@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use howlate_analyse::Analysis;
-use howlate_model::{Boot, BootEnded, Condition, Property, Span};
+use howlate_model::{Accelerator, Boot, BootEnded, Condition, Property, Span};
 
+use crate::ask_again::show_again;
+use crate::brevity::Brevity;
 use crate::condition::named_by;
 use crate::numbers::micros;
 use crate::prose::wrapped;
@@ -54,11 +56,20 @@ pub(crate) fn sections(analysis: &Analysis, width: usize, tables: impl Fn(&Analy
 }
 
 /// One row per boot.
-pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
+pub(crate) fn tables(analysis: &Analysis, brevity: Brevity, width: usize) -> String {
     let Some(first) = analysis.boots.first() else { return String::new() };
     let cpus = first.system.online.len();
     let plural = if cpus == 1 { "" } else { "s" };
     let what = format!("QEMU {}, {}, {cpus} CPU{plural}", first.qemu, first.accelerator);
+    let waits = waits(analysis).map_or_else(String::new, |text| format!("{}\n", wrapped(&text, width, 0)));
+    if brevity.is(Brevity::WithoutAsides) {
+        let boots = analysis.boots.len();
+        let boots = if boots == 1 { "1 boot".to_owned() } else { format!("{boots} boots") };
+        let models = preemption_models(&analysis.boots);
+        let text =
+            format!("Guests: {what}, {boots}{models}; each of them: {}.", show_again(analysis, "--details"));
+        return format!("{}\n{waits}", paint(DIM, wrapped(&text, width, 0)));
+    }
     let headings = [
         "guest",
         "kernel",
@@ -76,11 +87,18 @@ pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
         let ended = analysis.boots_ended.iter().find(|ended| ended.boot == boot.boot);
         table.row(row(boot, ended));
     }
-    let waits = waits(analysis).map_or_else(String::new, |text| format!("{}\n", wrapped(&text, width, 0)));
     let meaning = "clock: cost of one reading. ran, waited: CPU time of the vCPU threads on the host, and how long they waited for it.";
     let meaning = paint(DIM, wrapped(meaning, width, 0));
     let title = wrapped(&format!("Guests ({what}):"), width, 0);
     format!("{title}\n\n{}\n{meaning}\n{waits}", table.text(width))
+}
+
+/// ` (PREEMPT_DYNAMIC, PREEMPT_RT)`: what tells a real-time kernel from an ordinary one, whatever its name.
+fn preemption_models(boots: &[Boot]) -> String {
+    let mut models: Vec<&str> = boots.iter().filter_map(|boot| boot.system.preemption.as_deref()).collect();
+    models.sort_unstable();
+    models.dedup();
+    if models.is_empty() { String::new() } else { format!(" ({})", models.join(", ")) }
 }
 
 /// A wait below this share of the time is not worth a word, in percent.
@@ -93,9 +111,25 @@ fn waits(analysis: &Analysis) -> Option<String> {
     let waited = analysis.boots_ended.iter().flat_map(|one| &one.vcpus).map(|vcpu| vcpu.waited.as_nanos());
     let percent = (waited.sum::<u64>() * 100).checked_div(whole).filter(|percent| *percent >= FELT)?;
     Some(format!(
-        "The guests' CPUs spent {percent} % of the time waiting for a CPU of the host, so part of the lateness is the host's. \
-         Real-time priority may help: `--vcpu-policy fifo:1`."
+        "The guests' CPUs spent {percent} % of the time waiting for a CPU of the host, so part of the lateness is the host's. {}",
+        remedy(&analysis.boots)
     ))
+}
+
+/// What keeps the host from holding guests up. An emulated CPU computes where a real one would halt: above ordinary threads it
+/// takes their CPU away (an ordinary sleeper on the host: p99 from 1.4 to 490 ms), while the emulator's own thread, which serves
+/// its timers, remains below.
+fn remedy(boots: &[Boot]) -> &'static str {
+    let is_realtime = |boot: &Boot| boot.vcpus.iter().any(|thread| thread.policy.priority().is_some());
+    if boots.iter().any(|boot| boot.accelerator == Accelerator::Tcg) {
+        "Measure when the host has less to do. Real-time priority is no remedy for an emulated CPU: it hardly pauses, and would take \
+         the host's CPUs from everything else."
+    } else if boots.iter().any(is_realtime) {
+        "Their threads have real-time priority already; a CPU of the host for each, `--vcpu-pin`, is what is left."
+    } else {
+        "Real-time priority for them and, above it, for QEMU's main thread may help; it was not tried here: `--vcpu-policy fifo:1 \
+         --emulator-policy fifo:2`. A guest that computes without pause then starves every ordinary program on its CPU of the host."
+    }
 }
 
 fn millis(span: Span) -> String {
@@ -123,4 +157,54 @@ fn row(boot: &Boot, ended: Option<&BootEnded>) -> Vec<String> {
         sum(|vcpu| vcpu.waited),
         steal.map_or_else(|| "–".to_owned(), millis),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{HostThread, Policy};
+
+    use super::*;
+
+    fn booted(accelerator: Accelerator, policy: Policy) -> Boot {
+        let thread = HostThread { tid: 7, policy, cpus: "0-1".parse().unwrap() };
+        Boot {
+            boot: 0,
+            at: howlate_model::MonotonicTime::from_nanos(0),
+            kernel: "6.1.0".into(),
+            asked: "host".into(),
+            image_sha256: String::new(),
+            on_host: howlate_model::OnHost::default(),
+            first_round: 0,
+            accelerator,
+            qemu: "9.2.0".into(),
+            vcpus: vec![thread.clone()],
+            emulator: thread,
+            boot_took: Span::ZERO,
+            moved_by_ns: 0,
+            system: howlate_model::System::default(),
+            findings: Vec::new(),
+            instrument: howlate_model::Instrument::default(),
+        }
+    }
+
+    #[test]
+    fn an_emulated_cpu_is_never_given_realtime_priority() {
+        let (kvm, tcg) = (booted(Accelerator::Kvm, Policy::OTHER), booted(Accelerator::Tcg, Policy::OTHER));
+        for boots in [vec![tcg.clone()], vec![kvm, tcg]] {
+            assert!(!remedy(&boots).contains("--vcpu-policy"), "one of them is emulated");
+        }
+    }
+
+    #[test]
+    fn the_emulator_stands_above_the_cpus_that_it_serves_and_who_may_starve_is_said() {
+        let said = remedy(&[booted(Accelerator::Kvm, Policy::OTHER)]);
+        assert!(said.contains("`--vcpu-policy fifo:1 --emulator-policy fifo:2`"), "{said}");
+        assert!(said.contains("not tried") && said.contains("starves every ordinary program"), "{said}");
+    }
+
+    #[test]
+    fn what_was_done_is_not_advised() {
+        let said = remedy(&[booted(Accelerator::Kvm, "fifo:1".parse().unwrap())]);
+        assert!(!said.contains("--vcpu-policy"), "{said}");
+    }
 }

@@ -1,29 +1,26 @@
 //! The result of all guests, and what their comparison says.
 
-use howlate_analyse::compare::{Criteria, Track, within};
+use howlate_analyse::compare::{Comparison, Criteria, Track, within};
 use howlate_model::{Condition, Property};
 
+use crate::answer::SCREENFUL;
 use crate::compare::{ComparisonReport, comparison_below};
-use crate::detail::Detail;
 use crate::prose::wrapped;
-use crate::result::report;
+use crate::result::report_within;
 
 /// Of all statements together.
 const CONFIDENCE: f64 = 0.95;
 
-/// A statement about kernels needs this many boots of each: turns of one boot have its luck in common.
-const BOOTS: usize = 6;
-
-/// The tables, then a comparison by everything in which the guests differ.
+/// The tables, then a comparison by everything in which the guests differ, with the answer last.
 pub fn guests(track: &Track, width: usize) -> String {
-    let mut text = report(&track.analysis, Detail::Brief, width);
-    for property in [Property::Kernel, Property::HostLoad, Property::VcpuPolicy] {
-        text.push_str(&compared(track, property, width).unwrap_or_default());
+    let (mut enough, mut text) = (0, String::new());
+    for comparison in differing(track).filter_map(|property| compared(track, property)) {
+        enough = enough.max(comparison.least_pairs(CONFIDENCE));
+        text.push_str(&below(track, &comparison, width));
     }
-    if differing(track).next().is_some() {
-        text.push_str(&few_boots(track, width).unwrap_or_default());
-    }
-    text
+    text.push_str(&few_boots(track, enough, width).unwrap_or_default());
+    let room = SCREENFUL.saturating_sub(text.lines().count());
+    format!("{}{text}", report_within(&track.analysis, room, width))
 }
 
 fn differing(track: &Track) -> impl Iterator<Item = Property> {
@@ -37,24 +34,28 @@ fn differing(track: &Track) -> impl Iterator<Item = Property> {
     all.into_iter().filter(differs)
 }
 
+const ASKED: Criteria = Criteria { confidence: CONFIDENCE, margin: None };
+
 /// `None` where nothing differs in it.
-fn compared(track: &Track, property: Property, width: usize) -> Option<String> {
-    let asked = Criteria { confidence: CONFIDENCE, margin: None };
-    let comparison = within(track, property, None, asked).ok()?;
-    comparison.compared.first()?;
-    let base = ("", &track.analysis);
-    let report = ComparisonReport { comparison: &comparison, asked, base, news: &[] };
-    Some(format!("\n{}", comparison_below(&report, width)))
+fn compared(track: &Track, property: Property) -> Option<Comparison> {
+    within(track, property, None, ASKED).ok().filter(|comparison| !comparison.compared.is_empty())
 }
 
-fn few_boots(track: &Track, width: usize) -> Option<String> {
+fn below(track: &Track, comparison: &Comparison, width: usize) -> String {
+    let base = ("", &track.analysis);
+    let report = ComparisonReport { comparison, asked: ASKED, base, news: &[] };
+    format!("\n{}", comparison_below(&report, width))
+}
+
+/// A statement about kernels needs so many boots of each: turns of one boot have its luck in common.
+fn few_boots(track: &Track, enough: usize, width: usize) -> Option<String> {
     let boots = &track.analysis.boots;
     let kind = |number: usize| (&boots[number].kernel, &boots[number].on_host);
     let of_kind = |one: usize| (0..boots.len()).filter(|other| kind(*other) == kind(one)).count();
     let least = (0..boots.len()).map(of_kind).min()?;
     let were = if least == 1 { "was 1 boot".to_owned() } else { format!("were {least} boots") };
     let text = format!(
-        "All turns of one boot share its conditions, which the comparison does not account for: there {were} of each kind of guest. Use `--rounds {BOOTS}` to compare kernels."
+        "All turns of one boot share its conditions, which the comparison does not account for: there {were} of each kind of guest. Use `--rounds {enough}` to compare them."
     );
-    (least < BOOTS).then(|| format!("{}\n", wrapped(&text, width, 0)))
+    (least < enough).then(|| format!("{}\n", wrapped(&text, width, 0)))
 }

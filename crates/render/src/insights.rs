@@ -7,6 +7,7 @@ use howlate_analyse::{
 };
 use howlate_model::{Latency, Property};
 
+use crate::brevity::{Brevity, and_more};
 use crate::condition::{among, named_by, phrases};
 use crate::numbers::{count, length};
 use crate::property::varying;
@@ -23,14 +24,22 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
 }
 
 /// The same as a paragraph below a table; empty where nothing is explained.
-pub(crate) fn what_this_means(analysis: &Analysis, width: usize) -> String {
-    let sentences = sentences(analysis);
+pub(crate) fn what_this_means(analysis: &Analysis, brevity: Brevity, width: usize) -> String {
+    meaning(analysis, &sentences(analysis), brevity, width)
+}
+
+/// Sentences that say enough where there is little room.
+const FEW: usize = 3;
+
+/// Sentences below the heading of what the numbers mean.
+pub(crate) fn meaning(analysis: &Analysis, sentences: &[String], brevity: Brevity, width: usize) -> String {
     if sentences.is_empty() {
         return String::new();
     }
-    let lines = sentences.iter().map(|sentence| format!("  {}\n", wrapped(sentence, width, 2)));
-    let lines = lines.collect::<String>();
-    format!("{}\n{lines}\n", paint(HEADING, "What this means"))
+    let shown = brevity.of(sentences.len(), FEW);
+    let lines = sentences.iter().take(shown).map(|sentence| format!("  {}\n", wrapped(sentence, width, 2)));
+    let (lines, more) = (lines.collect::<String>(), and_more(analysis, sentences.len() - shown, 2, width));
+    format!("{}\n{lines}{more}\n", paint(HEADING, "What this means"))
 }
 
 /// What an explanation says, and what to do. It names its conditions where there are others.
@@ -109,7 +118,7 @@ fn of_priority(gain: &Priority, analysis: &Analysis) -> String {
     let where_seen = of.map_or_else(String::new, |outcome| named_by(outcome, &[Property::Load]));
     let where_seen = if where_seen.is_empty() { where_seen } else { format!(" ({where_seen})") };
     format!(
-        "Real-time priority ({}) lowers the 99th percentile from {} to {}{where_seen}{}",
+        "Real-time priority ({}) lowers the p99 of a turn from {} to {}{where_seen}{}",
         gain.policy,
         gain.ordinary,
         gain.realtime,

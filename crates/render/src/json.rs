@@ -21,8 +21,9 @@ use crate::caveats::{caveat, policy_remedy};
 use crate::export::finding;
 use crate::guests::parts;
 use crate::insights::insight;
-use crate::recurrence::recurrence as words_of;
+use crate::recurrence::recurrence_in_words;
 use crate::steps::sentence as sentence_of;
+use crate::watched_slack::findings_for;
 
 /// Version of this object.
 const FORMAT: u32 = 1;
@@ -85,7 +86,10 @@ struct ToldRecurrence {
 }
 
 fn told_recurrences(analysis: &Analysis) -> Vec<ToldRecurrence> {
-    let told = |recurrence: Recurrence| ToldRecurrence { text: words_of(&recurrence), recurrence };
+    let told = |recurrence: Recurrence| ToldRecurrence {
+        text: recurrence_in_words(&recurrence, analysis),
+        recurrence,
+    };
     recurrences(analysis).into_iter().map(told).collect()
 }
 
@@ -286,7 +290,7 @@ fn noted(caveats: &[Caveat]) -> Vec<Noted> {
 }
 
 fn entry<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> Entry<'a> {
-    let findings = &analysis.header.findings;
+    let findings = findings_for(outcome, analysis);
     let corrected_blocks = Some(outcome.planned_blocks()).filter(|_| outcome.counts_missed());
     Entry {
         condition: &outcome.condition,
@@ -315,7 +319,7 @@ fn entry<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> Ent
         load_effect: outcome.load_effect.as_ref(),
         usage: outcome.usage,
         rhythm: outcome.rhythm.as_deref().map(Rhythm::numbers),
-        why: outcome.why_late(None).map(|why| why.with_remedies(outcome.policy_in_force(), findings)),
+        why: outcome.why_late(None).map(|why| why.with_remedies(outcome.policy_in_force(), &findings)),
         limits: checks_of(outcome, analysis, limits).iter().filter_map(limit_entry).collect(),
         caveats: noted(&outcome.caveats()),
     }

@@ -6,6 +6,7 @@ mod answer;
 mod ask_again;
 #[cfg(test)]
 mod assert_published;
+mod brevity;
 mod cause_table;
 mod cause_words;
 mod caveats;
@@ -15,6 +16,7 @@ mod commands_to_type;
 mod compare;
 pub mod condition;
 mod confidence;
+mod control_group_name;
 mod csv;
 mod cyclic;
 mod detail;
@@ -61,8 +63,10 @@ mod recurrence;
 mod result;
 pub mod result_columns;
 pub mod scale;
+mod scale_of_table;
 mod screen;
 mod self_check;
+mod shell_words;
 mod sleep;
 mod sleep_overview;
 mod stage;
@@ -75,10 +79,12 @@ mod tune;
 mod until;
 mod untrusted_text;
 mod watch;
+mod watched_screen;
+mod watched_slack;
 mod why;
 
 pub use cause_table::{CauseRow, CauseTable};
-pub use cause_words::{cause_in_words, part_in_words, percent, segment_in_words};
+pub use cause_words::{cause_in_words, main_causes, part_in_words, percent, segment_in_words};
 pub use caveats::{caveat, policy_remedy, sentences};
 pub use code_to_copy::{Code, code};
 pub use command_line::{to_repeat, watched};
@@ -100,9 +106,10 @@ pub use gaps::{Gaps, gaps_progress, gaps_schema};
 pub use gate::gate_lines;
 pub use guests_result::guests;
 pub use incidents::{
-    HOW_CULPRITS_ARE_ADDED, Incidents, NO_SNAP_FILE, NodesIncidents, RecordEnd, asked_by, culprit_name,
-    disk_refuses, disk_takes_again, held_up_by, how_late, incident_cause, incidents_schema, late_above,
-    late_metrics, late_metrics_protobuf, lines_not_written, record_has_ended, victim, was_late,
+    HOW_CULPRITS_ARE_ADDED, Incidents, NO_SNAP_FILE, NodesIncidents, RecordEnd, Written, asked_by, bucketed,
+    culprit_name, disk_refuses, disk_takes_again, folder_is_gone, held_up_by, how_late, incident_cause,
+    incidents_schema, late_above, late_metrics, late_metrics_protobuf, lines_not_written, part_of_incident,
+    record_has_ended, victim, was_late,
 };
 pub use json::{json, json_of_many, json_value, result_schema};
 pub use kept_timelines::{kept_timelines, perfetto, timeline_files};
@@ -125,7 +132,7 @@ pub use progress::{boot_progress, most_left, progress, time_left};
 pub use prose::{capitalised, unbroken, wrapped};
 pub use quick::quick;
 pub use ratio::times_as_much;
-pub use recurrence::recurrence as recurrence_in_words;
+pub use recurrence::recurrence_in_words;
 pub use result::{is_foreign, report, report_titled};
 pub use screen::{Screen, SoFar};
 pub use self_check::{self_check, self_check_json};
@@ -136,7 +143,7 @@ pub use top::{Controls, ORDERS, Pressed, Top, TopBy, TopRow, TopView, top_schema
 pub use tune::{
     Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, TunedProgram, Unrestored,
     tune_announcement, tune_json, tune_listing, tune_listing_json, tune_restored, tune_restored_json,
-    tune_schema, tune_text,
+    tune_schema, tune_takes, tune_text,
 };
 pub use until::{lengths, until, until_announcement, until_progress, watched_until};
 pub use untrusted_text::{
@@ -145,4 +152,4 @@ pub use untrusted_text::{
 pub use watch::{
     EventLoopRows, StayedAway, event_loop_rows, event_loops_away, stayed_away, watched_beside, watched_live,
 };
-pub use why::{main_causes, why};
+pub use why::why;

@@ -24,8 +24,6 @@ pub struct MeasuredLast {
 #[derive(Debug, PartialEq)]
 struct BearsOn {
     finding: FindingId,
-    /// What was found, in words.
-    found: String,
     /// Who took the time, each once, the most first.
     causes: Vec<String>,
     late_ns: u64,
@@ -52,7 +50,6 @@ impl MeasuredLast {
                     Some(known) => known.add(words, cause.late_ns),
                     None => bears_on.push(BearsOn {
                         finding: finding.id.clone(),
-                        found: finding.found.clone(),
                         causes: vec![words],
                         late_ns: cause.late_ns,
                         share: 0.0,
@@ -78,35 +75,75 @@ impl MeasuredLast {
         json!({ "command": self.command, "started": self.started, "traced": self.traced, "bears_on": bears_on })
     }
 
-    /// `Measured last (howlate watch, 2026-…): rustc took 35 % of the late time; this process may set any nice value
-    /// (nice_permission).`
+    /// `In the last run (howlate watch, 2026-…), 35 % of the late time went to rustc. The finding on that is nice_permission.`
     pub fn in_words(&self) -> String {
-        let run = format!("Measured last (howlate {}, {})", self.command, self.started);
+        let run = format!("In the last run (howlate {}, {})", self.command, self.started);
         if !self.traced {
             return format!(
-                "{run}: not traced, so which of these findings made it late is not known. `--why` finds out."
+                "{run}, nothing was traced, so it is not known which of these findings made it late. To find out, add `--why`."
             );
         }
-        let one = |one: &BearsOn| {
-            let causes = one.causes.iter().take(2).cloned().collect::<Vec<_>>().join(", ");
-            format!("{causes} took {} of the late time; {} ({})", percent(one.share), one.found, one.finding)
-        };
         match self.bears_on.as_slice() {
             [] if self.unknown > 0.5 => format!(
-                "{run}: who took {} of the late time was not seen, so no finding can be linked to it. Names need root.",
+                "{run}, it was not seen who took {} of the late time, so no finding can be linked to it. Names need root.",
                 percent(self.unknown)
             ),
-            [] => format!("{run}: none of these findings bears on what made its wake-ups late."),
-            some => format!("{run}: {}.", some.iter().map(one).collect::<Vec<_>>().join(". ")),
+            [] => format!("{run}, none of these findings had to do with what made its wake-ups late."),
+            [one] => format!("{run}, {}. The finding on that is {}.", one.went_to(), one.finding),
+            some => {
+                let each = |one: &BearsOn| format!("{} ({})", one.went_to(), one.finding);
+                let some = some.iter().map(each).collect::<Vec<_>>().join("; ");
+                format!("{run}, {some}. In brackets: the finding on it.")
+            }
         }
     }
 }
 
 impl BearsOn {
+    /// `35 % of the late time went to rustc and cargo`
+    fn went_to(&self) -> String {
+        let causes: Vec<&str> = self.causes.iter().take(2).map(String::as_str).collect();
+        let more = if self.causes.len() > 2 { " and others" } else { "" };
+        let causes = causes.join(if more.is_empty() { " and " } else { ", " });
+        format!("{} of the late time went to {causes}{more}", percent(self.share))
+    }
+
     fn add(&mut self, cause: String, late_ns: u64) {
         self.late_ns += late_ns;
         if !self.causes.contains(&cause) {
             self.causes.push(cause);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last(causes: &[&str]) -> MeasuredLast {
+        let one = BearsOn {
+            finding: FindingId::RealtimePermission,
+            causes: causes.iter().map(ToString::to_string).collect(),
+            late_ns: 96,
+            share: 0.96,
+        };
+        MeasuredLast {
+            command: "why".into(),
+            started: "2026-11-27T09:12:00Z".into(),
+            traced: true,
+            unknown: 0.0,
+            bears_on: vec![one],
+        }
+    }
+
+    #[test]
+    fn it_is_a_sentence_and_no_advice() {
+        assert_eq!(
+            last(&["sh, pid 18625"]).in_words(),
+            "In the last run (howlate why, 2026-11-27T09:12:00Z), 96 % of the late time went to sh, pid 18625. The finding on that is \
+             realtime_permission."
+        );
+        assert!(last(&["sh", "qemu"]).in_words().contains("went to sh and qemu. "));
+        assert!(last(&["sh", "qemu", "cron"]).in_words().contains("went to sh, qemu and others. "));
     }
 }

@@ -6,9 +6,11 @@ use howlate_analyse::{
 use howlate_model::{Condition, HasProperties, Latency, Notifier, Policy, Property, ReceiverCpu, Work};
 
 use crate::ask_again::show_again;
+use crate::brevity::{Brevity, and_more};
 use crate::condition::{joined, named_by, phrases};
 use crate::confidence::left_out;
 use crate::detail::Detail;
+use crate::insights::meaning;
 use crate::notify_overview::{is_long, overview};
 use crate::numbers::{count, length, micros};
 use crate::prose::wrapped;
@@ -17,38 +19,47 @@ use crate::style::{DIM, HEADING, paint};
 use crate::table::{Columns, worst_in_bold};
 
 /// The tables of each set of circumstances: one per mechanism, then the ranking. What they mean follows them all.
-pub(crate) fn tables(analysis: &Analysis, detail: Detail, width: usize) -> String {
+pub(crate) fn tables(analysis: &Analysis, (detail, brevity): (Detail, Brevity), width: usize) -> String {
     let found = NotifyFindings::new(analysis);
     let mut text = String::new();
-    for group in groups(analysis) {
+    let groups = groups(analysis);
+    let shown = brevity.of(groups.len(), FEW);
+    for group in &groups[..shown] {
         text.push_str(&format!("{}\n", paint(HEADING, wrapped(&circumstances(group[0]), width, 0))));
         text.push_str(&format!(
             "{}\n\n",
             paint(DIM, wrapped(what_is_measured(&group[0].condition), width, 0))
         ));
-        if detail != Detail::Full && is_long(&group) {
+        if detail != Detail::Full && is_long(group) {
             let more = format!(
                 "Each gap, and the differences with intervals: {}.",
                 show_again(analysis, "--details")
             );
             text.push_str(&format!(
                 "{}\n{}\n\n",
-                overview(&group, width),
+                overview(group, width),
                 paint(DIM, wrapped(&more, width, 0))
             ));
             continue;
         }
-        for one in tables_of(&group) {
+        for one in tables_of(group) {
             text.push_str(&format!("{}\n", table(&one, width)));
         }
-        if let Some(why) = left_out(&group, &[P95, P99]) {
+        if let Some(why) = left_out(group, &[P95, P99]).filter(|_| !brevity.is(Brevity::Shortest)) {
             text.push_str(&format!("{}\n\n", paint(DIM, wrapped(&why, width, 0))));
         }
-        let found = found.about(group[0]);
-        text.push_str(&ranking_table(&found.rankings.iter().collect::<Vec<_>>(), width));
+        if !brevity.is(Brevity::WithoutRepeats) {
+            let found = found.about(group[0]);
+            text.push_str(&ranking_table(&found.rankings.iter().collect::<Vec<_>>(), width));
+        }
     }
-    text + &paragraphs(&sentences(analysis), width)
+    let more = and_more(analysis, groups.len() - shown, 0, width);
+    let more = if more.is_empty() { more } else { format!("{more}\n") };
+    text + &more + &meaning(analysis, &sentences(analysis), brevity, width)
 }
+
+/// Circumstances that are shown where there is little room.
+const FEW: usize = 2;
 
 /// What the numbers mean, one sentence or two each; the circumstances in which they differ first, where there are several.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
@@ -57,14 +68,23 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let varies =
         |property: &Property| groups.iter().any(|group| says(group, property) != says(&groups[0], property));
     let apart: Vec<Property> = CIRCUMSTANCES.into_iter().filter(varies).collect();
-    let of_group = |group: &Vec<&Outcome>| {
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    for group in &groups {
         let words = phrases(group[0], &apart).into_iter().map(|phrase| in_words(phrase, group[0]));
         let about = joined(&words.collect::<Vec<_>>());
-        let about = if about.is_empty() { about } else { format!("{about}: ") };
-        let sentences = found.about(group[0]).sentences(group);
-        sentences.into_iter().map(|sentence| format!("{about}{sentence}")).collect::<Vec<_>>()
+        for sentence in found.about(group[0]).sentences(group) {
+            match told.iter_mut().find(|(known, _)| *known == sentence) {
+                Some((_, abouts)) => abouts.push(about.clone()),
+                None => told.push((sentence, vec![about.clone()])),
+            }
+        }
+    }
+    let with_about = |(sentence, abouts): (String, Vec<String>)| match abouts.as_slice() {
+        // What is true of all needs no name.
+        all if all.len() == groups.len() => sentence,
+        some => format!("{}: {sentence}", some.join("; ")),
     };
-    groups.iter().flat_map(of_group).collect()
+    told.into_iter().map(with_about).collect()
 }
 
 /// A policy, which comes first, as a sentence begins with it; other phrases as they are.
@@ -242,14 +262,6 @@ fn later((number, by): Ranked, place: &RankedMechanism, ranking: &Ranking) -> St
 
 fn signed(nanos: i64) -> String {
     if nanos < 0 { micros(nanos) } else { format!("+{}", micros(nanos)) }
-}
-
-fn paragraphs(sentences: &[String], width: usize) -> String {
-    if sentences.is_empty() {
-        return String::new();
-    }
-    let lines = sentences.iter().map(|line| format!("  {}\n", wrapped(line, width, 2)));
-    format!("{}\n{}\n", paint(HEADING, "What this means"), lines.collect::<String>())
 }
 
 /// Of so many mechanisms the numbers are said one by one; of more, the table has them.

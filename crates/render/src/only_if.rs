@@ -15,6 +15,8 @@ const fn condition(condition: OnlyIf) -> &'static str {
             "Against a real-time thread, your priority must be higher than its own (`chrt -p PID` shows it)"
         }
         OnlyIf::NotBound => "This does not help if that thread is bound to this CPU",
+        OnlyIf::SameGroup => "It counts among threads of the same session or control group",
+        OnlyIf::CpuOfIts => "It helps threads on the CPUs that are named there",
         OnlyIf::OfDevice => {
             "Traffic between programs on this machine is served on the sender's CPU, wherever interrupts are sent"
         }

@@ -1,7 +1,9 @@
 //! The words of a condition's properties: the one table of them.
 
 use crate::numbers::length;
-use howlate_model::{Between, HasProperties, Placement, Property, ReceiverCpu, Tuned, Value, WorkKind};
+use howlate_model::{
+    Activation, Between, HasProperties, Mechanism, Placement, Property, ReceiverCpu, Tuned, Value, WorkKind,
+};
 
 /// The heading of a property's column, where all that stand below it do `work`, if they do the same.
 pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str {
@@ -81,7 +83,23 @@ const fn relation(placement: Placement) -> Option<&'static str> {
 
 /// A value where no heading says what it is.
 pub fn phrase(of: &Value<'_>) -> String {
-    format!("{}{}", before(of), value(of))
+    match of {
+        Value::Mechanism(Mechanism::Activation(activation)) => {
+            late_after(*activation).map_or_else(|| "unseen".to_owned(), |what| format!("after {what}"))
+        }
+        other => format!("{}{}", before(other), value(other)),
+    }
+}
+
+/// What a thread of a watched program is late after; `None` where nobody knows.
+pub(crate) const fn late_after(activation: Activation) -> Option<&'static str> {
+    match activation {
+        Activation::Timer => Some("its timer"),
+        Activation::Event => Some("being woken"),
+        Activation::HandedOn => Some("another's timer"),
+        Activation::Loop => Some("its due time"),
+        Activation::Unseen => None,
+    }
 }
 
 /// The same as programs know it by.

@@ -2,6 +2,8 @@
 
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
+use crate::shell_words::{CONTINUES, words};
+
 /// Text narrower than this is harder to read than text that the terminal breaks.
 const NARROWEST: usize = 40;
 
@@ -14,15 +16,32 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     lines(text, room).join(&format!("\n{:indent$}", ""))
 }
 
-/// `text` broken between words, into lines of at most `width` columns where words allow.
+/// `text` broken between words, into lines of at most `width` columns where words allow. A command between `` ` `` that is
+/// wider has a backslash where it is broken, and is not broken within quotes: a shell takes its lines for one.
 pub(crate) fn lines(text: &str, width: usize) -> Vec<String> {
+    let quoted: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
+    let is_closed = text.matches('`').count().is_multiple_of(2);
+    let breaks = is_closed && quoted.iter().any(|part| part.contains(' ') && !is_whole(part, width));
+    if !breaks {
+        return wrap(&held_together(text, width), width);
+    }
+    let room = width.saturating_sub(CONTINUES.len()).max(1);
+    let mut inside = false;
+    let continued = |line: String| {
+        inside ^= line.matches('`').count() % 2 == 1;
+        if inside { line + CONTINUES } else { line }
+    };
+    wrap(&held_together(text, room), room).into_iter().map(continued).collect()
+}
+
+/// Lines of a text in which blanks that hold are [`HELD`].
+fn wrap(text: &str, width: usize) -> Vec<String> {
     let options = Options::new(width)
         .break_words(false)
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
-    let text = held_together(text, width);
-    textwrap::wrap(&text, options).into_iter().map(|line| line.replace(HELD, " ")).collect()
+    textwrap::wrap(text, options).into_iter().map(|line| line.replace(HELD, " ")).collect()
 }
 
 /// A blank at which lines are not broken.
@@ -31,15 +50,20 @@ const HELD: char = '\u{a0}';
 /// What follows a number and is not to stand on another line.
 const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "min", "h", "KiB", "MB/s", "CPUs"];
 
-/// `text`, in which commands between `` ` `` that fit a line are whole, and the rest is [`unbroken`].
+/// `text`, in which commands between `` ` `` that fit a line are whole, longer ones their quotes, and the rest is [`unbroken`].
 /// What is in the text as such a blank already is one from then on.
 fn held_together(text: &str, width: usize) -> String {
     let quoted = |(number, part): (usize, &str)| match number % 2 {
-        1 if text_width(part) + 3 <= width => part.replace(' ', "\u{a0}"),
-        1 => part.to_owned(),
+        1 if is_whole(part, width) => part.replace(' ', "\u{a0}"),
+        1 => words(part).iter().map(|word| word.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" "),
         _ => unbroken(part),
     };
     text.split('`').enumerate().map(quoted).collect::<Vec<_>>().join("`")
+}
+
+/// Whether a command fits a line, with its quotes and what may follow.
+fn is_whole(command: &str, width: usize) -> bool {
+    text_width(command) + 3 <= width
 }
 
 /// `text` with blanks at which no line is broken where `is_held` says so: the one rule for terminals, pages and Markdown.
@@ -123,7 +147,7 @@ mod tests {
             ["a step of", "50 µs,", "1 000 000", "times"]
         );
         assert_eq!(lines("try `ulimit -r 80` here", 17), ["try", "`ulimit -r 80`", "here"]);
-        assert_eq!(lines("try `ulimit -r 80` here", 10), ["try", "`ulimit -r", "80` here"]);
+        assert_eq!(lines("try `ulimit -r 80` here", 10), ["try", "`ulimit \\", "-r 80`", "here"]);
         assert_eq!(lines("no-break-here-at-all", 8), ["no-break-here-at-all"]);
         assert_eq!(lines("other · idle · CPU 10", 6), ["other ·", "idle ·", "CPU 10"]);
         assert_eq!(lines("higher (× 1 810)", 10), ["higher", "(× 1 810)"]);

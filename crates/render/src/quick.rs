@@ -3,6 +3,7 @@
 use howlate_analyse::{Analysis, Outcome, Ratio, ratio};
 use howlate_model::{Finding, HasProperties, Latency, Load, Policy, Property, Verdict};
 
+use crate::cause_words::main_causes;
 use crate::commands_to_type::step_lines;
 use crate::detail::Detail;
 use crate::ending::ending_after_title;
@@ -13,7 +14,6 @@ use crate::prose::wrapped;
 use crate::ratio::{times_as_much, two_digits};
 use crate::style::{COMMAND, DIM, HEADING, paint};
 use crate::table::{Columns, transpose, worst_in_bold};
-use crate::why::main_causes;
 
 /// Findings named in the quick look.
 const NAMED: usize = 3;

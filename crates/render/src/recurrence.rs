@@ -15,11 +15,18 @@ const TOLD: usize = 3;
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let all = recurrences(analysis);
     let sentence = |one: &Recurrence| {
-        let text = recurrence(one);
+        let text = recurrence_in_words(one, analysis);
         among(analysis, &[one.condition])
             .map_or_else(|| text.clone(), |names| format!("{text} Applies to: {names}."))
     };
     distinct(&all).take(TOLD).map(sentence).collect()
+}
+
+/// Whether it is known of some wake-ups of this condition where their time went.
+fn is_traced(analysis: &Analysis, condition: u32) -> bool {
+    let of = analysis.header.conditions.get(condition as usize);
+    let outcome = analysis.outcomes().iter().find(|outcome| Some(&outcome.condition) == of);
+    outcome.is_some_and(|outcome| outcome.why_late(analysis.header.late_above).is_some())
 }
 
 /// Of several conditions with one period, the most certain one speaks for all.
@@ -35,12 +42,18 @@ fn is_alike(one: Span, other: Span) -> bool {
     apart <= 0.01 * one.as_nanos() as f64
 }
 
+/// In a sentence or two, about what `analysis` shows of it.
+pub fn recurrence_in_words(one: &Recurrence, analysis: &Analysis) -> String {
+    recurrence(one, is_traced(analysis, one.condition))
+}
+
 /// `Late wake-ups come every 142.9 ms: 98 of the 100 latest (p = 3·10⁻⁹). hog, pid 7, took most of the time in 8 of 9.`
-pub fn recurrence(one: &Recurrence) -> String {
+fn recurrence(one: &Recurrence, traced: bool) -> String {
     let (period, p) = (precise(one.rhythm.period), probability(one.rhythm.p));
     let (members, of) = (count(one.rhythm.members as u64), count(one.rhythm.of as u64));
     let because = match (&one.culprit, one.candidates.as_slice()) {
         (Some(culprit), _) => took(culprit),
+        (None, []) if traced => "None of those that were traced shows what takes the time then.".to_owned(),
         (None, []) if one.may_be_shorter => {
             "`--why` names what takes the time then; `--dither` tells it from an echo of something \
                                              faster in the loop's own period."
@@ -48,8 +61,9 @@ pub fn recurrence(one: &Recurrence) -> String {
         }
         (None, []) => "`--why` names what takes the time then.".to_owned(),
         (None, known) => format!(
-            "That is consistent with {}; `--why` would tell.",
-            known.iter().map(usual).collect::<Vec<_>>().join(", or ")
+            "That is consistent with {}{}.",
+            known.iter().map(usual).collect::<Vec<_>>().join(", or "),
+            if traced { "" } else { "; to check, add `--why`" }
         ),
     };
     format!(
@@ -73,6 +87,7 @@ const fn what(periodic: Periodic) -> &'static str {
         Periodic::LockupWatchdog => "the lockup watchdog (`kernel.watchdog_thresh`)",
         Periodic::WriteBack => "writing back dirty pages (`vm.dirty_writeback_centisecs`)",
         Periodic::Quota => "the quota of a control group (`cpu.max`)",
+        Periodic::HostQuota => "a quota that the host sets for this machine",
         Periodic::Minute => "a timer of systemd or cron, once a minute",
     }
 }
@@ -135,17 +150,20 @@ mod tests {
     #[test]
     fn it_is_told_with_who_took_the_time_or_what_usually_has_that_period() {
         let cause = Cause::new(Part::Waiting, CauseKind::Thread, "hog".to_owned());
-        let text = recurrence(&one(Some(RecurringCause { cause, took: 8, known: 9 }), vec![]));
+        let text = recurrence(&one(Some(RecurringCause { cause, took: 8, known: 9 }), vec![]), true);
         assert_eq!(
             text,
             "Late wake-ups come back every 142.9 ms: 98 of the 100 slowest are in that rhythm (p = 3·10⁻⁹). Most of the time \
              went to hog in 8 of 9 that were traced."
         );
         let known = KnownPeriod { what: Periodic::VmStatistics, period: Span::from_secs(1) };
-        assert!(
-            recurrence(&one(None, vec![known])).contains("consistent with the kernel's memory statistics")
-        );
-        assert!(recurrence(&one(None, vec![])).contains("`--why`"));
+        let untraced = recurrence(&one(None, vec![known]), false);
+        assert!(untraced.contains("consistent with the kernel's memory statistics"), "{untraced}");
+        assert!(untraced.contains("`--why`") && recurrence(&one(None, vec![]), false).contains("`--why`"));
+        // It was asked for, and stands above.
+        for known in [vec![known], vec![]] {
+            assert!(!recurrence(&one(None, known), true).contains("`--why`"));
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Property, Span};
 
+use crate::ask_again::show_again;
+use crate::brevity::{Brevity, and_more};
 use crate::condition::{joined, named_by};
 use crate::confidence::left_out;
 use crate::insights::what_this_means;
@@ -13,19 +15,32 @@ use crate::sleep_overview::overview;
 use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
 
+/// Rows that say enough where there is little room.
+const FEW: usize = 8;
+
 /// One table for each set of circumstances, then what the numbers mean.
-pub(crate) fn tables(analysis: &Analysis, width: usize) -> String {
+pub(crate) fn tables(analysis: &Analysis, brevity: Brevity, width: usize) -> String {
     let mut text = overview(analysis.outcomes(), label, width);
-    for group in groups(analysis.outcomes()) {
-        text.push_str(&table(&group, width));
+    let says_all = !text.is_empty() && brevity.is(Brevity::WithoutRepeats);
+    let groups = if says_all { Vec::new() } else { groups(analysis.outcomes()) };
+    for group in &groups {
+        let shown = brevity.of(group.len(), FEW);
+        text.push_str(&table(&group[..shown], width));
+        text.push_str(&and_more(analysis, group.len() - shown, 2, width));
         text.push('\n');
     }
+    if says_all {
+        let more = format!("Medians, percentiles and maxima: {}.", show_again(analysis, "--details"));
+        text.push_str(&format!("{}\n\n", paint(DIM, wrapped(&more, width, 0))));
+    }
     let all: Vec<&Outcome> = analysis.outcomes().iter().collect();
-    if let Some(why) = left_out(&all, &[P99]) {
+    if let Some(why) = left_out(&all, &[P99]).filter(|_| !says_all) {
         text.push_str(&format!("{}\n\n", paint(DIM, wrapped(&why, width, 0))));
     }
-    text.push_str(&runtimes(analysis.outcomes(), width));
-    text.push_str(&what_this_means(analysis, width));
+    if !brevity.is(Brevity::WithoutAsides) {
+        text.push_str(&runtimes(analysis.outcomes(), width));
+    }
+    text.push_str(&what_this_means(analysis, brevity, width));
     text
 }
 

@@ -6,14 +6,16 @@ use howlate_model::{HasProperties, Latency, Span, Until, unit_name};
 
 use crate::numbers::{count, rough, round};
 use crate::property::{typed_phrase, varying};
-use crate::prose::capitalised;
+use crate::prose::{capitalised, wrapped};
 
 /// What was found, with its interval; `None` where the run went on until nothing.
 pub fn until(analysis: &Analysis) -> Option<String> {
     let found = known(analysis)?;
     let figure = found.figure;
+    if figure == Until::Compared {
+        return Some(compared(analysis, &found));
+    }
     let verdict = match found.decision {
-        Decision::Reached if figure == Until::Compared => "is so",
         Decision::Reached => "is reached",
         Decision::Holds => "holds",
         Decision::Refuted => "is refuted",
@@ -22,6 +24,12 @@ pub fn until(analysis: &Analysis) -> Option<String> {
     let about = about(analysis, &found);
     let needs = needs(&found);
     Some(format!("`{figure}` {verdict}{about}: {}{needs}.", evidence(analysis, &found)))
+}
+
+/// `Decided: other is later than fifo:80, in 8 of 8 pairs of turns (95 %, however often you look).`
+fn compared(analysis: &Analysis, found: &Found) -> String {
+    let word = if found.decision == Decision::Reached { "Decided" } else { "Undecided" };
+    format!("{word}: {}{}.", pairs(analysis, found), needs(found))
 }
 
 /// The condition that decided, or is known least, where there are several.
@@ -114,10 +122,13 @@ fn pairs(analysis: &Analysis, found: &Found) -> String {
         return "no pair of turns has been taken yet".to_owned();
     }
     let (later, earlier, times) = if events * 2 >= pairs { (0, 1, events) } else { (1, 0, pairs - events) };
+    let is_decided = found.decision == Decision::Reached;
     format!(
-        "{} was later than {} in {} of {} pairs of turns ({}, however often you look)",
+        "{} {} later than {}{} in {} of {} pairs of turns ({}, however often you look)",
         name(later),
+        if is_decided { "is" } else { "was" },
         name(earlier),
+        if is_decided { "," } else { "" },
         count(times),
         count(pairs),
         confidence(found)
@@ -145,8 +156,8 @@ fn needs(found: &Found) -> String {
     }
 }
 
-/// How long a run must be, said beforehand.
-pub fn lengths(of: &Lengths) -> String {
+/// How long a run must be, said beforehand, in lines of `width`.
+pub fn lengths(of: &Lengths, width: usize) -> String {
     let mut lines = vec![match (of.wakeups, of.pairs) {
         (Some(wakeups), _) => format!(
             "`{}` takes at least {} wake-ups of each condition: {}. The first look is after two thirds of that, the next whenever the run has become half as long again.",
@@ -172,7 +183,7 @@ pub fn lengths(of: &Lengths) -> String {
     if !of.holds.is_empty() {
         lines.push("With 95 % confidence, however often it is looked at meanwhile.".to_owned());
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().map(|line| format!("{}\n", wrapped(line, width, 2))).collect()
 }
 
 /// How long a limit takes that holds; that it does not can show within a few wake-ups.
@@ -181,31 +192,46 @@ fn to_hold(least: Span) -> String {
 }
 
 /// Before anything is measured: `Until … is decided`.
-pub fn until_announcement(figure: Until, least: Span, at_most: Span) -> String {
-    if figure.interval().is_some() {
-        return format!(
-            "Until `{figure}` is decided, at most {}. {}. Ctrl-C ends it earlier.\n",
+pub fn until_announcement(figure: Until, least: Span, at_most: Span, width: usize) -> String {
+    let decided = decided(figure);
+    let text = if figure.interval().is_some() {
+        format!(
+            "Until {decided}, at most {}. {}. Ctrl-C ends it earlier.",
             rough(at_most),
             capitalised(&to_hold(least))
-        );
+        )
+    } else {
+        format!(
+            "Until {decided}: at least {}, at most {}. Ctrl-C ends it earlier.",
+            rough(least),
+            rough(at_most)
+        )
+    };
+    format!("{}\n", wrapped(&text, width, 0))
+}
+
+/// What is waited for.
+fn decided(figure: Until) -> String {
+    match figure {
+        Until::Compared => "it is decided which is later".to_owned(),
+        _ => format!("`{figure}` is decided"),
     }
-    format!(
-        "Until `{figure}` is decided: at least {}, at most {}. Ctrl-C ends it earlier.\n",
-        rough(least),
-        rough(at_most)
-    )
 }
 
 /// The same of a program that is watched, where each thread must have woken so often.
-pub fn watched_until(figure: Until, least: Span, wakeups: Option<u64>, at_most: Span) -> String {
-    match wakeups {
-        None => until_announcement(figure, least, at_most),
-        Some(wakeups) => format!(
-            "Until `{figure}` is decided for each thread: at least {} wake-ups of each, at most {}. Ctrl-C ends it earlier.\n",
-            count(wakeups),
-            rough(at_most)
-        ),
-    }
+pub fn watched_until(
+    figure: Until,
+    (least, wakeups): (Span, Option<u64>),
+    at_most: Span,
+    width: usize,
+) -> String {
+    let Some(wakeups) = wakeups else { return until_announcement(figure, least, at_most, width) };
+    let text = format!(
+        "Until `{figure}` is decided for each thread: at least {} wake-ups of each, at most {}. Ctrl-C ends it earlier.",
+        count(wakeups),
+        rough(at_most)
+    );
+    format!("{}\n", wrapped(&text, width, 0))
 }
 
 /// How far it is, in one line of `width`.
@@ -286,7 +312,9 @@ mod tests {
 
     #[test]
     fn what_holds_late_may_be_refuted_soon() {
-        let said = until_announcement(HOURLY.parse().unwrap(), Span::from_secs(12_920), Span::from_secs(60));
+        let hourly = HOURLY.parse().unwrap();
+        let said = until_announcement(hourly, Span::from_secs(12_920), Span::from_secs(60), 120);
+        let said = said.replace('\n', " ");
         assert!(
             said.contains(
                 "at most 1 min 00 s. To hold it takes at least 3 h 35 min; it can be refuted sooner."
@@ -312,9 +340,28 @@ mod tests {
         plain.header.until = None;
         assert_eq!(until(&plain), None);
         let compared = until(&analysis("compare decided", &["other", "fifo:80"])).unwrap();
-        assert!(compared.contains("is undecided") && compared.contains("no pair of turns"), "{compared}");
+        assert_eq!(compared, "Undecided: no pair of turns has been taken yet.");
         let known = until(&analysis("p99 ±5%", &["other"])).unwrap();
         assert!(known.contains("p99 has no interval yet"), "{known}");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        let figure: Until = HOURLY.parse().unwrap();
+        let lengths = howlate_analyse::sequential::lengths(figure, Span::from_millis(1)).unwrap();
+        let known: Until = "p99.9 ±5%".parse().unwrap();
+        let of_known = howlate_analyse::sequential::lengths(known, Span::from_millis(1)).unwrap();
+        for said in [
+            until_announcement(figure, Span::from_secs(12_920), Span::from_secs(60), 60),
+            watched_until(known, (Span::ZERO, Some(20_000)), Span::from_secs(3_600), 60),
+            super::lengths(&lengths, 60),
+            super::lengths(&of_known, 60),
+        ] {
+            assert!(
+                said.lines().count() > 1 && said.lines().all(|line| line.chars().count() <= 60),
+                "{said}"
+            );
+        }
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Why wake-ups were late, for a terminal: the usual wake-up beside the late ones, the causes, the worst.
 
-use howlate_analyse::cause::{ProbeEffect, Why, families};
+use howlate_analyse::cause::{ProbeEffect, Why};
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Explained, Finding, FindingId, Latency, NO_TRACER, Span, Work};
 
-use crate::answer::{MOST_REMEDIES, Reasons, in_words};
+use crate::answer::{MOST_REMEDIES, Reasons};
 use crate::ask_again::show_again;
 use crate::cause_table::CauseTable;
 use crate::cause_words::{part_in_words, percent, segment_in_words};
@@ -16,6 +16,7 @@ use crate::prose::wrapped;
 use crate::style::{COMMAND, DIM, HEADING, paint};
 use crate::table::Columns;
 use crate::untrusted_text::legible;
+use crate::watched_slack::findings_for;
 
 /// Worst wake-ups that are shown; the JSON has all.
 const WORST_SHOWN: usize = 3;
@@ -32,21 +33,22 @@ pub fn why(analysis: &Analysis, above: Option<Span>, detail: Detail, width: usiz
     if detail != Detail::Full {
         return in_brief(analysis, above, detail, MOST_REMEDIES, width);
     }
-    let findings = &analysis.header.findings;
-    let mut told = Vec::new();
-    let explained = |outcome: &Outcome| {
-        // The threads of one program have the same remedies.
-        if !is_watched(outcome) {
-            told.clear();
-        }
-        outcome.why_late(above).map(|why| one(outcome, &why, findings, &mut told, width))
-    };
     let mut outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
     if outcomes.iter().all(|one| is_watched(one)) {
         outcomes.sort_by_key(|one| std::cmp::Reverse(one.latency().max()));
         outcomes.truncate(THREADS_SHOWN);
     }
-    outcomes.into_iter().filter_map(explained).collect::<Vec<_>>().join("\n")
+    let findings: Vec<_> = outcomes.iter().map(|outcome| findings_for(outcome, analysis)).collect();
+    let mut told = Vec::new();
+    let mut all = Vec::new();
+    for (outcome, findings) in outcomes.into_iter().zip(&findings) {
+        // The threads of one program have the same remedies.
+        if !is_watched(outcome) {
+            told.clear();
+        }
+        all.extend(outcome.why_late(above).map(|why| one(outcome, &why, findings, &mut told, width)));
+    }
+    all.join("\n")
 }
 
 /// The same with so many things to do at most.
@@ -125,15 +127,6 @@ fn cause_table(causes: &CauseTable<'_>, width: usize) -> String {
         table.row(row.cells_with(micros(row.largest.as_nanos())).into());
     }
     format!("{}\n\n{}\n", wrapped(&causes.sentence, width, 0), table.text(width))
-}
-
-/// The causes that took most of the late time, in a few words: `rustc (68 %) and timer slack (19 %)`. `None` where none took much.
-pub fn main_causes(why: &Why) -> Option<String> {
-    let families = families(why);
-    let much = families.iter().take(2).filter(|family| family.cause.share >= MUCH);
-    let words: Vec<String> =
-        much.map(|family| format!("{} ({})", in_words(family), percent(family.cause.share))).collect();
-    (!words.is_empty()).then(|| words.join(" and "))
 }
 
 /// What can be done about causes that count, as far as it was not `told`, each with what is to be typed.
@@ -224,6 +217,7 @@ fn adds(effect: ProbeEffect) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cause_words::main_causes;
     use howlate_model::{Cause, CauseKind, Ledger, MonotonicTime, Part, Policy, Segment};
 
     fn explained(ns: u64, kind: CauseKind, name: &str) -> Explained {
@@ -273,7 +267,7 @@ mod tests {
         let mut ledger = Ledger::default();
         (0..100).for_each(|_| ledger.add(&explained(400_000, CauseKind::Thread, "hog")));
         let why = Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None);
-        let remedy = Some(howlate_model::Remedy { apply: vec!["ulimit -r 80".into()], undo: Vec::new() });
+        let remedy = Some(howlate_model::Remedy { apply: vec!["ulimit -r 80".into()], ..Default::default() });
         let finding = Finding {
             id: FindingId::RealtimePermission,
             verdict: howlate_model::Verdict::Blocks,

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use howlate_model::Finding;
+use howlate_model::{Command, Finding};
 use howlate_render::{CauseRow, CauseTable, markdown_text};
 
 use crate::condition_names::{name, varying};
@@ -18,7 +18,10 @@ pub(crate) const OPEN: usize = 2;
 /// The causes of each condition that was traced, the worst first.
 pub(crate) fn traced<'a>(entries: &[Entry<'a>]) -> Vec<(Entry<'a>, CauseTable<'a>)> {
     let table = |entry: &Entry<'a>| {
-        let findings = &entry.recording.analysis.header.findings;
+        let analysis = &entry.recording.analysis;
+        // Doctor found them of howlate, whose rights and limits are none of a watched program's.
+        let is_watched = analysis.header.command == Command::Watch;
+        let findings: &[Finding] = if is_watched { &[] } else { &analysis.header.findings };
         let policy = entry.outcome.policy_in_force();
         Some((*entry, CauseTable::new(&entry.outcome.why_late(None)?, policy, findings)))
     };
@@ -93,7 +96,11 @@ mod tests {
             evidence: Vec::new(),
             why: String::new(),
             cost: None,
-            remedy: Some(Remedy { apply: vec!["ulimit -r 80".into()], undo: Vec::new() }),
+            remedy: Some(Remedy {
+                apply: vec!["ulimit -r 80".into()],
+                undo: Vec::new(),
+                ..Remedy::default()
+            }),
         }];
         let at = MonotonicTime::default();
         let mut ledger = Ledger::default();

@@ -42,6 +42,7 @@ mod tests {
             until,
             blocked,
             ready,
+            quota: Span::ZERO,
             longest_sleep: None,
             stack: Vec::new(),
         };

@@ -1,7 +1,7 @@
 //! What the numbers mean, of one recording or of several.
 
-use howlate_analyse::{Analysis, Outcome};
-use howlate_render::{meaning, stayed_away};
+use howlate_analyse::Analysis;
+use howlate_render::{StayedAway, meaning, stayed_away};
 
 use crate::Recording;
 
@@ -18,8 +18,11 @@ pub(crate) fn meaning_lines(recordings: &[Recording<'_>]) -> Vec<String> {
 
 /// Event loops that stayed away too long.
 fn event_loops(analysis: &Analysis) -> Vec<String> {
-    let all = stayed_away(&analysis.outcomes().iter().collect::<Vec<&Outcome>>());
-    all.into_iter()
-        .map(|one| [one.what].into_iter().chain(one.to_do).collect::<Vec<_>>().join(" What to do: "))
-        .collect()
+    let all = stayed_away(analysis);
+    let in_words = |one: StayedAway| {
+        let to_do = one.to_do.map_or_else(String::new, |text| format!(" What to do: {text}"));
+        let to_name = one.to_name.map_or_else(String::new, |text| format!(" {text}"));
+        format!("{}{to_do}{to_name}", one.what)
+    };
+    all.into_iter().map(in_words).collect()
 }

@@ -2,7 +2,7 @@
 
 use howlate_gaps::{GapProgress, GapWatcher, measure};
 use howlate_linux::clock;
-use howlate_model::Span;
+use howlate_model::{Caveat, Span};
 use howlate_procfs::{Root, hypervisor};
 use howlate_render::{Screen, gaps_progress, machine};
 use howlate_session::busy;
@@ -56,6 +56,10 @@ struct Shown {
 }
 
 impl GapWatcher for Shown {
+    fn told(&mut self, caveat: &Caveat) {
+        terminal::tell(&format!("{}\n", howlate_render::caveat(caveat)));
+    }
+
     fn progress(&mut self, progress: &GapProgress) -> bool {
         let worst = progress.worst.map(|gap| (gap.cpu, gap.length));
         if let Some(screen) = &mut self.screen {

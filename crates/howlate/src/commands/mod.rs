@@ -76,7 +76,7 @@ fn measure_and_print(
     };
     let analysis = measure(request, environment, &plan, Resume::No)?;
     print_result(&analysis, &args.output, by, &args.run.fail_above)?;
-    let status = exit_status::overall(&analysis, &args.run.fail_above);
+    let status = exit_status::of_whole_run(&analysis, &args.run.fail_above);
     say_kept(kept, args.output.printing.quiet);
     Ok(status)
 }

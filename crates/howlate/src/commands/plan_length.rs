@@ -19,7 +19,10 @@ pub(crate) fn run(asked: &PlanLength) -> Result<Status, Error> {
     let to_type = format!("howlate cyclic{options} --until '{}'", asked.figure);
     let text = match asked.json {
         true => howlate_render::lengths_json(&lengths, asked.period, &to_type)?,
-        false => format!("{}To measure until then: {to_type}\n", howlate_render::lengths(&lengths)),
+        false => format!(
+            "{}To measure until then: {to_type}\n",
+            howlate_render::lengths(&lengths, terminal::width())
+        ),
     };
     terminal::print_or_json(&text, asked.json)?;
     Ok(Status::Done)

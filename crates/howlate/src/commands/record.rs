@@ -10,7 +10,8 @@ use howlate_live::LiveRecord;
 use howlate_model::{Header, Incident, MonotonicTime, Unseen, shell_path};
 use howlate_recording::new_id;
 use howlate_render::{
-    RecordEnd, disk_refuses, disk_takes_again, late_above, legible, lines_not_written, machine,
+    RecordEnd, disk_refuses, disk_takes_again, folder_is_gone, late_above, legible, lines_not_written,
+    machine,
 };
 use howlate_session::{date_and_time, header};
 
@@ -59,7 +60,9 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
         }
         if !asked.quiet {
             if let Some(reason) = &unseen.loops {
-                say(&format!("Event loops that do not come back are not seen here: {reason}.\n"));
+                say(&format!(
+                    "Event loops that do not come back are not seen here: {reason}. `howlate watch PID` sees those of one program.\n"
+                ));
             }
             if let Some(reason) = &unseen.timers {
                 say(&format!("By when timers were due is not seen here: {reason}.\n"));
@@ -83,6 +86,10 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
     if finished.snaps_left_out > 0 {
         let count = finished.snaps_left_out;
         tell(&format!("{count} requests of programs to keep what all CPUs had done were too many.\n"));
+    }
+    if finished.is_gone {
+        tell(&format!("{}\n", folder_is_gone(&place_of(&asked.out))));
+        return Ok(Status::NotTrustworthy);
     }
     if let Finished { not_written: lost @ 1.., why_not_written: reason, .. } = &finished {
         let folder = place_of(&asked.out);
@@ -164,6 +171,6 @@ impl Display for Whole {
 }
 
 const fn end_of(finished: &Finished) -> RecordEnd {
-    let Finished { incidents, left_out, lost, not_written, commands_left_out, .. } = *finished;
-    RecordEnd { incidents, left_out, lost, not_written, commands_left_out }
+    let Finished { incidents, left_out, lost, not_written, commands_left_out, is_gone, .. } = *finished;
+    RecordEnd { incidents, left_out, lost, not_written, commands_left_out, is_gone }
 }

@@ -120,7 +120,7 @@ fn take(
             out_option(args)
         ));
     }
-    Ok(exit_status::overall(&analysis, &options.fail_above))
+    Ok(exit_status::of_whole_run(&analysis, &options.fail_above))
 }
 
 /// What would be measured, in the words of each measuring command's own options.

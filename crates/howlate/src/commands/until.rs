@@ -20,7 +20,7 @@ pub(super) fn plan(
     let plan = goal.plan(in_turns || reasons.why, |share| make(Some(share)).map_err(Error::from))?;
     if !measuring.output.printing.quiet {
         let least = goal.least(&make(Some(Share { duration: goal.at_most, rounds: 1 }))?)?;
-        terminal::say(&until_announcement(goal.figure, least, goal.at_most));
+        terminal::say(&until_announcement(goal.figure, least, goal.at_most, terminal::width()));
     }
     Ok(plan)
 }

@@ -1,7 +1,7 @@
 //! What a recorder keeps of lateness that is made on purpose: each time once, with who it was. No test here asserts a duration of
 //! the machine's making.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -352,6 +352,27 @@ fn a_flood_of_turns_does_not_hide_who_holds_up_others() {
     // What is written over while the rings are read is not the newest.
     let snap = stdout(&run(&["snap", at]));
     assert!(!stretches(Path::new(snap.trim())).is_empty(), "{snap}");
+}
+
+#[test]
+fn a_recorder_whose_folder_is_taken_away_says_so_and_ends() {
+    let Some((folder, _alone)) = place() else { return };
+    let (out, elsewhere) = (folder.path().join("kept"), folder.path().join("elsewhere"));
+    let ways: [fn(&Path, &Path) -> std::io::Result<()>; 2] =
+        [|from, to| std::fs::rename(from, to), |from, _| std::fs::remove_dir_all(from)];
+    for take_away in ways {
+        let mut recorder = start(&out);
+        take_away(&out, &elsewhere).unwrap();
+        let status = recorder.0.wait().unwrap();
+        let mut said = String::new();
+        recorder.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(status.code(), Some(3), "{said}");
+        assert!(said.contains("was removed or renamed while it was recorded into"), "{said}");
+        assert!(!said.contains("To see them"), "{said}");
+        assert!(!out.exists());
+    }
+    let shown = stdout(&run(&["show", elsewhere.to_str().unwrap(), "--since", "1h"]));
+    assert!(shown.contains("no recorder is writing now"), "{shown}");
 }
 
 #[test]

@@ -126,7 +126,13 @@ fn a_budget_that_is_too_short_says_how_long_it_has_to_be() {
     let output = run(&asked);
     assert_eq!(output.status.code(), Some(3));
     let text = stdout(&output);
+    assert_eq!(text.matches("write `--budget ").count(), 1, "{text}");
     assert!(text.contains("The budget is too short to tell anything: write `--budget "), "{text}");
+    // It is known before anything is measured, and a listing says the same.
+    let result = json(&[&asked[..], &["--json"]].concat(), 3);
+    assert!(result["self_test"].is_null() && result["needs_budget_ns"].is_u64(), "{result}");
+    let listed = stdout(&run(&[&asked[..], &["--dry-run"]].concat()));
+    assert!(listed.contains("too short to try 1 setting: write `--budget "), "{listed}");
 }
 
 /// What stands in a recording under this name, in order.
@@ -190,14 +196,15 @@ fn a_load_goes_on_from_turn_to_turn() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("tune.jsonl");
     let asked = ["tune", "cyclic", "--threads", "1", "--load", "cpu:20%", "--samples", "2"];
-    let more = ["--knobs", "nothing", "--budget", "1us", "--quiet", "--out", out.to_str().unwrap()];
-    assert_eq!(run(&[&asked[..], &more[..]].concat()).status.code(), Some(3));
+    let more = ["--knobs", "nothing", "--budget", "2s", "--quiet", "--out", out.to_str().unwrap()];
+    let output = run(&[&asked[..], &more[..]].concat());
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
     let lines = std::fs::read_to_string(out).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let turns: Vec<&Value> = lines.iter().filter_map(|line| Some(&line.get("finished")?["load"])).collect();
     let nanos = |turn: &Value, name: &str| turn[name].as_u64().unwrap();
     let (first, later) = turns.split_first().unwrap();
-    assert_eq!(later.len(), 19);
+    assert!(later.len() >= 19, "the baseline against itself has 10 rounds: {}", later.len());
     assert!(0 < nanos(first, "settled_ns") && nanos(first, "settled_ns") < nanos(first, "elapsed_ns"));
     for turn in later {
         assert_eq!(nanos(turn, "settled_ns"), 0, "{turn}");
@@ -309,7 +316,7 @@ fn what_cannot_be_put_back_ends_the_tuning() {
 /// Stops it while the setting holds `value` and no order to change that is under way: its guardian, that goes on, knows that
 /// the setting is lent, and waits for orders.
 fn stopped_at(own: &OwnSettings, child: &mut Child, value: &str) {
-    let journal = || std::fs::read_to_string(own.run().join("howlate/settings")).unwrap_or_default();
+    let journal = || std::fs::read_to_string(own.run().join("howlate-journal/settings")).unwrap_or_default();
     let is_lent = || journal().lines().last().is_some_and(|entry| entry.starts_with("{\"Lent\""));
     loop {
         own.wait_for(value);

@@ -77,7 +77,8 @@ fn a_cpu_that_goes_offline_is_told_of_and_nothing_hangs() {
         "--program",
         program.to_str().unwrap(),
     ];
-    let output = guest(&options, &["cyclic", "--samples", "1"]).output().unwrap();
+    // As for what traces: older emulators may keep a breakpoint of the kernel's for ever otherwise.
+    let output = guest(&options, &["cyclic", "--samples", "1", "--why"]).output().unwrap();
     if cannot_fetch(&output) {
         return;
     }

@@ -84,7 +84,7 @@ fn keys_are_answered_and_the_end_prints_the_usual_result() {
     tmux.press(&["f"]);
     tmux.wait_for("■ f freeze");
     tmux.press(&["q"]);
-    tmux.wait_for("status 0");
+    tmux.wait_for("status 3");
     assert!(!tmux.is_on_other_screen());
     let all = tmux.all();
     assert!(all.contains("howlate cyclic") && all.contains("interrupted"), "{all}");
@@ -96,7 +96,7 @@ fn the_last_screen_stays_where_that_is_wanted() {
     let Some(tmux) = Tmux::begin("stays", [80, 24], &format!("{} {RUN}", program())) else { return };
     tmux.wait_for("so far · latency in µs");
     tmux.press(&["Q"]);
-    tmux.wait_for("status 0");
+    tmux.wait_for("status 3");
     let all = tmux.all();
     let (screen, result) = all.split_once("late wake-ups as they came").unwrap();
     assert!(screen.contains("so far · latency in µs") && result.contains("howlate cyclic"), "{all}");
@@ -115,7 +115,7 @@ fn a_window_that_changes_its_size_all_the_time_breaks_nothing() {
     tmux.tmux(&["resize-window", "-t", "it", "-x", "80", "-y", "24"]);
     tmux.wait_for("so far · latency in µs");
     tmux.press(&["C-c"]);
-    tmux.wait_for("status 0");
+    tmux.wait_for("status 3");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn the_result_goes_where_standard_output_goes() {
     let Some(tmux) = Tmux::begin("result", [80, 24], &words) else { return };
     tmux.wait_for("so far · latency in µs");
     tmux.press(&["q"]);
-    tmux.wait_for("status 0");
+    tmux.wait_for("status 3");
     let json: Value = serde_json::from_str(&std::fs::read_to_string(&result).unwrap()).unwrap();
     assert!(json["results"].is_array(), "{json}");
 }
@@ -289,5 +289,5 @@ fn pictures_are_ascii_where_the_locale_is() {
     let screen = tmux.screen();
     assert!(!screen.contains(['█', '▂', '╳', '▌', '■']), "{screen}");
     tmux.press(&["q"]);
-    tmux.wait_for("status 0");
+    tmux.wait_for("status 3");
 }

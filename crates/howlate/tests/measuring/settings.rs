@@ -127,7 +127,7 @@ fn a_second_run_does_not_rely_on_what_the_first_will_take_back() {
     assert_eq!(run.own.value(), "7");
     send(first.id(), Signal::INT);
     let first = first.wait_with_output().unwrap();
-    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    assert_eq!(first.status.code(), Some(3), "{}", stderr(&first));
     assert_eq!(run.own.value(), "1");
 }
 
@@ -150,21 +150,21 @@ fn a_prepared_journal_is_neither_followed_nor_cut_nor_waited_for() {
     fs::write(&precious, "precious").unwrap();
     let precious_path = precious.display().to_string();
     let prepared = [
-        ("link.jsonl", format!("mkdir -m 700 /run/howlate; ln -sf {precious_path} /run/howlate/settings;")),
+        ("link.jsonl", format!("mkdir -m 700 /run/howlate-journal; ln -sf {precious_path} /run/howlate-journal/settings;")),
         (
             "pipe.jsonl",
-            "rm -rf /run/howlate; mkdir -m 700 /run/howlate; mkfifo /run/howlate/settings;".to_owned(),
+            "rm -rf /run/howlate-journal; mkdir -m 700 /run/howlate-journal; mkfifo /run/howlate-journal/settings;".to_owned(),
         ),
         (
             "folder.jsonl",
-            "rm -rf /run/howlate; mkdir -m 700 -p /run/howlate; mkdir /run/howlate/settings;".to_owned(),
+            "rm -rf /run/howlate-journal; mkdir -m 700 -p /run/howlate-journal; mkdir /run/howlate-journal/settings;".to_owned(),
         ),
-        ("open.jsonl", "rm -rf /run/howlate; mkdir -m 777 /run/howlate;".to_owned()),
+        ("open.jsonl", "rm -rf /run/howlate-journal; mkdir -m 777 /run/howlate-journal;".to_owned()),
         (
             "other.jsonl",
-            "rm -rf /run/howlate; mkdir -m 700 /run/howlate; chown 65534 /run/howlate;".to_owned(),
+            "rm -rf /run/howlate-journal; mkdir -m 700 /run/howlate-journal; chown 65534 /run/howlate-journal;".to_owned(),
         ),
-        ("linked.jsonl", "rm -rf /run/howlate; mkdir -m 777 /run/open; ln -s open /run/howlate;".to_owned()),
+        ("linked.jsonl", "rm -rf /run/howlate-journal; mkdir -m 777 /run/open; ln -s open /run/howlate-journal;".to_owned()),
     ];
     for (name, prepare) in prepared {
         let output = run.start_after(&prepare, name).wait_with_output().unwrap();
@@ -178,6 +178,49 @@ fn a_prepared_journal_is_neither_followed_nor_cut_nor_waited_for() {
         assert_eq!(run.own.value(), "1", "{name}");
     }
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+}
+
+/// What systemd makes for the recorder before it starts it: `RuntimeDirectory=` and its mode, with the user of the unit.
+fn folder_of_the_unit() -> String {
+    let unit = include_str!("../../../../packaging/systemd/howlate-recording.service");
+    let value = |key: &str| unit.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+    let (name, mode) = (value("RuntimeDirectory="), value("RuntimeDirectoryMode="));
+    format!("mkdir -m {mode} /run/{name}; chown 65534 /run/{name};")
+}
+
+#[test]
+fn where_a_recorder_listens_settings_are_changed_as_well() {
+    let Some(run) = Experiment::new("100ms") else { return skip(NO_ROOT) };
+    let of_root = "mkdir -m 755 /run/howlate;".to_owned();
+    for (name, prepare) in [("unit.jsonl", folder_of_the_unit()), ("root.jsonl", of_root)] {
+        let prepare = format!("rm -rf /run/howlate; {prepare}");
+        let output = run.start_after(&prepare, name).wait_with_output().unwrap();
+        let result = shown(&run.out(name));
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+        assert!(!has_caveat(&result, "setting_left_out"), "{name}: {}", stdout(&output));
+        assert_eq!(run.own.value(), "1", "{name}");
+    }
+}
+
+#[test]
+fn a_recorder_is_reached_by_everybody_whoever_changed_settings_before() {
+    let Some(run) = Experiment::new("100ms") else { return skip(NO_ROOT) };
+    let folder = run.folder.path().join("recorded");
+    // As an earlier version left it; what this one leaves is there by then.
+    let closed = "mkdir -p -m 700 /run/howlate;";
+    for prepare in ["", closed] {
+        run.run("settings.jsonl");
+        fs::remove_file(run.out("settings.jsonl")).unwrap();
+        let words = ["record", "--duration", "300ms", "--out", folder.to_str().unwrap()];
+        let output = run.own.howlate_after(prepare, &words).output().unwrap();
+        if output.status.code() != Some(0) {
+            return skip(&stderr(&output));
+        }
+        assert!(!stderr(&output).contains("cannot ask"), "{}", stderr(&output));
+        let found = run.own.run().join("howlate").metadata().unwrap();
+        assert_eq!(std::os::unix::fs::MetadataExt::mode(&found) & 0o777, 0o755);
+        fs::remove_dir(run.own.run().join("howlate")).unwrap();
+    }
 }
 
 #[test]

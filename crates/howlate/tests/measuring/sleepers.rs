@@ -317,7 +317,7 @@ fn an_interrupt_keeps_what_the_program_had_printed() {
     run.wait_for("\"block\"");
     run.signal(Signal::INT);
     let output = run.output();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let result = shown(&run.recording);
     assert_eq!(result["ended"], "interrupted");
     assert!(result["results"][0]["count"].as_u64().unwrap() > 0);

@@ -17,7 +17,7 @@ fn an_interrupt_ends_in_order_and_keeps_the_result() {
         run.wait_for("\"block\"");
         run.signal(signal);
         let output = run.output();
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
         assert!(stdout(&output).contains("interrupted"), "{}", stdout(&output));
         let result = shown(&run.recording);
         assert_eq!(result["ended"], "interrupted");
@@ -83,7 +83,7 @@ fn signals_in_a_row_are_one_request() {
         run.wait_for("\"block\"");
         signals.into_iter().for_each(|signal| run.signal(signal));
         let output = run.output();
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(result["ended"], "interrupted");
         assert_eq!(shown(&run.recording)["results"], result["results"]);

@@ -14,12 +14,39 @@ fn done_and_within_limits_is_0() {
     json(&["sleep", "--for", "1ms", "--samples", "3", "--fail-above", "max>1h", "--json"], 0);
 }
 
+/// A job that was stopped has not passed; what it has measured is there.
 #[test]
-fn ended_early_by_whoever_started_it_is_0() {
-    let mut run = Background::start(&["cyclic", "--threads", "1", "--duration", "1h"]);
+fn ended_before_what_was_asked_for_is_3() {
+    let own = std::process::id().to_string();
+    for words in [
+        &["cyclic", "--threads", "1", "--duration", "1h"][..],
+        &["sleep", "--for", "1ms", "--duration", "1h"],
+        &["notify", "--by", "futex", "--duration", "1h"],
+    ] {
+        let mut run = Background::start(words);
+        run.wait_for("\"block\"");
+        run.signal(Signal::INT);
+        assert_eq!(run.output().status.code(), Some(3), "{words:?}");
+        assert_eq!(shown(&run.recording)["ended"], "interrupted", "{words:?}");
+    }
+    if !is_root() {
+        return skip("watching takes root");
+    }
+    let mut run = Background::start(&["watch", &own, "--duration", "1h"]);
     run.wait_for("\"block\"");
     run.signal(Signal::INT);
-    assert_eq!(run.output().status.code(), Some(0));
+    assert_eq!(run.output().status.code(), Some(3));
+}
+
+/// Before the first turn is taken, too; and what howlate does to end soon is not said of who started it.
+#[test]
+fn ended_at_its_start_is_3_and_no_niceness_is_blamed_on_anybody() {
+    let mut run = Background::start(&["cyclic", "--policy", "other,fifo:80", "--duration", "1h"]);
+    run.wait_for("\"header\"");
+    run.signal(Signal::INT);
+    let output = run.output();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(!stdout(&output).contains("runs at nice -20"), "{}", stdout(&output));
 }
 
 #[test]

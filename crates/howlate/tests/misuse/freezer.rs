@@ -109,7 +109,7 @@ fn a_frozen_measurement_goes_on_and_ends_when_it_is_told_to() {
         let stood_still = group.freeze_for_a_while();
         send(child.id(), Signal::INT);
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{words}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(3), "{words}: {}", stderr(&output));
         let result = shown(&out);
         assert_eq!(result["ended"], "interrupted", "{words}");
         let latest =

@@ -106,6 +106,18 @@ fn the_answer_is_about_p99_or_what_was_limited_and_names_the_condition() {
     }
 }
 
+/// Below what is worse nothing is left to be settled, and of several pairs no column is spoken of that is not there.
+#[test]
+fn what_is_said_fits_what_is_shown() {
+    let worse = stdout(&compared(&[&POLICIES, &["--base", "fifo:80"]]));
+    assert!(worse.contains("Worse: ") && !worse.contains("To settle it"), "{worse}");
+    let several = stdout(&compared(&[&["compare", "notify.jsonl", "--by", "mechanism"]]));
+    assert!(!several.contains("\"detectable\" column"), "{several}");
+    for text in [&worse, &stdout(&compared(&[&IDLE]))] {
+        assert!(text.contains("p99 of a ") && text.contains("median of a "), "{text}");
+    }
+}
+
 /// `--json` is short for the format, here and of `why`.
 #[test]
 fn json_is_short_for_the_format() {
@@ -184,6 +196,10 @@ fn too_little_is_inconclusive_and_says_how_much_it_takes() {
     let said = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     let command = "To settle it, `howlate cyclic --policy other,fifo:80 --rounds ";
     assert!(said.contains(command) && said.matches("--rounds").count() == 1, "{said}");
+    // The number of pairs that can show anything is the one to type.
+    let (_, needed) = said.split_once("cannot show any difference at this confidence; ").unwrap();
+    let (needed, _) = needed.split_once(" can.").unwrap();
+    assert!(said.contains(&format!("{command}{needed} --duration ")), "{said}");
     let strict = compared(&[&POLICIES, &["--confidence", "99.9"]]);
     assert_eq!(strict.status.code(), Some(3), "ten pairs have no p below 0.00195");
 }

@@ -10,6 +10,7 @@ mod foreign;
 mod golden;
 mod integrations;
 mod merge;
+mod one_screen;
 mod recorder;
 mod report;
 mod serve;

@@ -134,7 +134,7 @@ fn of_very_many_pairs_those_that_differ_are_shown() {
         let later = if number == 204 { 300 } else { 0 };
         for (folder, late) in [(&base, 50), (&new, 50 + later)] {
             let path = folder.path().join(&node).with_extension("jsonl");
-            std::fs::write(path, late_for(&node, late, 40)).unwrap();
+            std::fs::write(path, late_for(&node, late, 70)).unwrap();
         }
     }
     let [base, new] = [&base, &new].map(|folder| folder.path().to_str().unwrap());

@@ -315,7 +315,9 @@ fn the_name_of_a_file_says_what_it_is() {
         ("a.svg", &["--chart", "time"], ""),
         ("b.svg", &["--chart", "time"], "<svg"),
         ("a.png", &["--chart", "time", "--format", "svg"], "<svg"),
-        ("a.txt", &[], "<!DO"),
+        ("a.txt", &[], ""),
+        ("a.pdf", &[], ""),
+        ("b.txt", &["--format", "html"], "<!DO"),
     ] {
         let output = run(name, more);
         let is_beside = begin.is_empty();

@@ -2,17 +2,18 @@
 
 use std::cmp::Reverse;
 
-use howlate_analyse::cause::{Family, Why, WhyCause, families};
-use howlate_analyse::{Analysis, Outcome, Together};
+use howlate_analyse::cause::{Why, families};
+use howlate_analyse::{Analysis, Outcome, Together, one_by_one};
 use howlate_model::{Latency, Span, Work};
 
 use super::{loops, name_among};
-use crate::cause_words::{cause_in_words, percent};
+use crate::cause_words::{family_in_words, percent};
 use crate::condition::ALL;
 use crate::detail::Detail;
 use crate::numbers::{count, length};
 use crate::prose::{text_width, wrapped};
 use crate::style::{HEADING, paint};
+use crate::watch::{is_of_one_program, told};
 
 /// Causes that are named of each loop.
 const MOST: usize = 3;
@@ -53,28 +54,36 @@ impl<'a> Reasons<'a> {
     /// Of those that were at least `above` late, or as late as the run was asked for.
     pub(crate) fn find(analysis: &'a Analysis, above: Option<Span>, detail: Detail) -> Self {
         let above = above.or(analysis.header.late_above);
-        let mut loops = loops(analysis, detail);
-        latest_watched(&mut loops);
+        let named =
+            if is_of_one_program(analysis) { threads(analysis) } else { named_loops(analysis, detail) };
         let mut explained = Vec::new();
-        for one in &loops {
+        for (name, one) in named {
             if let Some(why) = one.why_late(above).filter(|why| why.late.count > 0) {
-                let name = name_among(one, &loops).unwrap_or_else(|| ALL.to_owned());
-                explained.push(Explained { one: one.clone(), name, why });
+                explained.push(Explained { one, name, why });
             }
+        }
+        if is_of_one_program(analysis) {
+            explained.truncate(THREADS_SHOWN);
         }
         Self { analysis, above, explained }
     }
 
     /// The first causes of each loop, with their shares of the late time; empty where nothing was traced.
     pub(crate) fn causes(&self, width: usize) -> String {
+        self.first_causes_of(usize::MAX, width)
+    }
+
+    /// The same of so many loops at most.
+    pub(crate) fn first_causes_of(&self, most: usize, width: usize) -> String {
         let Some(first) = self.explained.first() else { return self.none_late(width) };
-        let names = self.explained.iter().map(|one| text_width(&one.name)).max().unwrap_or(0);
+        let shown = &self.explained[..self.explained.len().min(most)];
+        let names = shown.iter().map(|one| text_width(&one.name)).max().unwrap_or(0);
         let line = |one: &Explained<'_>| {
             let pad = names - text_width(&one.name);
             let indent = names + 4;
             format!("  {}{:pad$}  {}\n", one.name, "", first_causes(&one.why, width.saturating_sub(indent)))
         };
-        let lines: String = self.explained.iter().map(line).collect();
+        let lines: String = shown.iter().map(line).collect();
         let title = match self.above {
             Some(asked) => above_in_words(asked, first.why.late.above),
             None => "Causes of the slowest 1 %".to_owned(),
@@ -121,20 +130,32 @@ impl<'a> Reasons<'a> {
     }
 }
 
-/// Of the threads of a watched program keeps those that were latest; of what was asked for, everything.
-fn latest_watched(loops: &mut Vec<Together<'_>>) {
+/// Of what was asked for, everything; of several watched programs, what was latest.
+fn named_loops(analysis: &Analysis, detail: Detail) -> Vec<(String, Together<'_>)> {
+    let mut loops = loops(analysis, detail);
     let is_watched = |one: &Together<'_>| matches!(one.first().condition.work, Work::Watch { .. });
     if loops.iter().all(is_watched) {
         loops.sort_by_key(|one| Reverse(one.happened().max()));
         loops.truncate(THREADS_SHOWN);
     }
+    let name = |one| name_among(one, &loops).unwrap_or_else(|| ALL.to_owned());
+    let names: Vec<String> = loops.iter().map(name).collect();
+    names.into_iter().zip(loops).collect()
+}
+
+/// The threads of a watched program that matter most, each once.
+fn threads(analysis: &Analysis) -> Vec<(String, Together<'_>)> {
+    let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
+    let all = one_by_one(analysis);
+    let of = |outcome: &Outcome| all.iter().find(|one| std::ptr::eq(one.first(), outcome)).cloned();
+    told(&outcomes).into_iter().filter_map(|(name, outcome)| Some((name, of(outcome)?))).collect()
 }
 
 /// As many of the first causes as there is room for: `hog 69 %, timer slack 19 %`.
 fn first_causes(why: &Why, room: usize) -> String {
     let mut text = String::new();
     for family in families(why).iter().take(MOST) {
-        let more = format!("{} {}", in_words(family), percent(family.cause.share));
+        let more = format!("{} {}", family_in_words(family), percent(family.cause.share));
         let longer = if text.is_empty() { more } else { format!("{text}, {more}") };
         // Of the first there is all, whatever it takes.
         if !text.is_empty() && (family.cause.share < LEAST || text_width(&longer) > room) {
@@ -143,11 +164,4 @@ fn first_causes(why: &Why, room: usize) -> String {
         text = longer;
     }
     text
-}
-
-/// Who it was; of several how many: `opt cgu.* (4 names)`.
-pub(crate) fn in_words(family: &Family) -> String {
-    // Whose process it was is in the details; a name is what one looks for.
-    let words = cause_in_words(&WhyCause { pid: None, ..family.cause.clone() });
-    if family.names > 1 { format!("{words} ({} names)", family.names) } else { words }
 }

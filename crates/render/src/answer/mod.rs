@@ -8,6 +8,7 @@ mod numbers;
 mod remedies;
 #[cfg(test)]
 mod tests;
+mod thread_advice;
 
 use howlate_analyse::{
     Analysis, Insight, Outcome, Together, Turns, insights, one_by_one, together, turns_of,
@@ -25,7 +26,7 @@ use crate::prose::wrapped;
 use crate::recurrence;
 use crate::style::{DIM, paint};
 
-pub(crate) use causes::{Reasons, in_words};
+pub(crate) use causes::Reasons;
 pub(crate) use remedies::MOST as MOST_REMEDIES;
 
 /// Lines of the whole result, for up to eight conditions: a screen, and half of one above it.

@@ -2,24 +2,30 @@
 
 use std::cmp::Reverse;
 
-use howlate_analyse::cause::{OnlyIf, families, only_if, remedy};
-use howlate_analyse::{Analysis, Insight, Priority, insights};
-use howlate_model::{Command, Condition, Finding, FindingId, Header, Policy};
+use howlate_analyse::cause::{OnlyIf, families, is_of_measuring, only_if, remedy};
+use howlate_analyse::{Analysis, Cure, Insight, Priority, ThreadAdvice, insights, thread_advice};
+use howlate_model::{Command, Condition, Finding, FindingId, Header, Policy, Span};
 
-use super::causes::{Explained, Reasons, in_words};
-use crate::cause_words::first_two;
-use crate::command_line::{watched, watched_process};
+use super::causes::{Explained, Reasons};
+use super::thread_advice::{self, Written};
+use crate::cause_words::{family_in_words, first_two};
+use crate::command_line::{running_program, watched};
 use crate::commands_to_type::{is_command, step_lines};
 use crate::only_if::with_condition;
 use crate::prose::wrapped;
 use crate::style::{COMMAND, HEADING, paint};
 use crate::untrusted_text::legible;
-use crate::watch::stayed_away;
+use crate::watch::{is_helper, stayed_away};
+use crate::watched_slack::is_about_howlate;
 
 /// Things to do; `howlate doctor` has all.
 pub(crate) const MOST: usize = 3;
-/// What stands for a program in what to type, where none is known.
-const ANY_PROGRAM: &str = "PROGRAM …";
+/// A cause of so much of the late time is worth a sentence that nothing helps.
+const MAIN: f64 = 0.25;
+/// Who is late by less hardly asks why.
+const WORTH_A_WORD: Span = Span::from_micros(100);
+/// What is so many times less than the most is not what anybody asks about.
+const MUCH_MORE: u64 = 10;
 /// Steps that are shown of each.
 const STEPS: usize = 1;
 
@@ -46,31 +52,67 @@ impl Advice<'_> {
 impl Reasons<'_> {
     /// What can be done about them: so many things at most.
     pub(crate) fn remedies(&self, most: usize, width: usize) -> String {
-        let mut all = advice(&self.explained, &self.analysis.header.findings);
+        let findings = self.findings();
+        let mut all = advice(&self.explained, &findings);
+        let of_threads = thread_advice(self.analysis);
+        all.retain(|one| !self.is_dwarfed(one, &of_threads));
         all.sort_by_key(|one| Reverse(one.late_ns));
         let of_machine = all.iter().map(|one| written(one, self.analysis, width));
+        let is_of_user = |one: &&ThreadAdvice| !is_helper(self.analysis, &one.thread.name, one.thread.tid);
+        let of_threads = of_threads.iter().filter(is_of_user);
+        let of_threads = of_threads.map(|one| thread_advice::written(one, self.analysis, width));
         // What a program does to itself no setting mends.
-        let told: Vec<Written> = of_event_loops(self.analysis).chain(of_machine).take(most).collect();
+        let all = of_event_loops(self.analysis).chain(of_threads).chain(of_machine);
+        let told: Vec<Written> = all.take(most).collect();
         if told.is_empty() {
-            return String::new();
+            return self.no_advice(width);
         }
         let lines = (1..).zip(told).map(|(number, one)| {
-            let sentence = format!("{number}. {}", one.sentence);
+            let sentence = format!("{number}. {}.", one.sentence.trim_end_matches('.'));
             format!("  {}\n{}", wrapped(&sentence, width, 5), one.typed)
         });
         format!("{}\n{}", paint(HEADING, "What to do"), lines.collect::<String>())
     }
-}
 
-/// A sentence, and below it what to type.
-struct Written {
-    sentence: String,
-    typed: String,
+    /// Whether a thread of a watched program is so much later for other reasons that how CPUs wake is not what anybody asks about.
+    fn is_dwarfed(&self, advice: &Advice<'_>, of_threads: &[ThreadAdvice]) -> bool {
+        let is_of_idling = matches!(advice.finding.id, FindingId::CpuDmaLatency | FindingId::IdleStates);
+        let late = |one: &Explained<'_>| one.why.causes.iter().map(|cause| cause.late_ns).sum::<u64>();
+        let most = self.explained.iter().map(late).max().unwrap_or(0);
+        let is_watched = self.analysis.header.command == Command::Watch;
+        let drifts = of_threads.iter().any(|one| matches!(one.cure, Cure::SleepUntil(_)));
+        is_of_idling && is_watched && (drifts || most / MUCH_MORE > advice.late_ns)
+    }
+
+    /// What doctor found, as far as it bears on whoever was late: of a watched program its own threads, limits and groups are known, and
+    /// howlate's are none of theirs.
+    fn findings(&self) -> Vec<Finding> {
+        let is_watched = self.analysis.header.command == Command::Watch;
+        let findings = self.analysis.header.findings.iter();
+        findings.filter(|one| !(is_watched && is_about_howlate(&one.id))).cloned().collect()
+    }
+
+    /// Where nothing is to be done about what made a watched program late, that is said.
+    fn no_advice(&self, width: usize) -> String {
+        if self.analysis.header.command != Command::Watch {
+            return String::new();
+        }
+        let main = |one: &Explained<'_>| {
+            let first = families(&one.why).into_iter().next()?;
+            let matters = first.cause.share >= MAIN && one.why.late.above >= WORTH_A_WORD;
+            (matters && !is_of_measuring(&first.cause)).then_some(first)
+        };
+        let first = self.explained.iter().filter_map(main).max_by_key(|family| family.cause.late_ns);
+        let Some(first) = first else { return String::new() };
+        let text =
+            format!("No advice: nothing is known here that helps against {}.", family_in_words(&first));
+        format!("{}\n", wrapped(&text, width, 0))
+    }
 }
 
 /// What brings event loops of a watched program back sooner.
 fn of_event_loops(analysis: &Analysis) -> impl Iterator<Item = Written> {
-    let all = stayed_away(&analysis.outcomes().iter().collect::<Vec<_>>());
+    let all = stayed_away(analysis);
     all.into_iter().filter_map(|one| Some(Written { sentence: one.to_do?, typed: String::new() }))
 }
 
@@ -80,7 +122,7 @@ fn advice<'a>(explained: &'a [Explained<'_>], findings: &'a [Finding]) -> Vec<Ad
         let (policy, condition) = (one.one.first().policy_in_force(), &one.one.first().condition);
         for family in families(&one.why) {
             let Some(finding) = remedy(&family.cause, policy, findings) else { continue };
-            let (late_ns, who) = (family.cause.late_ns, in_words(&family));
+            let (late_ns, who) = (family.cause.late_ns, family_in_words(&family));
             let only_if = only_if(&family.cause, &finding.id);
             match all.iter_mut().find(|known| known.finding.id == finding.id) {
                 Some(known) => {
@@ -113,17 +155,10 @@ fn written(one: &Advice<'_>, analysis: &Analysis, width: usize) -> Written {
     let sentence =
         format!("{}: {}. {}", effect(one, &against, analysis), legible(&found), tried(one, analysis));
     let steps = one.finding.remedy.iter().flat_map(|remedy| &remedy.apply).take(STEPS);
-    let named = steps.map(|step| step.replace(ANY_PROGRAM, &program(&analysis.header)));
+    let named = steps.cloned();
     let lines = named.flat_map(|step| step_lines(&legible(&step), width.saturating_sub(5)));
     let typed = lines.map(|line| format!("     {}\n", paint(COMMAND, line))).collect();
     Written { sentence, typed }
-}
-
-/// The program that was watched from its start, as it was typed.
-fn program(header: &Header) -> String {
-    let is_started = header.command == Command::Watch && watched_process(&header.arguments).is_none();
-    let typed = if is_started { watched(&header.arguments) } else { String::new() };
-    if typed.is_empty() { ANY_PROGRAM.to_owned() } else { typed }
 }
 
 /// Who was late.
@@ -166,7 +201,7 @@ fn tried(one: &Advice<'_>, analysis: &Analysis) -> String {
         if let Some(Priority { ordinary, realtime, .. }) = gain {
             return format!("Measured here: p99 {ordinary} → {realtime}.");
         }
-        if analysis.outcomes().iter().any(|one| one.policy_in_force().is_realtime()) {
+        if is_tried(one, analysis) {
             return "Tried here: no difference found with these turns.".to_owned();
         }
     }
@@ -179,6 +214,20 @@ fn tried(one: &Advice<'_>, analysis: &Analysis) -> String {
     )
 }
 
+/// Whether the same was measured with a real-time policy beside it. Threads of a program that differ are no trial of one another.
+fn is_tried(one: &Advice<'_>, analysis: &Analysis) -> bool {
+    let late = one.most.0;
+    let is_same = |other: &Condition| {
+        (&other.work, &other.load, &other.kernel) == (&late.work, &late.load, &late.kernel)
+    };
+    let outcomes = analysis.outcomes().iter();
+    let is_watched = analysis.header.command == Command::Watch;
+    !is_watched
+        && outcomes
+            .filter(|other| is_same(&other.condition))
+            .any(|other| other.policy_in_force().is_realtime())
+}
+
 /// Whether it is done at the next start of the machine only, where no run can try it.
 fn takes_a_restart(finding: &Finding) -> bool {
     let first = finding.remedy.iter().find_map(|remedy| remedy.apply.first());
@@ -188,10 +237,10 @@ fn takes_a_restart(finding: &Finding) -> bool {
 /// The command that tries these settings on what was late.
 fn tune(settings: &str, condition: &Condition, header: &Header) -> String {
     if header.command == Command::Watch {
-        if let Some(process) = watched_process(&header.arguments) {
-            return format!("howlate tune program {process} --knobs {settings}");
-        }
-        return format!("howlate tune --knobs {settings} -- {}", program(header));
+        return match running_program(&header.arguments) {
+            Some(program) => format!("howlate tune program {program} --knobs {settings}"),
+            None => format!("howlate tune --knobs {settings} -- {}", watched(&header.arguments)),
+        };
     }
     let mut words = "howlate tune".to_owned();
     let (policy, load) = (condition.policy, &condition.load);

@@ -45,7 +45,11 @@ fn recording_of(cpus: u32, loads: &[Load]) -> Analysis {
 }
 
 fn permission() -> Finding {
-    let remedy = Some(Remedy { apply: vec!["chrt --fifo 80 PROGRAM …".into()], undo: Vec::new() });
+    let remedy = Some(Remedy {
+        apply: vec!["chrt --fifo 80 PROGRAM …".into()],
+        undo: Vec::new(),
+        ..Remedy::default()
+    });
     let (found, why) = ("any real-time priority may be set here".into(), String::new());
     let (id, verdict, evidence) = (FindingId::RealtimePermission, Verdict::Good, Vec::new());
     Finding { id, verdict, found, evidence, why, cost: None, remedy }

@@ -94,7 +94,7 @@ pub fn comparison_json(report: &ComparisonReport<'_>) -> Result<String, serde_js
         margin_ns,
         margin_percent,
         verdict: report.comparison.verdict(),
-        answer: headline::answer(report),
+        answer: headline::answer(report, headline::Detectable::Shown),
         comparisons: report.all().count(),
         compared: report.comparison.compared.iter().map(pair).collect(),
         caveats,

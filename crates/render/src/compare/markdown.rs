@@ -9,7 +9,10 @@ use crate::numbers::micros;
 
 /// GitHub-flavoured Markdown: the answer, a table, the maxima and the notes folded away.
 pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
-    let mut text = format!("### howlate compare\n\n**{}**\n", markdown_text(&headline::answer(report)));
+    let mut text = format!(
+        "### howlate compare\n\n**{}**\n",
+        markdown_text(&headline::answer(report, headline::Detectable::Shown))
+    );
     let comparison = worth_reading(report.comparison);
     let shown = ComparisonReport { comparison: &comparison, ..*report };
     text.push_str(&summary::markdown(&shown));
@@ -83,7 +86,7 @@ fn row(one: &Compared, tested: &Tested) -> String {
 fn numbers(one: &Compared, tested: &Tested) -> String {
     format!(
         "| {} | {} | {} | {} | {} |",
-        words::statistic(tested.statistic, one.design),
+        words::row(tested.statistic, one.design),
         words::base(tested),
         words::new(tested),
         words::difference(tested),

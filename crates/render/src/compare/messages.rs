@@ -70,7 +70,7 @@ impl<'a> ComparisonReport<'a> {
         notes.extend(next_step::sentence(self));
         notes.extend(gate::sentence(self));
         Messages {
-            answer: headline::answer(self),
+            answer: headline::answer(self, headline::Detectable::Shown),
             pairs: self.comparison.compared.iter().map(pair).collect(),
             notes,
             tally: crate::prose::capitalised(&words::tally(self.comparison)),

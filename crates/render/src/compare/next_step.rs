@@ -1,9 +1,9 @@
 //! The one command that would settle what a comparison leaves open.
 
-use howlate_analyse::compare::{Compared, Design, Settling, Statistic};
-use howlate_model::{Span, shell_word};
+use howlate_analyse::compare::{Compared, Design, Inconclusive, Settling, Statistic, Verdict};
+use howlate_model::{Property, Span, shell_word};
 
-use super::{ComparisonReport, words};
+use super::{ComparisonReport, headline, words};
 use crate::command_line::{OUTPUT, without};
 use crate::numbers::rough;
 
@@ -19,10 +19,38 @@ const LONGEST: Span = Span::from_secs(30 * 24 * 3_600);
 
 /// What to type, how long it takes, and what takes so long; nothing where all is settled.
 pub(super) fn sentence(report: &ComparisonReport<'_>) -> Option<String> {
-    let (one, tested, settling) = report.comparison.hardest()?;
+    // What is worse is worse, whatever else is open.
+    let is_open = report.comparison.verdict() == Verdict::Inconclusive;
+    let (one, tested, settling) = report.comparison.to_settle(headline::goal(report)).filter(|_| is_open)?;
+    if tested.inconclusive == Some(Inconclusive::OneAfterTheOther) && !is_in_turns(one) {
+        return Some(alternating(report, one));
+    }
     let whose = words::statistic(tested.statistic, one.design);
     let command = command(report, one, tested.statistic, settling)?;
     Some(format!("To settle it, {command}. The {whose} of {} needs that long.", words::subject(one)))
+}
+
+/// Whether one command can measure both sides, in turns.
+fn is_in_turns(one: &Compared) -> bool {
+    matches!(one.differs.as_slice(), [by] if IN_TURNS.contains(&by.property))
+}
+
+/// How a verdict is had of what no option tells apart.
+fn alternating(report: &ComparisonReport<'_>, one: &Compared) -> String {
+    let rounds = report.comparison.least_pairs(report.asked.confidence);
+    let is_of_kernels = matches!(one.differs.as_slice(), [by] if by.property == Property::Kernel.name());
+    let guest = if is_of_kernels {
+        format!(
+            " Or boot both kernels in turns: `howlate guest --kernel A --kernel B --rounds {rounds} -- …`."
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "For a verdict, measure both in turns: with one command that has both values, such as `--policy other,fifo:80`, then `howlate compare \
+         RECORDING --by …`. Where no option tells them apart, measure each again in the same order: a difference that comes and goes with \
+         them is theirs.{guest}"
+    )
 }
 
 fn command(

@@ -32,9 +32,14 @@ pub fn comparison_text(report: &ComparisonReport<'_>, detail: Detail, width: usi
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The answer and a table for each pair of conditions, to stand below the result that they are about.
+/// The numbers and the answer, to stand below the result that they are about.
 pub fn comparison_below(report: &ComparisonReport<'_>, width: usize) -> String {
-    format!("{}\n{}\n", paragraph(&headline::answer(report), width), sections(report, width))
+    let comparison = worth_reading(report.comparison);
+    let shown = ComparisonReport { comparison: &comparison, ..*report };
+    let is_one = report.comparison.compared.len() == 1;
+    let detectable = if is_one { headline::Detectable::Shown } else { headline::Detectable::InDetails };
+    let answer = paint(BOLD, headline::answer(report, detectable));
+    format!("{}\n{}", numbers(&shown, false, width), paragraph(&answer, width))
 }
 
 fn paragraph(text: &str, width: usize) -> String {
@@ -82,7 +87,10 @@ fn section(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> Strin
     let mut text = format!("{title}\n{}\n\n{}", paint(DIM, about), table(report, one, width));
     let mut lines: Vec<String> = Vec::new();
     // The line above the table says it.
-    let is_said = |tested: &&Tested| tested.inconclusive == Some(Inconclusive::TwoDistributions);
+    let is_said = |tested: &&Tested| {
+        let said = [Inconclusive::TwoDistributions, Inconclusive::OneAfterTheOther];
+        tested.inconclusive.is_some_and(|why| said.contains(&why))
+    };
     let open = one.statistics.iter().filter(|tested| tested.verdict == Verdict::Inconclusive);
     for tested in open.filter(|tested| !is_said(tested)) {
         let reason = tested.inconclusive.map(words::inconclusive);
@@ -107,7 +115,7 @@ fn table(report: &ComparisonReport<'_>, one: &Compared, width: usize) -> String 
     let mut table = Columns::new(&headings.map(str::to_owned), 1);
     for tested in &one.statistics {
         table.row(vec![
-            words::statistic(tested.statistic, one.design).to_owned(),
+            words::row(tested.statistic, one.design).to_owned(),
             micros_of(tested.base_ns),
             micros_of(tested.new_ns),
             signed_micros(tested.difference_ns),
@@ -128,7 +136,7 @@ fn side_by_side(one: &Compared, width: usize) -> String {
     let mut table = Columns::new(&headings.map(str::to_owned), 1);
     for tested in &one.statistics {
         table.row(vec![
-            words::statistic(tested.statistic, one.design).to_owned(),
+            words::row(tested.statistic, one.design).to_owned(),
             words::base(tested),
             words::new(tested),
             words::difference(tested),
@@ -219,7 +227,9 @@ fn marked(notes: impl Iterator<Item = String>, width: usize) -> String {
 
 /// What was asked for, what would settle what is open, and how the verdicts came about.
 fn answer(report: &ComparisonReport<'_>, detail: Detail, width: usize) -> String {
-    let mut text = paragraph(&paint(BOLD, headline::answer(report)), width);
+    let has_column = has_every_number(report, detail);
+    let detectable = if has_column { headline::Detectable::Shown } else { headline::Detectable::InDetails };
+    let mut text = paragraph(&paint(BOLD, headline::answer(report, detectable)), width);
     text.push_str(&marked(next_step::sentence(report).into_iter().chain(gate::sentence(report)), width));
     let mut about =
         if words::is_untested(report.comparison) { Vec::new() } else { vec![method(report, detail)] };

@@ -26,6 +26,20 @@ pub(super) const fn statistic(statistic: Statistic, design: Design) -> &'static 
     }
 }
 
+/// What it is called beside its value on each side, which is the typical one of turns: that of all wake-ups together, which a
+/// result has, may be another by a factor.
+pub(super) const fn row(one: Statistic, design: Design) -> &'static str {
+    match (one, design) {
+        (Statistic::P50, Design::Interleaved) => "median of a turn",
+        (Statistic::P99, Design::Interleaved) => "p99 of a turn",
+        (Statistic::P999, Design::Interleaved) => "p99.9 of a turn",
+        (Statistic::P50, Design::Separate) => "median of a stretch",
+        (Statistic::P99, Design::Separate) => "p99 of a stretch",
+        (Statistic::P999, Design::Separate) => "p99.9 of a stretch",
+        _ => statistic(one, design),
+    }
+}
+
 /// A verdict as people say it.
 pub(super) const fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
@@ -183,6 +197,9 @@ pub(super) fn inconclusive(reason: Inconclusive) -> String {
             "Stretches of any length remain correlated: the machine drifts, so these runs say nothing about other times."
                 .into()
         }
+        Inconclusive::OneAfterTheOther => {
+            "They differ, but were measured one after the other, and for less than a minute: a drift of the machine looks the same.".into()
+        }
         Inconclusive::WiderThanMargin { units, needed } if needed > MOST_WORTH_SAYING * units => {
             "The interval is far wider than the margin: only a wider margin can be tested here.".into()
         }
@@ -282,7 +299,8 @@ pub(super) fn columns(comparison: &Comparison, one: &Compared) -> Option<String>
         Design::Separate => ("stretches", "each stretch of new minus each of base"),
     };
     Some(format!(
-        "{sides}: the typical value of its {unit} (Hodges–Lehmann); {}: the same of {each}",
+        "{sides}: the typical value of its {unit} (Hodges–Lehmann; `howlate show` has that of all wake-ups together); {}: the same of \
+         {each}",
         differ_by(one.design)
     ))
 }
@@ -347,10 +365,15 @@ pub(super) fn design(one: &Compared) -> String {
 /// What to know of the design.
 pub(super) fn drift_warning(report: &ComparisonReport<'_>) -> Option<&'static str> {
     let separate = report.comparison.compared.iter().any(|one| one.design == Design::Separate);
-    separate.then_some(
-        "These were measured one after the other, so drift looks like an effect, and no statistical test can separate them. If possible, measure both in one run, in turns: give both \
-         values to one command, then `howlate compare RECORDING --by …`.",
+    (separate && !is_one_after_the_other(report)).then_some(
+        "These were measured one after the other, so that a drift of the machine can hide a difference. If possible, measure both in one \
+         run, in turns: give both values to one command, then `howlate compare RECORDING --by …`.",
     )
+}
+
+/// Whether a difference was found of which nobody knows where it comes from; then the answer says so.
+pub(super) fn is_one_after_the_other(report: &ComparisonReport<'_>) -> bool {
+    report.all().any(|(_, tested)| tested.inconclusive == Some(Inconclusive::OneAfterTheOther))
 }
 
 /// What spoils a comparison: settings that were refused, runs that were cut, conditions without a partner.
@@ -395,6 +418,7 @@ const fn is_of_weight(caveat: &Caveat) -> bool {
             | Caveat::ThreadsShareCpus { .. }
             | Caveat::EarlyWakeups { .. }
             | Caveat::MemoryNotLocked { .. }
+            | Caveat::RealtimeTime { .. }
             | Caveat::DmaLatencyRefused { .. }
     )
 }

@@ -377,6 +377,7 @@ mod tests {
             until,
             blocked,
             ready,
+            quota: Span::ZERO,
             longest_sleep: None,
             stack: Vec::new(),
         };

@@ -16,6 +16,8 @@ pub struct RecordEnd {
     pub not_written: u64,
     /// Commands that were not run, as the one before still did.
     pub commands_left_out: u64,
+    /// The folder is not where it was any more.
+    pub is_gone: bool,
 }
 
 impl RecordEnd {
@@ -23,6 +25,7 @@ impl RecordEnd {
     pub fn text(&self, folder: &str) -> String {
         let sentence = self.sentence();
         match self.incidents {
+            _ if self.is_gone => format!("{sentence}\n"),
             0 => format!("{sentence} To see how long all others waited:\n  howlate show {folder}\n"),
             _ => format!("{sentence} To see them:\n  howlate show {folder}\n"),
         }
@@ -40,10 +43,17 @@ impl RecordEnd {
             some => format!(" {} commands were not run, as the one before still did.", count(some)),
         };
         // Of lines that are lost, nobody knows how many were incidents.
-        let became = if self.not_written > 0 { "seen" } else { "recorded" };
+        let became = if self.not_written > 0 || self.is_gone { "seen" } else { "recorded" };
         let noun = if self.incidents == 1 { "incident" } else { "incidents" };
         format!("{} {noun} {became}{left_out}{lost}.{commands}", count(self.incidents))
     }
+}
+
+/// Said when a folder, or the file in it that is written, was taken away from its recorder.
+pub fn folder_is_gone(folder: &str) -> String {
+    format!(
+        "{folder}, or the newest file in it, was removed or renamed while it was recorded into: what was recorded is where it was moved to, or lost. Recording ended when that was seen; start it again to go on."
+    )
 }
 
 /// Said of a folder that is served and does not grow.
@@ -68,5 +78,7 @@ mod tests {
         assert_eq!(end.text("r"), said);
         let one = RecordEnd { incidents: 1, lost: 2, not_written: 3, ..RecordEnd::default() };
         assert!(one.text("r").starts_with("1 incident seen, 2 lost. "), "{}", one.text("r"));
+        let gone = RecordEnd { incidents: 5, is_gone: true, ..RecordEnd::default() };
+        assert_eq!(gone.text("r"), "5 incidents seen.\n", "nothing to show there");
     }
 }

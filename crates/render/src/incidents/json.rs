@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::nodes::{Order, clock};
 use super::words::comes_back;
-use super::{Incidents, NodesIncidents};
+use super::{Incidents, NodesIncidents, Written};
 
 /// What `howlate show` prints of a folder of `howlate record`.
 #[derive(Serialize, JsonSchema)]
@@ -37,6 +37,8 @@ struct Document<'a> {
     /// When the oldest begins that is still there.
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest: Option<String>,
+    #[serde(flatten)]
+    written: WrittenEntry,
     /// In the order in which they happened.
     incidents: &'a [Incident],
     #[serde(flatten)]
@@ -111,7 +113,26 @@ struct NodeEntry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest: Option<String>,
     #[serde(flatten)]
+    written: WrittenEntry,
+    #[serde(flatten)]
     sums: Sums,
+}
+
+/// Up to when a folder was written.
+#[derive(Serialize, JsonSchema)]
+struct WrittenEntry {
+    /// When the last line was written, RFC 3339; absent where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_written: Option<String>,
+    /// Whether a recorder writes to the folder now.
+    is_recording: bool,
+}
+
+impl From<Written> for WrittenEntry {
+    fn from(written: Written) -> Self {
+        let Written { last, is_recording } = written;
+        Self { last_written: last.map(|at| at.to_string()), is_recording }
+    }
 }
 
 /// Of one machine, or of several.
@@ -133,6 +154,12 @@ struct CulpritEntry {
     /// The process, or what it is called itself; absent where nobody knows.
     #[serde(skip_serializing_if = "String::is_empty")]
     name: String,
+    /// What that runs, where it is an interpreter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    /// Whether it is the recorder itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_recorder: bool,
     /// Of how many incidents it took a part.
     incidents: u64,
     /// How its thread was scheduled that took most of one incident; absent where that is not known.
@@ -237,6 +264,7 @@ impl Incidents {
             from: self.from.map(|at| at.to_string()),
             until: self.until.map(|at| at.to_string()),
             oldest: self.oldest.map(|at| at.to_string()),
+            written: self.written.into(),
             incidents: &self.kept.incidents,
             sums: self.sums(),
         };
@@ -306,6 +334,7 @@ fn node((name, kept): &(String, Incidents)) -> NodeEntry<'_> {
         clock: clock(kept),
         late_above_ns: kept.late_above.map(|above| above.least().as_nanos()),
         oldest: kept.oldest.map(|at| at.to_string()),
+        written: kept.written.into(),
         sums: kept.sums(),
     }
 }
@@ -314,6 +343,8 @@ fn culprit(one: Culprit) -> CulpritEntry {
     CulpritEntry {
         kind: one.kind.name(),
         name: one.name,
+        command: one.command,
+        is_recorder: one.is_recorder,
         incidents: one.incidents,
         policy: one.policy.map(|policy| policy.to_string()),
         ns: one.took.as_nanos(),

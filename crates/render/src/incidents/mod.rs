@@ -25,13 +25,14 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use disk::{disk_refuses, disk_takes_again, lines_not_written};
-pub use end::{RecordEnd, record_has_ended};
+pub use end::{RecordEnd, folder_is_gone, record_has_ended};
 pub use json::incidents_schema;
 pub use metrics::{late_metrics, late_metrics_protobuf};
 pub use nodes::NodesIncidents;
 pub use snaps::{NO_SNAP_FILE, asked_by};
 pub use words::{
-    HOW_CULPRITS_ARE_ADDED, culprit_name, held_up_by, how_late, incident_cause, late_above, victim, was_late,
+    HOW_CULPRITS_ARE_ADDED, bucketed, culprit_name, held_up_by, how_late, incident_cause, late_above,
+    part_of_incident, victim, was_late,
 };
 
 /// What was kept of a stretch of time, and how it is shown.
@@ -49,6 +50,8 @@ pub struct Incidents {
     pub until: Option<Timestamp>,
     /// When the oldest begins that is still there.
     pub oldest: Option<Timestamp>,
+    /// Up to when it goes.
+    pub written: Written,
     /// By what threads are counted together.
     pub by: Grouping,
     /// Names of users.
@@ -59,6 +62,15 @@ pub struct Incidents {
     pub cut_off: u64,
     /// Files that could not be read to their end.
     pub damaged: Vec<String>,
+}
+
+/// Up to when a folder was written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written {
+    /// When the last line was; `None` where that is not known.
+    pub last: Option<Timestamp>,
+    /// Whether a recorder is at work there.
+    pub is_recording: bool,
 }
 
 #[cfg(test)]

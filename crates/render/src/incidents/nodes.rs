@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use super::Incidents;
 use super::text::row;
+use super::title::counted;
 use super::words::span;
 use crate::numbers::count;
 use crate::prose::wrapped;
@@ -79,8 +80,9 @@ impl NodesIncidents {
 
     fn title(&self) -> String {
         let when = self.nodes.first().map_or_else(String::new, |(_, kept)| kept.when());
-        let all = self.nodes.iter().map(|(_, kept)| kept.all()).sum();
-        let incidents = if all == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(all)) };
+        let all: u64 = self.nodes.iter().map(|(_, kept)| kept.all()).sum();
+        let not_kept: u64 = self.nodes.iter().map(|(_, kept)| kept.not_kept()).sum();
+        let incidents = counted(all, not_kept);
         format!("Late threads on {} machines · {incidents}{when}", count(self.nodes.len() as u64))
     }
 
@@ -100,12 +102,7 @@ impl NodesIncidents {
         for (name, kept) in &self.nodes {
             let longest = kept.kept.incidents.iter().map(|one| one.latency).max();
             let longest = longest.map_or_else(|| "–".to_owned(), span);
-            table.row(vec![
-                legible(name).into_owned(),
-                count(kept.all()),
-                longest,
-                clock_in_words(clock(kept)),
-            ]);
+            table.row(vec![legible(name).into_owned(), kept.number(), longest, clock_in_words(clock(kept))]);
         }
         format!("{}\n{}", paint(HEADING, "Machines"), table.text(width))
     }
@@ -206,6 +203,17 @@ mod tests {
         }
         let narrow = plain(&nodes, 80);
         assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    }
+
+    #[test]
+    fn late_waits_that_were_not_kept_are_counted_as_well() {
+        let mut one = node("n1", None, &[("00.5", 12)]);
+        one.1.kept.minutes[0].incidents_left_out = 8;
+        let text = plain(&NodesIncidents { nodes: vec![one, node("n2", None, &[])] }, 100);
+        assert!(
+            text.contains("2 machines · 1 of about 9 incidents") && text.contains("1 of 9  12.0 ms"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use howlate_model::{
 };
 use jiff::tz::TimeZone;
 
-use super::{Incidents, late_metrics};
+use super::{Incidents, Written, late_metrics};
 use crate::detail::Detail;
 
 const AT: &str = "2026-11-25T03:12:00.5Z";
@@ -20,6 +20,9 @@ pub(super) fn incident() -> Incident {
         Segment::new(cause, pid, MonotonicTime::from_nanos(from * 1_000), Span::from_micros(micros))
     };
     let cause = |kind, name: &str, pid, process: Option<&str>, micros: u64, share| IncidentCause {
+        process_id: None,
+        command: None,
+        is_recorder: false,
         kind,
         name: Some(name.to_owned()),
         pid,
@@ -35,6 +38,7 @@ pub(super) fn incident() -> Incident {
         at_ns: MonotonicTime::from_nanos(13_000_000),
         latency: Span::from_millis(12),
         thread: LateThread {
+            command: None,
             name,
             process,
             pid: 70,
@@ -93,6 +97,7 @@ pub(super) fn kept(incidents: Vec<Incident>) -> Incidents {
         from: Some(from),
         until: Some("2026-11-25T03:13:00Z".parse().unwrap()),
         oldest: Some(from),
+        written: Written::default(),
         by: Grouping::default(),
         users: BTreeMap::new(),
         zone: TimeZone::UTC,
@@ -130,7 +135,7 @@ fn an_incident_is_told_part_by_part() {
     let text = plain(&kept(vec![incident()]).why(&[], Detail::Full, 100));
     for expected in [
         "03:12:00.500  nginx worker;1 (71) waited 12.0 ms for CPU 3, after it lost its CPU",
-        "+0 ns     11.0 ms  waiting for the CPU: rsync, pid 9 of backup, fifo:50 92 %",
+        "+0 ns     11.0 ms  waiting for the CPU: rsync of backup, thread 9, fifo:50 92 %",
         "+11.0 ms      950 µs  waiting for the CPU (softirq NET_RX) 7.9 %",
         "50.0 µs  1 shorter part",
         "Timeline of all CPUs: 7.trace.json",
@@ -171,16 +176,52 @@ fn stretches_of_one_cause_are_one_part_where_little_came_between() {
     let text = plain(&kept(vec![one]).why(&[], Detail::Full, 120));
     assert!(
         text.contains(
-            "+0 ns     11.9 ms  waiting for the CPU: rsync, pid 9 of backup, fifo:50 99 %, in 2 stretches"
+            "+0 ns     11.9 ms  waiting for the CPU: rsync of backup, thread 9, fifo:50 99 %, in 2 stretches"
         ),
         "{text}"
     );
     assert!(text.contains("100 µs  1 shorter part\n"), "{text}");
 }
 
+/// Who had the CPU, in milliseconds, one after the other.
+fn in_turn(had: &[(&str, u64)]) -> Incident {
+    let mut from = MonotonicTime::from_nanos(1_000_000);
+    let mut part = |(name, ms): &(&str, u64)| {
+        let cause = Cause::new(Part::Waiting, CauseKind::Thread, (*name).to_owned());
+        let one = Segment::new(cause, None, from, Span::from_millis(*ms));
+        from = from.plus(one.ns);
+        one
+    };
+    let parts: Vec<Segment> = had.iter().map(&mut part).collect();
+    let whole = parts.iter().fold(Span::ZERO, |sum, part| sum.plus(part.ns));
+    Incident { latency: whole, at_ns: from, parts, causes: vec![], ..incident() }
+}
+
+#[test]
+fn what_took_most_is_told_however_late_it_came_and_in_however_many_stretches() {
+    let told = |had: &[(&str, u64)]| plain(&kept(vec![in_turn(had)]).why(&[], Detail::Brief, 100));
+    let late = told(&[("keeper", 22), ("worker", 4), ("hog", 157), ("other", 17), ("keeper", 24)]);
+    assert!(late.contains("(hog) 70 %") && late.contains("(keeper) 21 %, in 2 stretches"), "{late}");
+    assert!(late.contains("21.0 ms  2 shorter parts together\n"), "{late}");
+    assert!(late.find("keeper").unwrap() < late.find("hog").unwrap(), "in order of time: {late}");
+    // Each of its stretches is too short to be told by itself.
+    let had: Vec<(&str, u64)> =
+        (0..100).map(|turn| (if turn % 2 == 0 { "hog" } else { "keeper" }, 1)).collect();
+    let many = told(&[&had[..], &[("hog", 20), ("worker", 20)]].concat());
+    assert!(
+        many.contains("(hog) 50 %, in 51 stretches") && many.contains("(keeper) 36 %, in 50 stretches"),
+        "{many}"
+    );
+    let small: Vec<String> = (0..100).map(|number| format!("one-{number}")).collect();
+    let small: Vec<(&str, u64)> = small.iter().map(|name| (name.as_str(), 1)).collect();
+    let small = told(&small);
+    assert!(small.contains("(one-0) 1.0 %") && small.contains("99 shorter parts together"), "{small}");
+}
+
 #[test]
 fn advice_is_given_against_what_was_met_often_enough() {
-    let remedy = Remedy { apply: vec!["chrt --fifo 60 PROGRAM".to_owned()], undo: vec![] };
+    let remedy =
+        Remedy { apply: vec!["chrt --fifo 60 PROGRAM".to_owned()], undo: vec![], ..Remedy::default() };
     let finding = Finding {
         id: FindingId::RealtimePermission,
         verdict: Verdict::Good,
@@ -196,11 +237,19 @@ fn advice_is_given_against_what_was_met_often_enough() {
     let mut two = vec![incident(); 6];
     two[3..].iter_mut().for_each(|one| one.causes[0].name = Some("tar".to_owned()));
     let text = plain(&kept(two).why(&findings, Detail::Brief, 80));
-    assert_eq!(text.matches("chrt --fifo 60").count(), 1, "one thing to do against both: {text}");
+    assert_eq!(text.matches("chrt --fifo -p 80").count(), 1, "one thing to do against both: {text}");
     assert!(text.contains(" and tar"), "{text}");
     let text = told(3);
     assert!(text.contains("Against rsync, 92 % of what ordinary threads waited"), "{text}");
-    assert!(text.contains("    chrt --fifo 60 PROGRAM\n"), "{text}");
+    // For the thread that waited, not for whatever program.
+    assert!(text.contains("    chrt --fifo -p 80 ") && !text.contains("PROGRAM"), "{text}");
+    let mut culprit = vec![incident(); 3];
+    let tid = culprit[0].thread.tid;
+    culprit.push(incident());
+    culprit[3].thread.tid = tid + 1;
+    culprit[3].causes[0].pid = Some(tid);
+    let text = plain(&kept(culprit).why(&findings, Detail::Brief, 80));
+    assert!(!text.contains("chrt"), "it keeps others waiting itself: {text}");
 }
 
 #[test]
@@ -268,6 +317,87 @@ fn what_many_did_fits_a_screen_of_forty_lines_and_says_what_is_left_out() {
     }
     assert!(plain(&all.text(Detail::Brief, 80)).contains("more with fewer late waits: `--details`."));
     assert!(all.top(true, Detail::Full, 80).lines().count() > 40, "all that is asked for");
+}
+
+/// Up to that second of the minute, by a recorder that is at work or is not.
+fn written(second: &str, is_recording: bool) -> Written {
+    Written { last: Some(format!("2026-11-25T03:{second}Z").parse().unwrap()), is_recording }
+}
+
+#[test]
+fn of_a_time_when_nobody_recorded_it_is_not_said_that_nothing_was_late() {
+    let of = |written| Incidents { kept: Kept::default(), written, until: None, ..kept(vec![]) };
+    let dead = of(written("02:00", false));
+    let told = [
+        dead.text(Detail::Brief, 120),
+        dead.why(&[], Detail::Brief, 120),
+        dead.top(false, Detail::Brief, 120),
+        dead.title(),
+    ];
+    for text in told.map(|text| plain(&text)) {
+        assert!(
+            text.contains("not recorded · since 2026-11-25 03:12:00") && !text.contains("0 incidents"),
+            "{text}"
+        );
+    }
+    let text = plain(&dead.text(Detail::Brief, 120));
+    let last = "! Last written 2026-11-25 03:02:00 UTC, 10 min 00 s before the time asked for; no recorder is writing now.";
+    assert!(text.contains(last) && text.contains("Nothing was recorded then."), "{text}");
+    let alive = plain(&of(written("11:59", true)).text(Detail::Brief, 120));
+    assert!(alive.contains("0 incidents above 5 ms") && !alive.contains("Last written"), "{alive}");
+    assert!(
+        alive.contains("Nothing was late. All other waits are counted when their minute is over."),
+        "{alive}"
+    );
+    // Before the last line, such a recorder has told all that it ever will.
+    let before = Incidents { until: dead.from, from: None, ..of(written("12:59", true)) };
+    assert!(plain(&before.text(Detail::Brief, 120)).contains("Nothing was recorded then."));
+}
+
+#[test]
+fn up_to_when_a_recording_goes_is_told_where_it_ends_before_the_time_asked_for() {
+    let of = |from: bool, until: bool, written| {
+        let all = kept(vec![incident()]);
+        let (from, until) = (all.from.filter(|_| from), all.until.filter(|_| until));
+        plain(&Incidents { from, until, written, ..all }.text(Detail::Brief, 120))
+    };
+    let note = "! Last written 2026-11-25 03:12:40 UTC; no recorder is writing now.";
+    assert!(of(true, true, written("12:40", false)).contains(note));
+    assert!(of(true, false, written("12:40", false)).contains(note));
+    assert!(!of(true, true, written("13:00", false)).contains("Last written"), "to its end");
+    assert!(!of(true, false, written("12:40", true)).contains("Last written"));
+    let whole = of(false, false, written("12:40", false));
+    assert!(!whole.contains("Last written"), "{whole}");
+    assert!(whole.contains("2026-11-25 03:12:00 UTC to 2026-11-25 03:12:40 UTC"), "{whole}");
+    assert!(of(false, false, written("12:40", true)).contains("since 2026-11-25 03:12:00 UTC\n"));
+    let json = kept(vec![]).json().unwrap();
+    assert!(json.contains("\"is_recording\":false") && !json.contains("last_written"), "{json}");
+}
+
+#[test]
+fn where_most_were_not_kept_a_higher_limit_is_named() {
+    let mut all = kept(vec![incident(); 4]);
+    let mut waits = Distribution::default();
+    (1..=1_000).for_each(|number| waits.record(Latency::from_nanos(number * 100_000)));
+    all.kept.minutes[0].groups[0].waits = waits;
+    all.kept.minutes[0].groups.truncate(1);
+    all.kept.minutes[0].incidents_left_out = 900;
+    let text = plain(&all.text(Detail::Brief, 120));
+    assert!(text.contains("`--late-above 100ms` would keep about as many."), "{text}");
+    assert!(text.contains("some may have been longer than those that are listed"), "{text}");
+    all.kept.minutes[0].incidents_left_out = 3;
+    assert!(!plain(&all.text(Detail::Brief, 120)).contains("--late-above"));
+}
+
+#[test]
+fn groups_of_containers_are_called_by_their_ids() {
+    let id = "1f2e3d4c5b6a79880f1e2d3c4b5a69781f2e3d4c5b6a79880f1e2d3c4b5a6978";
+    let mut all = Incidents { by: Grouping::Cgroup, ..kept(vec![]) };
+    all.kept.minutes[0].groups[0].group = Some(format!("/docker/{id}"));
+    for text in [all.text(Detail::Brief, 120), all.top(false, Detail::Brief, 120)].map(|text| plain(&text)) {
+        assert!(text.contains("container 1f2e3d4c5b6a ") && !text.contains(id), "{text}");
+    }
+    assert!(all.json().unwrap().contains(id));
 }
 
 #[test]

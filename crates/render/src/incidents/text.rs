@@ -53,7 +53,7 @@ impl Incidents {
         let mut kept = self.kept.clone();
         kept.leave_out_the_shorter(listed(detail).incidents);
         if kept.incidents.is_empty() {
-            return self.nothing().to_owned();
+            return format!("{}\n", self.nothing());
         }
         let longest = kept.incidents.iter().map(|one| one.latency).max();
         let format = if self.is_one_day(&kept.incidents) { "%H:%M:%S.%3f" } else { "%m-%d %H:%M:%S.%3f" };
@@ -65,14 +65,6 @@ impl Incidents {
             paint(HEADING, "What was late"),
             timeline_of_the_longest(&kept.incidents)
         )
-    }
-
-    /// Why there is nothing to tell.
-    pub(super) const fn nothing(&self) -> &'static str {
-        match self.kept.minutes.len() {
-            0 => "Nothing was recorded then.\n",
-            _ => "Nothing was late.\n",
-        }
     }
 
     /// The first so many; or half of them, where each takes two lines.
@@ -172,9 +164,11 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
+    use crate::incidents::Written;
 
     fn incident(at: &str, ms: u64) -> Incident {
         let thread = LateThread {
+            command: None,
             name: "worker".into(),
             process: "nginx".into(),
             pid: 70,
@@ -184,6 +178,9 @@ mod tests {
             policy: None,
         };
         let cause = IncidentCause {
+            process_id: None,
+            command: None,
+            is_recorder: false,
             kind: CauseKind::Thread,
             name: Some("rsync".into()),
             pid: Some(9),
@@ -218,6 +215,7 @@ mod tests {
             from: None,
             until: None,
             oldest: Some(format!("{oldest}T00:00:00Z").parse().unwrap()),
+            written: Written::default(),
             by: Grouping::default(),
             users: BTreeMap::new(),
             zone: TimeZone::UTC,
@@ -231,12 +229,13 @@ mod tests {
     fn who_held_it_up_stands_behind_it_or_below_and_last_of_all() {
         let wide = text(&["2026-11-25"], "2026-11-25", 80);
         assert!(
-            wide.contains("  03:12:00.500   12.0 ms  nginx worker (71)  held up by rsync, pid 9 100 %\n"),
+            wide.contains("  03:12:00.500   12.0 ms  nginx worker (71)  held up by rsync, thread 9 100 %\n"),
             "{wide}"
         );
         let narrow = text(&["2026-11-25"], "2026-11-25", 60);
         assert!(
-            narrow.contains("nginx worker (71)\n                          held up by rsync, pid 9 100 %\n"),
+            narrow
+                .contains("nginx worker (71)\n                          held up by rsync, thread 9 100 %\n"),
             "{narrow}"
         );
         assert!(wide.find("What was late") < wide.find("Causes"), "{wide}");

@@ -1,11 +1,12 @@
 //! What was asked for, in words: when, how many, above what; and what makes it doubtful.
 
-use howlate_model::{Incident, WhyRemoved};
+use howlate_analyse::percentile;
+use howlate_model::{Distribution, Incident, Span, WhyRemoved};
 use jiff::Timestamp;
 
 use super::Incidents;
 use super::words::late_above;
-use crate::numbers::count;
+use crate::numbers::{count, rough};
 use crate::untrusted_text::legible;
 
 impl Incidents {
@@ -17,15 +18,56 @@ impl Incidents {
 
     /// Incidents are the late waits that were kept: where some were not, both numbers are told.
     fn how_many(&self, above: &str) -> String {
-        let (all, missing) = (self.all(), self.kept.missing());
-        let not_kept = missing.left_out.saturating_add(missing.lost);
-        match (not_kept, all) {
-            (0, 1) => format!("1 incident{above}"),
-            (0, _) => format!("{} incidents{above}", count(all)),
+        let (all, not_kept) = (self.all(), self.not_kept());
+        match not_kept {
+            _ if self.is_not_recorded() => "not recorded".to_owned(),
+            0 => format!("{}{above}", incidents(all)),
             _ => {
                 let late = count(all.saturating_add(not_kept));
                 format!("{} of about {late} late waits{above} are kept", count(all))
             }
+        }
+    }
+
+    /// `1 incident`; where not all were kept, `11 439 of about 70 900 incidents`.
+    pub fn counted(&self) -> String {
+        counted(self.all(), self.not_kept())
+    }
+
+    /// The same without the noun.
+    pub(super) fn number(&self) -> String {
+        match self.not_kept() {
+            0 => count(self.all()),
+            more => format!("{} of {}", count(self.all()), count(self.all().saturating_add(more))),
+        }
+    }
+
+    /// Late waits that are only counted, or not even that.
+    pub fn not_kept(&self) -> u64 {
+        let missing = self.kept.missing();
+        missing.left_out.saturating_add(missing.lost)
+    }
+
+    /// Whether nobody recorded then. Of the time since the last line, a recorder that is at work has nothing to tell yet.
+    fn is_not_recorded(&self) -> bool {
+        let is_empty =
+            self.kept.minutes.is_empty() && self.kept.incidents.is_empty() && self.kept.snaps.is_empty();
+        is_empty && self.written.last.is_some() && !self.is_yet_to_be_counted()
+    }
+
+    fn is_yet_to_be_counted(&self) -> bool {
+        let is_after = |last| self.until.is_none_or(|until| until > last);
+        self.written.is_recording && self.written.last.is_some_and(is_after)
+    }
+
+    /// Why there is nothing to tell.
+    pub fn nothing(&self) -> &'static str {
+        match self.kept.minutes.len() {
+            0 if self.is_yet_to_be_counted() => {
+                "Nothing was late. All other waits are counted when their minute is over."
+            }
+            0 => "Nothing was recorded then.",
+            _ => "Nothing was late.",
         }
     }
 
@@ -37,7 +79,9 @@ impl Incidents {
     /// Of which time, behind a title.
     pub(super) fn when(&self) -> String {
         let first = self.from.or(self.oldest).map(|at| self.local(at));
-        let until = self.until.map(|at| self.local(at));
+        let is_all = self.from.is_none() && !self.written.is_recording;
+        let last = self.written.last.filter(|_| is_all);
+        let until = self.until.or(last).map(|at| self.local(at));
         match (first, until) {
             (Some(from), Some(until)) => format!(" · {from} to {until}"),
             (Some(from), None) => format!(" · since {from}"),
@@ -87,8 +131,9 @@ impl Incidents {
         let notes = [
             lost(
                 missing.left_out,
-                "late waits were too many to be kept, and are only counted; of those that ended within the same moment, the longest were kept.",
+                "late waits were too many to be kept, and are only counted; some may have been longer than those that are listed.",
             ),
+            self.higher_limit(missing.left_out),
             lost(missing.lost, "late waits found no room and are not listed."),
             lost(missing.unseen, "context switches were lost; what had the CPU then is unknown."),
             lost(
@@ -106,6 +151,7 @@ impl Incidents {
                 "files end in the middle of a line, as after a crash or while they are written.",
             ),
             self.begins_later(),
+            self.ends_earlier(),
         ];
         let damaged = self.damaged.iter().map(|reason| legible(reason).into_owned());
         notes.into_iter().flatten().chain(removed).chain(damaged).collect()
@@ -115,4 +161,59 @@ impl Incidents {
         let (from, oldest) = (self.from?, self.oldest?);
         (oldest > from).then(|| format!("The recording begins {}.", self.local(oldest)))
     }
+
+    /// Where nobody records any more, and that was before the end of what was asked for.
+    fn ends_earlier(&self) -> Option<String> {
+        let (last, is_asked) = (self.written.last?, self.from.is_some() || self.until.is_some());
+        if self.written.is_recording || !is_asked || self.until.is_some_and(|until| until <= last) {
+            return None;
+        }
+        let before = self.from.and_then(|from| u64::try_from(from.duration_since(last).as_nanos()).ok());
+        let before = before.filter(|nanos| *nanos > 0).map(|nanos| rough(Span::from_nanos(nanos)));
+        let before = before.map_or_else(String::new, |time| format!(", {time} before the time asked for"));
+        Some(format!("Last written {}{before}; no recorder is writing now.", self.local(last)))
+    }
+
+    /// With which limit there would have been room for about as many as were kept, where most were not.
+    fn higher_limit(&self, left_out: u64) -> Option<String> {
+        if left_out <= self.all() {
+            return None;
+        }
+        let mut all = Distribution::default();
+        self.kept.minutes.iter().flat_map(|minute| &minute.groups).for_each(|group| all.merge(&group.waits));
+        let kept = self.all() as f64 / all.count().max(1) as f64;
+        let above = percentile(&all, (1.0 - kept).max(0.0)).map(|at| round_up(at.as_nanos().unsigned_abs()));
+        let above = above.filter(|above| self.late_above.is_some_and(|now| *above > now.least()));
+        Some(match above {
+            Some(above) => format!(
+                "To have all of the longest, record with a higher limit: `--late-above {}ms` would keep about as many.",
+                above.as_nanos() / 1_000_000
+            ),
+            None => "To have all of the longest, record with a higher limit: `--late-above`.".to_owned(),
+        })
+    }
+}
+
+/// Of incidents, and of late waits that were not kept.
+pub(super) fn counted(kept: u64, not_kept: u64) -> String {
+    match not_kept {
+        0 => incidents(kept),
+        more => format!("{} of about {}", count(kept), incidents(kept.saturating_add(more))),
+    }
+}
+
+fn incidents(number: u64) -> String {
+    if number == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(number)) }
+}
+
+/// The next of 1, 2, 5, 10, … milliseconds.
+fn round_up(nanos: u64) -> Span {
+    let mut step = 1_000_000_u64;
+    for halves in [4, 5, 4].into_iter().cycle().take(18) {
+        if step >= nanos {
+            break;
+        }
+        step = step * halves / 2;
+    }
+    Span::from_nanos(step)
 }

@@ -1,14 +1,16 @@
 //! Incidents told part by part, and what can be done.
 
 use howlate_analyse::cause::{OnlyIf, WhyCause, only_if, remedy};
-use howlate_analyse::incidents::{cause_of, causes_by_urgency};
-use howlate_model::{CauseKind, Finding, Incident, IncidentKind, Policy, Segment, Span};
+use howlate_analyse::incidents::{cause_of, causes_by_urgency, thread_to_raise};
+use howlate_model::{
+    CauseKind, Finding, FindingId, Incident, IncidentKind, LateThread, Policy, Priority, Segment, Span,
+};
 
 use super::Incidents;
 use super::text::more;
-use super::words::{how_late, incident_cause, span, unusual, victim, way};
+use super::words::{how_late, incident_cause, named, part_of_incident, span, unusual, victim, way};
 use crate::answer::MOST_REMEDIES;
-use crate::cause_words::{first_two, part_in_words, percent, segment_in_words, who};
+use crate::cause_words::{first_two, part_in_words, percent};
 use crate::commands_to_type::step_lines;
 use crate::detail::Detail;
 use crate::numbers::{count, span_per_span};
@@ -24,6 +26,21 @@ const FULL: Told = Told { incidents: 50, parts: 20, culprits: 20, remedies: usiz
 const WORTH: f64 = 0.02;
 /// Columns before a part: when it began, and how long it took.
 const INDENT: usize = 26;
+
+/// Whether a finding is about what a thread may ask of the scheduler.
+const fn is_for_a_thread(id: &FindingId) -> bool {
+    matches!(id, FindingId::RealtimePermission | FindingId::NicePermission | FindingId::RtGroupScheduling)
+}
+
+/// What may help the thread that waited longest.
+fn for_thread(thread: &LateThread) -> (String, Vec<String>) {
+    let LateThread { name, process, tid, .. } = thread;
+    let of = if name == process { String::new() } else { format!(" of {process}") };
+    let found = format!(
+        "a real-time priority may help {name}{of}, which waited longest, as long as that leaves its CPU to others; not tried here"
+    );
+    (found, vec![format!("chrt --fifo -p {} {tid}   # {name}", Priority::USUAL.get())])
+}
 
 #[derive(Clone, Copy)]
 struct Told {
@@ -51,7 +68,7 @@ impl Incidents {
         let (mut kept, most) = (self.kept.clone(), told_in(detail));
         kept.leave_out_the_shorter(most.incidents);
         if kept.incidents.is_empty() {
-            return self.nothing().to_owned();
+            return format!("{}\n", self.nothing());
         }
         let format = if self.is_one_day(&kept.incidents) { "%H:%M:%S.%3f" } else { "%m-%d %H:%M:%S.%3f" };
         let one = |one: &Incident| self.one(one, &self.time(one, format), most.parts, width);
@@ -77,10 +94,15 @@ impl Incidents {
 
     /// What `why`'s rules know against what took most.
     fn to_do(&self, findings: &[Finding], most: usize, width: usize) -> String {
+        let raised = thread_to_raise(&self.kept.incidents);
         let mut all: Vec<Advice<'_>> = Vec::new();
         for (policy, causes) in causes_by_urgency(&self.kept.incidents) {
             for cause in &causes {
                 let Some(finding) = remedy(cause, policy, findings) else { continue };
+                // Whose right that is, doctor does not know: it is of use to one thread.
+                if is_for_a_thread(&finding.id) && raised.is_none() {
+                    continue;
+                }
                 let one = Advice::against(cause, policy, finding);
                 match all.iter_mut().find(|known| known.is_the_same(&one)) {
                     Some(known) => known.also(one),
@@ -92,7 +114,7 @@ impl Incidents {
         if all.is_empty() {
             return String::new();
         }
-        let told: String = all.iter().map(|one| one.text(width)).collect();
+        let told: String = all.iter().map(|one| one.text(raised, width)).collect();
         format!("{}\n{told}", paint(HEADING, "What to do"))
     }
 }
@@ -105,25 +127,65 @@ const fn told_in(detail: Detail) -> Told {
     if matches!(detail, Detail::Full) { FULL } else { BRIEF }
 }
 
-/// A part, and those of the same cause after it: what came between them is too short to be told.
+/// A part, and others of the same cause.
 struct ToldPart {
     first: Segment,
     stretches: usize,
 }
 
+impl ToldPart {
+    const fn of(part: Segment) -> Self {
+        Self { first: part, stretches: 1 }
+    }
+
+    fn is_of(&self, part: &Segment) -> bool {
+        self.first.cause == part.cause && self.first.pid == part.pid
+    }
+
+    fn join(&mut self, part: &Segment) {
+        self.first.ns = self.first.ns.plus(part.ns);
+        self.stretches += 1;
+    }
+}
+
+/// In order of time, as long as that tells all that took long; otherwise those that took most, in the order in which they began.
 fn told(one: &Incident, most: usize) -> Vec<ToldPart> {
+    let by_time = by_time(one);
+    let left = one.latency.minus(sum(&by_time));
+    let shortest = by_time.iter().map(|part| part.first.ns).min().unwrap_or_default();
+    if by_time.len() <= most && left <= shortest { by_time } else { largest(one, most) }
+}
+
+/// Those that are long enough. What came between two of one cause is too short to be told.
+fn by_time(one: &Incident) -> Vec<ToldPart> {
     let mut told: Vec<ToldPart> = Vec::new();
     for part in one.parts.iter().filter(|part| share(part.ns, one.latency) >= WORTH) {
         match told.last_mut() {
-            Some(last) if last.first.cause == part.cause && last.first.pid == part.pid => {
-                last.first.ns = last.first.ns.plus(part.ns);
-                last.stretches += 1;
-            }
-            _ => told.push(ToldPart { first: part.clone(), stretches: 1 }),
+            Some(last) if last.is_of(part) => last.join(part),
+            _ => told.push(ToldPart::of(part.clone())),
         }
     }
-    told.truncate(most);
     told
+}
+
+/// The causes that took most, each in all its stretches.
+fn largest(one: &Incident, most: usize) -> Vec<ToldPart> {
+    let mut by_cause: Vec<ToldPart> = Vec::new();
+    for part in &one.parts {
+        match by_cause.iter_mut().find(|known| known.is_of(part)) {
+            Some(known) => known.join(part),
+            None => by_cause.push(ToldPart::of(part.clone())),
+        }
+    }
+    by_cause.sort_by_key(|part| std::cmp::Reverse(part.first.ns));
+    let worth = by_cause.iter().filter(|part| share(part.first.ns, one.latency) >= WORTH).count();
+    by_cause.truncate(most.min(worth.max(1)));
+    by_cause.sort_by_key(|part| part.first.from);
+    by_cause
+}
+
+fn sum(told: &[ToldPart]) -> Span {
+    told.iter().fold(Span::ZERO, |sum, part| sum.plus(part.first.ns))
 }
 
 /// When it began after the wait did, how long it took, and what it was.
@@ -142,23 +204,23 @@ fn part_line(one: &Incident, told: &ToldPart, width: usize) -> String {
 }
 
 fn part_words(one: &Incident, part: &Segment) -> String {
-    let named =
+    let known =
         cause_of(one, part).filter(|cause| cause.kind == part.cause.kind && part.cause.kind.is_named());
     if one.kind == IncidentKind::EventLoop {
         return way(one.kind, part.cause.part).to_owned();
     }
-    match (named, part.cause.kind) {
+    match (known, part.cause.kind) {
         (Some(cause), CauseKind::Thread) => {
             format!("{}: {}", part_in_words(part.cause.part), incident_cause(cause))
         }
-        _ => segment_in_words(part),
+        _ => part_of_incident(part),
     }
 }
 
 /// What is too short to be told one by one.
 fn rest(one: &Incident, told: &[ToldPart]) -> String {
     let left = one.parts.len().saturating_sub(told.iter().map(|part| part.stretches).sum());
-    let sum = told.iter().fold(Span::ZERO, |sum, part| sum.plus(part.first.ns));
+    let sum = sum(told);
     let which = match left {
         0 => return String::new(),
         1 => "1 shorter part".to_owned(),
@@ -183,7 +245,7 @@ impl<'a> Advice<'a> {
             finding,
             only_if: only_if(cause, &finding.id),
             is_realtime: policy.is_realtime(),
-            against: vec![who(cause.kind, name, None)],
+            against: vec![named(cause.kind, name)],
             share: cause.share,
         }
     }
@@ -203,16 +265,23 @@ impl<'a> Advice<'a> {
         self.share += other.share;
     }
 
-    fn text(&self, width: usize) -> String {
+    fn text(&self, raised: Option<&LateThread>, width: usize) -> String {
         let whose = if self.is_realtime { "real-time threads" } else { "ordinary threads" };
+        let raised = raised.filter(|_| is_for_a_thread(&self.finding.id));
+        let (found, steps) = match raised {
+            Some(thread) => for_thread(thread),
+            None => {
+                let steps = self.finding.remedy.iter().flat_map(|remedy| remedy.apply.clone());
+                (with_condition(self.finding, self.only_if), steps.collect())
+            }
+        };
         let sentence = format!(
             "Against {}, {} of what {whose} waited: {}. What to do:",
             first_two(&self.against),
             percent(self.share),
-            legible(&with_condition(self.finding, self.only_if))
+            legible(&found)
         );
-        let steps = self.finding.remedy.iter().flat_map(|remedy| &remedy.apply);
-        let lines = steps.flat_map(|step| step_lines(&legible(step), width.saturating_sub(4)));
+        let lines = steps.iter().flat_map(|step| step_lines(&legible(step), width.saturating_sub(4)));
         let typed: String = lines.map(|line| format!("    {}\n", paint(COMMAND, line))).collect();
         format!("  {}\n{typed}", wrapped(&sentence, width, 2))
     }

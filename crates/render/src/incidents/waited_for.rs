@@ -7,14 +7,12 @@ use howlate_analyse::percentile;
 
 use super::Incidents;
 use super::text::{more, rows_with_room};
-use super::words::{late_above, span};
-use crate::cause_words::who;
+use super::words::{bucketed, late_above, named, span};
 use crate::detail::Detail;
 use crate::numbers::count;
 use crate::prose::wrapped;
 use crate::style::{DIM, HEADING, paint};
 use crate::table::Columns;
-use crate::untrusted_text::legible;
 
 /// Rows on a screen and at most, and how many whom each waited for are named, where there is room for them.
 const BRIEF: usize = 12;
@@ -42,7 +40,7 @@ impl Incidents {
         let all = self.all_groups();
         let held = waited_for(self.kept.incidents.iter(), self.by, &self.users);
         if held.is_empty() && all.is_empty() {
-            return self.nothing().to_owned();
+            return format!("{}\n", self.nothing());
         }
         let table = |rows| {
             let [long, short] = NAMED.map(|named| self.table(&held, &all, rows, named));
@@ -65,12 +63,12 @@ impl Incidents {
         for (place, one) in held.iter().enumerate() {
             let waits = waits.remove(one.victim.as_str());
             if place < rows {
-                table.row(row(&one.victim, waits, Some((one, named))));
+                table.row(row(&self.shown(&one.victim), waits, Some((one, named))));
             }
         }
         let room = rows.saturating_sub(held.len());
         let others = all.iter().filter(|one| waits.contains_key(one.name.as_str()));
-        others.take(room).for_each(|one| table.row(row(&one.name, Some(one), None)));
+        others.take(room).for_each(|one| table.row(row(&self.shown(&one.name), Some(one), None)));
         table
     }
 
@@ -90,9 +88,9 @@ fn row(name: &str, waits: Option<&GroupWaits>, held: Option<(&Held, usize)>) -> 
     let unknown = || "–".to_owned();
     let waits_of = |told: fn(&GroupWaits) -> String| waits.map_or_else(unknown, told);
     vec![
-        legible(name).into_owned(),
+        name.to_owned(),
         waits_of(|one| count(one.waits.count())),
-        waits_of(|one| percentile(&one.waits, 0.99).map_or_else(|| "–".to_owned(), |at| at.to_string())),
+        waits_of(|one| percentile(&one.waits, 0.99).map_or_else(|| "–".to_owned(), bucketed)),
         waits_of(|one| one.waits.max().map_or_else(|| "–".to_owned(), |at| at.to_string())),
         count(held.map_or(0, |(one, _)| one.incidents)),
         held.map_or_else(String::new, |(one, _)| span(one.waited)),
@@ -100,8 +98,7 @@ fn row(name: &str, waits: Option<&GroupWaits>, held: Option<(&Held, usize)>) -> 
     ]
 }
 
-fn mainly(held: &Held, named: usize) -> String {
-    let one = |(kind, name, took): &(_, String, _)| format!("{} {}", who(*kind, name, None), span(*took));
-    let named: Vec<String> = held.by.iter().take(named).map(one).collect();
-    named.join(", ")
+fn mainly(held: &Held, most: usize) -> String {
+    let one = |(kind, name, took): &(_, String, _)| format!("{} {}", named(*kind, name), span(*took));
+    held.by.iter().take(most).map(one).collect::<Vec<_>>().join(", ")
 }

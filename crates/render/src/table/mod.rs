@@ -4,8 +4,9 @@
 mod column;
 mod layout;
 
-use crate::numbers::{at_least, micros};
+use crate::numbers::at_least;
 use crate::result_columns::{ColumnSpec, RowNumbers};
+use crate::scale_of_table::Unit;
 use crate::style::{BOLD, DIM, paint};
 use column::Column;
 use layout::Layout;
@@ -37,9 +38,14 @@ impl Columns {
 
     /// Adds columns of results in µs, the worst of each in bold.
     pub(crate) fn results(&mut self, columns: &[ColumnSpec], rows: &[RowNumbers]) {
+        self.results_in(Unit::Micros, columns, rows);
+    }
+
+    /// The same in another unit.
+    pub(crate) fn results_in(&mut self, unit: Unit, columns: &[ColumnSpec], rows: &[RowNumbers]) {
         for column in columns {
             let values: Vec<Option<i64>> = rows.iter().map(|row| row.nanos(column)).collect();
-            let cells = worst_in_bold(&values, micros).into_iter().zip(rows);
+            let cells = worst_in_bold(&values, |nanos| unit.show(nanos)).into_iter().zip(rows);
             self.column(column.heading, cells.map(|(cell, row)| at_least(row.is_lower_bound(column), &cell)));
         }
     }

@@ -10,12 +10,21 @@ use crate::prose::{text_width, wrapped};
 use crate::style::{DIM, GOOD, HEADING, paint};
 
 /// Everything that would be tried on `baseline` within `budget`, and the rest with its reason.
-pub fn tune_listing(baseline: &Condition, listed: &[Listed], budget: Span, width: usize) -> String {
+pub fn tune_listing(
+    baseline: &Condition,
+    listed: &[Listed],
+    (budget, needs): (Span, Option<Span>),
+    width: usize,
+) -> String {
     let tried = listed.iter().filter(|one| one.fate == Fate::Tried).count();
     let heading = format!("{} · {}", paint(HEADING, "howlate tune --dry-run"), condition(baseline));
     let settings = if tried == 1 { "setting" } else { "settings" };
-    let extent = match tried {
-        0 => "No setting would be tried; nothing was changed.".to_owned(),
+    let extent = match (tried, needs) {
+        (0, _) => "No setting would be tried; nothing was changed.".to_owned(),
+        (_, Some(needed)) => format!(
+            "{} is too short to try {tried} {settings}: write `--budget {needed}`; nothing was changed.",
+            rough(budget)
+        ),
         _ => format!("{tried} {settings} would be tried, in about {}; nothing was changed.", rough(budget)),
     };
     let mut text = format!("{}\n{}\n", wrapped(&heading, width, 0), wrapped(&extent, width, 0));
@@ -229,11 +238,11 @@ mod tests {
             permanent: Vec::new(),
         };
         let unasked = [Listed { fate: Fate::NotAsked, ..one.clone() }];
-        let text = tune_listing(&baseline, &unasked, Span::from_secs(600), 80);
+        let text = tune_listing(&baseline, &unasked, (Span::from_secs(600), None), 80);
         assert!(text.contains("\nNo setting would be tried; nothing was changed.\n"), "{text}");
         let listed = [one];
         for width in [60, 80, 120] {
-            let text = tune_listing(&baseline, &listed, Span::from_secs(60), width);
+            let text = tune_listing(&baseline, &listed, (Span::from_secs(60), None), width);
             let plain = anstream::adapter::strip_str(&text).to_string();
             assert!(plain.lines().all(|line| line.chars().count() <= width), "{width}: {plain}");
             assert_eq!(plain.contains("\n  irq_affinity\n    0-1"), width == 60, "{plain}");

@@ -19,6 +19,7 @@ pub use listing::{tune_announcement, tune_listing, tune_listing_json};
 pub use restored::{tune_restored, tune_restored_json};
 pub use setting::{Fate, Listed};
 pub use text::tune_text;
+pub use words::tune_takes;
 
 /// What trying settings came to.
 #[derive(Clone, Debug)]
@@ -54,6 +55,9 @@ pub struct TunedProgram {
     pub pid: u32,
     /// How many of its threads were measured when it began.
     pub threads: usize,
+    /// The names of threads that it was limited to: others of the program were neither measured nor changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<String>,
     /// What made them run: wake-ups of these kinds are compared.
     pub compared: Vec<Activation>,
     /// How long a turn lasts, in nanoseconds.

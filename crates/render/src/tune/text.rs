@@ -1,8 +1,8 @@
 //! What settings came to, for a terminal.
 
-use howlate_analyse::compare::{Statistic, Tested, Verdict};
+use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
 
-use howlate_model::Caveat;
+use howlate_model::{Caveat, Scope};
 
 use super::forest::forest;
 use super::{Fate, TuneReport, TuneRow, Unrestored, words};
@@ -24,7 +24,7 @@ pub fn tune_text(report: &TuneReport<'_>, detail: Detail, width: usize) -> Strin
         top(report, width),
         notes(report, width),
         program(report, width),
-        self_test(report, width),
+        self_test(report, detail, width),
         if is_full { every_number(report, width) } else { table(report, width) },
         if is_full { forest(report, width) } else { String::new() },
         confirmation(report, width),
@@ -50,8 +50,10 @@ fn program(report: &TuneReport<'_>, width: usize) -> String {
     said.map_or_else(String::new, |said| format!("{}\n", paint(DIM, wrapped(&said, width, 0))))
 }
 
-fn self_test(report: &TuneReport<'_>, width: usize) -> String {
-    report.self_test.map_or_else(String::new, |arm| {
+/// Where it found a difference it is a reason to doubt; that it found none, as it should, is told in full only.
+fn self_test(report: &TuneReport<'_>, detail: Detail, width: usize) -> String {
+    let is_told = |arm: &&Arm| detail == Detail::Full || arm.tested.iter().any(words::is_different);
+    report.self_test.filter(is_told).map_or_else(String::new, |arm| {
         format!("{}\n", paint(DIM, wrapped(&words::self_test(arm), width, 0)))
     })
 }
@@ -190,7 +192,10 @@ fn confirmation(report: &TuneReport<'_>, width: usize) -> String {
 /// How each recommended setting is had for good, and what it costs; then those that may stand in for one that costs too much.
 fn for_good(report: &TuneReport<'_>, detail: Detail, width: usize) -> String {
     let recommended = report.rows.iter().filter(|row| row.recommended);
-    let mut text: String = recommended.map(|row| ways(row, detail, width)).collect();
+    let mut text: String = recommended.map(|row| ways(report, row, detail, width)).collect();
+    if !text.is_empty() {
+        text.push_str(&for_whom(report, width));
+    }
     let goal = |row: &&TuneRow| {
         !row.recommended && found(row, report.goal).is_some_and(|tested| tested.verdict == Verdict::Better)
     };
@@ -209,21 +214,52 @@ fn for_good(report: &TuneReport<'_>, detail: Detail, width: usize) -> String {
     };
     text.push_str(&format!("{}\n", wrapped(&format!("Alone, {names} {helps}{add}."), width, 0)));
     if detail == Detail::Full {
-        others.iter().for_each(|row| text.push_str(&ways(row, detail, width)));
+        others.iter().for_each(|row| text.push_str(&ways(report, row, detail, width)));
     }
     text
 }
 
 /// Ways for which nobody writes a program anew, as most people have a setting for good.
-const FROM_OUTSIDE: [&str; 5] = ["systemd", "sysctl.d", "tmpfiles.d", "boot", "shell"];
+const FROM_OUTSIDE: [&str; 6] = ["systemd", "sysctl.d", "tmpfiles.d", "boot", "shell", "now"];
 
-fn ways(row: &TuneRow, detail: Detail, width: usize) -> String {
-    let mut text = format!("To make {} permanent: {}\n", paint(HEADING, row.setting.knob), row.setting.what);
+/// The threads that settings were tried on, where others of the program were left alone.
+fn chosen<'a>(report: &'a TuneReport<'_>) -> &'a [String] {
+    report.program.as_ref().map_or(&[], |program| &program.chosen)
+}
+
+/// Whom what was typed is right for.
+fn for_whom(report: &TuneReport<'_>, width: usize) -> String {
+    let is_of_thread = report.rows.iter().any(|row| row.recommended && row.setting.scope == Scope::Thread);
+    let said = match chosen(report) {
+        _ if !is_of_thread => return String::new(),
+        [] if report.program.is_some() => return String::new(),
+        [] => {
+            "systemd and the shell set every thread of a program, which may harm where one computes. For one: `howlate tune program PID \
+             --thread NAME`."
+        }
+        _ => {
+            "Only that was tried. systemd has no such setting for one thread; there, and with `chrt` before the program's name, all have it."
+        }
+    };
+    format!("{}\n", paint(DIM, wrapped(said, width, 0)))
+}
+
+fn ways(report: &TuneReport<'_>, row: &TuneRow, detail: Detail, width: usize) -> String {
+    let (knob, what) = (paint(HEADING, row.setting.knob), row.setting.what);
+    let chosen = chosen(report);
+    let heading = match (chosen, row.setting.scope) {
+        ([], _) | (_, Scope::Machine | Scope::Boot) => format!("To make {knob} permanent: {what}"),
+        ([one], Scope::Thread) => format!("To set {knob} for thread {one} alone: {what}"),
+        (many, Scope::Thread) => format!("To set {knob} for threads {} alone: {what}", many.join(", ")),
+    };
+    let mut text = format!("{}\n", wrapped(&heading, width, 2));
     text.push_str(&format!("  {}\n", wrapped(&format!("Costs: {}.", row.setting.cost), width, 2)));
     let all = &row.setting.permanent;
     let is_shown = |by: &str| {
         let outside = all.iter().any(|way| FROM_OUTSIDE.contains(&way.by));
-        detail == Detail::Full || !outside || FROM_OUTSIDE.contains(&by)
+        // For one thread, only the program itself has a setting for good.
+        let is_code_for_it = !chosen.is_empty() && by == "C";
+        detail == Detail::Full || !outside || is_code_for_it || FROM_OUTSIDE.contains(&by)
     };
     for way in all.iter().filter(|way| is_shown(way.by)) {
         text.push_str(&format!("  {:<10} {}\n", way.by, code(way.by, &way.apply, width)));
@@ -257,8 +293,7 @@ fn end(report: &TuneReport<'_>, detail: Detail, width: usize) -> String {
     format!("{}\n", paint(DIM, wrapped(&said.join(" "), width, 0)))
 }
 
-const MORE: &str = "With code, alternatives and every interval: `--details`; `howlate compare RECORDING --by knob` has the intervals of \
-                    a run that was kept.";
+const MORE: &str = "Code, alternatives and every interval: `--details`; of a run that was kept: `howlate compare RECORDING --by knob`.";
 
 /// Reasons that are told without being asked for.
 const REASONS: usize = 2;
@@ -352,8 +387,5 @@ fn notes(report: &TuneReport<'_>, width: usize) -> String {
     notes.extend(
         left.map(|Unrestored { path, before, now }| format!("{path} was `{before}` and is now `{now}`.")),
     );
-    if let (Some(_), Some(needed)) = (report.self_test, report.needs) {
-        notes.push(format!("The budget did not last for all: write `--budget {needed}`."));
-    }
     notes.iter().map(|note| format!("{} {}\n", paint(WARN, "!"), wrapped(note, width, 2))).collect()
 }

@@ -1,11 +1,11 @@
 //! What settings came to, in words.
 
 use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
-use howlate_model::Activation;
+use howlate_model::{Activation, HowEnded, Span};
 
 use super::{TuneReport, TunedProgram};
 use crate::ending::early_ending;
-use crate::numbers::{length, micros_of};
+use crate::numbers::{length, micros_of, rough};
 
 /// What a number is called.
 pub(super) const fn number(statistic: Statistic) -> &'static str {
@@ -31,8 +31,33 @@ pub(super) fn answer(report: &TuneReport<'_>) -> String {
     let recommended = report.recommended();
     match (report.promised().filter(|_| !recommended.is_empty()), early_ending(report.analysis)) {
         (Some(number), _) => promise(report, &recommended, number),
-        (None, Some(why)) => format!("{why} before everything was tried: nothing is confirmed."),
+        (None, Some(why)) => {
+            format!("{why} before everything was tried: nothing is confirmed.{}", longer_run(report))
+        }
         (None, None) => no_promise(report),
+    }
+}
+
+/// Before settings are tried on a program: for how long it has to run.
+pub fn tune_takes(program: &TunedProgram, budget: Span) -> String {
+    format!(
+        "Trying settings on {} takes up to {} (`--budget`); it has to run that long.",
+        program.name,
+        rough(budget)
+    )
+}
+
+/// What to do where the program ended first.
+fn longer_run(report: &TuneReport<'_>) -> String {
+    let ended = report.analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::ProgramEnded);
+    let budget = report.analysis.header.tuning.as_ref().map(|tuning| tuning.budget);
+    match budget.filter(|_| ended) {
+        Some(budget) => format!(
+            " Give it a program that runs for at least {}, or as long as `--budget` says; or one that runs already: `howlate tune \
+             program PID`.",
+            rough(budget)
+        ),
+        None => String::new(),
     }
 }
 

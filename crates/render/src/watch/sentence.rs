@@ -4,46 +4,71 @@ use howlate_analyse::cause::{Family, Why, families};
 use howlate_analyse::{Outcome, percentile};
 use howlate_model::{Activation, CauseKind, Latency, Part, Span, Work};
 
-use super::name;
-use crate::cause_words::percent;
+use super::rows::{Rank, told};
+use super::{name, overdue};
+use crate::cause_words::{call_or_wait, main_causes, percent};
 use crate::numbers::count;
 use crate::result_columns::{MEDIAN, RowNumbers};
 use crate::untrusted_text::legible;
-use crate::why::main_causes;
 
 /// A cause that took as much of the late time is why.
 const WHY: f64 = 0.5;
 /// Timer slack that makes this share of the usual lateness is told.
 const MUCH_SLACK: f64 = 0.1;
 
-/// `python3's timers fire 86 µs late (50 µs of it timer slack); 1 in 100 more than 213 µs, because rustc had the CPU (68 %).`
-/// `None` where none had enough wake-ups for a 99th percentile.
-pub(super) fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Option<String> {
+/// So many times as late, another thread is told of beside the one that has a deadline.
+const MUCH_LATER: i64 = 10;
+
+/// A sentence on the thread that matters most, and on one that was much later; each with whether it has a deadline. Empty
+/// where none had enough wake-ups for a 99th percentile.
+pub(super) fn latest(outcomes: &[&Outcome], late: Option<Span>) -> Vec<(bool, String)> {
     let p99 = |one: &Outcome| percentile(one.latency(), 0.99);
-    let enough: Vec<&Outcome> = outcomes.iter().copied().filter(|one| p99(one).is_some()).collect();
-    let latest = enough.iter().copied().max_by_key(|one| p99(one))?;
-    let latest = its_loop(latest, &enough, late).unwrap_or(latest);
-    let p50 = Latency::from_nanos(RowNumbers::supported_by(latest.latency()).nanos(&MEDIAN)?);
-    let p99 = p99(latest)?;
-    let why = latest.why_late(late);
+    let all: Vec<(Rank, &Outcome)> =
+        told(outcomes).into_iter().filter(|(_, one)| p99(one).is_some()).collect();
+    let Some(((rank, first), others)) = all.split_first() else { return Vec::new() };
+    let of_first = p99(first).map_or(0, Latency::as_nanos).max(1);
+    let is_much_later =
+        |one: &Outcome| p99(one).is_some_and(|p99| p99.as_nanos() > of_first.saturating_mul(MUCH_LATER));
+    let latest = others.iter().max_by_key(|(_, one)| p99(one)).filter(|(_, one)| is_much_later(one));
+    let has_deadline = |rank: Rank| matches!(rank, Rank::RealTime | Rank::Strict);
+    let sentence = |rank: Rank, one: &Outcome| Some((has_deadline(rank), describe(one, late)?));
+    let first = sentence(*rank, first);
+    first.into_iter().chain(latest.and_then(|(rank, one)| sentence(*rank, one))).collect()
+}
+
+/// `python3's timers fire 86 µs late (50 µs of it timer slack); 1 in 100 more than 213 µs, because rustc had the CPU (68 %).`
+fn describe(one: &Outcome, late: Option<Span>) -> Option<String> {
+    let p50 = Latency::from_nanos(RowNumbers::supported_by(one.latency()).nanos(&MEDIAN)?);
+    let p99 = percentile(one.latency(), 0.99)?;
+    let why = one.why_late(late);
     let slack = why.as_ref().and_then(|why| slack(why, p50));
     let slack = slack.map_or_else(String::new, |slack| format!(" ({slack} of it timer slack)"));
     let because = why.as_ref().map_or_else(String::new, because);
     let rare = format!("1 in 100 more than {p99}{because}");
-    let (name, missed) = (name(latest), missed(latest));
-    let late = match latest.condition.work {
+    let name = name(one);
+    let late = match one.condition.work {
         Work::Watch { mechanism: Activation::Event } => {
             format!("{name} runs {p50} after being woken; {rare}.")
         }
         Work::Watch { mechanism: Activation::HandedOn } => {
-            format!("{name} runs {p50} after its waker's timer; {rare}.")
+            format!("{name} runs {p50} after the timer of the thread that wakes it; {rare}.")
+        }
+        Work::Watch { mechanism: Activation::Loop } if p50.as_nanos() <= 0 => {
+            format!("{name}'s iterations begin on time as a rule; 1 in 100 more than {p99} late{because}.")
         }
         Work::Watch { mechanism: Activation::Loop } => {
             format!("{name}'s iterations begin {p50} late; {rare}.")
         }
         _ => format!("{name}'s timers fire {p50} late{slack}; {rare}."),
     };
-    Some(late + &missed)
+    Some(late + &after_the_next(one) + &missed(one))
+}
+
+/// Turns that began after the next was due: no period passes without one where a loop catches up.
+fn after_the_next(one: &Outcome) -> String {
+    let of = count(one.count());
+    overdue(one)
+        .map_or_else(String::new, |late| format!(" {} of {of} began after the next was due.", count(late)))
 }
 
 /// Periods in which a thread did not run at all.
@@ -53,14 +78,6 @@ fn missed(one: &Outcome) -> String {
         1 => " One of its periods passed without a wake-up.".to_owned(),
         missed => format!(" {} of its periods passed without a wake-up.", count(missed)),
     }
-}
-
-/// Of a thread that set its timers too late, its loop, where that is marked: it knows why, and the timers do not.
-fn its_loop<'a>(latest: &Outcome, all: &[&'a Outcome], late: Option<Span>) -> Option<&'a Outcome> {
-    let first = families(&latest.why_late(late)?).into_iter().next()?;
-    let is_loop = |one: &Outcome| one.condition.work == Work::Watch { mechanism: Activation::Loop };
-    let is_same = |one: &&&Outcome| is_loop(one) && name(one) == name(latest);
-    (first.cause.kind == CauseKind::LateArming).then(|| all.iter().find(is_same).copied()).flatten()
 }
 
 /// Timer slack's part of the usual lateness, where it is a good one.
@@ -96,6 +113,12 @@ fn reason(family: &Family) -> Option<String> {
     let name = legible(family.cause.name.as_deref().unwrap_or_default());
     Some(match family.cause.kind {
         CauseKind::Thread if name.is_empty() => "other threads had the CPU".to_owned(),
+        CauseKind::Thread if !family.cause.through.is_empty() => {
+            format!(
+                "{name} had the CPU while {} was to go on, for which it waited",
+                legible(&family.cause.through)
+            )
+        }
         CauseKind::Thread => format!("{name} had the CPU"),
         CauseKind::Interrupt => format!("interrupt {name} had the CPU"),
         CauseKind::Softirq => format!("softirq {name} had the CPU"),
@@ -104,6 +127,15 @@ fn reason(family: &Family) -> Option<String> {
         CauseKind::TimerSlack => "the kernel may delay its timers by their slack".to_owned(),
         CauseKind::Throttled => "its control group had used up its quota".to_owned(),
         CauseKind::LongWork => "its own work took too long".to_owned(),
+        CauseKind::Lock if name.is_empty() => "it waited for another thread of its program".to_owned(),
+        CauseKind::Lock => format!("it waited for {name} ({})", family.cause.call),
+        CauseKind::SystemCall if name.is_empty() => {
+            format!("it was blocked in {}", call_or_wait(&family.cause.call))
+        }
+        CauseKind::SystemCall => {
+            format!("it was blocked in {}, waiting for {name}", call_or_wait(&family.cause.call))
+        }
+        CauseKind::DeadlineBudget => "it had used up its deadline runtime".to_owned(),
         CauseKind::LateArming => "it set its timer too late".to_owned(),
         CauseKind::Stopped => "it was stopped".to_owned(),
         CauseKind::PageFault => "page faults delayed it".to_owned(),

@@ -55,7 +55,7 @@ pub(super) fn calendar(kept: &Incidents) -> Option<Markup> {
     let last: Vec<(&i64, &String)> = rows.iter().rev().take(ROWS).collect();
     let drawn: Vec<Fields> =
         last.into_iter().rev().map(|(row, name)| fields(step, (*row, name), &cells)).collect();
-    Some(drawing(step, drawn))
+    Some(drawing(kept, step, drawn))
 }
 
 fn middle(minute: &WaitMinute) -> Option<Timestamp> {
@@ -140,12 +140,12 @@ fn some(cell: &Cell, most: u64, place: &str) -> Field {
     let incidents =
         if cell.incidents == 1 { "1 incident".to_owned() } else { format!("{} incidents", cell.incidents) };
     let words = format!("{place}: {incidents}, the longest {}", Latency::from_span(cell.longest));
-    field(shade(darkness(cell.incidents, most)), cell.incidents.to_string(), words)
+    field(shade(strength(cell.incidents, most)), cell.incidents.to_string(), words)
 }
 
 /// The shade of so many incidents where that many are the most.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place is 0 to 1")]
-fn darkness(incidents: u64, most: u64) -> usize {
+fn strength(incidents: u64, most: u64) -> usize {
     let place = if most > 1 { (incidents as f64).ln() / (most as f64).ln() } else { 1.0 };
     2 + (place * 2.0).round() as usize
 }
@@ -154,7 +154,7 @@ const fn field(shade: &'static str, label: String, words: String) -> Field {
     Field { shade, label, words, is_marked: false }
 }
 
-fn drawing(step: Step, rows: Vec<Fields>) -> Markup {
+fn drawing(kept: &Incidents, step: Step, rows: Vec<Fields>) -> Markup {
     let (across, down, each) = match step {
         Step::Minutes(1) => ("minute", "hour", "A field is a minute"),
         Step::Minutes(_) => ("minute", "hour", "A field is five minutes"),
@@ -173,7 +173,10 @@ fn drawing(step: Step, rows: Vec<Fields>) -> Markup {
     html! {
         figure id="calendar" {
             figcaption {
-                p class="quiet" { (each) ": the darker, the more incidents; dashed: nothing was recorded." }
+                p class="quiet" {
+                    (each) ": the stronger its colour, the more incidents; dashed: nothing was recorded."
+                    @if kept.not_kept() > 0 { " Counted are those that were kept: " (kept.counted()) "." }
+                }
             }
             div class="panels" { div class="panel" {
                 p class="tip" role="status" {}
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_more_the_darker() {
-        assert_eq!((darkness(1, 1), darkness(1, 9), darkness(3, 9), darkness(9, 9)), (4, 2, 3, 4));
+    fn the_more_the_stronger() {
+        assert_eq!((strength(1, 1), strength(1, 9), strength(3, 9), strength(9, 9)), (4, 2, 3, 4));
     }
 }

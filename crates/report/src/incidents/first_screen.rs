@@ -9,12 +9,10 @@ use maud::{Markup, html};
 use crate::prose;
 
 pub(super) fn first_screen(kept: &Incidents) -> Markup {
-    let all = kept.kept.incidents.len() as u64 + kept.kept.shorter;
-    let number = if all == 1 { "1 incident".to_owned() } else { format!("{} incidents", count(all)) };
     html! {
         header {
             h1 { "Threads that ran late" }
-            p class="number-one" { strong { (number) } " " span class="quiet" { (prose::plain(&about(kept))) } }
+            p class="number-one" { strong { (kept.counted()) } " " span class="quiet" { (prose::plain(&about(kept))) } }
             p class="answer" { (prose::plain(&answer(kept))) }
             (doubts(kept))
             @if let Some((node, system)) = &kept.machine {
@@ -33,17 +31,15 @@ fn about(kept: &Incidents) -> String {
     let above =
         kept.late_above.map_or_else(String::new, |above| format!("waits of more than {}", late_above(above)));
     let from = kept.from.or(kept.oldest).map(|at| format!("since {}", kept.local(at)));
-    let until = kept.until.map(|at| format!("until {}", kept.local(at)));
+    let last = kept.written.last.filter(|_| kept.from.is_none() && !kept.written.is_recording);
+    let until = kept.until.or(last).map(|at| format!("until {}", kept.local(at)));
     let parts = [Some(above).filter(|above| !above.is_empty()), from, until];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn answer(kept: &Incidents) -> String {
     let Some(longest) = kept.kept.incidents.iter().max_by_key(|one| one.latency) else {
-        return match kept.kept.minutes.len() {
-            0 => "Nothing was recorded then.".to_owned(),
-            _ => "Nothing was late.".to_owned(),
-        };
+        return kept.nothing().to_owned();
     };
     let all = culprits(kept.kept.incidents.iter());
     let most = all.iter().find(|one| one.kind.is_named()).map_or_else(String::new, most);

@@ -2,7 +2,7 @@
 
 use howlate_analyse::incidents::{cause_of, charged_to};
 use howlate_model::{CpuTimeline, Holder, Incident, IncidentCause, Occupant, Segment};
-use howlate_render::{incident_cause, part_in_words, segment_in_words, victim};
+use howlate_render::{incident_cause, part_in_words, part_of_incident, victim};
 
 use crate::chart::Hue;
 
@@ -82,7 +82,7 @@ fn named(one: &Incident, part: &Segment) -> String {
     let words = cause
         .filter(|_| !part.cause.name.is_empty())
         .map(|cause| format!("{}: {}", incident_cause(cause), part_in_words(part.cause.part)));
-    format!("{}{joined}", words.unwrap_or_else(|| segment_in_words(part)))
+    format!("{}{joined}", words.unwrap_or_else(|| part_of_incident(part)))
 }
 
 fn of_cpu(drawn: &Incident, cpu: &CpuTimeline, began: i64) -> TimeLane {

@@ -5,7 +5,7 @@ use howlate_analyse::percentile;
 use howlate_model::{Incident, Latency, Snapped};
 use howlate_render::numbers::count;
 use howlate_render::{
-    HOW_CULPRITS_ARE_ADDED, Incidents, NO_SNAP_FILE, asked_by, culprit_name, held_up_by, victim,
+    HOW_CULPRITS_ARE_ADDED, Incidents, NO_SNAP_FILE, asked_by, bucketed, culprit_name, held_up_by, victim,
 };
 use maud::{Markup, html};
 
@@ -30,6 +30,9 @@ pub(super) fn incidents(kept: &Incidents) -> Markup {
     html! {
         (table.html())
         @if left_out > 0 { p class="quiet" { (count(left_out)) " more were shorter." } }
+        @if kept.not_kept() > 0 {
+            p class="quiet" { "About " (count(kept.not_kept())) " more were only counted, and may have been longer." }
+        }
     }
 }
 
@@ -96,24 +99,27 @@ fn culprit(one: &Culprit) -> Vec<String> {
 pub(super) fn groups(kept: &Incidents) -> Markup {
     let all = all_groups(kept.kept.minutes.iter().flat_map(|minute| &minute.groups), kept.by, &kept.users);
     let headings = [kept.by.name(), "waits", "late waits", "p50", "p99", "p99.9", "max"];
-    let rows = all.iter().take(GROUPS).map(group).collect();
+    let rows = all.iter().take(GROUPS).map(|one| group(kept, one)).collect();
     let left_out = all.len().saturating_sub(GROUPS) as u64;
     html! {
         (Table::plain("How late threads ran, since their timer was due or they were ready", &headings, 1, rows).html())
-        @if left_out > 0 { p class="quiet" { (count(left_out)) " more with fewer late waits." } }
+        p class="quiet" {
+            "Waits are counted in buckets: percentiles may be 12 % off, the longest is exact."
+            @if left_out > 0 { " " (count(left_out)) " more with fewer late waits." }
+        }
     }
 }
 
-fn group(one: &GroupWaits) -> Vec<String> {
-    let shown = |at: Option<Latency>| at.map_or_else(|| "–".to_owned(), |at| at.to_string());
-    let at = |quantile| shown(percentile(&one.waits, quantile));
+fn group(kept: &Incidents, one: &GroupWaits) -> Vec<String> {
+    let shown = |at: Option<String>| at.unwrap_or_else(|| "–".to_owned());
+    let at = |quantile| shown(percentile(&one.waits, quantile).map(bucketed));
     vec![
-        one.name.clone(),
+        kept.shown(&one.name),
         count(one.waits.count()),
         count(one.late),
         at(0.5),
         at(0.99),
         at(0.999),
-        shown(one.waits.max()),
+        shown(one.waits.max().map(|max| max.to_string())),
     ]
 }

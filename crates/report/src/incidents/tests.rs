@@ -5,6 +5,7 @@ use howlate_model::{
     Cause, CauseKind, CpuTimeline, Holder, IncidentCause, IncidentKind, LateAbove, LateThread, MonotonicTime,
     Occupant, Part, Segment, SnapProgram, Snapped, Span, WaitMinute, Who,
 };
+use howlate_render::Written;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
@@ -21,11 +22,14 @@ fn incident(at: &str, victim: &str, ms: i64) -> Incident {
         at: at.to_owned(),
         at_ns: MonotonicTime::from_nanos(1_000 * MS),
         latency,
-        thread: LateThread { process: name.clone(), name, pid, tid, uid, group, policy },
+        thread: LateThread { command: None, process: name.clone(), name, pid, tid, uid, group, policy },
         kind: IncidentKind::Woken,
         cpu: 1,
         parts: vec![Segment::new(cause, Some(9), MonotonicTime::from_nanos((1_000 - ms) * MS), latency)],
         causes: vec![IncidentCause {
+            process_id: None,
+            command: None,
+            is_recorder: false,
             kind: CauseKind::Thread,
             name: Some("rsync".to_owned()),
             pid: Some(9),
@@ -65,6 +69,7 @@ fn kept(incidents: Vec<Incident>) -> Incidents {
         from: None,
         until: None,
         oldest: None,
+        written: Written::default(),
         by: Grouping::default(),
         users: BTreeMap::new(),
         zone: TimeZone::UTC,
@@ -110,7 +115,7 @@ fn the_page_has_the_wait_with_a_lane_for_each_cpu() {
     assert_eq!(who(2, 0), (-70, 70, serde_json::json!(["web (71)", "s0"])));
     assert_eq!(who(3, 0).2[0], "</script> (5)", "a name is no markup");
     assert_eq!(data["latency"], 30 * MS);
-    for expected in ["2 incidents", "The longest wait", "backup", "held up by rsync,"] {
+    for expected in ["2 incidents", "The longest wait", "backup", "held up by rsync of backup, thread 9"] {
         assert!(page.contains(expected), "{expected}");
     }
     // It asks for nothing: no address but those within it.
@@ -125,6 +130,17 @@ fn worst_come_first_and_what_is_drawn_is_called_what_it_is() {
     assert!(page.contains("The longest wait with a timeline"));
     let rows = page.split("id=\"incidents\"").nth(1).unwrap();
     assert!(rows.find("web (71)") < rows.find("db (71)"), "{rows}");
+}
+
+#[test]
+fn late_waits_that_were_not_kept_are_counted_in_the_headline() {
+    let mut kept = kept(vec![incident("2026-11-25T03:12:00.5Z", "web", 30)]);
+    assert!(incidents_page(&kept, None).contains("<strong>1 incident</strong>"));
+    kept.kept.minutes[0].incidents_left_out = 8;
+    let page = incidents_page(&kept, None);
+    assert!(page.contains("<strong>1 of about 9 incidents</strong>"), "{page}");
+    assert!(page.contains("Counted are those that were kept: 1 of about 9 incidents."), "{page}");
+    assert!(page.contains("About 8 more were only counted") && !page.contains("the darker"), "{page}");
 }
 
 #[test]

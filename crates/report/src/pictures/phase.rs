@@ -12,7 +12,7 @@ use crate::table::Table;
 /// The most certain rhythm of the first recording; nothing to draw where nothing comes back.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     let found = recurrences(entries.first()?.recording.analysis).into_iter().next()?;
-    let said = recurrence_in_words(&found);
+    let said = recurrence_in_words(&found, entries.first()?.recording.analysis);
     let title = said.split(" (p").next().unwrap_or_default().to_owned();
     Some(Picture {
         kind: Chart::Phase,

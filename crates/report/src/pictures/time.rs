@@ -62,7 +62,7 @@ fn about(drawn: &[Entry<'_>], latencies: Scale) -> String {
         None => " Dotted: the deadline.".to_owned(),
     };
     format!(
-        "One strip per condition, all on the same axes. The darker, the more wake-ups were that late; the line above is the \
+        "One strip per condition, all on the same axes. The stronger the colour, the more wake-ups were that late; the line above is the \
          worst of each stretch of time, dots are the worst of all. Grey stretches ran under a background load; triangles \
          mark missed periods and lost wake-ups.{}",
         if drawn.iter().any(is_drawn) { deadline } else { String::new() }

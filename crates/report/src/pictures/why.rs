@@ -21,8 +21,8 @@ const GROUPS: [(Hue, &str); 7] = [
     (Hue::Series(0), "the kernel's own path"),
     (Hue::Series(1), "other threads"),
     (Hue::Series(2), "interrupts, softirqs, other timers"),
-    (Hue::Series(3), "stopped, out of quota"),
-    (Hue::Series(4), "asked for: slack, late arming, page faults"),
+    (Hue::Series(3), "stopped, out of quota or runtime"),
+    (Hue::Series(4), "asked for: slack, own work and calls, page faults"),
     (Hue::Series(5), "leaving idle, the hypervisor, the machine"),
     (Hue::Rest, "undetermined, unexplained"),
 ];
@@ -32,8 +32,13 @@ pub(super) const fn hue(kind: Cause) -> Hue {
         Cause::Kernel | Cause::Migration => Hue::Series(0),
         Cause::Thread => Hue::Series(1),
         Cause::Interrupt | Cause::Softirq | Cause::OtherTimers => Hue::Series(2),
-        Cause::Stopped | Cause::Throttled | Cause::RtThrottled => Hue::Series(3),
-        Cause::TimerSlack | Cause::LateArming | Cause::LongWork | Cause::PageFault => Hue::Series(4),
+        Cause::Stopped | Cause::Throttled | Cause::RtThrottled | Cause::DeadlineBudget => Hue::Series(3),
+        Cause::TimerSlack
+        | Cause::LateArming
+        | Cause::LongWork
+        | Cause::Lock
+        | Cause::SystemCall
+        | Cause::PageFault => Hue::Series(4),
         Cause::IdleExit | Cause::Hypervisor | Cause::Machine => Hue::Series(5),
         Cause::Others | Cause::Undetermined | Cause::Unexplained => Hue::Rest,
     }

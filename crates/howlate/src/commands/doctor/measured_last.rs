@@ -27,7 +27,7 @@ mod tests {
     }
 
     fn finding(id: FindingId, verdict: Verdict) -> Finding {
-        let remedy = Some(Remedy { apply: vec!["do it".to_owned()], undo: vec![] });
+        let remedy = Some(Remedy { apply: vec!["do it".to_owned()], undo: vec![], ..Remedy::default() });
         let (found, why) = ("found".to_owned(), String::new());
         Finding { id, verdict, found, evidence: vec![], why, cost: None, remedy }
     }
@@ -43,8 +43,10 @@ mod tests {
         assert!(bears_on.iter().all(|one| one["finding"] == "realtime_permission"), "{json}");
         let share = bears_on[0]["share"].as_f64().unwrap();
         assert!(share > 0.0 && share <= 1.0, "{json}");
-        assert!(last.in_words().contains("(realtime_permission)"), "{}", last.in_words());
+        assert!(last.in_words().contains("realtime_permission"), "{}", last.in_words());
         let none = MeasuredLast::new(&recorded(), &[]);
-        assert!(none.in_words().ends_with("none of these findings bears on what made its wake-ups late."));
+        assert!(
+            none.in_words().ends_with("none of these findings had to do with what made its wake-ups late.")
+        );
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     };
     terminal::print_or_json(&text, args.printing.json)?;
     say_kept(kept, args.printing.quiet);
-    let status = exit_status::overall(&track.analysis, &limits);
+    let status = exit_status::of_whole_run(&track.analysis, &limits);
     match trouble {
         Ok(_) => Ok(status),
         Err(error) => {

@@ -23,6 +23,9 @@ use crate::terminal;
 use howlate_cli::{Report, ReportFormat};
 
 pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
+    if let (Some(ending), Some(path)) = (asked.unknown_ending(), &asked.out) {
+        return Err(Error::ReportEnding { path: path.clone(), ending: ending.to_owned() });
+    }
     match (asked.chart, asked.format()) {
         (Some(_), format) if !format.is_picture() => return Err(Error::ChartIsPicture),
         (None, format) if format.is_picture() => return Err(Error::NoChart(format.ending())),

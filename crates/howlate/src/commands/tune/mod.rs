@@ -116,7 +116,10 @@ fn list(settings: &Prepared, how: &HowToTune, is_json: bool) -> Result<Status, E
     let (baseline, listed) = (settings.baseline(), settings.listed());
     let text = match is_json {
         true => render::tune_listing_json(baseline, &listed, how.budget)?,
-        false => render::tune_listing(baseline, &listed, how.budget, terminal::width()),
+        false => {
+            let time = (how.budget, settings.needs());
+            render::tune_listing(baseline, &listed, time, terminal::width())
+        }
     };
     terminal::print_or_json(&text, is_json)?;
     Ok(Status::Done)

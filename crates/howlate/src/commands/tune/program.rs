@@ -60,6 +60,9 @@ fn try_on(
     let seed = asked.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     let prepared = PreparedProgram::begin(&asked.options(), environment, guard, seen, caveats, seed)?;
     let turning = turning(prepared.settings(), asked.printing.quiet)?;
+    if !asked.printing.quiet {
+        terminal::say(&format!("{}\n", prepared.how_long()));
+    }
     let kept = HistoryEntry::begin("tune", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request = Request {

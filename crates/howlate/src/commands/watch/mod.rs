@@ -16,23 +16,22 @@ use howlate_render::{legible, watched_until};
 use howlate_session::{Environment, Goal, NotUntil, Recorder, Timelines, header};
 use howlate_system::for_running;
 use howlate_watch_session::{Attached, Display, Ended, Request, Seen, Watching};
-use howlate_watched_program::Subject;
+use howlate_watched_program::{Subject, WatchError};
 
 use self::display::{Beside, Threads, Whole};
 use super::{print_result, say_kept};
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::startup;
-use crate::terminal::{is_watched, say_all, tell};
-use howlate_cli::{Output, Watch};
+use crate::terminal::{is_watched, say_all, tell, width};
+use howlate_cli::{Output, Watch, written_out};
 use howlate_recording::HistoryEntry;
 
 pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let environment = startup::begin()?;
     let goal = asked.until.goal().map(|goal| Ok((goal, goal.of_watched()?))).transpose().map_err(refused)?;
     let output = output_kept(asked)?;
-    let mut subject =
-        Subject::new(asked.process().as_deref(), asked.program(), asked.printing.json, output.as_ref())?;
+    let mut subject = subject(asked, output.as_ref())?;
     let kept = HistoryEntry::begin("watch", asked.out.as_deref(), asked.no_save);
     let watching = begin(asked, &environment, &mut subject, kept.path().as_deref())?;
     subject.begin()?;
@@ -40,7 +39,7 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let seen = watching.seen();
     let display = (!asked.printing.quiet).then(|| announce(asked, &environment, &subject, seen)).flatten();
     if let Some((Goal { figure, at_most }, (least, wakeups))) = goal.filter(|_| !asked.printing.quiet) {
-        tell(&watched_until(figure, least, wakeups, at_most));
+        tell(&watched_until(figure, (least, wakeups), at_most, width()));
     }
     let watching = watching.shown_on(display);
     let Ended { analysis, nothing } = watching.until_the_end(&mut subject, &environment.interrupted);
@@ -52,8 +51,21 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     }
     print(asked, &analysis)?;
     say_kept(kept, asked.printing.quiet);
-    let status = exit_status::overall(&analysis, &asked.fail_above);
+    // Without a length it goes on until somebody ends it.
+    let status = match asked.lasts() {
+        Some(_) => exit_status::of_whole_run(&analysis, &asked.fail_above),
+        None => exit_status::overall(&analysis, &asked.fail_above),
+    };
     failure.map_or(Ok(status), |failure| Err(failure.into()))
+}
+
+/// What is to be watched. Who follows children means, of several processes of one name, the one that has started the others.
+fn subject(asked: &Watch, output: Option<&File>) -> Result<Subject, WatchError> {
+    let new = |process: Option<&str>| Subject::new(process, asked.program(), asked.printing.json, output);
+    match new(asked.process().as_deref()) {
+        Err(WatchError::Several { first: Some(first), .. }) if asked.follow => new(Some(&first.to_string())),
+        subject => subject,
+    }
 }
 
 /// Begins to watch. A program that was started for it does not run yet.
@@ -74,6 +86,8 @@ pub(super) fn begin(
     let attached = while_nothing_is_kept(|| Attached::begin(&request, &environment.system.kernel, subject))?;
     let mut header = header("watch", 0, environment, Vec::new());
     header.node = asked.identity.apply(header.node);
+    // With `--` where the program begins, as `howlate show` reads it.
+    header.arguments = words_as_understood();
     (header.late_above, header.until) = (asked.late_above, asked.until.until);
     if !subject.is_held() {
         header.findings.iter_mut().for_each(|one| for_running(one, subject.pid()));
@@ -83,6 +97,12 @@ pub(super) fn begin(
     let Some(keep) = asked.keep else { return Ok(watching) };
     let asked_for = startup::on_timeline_asked(&environment.timeline_asked)?;
     Ok(watching.keeping(Timelines::begin(keep, asked.late_above, asked.out.as_deref().or(kept), &asked_for)))
+}
+
+/// What was typed, with `--` before a program that has options of its own.
+fn words_as_understood() -> Vec<String> {
+    let words = written_out(std::env::args_os()).into_iter().skip(1);
+    words.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Why it cannot be watched until that.

@@ -4,6 +4,7 @@ mod crowds;
 mod event_loops;
 mod lives;
 mod runtimes;
+mod waits;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -420,5 +421,5 @@ fn a_deadline_is_handed_on_to_the_thread_that_is_woken_for_it() {
         );
     }
     let text = stdout(&run(&["show", out, "--details"])).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("waker's timer") && text.contains("from a timer of rhythmic"), "{text}");
+    assert!(text.contains("another's timer") && text.contains("from a timer of rhythmic"), "{text}");
 }

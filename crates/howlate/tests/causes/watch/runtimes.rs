@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{is_installed, json, skip, stderr};
+use crate::common::{is_installed, json, run, skip, stderr};
 
 const PYTHON: &str = "import time\nfor turn in range(200): time.sleep(0.005)";
 
@@ -22,6 +22,17 @@ import \"time\"
 func main() {
     ticker := time.NewTicker(5 * time.Millisecond)
     for turn := 0; turn < 200; turn++ { <-ticker.C }
+}";
+
+/// Its goroutines share one CPU, and one of them computes: the runtime's own monitor sleeps for 10 ms, and looks at epoll
+/// without waiting.
+const GO_THAT_COMPUTES: &str = "package main
+import (\"runtime\"; \"time\")
+func main() {
+    runtime.GOMAXPROCS(1)
+    go func() { for x := 0; ; x++ { _ = x } }()
+    ticker := time.NewTicker(5 * time.Millisecond)
+    for turn := 0; turn < 100; turn++ { <-ticker.C }
 }";
 
 const JAVA: &str = "public class Sleeps {
@@ -118,10 +129,42 @@ fn several_threads_of_go_wait_for_its_timers() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("ticker");
-    let source = written(folder.path(), "ticker.go", GO);
-    made(Command::new("go").current_dir(folder.path()).args(["build", "-o"]).arg(&program).arg(source));
-    wakes_itself(&[program.to_str().unwrap()], "ticker");
+    wakes_itself(&[&built_with_go(folder.path(), GO)], "ticker");
+}
+
+/// Nothing of what is advised for programs in C is true of one in Go.
+#[test]
+fn a_program_of_go_is_known_as_such() {
+    if !is_there("go") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (program, out) = (built_with_go(folder.path(), GO), folder.path().join("seen.jsonl"));
+    let output = run(&["watch", "--quiet", "--out", out.to_str().unwrap(), "--", &program]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(std::fs::read_to_string(out).unwrap().contains("\"language\":\"go\""));
+}
+
+/// The path of a program in Go.
+fn built_with_go(folder: &Path, source: &str) -> String {
+    let program = folder.join("ticker");
+    let source = written(folder, "ticker.go", source);
+    made(Command::new("go").current_dir(folder).args(["build", "-o"]).arg(&program).arg(source));
+    program.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_monitor_of_go_is_no_event_loop() {
+    if !is_there("go") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(document) = watched(&[&built_with_go(folder.path(), GO_THAT_COMPUTES)]) else { return };
+    for one in document["results"].as_array().unwrap() {
+        let event_loop = &one["rhythm"]["event_loop"];
+        let is_alone = !event_loop.is_null() && event_loop["shared_by"].is_null();
+        assert!(!is_alone || event_loop["long"] == 0, "{one}");
+    }
 }
 
 /// Built from crates.io once; `None`, with the reason said, where that cannot be.
