@@ -92,7 +92,8 @@ def _raise(outcome: Outcome, found: Union[Result, Comparison]) -> None:
     """What the status means, unless it is that all is well."""
     if outcome.status == 1:
         raise LimitExceeded(_last_words(outcome, found), found)
-    if outcome.status == 3:
+    # Whoever pressed Ctrl-C knows that it did not go on to its end, and wants what there is.
+    if outcome.status == 3 and not outcome.interrupted:
         raise Inconclusive(_last_words(outcome, found), found)
 
 

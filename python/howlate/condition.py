@@ -17,6 +17,15 @@ def length(nanos: int) -> str:
     return f"{nanos}ns"
 
 
+#: What a thread of a watched program is late after: one thread may be woken in several ways.
+_LATE_AFTER = {
+    "timer": "its timer",
+    "event": "being woken",
+    "handed_on": "another's timer",
+    "loop": "its due time",
+}
+
+
 @dataclass(frozen=True)
 class Condition:
     """One combination of circumstances. Times are nanoseconds; what does not apply is `None`."""
@@ -71,6 +80,8 @@ class Condition:
     def label(self) -> str:
         """The whole condition in one line."""
         parts = [self.name or self.mechanism, self.policy_label]
+        if self.kind == "watch" and self.mechanism in _LATE_AFTER:
+            parts.insert(1, f"after {_LATE_AFTER[self.mechanism]}")
         if self.length_ns:
             parts.append(length(self.length_ns))
         if self.clock is not None:

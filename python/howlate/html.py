@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from howlate.result import ConditionResult, Result
 
 #: More conditions than a table that somebody reads.
-_ROWS = 32
+ROWS = 32
+
+#: What stands above the cells of a condition.
+HEADINGS = ("latency, µs", "median", "p99", "p99.9", "max", "missed", "wake-ups")
 
 _STYLE = (
     "<style>.howlate td,.howlate th{text-align:right;padding:.15em .7em;font-variant-numeric:tabular-nums}"
@@ -56,9 +59,9 @@ def comparison_page(comparison: Comparison) -> str:
 
 
 def _table(result: Result) -> str:
-    head = _row("th", ["latency, µs", "median", "p99", "p99.9", "max", "missed", "wake-ups"])
-    body = "".join(_row("td", _cells(one)) for one in result.results[:_ROWS])
-    more = len(result) - _ROWS
+    head = _row("th", HEADINGS)
+    body = "".join(_row("td", cells(one)) for one in result.results[:ROWS])
+    more = len(result) - ROWS
     left_out = f"<p>{more} more conditions are in <code>.results</code>.</p>" if more > 0 else ""
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{left_out}"
 
@@ -67,7 +70,8 @@ def _row(cell: str, texts: Iterable[str]) -> str:
     return "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in texts) + "</tr>"
 
 
-def _cells(one: ConditionResult) -> "list[str]":
+def cells(one: ConditionResult) -> "list[str]":
+    """A condition's cells, below `HEADINGS`."""
     summary, planned = one.planned_ns, one.count + one.missed_periods
     # As everywhere in howlate: no p99 of fewer than 100, no p99.9 of fewer than 1 000.
     numbers = (

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Iterator, List
 import pytest
 
 if TYPE_CHECKING:
-    from howlate.comparison import Comparison
+    from howlate.comparison import Comparison, Statistic
     from howlate.turns import Limit, Turns
 
 _MARKER = (
@@ -251,6 +251,12 @@ def _value(limit: Limit, value: float) -> str:
     )
 
 
+def _differs(number: Statistic) -> bool:
+    """Whether chance explains no difference. Runs that are kept are made one after the other, for which there is no verdict:
+    whoever asks for a failure has decided that the machine is the same."""
+    return number.verdict == "worse" or number.reason == "one_after_the_other"
+
+
 class _Worse:
     """`p99:5%`: worse by more than this fails."""
 
@@ -274,7 +280,7 @@ class _Worse:
                 base, difference = number.base_ns, number.difference_ns
                 if (
                     number.statistic != self._statistic
-                    or number.verdict != "worse"
+                    or not _differs(number)
                     or base is None
                     or difference is None
                 ):

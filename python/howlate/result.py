@@ -132,6 +132,14 @@ class Cause:
     pid: Optional[int] = None
     #: Whether it is a thread of real-time priority; older recordings do not tell.
     real_time: bool = False
+    #: Whether it is a thread of the late thread's own program; only told of watched programs.
+    own: bool = False
+    #: Its real-time priority, where it has one and that was read.
+    priority: Optional[int] = None
+    #: The system call that the thread slept in meanwhile; empty where it did not, or where that was not seen.
+    call: str = ""
+    #: The thread of its own program that it waited for meanwhile, where that was kept from going on.
+    through: str = ""
     remedy: Optional[CauseRemedy] = None
 
     @property
@@ -173,6 +181,14 @@ class Segment:
     pid: Optional[int] = None
     #: Whether it is a thread of real-time priority; older recordings do not tell.
     real_time: bool = False
+    #: Whether it is a thread of the late thread's own program; only told of watched programs.
+    own: bool = False
+    #: Its real-time priority, where it has one and that was read.
+    priority: Optional[int] = None
+    #: The system call that the thread slept in meanwhile; empty where it did not, or where that was not seen.
+    call: str = ""
+    #: The thread of its own program that it waited for meanwhile, where that was kept from going on.
+    through: str = ""
     #: Whether only its length is known: several stretches of one name, whose order among other such parts is not.
     merged: bool = False
 
@@ -313,7 +329,7 @@ class Result:
     marks_ns: Tuple[int, ...] = ()
     #: Files beside the recording that say what all CPUs did around late wake-ups, of a run with `keep`.
     timelines: Tuple[Mapping[str, Any], ...] = ()
-    #: The program's exit status: 0 done and within limits, 1 a limit was exceeded, 3 not everything was as asked.
+    #: The program's exit status: 0 done and within limits, 1 a limit was exceeded, 3 not everything was as asked, or it was ended early.
     status: int = field(default=0, metadata={"own": True})
     #: What the program said besides, in its words.
     words: str = field(default="", metadata={"own": True})
@@ -374,6 +390,12 @@ class Result:
         from howlate.tables import to_arrow
 
         return to_arrow(self)
+
+    def __str__(self) -> str:
+        """The table and the sentences; `repr()` has everything."""
+        from howlate.text import result_text
+
+        return result_text(self)
 
     def _repr_html_(self) -> str:
         from howlate.html import result_page

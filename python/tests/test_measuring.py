@@ -116,7 +116,7 @@ def test_ctrl_c_keeps_the_result(tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     threading.Thread(target=interrupted_after_its_start, args=[out]).start()
     found = howlate.cyclic(threads=1, duration="10m", out=out)
-    assert found.ended == "interrupted" and found.status == 0
+    assert found.ended == "interrupted" and found.status == 3
     assert howlate.read(out).ended == "interrupted"
 
 

@@ -51,6 +51,22 @@ def test_a_library_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.M
     assert builtins.__import__
 
 
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_what_is_printed_is_the_table_and_the_sentences(path: Path) -> None:
+    result = howlate.read(path).result
+    first, *lines = str(result).splitlines()
+    assert first.split() == ["latency,", "µs", "median", "p99", "p99.9", "max", "missed", "wake-ups"]
+    for one, line in zip(result, lines):
+        assert line.startswith(one.label) and line.endswith(str(one.count)), line
+    assert all(text in lines for text in result.insights)
+    assert repr(result).startswith("Result(")
+
+
+def test_rows_of_one_watched_thread_say_what_woke_it() -> None:
+    labels = [one.label for one in recording("watch").result]
+    assert labels == ["control · after its timer · other", "follower · after being woken · other"], labels
+
+
 @pytest.fixture
 def axes() -> Any:
     matplotlib = pytest.importorskip("matplotlib")

@@ -40,6 +40,9 @@ The developer's commands:
                               one long measurement of four threads with --why, and whether anything grew that must not
   cargo xtask truth [why|watch|top|record|remedies …] [--times 3] [--for 4]
                               what the program claims, held against what the kernel itself wrote of the same wake-ups
+  cargo xtask truth advice [PART OF A NAME …] [--pairs 3]
+                              what the program advises for programs whose cure is known, typed as it stands, with and without by turns;
+                              half an hour for all
   cargo xtask storm [--borrowed] [--kills 1000] [--seed N]
                               kills at random moments, and whether the machine is left as it was; 60 if not said
   cargo xtask orders          the ring of wake-ups in every order that loom knows, and in Miri

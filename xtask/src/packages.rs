@@ -13,6 +13,8 @@ pub const FOR_TESTS: &[Needed] = &[
     Needed { program: "cyclictest", package: "rt-tests" },
     Needed { program: "script", package: "bsdutils" },
     Needed { program: "stress-ng", package: "stress-ng" },
+    // A shell that people have on small systems, and that must read what is to be typed.
+    Needed { program: "busybox", package: "busybox" },
     // Letters for pictures; a font is no program.
     Needed { program: "../share/fonts/truetype/dejavu/DejaVuSans.ttf", package: "fonts-dejavu-core" },
     // A browser for reports.

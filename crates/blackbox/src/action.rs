@@ -133,6 +133,7 @@ mod tests {
 
     fn incident() -> Incident {
         let thread = LateThread {
+            command: None,
             name: "worker".into(),
             process: "server".into(),
             pid: 7,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use howlate_analyse::cause::decompose;
 use howlate_model::{
     Cause, CauseKind, Explained, Incident, IncidentCause, IncidentKind, LateThread, LateWait, LoopAway, Part,
-    Segment, Span, Wakeup, WokenBy,
+    Policy, Segment, Span, Wakeup, WokenBy,
 };
 
-use crate::thread_owner::Origins;
+use crate::thread_owner::{Origin, Origins};
 
 /// Of more parts than these, those of one cause are joined.
 const PARTS: usize = 32;
@@ -29,11 +29,12 @@ pub(crate) fn incident(wait: &LateWait, at: String, origins: &mut Origins) -> Op
         process: wait.process.clone(),
         pid: wait.pid,
         tid: wait.sleep.tid,
+        command: origins.command(wait.sleep.tid),
         uid: wait.uid,
         group: origins.group(wait.cgroup, wait.pid),
         policy: wait.policy,
     };
-    let causes = causes(&by_thread(&explained.parts), wait, origins);
+    let causes = causes(by_thread(&explained.parts, origins), wait.late);
     let parts = parts(explained, by_cause);
     let kind = match wait.sleep.woken_by {
         WokenBy::Timer(_) => IncidentKind::Timer,
@@ -77,6 +78,7 @@ pub(crate) fn incident_away(one: &LoopAway, at: String, origins: &mut Origins) -
         process: one.process.clone(),
         pid: one.pid,
         tid: one.tid,
+        command: origins.command(one.tid),
         uid: one.uid,
         group: origins.group(one.cgroup, one.pid),
         policy: one.policy,
@@ -113,13 +115,60 @@ pub(crate) fn by_kind(parts: &[Segment], whole: Span) -> Vec<IncidentCause> {
 }
 
 fn nameless(kind: CauseKind, took: Span, whole: Span) -> IncidentCause {
-    let (name, pid, process, policy, group) = (None, None, None, None, None);
     let share = ratio(took.as_nanos(), whole.as_nanos().max(1));
-    IncidentCause { kind, name, pid, process, policy, group, took, share }
+    IncidentCause {
+        kind,
+        name: None,
+        pid: None,
+        process_id: None,
+        process: None,
+        command: None,
+        is_recorder: false,
+        policy: None,
+        group: None,
+        took,
+        share,
+    }
 }
 
-/// The parts added up by cause; threads of one name apart, as long as they are few.
-fn by_thread(parts: &[Segment]) -> Vec<Segment> {
+/// What took time, and whose thread that is.
+struct Taker {
+    part: Segment,
+    whose: Whose,
+}
+
+/// What a thread belongs to, as far as that is known; of several threads, as far as they have it in common.
+#[derive(Clone, Default)]
+struct Whose {
+    pid: Option<u32>,
+    process: Option<String>,
+    command: Option<String>,
+    group: Option<String>,
+    policy: Option<Policy>,
+}
+
+impl From<Origin> for Whose {
+    fn from(one: Origin) -> Self {
+        let Origin { pid, process, command, group, policy } = one;
+        Self { pid: Some(pid), process: Some(process), command, group, policy }
+    }
+}
+
+impl Whose {
+    /// Whether the two are of the same program, by all that is told of one.
+    fn is_of(&self, other: &Self) -> bool {
+        self.process == other.process && self.command == other.command
+    }
+
+    fn keep_common(&mut self, other: &Self) {
+        self.pid = self.pid.filter(|pid| other.pid == Some(*pid));
+        self.group = self.group.take().filter(|group| other.group.as_ref() == Some(group));
+        self.policy = self.policy.filter(|policy| other.policy == Some(*policy));
+    }
+}
+
+/// The parts added up by cause; threads of one name apart, as long as they are few: of more, those of a program together.
+fn by_thread(parts: &[Segment], origins: &mut Origins) -> Vec<Taker> {
     let mut all: Vec<Segment> = Vec::new();
     for part in parts {
         match all.iter_mut().find(|one| one.cause == part.cause && one.pid == part.pid) {
@@ -128,49 +177,56 @@ fn by_thread(parts: &[Segment]) -> Vec<Segment> {
         }
     }
     let several = |one: &Segment| all.iter().filter(|other| other.cause == one.cause).count() > APART;
-    let mut joined: Vec<Segment> = Vec::new();
+    let mut joined: Vec<Taker> = Vec::new();
     for one in &all {
+        let whose: Whose =
+            one.pid.and_then(|tid| origins.of_thread(tid)).map(Whose::from).unwrap_or_default();
         let pid = one.pid.filter(|_| !several(one));
-        match joined.iter_mut().find(|other| other.cause == one.cause && other.pid == pid) {
-            Some(other) => other.ns = other.ns.plus(one.ns),
-            None => joined.push(Segment { pid, ..one.clone() }),
+        let is_it = |other: &&mut Taker| {
+            other.part.cause == one.cause && other.part.pid == pid && other.whose.is_of(&whose)
+        };
+        match joined.iter_mut().find(is_it) {
+            Some(other) => {
+                other.part.ns = other.part.ns.plus(one.ns);
+                other.whose.keep_common(&whose);
+            }
+            None => joined.push(Taker { part: Segment { pid, ..one.clone() }, whose }),
         }
     }
     joined
 }
 
 /// Who took the time, the longest first.
-fn causes(by_cause: &[Segment], wait: &LateWait, origins: &mut Origins) -> Vec<IncidentCause> {
-    let mut parts: Vec<&Segment> = by_cause.iter().collect();
-    parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
-    let whole = wait.late.as_nanos().max(1);
-    let share = |ns: u64| ratio(ns, whole);
-    let (named, others) = parts.split_at(parts.len().min(CAUSES));
-    let mut causes: Vec<IncidentCause> = named
-        .iter()
-        .map(|part| {
-            let origin = part.pid.and_then(|tid| origins.of_thread(tid));
-            let is_group = part.cause.kind == CauseKind::Throttled;
-            let name = Some(part.cause.name.clone()).filter(|name| !name.is_empty());
-            let group =
-                if is_group { name.clone() } else { origin.as_ref().and_then(|one| one.group.clone()) };
-            IncidentCause {
-                kind: part.cause.kind,
-                name,
-                pid: part.pid,
-                policy: origin.as_ref().and_then(|one| one.policy),
-                process: origin.map(|one| one.process),
-                group,
-                took: part.ns,
-                share: share(part.ns.as_nanos()),
-            }
-        })
-        .collect();
-    let rest: u64 = others.iter().map(|part| part.ns.as_nanos()).sum();
+fn causes(mut takers: Vec<Taker>, late: Span) -> Vec<IncidentCause> {
+    takers.sort_by_key(|one| std::cmp::Reverse(one.part.ns));
+    let others = takers.split_off(takers.len().min(CAUSES));
+    let mut causes: Vec<IncidentCause> = takers.into_iter().map(|one| one.cause(late)).collect();
+    let rest: u64 = others.iter().map(|one| one.part.ns.as_nanos()).sum();
     if rest > 0 {
-        causes.push(nameless(CauseKind::Others, Span::from_nanos(rest), wait.late));
+        causes.push(nameless(CauseKind::Others, Span::from_nanos(rest), late));
     }
     causes
+}
+
+impl Taker {
+    fn cause(self, late: Span) -> IncidentCause {
+        let Self { part, whose } = self;
+        let name = Some(part.cause.name).filter(|name| !name.is_empty());
+        let group = if part.cause.kind == CauseKind::Throttled { name.clone() } else { whose.group };
+        IncidentCause {
+            kind: part.cause.kind,
+            name,
+            pid: part.pid,
+            process_id: whose.pid,
+            process: whose.process,
+            command: whose.command,
+            is_recorder: whose.pid == Some(std::process::id()),
+            policy: whose.policy,
+            group,
+            took: part.ns,
+            share: ratio(part.ns.as_nanos(), late.as_nanos().max(1)),
+        }
+    }
 }
 
 /// To four digits: more would only be longer.
@@ -221,7 +277,8 @@ mod tests {
     fn told(wait: &LateWait) -> Incident {
         let folder = tempfile::tempdir().unwrap();
         howlate_testing::write_below(folder.path(), "proc/9/status", "Name:\thog\nTgid:\t8\n");
-        howlate_testing::write_below(folder.path(), "proc/8/comm", "batch");
+        howlate_testing::write_below(folder.path(), "proc/8/comm", "python3");
+        howlate_testing::write_below(folder.path(), "proc/8/cmdline", "python3\0batch.py\0--quick\0");
         let fields = ["0"; 36].join(" ");
         howlate_testing::write_below(folder.path(), "proc/9/stat", &format!("9 (hog) R {fields} 50 1 0"));
         howlate_testing::write_below(folder.path(), "proc/9/cgroup", "0::/system.slice/batch.service\n");
@@ -240,7 +297,8 @@ mod tests {
         assert_eq!(parts, [700_000, 200_000, 100_000], "in their order, without a gap");
         let [hog, softirq] = &found.causes[..] else { panic!("{found:?}") };
         assert_eq!((hog.kind, hog.name.as_deref(), hog.pid), (CauseKind::Thread, Some("hog"), Some(9)));
-        assert_eq!(hog.process.as_deref(), Some("batch"));
+        assert_eq!((hog.process.as_deref(), hog.process_id), (Some("python3"), Some(8)));
+        assert_eq!((hog.command.as_deref(), hog.is_recorder), (Some("batch.py"), false));
         assert_eq!(hog.policy.map(|policy| policy.to_string()).as_deref(), Some("fifo:50"));
         assert_eq!(hog.group.as_deref(), Some("/system.slice/batch.service"));
         assert!((hog.share - 0.8).abs() < 1e-9 && hog.took == Span::from_micros(800), "{hog:?}");
@@ -325,6 +383,30 @@ mod tests {
         };
         assert_eq!(told_of(2), [(Some(102), 2_000), (Some(101), 1_000)]);
         assert_eq!(told_of(4), [(None, 10_000)]);
+    }
+
+    #[test]
+    fn of_many_threads_of_one_name_those_of_a_program_are_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |file: String, text: &str| howlate_testing::write_below(folder.path(), &file, text);
+        for (process, script) in [(50, "svc.py"), (60, "svc.py"), (70, "job.py")] {
+            write(format!("proc/{process}/comm"), "python3");
+            write(format!("proc/{process}/cmdline"), &format!("python3\0{script}\0"));
+            (0..2).for_each(|one| {
+                write(format!("proc/{}/status", process + one), &format!("Name:\tspin\nTgid:\t{process}\n"));
+            });
+        }
+        let of = |all: &[u32]| {
+            let all: Vec<_> = all.iter().map(|tid| (Holder::Thread, "spin", *tid, 1_000)).collect();
+            let found =
+                incident(&waited(&all), "then".into(), &mut Origins::new(Root::at(folder.path()))).unwrap();
+            let told =
+                |one: &IncidentCause| (one.command.clone().unwrap(), one.process_id, one.took.as_nanos());
+            found.causes.iter().map(told).collect::<Vec<_>>()
+        };
+        let (service, job) = (|id, ns| ("svc.py".to_owned(), id, ns), ("job.py".to_owned(), Some(70), 2_000));
+        assert_eq!(of(&[50, 51, 60, 61, 70, 71]), [service(None, 4_000), job.clone()]);
+        assert_eq!(of(&[50, 51, 70, 71]), [service(Some(50), 2_000), job]);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod action;
 mod chosen;
+mod command_word;
 mod courtesy;
 mod explain;
 mod extent;

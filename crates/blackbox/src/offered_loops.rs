@@ -119,11 +119,14 @@ impl Followed {
 
     fn incident(&self, missed: MissedDeadline, peer: Peer, ahead: i64, origins: &mut Origins) -> Incident {
         let latency = missed.done.since(missed.deadline);
-        let origin = origins.of_thread(self.tid);
+        // Its id may be another's by now: nobody takes the name of one that is not its own.
+        let is_its_own = is_of(&Status::read(&Root::live(), self.tid), self.pid, peer);
+        let origin = is_its_own.then(|| origins.of_thread(self.tid)).flatten();
         let gone = || "(ended)".to_owned();
         let process = origin.as_ref().map_or_else(gone, |one| one.process.clone());
-        let (group, policy) = origin.map_or((None, None), |one| (one.group, one.policy));
-        let (name, cpu) = name_and_cpu(self.tid);
+        let (group, policy, command) =
+            origin.map_or((None, None, None), |one| (one.group, one.policy, one.command));
+        let (name, cpu) = if is_its_own { name_and_cpu(self.tid) } else { (None, None) };
         let (pid, tid, uid) = (self.pid, self.tid, peer.uid);
         let turn = LateTurn { name: self.name.clone(), period: self.period, spans: missed.spans };
         Incident {
@@ -135,6 +138,7 @@ impl Followed {
                 process,
                 pid,
                 tid,
+                command,
                 uid,
                 group,
                 policy,
@@ -161,8 +165,13 @@ fn name_and_cpu(tid: u32) -> (Option<String>, Option<u32>) {
 /// connected, or another of the same user: a fork. Otherwise they are in a container, or it says what is not so.
 fn thread(of: &Marked, peer: Peer, root: &Root) -> (u32, u32) {
     let known = Status::read(root, of.tid);
-    let is_of_same_user = known.process() == Some(of.pid) && known.effective_user() == Some(peer.uid);
-    if of.pid == peer.pid || is_of_same_user { (of.pid, of.tid) } else { (peer.pid, peer.pid) }
+    let is_gone = known.process().is_none() && of.pid == peer.pid;
+    if is_gone || is_of(&known, of.pid, peer) { (of.pid, of.tid) } else { (peer.pid, peer.pid) }
+}
+
+/// Whether a thread is of this process, and that of who has connected: itself, whatever rights it has by now, or one of the same user.
+fn is_of(thread: &Status, pid: u32, peer: Peer) -> bool {
+    thread.process() == Some(pid) && (pid == peer.pid || thread.effective_user() == Some(peer.uid))
 }
 
 #[cfg(test)]
@@ -183,11 +192,14 @@ mod tests {
         let write = |file: &str, text: &str| howlate_testing::write_below(folder.path(), file, text);
         write("proc/9/status", "Tgid:\t8\nUid:\t5\t5\t5\t5\n");
         write("proc/3/status", "Tgid:\t3\nUid:\t0\t0\t0\t0\n");
+        write("proc/71/status", "Tgid:\t7\nUid:\t6\t6\t6\t6\n");
         let root = Root::at(folder.path());
         let peer = Peer { pid: 7, uid: 5 };
         assert_eq!(thread(&marked(7, 70), peer, &root), (7, 70), "a thread that is gone by now");
+        assert_eq!(thread(&marked(7, 71), peer, &root), (7, 71), "its own, with less rights by now");
         assert_eq!(thread(&marked(8, 9), peer, &root), (8, 9), "a fork");
         assert_eq!(thread(&marked(3, 3), peer, &root), (7, 7), "another user's");
+        assert_eq!(thread(&marked(7, 3), peer, &root), (7, 7), "another's, as one of its own");
         assert_eq!(thread(&marked(1, 1), peer, &root), (7, 7), "in a container");
     }
 

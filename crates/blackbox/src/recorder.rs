@@ -92,8 +92,10 @@ pub struct Finished {
     pub snaps_left_out: u64,
     /// Commands that were not run, as the one before still did.
     pub commands_left_out: u64,
-    /// Whether it ended because something was late.
+    /// Whether it ended because something was late,
     pub stopped: bool,
+    /// or because its folder, or the file in it, was removed or renamed.
+    pub is_gone: bool,
 }
 
 /// Signals that are obeyed.
@@ -240,6 +242,9 @@ impl Recorder<'_> {
             }
             if clock::now() >= self.minute.until {
                 self.end_minute()?;
+            }
+            if !self.kept.is_in_place() {
+                return Ok(HowEnded::Interrupted);
             }
             if self.finished.stopped {
                 return Ok(HowEnded::StoppedAbove);
@@ -474,6 +479,7 @@ impl Recorder<'_> {
         self.kept.write(&Line::End(End { at: clock::now(), how }));
         self.wait_for_the_disk();
         self.look_at_the_disk();
+        self.finished.is_gone = !self.kept.is_in_place();
         Ok(self.finished)
     }
 }

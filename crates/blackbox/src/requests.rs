@@ -4,7 +4,7 @@
 //! Anybody may connect, and say anything: who it is, the kernel tells. Nothing is waited for, and of everything there is only so
 //! much. The other end is in `loop/` and `python/howlate/loop.py`.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, Metadata, Permissions};
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -23,6 +23,9 @@ use rustix::process::geteuid;
 /// Where it is, if not there; nowhere, if that is empty.
 const VARIABLE: &str = "HOWLATE_RECORDER";
 const USUAL: &str = "/run/howlate/record";
+/// Modes of its folder: as everybody has to reach it, and as an earlier version made it for something else.
+const OPEN_TO_ALL: u32 = 0o755;
+const CLOSED_TO_OTHERS: u32 = 0o700;
 /// Connections that wait to be accepted; as many may have been and have said nothing yet.
 const WAITING: usize = 64;
 /// Lengths in a message: what it is, the time, the name of the thread, why.
@@ -53,6 +56,17 @@ pub enum NotListening {
     Open {
         /// Its folder.
         folder: PathBuf,
+    },
+    /// Its owner could put something else in its place.
+    #[error(
+        "{}, where it would listen, belongs to user {uid}; name another place in {VARIABLE}",
+        folder.display()
+    )]
+    Foreign {
+        /// Its folder.
+        folder: PathBuf,
+        /// Whose it is.
+        uid: u32,
     },
     /// The kernel's reason.
     #[error("it cannot listen at {}: {source}; {VARIABLE} names another place", place.display())]
@@ -123,18 +137,16 @@ impl Listener {
         let failed = |source: io::Error| NotListening::Io { place: place.to_owned(), source };
         let folder = place.parent().unwrap_or(Path::new("/"));
         if place == Path::new(USUAL) {
-            // Where it is there already, or cannot be made, the next lines tell.
-            drop(fs::DirBuilder::new().mode(0o755).create(folder));
-        }
-        if !is_private(folder).map_err(failed)? {
-            return Err(NotListening::Open { folder: folder.to_owned() });
+            open_to_all(folder);
         }
         let address = SocketAddrUnix::new(place).map_err(|error| failed(error.into()))?;
+        let is_there = place.symlink_metadata().is_ok();
+        if is_there && !is_abandoned(place, &address).map_err(failed)? {
+            return Err(NotListening::Another { place: place.to_owned() });
+        }
+        is_private(folder).map_err(failed)??;
         let socket = socket().map_err(failed)?;
-        if place.symlink_metadata().is_ok() {
-            if !is_abandoned(place, &address).map_err(failed)? {
-                return Err(NotListening::Another { place: place.to_owned() });
-            }
+        if is_there {
             fs::remove_file(place).map_err(failed)?;
         }
         bind(&socket, &address).map_err(|error| failed(error.into()))?;
@@ -184,10 +196,28 @@ fn id(place: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(place).map(|found| (found.dev(), found.ino()))
 }
 
+/// Makes the folder, or opens one that is this user's: an earlier version closed it to others, for a journal. Where neither can
+/// be, what follows tells.
+fn open_to_all(folder: &Path) {
+    let is_made = fs::DirBuilder::new().mode(OPEN_TO_ALL).create(folder).is_ok();
+    let is_closed = |found: &Metadata| {
+        found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o7777 == CLOSED_TO_OTHERS
+    };
+    // One that was made may have less, by the umask.
+    if is_made || fs::symlink_metadata(folder).is_ok_and(|found| is_closed(&found)) {
+        drop(fs::set_permissions(folder, Permissions::from_mode(OPEN_TO_ALL)));
+    }
+}
+
 /// Whether nobody but this user and root can replace what is in it.
-fn is_private(folder: &Path) -> io::Result<bool> {
+fn is_private(folder: &Path) -> io::Result<Result<(), NotListening>> {
     let found = folder.metadata()?;
-    Ok((found.uid() == 0 || found.uid() == geteuid().as_raw()) && found.mode() & 0o022 == 0)
+    let (uid, folder) = (found.uid(), || folder.to_owned());
+    Ok(match uid == 0 || uid == geteuid().as_raw() {
+        false => Err(NotListening::Foreign { folder: folder(), uid }),
+        true if found.mode() & 0o022 != 0 => Err(NotListening::Open { folder: folder() }),
+        true => Ok(()),
+    })
 }
 
 /// Whether it is a socket to which nobody listens, as a killed recorder leaves one.
@@ -434,5 +464,31 @@ mod tests {
         fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
         let refused = Listener::open(&folder.path().join("other")).unwrap_err().to_string();
         assert!(refused.contains("others may write to") && refused.contains("chmod go-w"), "{refused}");
+    }
+
+    #[test]
+    fn its_folder_is_open_to_everybody_whatever_was_there() {
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("howlate");
+        let mode = || folder.metadata().unwrap().mode() & 0o7777;
+        open_to_all(&folder);
+        assert_eq!(mode(), OPEN_TO_ALL);
+        fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+        open_to_all(&folder);
+        assert_eq!(mode(), OPEN_TO_ALL);
+        // Somebody chose that.
+        fs::set_permissions(&folder, Permissions::from_mode(0o750)).unwrap();
+        open_to_all(&folder);
+        assert_eq!(mode(), 0o750);
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_none_to_listen_in() {
+        let folder = tempfile::tempdir().unwrap();
+        if std::os::unix::fs::chown(folder.path(), Some(65_534), None).is_err() {
+            return howlate_testing::skip("giving a folder away needs root");
+        }
+        let refused = Listener::open(&folder.path().join("record")).unwrap_err().to_string();
+        assert!(refused.contains("belongs to user 65534"), "{refused}");
     }
 }

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use howlate_model::{MonotonicTime, Policy, Span};
 use howlate_procfs::{CgroupMembership, ProcessStat, Root, Status};
 
+use crate::command_word::command_word;
+
 /// What a thread was found to belong to is believed for so long: its number may be another's then.
 const BELIEVED: Span = Span::from_secs(5);
 /// The tree of groups is walked at most this often for a number that is not known.
@@ -15,8 +17,12 @@ const REMEMBERED: usize = 4_096;
 /// What a thread belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
+    /// Its process.
+    pub(crate) pid: u32,
     /// The comm of its process.
     pub(crate) process: String,
+    /// What that runs, where its comm is an interpreter's.
+    pub(crate) command: Option<String>,
     /// The path of its control group.
     pub(crate) group: Option<String>,
     /// How the thread is scheduled.
@@ -62,7 +68,14 @@ impl Origins {
         let pid = Status::read(&self.root, tid).process()?;
         let process = self.root.read(&format!("/proc/{pid}/comm")).ok()?;
         let policy = ProcessStat::read(&self.root, tid).and_then(|stat| stat.policy());
-        Some(Origin { process, group: self.group_of_process(tid), policy })
+        let command = self.root.read(&format!("/proc/{pid}/cmdline")).ok();
+        let command = command.and_then(|line| command_word(&process, &line));
+        Some(Origin { pid, process, command, group: self.group_of_process(tid), policy })
+    }
+
+    /// What the process of a thread runs, where its comm is an interpreter's.
+    pub(crate) fn command(&mut self, tid: u32) -> Option<String> {
+        self.of_thread(tid)?.command
     }
 
     /// The path of the control group with this number, of a process where it is one's: before systemd has the unified

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use howlate_analyse::gaps::GapRun;
 use howlate_linux::{memory, sched};
+use howlate_measure::allow_realtime;
 use howlate_model::CpuSet;
 use howlate_trace::CpuEventReader;
 
@@ -27,7 +28,9 @@ pub fn measure(
     interrupted: &AtomicBool,
     watcher: &mut dyn GapWatcher,
 ) -> Result<GapRun, NoGaps> {
+    let raised = allow_realtime([asked.policy]);
     let (plan, leaves_one) = request::plan(asked)?;
+    raised.iter().for_each(|caveat| watcher.told(caveat));
     let (reader, not_traced) = match asked.traces.then(|| CpuEventReader::begin(&plan.cpus)) {
         Some(Ok(reader)) => (Some(reader), None),
         Some(Err(refusal)) => (None, Some(refusal)),

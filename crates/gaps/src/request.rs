@@ -1,5 +1,6 @@
 //! What was asked for, and what of it is refused before a CPU is taken.
 
+use howlate_linux::process::realtime_time;
 use howlate_linux::sched;
 use howlate_measure::{Counted, NotStarted, SpinPlan, counted, shortest_turn};
 use howlate_model::{CpuSet, Policy, Span};
@@ -56,6 +57,17 @@ pub enum NoGaps {
         /// Their CPUs.
         cpus: CpuSet,
     },
+    /// The kernel would end this process.
+    #[error(
+        "threads with the policy {policy} that never sleep would be ended after {limit}: that is how long RLIMIT_RTTIME lets real-time threads compute, \
+         and it may not be raised here"
+    )]
+    RealtimeTime {
+        /// The policy.
+        policy: Policy,
+        /// How long they may.
+        limit: Span,
+    },
     /// A deadline thread is one that sleeps.
     #[error("{policy} is for threads that sleep; a thread that spins needs fifo, rr or other")]
     Deadline {
@@ -87,6 +99,9 @@ impl NoGaps {
             Self::OneCpu { cpu } => format!("name it to take it all the same: `--cpus {cpu}`"),
             Self::NoSuchCpu { bindable, .. } => format!("`--cpus {bindable}`"),
             Self::Locks { .. } => "`sysctl kernel.sched_rt_runtime_us=950000` switches throttling on; `--policy other` needs none; `--yes-lock` takes the CPUs all the same".to_owned(),
+            Self::RealtimeTime { limit, .. } => format!(
+                "`sudo prlimit --pid $$ --rttime=unlimited` lifts it for this shell; `--duration` shorter than {limit}, or `--policy other`, needs none"
+            ),
             Self::Deadline { .. } => "`--policy fifo:80`".to_owned(),
             Self::TooShort { least, .. } => format!("`--above {least}`"),
             Self::NotStarted(NotStarted { source, .. }) if source.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -102,6 +117,8 @@ struct Facts {
     allowed: CpuSet,
     bindable: CpuSet,
     is_throttled: bool,
+    /// How long real-time threads may compute without sleeping; `None`: as long as they like.
+    realtime_time: Option<Span>,
     counted: Counted,
     turn: Span,
 }
@@ -114,6 +131,7 @@ pub(crate) fn plan(asked: &GapRequest) -> Result<(SpinPlan, bool), NoGaps> {
         allowed: sched::affinity().map_err(NoGaps::NoCpus)?,
         bindable: sched::bindable().map_err(NoGaps::NoCpus)?,
         is_throttled: throttling.trim() != "-1",
+        realtime_time: realtime_time(),
         counted,
         turn: shortest_turn(counted),
     };
@@ -128,6 +146,12 @@ fn plan_on(asked: &GapRequest, facts: &Facts) -> Result<(SpinPlan, bool), NoGaps
         Policy::Deadline { .. } => return Err(NoGaps::Deadline { policy }),
         Policy::Fifo { .. } | Policy::Rr { .. } if !facts.is_throttled && !asked.may_lock => {
             return Err(NoGaps::Locks { policy, cpus });
+        }
+        Policy::Fifo { .. } | Policy::Rr { .. } => {
+            let is_over = |limit: &Span| asked.lasts.is_none_or(|lasts| lasts >= *limit);
+            if let Some(limit) = facts.realtime_time.filter(is_over) {
+                return Err(NoGaps::RealtimeTime { policy, limit });
+            }
         }
         _ => {}
     }
@@ -165,7 +189,8 @@ mod tests {
     fn facts(cpus: &[u32], is_throttled: bool) -> Facts {
         let cpus = CpuSet::from_iter(cpus.iter().copied());
         let turn = Span::from_nanos(30);
-        Facts { allowed: cpus.clone(), bindable: cpus, is_throttled, counted: Counted::Clock, turn }
+        let (counted, realtime_time) = (Counted::Clock, None);
+        Facts { allowed: cpus.clone(), bindable: cpus, is_throttled, realtime_time, counted, turn }
     }
 
     fn asked() -> GapRequest {
@@ -200,6 +225,23 @@ mod tests {
         assert!(plan_on(&fifo, &facts(&[0, 1], true)).is_ok());
         assert!(plan_on(&GapRequest { may_lock: true, ..fifo }, &facts(&[0, 1], false)).is_ok());
         assert!(plan_on(&asked(), &facts(&[0, 1], false)).is_ok());
+    }
+
+    #[test]
+    fn what_the_kernel_would_end_is_refused_before_it_begins() {
+        let limit = Span::from_millis(100);
+        let limited = Facts { realtime_time: Some(limit), ..facts(&[0, 1], true) };
+        let fifo = |lasts| GapRequest { policy: FIFO, lasts, ..asked() };
+        for lasts in [None, Some(Span::from_secs(2)), Some(limit)] {
+            let refused = plan_on(&fifo(lasts), &limited);
+            assert!(
+                matches!(refused, Err(NoGaps::RealtimeTime { limit: of, .. }) if of == limit),
+                "{refused:?}"
+            );
+        }
+        assert!(plan_on(&fifo(Some(Span::from_millis(50))), &limited).is_ok());
+        assert!(plan_on(&asked(), &limited).is_ok(), "it is for real-time threads");
+        assert!(plan_on(&fifo(None), &facts(&[0, 1], true)).is_ok());
     }
 
     #[test]

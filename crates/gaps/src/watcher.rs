@@ -1,6 +1,6 @@
 //! Who is told while threads spin.
 
-use howlate_model::{CpuGap, Span};
+use howlate_model::{Caveat, CpuGap, Span};
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub struct GapProgress {
 pub trait GapWatcher {
     /// A gap, each CPU's in their order.
     fn gap(&mut self, _gap: &CpuGap) {}
+    /// What is to be said before anything is measured.
+    fn told(&mut self, _caveat: &Caveat) {}
     /// After each look; `true` ends the run.
     fn progress(&mut self, progress: &GapProgress) -> bool;
 }

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use howlate_model::Span;
-use rustix::process::{Resource, Rlimit, getpid};
+use rustix::process::{Resource, Rlimit, getpid, setrlimit};
 
 use crate::parent::die_with;
 
@@ -26,6 +26,47 @@ pub fn limit(resource: Resource) -> io::Result<Rlimit> {
     let limit = unsafe { limit.assume_init() };
     let finite = |value| (value != libc::RLIM_INFINITY).then_some(value);
     Ok(Rlimit { current: finite(limit.rlim_cur), maximum: finite(limit.rlim_max) })
+}
+
+/// What became of [`raise_realtime_time`]: `None` is unlimited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RealtimeTime {
+    /// The soft limit before.
+    pub before: Option<Span>,
+    /// The soft limit now.
+    pub now: Option<Span>,
+}
+
+impl RealtimeTime {
+    /// Whether there was a limit that is another one now.
+    pub fn is_raised(&self) -> bool {
+        self.before != self.now
+    }
+}
+
+/// `RLIMIT_RTTIME` of this process, the soft limit; `None`: unlimited, or not told.
+pub fn realtime_time() -> Option<Span> {
+    limit(Resource::Rttime).ok().and_then(|limit| limit.current).map(Span::from_micros)
+}
+
+/// Raises `RLIMIT_RTTIME` of this process, how long a real-time thread may run without a call that blocks, as far as this process
+/// may: without limit with `CAP_SYS_RESOURCE`, else to the hard limit. Processes that it starts inherit it.
+///
+/// # Errors
+///
+/// Where a filter of system calls refuses it.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/getrlimit.2.html>
+pub fn raise_realtime_time() -> io::Result<RealtimeTime> {
+    let was = limit(Resource::Rttime)?;
+    if was.current.is_some() {
+        let unlimited = Rlimit { current: None, maximum: None };
+        let to_hard = Rlimit { current: was.maximum, maximum: was.maximum };
+        setrlimit(Resource::Rttime, unlimited).or_else(|_| setrlimit(Resource::Rttime, to_hard))?;
+    }
+    let now = limit(Resource::Rttime)?;
+    let span = |limit: Option<u64>| limit.map(Span::from_micros);
+    Ok(RealtimeTime { before: span(was.current), now: span(now.current) })
 }
 
 /// How a child ends whose function panicked; as Rust programs do.
@@ -125,6 +166,21 @@ mod tests {
         // Tests run in threads of their own.
         let refused = std::thread::spawn(|| fork(|| 0).map_err(|error| error.kind())).join().unwrap();
         assert_eq!(refused, Err(io::ErrorKind::Unsupported));
+    }
+
+    #[test]
+    fn a_limit_on_real_time_threads_is_raised_as_far_as_it_goes() {
+        // Of the whole process: it is put back, and was none where tests run as usual.
+        let was = limit(Resource::Rttime).unwrap();
+        let low = Rlimit { current: Some(3_600_000_000), maximum: was.maximum };
+        setrlimit(Resource::Rttime, low).unwrap();
+        let raised = raise_realtime_time().unwrap();
+        assert_eq!(raised.before, Some(Span::from_secs(3_600)));
+        assert!(
+            raised.is_raised() && raised.now.is_none_or(|now| was.maximum == Some(now.as_nanos() / 1_000))
+        );
+        assert!(!raise_realtime_time().unwrap().is_raised(), "there is nothing more to raise");
+        setrlimit(Resource::Rttime, was).unwrap();
     }
 
     #[test]

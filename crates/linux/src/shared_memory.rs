@@ -81,8 +81,10 @@ impl SharedMemory {
     }
 
     fn map(file: impl AsFd, how: MapFlags) -> io::Result<Self> {
-        let len = usize::try_from(fstat(&file)?.st_size).unwrap_or(0);
+        // The seal first: it stays, and a size that is read before it may be another by then. Whatever is no memory is refused by it, before
+        // anything is asked that could take its owner's time.
         let sealed = rustix::fs::fcntl_get_seals(&file)?.contains(SealFlags::SHRINK);
+        let len = usize::try_from(fstat(&file)?.st_size).unwrap_or(0);
         if len < OBJECTS + WORD || !sealed {
             return Err(io::ErrorKind::InvalidInput.into());
         }

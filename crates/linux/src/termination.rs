@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
 
-use howlate_model::Span;
+use howlate_model::{Caveat, Span};
 use signal_hook::low_level::{emulate_default_handler, register};
 
 use crate::clock;
@@ -19,6 +19,19 @@ static ASKED: AtomicI32 = AtomicI32::new(0);
 
 /// Whether such a signal ends it there and then.
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process goes before others because it was asked to end: what it starts from then on inherits that.
+static FIRST: AtomicBool = AtomicBool::new(false);
+
+/// The nice value that it has then.
+const NICE_TO_END: i32 = -20;
+
+/// Whether a thread has this nice value only because the process that starts it was asked to end meanwhile: nobody had started
+/// howlate like that.
+pub fn is_inherited_from_ending(caveat: &Caveat) -> bool {
+    let is_it = matches!(caveat, Caveat::NiceInherited { nice } if nice.get() == NICE_TO_END);
+    is_it && FIRST.load(Ordering::SeqCst)
+}
 
 /// Does what takes long while there is nothing to keep or to undo: whoever was asked to end by [`on_request_to_end`], or is
 /// meanwhile, is ended by that signal, as a program that does not handle it. The kernel takes programs for its events within a
@@ -104,9 +117,11 @@ fn is_another(first: &AtomicI64, now: i64) -> bool {
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/setpriority.2.html>; on Linux it is of a thread.
 pub fn go_first() {
-    const FIRST: i32 = -20;
     // SAFETY: passes three integers. Without permission it refuses, and everything stays as it is.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, std::process::id(), FIRST) };
+    let refused = unsafe { libc::setpriority(libc::PRIO_PROCESS, std::process::id(), NICE_TO_END) };
+    if refused == 0 {
+        FIRST.store(true, Ordering::SeqCst);
+    }
 }
 
 /// As a program ends that does not handle it: whoever waits for it sees which signal it was.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use howlate_import::ImportError;
+use howlate_model::shell_path;
 use howlate_recording::{NoSource, ReadError};
 
 /// Why nothing can be shown of a file.
@@ -29,6 +30,12 @@ pub enum NotRead {
     /// A page made of a recording.
     #[error("{} is a page of howlate, not a recording", path.display())]
     Page {
+        /// The file that was named.
+        path: PathBuf,
+    },
+    /// A program, which is watched and not read.
+    #[error("{} is a program, not a recording", path.display())]
+    Program {
         /// The file that was named.
         path: PathBuf,
     },
@@ -67,6 +74,7 @@ impl NotRead {
             Self::Page { .. } => {
                 "open it in a browser; `howlate show` reads the recording that it was made of".to_owned()
             }
+            Self::Program { path } => format!("to watch it: `howlate watch -- {}`", shell_path(path)),
             Self::Import { source, .. } => source.remedy().unwrap_or(READ_OF_OTHERS).to_owned(),
         }
     }

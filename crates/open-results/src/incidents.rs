@@ -5,8 +5,8 @@ use std::path::Path;
 
 use howlate_analyse::incidents::{Grouping, Kept};
 use howlate_model::{CpuTimeline, Header, Incident, Stretch};
-use howlate_recording::{read_between, read_timeline, timeline_beside};
-use howlate_render::Incidents;
+use howlate_recording::{has_ended, read_between, read_timeline, timeline_beside};
+use howlate_render::{Incidents, Written};
 use jiff::tz::TimeZone;
 
 use crate::NotRead;
@@ -25,6 +25,8 @@ pub fn incidents(
 ) -> Result<Incidents, NotRead> {
     let Stretch { from, until } = stretch;
     let mut kept = Kept::default();
+    // Asked first: what one that ends meanwhile writes is read.
+    let is_recording = !has_ended(folder);
     let read =
         read_between(folder, (from, until), |line| kept.add(line, |at, before| stretch.holds(at, before)))?;
     // Of one that was not among the worst for long, the file is gone.
@@ -37,7 +39,21 @@ pub fn incidents(
     let late_above = read.header.as_ref().and_then(Header::late_rule);
     let machine = read.header.map(|header| (header.node, header.system));
     let (oldest, cut_off, damaged) = (read.since, read.cut_off, read.damaged);
-    Ok(Incidents { kept, machine, late_above, from, until, oldest, by, users, zone, cut_off, damaged })
+    let written = Written { last: read.last, is_recording };
+    Ok(Incidents {
+        kept,
+        machine,
+        late_above,
+        from,
+        until,
+        oldest,
+        written,
+        by,
+        users,
+        zone,
+        cut_off,
+        damaged,
+    })
 }
 
 /// What all CPUs did around these incidents, file by file; what cannot be read is left out.

@@ -22,6 +22,14 @@ fn is_page(start: &[u8]) -> bool {
     head.starts_with("<!doctype html>") && head.contains("howlate")
 }
 
+/// Whether it is a program, or the text of one.
+fn is_program(start: &[u8], path: &Path) -> bool {
+    /// Of files that are given to an interpreter without being executable.
+    const ENDINGS: [&str; 8] = ["py", "sh", "js", "mjs", "rb", "pl", "jar", "lua"];
+    let is_script = path.extension().is_some_and(|ending| ENDINGS.iter().any(|one| ending == *one));
+    start.starts_with(b"\x7fELF") || start.starts_with(b"#!") || is_script
+}
+
 /// Bytes of a page in which its title stands.
 const PAGE: usize = 4_096;
 
@@ -59,7 +67,20 @@ pub(crate) fn open(path: &Path) -> Result<Source, NotRead> {
     match text.and_then(import) {
         Some(Ok(imported)) => Ok(Source::Imported(imported)),
         Some(Err(source)) => Err(NotRead::Import { path: path.to_owned(), source }),
+        None if is_program(&start, path) => Err(NotRead::Program { path: path.to_owned() }),
         // Says what is wrong with it, as a recording.
         None => Ok(Source::Recording(Reader::read(Cursor::new(start).chain(file), path)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_told_from_a_recording() {
+        let is = |start: &[u8], path: &str| is_program(start, Path::new(path));
+        assert!(is(b"\x7fELF\x02", "./ctl") && is(b"#!/bin/sh\n", "run") && is(b"import time\n", "loop.py"));
+        assert!(!is(b"{}", "run.jsonl") && !is(b"", "run"));
     }
 }

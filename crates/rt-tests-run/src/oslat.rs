@@ -8,7 +8,7 @@ use howlate_analyse::gaps::{CpuGaps, GapRun};
 use howlate_cyclictest_run::{Streams, now, run_facts};
 use howlate_gaps::{GapProgress, GapRequest, GapWatcher, measure};
 use howlate_linux::sched;
-use howlate_model::{CpuGap, CpuSet, Span};
+use howlate_model::{Caveat, CpuGap, CpuSet, Span};
 use howlate_rt_tests::Dialect;
 use howlate_rt_tests::oslat::{
     Counts, CpuResult, Options, Refusal, Results, json, preamble, read, summary, usage,
@@ -44,7 +44,7 @@ pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Resul
     let print = |text: &str| if options.quiet { Ok(()) } else { streams.print(text) };
     print(&preamble(&options))?;
     print("Pre-heat for 1 seconds...\n")?;
-    let bias = warm_up(&options, &interrupted)?;
+    let bias = warm_up(&options, &interrupted, streams)?;
     if options.bias {
         print(&format!("Global bias set to {bias} (us)\n"))?;
     }
@@ -72,19 +72,25 @@ fn request(options: &Options, lasts: Span) -> GapRequest {
 }
 
 /// The shortest turn of all CPUs, in widths.
-fn warm_up(options: &Options, interrupted: &AtomicBool) -> Result<u64, Failure> {
+fn warm_up(options: &Options, interrupted: &AtomicBool, streams: Streams) -> Result<u64, Failure> {
     let first: CpuSet = options.cpus.iter().take(1).collect();
     let cpus = if options.single_preheat { first } else { options.cpus.clone() };
     let request = GapRequest { cpus: Some(cpus), ..request(options, WARM_UP) };
-    let run = measure(&request, interrupted, &mut Unwatched)?;
+    let run = measure(&request, interrupted, &mut WarmingUp(streams))?;
     let shortest = run.cpus.iter().map(|cpu| Counts::widths(options, cpu.counted.shortest)).min();
     Ok(shortest.unwrap_or(1))
 }
 
 /// Of the warm-up nothing is counted.
-struct Unwatched;
+struct WarmingUp(Streams);
 
-impl GapWatcher for Unwatched {
+impl GapWatcher for WarmingUp {
+    fn told(&mut self, caveat: &Caveat) {
+        let Caveat::RealtimeTime { found_ns, now_ns } = caveat else { return };
+        let now = now_ns.map_or_else(|| "unlimited".to_owned(), |now| now.to_string());
+        self.0.say(&format!("WARN: RLIMIT_RTTIME was {found_ns}, and is {now} for this run: the kernel ends real-time threads that spin longer\n"));
+    }
+
     fn progress(&mut self, _: &GapProgress) -> bool {
         false
     }

@@ -4,6 +4,7 @@ use std::io;
 
 use howlate_linux::child::{Applied, Settings};
 use howlate_linux::sched;
+use howlate_linux::termination::is_inherited_from_ending;
 use howlate_model::{Caveat, CpuSet, InForce, Policy, Refused, SettingRefusal, Span, Task, ThreadSettings};
 use howlate_procfs::{CgroupMembership, ProcessStat, Root, threads};
 
@@ -16,6 +17,7 @@ pub(crate) fn from_task(task: &Task) -> Settings {
 /// Everything in which `in_force` and the `apart` threads of the program are not what was asked for.
 pub(crate) fn caveats(task: &Task, applied: &Applied, in_force: &InForce, apart: usize) -> Vec<Caveat> {
     let mut caveats = refused(task, applied).caveats(task, in_force);
+    caveats.retain(|caveat| !is_inherited_from_ending(caveat));
     caveats.extend(threads_apart(apart));
     caveats
 }

@@ -7,6 +7,7 @@
 mod adaptive;
 mod affinity;
 mod applied_load;
+mod deadline_obstacle;
 mod display;
 mod disturbances;
 mod engines;

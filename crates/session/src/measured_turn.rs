@@ -21,6 +21,8 @@ pub(crate) struct MeasuredTurn<'a, T> {
     load: UnderLoad,
     /// Set as soon as all is known that was to be known.
     enough: Arc<AtomicBool>,
+    /// Threads that run side by side.
+    threads: usize,
     /// Ends of threads' turns, held back until the load has reported.
     finished: Vec<Finished>,
 }
@@ -33,7 +35,13 @@ impl<'a, T: Intake> MeasuredTurn<'a, T> {
         load: UnderLoad,
         enough: Arc<AtomicBool>,
     ) -> Self {
-        Self { recorder, display, wakeups, load, enough, finished: Vec::new() }
+        Self { recorder, display, wakeups, load, enough, threads: 1, finished: Vec::new() }
+    }
+
+    /// The same of so many threads.
+    pub(crate) const fn side_by_side(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
     }
 
     /// Once for all threads whose block ended at `until`.
@@ -64,7 +72,7 @@ impl<'a, T: Intake> MeasuredTurn<'a, T> {
 
 impl<T: Intake> Sink for MeasuredTurn<'_, T> {
     fn line(&mut self, mut line: Line) {
-        policy_advice::advise(&mut line, &self.recorder.analysis().header.findings);
+        policy_advice::advise(&mut line, &self.recorder.analysis().header, self.threads);
         match line {
             Line::Finished(finished) => self.finished.push(finished),
             Line::Block(block) => {

@@ -1,13 +1,18 @@
 //! What to do about a refused policy: read the machine before advising.
 
-use howlate_model::{Caveat, Finding, FindingId, Line, Policy, PolicyRemedy};
+use howlate_model::{Caveat, Finding, FindingId, Header, Line, Policy, PolicyRemedy};
 
-/// Completes the caveats of a line with what would help.
-pub(crate) fn advise(line: &mut Line, findings: &[Finding]) {
+use crate::deadline_obstacle::Facts;
+
+/// Completes the caveats of a line with what would help; so many `threads` run side by side.
+pub(crate) fn advise(line: &mut Line, header: &Header, threads: usize) {
     let Line::Started(started) = line else { return };
     for caveat in &mut started.caveats {
-        if let Caveat::PolicyRefused { asked, would_help, .. } = caveat {
-            *would_help = Some(for_policy(*asked, findings));
+        if let Caveat::PolicyRefused { asked, reason, would_help, .. } = caveat {
+            *would_help = Some(match asked {
+                Policy::Deadline { .. } => Facts::read(&header.system).obstacle(*asked, reason, threads),
+                _ => for_policy(*asked, &header.findings),
+            });
         }
     }
 }

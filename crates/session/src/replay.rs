@@ -39,7 +39,15 @@ pub fn replay(
             return Ok(Some(missing));
         }
     }
-    if lines.peek().is_some() { Err(ReplayError::OtherTurns) } else { Ok(None) }
+    // What belongs to no turn is there also where no turn was ever begun.
+    for line in lines {
+        let line = line?;
+        if matches!(line, Line::Condition(_)) || line.turns().next().is_some() {
+            return Err(ReplayError::OtherTurns);
+        }
+        track.add(&line);
+    }
+    Ok(None)
 }
 
 /// Takes in what was recorded of a step; returns what was not.

@@ -6,7 +6,7 @@ use howlate_analyse::Analysis;
 use howlate_guard::Guard;
 use howlate_linux::clock;
 use howlate_load::{Running, StartError};
-use howlate_measure::Process;
+use howlate_measure::{Process, allow_realtime};
 use howlate_model::{Bounds, Caveat, Finished, HowEnded, Line, Turn, TurnFailure, Worded, Write};
 use howlate_plan::{Plan, without_repeats};
 use howlate_render::Screen;
@@ -50,7 +50,8 @@ pub fn measure(
     }
     let header = &recorder.analysis().header;
     let wakeups = request.samples_out.map(|path| WakeupFile::create(path, header)).transpose()?;
-    let process = Process::prepare(request.dma_latency_us);
+    let mut process = Process::prepare(request.dma_latency_us);
+    process.caveats.extend(allow_realtime(plan.conditions.iter().map(|condition| condition.policy)));
     let bounds = bounds(&request, environment, &process);
     let mut session = Session::begin(recorder, request.screen);
     (session.wakeups, session.tracing) = (wakeups, tracing);
@@ -267,7 +268,8 @@ impl<T: Intake> Session<T> {
             None => {
                 let enough = Arc::clone(&bounds.enough);
                 let mut measured =
-                    MeasuredTurn::begin(recorder, display, self.wakeups.as_mut(), load, enough);
+                    MeasuredTurn::begin(recorder, display, self.wakeups.as_mut(), load, enough)
+                        .side_by_side(turn.tasks.len());
                 let ended = engine.run(turn, &bounds, &mut measured)?;
                 disturbances.turn_ended(turn);
                 self.failed.extend(measured.end(loads));

@@ -80,10 +80,10 @@ impl NotUntil {
             }
             Self::TooFine { .. } => "such as `--until 'p99.9 ±5%'`",
             Self::Watched => {
-                "watch it twice, each with `--out FILE`, and then `howlate compare` the two files; or try settings on it: `howlate tune PID`"
+                "watch it twice, each with `--out FILE`, and then `howlate compare` the two files; or try settings on it: `howlate tune program PID` (10 min)"
             }
             Self::NotTwo { .. } => {
-                "give two values to one option, such as `--policy other,fifo:80`; `howlate tune` tries more"
+                "give two values to one option, such as `--policy other,fifo:80`; `howlate tune` tries more (10 min)"
             }
         }
     }

@@ -22,7 +22,7 @@ const volatile u32 chunks = 1;
 struct {
 	u64 above;
 	u32 self; /* the process that reads this, whose waits are counted and not told */
-	u32 set; /* of counts, into which all are counted now; the other one is read */
+	u32 set; /* how often counts were read: of two sets of them, this one is counted into now; the other one is read */
 	u64 away; /* for longer than this no event loop is to be away from its events */
 } control SEC(".data.control") = { ~0ull, 0, 0, ~0ull };
 
@@ -79,7 +79,7 @@ struct loop {
 struct thread {
 	u64 waited; /* by the scheduler's account, until it last got a CPU */
 	u64 stage;
-	u64 longest;
+	u64 longest[2];
 	u64 armed; /* when it last set a timer to a time that had passed */
 	u64 losses; /* of its CPU, until it last got one */
 	struct loop loop;
@@ -291,13 +291,13 @@ static __always_inline u32 bucket_of(u64 ns)
 
 static __always_inline void count(struct thread *t, u64 ns)
 {
-	u32 place = bucket_of(ns);
+	u32 place = bucket_of(ns), set = control.set & 1;
 	OPAQUE(place);
 	if (place >= BUCKETS)
 		return;
-	t->bucket[control.set & 1][place]++;
-	if (ns > t->longest)
-		t->longest = ns;
+	t->bucket[set][place]++;
+	if (ns > t->longest[set])
+		t->longest[set] = ns;
 }
 
 /* The last of who had this CPU, up to what was over by `from`. */
@@ -822,8 +822,21 @@ int BPF_PROG(is_born, struct task_struct *task)
 	return 0;
 }
 
-/* What was counted of a thread, in one set of counts, becomes its group's. Nobody counts into it meanwhile. */
-static __noinline int add_to_group(struct task_struct *p, struct thread *t, u32 set)
+/* The longest of those that one reading tells of. */
+static __always_inline void add_longest(struct counts *c, u64 longest, u32 reading)
+{
+	u32 place = reading & 1;
+	if (c->of[place] != reading) {
+		c->longest[place] = 0;
+		c->of[place] = reading;
+	}
+	if (longest > c->longest[place])
+		c->longest[place] = longest;
+}
+
+/* What was counted of a thread, in one set of counts, becomes its group's, which that reading tells of. Nobody counts into it
+ * meanwhile. */
+static __noinline int add_to_group(struct task_struct *p, struct thread *t, u32 set, u32 reading)
 {
 	if (!p || !t)
 		return 0;
@@ -850,9 +863,8 @@ static __noinline int add_to_group(struct task_struct *p, struct thread *t, u32 
 	u32 late = t->late;
 	__sync_fetch_and_add(&t->late, -late);
 	__sync_fetch_and_add(&c->late, late);
-	u64 longest = t->longest;
-	if (longest > c->longest)
-		c->longest = longest;
+	add_longest(c, t->longest[set & 1], reading);
+	t->longest[set & 1] = 0;
 	for (u32 i = 0; i < BUCKETS; i++) {
 		if (bucket[i])
 			__sync_fetch_and_add(&c->bucket[i], bucket[i]);
@@ -868,8 +880,8 @@ int BPF_PROG(ends, struct task_struct *task)
 	if (!t)
 		return 0;
 	t->stage = OVER;
-	add_to_group(task, t, 0);
-	add_to_group(task, t, 1);
+	add_to_group(task, t, 0, control.set + 1);
+	add_to_group(task, t, 1, control.set + 1);
 	return 0;
 }
 
@@ -884,7 +896,7 @@ int each(struct bpf_iter__task *ctx)
 	if (!t)
 		first_seen(p);
 	else
-		add_to_group(p, t, control.set + 1);
+		add_to_group(p, t, control.set + 1, control.set);
 	return 0;
 }
 

@@ -82,6 +82,7 @@ struct group {
 };
 
 struct counts {
-	__u64 longest, late;
+	__u64 longest[2], of[2]; /* of the waits that a reading of that number tells of: even ones, and odd ones */
+	__u64 late;
 	__u64 bucket[BUCKETS];
 };

@@ -32,11 +32,18 @@ struct stretch {
 	__u32 who; /* the place of its occupant; from bit WAITED_BITS on, what is added to that one's kind */
 };
 
+/* What kept it from its CPU, if not whoever had that: the quota of its group; or its own runtime of SCHED_DEADLINE, used up. */
+enum kept_off { BY_OTHERS, BY_QUOTA, BY_BUDGET };
+
 /* The thread lost the CPU again. */
 struct loss {
 	__u64 from, until;
-	__u32 throttled, pad;
+	__u32 kept_off, pad;
 };
+
+/* Instead of a system call's number: it slept in none, so that it was a page fault; nobody saw. */
+#define NO_CALL ~0u
+#define UNSEEN_CALL ~1u
 
 enum flags {
 	BY_TIMER = 1, /* woken by a timer; `by` is whom its interrupt came upon, otherwise who woke */
@@ -66,7 +73,7 @@ struct record {
 	__u32 losses; /* how many; the first ones are listed */
 	__u32 stopper; /* who sent the most recent stop signal */
 	__u32 occupants, stretches; /* how many there are; without stretches, only those occupants follow */
-	__u32 pad;
+	__u32 slept_in; /* the system call that it slept in */
 	char by_comm[16], stopper_comm[16];
 	struct loss loss[LOSSES];
 	struct occupant occupant[OCCUPANTS];

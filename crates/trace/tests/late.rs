@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use howlate_linux::posix_timer::PosixTimer;
 use howlate_linux::{clock, sched, thread as linux_thread};
-use howlate_model::{CpuSet, Holder, LateWait, Policy, Priority, Span, TracerRefusal, WaitClock, WokenBy};
+use howlate_model::{
+    CpuSet, Holder, LateWait, Latency, Policy, Priority, Span, TracerRefusal, WaitClock, WokenBy,
+};
 use howlate_testing::skip;
 use howlate_trace::{LateReader, TooLate};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
@@ -259,4 +261,24 @@ fn whoever_keeps_a_thread_from_its_cpu_is_named_each_time_once() {
     let timeline = reader.timeline(clock::now().minus(Span::from_secs(1)), clock::now()).unwrap();
     assert!(timeline.iter().all(|cpu| cpu.stretches.iter().all(|one| one.from.is_some())));
     assert!(!timeline.is_empty());
+}
+
+#[test]
+fn the_longest_wait_of_a_group_is_one_that_was_told_each_time_that_groups_are_read() {
+    let Some((mut reader, _alone)) = reader() else { return };
+    let own = std::fs::read_to_string("/proc/self/comm").unwrap();
+    reader.groups().unwrap();
+    // On a crowded machine a wait of this test's own threads may not be told: of three times, one shows all.
+    let mut is_told = || {
+        let (.., mut seen) = held_up_and_seen(&mut reader, sleeping);
+        let groups = reader.groups().unwrap();
+        seen.extend(reader.read(|_| true, |all| all).unwrap().1);
+        // SCHED_OTHER: the one that waits, and those of this test.
+        let mine = groups.iter().filter(|one| one.process == own.trim() && one.policy == 0);
+        let longest = mine.filter_map(|one| one.waits.max()).max().unwrap();
+        seen.iter().any(|wait| Latency::from_span(wait.late) == longest)
+    };
+    for round in 0..4 {
+        assert!((0..3).any(|_| is_told()), "round {round}: the longest is none that was told");
+    }
 }

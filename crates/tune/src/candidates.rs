@@ -1,6 +1,6 @@
 //! Every setting: whether it is tried, and what it would change.
 
-use howlate_knobs::{Change, Knob, State, Status, ThreadSetting, all};
+use howlate_knobs::{Change, Knob, State, Status, ThreadSetting, Whose, all};
 use howlate_model::{Condition, PermanentWay, Write};
 use howlate_procfs::Root;
 use howlate_render::{Fate, Listed};
@@ -41,7 +41,7 @@ impl Candidates {
                 (true, Some(fate)) => fate,
                 (false, _) => Fate::NotAsked,
             };
-            let permanent = knob.permanent(&state);
+            let permanent = knob.permanent(&state, program.map_or(Whose::Program, Facts::whose));
             Candidate { knob, state, fate, permanent }
         };
         // What turns nothing is there for those who name it.

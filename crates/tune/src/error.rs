@@ -71,6 +71,11 @@ impl TuneError {
             ),
             // What to do stands in what it says.
             Self::Locked(LockError::TooLong { .. }) => None,
+            Self::NothingToCompare { why: NothingToCompare::Ended, .. } => Some(
+                "give it a program that runs as long as `--budget` says (10 min if left out), or one that runs already: `howlate \
+                 tune program PID`"
+                    .into(),
+            ),
             Self::NothingToCompare { .. } => {
                 Some("`howlate watch` shows which of its threads wake, and what wakes them".into())
             }

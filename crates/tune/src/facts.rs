@@ -1,7 +1,7 @@
 //! What a program's threads are subject to before anything is tried on them.
 
 use howlate_guard::{Subject, read_of_thread};
-use howlate_knobs::{Change, ThreadSetting};
+use howlate_knobs::{Change, ThreadSetting, Whose};
 use howlate_linux::sched;
 use howlate_model::{CpuSet, Nice, Policy, Span};
 use howlate_procfs::Root;
@@ -18,6 +18,8 @@ pub(crate) struct Facts {
     cpus: CpuSet,
     /// How many threads there are.
     pub(crate) threads: usize,
+    /// The ids of those that were chosen by name, where not the whole program is measured; empty where they end with this run.
+    chosen: Option<Vec<u32>>,
     /// Whether the kernel keeps real-time threads from taking a CPU away.
     throttled: bool,
 }
@@ -37,7 +39,17 @@ impl Facts {
         };
         let cpus = sched::affinity_of(tid).unwrap_or_default();
         let throttled = !Root::live().read(THROTTLING).is_ok_and(|micros| micros == "-1");
-        Self { policy, slack, cpus, threads, throttled }
+        Self { policy, slack, cpus, threads, chosen: None, throttled }
+    }
+
+    /// Of threads that were chosen among others of their program.
+    pub(crate) fn of_chosen(self, ids: Vec<u32>) -> Self {
+        Self { chosen: Some(ids), ..self }
+    }
+
+    /// Whom a setting is tried on.
+    pub(crate) fn whose(&self) -> Whose<'_> {
+        self.chosen.as_deref().map_or(Whose::Program, Whose::Threads)
     }
 
     /// Of a program that is to be started: it inherits what this process has, whose timer slack it may always set.

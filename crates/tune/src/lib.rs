@@ -20,7 +20,6 @@ mod restoring;
 mod scripted_tests;
 mod search;
 mod selection;
-mod tuning_daemons;
 mod turn_length;
 
 pub use error::{NothingToCompare, TuneError};

@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::Track;
 use howlate_guard::{Guard, LockError};
-use howlate_model::{Condition, Scope, Turn};
+use howlate_model::{Condition, Scope, Span, Turn};
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
 use howlate_render::Listed;
@@ -15,7 +15,7 @@ use crate::found::Found;
 use crate::options::Options;
 use crate::report;
 use crate::search::Trying;
-use crate::tuning_daemons;
+use howlate_knobs::tuning_daemons;
 
 /// Settings as they are here, and what they are to be tried on.
 pub struct Prepared {
@@ -24,6 +24,7 @@ pub struct Prepared {
     candidates: Candidates,
     options: Options,
     guard: Guard,
+    is_of_program: bool,
 }
 
 impl Prepared {
@@ -57,7 +58,7 @@ impl Prepared {
     ) -> Result<Self, TuneError> {
         let trials = Trials::from_plan(plan.clone(), seed)?;
         let candidates = Candidates::list(&Root::live(), &options.knobs, trials.base(), program);
-        Ok(Self { plan, trials, candidates, options, guard })
+        Ok(Self { plan, trials, candidates, options, guard, is_of_program: program.is_some() })
     }
 
     /// The condition that they are to be tried on, of the first thread.
@@ -68,6 +69,17 @@ impl Prepared {
     /// Every setting with its state here.
     pub fn listed(&self) -> Vec<Listed> {
         self.candidates.listed()
+    }
+
+    /// The budget that it takes, where the one that was asked for cannot suffice; how long turns of a program have to be is known
+    /// when it was looked at.
+    pub fn needs(&self) -> Option<Span> {
+        if self.is_of_program {
+            return None;
+        }
+        let (mut trying, _) = self.trying();
+        trying.check_time_for_turns_of(self.turn().estimate);
+        trying.needs
     }
 
     /// What turns settings of the machine, where any is to be tried: nobody else may do so meanwhile.
@@ -107,9 +119,15 @@ impl Prepared {
         resume: Resume,
     ) -> Result<Found, TuneError> {
         let (mut trying, plan) = self.trying();
+        // Said now: the baseline against itself alone takes several seconds.
+        trying.check_time_for_turns_of(self.turn().estimate);
         let parts = Parts { turning, engine: None };
         let track = measure_in_steps(request, environment, &plan, &mut trying, parts, resume)?;
         Ok(self.found(trying, track))
+    }
+
+    pub(crate) const fn budget(&self) -> Span {
+        self.options.budget
     }
 
     /// The turn of the baseline.

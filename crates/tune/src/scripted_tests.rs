@@ -11,10 +11,11 @@ use howlate_model::{
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
 use howlate_recording::Reader;
-use howlate_render::{self as render, Fate};
+use howlate_render::{self as render, Fate, TunedProgram};
 use howlate_session::{Step, Steps, replay};
 
 use crate::candidates::{Candidate, Candidates};
+use crate::facts::Facts;
 use crate::options::Options;
 use crate::report;
 use crate::search::Trying;
@@ -216,6 +217,40 @@ fn the_answer_is_on_the_last_screen() {
     let lines: Vec<&str> = text.lines().collect();
     let answer = lines.iter().position(|line| line.starts_with("One setting helps here, fifo")).unwrap();
     assert!(lines.len() <= 40 && lines.len() - answer <= 24, "{text}");
+}
+
+/// What helped one thread, set for all threads of its program, was seen to help nobody, or to harm.
+#[test]
+fn what_helped_a_thread_is_for_that_thread() {
+    let (options, mut machine) = (options(), Machine::new(0, None));
+    let facts = Facts::of_thread(std::process::id(), 1).of_chosen(vec![4711]);
+    let candidates = Candidates::list(
+        &Root::at(testdata("systems/rt-kernel")),
+        &options.knobs,
+        trials().base(),
+        Some(&facts),
+    );
+    let mut trying = Trying::new(trials(), &candidates, &options);
+    let mut track = track_of(&trying);
+    let first = trying.next(&track);
+    go_on(first, &mut trying, &mut track, |turn, conditions| machine.take(turn, conditions));
+    let program = TunedProgram {
+        name: "svc".into(),
+        pid: 4_700,
+        threads: 1,
+        chosen: vec!["worker".into()],
+        compared: vec![howlate_model::Activation::Timer],
+        turn_ns: Span::from_millis(150),
+        wakeups_per_turn: 150,
+    };
+    let report = render::TuneReport { program: Some(program), ..report::build(&candidates, &trying, &track) };
+    let text = render::tune_text(&report, render::Detail::Brief, 80);
+    let text = anstream::adapter::strip_str(&text).to_string();
+    assert!(text.contains("To set fifo for thread worker alone"), "{text}");
+    assert!(text.contains("chrt --reset-on-fork --fifo -p 80 4711"), "{text}");
+    assert!(text.contains("SCHED_RESET_ON_FORK") && text.contains("systemd has no such setting"), "{text}");
+    assert!(!text.contains("./my-program") && !text.contains("CPUSchedulingPolicy=fifo"), "{text}");
+    assert!(text.lines().count() <= 40, "{text}");
 }
 
 /// A file of the machine that holds 1 and is to hold 0.

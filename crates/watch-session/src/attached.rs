@@ -9,6 +9,7 @@ use howlate_watched_program::{Loops, Subject, Threads, WatchedThread};
 use crate::accounts::Accounts;
 use crate::error::NotWatched;
 use crate::followed::Followed;
+use crate::program_facts::ProgramFacts;
 use crate::traced::ChosenTracer;
 
 /// What is asked of a watch.
@@ -66,6 +67,7 @@ pub struct Attached {
     pub(crate) followed: Followed,
     pub(crate) caveats: Vec<Caveat>,
     pub(crate) quotas: GroupQuotas,
+    pub(crate) facts: ProgramFacts,
     pub(crate) freezes: GroupFreezes,
     pub(crate) duration: Option<Span>,
     /// The process that was started for it.
@@ -91,6 +93,7 @@ impl Attached {
         let quotas = GroupQuotas::begin(Root::live(), subject.pid());
         let freezes = GroupFreezes::of(Root::live(), subject.pid());
         let held = subject.is_held().then(|| subject.pid());
+        let facts = ProgramFacts::begin(Root::live(), subject.pid(), held.is_some());
         let (loops, duration, loop_above) = (subject.take_loops(), asked.duration, asked.loop_above);
         Ok(Self {
             tracer,
@@ -102,6 +105,7 @@ impl Attached {
             followed,
             caveats,
             quotas,
+            facts,
             freezes,
             duration,
             held,

@@ -2,24 +2,28 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use howlate_analyse::watch::{Awakening, Chains, CompletedTurn, ThreadSummary, Turns};
-use howlate_linux::clock;
+use howlate_analyse::cause::PastSleep;
+use howlate_analyse::watch::{Awakening, Chains, CompletedTurn, ThreadSummary, TimerIterations, Turns};
+use howlate_linux::{clock, sched};
 use howlate_model::{
-    Activation, Condition, Explained, Happened, InForce, Iteration, Latency, Life, Line, MonotonicTime, Span,
-    Started, TracedSleep, Work,
+    Activation, CauseKind, Condition, Explained, Happened, InForce, Iteration, Latency, Life, Line,
+    MonotonicTime, Policy, Priority, Segment, Span, Started, TracedSleep, Work,
 };
 use howlate_procfs::Schedstat;
 use howlate_watched_program::{
     Identities, Identity, MarkedTurn, ThreadStart, Threads, WatchedThread, in_force,
 };
 
-use crate::event_loops::{EventLoops, Seen};
+use crate::event_loops::{Belongs, EventLoops, Seen};
 
 /// What a thread is called that had ended before anybody asked for its name.
 const GONE: &str = "(ended)";
 
 /// Late wake-ups that are told of by themselves, between two looks.
 const LATE: usize = 1_024;
+
+/// Threads whose priority is remembered.
+const PRIORITIES_KEPT: usize = 1_024;
 
 /// An event loop belongs to the first of these that its thread has.
 const WITH_EVENT_LOOPS: [Activation; 3] = [Activation::Timer, Activation::HandedOn, Activation::Event];
@@ -38,6 +42,9 @@ pub(crate) struct Followed {
     names: Vec<String>,
     /// Loops that the program has marked, by their number.
     loops: BTreeMap<usize, Loop>,
+    iterations: TimerIterations,
+    /// Of threads that made others late.
+    priorities: HashMap<u32, Option<Priority>>,
     event_loops: EventLoops,
     /// Late wake-ups that are to be told of by themselves, and later than what.
     late: Vec<Late>,
@@ -73,6 +80,8 @@ impl Followed {
             threads: Vec::new(),
             names: Vec::new(),
             loops: BTreeMap::new(),
+            iterations: TimerIterations::default(),
+            priorities: HashMap::new(),
             event_loops: EventLoops::default(),
             late: Vec::new(),
             late_above: None,
@@ -106,7 +115,7 @@ impl Followed {
     pub(crate) fn saw(&mut self, one: TracedSleep, known: &mut Threads) {
         // It may have ended by the time at which all is known.
         self.identities.identify(one.tid, || name_of(one.tid, known));
-        self.loops.values_mut().filter(|of| of.tid == one.tid).for_each(|of| of.turns.saw(one.clone()));
+        self.event_loops.slept(&one);
         let process = known.process_of(one.tid);
         self.chains.saw(one, process);
     }
@@ -115,9 +124,7 @@ impl Followed {
     pub(crate) fn settle_sleeps(&mut self, now: MonotonicTime, known: &mut Threads) -> Vec<Line> {
         let (mut chains, mut lines) = (std::mem::take(&mut self.chains), Vec::new());
         // Of a crowd, all at once would be most of what there is in memory.
-        chains.settle(now, |one, awakening| {
-            lines.extend(awakening.iter().flat_map(|awakening| self.woke(one.tid, awakening, known)));
-        });
+        chains.settle(now, |one, awakening| lines.extend(self.settled(one, awakening, known)));
         self.chains = chains;
         let chains = &self.chains;
         let (ending, ended) = self.ending.drain(..).partition(|tid| chains.knows(*tid));
@@ -127,6 +134,47 @@ impl Followed {
             known.forget(tid);
         }
         lines
+    }
+
+    /// Enters one sleep of which all is known.
+    fn settled(
+        &mut self,
+        one: &PastSleep,
+        mut awakening: Option<Awakening>,
+        known: &mut Threads,
+    ) -> Vec<Line> {
+        let tid = one.sleep.tid;
+        self.loops.values_mut().filter(|of| of.tid == tid).for_each(|of| of.turns.saw(one.clone()));
+        awakening.iter_mut().for_each(|awakening| self.tell_own(&mut awakening.parts.wakeup.parts));
+        let iteration = self.iterations.saw(one, awakening.as_ref());
+        let mut lines: Vec<Line> =
+            awakening.iter().flat_map(|awakening| self.woke(tid, awakening, known)).collect();
+        if let Some(iteration) = iteration {
+            lines.extend(self.enter(tid, Activation::Timer, known, |thread| thread.completed(iteration)));
+        }
+        lines
+    }
+
+    /// Says more of the threads that made it late: of several of one name together it is the name that tells whether they are the
+    /// program's own, and priorities are read now.
+    fn tell_own(&mut self, parts: &mut [Segment]) {
+        for part in parts.iter_mut().filter(|part| part.cause.kind == CauseKind::Thread) {
+            match part.pid {
+                None => part.cause.own |= self.identities.all().any(|(_, name)| name == part.cause.name),
+                Some(tid) if part.cause.real_time => part.cause.priority = self.priority(tid),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn priority(&mut self, tid: u32) -> Option<Priority> {
+        let has_room = self.priorities.len() < PRIORITIES_KEPT;
+        let read = || sched::policy(tid).ok().and_then(Policy::priority);
+        match self.priorities.get(&tid) {
+            Some(known) => *known,
+            None if has_room => *self.priorities.entry(tid).or_insert_with(read),
+            None => None,
+        }
     }
 
     fn woke(&mut self, tid: u32, awakening: &Awakening, known: &mut Threads) -> Vec<Line> {
@@ -258,18 +306,23 @@ impl Followed {
         now: MonotonicTime,
         known: &mut Threads,
     ) -> Vec<Line> {
-        let mut lines = Vec::new();
-        for one in self.event_loops.take() {
+        let (mut lines, mut too_early) = (Vec::new(), Vec::new());
+        for mut one in self.event_loops.take() {
             let has = |of: &&Activation| self.places.contains_key(&(one.identity.clone(), **of));
             let awake = WITH_EVENT_LOOPS.iter().find(has).copied();
-            let Some(of) = self.event_loops.belongs_to(&one, awake, now) else {
-                self.event_loops.put_back(one);
-                continue;
+            let of = match self.event_loops.belongs_to(&mut one, awake, above, now) {
+                Belongs::To(of) => of,
+                Belongs::ToNone => continue,
+                Belongs::NotKnown => {
+                    too_early.push(one);
+                    continue;
+                }
             };
             let Seen { iteration, identity, function, shared_by } = one;
             let entry = |thread: &mut ThreadSummary| thread.iterated(&iteration, above, function, shared_by);
             lines.extend(self.enter_as(identity, iteration.tid, of, known, entry));
         }
+        self.event_loops.put_back(too_early);
         lines
     }
 
@@ -315,6 +368,8 @@ impl Followed {
     /// A thread has ended.
     pub(crate) fn ended(&mut self, tid: u32) {
         self.chains.forget(tid);
+        self.iterations.forget(tid);
+        self.event_loops.forget(tid);
         self.ending.push(tid);
     }
 

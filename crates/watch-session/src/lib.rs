@@ -10,6 +10,8 @@ mod background_priority;
 mod error;
 mod event_loops;
 mod followed;
+mod loop_sleeps;
+mod program_facts;
 mod traced;
 mod watching;
 

@@ -22,11 +22,14 @@ use crate::attached::{Attached, Seen, follow, seen};
 use crate::background_priority::Courtesy;
 use crate::error::NotWatched;
 use crate::followed::{Followed, Late};
+use crate::program_facts::ProgramFacts;
 
 /// How often it is looked for what was seen, and for threads that have come or gone.
 const LOOK_EVERY: Span = Span::from_millis(50);
 /// How often many threads are asked for their names again, and the display changes.
 const NAMES_EVERY: Span = Span::from_secs(1);
+/// Programs that end soon are looked at earlier.
+const FIRST_FACTS: Span = Span::from_millis(200);
 /// So many are asked at each look.
 const FEW: usize = 64;
 /// Causes are handed on this often, so that a crash costs no more.
@@ -73,6 +76,8 @@ pub struct Watching {
     recorder: Recorder<Analysis>,
     /// Those of the program's control groups.
     quotas: GroupQuotas,
+    facts: ProgramFacts,
+    next_facts: MonotonicTime,
     freezes: GroupFreezes,
     /// Who else wants to know meanwhile.
     looks: Option<Receiver<Look>>,
@@ -113,6 +118,7 @@ impl Watching {
             followed,
             caveats,
             quotas,
+            facts,
             freezes,
             duration,
             held,
@@ -129,6 +135,8 @@ impl Watching {
             followed,
             recorder,
             quotas,
+            facts,
+            next_facts: now.plus(FIRST_FACTS),
             freezes,
             looks: None,
             courtesy: Courtesy::from(now),
@@ -189,6 +197,8 @@ impl Watching {
         self.began = clock::now();
         self.own_since = self.began;
         let until = self.duration.map(|duration| self.began.plus(duration));
+        let is_short =
+            || until.is_some_and(|until| interrupted.load(Ordering::Relaxed) && clock::now() < until);
         while !interrupted.load(Ordering::Relaxed) && until.is_none_or(|until| clock::now() < until) {
             let over = subject.is_over(&self.threads);
             let began = clock::now();
@@ -203,7 +213,9 @@ impl Watching {
             drop(clock::pause(left));
             self.courtesy.looked(clock::now(), planned);
         }
-        self.end()
+        // Without a length, whoever ends it has what was asked for.
+        let how = if is_short() { HowEnded::Interrupted } else { HowEnded::Done };
+        self.end(how)
     }
 
     /// Takes in what has come.
@@ -299,9 +311,10 @@ impl Watching {
 
     /// Enters what is known by now; at the end, whatever there is.
     fn settle(&mut self, now: MonotonicTime, is_end: bool) {
-        self.followed.settle(now, is_end);
         let until = if is_end { now.plus(LONG_PAST) } else { now };
         let mut lines = self.followed.settle_sleeps(until, &mut self.threads);
+        // What a turn waited for is told by the sleeps.
+        self.followed.settle(now, is_end);
         // An event loop belongs to what woke its thread.
         lines.extend(self.followed.settle_iterations(self.loop_above, until, &mut self.threads));
         lines.iter().for_each(|line| self.recorder.keep(line));
@@ -340,6 +353,10 @@ impl Watching {
         if now.since(self.reasons) >= self.reasons_every(now) {
             self.reasons = now;
             self.keep_reasons(now);
+        }
+        if now >= self.next_facts {
+            self.next_facts = now.plus(NAMES_EVERY);
+            self.facts.look(now, &mut self.threads);
         }
         if now.since(self.names) >= NAMES_EVERY {
             self.names = now;
@@ -392,7 +409,7 @@ impl Watching {
     }
 
     /// Nothing is attached to the program any more; what came of it.
-    fn end(mut self) -> Ended {
+    fn end(mut self, how: HowEnded) -> Ended {
         self.courtesy.end();
         drop(clock::pause(SETTLING));
         self.tracer.iter_mut().for_each(|tracer| tracer.stop());
@@ -408,6 +425,7 @@ impl Watching {
         for condition in (0..conditions).filter_map(|place| u32::try_from(place).ok()) {
             self.recorder.keep(&finished(condition, now));
         }
+        self.recorder.keep(&Line::Program(Box::new(self.facts.told())));
         self.freezes.caveats().into_iter().for_each(|one| self.recorder.caveat(one));
         self.quotas.used_up().into_iter().for_each(|one| self.recorder.caveat(one));
         if self.lost > 0 {
@@ -435,7 +453,7 @@ impl Watching {
         }
         let spans = self.loops.as_ref().map_or_else(Vec::new, Loops::spans_left_out);
         spans_not_measured(&spans).into_iter().for_each(|one| self.recorder.caveat(one));
-        let analysis = self.recorder.end(Some(HowEnded::Done));
+        let analysis = self.recorder.end(Some(how));
         let nothing = self.untraced.filter(|_| analysis.outcomes().is_empty());
         Ended { analysis, nothing }
     }

@@ -1,7 +1,8 @@
 //! Why a program cannot be watched, and what to do about it.
 
 use std::ffi::OsStr;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use howlate_model::{shell_path, shell_word};
@@ -15,6 +16,8 @@ pub struct ProgramFailed {
     pub program: String,
     /// How it ended.
     pub how: String,
+    /// What to do about it, where that is known.
+    pub hint: Option<String>,
 }
 
 /// Why a program cannot be watched.
@@ -42,6 +45,8 @@ pub enum WatchError {
         name: String,
         /// The ids of all of them.
         pids: Vec<u32>,
+        /// The one of them that has started the others, or has started who has.
+        first: Option<u32>,
     },
     /// It is another user's, and the kernel tells its accounts to nobody else.
     #[error("process {pid} belongs to user {owner}")]
@@ -99,7 +104,7 @@ impl WatchError {
         Some(match self {
             Self::NoProc => "as root, `mount -t proc proc /proc`".to_owned(),
             Self::NoName { name } if Path::new(name).is_file() => {
-                format!("to start that file: `howlate watch {}`", started(Path::new(name)))
+                format!("to start that file: `howlate watch {}`", started_as(Path::new(name)))
             }
             Self::NoName { name } => format!(
                 "`pgrep -af {}` finds one by its command line; `howlate watch -- PROGRAM` starts one",
@@ -108,7 +113,14 @@ impl WatchError {
             Self::NoProcess { .. } => {
                 "`ps -e` lists processes and their names; `howlate watch -- PROGRAM` starts one".to_owned()
             }
-            Self::Several { pids, .. } => {
+            Self::Several { first: Some(first), pids, .. } => {
+                let other = pids.iter().find(|pid| *pid != first)?;
+                format!(
+                    "`howlate watch --follow {first}` watches all of them: {first} has started the others, and itself usually only waits for \
+                     them; one alone: `howlate watch {other}`"
+                )
+            }
+            Self::Several { pids, first: None, .. } => {
                 format!("give one of them, such as `howlate watch {}`", pids.first()?)
             }
             Self::OfAnother { pid, .. } => format!(
@@ -125,11 +137,14 @@ impl WatchError {
                     .to_owned()
             }
             Self::Start { program, source } if source.kind() == io::ErrorKind::PermissionDenied => {
-                match started(Path::new(program)) {
+                match started_as(Path::new(program)) {
                     words if words.contains(' ') => {
                         format!("start it with its interpreter: `howlate watch {words}`")
                     }
-                    words => format!("it must be a file that may be executed: `chmod +x {words}`"),
+                    words if is_program(Path::new(program)) => {
+                        format!("it must be a file that may be executed: `chmod +x {words}`")
+                    }
+                    _ => "that file is no program: give the path of one, or its name on the PATH".to_owned(),
                 }
             }
             Self::Kernel { .. } | Self::Myself { .. } | Self::Start { .. } => return None,
@@ -137,8 +152,15 @@ impl WatchError {
     }
 }
 
+/// Whether it begins as programs do: nothing else is to become one that may be executed.
+fn is_program(file: &Path) -> bool {
+    let mut begins = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(4).read_to_end(&mut begins));
+    read.is_ok() && (begins.starts_with(b"#!") || begins == b"\x7fELF")
+}
+
 /// How a file is started: by the interpreter that it is usually for, or by itself.
-fn started(file: &Path) -> String {
+pub fn started_as(file: &Path) -> String {
     let interpreter = match file.extension().and_then(OsStr::to_str) {
         Some("py") => "python3 ",
         Some("js" | "mjs") => "node ",
@@ -166,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_file_is_started_by_what_it_is_usually_for() {
-        let words = |file: &str| started(Path::new(file));
+        let words = |file: &str| started_as(Path::new(file));
         assert_eq!(words("loop.py"), "python3 loop.py");
         assert_eq!(words("/srv/my service.js"), "node '/srv/my service.js'");
         assert_eq!(words("cyclic"), "./cyclic");
@@ -183,6 +205,13 @@ mod tests {
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
         let refused = WatchError::Start { program: "./loop.py".into(), source };
         assert!(refused.hint().unwrap().contains("`howlate watch python3 ./loop.py`"));
+        let of = |program: &str| {
+            let source = io::Error::from(io::ErrorKind::PermissionDenied);
+            WatchError::Start { program: program.into(), source }.hint().unwrap()
+        };
+        assert!(of(file).starts_with("that file is no program"), "nothing else is made one that runs");
+        let script = howlate_testing::tree(&[("run", "#!/bin/sh\n")]);
+        assert!(of(script.path().join("run").to_str().unwrap()).contains("`chmod +x "));
         // What only a filter of system calls says is not about the file.
         let source = Errno::PERM.into();
         let refused = WatchError::Start { program: "./loop.py".into(), source };

@@ -1,5 +1,7 @@
 //! The process that is meant by an id or a name.
 
+use std::path::Path;
+
 use howlate_procfs::{ProcessStat, Root, Status};
 
 use crate::WatchError;
@@ -34,7 +36,7 @@ pub fn find(root: &Root, asked: &str, own: u32) -> Result<Process, WatchError> {
 pub fn is_there(root: &Root, asked: &str) -> Result<(), WatchError> {
     let is_there = match asked.parse::<u32>() {
         Ok(pid) => Status::read(root, pid).reading.text().is_some(),
-        Err(_) => called(root, asked).next().is_some(),
+        Err(_) => called(root, asked).next().is_some() || !by_how_it_was_started(root, asked, 0).is_empty(),
     };
     if is_there { Ok(()) } else { Err(WatchError::not_there(asked)) }
 }
@@ -64,12 +66,62 @@ fn called<'a>(root: &'a Root, name: &str) -> impl Iterator<Item = u32> + use<'a>
 }
 
 fn by_name(root: &Root, name: &str, own: u32) -> Result<Process, WatchError> {
-    let pids: Vec<u32> = called(root, name).filter(|pid| *pid != own).collect();
+    let called: Vec<u32> = called(root, name).filter(|pid| *pid != own).collect();
+    let pids = if called.is_empty() { by_how_it_was_started(root, name, own) } else { called };
     match pids.as_slice() {
         [] => Err(WatchError::NoName { name: name.to_owned() }),
         [pid] => by_id(root, *pid, own),
-        _ => Err(WatchError::Several { name: name.to_owned(), pids }),
+        _ => {
+            let first = first_of(root, &pids);
+            Err(WatchError::Several { name: name.to_owned(), pids, first })
+        }
     }
+}
+
+/// Processes that were started under a name, whatever they call themselves now: by their first word, their program's file, or the
+/// script that an interpreter was given.
+fn by_how_it_was_started(root: &Root, name: &str, own: u32) -> Vec<u32> {
+    let pids = root.list("/proc").into_iter().filter_map(|entry| entry.parse::<u32>().ok());
+    let is_meant = |pid: &u32| {
+        let words = words(root, *pid);
+        let script = words.iter().skip(1).find(|word| !word.starts_with('-'));
+        let file = root.target(&format!("/proc/{pid}/exe"));
+        // What was replaced on the disk while it runs.
+        let file = file.as_deref().map(|file| file.strip_suffix(" (deleted)").unwrap_or(file));
+        let is_script = || script.is_some_and(|script| is_script(script) && last_part(script) == name);
+        words.first().is_some_and(|word| last_part(word) == name)
+            || file.is_some_and(|file| last_part(file) == name)
+            || is_script()
+    };
+    pids.filter(|pid| *pid != own).filter(is_meant).collect()
+}
+
+/// The command line of a process; none of a thread of the kernel, or of one that has ended.
+fn words(root: &Root, pid: u32) -> Vec<String> {
+    let text = root.read(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    text.split('\0').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Whether a word of a command line is the file of a program's text.
+fn is_script(word: &str) -> bool {
+    Path::new(word).extension().is_some_and(|ending| !ending.is_empty())
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The one of several processes from which all others come.
+fn first_of(root: &Root, pids: &[u32]) -> Option<u32> {
+    pids.iter().copied().find(|first| pids.iter().all(|pid| pid == first || comes_from(root, *pid, *first)))
+}
+
+/// Whether a process was started by another one, or by one that it has started.
+fn comes_from(root: &Root, pid: u32, first: u32) -> bool {
+    /// No program starts the next one from one that deep.
+    const DEEPEST: usize = 64;
+    let parent = |pid: &u32| Status::read(root, *pid).parent().filter(|parent| *parent > 1);
+    std::iter::successors(parent(&pid), parent).take(DEEPEST).any(|parent| parent == first)
 }
 
 #[cfg(test)]
@@ -136,5 +188,47 @@ mod tests {
         let several = find(&root, "x", 1).unwrap_err();
         assert_eq!(several.to_string(), "2 processes are called `x`: 8, 9");
         assert_eq!(several.hint().unwrap(), "give one of them, such as `howlate watch 8`");
+    }
+
+    #[test]
+    fn one_that_calls_itself_otherwise_is_found_by_how_it_was_started() {
+        let (folder, root) = machine(&[
+            (7, "control", "S", 0),
+            (8, "python3", "S", 0),
+            (9, "planner", "S", 0),
+            (10, "x", "S", 0),
+        ]);
+        let started = |pid: u32, line: &str| {
+            howlate_testing::write_below(folder.path(), &format!("proc/{pid}/cmdline"), line);
+        };
+        started(7, "./ctl2\0--rate\08\0");
+        started(8, "python3\0-u\0/srv/loop.py\0ctl3\0");
+        std::os::unix::fs::symlink("/opt/bin/plan (deleted)", folder.path().join("proc/9/exe")).unwrap();
+        let found = |name: &str| find(&root, name, 1).map(|one| one.pid).ok();
+        assert_eq!((found("ctl2"), found("loop.py"), found("plan")), (Some(7), Some(8), Some(9)));
+        assert_eq!((found("ctl3"), found("control")), (None, Some(7)), "that is an argument");
+        assert!(is_there(&root, "ctl2").is_ok());
+    }
+
+    #[test]
+    fn of_several_the_one_is_named_that_started_the_others() {
+        let (folder, root) = machine(&[
+            (29, "nginx", "S", 0),
+            (30, "nginx", "S", 0),
+            (31, "nginx", "S", 0),
+            (40, "x", "S", 0),
+            (41, "x", "S", 0),
+        ]);
+        for (pid, parent) in [(30, 29), (31, 30)] {
+            let status = format!("Name:\tnginx\nState:\tS\nTgid:\t{pid}\nPPid:\t{parent}\n");
+            howlate_testing::write_below(folder.path(), &format!("proc/{pid}/status"), &status);
+        }
+        let first = |name: &str| match find(&root, name, 1) {
+            Err(WatchError::Several { first, .. }) => first,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((first("nginx"), first("x")), (Some(29), None));
+        let hint = find(&root, "nginx", 1).unwrap_err().hint().unwrap();
+        assert!(hint.contains("`howlate watch --follow 29`"), "{hint}");
     }
 }

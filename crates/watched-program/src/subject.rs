@@ -114,7 +114,8 @@ impl Subject {
         let Self::Started(program, _) = &mut self else { return None };
         let stopped = program.stop().filter(|_| !interrupted.load(Ordering::Relaxed));
         let how = stopped.and_then(Stopped::failure)?;
-        Some(ProgramFailed { program: program.name().to_owned(), how })
+        let hint = stopped.and_then(Stopped::hint);
+        Some(ProgramFailed { program: program.name().to_owned(), how, hint })
     }
 }
 

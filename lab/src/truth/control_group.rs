@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use howlate_linux::clock;
 use howlate_model::Span;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long what was in it may take to end.
 const PATIENCE: Span = Span::from_secs(2);
@@ -47,6 +48,17 @@ impl ControlGroup {
     /// Its path, as `/proc/PID/cgroup` has it.
     pub fn path(&self) -> String {
         format!("/{}", self.name)
+    }
+
+    /// Ends whatever is in it; those that start others meanwhile as well, where the kernel does it at once.
+    pub fn kill(&self) {
+        if fs::write(self.file("cgroup.kill"), "1").is_ok() {
+            return;
+        }
+        let inside = fs::read_to_string(self.file("cgroup.procs")).unwrap_or_default();
+        for pid in inside.lines().filter_map(|line| line.parse().ok().and_then(Pid::from_raw)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
 
     /// What a shell does to be in it.

@@ -8,8 +8,10 @@
 //!
 //! `watch` and `top` are held against the same events of programs that stamp their own wake-ups, or are known to contend.
 //!
-//! What is advised against a cause is done while the cause is made (`remedies`).
+//! What is advised against a cause is done while the cause is made (`remedies`); what is advised for whole programs is typed
+//! (`advice`).
 
+mod advice;
 mod claims;
 mod contenders;
 mod control_group;
@@ -102,9 +104,14 @@ struct Asked {
 /// Runs every attack of the parts named, or of all, `--times`, each for `--for` seconds; prints the table; status 1 where a
 /// limit is broken.
 pub fn run(words: &[&str]) -> ExitCode {
+    if let ["advice", words @ ..] = words {
+        return advice::run(words);
+    }
     let Some(asked) = Asked::read(words) else {
         let parts = PARTS.join("|");
-        eprintln!("error: write `cargo xtask truth [{parts} …] [--times N] [--for SECONDS]`");
+        eprintln!(
+            "error: write `cargo xtask truth [{parts} …] [--times N] [--for SECONDS]`, or `cargo xtask truth advice`"
+        );
         return ExitCode::from(2);
     };
     match built().and_then(|program| asked.attack(&program)) {

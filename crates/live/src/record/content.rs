@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use howlate_model::{Incident, IncidentCause, LateAbove, Latency, MonotonicTime, Span};
 use howlate_render::numbers::{count, rough};
-use howlate_render::{incident_cause, late_above, legible, percent, segment_in_words};
+use howlate_render::{incident_cause, late_above, legible, part_of_incident, percent};
 
 use crate::paint_thread::Content;
 use crate::screenful::{Asked, Cell, Column, Grid, History, Moment, Row, Screenful};
@@ -268,7 +268,7 @@ fn parts(one: &Incident) -> Grid {
     let columns = vec![Column::growing("part", 20), Column::number("took", 8, 0)];
     let row = |(key, part): (u64, &howlate_model::Segment)| {
         let took = Latency::from_span(part.ns).to_string();
-        Row { key, cells: vec![Cell::text(segment_in_words(part)), Cell::text(took)], ..Row::default() }
+        Row { key, cells: vec![Cell::text(part_of_incident(part)), Cell::text(took)], ..Row::default() }
     };
     let who = format!("{}, thread {}, CPU {}", legible(&one.thread.name), one.thread.tid, one.cpu);
     let title = format!("part by part: {who}");

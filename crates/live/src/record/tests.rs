@@ -30,6 +30,7 @@ fn incident(process: &str, ms: i64, latency: u64) -> Incident {
         at_ns: at(ms),
         latency,
         thread: LateThread {
+            command: None,
             name: name.clone(),
             process: name,
             pid: 7,
@@ -42,6 +43,9 @@ fn incident(process: &str, ms: i64, latency: u64) -> Incident {
         cpu: 1,
         parts: vec![Segment::new(cause, Some(9), at(ms).minus(latency), latency)],
         causes: vec![IncidentCause {
+            process_id: None,
+            command: None,
+            is_recorder: false,
             kind: CauseKind::Thread,
             name: Some(HOSTILE.to_owned()),
             pid: Some(9),

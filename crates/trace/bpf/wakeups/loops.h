@@ -6,8 +6,6 @@
 
 #include "state.h"
 
-#define NO_CALL ~0u
-
 enum progress { LOOP_RUNS, LOOP_BLOCKED, LOOP_READY };
 
 /* The call in which loops wait that has this number; 0: it is none. */
@@ -82,10 +80,10 @@ int BPF_PROG(call_begins, void *regs, long number)
 	if (!s || s->stage == OVER)
 		return 0;
 	struct loop *l = &s->loop;
-	if (!call || call->rank < l->rank) {
-		l->in = number;
+	l->in = number;
+	l->sees_calls = 1;
+	if (!call || call->rank < l->rank)
 		return 0;
-	}
 	if (l->iteration.from && call->rank == l->rank)
 		came_back(l, bpf_ktime_get_ns());
 	l->iteration.from = 0;

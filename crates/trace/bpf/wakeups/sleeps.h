@@ -56,6 +56,7 @@ VERIFIED_ONCE int send(struct thread *s, u64 now, u32 state)
 	s->lost = 0;
 	r->since = now;
 	r->since_state = state;
+	r->slept_in = s->loop.sees_calls ? s->loop.in : UNSEEN_CALL;
 	return 0;
 }
 

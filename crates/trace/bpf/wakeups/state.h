@@ -94,7 +94,7 @@ struct loop {
 	u32 progress, rank;
 	u32 in; /* the call that the thread is in */
 	u32 waits, slept; /* in the call in which it waits for events; slept in another one */
-	u32 pad;
+	u32 sees_calls; /* whether `in` is known */
 	struct iteration iteration;
 };
 

@@ -29,7 +29,7 @@ VERIFIED_ONCE int stood_still(u64 since, u64 now)
 		return 0;
 	r->loss[n].from = since;
 	r->loss[n].until = now;
-	r->loss[n].throttled = 0;
+	r->loss[n].kept_off = BY_OTHERS;
 	return 0;
 }
 

@@ -25,15 +25,15 @@ static __always_inline void goes_on(struct cpu *c, struct thread *s, u32 last, u
 	struct record *r = &s->record;
 	struct loss *lost = &r->loss[last & (LOSSES - 1)], *then = &r->loss[(last + 1) & (LOSSES - 1)];
 	lost->until = now;
-	if (!lost->throttled) {
+	if (lost->kept_off == BY_OTHERS) {
 		lost_to(c, s, last + 1, s->lost_here, now);
 		return;
 	}
-	if (c->freed <= lost->from || c->freed >= now || last + 1 >= LOSSES)
+	if (lost->kept_off == BY_BUDGET || c->freed <= lost->from || c->freed >= now || last + 1 >= LOSSES)
 		return;
 	lost->until = then->from = c->freed;
 	then->until = now;
-	then->throttled = 0;
+	then->kept_off = BY_OTHERS;
 	r->losses++;
 	lost_to(c, s, last + 2, c->freed, now);
 }
@@ -60,7 +60,24 @@ static __always_inline void switched_in(struct cpu *c, struct thread *s, u64 now
 	}
 }
 
-static __always_inline void lost_cpu(struct cpu *c, struct thread *s, struct task_struct *p, u64 now)
+/* Whether it has the CPU before threads of real-time priority, and before the kernel's fair server: the stopper of a CPU, which
+ * is called migration/N, and threads of SCHED_DEADLINE. */
+static __always_inline u32 outranks_real_time(struct task_struct *p)
+{
+	static const char stopper[8] = "migratio";
+	return p->prio < 0 || (p->prio == 0 && *(u64 *)p->comm == *(const u64 *)stopper);
+}
+
+#define DEADLINE 6 /* SCHED_DEADLINE, sched(7) */
+
+/* Whether it has used up its own runtime: a thread of SCHED_DEADLINE that is ready is kept from its CPU by nobody else than its
+ * like and the stopper. Source: pick_next_task() in kernel/sched/core.c asks the classes in that order. */
+static __always_inline u32 has_no_budget(struct task_struct *prev, struct task_struct *next)
+{
+	return prev->policy == DEADLINE && !outranks_real_time(next);
+}
+
+static __always_inline void lost_cpu(struct cpu *c, struct thread *s, struct task_struct *p, struct task_struct *next, u64 now)
 {
 	struct record *r = &s->record;
 	u32 n = r->losses++;
@@ -69,8 +86,8 @@ static __always_inline void lost_cpu(struct cpu *c, struct thread *s, struct tas
 		return;
 	r->loss[n].from = now;
 	r->loss[n].until = 0;
-	r->loss[n].throttled = throttled(p);
-	if (r->loss[n].throttled) {
+	r->loss[n].kept_off = has_no_budget(p, next) ? BY_BUDGET : throttled(p) ? BY_QUOTA : BY_OTHERS;
+	if (r->loss[n].kept_off == BY_QUOTA) {
 		c->set_aside = (u64)p;
 		c->freed = 0;
 	}
@@ -93,19 +110,11 @@ static __always_inline void stolen(struct thread *s, struct task_struct *p)
 	s->slept_on = cpu + 1;
 }
 
-/* Whether it has the CPU before the kernel's fair server: the stopper of a CPU, which is called migration/N, and threads of
- * deadlines. */
-static __always_inline u32 outranks_the_server(struct task_struct *p)
-{
-	static const char stopper[8] = "migratio";
-	return p->prio < 0 || (p->prio == 0 && *(u64 *)p->comm == *(const u64 *)stopper);
-}
-
 /* Whether an ordinary thread gets the CPU that a real-time one would go on with, or one after such a one: the kernel's fair
  * server, or its throttling, keeps those off. One of deadlines that has used up its own time is no such thread. */
 static __always_inline u32 runs_ahead(struct cpu *c, struct task_struct *prev, struct task_struct *next, u32 ready)
 {
-	if (outranks_the_server(next))
+	if (outranks_real_time(next))
 		return c->ahead ? SET_ASIDE : 0;
 	if (!next->pid || next->prio < REAL_TIME)
 		return 0;
@@ -149,7 +158,7 @@ int BPF_PROG(switches, _Bool preempt, struct task_struct *prev, struct task_stru
 		s->loop.slept |= !preempt && state;
 		if (preempt || !state) {
 			if (s->stage != ASLEEP)
-				lost_cpu(c, s, prev, now);
+				lost_cpu(c, s, prev, next, now);
 			return 0;
 		}
 		if (s->stage == ASLEEP && s->record.since)

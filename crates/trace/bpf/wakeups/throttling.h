@@ -5,7 +5,7 @@
 #include "../throttled.h"
 #include "state.h"
 
-/* The same of one whose address was kept: reading through it takes a call each. */
+/* Whether a thread whose address was kept has no time left: reading through it takes a call each. */
 static __always_inline u32 is_set_aside(u64 address)
 {
 	struct task_struct *p = (void *)address;

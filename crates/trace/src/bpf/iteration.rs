@@ -45,6 +45,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Iteration> {
         until,
         blocked,
         ready,
+        quota: Span::ZERO,
         longest_sleep: (!longest.is_zero()).then_some((longest, call)),
         stack,
     })

@@ -1,10 +1,11 @@
 //! What the kernel's side sends, as `bpf/record.h` lays it out.
 
-use howlate_model::{Asleep, Deferred, Expiry, Holder, Occupant, Span, TracedSleep, Who, WokenBy};
+use howlate_linux::wait_syscall_table::call_name;
+use howlate_model::{Asleep, Deferred, Expiry, Holder, Occupant, SleptIn, Span, TracedSleep, Who, WokenBy};
 
 use crate::fields::Fields;
 use crate::irq_names::{Interrupts, TICK, softirq};
-use crate::preemption::Loss;
+use crate::preemption::{KeptOff, Loss};
 
 const BY_TIMER: u32 = 1;
 const BY_INTERRUPT: u32 = 2;
@@ -33,6 +34,10 @@ const NAMES: u32 = 10;
 /// From this bit on a stretch has what is added to the kind of its occupant.
 const WAITED_BITS: u32 = 8;
 
+/// What stands for a system call's number where the thread slept in none, and where nobody saw.
+const NO_CALL: u32 = u32::MAX;
+const UNSEEN_CALL: u32 = u32::MAX - 1;
+
 /// Losses of the CPU that a record has room for.
 const LOSSES: usize = 4;
 
@@ -50,7 +55,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
     let rearmed = fields.time_if_seen()?.filter(|at| *at > soft);
     let (tid, cpu, by, flags) = (fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?);
     let (state, losses, stopper) = (fields.u32()?, fields.u32()?, fields.u32()?);
-    let (occupants, stretches, _) = (fields.u32()?, fields.u32()?, fields.u32()?);
+    let (occupants, stretches, slept_in) = (fields.u32()?, fields.u32()?, fields.u32()?);
     let (by_comm, stopper_comm) = (fields.comm()?, fields.comm()?);
     let by = match flags {
         _ if flags & BY_INTERRUPT != 0 => interrupt_handler(by, interrupts),
@@ -89,6 +94,7 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
         tid,
         asleep_since,
         asleep: if state & STOPPED != 0 { stopped() } else { Asleep::Waiting },
+        slept_in: place(slept_in),
         woken_by,
         waking,
         runnable,
@@ -108,6 +114,16 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
         asleep_again,
         occupants: held.during(0),
     })
+}
+
+/// Where it slept, by the number of a system call.
+fn place(call: u32) -> Option<SleptIn> {
+    let named = |call| call_name(call).map_or_else(|| format!("system call {call}"), str::to_owned);
+    match call {
+        UNSEEN_CALL => None,
+        NO_CALL => Some(SleptIn::PageFault),
+        call => Some(SleptIn::Call(named(call))),
+    }
 }
 
 fn thread(pid: u32, comm: String) -> Who {
@@ -132,9 +148,9 @@ fn lost_in(fields: &mut Fields<'_>, losses: u32) -> Option<Vec<Option<Loss>>> {
     let mut all = Vec::new();
     for number in 0..LOSSES {
         let (from, until) = (fields.time()?, fields.time()?);
-        let (throttled, _) = (fields.u32()? != 0, fields.u32()?);
+        let (kept_off, _) = (KeptOff::from_number(fields.u32()?), fields.u32()?);
         let is_known = number < losses as usize && until > from;
-        all.push(is_known.then_some(Loss { from, until, throttled }));
+        all.push(is_known.then_some(Loss { from, until, kept_off }));
     }
     Some(all)
 }

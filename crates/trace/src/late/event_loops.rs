@@ -16,10 +16,12 @@ const RETURNS: &str = "loop_returns";
 /// Loads and attaches both, or neither.
 pub(super) fn attach(kernel: &mut Ebpf, types: &Btf) -> Result<(), TracerRefusal> {
     both(kernel, types).map_err(|refused| match refused {
-        // Other programs were taken: what is not permitted is to look at functions, whoever asks.
+        // Other programs were taken: what is not permitted is to follow functions, whoever asks.
         TracerRefusal::NotPermitted => TracerRefusal::Kernel {
             doing: format!("let a program follow its function {FUNCTION}"),
-            reason: "not permitted".to_owned(),
+            reason: "operation not permitted, though it takes programs for its tracepoints; that is this kernel's own policy, \
+                     which no right of a user changes"
+                .to_owned(),
         },
         refused => refused,
     })

@@ -13,10 +13,11 @@ use crate::loading::{damaged, refusal};
 const LEAST_BITS: u32 = 10;
 const SUB_BITS: u32 = 2;
 const BUCKETS: usize = 101;
-/// 64-bit words before the buckets: the longest, how many were late.
-const BEFORE: usize = 2;
+/// 64-bit words before the buckets: twice the longest, of which reading that is, how many were late.
+const BEFORE: usize = 5;
 const LONGEST: usize = 0;
-const LATE: usize = 1;
+const OF: usize = 2;
+const LATE: usize = 4;
 /// The group's name: `struct group`, in 64-bit words.
 type Key = [u64; 4];
 type Counts = [u64; BEFORE + BUCKETS];
@@ -42,13 +43,13 @@ impl Groups {
         Ok(Self { map, known: HashMap::new() })
     }
 
-    /// What came to each group since the last call; groups to which nothing came are left out.
-    pub(super) fn since_the_last_time(&mut self) -> Result<Vec<WaitGroup>, TracerRefusal> {
+    /// What came to each group since the last call, which is the reading of this number; groups to which nothing came are left out.
+    pub(super) fn since_the_last_time(&mut self, reading: u32) -> Result<Vec<WaitGroup>, TracerRefusal> {
         let all: Vec<(Key, Counts)> = self.map.iter().filter_map(Result::ok).collect();
         let mut groups = Vec::new();
         for (key, counts) in all {
             let known = self.known.entry(key).or_insert(Known { counts: [0; _], unchanged: 0 });
-            match waits(&counts, &known.counts) {
+            match waits(&counts, &known.counts, reading) {
                 Some((waits, late)) => {
                     groups.extend(named(key, waits, late));
                     *known = Known { counts, unchanged: 0 };
@@ -79,7 +80,7 @@ fn named(key: Key, waits: Distribution, late: u64) -> Option<WaitGroup> {
 }
 
 /// What is new, and how much of it was late; `None`: nothing.
-fn waits(now: &Counts, before: &Counts) -> Option<(Distribution, u64)> {
+fn waits(now: &Counts, before: &Counts, reading: u32) -> Option<(Distribution, u64)> {
     let mut waits = Distribution::default();
     let new = |place: usize| now[BEFORE + place].saturating_sub(before[BEFORE + place]);
     let last = (0..BUCKETS).rev().find(|place| new(*place) > 0)?;
@@ -88,9 +89,11 @@ fn waits(now: &Counts, before: &Counts) -> Option<(Distribution, u64)> {
             waits.record_n(Latency::from_nanos(middle(place)), new(place));
         }
     }
-    // Of the longest that there ever was it is known how long it was.
-    let exact = Some(now[LONGEST]).filter(|longest| *longest > before[LONGEST]);
-    let longest = exact.map_or_else(|| middle(last), |ns| i64::try_from(ns).unwrap_or(i64::MAX));
+    // A thread that ends during a reading may be in the next one with its longest, and in this one with its waits.
+    let slot = (reading & 1) as usize;
+    let is_of_this = now[OF + slot] == u64::from(reading);
+    let exact = i64::try_from(now[LONGEST + slot]).ok().filter(|ns| is_of_this && is_in(last, *ns));
+    let longest = exact.unwrap_or_else(|| middle(last));
     waits.record_n(Latency::from_nanos(longest), 1);
     if new(last) > 1 {
         waits.record_n(Latency::from_nanos(middle(last).min(longest)), new(last) - 1);
@@ -100,19 +103,32 @@ fn waits(now: &Counts, before: &Counts) -> Option<(Distribution, u64)> {
 
 /// The middle of a bucket, in nanoseconds.
 fn middle(place: usize) -> i64 {
-    let Some(above) = place.checked_sub(1) else { return 1 << (LEAST_BITS - 1) };
+    let (from, width) = bounds(place);
+    from + width / 2
+}
+
+/// Where a bucket begins, and its width.
+fn bounds(place: usize) -> (i64, i64) {
+    let Some(above) = place.checked_sub(1) else { return (0, 1 << LEAST_BITS) };
     let (doubling, quarter) = (above >> SUB_BITS, above & ((1 << SUB_BITS) - 1));
     let width = 1_i64 << (LEAST_BITS - SUB_BITS) << doubling;
-    (1_i64 << LEAST_BITS << doubling) + i64::try_from(quarter).unwrap_or(0) * width + width / 2
+    ((1_i64 << LEAST_BITS << doubling) + i64::try_from(quarter).unwrap_or(0) * width, width)
+}
+
+/// Whether a wait is counted there. The last bucket has no end.
+fn is_in(place: usize, ns: i64) -> bool {
+    let (from, width) = bounds(place);
+    ns >= from && (ns < from + width || place + 1 == BUCKETS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn counts(longest: u64, buckets: &[(usize, u64)]) -> Counts {
+    fn counts(longest: [u64; 2], of: [u64; 2], buckets: &[(usize, u64)]) -> Counts {
         let mut counts = [0; BEFORE + BUCKETS];
-        counts[LONGEST] = longest;
+        counts[LONGEST..OF].copy_from_slice(&longest);
+        counts[OF..LATE].copy_from_slice(&of);
         for (place, count) in buckets {
             counts[BEFORE + place] = *count;
         }
@@ -127,13 +143,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_counted_and_the_longest_is_exact() {
-        let first = counts(5_000, &[(0, 10), (9, 1)]);
-        let (waits, _) = super::waits(&first, &counts(0, &[])).unwrap();
+    fn what_is_new_is_counted_and_the_longest_of_it_is_exact() {
+        let first = counts([0, 5_000], [0, 1], &[(0, 10), (9, 1)]);
+        let (waits, _) = super::waits(&first, &counts([0; 2], [0; 2], &[]), 1).unwrap();
         assert_eq!((waits.count(), waits.max()), (11, Some(Latency::from_nanos(5_000))));
-        assert!(super::waits(&first, &first).is_none());
-        let second = counts(5_000, &[(0, 12), (5, 1), (9, 1)]);
-        let (waits, _) = super::waits(&second, &first).unwrap();
-        assert_eq!((waits.count(), waits.max()), (3, Some(Latency::from_nanos(2_304))));
+        assert!(super::waits(&first, &first, 2).is_none());
+        // Shorter than the longest that there was before.
+        let second = counts([2_222, 5_000], [2, 1], &[(0, 12), (5, 1), (9, 1)]);
+        let (waits, _) = super::waits(&second, &first, 2).unwrap();
+        assert_eq!((waits.count(), waits.max()), (3, Some(Latency::from_nanos(2_222))));
+        // Of an earlier reading, and of one whose waits are in another.
+        for (longest, of) in [(2_222, 0), (5_000, 2)] {
+            let third = counts([longest, 5_000], [of, 1], &[(0, 12), (5, 1), (9, 1)]);
+            let (waits, _) = super::waits(&third, &first, 2).unwrap();
+            assert_eq!(waits.max(), Some(Latency::from_nanos(middle(5))));
+        }
     }
 }

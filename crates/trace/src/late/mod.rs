@@ -87,8 +87,8 @@ pub struct LateReader {
     /// Event loops that were away for too long, since that was asked last.
     away: Vec<LoopAway>,
     unseen: Unseen,
-    /// Of the two sets of counts, the one that is counted into.
-    set: u64,
+    /// How often counts were read: of two sets of them, the one that this is odd or even for is counted into.
+    set: u32,
 }
 
 /// What is late.
@@ -214,7 +214,8 @@ impl LateReader {
         let control = self.kernel.map_mut(".data.control").ok_or_else(|| damaged(".data.control"))?;
         let mut control: Array<_, [u64; 3]> =
             Array::try_from(control).map_err(|error| refusal("map its settings", &error))?;
-        let words = [above.as_nanos(), u64::from(left_out) | self.set << 32, loop_above.as_nanos()];
+        let words =
+            [above.as_nanos(), u64::from(left_out) | u64::from(self.set) << 32, loop_above.as_nanos()];
         control.set(0, words, 0).map_err(|error| refusal("take its settings", &error))
     }
 
@@ -268,10 +269,10 @@ impl LateReader {
     /// When the kernel refuses what it allowed before.
     pub fn groups(&mut self) -> Result<Vec<WaitGroup>, TracerRefusal> {
         // Who counts is done with it long before the set is read that it counted into until now.
-        self.set ^= 1;
+        self.set = self.set.wrapping_add(1);
         self.tell_settings()?;
         self.add_up()?;
-        self.groups.since_the_last_time()
+        self.groups.since_the_last_time(self.set)
     }
 
     /// Who had each CPU between two times, as far as it is remembered.

@@ -2,7 +2,7 @@
 
 use howlate_linux::sched;
 use howlate_model::{
-    Expiry, Holder, LateWait, LoopAway, MonotonicTime, Policy, Span, TracedSleep, Who, WokenBy,
+    Expiry, Holder, LateWait, LoopAway, MonotonicTime, Occupant, Policy, Span, TracedSleep, Who, WokenBy,
 };
 
 use super::quotas::Quotas;
@@ -137,7 +137,11 @@ impl Late {
         if self.was_moved() {
             (occupants, unnamed) = between(at_first, self.began(), self.moved(), interrupts);
         }
-        let (here, not_here) = between(at_last, self.moved(), self.ended, interrupts);
+        let (mut here, not_here) = between(at_last, self.moved(), self.ended, interrupts);
+        if self.whose.policy.is_some_and(Policy::is_realtime) {
+            run_ahead(&mut occupants);
+            run_ahead(&mut here);
+        }
         occupants.extend(here);
         let left = how_it_left(at_first, self.whose.tid, self.began());
         let mut wait = self.alone();
@@ -192,6 +196,21 @@ fn timer(fields: &mut Fields<'_>) -> Option<Option<Expiry>> {
     }))
 }
 
+/// Who comes to a CPU for which a real-time thread waits, and is none itself, runs ahead of it: the kernel lets it. So is nobody, once
+/// somebody has left the CPU: the real-time ones are throttled.
+fn run_ahead(occupants: &mut [Occupant]) {
+    let (mut first, mut is_later) = (None, false);
+    for one in occupants {
+        let is_ordinary = matches!(one.who.holder, Holder::Thread | Holder::Idle);
+        if is_ordinary || one.who.holder == Holder::RealTimeThread {
+            is_later |= *first.get_or_insert(one.who.pid) != one.who.pid;
+        }
+        if is_ordinary && is_later {
+            one.who.holder = Holder::Server;
+        }
+    }
+}
+
 /// Of two accounts that end alike, the one that begins earlier.
 fn further_back<'a>(one: &'a [Event], other: &'a [Event]) -> &'a [Event] {
     let is_earlier = other.first().is_some_and(|other| one.first().is_none_or(|one| other.until < one.until));
@@ -228,6 +247,32 @@ mod tests {
             bytes.extend(turn.name);
         }
         bytes
+    }
+
+    #[test]
+    fn whoever_comes_to_the_cpu_while_a_real_time_thread_waits_was_let_run_ahead_of_it() {
+        let who = |holder, pid| Who { holder, pid, name: String::new() };
+        let one = |who| Occupant { who, ns: Span::from_nanos(5), from: None };
+        let (busy, hog) = (who(Holder::Thread, Some(5)), who(Holder::RealTimeThread, Some(6)));
+        let tick = who(Holder::Interrupt, None);
+        let (other, idle) = (who(Holder::Thread, Some(7)), who(Holder::Idle, None));
+        let mut all: Vec<Occupant> =
+            [&busy, &tick, &busy, &hog, &other, &idle, &busy].map(|who| one(who.clone())).to_vec();
+        run_ahead(&mut all);
+        let holders: Vec<Holder> = all.iter().map(|one| one.who.holder).collect();
+        let server = Holder::Server;
+        assert_eq!(
+            holders,
+            [
+                Holder::Thread,
+                Holder::Interrupt,
+                Holder::Thread,
+                Holder::RealTimeThread,
+                server,
+                server,
+                server
+            ]
+        );
     }
 
     #[test]

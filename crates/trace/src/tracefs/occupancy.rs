@@ -6,8 +6,10 @@ use howlate_model::{Deferred, MonotonicTime, Occupant, Span, Who};
 
 use super::cpu_occupant::Has;
 use crate::irq_names::Interrupts;
+use crate::steal::SILENCE;
 
-/// Stretches of one wait that are kept in order, the most recent ones; of the others, only how long each name had.
+/// Stretches of one wait that are kept in order, the most recent ones and those longer than [`SILENCE`]; of the others, only how long
+/// each name had.
 const KEPT: usize = 96;
 
 /// Who had a CPU in one wait: in order, and what was longer ago by name.
@@ -30,10 +32,16 @@ impl Held {
             None => self.stretches.push_back((holder, from, ns)),
         }
         if self.stretches.len() > KEPT
-            && let Some((holder, _, ns)) = self.stretches.pop_front()
+            && let Some((holder, _, ns)) = self.stretches.remove(self.least_told())
         {
             self.forget_when(holder, ns);
         }
+    }
+
+    /// Where the oldest stretch is that nothing more can be told of. A longer one may be a guest that stood still: added to others,
+    /// it would be time that its holder had.
+    fn least_told(&self) -> usize {
+        self.stretches.iter().position(|(.., ns)| *ns <= SILENCE).unwrap_or(0)
     }
 
     fn forget_when(&mut self, holder: Has, ns: Span) {
@@ -148,5 +156,20 @@ mod tests {
         assert_eq!(all.len(), 1 + KEPT);
         assert_eq!((all[0].from, all[0].who.pid, all[0].ns), (None, None, Span::from_nanos(14)));
         assert_eq!((all[1].from, all[1].who.pid), (Some(MonotonicTime::from_nanos(14)), Some(12)));
+    }
+
+    /// The first of many stretches is longer than a CPU that runs goes without a tick.
+    #[test]
+    fn what_took_longer_than_a_tick_stays_where_it_was() {
+        let (mut held, mut from) = (Held::default(), MonotonicTime::from_nanos(0));
+        for number in 0..110u32 {
+            let ns = if number == 0 { Span::from_millis(30) } else { Span::from_nanos(1) };
+            held.add(Has::Thread { pid: 10 + number % 3, comm: comm("herd") }, from, ns);
+            from = from.plus(ns);
+        }
+        let all = held.named(&mut Interrupts::default());
+        assert_eq!((all[0].from, all[0].ns), (None, Span::from_nanos(14)));
+        assert_eq!((all[1].from, all[1].ns), (Some(MonotonicTime::from_nanos(0)), Span::from_millis(30)));
+        assert_eq!(all.len(), 1 + KEPT);
     }
 }

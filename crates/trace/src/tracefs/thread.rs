@@ -5,7 +5,7 @@ use howlate_model::{Asleep, Expiry, MonotonicTime, Occupant, TracedSleep, Who, W
 use super::cpu_occupant::Has;
 use super::occupancy::Held;
 use crate::irq_names::Interrupts;
-use crate::preemption::Loss;
+use crate::preemption::{KeptOff, Loss};
 use crate::steal::SILENCE;
 
 /// Stretches without CPU of one wake-up that are listed.
@@ -193,7 +193,7 @@ impl FollowedThread {
         self.charge(Has::NotSeen, at);
         let Some(from) = self.off_since.take() else { return };
         let to = self.off.named(names);
-        self.lost(Loss { from, until: at, throttled: false }, to);
+        self.lost(Loss { from, until: at, kept_off: KeptOff::Others }, to);
     }
 
     /// In a guest no interrupt has come to its CPU since then, not even the tick: for how much of that it had it, nobody knows.
@@ -203,7 +203,7 @@ impl FollowedThread {
         let had = sleep.lost.last().map(|lost| lost.until).or(sleep.switched_in).unwrap_or(sleep.waking);
         let from = since.max(had);
         if until.since(from) > SILENCE {
-            self.lost(Loss { from, until, throttled: false }, Vec::new());
+            self.lost(Loss { from, until, kept_off: KeptOff::Others }, Vec::new());
         }
     }
 

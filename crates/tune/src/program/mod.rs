@@ -23,7 +23,7 @@ use crate::prepared::Prepared;
 use crate::turn_length::{TURN, wakeups_per_turn};
 use external_settings::Outside;
 use first_look::FirstLook;
-use observer::threads_of;
+use observer::{OfProgram, threads_of};
 use time_windows::{SETTLE, Windows};
 
 pub use observer::Sight;
@@ -59,16 +59,21 @@ impl<'a> PreparedProgram<'a> {
             let why = nothing_to_compare(asked, subject, sight, environment);
             return Err(TuneError::NothingToCompare { program: subject.name().to_owned(), why });
         };
-        let facts = Facts::of_thread(*first, threads.len());
+        let facts = facts(asked, *first, &threads, subject);
         let plan = Plan { left_out: caveats, ..plan(asked, subject.name(), &facts, &look, environment) };
         let prepared = Prepared::new(plan, seed, asked.options.clone(), guard, Some(&facts))?;
-        let program = described(subject, &facts, &look, prepared.turn());
+        let program = described(asked, subject, &facts, &look, prepared.turn());
         Ok(Self { prepared, program, subject, sight })
     }
 
     /// The settings that may be tried on this program.
     pub const fn settings(&self) -> &Prepared {
         &self.prepared
+    }
+
+    /// How long it takes, for which the program has to run.
+    pub fn how_long(&self) -> String {
+        howlate_render::tune_takes(&self.program, self.prepared.budget())
     }
 
     /// Tries them.
@@ -118,12 +123,27 @@ pub fn look_at_settings(
     let (name, facts) = match whom {
         Whom::Running(process) => {
             let count = threads_of(process.pid, asked.follow).look().come.len();
-            (process.name.as_str(), Facts::of_thread(process.pid, count))
+            (process.name.as_str(), named_facts(asked, Facts::of_thread(process.pid, count), Vec::new))
         }
-        Whom::ToStart(name) => (*name, Facts::of_what_is_started()),
+        Whom::ToStart(name) => (*name, named_facts(asked, Facts::of_what_is_started(), Vec::new)),
     };
     let plan = plan(asked, name, &facts, &FirstLook::before(), environment);
     Prepared::new(plan, 0, asked.options.clone(), Guard::default(), Some(&facts))
+}
+
+/// Of the threads that are measured, of which `first` speaks for all.
+fn facts(asked: &ProgramOptions, first: u32, threads: &[OfProgram], subject: &Subject) -> Facts {
+    // Those of a program that was started for this end with it.
+    let stay = || match subject {
+        Subject::Attached(_) => threads.iter().map(|(tid, _)| *tid).collect(),
+        Subject::Started(..) => Vec::new(),
+    };
+    named_facts(asked, Facts::of_thread(first, threads.len()), stay)
+}
+
+/// Where threads were chosen by name, what helps is had for those alone.
+fn named_facts(asked: &ProgramOptions, facts: Facts, ids: impl FnOnce() -> Vec<u32>) -> Facts {
+    if asked.threads.is_empty() { facts } else { facts.of_chosen(ids()) }
 }
 
 /// Half as many wake-ups again as a turn of howlate's own threads has: nobody knows how many will come.
@@ -155,12 +175,19 @@ fn plan(
 }
 
 /// What was tried on, in the report.
-fn described(subject: &Subject, facts: &Facts, look: &FirstLook, turn: &Turn) -> TunedProgram {
+fn described(
+    asked: &ProgramOptions,
+    subject: &Subject,
+    facts: &Facts,
+    look: &FirstLook,
+    turn: &Turn,
+) -> TunedProgram {
     let length = turn.duration.unwrap_or_default();
     TunedProgram {
         name: subject.name().to_owned(),
         pid: subject.pid(),
         threads: facts.threads,
+        chosen: asked.threads.clone(),
         compared: look.compared.clone(),
         turn_ns: length,
         wakeups_per_turn: look.expected_in(length),

@@ -90,7 +90,10 @@ impl Sight {
     }
 
     fn is_chosen(&mut self, tid: u32) -> bool {
-        self.chosen.is_empty() || self.threads.name(tid).is_some_and(|name| self.chosen.contains(&name))
+        let is_named = |name: String| self.chosen.contains(&name);
+        self.chosen.is_empty()
+            || self.chosen.contains(&tid.to_string())
+            || self.threads.name(tid).is_some_and(is_named)
     }
 
     /// What has been seen since the last look.
@@ -140,8 +143,6 @@ impl Sight {
             threads.tell(life);
         }
         for one in seen {
-            let of_thread = marked.values_mut().filter(|(tid, ..)| *tid == one.tid);
-            of_thread.for_each(|(_, _, turns)| turns.saw(one.clone()));
             let process = threads.process_of(one.tid);
             chains.saw(one, process);
         }
@@ -152,7 +153,11 @@ impl Sight {
         let mut known: HashMap<u32, bool> = HashMap::new();
         let mut seen = Vec::new();
         let mut chains = std::mem::take(&mut self.chains);
-        chains.settle(now, |one, awakening| {
+        let mut marked = std::mem::take(&mut self.marked);
+        chains.settle(now, |past, awakening| {
+            let one = &past.sleep;
+            let of_thread = marked.values_mut().filter(|(tid, ..)| *tid == one.tid);
+            of_thread.for_each(|(_, _, turns)| turns.saw(past.clone()));
             let mut is_chosen = || *known.entry(one.tid).or_insert_with(|| self.is_chosen(one.tid));
             let Some(awakening) = awakening.filter(|_| is_chosen()) else { return };
             let (activation, wakeup) = (awakening.activation, awakening.wakeup);
@@ -160,7 +165,7 @@ impl Sight {
             let since = one.asleep_since.filter(|_| is_own_timer).unwrap_or(wakeup.expected);
             seen.push(ObservedWakeup { activation, wakeup, since });
         });
-        self.chains = chains;
+        (self.chains, self.marked) = (chains, marked);
         for (_, is_chosen, turns) in self.marked.values_mut() {
             let turned = turns.settle(now).into_iter().filter(|_| *is_chosen);
             let wakeups = turned.filter_map(|one| Some(one.awakening?.wakeup));

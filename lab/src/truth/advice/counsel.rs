@@ -1,0 +1,297 @@
+//! What a piece of advice asks for, and how that is done here.
+
+use super::screen::Item;
+use super::written::stays;
+
+/// A kind of cure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cure {
+    RealTime,
+    Nice,
+    Inherit,
+    SwitchInterval,
+    OtherThread,
+    OtherProcess,
+    Slack,
+    LockMemory,
+    UntilATime,
+    Quota,
+    Runtime,
+    /// A program that is to be real-time by its own option.
+    OwnSwitch,
+    LessWork,
+}
+
+/// By what a cure is known in a text, the one that says most first.
+const KNOWN_BY: [(Cure, &[&str]); 13] = [
+    (Cure::OwnSwitch, &["jackd -R", "jackd --realtime"]),
+    (Cure::Inherit, &["PRIO_INHERIT", "priority inheritance", "priority-inherit", "inherits priority"]),
+    (Cure::SwitchInterval, &["setswitchinterval"]),
+    (Cure::LessWork, &["Less work", "less work", "hold the lock shorter"]),
+    (Cure::OtherProcess, &["process of its own", "another process", "ProcessPool", "multiprocessing"]),
+    (
+        Cure::OtherThread,
+        &["to_thread", "another thread", "thread of its own", "worker thread", "worker_threads", "executor"],
+    ),
+    (Cure::Slack, &["TIMERSLACK", "timerslack", "timer_slack"]),
+    (Cure::LockMemory, &["mlockall"]),
+    (Cure::UntilATime, &["TIMER_ABSTIME", "until a time", "sleep_until", "until the next time"]),
+    (Cure::Quota, &["cfs_quota", "cpu.max", "CPUQuota", "quota"]),
+    (Cure::Runtime, &["sched_runtime", "--sched-runtime", "deadline runtime", "more runtime"]),
+    (
+        Cure::RealTime,
+        &[
+            "chrt",
+            "fifo",
+            "SCHED_FIFO",
+            "sched_setscheduler",
+            "setschedparam",
+            "CPUSchedulingPolicy",
+            "eal-time priority",
+            "eal-time class",
+        ],
+    ),
+    (Cure::Nice, &["nice"]),
+];
+
+impl Cure {
+    /// What a text is about.
+    pub fn of(text: &str) -> Option<Self> {
+        KNOWN_BY.iter().find(|(_, words)| words.iter().any(|word| text.contains(word))).map(|(cure, _)| *cure)
+    }
+
+    /// The value of `WITNESS_FIX` with which the programs here take it.
+    pub const fn fix(self) -> &'static str {
+        match self {
+            Self::RealTime => "rt",
+            Self::Nice => "nice",
+            Self::Inherit => "inherit",
+            Self::SwitchInterval => "switch-interval",
+            Self::OtherThread => "other-thread",
+            Self::OtherProcess => "other-process",
+            Self::Slack => "slack",
+            Self::LockMemory => "lock-memory",
+            Self::UntilATime => "until",
+            Self::Quota => "quota",
+            Self::Runtime => "runtime",
+            Self::OwnSwitch => "own-switch",
+            Self::LessWork => "less-work",
+        }
+    }
+}
+
+/// How it is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The program is started by this line instead.
+    Again(String),
+    /// It is typed while the program runs.
+    During(String),
+    /// It is typed into the shell that starts the program afterwards.
+    Before(String),
+    /// The program is changed.
+    Code,
+    /// The next start of the machine does it.
+    Restart,
+    /// A host or the author of something else does it.
+    Elsewhere,
+    /// It changes what the next start of the machine finds.
+    ForGood(String),
+    /// It measures, or looks at something, and changes nothing that is left.
+    Looks(String),
+    /// A command that has a word for which the reader has to find something: a person cannot copy it.
+    Incomplete(String),
+    /// None of these: nothing that can be followed was recognized.
+    Words,
+}
+
+/// One thing to follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counsel {
+    pub way: Way,
+    /// What of the same item is typed before it.
+    pub after: Vec<String>,
+    pub cure: Option<Cure>,
+    /// The one thread that it is for, where it names one.
+    pub thread: Option<String>,
+    /// The number that its code has: a priority, or seconds.
+    pub value: Option<String>,
+    /// Whether it was said that it may help, or was not tried.
+    pub careful: bool,
+}
+
+/// What an item asks for; `program`: the words by which the program is started.
+pub fn counsels(item: &Item, program: &[String]) -> Vec<Counsel> {
+    let careful = item.is_careful();
+    let thread = thread(&item.sentence);
+    let mut all: Vec<Counsel> = Vec::new();
+    for line in &item.typed {
+        let typed = all.iter().filter_map(|one| match &one.way {
+            Way::During(line) => Some(line.clone()),
+            _ => None,
+        });
+        let after = typed.collect();
+        let thread = thread.clone();
+        all.push(Counsel {
+            way: way(line, program),
+            after,
+            cure: Cure::of(line),
+            thread,
+            value: None,
+            careful,
+        });
+    }
+    let is_followed = all.iter().any(|one| !matches!(one.way, Way::Looks(_)));
+    let way = of_sentence(&item.sentence);
+    if all.is_empty() || !is_followed && way != Way::Words {
+        let cure = Cure::of(&item.sentence);
+        let value = value(&item.sentence);
+        all.insert(0, Counsel { way, after: Vec::new(), cure, thread, value, careful });
+    }
+    all
+}
+
+/// The name in "thread NAME `[4711]`" or "thread NAME alone".
+fn thread(sentence: &str) -> Option<String> {
+    let rest = sentence.split_once("thread ")?.1;
+    let ends = [" [", " alone"].iter().filter_map(|end| rest.find(end)).min()?;
+    // Names have fifteen letters at most.
+    Some(rest[..ends].to_owned()).filter(|name| name.len() <= 15)
+}
+
+/// What stands before the number of a priority, or of seconds, in code.
+const VALUES: [&str; 3] = ["sched_priority = ", "sched_param(", "setswitchinterval("];
+
+fn value(code: &str) -> Option<String> {
+    let rest = VALUES.iter().find_map(|before| code.split_once(before)).map(|(_, rest)| rest)?;
+    let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
+    Some(rest[..end].to_owned()).filter(|value| !value.is_empty())
+}
+
+fn of_sentence(sentence: &str) -> Way {
+    let says = |words: &[&str]| words.iter().any(|word| sentence.contains(word));
+    if says(&["and restart", "restart the machine", "takes a restart", "command line"]) {
+        Way::Restart
+    } else if says(&["virsh", "on the host", "the host "]) {
+        Way::Elsewhere
+    } else if Cure::of(sentence).is_some() {
+        Way::Code
+    } else {
+        Way::Words
+    }
+}
+
+/// Words that stand for something.
+const STAND_FOR: [&str; 8] = ["PROGRAM", "PID", "TID", "NAME", "…", "<pid>", "<tid>", "THREAD"];
+
+fn way(line: &str, program: &[String]) -> Way {
+    let command = without_comment(line).trim();
+    let words: Vec<&str> = command.split_whitespace().filter(|word| *word != "sudo").collect();
+    // Another program's own option, with the words that it has there.
+    if words.first() == Some(&"jackd") {
+        return Way::Code;
+    }
+    if words.iter().any(|word| STAND_FOR.contains(word)) {
+        return Way::Incomplete(line.to_owned());
+    }
+    match words.first() {
+        Some(&"howlate") => Way::Looks(line.to_owned()),
+        Some(&("virsh" | "docker" | "podman" | "kubectl")) => Way::Elsewhere,
+        _ if stays(command) => Way::ForGood(line.to_owned()),
+        _ if program.first().is_some_and(|first| names(command, first)) => Way::Again(line.to_owned()),
+        _ if command.contains("$$") || command.starts_with("exec ") => Way::Before(line.to_owned()),
+        _ => Way::During(line.to_owned()),
+    }
+}
+
+/// Whether a command starts the program that is started by that word.
+fn names(command: &str, first: &str) -> bool {
+    let quoted = [format!("'{first}'"), format!("\"{first}\"")];
+    quoted.iter().any(|one| command.contains(one.as_str()))
+        || command.split_whitespace().any(|word| word == first)
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split("  #").next().unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(sentence: &str, typed: &[&str]) -> Vec<Counsel> {
+        let item = Item {
+            sentence: sentence.to_owned(),
+            typed: typed.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        counsels(&item, &["./my loop".to_owned(), "1000".to_owned()])
+    }
+
+    #[test]
+    fn what_starts_the_program_is_told_from_what_changes_it() {
+        let way = |line: &str| of("", &[line])[0].way.clone();
+        let again = "chrt --fifo 80 './my loop' 1000";
+        assert_eq!(way(again), Way::Again(again.to_owned()));
+        let during = "sudo chrt --fifo -p 80 4711   # its thread control";
+        assert_eq!(way(during), Way::During(during.to_owned()));
+        let before = "echo 1 > /proc/$$/timerslack_ns   # this shell and what it starts";
+        assert_eq!(way(before), Way::Before(before.to_owned()));
+        assert!(matches!(way("chrt --fifo -p 80 TID"), Way::Incomplete(_)));
+        assert!(matches!(way("nice -n -5 PROGRAM …"), Way::Incomplete(_)));
+        assert!(matches!(way("howlate tune --knobs fifo -- ./my loop"), Way::Looks(_)));
+    }
+
+    #[test]
+    fn a_sentence_is_followed_where_no_line_below_it_is() {
+        let tune = "howlate tune --knobs timer_slack -- ./svc";
+        let both = of("Make the mutex PTHREAD_PRIO_INHERIT. Not tried here.", &[tune]);
+        assert_eq!((both[0].way.clone(), both[0].cure), (Way::Code, Some(Cure::Inherit)));
+        assert_eq!(both[1].way, Way::Looks(tune.to_owned()));
+        assert_eq!(of("add `preempt=full` and restart", &[])[0].way, Way::Restart);
+        assert_eq!(of("Be patient.", &[])[0].way, Way::Words);
+        assert_eq!(of("", &["chrt --fifo -p 80 1"]).len(), 1, "the line is the advice");
+        let two = of("", &["echo 5 > /sys/fs/cgroup/cpu/a/cpu.rt_runtime_us", "chrt --fifo -p 80 1"]);
+        assert_eq!(two[1].after, ["echo 5 > /sys/fs/cgroup/cpu/a/cpu.rt_runtime_us"], "one after the other");
+    }
+
+    #[test]
+    fn one_thread_is_named() {
+        let named = |sentence: &str| of(sentence, &[])[0].thread.clone();
+        assert_eq!(
+            named("Real-time priority for thread axis 7 alone, not for all").as_deref(),
+            Some("axis 7")
+        );
+        assert_eq!(named("for thread control [4711] alone").as_deref(), Some("control"));
+        assert_eq!(named("have another thread make that call"), None);
+        let own = of("start it with `-R` (`jackd -R …`)", &["jackd -R …"]);
+        assert_eq!((own[0].way.clone(), own[0].cure), (Way::Code, Some(Cure::OwnSwitch)));
+    }
+
+    #[test]
+    fn code_is_followed_with_its_own_number() {
+        let value = |sentence: &str| of(sentence, &[])[0].value.clone();
+        assert_eq!(value("lock. sys.setswitchinterval(0.0005)").as_deref(), Some("0.0005"));
+        let c = "set it there. struct sched_param p = { .sched_priority = 91 }; pthread_setschedparam(…);";
+        assert_eq!(value(c).as_deref(), Some("91"));
+        assert_eq!(
+            value("os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(51))").as_deref(),
+            Some("51")
+        );
+        assert_eq!(value("have another thread make that call"), None);
+    }
+
+    #[test]
+    fn cures_are_known_by_their_words() {
+        let cures = [
+            ("sys.setswitchinterval(0.0001)", Cure::SwitchInterval),
+            ("pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT)", Cure::Inherit),
+            ("asyncio.to_thread", Cure::OtherThread),
+            ("echo 50000 > /sys/fs/cgroup/a/cpu.cfs_quota_us", Cure::Quota),
+            ("renice -n -5 -p 7", Cure::Nice),
+            ("chrt --fifo -p 80 7", Cure::RealTime),
+        ];
+        for (text, cure) in cures {
+            assert_eq!(Cure::of(text), Some(cure), "{text}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Who ends a cell that takes the machine: a thread of the highest class, and ordinary bystanders by whose heartbeat it goes.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use howlate_linux::{clock, sched};
+use howlate_model::{CpuSet, Policy, Priority, Span};
+
+use super::super::control_group::ControlGroup;
+
+/// How often a bystander is due.
+const BEAT: Span = Span::from_millis(10);
+/// How often the watchdog looks.
+const LOOK: Span = Span::from_millis(20);
+/// A bystander that has not run for so long: three periods of the throttling of real-time threads.
+const STARVED: Span = Span::from_millis(3_000);
+/// Above everything that a cell may have.
+const HIGHEST: u32 = 99;
+
+/// An ordinary thread of one CPU.
+#[derive(Debug, Default)]
+struct Bystander {
+    last_ran: AtomicI64,
+    latest: AtomicI64,
+}
+
+/// What the threads have in common.
+struct Shared {
+    bystanders: Vec<Bystander>,
+    over: AtomicBool,
+    ended: Mutex<Option<String>>,
+}
+
+/// The watchdog and the bystanders, until they are dropped.
+pub struct Watchdog {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Watchdog {
+    /// Ends everything in `groups` after `bound`, or as soon as a bystander on one of the CPUs has starved.
+    pub fn start(groups: Vec<Arc<ControlGroup>>, bound: Span, cpus: &CpuSet) -> io::Result<Self> {
+        let now = nanos();
+        let bystander = |_| Bystander { last_ran: AtomicI64::new(now), latest: AtomicI64::new(0) };
+        let shared = Arc::new(Shared {
+            bystanders: cpus.iter().map(bystander).collect(),
+            over: AtomicBool::new(false),
+            ended: Mutex::new(None),
+        });
+        let mut threads = Vec::new();
+        for (number, cpu) in cpus.iter().enumerate() {
+            let shared = Arc::clone(&shared);
+            let body = move || beat(&shared, number, cpu);
+            threads.push(Builder::new().name("bystander".to_owned()).spawn(body)?);
+        }
+        let watching = Arc::clone(&shared);
+        let body = move || watch(&watching, &groups, bound);
+        threads.push(Builder::new().name("watchdog".to_owned()).spawn(body)?);
+        Ok(Self { shared, threads })
+    }
+
+    /// How late a bystander was at most, in microseconds.
+    pub fn latest_us(&self) -> f64 {
+        let now = nanos();
+        let late = |one: &Bystander| {
+            // One that has not come back is late by now.
+            let waits = now - one.last_ran.load(Ordering::Relaxed) - BEAT.as_nanos() as i64;
+            one.latest.load(Ordering::Relaxed).max(waits)
+        };
+        self.shared.bystanders.iter().map(late).max().unwrap_or(0) as f64 / 1_000.0
+    }
+
+    /// From here on they count anew.
+    pub fn count_anew(&self) {
+        self.shared.bystanders.iter().for_each(|one| one.latest.store(0, Ordering::Relaxed));
+    }
+
+    /// Why the cell had to be ended, if it had.
+    pub fn ended(&self) -> Option<String> {
+        self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // One that panicked has said so.
+            drop(thread.join());
+        }
+    }
+}
+
+fn nanos() -> i64 {
+    clock::now().as_nanos() as i64
+}
+
+fn beat(shared: &Shared, number: usize, cpu: u32) {
+    drop(sched::bind(&CpuSet::from_iter([cpu])));
+    let one = &shared.bystanders[number];
+    while !shared.over.load(Ordering::Relaxed) {
+        let due = nanos() + BEAT.as_nanos() as i64;
+        drop(clock::pause(BEAT));
+        let ran = nanos();
+        one.latest.fetch_max(ran - due, Ordering::Relaxed);
+        one.last_ran.store(ran, Ordering::Relaxed);
+    }
+}
+
+fn watch(shared: &Shared, groups: &[Arc<ControlGroup>], bound: Span) {
+    // Without the right the cell is bounded all the same, as far as it lets this thread run.
+    if let Some(priority) = Priority::new(HIGHEST) {
+        drop(sched::set_policy(sched::THIS_THREAD, Policy::Fifo { priority }));
+    }
+    let until = clock::now().plus(bound);
+    while !shared.over.load(Ordering::Relaxed) {
+        if let Some(why) = reason(shared, clock::now() >= until, bound) {
+            *shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+            groups.iter().for_each(|group| group.kill());
+            return;
+        }
+        drop(clock::pause(LOOK));
+    }
+}
+
+fn reason(shared: &Shared, is_late: bool, bound: Span) -> Option<String> {
+    let starved = nanos() - STARVED.as_nanos() as i64;
+    if shared.bystanders.iter().any(|one| one.last_ran.load(Ordering::Relaxed) < starved) {
+        return Some(format!("a bystander did not run for {STARVED}"));
+    }
+    is_late.then(|| format!("it had not ended after {bound}"))
+}
