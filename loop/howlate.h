@@ -69,7 +69,7 @@ __attribute__((weak)) int howlate_handed = -1;
 /* The memory of the howlate that started this program; or else of this process, handed to whoever records; or -1. */
 static inline int howlate_memory(void)
 {
-    const char *started = getenv("HOWLATE_LOOPS");
+    const char *started = howlate_variable("HOWLATE_LOOPS");
     int file = started ? atoi(started) : __atomic_load_n(&howlate_handed, __ATOMIC_ACQUIRE), recorder = -1, other = -1;
     char kind[HOWLATE_KIND] = "loops1";
     uint64_t *head = HOWLATE_NULL;

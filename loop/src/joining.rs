@@ -4,7 +4,7 @@ use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::layout::{FIRST, LENGTH, MAGIC, RING, RINGS, SPANS, TAKEN, TICKS};
-use crate::page::{HEAD, Words, length};
+use crate::page::{self, HEAD, Words, length};
 use crate::recorder;
 
 /// The number of the file that howlate hands on.
@@ -21,7 +21,7 @@ pub(crate) struct Taken {
 
 /// A ring of its own. `None` without a howlate, or where all rings are taken.
 pub(crate) fn join() -> Option<Taken> {
-    match std::env::var_os(VARIABLE) {
+    match page::variable(VARIABLE) {
         Some(file) => take(file.to_str()?.parse().ok()?),
         None => take(recorder::memory()?),
     }

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "memory that is shared with another process cannot be had without")]
 
+use std::ffi::OsString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU64;
@@ -11,6 +12,13 @@ use crate::layout::{LENGTH, MAGIC, SPANS};
 
 /// What is mapped of the head.
 pub(crate) const HEAD: usize = 4096;
+
+/// A variable of the environment; none in a program that has more rights than whoever started it.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    // SAFETY: the call takes no memory.
+    let has_more_rights = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    std::env::var_os(name).filter(|_| !has_more_rights)
+}
 
 /// A mapping of words that other processes may change.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ struct Handed {
 static HANDED: OnceLock<Handed> = OnceLock::new();
 
 fn recorder() -> Option<OwnedFd> {
-    let place = std::env::var_os(VARIABLE);
+    let place = page::variable(VARIABLE);
     connect(place.as_ref().map_or(USUAL.as_bytes(), |place| place.as_bytes()))
 }
 

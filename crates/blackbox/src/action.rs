@@ -1,11 +1,13 @@
 //! What is done when something was late: a command, a signal, or an end. The recorder waits for none of it.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{self, Seek as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 
 use howlate_model::{Incident, MonotonicTime, Span};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// A command that runs longer is ended.
@@ -94,15 +96,12 @@ impl Actions {
             self.left_out += 1;
             return;
         }
-        let mut shell = Command::new("/bin/sh");
-        let started = shell.arg("-c").arg(command).stdin(Stdio::piped()).process_group(0).spawn();
+        let started = input(incident).and_then(|input| {
+            let mut shell = Command::new("/bin/sh");
+            shell.arg("-c").arg(command).stdin(input).process_group(0).spawn()
+        });
         match started {
-            Ok(mut child) => {
-                // A pipe has room for far more than one incident; one that does not read it needs none.
-                let text = serde_json::to_vec(incident).unwrap_or_default();
-                drop(child.stdin.take().map(|mut input| input.write_all(&text)));
-                self.running = Some((child, now));
-            }
+            Ok(child) => self.running = Some((child, now)),
             Err(_) => self.left_out += 1,
         }
     }
@@ -117,6 +116,14 @@ impl Drop for Actions {
             end(child);
         }
     }
+}
+
+/// The incident as a file without a name: writing to it waits for nobody who does not read it.
+fn input(incident: &Incident) -> io::Result<Stdio> {
+    let mut file = File::from(memfd_create("incident", MemfdFlags::CLOEXEC)?);
+    file.write_all(&serde_json::to_vec(incident)?)?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 fn end(child: &mut Child) {
@@ -179,6 +186,15 @@ mod tests {
         wait_until("it was run", || file.exists());
         let got: Incident = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         assert_eq!(got, incident());
+    }
+
+    #[test]
+    fn a_long_incident_waits_for_nobody_who_does_not_read_it() {
+        let mut long = incident();
+        long.thread.group = Some("g".repeat(1 << 20));
+        let mut actions = Actions::default();
+        actions.take(&[Action::Command("sleep 1000".into())], &long, at(0));
+        assert_eq!((actions.running.is_some(), actions.left_out), (true, 0));
     }
 
     #[test]

@@ -91,6 +91,11 @@ pub(crate) struct Candidate<'a> {
 }
 
 impl Chosen {
+    /// Whether this user was asked for by name.
+    pub(crate) fn names(&self, uid: u32) -> bool {
+        self.uid.contains(&uid)
+    }
+
     pub(crate) fn includes(&self, one: &Candidate<'_>) -> bool {
         let any_name = |pattern: &Pattern| one.names.iter().any(|name| pattern.matches(name));
         let group = one.group.unwrap_or_default();

@@ -19,12 +19,14 @@ pub(crate) struct Held {
     pub(crate) at: String,
     /// Where the worst ran; of a turn nobody knows.
     cpu: Option<u32>,
+    /// Whether the worst is what a program of another user tells.
+    pub(crate) is_told: bool,
     remembered: Remembered,
 }
 
 impl Held {
-    /// Around the `worst` of them, so much at most.
-    pub(crate) fn around(worst: &Incident, most: Span) -> Self {
+    /// Around the `worst` of them, so much at most; whether only its program tells of it.
+    pub(crate) fn around(worst: &Incident, most: Span, is_told: bool) -> Self {
         let until = worst.at_ns.plus(AROUND);
         let from = worst.at_ns.minus(worst.latency).minus(AROUND).max(until.minus(most));
         let (latency, ended, at) = (worst.latency, worst.at_ns, worst.at.clone());
@@ -37,6 +39,7 @@ impl Held {
             ended,
             at,
             cpu,
+            is_told,
             remembered: Remembered::default(),
         }
     }

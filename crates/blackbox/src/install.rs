@@ -12,7 +12,7 @@ const STATE: &str = "/var/lib/";
 const UNIT: &str = "etc/systemd/system/howlate-recording.service";
 const USER: &str = "etc/sysusers.d/howlate-recording.conf";
 /// Folders that the unit does not see.
-const HOMES: [&str; 4] = ["/home/", "/root/", "/run/user/", "/tmp/"];
+const HOMES: [&str; 5] = ["/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/"];
 
 /// A service that records as the words say.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //! incident.
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 
 use howlate_analyse::watch::{Deadlines, MissedDeadline};
 use howlate_linux::peer::Peer;
@@ -10,15 +10,21 @@ use howlate_model::{Incident, IncidentKind, LateThread, LateTurn, MonotonicTime,
 use howlate_procfs::{ProcessStat, Root, Status};
 use howlate_recording::date_and_time;
 use howlate_watched_program::{Loops, Marked, MarkedTurn};
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::door::{HandedOver, is_own};
 use crate::explain::by_kind;
-use crate::requests::HandedOver;
 use crate::thread_owner::Origins;
 
-/// Programs that are read at once: more would take the time that is meant for all threads of the machine.
+/// Programs that are read at once: more would take the time that is meant for all threads of the machine. Those of root and of this
+/// user find room beside all others, of which each has so much.
 const PROGRAMS: usize = 64;
+const OF_OTHERS: usize = 48;
+const OF_A_USER: usize = 8;
+/// Turns and spans that are read at a look, a fifth of a second, for the same reason: of one's own, of all others, and of each.
+const TURNS: u64 = 100_000;
+const TURNS_OF_OTHERS: u64 = 20_000;
+const TURNS_OF_A_USER: u64 = 10_000;
 
 /// All programs that have handed over such memory, and have not ended.
 #[derive(Default)]
@@ -51,7 +57,7 @@ impl OfferedLoops {
     /// Reads these from now on. What is none of such memory is left alone; of too many programs, that is counted.
     pub(crate) fn take_in(&mut self, handed: HandedOver) {
         let HandedOver { peer, connection, memory } = handed;
-        if self.programs.len() >= PROGRAMS {
+        if !self.has_room(peer.uid) {
             self.left_out = self.left_out.saturating_add(1);
         } else if let Ok(loops) = Loops::received(memory) {
             let (marked, left_out) = (BTreeMap::new(), 0);
@@ -59,14 +65,22 @@ impl OfferedLoops {
         }
     }
 
+    fn has_room(&self, uid: u32) -> bool {
+        let of =
+            |chosen: &dyn Fn(u32) -> bool| self.programs.iter().filter(|one| chosen(one.peer.uid)).count();
+        let is_others = of(&|uid| !is_own(uid)) < OF_OTHERS && of(&|other| other == uid) < OF_A_USER;
+        self.programs.len() < PROGRAMS && (is_own(uid) || is_others)
+    }
+
     /// Turns that are known since the last call to have missed their deadline; the clock of the day is `ahead`.
     pub(crate) fn look(&mut self, now: MonotonicTime, ahead: i64, origins: &mut Origins) -> Vec<Incident> {
         let mut incidents = Vec::new();
+        let mut most = Most::of_a_look();
         let (mut lost, mut left_out) = (0, 0);
         self.programs.retain_mut(|program| {
             // What it wrote before it ended is read after that was seen.
             let has_ended = has_ended(&program.connection);
-            lost = program.read().saturating_add(lost);
+            lost = most.of(program.peer.uid, |most| program.read(most)).saturating_add(lost);
             left_out = program.newly_left_out().saturating_add(left_out);
             for one in program.marked.values_mut() {
                 let missed = if has_ended { one.deadlines.end() } else { one.deadlines.settle(now) };
@@ -75,6 +89,10 @@ impl OfferedLoops {
             }
             !has_ended
         });
+        // Who was read last has what others left of the room.
+        if let Some(last) = self.programs.len().checked_sub(1) {
+            self.programs.rotate_left(1.min(last));
+        }
         self.lost = self.lost.saturating_add(lost);
         self.left_out = self.left_out.saturating_add(left_out);
         incidents
@@ -86,19 +104,45 @@ impl OfferedLoops {
     }
 }
 
-/// Whether the program at the other end, and all that it has forked, are gone. What they send is not for anybody.
-fn has_ended(connection: &OwnedFd) -> bool {
-    match recv(connection, &mut [0_u8; 1], RecvFlags::DONTWAIT) {
-        Ok((_, read)) => read == 0,
-        Err(error) => !matches!(error, Errno::AGAIN | Errno::INTR),
+/// How much may still be read at a look.
+struct Most {
+    own: u64,
+    others: u64,
+    users: BTreeMap<u32, u64>,
+}
+
+impl Most {
+    const fn of_a_look() -> Self {
+        Self { own: TURNS, others: TURNS_OF_OTHERS, users: BTreeMap::new() }
+    }
+
+    /// Reads of a user's program as much as that user may have.
+    fn of<T>(&mut self, uid: u32, read: impl FnOnce(&mut u64) -> T) -> T {
+        if is_own(uid) {
+            return read(&mut self.own);
+        }
+        let left = self.users.entry(uid).or_insert(TURNS_OF_A_USER);
+        let most = self.others.min(*left);
+        let mut rest = most;
+        let found = read(&mut rest);
+        *left -= most - rest;
+        self.others -= most - rest;
+        found
     }
 }
 
+/// Whether the program at the other end, and all that it has forked, are gone.
+fn has_ended(connection: &OwnedFd) -> bool {
+    let mut polled = [PollFd::from_borrowed_fd(connection.as_fd(), PollFlags::empty())];
+    let polled_now = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    polled_now.is_ok() && polled.iter().any(|one| one.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+}
+
 impl Program {
-    /// Takes the turns that have come; returns how many were lost.
-    fn read(&mut self) -> u64 {
+    /// Takes the turns that have come, so many at most; returns how many were lost.
+    fn read(&mut self, most: &mut u64) -> u64 {
         let Self { peer, loops, marked, .. } = self;
-        loops.read(&mut |MarkedTurn { number, of, turn, spans }| {
+        loops.read_at_most(most, &mut |MarkedTurn { number, of, turn, spans }| {
             let one = marked.entry(number).or_insert_with(|| Followed::new(of, *peer, &Root::live()));
             one.deadlines.turned(turn, spans);
         })
@@ -176,9 +220,7 @@ fn is_of(thread: &Status, pid: u32, peer: Peer) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
-
-    use howlate_linux::shared_memory::SharedMemory;
+    use crate::door::memory;
 
     use super::*;
 
@@ -214,23 +256,51 @@ mod tests {
         assert_eq!(offered.take_missing(), (0, 0));
     }
 
+    /// One of this user: its end of the connection.
+    fn offer(offered: &mut OfferedLoops, uid: u32) -> std::os::unix::net::UnixStream {
+        let (one, other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let connection = one.into();
+        offered.take_in(HandedOver { peer: Peer { pid: 7, uid }, connection, memory: memory() });
+        other
+    }
+
     #[test]
     fn programs_are_read_until_they_end_and_of_too_many_that_is_counted() {
         let mut offered = OfferedLoops::default();
-        let mut ends = Vec::new();
-        for _ in 0..PROGRAMS + 2 {
-            let (one, other) = std::os::unix::net::UnixStream::pair().unwrap();
-            let connection = one.into();
-            // As `loop/howlate.h` makes it.
-            let (words, memory) = SharedMemory::create_sparse((65_536 + 80 * 131_072) / 8 - 64).unwrap();
-            words.words()[0].store(u64::from_le_bytes(*b"howlate1"), Ordering::Relaxed);
-            offered.take_in(HandedOver { peer: Peer { pid: 7, uid: 5 }, connection, memory });
-            ends.push(other);
-        }
+        let mut ends: Vec<_> = (0..PROGRAMS + 2).map(|_| offer(&mut offered, 0)).collect();
         assert_eq!((offered.programs.len(), offered.take_missing()), (PROGRAMS, (0, 2)));
         let mut origins = Origins::new(Root::live());
         ends.truncate(3);
         assert_eq!(offered.look(MonotonicTime::default(), 0, &mut origins), []);
         assert_eq!((offered.programs.len(), offered.take_missing()), (3, (0, 0)));
+    }
+
+    #[test]
+    fn no_user_takes_the_room_of_others() {
+        let mut offered = OfferedLoops::default();
+        let mut ends = Vec::new();
+        let mut all = |uid: u32, count: usize| {
+            let before = offered.programs.len();
+            ends.extend((0..count).map(|_| offer(&mut offered, uid)));
+            offered.programs.len() - before
+        };
+        assert_eq!(all(70_001, 20), OF_A_USER);
+        assert_eq!((70_002..70_020).map(|uid| all(uid, 20)).sum::<usize>(), OF_OTHERS - OF_A_USER);
+        assert_eq!(all(0, 20), PROGRAMS - OF_OTHERS);
+    }
+
+    #[test]
+    fn of_turns_each_user_has_so_many() {
+        let mut most = Most::of_a_look();
+        let mut take = |uid, wanted: u64| {
+            most.of(uid, |most| {
+                let taken = wanted.min(*most);
+                *most -= taken;
+                taken
+            })
+        };
+        assert_eq!((take(70_001, 9_000), take(70_001, 9_000)), (9_000, 1_000));
+        assert_eq!((take(70_002, 7_000), take(70_003, 7_000)), (7_000, 3_000), "of all others together");
+        assert_eq!(take(0, 500_000), TURNS);
     }
 }

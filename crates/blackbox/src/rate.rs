@@ -1,11 +1,22 @@
-//! How many incidents are kept, and requests obeyed: a machine that is late all day must not push out what was before.
+//! How many incidents are kept, and requests obeyed: a machine that is late all day must not push out what was before, nor one user
+//! what others have.
+
+use std::collections::BTreeMap;
 
 use howlate_model::{MonotonicTime, Span};
 
+use crate::door::is_own;
+
 /// Incidents: so many at once, and one in this time for as long as it goes on.
 const INCIDENTS: (u64, Span) = (2_000, Span::from_millis(50));
+/// Those that programs tell: of root and of this user, and of any other.
+const OWN_TOLD: (u64, Span) = (2_000, Span::from_millis(50));
+const TOLD: (u64, Span) = (100, Span::from_secs(1));
 /// What programs ask to keep: each is a file, and all files together take only so much room.
-const SNAPS: (u64, Span) = (10, Span::from_secs(60));
+const OWN_SNAPS: (u64, Span) = (10, Span::from_secs(60));
+const SNAPS: (u64, Span) = (3, Span::from_secs(600));
+/// Users that are remembered; whoever has asked for nothing for a while is as one that never did.
+const USERS: usize = 1_024;
 
 /// What may still be kept.
 #[derive(Debug)]
@@ -16,13 +27,50 @@ pub(crate) struct Rate {
     counted: MonotonicTime,
 }
 
+/// The same for each user.
+#[derive(Debug)]
+pub(crate) struct RateOfUser {
+    own: (u64, Span),
+    others: (u64, Span),
+    users: BTreeMap<u32, Rate>,
+}
+
+impl RateOfUser {
+    /// Of incidents that programs tell.
+    pub(crate) const fn of_told() -> Self {
+        Self { own: OWN_TOLD, others: TOLD, users: BTreeMap::new() }
+    }
+
+    /// Of what they ask to keep.
+    pub(crate) const fn of_snaps() -> Self {
+        Self { own: OWN_SNAPS, others: SNAPS, users: BTreeMap::new() }
+    }
+
+    /// How many of `wanted` may be kept now of what this user's programs ask; they are counted.
+    pub(crate) fn take(&mut self, uid: u32, wanted: usize, now: MonotonicTime) -> usize {
+        if self.users.len() >= USERS {
+            self.users.retain(|_, rate| !rate.is_full(now));
+        }
+        let (at_once, every) = if is_own(uid) { self.own } else { self.others };
+        let is_too_many = self.users.len() >= USERS && !self.users.contains_key(&uid);
+        if is_too_many && !is_own(uid) {
+            return 0;
+        }
+        self.users
+            .entry(uid)
+            .or_insert(Rate { at_once, every, left: at_once, counted: now })
+            .take(wanted, now)
+    }
+}
+
 impl Rate {
     pub(crate) const fn of_incidents(now: MonotonicTime) -> Self {
         Self { at_once: INCIDENTS.0, every: INCIDENTS.1, left: INCIDENTS.0, counted: now }
     }
 
-    pub(crate) const fn of_snaps(now: MonotonicTime) -> Self {
-        Self { at_once: SNAPS.0, every: SNAPS.1, left: SNAPS.0, counted: now }
+    /// Whether all may be kept again.
+    fn is_full(&self, now: MonotonicTime) -> bool {
+        self.left.saturating_add(now.since(self.counted).as_nanos() / self.every.as_nanos()) >= self.at_once
     }
 
     /// How many of `wanted` may be kept now; they are counted.
@@ -49,8 +97,22 @@ mod tests {
         assert_eq!(rate.take(1_500, at(1_020)), 20, "20 a second");
         assert_eq!(rate.take(7, at(1_000_000)), 7);
         assert_eq!(rate.take(9_999, at(1_000_000)), 1_993);
-        let mut snaps = Rate::of_snaps(at(0));
-        assert_eq!(snaps.take(99, at(10)), 10);
-        assert_eq!((snaps.take(1, at(59_000)), snaps.take(9, at(120_000))), (0, 2), "one a minute");
+    }
+
+    #[test]
+    fn one_user_takes_nothing_from_another() {
+        let at = |second: i64| MonotonicTime::from_nanos(second * 1_000_000_000);
+        let mut snaps = RateOfUser::of_snaps();
+        assert_eq!(snaps.take(0, 99, at(0)), 10);
+        assert_eq!((snaps.take(0, 1, at(59)), snaps.take(0, 9, at(120))), (0, 2), "one a minute");
+        assert_eq!((snaps.take(65_534, 99, at(0)), snaps.take(65_533, 2, at(0))), (3, 2));
+        assert_eq!((snaps.take(65_534, 9, at(599)), snaps.take(65_534, 9, at(601))), (0, 1));
+        let many = u32::try_from(USERS).unwrap();
+        let served =
+            |snaps: &mut RateOfUser, at| (1..=2 * many).filter(|uid| snaps.take(*uid, 1, at) == 1).count();
+        let first = served(&mut snaps, at(1_000));
+        assert!((USERS - 5..=USERS).contains(&first) && snaps.users.len() == USERS, "{first}");
+        assert_eq!(snaps.take(0, 1, at(1_000)), 1, "one's own have their place");
+        assert_eq!(served(&mut snaps, at(9_000)), USERS, "and so have others after a while");
     }
 }

@@ -1,5 +1,6 @@
 //! The loop: looks, chooses, explains, keeps.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,24 +8,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_linux::clock;
 use howlate_linux::termination::{go_first, while_nothing_is_kept};
 use howlate_model::{
-    End, Header, HowEnded, Incident, LateAbove, LateThread, LateWait, Line, Mark, MonotonicTime, NotWritten,
-    Span, TracerRefusal, Unseen, WaitClock, WaitCounts, WaitGroup, WaitMinute, Worded,
+    End, Header, HowEnded, Incident, IncidentKind, LateAbove, LateThread, LateWait, Line, Mark,
+    MonotonicTime, NotWritten, Span, TracerRefusal, Unseen, WaitClock, WaitCounts, WaitGroup, WaitMinute,
+    Worded,
 };
 use howlate_procfs::Root;
-use howlate_recording::{AtMost, Bounds, NotRotated, Rotated, Worst, compact, date_and_time, timeline_text};
+use howlate_recording::{
+    AtMost, Bounds, NotRotated, Rotated, SideFile, Worst, compact, date_and_time, timeline_text,
+};
 use howlate_trace::{LateReader, TooLate, events_in};
 use jiff::Timestamp;
 
 use crate::action::{Action, Actions};
 use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
 use crate::courtesy::Courtesy;
+use crate::door::{self, Door, NotListening, Request, SnapRequest, is_own};
 use crate::explain::{incident, incident_away};
 use crate::held::{Held, lanes};
 use crate::keeping::{DiskNews, Keeping};
 use crate::notify::ServiceManager;
 use crate::offered_loops::OfferedLoops;
-use crate::rate::Rate;
-use crate::requests::{self, Listener, NotListening, Request, SnapRequest};
+use crate::rate::{Rate, RateOfUser};
 use crate::snapped::{name_of, snapped};
 use crate::thread_owner::Origins;
 use crate::threshold::Threshold;
@@ -142,18 +146,20 @@ pub fn record(
         reader.late_above(threshold.now()).map_err(NotRecorded::NotSeen)?;
     }
     // Whoever is told that it records may ask it.
-    let listener = requests::place().map(|place| Listener::open(&place));
+    let door = door::place().map(|place| Door::open(&place));
     let mut display = started(kept.path(), reader.unseen());
-    let listener = listener.and_then(|opened| opened.inspect_err(|why| display.cannot_be_asked(why)).ok());
+    let door = door.and_then(|opened| opened.inspect_err(|why| display.cannot_be_asked(why)).ok());
     let manager = ServiceManager::find(|name| std::env::var(name).ok());
     manager.ready();
     let now = clock::now();
     let (origins, rate) = (Origins::new(Root::live()), Rate::of_incidents(now));
     let minute = Minute::begin(now);
     let worst = Worst::new(asked.timelines);
+    let worst_told = Worst::new(few(asked.timelines));
     let (actions, held, finished) = (Actions::default(), None, Finished::default());
     let keeping = Keeping::default();
-    let (offered, snap_rate) = (OfferedLoops::default(), Rate::of_snaps(now));
+    let (offered, told_rate, snap_rate) =
+        (OfferedLoops::default(), RateOfUser::of_told(), RateOfUser::of_snaps());
     let mut recorder = Recorder {
         asked,
         reader,
@@ -164,13 +170,15 @@ pub fn record(
         rate,
         minute,
         worst,
+        worst_told,
         actions,
         held,
         finished,
         display,
         manager,
-        listener,
+        door,
         offered,
+        told_rate,
         snap_rate,
         courtesy: Courtesy::begin(&requests.end),
     };
@@ -216,14 +224,17 @@ struct Recorder<'a> {
     rate: Rate,
     minute: Minute,
     worst: Worst,
+    /// Of what programs of other users tell.
+    worst_told: Worst,
     actions: Actions,
     held: Option<Held>,
     finished: Finished,
     display: Box<dyn Display>,
     manager: ServiceManager,
-    listener: Option<Listener>,
+    door: Option<Door>,
     offered: OfferedLoops,
-    snap_rate: Rate,
+    told_rate: RateOfUser,
+    snap_rate: RateOfUser,
     courtesy: Courtesy<'a>,
 }
 
@@ -285,50 +296,62 @@ impl Recorder<'_> {
             new.extend(incident(&wait, at, origins).map(known));
         }
         new.extend(self.late_loops(read.at, ahead));
+        new.extend(self.told(read.at, ahead));
         self.finished.incidents += new.len() as u64;
         self.display.show(&new, &self.finished);
         self.display.marks().into_iter().for_each(|at| self.kept.write(&Line::Mark(Mark { at })));
         self.actions.look(read.at);
-        for one in &new {
+        for one in new.iter().filter(|one| !is_told_by_others(one) || self.asked.chosen.names(one.thread.uid))
+        {
             self.finished.stopped |= self.actions.take(&self.asked.on_late, one, read.at);
         }
         self.hold_or_write(new, read.at)
     }
 
-    /// Loops that did not come back to their events, or whose turns were not done in time: the longest of those that may still be kept,
-    /// in order of time.
+    /// Loops that did not come back to their events.
     fn late_loops(&mut self, now: MonotonicTime, ahead: i64) -> Vec<Incident> {
-        let Self { asked, reader, offered, origins, .. } = self;
-        let mut late = offered.look(now, ahead, origins);
+        let Self { asked, reader, origins, rate, minute, .. } = self;
         let away = reader.take_away();
-        late.extend(away.iter().map(|one| incident_away(one, date_and_time(one.until, ahead), origins)));
-        late.retain(|one| is_thread_chosen(&asked.chosen, &one.thread));
-        late.sort_by_key(|one| std::cmp::Reverse(one.latency));
-        let kept = self.rate.take(late.len(), now);
-        self.minute.left_out += late.len().saturating_sub(kept) as u64;
-        late.truncate(kept);
-        late.sort_by_key(|one| one.at_ns);
-        late
+        let late = away.iter().map(|one| incident_away(one, date_and_time(one.until, ahead), origins));
+        let late = late.filter(|one| is_thread_chosen(&asked.chosen, &one.thread)).collect();
+        longest(late, |wanted| rate.take(wanted, now), &mut minute.left_out)
+    }
+
+    /// Turns of loops that were not done in time, as their programs tell: of each user so many.
+    fn told(&mut self, now: MonotonicTime, ahead: i64) -> Vec<Incident> {
+        let Self { asked, offered, origins, told_rate, minute, .. } = self;
+        let mut of_users: BTreeMap<u32, Vec<Incident>> = BTreeMap::new();
+        for one in offered.look(now, ahead, origins) {
+            if is_thread_chosen(&asked.chosen, &one.thread) {
+                of_users.entry(one.thread.uid).or_default().push(one);
+            }
+        }
+        let mut kept =
+            |(uid, late)| longest(late, |wanted| told_rate.take(uid, wanted, now), &mut minute.left_out);
+        of_users.into_iter().flat_map(&mut kept).collect()
     }
 
     /// What programs have asked for since the last look.
     fn requests(&mut self) -> Result<(), NotRecorded> {
-        let Some(listener) = &mut self.listener else { return Ok(()) };
-        let mut snaps = Vec::new();
-        for request in listener.take(clock::now()) {
+        let Some(door) = &mut self.door else { return Ok(()) };
+        let now = clock::now();
+        let mut snaps: BTreeMap<u32, Vec<SnapRequest>> = BTreeMap::new();
+        for request in door.take(now) {
             match request {
-                Request::Snap(snap) => snaps.push(snap),
+                Request::Snap(snap) => snaps.entry(snap.peer.uid).or_default().push(snap),
                 Request::Loops(handed) => self.offered.take_in(handed),
             }
         }
-        if snaps.is_empty() {
-            return Ok(());
+        door.attend(now);
+        let mut obeyed = Vec::new();
+        for (uid, asked) in snaps {
+            if self.snap_rate.take(uid, 1, now) == 1 {
+                obeyed.extend(asked);
+            } else {
+                self.minute.snaps_left_out += asked.len() as u64;
+            }
         }
-        if self.snap_rate.take(1, clock::now()) == 0 {
-            self.minute.snaps_left_out += snaps.len() as u64;
-            return Ok(());
-        }
-        self.snap(&snaps)
+        if obeyed.is_empty() { Ok(()) } else { self.snap(&obeyed) }
     }
 
     /// While it refuses, it is waited for each time: only so is it known when it does not any more.
@@ -350,14 +373,13 @@ impl Recorder<'_> {
     fn hold_or_write(&mut self, new: Vec<Incident>, now: MonotonicTime) -> Result<(), NotRecorded> {
         match &mut self.held {
             Some(held) => held.incidents.extend(new),
-            None => match new.iter().max_by_key(|one| one.latency) {
-                Some(worst) if self.worst.is_one(worst.latency, now) => {
-                    let mut held = Held::around(worst, self.asked.keep);
+            None => match self.worth_a_timeline(&new, now) {
+                Some(mut held) => {
                     held.incidents = new;
                     self.remember(&mut held)?;
                     self.held = Some(held);
                 }
-                _ => new.into_iter().for_each(|one| self.kept.write(&Line::Incident(Box::new(one)))),
+                None => new.into_iter().for_each(|one| self.kept.write(&Line::Incident(Box::new(one)))),
             },
         }
         match self.held.take() {
@@ -369,6 +391,17 @@ impl Recorder<'_> {
         }
     }
 
+    /// Around the worst of them, if it is one of the worst: what other users' programs tell comes after what was seen.
+    fn worth_a_timeline(&mut self, new: &[Incident], now: MonotonicTime) -> Option<Held> {
+        let most = self.asked.keep;
+        let held = |told: bool, worst: &mut Worst| {
+            let of_these = new.iter().filter(|one| is_told_by_others(one) == told);
+            let longest = of_these.max_by_key(|one| one.latency)?;
+            worst.is_one(longest.latency, now).then(|| Held::around(longest, most, told))
+        };
+        held(false, &mut self.worst).or_else(|| held(true, &mut self.worst_told))
+    }
+
     fn remember(&mut self, held: &mut Held) -> Result<(), NotRecorded> {
         held.remember(self.reader.timeline(held.from, held.until).map_err(NotRecorded::NotSeen)?);
         Ok(())
@@ -378,9 +411,13 @@ impl Recorder<'_> {
     fn write_held(&mut self, mut held: Held, now: MonotonicTime) -> Result<(), NotRecorded> {
         self.remember(&mut held)?;
         let text = held.cpus().map(|cpus| timeline_text(cpus, &held.lanes()));
-        let name = text.and_then(|text| self.kept.write_beside(&compact(&held.at), text.as_bytes()));
+        let (beside, worst) = match held.is_told {
+            false => (SideFile::Seen(compact(&held.at)), &mut self.worst),
+            true => (SideFile::Asked(format!("{}-told", compact(&held.at))), &mut self.worst_told),
+        };
+        let name = text.and_then(|text| self.kept.write_beside(&beside, text.as_bytes()));
         if let Some(name) = &name
-            && let Some(gone) = self.worst.keep(held.latency, now, name.clone())
+            && let Some(gone) = worst.keep(held.latency, now, name.clone())
         {
             self.kept.remove_beside(&gone);
         }
@@ -397,9 +434,9 @@ impl Recorder<'_> {
         let from = until.minus(self.asked.keep);
         let cpus = self.reader.timeline(from, until).map_err(NotRecorded::NotSeen)?;
         let ahead = clock::ahead(WaitClock::Realtime);
-        let name = name_of(&date_and_time(until, ahead), asked.first());
+        let beside = SideFile::Asked(name_of(&date_and_time(until, ahead), asked.first()));
         let written =
-            self.kept.write_beside(&name, timeline_text(&cpus, &lanes(std::iter::empty())).as_bytes());
+            self.kept.write_beside(&beside, timeline_text(&cpus, &lanes(std::iter::empty())).as_bytes());
         self.finished.snaps_not_kept += u64::from(written.is_none());
         for snap in snapped(asked, until, ahead, written.as_deref(), &mut self.origins) {
             self.kept.write(&Line::Snap(Box::new(snap)));
@@ -502,4 +539,24 @@ fn is_thread_chosen(chosen: &Chosen, thread: &LateThread) -> bool {
         policy: policy_name(thread.policy),
         group: thread.group.as_deref(),
     })
+}
+
+/// Whether nobody but a program of another user says that it was late: whoever likes can have said so.
+fn is_told_by_others(one: &Incident) -> bool {
+    one.kind == IncidentKind::Loop && !is_own(one.thread.uid)
+}
+
+/// So many of them get a timeline: a fifth of all, and one at least.
+fn few(of: AtMost) -> AtMost {
+    AtMost { count: of.count.div_ceil(5), ..of }
+}
+
+/// The longest of those that may be kept, in order of time; the others are counted.
+fn longest(mut late: Vec<Incident>, take: impl FnOnce(usize) -> usize, left_out: &mut u64) -> Vec<Incident> {
+    late.sort_by_key(|one| std::cmp::Reverse(one.latency));
+    let kept = take(late.len());
+    *left_out += late.len().saturating_sub(kept) as u64;
+    late.truncate(kept);
+    late.sort_by_key(|one| one.at_ns);
+    late
 }

@@ -154,6 +154,15 @@ impl Fleet {
         if let Some(wrong) = fleet.members.iter().find(|one| one.host.address.parse::<Host>().is_err()) {
             return Err(none(format!("`{}` is no host", wrong.host.address)));
         }
+        // Of Slurm `17_3`, of Kubernetes `howlate-f1-1/0`: nothing that a program would take for an option.
+        let is_job = |job: &str| {
+            job.starts_with(|first: char| first.is_ascii_alphanumeric())
+                && job.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-/".contains(letter))
+        };
+        if let Some(job) = fleet.members.iter().filter_map(|one| one.job.as_deref()).find(|job| !is_job(job))
+        {
+            return Err(none(format!("`{job}` is no job")));
+        }
         let is_word =
             |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric());
         if !is_word(&fleet.id) || !fleet.sha256.as_deref().is_none_or(is_word) {

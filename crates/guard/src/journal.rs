@@ -2,13 +2,14 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use howlate_model::Caveat;
 use howlate_procfs::Root;
-use howlate_safe_path::{Folder, NotPrivate};
+use howlate_safe_path::{Folder, NotPrivate, foreign};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use crate::saved_setting::{Changes, SavedSetting};
@@ -270,8 +271,9 @@ fn is_left_in(place: &Path) -> bool {
 }
 
 fn unrestored_in(journal: &Path, boot: &str) -> Vec<Caveat> {
-    let Ok(file) = File::open(journal) else { return Vec::new() };
-    if file.try_lock_shared().is_err() {
+    let Ok(file) = foreign::regular_itself(journal) else { return Vec::new() };
+    let is_ours = file.metadata().is_ok_and(|found| found.uid() == geteuid().as_raw());
+    if !is_ours || file.try_lock_shared().is_err() {
         return Vec::new();
     }
     let changes = in_force(&file, boot).unwrap_or_default();

@@ -70,6 +70,7 @@ fn on_enough_stack(begin: fn() -> ExitCode) -> ExitCode {
 }
 
 fn begin() -> ExitCode {
+    howlate_linux::kernel_addresses::set_aside();
     // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
     if let Some(call) = Call::from_arguments(std::env::args_os()) {
         return commands::cyclictest::run(&call);

@@ -40,18 +40,6 @@ impl SharedMemory {
         Ok((Self::open(&file)?, file))
     }
 
-    /// The same, of which pages are made when they are touched first.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::create`].
-    ///
-    /// Source: <https://man7.org/linux/man-pages/man2/memfd_create.2.html>
-    pub fn create_sparse(words: usize) -> io::Result<(Self, OwnedFd)> {
-        let file = Self::file(words)?;
-        Ok((Self::map(&file, MapFlags::SHARED)?, file))
-    }
-
     /// A file of that many words, which neither side can take away from the other.
     fn file(words: usize) -> io::Result<OwnedFd> {
         let file = memfd_create("howlate", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
@@ -68,19 +56,6 @@ impl SharedMemory {
     ///
     /// `InvalidInput` when the file is too short or can still shrink; `ENOMEM`.
     pub fn open(file: impl AsFd) -> io::Result<Self> {
-        Self::map(file, MapFlags::SHARED | MapFlags::POPULATE)
-    }
-
-    /// The same, of which pages are made when they are touched first.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::open`].
-    pub fn open_sparse(file: impl AsFd) -> io::Result<Self> {
-        Self::map(file, MapFlags::SHARED)
-    }
-
-    fn map(file: impl AsFd, how: MapFlags) -> io::Result<Self> {
         // The seal first: it stays, and a size that is read before it may be another by then. Whatever is no memory is refused by it, before
         // anything is asked that could take its owner's time.
         let sealed = rustix::fs::fcntl_get_seals(&file)?.contains(SealFlags::SHRINK);
@@ -90,7 +65,8 @@ impl SharedMemory {
         }
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice; it overlaps nothing.
-        let base = unsafe { mmap(ptr::null_mut(), len, access, how, file, 0)? };
+        let base =
+            unsafe { mmap(ptr::null_mut(), len, access, MapFlags::SHARED | MapFlags::POPULATE, file, 0)? };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { base, len })
     }

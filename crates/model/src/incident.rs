@@ -76,7 +76,7 @@ pub enum IncidentKind {
     Preempted,
     /// No wait: a thread that waits for events, again and again, did not come back to them.
     EventLoop,
-    /// No wait: a turn of a loop that its program has marked was not done when the next one was due.
+    /// No wait: a turn of a loop that its program has marked was not done when the next one was due, as the program says.
     Loop,
 }
 

@@ -68,6 +68,19 @@ pub struct Drift {
     pub late_step_us2: f64,
     /// and of the squares of the step, µs².
     pub step_squared_us2: f64,
+    /// Sleeps on its timer; absent in recordings that do not say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sleeps: u64,
+    /// Of these, from when it slept to the time that its timer was set to: µs,
+    #[serde(default)]
+    pub slept_us: f64,
+    /// and the squares, µs². Who sleeps for a length always has the same, whatever its work takes.
+    #[serde(default)]
+    pub slept_squared_us2: f64,
+}
+
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl TimerLoopBlock {
@@ -110,7 +123,14 @@ impl Drift {
             late_squared_us2: late_us * late_us,
             late_step_us2: late_us * step_us,
             step_squared_us2: step_us * step_us,
+            ..Self::default()
         });
+    }
+
+    /// Counts a sleep from then until the time that its timer was set to.
+    pub fn slept(&mut self, length: Span) {
+        let slept_us = length.as_secs_f64() * 1e6;
+        self.merge(Self { sleeps: 1, slept_us, slept_squared_us2: slept_us * slept_us, ..Self::default() });
     }
 
     fn merge(&mut self, later: Self) {
@@ -120,6 +140,9 @@ impl Drift {
         self.late_squared_us2 += later.late_squared_us2;
         self.late_step_us2 += later.late_step_us2;
         self.step_squared_us2 += later.step_squared_us2;
+        self.sleeps = self.sleeps.saturating_add(later.sleeps);
+        self.slept_us += later.slept_us;
+        self.slept_squared_us2 += later.slept_squared_us2;
     }
 }
 

@@ -1,9 +1,6 @@
 //! The control groups of the unified hierarchy, by the kernel's numbers.
 
 use std::collections::HashMap;
-use std::fs;
-use std::os::unix::fs::DirEntryExt;
-use std::path::Path;
 
 use crate::{Mounts, Root};
 
@@ -17,27 +14,23 @@ impl Root {
     pub fn cgroup_paths(&self) -> HashMap<u64, String> {
         let mounts = Mounts::read(self);
         let Some(mount) = mounts.find(|mount| mount.kind == "cgroup2") else { return HashMap::new() };
-        let top = self.place(&mount.point);
         let mut found = HashMap::new();
-        if let Ok(metadata) = fs::metadata(&top) {
-            found.insert(std::os::unix::fs::MetadataExt::ino(&metadata), "/".to_owned());
+        if let Some(number) = self.number(&mount.point) {
+            found.insert(number, "/".to_owned());
         }
-        below(&top, "", 0, &mut found);
+        self.groups_below(&mount.point, "", 0, &mut found);
         found
     }
-}
 
-fn below(folder: &Path, path: &str, depth: usize, found: &mut HashMap<u64, String>) {
-    if depth > DEEPEST {
-        return;
-    }
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
+    fn groups_below(&self, top: &str, path: &str, depth: usize, found: &mut HashMap<u64, String>) {
+        if depth > DEEPEST {
+            return;
         }
-        let path = format!("{path}/{}", entry.file_name().to_string_lossy());
-        below(&entry.path(), &path, depth + 1, found);
-        found.insert(entry.ino(), path);
+        for (name, number) in self.directories(&format!("{top}{path}")) {
+            let path = format!("{path}/{name}");
+            self.groups_below(top, &path, depth + 1, found);
+            found.insert(number, path);
+        }
     }
 }
 

@@ -40,8 +40,13 @@ pub fn read_line_within(from: &mut impl BufRead, most: usize, into: &mut Vec<u8>
 /// The kernel's; [`io::ErrorKind::FileTooLarge`] when there is more, [`io::ErrorKind::InvalidData`] when
 /// it is not UTF-8.
 pub fn read_text_within(path: &Path, most: u64) -> io::Result<String> {
+    text_within(File::open(path)?, most)
+}
+
+/// The same of a file that is open.
+pub(crate) fn text_within(file: File, most: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let says = format!("it is longer than {}, the most that is read", size(most));
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, says));

@@ -39,8 +39,8 @@ pub use read_error::ReadError;
 pub use reader::Reader;
 pub use resume::{Progress, TurnOf, progress};
 pub use rotated::{
-    Account, Bounds, Follow, LEAST_SIZE, LineFilter, Loss, NotRotated, ReadBetween, Rotated, has_ended,
-    is_rotated, read_between, recorder_of,
+    Account, Bounds, Follow, LEAST_SIZE, LineFilter, Loss, NotRotated, ReadBetween, Rotated, SideFile,
+    has_ended, is_rotated, read_between, recorder_of,
 };
 pub use samples::Samples;
 pub use schema::schema;

@@ -4,11 +4,14 @@
 //! thing itself nor a folder above it may be another user's, or writable by others. A folder with
 //! the sticky bit, such as `/tmp`, may: what we own in it is out of their reach.
 //!
+//! What others may have put there is opened so that it can do no harm: [`foreign`].
+//!
 //! And the other way round: what this program leaves in shared places when it is killed carries its
 //! mark, so that a later start can remove it and nothing else.
 
 pub mod atomic_write;
 mod folder;
+pub mod foreign;
 mod refused;
 mod temporary;
 

@@ -1,8 +1,8 @@
 //! What is needed for a while, and what killed programs have left of it.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::OFlags;
@@ -41,7 +41,8 @@ impl Temporary {
     ///
     /// When it cannot be made.
     pub fn folder_in(above: &Path) -> io::Result<Self> {
-        let folder = Builder::new().prefix(FOLDER).tempdir_in(above)?;
+        let folder =
+            Builder::new().prefix(FOLDER).permissions(Permissions::from_mode(0o700)).tempdir_in(above)?;
         let lock = locked(&folder.path().join(MARK))?;
         Ok(Self { folder, _lock: lock })
     }

@@ -12,6 +12,10 @@ use howlate_recording::{CreateError, Writer, new_id};
 
 use crate::environment::Environment;
 
+/// The option whose words are not told, and what stands for them.
+const ON_LATE: &str = "--on-late";
+const LEFT_OUT: &str = "…";
+
 /// What takes in the lines of a recording as they come.
 pub trait Intake {
     /// Begins with a recording's first line.
@@ -154,13 +158,24 @@ impl<T: Intake> Recorder<T> {
     }
 }
 
+/// The words that were typed, without the commands of `--on-late`: what they hold may be secret, and recordings are given away.
+fn told(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut is_command = false;
+    let tell = |word: String| match word.split_once('=') {
+        _ if std::mem::replace(&mut is_command, word == ON_LATE) => LEFT_OUT.to_owned(),
+        Some((ON_LATE, _)) => format!("{ON_LATE}={LEFT_OUT}"),
+        _ => word,
+    };
+    words.map(tell).collect()
+}
+
 /// The first line of a recording that begins now.
 pub fn header(command: &str, seed: u64, environment: &Environment, conditions: Vec<Condition>) -> Header {
     Header {
         id: Some(new_id()),
         howlate: env!("CARGO_PKG_VERSION").to_owned(),
         command: command.into(),
-        arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+        arguments: told(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned())),
         started: date_and_time(),
         at: clock::now(),
         seed,
@@ -176,4 +191,17 @@ pub fn header(command: &str, seed: u64, environment: &Environment, conditions: V
 /// Now, RFC 3339, to the second.
 pub fn date_and_time() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_holds_is_not_told() {
+        let typed =
+            ["record", "--on-late", "curl -H 'Bearer s3cret'", "--on-late=signal:1:USR1", "--keep", "5s"];
+        let told = told(typed.into_iter().map(str::to_owned));
+        assert_eq!(told, ["record", "--on-late", "…", "--on-late=…", "--keep", "5s"]);
+    }
 }

@@ -8,6 +8,7 @@ mod outputs;
 mod plan;
 mod probe;
 mod recording;
+mod requests;
 mod rings;
 mod trees;
 mod values;
@@ -15,7 +16,7 @@ mod values;
 use crate::Target;
 
 /// Every target of this crate; the command line of howlate is fed by a test of the program.
-pub const ALL: [Target; 13] = [
+pub const ALL: [Target; 14] = [
     recording::TARGET,
     import::TARGET,
     outputs::TARGET,
@@ -29,6 +30,7 @@ pub const ALL: [Target; 13] = [
     rings::RING,
     rings::SHARED,
     rings::LOOPS,
+    requests::TARGET,
 ];
 
 /// The target of this name.

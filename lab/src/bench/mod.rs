@@ -3,6 +3,7 @@
 mod busy_machine;
 mod crowd;
 mod cyclic;
+mod door;
 mod ending;
 mod fleet;
 mod gaps;
@@ -35,10 +36,11 @@ pub use program::{built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 22] = [
+const BENCHES: [Bench; 23] = [
     ("crowd", crowd::run),
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
+    ("door", door::run),
     ("ending", ending::run),
     ("fleet", fleet::run),
     ("gaps", gaps::run),
@@ -62,9 +64,10 @@ const BENCHES: [Bench; 22] = [
 
 /// Runs the benchmarks named, or all.
 pub fn run(names: &[&str]) -> ExitCode {
-    if let ["crowd", "--for", time] = names {
+    if let [name @ ("crowd" | "door"), "--for", time] = names {
         let time = time.parse::<Span>().map_err(|error| std::io::Error::other(error.to_string()));
-        return told("crowd", time.and_then(crowd::run_for)).err().unwrap_or(ExitCode::SUCCESS);
+        let run_for = if *name == "door" { door::run_for } else { crowd::run_for };
+        return told(name, time.and_then(run_for)).err().unwrap_or(ExitCode::SUCCESS);
     }
     if let Some(unknown) = names.iter().find(|name| !BENCHES.iter().any(|(known, _)| known == *name)) {
         let known = BENCHES.map(|(name, _)| name).join(", ");

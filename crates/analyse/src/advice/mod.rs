@@ -18,6 +18,8 @@ mod tests;
 
 /// A cause of less of the late time than this is not worth changing anything for.
 const LEAST_SHARE: f64 = 0.05;
+/// Nor is a policy for less of it than this.
+const SHARE_OF_A_POLICY: f64 = 0.2;
 /// What was met in fewer wake-ups or iterations may never come again.
 const LEAST_TIMES: u64 = 3;
 /// A thread that had so much of a CPU hardly ever leaves it to others: with a real-time policy nobody else would run there.
@@ -34,6 +36,8 @@ const USUAL_SLACK: f64 = 0.25;
 const LEAST_SLACK: f64 = 0.1;
 /// Nor is one beside something that makes a thread of the same program so many times as late.
 const MUCH_MORE: u64 = 10;
+/// A thread that waited so long, nanoseconds, for one name in all did not wait by chance.
+const STARVED: u64 = 1_000_000_000;
 /// Fewer wake-ups are no loop that anybody waits for.
 const LEAST_OF_A_LOOP: u64 = 100;
 /// Calls that a loop can leave to another thread. What waits for data or for a lock is not among them.
@@ -189,20 +193,26 @@ pub fn thread_advice(analysis: &Analysis) -> Vec<ThreadAdvice> {
     // What is said of the same thread makes some of it needless: a better word on its lock, that it waits for the interpreter, or a
     // policy under which there is no slack.
     let may_rise = may_rise(analysis);
+    let latest = watched.iter().map(Row::late_ns).max().unwrap_or(0);
+    let stays_away = watched.iter().any(Row::stays_away);
     let is_needless = |one: &ThreadAdvice| {
         let says_more = |other: &ThreadAdvice| match (&one.cure, &other.cure) {
             (Cure::ShorterLock { .. }, Cure::Inheritance { .. })
-            | (Cure::RealTime { .. }, Cure::InterpreterLock { .. }) => true,
+            | (Cure::RealTime { .. } | Cure::Slack(_), Cure::InterpreterLock { .. }) => true,
             (Cure::Slack(_), Cure::RealTime { refused_in: None, .. }) => {
                 may_rise && other.late_ns > one.late_ns
             }
             (Cure::Slack(_), Cure::SleepUntil(_)) => true,
             _ => false,
         };
-        let is_dwarfed = |other: &ThreadAdvice| {
-            matches!(one.cure, Cure::Slack(_)) && other.late_ns / MUCH_MORE > one.late_ns
-        };
-        all.iter().any(|other| is_dwarfed(other) || other.thread.is_same(&one.thread) && says_more(other))
+        let is_dwarfed =
+            matches!(one.cure, Cure::Slack(_)) && (stays_away || latest / MUCH_MORE > one.late_ns);
+        // Where one of two has ended that would be mended alike, the other is the one to begin with.
+        let is_over = |of: &ThreadAdvice| of.thread.tid.is_some_and(|tid| program.ended.contains(&tid));
+        let goes_on = |other: &ThreadAdvice| !is_over(other) && other.cure.is_like(&one.cure);
+        is_dwarfed
+            || is_over(one) && all.iter().any(goes_on)
+            || all.iter().any(|other| other.thread.is_same(&one.thread) && says_more(other))
     };
     // Who gives way does so for everybody.
     let gave_way = |at: usize, one: &ThreadAdvice| {
@@ -280,6 +290,11 @@ impl<'a> Row<'a> {
             causes,
             each,
         })
+    }
+
+    /// All that the wake-ups were late by that the causes are about.
+    fn late_ns(&self) -> u64 {
+        self.causes.iter().map(|cause| cause.late_ns).sum()
     }
 
     fn spins(&self) -> bool {
@@ -366,6 +381,12 @@ impl<'a> Row<'a> {
                 None => all.push(one),
             }
         }
+        // Where coming first helps against little of it, nobody sees that it did.
+        let is_seen = |one: &ThreadAdvice| {
+            !matches!(one.cure, Cure::RealTime { .. })
+                || one.late_ns as f64 >= SHARE_OF_A_POLICY * self.late_ns() as f64
+        };
+        all.retain(is_seen);
         let more = self.of_iterations(program).into_iter().chain(self.drift()).chain(self.slack());
         for one in more {
             let is_told = all.iter().any(|known| known.cure.is_like(&one.cure));
@@ -382,7 +403,9 @@ impl<'a> Row<'a> {
         let is_of_holder = |wait: &IterationWait| {
             wait.kind == CauseKind::Lock && wait.by == cause.through && wait.time.count() >= LEAST_TIMES
         };
-        cause.wakeups >= LEAST_TIMES || self.iteration_waits().iter().any(is_of_holder)
+        // Who hardly ever runs is not met often.
+        let starves = self.outcome.count() < LEAST_OF_A_LOOP && cause.late_ns >= STARVED;
+        cause.wakeups >= LEAST_TIMES || starves || self.iteration_waits().iter().any(is_of_holder)
     }
 
     /// Whether it waits for a lock of that thread in many of its iterations: whoever comes first, the lock is the other's.
@@ -478,8 +501,14 @@ impl<'a> Row<'a> {
         let matters = |wait: &&IterationWait| {
             wait.time.count() >= LEAST_TIMES && wait.total.as_nanos() as f64 >= LEAST_SHARE * all && all > 0.0
         };
+        // A loop that had the time for it all the same loses nothing by a call.
+        let rhythm = self.outcome.rhythm.as_deref();
+        let period = rhythm.and_then(Rhythm::period).map_or(0, Span::as_nanos);
+        let is_harmless =
+            of.length.quantile(0.99).is_some_and(|most| most.as_nanos().unsigned_abs() * 2 < period);
         let advice = |wait: &IterationWait| {
             let cure = match wait.kind {
+                CauseKind::SystemCall if is_harmless => return None,
                 CauseKind::Lock if wait.own => of_lock(wait.by.clone(), program),
                 CauseKind::PageFault => Cure::Memory,
                 CauseKind::SystemCall => hand_over(&wait.call)?,
@@ -503,11 +532,15 @@ impl<'a> Row<'a> {
         Some(ThreadAdvice { thread, cure, late_ns, against: Vec::new() })
     }
 
+    /// Whether its event loop does not come back to its events again and again: how late its timers fire nobody sees beside that.
+    fn stays_away(&self) -> bool {
+        let rhythm = self.outcome.rhythm.as_deref();
+        rhythm.and_then(Rhythm::event_loop).is_some_and(|of| of.long >= LEAST_TIMES)
+    }
+
     fn slack_matters(&self) -> bool {
         let is_slack = |cause: &&WhyCause| cause.kind == CauseKind::TimerSlack;
-        let rhythm = self.outcome.rhythm.as_deref();
-        let stays_away = rhythm.and_then(Rhythm::event_loop).is_some_and(|of| of.long >= LEAST_TIMES);
-        if stays_away || (1..LEAST_OF_A_LOOP).contains(&self.outcome.count()) {
+        if (1..LEAST_OF_A_LOOP).contains(&self.outcome.count()) {
             return false;
         }
         self.causes.iter().find(is_slack).is_some_and(|cause| cause.share >= LEAST_SLACK)

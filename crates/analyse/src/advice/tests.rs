@@ -365,6 +365,37 @@ fn slack_is_no_word_beside_something_much_bigger() {
     };
     let hogged = |times: usize| (0..times).map(|_| Late::by_thread("hog", 9)).collect::<Vec<_>>();
     assert!(of(hogged(1)) && !of(hogged(2 * 10)), "ten times as late is not ten times more");
+    // Nothing helps against what the hypervisor took: slack is as small beside it.
+    let stolen = Late { pid: None, ..Late::of(CauseKind::Hypervisor, "", "") };
+    assert!(!of(vec![stolen; 20]));
+}
+
+/// Its iterations have a period of 10 ms, of which each takes so much, half of it in a call.
+#[test]
+fn a_call_that_a_loop_has_time_for_is_left_to_it() {
+    let of = |length: u64| {
+        let mut analysis = program(&[("control", Policy::OTHER, Vec::new())], WatchedProgram::default());
+        let (mut of, mut time, mut steps) =
+            (TimerLoopBlock::default(), Distribution::default(), Distribution::default());
+        time.record(Latency::from_span(Span::from_millis(length / 2)));
+        for _ in 0..20 {
+            let wait = IterationWait {
+                kind: CauseKind::SystemCall,
+                call: "fsync".into(),
+                by: String::new(),
+                tid: None,
+                own: false,
+                time: time.clone(),
+                total: Span::from_millis(length / 2),
+            };
+            of.completed(Span::from_millis(length), vec![wait]);
+            steps.record(Latency::from_span(Span::from_millis(10)));
+        }
+        let watched = WatchedBlock { condition: 0, timer_loop: Some(of), steps, ..WatchedBlock::default() };
+        analysis.add(&Line::Watched(Box::new(watched)));
+        thread_advice(&analysis).into_iter().map(|one| one.cure).collect::<Vec<_>>()
+    };
+    assert_eq!((of(4), of(6)), (vec![], vec![Cure::HandOver { call: "fsync".into() }]));
 }
 
 /// The other has the CPU and the lock: who comes first waits for the lock all the same.
@@ -393,6 +424,63 @@ fn nobody_is_raised_above_a_thread_whose_lock_it_waits_for_all_the_time() {
         thread_advice(&analysis).into_iter().any(|one| matches!(one.cure, Cure::RealTime { .. }))
     };
     assert!(of(2) && !of(4));
+}
+
+/// The interpreter's lock is what it waits for; and what little a stranger took of its CPU no policy is worth.
+#[test]
+fn what_helps_against_little_is_not_said() {
+    let of = |lates: Vec<Late>, facts| {
+        advised(&[("control", Policy::OTHER, lates)], facts)
+            .into_iter()
+            .map(|(_, cure)| cure)
+            .collect::<Vec<_>>()
+    };
+    let (stolen, hog) = (|| Late::of(CauseKind::Hypervisor, "", ""), || Late::by_thread("hog", 9));
+    assert_eq!(
+        of([vec![hog()], vec![stolen(); 3]].concat(), WatchedProgram::default()).len(),
+        1,
+        "a quarter"
+    );
+    assert_eq!(of([vec![hog()], vec![stolen(); 5]].concat(), WatchedProgram::default()), [], "a sixth");
+    let planner = ThreadShare { tid: 101, name: "planner".into(), share: 0.8, ran: Span::from_secs(8) };
+    let language = Some(ProgramLanguage::Python);
+    let python = WatchedProgram { busiest: vec![planner], language, ..WatchedProgram::default() };
+    let slack = Late { pid: None, ..Late::of(CauseKind::TimerSlack, "", "") };
+    let lock = Cure::InterpreterLock { holder: "planner".into() };
+    assert_eq!(of(vec![slack.clone(), slack, Late::by_thread("planner", 101).own()], python), [lock]);
+}
+
+/// Both are mended alike, and nobody can see whether the one that has ended was.
+#[test]
+fn a_thread_that_goes_on_is_told_of_and_not_one_that_has_ended() {
+    let late = || vec![Late::by_thread("hog", 9)];
+    let threads = [("early", Policy::OTHER, late()), ("late", Policy::OTHER, late())];
+    let of = |ended: Vec<u32>| {
+        let facts = WatchedProgram { ended, ..WatchedProgram::default() };
+        advised(&threads, facts).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!((of(vec![]).len(), of(vec![100]), of(vec![100, 101]).len()), (2, vec!["late".to_owned()], 2));
+}
+
+/// Once in five seconds it had its CPU.
+#[test]
+fn who_starves_is_told_of_though_it_hardly_ever_ran() {
+    let of = |ns: Span| {
+        let mut analysis = program(&[("servo", Policy::OTHER, Vec::new())], WatchedProgram::default());
+        let (at, mut ledger) = (MonotonicTime::default(), Ledger::default());
+        let Late { cause, pid } = Late::by_thread("planner", 9);
+        ledger.add(&Explained {
+            at,
+            latency: Latency::from_span(ns),
+            cpu: None,
+            parts: vec![Segment::new(cause, pid, at, ns)],
+        });
+        let block =
+            WhyBlock { condition: 0, round: 0, beside: 0, from: at, until: at, tracer: "bpf".into(), ledger };
+        analysis.add(&Line::Why(Box::new(block)));
+        thread_advice(&analysis).len()
+    };
+    assert_eq!((of(Span::from_secs(4)), of(Span::from_millis(40))), (1, 0));
 }
 
 /// It renames itself, and has a row for each name.

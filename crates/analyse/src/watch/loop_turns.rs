@@ -120,7 +120,7 @@ impl Turns {
             let work = before.and_then(|before| work(before, &expected));
             self.explain(wakeup, work, &mine)
         });
-        self.stall = awakening.as_ref().map_or_else(Vec::new, |one| one.parts.wakeup.parts.clone());
+        self.stall = awakening.as_ref().map_or_else(Vec::new, |one| added_up(&one.parts.wakeup.parts));
         self.slept = mine.into_iter().last().or_else(|| self.slept.pop()).into_iter().collect();
         CompletedTurn {
             awakening,
@@ -166,6 +166,31 @@ impl Turns {
     }
 }
 
+/// Parts of a stall that are told one by one. A loop that never catches up would have more with each turn.
+const PARTS: usize = 64;
+
+/// The parts of a stall; of too many, those that are older are added up, one of each cause.
+fn added_up(parts: &[Segment]) -> Vec<Segment> {
+    if parts.len() <= 2 * PARTS {
+        return parts.to_vec();
+    }
+    let (older, newer) = parts.split_at(parts.len() - PARTS);
+    let mut sums: Vec<Segment> = Vec::new();
+    for one in older {
+        match sums.iter_mut().find(|sum| sum.cause == one.cause && sum.pid == one.pid) {
+            Some(sum) => sum.ns = sum.ns.plus(one.ns),
+            None => sums.push(Segment { merged: true, ..one.clone() }),
+        }
+    }
+    let mut from = older[0].from;
+    for sum in &mut sums {
+        sum.from = from;
+        from = from.plus(sum.ns);
+    }
+    sums.extend_from_slice(newer);
+    sums
+}
+
 /// From when to when the turn `before` worked, where the program said so. Work that was too long costs all of the time up to
 /// that for which the program waits then.
 fn work(before: LoopTurn, next: &Expected) -> Option<(MonotonicTime, MonotonicTime)> {
@@ -209,6 +234,27 @@ mod tests {
             }
         }
         turns
+    }
+
+    /// The work of each turn is longer than the period, for ever: each is late by all that was before.
+    #[test]
+    fn a_loop_that_never_catches_up_has_no_more_parts_with_each_turn() {
+        let mut turns = Turns::new(Span::from_millis(1), false);
+        let mut all = Vec::new();
+        for number in 0..20_000 {
+            let woke = number * (PERIOD + 101_000);
+            let expected = Some(at(number * PERIOD));
+            turns.turned(LoopTurn { expected, woke: at(woke), done: Some(at(woke + PERIOD + 100_000)) });
+            all.extend(turns.settle(at(woke)));
+        }
+        all.extend(turns.end());
+        assert_eq!(all.len(), 20_000);
+        let last = &all[19_999].awakening.as_ref().unwrap().parts.wakeup;
+        assert_eq!(last.latency.as_nanos(), 19_999 * 101_000);
+        assert_eq!(last.parts.iter().map(|part| part.ns.as_nanos()).sum::<u64>(), 19_999 * 101_000);
+        assert!(last.parts.len() <= 2 * PARTS + 4, "{}", last.parts.len());
+        let worked = last.parts.iter().filter(|part| part.cause.kind == CauseKind::LongWork);
+        assert!(worked.map(|part| part.ns.as_nanos()).sum::<u64>() > 19_999 * 99_000);
     }
 
     #[test]

@@ -214,6 +214,10 @@ const ERRORS: f64 = 3.0;
 const LEAST_SLOPE: f64 = 0.5;
 /// A loop that runs so much too slowly is told of.
 const MUCH: f64 = 0.005;
+/// Who sleeps for a length has sleeps of the same length: they differ by less than this share of it,
+const SAME: f64 = 0.01;
+/// and from one time to the next it is as much as its work differs: so many times more than that.
+const MORE: f64 = 3.0;
 
 /// Fewer steps are no rhythm.
 const ENOUGH: u64 = 8;
@@ -316,8 +320,30 @@ impl Rhythm {
     }
 }
 
-/// Least squares of the step over the lateness before it.
+/// Who sleeps for a length: by its sleeps, which are all as long, while its steps are not; or by its delays, which move its steps.
 fn sleeps_for_length(of: &Drift) -> Option<LengthSleeps> {
+    let pairs = of.pairs as f64;
+    let (mean, delay) = (of.step_us / pairs, of.late_us / pairs);
+    let span = |micros: f64| {
+        let length = Duration::try_from_secs_f64(micros / 1e6).unwrap_or_default();
+        Span::from_nanos(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
+    };
+    (of.pairs >= PAIRS && (has_equal_sleeps(of) || is_moved(of)) && delay >= MUCH * (mean - delay))
+        .then(|| LengthSleeps { step: span(mean), without_delay: span(mean - delay) })
+}
+
+fn has_equal_sleeps(of: &Drift) -> bool {
+    let deviation = |count: u64, sum: f64, squares: f64| {
+        let mean = sum / count as f64;
+        (mean, (squares / count as f64 - mean * mean).max(0.0).sqrt())
+    };
+    let (length, of_sleeps) = deviation(of.sleeps, of.slept_us, of.slept_squared_us2);
+    let (_, of_steps) = deviation(of.pairs, of.step_us, of.step_squared_us2);
+    of.sleeps >= PAIRS && of_sleeps < SAME * length && MORE * of_sleeps < of_steps
+}
+
+/// Least squares of the step over the lateness before it.
+fn is_moved(of: &Drift) -> bool {
     let pairs = of.pairs as f64;
     let covered = |product: f64, one: f64, other: f64| product / pairs - one / pairs * (other / pairs);
     let late = covered(of.late_squared_us2, of.late_us, of.late_us);
@@ -325,14 +351,7 @@ fn sleeps_for_length(of: &Drift) -> Option<LengthSleeps> {
     let both = covered(of.late_step_us2, of.late_us, of.step_us);
     let slope = both / late;
     let error = ((step - slope * both).max(0.0) / (pairs - 2.0) / late).sqrt();
-    let is_moved = of.pairs >= PAIRS && SLOPE.contains(&slope) && slope - ERRORS * error > LEAST_SLOPE;
-    let (mean, delay) = (of.step_us / pairs, of.late_us / pairs);
-    let span = |micros: f64| {
-        let length = Duration::try_from_secs_f64(micros / 1e6).unwrap_or_default();
-        Span::from_nanos(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
-    };
-    (is_moved && delay >= MUCH * (mean - delay))
-        .then(|| LengthSleeps { step: span(mean), without_delay: span(mean - delay) })
+    SLOPE.contains(&slope) && slope - ERRORS * error > LEAST_SLOPE
 }
 
 fn timer_loop(all: &TimerLoopBlock, sleeps_for_length: Option<LengthSleeps>) -> TimerLoopNumbers {
@@ -422,6 +441,29 @@ mod tests {
         assert_eq!(drifting(|_| 0), None, "until a time");
         assert_eq!(drifting(|late| late * 77_777 % 900_000), None, "work moves it");
         assert_eq!(drifting(|late| late / 3), None);
+    }
+
+    /// A loop of 10 ms that is late by 100 µs, a little differently each time, and works for 1 ms or so; whose sleeps end at a time, or
+    /// after a length.
+    fn working(until_a_time: bool) -> Option<LengthSleeps> {
+        let (mut drift, mut due) = (Drift::default(), 0_i64);
+        for turn in 0..200 {
+            let (late, work) = (100_000 + turn * 7_919 % 40_000, 900_000 + turn * 60_013 % 300_000);
+            let asleep = due + late + work + 3_000 + turn * 977 % 2_000;
+            let next = if until_a_time { due + 10_000_000 } else { asleep - 4_000 + 10_000_000 };
+            let nanos = |length: i64| Span::from_nanos(length.unsigned_abs());
+            drift.add(nanos(late), nanos(next - due));
+            drift.slept(nanos(next - asleep));
+            due = next;
+        }
+        sleeps_for_length(&drift)
+    }
+
+    #[test]
+    fn whose_sleeps_are_all_as_long_sleeps_for_a_length_whatever_its_work_takes() {
+        let found = working(false).unwrap();
+        assert!((11_000_000..11_300_000).contains(&found.step.as_nanos()), "{found:?}");
+        assert_eq!(working(true), None);
     }
 
     #[test]

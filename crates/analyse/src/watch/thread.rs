@@ -109,7 +109,9 @@ impl ThreadSummary {
 
     /// Takes its next iteration, from timer to timer.
     pub fn completed(&mut self, one: TimerIteration) {
-        self.rhythm.timer_loop.get_or_insert_default().completed(one.length, one.waits);
+        let of = self.rhythm.timer_loop.get_or_insert_default();
+        of.drift.slept(one.slept);
+        of.completed(one.length, one.waits);
     }
 
     /// Takes the next turn of its loop.

@@ -34,6 +34,8 @@ struct Begun {
 pub struct TimerIteration {
     /// From the time that its timer was set to until it slept on its timer again.
     pub length: Span,
+    /// From then until the time that the timer was set to.
+    pub slept: Span,
     /// What it was blocked in.
     pub waits: Vec<IterationWait>,
 }
@@ -51,7 +53,7 @@ impl TimerIterations {
         };
         let due = by_timer.wakeup.expected;
         let before = self.of.insert(tid, Begun { due, waits: Vec::new() })?;
-        Some(before.end(sleep.asleep_since?))
+        Some(before.end(sleep.asleep_since?, due))
     }
 
     /// A thread has ended.
@@ -87,7 +89,7 @@ impl Begun {
         }
     }
 
-    fn end(self, asleep: MonotonicTime) -> TimerIteration {
+    fn end(self, asleep: MonotonicTime, next: MonotonicTime) -> TimerIteration {
         let wait = |(cause, tid, total): (Cause, Option<u32>, Span)| {
             let mut time = Distribution::default();
             time.record(Latency::from_span(total));
@@ -104,7 +106,7 @@ impl Begun {
         let waits = self.waits.into_iter().map(wait).collect();
         // Who asks for a time that has passed slept after it.
         let length = if asleep > self.due { asleep.since(self.due) } else { Span::ZERO };
-        TimerIteration { length, waits }
+        TimerIteration { length, slept: next.since(asleep), waits }
     }
 }
 
@@ -138,7 +140,7 @@ mod tests {
             "it had nothing to do"
         );
         let one = saw(asleep(2_000, "clock_nanosleep", by_timer(7, 3_000, 3_100))).unwrap();
-        assert_eq!(one.length, Span::from_nanos(1_000));
+        assert_eq!((one.length, one.slept), (Span::from_nanos(1_000), Span::from_nanos(1_000)));
         let [wait] = one.waits.as_slice() else { panic!("{:?}", one.waits) };
         assert_eq!((wait.kind, wait.by.as_str(), wait.tid), (CauseKind::Lock, "planner", Some(9)));
         assert_eq!((wait.total, wait.time.count()), (Span::from_nanos(510), 1));

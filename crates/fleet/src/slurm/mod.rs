@@ -239,7 +239,8 @@ impl Scheduler for Slurm {
         let cancelled = match jobs.is_empty() {
             true => Ok(()),
             false => {
-                self.programs().output("scancel", &jobs, None).map(drop).map_err(|error| error.to_string())
+                let words = [&["--".to_owned()], &jobs[..]].concat();
+                self.programs().output("scancel", &words, None).map(drop).map_err(|error| error.to_string())
             }
         };
         Ok(vec![cancelled; nodes.len()])

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use howlate_analyse::Analysis;
 use howlate_render as render;
-use howlate_safe_path::atomic_write::replace;
+use howlate_safe_path::atomic_write::replace_for_all;
 
 use crate::error::Error;
 
@@ -16,5 +16,5 @@ pub(super) fn write<'a>(
 ) -> Result<(), Error> {
     let analyses: Vec<&Analysis> = analyses.into_iter().collect();
     let text = render::prometheus(&analyses, names);
-    replace(path, &text).map_err(|source| Error::Prometheus { path: PathBuf::from(path), source })
+    replace_for_all(path, &text).map_err(|source| Error::Prometheus { path: PathBuf::from(path), source })
 }

@@ -6,6 +6,7 @@
 mod common;
 
 mod asked;
+mod hostile;
 mod marked_loops;
 mod periodicity;
 mod record;

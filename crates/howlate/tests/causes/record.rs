@@ -161,6 +161,11 @@ impl Recorder {
         Self::start(&[&["record", "--late-above", LATE, "--out", out], &chosen[..]].concat())
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Sends a signal, and waits for the end: the exit status.
     pub(crate) fn end(&mut self, signal: Signal) -> Option<i32> {
         kill_process(Pid::from_child(&self.0), signal).unwrap();

@@ -1,12 +1,12 @@
 //! The files of a folder, and what of them lies between two times.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Header, Line};
+use howlate_safe_path::foreign;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -42,6 +42,12 @@ pub(super) fn name_beside(number: u64, name: &str) -> String {
 /// The number in a name.
 pub(super) fn number(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.split_once('-')?.0.parse().ok()
+}
+
+/// Whether the name of a file beside says why: `00000017-20261125T031207.123456Z-snap-late.trace.json`.
+pub(super) fn is_asked_for(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.split('-').nth(2).is_some()
 }
 
 /// Of a file, so much of its end is looked at for its last line: a busy minute takes up to half of that.
@@ -155,7 +161,7 @@ fn last_written(of: &Segment) -> Option<Timestamp> {
 }
 
 fn last_line(path: &Path) -> io::Result<Option<Timestamp>> {
-    let mut file = File::open(path)?;
+    let mut file = foreign::regular_itself(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
     let mut end = Vec::new();
@@ -176,7 +182,9 @@ fn when(line: &Line) -> Option<Timestamp> {
 }
 
 fn read_one(path: &Path, read: &mut ReadBetween, each: &mut impl FnMut(Line)) {
-    let mut reader = match Reader::open(path) {
+    let opened =
+        foreign::regular_itself(path).map_err(|source| ReadError::Io { path: path.to_owned(), source });
+    let mut reader = match opened.and_then(|file| Reader::read(file, path)) {
         Ok(reader) => reader,
         // It made room meanwhile.
         Err(ReadError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return,

@@ -1,10 +1,10 @@
 //! What a recorder appends to its folder, line by line, from one look to the next.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use howlate_model::Line;
+use howlate_safe_path::foreign;
 
 use super::files::{Segment, segments};
 
@@ -56,7 +56,7 @@ impl Follow {
 
 /// Reads whole lines from an offset on; returns where the next one begins.
 fn read_from(segment: &Segment, from: u64, each: &mut impl FnMut(Line)) -> io::Result<u64> {
-    let mut file = File::open(&segment.path)?;
+    let mut file = foreign::regular_itself(&segment.path)?;
     let mut at = file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();

@@ -15,9 +15,9 @@ mod lock;
 mod losses;
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Header, Line, Removed, Span, WhyRemoved};
@@ -107,6 +107,34 @@ impl NotRotated {
                 "choose a folder with `--out` that is yours alone to write, and those above it root's"
             }
         }
+    }
+}
+
+/// What a file beside holds, and what it is called: a moment, and behind it, after a dash, why that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SideFile {
+    /// What the recorder has seen itself.
+    Seen(String),
+    /// What somebody has asked to keep, or told it: that takes no room from what it has seen.
+    Asked(String),
+}
+
+impl SideFile {
+    fn name(&self) -> &str {
+        match self {
+            Self::Seen(name) | Self::Asked(name) => name,
+        }
+    }
+
+    const fn part_of_all(&self) -> u64 {
+        match self {
+            Self::Seen(_) => 4,
+            Self::Asked(_) => 8,
+        }
+    }
+
+    fn is_same_kind(&self, path: &Path) -> bool {
+        files::is_asked_for(path) == matches!(self, Self::Asked(_))
     }
 }
 
@@ -214,27 +242,32 @@ impl Rotated {
         self.beside.iter().fold(0, |sum: u64, (_, length)| sum.saturating_add(*length))
     }
 
-    /// Writes a file beside, named after the one that is written and `name`; all of those together take a quarter of the room
-    /// at most. Returns what it is called; `None`: there is no room.
-    pub fn write_beside(&mut self, name: &str, bytes: &[u8]) -> Option<String> {
+    fn size_of(&self, kind: &SideFile) -> u64 {
+        let of_kind = self.beside.iter().filter(|(path, _)| kind.is_same_kind(path));
+        of_kind.fold(0, |sum: u64, (_, length)| sum.saturating_add(*length))
+    }
+
+    /// Writes a file beside, named after the one that is written. Those of its kind make room for it, the oldest first: of what was
+    /// seen, all together have a quarter of the room at most, and of what was asked for an eighth. Returns what it is called; `None`:
+    /// there is no room.
+    pub fn write_beside(&mut self, what: &SideFile, bytes: &[u8]) -> Option<String> {
         let length = bytes.len() as u64;
-        let most = self.bounds.size / 4;
-        while self.size_beside().saturating_add(length) > most {
-            let (path, _) = self.beside.pop_front()?;
+        let most = self.bounds.size / what.part_of_all();
+        while self.size_of(what).saturating_add(length) > most {
+            let oldest = self.beside.iter().position(|(path, _)| what.is_same_kind(path))?;
+            let (path, _) = self.beside.remove(oldest)?;
             drop(std::fs::remove_file(path));
         }
         while self.size().saturating_add(length) > self.bounds.size {
             self.remove_oldest(WhyRemoved::MaxSize).then_some(())?;
         }
-        let name = files::name_beside(self.next.saturating_sub(1), name);
+        let name = files::name_beside(self.next.saturating_sub(1), what.name());
         let path = self.folder.path().join(&name);
         if path.exists() {
             return None;
         }
         let part = self.folder.path().join(format!("{name}{}", files::PART));
-        let written = File::options()
-            .write(true)
-            .create_new(true)
+        let written = new_file()
             .open(&part)
             .and_then(|mut file| file.write_all(bytes))
             .and_then(|()| std::fs::rename(&part, &path));
@@ -307,7 +340,7 @@ impl Rotated {
         let path = self.folder.path().join(file_name(self.next, &header.started));
         let bytes = text(&Line::Header(Box::new(header)))?;
         let file = loop {
-            match File::options().write(true).create_new(true).open(&path) {
+            match new_file().open(&path) {
                 Err(error) if is_full(&error) && self.remove_oldest(WhyRemoved::DiskFull) => {}
                 made => break made?,
             }
@@ -371,6 +404,13 @@ fn text(line: &Line) -> io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
     Ok(text)
+}
+
+/// A file that is not for everybody: names of programs are in it, and of their users.
+fn new_file() -> OpenOptions {
+    let mut new = File::options();
+    new.write(true).create_new(true).mode(0o640);
+    new
 }
 
 fn is_full(error: &io::Error) -> bool {

@@ -202,15 +202,18 @@ fn what_is_made_beside_takes_a_quarter_and_goes_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept");
     let mut rotated = open(&path, SMALL).unwrap();
-    let first = rotated.write_beside("first", &[b'x'; 100_000]).unwrap();
+    let write = |rotated: &mut Rotated, name: &str, bytes: usize| {
+        rotated.write_beside(&SideFile::Seen(name.to_owned()), &vec![b'x'; bytes])
+    };
+    let first = write(&mut rotated, "first", 100_000).unwrap();
     assert_eq!(first, "00000001-first.trace.json");
-    let second = rotated.write_beside("second", &[b'x'; 100_000]).unwrap();
+    let second = write(&mut rotated, "second", 100_000).unwrap();
     assert!(path.join(&first).exists());
-    let third = rotated.write_beside("third", &[b'x'; 100_000]).unwrap();
+    let third = write(&mut rotated, "third", 100_000).unwrap();
     let there = [&first, &second, &third].map(|name| path.join(name).exists());
     assert_eq!(there, [false, true, true], "the oldest made room");
-    assert_eq!(rotated.write_beside("large", &[b'x'; 300_000]), None);
-    let last = rotated.write_beside("last", &[b'x'; 1_000]).unwrap();
+    assert_eq!(write(&mut rotated, "large", 300_000), None);
+    let last = write(&mut rotated, "last", 1_000).unwrap();
     rotated.remove_beside(&last);
     assert!(!path.join(last).exists());
     drop(rotated);
@@ -219,13 +222,53 @@ fn what_is_made_beside_takes_a_quarter_and_goes_with_its_file() {
     let mut rotated = open(&path, SMALL).unwrap();
     assert_eq!(rotated.size(), bytes_in(&path), "a later one counts them");
     assert!(!cut.exists(), "a killed one was not done with it");
-    let kept = rotated.write_beside("kept", b"x").unwrap();
+    let kept = write(&mut rotated, "kept", 1).unwrap();
     (0..2_000).for_each(|number| {
         rotated.write(&minute(number, 1_000));
         assert!(bytes_in(&path) <= LEAST_SIZE);
     });
     assert!(!path.join(kept).exists() && !path.join(third).exists());
     assert_eq!(rotated.size(), bytes_in(&path));
+}
+
+#[test]
+fn a_folder_of_a_stranger_keeps_nobody_waiting_and_leads_nowhere_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let mut rotated = open(&path, SMALL).unwrap();
+    rotated.write(&minute(1, 10));
+    let whole = segments(&path).unwrap().pop().unwrap().path;
+    assert_eq!(whole.metadata().unwrap().mode() & 0o777 & !0o640, 0, "not for everybody");
+    let [pipe, link] =
+        ["00000002-20261125T031200Z.jsonl", "00000003-20261125T031300Z.jsonl"].map(|name| path.join(name));
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    std::os::unix::fs::symlink(&whole, &link).unwrap();
+    let mut lines = 0;
+    let read = read_between(&path, (None, None), |_| lines += 1).unwrap();
+    assert_eq!((lines, read.damaged.len()), (1, 2), "{:?}", read.damaged);
+}
+
+#[test]
+fn what_is_asked_for_takes_no_room_from_what_was_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept");
+    let mut rotated = open(&path, SMALL).unwrap();
+    let moment = |second: u32| format!("20261125T0312{second:02}.000000Z");
+    let seen = rotated.write_beside(&SideFile::Seen(moment(0)), &[b'x'; 100_000]).unwrap();
+    let asked = |rotated: &mut Rotated, second: u32| {
+        rotated.write_beside(&SideFile::Asked(format!("{}-snap-why", moment(second))), &[b'x'; 50_000])
+    };
+    let first = asked(&mut rotated, 1).unwrap();
+    drop(rotated);
+    // They are told apart by their names.
+    let mut rotated = open(&path, SMALL).unwrap();
+    let others: Vec<String> = (2..20).map(|second| asked(&mut rotated, second).unwrap()).collect();
+    assert!(path.join(seen).exists() && !path.join(first).exists());
+    assert_eq!(others.iter().filter(|name| path.join(name).exists()).count(), 2);
+    assert_eq!(
+        rotated.write_beside(&SideFile::Asked(format!("{}-snap-large", moment(30))), &[b'x'; 200_000]),
+        None
+    );
 }
 
 #[test]

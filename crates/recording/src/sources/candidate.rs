@@ -2,17 +2,18 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Command, Condition, FORMAT, Header, Line, MonotonicTime, Node, Source, System};
+use howlate_safe_path::foreign;
 use jiff::Timestamp;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::machine_names::{Called, Key, key};
 use crate::bounded::{LONGEST_LINE, LineRead, read_line_within};
+use crate::read_error::ReadError;
 use crate::reader::{Reader, parsed, text_of};
 
 /// How a line begins that tells which recording the next lines come from.
@@ -81,7 +82,7 @@ impl Candidate {
 
     /// Its first line, whole.
     pub(super) fn header(&self) -> Result<Header, String> {
-        Reader::open(self.path()).map(Reader::into_header).map_err(|error| error.to_string())
+        open(self.path()).map(Reader::into_header).map_err(|error| error.to_string())
     }
 
     /// The file's name in what is said of it.
@@ -180,17 +181,23 @@ struct Beginning {
     conditions: Vec<Condition>,
 }
 
+/// A recording of a folder: a file, and nothing that could be waited for.
+pub(super) fn open(path: &Path) -> Result<Reader, ReadError> {
+    let opened = foreign::regular(path).map_err(|source| ReadError::Io { path: path.to_owned(), source });
+    opened.and_then(|file| Reader::read(file, path))
+}
+
 /// How a recording begins, with an id. The whole line is read where that does not give it, which also says what is wrong.
 fn beginning(path: &Path) -> Result<Beginning, String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-    let mut lines = BufReader::with_capacity(1 << 14, File::open(path).map_err(failed)?);
+    let mut lines = BufReader::with_capacity(1 << 14, foreign::regular(path).map_err(failed)?);
     let mut line = Vec::new();
     read_line_within(&mut lines, LONGEST_LINE, &mut line).map_err(failed)?;
     match text_of(&line).and_then(serde_json::from_str) {
         Ok(FirstLine { header }) if header.format <= FORMAT && header.id.is_some() => return Ok(header),
         _ => {}
     }
-    let reader = Reader::open(path).map_err(|error| error.to_string())?;
+    let reader = open(path).map_err(|error| error.to_string())?;
     let otherwise = id_of(reader.header());
     let Header { format, id, command, started, at, node, system, conditions, .. } = reader.into_header();
     let id = id.or(Some(otherwise));
@@ -209,7 +216,7 @@ fn id_of(header: &Header) -> String {
 /// What a merged recording calls the machines that it was made of.
 fn parts(path: &Path) -> Result<HashMap<String, Key>, String> {
     let failed = |error: std::io::Error| format!("cannot read it: {error}");
-    let mut lines = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+    let mut lines = BufReader::with_capacity(1 << 16, foreign::regular(path).map_err(failed)?);
     let (mut parts, mut line) = (HashMap::new(), Vec::new());
     while read_line_within(&mut lines, LONGEST_LINE, &mut line).map_err(failed)? == LineRead::Line {
         if line.starts_with(SOURCE)
@@ -225,7 +232,7 @@ fn parts(path: &Path) -> Result<HashMap<String, Key>, String> {
 /// How complete a copy is: whether it has its last line, and how long it is.
 fn extent(path: &Path) -> (bool, u64) {
     let read = || {
-        let mut file = File::open(path)?;
+        let mut file = foreign::regular(path)?;
         let length = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::End(LAST.min(i64::try_from(length).unwrap_or(LAST)).saturating_neg()))?;
         let mut last = Vec::new();

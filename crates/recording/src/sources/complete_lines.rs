@@ -5,6 +5,7 @@ use std::vec;
 
 use howlate_model::{Header, HowEnded, Line};
 
+use super::candidate::open;
 use crate::read_error::ReadError;
 use crate::reader::Reader;
 
@@ -40,7 +41,7 @@ impl Whole {
     pub(super) fn read(path: &Path) -> Result<(Header, Self), String> {
         let words = |error: ReadError| error.to_string();
         let length = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-        let mut reader = Reader::open(path).map_err(words)?;
+        let mut reader = open(path).map_err(words)?;
         let (mut kept, mut how) = (Vec::new(), None);
         for line in reader.by_ref() {
             let line = line.map_err(words)?;
@@ -62,7 +63,7 @@ impl Whole {
         };
         let lines = match length <= KEPT {
             true => Lines::Kept(kept.into_iter()),
-            false => Lines::Again(Box::new(Reader::open(path).map_err(words)?)),
+            false => Lines::Again(Box::new(open(path).map_err(words)?)),
         };
         Ok((reader.into_header(), Self { lines, ending }))
     }

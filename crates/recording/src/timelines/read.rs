@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use howlate_model::{CpuTimeline, Holder, MonotonicTime, Occupant, SOFTIRQS, Span, Who};
+use howlate_safe_path::foreign;
 use serde::Deserialize;
 
-use crate::read_text_within;
+use crate::bounded::text_within;
 
 /// Nobody writes a longer one.
 const LONGEST: u64 = 64 << 20;
@@ -40,7 +41,8 @@ struct Event {
 
 /// The CPUs of a file; `None` where it cannot be read.
 pub fn read_timeline(path: &Path) -> Option<Vec<CpuTimeline>> {
-    let trace: Trace = serde_json::from_str(&read_text_within(path, LONGEST).ok()?).ok()?;
+    let trace: Trace =
+        serde_json::from_str(&text_within(foreign::regular_itself(path).ok()?, LONGEST).ok()?).ok()?;
     let mut cpus: BTreeMap<u32, Vec<Occupant>> = BTreeMap::new();
     for event in trace.events.into_iter().filter(|event| event.pid == CPUS) {
         match event.ph.as_str() {

@@ -24,8 +24,8 @@ pub(crate) const MOST: usize = 3;
 const MAIN: f64 = 0.25;
 /// Who is late by less hardly asks why.
 const WORTH_A_WORD: Span = Span::from_micros(100);
-/// What is so many times less than the most is not what anybody asks about.
-const MUCH_MORE: u64 = 10;
+/// How CPUs leave idle states is nothing to change for so little of what makes the latest thread late.
+const IDLING: f64 = 1.0 / 3.0;
 /// Steps that are shown of each.
 const STEPS: usize = 1;
 
@@ -74,14 +74,17 @@ impl Reasons<'_> {
         format!("{}\n{}", paint(HEADING, "What to do"), lines.collect::<String>())
     }
 
-    /// Whether a thread of a watched program is so much later for other reasons that how CPUs wake is not what anybody asks about.
+    /// Whether threads of a watched program are later for other reasons, so that how CPUs wake is not what anybody asks about: it is little of
+    /// it, a loop drifts, or an event loop does not come back.
     fn is_dwarfed(&self, advice: &Advice<'_>, of_threads: &[ThreadAdvice]) -> bool {
         let is_of_idling = matches!(advice.finding.id, FindingId::CpuDmaLatency | FindingId::IdleStates);
         let late = |one: &Explained<'_>| one.why.causes.iter().map(|cause| cause.late_ns).sum::<u64>();
         let most = self.explained.iter().map(late).max().unwrap_or(0);
         let is_watched = self.analysis.header.command == Command::Watch;
         let drifts = of_threads.iter().any(|one| matches!(one.cure, Cure::SleepUntil(_)));
-        is_of_idling && is_watched && (drifts || most / MUCH_MORE > advice.late_ns)
+        let is_loops = stayed_away(self.analysis).iter().any(|one| one.to_do.is_some());
+        let is_little = advice.late_ns as f64 <= IDLING * most as f64;
+        is_of_idling && is_watched && (drifts || is_loops || is_little)
     }
 
     /// What doctor found, as far as it bears on whoever was late: of a watched program its own threads, limits and groups are known, and

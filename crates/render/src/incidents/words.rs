@@ -38,11 +38,11 @@ pub const fn was_late(kind: IncidentKind) -> &'static str {
         IncidentKind::Woken | IncidentKind::Preempted => "waited",
         IncidentKind::Timer => "was late by",
         IncidentKind::EventLoop => "was away from its events for",
-        IncidentKind::Loop => "missed its deadline by",
+        IncidentKind::Loop => "says it missed its deadline by",
     }
 }
 
-/// `waited 12.0 ms for CPU 3, after it was woken`; `missed its deadline by 2 ms: its turns are due every 1 ms`.
+/// `waited 12.0 ms for CPU 3, after it was woken`; `says it missed its deadline by 2 ms: its turns are due every 1 ms`.
 pub fn how_late(one: &Incident) -> String {
     let (verb, late, cpu) = (was_late(one.kind), span(one.latency), one.cpu);
     let how = match (one.kind, &one.turn) {

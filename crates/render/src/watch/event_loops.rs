@@ -61,10 +61,18 @@ fn told_of(name: &str, of: &EventLoopBlock, analysis: &Analysis) -> StayedAway {
     let language = Language::of(name, &functions);
     let usual = Usual::of(of);
     let function = of.functions.first().map(|one| one.name.as_str());
-    let to_do = usual.as_ref().and_then(|usual| usual.to_do(name, language, function));
+    let to_do = usual.as_ref().filter(|_| is_worth_mending(of));
+    let to_do = to_do.and_then(|usual| usual.to_do(name, language, function));
     let quota = usual.and_then(|usual| quota(&usual, of, analysis)).unwrap_or_default();
     let to_name = how_to_name(language, of);
     StayedAway { what: sentence(name, language, of) + &quota, to_do, to_name }
+}
+
+/// Once or twice, and for little more than is allowed, it stays away by chance.
+fn is_worth_mending(of: &EventLoopBlock) -> bool {
+    const OFTEN: u64 = 3;
+    let longest = of.iterations.max().map_or(0, |most| most.as_nanos().unsigned_abs());
+    of.long >= OFTEN || longest >= of.above.times(2).as_nanos()
 }
 
 /// Where it waited for the CPU, and its control group had used up its quota for as long: a loop that never sleeps is not

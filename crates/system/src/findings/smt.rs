@@ -127,8 +127,6 @@ fn shared(root: &Root, sharing: &CpuSet, online: &CpuSet, is_active: bool, can_b
     };
     let draft = finding(FindingId::Smt, verdict, found);
     draft.when(verdict == Verdict::Note && can_be_switched, |draft| {
-        draft
-            .turn(root, "smt")
-            .remarked("takes half of the CPUs away, including those that programs are bound to")
+        draft.turn(root, "smt").remarked("programs bound to the CPUs that go lose them")
     })
 }

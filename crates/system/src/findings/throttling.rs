@@ -24,7 +24,7 @@ fn throttles(root: &Root) -> bool {
 }
 
 /// Said where the last bound of real-time threads is taken away.
-const TAKES_ALL: &str = "only where no real-time thread spins: it would have its CPU for good";
+const TAKES_ALL: &str = "only where no real-time thread spins";
 
 /// Turns a knob without which nothing bounds real-time threads.
 fn unbounded(draft: Draft, root: &Root, knob: &str) -> Draft {

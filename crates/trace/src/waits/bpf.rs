@@ -8,6 +8,7 @@ use std::io::Read;
 use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::Iter;
 use aya::{Btf, Ebpf, EbpfLoader};
+use howlate_linux::kernel_addresses;
 use howlate_model::{NOT_LOOKED_AT, Span, Stack, ThreadWaits, TracerRefusal, WaitsLost, WaitsRead};
 use howlate_procfs::{KernelSymbols, Root};
 
@@ -52,7 +53,7 @@ impl Counting {
         has_the_kernels_ids()?;
         let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
         let mut kernel = loaded(&types)?;
-        let symbols = KernelSymbols::read(&Root::live());
+        let symbols = kernel_addresses::when_needed(|| KernelSymbols::read(&Root::live()));
         if symbols.is_empty() {
             return Err(TracerRefusal::NoNames);
         }

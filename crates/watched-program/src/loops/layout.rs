@@ -1,7 +1,5 @@
-//! Where everything is in the memory: as `loop/howlate.h` has it, whose first words howlate does not use either.
+//! Where everything is in the memory, in words of 8 bytes: as `loop/howlate.h` has it, which leaves the first 64 to nobody.
 
-/// Words that the memory leaves out at its start.
-const LEFT_OUT: usize = 64;
 /// Where the first ring begins, and how long each is.
 const FIRST: usize = 65_536 / 8;
 const RING: usize = 131_072 / 8;
@@ -9,17 +7,17 @@ const RING: usize = 131_072 / 8;
 pub(super) const RINGS: usize = 64;
 pub(super) const LOCKED: usize = 16;
 /// Words of all of it.
-pub(super) const WORDS: usize = FIRST + (RINGS + LOCKED) * RING - LEFT_OUT;
+pub(super) const WORDS: usize = FIRST + (RINGS + LOCKED) * RING;
 
 /// What the memory is known by.
-pub(super) const MAGIC: (usize, u64) = (64 - LEFT_OUT, u64::from_le_bytes(*b"howlate1"));
+pub(super) const MAGIC: (usize, u64) = (64, u64::from_le_bytes(*b"howlate1"));
 /// How many rings were taken, or asked for, of each kind.
-pub(super) const TAKEN: usize = 65 - LEFT_OUT;
-pub(super) const LOCKED_TAKEN: usize = 67 - LEFT_OUT;
+pub(super) const TAKEN: usize = 65;
+pub(super) const LOCKED_TAKEN: usize = 67;
 /// Whether times are ticks of the processor.
-pub(super) const TICKS: usize = 66 - LEFT_OUT;
+pub(super) const TICKS: usize = 66;
 /// Whether howlate reads spans: programs leave them out where an older one does not.
-pub(super) const SPANS: usize = 68 - LEFT_OUT;
+pub(super) const SPANS: usize = 68;
 
 /// In a ring: its process and thread, its period, and the words of its name.
 pub(super) const THREAD: usize = 0;
@@ -31,6 +29,8 @@ pub(super) const CLOCK: usize = 6;
 pub(super) const WRITTEN: usize = 8;
 pub(super) const READ: usize = 16;
 pub(super) const LOST: usize = 24;
+/// Words at its start that say all that.
+pub(super) const HEAD: usize = 25;
 /// Where the turns begin, how many there are, and the words of each.
 pub(super) const TURNS: usize = 64;
 pub(super) const CAPACITY: u64 = 4_096;
@@ -49,7 +49,7 @@ pub(super) const SPAN: usize = 2;
 
 /// The words of a ring.
 pub(super) const fn ring(number: usize) -> std::ops::Range<usize> {
-    let first = FIRST - LEFT_OUT + number * RING;
+    let first = FIRST + number * RING;
     first..first + RING
 }
 
@@ -91,14 +91,14 @@ mod tests {
 
     #[test]
     fn programs_and_howlate_mean_the_same_memory() {
-        let of_others = [("TAKEN", TAKEN + LEFT_OUT), ("TICKS", TICKS + LEFT_OUT)];
-        let of_python = [("LOCKED_TAKEN", LOCKED_TAKEN + LEFT_OUT), ("CLOCK", CLOCK)];
+        let of_others = [("TAKEN", TAKEN), ("TICKS", TICKS)];
+        let of_python = [("LOCKED_TAKEN", LOCKED_TAKEN), ("CLOCK", CLOCK)];
         let of_all = [
             ("FIRST", FIRST * 8),
             ("RING", RING * 8),
             ("RINGS", RINGS),
             ("LOCKED", LOCKED),
-            ("MAGIC", MAGIC.0 + LEFT_OUT),
+            ("MAGIC", MAGIC.0),
             ("THREAD", THREAD),
             ("PERIOD", PERIOD),
             ("NAME", NAME.start),
@@ -108,7 +108,7 @@ mod tests {
             ("LOST", LOST),
             ("TURNS", TURNS),
             ("CAPACITY", usize::try_from(CAPACITY).unwrap()),
-            ("SPANS", SPANS + LEFT_OUT),
+            ("SPANS", SPANS),
             ("SPAN_WRITTEN", SPAN_WRITTEN),
             ("SPAN_LOST", SPAN_LOST),
             ("SPAN_READ", SPAN_READ),

@@ -3,6 +3,7 @@
 //! The program writes to the memory whatever it likes, so that nothing in it is believed that cannot be.
 
 mod layout;
+mod memory;
 mod moments;
 mod name;
 mod ring;
@@ -11,21 +12,21 @@ mod spans;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use howlate_linux::clock;
-use howlate_linux::shared_memory::SharedMemory;
-use howlate_model::{LoopTurn, Span, SpanTime};
+use howlate_model::{LoopTurn, MonotonicTime, Span, SpanTime};
 use howlate_procfs::Root;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use self::layout::{LOCKED, LOCKED_TAKEN, MAGIC, RINGS, SPANS, TAKEN, TICKS, WORDS};
+use self::layout::{LOCKED, LOCKED_TAKEN, MAGIC, RINGS, SPANS, TAKEN, TICKS};
+use self::memory::Memory;
 use self::moments::Moments;
 use self::ring::Ring;
 
 /// The variable that tells a program which of its files the memory is.
 const VARIABLE: &str = "HOWLATE_LOOPS";
-/// Of memory that is received, turns that began so long before are believed: whoever reads may have been kept from it.
+/// Of memory that is received, turns that began so long before are believed: whoever reads may have been kept from it. None was due
+/// earlier, whoever made the memory.
 const BEFORE: Span = Span::from_secs(10);
 
 /// Whether `CLOCK_MONOTONIC` of this machine is made of the processor's ticks.
@@ -75,10 +76,22 @@ pub struct SpansLeftOut {
 
 /// The loops of a program that shares the memory.
 pub struct Loops {
-    memory: SharedMemory,
-    file: OwnedFd,
-    moments: Moments,
+    memory: Memory,
+    times: Times,
     rings: Vec<Ring>,
+}
+
+/// What a time in the memory stands for.
+struct Times {
+    moments: Moments,
+    /// No turn was due before.
+    due_since: MonotonicTime,
+}
+
+impl Times {
+    fn known_by(moments: Moments) -> Self {
+        Self { moments, due_since: clock::now().minus(BEFORE) }
+    }
 }
 
 impl Loops {
@@ -88,27 +101,31 @@ impl Loops {
     ///
     /// When there is no memory, or there are too many open files.
     pub fn create(ticks: bool) -> io::Result<Self> {
-        let (memory, file) = SharedMemory::create_sparse(WORDS)?;
-        let moments = Moments::begin(ticks);
-        memory.words()[TICKS].store(u64::from(moments.are_ticks()), Ordering::Relaxed);
-        memory.words()[SPANS].store(1, Ordering::Relaxed);
-        memory.words()[MAGIC.0].store(MAGIC.1, Ordering::Release);
-        Ok(Self { memory, file, moments, rings: (0..RINGS + LOCKED).map(Ring::new).collect() })
+        let (memory, moments) = (Memory::create()?, Moments::begin(ticks));
+        memory.set(TICKS, u64::from(moments.are_ticks()));
+        memory.set(SPANS, 1);
+        memory.set(MAGIC.0, MAGIC.1);
+        Ok(Self::of(memory, moments))
     }
 
     /// Memory that a program has made, and says to be this. What it left there a moment before it said so counts as well.
     ///
     /// # Errors
     ///
-    /// When it is another file than such memory, can become shorter, or cannot be mapped.
+    /// When it is another file than such memory, or can become shorter.
     pub fn received(file: OwnedFd) -> io::Result<Self> {
-        let memory = SharedMemory::open_sparse(&file)?;
-        let words = memory.words();
-        if words.len() != WORDS || words[MAGIC.0].load(Ordering::Acquire) != MAGIC.1 {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
         let moments = Moments::readings_since(clock::now().minus(BEFORE));
-        Ok(Self { memory, file, moments, rings: (0..RINGS + LOCKED).map(Ring::new).collect() })
+        Ok(Self::of(Memory::received(file)?, moments))
+    }
+
+    fn of(memory: Memory, moments: Moments) -> Self {
+        let rings = (0..RINGS + LOCKED).map(Ring::new).collect();
+        Self { memory, times: Times::known_by(moments), rings }
+    }
+
+    /// Whether that is memory of this kind. The kernel's answer is not waited for, whatever file it is.
+    pub fn are_in(file: &OwnedFd) -> bool {
+        memory::is_memory(file)
     }
 
     /// Hands the memory to a program that is about to be started, and to all that it starts.
@@ -117,22 +134,26 @@ impl Loops {
     ///
     /// When the file cannot be inherited.
     pub fn hand_on(&self, command: &mut Command) -> io::Result<()> {
-        fcntl_setfd(&self.file, FdFlags::empty())?;
-        command.env(VARIABLE, self.file.as_raw_fd().to_string());
+        fcntl_setfd(self.memory.file(), FdFlags::empty())?;
+        command.env(VARIABLE, self.memory.file().as_raw_fd().to_string());
         Ok(())
     }
 
     /// Hands the turns since the last call to `take`. Returns how many were lost, or were none.
     pub fn read(&mut self, take: &mut dyn FnMut(MarkedTurn<'_>)) -> u64 {
-        let words = self.memory.words();
-        let (counted, locked) = self.rings.split_at_mut(RINGS);
-        let counted = counted.iter_mut().take(asked_for(words, TAKEN));
-        let locked = locked.iter_mut().take(asked_for(words, LOCKED_TAKEN));
-        let mut rings: Vec<_> = counted.chain(locked).collect();
-        rings.iter_mut().for_each(|ring| ring.look(words));
-        self.moments.look();
-        let moments = &self.moments;
-        let read = |ring: &mut Ring| ring.read(words, moments, &mut |turn| take(turn));
+        self.read_at_most(&mut { u64::MAX }, take)
+    }
+
+    /// The same of no more than `most` turns and spans together, of which they are taken: of a loop that has left more, the last ones.
+    pub fn read_at_most(&mut self, most: &mut u64, take: &mut dyn FnMut(MarkedTurn<'_>)) -> u64 {
+        let Self { memory, times, rings } = self;
+        let [counted, under_lock] = [TAKEN, LOCKED_TAKEN].map(|place| asked_for(memory, place));
+        let (first, locked) = rings.split_at_mut(RINGS);
+        let mut rings: Vec<_> =
+            first.iter_mut().take(counted).chain(locked.iter_mut().take(under_lock)).collect();
+        rings.iter_mut().for_each(|ring| ring.look(memory));
+        times.moments.look();
+        let read = |ring: &mut Ring| ring.read(memory, times, most, &mut |turn| take(turn));
         // A program may claim to have lost anything.
         rings.into_iter().map(read).fold(0, u64::saturating_add)
     }
@@ -147,7 +168,6 @@ impl Loops {
             ring.take(FEW).chain(names..names + FEW_SPANS).chain(times..times + FEW_SPANS)
         };
         let rings = (0..RINGS + LOCKED).flat_map(few);
-        let words = self.memory.words();
         let now = clock::now().as_nanos().unsigned_abs();
         for (place, eight) in [TAKEN, LOCKED_TAKEN].into_iter().chain(rings).zip(bytes.chunks(8)) {
             let mut word = [0; 8];
@@ -155,27 +175,26 @@ impl Loops {
             let value = u64::from_le_bytes(word);
             // Small ones are times a moment ago, so that some are turns.
             let value = if value % 7 == 3 { now.wrapping_sub(value % 100_000) } else { value };
-            words[place].store(value, Ordering::Relaxed);
+            self.memory.set(place, value);
         }
     }
 
     /// Spans that are not measured, of each loop that has some.
     pub fn spans_left_out(&self) -> Vec<SpansLeftOut> {
-        self.rings.iter().filter_map(|ring| ring.spans_left_out(self.memory.words())).collect()
+        self.rings.iter().filter_map(|ring| ring.spans_left_out(&self.memory)).collect()
     }
 
     /// Loops for which there was no ring.
     pub fn left_out(&self) -> u64 {
-        let words = self.memory.words();
         let beyond = [(TAKEN, RINGS), (LOCKED_TAKEN, LOCKED)]
-            .map(|(place, rings)| asked_for(words, place).saturating_sub(rings) as u64);
+            .map(|(place, rings)| asked_for(&self.memory, place).saturating_sub(rings) as u64);
         beyond.into_iter().fold(0, u64::saturating_add)
     }
 }
 
 /// How many rings programs asked for, by what they counted.
-fn asked_for(words: &[AtomicU64], place: usize) -> usize {
-    usize::try_from(words[place].load(Ordering::Relaxed)).unwrap_or(usize::MAX)
+fn asked_for(memory: &Memory, place: usize) -> usize {
+    usize::try_from(memory.word(place)).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

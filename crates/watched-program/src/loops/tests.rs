@@ -7,6 +7,10 @@ use super::layout::{
 use super::*;
 use howlate_linux::clock;
 use howlate_model::MonotonicTime;
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::io::pwrite;
+
+use super::layout::WORDS;
 
 /// A program's end, by readings of the clock.
 struct Program {
@@ -19,7 +23,7 @@ impl Program {
     fn new() -> Self {
         let loops = Loops::create(false).unwrap();
         let mut program = Self { loops, written: 0, spans: 0 };
-        program.loops.memory.words()[TAKEN].store(1, Ordering::Relaxed);
+        program.loops.memory.set(TAKEN, 1);
         program.set(PERIOD, 1_000_000);
         program.set(NAME.start, u64::from_ne_bytes(*b"control\0"));
         program.set(THREAD, 7 << 32 | 8);
@@ -27,13 +31,13 @@ impl Program {
     }
 
     fn set(&mut self, word: usize, value: u64) {
-        self.loops.memory.words()[ring(0)][word].store(value, Ordering::Relaxed);
+        self.loops.memory.set(ring(0).start + word, value);
     }
 
     fn turn(&mut self, expected: u64, woke: u64, done: u64) {
-        let read = self.loops.memory.words()[ring(0)][READ].load(Ordering::Relaxed);
+        let read = self.loops.memory.word(ring(0).start + READ);
         if self.written - read >= CAPACITY {
-            let lost = self.loops.memory.words()[ring(0)][LOST].load(Ordering::Relaxed);
+            let lost = self.loops.memory.word(ring(0).start + LOST);
             return self.set(LOST, lost + 1);
         }
         let place = TURNS + usize::try_from(self.written % CAPACITY).unwrap() * TURN;
@@ -70,9 +74,9 @@ impl Program {
     }
 
     fn span(&mut self, name: u64, began: u64, ended: u64) {
-        let read = self.loops.memory.words()[ring(0)][SPAN_READ].load(Ordering::Relaxed);
+        let read = self.loops.memory.word(ring(0).start + SPAN_READ);
         if self.spans - read >= SPAN_CAPACITY {
-            let lost = self.loops.memory.words()[ring(0)][SPAN_LOST].load(Ordering::Relaxed);
+            let lost = self.loops.memory.word(ring(0).start + SPAN_LOST);
             return self.set(SPAN_LOST, lost + 1);
         }
         let place = SPAN_TIMES + usize::try_from(self.spans % SPAN_CAPACITY).unwrap() * 2;
@@ -154,20 +158,20 @@ fn what_cannot_have_been_is_no_turn() {
 fn loops_beyond_the_last_ring_are_counted() {
     let loops = Loops::create(true).unwrap();
     assert_eq!(loops.left_out(), 0);
-    loops.memory.words()[TAKEN].store(RINGS as u64 + 3, Ordering::Relaxed);
+    loops.memory.set(TAKEN, RINGS as u64 + 3);
     assert_eq!(loops.left_out(), 3);
-    loops.memory.words()[LOCKED_TAKEN].store(LOCKED as u64 + 2, Ordering::Relaxed);
+    loops.memory.set(LOCKED_TAKEN, LOCKED as u64 + 2);
     assert_eq!(loops.left_out(), 5);
 }
 
 #[test]
 fn a_ring_that_was_taken_under_the_lock_has_a_number_of_its_own() {
     let mut loops = Loops::create(true).unwrap();
-    loops.memory.words()[LOCKED_TAKEN].store(1, Ordering::Relaxed);
+    loops.memory.set(LOCKED_TAKEN, 1);
     let (first, woke) = (ring(RINGS).start, now());
     let turn = [(CLOCK, 1), (THREAD, 7 << 32 | 8), (TURNS + 1, woke), (WRITTEN, 1)];
     turn.into_iter().for_each(|(word, value)| {
-        loops.memory.words()[first + word].store(value, Ordering::Relaxed);
+        loops.memory.set(first + word, value);
     });
     let mut found = Vec::new();
     let lost = loops.read(&mut |one| found.push((one.number, one.turn.woke.as_nanos().unsigned_abs())));
@@ -240,23 +244,35 @@ fn the_first_name_that_found_no_place_is_told() {
 #[test]
 fn programs_are_told_that_spans_are_read() {
     let loops = Loops::create(false).unwrap();
-    assert_eq!(loops.memory.words()[SPANS].load(Ordering::Relaxed), 1);
+    assert_eq!(loops.memory.word(SPANS), 1);
 }
 
-/// As a program makes it: of this length, with the seals, and by that name or not.
-fn made(words: usize, known: bool) -> OwnedFd {
-    let (memory, file) = SharedMemory::create_sparse(words).unwrap();
-    memory.words()[MAGIC.0].store(if known { MAGIC.1 } else { 7 }, Ordering::Relaxed);
+/// As a program makes it, by that name or not.
+fn made(known: bool) -> OwnedFd {
+    let memory = Memory::create().unwrap();
+    memory.set(MAGIC.0, if known { MAGIC.1 } else { 7 });
+    memory.into_file()
+}
+
+/// The same of another length, or without its seals.
+fn odd(length: usize, seals: SealFlags) -> OwnedFd {
+    let file = memfd_create("odd", MemfdFlags::ALLOW_SEALING).unwrap();
+    ftruncate(&file, (length * 8) as u64).unwrap();
+    pwrite(&file, &MAGIC.1.to_ne_bytes(), (MAGIC.0 * 8) as u64).unwrap();
+    fcntl_add_seals(&file, seals).unwrap();
     file
 }
 
 #[test]
 fn only_memory_for_loops_is_received() {
-    assert!(Loops::received(made(WORDS, true)).is_ok());
+    let sealed = SealFlags::SHRINK | SealFlags::GROW;
+    assert!(Loops::received(made(true)).is_ok());
+    assert!(Loops::received(odd(WORDS, sealed)).is_ok());
     for (file, why) in [
-        (made(WORDS - 1, true), "too short"),
-        (made(WORDS + 1, true), "too long"),
-        (made(WORDS, false), "of another kind"),
+        (odd(WORDS - 1, sealed), "too short"),
+        (odd(WORDS + 1, sealed), "too long"),
+        (odd(WORDS, SealFlags::GROW), "can be made shorter"),
+        (made(false), "of another kind"),
         (std::fs::File::open("/dev/zero").unwrap().into(), "not even memory"),
         (tempfile::tempfile().unwrap().into(), "a file that can be made shorter"),
     ] {
@@ -267,20 +283,49 @@ fn only_memory_for_loops_is_received() {
 #[test]
 fn of_memory_that_is_received_what_was_just_before_counts() {
     let before = clock::now();
-    let mut loops = Loops::received(made(WORDS, true)).unwrap();
-    let words = loops.memory.words();
-    let set = |word: usize, value: u64| words[ring(0)][word].store(value, Ordering::Relaxed);
+    let mut loops = Loops::received(made(true)).unwrap();
     let at = |time: MonotonicTime| time.as_nanos().unsigned_abs();
-    words[TAKEN].store(1, Ordering::Relaxed);
-    // One a moment ago, and one that was long before.
+    loops.memory.set(TAKEN, 1);
+    // One a moment ago that was due long before, and one that was long before itself.
     let long_before = before.minus(Span::from_secs(60));
-    for (number, woke) in [long_before, before].into_iter().enumerate() {
-        set(TURNS + number * TURN + 1, at(woke).max(1));
-        set(TURNS + number * TURN + 2, at(woke).max(1));
+    for (number, (expected, woke)) in
+        [(before, long_before), (before, before), (long_before, before)].into_iter().enumerate()
+    {
+        let turn = [expected, woke, woke].map(|time| at(time).max(1));
+        for (word, value) in turn.into_iter().enumerate() {
+            loops.memory.set(ring(0).start + TURNS + number * TURN + word, value);
+        }
     }
-    set(WRITTEN, 2);
-    set(THREAD, 7 << 32 | 8);
+    loops.memory.set(ring(0).start + WRITTEN, 3);
+    loops.memory.set(ring(0).start + THREAD, 7 << 32 | 8);
     let mut turns = Vec::new();
-    assert_eq!(loops.read(&mut |one| turns.push(one.turn.woke)), 1);
+    assert_eq!(loops.read(&mut |one| turns.push(one.turn.woke)), 2);
     assert_eq!(turns, [before]);
+}
+
+#[test]
+fn of_more_than_may_be_taken_the_last_ones_are() {
+    let mut program = Program::new();
+    program.names(&[b"plan\0\0\0\0"]);
+    let begun = now();
+    for turn in 0..10 {
+        program.span(0, begun + turn * 10, begun + turn * 10 + 5);
+        program.turn(0, begun + turn * 10, begun + turn * 10 + 9);
+    }
+    while now() < begun + 100 {}
+    let (mut most, mut turns) = (5, Vec::new());
+    let mut take =
+        |one: MarkedTurn<'_>| turns.push((one.turn.woke.as_nanos().unsigned_abs() - begun, one.spans.len()));
+    assert_eq!(program.loops.read_at_most(&mut most, &mut take), 5);
+    assert_eq!(
+        (most, turns),
+        (0, [50, 60, 70, 80, 90].map(|at| (at, 0)).to_vec()),
+        "spans are of the same measure"
+    );
+    assert_eq!(program.loops.spans_left_out()[0].lost, 10);
+    let later = now();
+    program.span(0, later, later + 5);
+    program.turn(0, later, later + 9);
+    while now() < later + 9 {}
+    assert_eq!(program.spans(), [vec![("plan".to_owned(), 5)]], "and it goes on from there");
 }

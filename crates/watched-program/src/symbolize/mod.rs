@@ -91,7 +91,7 @@ fn name(root: &Root, process: u32, address: u64, map: &PerfMap, mappings: &[Mapp
     let mapping = mappings.iter().find(|one| one.range.contains(&address))?;
     let program = mappings.first().map(|first| &first.path);
     let of = if Some(&mapping.path) == program { Origin::Program } else { Origin::Library };
-    let file = root.mapped_file(process, &mapping.path).ok()?;
+    let file = root.file_of_process(process, &mapping.path).ok()?;
     let name = function_at(file, mapping.offset_of(address))?;
     let library = mapping.path.rsplit('/').next().unwrap_or_default();
     Some(Named { of, name: format!("{name} ({library})") })
@@ -109,7 +109,11 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, text).unwrap();
         };
-        put("proc/7/status", b"Name:\ta\nNSpid:\t7\t3\n");
+        let user = rustix::process::geteuid().as_raw();
+        put(
+            "proc/7/status",
+            format!("Name:\ta\nUid:\t{user}\t{user}\t{user}\t{user}\nNSpid:\t7\t3\n").as_bytes(),
+        );
         put(
             "proc/7/root/tmp/perf-3.map",
             b"2000 10 py::serve:/srv/app.py\n3000 10 py::run:/usr/lib/asyncio/events.py\n",
@@ -121,6 +125,34 @@ mod tests {
         assert_eq!(functions.innermost(7, &[0x3004]).as_deref(), Some("run (/usr/lib/asyncio/events.py)"));
         assert_eq!(functions.innermost(7, &[0x1010]), None, "no file has its name");
         assert_eq!(functions.innermost(7, &[]), None);
+    }
+
+    /// As a stranger's program that root watches may have it.
+    #[test]
+    fn a_map_that_is_no_file_or_of_somebody_else_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        std::fs::create_dir_all(at("proc/7/root/tmp")).unwrap();
+        let status = |user: u32| {
+            let text = format!("Uid:\t{user}\t{user}\t{user}\t{user}\nNSpid:\t7\t3\n");
+            std::fs::write(at("proc/7/status"), text).unwrap();
+        };
+        let found = || Functions::new(Root::at(folder.path())).innermost(7, &[0x2004]);
+        let (user, map) = (rustix::process::geteuid().as_raw(), at("proc/7/root/tmp/perf-3.map"));
+        let text = "2000 10 py::serve:/srv/app.py\n";
+        status(user);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &map, rustix::fs::Mode::RWXU).unwrap();
+        assert_eq!(found(), None, "a pipe");
+        std::fs::remove_file(&map).unwrap();
+        std::fs::write(at("secret"), text).unwrap();
+        std::os::unix::fs::symlink("../../../../secret", &map).unwrap();
+        assert_eq!(found(), None, "a link that leads out");
+        std::fs::remove_file(&map).unwrap();
+        std::fs::write(&map, text).unwrap();
+        status(user + 1);
+        assert_eq!(found(), None, "another user's");
+        status(user);
+        assert_eq!(found().as_deref(), Some("serve (/srv/app.py)"));
     }
 
     /// This very program: the address of a function of it, as it is mapped here.

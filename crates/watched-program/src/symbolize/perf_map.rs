@@ -3,7 +3,13 @@
 //! Python writes it with `-X perf`, Node with `--perf-basic-prof`.
 //! Source: Linux, tools/perf/Documentation/jit-interface.txt.
 
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+
 use howlate_procfs::{Root, Status};
+
+/// More than a large program has.
+const LONGEST: u64 = 16 << 20;
 
 /// Functions that a runtime has made; where one took the place of another, the later one counts.
 #[derive(Debug, Default)]
@@ -32,11 +38,18 @@ impl PerfMap {
     }
 }
 
-/// The map of a process, by the number that it has itself: it may be in a container.
+/// The map of a process, by the number that it has itself: it may be in a container. Only its user can have written it, as for `perf`.
 fn map_of(root: &Root, process: u32) -> Option<String> {
-    let numbers = Status::read(root, process).evidence("NSpid");
-    let own = numbers.text()?.split_ascii_whitespace().last()?.to_owned();
-    root.read(&format!("/proc/{process}/root/tmp/perf-{own}.map")).ok()
+    let status = Status::read(root, process);
+    let numbers = status.evidence("NSpid");
+    let own = numbers.text()?.split_ascii_whitespace().last()?;
+    let file = root.file_of_process(process, &format!("/tmp/perf-{own}.map")).ok()?;
+    if file.metadata().ok().map(|found| found.uid()) != status.effective_user() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// `7f3a5c021340 b py::handler:/srv/app.py`

@@ -1,0 +1,117 @@
+//! `cargo xtask bench door`: what hostile programs of three users cost root's recorder, and what it loses to them.
+
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use howlate_linux::clock;
+use howlate_model::Span;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::crowd::memory;
+use super::program::{Ended, built};
+use super::why::limit::{Figure, Limits};
+
+const HOSTILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/hostile/recorder.py");
+/// Memory that is allowed, MiB, and how much more of a CPU than without them, per cent.
+const MOST_MEMORY: f64 = 64.0;
+const MOST_CPU: f64 = 2.0;
+/// Where `--for` does not say another.
+const USUALLY: Span = Span::from_secs(60);
+/// Looks at its memory in that time.
+const LOOKS: u64 = 20;
+/// What each of the users does.
+const USERS: [u32; 3] = [65_531, 65_532, 65_533];
+const WAYS: [&str; 3] = ["flood", "turns", "lingering"];
+
+/// A minute.
+pub fn run() -> io::Result<()> {
+    run_for(USUALLY)
+}
+
+/// Recorders, one after the other: alone, and beside them.
+pub fn run_for(time: Span) -> io::Result<()> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(io::Error::other("programs of other users take root"));
+    }
+    let alone = Recorded::beside(time, |_| Ok(Vec::new()))?;
+    let attacked = Recorded::beside(time, |place| {
+        let all = USERS.iter().flat_map(|user| WAYS.map(|way| (*user, way)));
+        all.map(|(user, way)| hostile(user, way, time, place)).collect()
+    })?;
+    let missing = &attacked.missing;
+    println!("beside them: {missing}");
+    let mut limits = Limits::default();
+    let more = attacked.cpu - alone.cpu;
+    limits.judge(&Figure {
+        name: "MiB at most",
+        value: attacked.most,
+        interval: None,
+        most: MOST_MEMORY,
+        unit: "MiB",
+    });
+    limits.judge(&Figure { name: "more of a CPU", value: more, interval: None, most: MOST_CPU, unit: "%" });
+    let lost = missing["incidents_lost"].as_f64().unwrap_or(f64::NAN);
+    limits.judge(&Figure { name: "incidents lost", value: lost, interval: None, most: 0.0, unit: "" });
+    limits.verdict()
+}
+
+fn hostile(user: u32, way: &str, time: Span, place: &Path) -> io::Result<Ended> {
+    let seconds = time.as_secs_f64().to_string();
+    let mut command = Command::new("python3");
+    command.args(["-B", HOSTILE, way, &seconds]).env("HOWLATE_RECORDER", place).uid(user).gid(user);
+    Ok(Ended(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?))
+}
+
+struct Recorded {
+    /// The most memory that it had, MiB.
+    most: f64,
+    /// How much of a CPU it had, per cent.
+    cpu: f64,
+    /// What it says that it missed.
+    missing: Value,
+}
+
+impl Recorded {
+    fn beside(time: Span, others: impl FnOnce(&Path) -> io::Result<Vec<Ended>>) -> io::Result<Self> {
+        let (program, folder) = (built()?, tempfile::tempdir()?);
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))?;
+        let (place, out) = (folder.path().join("recorder"), folder.path().join("kept"));
+        let mut command = Command::new(&program);
+        command.args(["record", "--quiet", "--late-above", "1s", "--out"]).arg(&out);
+        command.env("HOWLATE_RECORDER", &place).stdout(Stdio::null());
+        let mut recorder = Ended(command.spawn()?);
+        while !place.exists() {
+            if recorder.0.try_wait()?.is_some() {
+                return Err(io::Error::other("it ended before it recorded"));
+            }
+            clock::pause(Span::from_millis(50))?;
+        }
+        let _others = others(&place)?;
+        let (began, before) = (clock::now(), cpu_time(&recorder.0)?);
+        let mut most = 0.0_f64;
+        for _ in 0..LOOKS {
+            clock::pause(Span::from_nanos(time.as_nanos() / LOOKS))?;
+            let [_, peak] = memory(recorder.0.id())?;
+            most = most.max(peak);
+        }
+        let took = clock::now().since(began).as_secs_f64();
+        let cpu = 100.0 * (cpu_time(&recorder.0)? - before) / took;
+        kill_process(Pid::from_child(&recorder.0), Signal::INT)?;
+        recorder.0.wait()?;
+        let shown = Command::new(&program).arg("show").arg(&out).arg("--json").output()?;
+        let shown: Value = serde_json::from_slice(&shown.stdout)?;
+        println!("{most:.1} MiB at most, {cpu:.2} % of a CPU");
+        Ok(Self { most, cpu, missing: shown["missing"].clone() })
+    }
+}
+
+/// Seconds of a CPU that a process has had.
+fn cpu_time(child: &Child) -> io::Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/schedstat", child.id()))?;
+    let ran = stat.split_whitespace().next().and_then(|text| text.parse::<f64>().ok());
+    ran.map(|nanos| nanos / 1e9).ok_or_else(|| io::Error::other("there is no account of it"))
+}
