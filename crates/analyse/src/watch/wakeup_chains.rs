@@ -56,6 +56,9 @@ struct ChainThread {
     /// The last time that it was stopped: while it catches up, it is late for that.
     stopped: Option<Box<TracedSleep>>,
     runs: VecDeque<Run>,
+    /// Its sleeps so far, and those in the call that locks wait in.
+    slept: u64,
+    slept_in_locks: u64,
 }
 
 /// From one sleep of a thread to the next.
@@ -178,6 +181,9 @@ impl Chains {
         let Some((by, waker)) = self.waker(one, thread.process).filter(|_| !thread.keeps_time()) else {
             return Resolution::Known(Some(own));
         };
+        if thread.is_at_work(one) {
+            return Resolution::Known(Some(thread.goes_on(one, by, own, self.blocked(one, thread.process))));
+        }
         let runs = waker.runs.iter().rev();
         let Some(run) = runs.into_iter().find(|run| run.from <= one.waking && one.waking <= run.until) else {
             let is_to_come = waker.runs.back().is_none_or(|last| last.until < one.waking);
@@ -245,6 +251,26 @@ impl ChainThread {
         self.past.iter().rev().find_map(by_itself).unwrap_or(false)
     }
 
+    /// Whether it waited for a lock within its work: it usually waits in other calls for something to do. Whoever is handed work by a
+    /// condition variable sleeps in that call most of the time.
+    fn is_at_work(&self, one: &TracedSleep) -> bool {
+        is_in_lock(one) && self.slept_in_locks * 2 < self.slept
+    }
+
+    /// Whoever has the lock hands nothing on: the thread is late for what it was at work for, and the lock is a part of that.
+    fn goes_on(&self, one: &TracedSleep, by: &Who, own: Awakening, blocked: Vec<Segment>) -> Awakening {
+        let run = self.runs.back();
+        let handed = run.and_then(|run| Some((run.from, run.deadline.as_ref()?)));
+        let Some((from, deadline)) = handed.filter(|(_, deadline)| !deadline.through.is_empty()) else {
+            return own;
+        };
+        let working = Cause { own: true, ..Cause::new(Part::Blocked, CauseKind::LongWork, String::new()) };
+        let working = Segment::new(working, None, from, Span::ZERO);
+        let this = PastSleep::new(one.clone(), blocked);
+        let past: Vec<&PastSleep> = self.past_since(from).chain([&this]).collect();
+        deadline.goes_on(by, &own, &activity(&past, from, one.waking, &working))
+    }
+
     /// Its sleeps of which something came after `since`.
     fn past_since(&self, since: MonotonicTime) -> impl Iterator<Item = &PastSleep> {
         let is_over = move |one: &&PastSleep| one.sleep.asleep_again.is_some_and(|again| again <= since);
@@ -286,7 +312,9 @@ impl ChainThread {
             self.stopped = Some(Box::new(one.sleep.without_wait()));
         }
         // The time limit of a wait for a lock is none by which anything is to be done.
-        let is_limit = matches!(&one.sleep.slept_in, Some(SleptIn::Call(call)) if call == LOCK_CALL);
+        let is_limit = is_in_lock(&one.sleep);
+        self.slept += 1;
+        self.slept_in_locks += u64::from(is_limit);
         let has_deadline = |awakening: &&Awakening| match awakening.activation {
             Activation::Event => false,
             Activation::Timer => !is_limit,
@@ -317,7 +345,16 @@ impl ChainThread {
     }
 }
 
+fn is_in_lock(one: &TracedSleep) -> bool {
+    matches!(&one.slept_in, Some(SleptIn::Call(call)) if call == LOCK_CALL)
+}
+
 impl Deadline {
+    /// Of the same thread, which has waited for a lock meanwhile.
+    fn goes_on(&self, by: &Who, own: &Awakening, work: &[Segment]) -> Awakening {
+        Awakening { through: self.through.clone(), ..self.hand_on(by, own, work) }
+    }
+
     fn hand_on(&self, by: &Who, own: &Awakening, work: &[Segment]) -> Awakening {
         let wakeup = Wakeup { expected: self.expected, ran: own.wakeup.ran };
         Awakening {
@@ -552,6 +589,41 @@ mod tests {
         chains.saw(in_call(1_450, "futex", until(1_900, woken(8, thread(7, "worker"), 1_500, 1_560))), 7);
         let found = settled(&mut chains, 2_000);
         assert_eq!(found.last(), Some(&(8, Activation::Event, 60, 0)), "{found:?}");
+    }
+
+    // client:  due 1000, runs 1110, wakes worker 1150
+    // worker:                               1150, runs 1160, blocked 1200 ......... woken 1500, runs 1510
+    // keeper:  due 400, runs 900, has the lock ............................ gives it back 1500
+    #[test]
+    fn whose_lock_it_waits_for_hands_nothing_on() {
+        let mut chains = Chains::default();
+        [7, 8, 9].into_iter().for_each(|tid| chains.follow(tid, 7));
+        let asks = |turn: i64| {
+            let one = until(turn + 200, woken(8, thread(7, "client"), turn + 150, turn + 160));
+            in_call(turn, "read", one)
+        };
+        let client = |turn: i64| until(turn + 170, by_timer(7, turn, turn + 110));
+        for turn in [-20_000, -10_000, 1_000] {
+            chains.saw(client(turn), 7);
+            chains.saw(asks(turn), 7);
+        }
+        chains.saw(until(1_600, by_timer(9, 400, 900)), 7);
+        let waits = until(1_700, woken(8, thread(9, "keeper"), 1_500, 1_510));
+        chains.saw(in_call(1_200, "futex", waits), 7);
+        let all = all_settled(&mut chains, 100_000_000);
+        let last = all.iter().rfind(|(one, _)| one.tid == 8).unwrap().1.clone().unwrap();
+        assert_eq!(
+            (last.activation, last.wakeup.expected, last.through),
+            (Activation::HandedOn, at(1_000), vec![thread(7, "client")])
+        );
+        let parts = &last.parts.wakeup.parts;
+        let lock: u64 =
+            parts.iter().filter(|one| one.cause.kind == CauseKind::Lock).map(|one| one.ns.as_nanos()).sum();
+        assert_eq!((lock, parts.iter().map(|one| one.ns.as_nanos()).sum::<u64>()), (300, 510), "{parts:?}");
+        assert!(
+            parts.iter().all(|one| one.cause.kind != CauseKind::Lock || one.cause.name == "keeper"),
+            "{parts:?}"
+        );
     }
 
     // high:    1000 runs 1010, blocked 1100 .......................... woken 9400; asleep on its timer 9500, due 2000

@@ -94,7 +94,7 @@ fn a_second_one_is_told_who_holds_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept");
     let first = open(&path, SMALL).unwrap();
-    assert_eq!(recorder_of(&path), Some(7));
+    assert_eq!(recorder_of(&path), None, "process 7 has nothing of it open");
     assert!(!has_ended(&path));
     let refused = open(&path, SMALL).err().unwrap().to_string();
     assert!(refused.ends_with("kept: process 7, since noon"), "{refused}");

@@ -83,7 +83,8 @@ impl Reasons<'_> {
         let is_watched = self.analysis.header.command == Command::Watch;
         let drifts = of_threads.iter().any(|one| matches!(one.cure, Cure::SleepUntil(_)));
         let is_loops = stayed_away(self.analysis).iter().any(|one| one.to_do.is_some());
-        let is_little = advice.late_ns as f64 <= IDLING * most as f64;
+        let is_soon = self.explained.iter().all(|one| one.why.late.above < WORTH_A_WORD);
+        let is_little = is_soon || advice.late_ns as f64 <= IDLING * most as f64;
         is_of_idling && is_watched && (drifts || is_loops || is_little)
     }
 
