@@ -17,7 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-histogram", &[]),
     ("howlate-model", &["howlate-histogram"]),
     ("howlate-linux", &["howlate-model"]),
-    ("howlate-procfs", &["howlate-model"]),
+    ("howlate-procfs", &["howlate-model", "howlate-safe-path"]),
     ("howlate-safe-path", &[]),
     ("howlate-testing", &[]),
     ("howlate-knobs", &["howlate-model", "howlate-procfs"]),

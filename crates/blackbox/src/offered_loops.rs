@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::rc::Rc;
 
 use howlate_analyse::watch::{Deadlines, MissedDeadline};
 use howlate_linux::peer::Peer;
@@ -23,8 +24,8 @@ const OF_OTHERS: usize = 48;
 const OF_A_USER: usize = 8;
 /// Turns and spans that are read at a look, a fifth of a second, for the same reason: of one's own, of all others, and of each.
 const TURNS: u64 = 100_000;
-const TURNS_OF_OTHERS: u64 = 20_000;
-const TURNS_OF_A_USER: u64 = 10_000;
+const TURNS_OF_OTHERS: u64 = 1_200;
+const TURNS_OF_A_USER: u64 = 1_000;
 
 /// All programs that have handed over such memory, and have not ended.
 #[derive(Default)]
@@ -46,11 +47,23 @@ struct Program {
 
 /// One loop.
 struct Followed {
+    of: Rc<Identity>,
+    deadlines: Deadlines,
+}
+
+/// Whose a loop is.
+struct Identity {
+    peer: Peer,
     name: String,
     period: Span,
     pid: u32,
     tid: u32,
-    deadlines: Deadlines,
+}
+
+/// A turn that its program says was not done in time.
+pub(crate) struct Told {
+    of: Rc<Identity>,
+    missed: MissedDeadline,
 }
 
 impl OfferedLoops {
@@ -72,9 +85,9 @@ impl OfferedLoops {
         self.programs.len() < PROGRAMS && (is_own(uid) || is_others)
     }
 
-    /// Turns that are known since the last call to have missed their deadline; the clock of the day is `ahead`.
-    pub(crate) fn look(&mut self, now: MonotonicTime, ahead: i64, origins: &mut Origins) -> Vec<Incident> {
-        let mut incidents = Vec::new();
+    /// Turns that are known since the last call to have missed their deadline, by the user whose program tells it.
+    pub(crate) fn look(&mut self, now: MonotonicTime) -> BTreeMap<u32, Vec<Told>> {
+        let mut told: BTreeMap<u32, Vec<Told>> = BTreeMap::new();
         let mut most = Most::of_a_look();
         let (mut lost, mut left_out) = (0, 0);
         self.programs.retain_mut(|program| {
@@ -84,8 +97,8 @@ impl OfferedLoops {
             left_out = program.newly_left_out().saturating_add(left_out);
             for one in program.marked.values_mut() {
                 let missed = if has_ended { one.deadlines.end() } else { one.deadlines.settle(now) };
-                let incident = |missed| one.incident(missed, program.peer, ahead, origins);
-                incidents.extend(missed.into_iter().map(incident));
+                let of_loop = missed.into_iter().map(|missed| Told { of: Rc::clone(&one.of), missed });
+                told.entry(program.peer.uid).or_default().extend(of_loop);
             }
             !has_ended
         });
@@ -95,7 +108,7 @@ impl OfferedLoops {
         }
         self.lost = self.lost.saturating_add(lost);
         self.left_out = self.left_out.saturating_add(left_out);
-        incidents
+        told
     }
 
     /// Turns that were lost, and loops that were left out, since the last call.
@@ -158,21 +171,31 @@ impl Program {
 impl Followed {
     fn new(of: &Marked, peer: Peer, root: &Root) -> Self {
         let (pid, tid) = thread(of, peer, root);
-        Self { name: of.name.clone(), period: of.period, pid, tid, deadlines: Deadlines::every(of.period) }
+        let identity = Identity { peer, name: of.name.clone(), period: of.period, pid, tid };
+        Self { of: Rc::new(identity), deadlines: Deadlines::every(of.period) }
+    }
+}
+
+impl Told {
+    /// How long after its deadline it was done.
+    pub(crate) fn latency(&self) -> Span {
+        self.missed.done.since(self.missed.deadline)
     }
 
-    fn incident(&self, missed: MissedDeadline, peer: Peer, ahead: i64, origins: &mut Origins) -> Incident {
-        let latency = missed.done.since(missed.deadline);
+    /// With what is known of its thread; the clock of the day is `ahead`.
+    pub(crate) fn incident(self, ahead: i64, origins: &mut Origins) -> Incident {
+        let (latency, missed) = (self.latency(), self.missed);
+        let Identity { peer, name: of_loop, period, pid, tid } = self.of.as_ref();
+        let (peer, pid, tid, uid) = (*peer, *pid, *tid, peer.uid);
         // Its id may be another's by now: nobody takes the name of one that is not its own.
-        let is_its_own = is_of(&Status::read(&Root::live(), self.tid), self.pid, peer);
-        let origin = is_its_own.then(|| origins.of_thread(self.tid)).flatten();
+        let is_its_own = is_of(&Status::read(&Root::live(), tid), pid, peer);
+        let origin = is_its_own.then(|| origins.of_thread(tid)).flatten();
         let gone = || "(ended)".to_owned();
         let process = origin.as_ref().map_or_else(gone, |one| one.process.clone());
         let (group, policy, command) =
             origin.map_or((None, None, None), |one| (one.group, one.policy, one.command));
-        let (name, cpu) = if is_its_own { name_and_cpu(self.tid) } else { (None, None) };
-        let (pid, tid, uid) = (self.pid, self.tid, peer.uid);
-        let turn = LateTurn { name: self.name.clone(), period: self.period, spans: missed.spans };
+        let (name, cpu) = if is_its_own { name_and_cpu(tid) } else { (None, None) };
+        let turn = LateTurn { name: of_loop.clone(), period: *period, spans: missed.spans };
         Incident {
             at: date_and_time(missed.done, ahead),
             at_ns: missed.done,
@@ -269,9 +292,8 @@ mod tests {
         let mut offered = OfferedLoops::default();
         let mut ends: Vec<_> = (0..PROGRAMS + 2).map(|_| offer(&mut offered, 0)).collect();
         assert_eq!((offered.programs.len(), offered.take_missing()), (PROGRAMS, (0, 2)));
-        let mut origins = Origins::new(Root::live());
         ends.truncate(3);
-        assert_eq!(offered.look(MonotonicTime::default(), 0, &mut origins), []);
+        assert!(offered.look(MonotonicTime::default()).values().all(Vec::is_empty));
         assert_eq!((offered.programs.len(), offered.take_missing()), (3, (0, 0)));
     }
 
@@ -299,8 +321,8 @@ mod tests {
                 taken
             })
         };
-        assert_eq!((take(70_001, 9_000), take(70_001, 9_000)), (9_000, 1_000));
-        assert_eq!((take(70_002, 7_000), take(70_003, 7_000)), (7_000, 3_000), "of all others together");
+        assert_eq!((take(70_001, 700), take(70_001, 700)), (700, 300));
+        assert_eq!((take(70_002, 150), take(70_003, 150)), (150, 50), "of all others together");
         assert_eq!(take(0, 500_000), TURNS);
     }
 }

@@ -313,22 +313,25 @@ impl Recorder<'_> {
         let Self { asked, reader, origins, rate, minute, .. } = self;
         let away = reader.take_away();
         let late = away.iter().map(|one| incident_away(one, date_and_time(one.until, ahead), origins));
-        let late = late.filter(|one| is_thread_chosen(&asked.chosen, &one.thread)).collect();
-        longest(late, |wanted| rate.take(wanted, now), &mut minute.left_out)
+        let late = late.filter(|one| is_thread_chosen(&asked.chosen, &one.thread)).collect::<Vec<_>>();
+        let kept = rate.take(late.len(), now);
+        minute.left_out += late.len().saturating_sub(kept) as u64;
+        longest(late, kept)
     }
 
-    /// Turns of loops that were not done in time, as their programs tell: of each user so many.
+    /// Turns of loops that were not done in time, as their programs tell: of each user so many, the longest.
     fn told(&mut self, now: MonotonicTime, ahead: i64) -> Vec<Incident> {
         let Self { asked, offered, origins, told_rate, minute, .. } = self;
-        let mut of_users: BTreeMap<u32, Vec<Incident>> = BTreeMap::new();
-        for one in offered.look(now, ahead, origins) {
-            if is_thread_chosen(&asked.chosen, &one.thread) {
-                of_users.entry(one.thread.uid).or_default().push(one);
-            }
+        let mut all = Vec::new();
+        for (uid, mut told) in offered.look(now) {
+            told.sort_by_key(|one| std::cmp::Reverse(one.latency()));
+            let kept = told_rate.take(uid, told.len(), now);
+            minute.left_out += told.len().saturating_sub(kept) as u64;
+            all.extend(told.into_iter().take(kept).map(|one| one.incident(ahead, origins)));
         }
-        let mut kept =
-            |(uid, late)| longest(late, |wanted| told_rate.take(uid, wanted, now), &mut minute.left_out);
-        of_users.into_iter().flat_map(&mut kept).collect()
+        all.retain(|one| is_thread_chosen(&asked.chosen, &one.thread));
+        all.sort_by_key(|one| one.at_ns);
+        all
     }
 
     /// What programs have asked for since the last look.
@@ -551,12 +554,10 @@ fn few(of: AtMost) -> AtMost {
     AtMost { count: of.count.div_ceil(5), ..of }
 }
 
-/// The longest of those that may be kept, in order of time; the others are counted.
-fn longest(mut late: Vec<Incident>, take: impl FnOnce(usize) -> usize, left_out: &mut u64) -> Vec<Incident> {
+/// So many of them, the longest, in order of time.
+fn longest(mut late: Vec<Incident>, most: usize) -> Vec<Incident> {
     late.sort_by_key(|one| std::cmp::Reverse(one.latency));
-    let kept = take(late.len());
-    *left_out += late.len().saturating_sub(kept) as u64;
-    late.truncate(kept);
+    late.truncate(most);
     late.sort_by_key(|one| one.at_ns);
     late
 }

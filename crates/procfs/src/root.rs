@@ -127,9 +127,10 @@ impl Root {
         let own = format!("/proc/{process}/root");
         self.admit(&format!("{own}{path}"))?;
         Ok(match &self.top {
-            Top::Live => foreign::folder(Path::new(&own))?.regular(Path::new(path))?,
-            Top::Tree(_) => self.tree()?.regular(Path::new(&format!("{own}{path}")))?,
-        })
+            Top::Live => foreign::folder(Path::new(&own))?,
+            Top::Tree(_) => self.tree()?.folder(Path::new(&own))?,
+        }
+        .regular(Path::new(path))?)
     }
 
     /// The names in a directory, numbers in numeric order; empty where there is none.

@@ -55,6 +55,15 @@ impl Within {
         open_regular(|flags| self.open(path, flags))
     }
 
+    /// Paths below a folder in it, as if that one were `/`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::regular`].
+    pub fn folder(&self, path: &Path) -> io::Result<Self> {
+        Ok(Self { top: self.open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)? })
+    }
+
     /// What is there, without opening it: for [`fstat`](rustix::fs::fstat).
     ///
     /// # Errors

@@ -63,7 +63,7 @@ fn hostile(user: u32, way: &str, time: Span, place: &Path) -> io::Result<Ended> 
     let seconds = time.as_secs_f64().to_string();
     let mut command = Command::new("python3");
     command.args(["-B", HOSTILE, way, &seconds]).env("HOWLATE_RECORDER", place).uid(user).gid(user);
-    Ok(Ended(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?))
+    Ok(Ended(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?))
 }
 
 struct Recorded {
@@ -111,7 +111,10 @@ impl Recorded {
 
 /// Seconds of a CPU that a process has had.
 fn cpu_time(child: &Child) -> io::Result<f64> {
-    let stat = std::fs::read_to_string(format!("/proc/{}/schedstat", child.id()))?;
-    let ran = stat.split_whitespace().next().and_then(|text| text.parse::<f64>().ok());
-    ran.map(|nanos| nanos / 1e9).ok_or_else(|| io::Error::other("there is no account of it"))
+    // Of all its threads, also of those that have ended: fields 14 and 15, in hundredths of a second.
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
+    let after_its_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = after_its_name.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
+    let ticks = ticks.collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
+    Ok(ticks.iter().sum::<f64>() / 100.0)
 }

@@ -167,7 +167,7 @@ impl Turns {
 }
 
 /// Parts of a stall that are told one by one. A loop that never catches up would have more with each turn.
-const PARTS: usize = 64;
+const PARTS: usize = 8;
 
 /// The parts of a stall; of too many, those that are older are added up, one of each cause.
 fn added_up(parts: &[Segment]) -> Vec<Segment> {

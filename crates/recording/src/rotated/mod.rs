@@ -126,10 +126,10 @@ impl SideFile {
         }
     }
 
-    const fn part_of_all(&self) -> u64 {
+    const fn part_of(&self, all: u64) -> u64 {
         match self {
-            Self::Seen(_) => 4,
-            Self::Asked(_) => 8,
+            Self::Seen(_) => all / 4,
+            Self::Asked(_) => all / 8,
         }
     }
 
@@ -252,7 +252,7 @@ impl Rotated {
     /// there is no room.
     pub fn write_beside(&mut self, what: &SideFile, bytes: &[u8]) -> Option<String> {
         let length = bytes.len() as u64;
-        let most = self.bounds.size / what.part_of_all();
+        let most = what.part_of(self.bounds.size);
         while self.size_of(what).saturating_add(length) > most {
             let oldest = self.beside.iter().position(|(path, _)| what.is_same_kind(path))?;
             let (path, _) = self.beside.remove(oldest)?;

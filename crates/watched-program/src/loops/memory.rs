@@ -52,6 +52,9 @@ impl Memory {
 
     /// The same of so many.
     pub(super) fn many(&self, place: usize, count: usize) -> Vec<u64> {
+        if count == 0 {
+            return Vec::new();
+        }
         numbers(&read(&self.file, place, count)).collect()
     }
 

@@ -145,7 +145,11 @@ impl Loops {
     }
 
     /// The same of no more than `most` turns and spans together, of which they are taken: of a loop that has left more, the last ones.
+    /// Where there are none left, loops are not looked at: their rings fill up, and their programs count what found no room.
     pub fn read_at_most(&mut self, most: &mut u64, take: &mut dyn FnMut(MarkedTurn<'_>)) -> u64 {
+        if *most == 0 {
+            return 0;
+        }
         let Self { memory, times, rings } = self;
         let [counted, under_lock] = [TAKEN, LOCKED_TAKEN].map(|place| asked_for(memory, place));
         let (first, locked) = rings.split_at_mut(RINGS);
@@ -153,7 +157,10 @@ impl Loops {
             first.iter_mut().take(counted).chain(locked.iter_mut().take(under_lock)).collect();
         rings.iter_mut().for_each(|ring| ring.look(memory));
         times.moments.look();
-        let read = |ring: &mut Ring| ring.read(memory, times, most, &mut |turn| take(turn));
+        let read = |ring: &mut Ring| match *most {
+            0 => 0,
+            _ => ring.read(memory, times, most, &mut |turn| take(turn)),
+        };
         // A program may claim to have lost anything.
         rings.into_iter().map(read).fold(0, u64::saturating_add)
     }
