@@ -14,10 +14,12 @@ VERDICTS = ("blocks", "costs", "unknown", "note", "good")
 
 @dataclass(frozen=True)
 class Remedy:
-    """What to type, and what undoes it."""
+    """What to type, what undoes it, what makes it last, and what it costs others."""
 
     apply: Tuple[str, ...]
     undo: Tuple[str, ...]
+    lasting: Tuple[str, ...] = ()
+    price: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ The developer's commands:
                               hour for all
   cargo xtask test --kubernetes
                               a fleet on a real cluster of this machine; builds Kubernetes, which takes long the first time
-  cargo xtask bench           every benchmark; or one of: crowd [--for 10m], cyclic, cyclictest, door [--for 1h], fleet, gaps,
-                              instructions, load, loop, memory, notify, record, report, show, size, statistics, top, truth, watch,
+  cargo xtask bench           every benchmark; or one of: crowd [--for 10m], cyclic, cyclictest, fleet, gaps,
+                              instructions, load, loop, memory, notify, record, report, requests [--for 1h], show, size, statistics, top, truth, watch,
                               why
   cargo xtask fuzz [--for 1h] [--blind] [TARGET…]
                               damaged and hostile input for everything that reads what others wrote

@@ -2,7 +2,7 @@
 
 use howlate_linux::clock;
 
-use crate::door::checked_message;
+use crate::requests::checked_message;
 
 /// What is said is short and legible, whatever was sent.
 pub fn message(bytes: &[u8]) {

@@ -13,8 +13,8 @@ use howlate_recording::date_and_time;
 use howlate_watched_program::{Loops, Marked, MarkedTurn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::door::{HandedOver, is_own};
 use crate::explain::by_kind;
+use crate::requests::{OfferedMemory, is_own};
 use crate::thread_owner::Origins;
 
 /// Programs that are read at once: more would take the time that is meant for all threads of the machine. Those of root and of this
@@ -61,15 +61,15 @@ struct Identity {
 }
 
 /// A turn that its program says was not done in time.
-pub(crate) struct Told {
+pub(crate) struct MissedTurn {
     of: Rc<Identity>,
     missed: MissedDeadline,
 }
 
 impl OfferedLoops {
     /// Reads these from now on. What is none of such memory is left alone; of too many programs, that is counted.
-    pub(crate) fn take_in(&mut self, handed: HandedOver) {
-        let HandedOver { peer, connection, memory } = handed;
+    pub(crate) fn take_in(&mut self, handed: OfferedMemory) {
+        let OfferedMemory { peer, connection, memory } = handed;
         if !self.has_room(peer.uid) {
             self.left_out = self.left_out.saturating_add(1);
         } else if let Ok(loops) = Loops::received(memory) {
@@ -86,8 +86,8 @@ impl OfferedLoops {
     }
 
     /// Turns that are known since the last call to have missed their deadline, by the user whose program tells it.
-    pub(crate) fn look(&mut self, now: MonotonicTime) -> BTreeMap<u32, Vec<Told>> {
-        let mut told: BTreeMap<u32, Vec<Told>> = BTreeMap::new();
+    pub(crate) fn look(&mut self, now: MonotonicTime) -> BTreeMap<u32, Vec<MissedTurn>> {
+        let mut told: BTreeMap<u32, Vec<MissedTurn>> = BTreeMap::new();
         let mut most = Most::of_a_look();
         let (mut lost, mut left_out) = (0, 0);
         self.programs.retain_mut(|program| {
@@ -97,7 +97,7 @@ impl OfferedLoops {
             left_out = program.newly_left_out().saturating_add(left_out);
             for one in program.marked.values_mut() {
                 let missed = if has_ended { one.deadlines.end() } else { one.deadlines.settle(now) };
-                let of_loop = missed.into_iter().map(|missed| Told { of: Rc::clone(&one.of), missed });
+                let of_loop = missed.into_iter().map(|missed| MissedTurn { of: Rc::clone(&one.of), missed });
                 told.entry(program.peer.uid).or_default().extend(of_loop);
             }
             !has_ended
@@ -176,7 +176,7 @@ impl Followed {
     }
 }
 
-impl Told {
+impl MissedTurn {
     /// How long after its deadline it was done.
     pub(crate) fn latency(&self) -> Span {
         self.missed.done.since(self.missed.deadline)
@@ -243,7 +243,7 @@ fn is_of(thread: &Status, pid: u32, peer: Peer) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::door::memory;
+    use crate::requests::memory;
 
     use super::*;
 
@@ -274,7 +274,7 @@ mod tests {
         let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
         let peer = Peer { pid: 7, uid: 5 };
         let file = std::fs::File::open("/dev/null").unwrap();
-        offered.take_in(HandedOver { peer, connection: one.into(), memory: file.into() });
+        offered.take_in(OfferedMemory { peer, connection: one.into(), memory: file.into() });
         assert!(offered.programs.is_empty());
         assert_eq!(offered.take_missing(), (0, 0));
     }
@@ -283,7 +283,7 @@ mod tests {
     fn offer(offered: &mut OfferedLoops, uid: u32) -> std::os::unix::net::UnixStream {
         let (one, other) = std::os::unix::net::UnixStream::pair().unwrap();
         let connection = one.into();
-        offered.take_in(HandedOver { peer: Peer { pid: 7, uid }, connection, memory: memory() });
+        offered.take_in(OfferedMemory { peer: Peer { pid: 7, uid }, connection, memory: memory() });
         other
     }
 

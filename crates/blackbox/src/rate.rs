@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use howlate_model::{MonotonicTime, Span};
 
-use crate::door::is_own;
+use crate::requests::is_own;
 
 /// Incidents: so many at once, and one in this time for as long as it goes on.
 const INCIDENTS: (u64, Span) = (2_000, Span::from_millis(50));
 /// Those that programs tell: of root and of this user, and of any other.
-const OWN_TOLD: (u64, Span) = (2_000, Span::from_millis(50));
-const TOLD: (u64, Span) = (100, Span::from_secs(1));
+const OWN_MISSED_TURNS: (u64, Span) = (2_000, Span::from_millis(50));
+const MISSED_TURNS: (u64, Span) = (100, Span::from_secs(1));
 /// What programs ask to keep: each is a file, and all files together take only so much room.
 const OWN_SNAPS: (u64, Span) = (10, Span::from_secs(60));
 const SNAPS: (u64, Span) = (3, Span::from_secs(600));
@@ -37,8 +37,8 @@ pub(crate) struct RateOfUser {
 
 impl RateOfUser {
     /// Of incidents that programs tell.
-    pub(crate) const fn of_told() -> Self {
-        Self { own: OWN_TOLD, others: TOLD, users: BTreeMap::new() }
+    pub(crate) const fn of_missed_turns() -> Self {
+        Self { own: OWN_MISSED_TURNS, others: MISSED_TURNS, users: BTreeMap::new() }
     }
 
     /// Of what they ask to keep.

@@ -22,13 +22,13 @@ use jiff::Timestamp;
 use crate::action::{Action, Actions};
 use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
 use crate::courtesy::Courtesy;
-use crate::door::{self, Door, NotListening, Request, SnapRequest, is_own};
 use crate::explain::{incident, incident_away};
 use crate::held::{Held, lanes};
 use crate::keeping::{DiskNews, Keeping};
 use crate::notify::ServiceManager;
 use crate::offered_loops::OfferedLoops;
 use crate::rate::{Rate, RateOfUser};
+use crate::requests::{self, NotListening, Request, RequestSocket, SnapRequest, is_own};
 use crate::snapped::{name_of, snapped};
 use crate::thread_owner::Origins;
 use crate::threshold::Threshold;
@@ -146,9 +146,9 @@ pub fn record(
         reader.late_above(threshold.now()).map_err(NotRecorded::NotSeen)?;
     }
     // Whoever is told that it records may ask it.
-    let door = door::place().map(|place| Door::open(&place));
+    let socket = requests::socket_path().map(|place| RequestSocket::open(&place));
     let mut display = started(kept.path(), reader.unseen());
-    let door = door.and_then(|opened| opened.inspect_err(|why| display.cannot_be_asked(why)).ok());
+    let socket = socket.and_then(|opened| opened.inspect_err(|why| display.cannot_be_asked(why)).ok());
     let manager = ServiceManager::find(|name| std::env::var(name).ok());
     manager.ready();
     let now = clock::now();
@@ -159,7 +159,7 @@ pub fn record(
     let (actions, held, finished) = (Actions::default(), None, Finished::default());
     let keeping = Keeping::default();
     let (offered, told_rate, snap_rate) =
-        (OfferedLoops::default(), RateOfUser::of_told(), RateOfUser::of_snaps());
+        (OfferedLoops::default(), RateOfUser::of_missed_turns(), RateOfUser::of_snaps());
     let mut recorder = Recorder {
         asked,
         reader,
@@ -176,7 +176,7 @@ pub fn record(
         finished,
         display,
         manager,
-        door,
+        socket,
         offered,
         told_rate,
         snap_rate,
@@ -231,7 +231,7 @@ struct Recorder<'a> {
     finished: Finished,
     display: Box<dyn Display>,
     manager: ServiceManager,
-    door: Option<Door>,
+    socket: Option<RequestSocket>,
     offered: OfferedLoops,
     told_rate: RateOfUser,
     snap_rate: RateOfUser,
@@ -336,16 +336,16 @@ impl Recorder<'_> {
 
     /// What programs have asked for since the last look.
     fn requests(&mut self) -> Result<(), NotRecorded> {
-        let Some(door) = &mut self.door else { return Ok(()) };
+        let Some(socket) = &mut self.socket else { return Ok(()) };
         let now = clock::now();
         let mut snaps: BTreeMap<u32, Vec<SnapRequest>> = BTreeMap::new();
-        for request in door.take(now) {
+        for request in socket.take(now) {
             match request {
                 Request::Snap(snap) => snaps.entry(snap.peer.uid).or_default().push(snap),
                 Request::Loops(handed) => self.offered.take_in(handed),
             }
         }
-        door.attend(now);
+        socket.receive(now);
         let mut obeyed = Vec::new();
         for (uid, asked) in snaps {
             if self.snap_rate.take(uid, 1, now) == 1 {

@@ -3,7 +3,7 @@
 use howlate_model::{MonotonicTime, SnapProgram, Snapped};
 use howlate_recording::{compact, date_and_time};
 
-use crate::door::SnapRequest;
+use crate::requests::SnapRequest;
 use crate::thread_owner::Origins;
 
 /// Letters of a reason in the name of a file.

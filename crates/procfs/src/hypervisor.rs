@@ -84,11 +84,11 @@ fn by_firmware(root: &Root) -> Option<Hypervisor> {
 
 const PRODUCT: &str = "/sys/class/dmi/id/product_name";
 
-/// Whole machines are for rent as well: Amazon names them `….metal`, Hetzner anything but `vServer`.
+/// Whole machines are for rent as well: Amazon names them `….metal` or `….metal-24xl`, Hetzner anything but `vServer`.
 fn is_whole(root: &Root) -> bool {
     let product = root.read(PRODUCT).unwrap_or_default();
     let is_of_hetzner = root.read("/sys/class/dmi/id/sys_vendor").is_ok_and(|vendor| vendor == "Hetzner");
-    product.ends_with("metal") || (is_of_hetzner && product != "vServer")
+    product.contains(".metal") || product.ends_with("metal") || (is_of_hetzner && product != "vServer")
 }
 
 /// What QEMU calls a processor that is software.
@@ -125,6 +125,7 @@ mod tests {
         assert_eq!(of("Hetzner", "Dedicated"), None);
         assert_eq!(of("Amazon EC2", "m6g.large").as_deref(), Some("amazon"));
         assert_eq!(of("Amazon EC2", "m6g.metal"), None);
+        assert_eq!(of("Amazon EC2", "m7i.metal-24xl"), None);
         assert_eq!(of("Supermicro", "AS-2024"), None);
     }
 

@@ -27,6 +27,7 @@ pub(crate) struct Stream {
 impl Stream {
     /// Opens it; waits for the reader of a named pipe until `interrupted` is set.
     pub(crate) fn open(path: &Path, interrupted: Arc<AtomicBool>) -> io::Result<Self> {
+        howlate_safe_path::atomic_write::check_stream(path)?;
         let is_pipe = path.metadata()?.file_type().is_fifo();
         let flags = if is_pipe { OFlags::NONBLOCK } else { OFlags::empty() };
         let flags = i32::try_from(flags.bits()).unwrap_or(0);
@@ -79,5 +80,20 @@ impl Write for Stream {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_to_a_device_that_somebody_may_have_put_there_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("run.jsonl");
+        std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+        let open = |path: &Path| Stream::open(path, Arc::default());
+        assert_eq!(open(&link).unwrap_err().to_string(), "it is a link to something that is no file");
+        assert!(open(Path::new("/dev/null")).is_ok());
     }
 }

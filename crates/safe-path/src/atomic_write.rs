@@ -54,8 +54,16 @@ fn replace_by(path: &Path, text: &str, finish: impl FnOnce(&File) -> io::Result<
     Ok(())
 }
 
-/// In a folder that others may write, anybody can have put a pipe or a link there: it must be this user's own, and a pipe.
-fn own_pipe(path: &Path) -> io::Result<()> {
+/// Whether what is no file may be written to. In a folder that others may write, anybody can have put a pipe or a link there: it must be
+/// this user's own, and a pipe; or what the kernel has for it, such as `/dev/stdout`.
+///
+/// # Errors
+///
+/// What else it is.
+pub fn check_stream(path: &Path) -> io::Result<()> {
+    if is_kernels(path) {
+        return Ok(());
+    }
     let found = path.symlink_metadata()?;
     let refused = |says| Err(io::Error::new(io::ErrorKind::InvalidInput, says));
     match found.uid() == geteuid().as_raw() {
@@ -67,7 +75,7 @@ fn own_pipe(path: &Path) -> io::Result<()> {
 }
 
 fn write_to_pipe(path: &Path, mut bytes: &[u8]) -> io::Result<()> {
-    own_pipe(path)?;
+    check_stream(path)?;
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let open = || OpenOptions::new().write(true).custom_flags(flags.bits().cast_signed()).open(path);
     let nobody = || io::Error::new(io::ErrorKind::TimedOut, "nobody reads the pipe");
@@ -108,8 +116,7 @@ pub fn check(path: &Path) -> io::Result<()> {
     }
     // A pipe would wait for its reader.
     match is_stream(path) {
-        true if is_kernels(path) => Ok(()),
-        true => own_pipe(path),
+        true => check_stream(path),
         false => beside(path).map(drop),
     }
 }

@@ -64,7 +64,7 @@ impl Within {
         Ok(Self { top: self.open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)? })
     }
 
-    /// What is there, without opening it: for [`fstat`](rustix::fs::fstat).
+    /// What is there, without opening it: for [`fstat`].
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 mod busy_machine;
 mod crowd;
 mod cyclic;
-mod door;
+
 mod ending;
 mod fleet;
 mod gaps;
@@ -19,6 +19,7 @@ mod program;
 mod quick;
 mod record;
 mod report;
+mod requests;
 mod show;
 mod size;
 mod statistics;
@@ -40,7 +41,6 @@ const BENCHES: [Bench; 23] = [
     ("crowd", crowd::run),
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
-    ("door", door::run),
     ("ending", ending::run),
     ("fleet", fleet::run),
     ("gaps", gaps::run),
@@ -53,6 +53,7 @@ const BENCHES: [Bench; 23] = [
     ("quick", quick::run),
     ("record", record::run),
     ("report", report::run),
+    ("requests", requests::run),
     ("show", show::run),
     ("size", size::run),
     ("statistics", statistics::run),
@@ -64,9 +65,9 @@ const BENCHES: [Bench; 23] = [
 
 /// Runs the benchmarks named, or all.
 pub fn run(names: &[&str]) -> ExitCode {
-    if let [name @ ("crowd" | "door"), "--for", time] = names {
+    if let [name @ ("crowd" | "requests"), "--for", time] = names {
         let time = time.parse::<Span>().map_err(|error| std::io::Error::other(error.to_string()));
-        let run_for = if *name == "door" { door::run_for } else { crowd::run_for };
+        let run_for = if *name == "requests" { requests::run_for } else { crowd::run_for };
         return told(name, time.and_then(run_for)).err().unwrap_or(ExitCode::SUCCESS);
     }
     if let Some(unknown) = names.iter().find(|name| !BENCHES.iter().any(|(known, _)| known == *name)) {

@@ -302,19 +302,20 @@ impl<'a> Row<'a> {
     }
 
     /// Whether coming first would change anything for it, and for nobody too much: it is late by enough, leaves its CPU to others, and
-    /// has something to do at times of its own or of other programs. Who is woken by its siblings is a part of a chain, of which one part
-    /// alone goes no faster.
+    /// has something to do at times of its own or of other programs. Who is woken by ordinary siblings is a part of a chain, of which one
+    /// part alone goes no faster.
     fn gains_by_a_policy(&self, all: &[Self]) -> bool {
         let woken_by = self.outcome.rhythm.as_deref().map_or(&[][..], Rhythm::woken_by);
-        let is_sibling = |pid: u32| {
-            all.iter().any(|other| other.thread.tid == Some(pid) && other.thread.tid != self.thread.tid)
+        let sibling = |pid: u32| {
+            all.iter().find(|other| other.thread.tid == Some(pid) && other.thread.tid != self.thread.tid)
         };
-        let by_siblings = woken_by.iter().filter(|one| one.by.pid.is_some_and(is_sibling));
-        let (by_siblings, all) = (
-            by_siblings.map(|one| one.count).sum::<u64>(),
-            woken_by.iter().map(|one| one.count).sum::<u64>(),
-        );
-        let is_handed = self.outcome.condition.work == Work::Watch { mechanism: Activation::HandedOn };
+        let siblings = woken_by.iter().filter_map(|one| Some((one, one.by.pid.and_then(sibling)?)));
+        let ordinary = siblings.clone().filter(|(_, row)| !row.thread.policy.is_realtime());
+        let by_siblings = ordinary.map(|(one, _)| one.count).sum::<u64>();
+        let comes_after_first = siblings.map(|(one, _)| one.count).sum::<u64>() > 0 && by_siblings == 0;
+        let all = woken_by.iter().map(|one| one.count).sum::<u64>();
+        let is_handed = self.outcome.condition.work == Work::Watch { mechanism: Activation::HandedOn }
+            && !comes_after_first;
         let is_link = is_handed || by_siblings * 2 > all || self.waits_for_siblings();
         self.late_above >= WORTH_A_POLICY && !self.spins() && !is_link
     }

@@ -228,15 +228,18 @@ proptest! {
 #[test]
 fn who_is_hardly_late_or_only_answers_its_siblings_is_not_raised() {
     let late = || vec![Late::by_thread("hog", 9)];
-    let threads = [("server", Policy::OTHER, late()), ("client", Policy::OTHER, late())];
-    let mut analysis = program(&threads, WatchedProgram::default());
-    let mut block = WatchedBlock { condition: 0, ..WatchedBlock::default() };
-    let sibling =
-        howlate_model::Who { holder: howlate_model::Holder::Thread, pid: Some(101), name: "client".into() };
-    block.woken(&sibling);
-    analysis.add(&Line::Watched(Box::new(block)));
-    let found: Vec<String> = thread_advice(&analysis).into_iter().map(|one| one.thread.name).collect();
-    assert_eq!(found, ["client"], "the server does what the client asks");
+    let of = |policy: Policy| {
+        let threads = [("server", Policy::OTHER, late()), ("client", policy, late())];
+        let mut analysis = program(&threads, WatchedProgram::default());
+        let mut block = WatchedBlock { condition: 0, ..WatchedBlock::default() };
+        let (holder, pid, name) = (howlate_model::Holder::Thread, Some(101), "client".into());
+        block.woken(&howlate_model::Who { holder, pid, name });
+        analysis.add(&Line::Watched(Box::new(block)));
+        thread_advice(&analysis).into_iter().map(|one| one.thread.name).collect::<Vec<_>>()
+    };
+    assert_eq!(of(Policy::OTHER), ["client"], "the server does what the client asks");
+    // A client that comes first already hands on in time: what follows it is all that is late.
+    assert_eq!(of(Policy::Fifo { priority: Priority::USUAL }), ["server"]);
     let hardly = advised_after(Span::from_micros(40));
     assert_eq!((hardly, advised_after(Span::from_micros(400)).len()), (vec![], 1));
 }

@@ -76,10 +76,17 @@ fn is_of_each_cpu(row: &InterruptRow<'_>) -> bool {
     is_private || row.chip.starts_with("RISC-V") || row.action == "arch_timer"
 }
 
-/// A queue of an NVMe disk, after the first one, which is for administration.
+/// A queue that the kernel spreads over the CPUs for a driver: of an NVMe disk, after the first one, which is for administration; of RAID
+/// controllers; of a virtual disk.
+///
+/// Source: `PCI_IRQ_AFFINITY` and `struct irq_affinity` in drivers/nvme/host/pci.c, drivers/scsi/{megaraid,mpt3sas,virtio_scsi.c},
+/// drivers/block/virtio_blk.c.
 fn is_managed_queue(action: &str) -> bool {
+    const OTHERS: [(&str, &str); 4] =
+        [("megasas", "-msix"), ("mpt3sas", "-msix"), ("mpt2sas", "-msix"), ("virtio", "-req.")];
     let queue = action.strip_prefix("nvme").and_then(|rest| rest.split_once('q')).map(|(_, queue)| queue);
-    queue.is_some_and(|queue| queue.parse::<u32>().is_ok_and(|queue| queue > 0))
+    let is_of_disk = queue.is_some_and(|queue| queue.parse::<u32>().is_ok_and(|queue| queue > 0));
+    is_of_disk || OTHERS.iter().any(|(driver, queue)| action.starts_with(driver) && action.contains(queue))
 }
 
 /// Those of `interrupts` that one of these CPUs handles. Where it is not said which CPU handles one, it is any that it may be sent to.
@@ -99,6 +106,17 @@ pub fn handled_by(root: &Root, interrupts: &Files, cpus: &CpuSet) -> Files {
 mod tests {
     use super::*;
     use crate::testing::tree;
+
+    #[test]
+    fn queues_that_the_kernel_spreads_are_known_by_their_names() {
+        let managed = ["nvme0q3", "megasas0-msix12", "mpt3sas0-msix4", "virtio1-req.3"];
+        assert!(managed.into_iter().all(is_managed_queue));
+        assert!(
+            !["nvme0q0", "eth0-TxRx-3", "virtio0-input.0", "virtio1-config"]
+                .into_iter()
+                .any(is_managed_queue)
+        );
+    }
 
     const TABLE: &str = "           CPU0       CPU1       CPU2       CPU3
   9:          0          0          0          0     GICv3  25 Level     vgic

@@ -1,7 +1,7 @@
 //! What the kernel does to find faults, in itself or in others: each costs more than most settings.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::Root;
+use howlate_procfs::{Reading, Root};
 
 use super::boot_parameters::another_kernel_without;
 use super::draft::finding;
@@ -10,13 +10,16 @@ use crate::kernel_config::KernelConfig;
 /// Options that make most of the kernel several times slower, with what they are called.
 ///
 /// Source: Documentation/dev-tools/{kasan,kcsan,kmemleak}.rst; Documentation/locking/lockdep-design.rst; lib/Kconfig.debug.
-const CHECKS: [(&str, &str); 6] = [
+const CHECKS: [(&str, &str); 9] = [
     ("CONFIG_KASAN", "KASAN"),
     ("CONFIG_KMSAN", "KMSAN"),
     ("CONFIG_KCSAN", "KCSAN"),
     ("CONFIG_PROVE_LOCKING", "lockdep"),
     ("CONFIG_DEBUG_OBJECTS", "DEBUG_OBJECTS"),
     ("CONFIG_DEBUG_KMEMLEAK", "kmemleak"),
+    ("CONFIG_DEBUG_LOCK_ALLOC", "checks of freed locks"),
+    ("CONFIG_SLUB_DEBUG_ON", "checks of all allocations"),
+    ("CONFIG_DEBUG_PAGEALLOC_ENABLE_DEFAULT", "checks of all pages"),
 ];
 
 /// A kernel that was built to be tested.
@@ -44,8 +47,12 @@ pub(super) fn tracer(root: &Root) -> Option<Finding> {
         .find(|folder| root.has(&format!("{folder}/current_tracer")))?;
     let tracer = root.reading(format!("{folder}/current_tracer"));
     let on = root.reading(format!("{folder}/tracing_on"));
-    let name = tracer.text().filter(|name| *name != "nop" && on.text() != Some("0"))?.to_owned();
-    let draft = finding(FindingId::Tracer, Verdict::Costs, format!("the kernel's tracer {name} is on"))
+    let Some(name) = tracer.text().filter(|name| *name != "nop").map(str::to_owned) else {
+        return all_events(root, folder, &on);
+    };
+    // Only writing stops then: what is traced is paid for all the same.
+    let records = if on.text() == Some("0") { "is on, though it records nothing now" } else { "is on" };
+    let draft = finding(FindingId::Tracer, Verdict::Costs, format!("the kernel's tracer {name} {records}"))
         .seen(&tracer)
         .seen(&on);
     let draft = draft.why(
@@ -59,6 +66,21 @@ pub(super) fn tracer(root: &Root) -> Option<Finding> {
             .undo(format!("echo {name} | sudo tee {path}"))
             .end(),
     )
+}
+
+/// All events of the kernel are traced: those of the scheduler, of interrupts and of system calls among them.
+fn all_events(root: &Root, folder: &str, on: &Reading) -> Option<Finding> {
+    let enabled = root.reading(format!("{folder}/events/enable"));
+    if enabled.text() != Some("1") || on.text() == Some("0") {
+        return None;
+    }
+    let draft = finding(FindingId::Tracer, Verdict::Costs, "all events of the kernel are traced");
+    let draft = draft.seen(&enabled).seen(on).why(
+        "Each switch, interrupt and system call writes an event before it goes on: each takes a good part of a microsecond longer, and there \
+         are many on the way of a wake-up.",
+    );
+    let path = &enabled.path;
+    Some(draft.apply(format!("echo 0 | sudo tee {path}")).undo(format!("echo 1 | sudo tee {path}")).end())
 }
 
 #[cfg(test)]
@@ -76,7 +98,16 @@ mod tests {
             found.found.contains("function_graph")
                 && found.remedy.unwrap().undo[0].starts_with("echo function_graph |")
         );
-        assert_eq!((of("function_graph", "0"), of("nop", "1")), (None, None));
+        // Documentation/trace/ftrace.rst, `tracing_on`: only writing to the ring buffer stops.
+        assert!(of("irqsoff", "0").unwrap().found.contains("records nothing now"));
+        assert_eq!(of("nop", "1"), None);
+        let files = [
+            ("sys/kernel/tracing/current_tracer", "nop"),
+            ("sys/kernel/tracing/tracing_on", "1"),
+            ("sys/kernel/tracing/events/enable", "1"),
+        ];
+        let found = tracer(&Root::at(howlate_testing::tree(&files).path())).unwrap();
+        assert_eq!(found.found, "all events of the kernel are traced");
     }
 
     #[test]

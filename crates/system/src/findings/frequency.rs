@@ -82,6 +82,10 @@ impl Policy {
 /// Who chooses the frequency of the CPUs on which it matters, and from which range.
 pub(super) fn governor(root: &Root) -> Option<Finding> {
     let policies = Policy::all(root);
+    if let Some(unread) = unread(root) {
+        let found = format!("which frequency governor CPU {} has could not be read", unread.0);
+        return Some(finding(FindingId::FrequencyGovernor, Verdict::Unknown, found).seen(&unread.1).end());
+    }
     if policies.is_empty() {
         return no_scaling(root);
     }
@@ -108,6 +112,22 @@ pub(super) fn governor(root: &Root) -> Option<Finding> {
             until the governor raises the frequency.",
     );
     Some(draft.when(!is_fixed, |draft| ratio(bounds, draft).turn(root, "frequency_governor")).end())
+}
+
+/// A policy that is there, of CPUs on which it matters, and cannot be read; where the others say that there is something to do, that
+/// counts.
+fn unread(root: &Root) -> Option<(u32, Reading)> {
+    if Policy::all(root).iter().any(|policy| !policy.is_quick()) {
+        return None;
+    }
+    let isolation = Isolation::read(root);
+    let numbered = |name: String| name.strip_prefix("policy")?.parse::<u32>().ok();
+    let numbers = root.list(FREQUENCY_POLICIES).into_iter().filter_map(numbered);
+    let mut of_these = numbers.filter(|number| isolation.that_matter().contains(*number));
+    let cannot =
+        |number: &u32| root.read(&format!("{FREQUENCY_POLICIES}/policy{number}/{GOVERNOR}")).is_err();
+    let number = of_these.find(cannot)?;
+    Some((number, root.reading(format!("{FREQUENCY_POLICIES}/policy{number}/{GOVERNOR}"))))
 }
 
 /// CPUs that are kept far below what they can do, by the firmware, a battery, or whoever has set it.

@@ -45,7 +45,7 @@ fn of_board(root: &Root) -> Option<Finding> {
     let draft = finding(FindingId::ThermalThrottling, verdict, found).seen(&reading).why(WHY);
     let draft = draft.when(verdict == Verdict::Costs && has_low_voltage, |draft| {
         draft
-            .apply("use the supply that the board was made for, on a short cable (27 W for a Raspberry Pi 5)")
+            .apply("use the supply that the board was made for, on a short cable (27 W for a Raspberry Pi 5, 15 W for a 4)")
             .undo("the supply of before")
     });
     Some(

@@ -78,16 +78,28 @@ pub(super) fn states(root: &Root) -> Option<Finding> {
     // Of CPUs that are alike, the first.
     let worst = each.iter().rev().max_by_key(|one| one.state.exit_latency_us);
     let slow: CpuSet = each.iter().filter(|one| one.takes_long()).map(|one| one.cpu).collect();
-    let which = if slow.len() == isolation.online.len() {
-        "idle CPUs".to_owned()
-    } else {
-        format!("idle CPUs {}", briefly(&slow))
+    let which = match slow.len() {
+        all if all == isolation.online.len() => "idle CPUs".to_owned(),
+        1 => format!("idle CPU {slow}"),
+        _ => format!("idle CPUs {}", briefly(&slow)),
     };
+    let unread = cpus.iter().find(|cpu| is_unread(root, *cpu));
+    if let Some(cpu) = unread.filter(|_| slow.is_empty()) {
+        let found = format!("how deeply CPU {cpu} may sleep could not be read");
+        return Some(show(root, finding(FindingId::IdleStates, Verdict::Unknown, found), cpu).why(WHY).end());
+    }
     match worst {
         None => Some(none_on(root, first)),
         Some(worst) if worst.takes_long() => Some(deep(root, worst, &which)),
         Some(worst) => Some(shallow(root, worst, asked)),
     }
+}
+
+/// Whether a state of this CPU cannot be read, or none can though others have some.
+fn is_unread(root: &Root, cpu: u32) -> bool {
+    let directory = format!("{CPUS}/cpu{cpu}/cpuidle");
+    let listed = root.list(&directory).into_iter().filter(|name| name.starts_with("state")).count();
+    listed == 0 || listed != idle_states(root, cpu).len()
 }
 
 /// More columns are no list that anybody reads.

@@ -56,7 +56,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
 fn sent_away(root: &Root, draft: Draft) -> Draft {
     let is_balanced = tuning_daemons::at_work(root).contains(&"irqbalance");
     let draft = draft
-        .when(is_balanced, |draft| draft.apply("sudo systemctl stop irqbalance   # it would move them back"));
+        .when(is_balanced, |draft| draft.apply("sudo systemctl stop irqbalance   # it may move them again"));
     let draft = draft.turn_for_now(root, "irq_affinity");
     let draft = draft.when(is_balanced, |draft| draft.undo("sudo systemctl start irqbalance"));
     if CommandLine::read(root).has("irqaffinity") {

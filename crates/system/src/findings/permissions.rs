@@ -99,12 +99,25 @@ fn raise_limit(root: &Root, draft: Draft, item: &str, value: &str) -> Draft {
     if hypervisor(root).is_some_and(|found| found.name == "wsl2") {
         return draft
             .apply(format!("sudo prlimit --pid $$ --{item}={value}   # for this shell and what it starts"))
-            .undo(format!("sudo prlimit --pid $$ --{item}=0"));
+            .undo(format!("sudo prlimit --pid $$ --{item}={}", before(root, item)));
     }
     let file = format!("/etc/security/limits.d/90-howlate-{item}.conf");
     draft
         .apply(format!("echo \"$(id -un) - {item} {value}\" | sudo tee {file}   # then log out and in"))
         .undo(format!("sudo rm {file}   # then log out and in"))
+}
+
+/// What the limit is now, as prlimit takes it.
+fn before(root: &Root, item: &str) -> String {
+    let name = match item {
+        "memlock" => "Max locked memory",
+        "nice" => "Max nice priority",
+        _ => "Max realtime priority",
+    };
+    Limits::read(root).soft(name).map_or_else(
+        || "0".to_owned(),
+        |limit| if limit == UNLIMITED { "unlimited".to_owned() } else { limit.to_string() },
+    )
 }
 
 /// A limit below this, in bytes, is too small for a program with a handful of threads:

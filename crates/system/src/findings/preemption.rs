@@ -4,7 +4,7 @@ use howlate_knobs::Writes;
 use howlate_knobs::preemption_model::FILE as SWITCH;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{
-    CommandLine, Distribution, Kernel, Reading, Root, board, chosen, container, hypervisor,
+    CommandLine, Distribution, Kernel, Reading, Root, board, chosen, container, hypervisor, os_release,
 };
 
 use super::draft::{Draft, finding};
@@ -30,10 +30,7 @@ pub(super) fn realtime_kernel(root: &Root) -> Option<Finding> {
             "maximum 18 to 22 µs with PREEMPT_RT, 39 ms without, on the authors' machines",
             "README of rt-tests",
         );
-    let draft = real_time_kernels(root)
-        .into_iter()
-        .fold(draft, Draft::apply)
-        .undo("choose the present kernel in the boot menu");
+    let draft = real_time_kernels(root).into_iter().fold(draft, Draft::apply).undo(the_kernel_before(root));
     Some(draft.end())
 }
 
@@ -73,13 +70,38 @@ fn real_time_kernels(root: &Root) -> Vec<String> {
             "Proxmox has none, and Debian's does not know ZFS: have the kernel preempt itself (`preempt=full`), or run what is to be \
              punctual on a machine of its own",
         ),
-        Distribution::Ubuntu if ["x86_64", "aarch64"].contains(&arch.as_str()) => one("sudo pro enable realtime-kernel   # then restart into it; it takes a subscription, free for a few machines"),
+        // It is for releases with long support, and for Ubuntu itself.
+        Distribution::Ubuntu if ["x86_64", "aarch64"].contains(&arch.as_str()) && is_long_supported(root) => one("sudo pro enable realtime-kernel   # then restart into it; it takes a subscription, free for a few machines"),
         Distribution::RedHat => one("sudo dnf install kernel-rt   # from the repository rt; then restart into it"),
         Distribution::Suse => one("sudo zypper install kernel-rt   # then restart into it"),
         Distribution::Arch => one("sudo pacman -S linux-rt   # then restart into it"),
-        Distribution::Fedora => vec![format!("Fedora has none: {build}")],
+        Distribution::Fedora => {
+            let other = os_release(root, "ID").filter(|id| id != "fedora").and_then(|_| os_release(root, "NAME"));
+            vec![format!("{} has none: {build}", other.unwrap_or_else(|| "Fedora".to_owned()))]
+        }
         Distribution::NixOs => one("set `boot.kernelPackages = pkgs.linuxPackages-rt_latest` in configuration.nix, run `nixos-rebuild boot`, and restart"),
         Distribution::Ubuntu | Distribution::Alpine | Distribution::Other => one(build),
+    }
+}
+
+/// Ubuntu itself, of a release for years; where nothing says so, it is taken for one.
+///
+/// Source: <https://documentation.ubuntu.com/pro/>, the real-time kernel's releases.
+fn is_long_supported(root: &Root) -> bool {
+    let is_ubuntu = os_release(root, "ID").is_none_or(|id| id == "ubuntu");
+    let version = os_release(root, "VERSION_ID");
+    is_ubuntu && version.is_none_or(|version| ["22.04", "24.04"].contains(&version.as_str()))
+}
+
+/// Boards and WSL have no menu to choose a kernel from.
+fn the_kernel_before(root: &Root) -> &'static str {
+    match Distribution::read(root) {
+        Distribution::RaspberryPi => "take `kernel=` out of /boot/firmware/config.txt again, and restart",
+        _ if hypervisor(root).is_some_and(|found| found.name == "wsl2") => {
+            "take `kernel=` out of .wslconfig again, and run `wsl --shutdown`"
+        }
+        Distribution::Other | Distribution::Alpine => "start the present kernel again",
+        _ => "choose the present kernel in the boot menu",
     }
 }
 

@@ -38,6 +38,9 @@ impl Quota {
     }
 }
 
+/// Periods, of 100 ms as a rule.
+const SOME_MINUTES: u64 = 3_000;
+
 /// The tightest quota of this group and those above it.
 ///
 /// Source: `Documentation/scheduler/sched-bwc.rst`, `Documentation/admin-guide/cgroup-v2.rst`.
@@ -60,6 +63,12 @@ fn limited(tightest: &Quota, quota: u64, stat: &CpuStat) -> Draft {
     let (name, cpus, period_us) = (tightest.group.name(), tightest.cpus(), tightest.quota.period_us);
     let count = |count: Option<u64>| count.unwrap_or(0);
     let stopped = format!("{} of {} periods", count(stat.throttled()), count(stat.periods()));
+    // What was never used up in some minutes costs nothing so far.
+    if count(stat.throttled()) == 0 && count(stat.periods()) >= SOME_MINUTES {
+        let found =
+            format!("this control group ({name}) may use {cpus} CPUs, which it has not used up so far");
+        return finding(FindingId::CpuQuota, Verdict::Note, found);
+    }
     let found = format!("this control group ({name}) may use {cpus} CPUs, and was stopped in {stopped}");
     let typical = match period_us.saturating_sub(quota) / 1000 {
         0 => format!("up to the rest of a period of {} ms", period_us / 1000),

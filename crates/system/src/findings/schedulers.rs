@@ -2,7 +2,7 @@
 
 use howlate_knobs::tuning_daemons;
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{Isolation, Reading, Root};
+use howlate_procfs::{Distribution, Isolation, Reading, Root};
 
 use super::draft::{Draft, finding};
 
@@ -48,17 +48,23 @@ pub(super) fn daemons(root: &Root) -> Option<Finding> {
          groups isolate.",
     );
     let apart = Isolation::read(root).apart();
+    let file = match Distribution::read(root) {
+        Distribution::RedHat | Distribution::Fedora | Distribution::Suse => "/etc/sysconfig/irqbalance",
+        _ => "/etc/default/irqbalance",
+    };
     let stop = |draft: Draft, name: &&str| {
         match *name {
-        // Others set up what the machine is to be; this one moves what was put somewhere.
-        "irqbalance" => draft
-            .apply("sudo systemctl stop irqbalance   # while interrupts are to stay where they were put")
-            .undo("sudo systemctl start irqbalance")
-            .when(!apart.is_empty(), |draft| {
-                draft.lasting(format!("write `IRQBALANCE_BANNED_CPULIST={apart}` to /etc/default/irqbalance, and restart irqbalance"))
-            }),
-        _ => draft,
-    }
+            // Others set up what the machine is to be; this one moves what was put somewhere.
+            "irqbalance" => draft
+                .apply("sudo systemctl stop irqbalance   # while interrupts are to stay where they were put")
+                .undo("sudo systemctl start irqbalance")
+                .when(!apart.is_empty(), |draft| {
+                    draft.lasting(format!(
+                        "write `IRQBALANCE_BANNED_CPULIST={apart}` to {file}, and restart irqbalance"
+                    ))
+                }),
+            _ => draft,
+        }
     };
     Some(all.iter().fold(draft, stop).end())
 }

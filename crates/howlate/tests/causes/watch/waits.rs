@@ -136,13 +136,29 @@ fn all_waits(document: &Value) -> impl Iterator<Item = &Value> {
     document["results"].as_array().unwrap().iter().flat_map(waits)
 }
 
+/// Whether programs beside it took much of what its threads were late by: whatever they keep from its CPU, a priority is right for.
+fn is_disturbed(document: &Value) -> bool {
+    let share = |result: &Value| {
+        let causes = result["why"]["causes"].as_array().into_iter().flatten();
+        let of_others = causes.filter(|cause| cause["kind"] == "thread" && cause["own"] != true);
+        of_others.filter_map(|cause| cause["share"].as_f64()).sum::<f64>()
+    };
+    document["results"].as_array().unwrap().iter().any(|result| share(result) > 0.15)
+}
+
 #[test]
 fn a_thread_of_python_that_waits_for_the_interpreter_is_given_no_priority() {
-    let Some((document, text)) = watched_python(include_str!("interpreter_lock.py"), &[]) else { return };
-    let of_sibling = |wait: &Value| wait["kind"] == "lock" && wait["call"] == "futex" && wait["own"] == true;
-    assert!(all_waits(&document).any(of_sibling), "{document}");
-    assert!(text.contains("sys.setswitchinterval"), "{text}");
-    assert!(!text.contains("SCHED_FIFO") && !text.contains("chrt "), "{text}");
+    for _ in 0..8 {
+        let Some((document, text)) = watched_python(include_str!("interpreter_lock.py"), &[]) else { return };
+        let of_sibling =
+            |wait: &Value| wait["kind"] == "lock" && wait["call"] == "futex" && wait["own"] == true;
+        assert!(all_waits(&document).any(of_sibling), "{document}");
+        if !is_disturbed(&document) {
+            assert!(text.contains("sys.setswitchinterval"), "{text}");
+            return assert!(!text.contains("SCHED_FIFO") && !text.contains("chrt "), "{text}");
+        }
+    }
+    skip("programs beside it kept the CPUs of Python's threads busy");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `cargo xtask bench door`: what hostile programs of three users cost root's recorder, and what it loses to them.
+//! `cargo xtask bench requests`: what hostile programs of three users cost root's recorder, and what it loses to them.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Programs at the door: those that ask, those that say nothing, and those that mean harm.
+//! Programs that connect: those that ask, those that say nothing, and those that mean harm.
 
 use std::io::{IoSlice, Write as _};
 use std::mem::MaybeUninit;
@@ -25,9 +25,9 @@ fn snap(thread: &[u8], reason: &[u8]) -> Vec<u8> {
 }
 
 fn client(path: &Path) -> OwnedFd {
-    let socket = place::socket().unwrap();
-    connect(&socket, &SocketAddrUnix::new(path).unwrap()).unwrap();
-    socket
+    let client = socket_file::socket().unwrap();
+    connect(&client, &SocketAddrUnix::new(path).unwrap()).unwrap();
+    client
 }
 
 fn hand_over(to: &OwnedFd, bytes: &[u8], files: &[BorrowedFd<'_>]) {
@@ -49,11 +49,11 @@ pub(crate) fn memory() -> OwnedFd {
 }
 
 /// Takes until so much has come.
-fn take(door: &mut Door, count: usize) -> Vec<Request> {
+fn take(socket: &mut RequestSocket, count: usize) -> Vec<Request> {
     let mut asked = Vec::new();
     for _ in 0..6_000 {
-        door.attend(clock::now());
-        asked.extend(door.take(clock::now()));
+        socket.receive(clock::now());
+        asked.extend(socket.take(clock::now()));
         if asked.len() >= count {
             return asked;
         }
@@ -62,11 +62,11 @@ fn take(door: &mut Door, count: usize) -> Vec<Request> {
     panic!("only {asked:?} came")
 }
 
-fn open() -> (tempfile::TempDir, std::path::PathBuf, Door) {
+fn open() -> (tempfile::TempDir, std::path::PathBuf, RequestSocket) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("record");
-    let door = Door::open(&path).unwrap();
-    (folder, path, door)
+    let socket = RequestSocket::open(&path).unwrap();
+    (folder, path, socket)
 }
 
 /// The reasons of those that ask to keep something, and how many hand memory over.
@@ -81,7 +81,7 @@ fn told(asked: &[Request]) -> (Vec<String>, usize) {
 
 #[test]
 fn whoever_connects_is_heard_and_the_socket_is_removed() {
-    let (_folder, path, mut door) = open();
+    let (_folder, path, mut socket) = open();
     // One that is gone by the time that it is heard, one that says nothing, one that hands no file over, one that hands over another
     // one, and one that does as it should.
     let gone = client(&path);
@@ -91,24 +91,24 @@ fn whoever_connects_is_heard_and_the_socket_is_removed() {
     hand_over(&without, b"loops1\0\0", NONE);
     hand_over(&other, b"loops1\0\0", &[other.as_fd()]);
     hand_over(&with, b"loops1\0\0", &[memory().as_fd()]);
-    let asked = take(&mut door, 2);
+    let asked = take(&mut socket, 2);
     let [Request::Snap(snap), Request::Loops(loops)] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!((snap.thread.as_str(), snap.reason.as_deref()), ("player", Some("frame dropped")));
     assert_eq!((snap.peer.pid, loops.peer.pid), (std::process::id(), std::process::id()));
-    drop(door);
+    drop(socket);
     assert!(!path.exists());
 }
 
 #[test]
 fn who_says_something_later_is_heard_beside_others() {
-    let (_folder, path, mut door) = open();
+    let (_folder, path, mut socket) = open();
     let late = client(&path);
     let early = client(&path);
     send(&early, &snap(b"a", b"first"), SendFlags::NOSIGNAL).unwrap();
-    assert_eq!(told(&take(&mut door, 1)).0, ["first"]);
+    assert_eq!(told(&take(&mut socket, 1)).0, ["first"]);
     let silent: Vec<OwnedFd> = (0..20).map(|_| client(&path)).collect();
     send(&late, &snap(b"a", b"second"), SendFlags::NOSIGNAL).unwrap();
-    assert_eq!(told(&take(&mut door, 1)).0, ["second"]);
+    assert_eq!(told(&take(&mut socket, 1)).0, ["second"]);
     drop(silent);
 }
 
@@ -122,10 +122,10 @@ fn lingering() -> (TcpListener, TcpStream) {
     (listener, stream)
 }
 
-/// Each of them is the last that has it open when it is refused. The next porter is let in only when the one before has gone.
+/// Each of them is the last that has it open when it is refused. The next receiver starts only when the one before has ended.
 #[test]
 fn nobody_waits_for_what_is_handed_over_to_be_closed() {
-    let (_folder, path, mut door) = open();
+    let (_folder, path, mut socket) = open();
     let ways: [fn(&OwnedFd, &[BorrowedFd<'_>]); 6] = [
         |to, file| hand_over(to, b"loops1\0\0", file),
         |to, file| hand_over(to, b"loops1\0\0", &[file, file, file].concat()),
@@ -152,7 +152,7 @@ fn nobody_waits_for_what_is_handed_over_to_be_closed() {
         send(&honest, &snap(b"a", reason.as_bytes()), SendFlags::NOSIGNAL).unwrap();
         let mut reasons = Vec::new();
         while !reasons.contains(&reason) {
-            let (some, loops) = told(&take(&mut door, 1));
+            let (some, loops) = told(&take(&mut socket, 1));
             assert_eq!(loops, 0, "{number}");
             reasons.extend(some);
         }
@@ -161,11 +161,11 @@ fn nobody_waits_for_what_is_handed_over_to_be_closed() {
 
 #[test]
 fn one_user_has_only_so_many_connections_at_a_time() {
-    let (_folder, path, mut door) = open();
+    let (_folder, path, mut socket) = open();
     let others = (0..40).map(|_| client(&path)).collect::<Vec<_>>();
     let heard = client(&path);
     send(&heard, &snap(b"a", b"one's own"), SendFlags::NOSIGNAL).unwrap();
     // All of them are this user's, who may have more than others.
-    assert_eq!(told(&take(&mut door, 1)).0, ["one's own"]);
+    assert_eq!(told(&take(&mut socket, 1)).0, ["one's own"]);
     drop(others);
 }

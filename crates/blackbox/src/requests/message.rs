@@ -65,7 +65,7 @@ fn recent(nanos: u64, now: MonotonicTime) -> Option<MonotonicTime> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::place::{USUAL, VARIABLE};
+    use super::super::socket_file::{USUAL, VARIABLE};
     use super::*;
 
     const NOW: MonotonicTime = MonotonicTime::from_nanos(60_000_000_000);

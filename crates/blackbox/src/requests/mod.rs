@@ -5,8 +5,8 @@
 //! much, for each user. The other end is in `loop/` and `python/howlate/loop.py`.
 
 mod message;
-mod place;
-mod porter;
+mod receiver;
+mod socket_file;
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -22,13 +22,13 @@ use rustix::process::geteuid;
 
 pub(crate) use self::message::checked as checked_message;
 use self::message::{Message, message};
-pub use self::place::NotListening;
-use self::place::Place;
-pub(crate) use self::place::place;
-use self::porter::Handed;
+use self::receiver::Received;
+pub use self::socket_file::NotListening;
+use self::socket_file::SocketFile;
+pub(crate) use self::socket_file::socket_path;
 
-/// After so long another porter is let to the door: the one there may be kept from leaving.
-const KEPT_FROM_LEAVING: Span = Span::from_secs(10);
+/// After so long another receiver is started: the one before may be kept from ending.
+const KEPT_FROM_ENDING: Span = Span::from_secs(10);
 
 /// Whether programs of this user are believed as who records is: root's, and one's own.
 pub(crate) fn is_own(uid: u32) -> bool {
@@ -39,7 +39,7 @@ pub(crate) fn is_own(uid: u32) -> bool {
 #[derive(Debug)]
 pub(crate) enum Request {
     Snap(SnapRequest),
-    Loops(HandedOver),
+    Loops(OfferedMemory),
 }
 
 /// To keep what all CPUs have just done.
@@ -55,7 +55,7 @@ pub(crate) struct SnapRequest {
 
 /// To read the turns of its loops.
 #[derive(Debug)]
-pub(crate) struct HandedOver {
+pub(crate) struct OfferedMemory {
     pub(crate) peer: Peer,
     /// Ends with the program. Nothing comes over it any more.
     pub(crate) connection: OwnedFd,
@@ -63,75 +63,75 @@ pub(crate) struct HandedOver {
     pub(crate) memory: OwnedFd,
 }
 
-/// Open until it is dropped.
+/// Listens until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Door {
-    _place: Place,
-    /// The socket, and where a porter hands on what it has heard.
+pub(crate) struct RequestSocket {
+    _file: SocketFile,
+    /// The listening socket, and the end of the channel that the receiver writes to.
     files: Arc<[OwnedFd; 2]>,
-    inside: OwnedFd,
-    /// When the last porter went there, and whether it is there.
+    channel: OwnedFd,
+    /// When the last receiver was started, and whether it still runs.
     since: MonotonicTime,
-    is_attended: Arc<AtomicBool>,
+    is_receiving: Arc<AtomicBool>,
 }
 
-impl Door {
+impl RequestSocket {
     /// Listens there. A socket to which nobody listens any more is replaced.
     pub(crate) fn open(path: &Path) -> Result<Self, NotListening> {
-        let (place, socket) = Place::listen(path)?;
+        let (file, socket) = SocketFile::listen(path)?;
         let failed = |source: io::Error| NotListening::Io { place: path.to_owned(), source };
-        let [inside, handed_on] = porter::inside().map_err(failed)?;
+        let [channel, channel_end] = receiver::channel().map_err(failed)?;
         Ok(Self {
-            _place: place,
-            files: Arc::new([socket, handed_on]),
-            inside,
+            _file: file,
+            files: Arc::new([socket, channel_end]),
+            channel,
             since: MonotonicTime::default(),
-            is_attended: Arc::new(AtomicBool::new(false)),
+            is_receiving: Arc::new(AtomicBool::new(false)),
         })
     }
 
-    /// What was asked for and has been heard since the last call.
+    /// The requests that were received since the last call.
     pub(crate) fn take(&mut self, now: MonotonicTime) -> Vec<Request> {
         let mut asked = Vec::new();
-        while let Some(handed) = porter::receive(&self.inside) {
-            asked.extend(request(handed, now));
+        while let Some(received) = receiver::next_received(&self.channel) {
+            asked.extend(request(received, now));
         }
         asked
     }
 
-    /// Somebody attends to who is there, if nobody does.
-    pub(crate) fn attend(&mut self, now: MonotonicTime) {
-        let is_attended =
-            self.is_attended.load(Ordering::Acquire) && now.since(self.since) < KEPT_FROM_LEAVING;
-        if is_attended || !self.is_somebody_there() {
+    /// Starts a receiver if somebody has connected and none runs.
+    pub(crate) fn receive(&mut self, now: MonotonicTime) {
+        let is_receiving =
+            self.is_receiving.load(Ordering::Acquire) && now.since(self.since) < KEPT_FROM_ENDING;
+        if is_receiving || !self.has_connections() {
             return;
         }
         self.since = now;
-        self.is_attended = Arc::new(AtomicBool::new(true));
-        let is_there = Arc::clone(&self.is_attended);
-        let started = own_files::start("door", Arc::clone(&self.files), move |[door, inside]| {
-            porter::let_in(door, inside);
-            is_there.store(false, Ordering::Release);
+        self.is_receiving = Arc::new(AtomicBool::new(true));
+        let is_running = Arc::clone(&self.is_receiving);
+        let started = own_files::start("requests", Arc::clone(&self.files), move |[listener, channel]| {
+            receiver::receive_requests(listener, channel);
+            is_running.store(false, Ordering::Release);
         });
         if started.is_err() {
-            self.is_attended.store(false, Ordering::Release);
+            self.is_receiving.store(false, Ordering::Release);
         }
     }
 
-    fn is_somebody_there(&self) -> bool {
-        let [door, _] = self.files.as_ref();
-        let mut door = [PollFd::from_borrowed_fd(door.as_fd(), PollFlags::IN)];
-        poll(&mut door, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
+    fn has_connections(&self) -> bool {
+        let [listener, _] = self.files.as_ref();
+        let mut polled = [PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)];
+        poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
     }
 }
 
-fn request(handed: Handed, now: MonotonicTime) -> Option<Request> {
-    let Handed { peer, bytes, files } = handed;
+fn request(received: Received, now: MonotonicTime) -> Option<Request> {
+    let Received { peer, bytes, files } = received;
     match message(&bytes, now)? {
         Message::Snap { at, thread, reason } => Some(Request::Snap(SnapRequest { peer, at, thread, reason })),
         Message::Loops => {
             let (connection, memory) = files?;
-            Some(Request::Loops(HandedOver { peer, connection, memory }))
+            Some(Request::Loops(OfferedMemory { peer, connection, memory }))
         }
     }
 }

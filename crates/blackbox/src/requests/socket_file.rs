@@ -62,7 +62,7 @@ pub enum NotListening {
 }
 
 /// Where to listen; `None`: nowhere.
-pub(crate) fn place() -> Option<PathBuf> {
+pub(crate) fn socket_path() -> Option<PathBuf> {
     let named = std::env::var_os(VARIABLE);
     let place = named.map_or_else(|| PathBuf::from(USUAL), PathBuf::from);
     (!place.as_os_str().is_empty()).then_some(place)
@@ -70,13 +70,13 @@ pub(crate) fn place() -> Option<PathBuf> {
 
 /// The socket's file, which is removed when this is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SocketFile {
     path: PathBuf,
     /// Its file system and number.
     id: (u64, u64),
 }
 
-impl Place {
+impl SocketFile {
     /// Listens there. A socket to which nobody listens any more is replaced.
     pub(super) fn listen(path: &Path) -> Result<(Self, OwnedFd), NotListening> {
         let failed = |source: io::Error| NotListening::Io { place: path.to_owned(), source };
@@ -95,14 +95,14 @@ impl Place {
             fs::remove_file(path).map_err(failed)?;
         }
         bind(&socket, &address).map_err(|error| failed(error.into()))?;
-        let place = Self { path: path.to_owned(), id: id(path).map_err(failed)? };
+        let file = Self { path: path.to_owned(), id: id(path).map_err(failed)? };
         fs::set_permissions(path, Permissions::from_mode(0o666)).map_err(failed)?;
         listen(&socket, WAITING).map_err(|error| failed(error.into()))?;
-        Ok((place, socket))
+        Ok((file, socket))
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketFile {
     fn drop(&mut self) {
         // By now it may be another's.
         if id(&self.path).is_ok_and(|id| id == self.id) {
@@ -158,9 +158,9 @@ mod tests {
     fn one_recorder_is_asked_and_an_abandoned_place_is_taken() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record");
-        let first = Place::listen(&path).unwrap();
+        let first = SocketFile::listen(&path).unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o666, "whoever it is");
-        assert!(matches!(Place::listen(&path), Err(NotListening::Another { .. })));
+        assert!(matches!(SocketFile::listen(&path), Err(NotListening::Another { .. })));
         drop(first);
         assert!(!path.exists());
         // As a killed one leaves it: the file is there, and nobody listens.
@@ -168,15 +168,15 @@ mod tests {
         let socket = socket().unwrap();
         bind(&socket, &SocketAddrUnix::new(&abandoned).unwrap()).unwrap();
         drop(socket);
-        let taken = Place::listen(&abandoned).unwrap();
+        let taken = SocketFile::listen(&abandoned).unwrap();
         // Another's file is left alone.
         fs::remove_file(&abandoned).unwrap();
         fs::write(&abandoned, "mine").unwrap();
-        assert!(matches!(Place::listen(&abandoned), Err(NotListening::Another { .. })));
+        assert!(matches!(SocketFile::listen(&abandoned), Err(NotListening::Another { .. })));
         drop(taken);
         assert_eq!(fs::read_to_string(&abandoned).unwrap(), "mine");
         fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
-        let refused = Place::listen(&folder.path().join("other")).unwrap_err().to_string();
+        let refused = SocketFile::listen(&folder.path().join("other")).unwrap_err().to_string();
         assert!(refused.contains("others may write to") && refused.contains("chmod go-w"), "{refused}");
     }
 
@@ -202,7 +202,7 @@ mod tests {
         if std::os::unix::fs::chown(folder.path(), Some(65_534), None).is_err() {
             return howlate_testing::skip("giving a folder away needs root");
         }
-        let refused = Place::listen(&folder.path().join("record")).unwrap_err().to_string();
+        let refused = SocketFile::listen(&folder.path().join("record")).unwrap_err().to_string();
         assert!(refused.contains("belongs to user 65534"), "{refused}");
     }
 }
