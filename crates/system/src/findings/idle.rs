@@ -98,8 +98,12 @@ pub(super) fn states(root: &Root) -> Option<Finding> {
 /// Whether a state of this CPU cannot be read, or none can though others have some.
 fn is_unread(root: &Root, cpu: u32) -> bool {
     let directory = format!("{CPUS}/cpu{cpu}/cpuidle");
-    let listed = root.list(&directory).into_iter().filter(|name| name.starts_with("state")).count();
-    listed == 0 || listed != idle_states(root, cpu).len()
+    let states: Vec<String> =
+        root.list(&directory).into_iter().filter(|name| name.starts_with("state")).collect();
+    let number =
+        |state: &str, name: &str| root.read(&format!("{directory}/{state}/{name}")).ok()?.parse::<u64>().ok();
+    let is_off = |state: &str| number(state, "disable").is_some_and(|off| off != 0);
+    states.is_empty() || states.iter().any(|state| !is_off(state) && number(state, "latency").is_none())
 }
 
 /// More columns are no list that anybody reads.
