@@ -214,9 +214,14 @@ pub fn thread_advice(analysis: &Analysis) -> Vec<ThreadAdvice> {
             || is_over(one) && all.iter().any(goes_on)
             || all.iter().any(|other| other.thread.is_same(&one.thread) && says_more(other))
     };
-    // Who gives way does so for everybody.
+    // Who gives way does so for everybody, and the interpreter hands its lock over sooner for everybody.
     let gave_way = |at: usize, one: &ThreadAdvice| {
-        matches!(one.cure, Cure::GiveWay { .. }) && all[..at].iter().any(|other| other.cure == one.cure)
+        let is_same = |other: &ThreadAdvice| match one.cure {
+            Cure::GiveWay { .. } => other.cure == one.cure,
+            Cure::InterpreterLock { .. } => other.cure.is_like(&one.cure),
+            _ => false,
+        };
+        all[..at].iter().any(is_same)
     };
     let worth_saying = all.iter().enumerate().filter(|(at, one)| !is_needless(one) && !gave_way(*at, one));
     worth_saying.map(|(_, one)| one.clone()).collect()
@@ -433,8 +438,14 @@ impl<'a> Row<'a> {
         match cause.kind {
             CauseKind::Thread if !cause.through.is_empty() => {
                 let holder = cause.through.clone();
-                (cause.call == LOCK_CALL && program.language.is_none())
-                    .then_some(Cure::Inheritance { holder })
+                let is_lock = cause.call == LOCK_CALL && program.language.is_none();
+                // An ordinary thread has no priority that it could lend: only less work under the lock helps it.
+                let cure = if self.thread.policy.is_realtime() {
+                    Cure::Inheritance { holder }
+                } else {
+                    Cure::ShorterLock { holder }
+                };
+                is_lock.then_some(cure)
             }
             CauseKind::Thread if shares_the_interpreter(cause, program) => {
                 Some(Cure::InterpreterLock { holder: cause.name.clone().unwrap_or_default() })

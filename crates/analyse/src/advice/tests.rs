@@ -263,7 +263,10 @@ fn advised_after(ns: Span) -> Vec<ThreadAdvice> {
 #[test]
 fn who_is_ahead_of_a_holder_is_met_again_where_its_lock_is() {
     let of = |iterations: u64| {
-        let mut analysis = program(&[("high", Policy::OTHER, Vec::new())], WatchedProgram::default());
+        let mut analysis = program(
+            &[("high", Policy::Fifo { priority: Priority::USUAL }, Vec::new())],
+            WatchedProgram::default(),
+        );
         let (at, ns, mut ledger) = (MonotonicTime::default(), Span::from_millis(1), Ledger::default());
         for _ in 0..2 {
             let cause = Late::by_thread("middle", 9).through("low").cause;
@@ -513,6 +516,18 @@ fn who_gives_way_is_told_so_once() {
     }
     let found: Vec<Cure> = thread_advice(&analysis).into_iter().map(|one| one.cure).collect();
     assert_eq!(found, [Cure::GiveWay { culprit: "hog".into(), tid: Some(102) }]);
+}
+
+/// It would lend a priority that it does not have; and the interpreter's lock is one of all its threads.
+#[test]
+fn an_ordinary_thread_lends_nothing_and_the_interpreters_lock_is_told_of_once() {
+    let late = vec![Late::by_thread("middle", 9).through("low")];
+    let found = advised(&[("high", Policy::OTHER, late)], WatchedProgram::default());
+    assert_eq!(found, [("high".to_owned(), Cure::ShorterLock { holder: "low".into() })]);
+    let python = WatchedProgram { language: Some(ProgramLanguage::Python), ..WatchedProgram::default() };
+    let lock = || vec![Late { pid: Some(101), ..Late::of(CauseKind::Lock, "planner", "futex").own() }];
+    let threads = [("control", Policy::OTHER, lock()), ("logger", Policy::OTHER, lock())];
+    assert_eq!(advised(&threads, python).len(), 1);
 }
 
 /// Beside others, a holder that gives way holds for longer, and all that wait for it are later than before.

@@ -72,7 +72,7 @@ fn told_of(name: &str, of: &EventLoopBlock, analysis: &Analysis) -> StayedAway {
 fn is_worth_mending(of: &EventLoopBlock) -> bool {
     const OFTEN: u64 = 3;
     let longest = of.iterations.max().map_or(0, |most| most.as_nanos().unsigned_abs());
-    of.long >= OFTEN || longest >= of.above.times(2).as_nanos()
+    of.long >= OFTEN || longest >= of.above.times(10).as_nanos()
 }
 
 /// Where it waited for the CPU, and its control group had used up its quota for as long: a loop that never sleeps is not
