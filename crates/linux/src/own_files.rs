@@ -68,15 +68,14 @@ fn close_range(first: u32, last: u32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::io::{IoSlice, IoSliceMut, Read as _, Write as _};
+    use std::io::{IoSlice, IoSliceMut, Read as _};
     use std::mem::MaybeUninit;
-    use std::net::{TcpListener, TcpStream};
     use std::os::fd::{AsFd as _, RawFd};
     use std::os::unix::net::UnixStream;
     use std::sync::mpsc;
     use std::time::Duration;
 
-    use rustix::net::sockopt::set_socket_linger;
+    use howlate_testing::lingering_connection;
     use rustix::net::{
         RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
         SendFlags, recvmsg, sendmsg,
@@ -97,34 +96,20 @@ mod tests {
         let kept = Arc::new([OwnedFd::from(File::open("/dev/zero").unwrap())]);
         let last = File::open("/dev/null").unwrap();
         let number = kept[0].as_raw_fd();
-        let (told, tell) = mpsc::channel();
+        let (tell, told) = mpsc::channel();
         start("own-files", Arc::clone(&kept), move |_| {
             let seen = numbers();
-            let opened = File::open("/dev/null").unwrap();
-            told.send((seen, opened.as_raw_fd())).unwrap();
-            std::mem::forget(opened);
+            tell.send(seen).unwrap();
         })
         .unwrap();
-        let (seen, opened) = tell.recv().unwrap();
+        let seen = told.recv().unwrap();
         assert!(seen.contains(&number) && seen.len() <= 2, "{seen:?}");
         assert!(others.iter().chain([&last]).all(|file| file.metadata().is_ok()));
-        // Its number is one that this table may have for another file, or for none.
-        assert!(opened >= 3);
-    }
-
-    /// A connection whose end waits until all was sent, which is never.
-    fn lingering() -> (TcpListener, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        set_socket_linger(&stream, Some(Duration::from_secs(3_600))).unwrap();
-        stream.set_nonblocking(true).unwrap();
-        while stream.write(&[0; 65_536]).is_ok() {}
-        (listener, stream)
     }
 
     #[test]
     fn its_end_does_not_wait_for_a_socket_that_lingers() {
-        let (_listener, stream) = lingering();
+        let (_listener, stream) = lingering_connection().unwrap();
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (mut ended, ends) = UnixStream::pair().unwrap();
         let files = [stream.as_fd(), ends.as_fd()];

@@ -1,15 +1,13 @@
 //! Programs that connect: those that ask, those that say nothing, and those that mean harm.
 
-use std::io::{IoSlice, Write as _};
+use std::io::IoSlice;
 use std::mem::MaybeUninit;
-use std::net::{TcpListener, TcpStream};
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
 
 use howlate_linux::clock;
+use howlate_testing::lingering_connection;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::pwrite;
-use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{
     SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, connect, send, sendmsg,
 };
@@ -112,16 +110,6 @@ fn who_says_something_later_is_heard_beside_others() {
     drop(silent);
 }
 
-/// A connection whose end waits until all was sent, which is never.
-fn lingering() -> (TcpListener, TcpStream) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    set_socket_linger(&stream, Some(Duration::from_secs(3_600))).unwrap();
-    stream.set_nonblocking(true).unwrap();
-    while stream.write(&[0; 65_536]).is_ok() {}
-    (listener, stream)
-}
-
 /// Each of them is the last that has it open when it is refused. The next receiver starts only when the one before has ended.
 #[test]
 fn nobody_waits_for_what_is_handed_over_to_be_closed() {
@@ -143,7 +131,7 @@ fn nobody_waits_for_what_is_handed_over_to_be_closed() {
         },
     ];
     for (number, way) in ways.into_iter().enumerate() {
-        let (_listener, stream) = lingering();
+        let (_listener, stream) = lingering_connection().unwrap();
         let hostile = client(&path);
         way(&hostile, &[stream.as_fd()]);
         drop((hostile, stream));
@@ -160,7 +148,7 @@ fn nobody_waits_for_what_is_handed_over_to_be_closed() {
 }
 
 #[test]
-fn one_user_has_only_so_many_connections_at_a_time() {
+fn own_programs_may_have_more_connections_than_those_of_others() {
     let (_folder, path, mut socket) = open();
     let others = (0..40).map(|_| client(&path)).collect::<Vec<_>>();
     let heard = client(&path);
