@@ -46,7 +46,8 @@ mod tests {
             longest_sleep: None,
             stack: Vec::new(),
         };
-        thread.iterated(&one, Span::from_millis(10), None, 1);
+        // Advice is for what came back, so one alone says nothing.
+        (0..3).for_each(|_| thread.iterated(&one, Span::from_millis(10), None, 1));
         thread.reasons(at(50), "bpf").iter().for_each(|line| analysis.add(line));
         let recordings = [Recording::new("run.jsonl", &analysis)];
         let subject = Subject { recordings: &recordings, comparison: None };
