@@ -32,8 +32,12 @@ fn an_event_loop_that_stays_away_is_recorded_unless_others_serve_its_events() {
         loops.iter().filter(|(stack, _)| stack.contains(&part)).map(|(_, ns)| ns).sum::<u64>()
     };
     // At work, and then asleep; what it had no CPU for meanwhile was neither.
-    assert!(part("blocked") >= AWAY && part("at work") + part("waiting") >= AWAY, "{said}");
-    assert!(part("at work") > 0 && part("blocked") < 2 * AWAY, "{said}");
+    let (at_work, blocked) = (part("at work") + part("waiting"), part("blocked"));
+    // Where the host is busy the guest stands still for a while, and nobody in it can say what that was of.
+    let unsaid = loops.iter().map(|(_, ns)| ns).sum::<u64>() - at_work - blocked;
+    assert!(blocked + unsaid >= AWAY && at_work + unsaid >= AWAY, "{loops:#?}");
+    assert!(at_work + blocked + unsaid >= 2 * AWAY, "{loops:#?}");
+    assert!(part("at work") > 0 && (1..2 * AWAY).contains(&blocked), "{loops:#?}");
 }
 
 /// For so many nanoseconds each was away, or longer.
