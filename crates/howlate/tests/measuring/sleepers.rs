@@ -1,6 +1,7 @@
 //! Sleeps of language runtimes and of users' own programs. No test here asserts a duration.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use crate::common::{has_caveat, howlate, is_root, may_use_realtime, run, shown, skip, stderr, stdout};
 use rustix::process::Signal;
@@ -40,6 +41,19 @@ impl Own {
         let words = result["results"][0]["caveats"].to_string();
         (result["results"][0].clone(), words)
     }
+}
+
+/// What other tests do on its CPU may take all of a turn's time; it has three more then.
+fn unless_starved(measuring: &mut Command, recording: &Path) -> Output {
+    let mut output = measuring.output().unwrap();
+    for _ in 0..3 {
+        if !stderr(&output).contains("cut at its time limit") {
+            break;
+        }
+        std::fs::remove_file(recording).unwrap();
+        output = measuring.output().unwrap();
+    }
+    output
 }
 
 const HELLO: &str = "echo 'howlate-probe 1 realtime my language 4.2'\n";
@@ -183,7 +197,9 @@ fn a_program_gets_policy_slack_and_cpu_and_its_result_is_recorded() {
         "--samples",
         "5",
     ];
-    let output = howlate(&arguments).args(["--call", own.name(), "--json", "--out", out]).output().unwrap();
+    let mut measuring = howlate(&arguments);
+    measuring.args(["--call", own.name(), "--json", "--out", out]);
+    let output = unless_starved(&mut measuring, &path);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     for (one, policy) in result["results"].as_array().unwrap().iter().zip(["batch", "other"]) {
