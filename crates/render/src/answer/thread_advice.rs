@@ -53,6 +53,8 @@ pub(super) fn written(one: &ThreadAdvice, analysis: &Analysis, width: usize) -> 
     Written { sentence, typed }
 }
 
+/// What makes a mutex lend its holder the priority of who waits for it, in C.
+const INHERITANCE: &str = "pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);";
 /// What a thread is called by before its name.
 const THREAD: &str = "thread";
 
@@ -67,15 +69,7 @@ impl Told<'_> {
         match &self.one.cure {
             Cure::RealTime { priority, refused_in } => self.real_time(*priority, refused_in.as_ref()),
             Cure::Inheritance { holder } => self.inheritance(holder),
-            Cure::ShorterLock { holder } => (
-                format!(
-                    "{name} waits for {} (futex): a lock that it holds, or a signal from it. Less work of {} before that shortens the \
-                     wait; a priority for {name} does not",
-                    self.other(holder),
-                    legible(holder)
-                ),
-                Vec::new(),
-            ),
+            Cure::ShorterLock { holder } => self.shorter_lock(holder),
             Cure::InterpreterLock { holder } => {
                 let other = self.other(holder);
                 let is_ready = self.one.against.iter().any(|cause| cause.kind == CauseKind::Thread);
@@ -295,6 +289,26 @@ impl Told<'_> {
         }
     }
 
+    /// Who has a priority can lend it, and is handed a lock that does so at once: whoever had it cannot take it again first.
+    fn shorter_lock(&self, holder: &str) -> (String, Vec<String>) {
+        let (name, other, holder) = (name(&self.one.thread), self.other(holder), legible(holder));
+        let lends = self.one.thread.policy.is_realtime() && self.language().is_none();
+        let (more, typed) = match lends {
+            true => (
+                format!(
+                    ". If it is a mutex, priority inheritance lends {holder} the priority of {name} meanwhile, and hands it over at once"
+                ),
+                vec![INHERITANCE.to_owned()],
+            ),
+            false => (format!("; a priority for {name} does not"), Vec::new()),
+        };
+        let sentence = format!(
+            "{name} waits for {other} (futex): a lock that it holds, or a signal from it. Less work of {holder} before that shortens the \
+             wait{more}"
+        );
+        (sentence, typed)
+    }
+
     fn inheritance(&self, holder: &str) -> (String, Vec<String>) {
         let (name, holder) = (name(&self.one.thread), legible(holder));
         let sentence = format!(
@@ -302,7 +316,7 @@ impl Told<'_> {
              the priority of {name}, if it is a mutex that they share",
             self.culprits()
         );
-        (sentence, vec!["pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);".to_owned()])
+        (sentence, vec![INHERITANCE.to_owned()])
     }
 
     /// The names alone: for whom they were ahead is told already.
@@ -572,5 +586,26 @@ mod tests {
         let (sentence, typed) = of(vec![id]);
         assert!(!typed.contains("chrt") && typed.contains("pthread_setschedparam"), "{typed}");
         assert!(!sentence.contains("howlate tune"), "{sentence}");
+    }
+
+    /// Where the interpreter's own locks are, a mutex is not the program's.
+    #[test]
+    fn who_has_a_priority_can_lend_it_through_a_mutex() {
+        let of = |policy, language| {
+            let mut one = advice(Cure::ShorterLock { holder: "planner".into() });
+            one.thread.policy = policy;
+            said_of(&one, "watch 4711", WatchedProgram { language, ..WatchedProgram::default() })
+        };
+        let fifo = Policy::Fifo { priority: Priority::USUAL };
+        let (sentence, typed) = of(fifo, None);
+        assert!(
+            sentence.contains("Less work of planner") && sentence.contains("lends planner"),
+            "{sentence}"
+        );
+        assert!(typed.contains("PTHREAD_PRIO_INHERIT"), "{typed}");
+        for (policy, language) in [(Policy::OTHER, None), (fifo, Some(ProgramLanguage::Java))] {
+            let (sentence, typed) = of(policy, language);
+            assert!(!sentence.contains("lends") && typed.is_empty(), "{sentence}{typed}");
+        }
     }
 }

@@ -53,7 +53,11 @@ pub fn stayed_away(analysis: &Analysis) -> Vec<StayedAway> {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
     let all = worst_first(&outcomes);
     let told = all.iter().filter(|(_, of)| of.shared_by.is_none() && of.long > 0).take(MOST_TOLD);
-    told.map(|(one, of)| told_of(&name(one), of, analysis)).collect()
+    let with_cure = |(one, of): &(&Outcome, &EventLoopBlock)| {
+        let told = told_of(&name(one), of, analysis);
+        StayedAway { to_do: told.to_do.filter(|_| !is_worker(one, analysis)), ..told }
+    };
+    told.map(with_cure).collect()
 }
 
 fn told_of(name: &str, of: &EventLoopBlock, analysis: &Analysis) -> StayedAway {
@@ -66,6 +70,13 @@ fn told_of(name: &str, of: &EventLoopBlock, analysis: &Analysis) -> StayedAway {
     let quota = usual.and_then(|usual| quota(&usual, of, analysis)).unwrap_or_default();
     let to_name = how_to_name(language, of);
     StayedAway { what: sentence(name, language, of) + &quota, to_do, to_name }
+}
+
+/// Whether it is a worker of Node's: what takes long is where it belongs.
+fn is_worker(one: &Outcome, analysis: &Analysis) -> bool {
+    let is_named = |one: &Outcome, name: &str| one.condition.name.as_deref() == Some(name);
+    let has_other_main = analysis.outcomes().iter().any(|other| is_named(other, "MainThread"));
+    is_named(one, "node") && (one.condition.thread > 0 || has_other_main)
 }
 
 /// Once or twice, and for little more than is allowed, it stays away by chance.

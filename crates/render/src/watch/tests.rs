@@ -213,6 +213,20 @@ fn the_event_loop_is_told_before_the_helpers_of_its_runtime() {
     assert!(!text.contains("node 1"), "{text}");
 }
 
+/// What takes long is where it belongs.
+#[test]
+fn a_worker_of_node_is_not_told_to_use_one() {
+    let of = |name, number| {
+        let row = Row::new(name, number, 105, Activation::Timer, 90).with_event_loop(1);
+        let main = Row::new("MainThread", 0, 100, Activation::Timer, 80);
+        Program::of(vec![main, row]).shown(Detail::Brief, 80)
+    };
+    for text in [of("node", 0), of("node", 1)] {
+        assert!(text.contains("did not come back") && !text.contains("worker_threads"), "{text}");
+    }
+    assert!(of("service", 1).contains("belongs in another thread"));
+}
+
 #[test]
 fn a_worker_that_somebody_wrote_for_node_is_no_helper() {
     let mut program = node();
