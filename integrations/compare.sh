@@ -7,7 +7,10 @@ set -euo pipefail
 
 fail() {
     echo "howlate: $1" >&2
-    [ -z "${GITHUB_ACTIONS:-}" ] || echo "::error title=howlate::$1"
+    # As GitHub wants it: a line is a command there.
+    local text=${1//'%'/%25}
+    text=${text//$'\r'/%0D}
+    [ -z "${GITHUB_ACTIONS:-}" ] || echo "::error title=howlate::${text//$'\n'/%0A}"
     exit 2
 }
 

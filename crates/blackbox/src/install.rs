@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The unit, but for what is recorded and where.
@@ -43,6 +44,12 @@ pub enum NotInstalled {
         /// This program.
         path: PathBuf,
     },
+    /// Somebody else could put another program in its place.
+    #[error("others than root can change {}: what they put there would run with the service's rights", path.display())]
+    NotRoots {
+        /// The program, or a folder above it.
+        path: PathBuf,
+    },
     /// It would not be a folder of its own.
     #[error("{} is not an absolute path below a folder", path.display())]
     NoFolder {
@@ -69,7 +76,9 @@ impl NotInstalled {
     /// What to do.
     pub const fn hint(&self) -> &'static str {
         match self {
-            Self::OutOfReach { .. } => "copy it to /usr/local/bin, and run that one",
+            Self::OutOfReach { .. } | Self::NotRoots { .. } => {
+                "as root, copy it to /usr/local/bin, and run that one"
+            }
             Self::NoFolder { .. } => "write an absolute path, such as `--out /var/lib/howlate`",
             Self::Exists { .. } => "compare it with what `--install` prints, and remove it",
             Self::Io { .. } => "without --yes the unit is printed; to write it, run this as root",
@@ -114,13 +123,27 @@ impl Unit {
     ///
     /// # Errors
     ///
-    /// When they cannot be written, or others are there.
+    /// When they cannot be written, others are there, or others than root can change the program.
     pub fn install(&self, root: &Path) -> Result<Installed, NotInstalled> {
+        if let Some(path) = first_of_others(&self.program) {
+            return Err(NotInstalled::NotRoots { path: path.to_owned() });
+        }
         let (unit, user) = (root.join(UNIT), root.join(USER));
         write(&unit, &self.text()?)?;
         write(&user, &self.user())?;
         Ok(Installed { unit, user })
     }
+}
+
+/// Of a program and the folders above it the first that others than root can change; what is not there is nobody's.
+fn first_of_others(program: &Path) -> Option<&Path> {
+    const WRITTEN_BY_OTHERS: u32 = 0o022;
+    program.ancestors().find(|path| {
+        let found = std::fs::symlink_metadata(path);
+        found.is_ok_and(|found| {
+            found.uid() != 0 || !found.is_symlink() && found.mode() & WRITTEN_BY_OTHERS != 0
+        })
+    })
 }
 
 /// A word as systemd reads it: no variable, no specifier.
@@ -146,6 +169,8 @@ fn write(path: &Path, text: &str) -> Result<(), NotInstalled> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn unit(program: &str, words: &[&str], out: &str) -> Unit {
@@ -172,6 +197,19 @@ mod tests {
             capabilities
                 .eq(["AmbientCapabilities=CAP_BPF CAP_PERFMON", "CapabilityBoundingSet=CAP_BPF CAP_PERFMON"])
         );
+    }
+
+    #[test]
+    fn what_others_than_root_can_change_becomes_no_service() {
+        assert_eq!(first_of_others(Path::new("/proc/version")), None);
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("howlate");
+        std::fs::write(&program, "").unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o777)).unwrap();
+        assert_eq!(first_of_others(&program), Some(program.as_path()));
+        let refused = unit(program.to_str().unwrap(), &[], "/var/lib/howlate").install(folder.path());
+        assert!(matches!(refused, Err(NotInstalled::NotRoots { .. })), "{refused:?}");
+        assert!(!folder.path().join(UNIT).exists());
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub enum TracerRefusal {
     NoTypes,
     /// It takes capabilities that this process lacks.
     #[error(
-        "not permitted: run as root, or `setcap cap_bpf,cap_perfmon+ep` on the program, or `--cap-add BPF --cap-add PERFMON` for a container"
+        "not permitted: run as root, or `setcap cap_bpf,cap_perfmon+ep` on the program, given to a group first, or `--cap-add BPF --cap-add PERFMON` for a container"
     )]
     NotPermitted,
     /// The kernel's trace is not there.
@@ -51,7 +51,7 @@ pub enum TracerRefusal {
     },
     /// The kernel records switches for nobody without a capability.
     #[error(
-        "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=2`, or `setcap cap_perfmon+ep` on the program"
+        "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=2`, or `setcap cap_perfmon+ep` on the program, given to a group first"
     )]
     Paranoid {
         /// What it is.
@@ -75,7 +75,7 @@ pub enum TracerRefusal {
     NoAccounts,
     /// The kernel tells this process no addresses.
     #[error(
-        "the names of the kernel's functions are hidden (/proc/kallsyms): run as root, or `setcap cap_bpf,cap_perfmon,cap_syslog+ep` on the program"
+        "the names of the kernel's functions are hidden (/proc/kallsyms): run as root, or `setcap cap_bpf,cap_perfmon,cap_syslog+ep` on the program, given to a group first"
     )]
     NoNames,
     /// An event that there is no doing without.

@@ -62,6 +62,14 @@ pub enum ServeError {
         /// The file, as named with `--token-file`.
         path: PathBuf,
     },
+    /// Another user knows the token, and can change it.
+    #[error("the token in {} is user {uid}'s", path.display())]
+    Theirs {
+        /// The file, as named with `--token-file`.
+        path: PathBuf,
+        /// Whose it is.
+        uid: u32,
+    },
     /// What the file holds is none.
     #[error("there is no token in {}: {reason}", path.display())]
     NoToken {
@@ -103,7 +111,7 @@ impl ServeError {
             Self::Known { path } => {
                 format!("make it yours alone: `chmod 600 {}`", howlate_model::shell_path(path))
             }
-            Self::Unreadable { .. } | Self::NoToken { .. } => MAKE_ONE.to_owned(),
+            Self::Unreadable { .. } | Self::Theirs { .. } | Self::NoToken { .. } => MAKE_ONE.to_owned(),
             Self::NotAgain { .. } => "save the recording with `--out`, and serve that".to_owned(),
             Self::File { .. } => {
                 "give the path of a recording made with `--out`, or of a folder that `howlate record` has written".to_owned()

@@ -1,9 +1,9 @@
 //! The port, and the connections that come to it.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
 use howlate_linux::clock;
@@ -17,6 +17,8 @@ use crate::response::{Contents, Refusal};
 
 /// Connections at once. Whoever comes then is sent away.
 const MOST: usize = 32;
+/// Of one address, so that none keeps the others out. A proxy is one for all who come through it.
+const MOST_OF_ONE: usize = 16;
 /// How soon Ctrl-C is seen, if the signal comes to another thread.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// How long answers that are being sent have at the end. One that is still being made is nobody's any more.
@@ -33,12 +35,39 @@ pub struct Server {
     admission: Arc<Admission>,
 }
 
+/// Who is being answered.
+#[derive(Clone, Default)]
+struct Answered(Arc<Mutex<Vec<IpAddr>>>);
+
+impl Answered {
+    fn all(&self) -> MutexGuard<'_, Vec<IpAddr>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One more, if there is room for it.
+    fn one_of(&self, client: IpAddr) -> Option<Answering> {
+        let mut all = self.all();
+        let of_it = all.iter().filter(|other| **other == client).count();
+        if all.len() >= MOST || of_it >= MOST_OF_ONE {
+            return None;
+        }
+        all.push(client);
+        Some(Answering { client, among: self.clone() })
+    }
+}
+
 /// One of the answers under way, until it is dropped.
-struct Answering(Arc<AtomicUsize>);
+struct Answering {
+    client: IpAddr,
+    among: Answered,
+}
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        let mut all = self.among.all();
+        if let Some(place) = all.iter().position(|other| *other == self.client) {
+            all.swap_remove(place);
+        }
     }
 }
 
@@ -64,35 +93,27 @@ impl Server {
     /// Answers with `contents` until `end` is set. It then returns, whatever `contents` still makes in threads that nobody
     /// waits for.
     pub fn answer_until(&self, end: &Arc<AtomicBool>, contents: &Arc<Contents>) {
-        let answering = Arc::new(AtomicUsize::new(0));
+        let answered = Answered::default();
         while !end.load(Ordering::Relaxed) {
             let mut listened = [PollFd::new(&self.listener, PollFlags::IN)];
             // Ctrl-C ends the wait early: there is nobody to take then, and nothing to say.
             let _ = poll(&mut listened, Some(&LOOK_EVERY));
             match self.listener.accept() {
-                Ok((stream, _)) => self.take(stream, &answering, end, contents),
+                Ok((stream, client)) => match answered.one_of(client.ip().to_canonical()) {
+                    Some(one) => self.take(stream, one, end, contents),
+                    None => refuse(stream, Refusal::TooMany),
+                },
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) => drop(clock::pause(BREATHER)),
             }
         }
         let until = clock::now().plus(LAST_WORDS);
-        while answering.load(Ordering::Relaxed) > 0 && clock::now() < until {
+        while !answered.all().is_empty() && clock::now() < until {
             drop(clock::pause(STEP));
         }
     }
 
-    fn take(
-        &self,
-        stream: TcpStream,
-        answering: &Arc<AtomicUsize>,
-        end: &Arc<AtomicBool>,
-        contents: &Arc<Contents>,
-    ) {
-        let before = answering.fetch_add(1, Ordering::Relaxed);
-        let one = Answering(Arc::clone(answering));
-        if before >= MOST {
-            return refuse(stream, Refusal::TooMany);
-        }
+    fn take(&self, stream: TcpStream, one: Answering, end: &Arc<AtomicBool>, contents: &Arc<Contents>) {
         let (admission, end, contents) = (Arc::clone(&self.admission), Arc::clone(end), Arc::clone(contents));
         let work = move || {
             answer(stream, &admission, contents.as_ref(), &end);
@@ -239,6 +260,20 @@ mod tests {
                 drop(late.read_to_string(&mut told));
             }
         });
+    }
+
+    #[test]
+    fn no_address_has_more_than_half_of_the_room() {
+        let (answered, [first, second, third]) =
+            (Answered::default(), ["192.0.2.1", "192.0.2.2", "2001:db8::1"].map(|one| one.parse().unwrap()));
+        let mut kept: Vec<Answering> = (0..MOST_OF_ONE).map(|_| answered.one_of(first).unwrap()).collect();
+        assert!(answered.one_of(first).is_none());
+        kept.extend((MOST_OF_ONE..MOST).map(|_| answered.one_of(second).unwrap()));
+        assert!(answered.one_of(third).is_none(), "there is room for {MOST} only");
+        kept.remove(0);
+        kept.push(answered.one_of(third).unwrap());
+        kept.clear();
+        assert!(answered.all().is_empty());
     }
 
     #[test]

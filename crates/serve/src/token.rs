@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use rustix::process::geteuid;
 use sha2::{Digest, Sha256};
 
 use crate::error::{LONGEST, NoToken, SHORTEST, ServeError};
@@ -31,7 +32,7 @@ impl Token {
         }
     }
 
-    /// The token that a file holds, with or without an end of line; not every user may read it.
+    /// The token that a file holds, with or without an end of line; it is this user's or root's, and not every user may read it.
     ///
     /// # Errors
     ///
@@ -39,8 +40,11 @@ impl Token {
     pub fn read(path: &Path) -> Result<Self, ServeError> {
         let unreadable = |source: io::Error| ServeError::Unreadable { path: path.to_owned(), source };
         let file = File::open(path).map_err(unreadable)?;
-        let mode = file.metadata().map_err(unreadable)?.permissions().mode();
-        if mode & READ_BY_ALL != 0 {
+        let found = file.metadata().map_err(unreadable)?;
+        if ![0, geteuid().as_raw()].contains(&found.uid()) {
+            return Err(ServeError::Theirs { path: path.to_owned(), uid: found.uid() });
+        }
+        if found.mode() & READ_BY_ALL != 0 {
             return Err(ServeError::Known { path: path.to_owned() });
         }
         let mut text = String::new();
@@ -61,6 +65,9 @@ fn digest(text: &[u8]) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, chown};
+
     use super::*;
 
     #[test]
@@ -77,7 +84,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let read = |mode: u32, text: &str| {
             std::fs::write(file.path(), text).unwrap();
-            file.as_file().set_permissions(PermissionsExt::from_mode(mode)).unwrap();
+            file.as_file().set_permissions(Permissions::from_mode(mode)).unwrap();
             Token::read(file.path())
         };
         assert!(read(0o600, "0123456789abcdef\n").unwrap().is(b"0123456789abcdef"));
@@ -88,6 +95,10 @@ mod tests {
             Err(ServeError::NoToken { .. })
         ));
         assert!(matches!(Token::read(Path::new("/proc/none")), Err(ServeError::Unreadable { .. })));
+        // Only root can give a file away.
+        if chown(file.path(), Some(65_534), None).is_ok() {
+            assert!(matches!(read(0o600, "0123456789abcdef\n"), Err(ServeError::Theirs { uid: 65_534, .. })));
+        }
     }
 
     #[test]

@@ -76,6 +76,11 @@ pub(super) fn receive_requests(listener: &OwnedFd, channel: &OwnedFd) {
     forget(receiver.connections);
 }
 
+/// Whether a connection of this user is read, after those of `users`.
+fn is_heard(uid: u32, users: &[u32]) -> bool {
+    is_own(uid) || users.iter().filter(|other| **other == uid).count() < OF_ONE_USER
+}
+
 struct Receiver<'a> {
     listener: &'a OwnedFd,
     channel: &'a OwnedFd,
@@ -91,9 +96,9 @@ impl Receiver<'_> {
             && let Ok(socket) = accept_with(self.listener, flags)
         {
             let Ok(peer) = peer::of(&socket) else { return forget(socket) };
-            let before = self.users.iter().filter(|uid| **uid == peer.uid).count();
+            let is_heard = is_heard(peer.uid, &self.users);
             self.users.push(peer.uid);
-            if is_own(peer.uid) || before < OF_ONE_USER {
+            if is_heard {
                 self.connections.push(Connection { socket, peer });
             } else {
                 forget(socket);
@@ -219,4 +224,22 @@ pub(super) fn next_received(channel: &OwnedFd) -> Option<Received> {
 pub(super) fn channel() -> io::Result<[OwnedFd; 2]> {
     let (first, second) = std::os::unix::net::UnixStream::pair()?;
     Ok([first.into(), second.into()])
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::geteuid;
+
+    use super::*;
+
+    #[test]
+    fn a_user_with_many_connections_keeps_nobody_else_from_being_heard() {
+        let [crowd, other, own] = [65_531, 65_532, geteuid().as_raw()];
+        let mut users = vec![crowd; OF_ONE_USER - 1];
+        assert!(is_heard(crowd, &users));
+        users.push(crowd);
+        assert!(!is_heard(crowd, &users) && is_heard(other, &users));
+        users = vec![own; CONNECTIONS];
+        assert!(is_heard(own, &users) && is_heard(0, &users));
+    }
 }

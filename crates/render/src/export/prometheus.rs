@@ -13,6 +13,7 @@ use jiff::Timestamp;
 
 use super::moment::begun;
 use crate::native_buckets::{NativeBuckets, SCHEMA, ZERO};
+use crate::untrusted_text::legible_lines;
 
 /// Upper bounds in each power of ten, a quarter apart: the preferred numbers R10 of ISO 3, in hundredths.
 const BOUNDS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
@@ -120,10 +121,10 @@ impl<'a> Row<'a> {
     }
 }
 
-/// `key="value",…`, as names of Prometheus and with what must not stand in quotes escaped.
+/// `key="value",…`, as names of Prometheus and with what must not stand in quotes, or in a terminal, escaped.
 pub(crate) fn labelled(labels: &[(&str, String)]) -> String {
     let one = |(key, value): &(&str, String)| {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let value = legible_lines(value).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         format!("{}=\"{value}\"", key.replace('-', "_"))
     };
     labels.iter().map(one).collect::<Vec<_>>().join(",")
