@@ -14,6 +14,8 @@ use serde_json::Value;
 use super::crowd::memory;
 use super::program::{Ended, built};
 use super::why::limit::{Figure, Limits};
+use crate::truth::claims::Scores;
+use crate::truth::{all_hold, record};
 
 const HOSTILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/hostile/recorder.py");
 /// Memory that is allowed, MiB, and how much more of a CPU than without them, per cent.
@@ -25,23 +27,22 @@ const USUALLY: Span = Span::from_secs(60);
 const LOOKS: u64 = 20;
 /// What each of the users does.
 const USERS: [u32; 3] = [65_531, 65_532, 65_533];
-const WAYS: [&str; 3] = ["flood", "turns", "lingering"];
+const WAYS: [&str; 7] = ["flood", "flood", "turns", "turns", "lingering", "lingering", "sparse"];
+/// Seconds of each way in which threads are made late beside them.
+const SCENE: u64 = 4;
 
 /// A minute.
 pub fn run() -> io::Result<()> {
     run_for(USUALLY)
 }
 
-/// Recorders, one after the other: alone, and beside them.
+/// Recorders, one after the other: alone, beside them, and beside them and threads that are made late.
 pub fn run_for(time: Span) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Err(io::Error::other("programs of other users take root"));
     }
     let alone = Recorded::beside(time, |_| Ok(Vec::new()))?;
-    let attacked = Recorded::beside(time, |place| {
-        let all = USERS.iter().flat_map(|user| WAYS.map(|way| (*user, way)));
-        all.map(|(user, way)| hostile(user, way, time, place)).collect()
-    })?;
+    let attacked = Recorded::beside(time, |place| all_hostile(time, place))?;
     let missing = &attacked.missing;
     println!("beside them: {missing}");
     let mut limits = Limits::default();
@@ -56,7 +57,29 @@ pub fn run_for(time: Span) -> io::Result<()> {
     limits.judge(&Figure { name: "more of a CPU", value: more, interval: None, most: MOST_CPU, unit: "%" });
     let lost = missing["incidents_lost"].as_f64().unwrap_or(f64::NAN);
     limits.judge(&Figure { name: "incidents lost", value: lost, interval: None, most: 0.0, unit: "" });
-    limits.verdict()
+    limits.verdict()?;
+    planted(time)
+}
+
+/// Whether it still records, beside them, each time that threads are made late on purpose, and nothing else.
+fn planted(time: Span) -> io::Result<()> {
+    let (program, folder, until) = (built()?, tempfile::tempdir()?, clock::now().plus(time));
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))?;
+    let place = folder.path().join("recorder");
+    let _others = all_hostile(time, &place)?;
+    let mut scores = Scores::new();
+    while clock::now() < until {
+        record::attack(&program, folder.path(), SCENE, Some(&place), &mut scores)?;
+    }
+    match all_hold(&scores) {
+        true => Ok(()),
+        false => Err(io::Error::other("beside them it does not record as it should")),
+    }
+}
+
+fn all_hostile(time: Span, place: &Path) -> io::Result<Vec<Ended>> {
+    let all = USERS.iter().flat_map(|user| WAYS.map(|way| (*user, way)));
+    all.map(|(user, way)| hostile(user, way, time, place)).collect()
 }
 
 fn hostile(user: u32, way: &str, time: Span, place: &Path) -> io::Result<Ended> {

@@ -12,11 +12,11 @@
 //! (`advice`).
 
 mod advice;
-mod claims;
+pub mod claims;
 mod contenders;
 mod control_group;
 mod memory_group;
-mod record;
+pub mod record;
 mod remedies;
 mod sleeper;
 mod top;
@@ -115,7 +115,8 @@ pub fn run(words: &[&str]) -> ExitCode {
         return ExitCode::from(2);
     };
     match built().and_then(|program| asked.attack(&program)) {
-        Ok(scores) => table(&scores),
+        Ok(scores) if all_hold(&scores) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(2)
@@ -157,7 +158,7 @@ impl Asked {
             }
             if is_asked("record") {
                 eprintln!("{} of {}: record", time + 1, self.times);
-                record::attack(program, folder.path(), self.seconds, &mut scores)?;
+                record::attack(program, folder.path(), self.seconds, None, &mut scores)?;
             }
         }
         if is_asked("remedies") {
@@ -203,8 +204,8 @@ fn once(program: &Path, attack: &Attack, seconds: u64, scores: &mut Scores) -> i
     Ok(())
 }
 
-/// Claim by claim; whether all limits hold.
-fn table(scores: &Scores) -> ExitCode {
+/// Prints claim by claim; whether all limits hold.
+pub fn all_hold(scores: &Scores) -> bool {
     println!("{:<60} {:>8} {:>8} {:>7} {:>8} {:>8}", "claim", "tried", "right", "wrong", "%", "at least");
     let mut holds = true;
     for (claim, score) in scores {
@@ -217,7 +218,7 @@ fn table(scores: &Scores) -> ExitCode {
         score.reasons.iter().for_each(|(reason, count)| println!("  {count} of those: {reason}"));
         score.wrong.iter().for_each(|one| eprintln!("  wrong: {one}"));
     }
-    if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    holds
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ fn what_was_made_late_is_recorded_once_and_nothing_else() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut scores = Scores::new();
-    record::attack(&program, folder.path(), 2, &mut scores).unwrap();
+    record::attack(&program, folder.path(), 2, None, &mut scores).unwrap();
     let tried = |claim: Claim| scores.get(&claim).cloned().unwrap_or_default();
     if tried(Claim::RecordKept).tried == 0 {
         return skip("nothing was recorded");

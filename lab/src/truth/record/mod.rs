@@ -29,14 +29,20 @@ use crate::bench::compiled;
 /// The recorder looks five times a second: what came last is then there.
 const LOOKS: Span = Span::from_millis(500);
 
-/// Every scene, each for `seconds`.
-pub fn attack(program: &Path, folder: &Path, seconds: u64, scores: &mut Scores) -> io::Result<()> {
+/// Every scene, each for `seconds`, with a recorder of its own to which programs connect at `place`.
+pub fn attack(
+    program: &Path,
+    folder: &Path,
+    seconds: u64,
+    place: Option<&Path>,
+    scores: &mut Scores,
+) -> io::Result<()> {
     let burner = compiled("truth/burner.c", folder)?;
     let programs = Programs { sleeper: Sleeper::compile(folder)?, burner };
     for scene in &SCENES {
         eprintln!("  {}", scene.name);
         // What cannot be had here is said.
-        if let Err(error) = once(program, &programs, scene, seconds, scores) {
+        if let Err(error) = once((program, place), &programs, scene, seconds, scores) {
             eprintln!("  not tried here: {error}");
         }
     }
@@ -44,14 +50,14 @@ pub fn attack(program: &Path, folder: &Path, seconds: u64, scores: &mut Scores) 
 }
 
 fn once(
-    program: &Path,
+    (program, place): (&Path, Option<&Path>),
     programs: &Programs,
     scene: &Scene,
     seconds: u64,
     scores: &mut Scores,
 ) -> io::Result<()> {
     let instance = Instance::create("witness-record", OF_THREADS)?;
-    let recorder = Recorder::start(program, LATE_ABOVE)?;
+    let recorder = Recorder::start(program, LATE_ABOVE, place)?;
     let from = clock::now().as_nanos();
     let injected = (scene.play)(programs, seconds)?;
     let until = clock::now().as_nanos();

@@ -32,8 +32,8 @@ pub struct Told {
 }
 
 impl Recorder {
-    /// Returns when it misses nothing any more.
-    pub fn start(program: &Path, late_above_ns: i64) -> io::Result<Self> {
+    /// Returns when it misses nothing any more; `place` is where programs connect to it, if it is another than usual.
+    pub fn start(program: &Path, late_above_ns: i64, place: Option<&Path>) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let mut command = Command::new(program);
         // What others do may be too much to be kept one by one.
@@ -47,6 +47,7 @@ impl Recorder {
             &format!("{late_above_ns}ns"),
             "--out",
         ]);
+        command.envs(place.map(|place| ("HOWLATE_RECORDER", place)));
         command.arg(folder.path().join("kept")).stdin(Stdio::null()).stdout(Stdio::null());
         let mut child = command.stderr(Stdio::piped()).spawn()?;
         let stderr = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
