@@ -144,7 +144,7 @@ for last in range(5):
     try:
         snap(b"after it")
         break
-    except BlockingIOError:
+    except OSError:
         time.sleep(0.1)
 print("done", flush=True)
 sys.stdin.read()

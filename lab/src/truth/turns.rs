@@ -47,6 +47,18 @@ struct Off {
     ready: Option<i64>,
 }
 
+/// When each thread first had a CPU under one of these names: before it began its program it was called otherwise.
+pub fn first_called(text: &str, names: &[&str]) -> HashMap<u32, i64> {
+    let mut all = HashMap::new();
+    for line in text.lines().filter_map(parts).filter(|line| line.event == "sched_switch") {
+        if let Some((_, pid)) = thread(line.fields, "next").filter(|(name, _)| names.contains(&name.as_str()))
+        {
+            all.entry(pid).or_insert(line.micros);
+        }
+    }
+    all
+}
+
 /// All times on a CPU, by thread.
 pub fn turns(text: &str) -> HashMap<u32, Vec<OnCpu>> {
     let (mut off, mut all): (HashMap<u32, Off>, HashMap<u32, Vec<OnCpu>>) = Default::default();

@@ -110,7 +110,7 @@ impl TimeLine {
         let ns = until.since(self.cursor);
         let Charge { part, kind, name, real_time, own, priority, call, through, pid, merged } = charge;
         let cause = Cause { part, kind, name, real_time, own, priority, call, through };
-        let is_same = |last: &&mut Segment| last.cause == cause && last.pid == pid && last.merged == merged;
+        let is_same = |last: &&mut Segment| last.pid == pid && last.merged == merged && last.cause == cause;
         match self.parts.last_mut().filter(is_same) {
             Some(last) => last.ns = last.ns.plus(ns),
             None => self.parts.push(Segment { cause, pid, from: self.cursor, ns, merged }),

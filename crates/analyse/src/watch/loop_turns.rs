@@ -167,7 +167,7 @@ impl Turns {
 }
 
 /// Parts of a stall that are told one by one. A loop that never catches up would have more with each turn.
-const PARTS: usize = 8;
+const PARTS: usize = 4;
 
 /// The parts of a stall; of too many, those that are older are added up, one of each cause.
 fn added_up(parts: &[Segment]) -> Vec<Segment> {
@@ -177,7 +177,7 @@ fn added_up(parts: &[Segment]) -> Vec<Segment> {
     let (older, newer) = parts.split_at(parts.len() - PARTS);
     let mut sums: Vec<Segment> = Vec::new();
     for one in older {
-        match sums.iter_mut().find(|sum| sum.cause == one.cause && sum.pid == one.pid) {
+        match sums.iter_mut().find(|sum| sum.pid == one.pid && sum.cause == one.cause) {
             Some(sum) => sum.ns = sum.ns.plus(one.ns),
             None => sums.push(Segment { merged: true, ..one.clone() }),
         }

@@ -27,6 +27,8 @@ pub use self::socket_file::NotListening;
 use self::socket_file::SocketFile;
 pub(crate) use self::socket_file::socket_path;
 
+/// A receiver starts no sooner after the one before: who connects without end gets so much of a CPU, however often the recorder looks.
+const APART: Span = Span::from_millis(200);
 /// After so long another receiver is started: the one before may be kept from ending.
 const KEPT_FROM_ENDING: Span = Span::from_secs(10);
 
@@ -101,9 +103,9 @@ impl RequestSocket {
 
     /// Starts a receiver if somebody has connected and none runs.
     pub(crate) fn receive(&mut self, now: MonotonicTime) {
-        let is_receiving =
-            self.is_receiving.load(Ordering::Acquire) && now.since(self.since) < KEPT_FROM_ENDING;
-        if is_receiving || !self.has_connections() {
+        let before = now.since(self.since);
+        let is_receiving = self.is_receiving.load(Ordering::Acquire) && before < KEPT_FROM_ENDING;
+        if is_receiving || before < APART || !self.has_connections() {
             return;
         }
         self.since = now;

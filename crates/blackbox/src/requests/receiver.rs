@@ -27,7 +27,7 @@ use super::message::{LONGEST, Message, message};
 /// It waits so long at most for connections that have sent nothing yet.
 pub(super) const STAY: Span = Span::from_secs(2);
 /// It ends after so many connections, and reads so many of one user other than root and its own.
-const CONNECTIONS: usize = 200;
+const CONNECTIONS: usize = 100;
 const OF_ONE_USER: usize = 32;
 /// Files that one message can hand over: `SCM_MAX_FD`. Those for which there is no room the kernel closes at once.
 ///

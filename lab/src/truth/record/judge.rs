@@ -20,6 +20,8 @@ const LENGTHS_APART: i64 = 150_000;
 pub struct Judged<'a> {
     pub told: &'a [Told],
     pub turns: &'a HashMap<u32, Vec<OnCpu>>,
+    /// When each thread first ran under a name that is recorded, in microseconds.
+    pub named: &'a HashMap<u32, i64>,
 }
 
 impl Judged<'_> {
@@ -69,7 +71,9 @@ impl Judged<'_> {
             time.length() > LATE_ABOVE + MARGIN && time.from >= recorded.from && time.until <= recorded.until
         };
         for tid in tids {
-            for time in self.turns_of(*tid).iter().filter_map(wait).filter(is_late) {
+            let is_named = |time: &Time| self.named.get(tid).is_some_and(|named| time.from >= named * 1_000);
+            let late = self.turns_of(*tid).iter().filter_map(wait).filter(is_late).filter(is_named);
+            for time in late {
                 let is_it = |one: &Told| one.tid == *tid && one.waited.overlap(time) > time.length() / 2;
                 let found = self.told.iter().any(is_it);
                 score(scores, Claim::RecordAll, found, || format!("{tid}: {time:?} was not recorded"));

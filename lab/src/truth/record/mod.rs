@@ -22,7 +22,7 @@ use self::recorder::Recorder;
 use self::stamped::Time;
 use super::claims::Scores;
 use super::sleeper::Sleeper;
-use super::turns::turns;
+use super::turns::{first_called, turns};
 use super::witness::{Instance, OF_THREADS};
 use crate::bench::compiled;
 
@@ -64,7 +64,7 @@ fn once(
     clock::pause(LOOKS)?;
     let told = recorder.end()?;
     let text = instance.text()?;
-    let judged = Judged { told: &told, turns: &turns(&text) };
+    let judged = Judged { told: &told, turns: &turns(&text), named: &first_called(&text, &recorder::NAMES) };
     judged.made(&injected, scores);
     judged.each_once(scores);
     judged.each_is_real(scores);

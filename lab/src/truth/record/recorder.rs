@@ -12,7 +12,7 @@ use crate::bench::json;
 use super::stamped::Time;
 
 /// The programs and threads of the check.
-const NAMES: &str = "sleeper,burner,waits-for-lock";
+pub const NAMES: [&str; 3] = ["sleeper", "burner", "waits-for-lock"];
 
 /// Its process; killed when it is dropped.
 pub struct Recorder {
@@ -40,7 +40,7 @@ impl Recorder {
         command.args([
             "record",
             "--process",
-            NAMES,
+            &NAMES.join(","),
             "--at-most",
             "0/h",
             "--late-above",
