@@ -23,8 +23,8 @@ const MOST_MEMORY: f64 = 64.0;
 const MOST_CPU: f64 = 2.0;
 /// Where `--for` does not say another.
 const USUALLY: Span = Span::from_secs(60);
-/// At first each user has timelines written, and a hundred turns told: what a CPU is for, but not again and again.
-const AT_FIRST: Span = Span::from_secs(20);
+/// At first each user has three timelines written, and a hundred turns told: that takes a CPU, but not again and again.
+const AT_FIRST: Span = Span::from_secs(60);
 /// Looks at its memory in that time.
 const LOOKS: u64 = 20;
 /// What each of the users does.
