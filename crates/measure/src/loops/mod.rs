@@ -220,10 +220,11 @@ impl Sleep {
     fn sleep<W: Waiter>(&self, waiter: &mut W, stop: &Stop, expected: MonotonicTime) -> io::Result<bool> {
         match waiter.wait_for(self.length) {
             Ok(()) => Ok(true),
-            // A signal cut it short: sleep on for the rest, as every language's sleep does.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                Ok(!stop.is_asked() && wait_until(stop, waiter, expected)?)
-            }
+            // A signal cut it short, or came when it was over: sleep on for the rest, as every language's sleep does.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => match stop.is_asked() {
+                true => Ok(waiter.now() >= expected),
+                false => wait_until(stop, waiter, expected),
+            },
             Err(error) => Err(error),
         }
     }

@@ -16,9 +16,11 @@ struct Scripted {
 enum Late {
     By(i64),
     Signal,
+    /// A signal that ends the run, so long after the time that was waited for, or before.
+    End(i64, Stop),
     Broken,
 }
-use Late::{Broken, By, Signal};
+use Late::{Broken, By, End, Signal};
 
 impl Scripted {
     fn new(late: impl IntoIterator<Item = Late>) -> Self {
@@ -34,6 +36,11 @@ impl Waiter for Scripted {
     fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
         match self.late.pop_front() {
             Some(By(late)) => self.now.set(time.as_nanos().max(self.now.get()) + late),
+            Some(End(late, stop)) => {
+                self.now.set(time.as_nanos() + late);
+                stop.ask();
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             Some(Signal) => return Err(io::ErrorKind::Interrupted.into()),
             Some(Broken) | None => return Err(io::ErrorKind::InvalidInput.into()),
         }
@@ -209,4 +216,16 @@ fn sleeps_start_when_the_last_one_returned() {
     let done = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
     assert_eq!(done, 2);
     assert_eq!(collect(&ring), [(1000, 56), (2056, 4)]);
+}
+
+/// A machine that stood still goes on with all at once: the signal that ends the run, and the latest sleep of it.
+#[test]
+fn a_sleep_that_was_over_when_the_run_was_ended_counts() {
+    for (late, counted) in [(600, vec![(1000, 600)]), (-1, vec![])] {
+        let (ring, stop) = (Ring::new(8), Stop::default());
+        let mut world = Scripted::new([End(late, stop.clone())]);
+        let job = Sleep { length: Span::from_micros(1), samples: 2, until: NO_END, stop_above: NEVER };
+        let done = job.run(&mut world, &stop, &mut RingWriter::new(Arc::clone(&ring))).unwrap();
+        assert_eq!((done, collect(&ring)), (counted.len() as u64, counted));
+    }
 }
