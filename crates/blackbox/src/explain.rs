@@ -1,6 +1,7 @@
 //! A late wait, as it is kept: its parts and causes, by the same decomposition as everywhere.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use howlate_analyse::cause::decompose;
 use howlate_model::{
@@ -155,11 +156,6 @@ impl From<Origin> for Whose {
 }
 
 impl Whose {
-    /// Whether the two are of the same program, by all that is told of one.
-    fn is_of(&self, other: &Self) -> bool {
-        self.process == other.process && self.command == other.command
-    }
-
     fn keep_common(&mut self, other: &Self) {
         self.pid = self.pid.filter(|pid| other.pid == Some(*pid));
         self.group = self.group.take().filter(|group| other.group.as_ref() == Some(group));
@@ -168,29 +164,41 @@ impl Whose {
 }
 
 /// The parts added up by cause; threads of one name apart, as long as they are few: of more, those of a program together.
+///
+/// A wait of a second on a busy machine has thousands of parts, of thousands of threads where some are started again and again.
 fn by_thread(parts: &[Segment], origins: &mut Origins) -> Vec<Taker> {
-    let mut all: Vec<Segment> = Vec::new();
+    let (mut all, mut places): (Vec<Segment>, HashMap<_, usize>) = Default::default();
     for part in parts {
-        match all.iter_mut().find(|one| one.cause == part.cause && one.pid == part.pid) {
-            Some(one) => one.ns = one.ns.plus(part.ns),
-            None => all.push(part.clone()),
+        match places.entry((&part.cause, part.pid)) {
+            Entry::Occupied(place) => {
+                let one = &mut all[*place.get()];
+                one.ns = one.ns.plus(part.ns);
+            }
+            Entry::Vacant(place) => {
+                place.insert(all.len());
+                all.push(part.clone());
+            }
         }
     }
-    let several = |one: &Segment| all.iter().filter(|other| other.cause == one.cause).count() > APART;
-    let mut joined: Vec<Taker> = Vec::new();
+    let mut threads: HashMap<&Cause, usize> = HashMap::new();
+    places.keys().for_each(|(cause, _)| *threads.entry(cause).or_default() += 1);
+    let (mut joined, mut places): (Vec<Taker>, HashMap<_, usize>) = Default::default();
     for one in &all {
         let whose: Whose =
             one.pid.and_then(|tid| origins.of_thread(tid)).map(Whose::from).unwrap_or_default();
-        let pid = one.pid.filter(|_| !several(one));
-        let is_it = |other: &&mut Taker| {
-            other.part.cause == one.cause && other.part.pid == pid && other.whose.is_of(&whose)
-        };
-        match joined.iter_mut().find(is_it) {
-            Some(other) => {
+        let is_of_several = threads.get(&one.cause).is_some_and(|threads| *threads > APART);
+        let pid = one.pid.filter(|_| !is_of_several);
+        // The same program, by all that is told of one.
+        match places.entry((&one.cause, pid, whose.process.clone(), whose.command.clone())) {
+            Entry::Occupied(place) => {
+                let other = &mut joined[*place.get()];
                 other.part.ns = other.part.ns.plus(one.ns);
                 other.whose.keep_common(&whose);
             }
-            None => joined.push(Taker { part: Segment { pid, ..one.clone() }, whose }),
+            Entry::Vacant(place) => {
+                place.insert(joined.len());
+                joined.push(Taker { part: Segment { pid, ..one.clone() }, whose });
+            }
         }
     }
     joined

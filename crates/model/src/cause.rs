@@ -1,5 +1,8 @@
 //! Why a stretch of a wake-up took its time.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -180,16 +183,21 @@ impl Explained {
     /// The parts of one cause added up, in the order in which each is first met, and of how many parts each is. The thread is
     /// named where it is one.
     pub fn by_cause(&self) -> Vec<(Segment, usize)> {
-        let mut all: Vec<(Segment, usize)> = Vec::new();
+        // A wait of a second on a busy machine has thousands of parts.
+        let (mut all, mut places): (Vec<(Segment, usize)>, HashMap<&Cause, usize>) = Default::default();
         for part in &self.parts {
-            match all.iter_mut().find(|(known, _)| known.cause == part.cause) {
-                Some((known, times)) => {
+            match places.entry(&part.cause) {
+                Entry::Occupied(place) => {
+                    let (known, times) = &mut all[*place.get()];
                     known.ns = known.ns.plus(part.ns);
                     known.pid = known.pid.filter(|pid| Some(*pid) == part.pid);
                     known.merged |= part.merged;
                     *times += 1;
                 }
-                None => all.push((part.clone(), 1)),
+                Entry::Vacant(place) => {
+                    place.insert(all.len());
+                    all.push((part.clone(), 1));
+                }
             }
         }
         all

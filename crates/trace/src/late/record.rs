@@ -6,7 +6,7 @@ use howlate_model::{
 };
 
 use super::quotas::Quotas;
-use super::ring::{Event, Left, Rings, SAME_SWITCH, between, how_it_left};
+use super::ring::{Event, Left, Rings, SAME_SWITCH, between, few_between, how_it_left};
 use crate::fields::Fields;
 use crate::irq_names::Interrupts;
 
@@ -134,11 +134,14 @@ impl Late {
         let (mut occupants, mut unnamed) = (Vec::new(), Span::ZERO);
         let at_last = further_back(rings.of(self.whose.cpu), &self.turns);
         let at_first = if self.was_moved() { rings.of(self.came_from) } else { at_last };
+        let is_realtime = self.whose.policy.is_some_and(Policy::is_realtime);
+        // Who runs ahead of a real-time thread is known by the order.
+        let between = if is_realtime { between } else { few_between };
         if self.was_moved() {
             (occupants, unnamed) = between(at_first, self.began(), self.moved(), interrupts);
         }
         let (mut here, not_here) = between(at_last, self.moved(), self.ended, interrupts);
-        if self.whose.policy.is_some_and(Policy::is_realtime) {
+        if is_realtime {
             run_ahead(&mut occupants);
             run_ahead(&mut here);
         }

@@ -5,6 +5,8 @@
 //! it waited            from 300 ──────────────────────────────► 900       hog 200, timer 20, hog 380
 //! ```
 
+use std::collections::HashMap;
+
 use aya::Ebpf;
 use aya::maps::{Array, MapData};
 use howlate_model::{Holder, MonotonicTime, Occupant, Span, TracerRefusal, Who};
@@ -70,6 +72,17 @@ impl Event {
     /// Reads one, as `bpf/late.h` lays it out.
     pub(super) fn parse(fields: &mut Fields) -> Option<Self> {
         Some(Self { until: fields.time()?, id: fields.u32()?, kind: fields.u32()?, name: fields.bytes()? })
+    }
+
+    /// What tells one who had the CPU from another: of threads their name as well, which they may change.
+    fn holder(&self) -> (u32, u32, [u8; 16]) {
+        const NAMELESS: [u8; 16] = [0; 16];
+        match self.kind & HAD {
+            0 if self.id == 0 => (0, 0, NAMELESS),
+            kind @ (0 | 5) => (kind, self.id, self.name),
+            kind @ (1 | 2) => (kind, self.id, NAMELESS),
+            kind => (kind, 0, NAMELESS),
+        }
     }
 
     fn who(&self, interrupts: &mut Interrupts) -> Who {
@@ -175,6 +188,61 @@ pub(super) fn between(
     until: MonotonicTime,
     interrupts: &mut Interrupts,
 ) -> (Vec<Occupant>, Span) {
+    let (stretches, unnamed) = stretches(events, from, until);
+    let mut all: Vec<Occupant> = Vec::new();
+    for one in stretches {
+        let who = one.event.who(interrupts);
+        match all.last_mut() {
+            // Interrupts of one name.
+            Some(last) if last.who == who => last.ns = last.ns.plus(one.ns),
+            _ => all.push(Occupant { who, ns: one.ns, from: Some(one.from) }),
+        }
+    }
+    (all, unnamed)
+}
+
+/// The same of a wait that may have been long: of too many stretches, the longest are where they were, and the others are added up by who
+/// had them. A wait of a second on a busy machine has ten thousand; each with its texts would take more than the wait is worth.
+pub(super) fn few_between(
+    events: &[Event],
+    from: MonotonicTime,
+    until: MonotonicTime,
+    interrupts: &mut Interrupts,
+) -> (Vec<Occupant>, Span) {
+    let (all, unnamed) = stretches(events, from, until);
+    if all.len() <= STRETCHES {
+        return between(events, from, until, interrupts);
+    }
+    let mut lengths: Vec<Span> = all.iter().map(|one| one.ns).collect();
+    lengths.sort_unstable_by(|one, other| other.cmp(one));
+    let least = lengths.get(STRETCHES / 2).copied().unwrap_or_default();
+    let (long, short): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| one.ns > least);
+    let (mut sums, mut places): (Vec<(&Event, Span)>, HashMap<_, usize>) = Default::default();
+    for one in short {
+        let place = *places.entry(one.event.holder()).or_insert(sums.len());
+        match sums.get_mut(place) {
+            Some((_, ns)) => *ns = ns.plus(one.ns),
+            None => sums.push((one.event, one.ns)),
+        }
+    }
+    let long = long.into_iter().map(|one| (one.event, one.ns, Some(one.from)));
+    let short = sums.into_iter().map(|(event, ns)| (event, ns, None));
+    let told = |(event, ns, from): (&Event, Span, _)| Occupant { who: event.who(interrupts), ns, from };
+    (long.chain(short).map(told).collect(), unnamed)
+}
+
+/// Stretches of a wait that are told one by one.
+const STRETCHES: usize = 256;
+
+/// So long one had the CPU, as an event tells.
+struct Stretch<'a> {
+    event: &'a Event,
+    from: MonotonicTime,
+    ns: Span,
+}
+
+/// The stretches between two times, in order; and how much of it is not remembered, at its beginning.
+fn stretches(events: &[Event], from: MonotonicTime, until: MonotonicTime) -> (Vec<Stretch<'_>>, Span) {
     let first = events.partition_point(|event| event.until <= from);
     let known_from = match first.checked_sub(1).and_then(|before| events.get(before)) {
         Some(_) => from,
@@ -182,15 +250,13 @@ pub(super) fn between(
         None => events.first().map_or(until, |oldest| oldest.until).clamp(from, until),
     };
     let first = if known_from > from { first + 1 } else { first };
-    let (mut all, mut cursor): (Vec<Occupant>, _) = (Vec::new(), known_from);
+    let (mut all, mut cursor): (Vec<Stretch<'_>>, _) = (Vec::new(), known_from);
     for event in events.iter().skip(first) {
         let end = event.until.min(until);
-        let who = event.who(interrupts);
+        let ns = end.since(cursor);
         match all.last_mut() {
-            Some(last) if last.who == who => last.ns = last.ns.plus(end.since(cursor)),
-            _ if end > cursor => {
-                all.push(Occupant { who, ns: end.since(cursor), from: Some(cursor) });
-            }
+            Some(last) if last.event.holder() == event.holder() => last.ns = last.ns.plus(ns),
+            _ if !ns.is_zero() => all.push(Stretch { event, from: cursor, ns }),
             _ => {}
         }
         cursor = cursor.max(end);
@@ -258,6 +324,32 @@ mod tests {
 
     fn at(nanos: i64) -> MonotonicTime {
         MonotonicTime::from_nanos(nanos)
+    }
+
+    /// Two threads that take turns, and a third that is on the CPU for long once.
+    #[test]
+    fn of_very_many_stretches_the_longest_have_their_place_and_all_add_up() {
+        let mut name = [0; 16];
+        name[..4].copy_from_slice(b"pipe");
+        let turn = |number: i64| {
+            let (id, later) =
+                if number == 900 { (9, 5_000) } else { (3 + u32::try_from(number % 2).unwrap(), 0) };
+            let until = at(10 * number + if number >= 900 { 5_000 } else { later });
+            Event { until, id, kind: 0, name }
+        };
+        let events: Vec<Event> = (0..2_000).map(turn).collect();
+        let mut interrupts = Interrupts::parse("");
+        let (from, until) = (at(1_000), at(22_000));
+        let (all, _) = between(&events, from, until, &mut interrupts);
+        let (few, unnamed) = few_between(&events, from, until, &mut interrupts);
+        let sum = |of: &[Occupant]| of.iter().map(|one| one.ns.as_nanos()).sum::<u64>();
+        assert_eq!((sum(&few), unnamed), (sum(&all), Span::ZERO));
+        assert!(all.len() > 1_500 && few.len() == 3, "{} and {}", all.len(), few.len());
+        let placed: Vec<_> = few.iter().filter(|one| one.from.is_some()).collect();
+        assert_eq!((placed.len(), placed[0].who.pid, placed[0].ns.as_nanos()), (1, Some(9), 5_010));
+        assert_eq!(placed[0].from, Some(at(8_990)));
+        let (short, _) = few_between(&events, from, at(2_000), &mut interrupts);
+        assert!(short.iter().all(|one| one.from.is_some()) && short.len() == 100, "{}", short.len());
     }
 
     fn named(until: i64, id: u32, kind: u32, name: &str) -> Event {
