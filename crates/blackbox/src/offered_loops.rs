@@ -6,6 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::rc::Rc;
 
 use howlate_analyse::watch::{Deadlines, MissedDeadline};
+use howlate_linux::clock;
 use howlate_linux::peer::Peer;
 use howlate_model::{Incident, IncidentKind, LateThread, LateTurn, MonotonicTime, Span};
 use howlate_procfs::{ProcessStat, Root, Status};
@@ -26,11 +27,15 @@ const OF_A_USER: usize = 8;
 const TURNS: u64 = 100_000;
 const TURNS_OF_OTHERS: u64 = 1_200;
 const TURNS_OF_A_USER: u64 = 1_000;
+/// The part of a CPU's time for those of others, however slow it is: one in so many; and nanoseconds at once, after a while without any.
+const CPU_OF_OTHERS: u64 = 100;
+const CPU_AT_ONCE: i64 = 20_000_000;
 
 /// All programs that have handed over such memory, and have not ended.
 #[derive(Default)]
 pub(crate) struct OfferedLoops {
     programs: Vec<Program>,
+    cpu: CpuOfOthers,
     /// Turns that were lost, or cannot have been, and loops that are not read: since that was asked last.
     lost: u64,
     left_out: u64,
@@ -88,19 +93,25 @@ impl OfferedLoops {
     /// Turns that are known since the last call to have missed their deadline, by the user whose program tells it.
     pub(crate) fn look(&mut self, now: MonotonicTime) -> BTreeMap<u32, Vec<MissedTurn>> {
         let mut told: BTreeMap<u32, Vec<MissedTurn>> = BTreeMap::new();
-        let mut most = Most::of_a_look();
         let (mut lost, mut left_out) = (0, 0);
-        self.programs.retain_mut(|program| {
+        let Self { programs, cpu, .. } = self;
+        cpu.refill(now);
+        let mut most = Most::of_a_look(programs);
+        programs.retain_mut(|program| {
+            let (uid, began) = (program.peer.uid, clock::thread_cpu_time());
             // What it wrote before it ended is read after that was seen.
             let has_ended = has_ended(&program.connection);
-            lost = most.of(program.peer.uid, |most| program.read(most)).saturating_add(lost);
-            left_out = program.newly_left_out().saturating_add(left_out);
-            for one in program.marked.values_mut() {
-                let missed = if has_ended { one.deadlines.end() } else { one.deadlines.settle(now) };
-                let of_loop = missed.into_iter().map(|missed| MissedTurn { of: Rc::clone(&one.of), missed });
-                told.entry(program.peer.uid).or_default().extend(of_loop);
+            let is_read = *most.left(uid) > 0 && (is_own(uid) || cpu.is_left());
+            if is_read {
+                lost = program.read(most.left(uid)).saturating_add(lost);
             }
-            !has_ended
+            left_out = program.newly_left_out().saturating_add(left_out);
+            let is_over = has_ended && is_read;
+            told.entry(uid).or_default().extend(program.missed(now, is_over));
+            if !is_own(uid) {
+                cpu.spend(clock::thread_cpu_time().minus(began));
+            }
+            !is_over
         });
         // Who was read last has what others left of the room.
         if let Some(last) = self.programs.len().checked_sub(1) {
@@ -120,27 +131,46 @@ impl OfferedLoops {
 /// How much may still be read at a look.
 struct Most {
     own: u64,
-    others: u64,
-    users: BTreeMap<u32, u64>,
+    /// Of each other user.
+    others: BTreeMap<u32, u64>,
 }
 
 impl Most {
-    const fn of_a_look() -> Self {
-        Self { own: TURNS, others: TURNS_OF_OTHERS, users: BTreeMap::new() }
+    /// Of other users that have any programs, each has the same part.
+    fn of_a_look(programs: &[Program]) -> Self {
+        let users = programs.iter().map(|one| one.peer.uid).filter(|uid| !is_own(*uid));
+        let mut others: BTreeMap<u32, u64> = users.map(|uid| (uid, 0)).collect();
+        let each = TURNS_OF_OTHERS / (others.len() as u64).max(1);
+        others.values_mut().for_each(|left| *left = each.min(TURNS_OF_A_USER));
+        Self { own: TURNS, others }
     }
 
-    /// Reads of a user's program as much as that user may have.
-    fn of<T>(&mut self, uid: u32, read: impl FnOnce(&mut u64) -> T) -> T {
-        if is_own(uid) {
-            return read(&mut self.own);
-        }
-        let left = self.users.entry(uid).or_insert(TURNS_OF_A_USER);
-        let most = self.others.min(*left);
-        let mut rest = most;
-        let found = read(&mut rest);
-        *left -= most - rest;
-        self.others -= most - rest;
-        found
+    fn left(&mut self, uid: u32) -> &mut u64 {
+        if is_own(uid) { &mut self.own } else { self.others.entry(uid).or_default() }
+    }
+}
+
+/// The time of a CPU that may still be spent on programs of other users.
+#[derive(Default)]
+struct CpuOfOthers {
+    /// Below zero: what a read took too much.
+    left_ns: i64,
+    refilled: MonotonicTime,
+}
+
+impl CpuOfOthers {
+    fn refill(&mut self, now: MonotonicTime) {
+        let since = now.since(std::mem::replace(&mut self.refilled, now)).as_nanos();
+        let left_ns = self.left_ns.saturating_add_unsigned(since / CPU_OF_OTHERS);
+        self.left_ns = left_ns.min(CPU_AT_ONCE);
+    }
+
+    const fn is_left(&self) -> bool {
+        self.left_ns > 0
+    }
+
+    const fn spend(&mut self, spent: Span) {
+        self.left_ns = self.left_ns.saturating_sub_unsigned(spent.as_nanos());
     }
 }
 
@@ -159,6 +189,16 @@ impl Program {
             let one = marked.entry(number).or_insert_with(|| Followed::new(of, *peer, &Root::live()));
             one.deadlines.turned(turn, spans);
         })
+    }
+
+    /// Turns that are known since the last call to have missed their deadline; `is_over`: nothing more will come.
+    fn missed(&mut self, now: MonotonicTime, is_over: bool) -> Vec<MissedTurn> {
+        let of_loop = |one: &mut Followed| {
+            let missed = if is_over { one.deadlines.end() } else { one.deadlines.settle(now) };
+            let of = Rc::clone(&one.of);
+            missed.into_iter().map(move |missed| MissedTurn { of: Rc::clone(&of), missed })
+        };
+        self.marked.values_mut().flat_map(of_loop).collect()
     }
 
     /// Loops that have found no ring since the last call. A program may count there whatever it likes.
@@ -298,6 +338,18 @@ mod tests {
     }
 
     #[test]
+    fn what_a_program_left_is_read_after_its_end_also_where_no_time_was_left_at_first() {
+        let mut offered = OfferedLoops::default();
+        drop(offer(&mut offered, 70_001));
+        let mut programs_after = |left_ns: i64| {
+            offered.cpu = CpuOfOthers { left_ns, refilled: MonotonicTime::default() };
+            offered.look(MonotonicTime::default());
+            offered.programs.len()
+        };
+        assert_eq!([programs_after(0), programs_after(1)], [1, 0]);
+    }
+
+    #[test]
     fn no_user_takes_the_room_of_others() {
         let mut offered = OfferedLoops::default();
         let mut ends = Vec::new();
@@ -312,17 +364,34 @@ mod tests {
     }
 
     #[test]
-    fn of_turns_each_user_has_so_many() {
-        let mut most = Most::of_a_look();
-        let mut take = |uid, wanted: u64| {
-            most.of(uid, |most| {
-                let taken = wanted.min(*most);
-                *most -= taken;
-                taken
-            })
+    fn of_turns_other_users_have_the_same_part() {
+        let most = |users: &[u32]| {
+            let mut offered = OfferedLoops::default();
+            let _ends: Vec<_> = users.iter().map(|uid| offer(&mut offered, *uid)).collect();
+            let mut most = Most::of_a_look(&offered.programs);
+            [0, 70_001, 70_002, 70_003].map(|uid| *most.left(uid))
         };
-        assert_eq!((take(70_001, 700), take(70_001, 700)), (700, 300));
-        assert_eq!((take(70_002, 150), take(70_003, 150)), (150, 50), "of all others together");
-        assert_eq!(take(0, 500_000), TURNS);
+        assert_eq!(most(&[70_001]), [TURNS, TURNS_OF_A_USER, 0, 0]);
+        assert_eq!(most(&[70_001, 70_001, 0, 70_002, 70_001, 70_003]), [TURNS, 400, 400, 400]);
+    }
+
+    #[test]
+    fn of_a_cpu_other_users_have_a_hundredth_together() {
+        let (at, millis) = (|ms: i64| MonotonicTime::from_nanos(ms * 1_000_000), Span::from_millis);
+        let mut cpu = CpuOfOthers::default();
+        cpu.refill(at(1_000_000));
+        let mut left = |now: i64, spent: u64| {
+            cpu.refill(at(now));
+            let is_left = cpu.is_left();
+            cpu.spend(millis(spent));
+            is_left
+        };
+        assert_eq!([left(1_000_000, 19), left(1_000_000, 11)], [true, true], "so much at once");
+        assert_eq!(
+            [left(1_000_900, 0), left(1_001_100, 2)],
+            [false, true],
+            "what was too much is made up for"
+        );
+        assert_eq!(left(1_001_199, 0), false);
     }
 }

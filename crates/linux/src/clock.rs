@@ -28,6 +28,13 @@ pub fn raw() -> MonotonicTime {
     MonotonicTime::from_nanos(read(libc::CLOCK_MONOTONIC_RAW))
 }
 
+/// `clock_gettime(CLOCK_THREAD_CPUTIME_ID)`: how long the calling thread has had a CPU.
+///
+/// Source: <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
+pub fn thread_cpu_time() -> Span {
+    Span::from_nanos(read(libc::CLOCK_THREAD_CPUTIME_ID).unsigned_abs())
+}
+
 /// Nanoseconds on a clock, by libc: rustix looks for the vDSO in a way that finds none in static programs, and a system call
 /// takes eight times as long.
 #[inline]

@@ -65,8 +65,12 @@ fn without_sleep(wakeup: Wakeup, before: Beforehand<'_>) -> Decomposed {
 /// Up to `until` the thread had its CPU: in what kept the turn before, before its work, at it, and after.
 fn own(line: &mut TimeLine, until: MonotonicTime, before: Beforehand<'_>) {
     for kept in before.stall {
-        line.cut_as_far(kept.from.min(until), Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
-        line.cut_as_far(kept.from.plus(kept.ns).min(until), Charge::of(kept));
+        let end = kept.from.plus(kept.ns);
+        // Most of a long stall is over by then, and its texts need not be copied.
+        if end > line.cursor() {
+            line.cut_as_far(kept.from.min(until), Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
+            line.cut_as_far(end.min(until), Charge::of(kept));
+        }
     }
     if let Some((began, done)) = before.work {
         line.cut_as_far(began.min(until), Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
