@@ -2,10 +2,10 @@
 //!
 //! Sources: `grubby(8)`; Debian's `grub-mkconfig`, which reads `/etc/default/grub.d`; the Raspberry Pi documentation, "Kernel command
 //! line (cmdline.txt)"; `rpm-ostree(1)`, `kargs`; Microsoft's "Advanced settings configuration in WSL"; Proxmox VE Administration
-//! Guide, "Editing the Kernel Commandline".
+//! Guide, "Editing the Kernel Commandline"; System76's kernelstub, `kernelstub --help`; openSUSE's `transactional-update(8)`.
 
 use howlate_model::Remedy;
-use howlate_procfs::{Distribution, Root, board, container, hypervisor};
+use howlate_procfs::{Distribution, Root, board, container, hypervisor, is_transactional, os_release};
 
 /// Said after a command that takes effect at the next start.
 const THEN_RESTART: &str = "   # then restart";
@@ -19,6 +19,8 @@ enum Keeper {
     GrubFolder,
     /// `rpm-ostree`, where the system is an image.
     Image,
+    /// What Pop!_OS keeps systemd-boot's entries with.
+    Kernelstub,
     /// One line in a file of the firmware.
     Line(&'static str),
     /// Somebody who has to be told in a sentence: what to write, and what to do then.
@@ -57,7 +59,17 @@ impl Keeper {
 
     fn of_distribution(root: &Root) -> Option<Self> {
         let grub = "GRUB_CMDLINE_LINUX in /etc/default/grub";
+        let id = os_release(root, "ID").unwrap_or_default();
         Some(match Distribution::read(root) {
+            // Its systemd-boot is what kernelstub writes; a machine without UEFI has GRUB.
+            Distribution::Ubuntu if id == "pop" && is_at(root, "/usr/bin", "kernelstub") => Self::Kernelstub,
+            Distribution::Suse if is_transactional(root) => {
+                Self::Sentence { place: grub, then: "run `transactional-update grub.cfg`, and restart" }
+            }
+            Distribution::Arch if id == "steamos" => Self::Sentence {
+                place: "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub (`steamos-readonly disable` lets you)",
+                then: "run `update-grub`, and restart",
+            },
             Distribution::Fedora | Distribution::RedHat if is_there(root, "grubby") => Self::Grubby,
             Distribution::Proxmox if root.has("/etc/kernel/cmdline") => Self::Sentence {
                 place: "/etc/kernel/cmdline",
@@ -115,6 +127,10 @@ impl Keeper {
                 };
                 one(typed("append"), typed("delete"))
             }
+            Self::Kernelstub => {
+                let typed = |option: &str| format!("sudo kernelstub --{option} \"{words}\"{THEN_RESTART}");
+                one(typed("add-options"), typed("delete-options"))
+            }
             Self::Line(file) => one(
                 format!("sudo sed -i '1s|$| {words}|' {file}{THEN_RESTART}"),
                 format!("sudo sed -i '1s| {words}||' {file}{THEN_RESTART}"),
@@ -136,7 +152,12 @@ pub fn boot_remedy(root: &Root, words: &str) -> Remedy {
 /// Whether a program of the boot loader is there, as far as the machine's programs are to be seen: a machine that is booted from outside
 /// has none, and a captured tree has no programs at all.
 fn is_there(root: &Root, program: &str) -> bool {
-    !root.has("/usr/sbin") || root.has(&format!("/usr/sbin/{program}"))
+    is_at(root, "/usr/sbin", program)
+}
+
+/// The same of a program in this folder.
+fn is_at(root: &Root, folder: &str, program: &str) -> bool {
+    !root.has(folder) || root.has(&format!("{folder}/{program}"))
 }
 
 /// The name of the first parameter.
@@ -183,6 +204,24 @@ mod tests {
         let (apply, undo) = of("arago");
         assert_eq!(apply, "add `nohz_full=3 rcu_nocbs=3` to the kernel's command line and restart");
         assert!(undo.starts_with("remove `nohz_full=3"), "{undo}");
+    }
+
+    #[test]
+    fn what_is_made_of_a_distribution_may_have_its_own_way() {
+        let (apply, undo) = typed(&[("/etc/os-release", "ID=pop\nID_LIKE=\"ubuntu debian\"\n")]);
+        assert_eq!(apply, "sudo kernelstub --add-options \"nohz_full=3 rcu_nocbs=3\"   # then restart");
+        assert_eq!(undo, "sudo kernelstub --delete-options \"nohz_full=3 rcu_nocbs=3\"   # then restart");
+        let with_grub = [
+            ("/etc/os-release", "ID=pop\nID_LIKE=ubuntu\n"),
+            ("/usr/bin/env", ""),
+            ("/usr/sbin/update-grub", ""),
+        ];
+        assert!(typed(&with_grub).0.contains("update-grub"));
+        let (apply, _) =
+            typed(&[("/etc/os-release", "ID=\"opensuse-microos\"\nID_LIKE=\"suse opensuse\"\n")]);
+        assert!(apply.ends_with("then run `transactional-update grub.cfg`, and restart"), "{apply}");
+        let (apply, _) = typed(&[("/etc/os-release", "ID=steamos\nID_LIKE=arch\n")]);
+        assert!(apply.contains("steamos-readonly") && apply.contains("`update-grub`"), "{apply}");
     }
 
     #[test]

@@ -92,6 +92,13 @@ fn by_words(text: &str) -> Option<Distribution> {
     words.find_map(known)
 }
 
+/// Whether the system is one snapshot that is changed as a whole: MicroOS, Leap Micro, Aeon.
+pub fn is_transactional(root: &Root) -> bool {
+    root.has("/usr/sbin/transactional-update")
+        || os_release(root, "ID")
+            .is_some_and(|id| ["micro", "aeon", "kalpa"].iter().any(|one| id.contains(one)))
+}
+
 /// The board, where the firmware gave the kernel a tree of devices: `Raspberry Pi 5 Model B Rev 1.0`.
 pub fn board(root: &Root) -> Option<String> {
     let by_tree = || root.read("/proc/device-tree/model").ok();

@@ -45,7 +45,7 @@ pub use cpu_info::CpuInfo;
 pub use cpu_quota::CpuQuota;
 pub use cpu_stat::CpuStat;
 pub use cpus::{cpus_of, list_of_cpus, node_of, siblings};
-pub use distribution::{Distribution, board, os_release};
+pub use distribution::{Distribution, board, is_transactional, os_release};
 pub use freezes::frozen_time;
 pub use governors::{FREQUENCY_POLICIES, GOVERNOR, governor, governors};
 pub use hypervisor::{Hypervisor, first_domain, hypervisor};

@@ -65,6 +65,21 @@ pub fn movable(root: &Root) -> Files {
     Files::list(root, INTERRUPTS, "", "smp_affinity_list").numbered(can_move)
 }
 
+/// Queues of disks that the kernel has sent to one of the CPUs `apart`, and could as well have sent elsewhere: those of which it spreads
+/// each over CPUs of both kinds. `isolcpus=managed_irq` is for them.
+///
+/// Source: Documentation/admin-guide/kernel-parameters.txt, `isolcpus=`; kernel/irq/manage.c, `irq_do_set_affinity`.
+pub fn managed_near(root: &Root, apart: &CpuSet) -> Files {
+    let table = InterruptCounts::read(root);
+    let is_managed =
+        |number: u32| table.row(&number.to_string()).is_some_and(|row| is_managed_queue(row.action));
+    let is_mixed = |list: &str| {
+        list.parse().is_ok_and(|list: CpuSet| !list.without(apart).is_empty() && list.without(apart) != list)
+    };
+    let queues = Files::list(root, INTERRUPTS, "", "smp_affinity_list").numbered(is_managed).only(is_mixed);
+    handled_by(root, &queues, apart)
+}
+
 /// The timer and the cascade of every PC.
 const OF_PC_ITSELF: [u32; 2] = [0, 2];
 /// Interrupts below are of each CPU by itself: Arm, Generic Interrupt Controller Architecture Specification, private peripherals.
@@ -125,6 +140,27 @@ mod tests {
  50:          5          0          0          0 PCI-MSIX-0000:00:02.0   1-edge      nvme0q3
  51:          5          0          0          0 PCI-MSIX-0000:00:02.0   0-edge      nvme0q0
 ";
+
+    #[test]
+    fn queues_that_could_be_elsewhere_are_those_of_cpus_of_both_kinds() {
+        let queue = |number: u32, list: &str, handled: &str| {
+            let file = |name: &str| format!("/proc/irq/{number}/{name}");
+            [
+                (file("smp_affinity_list"), list.to_owned()),
+                (file("effective_affinity_list"), handled.to_owned()),
+            ]
+        };
+        let table = (50..54)
+            .map(|number| format!(" {number}: 5 5 5 5 PCI-MSI {number}-edge nvme0q{}\n", number - 49));
+        let table =
+            ("/proc/interrupts".to_owned(), format!("  CPU0 CPU1 CPU2 CPU3\n{}", table.collect::<String>()));
+        let queues =
+            [queue(50, "0-1", "1"), queue(51, "2-3", "3"), queue(52, "0,2", "2"), queue(53, "1,3", "1")];
+        let files = queues.concat().into_iter().chain([table]).collect::<Vec<_>>();
+        let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let near = managed_near(&tree(&files).1, &"2-3".parse().unwrap());
+        assert_eq!(near.numbers(), "52");
+    }
 
     #[test]
     fn what_cannot_be_moved_is_left_out() {

@@ -1,9 +1,9 @@
 //! Who hands out real-time priorities besides `limits.d`: rtkit, and the manager of services.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{CgroupMembership, Limits, Root, SELF, container};
+use howlate_procfs::{CgroupMembership, Distribution, Limits, Root, SELF, container};
 
-use super::draft::finding;
+use super::draft::{Draft, finding};
 use crate::process::Process;
 
 const RTKIT: [&str; 2] = [
@@ -71,6 +71,9 @@ pub(super) fn service(root: &Root) -> Option<Finding> {
         );
     let draft = draft.when(verdict == Verdict::Costs, |draft| {
         let again = if is_manager { "log out and in" } else { "restart the service" };
+        if Distribution::read(root) == Distribution::NixOs {
+            return by_nix(draft, &edited, again);
+        }
         draft
             .apply(format!(
                 "sudo mkdir -p {place} && printf '[Service]\\nLimitRTPRIO=99\\nLimitMEMLOCK=infinity\\n' | sudo tee {place}/90-howlate.conf && \
@@ -79,4 +82,15 @@ pub(super) fn service(root: &Root) -> Option<Finding> {
             .undo(format!("sudo rm {place}/90-howlate.conf && sudo systemctl daemon-reload   # then {again}"))
     });
     Some(draft.end())
+}
+
+/// NixOS makes all units itself, and nobody else writes to their folder.
+fn by_nix(draft: Draft, unit: &str, again: &str) -> Draft {
+    let name = unit.trim_end_matches(".service");
+    let line = format!(
+        "systemd.services.\"{name}\".serviceConfig = {{ LimitRTPRIO = 99; LimitMEMLOCK = \"infinity\"; }};"
+    );
+    draft
+        .apply(format!("add `{line}` to configuration.nix, run `nixos-rebuild switch`, and {again}"))
+        .undo(format!("remove it from configuration.nix, run `nixos-rebuild switch`, and {again}"))
 }

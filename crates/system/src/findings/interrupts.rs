@@ -1,9 +1,9 @@
 //! Which CPUs handle interrupts.
 
-use howlate_knobs::irq_affinity::{handled_by, movable};
-use howlate_knobs::{boot_remedy, housekeeping, tuning_daemons};
+use howlate_knobs::irq_affinity::{handled_by, managed_near, movable};
+use howlate_knobs::{Files, boot_remedy, housekeeping, tuning_daemons};
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{CommandLine, Isolation, Root};
+use howlate_procfs::{CommandLine, Isolation, Kernel, Root};
 
 use super::draft::{Draft, finding};
 
@@ -33,20 +33,28 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     } else {
         let near = handled_by(root, &movable, &apart);
         let (is_clear, all, words) = (near.is_empty(), movable.len(), isolation.apart_in_words());
+        let managed = avoidable_queues(root, &isolation);
         let (verdict, found) = match is_clear {
-            true => (Verdict::Good, format!("none of {all} interrupts that can be moved comes to {words}")),
+            true => {
+                let verdict = if managed.is_empty() { Verdict::Good } else { Verdict::Note };
+                (verdict, format!("none of {all} interrupts that can be moved comes to {words}"))
+            }
             false => {
                 let what = if near.len() == 1 { "interrupts comes" } else { "interrupts come" };
                 let found = format!("{} of {all} {what} to {words}: {}", near.len(), near.numbers());
                 (Verdict::Costs, found)
             }
         };
-        let draft = finding(FindingId::InterruptAffinity, verdict, found).examples(if is_clear {
-            &movable
-        } else {
-            &near
-        });
-        draft.when(!is_clear, |draft| sent_away(root, draft))
+        let found = match managed.len() {
+            0 => found,
+            1 => format!("{found}; that of one disk's queue does, which only the kernel moves"),
+            many => format!("{found}; those of {many} disks' queues do, which only the kernel moves"),
+        };
+        let shown = [&managed, &near, &movable].into_iter().find(|files| !files.is_empty());
+        let draft = finding(FindingId::InterruptAffinity, verdict, found).examples(shown.unwrap_or(&movable));
+        draft
+            .when(!is_clear, |draft| sent_away(root, draft))
+            .when(!managed.is_empty(), |draft| kept_away(root, draft, &isolation))
     };
     Some(draft.seen(&root.reading("/proc/irq/default_smp_affinity")).why(WHY).end())
 }
@@ -64,4 +72,33 @@ fn sent_away(root: &Root, draft: Draft) -> Draft {
     }
     let (kept, _) = housekeeping(root);
     boot_remedy(root, &format!("irqaffinity={kept}")).apply.into_iter().fold(draft, Draft::lasting)
+}
+
+/// Queues of disks that come to CPUs that are set apart, and need not: nobody has told the kernel to keep them away.
+fn avoidable_queues(root: &Root, isolation: &Isolation) -> Files {
+    let managed = managed_near(root, &isolation.apart());
+    let is_told = flag_is_set(root) || Kernel::read(root).at_least(5, 6) == Some(false);
+    if is_told { managed.numbered(|_| false) } else { managed }
+}
+
+fn flag_is_set(root: &Root) -> bool {
+    let line = CommandLine::read(root);
+    line.value("isolcpus").is_some_and(|value| value.split(',').any(|word| word == FLAG))
+}
+
+/// By which the kernel keeps them away: since Linux 5.6.
+const FLAG: &str = "managed_irq";
+
+fn kept_away(root: &Root, draft: Draft, isolation: &Isolation) -> Draft {
+    let line = CommandLine::read(root);
+    let Some(before) = line.value("isolcpus") else {
+        let words = format!("isolcpus={FLAG},{}", isolation.apart());
+        return boot_remedy(root, &words).apply.into_iter().fold(draft, Draft::lasting);
+    };
+    // Without a flag it is `domain` that is meant, and with another one no longer.
+    let has_flags = before.starts_with(|first: char| first.is_ascii_alphabetic());
+    let flags = if has_flags { FLAG.to_owned() } else { format!("domain,{FLAG}") };
+    draft.lasting(format!(
+        "write `isolcpus={flags},{before}` instead of `isolcpus={before}` on the kernel's command line and restart"
+    ))
 }

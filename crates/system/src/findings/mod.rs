@@ -24,6 +24,7 @@ mod realtime_time;
 mod rt_group;
 mod running;
 mod schedulers;
+mod shell;
 mod slack;
 mod smt;
 mod throttling;
@@ -111,6 +112,9 @@ pub fn examine(root: &Root) -> Vec<Finding> {
     }
     let typed_by = typed_by::TypedBy::read(root);
     findings.iter_mut().for_each(|finding| typed_by.alter(finding));
+    if shell::is_fish(root) {
+        findings.iter_mut().for_each(shell::for_fish);
+    }
     findings.sort_by_key(|finding| finding.verdict);
     findings
 }

@@ -95,11 +95,30 @@ fn raise_limit(root: &Root, draft: Draft, item: &str, value: &str) -> Draft {
             ))
             .undo("remove it from configuration.nix and run `nixos-rebuild switch`");
     }
+    // The limit of nice is 20 less the value: getrlimit(2).
+    let number = if item == "nice" { "40" } else { value };
+    let for_this_shell = |draft: Draft, more: &str| {
+        draft
+            .apply(format!(
+                "sudo prlimit --pid $$ --{item}={number}   # for this shell and what it starts{more}"
+            ))
+            .undo(format!("sudo prlimit --pid $$ --{item}={}", before(root, item)))
+    };
     // Shells of WSL are no logins.
     if hypervisor(root).is_some_and(|found| found.name == "wsl2") {
-        return draft
-            .apply(format!("sudo prlimit --pid $$ --{item}={value}   # for this shell and what it starts"))
-            .undo(format!("sudo prlimit --pid $$ --{item}={}", before(root, item)));
+        return for_this_shell(draft, "");
+    }
+    // Logins of Alpine read no limits; what OpenRC starts has those of its settings.
+    if Distribution::read(root) == Distribution::Alpine {
+        let flag = match item {
+            "memlock" => "l",
+            "nice" => "e",
+            _ => "r",
+        };
+        let service = format!(
+            "add `rc_ulimit=\"-{flag} {number}\"` to the file of /etc/conf.d of the service that is to have it, and restart that"
+        );
+        return for_this_shell(draft, "; prlimit is in the package util-linux-misc").lasting(service);
     }
     let file = format!("/etc/security/limits.d/90-howlate-{item}.conf");
     draft

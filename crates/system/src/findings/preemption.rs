@@ -4,7 +4,8 @@ use howlate_knobs::Writes;
 use howlate_knobs::preemption_model::FILE as SWITCH;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{
-    CommandLine, Distribution, Kernel, Reading, Root, board, chosen, container, hypervisor, os_release,
+    CommandLine, Distribution, Kernel, Reading, Root, board, chosen, container, hypervisor, is_transactional,
+    os_release,
 };
 
 use super::draft::{Draft, finding};
@@ -73,7 +74,11 @@ fn real_time_kernels(root: &Root) -> Vec<String> {
         // It is for releases with long support, and for Ubuntu itself.
         Distribution::Ubuntu if ["x86_64", "aarch64"].contains(&arch.as_str()) && is_long_supported(root) => one("sudo pro enable realtime-kernel   # then restart into it; it takes a subscription, free for a few machines"),
         Distribution::RedHat => one("sudo dnf install kernel-rt   # from the repository rt; then restart into it"),
+        Distribution::Suse if is_transactional(root) => one("sudo transactional-update pkg install kernel-rt   # then restart into it"),
         Distribution::Suse => one("sudo zypper install kernel-rt   # then restart into it"),
+        Distribution::Arch if os_release(root, "ID").as_deref() == Some("steamos") => {
+            one("SteamOS has none, and each of its updates replaces what was installed besides: have its kernel preempt itself (`preempt=full`)")
+        }
         Distribution::Arch => one("sudo pacman -S linux-rt   # then restart into it"),
         Distribution::Fedora => {
             let other = os_release(root, "ID").filter(|id| id != "fedora").and_then(|_| os_release(root, "NAME"));

@@ -43,9 +43,8 @@ impl TypedBy {
     }
 
     fn alter_commands(&self, commands: &mut [String]) {
-        // A sentence has its commands between `.
         let is_of_root = |command: &&mut String| {
-            !command.contains('`') && (command.starts_with(SUDO) || command.contains(" sudo "))
+            command.starts_with(SUDO) || [" sudo ", "`sudo "].iter().any(|word| command.contains(word))
         };
         for command in commands.iter_mut().filter(is_of_root) {
             match self {
@@ -60,6 +59,8 @@ impl TypedBy {
 /// A command that root is to type, with what is said beside it already.
 fn as_root(command: &str) -> String {
     match command.split_once(REMARK) {
+        // A sentence has its commands between `.
+        None if command.contains('`') => format!("as root, {command}"),
         Some((command, remark)) => format!("{command}{AS_ROOT}; {remark}"),
         None => format!("{command}{AS_ROOT}"),
     }
@@ -67,7 +68,16 @@ fn as_root(command: &str) -> String {
 
 /// The user by id: who asks for the name as root gets root's. A line of `limits.conf(5)` has a colon before an id.
 fn named(command: &str, user: u32) -> String {
-    command.replace("\"$(id -un) ", &format!("\":{user} ")).replace("u:$(id -un):", &format!("u:{user}:"))
+    let mut command = command
+        .replace("\"$(id -un) ", &format!("\":{user} "))
+        .replace("u:$(id -un):", &format!("u:{user}:"));
+    // Root's shell is another.
+    if command.contains("--pid $$") {
+        command = command.replace("--pid $$", "--pid SHELL");
+        let separator = if command.contains(REMARK) { ", " } else { REMARK };
+        command.push_str(&format!("{separator}SHELL: what echo $$ says there"));
+    }
+    command
 }
 
 #[cfg(test)]
@@ -96,8 +106,15 @@ mod tests {
         assert_eq!(without[1], "echo \":65534 - rtprio 99\" | tee /etc/security/limits.d/x.conf   # as root");
         let acl = typed(&TypedBy::WithoutSudo(7), &["sudo setfacl -m u:$(id -un):rw /dev/x   # once"]);
         assert_eq!(acl, ["setfacl -m u:7:rw /dev/x   # as root; once"]);
+        let shell =
+            typed(&TypedBy::WithoutSudo(7), &["sudo prlimit --pid $$ --rtprio=99   # for this shell"]);
+        assert_eq!(
+            shell,
+            ["prlimit --pid SHELL --rtprio=99   # as root; for this shell, SHELL: what echo $$ says there"]
+        );
         let sentence = ["install it (`sudo apt install x`)"];
-        assert_eq!(typed(&TypedBy::Root, &sentence), sentence);
+        assert_eq!(typed(&TypedBy::Root, &sentence), ["install it (`apt install x`)"]);
+        assert_eq!(typed(&TypedBy::WithoutSudo(7), &sentence), ["as root, install it (`apt install x`)"]);
     }
 
     #[test]

@@ -205,3 +205,50 @@ fn a_firmware_that_saves_power_is_told() {
         (Verdict::Note, Verdict::Good)
     );
 }
+
+fn of_distribution(release: &str) -> Machine {
+    kept_low().file("etc/os-release", release).file("sys/class/dmi/id/product_name", "Laptop")
+}
+
+#[test]
+fn what_is_made_of_a_distribution_is_changed_in_its_own_way() {
+    let remedies = |release: &str| {
+        let found = of_distribution(release).examined();
+        (found.remedy("isolated_cpus"), found.remedy("realtime_kernel"))
+    };
+    let (isolated, _) = remedies("ID=pop\nID_LIKE=\"ubuntu debian\"\nNAME=\"Pop!_OS\"\n");
+    assert!(isolated.contains("kernelstub --add-options"), "{isolated}");
+    let (isolated, kernel) = remedies("ID=opensuse-microos\nID_LIKE=\"suse opensuse\"\n");
+    assert!(isolated.contains("transactional-update grub.cfg"), "{isolated}");
+    assert!(kernel.contains("transactional-update pkg install kernel-rt"), "{kernel}");
+    let (isolated, kernel) = remedies("ID=steamos\nID_LIKE=arch\n");
+    assert!(isolated.contains("steamos-readonly") && kernel.contains("has none"), "{isolated} {kernel}");
+}
+
+#[test]
+fn a_limit_is_raised_where_that_system_reads_it() {
+    let remedy = |machine: Machine, finding: &str| machine.examined().remedy(finding);
+    let alpine = || of_distribution("ID=alpine\n").user();
+    assert!(remedy(alpine(), "realtime_permission").contains("prlimit --pid $$ --rtprio=99"));
+    assert!(remedy(alpine(), "nice_permission").contains("--nice=40"));
+    let lasting = alpine().examined().get("realtime_permission").remedy.clone().unwrap().lasting;
+    assert!(lasting[0].contains("rc_ulimit=\"-r 99\""), "{lasting:?}");
+    let of_manager = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/app.scope";
+    let nix = of_distribution("ID=nixos\n").user().file("proc/self/cgroup", of_manager);
+    let service = remedy(nix, "service_limits");
+    assert!(
+        service.contains("systemd.services.\"user@\".serviceConfig") && !service.contains("/etc/"),
+        "{service}"
+    );
+}
+
+#[test]
+fn who_types_into_fish_gets_what_fish_takes() {
+    let status = |machine: Machine| {
+        machine
+            .file("proc/7/comm", "fish")
+            .file("proc/self/status", "Uid:\t0\t0\t0\t0\nPPid:\t7\nCapEff:\t0\n")
+    };
+    let slack = status(kept_low()).examined().remedy("timer_slack");
+    assert!(slack.contains("$fish_pid") && !slack.contains("$$"), "{slack}");
+}
