@@ -37,9 +37,6 @@ const TARGETS: [Target; 2] = [
 /// Source: <https://lld.llvm.org/ELF/>
 const SMALLER: [&str; 2] = ["-C link-arg=-Wl,--icf=all", "-C link-arg=-Wl,-z,pack-relative-relocs"];
 
-/// What leaves PNG out of what people download.
-pub const WITHOUT_PNG: &[&str] = &["--no-default-features"];
-
 /// Builds for the architectures named, or for all.
 pub fn run(names: &[&str]) -> ExitCode {
     if let Some(unknown) = names.iter().find(|name| TARGETS.iter().all(|one| one.architecture != **name)) {
@@ -106,10 +103,7 @@ pub fn build(target: &Target, root: &Path, folder: &Path) -> io::Result<(PathBuf
 
 /// What is said to cargo, or to what runs it, for a program that people download.
 pub fn words(target: &Target) -> Vec<&'static str> {
-    let mut words = vec!["--profile", "dist", "--locked", "--target", target.triple];
-    // Without PNG: what draws letters and pixels is large, and small systems have no fonts.
-    words.extend(WITHOUT_PNG);
-    words
+    vec!["--profile", "dist", "--locked", "--target", target.triple]
 }
 
 /// The same in the environment, for the repository at `root` and what is built of it in `folder`.

@@ -6,10 +6,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What `cargo metadata` says of everything that Cargo.lock holds; with these features, if any are chosen.
-pub fn metadata(features: &[&str]) -> io::Result<Value> {
+/// What `cargo metadata` says of everything that Cargo.lock holds.
+pub fn metadata() -> io::Result<Value> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["metadata", "--format-version", "1", "--locked"]).args(features);
+    cargo.args(["metadata", "--format-version", "1", "--locked"]);
     let output = cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).output()?;
     if !output.status.success() {
         return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));

@@ -14,13 +14,12 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::VERSION;
-use crate::cross::WITHOUT_PNG;
 use crate::metadata::metadata;
 
 /// Writes it; returns where.
 pub(crate) fn write(out: &Path) -> io::Result<PathBuf> {
     let path = out.join(format!("howlate-{VERSION}.cdx.json"));
-    let text = serde_json::to_string_pretty(&sbom(&metadata(WITHOUT_PNG)?)?)? + "\n";
+    let text = serde_json::to_string_pretty(&sbom(&metadata()?)?)? + "\n";
     fs::write(&path, text)?;
     Ok(path)
 }
@@ -139,7 +138,7 @@ mod tests {
 
     #[test]
     fn it_lists_what_is_built_in_and_nothing_that_only_tests_use() {
-        let sbom = sbom(&metadata(WITHOUT_PNG).unwrap()).unwrap();
+        let sbom = sbom(&metadata().unwrap()).unwrap();
         let components = sbom["components"].as_array().unwrap();
         let has = |name: &str| components.iter().any(|one| one["name"] == name);
         assert!(has("clap") && has("howlate-model") && has("serde"));

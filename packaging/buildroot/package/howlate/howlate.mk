@@ -9,8 +9,5 @@ HOWLATE_SITE = $(call github,howlate,howlate,v$(HOWLATE_VERSION))
 HOWLATE_SUBDIR = crates/howlate
 HOWLATE_LICENSE = MIT or Apache-2.0
 HOWLATE_LICENSE_FILES = LICENSE-MIT LICENSE-APACHE
-# Without PNG, which small systems have no fonts for.
-HOWLATE_CARGO_BUILD_OPTS = --no-default-features
-HOWLATE_CARGO_INSTALL_OPTS = --no-default-features
 
 $(eval $(cargo-package))

@@ -17,6 +17,6 @@ SRC_URI += "git://github.com/howlate/howlate.git;protocol=https;branch=main;tag=
 
 inherit cargo cargo-update-recipe-crates
 
-CARGO_BUILD_FLAGS += "--package howlate --no-default-features"
+CARGO_BUILD_FLAGS += "--package howlate"
 
 COMPATIBLE_HOST = "(x86_64|aarch64).*-linux"
