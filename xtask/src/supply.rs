@@ -1,15 +1,26 @@
 //! `cargo xtask supply`: what is built in from elsewhere: under which licence, from where, how often, and whether anything is
 //! known against it. cargo-deny looks; the rules are in `deny.toml`.
+//!
+//! Building cargo-deny takes three minutes of two CPUs, so that the tests look only where something has changed since it was looked
+//! last: what was looked at then is in `deny.stamp`, which this command writes.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+
+use sha2::{Digest as _, Sha256};
 
 use crate::cross;
 use crate::tools::Tool;
 
 /// What looks, for a second: not optimised, building it takes half as long, once.
 const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", options: &["--debug"] };
+
+/// What the answer depends on, besides what is known against crates.
+const LOOKED_AT: [&str; 2] = ["Cargo.lock", "deny.toml"];
+/// Where it is written down what was looked at, and found to be as it should.
+const STAMP: &str = "deny.stamp";
 
 /// What needs nothing but the crates that are there.
 const RULES: [&str; 4] = ["check", "licenses", "bans", "sources"];
@@ -24,7 +35,13 @@ pub struct Checked {
 
 /// Looks; cargo-deny prints what is wrong.
 pub fn run() -> ExitCode {
-    match check() {
+    let looked = check().and_then(|checked| {
+        if checked.is_kept {
+            stamp()?;
+        }
+        Ok(checked)
+    });
+    match looked {
         Ok(Checked { is_kept, skipped }) => {
             skipped.iter().for_each(|skipped| println!("skipped: {skipped}"));
             if is_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -34,6 +51,27 @@ pub fn run() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Whether nothing has changed since the last look.
+pub fn is_as_checked() -> io::Result<bool> {
+    let root = cross::root()?;
+    Ok(fs::read_to_string(root.join(STAMP)).is_ok_and(|stamp| state(&root).is_ok_and(|state| state == stamp)))
+}
+
+fn stamp() -> io::Result<()> {
+    let root = cross::root()?;
+    fs::write(root.join(STAMP), state(&root)?)
+}
+
+/// A line for each file: what is in it, as a hash, and its name.
+fn state(root: &Path) -> io::Result<String> {
+    let line = |name: &str| -> io::Result<String> {
+        let hash = Sha256::digest(fs::read(root.join(name))?);
+        let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(format!("{digits}  {name}\n"))
+    };
+    LOOKED_AT.into_iter().map(line).collect()
 }
 
 /// Looks, with cargo-deny installed if need be.
@@ -78,6 +116,21 @@ mod tests {
         let mut deny = Command::new(program);
         deny.args(["--offline", "--config"]).arg(path).args(RULES).current_dir(root);
         Some(deny.output().unwrap().status.success())
+    }
+
+    #[test]
+    fn a_change_of_what_was_looked_at_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        LOOKED_AT.into_iter().for_each(|name| write(name, "a"));
+        let before = state(folder.path()).unwrap();
+        assert_eq!(before.lines().count(), LOOKED_AT.len());
+        for name in LOOKED_AT {
+            write(name, "b");
+            assert_ne!(state(folder.path()).unwrap(), before, "{name}");
+            write(name, "a");
+        }
+        assert_eq!(state(folder.path()).unwrap(), before);
     }
 
     #[test]

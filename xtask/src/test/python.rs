@@ -55,10 +55,10 @@ fn environments(target: &Path) -> io::Result<(Environment, Environment)> {
     Ok((tools, Environment::provide(target, "tests", "python3", &packages)?))
 }
 
-/// The wheel with the program as tests build it.
+/// The wheel with the program of `cargo run --release`: built as that is, so that it is built once.
 fn wheel(tools: &Environment, target: &Path) -> io::Result<PathBuf> {
     let settings = [("CARGO_TARGET_DIR".to_owned(), target.as_os_str().to_owned())];
-    maturin(tools, root(), &target.join("python/wheel"), &["build", "--profile", "dev"], &settings)
+    maturin(tools, root(), &target.join("python/wheel"), &["build", "--profile", "release"], &settings)
 }
 
 /// One check that succeeds or fails.
