@@ -23,6 +23,7 @@ The developer's commands:
 
   cargo xtask test            everything: installs what the tests need, checks style, runs all tests
   cargo xtask test --fast     the everyday loop: no installation, no slow tests
+  cargo xtask test --all      by night: that, the interleavings, a thousand kills, all kernels, and two hours of hostile input
   cargo xtask test --consumers
                               the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …
   cargo xtask test --python   the Python package: built, installed, tested as people get it
@@ -68,13 +69,11 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["test"] => test::run(test::Extent::Everything),
+        ["test", "--all"] => by_night(),
         ["test", "--fast"] => test::run(test::Extent::Fast),
         ["test", "--consumers"] => test::run(test::Extent::Consumers),
         ["test", "--python"] => test::run(test::Extent::Python),
-        ["test", "--kernels", names @ ..] => {
-            packages::provide(packages::FOR_TESTS);
-            lab::run(&[&["kernels"], names].concat())
-        }
+        ["test", "--kernels", names @ ..] => kernels(names),
         ["test", "--kubernetes"] => {
             packages::provide(packages::FOR_KUBERNETES);
             lab::run(&["kubernetes"])
@@ -105,4 +104,27 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn kernels(names: &[&str]) -> ExitCode {
+    packages::provide(packages::FOR_TESTS);
+    lab::run(&[&["kernels"], names].concat())
+}
+
+/// Everything that takes hours; each part runs, whatever became of those before.
+fn by_night() -> ExitCode {
+    let parts: [(&str, &dyn Fn() -> ExitCode); 5] = [
+        ("test", &|| test::run(test::Extent::Everything)),
+        ("orders", &interleavings::run),
+        ("storm", &|| storm::run(&["--kills", "1000"])),
+        ("test --kernels", &|| kernels(&[])),
+        ("fuzz", &|| fuzz::run(&["--for", "2h"])),
+    ];
+    let failed = |(name, part): &(&str, &dyn Fn() -> ExitCode)| {
+        println!("== cargo xtask {name}");
+        part() != ExitCode::SUCCESS
+    };
+    let failed: Vec<&str> = parts.iter().filter(|part| failed(part)).map(|(name, _)| *name).collect();
+    failed.iter().for_each(|name| println!("FAILED: cargo xtask {name}"));
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -33,6 +33,11 @@ fn nix_reads_the_flake_and_the_package() {
 }
 
 #[test]
+fn actionlint_finds_no_fault_in_the_workflows() {
+    accepted("actionlint", &[".github/workflows/ci.yml", ".github/workflows/nightly.yml"], ".");
+}
+
+#[test]
 fn makepkg_reads_the_recipe_of_arch() {
     // As root it refuses to; it wants a pacman on the path, which only building uses.
     let script = "id -u nobody >/dev/null && cp PKGBUILD \"$0\" && cd \"$0\" && chmod 755 . && if [ $(id -u) = 0 ]; then \
