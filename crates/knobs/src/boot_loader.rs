@@ -2,7 +2,8 @@
 //!
 //! Sources: `grubby(8)`; Debian's `grub-mkconfig`, which reads `/etc/default/grub.d`; the Raspberry Pi documentation, "Kernel command
 //! line (cmdline.txt)"; `rpm-ostree(1)`, `kargs`; Microsoft's "Advanced settings configuration in WSL"; Proxmox VE Administration
-//! Guide, "Editing the Kernel Commandline"; System76's kernelstub, `kernelstub --help`; openSUSE's `transactional-update(8)`.
+//! Guide, "Editing the Kernel Commandline"; System76's kernelstub, `kernelstub --help`; openSUSE's `transactional-update(8)` and
+//! sdbootutil.
 
 use howlate_model::Remedy;
 use howlate_procfs::{Distribution, Root, board, container, hypervisor, is_transactional, os_release};
@@ -63,9 +64,23 @@ impl Keeper {
         Some(match Distribution::read(root) {
             // Its systemd-boot is what kernelstub writes; a machine without UEFI has GRUB.
             Distribution::Ubuntu if id == "pop" && is_at(root, "/usr/bin", "kernelstub") => Self::Kernelstub,
+            Distribution::Suse if root.has("/usr/bin/sdbootutil") && root.has("/etc/kernel/cmdline") => {
+                Self::Sentence {
+                    place: "/etc/kernel/cmdline",
+                    then: "run `sdbootutil update-all-entries`, and restart",
+                }
+            }
             Distribution::Suse if is_transactional(root) => {
                 Self::Sentence { place: grub, then: "run `transactional-update grub.cfg`, and restart" }
             }
+            Distribution::Alpine if root.has("/etc/update-extlinux.conf") => Self::Sentence {
+                place: "`default_kernel_opts` in /etc/update-extlinux.conf",
+                then: "run `update-extlinux`, and restart",
+            },
+            Distribution::Alpine if root.has("/etc/default/grub") => Self::Sentence {
+                place: grub,
+                then: "run `grub-mkconfig -o /boot/grub/grub.cfg`, and restart",
+            },
             Distribution::Arch if id == "steamos" => Self::Sentence {
                 place: "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub (`steamos-readonly disable` lets you)",
                 then: "run `update-grub`, and restart",
@@ -220,6 +235,14 @@ mod tests {
         let (apply, _) =
             typed(&[("/etc/os-release", "ID=\"opensuse-microos\"\nID_LIKE=\"suse opensuse\"\n")]);
         assert!(apply.ends_with("then run `transactional-update grub.cfg`, and restart"), "{apply}");
+        let with_systemd_boot = [
+            ("/etc/os-release", "ID=opensuse-microos\nID_LIKE=suse\n"),
+            ("/usr/bin/sdbootutil", ""),
+            ("/etc/kernel/cmdline", "quiet"),
+        ];
+        assert!(typed(&with_systemd_boot).0.contains("`sdbootutil update-all-entries`"));
+        let (apply, _) = typed(&[("/etc/os-release", "ID=alpine\n"), ("/etc/update-extlinux.conf", "")]);
+        assert!(apply.ends_with("then run `update-extlinux`, and restart"), "{apply}");
         let (apply, _) = typed(&[("/etc/os-release", "ID=steamos\nID_LIKE=arch\n")]);
         assert!(apply.contains("steamos-readonly") && apply.contains("`update-grub`"), "{apply}");
     }

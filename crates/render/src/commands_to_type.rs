@@ -4,7 +4,7 @@ use crate::prose::{lines, text_width};
 use crate::shell_words::{CONTINUES, words};
 
 /// Programs that remedies start with; `#` says where to type what follows.
-const PROGRAMS: [&str; 49] = [
+const PROGRAMS: [&str; 53] = [
     "#",
     "apt",
     "cat",
@@ -24,6 +24,7 @@ const PROGRAMS: [&str; 49] = [
     "ionice",
     "jackd",
     "journalctl",
+    "kernelstub",
     "kubectl",
     "mkdir",
     "mount",
@@ -41,6 +42,7 @@ const PROGRAMS: [&str; 49] = [
     "sed",
     "setcap",
     "setfacl",
+    "sh",
     "ssh",
     "sudo",
     "swapoff",
@@ -50,8 +52,10 @@ const PROGRAMS: [&str; 49] = [
     "systemd-run",
     "taskset",
     "tee",
+    "transactional-update",
     "ulimit",
     "umount",
+    "update-grub",
     "virsh",
     "zypper",
 ];

@@ -34,10 +34,14 @@ impl KernelConfig {
         self.reading.text().map(|_| self.value(option) == Some("y"))
     }
 
-    /// Whether the kernel is known to have been built without an option: a captured configuration may lack lines.
+    /// Whether the kernel is known to have been built without an option. A whole configuration has no line at all for what depends on
+    /// something that is off; a captured one may lack lines.
     pub(crate) fn is_off(&self, option: &str) -> bool {
         let line = format!("# {option} is not set");
-        self.reading.text().is_some_and(|text| text.lines().any(|one| one == line))
+        self.reading.text().is_some_and(|text| {
+            let is_whole = text.trim_start().starts_with("#\n# Automatically generated file");
+            text.lines().any(|one| one == line) || is_whole && self.value(option).is_none()
+        })
     }
 
     /// The lines about these options as evidence.

@@ -85,10 +85,15 @@ const OF_PC_ITSELF: [u32; 2] = [0, 2];
 /// Interrupts below are of each CPU by itself: Arm, Generic Interrupt Controller Architecture Specification, private peripherals.
 const FIRST_SHARED_OF_ARM: u32 = 32;
 
+/// Timers and counters that each CPU of Arm has, by the names that their drivers give them, whatever their number.
+///
+/// Source: drivers/clocksource/arm_arch_timer.c; drivers/perf/arm_pmu.c, `IRQF_PERCPU | IRQF_NOBALANCING`.
+const OF_EACH_CPU: [&str; 2] = ["arch_timer", "arm-pmu"];
+
 fn is_of_each_cpu(row: &InterruptRow<'_>) -> bool {
     let is_private =
         row.chip.starts_with("GIC") && row.number_at_chip.is_some_and(|one| one < FIRST_SHARED_OF_ARM);
-    is_private || row.chip.starts_with("RISC-V") || row.action == "arch_timer"
+    is_private || row.chip.starts_with("RISC-V") || OF_EACH_CPU.contains(&row.action)
 }
 
 /// A queue that the kernel spreads over the CPUs for a driver: of an NVMe disk, after the first one, which is for administration; of RAID

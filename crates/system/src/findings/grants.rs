@@ -6,11 +6,16 @@ use howlate_procfs::{CgroupMembership, Distribution, Limits, Root, SELF, contain
 use super::draft::{Draft, finding};
 use crate::process::Process;
 
-const RTKIT: [&str; 2] = [
+/// The last one is NixOS'.
+const RTKIT: [&str; 3] = [
     "/usr/share/dbus-1/system-services/org.freedesktop.RealtimeKit1.service",
     "/usr/local/share/dbus-1/system-services/org.freedesktop.RealtimeKit1.service",
+    "/run/current-system/sw/share/dbus-1/system-services/org.freedesktop.RealtimeKit1.service",
 ];
-const PORTAL: &str = "/usr/share/dbus-1/services/org.freedesktop.portal.Desktop.service";
+const PORTAL: [&str; 2] = [
+    "/usr/share/dbus-1/services/org.freedesktop.portal.Desktop.service",
+    "/run/current-system/sw/share/dbus-1/services/org.freedesktop.portal.Desktop.service",
+];
 
 /// rtkit gives threads of desktop programs a real-time priority; the portal hands requests on from sandboxes.
 ///
@@ -18,7 +23,8 @@ const PORTAL: &str = "/usr/share/dbus-1/services/org.freedesktop.portal.Desktop.
 /// `org.freedesktop.portal.Realtime`.
 pub(super) fn rtkit(root: &Root) -> Option<Finding> {
     let service = RTKIT.iter().map(|path| root.reading(*path)).find(|one| one.text().is_some())?;
-    let portal = root.reading(PORTAL);
+    let [portal, other] = PORTAL.map(|path| root.reading(path));
+    let portal = if portal.is_missing() && !other.is_missing() { other } else { portal };
     let found = match portal.text() {
         Some(_) => "rtkit gives audio programs real-time priorities, also through the desktop portal",
         None => {
@@ -70,7 +76,7 @@ pub(super) fn service(root: &Root) -> Option<Finding> {
              only, so that a program that is real-time in a terminal may not be in a service.",
         );
     let draft = draft.when(verdict == Verdict::Costs, |draft| {
-        let again = if is_manager { "log out and in" } else { "restart the service" };
+        let again = if is_manager { "restart: it outlives a short logout" } else { "restart the service" };
         if Distribution::read(root) == Distribution::NixOs {
             return by_nix(draft, &edited, again);
         }
@@ -87,10 +93,9 @@ pub(super) fn service(root: &Root) -> Option<Finding> {
 /// NixOS makes all units itself, and nobody else writes to their folder.
 fn by_nix(draft: Draft, unit: &str, again: &str) -> Draft {
     let name = unit.trim_end_matches(".service");
-    let line = format!(
-        "systemd.services.\"{name}\".serviceConfig = {{ LimitRTPRIO = 99; LimitMEMLOCK = \"infinity\"; }};"
-    );
+    let line = |setting: &str| format!("`systemd.services.\"{name}\".serviceConfig.{setting};`");
+    let lines = format!("{} and {}", line("LimitRTPRIO = 99"), line("LimitMEMLOCK = \"infinity\""));
     draft
-        .apply(format!("add `{line}` to configuration.nix, run `nixos-rebuild switch`, and {again}"))
-        .undo(format!("remove it from configuration.nix, run `nixos-rebuild switch`, and {again}"))
+        .apply(format!("add {lines} to configuration.nix, run `nixos-rebuild switch`, and {again}"))
+        .undo(format!("remove them from configuration.nix, run `nixos-rebuild switch`, and {again}"))
 }

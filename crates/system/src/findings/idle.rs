@@ -65,14 +65,27 @@ fn request(root: &Root) -> Result<Option<u64>, Unreadable> {
     Ok(micros.filter(|micros| *micros != NO_REQUEST).and_then(|micros| u64::try_from(micros).ok()))
 }
 
-/// The deepest states that the CPUs may enter on which it matters.
+/// Leaving such a state takes longer than the kernel usually keeps a thread waiting, µs.
+const VERY_LONG: u64 = 500;
+
+/// The deepest states that the CPUs may enter on which it matters, where they are worse than what the kernel does.
+pub(super) fn very_deep_states(root: &Root) -> Option<Finding> {
+    examined(root).filter(|(_, exit)| *exit >= VERY_LONG).map(|(found, _)| found)
+}
+
+/// The same where they are not.
 pub(super) fn states(root: &Root) -> Option<Finding> {
+    examined(root).filter(|(_, exit)| *exit < VERY_LONG).map(|(found, _)| found)
+}
+
+/// And how long it takes to leave the deepest of them, where that is a cost.
+fn examined(root: &Root) -> Option<(Finding, u64)> {
     let isolation = Isolation::read(root);
     let cpus = isolation.that_matter();
     let first = cpus.iter().next()?;
     let asked = request(root).ok().flatten();
     if cpus.iter().all(|cpu| idle_states(root, cpu).is_empty()) {
-        return Some(unmanaged(root));
+        return Some((unmanaged(root), 0));
     }
     let each: Vec<Deepest> = cpus.iter().filter_map(|cpu| Deepest::of(root, cpu, asked)).collect();
     // Of CPUs that are alike, the first.
@@ -86,13 +99,14 @@ pub(super) fn states(root: &Root) -> Option<Finding> {
     let unread = cpus.iter().find(|cpu| is_unread(root, *cpu));
     if let Some(cpu) = unread.filter(|_| slow.is_empty()) {
         let found = format!("how deeply CPU {cpu} may sleep could not be read");
-        return Some(show(root, finding(FindingId::IdleStates, Verdict::Unknown, found), cpu).why(WHY).end());
+        let draft = show(root, finding(FindingId::IdleStates, Verdict::Unknown, found), cpu);
+        return Some((draft.why(WHY).end(), 0));
     }
-    match worst {
-        None => Some(none_on(root, first)),
-        Some(worst) if worst.takes_long() => Some(deep(root, worst, &which)),
-        Some(worst) => Some(shallow(root, worst, asked)),
-    }
+    Some(match worst {
+        None => (none_on(root, first), 0),
+        Some(worst) if worst.takes_long() => (deep(root, worst, &which), worst.state.exit_latency_us),
+        Some(worst) => (shallow(root, worst, asked), 0),
+    })
 }
 
 /// Whether a state of this CPU cannot be read, or none can though others have some.
@@ -224,13 +238,16 @@ pub(super) fn latency_request(root: &Root) -> Option<Finding> {
 }
 
 /// What one does who may.
-const HOLD: &str = "exec 9>/dev/cpu_dma_latency; printf '\\0\\0\\0\\0' >&9";
+pub(super) const HOLD: &str = "exec 9>/dev/cpu_dma_latency; printf '\\0\\0\\0\\0' >&9";
+/// The same by a process of its own, where the shell that it is typed into cannot.
+pub(super) const HOLD_APART: &str =
+    "sh -c 'exec 9>/dev/cpu_dma_latency; printf \"\\0\\0\\0\\0\" >&9; exec sleep infinity' &";
 
 fn grant(root: &Root, draft: Draft) -> Draft {
     match super::container::Advice::detect(root) {
         Some(advice) => advice.option(draft, &format!("--device={REQUEST}")),
         None => draft
-            .apply(format!("sudo setfacl -m u:$(id -un):rw {REQUEST}"))
+            .apply(format!("sudo setfacl -m u:$(id -un):rw {REQUEST}   # of the package acl"))
             .undo(format!("sudo setfacl -b {REQUEST}")),
     }
 }

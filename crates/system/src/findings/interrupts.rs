@@ -36,7 +36,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
         let managed = avoidable_queues(root, &isolation);
         let (verdict, found) = match is_clear {
             true => {
-                let verdict = if managed.is_empty() { Verdict::Good } else { Verdict::Note };
+                let verdict = if managed.is_empty() { Verdict::Good } else { Verdict::Costs };
                 (verdict, format!("none of {all} interrupts that can be moved comes to {words}"))
             }
             false => {
@@ -92,13 +92,16 @@ const FLAG: &str = "managed_irq";
 fn kept_away(root: &Root, draft: Draft, isolation: &Isolation) -> Draft {
     let line = CommandLine::read(root);
     let Some(before) = line.value("isolcpus") else {
-        let words = format!("isolcpus={FLAG},{}", isolation.apart());
-        return boot_remedy(root, &words).apply.into_iter().fold(draft, Draft::lasting);
+        return draft.boot(root, &format!("isolcpus={FLAG},{}", isolation.apart()));
     };
     // Without a flag it is `domain` that is meant, and with another one no longer.
     let has_flags = before.starts_with(|first: char| first.is_ascii_alphabetic());
     let flags = if has_flags { FLAG.to_owned() } else { format!("domain,{FLAG}") };
-    draft.lasting(format!(
-        "write `isolcpus={flags},{before}` instead of `isolcpus={before}` on the kernel's command line and restart"
-    ))
+    let after = format!("{flags},{before}");
+    let write = |one: &str, other: &str| {
+        format!(
+            "write `isolcpus={one}` instead of `isolcpus={other}` on the kernel's command line and restart"
+        )
+    };
+    draft.apply(write(&after, before)).undo(write(before, &after))
 }

@@ -136,6 +136,9 @@ fn move_away(root: &Root, draft: Draft, threads: &[KernelThread]) -> Draft {
     }
     let draft = draft.apply(typed(&kept.to_string(), &all));
     let draft = before.iter().fold(draft, |draft, (cpus, ids)| draft.undo(typed(cpus, ids)));
+    if KernelConfig::read(root).is_off("CONFIG_NO_HZ_FULL") {
+        return draft;
+    }
     let lasting = howlate_knobs::boot_remedy(root, &format!("nohz_full={freed}")).apply;
     lasting.into_iter().fold(draft, Draft::lasting)
 }

@@ -46,7 +46,7 @@ type Examiner = fn(&Root) -> Option<Finding>;
 /// Every examiner, in the order in which findings of equal verdict are shown, as somebody would mend them: what decides whether
 /// real-time work is possible, what makes everything late, then the kernel, the CPUs and their sleep, what comes to isolated CPUs,
 /// memory and devices, and what only ordinary threads meet.
-const EXAMINERS: [Examiner; 55] = [
+const EXAMINERS: [Examiner; 56] = [
     permissions::realtime,
     realtime_time::examine,
     rt_group::examine,
@@ -59,6 +59,7 @@ const EXAMINERS: [Examiner; 55] = [
     clocksource::examine,
     timers::resolution,
     virtualisation::steal,
+    idle::very_deep_states,
     preemption::realtime_kernel,
     preemption::model,
     throttling::sysctl,

@@ -86,12 +86,11 @@ fn grant_realtime(root: &Root, draft: Draft) -> Draft {
 /// A drop-in of its own, so that undoing it is deleting a file: `limits.conf(5)`. Where nothing reads it, what takes its place.
 fn raise_limit(root: &Root, draft: Draft, item: &str, value: &str) -> Draft {
     if Distribution::read(root) == Distribution::NixOs {
-        let line = format!(
-            "security.pam.loginLimits = [{{ domain = \"*\"; item = \"{item}\"; type = \"-\"; value = \"{value}\"; }}];"
-        );
+        let line = format!("{{ domain = \"*\"; item = \"{item}\"; type = \"-\"; value = \"{value}\"; }}");
         return draft
             .apply(format!(
-                "add `{line}` to configuration.nix, run `nixos-rebuild switch`, and log out and in"
+                "add `{line}` to the list `security.pam.loginLimits` of configuration.nix, run `nixos-rebuild switch`, and {}",
+                &again(root)["then ".len()..]
             ))
             .undo("remove it from configuration.nix and run `nixos-rebuild switch`");
     }
@@ -121,9 +120,19 @@ fn raise_limit(root: &Root, draft: Draft, item: &str, value: &str) -> Draft {
         return for_this_shell(draft, "; prlimit is in the package util-linux-misc").lasting(service);
     }
     let file = format!("/etc/security/limits.d/90-howlate-{item}.conf");
+    let again = again(root);
     draft
-        .apply(format!("echo \"$(id -un) - {item} {value}\" | sudo tee {file}   # then log out and in"))
-        .undo(format!("sudo rm {file}   # then log out and in"))
+        .apply(format!("echo \"$(id -un) - {item} {value}\" | sudo tee {file}   # {again}"))
+        .undo(format!("sudo rm {file}   # {again}"))
+}
+
+/// What makes a login's limits those of what runs. The manager of a user, which starts desktops, goes on for some seconds after the last
+/// logout, and has its own until then.
+///
+/// Source: `logind.conf(5)`, `UserStopDelaySec=`.
+fn again(root: &Root) -> &'static str {
+    let is_of_manager = root.read("/proc/self/cgroup").is_ok_and(|groups| groups.contains("/user@"));
+    if is_of_manager { "then restart" } else { "then log out and in" }
 }
 
 /// What the limit is now, as prlimit takes it.

@@ -3,6 +3,8 @@
 use howlate_model::Finding;
 use howlate_procfs::{Root, SELF, Status};
 
+use super::idle::{HOLD, HOLD_APART};
+
 /// Shells of POSIX that may be between fish and this process.
 const POSIX: [&str; 6] = ["sh", "bash", "dash", "zsh", "ash", "busybox"];
 /// What may be between a shell and this process: `sudo`, which stands there twice, and `env`.
@@ -10,15 +12,23 @@ const ANCESTORS: usize = 4;
 /// Source: <https://fishshell.com/docs/current/fish_for_bash_users.html>, "Special variables".
 const OWN_ID: &str = "$fish_pid";
 
+/// The names of what has started this process, the nearest first.
+fn ancestors(root: &Root) -> impl Iterator<Item = String> {
+    let parent = |status: &Status| status.parent().filter(|parent| *parent > 0);
+    let above = move |pid: &u32| parent(&Status::read(root, *pid));
+    let all = std::iter::successors(parent(&Status::read(root, SELF)), above).take(ANCESTORS);
+    all.filter_map(|pid| root.read(&format!("/proc/{pid}/comm")).ok())
+}
+
 /// Whether this process was started from fish.
 pub(super) fn is_fish(root: &Root) -> bool {
-    let parent = |status: &Status| status.parent().filter(|parent| *parent > 0);
-    let above = |pid: &u32| parent(&Status::read(root, *pid));
-    let names = std::iter::successors(parent(&Status::read(root, SELF)), above)
-        .take(ANCESTORS)
-        .filter_map(|pid| root.read(&format!("/proc/{pid}/comm")).ok());
-    names.map(|name| name.trim().to_owned()).find(|name| name == "fish" || POSIX.contains(&name.as_str()))
-        == Some("fish".to_owned())
+    let mut shells = ancestors(root).filter(|name| name == "fish" || POSIX.contains(&name.as_str()));
+    shells.next().is_some_and(|name| name == "fish")
+}
+
+/// Whether it is root's by `sudo` alone: what is typed next is typed by somebody else.
+pub(super) fn is_by_sudo(root: &Root) -> bool {
+    ancestors(root).next().is_some_and(|name| name == "sudo")
 }
 
 /// The commands of a finding, for fish.
@@ -30,6 +40,9 @@ pub(super) fn for_fish(finding: &mut Finding) {
 
 /// A loop goes to `sh` as a whole.
 fn typed_into_fish(command: &str) -> String {
+    if command.starts_with(HOLD) {
+        return command.replacen(HOLD, HOLD_APART, 1);
+    }
     let (loops, remark) = command.split_once("   #").unwrap_or((command, ""));
     let is_loop = loops.contains("; do ") && !loops.contains(['\'', '`']);
     match is_loop {
@@ -65,5 +78,14 @@ mod tests {
         assert!(of(["fish\n", "sshd", "systemd"]) && of(["sudo", "fish\n", "sshd"]));
         assert!(!of(["bash\n", "fish\n", "sshd"]) && !of(["sudo", "sshd", "systemd"]));
         assert!(!is_fish(&Root::at(howlate_testing::tree(&[]).path())));
+    }
+
+    #[test]
+    fn who_became_root_for_this_command_alone_is_an_ordinary_user_again() {
+        let of = |parent: &str| {
+            let files = [("proc/self/status", "PPid:\t3\n"), ("proc/3/comm", parent)];
+            is_by_sudo(&Root::at(howlate_testing::tree(&files).path()))
+        };
+        assert!(of("sudo\n") && !of("bash\n"));
     }
 }

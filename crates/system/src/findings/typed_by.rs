@@ -3,6 +3,9 @@
 use howlate_model::Finding;
 use howlate_procfs::{Root, Status};
 
+use super::idle::{HOLD, HOLD_APART};
+use super::shell::is_by_sudo;
+
 const SUDO: &str = "sudo ";
 /// Bit of `CAP_SYS_ADMIN`. Source: `include/uapi/linux/capability.h`.
 const SYS_ADMIN: u32 = 21;
@@ -18,6 +21,8 @@ pub(super) enum TypedBy {
     /// Commands stand as they are: with `sudo`, or where it is not known who types them.
     Anybody,
     Root,
+    /// Somebody who became root by `sudo` for this command alone.
+    BySudo,
     /// A user of this id who has to become root by other means.
     WithoutSudo(u32),
 }
@@ -28,6 +33,7 @@ impl TypedBy {
             // A captured tree may not say who; whoever may do everything is root.
             None if Status::read_own(root).has_bit("CapEff", SYS_ADMIN) == Some(true) => Self::Root,
             None => Self::Anybody,
+            Some(0) if is_by_sudo(root) => Self::BySudo,
             Some(0) => Self::Root,
             Some(_) if PLACES.iter().any(|place| root.has(place)) => Self::Anybody,
             Some(user) => Self::WithoutSudo(user),
@@ -43,17 +49,29 @@ impl TypedBy {
     }
 
     fn alter_commands(&self, commands: &mut [String]) {
+        if matches!(self, Self::BySudo) {
+            return commands.iter_mut().for_each(|command| *command = as_before(command));
+        }
         let is_of_root = |command: &&mut String| {
             command.starts_with(SUDO) || [" sudo ", "`sudo "].iter().any(|word| command.contains(word))
         };
         for command in commands.iter_mut().filter(is_of_root) {
             match self {
-                Self::Anybody => {}
+                Self::Anybody | Self::BySudo => {}
                 Self::Root => *command = command.replace(SUDO, ""),
                 Self::WithoutSudo(user) => *command = as_root(&named(&command.replace(SUDO, ""), *user)),
             }
         }
     }
+}
+
+/// A command that this process may do, and whoever started it may not.
+fn as_before(command: &str) -> String {
+    if command.starts_with(HOLD) {
+        return format!("{SUDO}{}", command.replacen(HOLD, HOLD_APART, 1));
+    }
+    let takes_rights = ["chrt ", "nice "].iter().any(|program| command.starts_with(program));
+    if takes_rights { format!("{SUDO}{command}") } else { command.to_owned() }
 }
 
 /// A command that root is to type, with what is said beside it already.
@@ -101,6 +119,11 @@ mod tests {
         assert_eq!(typed(&TypedBy::Anybody, &steps), steps);
         let by_root = typed(&TypedBy::Root, &steps);
         assert_eq!(by_root[1..], [limit.replace("sudo ", ""), "swapoff -a && sync".to_owned()]);
+        let program = ["chrt --fifo 80 PROGRAM …"];
+        assert_eq!(typed(&TypedBy::BySudo, &program), ["sudo chrt --fifo 80 PROGRAM …"]);
+        assert_eq!(typed(&TypedBy::BySudo, &steps), steps);
+        let held = typed(&TypedBy::BySudo, &[HOLD]);
+        assert!(held[0].starts_with("sudo sh -c 'exec 9>") && held[0].ends_with("' &"), "{held:?}");
         let without = typed(&TypedBy::WithoutSudo(65534), &steps);
         assert_eq!(without[..1], ["howlate top"]);
         assert_eq!(without[1], "echo \":65534 - rtprio 99\" | tee /etc/security/limits.d/x.conf   # as root");

@@ -46,7 +46,7 @@ fn of_first_domain(seen: &Reading) -> Finding {
 }
 
 /// Whose machines these are, by the firmware's tables: who rents one cannot set up its host.
-const PROVIDERS: [(&str, &str); 10] = [
+const PROVIDERS: [(&str, &str); 13] = [
     (
         "Amazon EC2",
         "choose an instance `….metal`, or a dedicated host: nobody outside of Amazon can bind virtual CPUs",
@@ -69,6 +69,12 @@ const PROVIDERS: [(&str, &str); 10] = [
         "Alibaba Cloud",
         "choose an ECS bare-metal instance, or a dedicated host: nobody outside can bind virtual CPUs",
     ),
+    (
+        "OracleCloud",
+        "choose a bare-metal shape, or a dedicated host: nobody outside of Oracle can bind virtual CPUs",
+    ),
+    ("Linode", "choose a plan with dedicated CPUs: nobody outside can bind them"),
+    ("Akamai", "choose a plan with dedicated CPUs: nobody outside can bind them"),
     ("OVH", "choose bare metal: nobody outside can bind virtual CPUs"),
     ("Vultr", "choose a machine with dedicated CPUs, or bare metal: nobody outside can bind them"),
     (
@@ -79,7 +85,8 @@ const PROVIDERS: [(&str, &str); 10] = [
 
 /// What gives the guest CPUs of its own, where whoever sits at the guest can have that done.
 fn on_the_host(root: &Root, draft: Draft, name: &str) -> Draft {
-    let tables = ["sys_vendor", "product_name"]
+    // Oracle's machines say whose they are in the third alone.
+    let tables = ["sys_vendor", "product_name", "chassis_asset_tag"]
         .map(|table| root.read(&format!("/sys/class/dmi/id/{table}")).unwrap_or_default());
     let provider = PROVIDERS.iter().find(|(mark, _)| tables.iter().any(|table| table.contains(mark)));
     if let Some((_, choice)) = provider {

@@ -301,3 +301,27 @@ fn packets_and_callbacks_that_come_to_isolated_cpus_are_found() {
         .examined();
     assert!(!clear.has("receive_steering") && !clear.has("rcu_callbacks"));
 }
+
+/// Queues of disks, each for a CPU of both kinds.
+#[test]
+fn queues_that_come_to_isolated_cpus_and_need_not_cost() {
+    let server = |line: &str| {
+        let table =
+            (40..44).map(|irq| format!(" {irq}: 5 5 5 5 5 5 5 5 PCI-MSI {irq}-edge nvme0q{}\n", irq - 39));
+        let table = format!("CPU0 CPU1 CPU2 CPU3 CPU4 CPU5 CPU6 CPU7\n{}", table.collect::<String>());
+        let machine =
+            Machine::new("Debian GNU/Linux 12 (bookworm)", "6.1.0-30-rt-amd64", "#1 SMP PREEMPT_RT", 8)
+                .isolated("4-7")
+                .cmdline(line)
+                .file("proc/interrupts", table)
+                .irq(16, "0-3", "0");
+        (40..44).fold(machine, |one, irq| {
+            one.irq(irq, &format!("{},{}", irq - 40, irq - 36), &(irq - 36).to_string())
+        })
+    };
+    let found = server("isolcpus=4-7").examined();
+    assert_eq!(found.verdict("interrupt_affinity"), Verdict::Costs);
+    assert!(found.remedy("interrupt_affinity").contains("`isolcpus=domain,managed_irq,4-7` instead of"));
+    let told = server("isolcpus=domain,managed_irq,4-7").examined();
+    assert_eq!(told.verdict("interrupt_affinity"), Verdict::Good);
+}

@@ -252,3 +252,31 @@ fn who_types_into_fish_gets_what_fish_takes() {
     let slack = status(kept_low()).examined().remedy("timer_slack");
     assert!(slack.contains("$fish_pid") && !slack.contains("$$"), "{slack}");
 }
+
+#[test]
+fn what_takes_longest_to_wake_up_from_comes_before_how_the_kernel_preempts() {
+    let laptop = |exit: u32| {
+        kept_low()
+            .config(&["CONFIG_PREEMPT_VOLUNTARY=y", "CONFIG_PREEMPT_DYNAMIC=y"])
+            .file("sys/kernel/debug/sched/preempt", "none (voluntary) full")
+            .idle(&[("POLL", 0), ("C10", exit)], |_, _| false)
+            .examined()
+            .costs()
+            .into_iter()
+            .map(str::to_owned)
+            .filter(|id| ["idle_states", "preemption"].contains(&id.as_str()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(laptop(1_048), ["idle_states", "preemption"]);
+    assert_eq!(laptop(170), ["preemption", "idle_states"]);
+}
+
+#[test]
+fn who_typed_sudo_is_an_ordinary_user_again() {
+    let by_sudo = kept_low()
+        .file("proc/7/comm", "sudo")
+        .file("proc/self/status", "Uid:\t0\t0\t0\t0\nPPid:\t7\nCapEff:\t000001ffffffffff\n");
+    let found = by_sudo.examined();
+    assert!(found.remedy("isolated_cpus").starts_with("sudo grubby "), "{}", found.remedy("isolated_cpus"));
+    assert!(found.remedy("realtime_permission").starts_with("sudo chrt "));
+}
