@@ -33,7 +33,7 @@ The developer's commands:
   cargo xtask test --kubernetes
                               a fleet on a real cluster of this machine; builds Kubernetes, which takes long the first time
   cargo xtask bench           every benchmark; or one of: crowd [--for 10m], cyclic, cyclictest, fleet, gaps,
-                              instructions, load, loop, memory, notify, record, report, requests [--for 1h], show, size, statistics, top, truth, watch,
+                              instructions, load, loop, memory, notify, record, report, requests [--for 30m], requests-planted [--for 30m], show, size, statistics, top, truth, watch,
                               why
   cargo xtask fuzz [--for 1h] [--blind] [TARGET…]
                               damaged and hostile input for everything that reads what others wrote

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use howlate_analyse::sequential::known;
 use howlate_analyse::simulation::{
-    Measured, Series, Tally, blocks_of_a_run, comparisons, precision, ranking, rate, single,
+    Measured, Planted, Series, Tally, blocks_of_a_run, comparisons, precision, ranking, rate, rhythms, single,
 };
 
 /// Until a percentile is known: by then, most runs are over by themselves, also on a machine that wanders. Of runs that are cut off before,
@@ -25,12 +25,16 @@ fn main() -> ExitCode {
     let wanted = |name: &str| only.is_none_or(|only| name.contains(only.as_str()));
     let mut out = std::io::stdout();
     let mut broken = 0;
-    let mut show = |series: Series, tallies: Vec<Tally>| {
+    let mut show_of = |of: &str, tallies: Vec<Tally>| {
         for tally in tallies {
             broken += u32::from(!tally.holds());
-            writeln!(out, "{series:16}{}", line(&tally)).unwrap();
+            writeln!(out, "{of:16}{}", line(&tally)).unwrap();
         }
     };
+    if wanted("rhythms") {
+        Planted::all().into_iter().for_each(|planted| show_of("rhythm", rhythms(planted, seeds())));
+    }
+    let mut show = |series: Series, tallies: Vec<Tally>| show_of(&series.to_string(), tallies);
     for series in Series::ALL {
         for measured in Measured::ALL {
             if wanted(&format!("{measured:?}")) {

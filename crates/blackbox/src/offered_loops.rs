@@ -392,6 +392,6 @@ mod tests {
             [false, true],
             "what was too much is made up for"
         );
-        assert_eq!(left(1_001_199, 0), false);
+        assert!(!left(1_001_199, 0));
     }
 }

@@ -9,7 +9,7 @@ use crate::kernel_spec::KernelSpec;
 use crate::modules::modules_in;
 use crate::{debian, image};
 
-/// The first kernel that the programs of tracer `bpf` load on: docs/why.md, "How it knows".
+/// The first kernel that the programs of tracer `bpf` load on: docs/why.md, "The tracer".
 const FIRST_FOR_BPF: (u32, u32) = (5, 18);
 
 /// A kernel that can be booted.

@@ -37,7 +37,7 @@ pub use program::{built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 23] = [
+const BENCHES: [Bench; 24] = [
     ("crowd", crowd::run),
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),
@@ -54,6 +54,7 @@ const BENCHES: [Bench; 23] = [
     ("record", record::run),
     ("report", report::run),
     ("requests", requests::run),
+    ("requests-planted", requests::planted),
     ("show", show::run),
     ("size", size::run),
     ("statistics", statistics::run),
@@ -65,9 +66,13 @@ const BENCHES: [Bench; 23] = [
 
 /// Runs the benchmarks named, or all.
 pub fn run(names: &[&str]) -> ExitCode {
-    if let [name @ ("crowd" | "requests"), "--for", time] = names {
+    if let [name @ ("crowd" | "requests" | "requests-planted"), "--for", time] = names {
         let time = time.parse::<Span>().map_err(|error| std::io::Error::other(error.to_string()));
-        let run_for = if *name == "requests" { requests::run_for } else { crowd::run_for };
+        let run_for = match *name {
+            "requests" => requests::run_for,
+            "requests-planted" => requests::planted_for,
+            _ => crowd::run_for,
+        };
         return told(name, time.and_then(run_for)).err().unwrap_or(ExitCode::SUCCESS);
     }
     if let Some(unknown) = names.iter().find(|name| !BENCHES.iter().any(|(known, _)| known == *name)) {

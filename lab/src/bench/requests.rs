@@ -1,4 +1,5 @@
-//! `cargo xtask bench requests`: what hostile programs of three users cost root's recorder, and what it loses to them.
+//! `cargo xtask bench requests`: what hostile programs of three users cost root's recorder, and what it loses to them; and
+//! `requests-planted`: whether it still records beside them what is made late on purpose.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -38,7 +39,7 @@ pub fn run() -> io::Result<()> {
     run_for(USUALLY)
 }
 
-/// Recorders, one after the other: alone, beside them, and beside them and threads that are made late.
+/// Recorders, one after the other: alone, and beside them.
 pub fn run_for(time: Span) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Err(io::Error::other("programs of other users take root"));
@@ -60,13 +61,19 @@ pub fn run_for(time: Span) -> io::Result<()> {
     limits.judge(&Figure { name: "more of a CPU", value: more, interval: None, most: MOST_CPU, unit: "%" });
     let lost = missing["incidents_lost"].as_f64().unwrap_or(f64::NAN);
     limits.judge(&Figure { name: "incidents lost", value: lost, interval: None, most: 0.0, unit: "" });
-    let costs = limits.verdict();
-    planted(time)?;
-    costs
+    limits.verdict()
+}
+
+/// A minute.
+pub fn planted() -> io::Result<()> {
+    planted_for(USUALLY)
 }
 
 /// Whether it still records, beside them, each time that threads are made late on purpose, and nothing else.
-fn planted(time: Span) -> io::Result<()> {
+pub fn planted_for(time: Span) -> io::Result<()> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(io::Error::other("programs of other users take root"));
+    }
     let (program, folder, until) = (built()?, tempfile::tempdir()?, clock::now().plus(time));
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))?;
     let place = folder.path().join("recorder");

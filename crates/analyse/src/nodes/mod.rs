@@ -113,10 +113,10 @@ pub struct NodeNumber {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "(f64, f64)")]
     pub interval_ns: Option<(f64, f64)>,
-    /// The difference in standard deviations of such a difference.
+    /// The difference in standard deviations of such a difference; of logarithms, where all are above zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub z: Option<f64>,
-    /// How probable it is that a node like the others is so late, corrected for the number of nodes
+    /// How probable it is that a node like the others is so late, corrected for all nodes of all conditions
     /// (Benjamini–Hochberg).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_corrected: Option<f64>,
@@ -136,6 +136,8 @@ pub fn nodes(analysis: &Analysis) -> Vec<Spread> {
             spreads.extend(spread(analysis, &outcomes, statistic));
         }
     }
+    let mut all: Vec<_> = spreads.iter_mut().map(|one| (one.nodes.as_mut_slice(), one.margin_ns)).collect();
+    correct(&mut all);
     spreads
 }
 
@@ -157,7 +159,7 @@ fn spread(analysis: &Analysis, outcomes: &[&Outcome], statistic: NodeStatistic) 
     let values: Vec<f64> = measured.iter().map(|one| one.value).collect();
     let centre = median(&values).filter(|_| values.len() > 1)?;
     let margin = analysis.margin.unwrap_or(USUAL_MARGIN).nanos_around(centre);
-    let mut nodes = judge(&measured, margin);
+    let mut nodes = judge(&measured);
     nodes.sort_by(|one, other| other.value_ns.total_cmp(&one.value_ns));
     let mut condition = outcomes[0].condition.clone();
     (condition.node, condition.cpu, condition.thread) = (None, None, 0);
@@ -177,36 +179,60 @@ fn spread(analysis: &Analysis, outcomes: &[&Outcome], statistic: NodeStatistic) 
     })
 }
 
-/// Each node beside the others.
-fn judge(measured: &[Measured], margin: f64) -> Vec<NodeNumber> {
-    let values: Vec<f64> = measured.iter().map(|one| one.value).collect();
-    let usual = median(&measured.iter().map(|one| one.variance).collect::<Vec<_>>()).unwrap_or(0.0);
+/// Each node beside the others; each p is not corrected yet. Where all are above zero, they are held against each other by their
+/// logarithms: machines differ by factors, and a few slow ones are no surprise then.
+fn judge(measured: &[Measured]) -> Vec<NodeNumber> {
+    let is_by_factors = measured.iter().all(|one| one.value > 0.0);
+    let scaled = |value: f64| if is_by_factors { value.ln() } else { value };
+    let values: Vec<f64> = measured.iter().map(|one| scaled(one.value)).collect();
+    // Of a logarithm, the deviation is that of the value in shares of it.
+    let variance =
+        |one: &Measured| if is_by_factors { one.variance / one.value.powi(2) } else { one.variance };
+    let usual = median(&measured.iter().map(variance).collect::<Vec<_>>()).unwrap_or(0.0);
     // One of so many moves neither the median nor the spread.
     let all = (values.len() > MANY).then(|| Others::from_values(&values)).flatten();
     let without = |place: usize| Others::from_values(&[&values[..place], &values[place + 1..]].concat());
     let beside = |(place, one): (usize, &Measured)| {
-        apart(one.value, all.or_else(|| without(place))?, one.variance - usual)
+        let others = all.or_else(|| without(place))?;
+        let apart = apart(scaled(one.value), others, variance(one) - usual)?;
+        let centre = if is_by_factors { others.centre().exp() } else { others.centre() };
+        let from_centre = |by: f64| if is_by_factors { centre * by.exp_m1() } else { by };
+        let [low, difference, high] =
+            [-apart.reach, 0.0, apart.reach].map(|by| from_centre(apart.difference + by));
+        Some((difference, (low, high), apart))
     };
-    let apart: Vec<_> = measured.iter().enumerate().map(beside).collect();
-    let ps: Vec<f64> = apart.iter().map(|one| one.map_or(1.0, |one| one.p)).collect();
-    let corrected = benjamini_hochberg(&ps);
-    let number = |((one, apart), p): ((&Measured, &Option<outliers::Apart>), f64)| NodeNumber {
-        node: one.node.clone(),
-        value_ns: one.value,
-        within_ns: one.within,
-        blocks: one.blocks,
-        count: one.count,
-        max_ns: one.max,
-        difference_ns: apart.map(|apart| apart.difference),
-        interval_ns: apart.map(|apart| (apart.difference - apart.reach, apart.difference + apart.reach)),
-        z: apart.map(|apart| apart.z),
-        p_corrected: apart.map(|_| p),
-        stands_out: apart.is_some_and(|apart| apart.difference > margin && p <= FALSE_ALARMS),
+    let number = |(place, one): (usize, &Measured)| {
+        let found = beside((place, one));
+        NodeNumber {
+            node: one.node.clone(),
+            value_ns: one.value,
+            within_ns: one.within,
+            blocks: one.blocks,
+            count: one.count,
+            max_ns: one.max,
+            difference_ns: found.map(|(difference, ..)| difference),
+            interval_ns: found.map(|(_, interval, _)| interval),
+            z: found.map(|(.., apart)| apart.z),
+            p_corrected: found.map(|(.., apart)| apart.p),
+            stands_out: false,
+        }
     };
-    let mut numbers: Vec<NodeNumber> = measured.iter().zip(&apart).zip(corrected).map(number).collect();
-    // What is so common is no exception; what it has in common is for the groups to say.
-    if EXCEPTIONS * numbers.iter().filter(|one| one.stands_out).count() > numbers.len() {
-        numbers.iter_mut().for_each(|one| one.stands_out = false);
+    measured.iter().enumerate().map(number).collect()
+}
+
+/// Corrects each p for all nodes of all conditions, and says who stands out by more than the margin of its condition.
+fn correct(all: &mut [(&mut [NodeNumber], f64)]) {
+    let ps = all.iter().flat_map(|(nodes, _)| nodes.iter().map(|one| one.p_corrected.unwrap_or(1.0)));
+    let mut corrected = benjamini_hochberg(&ps.collect::<Vec<_>>()).into_iter();
+    for (nodes, margin) in all {
+        for one in nodes.iter_mut() {
+            let p = corrected.next().unwrap_or(1.0);
+            one.p_corrected = one.p_corrected.map(|_| p);
+            one.stands_out = p <= FALSE_ALARMS && one.difference_ns.is_some_and(|by| by > *margin);
+        }
+        // What is so common is no exception; what it has in common is for the groups to say.
+        if EXCEPTIONS * nodes.iter().filter(|one| one.stands_out).count() > nodes.len() {
+            nodes.iter_mut().for_each(|one| one.stands_out = false);
+        }
     }
-    numbers
 }

@@ -54,6 +54,11 @@ pub(crate) fn apart(one: f64, others: Others, excess: f64) -> Option<Apart> {
 }
 
 impl Others {
+    /// The centre of these nodes.
+    pub(crate) const fn centre(&self) -> f64 {
+        self.centre
+    }
+
     /// Of these values; `None` below two.
     pub(crate) fn from_values(values: &[f64]) -> Option<Self> {
         let m = values.len() as f64;

@@ -80,14 +80,16 @@ fn of_outcome(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> Optio
     let shortest = SHORTEST.as_nanos().max(own_period(outcome, &watched).saturating_mul(OWN_PERIODS));
     let shortest = shortest as f64;
     let periods: Vec<f64> = known.iter().map(|one| one.period.as_nanos() as f64).collect();
-    let levels = LEVELS.iter().filter(|level| **level <= latest.len()).count().max(1);
+    // Where there are fewer than a level, all of them: what is left out might tell a period from its fractions.
+    let mut levels: Vec<usize> = LEVELS.iter().map(|level| (*level).min(latest.len())).collect();
+    levels.dedup();
     let of_level = |level: usize| {
         let times = watched.apart(latest.iter().take(level).map(|mark| mark.ran), shortest);
-        let asked = Question { shortest, known: &periods, tries: levels, false_alarms: OF_WAKE_UPS };
+        let asked = Question { shortest, known: &periods, tries: levels.len(), false_alarms: OF_WAKE_UPS };
         let found = rhythm(&times, &watched, asked)?;
         Some((found, times))
     };
-    let all = LEVELS.iter().take(levels).filter_map(|level| of_level(*level));
+    let all = levels.iter().filter_map(|level| of_level(*level));
     let (found, times) = all.min_by(|one, other| one.0.p.total_cmp(&other.0.p))?;
     let culprit = culprit::of(&latest, marks, |mark| found.has(watched.since_begin(mark.ran)));
     Some(Recurrence {

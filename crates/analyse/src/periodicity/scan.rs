@@ -1,5 +1,9 @@
 //! Periods in which times come back: a grid over all of them, and those that machines are known for.
 
+use std::collections::BTreeMap;
+
+use statrs::distribution::{Binomial, DiscreteCDF as _};
+
 use super::rayleigh::{Mean, directions, mean, probability};
 use super::spectrum::{BINS_PER_PERIOD, Spectrum};
 use super::watched::Watched;
@@ -16,6 +20,12 @@ const ALMOST: f64 = 0.7;
 const FAR: f64 = 4.0;
 /// The share of a period around its phase that belongs to it, on either side.
 const AROUND: f64 = 0.1;
+/// Times that follow each other within this share of a period may have one reason: a burst.
+const ONE_BURST: f64 = 0.25;
+/// A period may be found as a fraction of another, down to so small a one: 100 ms as the 137th of 13.7 s. And how often chance alone may
+/// make one longer.
+const SMALLEST_FRACTION: i64 = 1_000;
+const OF_FRACTIONS: f64 = 0.001;
 
 /// What is asked of times.
 #[derive(Clone, Copy, Debug)]
@@ -53,12 +63,74 @@ impl Rhythm {
     fn fitted(self, times: &[f64]) -> Self {
         let of_it: Vec<f64> = times.iter().copied().filter(|time| self.has(*time)).collect();
         let first = self.through(&of_it);
-        let off = |time: &f64| (time - first.phase - first.cycle(*time) as f64 * first.period).abs();
+        let near = first.near(&of_it);
+        first.through(&near)
+    }
+
+    /// Those of its times that are not much further from its line than most.
+    fn near(&self, of_it: &[f64]) -> Vec<f64> {
+        let off = |time: &f64| (time - self.phase - self.cycle(*time) as f64 * self.period).abs();
         let mut apart: Vec<f64> = of_it.iter().map(off).collect();
         apart.sort_unstable_by(f64::total_cmp);
         let most = apart.get(apart.len() / 2).map_or(f64::INFINITY, |median| FAR * median);
-        let near: Vec<f64> = of_it.iter().copied().filter(|time| off(time) <= most).collect();
-        first.through(&near)
+        of_it.iter().copied().filter(|time| off(time) <= most).collect()
+    }
+
+    /// The period of which this one is a fraction, if it is: among as many that come by chance, a fraction may be as strong.
+    fn whole(self, times: &[f64], watched: &Watched) -> Self {
+        let mut rhythm = self;
+        while let Some(multiple) = rhythm.multiple(times, watched) {
+            let longer = multiple.clone().fitted(times);
+            // A line through other times than these would be another rhythm.
+            if longer.period < 1.5 * rhythm.period {
+                return multiple;
+            }
+            rhythm = longer;
+        }
+        rhythm
+    }
+
+    /// So many times its period, if its times come in one of so many cycles: more often than chance, and so often that no few bursts
+    /// look like it.
+    fn multiple(&self, times: &[f64], watched: &Watched) -> Option<Self> {
+        let of_it: Vec<f64> = times.iter().copied().filter(|time| self.has(*time)).collect();
+        let cycles: Vec<i64> = self.near(&of_it).iter().map(|time| self.cycle(*time)).collect();
+        let is_long = |prime: &i64| watched.whole >= LEAST_CYCLES * self.period * *prime as f64;
+        let primes: Vec<i64> = primes(SMALLEST_FRACTION).take_while(is_long).collect();
+        let of_prime = |prime: &i64| {
+            let class = fullest_class(&cycles, *prime)?;
+            let is_own = |cycle: &i64| cycle.rem_euclid(*prime) == class;
+            let mut own: Vec<i64> = cycles.iter().copied().filter(is_own).collect();
+            let count = own.len();
+            own.dedup();
+            let p = |share: f64| by_chance(count, cycles.len(), share) * *prime as f64 * primes.len() as f64;
+            // Counting what was watched takes long, and in most it need not be.
+            if own.len() < LEAST_TIMES || p(1.0 / *prime as f64) >= OF_FRACTIONS {
+                return None;
+            }
+            let p = p(self.share_watched(*prime, class, watched));
+            (p < OF_FRACTIONS).then_some((p, *prime, class))
+        };
+        let all = primes.iter().filter_map(of_prime);
+        let (_, prime, class) = all.min_by(|one, other| one.0.total_cmp(&other.0))?;
+        let period = self.period * prime as f64;
+        let phase = (self.phase + class as f64 * self.period).rem_euclid(period);
+        Some(Self { period, phase, ..self.clone() })
+    }
+
+    /// The share of its cycles that are of this class, of those that lie in what was watched.
+    #[allow(clippy::cast_possible_truncation, reason = "of a run")]
+    fn share_watched(&self, prime: i64, class: i64, watched: &Watched) -> f64 {
+        let cycles_until = |time: f64| (time - self.phase) / self.period;
+        let in_stretch = |(from, until): &(f64, f64)| {
+            let (first, last) = (cycles_until(*from) - AROUND, cycles_until(*until) + AROUND);
+            first.ceil() as i64..=last.floor() as i64
+        };
+        let cycles = watched.stretches.iter().flat_map(in_stretch);
+        let (own, all) = cycles.fold((0_u64, 0_u64), |(own, all), cycle| {
+            (own + u64::from(cycle.rem_euclid(prime) == class), all + 1)
+        });
+        own as f64 / all.max(1) as f64
     }
 
     /// A line through times, by how often it had come.
@@ -85,6 +157,25 @@ impl Rhythm {
     }
 }
 
+/// The class of numbers, by what a division leaves, in which most of them are.
+fn fullest_class(cycles: &[i64], divisor: i64) -> Option<i64> {
+    let mut classes: BTreeMap<i64, usize> = BTreeMap::new();
+    cycles.iter().for_each(|cycle| *classes.entry(cycle.rem_euclid(divisor)).or_default() += 1);
+    classes.into_iter().max_by_key(|(_, count)| *count).map(|(class, _)| class)
+}
+
+fn primes(most: i64) -> impl Iterator<Item = i64> {
+    let is_prime =
+        |number: &i64| (2..*number).take_while(|less| less * less <= *number).all(|less| number % less != 0);
+    (2..=most).filter(is_prime)
+}
+
+/// How probable it is that so many of all, or more, are of a class that has this share.
+fn by_chance(own: usize, of: usize, share: f64) -> f64 {
+    let Ok(binomial) = Binomial::new(share, of as u64) else { return 1.0 };
+    own.checked_sub(1).map_or(1.0, |fewer| binomial.sf(fewer as u64))
+}
+
 /// The longest of the most certain rhythms of `times`.
 pub(super) fn rhythm(times: &[f64], watched: &Watched, asked: Question<'_>) -> Option<Rhythm> {
     let Question { shortest, known, tries, false_alarms } = asked;
@@ -109,7 +200,8 @@ pub(super) fn rhythm(times: &[f64], watched: &Watched, asked: Question<'_>) -> O
     let power = |one: &Rhythm| scan.power(1.0 / one.period);
     let most = found.iter().map(power).fold(0.0, f64::max);
     let almost = found.into_iter().filter(|one| power(one) >= ALMOST * most);
-    almost.max_by(|one, other| one.period.total_cmp(&other.period)).map(|one| one.fitted(times))
+    let longest = almost.max_by(|one, other| one.period.total_cmp(&other.period))?;
+    Some(longest.fitted(times).whole(times, watched))
 }
 
 struct Scan<'a> {
@@ -153,8 +245,20 @@ impl Scan<'_> {
     fn judged(&self, frequency: f64, tries: f64) -> Rhythm {
         let (count, mean) = (self.times.len() as f64, self.mean(frequency));
         let above_level = mean.length / self.spectrum.level(frequency).sqrt();
-        let p = (probability(count, above_level) * tries).min(1.0);
+        let of_bursts = (-(count * above_level).powi(2) / self.power_of_bursts(frequency)).exp();
+        let p = (probability(count, above_level).max(of_bursts) * tries).min(1.0);
         Rhythm { period: 1.0 / frequency, phase: mean.phase / frequency, p }
+    }
+
+    /// How strong the times would be on average if each burst of them came at any time: as many times as there are, where each is one by
+    /// itself.
+    fn power_of_bursts(&self, frequency: f64) -> f64 {
+        let is_one = |one: &f64, next: &f64| (next - one) * frequency <= ONE_BURST;
+        let powers = self.times.chunk_by(is_one).map(|burst| {
+            let (cosines, sines) = directions(burst, frequency);
+            cosines.powi(2) + sines.powi(2)
+        });
+        powers.sum::<f64>().max(f64::MIN_POSITIVE)
     }
 
     /// Whether it came so often that no few bursts look like it.
@@ -185,12 +289,18 @@ mod tests {
     }
 
     fn found(times: &[f64], watched: &Watched) -> Option<Rhythm> {
-        rhythm(times, watched, asked(0.002))
+        rhythm(&in_order(times), watched, asked(0.002))
+    }
+
+    fn in_order(times: &[f64]) -> Vec<f64> {
+        let mut times = times.to_vec();
+        times.sort_unstable_by(f64::total_cmp);
+        times
     }
 
     /// The same with a coarser grid, for very many series.
     fn found_slower(times: &[f64], watched: &Watched) -> Option<Rhythm> {
-        rhythm(times, watched, asked(0.05))
+        rhythm(&in_order(times), watched, asked(0.05))
     }
 
     /// Anywhere in what was watched.
@@ -257,6 +367,39 @@ mod tests {
         };
         let wrong = (0..300).filter(is_wrong).count();
         assert!(wrong <= 9, "{wrong} of 300");
+    }
+
+    /// As much again comes at any time: of the many fractions of the period one may be the strongest.
+    #[test]
+    fn a_period_is_told_as_a_whole_and_not_by_a_fraction() {
+        let minute = watched(&[(0.0, 60.0 * SECOND)]);
+        for (period, others) in [(1.0, 180), (2.5, 20), (0.250, 180)] {
+            for seed in 0..10 {
+                let mut random = fastrand::Rng::with_seed(seed);
+                let cycles = (0..1_000).map(|cycle| (0.2 + f64::from(cycle)) * period * SECOND);
+                let late = |random: &mut fastrand::Rng| random.f64() * 0.0009 * SECOND;
+                let mut times: Vec<f64> = cycles
+                    .take_while(|time| *time < 59.9 * SECOND)
+                    .map(|time| time + late(&mut random))
+                    .collect();
+                times.extend((0..others).map(|_| any(&mut random, &minute)));
+                let rhythm = found(&times, &minute).unwrap_or_else(|| panic!("nothing for {period}"));
+                assert!((rhythm.period / (period * SECOND) - 1.0).abs() < 1e-3, "{period}: {rhythm:?}");
+            }
+        }
+    }
+
+    /// What is watched in every third cycle alone comes in one class, whatever its rhythm is.
+    #[test]
+    fn turns_make_no_fraction() {
+        let turns: Vec<(f64, f64)> = (0..40)
+            .map(|turn| (1.5 * f64::from(turn) * SECOND, (1.5 * f64::from(turn) + 0.5) * SECOND))
+            .collect();
+        let watched = watched(&turns);
+        let times: Vec<f64> = (0..40).map(|turn| (1.5 * f64::from(turn) + 0.2) * SECOND).collect();
+        let half = Rhythm { period: 0.5 * SECOND, phase: 0.2 * SECOND, p: 1e-9 };
+        let whole = half.whole(&times, &watched);
+        assert!((whole.period / SECOND - 0.5).abs() < 1e-9, "{whole:?}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod compared;
 mod ranked;
 mod recorded;
+mod rhythms;
 mod series;
 mod single;
 mod tally;
@@ -11,6 +12,7 @@ mod until;
 
 pub use compared::{Measured, comparisons};
 pub use ranked::ranking;
+pub use rhythms::{Planted, rhythms};
 pub use series::Series;
 pub use single::single;
 pub use tally::Tally;
@@ -67,6 +69,15 @@ mod tests {
     fn what_is_said_of_a_machine_with_two_states_holds() {
         for wakeups in [10_000, 60_000] {
             hold(Series::TwoStates, &single(Series::TwoStates, wakeups, seeds()));
+        }
+    }
+
+    #[test]
+    fn what_is_said_to_come_back_does() {
+        for planted in Planted::all() {
+            for tally in rhythms(planted, 0..seeds().end / 5) {
+                assert!(tally.holds(), "{tally:?}");
+            }
         }
     }
 

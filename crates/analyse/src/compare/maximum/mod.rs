@@ -65,7 +65,8 @@ impl Maximum {
         let happened = pieces.iter().map(|piece| piece.happened).sum();
         let bound = maxima(pieces).bound(happened, &worst(pieces), confidence);
         let hours = covered.as_secs_f64() / HOUR;
-        let worth = hours / bound.map_or(1.0, |bound| bound.inflation);
+        // Where no bound holds, none holds for an hour either.
+        let per_hour = bound.and_then(|bound| rate_at_most(0, hours / bound.inflation, confidence));
         let extrapolated = extrapolation::extrapolate(&Late::from_pieces(pieces), pieces, hours, seed);
         Some(Self {
             max,
@@ -73,7 +74,7 @@ impl Maximum {
             happened,
             swallowed: count - happened,
             covered,
-            later_per_hour_at_most: rate_at_most(0, worth, confidence),
+            later_per_hour_at_most: per_hour,
             later_at_most_one_in: bound.map(|bound| bound.one_in),
             extremal_index: bound.map(|bound| bound.extremal_index),
             beaten_next_hour: beaten_within(HOUR, covered.as_secs_f64()),
