@@ -2,7 +2,7 @@
 
 use howlate_knobs::autogroup;
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{Distribution, Limits, Root, UNLIMITED, hypervisor};
+use howlate_procfs::{CgroupMembership, Distribution, Limits, Root, SELF, UNLIMITED, hypervisor};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
@@ -131,7 +131,8 @@ fn raise_limit(root: &Root, draft: Draft, item: &str, value: &str) -> Draft {
 ///
 /// Source: `logind.conf(5)`, `UserStopDelaySec=`.
 fn again(root: &Root) -> &'static str {
-    let is_of_manager = root.read("/proc/self/cgroup").is_ok_and(|groups| groups.contains("/user@"));
+    let groups = CgroupMembership::read(root, SELF);
+    let is_of_manager = groups.reading.text().is_some_and(|groups| groups.contains("/user@"));
     if is_of_manager { "then restart" } else { "then log out and in" }
 }
 
