@@ -76,7 +76,7 @@ pub(super) fn service(root: &Root) -> Option<Finding> {
              only, so that a program that is real-time in a terminal may not be in a service.",
         );
     let draft = draft.when(verdict == Verdict::Costs, |draft| {
-        let again = if is_manager { "restart: it outlives a short logout" } else { "restart the service" };
+        let again = if is_manager { "restart, as it outlives a short logout" } else { "restart the service" };
         if Distribution::read(root) == Distribution::NixOs {
             return by_nix(draft, &edited, again);
         }

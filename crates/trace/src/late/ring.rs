@@ -189,6 +189,10 @@ pub(super) fn between(
     interrupts: &mut Interrupts,
 ) -> (Vec<Occupant>, Span) {
     let (stretches, unnamed) = stretches(events, from, until);
+    (one_by_one(stretches, interrupts), unnamed)
+}
+
+fn one_by_one(stretches: Vec<Stretch<'_>>, interrupts: &mut Interrupts) -> Vec<Occupant> {
     let mut all: Vec<Occupant> = Vec::new();
     for one in stretches {
         let who = one.event.who(interrupts);
@@ -198,7 +202,7 @@ pub(super) fn between(
             _ => all.push(Occupant { who, ns: one.ns, from: Some(one.from) }),
         }
     }
-    (all, unnamed)
+    all
 }
 
 /// The same of a wait that may have been long: of too many stretches, the longest are where they were, and the others are added up by who
@@ -211,7 +215,7 @@ pub(super) fn few_between(
 ) -> (Vec<Occupant>, Span) {
     let (all, unnamed) = stretches(events, from, until);
     if all.len() <= STRETCHES {
-        return between(events, from, until, interrupts);
+        return (one_by_one(all, interrupts), unnamed);
     }
     let mut lengths: Vec<Span> = all.iter().map(|one| one.ns).collect();
     lengths.sort_unstable_by(|one, other| other.cmp(one));
