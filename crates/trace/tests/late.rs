@@ -191,16 +191,15 @@ fn whoever_waits_for_a_timer_is_late_by_its_time() {
 }
 
 /// How often it is tried to hold somebody up on a machine that is not stopped meanwhile.
-const TRIES: u32 = 3;
+const TRIES: u32 = 10;
 
 /// Holds somebody up, and returns what was seen of it as well. Again where the machine hid something: one that was stopped may raise no
 /// event for a timer when it goes on, as it then raises none for switches.
 fn held_up_and_seen<W: FnMut()>(
     reader: &mut LateReader,
     prepare: impl Fn() -> W + Copy + Send + 'static,
-) -> (u32, u32, Vec<(i64, i64)>, Vec<LateWait>) {
-    let mut tries = 1..=TRIES;
-    loop {
+) -> Option<(u32, u32, Vec<(i64, i64)>, Vec<LateWait>)> {
+    for _ in 0..TRIES {
         let (mut seen, mut unseen): (Vec<LateWait>, u64) = (Vec::new(), 0);
         let (victim, hog, turns) = hold_up(prepare, || {
             let (read, waits) = reader.read(|_| true, |all| all).unwrap();
@@ -209,15 +208,17 @@ fn held_up_and_seen<W: FnMut()>(
         });
         let is_by_timer = |wait: &LateWait| matches!(wait.sleep.woken_by, WokenBy::Timer(_));
         let is_hidden = unseen > 0 && seen.iter().any(|one| one.sleep.tid == victim && !is_by_timer(one));
-        if !is_hidden || tries.next() == Some(TRIES) {
-            return (victim, hog, turns, seen);
+        if !is_hidden {
+            return Some((victim, hog, turns, seen));
         }
     }
+    skip("this machine was stopped so often that each time it hid events of what was held up");
+    None
 }
 
 /// Each time it is held up, it is late since it was due.
 fn held<W: FnMut()>(reader: &mut LateReader, what: &str, prepare: impl Fn() -> W + Copy + Send + 'static) {
-    let (victim, _, turns, seen) = held_up_and_seen(reader, prepare);
+    let Some((victim, _, turns, seen)) = held_up_and_seen(reader, prepare) else { return };
     let mine: Vec<&LateWait> =
         seen.iter().filter(|wait| wait.sleep.tid == victim && !wait.preempted).collect();
     assert!(mine.len() * 2 > turns.len(), "{what}: {} of {}", mine.len(), turns.len());
@@ -230,7 +231,7 @@ fn held<W: FnMut()>(reader: &mut LateReader, what: &str, prepare: impl Fn() -> W
 #[test]
 fn whoever_keeps_a_thread_from_its_cpu_is_named_each_time_once() {
     let Some((mut reader, _alone)) = reader() else { return };
-    let (victim, hog, turns, seen) = held_up_and_seen(&mut reader, sleeping);
+    let Some((victim, hog, turns, seen)) = held_up_and_seen(&mut reader, sleeping) else { return };
     let mine: Vec<&LateWait> = seen.iter().filter(|wait| wait.sleep.tid == victim).collect();
     let during = |wait: &&&LateWait, (began, ended): (i64, i64)| {
         wait.sleep.waking.as_nanos() < ended && wait.sleep.switched_in.unwrap().as_nanos() > began
@@ -270,7 +271,7 @@ fn the_longest_wait_of_a_group_is_one_that_was_told_each_time_that_groups_are_re
     reader.groups().unwrap();
     // On a crowded machine a wait of this test's own threads may not be told: of three times, one shows all.
     let mut is_told = || {
-        let (.., mut seen) = held_up_and_seen(&mut reader, sleeping);
+        let Some((.., mut seen)) = held_up_and_seen(&mut reader, sleeping) else { return true };
         let groups = reader.groups().unwrap();
         seen.extend(reader.read(|_| true, |all| all).unwrap().1);
         // SCHED_OTHER: the one that waits, and those of this test.

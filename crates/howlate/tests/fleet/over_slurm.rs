@@ -8,11 +8,11 @@ use crate::{assert_measured, folder_for_hours, nodes, with_plan};
 
 #[test]
 fn each_node_measures_once_and_the_late_one_is_named() {
-    let Some(cluster) = Cluster::start(&["n1", "n2", "slow-3", "down-4"]) else { return };
+    let Some(cluster) = Cluster::start(&["n1", "n2", "n4", "n6", "slow-3", "down-4"]) else { return };
     let folder = with_plan("[[sleep]]\nrounds = 5\nfor = \"1ms\"\npolicy = \"fifo:80\"\nsamples = 40\n");
     let output = cluster.fleet(folder.path(), &["run", "plan.toml", "--on", "slurm", "--quiet"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert_measured(&output, folder.path(), &["n1", "n2", "slow-3"]);
+    assert_measured(&output, folder.path(), &["n1", "n2", "n4", "n6", "slow-3"]);
     let down = nodes(&output).into_iter().find(|one| one.0 == "down-4").unwrap().1;
     assert!(down.starts_with("not started: Slurm says down") && down.ends_with("(disk is gone)"), "{down}");
     assert!(!folder.path().join("plan-fleet/nodes").exists(), "what was fetched is left nowhere else");
@@ -25,7 +25,7 @@ fn each_node_measures_once_and_the_late_one_is_named() {
     jobs_wait_go_on_and_are_cancelled(&cluster);
 }
 
-/// This node stands out, and no other.
+/// This node stands out, and no other. Of three, two would have to be nearly the same for that, which is for a busy machine to say.
 fn assert_late(fleet: &std::path::Path, name: &str, said: &str) {
     assert!(said.contains(&format!("{name} is later than the other nodes")), "{said}");
     let result = json(&["show", "--format", "json", fleet.to_str().unwrap()], 0);
@@ -104,7 +104,7 @@ fn nodes_are_chosen_as_slurm_has_it(cluster: &Cluster) {
 fn jobs_wait_go_on_and_are_cancelled(cluster: &Cluster) {
     let folder = folder_for_hours();
     let recording = folder.path().join("plan-fleet/nodes/n1/run.jsonl");
-    cluster.said("scontrol", &["update", "NodeName=n2,slow-3", "State=DRAIN", "Reason=test"]);
+    cluster.said("scontrol", &["update", "NodeName=n2,n4,n6,slow-3", "State=DRAIN", "Reason=test"]);
     let output = cluster.fleet(folder.path(), &["run", "plan.toml", "--on", "slurm:all", "--detach"]);
     assert_eq!(output.status.code(), Some(3), "not all are started: {}", stderr(&output));
     wait_until("a block", || fs::read_to_string(&recording).is_ok_and(|text| text.contains("\"block\"")));

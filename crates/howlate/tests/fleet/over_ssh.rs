@@ -168,10 +168,10 @@ fn a_node_that_is_late_is_named_and_no_other() {
     if !may_use_realtime() {
         return skip("without real-time priorities the other nodes may be as late");
     }
-    let Some(hosts) = Hosts::start(&["n1", "n2", "slow-3"]) else { return };
+    let Some(hosts) = Hosts::start(&["n1", "n2", "n4", "n5", "slow-3"]) else { return };
     let folder = with_plan("[[sleep]]\nrounds = 5\nfor = \"1ms\"\npolicy = \"fifo:80\"\nsamples = 40\n");
-    let output = hosts.run(folder.path(), &["run", "plan.toml", "--on", "ssh:n1,n2,slow-3", "--quiet"]);
-    assert_measured(&output, folder.path(), &["n1", "n2", "slow-3"]);
+    let output = hosts.run(folder.path(), &["run", "plan.toml", "--on", "ssh:n1,n2,n4,n5,slow-3", "--quiet"]);
+    assert_measured(&output, folder.path(), &["n1", "n2", "n4", "n5", "slow-3"]);
     let said = stdout(&output);
     assert!(said.contains("slow-3 is later than the other nodes"), "{said}");
     let fleet = folder.path().join("plan-fleet");
