@@ -9,6 +9,8 @@ rustPlatform.buildRustPackage {
   version = (lib.importTOML "${source}/Cargo.toml").workspace.package.version;
   src = source;
   cargoLock.lockFile = "${source}/Cargo.lock";
+  buildType = "dist";
+  buildFeatures = [ "parquet" ];
   cargoBuildFlags = [
     "--package"
     "howlate"

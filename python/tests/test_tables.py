@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,12 @@ def test_every_library_has_the_same_rows() -> None:
         assert [row["max_ns"] for row in rows] == [one.planned_ns and one.planned_ns.max for one in result]
 
 
-def test_every_wakeup_of_a_parquet_file(tmp_path: Path) -> None:
+def test_every_wakeup_of_a_parquet_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
+    with_parquet = os.environ.get("HOWLATE_WITH_PARQUET")
+    if not with_parquet:
+        pytest.skip("HOWLATE_WITH_PARQUET names no program with Parquet: `cargo xtask test` builds one")
+    monkeypatch.setenv("HOWLATE_BIN", with_parquet)
     result = howlate.cyclic(threads=1, samples=50, samples_out=tmp_path / "s.parquet", no_save=True)
     samples = list(result.samples())
     assert len(samples) == result[0].count

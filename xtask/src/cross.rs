@@ -103,7 +103,7 @@ pub fn build(target: &Target, root: &Path, folder: &Path) -> io::Result<(PathBuf
 
 /// What is said to cargo, or to what runs it, for a program that people download.
 pub fn words(target: &Target) -> Vec<&'static str> {
-    vec!["--profile", "dist", "--locked", "--target", target.triple]
+    vec!["--profile", "dist", "--features", "parquet", "--locked", "--target", target.triple]
 }
 
 /// The same in the environment, for the repository at `root` and what is built of it in `folder`.

@@ -22,6 +22,12 @@ pub enum CreateError {
         /// The path asked for.
         path: PathBuf,
     },
+    /// This program was built without Parquet.
+    #[error("this howlate was built without Parquet, and cannot write {}", path.display())]
+    NoParquet {
+        /// The path asked for.
+        path: PathBuf,
+    },
     /// The file could not be made or written.
     #[error("cannot write {}: {source}", path.display())]
     Io {
@@ -61,6 +67,11 @@ impl CreateError {
                 format!("choose another name{}{}", free.unwrap_or_default(), file.unwrap_or_default())
             }
             Self::Busy { .. } => "wait until it ends, or choose another name with `--out`".into(),
+            Self::NoParquet { .. } => {
+                "what is downloaded has it; from source: `cargo run --release --features parquet -- …`, or \
+                                       `cargo install howlate --features parquet`"
+                    .into()
+            }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
                 "files may not be longer here: raise the limit (`ulimit -f unlimited`), or leave `--out` away"
                     .into()

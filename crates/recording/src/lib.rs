@@ -15,13 +15,12 @@ mod id;
 mod join_blocks;
 mod lock;
 mod merge;
-mod parquet_table;
+mod parquet_files;
 mod read_error;
 mod reader;
 mod resume;
 mod rewrite;
 mod rotated;
-mod samples;
 mod schema;
 mod sources;
 mod stream;
@@ -34,7 +33,7 @@ pub use create_error::CreateError;
 pub use history::{HistoryEntry, most_recent};
 pub use id::new_id;
 pub use merge::{Merge, UnknownCondition, side_by_side};
-pub use parquet_table::{Column, Values, write_table};
+pub use parquet_files::{Column, Samples, Values, write_table};
 pub use read_error::ReadError;
 pub use reader::Reader;
 pub use resume::{Progress, TurnOf, progress};
@@ -42,7 +41,6 @@ pub use rotated::{
     Account, Bounds, Follow, LEAST_SIZE, LineFilter, Loss, NotRotated, ReadBetween, Rotated, SideFile,
     has_ended, is_rotated, read_between, recorder_of,
 };
-pub use samples::Samples;
 pub use schema::schema;
 pub use sources::{Merged, NoSource, Sources};
 pub use target::is_stream;

@@ -14,7 +14,7 @@ pub fn built() -> io::Result<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
     let mut cargo = Command::new(env!("CARGO"));
     let built = cargo
-        .args(["build", "--profile", "dist", "--quiet", "--package", "howlate"])
+        .args(["build", "--profile", "dist", "--features", "parquet", "--quiet", "--package", "howlate"])
         .current_dir(&root)
         .status()?;
     if !built.success() {

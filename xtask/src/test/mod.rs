@@ -76,13 +76,13 @@ fn check_supply(tally: &mut Tally) -> Option<&'static str> {
 
 const CHECKS: [(&str, &[&str]); 4] = [
     ("format", &["fmt", "--all", "--check"]),
-    ("lints", &["clippy", "--workspace", "--all-targets", WITH_PNG, "--quiet", "--", "-D", "warnings"]),
-    // As people build and download it: without PNG, which tests have.
+    ("lints", &["clippy", "--workspace", "--all-targets", WITH_ALL, "--quiet", "--", "-D", "warnings"]),
+    // As people build it: without what few need, which tests have.
     ("lints as it is built", &["clippy", "--package", "howlate", "--quiet", "--", "-D", "warnings"]),
-    ("documentation", &["doc", "--workspace", "--no-deps", WITH_PNG, "--quiet"]),
+    ("documentation", &["doc", "--workspace", "--no-deps", WITH_ALL, "--quiet"]),
 ];
 /// What few need is built in where all is tested.
-const WITH_PNG: &str = "--features=howlate/png";
+const WITH_ALL: &str = "--features=howlate/parquet,howlate/png";
 
 fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
@@ -129,7 +129,7 @@ fn tests(extent: Extent) -> Tally {
 fn programs_of(extent: Extent, skips: &Path) -> Tally {
     let mut tally = Tally::default();
     let mut command =
-        cargo(&["test", "--workspace", WITH_PNG, "--no-run", "--message-format=json-render-diagnostics"]);
+        cargo(&["test", "--workspace", WITH_ALL, "--no-run", "--message-format=json-render-diagnostics"]);
     if extent == Extent::Consumers {
         command.args(["--test", "consumers", "--test", "cyclictest"]);
     }
@@ -160,7 +160,7 @@ fn programs_of(extent: Extent, skips: &Path) -> Tally {
 
 /// The examples of the documentation, which only cargo can run.
 fn examples(skips: &Path, tally: &mut Tally) {
-    let mut command = cargo(&["test", "--workspace", WITH_PNG, "--doc", "--no-fail-fast"]);
+    let mut command = cargo(&["test", "--workspace", WITH_ALL, "--doc", "--no-fail-fast"]);
     command.env("HOWLATE_SKIPS", skips).stdout(Stdio::piped());
     let mut child = command.spawn().expect("cargo starts");
     let out = child.stdout.take().expect("piped above");

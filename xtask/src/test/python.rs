@@ -86,6 +86,11 @@ fn pytest(tally: &mut Tally, environment: &Environment, wheel: &Path, tests: &[&
         .args(["--quiet", "-rs", "-p", "no:cacheprovider"])
         .args(tests.iter().map(|name| folder.join(name)));
     pytest.env("HOWLATE_WHEEL", wheel).env("HOWLATE_ROOT", root()).env_remove("HOWLATE_BIN");
+    // The wheel's own is that of the first command, which is without. Where tests of Rust were built, theirs has it.
+    let with_parquet = crate::cross::target_folder(root()).join("debug/howlate");
+    if with_parquet.exists() {
+        pytest.env("HOWLATE_WITH_PARQUET", with_parquet);
+    }
     // Not from where the sources are: what is tested is what was installed.
     let output = pytest.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(environment.folder()).output();
     let Ok(output) = output else {

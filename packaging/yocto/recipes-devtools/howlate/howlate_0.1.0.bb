@@ -17,6 +17,10 @@ SRC_URI += "git://github.com/howlate/howlate.git;protocol=https;branch=main;tag=
 
 inherit cargo cargo-update-recipe-crates
 
-CARGO_BUILD_FLAGS += "--package howlate"
+CARGO_BUILD_FLAGS += "--package howlate --features parquet"
+# As the profile `dist` has it: `release` is for whoever waits for the build.
+export CARGO_PROFILE_RELEASE_OPT_LEVEL = "z"
+export CARGO_PROFILE_RELEASE_LTO = "fat"
+export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = "1"
 
 COMPATIBLE_HOST = "(x86_64|aarch64).*-linux"

@@ -11,19 +11,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
+use super::{Column, Values};
 use crate::CreateError;
-
-/// The values of a column, one of each row; `None` where a row has none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// Words, as UTF-8.
-    Texts(Vec<Option<String>>),
-    /// Whole numbers; a unit stands in the column's name.
-    Numbers(Vec<Option<i64>>),
-}
-
-/// A column and its name, which is one of letters, digits and `_`.
-pub type Column = (String, Values);
 
 /// Writes a new file with these columns, all of which have as many rows.
 ///
