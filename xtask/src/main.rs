@@ -32,7 +32,7 @@ The developer's commands:
                               hour for all
   cargo xtask test --kubernetes
                               a fleet on a real cluster of this machine; builds Kubernetes, which takes long the first time
-  cargo xtask bench           every benchmark; or one of: crowd [--for 10m], cyclic, cyclictest, fleet, gaps,
+  cargo xtask bench           every benchmark; or one of: build, crowd [--for 10m], cyclic, cyclictest, fleet, gaps,
                               instructions, load, loop, memory, notify, record, report, requests [--for 30m], requests-planted [--for 30m], show, size, statistics, top, truth, watch,
                               why
   cargo xtask fuzz [--for 1h] [--blind] [TARGET…]

@@ -1,6 +1,6 @@
 //! Turns that are traced, beside those that are not.
 
-use howlate_model::{Caveat, NotTraced, Notifier, Sleeper, Span, Turn, Wait, Work};
+use howlate_model::{Caveat, Condition, NotTraced, Notifier, Sleeper, Span, Turn, Wait, Work};
 
 use crate::Plan;
 
@@ -9,11 +9,22 @@ impl Plan {
     /// seed decides. Those have rounds of their own, from the number on that is returned: that much more than the round
     /// beside it. Why others cannot be traced is left in `left_out`. `None` where there is no such turn.
     pub fn add_traced(&mut self, seed: u64) -> Option<u32> {
+        self.add_traced_of(seed, |_| true)
+    }
+
+    /// The same beside turns of these conditions alone.
+    pub fn add_traced_of(&mut self, seed: u64, is_wanted: impl Fn(&Condition) -> bool) -> Option<u32> {
         let rounds =
             self.turns.iter().flat_map(|turn| &turn.tasks).map(|task| task.round + 1).max().unwrap_or(0);
         let mut random = fastrand::Rng::with_seed(seed);
         let mut any = false;
         for turn in std::mem::take(&mut self.turns) {
+            let mut conditions =
+                turn.tasks.iter().filter_map(|task| self.conditions.get(task.condition as usize));
+            if !conditions.any(&is_wanted) {
+                self.turns.push(turn);
+                continue;
+            }
             match cannot_be_traced(&turn) {
                 None => {
                     any = true;
@@ -165,6 +176,20 @@ mod tests {
             traced_first += u32::from(one.round > other.round);
         }
         assert!((1..8).contains(&traced_first), "the order is drawn");
+    }
+
+    #[test]
+    fn of_some_conditions_alone_turns_have_a_traced_one_beside_them() {
+        let mut plan = choices().plan(&machine()).unwrap();
+        let millisecond = Span::from_millis(1);
+        let is_short = |condition: &Condition| matches!(condition.work, Work::Cyclic { period_ns, .. } if period_ns == millisecond);
+        assert_eq!(plan.add_traced_of(3, is_short), Some(4));
+        assert_eq!(plan.turns.len(), 12);
+        let traced = plan.turns.iter().flat_map(|turn| &turn.tasks).filter(|task| task.round >= 4);
+        assert!(
+            traced.clone().count() == 8
+                && traced.clone().all(|task| is_short(&plan.conditions[task.condition as usize]))
+        );
     }
 
     /// How long the turns of each condition last, those that are numbers and those that are traced.

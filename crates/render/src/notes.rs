@@ -20,9 +20,22 @@ pub(crate) const MOST_LINES: usize = 6;
 
 /// What makes a result doubtful, in so many lines: what spoils it first. The rest is counted.
 pub(crate) fn doubts(analysis: &Analysis, most: usize, width: usize) -> String {
+    doubts_but(|_| false, analysis, most, width)
+}
+
+/// The same without some caveats.
+pub(crate) fn doubts_but(
+    is_left_out: impl Fn(&Caveat) -> bool,
+    analysis: &Analysis,
+    most: usize,
+    width: usize,
+) -> String {
     let mut notes = once(analysis);
     let spoiling = spoiling(analysis);
-    let elsewhere = sentences(analysis.caveats.iter().filter(|one| is_about_timelines(one)));
+    let of_conditions = analysis.outcomes().iter().flat_map(howlate_analyse::Outcome::caveats);
+    let all = analysis.caveats.iter().cloned().chain(of_conditions);
+    let elsewhere: Vec<Caveat> = all.filter(|one| is_about_timelines(one) || is_left_out(one)).collect();
+    let elsewhere = sentences(&elsewhere);
     notes.retain(|(note, _)| !elsewhere.iter().any(|(known, _)| known == note));
     notes.sort_by_key(|(note, _)| !spoiling.contains(note));
     let all = analysis.outcomes().len();

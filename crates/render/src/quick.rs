@@ -1,14 +1,14 @@
 //! The quick look: one screen that a newcomer understands.
 
 use howlate_analyse::{Analysis, Outcome, Ratio, ratio};
-use howlate_model::{Finding, HasProperties, Latency, Load, Policy, Property, Verdict};
+use howlate_model::{Caveat, Finding, HasProperties, Latency, Load, Policy, Property, Verdict};
 
 use crate::cause_words::main_causes;
 use crate::commands_to_type::step_lines;
 use crate::detail::Detail;
 use crate::ending::ending_after_title;
 use crate::machine::machine;
-use crate::notes::{MOST_LINES, doubts, notes};
+use crate::notes::{MOST_LINES, doubts_but, notes};
 use crate::numbers::{count, length, micros};
 use crate::prose::wrapped;
 use crate::ratio::{times_as_much, two_digits};
@@ -28,9 +28,10 @@ pub fn quick(analysis: &Analysis, detail: Detail, width: usize) -> String {
     let table = format!("Wake-up latency of a 1 ms periodic thread, in µs:\n{}", table(&rows, width));
     let parts = match detail {
         Detail::Brief | Detail::PerCpu => {
+            let is_of_no_row = |caveat: &Caveat| realtime(&rows).is_none() && is_of_realtime(caveat);
             let first = headline(&rows).map(|line| format!("{}\n", wrapped(&line, width, 0)));
             [
-                doubts(analysis, MOST_LINES, width),
+                doubts_but(is_of_no_row, analysis, MOST_LINES, width),
                 first.unwrap_or_default(),
                 table,
                 in_brief(analysis, &rows, width),
@@ -44,6 +45,11 @@ pub fn quick(analysis: &Analysis, detail: Detail, width: usize) -> String {
     };
     let below = parts.into_iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}"));
     format!("{machine}\n{}", below.collect::<String>())
+}
+
+/// What matters to real-time threads alone: beside the lateness of ordinary ones, a page fault is nothing.
+const fn is_of_realtime(caveat: &Caveat) -> bool {
+    matches!(caveat, Caveat::MemoryNotLocked { .. })
 }
 
 /// What helps, and who took the time.
@@ -317,7 +323,8 @@ fn costly(findings: &[Finding], width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use howlate_model::{
-        Block, Condition, End, Header, HowEnded, Line, MonotonicTime, Span, Wait, Wakeup, Work,
+        Block, Condition, End, Header, HowEnded, Line, MonotonicTime, Priority, SettingRefusal, Span, Wait,
+        Wakeup, Worded, Work,
     };
 
     use super::*;
@@ -357,6 +364,24 @@ mod tests {
         for text in [said, text, quick(&analysis, Detail::Full, 100)] {
             assert!(!text.contains("woke later") && !text.contains("wake later"), "{text}");
         }
+    }
+
+    /// Lines are for what a reader is to know: the lateness of ordinary threads is not that of their page faults.
+    #[test]
+    fn memory_that_is_not_locked_is_a_doubt_about_real_time_threads_alone() {
+        let mut analysis = analysis([(Load::IDLE, 80, 100), (Load::cpu(), 60, 1_000)]);
+        let reason = Worded::Known(SettingRefusal::ReportsAnother);
+        analysis.add(&Line::Caveat(Caveat::MemoryNotLocked { reason }));
+        assert!(!quick(&analysis, Detail::Brief, 100).contains("not locked"));
+        assert!(quick(&analysis, Detail::Full, 100).contains("not locked"), "nothing is kept from who asks");
+        analysis
+            .header
+            .conditions
+            .iter_mut()
+            .for_each(|one| one.policy = Policy::Fifo { priority: Priority::USUAL });
+        let mut of_realtime = Analysis::new(analysis.header.clone());
+        analysis.caveats.iter().for_each(|one| of_realtime.add(&Line::Caveat(one.clone())));
+        assert!(quick(&of_realtime, Detail::Brief, 100).contains("not locked"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Benchmarks: `cargo xtask bench [NAME…]`. Numbers for people to read; those with a limit fail when it is exceeded.
 
+mod build;
 mod busy_machine;
 mod crowd;
 mod cyclic;
@@ -37,7 +38,8 @@ pub use program::{built, compiled, json, output};
 
 type Bench = (&'static str, fn() -> std::io::Result<()>);
 
-const BENCHES: [Bench; 24] = [
+const BENCHES: [Bench; 25] = [
+    ("build", build::run),
     ("crowd", crowd::run),
     ("cyclic", cyclic::run),
     ("cyclictest", cyclic::run_drop_in),

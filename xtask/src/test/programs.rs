@@ -22,8 +22,19 @@ const FEW_KILLS: &str = "20";
 const ALONE: [&str; 1] = ["guest"];
 
 /// Those that take longest begin first, so that none of them is left at the end with nobody beside it.
-const LONGEST: [&str; 8] =
-    ["causes", "measuring", "results", "browser", "consumers", "storm", "fleet", "misuse"];
+const LONGEST: [&str; 11] = [
+    "causes",
+    "measuring",
+    "results",
+    "howlate_analyse",
+    "browser",
+    "consumers",
+    "gaps",
+    "storm",
+    "howlate-lab",
+    "fleet",
+    "misuse",
+];
 
 /// What is the same for all test programs of a run.
 pub(super) struct Surroundings<'a> {

@@ -1,6 +1,6 @@
 //! `howlate` alone: the quick look.
 
-use howlate_model::{HowEnded, Load, Policy, Span};
+use howlate_model::{Condition, Finding, HowEnded, Load, Policy, Span};
 use howlate_plan::{Circumstances, CyclicChoices};
 use howlate_render::{Detail, quick};
 use howlate_trace::{Choice, Tier, open};
@@ -10,15 +10,13 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
-use howlate_cli::{Output, Quick, Reasons, WholeRun};
+use howlate_cli::{Output, Quick, WholeRun};
 use howlate_recording::HistoryEntry;
 use howlate_session as session;
-use howlate_session::{Request, Resume, measure};
+use howlate_session::{Request, Resume, TraceOptions, measure};
 
-/// Time for each of six conditions: about 18 s in all.
-const PER_CONDITION: Span = Span::from_secs(3);
-/// The same where as long again is traced: about 20 s in all.
-const PER_CONDITION_AND_TRACED: Span = Span::from_millis(1_700);
+/// Time for what is measured and traced, all of it. With loads that come to their pace it is 20 s at most.
+const MEASURED: Span = Span::from_secs(12);
 /// Turns of each condition.
 const ROUNDS: u32 = 8;
 
@@ -26,10 +24,10 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
     let environment = startup::begin()?;
     let realtime = realtime_policy();
     let may_trace = may_trace();
-    let choices = choices(realtime, if may_trace { PER_CONDITION_AND_TRACED } else { PER_CONDITION });
+    let choices = choices(realtime, may_trace);
     let mut plan = choices.plan(&environment.machine())?;
     let seed = choices.circumstances.seed;
-    let traced = Reasons { why: may_trace, ..Reasons::default() }.add_to(&mut plan, seed)?;
+    let traced = may_trace.then(|| plan.add_traced_of(seed, is_as_programs_are)).flatten().map(traced_from);
     let output = Output {
         out: asked.out.clone(),
         identity: asked.identity.clone(),
@@ -53,14 +51,21 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
     }
     let mut text = quick(&analysis, Detail::Brief, terminal::width());
     if realtime.is_none() {
-        let remedy = session::for_policy(WITH_PRIORITY, &environment.findings);
-        let hint = howlate_render::policy_remedy(&remedy);
-        let said = format!("Real-time priority could not be tried. {hint}");
-        text.push_str(&format!("\n{}\n", howlate_render::wrapped(&said, terminal::width(), 0)));
+        let said = without_realtime(&environment.findings);
+        text.push_str(&format!("{}\n", howlate_render::wrapped(&said, terminal::width(), 0)));
     }
     kept.end();
     terminal::print(&text)?;
     Ok(status)
+}
+
+/// What was not tried. An ordinary user reads what root adds; `howlate doctor` has what would allow it.
+fn without_realtime(findings: &[Finding]) -> String {
+    if !rustix::process::geteuid().is_root() {
+        return "`sudo howlate` also tries real-time priority, and says who took the time.".to_owned();
+    }
+    let remedy = session::for_policy(WITH_PRIORITY, findings);
+    format!("Real-time priority could not be tried. {}", howlate_render::policy_remedy(&remedy))
 }
 
 /// Whether there is a tracer that names who it was; what others tell is not worth the time here.
@@ -78,8 +83,18 @@ pub(super) fn realtime_policy() -> Option<Policy> {
     tried.is_ok_and(|tried| tried.join().unwrap_or(false)).then_some(WITH_PRIORITY)
 }
 
+/// As a program is that asked for nothing: of these alone it is told who took the time.
+fn is_as_programs_are(condition: &Condition) -> bool {
+    condition.policy == Policy::OTHER && condition.slack_ns.is_none()
+}
+
+const fn traced_from(from_round: u32) -> TraceOptions {
+    TraceOptions { tracer: Choice::Auto, from_round, late_above: None, keep: None, unasked: false }
+}
+
 /// As a program is, without timer slack, and with real-time priority; idle and busy.
-fn choices(realtime: Option<Policy>, per_condition: Span) -> CyclicChoices {
+fn choices(realtime: Option<Policy>, may_trace: bool) -> CyclicChoices {
+    let ways = 2 + u64::from(realtime.is_some()) + u64::from(may_trace);
     let circumstances = Circumstances {
         policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
         slacks: vec![None, Some(Span::from_nanos(1))],
@@ -88,7 +103,7 @@ fn choices(realtime: Option<Policy>, per_condition: Span) -> CyclicChoices {
         seed: fastrand::u64(..1_000_000),
     };
     CyclicChoices {
-        duration: Some(per_condition),
+        duration: Some(Span::from_nanos(MEASURED.as_nanos() / (2 * ways))),
         rounds: Some(ROUNDS),
         ..CyclicChoices::of_one_thread(circumstances)
     }

@@ -64,6 +64,13 @@ fn the_quick_look_runs_for_anyone_and_saves_a_recording() {
     for says in ["normal scheduling", "all CPUs busy", "howlate show --details"] {
         assert!(text.contains(says), "{says} is not in: {text}");
     }
+    // It begins with the machine and ends with what to do next, not with what this user may not.
+    assert!(!text.contains("not locked") && !text.contains("could not be tried"), "{text}");
+    assert!(
+        text.trim_end()
+            .ends_with("`sudo howlate` also tries real-time priority, and says who took the time."),
+        "{text}"
+    );
     let shown = place.howlate(&["show", "--format", "json"]).output().unwrap();
     let result: Value = serde_json::from_slice(&shown.stdout).unwrap();
     assert_eq!(result["command"], "quick");
