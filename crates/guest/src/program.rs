@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use elf::ElfBytes;
 use elf::abi::{DT_SONAME, EM_AARCH64, EM_X86_64, PT_INTERP};
 use elf::endian::AnyEndian;
+use elf::file::Class;
 use howlate_linux::helper::THIS_PROGRAM;
 
 use crate::{Architecture, GuestError};
@@ -36,7 +37,7 @@ impl Program {
                 libraries.push((name.display().to_string(), content));
             }
         }
-        Ok(Self { executable, libraries })
+        Ok(Self { executable: without_sections(executable), libraries })
     }
 
     /// A static program from a file, for a guest of another architecture.
@@ -61,6 +62,31 @@ impl Program {
             None => Ok(Self { executable, libraries: Vec::new() }),
         }
     }
+}
+
+/// What of this program is loaded when it runs: what debuggers read besides may be several times as much, all of which an emulated
+/// guest would unpack. (Another's may carry more behind that, and read it.)
+fn without_sections(mut executable: Vec<u8>) -> Vec<u8> {
+    // e_shoff, and e_shnum with e_shstrndx, of a 64-bit header: elf(5).
+    const TABLE: std::ops::Range<usize> = 0x28..0x30;
+    const NUMBERS: std::ops::Range<usize> = 0x3c..0x40;
+    let Some(loaded) = loaded_bytes(&executable) else { return executable };
+    executable.truncate(loaded);
+    executable[TABLE].fill(0);
+    executable[NUMBERS].fill(0);
+    executable
+}
+
+/// Until where a program for machines of 64 bits is loaded; `None` where it is none, or this cannot be told.
+fn loaded_bytes(executable: &[u8]) -> Option<usize> {
+    let file = ElfBytes::<AnyEndian>::minimal_parse(executable).ok()?;
+    if file.ehdr.class != Class::ELF64 {
+        return None;
+    }
+    let ends = file.segments()?.iter().map(|segment| segment.p_offset.checked_add(segment.p_filesz));
+    let end = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
+    let headers = file.ehdr.e_phoff + u64::from(file.ehdr.e_phnum) * u64::from(file.ehdr.e_phentsize);
+    usize::try_from(end.max(headers)).ok().filter(|end| *end <= executable.len())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
@@ -125,6 +151,25 @@ mod tests {
 7ffe-7fff r-xp 0 00:00 0 [vdso]
 ";
         assert_eq!(libraries_in(maps), [PathBuf::from("/usr/lib/x86_64-linux-gnu/libc.so.6")]);
+    }
+
+    #[test]
+    fn a_program_runs_without_what_is_not_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = std::fs::read("/proc/self/exe").unwrap();
+        let less = without_sections(whole.clone());
+        assert!(less.len() < whole.len(), "{} of {}", less.len(), whole.len());
+        let path = folder.path().join("less");
+        std::fs::write(&path, &less).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let listed = std::process::Command::new(&path).arg("--list").output().unwrap();
+        assert!(
+            String::from_utf8_lossy(&listed.stdout).contains("a_program_runs_without_what_is_not_loaded"),
+            "{listed:?}"
+        );
+        for other in [&b"\x7fELF"[..], b"", b"#!/bin/sh\n"] {
+            assert_eq!(without_sections(other.to_vec()), other, "it is left as it is");
+        }
     }
 
     #[test]

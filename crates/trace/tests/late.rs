@@ -190,6 +190,17 @@ fn whoever_waits_for_a_timer_is_late_by_its_time() {
     held(&mut reader, "a signal of a POSIX timer", signalled);
 }
 
+/// A thread that was held up, and who did it.
+struct HeldUp {
+    /// The ids of both.
+    victim: u32,
+    hog: u32,
+    /// When each of the hog's turns began and ended.
+    turns: Vec<(i64, i64)>,
+    /// The waits that were told meanwhile, of all threads.
+    seen: Vec<LateWait>,
+}
+
 /// How often it is tried to hold somebody up on a machine that is not stopped meanwhile.
 const TRIES: u32 = 10;
 
@@ -198,7 +209,7 @@ const TRIES: u32 = 10;
 fn held_up_and_seen<W: FnMut()>(
     reader: &mut LateReader,
     prepare: impl Fn() -> W + Copy + Send + 'static,
-) -> Option<(u32, u32, Vec<(i64, i64)>, Vec<LateWait>)> {
+) -> Option<HeldUp> {
     for _ in 0..TRIES {
         let (mut seen, mut unseen): (Vec<LateWait>, u64) = (Vec::new(), 0);
         let (victim, hog, turns) = hold_up(prepare, || {
@@ -209,7 +220,7 @@ fn held_up_and_seen<W: FnMut()>(
         let is_by_timer = |wait: &LateWait| matches!(wait.sleep.woken_by, WokenBy::Timer(_));
         let is_hidden = unseen > 0 && seen.iter().any(|one| one.sleep.tid == victim && !is_by_timer(one));
         if !is_hidden {
-            return Some((victim, hog, turns, seen));
+            return Some(HeldUp { victim, hog, turns, seen });
         }
     }
     skip("this machine was stopped so often that each time it hid events of what was held up");
@@ -218,7 +229,7 @@ fn held_up_and_seen<W: FnMut()>(
 
 /// Each time it is held up, it is late since it was due.
 fn held<W: FnMut()>(reader: &mut LateReader, what: &str, prepare: impl Fn() -> W + Copy + Send + 'static) {
-    let Some((victim, _, turns, seen)) = held_up_and_seen(reader, prepare) else { return };
+    let Some(HeldUp { victim, turns, seen, .. }) = held_up_and_seen(reader, prepare) else { return };
     let mine: Vec<&LateWait> =
         seen.iter().filter(|wait| wait.sleep.tid == victim && !wait.preempted).collect();
     assert!(mine.len() * 2 > turns.len(), "{what}: {} of {}", mine.len(), turns.len());
@@ -231,7 +242,7 @@ fn held<W: FnMut()>(reader: &mut LateReader, what: &str, prepare: impl Fn() -> W
 #[test]
 fn whoever_keeps_a_thread_from_its_cpu_is_named_each_time_once() {
     let Some((mut reader, _alone)) = reader() else { return };
-    let Some((victim, hog, turns, seen)) = held_up_and_seen(&mut reader, sleeping) else { return };
+    let Some(HeldUp { victim, hog, turns, seen }) = held_up_and_seen(&mut reader, sleeping) else { return };
     let mine: Vec<&LateWait> = seen.iter().filter(|wait| wait.sleep.tid == victim).collect();
     let during = |wait: &&&LateWait, (began, ended): (i64, i64)| {
         wait.sleep.waking.as_nanos() < ended && wait.sleep.switched_in.unwrap().as_nanos() > began
@@ -271,7 +282,7 @@ fn the_longest_wait_of_a_group_is_one_that_was_told_each_time_that_groups_are_re
     reader.groups().unwrap();
     // On a crowded machine a wait of this test's own threads may not be told: of three times, one shows all.
     let mut is_told = || {
-        let Some((.., mut seen)) = held_up_and_seen(&mut reader, sleeping) else { return true };
+        let Some(HeldUp { mut seen, .. }) = held_up_and_seen(&mut reader, sleeping) else { return true };
         let groups = reader.groups().unwrap();
         seen.extend(reader.read(|_| true, |all| all).unwrap().1);
         // SCHED_OTHER: the one that waits, and those of this test.
