@@ -70,7 +70,7 @@ fn in_full(rows: &[Row<'_>], width: usize) -> String {
     format!("{}\n{}", paint(HEADING, "What this means"), lines.collect::<String>())
 }
 
-/// `Wake-ups are usually 77.3 µs late; under load 1 in 100 is later than 14.9 ms, with real-time priority later than 48.1 µs.`
+/// `Wake-ups are usually 77.3 µs late; under load, 1 in 100 is more than 14.9 ms late (48.1 µs with real-time priority).`
 fn headline(rows: &[Row<'_>]) -> Option<String> {
     let now = as_you_are(rows)?;
     let usual = at(now.idle, 0.5)?;
@@ -78,7 +78,7 @@ fn headline(rows: &[Row<'_>]) -> Option<String> {
     let busy =
         busy.map_or_else(String::new, |late| format!("; under load, 1 in 100 is more than {late} late"));
     let realtime = realtime(rows).and_then(|row| at(row.busy?, 0.99));
-    let realtime = realtime.map_or_else(String::new, |late| format!(", or {late} with real-time priority"));
+    let realtime = realtime.map_or_else(String::new, |late| format!(" ({late} with real-time priority)"));
     Some(format!("Wake-ups are usually {usual} late{busy}{realtime}."))
 }
 

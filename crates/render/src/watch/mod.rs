@@ -16,7 +16,7 @@ pub(crate) use rows::Rows;
 pub(crate) use runtime_threads::is_helper;
 pub(crate) use spans::table as spans;
 
-use howlate_analyse::cause::{Why, WhyCause};
+use howlate_analyse::cause::{Why, WhyCause, families};
 use howlate_analyse::watch::{Rhythm, ThreadSummary};
 use howlate_analyse::{Analysis, Outcome};
 use howlate_model::{Activation, Command, HandedOn, Holder, Latency, Span, TurnsBlock, Who, Work};
@@ -218,11 +218,11 @@ fn nanos(span: Span) -> i64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// The cause that took most of the late time.
+/// The cause that took most of the late time; threads of one pool are one, as in the sentences below the table.
 fn mostly(why: &Why) -> Option<String> {
-    let first = why.causes.first()?;
-    let named = WhyCause { pid: None, ..first.clone() };
-    Some(format!("{} ({})", cause_in_words(&named), percent(first.share)))
+    let first = families(why).into_iter().next()?.cause;
+    let named = WhyCause { pid: None, ..first };
+    Some(format!("{} ({})", cause_in_words(&named), percent(named.share)))
 }
 
 /// `worker 3 with nice`; the first of a name has no number, and one as it is nothing that it has.

@@ -1,6 +1,7 @@
 //! How much of a watched program fits a screen, and whose answer it is.
 
 use howlate_analyse::Analysis;
+use howlate_analyse::cause::Why;
 use howlate_analyse::watch::ThreadSummary;
 use howlate_model::{
     Activation, Block, Cause, CauseKind, Condition, CpuSet, Explained, Header, InForce, Iteration, Latency,
@@ -323,4 +324,18 @@ fn an_event_loop_that_others_share_is_not_away_while_it_is_watched() {
     assert!(crate::watched_live("tick", &thread).contains("event loop away for up to 661 ms"));
     thread.shares_events = true;
     assert!(!crate::watched_live("tick", &thread).contains("event loop"));
+}
+
+/// The table names whom the sentence below it blames.
+#[test]
+fn the_main_cause_is_all_threads_of_a_pool() {
+    let mut ledger = Ledger::default();
+    for (name, nanos) in [("cgu.04", 300), ("hog", 400), ("cgu.11", 250)] {
+        let (from, ns) = (MonotonicTime::default(), Span::from_nanos(nanos));
+        let cause = Cause::new(Part::Waiting, CauseKind::Thread, name.to_owned());
+        let parts = vec![Segment::new(cause, Some(7), from, ns)];
+        ledger.add(&Explained { at: from, latency: Latency::from_span(ns), cpu: None, parts });
+    }
+    let why = Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None);
+    assert_eq!(super::mostly(&why).as_deref(), Some("cgu.* (58 %)"));
 }
