@@ -14,6 +14,7 @@ from conftest import RECORDINGS, ROOT, recording
 import howlate
 from howlate import plot
 from howlate.html import micros
+from howlate.program import program
 from howlate.recording import parse
 
 
@@ -36,8 +37,12 @@ def test_every_wakeup_of_a_parquet_file(tmp_path: Path, monkeypatch: pytest.Monk
     with_parquet = os.environ.get("HOWLATE_WITH_PARQUET")
     if not with_parquet:
         pytest.skip("HOWLATE_WITH_PARQUET names no program with Parquet: `cargo xtask test` builds one")
+    program.cache_clear()
     monkeypatch.setenv("HOWLATE_BIN", with_parquet)
-    result = howlate.cyclic(threads=1, samples=50, samples_out=tmp_path / "s.parquet", no_save=True)
+    try:
+        result = howlate.cyclic(threads=1, samples=50, samples_out=tmp_path / "s.parquet", no_save=True)
+    finally:
+        program.cache_clear()
     samples = list(result.samples())
     assert len(samples) == result[0].count
     assert max(one.latency_ns for one in samples) == result[0].latency_ns.max  # type: ignore[union-attr]
