@@ -86,6 +86,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_program_without_parquet_says_what_to_type() {
+        let refused = CreateError::NoParquet { path: PathBuf::from("a.parquet") };
+        assert!(refused.to_string().contains("built without Parquet"), "{refused}");
+        assert!(refused.hint().contains("`cargo run --release --features parquet -- …`"), "{}", refused.hint());
+    }
+
+    #[test]
     fn a_name_that_is_free_is_ready_to_be_typed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rec.html");

@@ -47,18 +47,3 @@ impl Samples {
 pub fn write_table(path: &Path, _columns: &[super::Column]) -> Result<(), CreateError> {
     Err(CreateError::NoParquet { path: path.to_owned() })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_says_what_is_missing_and_what_to_type() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.parquet");
-        let refused = write_table(&path, &[]).unwrap_err();
-        assert!(refused.to_string().contains("built without Parquet"), "{refused}");
-        assert!(refused.hint().contains("`cargo run --release --features parquet"), "{}", refused.hint());
-        assert!(!path.exists());
-    }
-}
