@@ -89,7 +89,11 @@ mod tests {
     fn a_program_without_parquet_says_what_to_type() {
         let refused = CreateError::NoParquet { path: PathBuf::from("a.parquet") };
         assert!(refused.to_string().contains("built without Parquet"), "{refused}");
-        assert!(refused.hint().contains("`cargo run --release --features parquet -- …`"), "{}", refused.hint());
+        assert!(
+            refused.hint().contains("`cargo run --release --features parquet -- …`"),
+            "{}",
+            refused.hint()
+        );
     }
 
     #[test]
