@@ -15,7 +15,7 @@ use howlate_recording::HistoryEntry;
 use howlate_session as session;
 use howlate_session::{Request, Resume, TraceOptions, measure};
 
-/// Time for what is measured and traced, all of it. With loads that come to their pace it is 20 s at most.
+/// Time for what is measured and traced, all of it. Loads that come to their pace, some 0.2 s each time, make it 15 to 18 s.
 const MEASURED: Span = Span::from_secs(12);
 /// Turns of each condition.
 const ROUNDS: u32 = 8;
