@@ -31,8 +31,8 @@ fn sum<'a>(parts: impl Iterator<Item = &'a Segment>) -> Span {
 }
 
 /// What whoever a part is charged to can take at most of a `whole` wake-up, of which `idle` is for leaving idle, once; `None`: any
-/// time. A sender is not the kernel: it can lose its CPU. All that a softirq had in one wait is one part: of many short times, others
-/// have had the CPU in between.
+/// time. A sender is not the kernel: it can lose its CPU. Where all that a softirq had in one wait is one part, others have had the CPU
+/// in between; one that runs at once takes interrupts, and a tick parts it.
 fn most(part: &Segment, whole: Span, idle: Span) -> Option<Span> {
     match (part.cause.part, part.cause.kind) {
         (Part::Sending, CauseKind::Kernel) => None,
@@ -41,13 +41,17 @@ fn most(part: &Segment, whole: Span, idle: Span) -> Option<Span> {
         (_, CauseKind::IdleExit) => Some(LEAVING_IDLE),
         // One handler, not several: it keeps all other interrupts waiting.
         (_, CauseKind::Interrupt) if !part.merged => Some(SOFTIRQS),
-        (_, CauseKind::Softirq | CauseKind::Interrupt) => {
-            Some(SOFTIRQS.max(Span::from_nanos(whole.as_nanos() / 2)))
-        }
+        (_, CauseKind::Softirq) if !part.merged => Some(TICK.min(of_many(whole))),
+        (_, CauseKind::Softirq | CauseKind::Interrupt) => Some(of_many(whole)),
         // A tick would have come upon it and parted it.
         (_, CauseKind::Thread | CauseKind::OtherTimers) if !part.merged => Some(TICK),
         // Nobody knows, but for what follows from a witness.
         (Part::InterruptDelivery, CauseKind::Undetermined) => Some(PLAIN_DELIVERY),
         _ => None,
     }
+}
+
+/// What many short times of one kind can be together.
+fn of_many(whole: Span) -> Span {
+    SOFTIRQS.max(Span::from_nanos(whole.as_nanos() / 2))
 }

@@ -215,25 +215,36 @@ fn hogged(stolen: Option<u64>, still: bool, pieces: &[i64]) -> Vec<(CauseKind, S
     long.map(|one| (one.cause.kind, one.cause.name, one.ns.as_nanos() / 1_000_000)).collect()
 }
 
-/// Of a wait in which a handler had the CPU for so many milliseconds at once, and a thread for much longer.
+/// What a wait of `millis` is charged to, in which `who` had the CPU at once, after a thread that had it for much longer.
+fn at_once(who: &Who, millis: u64, stolen: Option<u64>) -> CauseKind {
+    let (begins, lasts) = (at(1_150 + 50_000_000), span(millis * 1_000_000));
+    let occupants = vec![
+        Occupant { who: thread(9, "hog"), ns: span(50_000_000), from: Some(at(1_150)) },
+        Occupant { who: who.clone(), ns: lasts, from: Some(begins) },
+    ];
+    let ends = begins.plus(lasts);
+    let one = TracedSleep { occupants, switched_in: Some(ends), stolen: stolen.map(span), ..timely() };
+    let wakeup = Wakeup { ran: ends.plus(span(40)), ..WAKEUP };
+    let parts = decompose(wakeup, None, &[one], false).unwrap().wakeup.parts;
+    parts.iter().find(|one| one.ns == lasts).unwrap().cause.kind
+}
+
 #[test]
 fn one_handler_is_not_as_long_as_a_stop_of_its_guest() {
-    let handler = |millis: u64, stolen: Option<u64>| {
-        let tick = Who { holder: Holder::Interrupt, pid: None, name: "local_timer".into() };
-        let (begins, lasts) = (at(1_150 + 50_000_000), span(millis * 1_000_000));
-        let occupants = vec![
-            Occupant { who: thread(9, "hog"), ns: span(50_000_000), from: Some(at(1_150)) },
-            Occupant { who: tick, ns: lasts, from: Some(begins) },
-        ];
-        let ends = begins.plus(lasts);
-        let one = TracedSleep { occupants, switched_in: Some(ends), stolen: stolen.map(span), ..timely() };
-        let wakeup = Wakeup { ran: ends.plus(span(40)), ..WAKEUP };
-        let parts = decompose(wakeup, None, &[one], false).unwrap().wakeup.parts;
-        parts.iter().find(|one| one.ns == lasts).unwrap().cause.kind
-    };
-    assert_eq!(handler(30, Some(0)), CauseKind::Undetermined);
-    assert_eq!(handler(30, Some(90_000_000)), CauseKind::Hypervisor);
-    assert_eq!((handler(1, Some(0)), handler(30, None)), (CauseKind::Interrupt, CauseKind::Interrupt));
+    let tick = Who { holder: Holder::Interrupt, pid: None, name: "local_timer".into() };
+    assert_eq!(at_once(&tick, 30, Some(0)), CauseKind::Undetermined);
+    assert_eq!(at_once(&tick, 30, Some(90_000_000)), CauseKind::Hypervisor);
+    assert_eq!(at_once(&tick, 1, Some(0)), CauseKind::Interrupt);
+    assert_eq!(at_once(&tick, 30, None), CauseKind::Interrupt, "nobody could take anything");
+}
+
+#[test]
+fn one_softirq_that_no_tick_parts_is_not_as_long_as_a_stop_of_its_guest() {
+    let balancing = Who { holder: Holder::Softirq, pid: None, name: "SCHED".into() };
+    assert_eq!(at_once(&balancing, 30, Some(0)), CauseKind::Undetermined);
+    assert_eq!(at_once(&balancing, 30, Some(90_000_000)), CauseKind::Hypervisor);
+    assert_eq!(at_once(&balancing, 9, Some(0)), CauseKind::Softirq, "a slow tick's time");
+    assert_eq!(at_once(&balancing, 30, None), CauseKind::Softirq, "nobody could take anything");
 }
 
 #[test]
