@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use howlate_model::{
     Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, KeptTimeline, Line, Margin,
@@ -9,6 +10,7 @@ use howlate_model::{
 };
 
 use crate::distinct_caveats::KnownCaveats;
+use crate::periodicity::Recurrence;
 use crate::{LoadEffect, Member, Outcome, member};
 
 /// Nobody keeps more of them.
@@ -43,6 +45,8 @@ pub struct Analysis {
     pub named: Option<PathBuf>,
     outcomes: Vec<Outcome>,
     known: KnownCaveats,
+    /// Looked for once: a screen that is fitted asks several times.
+    pub(crate) recurrences: OnceLock<Vec<Recurrence>>,
 }
 
 impl Analysis {
@@ -65,11 +69,13 @@ impl Analysis {
             named: None,
             outcomes,
             known: KnownCaveats::default(),
+            recurrences: OnceLock::new(),
         }
     }
 
     /// Takes in one line.
     pub fn add(&mut self, line: &Line) {
+        self.recurrences.take();
         match line {
             // What `howlate record` keeps is no condition's: see `incidents`.
             Line::Header(_) | Line::Resumed(_) | Line::Incident(_) | Line::Minute(_) | Line::Snap(_) => {}
@@ -138,6 +144,7 @@ impl Analysis {
             named: self.named.clone(),
             outcomes,
             known: self.known.clone(),
+            recurrences: OnceLock::new(),
         }
     }
 

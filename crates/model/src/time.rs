@@ -23,28 +23,33 @@ impl MonotonicTime {
     pub const MAX: Self = Self { nanos: i64::MAX };
 
     /// A reading of `nanos` nanoseconds.
+    #[inline]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self { nanos }
     }
 
     /// The reading in nanoseconds.
+    #[inline]
     pub const fn as_nanos(self) -> i64 {
         self.nanos
     }
 
     /// The time `span` later.
     #[must_use]
+    #[inline]
     pub const fn plus(self, span: Span) -> Self {
         Self { nanos: self.nanos.saturating_add_unsigned(span.nanos) }
     }
 
     /// The time `span` earlier.
     #[must_use]
+    #[inline]
     pub const fn minus(self, span: Span) -> Self {
         Self { nanos: self.nanos.saturating_sub_unsigned(span.nanos) }
     }
 
     /// How long after `earlier` this is; zero if it is not after it.
+    #[inline]
     pub const fn since(self, earlier: Self) -> Span {
         let nanos = self.nanos.saturating_sub(earlier.nanos);
         Span { nanos: if nanos < 0 { 0 } else { nanos.unsigned_abs() } }
@@ -61,21 +66,25 @@ pub struct Latency {
 
 impl Latency {
     /// A latency of `nanos` nanoseconds.
+    #[inline]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self { nanos }
     }
 
     /// The latency in nanoseconds.
+    #[inline]
     pub const fn as_nanos(self) -> i64 {
         self.nanos
     }
 
     /// A latency as long as `span`, at most the longest there is.
+    #[inline]
     pub const fn from_span(span: Span) -> Self {
         Self { nanos: 0_i64.saturating_add_unsigned(span.nanos) }
     }
 
     /// Whether it is at least as long as `span`.
+    #[inline]
     pub const fn reaches(self, span: Span) -> bool {
         self.nanos >= 0 && self.nanos.unsigned_abs() >= span.nanos
     }
@@ -138,26 +147,31 @@ impl Span {
     pub const ZERO: Self = Self { nanos: 0 };
 
     /// A length of `nanos` nanoseconds.
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self { nanos }
     }
 
     /// A length of `micros` microseconds.
+    #[inline]
     pub const fn from_micros(micros: u64) -> Self {
         Self { nanos: micros.saturating_mul(1_000) }
     }
 
     /// A length of `millis` milliseconds.
+    #[inline]
     pub const fn from_millis(millis: u64) -> Self {
         Self { nanos: millis.saturating_mul(1_000_000) }
     }
 
     /// A length of `secs` seconds.
+    #[inline]
     pub const fn from_secs(secs: u64) -> Self {
         Self { nanos: secs.saturating_mul(1_000_000_000) }
     }
 
     /// The length in nanoseconds.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.nanos
     }
@@ -168,30 +182,35 @@ impl Span {
     }
 
     /// Whether this is no time at all.
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.nanos == 0
     }
 
     /// `count` times this length, at most the longest there is.
     #[must_use]
+    #[inline]
     pub const fn times(self, count: u64) -> Self {
         Self { nanos: self.nanos.saturating_mul(count) }
     }
 
     /// This length and `other` together, at most the longest there is.
     #[must_use]
+    #[inline]
     pub const fn plus(self, other: Self) -> Self {
         Self { nanos: self.nanos.saturating_add(other.nanos) }
     }
 
     /// What is left of this length without `other`; nothing where that is longer.
     #[must_use]
+    #[inline]
     pub const fn minus(self, other: Self) -> Self {
         Self { nanos: self.nanos.saturating_sub(other.nanos) }
     }
 }
 
 impl From<Span> for std::time::Duration {
+    #[inline]
     fn from(span: Span) -> Self {
         Self::from_nanos(span.nanos)
     }

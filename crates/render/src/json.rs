@@ -90,7 +90,7 @@ fn told_recurrences(analysis: &Analysis) -> Vec<ToldRecurrence> {
         text: recurrence_in_words(&recurrence, analysis),
         recurrence,
     };
-    recurrences(analysis).into_iter().map(told).collect()
+    recurrences(analysis).iter().cloned().map(told).collect()
 }
 
 /// A step as data and in words.

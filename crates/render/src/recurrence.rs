@@ -19,7 +19,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
         among(analysis, &[one.condition])
             .map_or_else(|| text.clone(), |names| format!("{text} Applies to: {names}."))
     };
-    distinct(&all).take(TOLD).map(sentence).collect()
+    distinct(all).take(TOLD).map(sentence).collect()
 }
 
 /// Whether it is known of some wake-ups of this condition where their time went.

@@ -63,7 +63,11 @@ pub struct Recurrence {
 }
 
 /// What comes back in each condition, the most certain first.
-pub fn recurrences(analysis: &Analysis) -> Vec<Recurrence> {
+pub fn recurrences(analysis: &Analysis) -> &[Recurrence] {
+    analysis.recurrences.get_or_init(|| look_for(analysis))
+}
+
+fn look_for(analysis: &Analysis) -> Vec<Recurrence> {
     let known = known_periods::of_machine(&analysis.header.system);
     let each = indexed(analysis);
     let mut all: Vec<Recurrence> =
@@ -226,7 +230,17 @@ mod tests {
     fn found(lines: impl Iterator<Item = Line>) -> Vec<Recurrence> {
         let mut analysis = analysis_of(&[CYCLIC]);
         lines.for_each(|line| analysis.add(&line));
-        recurrences(&analysis)
+        recurrences(&analysis).to_vec()
+    }
+
+    #[test]
+    fn what_was_looked_for_is_looked_for_again_only_after_another_line() {
+        let mut analysis = analysis_of(&[CYCLIC]);
+        (0..30).for_each(|number| analysis.add(&block(number)));
+        let before = recurrences(&analysis).to_vec();
+        assert!(std::ptr::eq(recurrences(&analysis), recurrences(&analysis)) && before.len() == 1);
+        (30..90).for_each(|number| analysis.add(&block(number)));
+        assert!(recurrences(&analysis)[0].rhythm.members > before[0].rhythm.members);
     }
 
     #[test]

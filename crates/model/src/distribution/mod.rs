@@ -147,6 +147,7 @@ impl Distribution {
     ///
     /// This is the correction for coordinated omission, for latencies rather than
     /// response times: a wake-up that is `late` hides `⌊late / period⌋` others.
+    #[inline]
     pub fn record_swallowed(&mut self, late: Latency, period: Span, most: u64) {
         let mut rest = late.as_nanos();
         let Ok(period) = i64::try_from(period.as_nanos()) else { return };
@@ -170,6 +171,7 @@ impl Distribution {
     }
 
     /// Counts `n` latencies of one bucket: `first`, `first − step`, ….
+    #[inline]
     fn record_run(&mut self, first: i64, step: i64, n: u64) {
         self.record_n(Latency::from_nanos(first), n);
         let others = n.saturating_sub(1);
@@ -180,6 +182,7 @@ impl Distribution {
     }
 
     /// Counts all of `other` too.
+    #[inline]
     pub fn merge(&mut self, other: &Self) {
         self.buckets.merge(&other.buckets);
         self.count = self.count.saturating_add(other.count);

@@ -11,8 +11,8 @@ use crate::table::Table;
 
 /// The most certain rhythm of the first recording; nothing to draw where nothing comes back.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
-    let found = recurrences(entries.first()?.recording.analysis).into_iter().next()?;
-    let said = recurrence_in_words(&found, entries.first()?.recording.analysis);
+    let found = recurrences(entries.first()?.recording.analysis).first()?;
+    let said = recurrence_in_words(found, entries.first()?.recording.analysis);
     let title = said.split(" (p").next().unwrap_or_default().to_owned();
     Some(Picture {
         kind: Chart::Phase,
@@ -21,8 +21,8 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
                 them. What comes back stands in a column; what does not lies anywhere."
             .to_owned(),
         left_out: None,
-        panels: vec![panel(&found)],
-        numbers: Some(numbers(&found)),
+        panels: vec![panel(found)],
+        numbers: Some(numbers(found)),
     })
 }
 
