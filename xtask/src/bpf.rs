@@ -22,6 +22,7 @@ pub const OBJECTS: [Object; 3] = [
             "kernel.h",
             "program.h",
             "record.h",
+            "occupant.h",
             "throttled.h",
             "wakeups/interrupts.h",
             "wakeups/lives.h",
@@ -38,7 +39,10 @@ pub const OBJECTS: [Object; 3] = [
         ],
     },
     Object { name: "waits", sources: &["waits.bpf.c", "kernel.h", "program.h", "throttled.h", "waits.h"] },
-    Object { name: "late", sources: &["late.bpf.c", "kernel.h", "program.h", "throttled.h", "late.h"] },
+    Object {
+        name: "late",
+        sources: &["late.bpf.c", "kernel.h", "program.h", "throttled.h", "late.h", "occupant.h"],
+    },
 ];
 
 /// The folder `crates/trace/bpf/`.

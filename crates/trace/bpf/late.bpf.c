@@ -140,6 +140,8 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, ROOM);
+	__type(late, struct late_with_turns); /* what is sent, so that its layout is in the object */
+	__type(away, struct away);
 } late_ones SEC(".maps");
 
 /* Whom a timer wakes that is not a thread's own: fs/timerfd.c, fs/select.c, fs/eventpoll.c. */

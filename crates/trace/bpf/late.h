@@ -3,6 +3,8 @@
  * Times: CLOCK_MONOTONIC, nanoseconds. */
 #pragma once
 
+#include "occupant.h"
+
 #define EVENTS 128 /* of a chunk; a power of two */
 #define TURNS 32 /* of these, the last ones go with a late wait: its ring may be written over before it is read */
 #define SAME_SWITCH 100000 /* the scheduler's clock and the programs' are read at different moments of one switch */
@@ -11,9 +13,7 @@
 #define MOST_BITS 34 /* waits of 2^35 ns and more are counted in the last bucket */
 #define BUCKETS (1 + ((MOST_BITS - LEAST_BITS + 1) << SUB_BITS))
 
-/* What had a CPU. */
-enum had { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN, URGENT };
-#define HAD 0xff
+#define OCCUPANT_KIND 0xff /* of an event's kind; the rest is added to it */
 #define STAYS_READY 0x100 /* added: the thread that left the CPU could have gone on */
 #define SET_ASIDE 0x200 /* added: its control group had no time left */
 
@@ -21,7 +21,7 @@ enum had { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN, URGENT };
 struct event {
 	__u64 until;
 	__u32 id; /* thread, interrupt or softirq */
-	__u32 kind;
+	enum occupant_kind kind;
 	char comm[16];
 };
 

@@ -4,12 +4,12 @@
  * Times: CLOCK_MONOTONIC, nanoseconds; 0: not seen. */
 #pragma once
 
+#include "occupant.h"
+
 #define OCCUPANTS 10
 #define STRETCHES 96
 #define LOSSES 4 /* a power of two */
 
-/* What can have a CPU: URGENT is a thread of real-time priority, THREAD any other. */
-enum holder { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN, SERVER, URGENT };
 #define LOST_TO 32 /* times the number of the loss, from 1, added to the kind: had the CPU then */
 #define BEFORE 16 /* added to the kind: had the CPU while the timer waited for its softirq */
 #define SEVERAL 0x10000 /* added to the kind: threads of one name, of which `id` is one */
@@ -18,7 +18,7 @@ enum holder { THREAD, INTERRUPT, SOFTIRQ, TICK, UNSEEN, SERVER, URGENT };
 struct occupant {
 	__u64 ns;
 	__u32 id; /* thread, interrupt or softirq, by `kind` */
-	__u32 kind;
+	enum occupant_kind kind;
 	char comm[16];
 };
 

@@ -15,10 +15,14 @@ mod hidden_events_tests;
 mod irq_names;
 #[cfg(target_endian = "little")]
 mod late;
+#[cfg(test)]
+#[cfg(target_endian = "little")]
+mod layout;
 #[cfg(target_endian = "little")]
 mod loading;
 mod missing_events;
 mod namespace;
+mod occupant;
 mod preemption;
 mod quota;
 mod standstill;

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use howlate_model::{Holder, Lost, MonotonicTime, Occupant, Who};
 
+use crate::occupant::nameless;
+
 /// What kept a thread from its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeptOff {
@@ -57,10 +59,6 @@ impl Loss {
     fn piece(&self, from: MonotonicTime, until: MonotonicTime, to: Who, merged: bool) -> Lost {
         Lost { from, until, to, throttled: self.kept_off == KeptOff::Quota, merged }
     }
-}
-
-const fn nameless(holder: Holder) -> Who {
-    Who { holder, pid: None, name: String::new() }
 }
 
 /// What a loss is cut into.

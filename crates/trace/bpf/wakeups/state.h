@@ -124,6 +124,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, RECORDS);
+	__type(life, struct life); /* what is sent, so that its layout is in the object; the others are in `threads` */
 } records SEC(".maps");
 
 static __always_inline struct cpu *on(u32 cpu)

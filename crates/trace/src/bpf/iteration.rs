@@ -79,12 +79,19 @@ mod tests {
     use howlate_model::MonotonicTime;
 
     use super::*;
+    use crate::layout::Layouts;
 
     fn record(times: [u64; 5], numbers: [u32; 6], frames: &[u64]) -> Vec<u8> {
-        let mut bytes: Vec<u8> = times.iter().flat_map(|time| time.to_ne_bytes()).collect();
-        bytes.extend(numbers.iter().flat_map(|number| number.to_ne_bytes()));
-        bytes.extend(frames.iter().flat_map(|frame| frame.to_ne_bytes()));
-        bytes
+        let layouts = Layouts::of("wakeups");
+        let mut record = layouts.record("iteration");
+        let fields = ["from", "until", "blocked", "ready", "longest"];
+        fields.iter().zip(times).for_each(|(field, time)| record.set(field, time));
+        let fields = ["longest_in", "tid", "kind", "on", "frames", "looked"];
+        fields.iter().zip(numbers).for_each(|(field, number)| record.set(field, number));
+        for (number, frame) in frames.iter().enumerate() {
+            record.set(&format!("frame[{number}]"), *frame);
+        }
+        record.up_to(&format!("frame[{}]", frames.len()))
     }
 
     #[test]

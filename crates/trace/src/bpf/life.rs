@@ -31,12 +31,16 @@ mod tests {
     use howlate_model::{MonotonicTime, Nice, Policy, Priority, Span};
 
     use super::*;
+    use crate::layout::Layouts;
 
-    fn record(policy: [u32; 3]) -> Vec<u8> {
-        let mut bytes: Vec<u8> = [1_000u64, 50].iter().flat_map(|time| time.to_ne_bytes()).collect();
-        bytes.extend([&[8, 7, 1], &policy[..]].concat().iter().flat_map(|number| number.to_ne_bytes()));
-        bytes.extend(b"worker\0\0\0\0\0\0\0\0\0\0");
-        bytes
+    fn record([policy, priority, nice]: [u32; 3]) -> Vec<u8> {
+        let layouts = Layouts::of("wakeups");
+        let mut record = layouts.record("life");
+        record.set_all("", &[("at", 1_000), ("slack", 50), ("tid", 8), ("process", 7), ("what", 1)]);
+        record
+            .set_all("", &[("policy", policy.into()), ("priority", priority.into()), ("nice", nice.into())]);
+        record.name("comm", "worker");
+        record.bytes()
     }
 
     #[test]

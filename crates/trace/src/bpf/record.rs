@@ -4,7 +4,8 @@ use howlate_linux::wait_syscall_table::call_name;
 use howlate_model::{Asleep, Deferred, Expiry, Holder, Occupant, SleptIn, Span, TracedSleep, Who, WokenBy};
 
 use crate::fields::Fields;
-use crate::irq_names::{Interrupts, TICK, softirq};
+use crate::irq_names::Interrupts;
+use crate::occupant::{OccupantKind, nameless, thread};
 use crate::preemption::{KeptOff, Loss};
 
 const BY_TIMER: u32 = 1;
@@ -57,11 +58,12 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
     let (state, losses, stopper) = (fields.u32()?, fields.u32()?, fields.u32()?);
     let (occupants, stretches, slept_in) = (fields.u32()?, fields.u32()?, fields.u32()?);
     let (by_comm, stopper_comm) = (fields.comm()?, fields.comm()?);
-    let by = match flags {
-        _ if flags & BY_INTERRUPT != 0 => interrupt_handler(by, interrupts),
-        _ if flags & BY_SOFTIRQ != 0 => Who { holder: Holder::Softirq, pid: None, name: softirq(by) },
-        _ => thread(by, by_comm),
+    let kind_of_by = match flags {
+        _ if flags & BY_INTERRUPT != 0 => OccupantKind::Interrupt,
+        _ if flags & BY_SOFTIRQ != 0 => OccupantKind::Softirq,
+        _ => OccupantKind::Thread,
     };
+    let by = kind_of_by.who(by, by_comm, interrupts);
     let lost_in = lost_in(&mut fields, losses)?;
     let real_time = flags & REAL_TIME_THREAD != 0;
     let held = Held::read(&mut fields, occupants, stretches, others, interrupts, real_time)?;
@@ -126,20 +128,9 @@ fn place(call: u32) -> Option<SleptIn> {
     }
 }
 
-fn thread(pid: u32, comm: String) -> Who {
-    match pid {
-        0 => nameless(Holder::Idle),
-        _ => Who { holder: Holder::Thread, pid: Some(pid), name: comm },
-    }
-}
-
 /// What a thread is called now, where its name was not seen at the time; empty if it is gone.
 fn name_of(pid: u32) -> String {
     howlate_procfs::Root::live().read(&format!("/proc/{pid}/comm")).unwrap_or_default()
-}
-
-fn interrupt_handler(number: u32, interrupts: &mut Interrupts) -> Who {
-    Who { holder: Holder::Interrupt, pid: None, name: interrupts.name(number) }
 }
 
 /// The first stretches in which the CPU was lost; the record has room for four, used or not. `None`: it is not known when
@@ -216,22 +207,13 @@ impl Held {
 fn name(fields: &mut Fields<'_>, interrupts: &mut Interrupts, real_time: bool) -> Option<Name> {
     let (left, id, kind, comm) = (fields.span()?, fields.u32()?, fields.u32()?, fields.comm()?);
     let several = kind & SEVERAL != 0;
-    let named = |comm: String| thread(id, if comm.is_empty() { name_of(id) } else { comm });
-    let who = match kind & (BEFORE - 1) {
-        0 => named(comm),
-        5 if real_time => Who { holder: Holder::Server, ..named(comm) },
-        5 => named(comm),
-        6 => Who { holder: Holder::RealTimeThread, ..named(comm) },
-        1 => interrupt_handler(id, interrupts),
-        2 => Who { holder: Holder::Softirq, pid: None, name: softirq(id) },
-        3 => Who { holder: Holder::Interrupt, pid: None, name: TICK.to_owned() },
-        _ => nameless(Holder::NotSeen),
+    let occupant = match OccupantKind::from_number(kind & (BEFORE - 1)) {
+        OccupantKind::Server if !real_time => OccupantKind::Thread,
+        occupant => occupant,
     };
+    let comm = if occupant.is_thread() && comm.is_empty() { name_of(id) } else { comm };
+    let who = occupant.who(id, comm, interrupts);
     Some(Name { during: kind & !SEVERAL & !(BEFORE - 1), who, several, left })
-}
-
-const fn nameless(holder: Holder) -> Who {
-    Who { holder, pid: None, name: String::new() }
 }
 
 #[cfg(test)]
@@ -239,12 +221,29 @@ mod tests {
     use howlate_model::MonotonicTime;
 
     use super::*;
+    use crate::layout::Layouts;
 
-    fn comm(name: &str) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        bytes[..name.len()].copy_from_slice(name.as_bytes());
-        bytes
-    }
+    const TIMES: [&str; 18] = [
+        "since",
+        "soft",
+        "hard",
+        "interrupt",
+        "first_served",
+        "served",
+        "waking",
+        "runnable",
+        "switched_in",
+        "fault",
+        "again",
+        "older",
+        "deferred",
+        "idle_since",
+        "called",
+        "next_timer",
+        "stolen",
+        "rearmed",
+    ];
+    const NUMBERS: [&str; 8] = ["tid", "cpu", "by", "flags", "since_state", "losses", "stopper", "occupants"];
 
     /// A record as the kernel's side lays it out: `times`, `numbers`, names, losses, occupants; with no others, and without
     /// stretches.
@@ -260,30 +259,32 @@ mod tests {
         occupants: &[(u64, u32, u32, &str)],
         stretches: &[(u64, u64, u32, u32)],
     ) -> Vec<u8> {
-        let (before, after) = times.split_at(12);
-        let times = before.iter().chain([&others]).chain(after);
-        let mut bytes: Vec<u8> = times.flat_map(|time| time.to_ne_bytes()).collect();
-        let more = [u32::try_from(stretches.len()).unwrap(), 0];
-        bytes.extend(numbers.iter().chain(&more).flat_map(|number| number.to_ne_bytes()));
-        bytes.extend(comm("waker").iter().chain(&comm("stopper")));
+        let layouts = Layouts::of("wakeups");
+        let mut record = layouts.record("record");
+        TIMES.iter().zip(times).for_each(|(field, time)| record.set(field, time));
+        NUMBERS.iter().zip(numbers).for_each(|(field, number)| record.set(field, number));
+        record.set("others", others);
+        record.set("stretches", stretches.len() as u64);
+        record.name("by_comm", "waker");
+        record.name("stopper_comm", "stopper");
         for number in 0..4u64 {
-            bytes.extend(
-                [1_250 + number * 10, 1_256 + number * 10].iter().flat_map(|time| time.to_ne_bytes()),
-            );
-            bytes.extend([0u32, 0].iter().flat_map(|one| one.to_ne_bytes()));
+            let part = format!("loss[{number}]");
+            record.set_all(&part, &[("from", 1_250 + number * 10), ("until", 1_256 + number * 10)]);
         }
-        for (ns, id, kind, name) in occupants {
-            bytes.extend(ns.to_ne_bytes().into_iter().chain(id.to_ne_bytes()).chain(kind.to_ne_bytes()));
-            bytes.extend(comm(name));
+        for (number, (ns, id, kind, name)) in occupants.iter().enumerate() {
+            let part = format!("occupant[{number}]");
+            record.set_all(&part, &[("ns", *ns), ("id", (*id).into()), ("kind", (*kind).into())]);
+            record.name(&format!("{part}.comm"), name);
         }
-        if !stretches.is_empty() {
-            bytes.resize(bytes.len() + (NAMES as usize - occupants.len()) * 32, 0);
+        for (number, (from, until, id, who)) in stretches.iter().enumerate() {
+            let part = format!("stretch[{number}]");
+            let numbers = [("from", *from), ("until", *until), ("id", (*id).into()), ("who", (*who).into())];
+            record.set_all(&part, &numbers);
         }
-        for (from, until, id, who) in stretches {
-            bytes.extend([*from, *until].iter().flat_map(|time| time.to_ne_bytes()));
-            bytes.extend([*id, *who].iter().flat_map(|number| number.to_ne_bytes()));
-        }
-        bytes
+        record.up_to(&match stretches.len() {
+            0 => format!("occupant[{}]", occupants.len()),
+            count => format!("stretch[{count}]"),
+        })
     }
 
     /// Of 100 ns `herd` had 60, of which 40 are listed: 25 one of them, 15 another; a softirq 10 in between, and those beyond the

@@ -2,13 +2,14 @@
 
 use howlate_linux::sched;
 use howlate_model::{
-    Expiry, Holder, LateWait, LoopAway, MonotonicTime, Occupant, Policy, Span, TracedSleep, Who, WokenBy,
+    Expiry, Holder, LateWait, LoopAway, MonotonicTime, Occupant, Policy, Span, TracedSleep, WokenBy,
 };
 
 use super::quotas::Quotas;
 use super::ring::{Event, Left, Rings, SAME_SWITCH, between, few_between, how_it_left};
 use crate::fields::Fields;
 use crate::irq_names::Interrupts;
+use crate::occupant::thread;
 
 /// What the kernel's side has sent.
 pub(super) enum Sent {
@@ -181,11 +182,8 @@ impl Late {
 fn timer(fields: &mut Fields<'_>) -> Option<Option<Expiry>> {
     let (expected, interrupt) = (fields.time_if_seen()?, fields.time_if_seen()?);
     let (first_served, served, idle_since) = (fields.time()?, fields.time()?, fields.time_if_seen()?);
-    let (thread, _, name) = (fields.u32()?, fields.u32()?, fields.comm()?);
-    let interrupted = match thread {
-        0 => Who { holder: Holder::Idle, pid: None, name: String::new() },
-        _ => Who { holder: Holder::Thread, pid: Some(thread), name },
-    };
+    let (number, _, name) = (fields.u32()?, fields.u32()?, fields.comm()?);
+    let interrupted = thread(number, name);
     Some(expected.map(|soft| Expiry {
         soft,
         hard: soft,
@@ -222,9 +220,11 @@ fn further_back<'a>(one: &'a [Event], other: &'a [Event]) -> &'a [Event] {
 
 #[cfg(test)]
 mod tests {
+    use howlate_model::Who;
     use howlate_procfs::Root;
 
     use super::*;
+    use crate::layout::Layouts;
 
     fn record(times: [u64; 4], numbers: [u32; 8], turns: &[Event]) -> Vec<u8> {
         woken_by_timer([0; 5], times, numbers, turns)
@@ -232,24 +232,33 @@ mod tests {
 
     /// By one that came upon thread 5, `busy`.
     fn woken_by_timer(timer: [u64; 5], times: [u64; 4], numbers: [u32; 8], turns: &[Event]) -> Vec<u8> {
+        let layouts = Layouts::of("late");
+        let mut record = layouts.record("late_with_turns");
         let [ended, waited, here, cgroup] = times;
-        let words = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>();
-        let mut bytes = words(&[ended, waited, here]);
-        bytes.extend(words(&timer));
-        bytes.extend([5_u32, 0].iter().flat_map(|number| number.to_ne_bytes()));
-        bytes.extend(b"busy\0\0\0\0\0\0\0\0\0\0\0\0");
-        let [tid, pid, uid, cpu, came_from, policy, priority, nice] = numbers;
-        let numbers = |numbers: &[u32]| numbers.iter().flat_map(|one| one.to_ne_bytes()).collect::<Vec<_>>();
-        bytes.extend(numbers(&[came_from, u32::try_from(turns.len()).unwrap(), 0, 0]));
-        bytes.extend(words(&[cgroup]));
-        bytes.extend(numbers(&[tid, pid, uid, cpu, policy, priority, nice, 0]));
-        bytes.extend(b"worker\0\0\0\0\0\0\0\0\0\0server\0\0\0\0\0\0\0\0\0\0");
-        for turn in turns {
-            bytes.extend(turn.until.as_nanos().to_ne_bytes());
-            bytes.extend([turn.id, turn.kind].iter().flat_map(|number| number.to_ne_bytes()));
-            bytes.extend(turn.name);
+        let [expected, interrupt, first_served, served, idle_since] = timer;
+        let [tid, tgid, uid, cpu, came_from, policy, priority, nice] = numbers.map(u64::from);
+        let count = turns.len();
+        record.set_all("late", &[("ended", ended), ("waited", waited), ("here", here)]);
+        record.set_all("late", &[("came_from", came_from), ("turns", count as u64)]);
+        let of_timer = [("expected", expected), ("interrupt", interrupt), ("idle_since", idle_since)];
+        record.set_all("late.timer", &of_timer);
+        record
+            .set_all("late.timer", &[("first_served", first_served), ("served", served), ("interrupted", 5)]);
+        record.set_all(
+            "late.whose",
+            &[("cgroup", cgroup), ("tid", tid), ("tgid", tgid), ("uid", uid), ("cpu", cpu)],
+        );
+        record.set_all("late.whose", &[("policy", policy), ("priority", priority), ("nice", nice)]);
+        record.name("late.timer.comm", "busy");
+        record.name("late.whose.comm", "worker");
+        record.name("late.whose.process", "server");
+        for (number, turn) in turns.iter().enumerate() {
+            let part = format!("turn[{number}]");
+            let until = turn.until.as_nanos().unsigned_abs();
+            record.set_all(&part, &[("until", until), ("id", turn.id.into()), ("kind", turn.kind.into())]);
+            record.name(&format!("{part}.comm"), &Fields(&turn.name).comm().unwrap());
         }
-        bytes
+        record.up_to(&format!("turn[{count}]"))
     }
 
     #[test]
@@ -320,10 +329,16 @@ mod tests {
 
     #[test]
     fn a_loop_that_stayed_away_is_told_apart_by_its_length() {
-        let words = [1_000_u64, 9_000, 6_000, 500, 77];
-        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        bytes.extend([8_u32, 7, 1_000, 1, 0, 0, 5, 0].iter().flat_map(|number| number.to_ne_bytes()));
-        bytes.extend(b"loop\0\0\0\0\0\0\0\0\0\0\0\0server\0\0\0\0\0\0\0\0\0\0");
+        let layouts = Layouts::of("late");
+        let mut record = layouts.record("away");
+        record.set_all("", &[("from", 1_000), ("until", 9_000), ("running", 6_000), ("ready", 500)]);
+        record.set_all(
+            "whose",
+            &[("cgroup", 77), ("tid", 8), ("tgid", 7), ("uid", 1_000), ("cpu", 1), ("nice", 5)],
+        );
+        record.name("whose.comm", "loop");
+        record.name("whose.process", "server");
+        let bytes = record.bytes();
         let Some(Sent::Away(away)) = Sent::parse(&bytes) else { panic!("{}", bytes.len()) };
         assert_eq!((away.length(), away.blocked()), (Span::from_nanos(8_000), Span::from_nanos(1_500)));
         assert_eq!((away.name.as_str(), away.process.as_str(), away.tid, away.pid), ("loop", "server", 8, 7));
@@ -341,7 +356,7 @@ mod tests {
             name: *b"hog\0\0\0\0\0\0\0\0\0\0\0\0\0",
         };
         let turns =
-            [turn(9_000_000, 5, 5), turn(4_500_000, 0, 3), turn(4_400_000, 5, 5), turn(2_900_000, 8, 0x100)];
+            [turn(9_000_000, 5, 6), turn(4_500_000, 0, 3), turn(4_400_000, 5, 6), turn(2_900_000, 8, 0x100)];
         let late = |turns: &[Event]| {
             let numbers = [8, 7, 0, 1, 0, 0, 0, 0];
             Late::parse(&record([9_000_000, 6_000_000, 6_000_000, 0], numbers, turns)).unwrap()

@@ -9,11 +9,12 @@ use std::collections::HashMap;
 
 use aya::Ebpf;
 use aya::maps::{Array, MapData};
-use howlate_model::{Holder, MonotonicTime, Occupant, Span, TracerRefusal, Who};
+use howlate_model::{MonotonicTime, Occupant, Span, TracerRefusal, Who};
 
 use crate::fields::Fields;
-use crate::irq_names::{Interrupts, TICK, softirq};
+use crate::irq_names::Interrupts;
 use crate::loading::{damaged, refusal};
+use crate::occupant::OccupantKind;
 
 /// Events of a chunk: `EVENTS` of `bpf/late.h`.
 const PER_CHUNK: u32 = 128;
@@ -25,8 +26,8 @@ type Cpu = [u64; CPU_WORDS];
 const CPU_WORDS: usize = 14;
 type Chunk = [u64; EVENTS * WORDS];
 
-/// What had the CPU: `enum had` of `bpf/late.h`.
-const HAD: u32 = 0xff;
+/// The part of an event's kind that is an [`OccupantKind`].
+const OCCUPANT_KIND: u32 = 0xff;
 /// The thread that left could have gone on.
 const STAYS_READY: u32 = 0x100;
 /// And its control group had no time left.
@@ -74,31 +75,25 @@ impl Event {
         Some(Self { until: fields.time()?, id: fields.u32()?, kind: fields.u32()?, name: fields.bytes()? })
     }
 
+    fn occupant(&self) -> OccupantKind {
+        OccupantKind::from_number(self.kind & OCCUPANT_KIND)
+    }
+
     /// What tells one who had the CPU from another: of threads their name as well, which they may change.
     fn holder(&self) -> (u32, u32, [u8; 16]) {
         const NAMELESS: [u8; 16] = [0; 16];
-        match self.kind & HAD {
-            0 if self.id == 0 => (0, 0, NAMELESS),
-            kind @ (0 | 5) => (kind, self.id, self.name),
-            kind @ (1 | 2) => (kind, self.id, NAMELESS),
-            kind => (kind, 0, NAMELESS),
+        let kind = self.kind & OCCUPANT_KIND;
+        match self.occupant() {
+            OccupantKind::Thread if self.id == 0 => (kind, 0, NAMELESS),
+            of if of.is_thread() => (kind, self.id, self.name),
+            OccupantKind::Interrupt | OccupantKind::Softirq => (kind, self.id, NAMELESS),
+            _ => (kind, 0, NAMELESS),
         }
     }
 
     fn who(&self, interrupts: &mut Interrupts) -> Who {
-        let nameless = |holder| Who { holder, pid: None, name: String::new() };
-        let named = |holder, name| Who { holder, pid: None, name };
-        let thread =
-            |holder| Who { holder, pid: Some(self.id), name: Fields(&self.name).comm().unwrap_or_default() };
-        match self.kind & HAD {
-            0 if self.id == 0 => nameless(Holder::Idle),
-            0 => thread(Holder::Thread),
-            1 => named(Holder::Interrupt, interrupts.name(self.id)),
-            2 => named(Holder::Softirq, softirq(self.id)),
-            3 => named(Holder::Interrupt, TICK.to_owned()),
-            5 => thread(Holder::RealTimeThread),
-            _ => nameless(Holder::NotSeen),
-        }
+        let name = Fields(&self.name).comm().unwrap_or_default();
+        self.occupant().who(self.id, name, interrupts)
     }
 }
 
@@ -276,7 +271,7 @@ pub(super) fn how_it_left(events: &[Event], tid: u32, at: MonotonicTime) -> Opti
     let (early, late) = (at.minus(SAME_SWITCH), at.plus(SAME_SWITCH));
     let first = events.partition_point(|event| event.until < early);
     let near = events.iter().skip(first).take_while(|event| event.until <= late);
-    let left = near.filter(|event| event.id == tid && matches!(event.kind & HAD, 0 | 5)).last()?;
+    let left = near.filter(|event| event.id == tid && event.occupant().is_thread()).last()?;
     match left.kind {
         kind if kind & SET_ASIDE != 0 => Some(Left::SetAside),
         kind if kind & STAYS_READY != 0 => Some(Left::Preempted),

@@ -1,0 +1,83 @@
+//! Who had a CPU, as the programs in the kernel number it.
+
+use howlate_model::{Holder, Who};
+
+use crate::irq_names::{Interrupts, TICK, softirq};
+
+/// `enum occupant_kind` of `bpf/occupant.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OccupantKind {
+    /// A thread without real-time priority; of number 0, the idle one.
+    Thread,
+    Interrupt,
+    Softirq,
+    Tick,
+    NotSeen,
+    /// A thread that the kernel let run ahead of real-time ones.
+    Server,
+    RealTimeThread,
+}
+
+impl OccupantKind {
+    /// In the order of their numbers.
+    const ALL: [Self; 7] = [
+        Self::Thread,
+        Self::Interrupt,
+        Self::Softirq,
+        Self::Tick,
+        Self::NotSeen,
+        Self::Server,
+        Self::RealTimeThread,
+    ];
+
+    pub(crate) fn from_number(number: u32) -> Self {
+        Self::ALL.get(number as usize).copied().unwrap_or(Self::NotSeen)
+    }
+
+    pub(crate) const fn is_thread(self) -> bool {
+        matches!(self, Self::Thread | Self::Server | Self::RealTimeThread)
+    }
+
+    /// Whom `id` is the number of: a thread, which is called `name`, an interrupt or a softirq.
+    pub(crate) fn who(self, id: u32, name: String, interrupts: &mut Interrupts) -> Who {
+        let unnumbered = |holder, name| Who { holder, pid: None, name };
+        match self {
+            Self::Thread => thread(id, name),
+            Self::Server => Who { holder: Holder::Server, ..thread(id, name) },
+            Self::RealTimeThread => Who { holder: Holder::RealTimeThread, ..thread(id, name) },
+            Self::Interrupt => unnumbered(Holder::Interrupt, interrupts.name(id)),
+            Self::Softirq => unnumbered(Holder::Softirq, softirq(id)),
+            Self::Tick => unnumbered(Holder::Interrupt, TICK.to_owned()),
+            Self::NotSeen => nameless(Holder::NotSeen),
+        }
+    }
+}
+
+/// A thread without real-time priority, or the idle one.
+pub(crate) fn thread(id: u32, name: String) -> Who {
+    match id {
+        0 => nameless(Holder::Idle),
+        _ => Who { holder: Holder::Thread, pid: Some(id), name },
+    }
+}
+
+pub(crate) const fn nameless(holder: Holder) -> Who {
+    Who { holder, pid: None, name: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layouts;
+
+    #[test]
+    fn every_program_numbers_them_alike() {
+        for object in ["late", "wakeups"] {
+            let numbers = Layouts::of(object).enumerators("occupant_kind");
+            let kinds = numbers.into_iter().map(|(name, number)| (OccupantKind::from_number(number), name));
+            let names = ["THREAD", "INTERRUPT", "SOFTIRQ", "TICK", "UNSEEN", "SERVER", "URGENT"];
+            let expected = OccupantKind::ALL.into_iter().zip(names.map(str::to_owned));
+            assert_eq!(kinds.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{object}");
+        }
+    }
+}
