@@ -23,6 +23,8 @@ mod merge;
 mod neighbours;
 mod notify;
 mod number;
+#[cfg(test)]
+mod options_page;
 mod output;
 mod plan_length;
 mod prometheus_file;

@@ -391,7 +391,11 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/causes.md");
         let page = std::fs::read_to_string(path).unwrap();
         for id in bearing_on_anything() {
-            assert!(page.contains(&format!("`{}`", id.name())), "docs/causes.md says nothing of {}", id.name());
+            assert!(
+                page.contains(&format!("`{}`", id.name())),
+                "docs/causes.md says nothing of {}",
+                id.name()
+            );
         }
     }
 }
