@@ -23,8 +23,6 @@ mod merge;
 mod neighbours;
 mod notify;
 mod number;
-#[cfg(test)]
-mod options_page;
 mod output;
 mod plan_length;
 mod prometheus_file;
@@ -32,6 +30,8 @@ mod quick;
 mod raw_words;
 mod record;
 mod recording_name;
+#[cfg(test)]
+mod reference_pages;
 mod report;
 mod run;
 mod run_options;
