@@ -199,7 +199,7 @@ howlate completions fish > ~/.config/fish/completions/howlate.fish")]
     #[command(after_help = "Examples:\n  \
 howlate man cyclic | man -l -")]
     Man {
-        /// The command that the page is about; the program itself if left out
+        /// The command that the page is about [default: the program itself]
         name: Option<String>,
     },
 }
