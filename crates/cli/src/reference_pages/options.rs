@@ -23,15 +23,17 @@ struct Row {
 
 impl Row {
     fn new(argument: &Arg) -> Self {
-        let name = format!("--{}", argument.get_long().unwrap_or_default());
         let takes_value = argument.get_action().takes_values();
-        let value =
-            argument.get_value_names().filter(|_| takes_value).map(|names| format!(" {}", names.join(" ")));
+        let value = argument.get_value_names().filter(|_| takes_value).map(|names| names.join(" "));
+        let value = value.unwrap_or_default();
+        let (name, typed) = match argument.get_long() {
+            Some(long) => (format!("--{long}"), format!("`{}`", format!("--{long} {value}").trim_end())),
+            None => (value.clone(), format!("`{value}`")),
+        };
         let short = argument.get_short().map(|short| format!("`-{short}`, ")).unwrap_or_default();
-        let typed = format!("{short}`{name}{}`", value.unwrap_or_default());
         let help = argument.get_long_help().or_else(|| argument.get_help()).map(ToString::to_string);
         let values = if takes_value { values(argument) } else { String::new() };
-        Self { name, typed, meaning: one_line(&help.unwrap_or_default()) + &values }
+        Self { name, typed: short + &typed, meaning: one_line(&help.unwrap_or_default()) + &values }
     }
 
     fn line(&self) -> String {
@@ -72,7 +74,7 @@ struct Section {
 
 impl Section {
     fn new(name: &str, command: &Command) -> Self {
-        let is_listed = |argument: &&Arg| !argument.is_hide_set() && argument.get_long().is_some();
+        let is_listed = |argument: &&Arg| !argument.is_hide_set();
         let is_own = |argument: &&Arg| !matches!(argument.get_id().as_str(), "help" | "version");
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         let rows = command.get_arguments().filter(is_listed).filter(is_own).map(Row::new).collect();
@@ -117,7 +119,7 @@ fn sections(cli: &Command) -> Vec<Section> {
 
 fn table(rows: &[&Row]) -> String {
     let lines: String = rows.iter().map(|row| row.line()).collect();
-    if lines.is_empty() { lines } else { format!("\n| option | meaning |\n|---|---|\n{lines}") }
+    if lines.is_empty() { lines } else { format!("\n| option or argument | meaning |\n|---|---|\n{lines}") }
 }
 
 pub(super) fn page() -> String {
