@@ -9,7 +9,8 @@ mod sources;
 
 #[test]
 fn every_command_and_option_is_documented() {
-    let documented = fs::read_to_string(root().join("docs/commands.md")).unwrap();
+    let [documented, options] =
+        ["docs/commands.md", "docs/options.md"].map(|page| fs::read_to_string(root().join(page)).unwrap());
     let commands = fs::read_to_string(root().join("crates/cli/src/lib.rs")).unwrap();
     let enumeration = commands.split("enum Command {").nth(1).unwrap().split("\n}\n").next().unwrap();
     for line in enumeration
@@ -25,7 +26,7 @@ fn every_command_and_option_is_documented() {
     for file in cli {
         let source = fs::read_to_string(&file).unwrap();
         for option in long_options(source.split("#[cfg(test)]\nmod tests").next().unwrap()) {
-            assert!(documented.contains(&format!("`--{option}")), "docs/commands.md lacks `--{option}`");
+            assert!(options.contains(&format!("`--{option}")), "docs/options.md lacks `--{option}`");
         }
     }
 }
@@ -110,6 +111,43 @@ fn every_page_has_its_place_in_the_book() {
     let docs = root().join("docs").canonicalize().unwrap();
     for page in pages(&docs).iter().filter(|page| !page.ends_with("SUMMARY.md")) {
         assert!(listed.contains(page), "docs/SUMMARY.md lacks {}", page.display());
+    }
+}
+
+/// Words that readers stumble over, and how often the pages have them at most; a number is only ever lowered.
+const DIALECT: [(&str, usize); 16] = [
+    ("if left out", 1),
+    ("left out", 6),
+    (" may not ", 1),
+    ("nobody", 6),
+    ("somebody", 2),
+    ("whoever", 2),
+    ("ordinary", 8),
+    (" told ", 5),
+    (" tells ", 2),
+    ("come back", 5),
+    ("comes back", 5),
+    ("told apart", 2),
+    ("held up", 2),
+    ("is none", 4),
+    ("meanwhile", 15),
+    ("lateness", 15),
+];
+
+#[test]
+fn dialect_only_falls() {
+    let docs = root().join("docs");
+    let mut pages = pages(&docs);
+    pages.push(root().join("README.md"));
+    let text: String = pages.iter().map(|page| fs::read_to_string(page).unwrap().to_lowercase()).collect();
+    // Lines end anywhere.
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (words, most) in DIALECT {
+        let count = text.matches(words).count();
+        assert!(
+            count <= most,
+            "the pages have \"{words}\" {count} times, at most {most} are left: say it in standard English"
+        );
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Compare {
     /// Compare conditions of one recording: policy, load, mechanism, kernel, slack, cpu, length, receiver, …
     #[arg(long, value_name = "PROPERTY", value_parser = completion_values::known::<Property>(completion_values::properties), hide_possible_values = true)]
     pub by: Option<Property>,
-    /// With --by: the value that the others are compared with; the first measured if left out
+    /// With --by: the value that the others are compared with [default: the first measured]
     #[arg(long, value_name = "VALUE", requires = "by", allow_hyphen_values = true)]
     pub base: Option<String>,
     /// Differences within this, such as 5us or 5% of the base, are none; what is certain to be within it is equivalent

@@ -24,7 +24,7 @@ pub struct Factors {
         allow_hyphen_values = true
     )]
     pub policy: Vec<Policy>,
-    /// Timer slack to ask for, such as 1ns; inherited if left out
+    /// Timer slack to ask for, such as 1ns [default: inherited]
     #[arg(
         long,
         value_name = "LENGTH,…",
@@ -42,7 +42,7 @@ pub struct Factors {
     /// hackbench-program:OPTIONS, cmd:'COMMAND'. `:50%` is half of one, `+` joins several.
     #[arg(long, value_name = "LOAD,…", default_value = "idle", value_parser = completion_values::known::<Loads>(completion_values::loads), hide_possible_values = true)]
     pub load: Vec<Loads>,
-    /// CPUs to bind the background load to, such as 0-1,3; all if left out
+    /// CPUs to bind the background load to, such as 0-1,3 [default: all]
     #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub load_cpus: Option<CpuSet>,
 }

@@ -69,10 +69,10 @@ pub struct FleetRun {
     /// with one host a line and labels such as rack=7 after it
     #[arg(long, value_name = "NODES")]
     pub on: Target,
-    /// The fleet's folder, where recordings are put; the plan's name with `-fleet` if left out
+    /// The fleet's folder, where recordings are put [default: the plan's name with `-fleet`]
     #[arg(long, value_name = "FOLDER")]
     pub folder: Option<PathBuf>,
-    /// The program to send, such as a static one; this one if left out
+    /// The program to send, such as a static one [default: this one]
     #[arg(long, value_name = "FILE")]
     pub program: Option<PathBuf>,
     /// Number of nodes, chosen by the Kubernetes cluster
@@ -81,10 +81,10 @@ pub struct FleetRun {
     /// On every node of a Kubernetes cluster that takes pods
     #[arg(long)]
     pub every_node: bool,
-    /// The image with howlate, where pods on Kubernetes find it; localhost/howlate if left out
+    /// The image with howlate, where pods on Kubernetes find it [default: localhost/howlate]
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
-    /// CPUs of each pod on Kubernetes; 2 if left out
+    /// CPUs of each pod on Kubernetes [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub pod_cpus: Option<u16>,
     /// Connections open at once
@@ -138,7 +138,7 @@ pub struct SlurmArgs {
     /// The nodes of a reservation, within it
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
     pub reservation: Option<String>,
-    /// How long each job may take, as Slurm writes it, such as 0:30:00; what --timeout says if left out
+    /// How long each job may take, as Slurm writes it, such as 0:30:00 [default: what --timeout says]
     #[arg(long, value_name = "TIME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
     pub time: Option<String>,
 }
@@ -147,7 +147,7 @@ pub struct SlurmArgs {
 #[derive(Args, Clone, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Kubernetes")]
 pub struct PlacementArgs {
-    /// The namespace; that of the context if left out
+    /// The namespace [default: that of the context]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
     pub namespace: Option<String>,
     /// Only nodes with this label

@@ -15,13 +15,13 @@ howlate gaps --above 20us --json > gaps.json\n\n\
 Every gap is counted; as root, each is split into interrupts, softirqs, threads, NMIs, and time for which the kernel\n\
 has no event: the hypervisor or the firmware. Ctrl-C keeps the result.")]
 pub struct Gaps {
-    /// CPUs to measure, a spinning thread on each; if left out, all but the first that this process may use
+    /// CPUs to measure, a spinning thread on each [default: all that can be used, except the first]
     #[arg(long, value_name = "LIST")]
     pub cpus: Option<CpuSet>,
     /// Policy of the spinning threads
     #[arg(long, value_name = "POLICY", default_value = "other")]
     pub policy: Policy,
-    /// Shortest gap that counts; if left out, 1 µs, or 4 turns of the loop if that is more
+    /// Shortest gap that counts [default: 1 µs, or 4 passes of the loop if that is more]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub above: Option<Span>,
     /// End after this time

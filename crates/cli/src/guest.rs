@@ -41,10 +41,10 @@ pub struct Guest {
     /// `auto` is KVM where guests make progress on it.
     #[arg(long, value_name = "KIND", default_value = "auto", help_heading = "Guest")]
     pub accel: Acceleration,
-    /// The guest's processor: x86_64 or aarch64; this machine's if left out
+    /// The guest's processor: x86_64 or aarch64 [default: this machine's]
     #[arg(long, value_name = "NAME", help_heading = "Guest", hide_short_help = true)]
     pub arch: Option<Architecture>,
-    /// A static howlate to run in the guest; this one if left out
+    /// A static howlate to run in the guest [default: this one]
     #[arg(long, value_name = "FILE", help_heading = "Guest", hide_short_help = true)]
     pub program: Option<PathBuf>,
     /// Added to the kernel's command line, such as 'isolcpus=1 nohz_full=1'

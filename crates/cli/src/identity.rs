@@ -9,10 +9,10 @@ use howlate_model::Node;
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Output")]
 pub struct Identity {
-    /// Name of this machine in the recording; the host name if left out
+    /// Name of this machine in the recording [default: the host name]
     #[arg(long, value_name = "NAME", value_parser = word, conflicts_with = "anonymous", hide_short_help = true)]
     pub node: Option<String>,
-    /// A label for this machine, such as rack=7; may be repeated
+    /// A label for this machine, such as rack=7; can be repeated
     #[arg(long, value_name = "KEY=VALUE", hide_short_help = true)]
     pub label: Vec<Label>,
     /// Leave the machine's name out of the recording

@@ -30,6 +30,8 @@ mod quick;
 mod raw_words;
 mod record;
 mod recording_name;
+#[cfg(test)]
+mod reference_pages;
 mod report;
 mod run;
 mod run_options;
@@ -197,7 +199,7 @@ howlate completions fish > ~/.config/fish/completions/howlate.fish")]
     #[command(after_help = "Examples:\n  \
 howlate man cyclic | man -l -")]
     Man {
-        /// The command that the page is about; the program itself if left out
+        /// The command that the page is about [default: the program itself]
         name: Option<String>,
     },
 }

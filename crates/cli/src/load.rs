@@ -20,10 +20,10 @@ pub struct Load {
     /// Loads that run side by side
     #[arg(required = true, value_name = "LOAD")]
     pub loads: Vec<OneLoad>,
-    /// End after this time; if left out, with Ctrl-C
+    /// End after this time [default: with Ctrl-C]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub duration: Option<Span>,
-    /// CPUs to bind the load to, such as 0-1,3; all if left out
+    /// CPUs to bind the load to, such as 0-1,3 [default: all]
     #[arg(long, value_name = "LIST")]
     pub load_cpus: Option<CpuSet>,
     /// How it is printed.

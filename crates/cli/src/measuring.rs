@@ -23,7 +23,7 @@ pub struct Measuring {
     /// What is of the whole run.
     #[command(flatten)]
     pub run: WholeRun,
-    /// Cut off a turn that is not done after this, and say so; ten times what it should take if left out
+    /// Cut off a turn that is not done after this, and say so [default: ten times what it should take]
     #[arg(
         long,
         value_name = "LENGTH",

@@ -34,9 +34,9 @@ pub struct Notify {
     /// How long the sender sleeps before each notification
     #[arg(long, value_name = "LENGTH,…", value_delimiter = ',', default_value = "1us,10us,100us,1ms,10ms")]
     pub after: Vec<Span>,
-    /// CPUs of sender and receiver, such as 0,1; may be repeated
+    /// CPUs of sender and receiver, such as 0,1; can be repeated
     ///
-    /// `all` for one pair of each placement. If left out: two cores that share a cache, or the next best.
+    /// `all` for one pair of each placement. Default: two cores that share a cache, or the next best.
     #[arg(long, value_name = "S,R|all")]
     pub pair: Vec<PairChoice>,
     /// What sender and receiver are

@@ -88,7 +88,7 @@ pub struct Record {
     /// Begin at the next whole multiple of this length by the wall clock, such as /10s: several machines at the same time
     #[arg(long, value_name = "BOUNDARY", hide_short_help = true)]
     pub start_at: Option<StartAt>,
-    /// End after this time; if left out, with Ctrl-C or SIGTERM
+    /// End after this time [default: with Ctrl-C or SIGTERM]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub duration: Option<Span>,
     /// Show on the whole screen what comes; `?` lists its keys

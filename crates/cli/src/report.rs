@@ -25,12 +25,12 @@ howlate report run.jsonl -o run.md                    # and run.svg\n  \
 howlate report run.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"\n  \
 howlate report /var/lib/howlate --since 24h -o night.html")]
 pub struct Report {
-    /// Recordings; the most recent run if left out
+    /// Recordings [default: the most recent run]
     #[arg(value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
     /// Where to write; `-` is standard output
     ///
-    /// If left out, a page goes to RECORDING.html in this folder, a picture to RECORDING-PICTURE.svg or .png where standard
+    /// By default a page goes to RECORDING.html in this folder, a picture to RECORDING-PICTURE.svg or .png where standard
     /// output is a terminal, everything else to standard output. Markdown that goes to X.md has a picture beside it, X.svg.
     /// An existing file is never written over.
     #[arg(long, short, alias = "output", value_name = "FILE")]
@@ -38,17 +38,17 @@ pub struct Report {
     /// Show what was written in the browser, or whatever else shows such files here (xdg-open)
     #[arg(long)]
     pub open: bool,
-    /// Output format; if left out, from the file's extension, else a page (html), or a picture (svg) with --chart
+    /// Output format [default: by the file's extension, else a page (html), or a picture (svg) with --chart]
     #[arg(long, value_enum)]
     format: Option<ReportFormat>,
     /// Compare conditions of one recording by this, such as policy or load; what differs in a single choice is
     /// compared by it without being asked. Several recordings are compared with the first
     #[arg(long, value_name = "PROPERTY", value_parser = completion_values::known::<Property>(completion_values::properties), hide_possible_values = true)]
     pub by: Option<Property>,
-    /// Differences within this, such as 5us or 5% of the base, are none; between machines a tenth of their middle if left out
+    /// Differences within this, such as 5us or 5% of the base, do not count [default between machines: a tenth of their middle]
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true, hide_short_help = true)]
     pub margin: Option<Margin>,
-    /// The deadline: later wake-ups are counted as missed and marked in the pictures. The period if left out
+    /// The deadline: later wake-ups are counted as missed and marked in the pictures [default: the period]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = deadline)]
     pub deadline: Option<Span>,
     /// Also write the results for Prometheus' node_exporter, replacing what the file held
@@ -58,7 +58,7 @@ pub struct Report {
     /// causes, usual, worst or osadl
     #[arg(long, value_name = "PICTURE", value_parser = completion_values::known::<Chart>(completion_values::charts), hide_possible_values = true)]
     pub chart: Option<Chart>,
-    /// Colours of the picture: light or dark; if left out, svg follows the setting of whoever looks at it, and png is light
+    /// Colours of the picture: light or dark [default: svg follows the viewer's setting, and png is light]
     #[arg(long, value_name = "THEME", requires = "chart", value_parser = completion_values::known::<Theme>(completion_values::themes), hide_possible_values = true, hide_short_help = true)]
     pub theme: Option<Theme>,
     /// Of when.

@@ -17,7 +17,7 @@ pub struct Extent {
     /// With --samples, and in `notify`: when the condition is cut off.
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub duration: Option<Span>,
-    /// Wake-ups at the start of each turn that are not counted; if left out, as many as it takes to warm up
+    /// Wake-ups at the start of each turn that are not counted [default: as many as it takes to warm up]
     #[arg(long, value_name = "N", allow_hyphen_values = true, hide_short_help = true, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub warm_up: Option<u64>,
     /// Turns per condition, in random order
@@ -39,7 +39,7 @@ impl Extent {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Duration")]
 pub struct WholeRun {
-    /// Seed of the random order of turns; a new one each time if left out
+    /// Seed of the random order of turns [default: a new one each time]
     #[arg(long, value_name = "N", allow_hyphen_values = true, hide_short_help = true)]
     pub seed: Option<u64>,
     /// Stop at once when a wake-up is later than this

@@ -16,7 +16,7 @@ howlate selfcheck\n  \
 howlate selfcheck --cause thread,softirq --duration 20s\n  \
 howlate selfcheck --json > selfcheck.json")]
 pub struct Selfcheck {
-    /// Causes to provoke; all if left out
+    /// Causes to provoke [default: all]
     #[arg(long = "cause", alias = "for", value_name = "CAUSE,…", value_delimiter = ',')]
     pub classes: Vec<Class>,
     /// How long to provoke each

@@ -21,7 +21,7 @@ howlate show run.jsonl --format csv > run.csv\n  \
 howlate show results/ -o nights.jsonl\n  \
 howlate show /var/lib/howlate --at 03:12")]
 pub struct Show {
-    /// Recordings; the most recent run if left out
+    /// Recordings [default: the most recent run]
     #[arg(value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
     /// What to print
@@ -42,7 +42,7 @@ pub struct Show {
     /// End with status 1 when a result exceeds this, such as 'max>100us' or 'p99.9>50us'
     #[arg(long, value_name = "LIMIT")]
     pub fail_above: Vec<Limit>,
-    /// Of several machines: differences between them within this do not count; a tenth of their middle if left out
+    /// Of several machines: differences between them within this do not count [default: a tenth of their middle]
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true)]
     pub margin: Option<Margin>,
     /// Also draw histograms and percentile curves

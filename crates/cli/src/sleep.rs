@@ -31,7 +31,7 @@ pub struct Sleep {
     /// What sleeps: a system call, a language, or a program
     ///
     /// Such as ./my-probe, a program of your own. System calls: clock_nanosleep, clock_nanosleep_relative, nanosleep, timerfd, posix_timer, ppoll, epoll_pwait2, futex,
-    /// busy_wait, sleep_then_spin. Languages: python, c, cpp, rust, tokio, go, java, java_park, node, shell. If left out,
+    /// busy_wait, sleep_then_spin. Languages: python, c, cpp, rust, tokio, go, java, java_park, node, shell. Default:
     /// clock_nanosleep.
     #[arg(long, value_name = "CALL,…", value_delimiter = ',',
         value_parser = completion_values::known::<Sleeper>(completion_values::sleepers), hide_possible_values = true)]

@@ -21,7 +21,7 @@ On a terminal it takes the whole screen: ? lists its keys, and q or Ctrl-C ends 
 pub struct Top {
     /// One process, by id or name: its threads, and where in the kernel they wait
     ///
-    /// With --at, --since or --between, the folder of howlate record; /var/lib/howlate if left out.
+    /// With --at, --since or --between, the folder of howlate record [default: /var/lib/howlate]
     #[arg(value_name = "PID|NAME")]
     process: Option<String>,
     /// The same as an option, as it was
@@ -46,7 +46,7 @@ pub struct Top {
     /// Print one table, of everything that happens within --duration, and end
     #[arg(long)]
     pub once: bool,
-    /// End after this time; with --once, 5 s if left out
+    /// End after this time [default with --once: 5 s]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub duration: Option<Span>,
     /// Time between tables

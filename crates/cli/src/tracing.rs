@@ -19,7 +19,7 @@ pub struct Reasons {
     /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
     #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, requires_ifs = [("bpf", "why"), ("tracefs", "why"), ("switches", "why")], help_heading = "Tracing")]
     pub tracer: Choice,
-    /// Which wake-ups count as late; those above the 99th percentile if left out
+    /// Which wake-ups count as late [default: those above the 99th percentile]
     #[arg(
         long,
         value_name = "LENGTH",

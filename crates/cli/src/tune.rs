@@ -51,13 +51,13 @@ pub struct TuneProgram {
     /// A program to start, with its arguments; it is ended afterwards
     #[arg(last = true, value_name = "CMD")]
     pub program: Vec<OsString>,
-    /// Only threads of this name or id are measured and have settings changed; all if left out
+    /// Only threads of this name or id are measured and have settings changed [default: all]
     #[arg(long, value_name = "NAME")]
     pub thread: Vec<String>,
     /// Also threads of its child processes
     #[arg(long)]
     pub follow: bool,
-    /// How long each turn lasts; as long as the goal takes if left out
+    /// How long each turn lasts [default: as long as the goal takes]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub turn: Option<Span>,
     /// What traces: auto takes the best that can be had here; or bpf, tracefs

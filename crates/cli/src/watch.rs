@@ -40,19 +40,19 @@ pub struct Watch {
     /// A program to start and to watch, with its arguments and options
     #[arg(last = true, value_name = "CMD")]
     pub program: Vec<OsString>,
-    /// End after this time; if left out, with the program or Ctrl-C
+    /// End after this time [default: with the program or Ctrl-C]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub duration: Option<Span>,
     /// When it is known well enough.
     #[command(flatten)]
     pub until: UntilSeen,
-    /// Only threads with this name; all if left out
+    /// Only threads with this name [default: all]
     #[arg(long, value_name = "NAME")]
     pub thread: Vec<String>,
     /// Also watch the processes that it starts, and theirs
     #[arg(long)]
     pub follow: bool,
-    /// Which wake-ups count as late; those above the 99th percentile if left out
+    /// Which wake-ups count as late [default: those above the 99th percentile]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub late_above: Option<Span>,
     /// Keep what all CPUs did around the worst wake-ups, beside the recording: how much is remembered, and how many at most

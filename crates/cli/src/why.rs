@@ -21,13 +21,13 @@ howlate cyclic --policy fifo:80,other --load idle,pipe --why --out w.jsonl\n  \
 howlate why w.jsonl --late-above 100us\n  \
 howlate why /var/lib/howlate --at 03:12")]
 pub struct Why {
-    /// Recordings made with --why; if left out, this machine is looked at
+    /// Recordings made with --why [default: measure this machine]
     #[arg(value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
     /// The most recent run kept
     #[arg(long, conflicts_with = "recordings")]
     pub last: bool,
-    /// Which wake-ups count as late; those above the 99th percentile if left out
+    /// Which wake-ups count as late [default: those above the 99th percentile]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub late_above: Option<Span>,
     /// Keep what all CPUs did around the worst wake-ups, beside the recording: how much is remembered, and how many at most

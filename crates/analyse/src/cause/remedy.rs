@@ -1,7 +1,7 @@
 //! What can be done about a cause: the finding of doctor that says how.
 //!
 //! Advice is a claim. A finding stands beside a cause only where it can change that cause for the thread that was late; the table,
-//! with the reason of each row, is in `docs/why.md`.
+//! with the reason of each row, is in `docs/causes.md`.
 
 use howlate_model::FindingId::{
     self, CpuDmaLatency, CpuQuota, FairServer, Hypervisor, IdleStates, InterruptAffinity, IsolatedCpus,
@@ -388,10 +388,14 @@ mod tests {
     /// The published table has every row of this one, so that each has a reason.
     #[test]
     fn the_docs_have_the_table() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/why.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/causes.md");
         let page = std::fs::read_to_string(path).unwrap();
         for id in bearing_on_anything() {
-            assert!(page.contains(&format!("`{}`", id.name())), "docs/why.md says nothing of {}", id.name());
+            assert!(
+                page.contains(&format!("`{}`", id.name())),
+                "docs/causes.md says nothing of {}",
+                id.name()
+            );
         }
     }
 }
