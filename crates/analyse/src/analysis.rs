@@ -10,7 +10,7 @@ use howlate_model::{
 };
 
 use crate::distinct_caveats::KnownCaveats;
-use crate::periodicity::Recurrence;
+use crate::periodicity::{Recurrence, recurrences};
 use crate::{LoadEffect, Member, Outcome, member};
 
 /// Nobody keeps more of them.
@@ -46,7 +46,7 @@ pub struct Analysis {
     outcomes: Vec<Outcome>,
     known: KnownCaveats,
     /// Looked for once: a screen that is fitted asks several times.
-    pub(crate) recurrences: OnceLock<Vec<Recurrence>>,
+    recurrences: OnceLock<Vec<Recurrence>>,
 }
 
 impl Analysis {
@@ -151,6 +151,26 @@ impl Analysis {
     /// What is known of each condition, in the header's order.
     pub fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
+    }
+
+    /// The same, each with the index of its condition in the recording's header, of which this may be a part in the same order.
+    pub(crate) fn indexed(&self) -> impl Iterator<Item = (u32, &Outcome)> {
+        let conditions = &self.header.conditions;
+        let mut next = 0;
+        let mut index = move |outcome: &Outcome| {
+            let (before, from_here) = conditions.split_at(next.min(conditions.len()));
+            let is_it = |condition: &Condition| *condition == outcome.condition;
+            let ahead = from_here.iter().position(is_it).map(|ahead| before.len() + ahead);
+            let found = ahead.or_else(|| before.iter().position(is_it))?;
+            next = found + 1;
+            u32::try_from(found).ok()
+        };
+        self.outcomes.iter().filter_map(move |outcome| Some((index(outcome)?, outcome)))
+    }
+
+    /// What comes back in each condition, the most certain first.
+    pub fn recurrences(&self) -> &[Recurrence] {
+        self.recurrences.get_or_init(|| recurrences(self.indexed(), &self.header.system))
     }
 }
 

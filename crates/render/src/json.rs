@@ -2,7 +2,7 @@
 
 use howlate_analyse::cause::Why;
 use howlate_analyse::nodes::{Spread, nodes};
-use howlate_analyse::periodicity::{Recurrence, recurrences};
+use howlate_analyse::periodicity::Recurrence;
 use howlate_analyse::sequential::{Found, known};
 use howlate_analyse::steps::{LengthStep, Staircase, staircases};
 use howlate_analyse::watch::{Rhythm, RhythmNumbers};
@@ -90,7 +90,7 @@ fn told_recurrences(analysis: &Analysis) -> Vec<ToldRecurrence> {
         text: recurrence_in_words(&recurrence, analysis),
         recurrence,
     };
-    recurrences(analysis).iter().cloned().map(told).collect()
+    analysis.recurrences().iter().cloned().map(told).collect()
 }
 
 /// A step as data and in words.

@@ -1,7 +1,7 @@
 //! Late wake-ups that come back, in words.
 
 use howlate_analyse::Analysis;
-use howlate_analyse::periodicity::{KnownPeriod, Periodic, Recurrence, RecurringCause, recurrences};
+use howlate_analyse::periodicity::{KnownPeriod, Periodic, Recurrence, RecurringCause};
 use howlate_model::Span;
 
 use crate::cause_words::who;
@@ -13,7 +13,7 @@ const TOLD: usize = 3;
 
 /// What comes back, a sentence or two each.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
-    let all = recurrences(analysis);
+    let all = analysis.recurrences();
     let sentence = |one: &Recurrence| {
         let text = recurrence_in_words(one, analysis);
         among(analysis, &[one.condition])

@@ -10,7 +10,7 @@ mod punctuality;
 mod slack;
 mod tick;
 
-use howlate_model::{Condition, Latency, LoadKind, Work};
+use howlate_model::{Latency, LoadKind, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ pub struct Control {
 
 /// What the sleeps and periodic wake-ups of a recording mean.
 pub fn insights(analysis: &Analysis) -> Vec<Insight> {
-    let all: Vec<Indexed<'_>> = indexed(analysis).filter(|(_, outcome)| is_explained(outcome)).collect();
+    let all: Vec<Indexed<'_>> = analysis.indexed().filter(|(_, outcome)| is_explained(outcome)).collect();
     let idle: Vec<Indexed<'_>> =
         all.iter().copied().filter(|(_, outcome)| outcome.condition.load.is_idle()).collect();
     let mut found = Vec::new();
@@ -73,21 +73,6 @@ pub fn insights(analysis: &Analysis) -> Vec<Insight> {
 
 /// A condition with its index in the recording's header.
 pub(crate) type Indexed<'a> = (u32, &'a Outcome);
-
-/// An analysis may be a part of its recording, in the same order.
-pub(crate) fn indexed(analysis: &Analysis) -> impl Iterator<Item = Indexed<'_>> {
-    let conditions = &analysis.header.conditions;
-    let mut next = 0;
-    let mut index = move |outcome: &Outcome| {
-        let (before, from_here) = conditions.split_at(next.min(conditions.len()));
-        let is_it = |one: &Condition| *one == outcome.condition;
-        let ahead = from_here.iter().position(is_it).map(|ahead| before.len() + ahead);
-        let found = ahead.or_else(|| before.iter().position(is_it))?;
-        next = found + 1;
-        u32::try_from(found).ok()
-    };
-    analysis.outcomes().iter().filter_map(move |outcome| Some((index(outcome)?, outcome)))
-}
 
 /// Conditions of one machine together: only they are ever compared, and a fleet has too many to hold each against all.
 fn by_node<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {

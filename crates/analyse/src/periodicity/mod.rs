@@ -12,12 +12,11 @@ mod scan;
 mod spectrum;
 mod watched;
 
-use howlate_model::{Latency, MonotonicTime, Span};
+use howlate_model::{Latency, MonotonicTime, Span, System};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::insight::indexed;
-use crate::{Analysis, Outcome};
+use crate::Outcome;
 pub use culprit::RecurringCause;
 pub use known_periods::{KnownPeriod, Periodic};
 pub(crate) use late_marks::LateMarks;
@@ -62,16 +61,14 @@ pub struct Recurrence {
     pub seen: Vec<(f64, bool)>,
 }
 
-/// What comes back in each condition, the most certain first.
-pub fn recurrences(analysis: &Analysis) -> &[Recurrence] {
-    analysis.recurrences.get_or_init(|| look_for(analysis))
-}
-
-fn look_for(analysis: &Analysis) -> Vec<Recurrence> {
-    let known = known_periods::of_machine(&analysis.header.system);
-    let each = indexed(analysis);
+/// What comes back in conditions of this machine, each with its index, the most certain first.
+pub(crate) fn recurrences<'a>(
+    conditions: impl Iterator<Item = (u32, &'a Outcome)>,
+    system: &System,
+) -> Vec<Recurrence> {
+    let known = known_periods::of_machine(system);
     let mut all: Vec<Recurrence> =
-        each.filter_map(|(index, outcome)| of_outcome(outcome, index, &known)).collect();
+        conditions.filter_map(|(index, outcome)| of_outcome(outcome, index, &known)).collect();
     all.sort_by(|one, other| one.rhythm.p.total_cmp(&other.rhythm.p));
     all
 }
@@ -230,17 +227,17 @@ mod tests {
     fn found(lines: impl Iterator<Item = Line>) -> Vec<Recurrence> {
         let mut analysis = analysis_of(&[CYCLIC]);
         lines.for_each(|line| analysis.add(&line));
-        recurrences(&analysis).to_vec()
+        analysis.recurrences().to_vec()
     }
 
     #[test]
     fn what_was_looked_for_is_looked_for_again_only_after_another_line() {
         let mut analysis = analysis_of(&[CYCLIC]);
         (0..30).for_each(|number| analysis.add(&block(number)));
-        let before = recurrences(&analysis).to_vec();
-        assert!(std::ptr::eq(recurrences(&analysis), recurrences(&analysis)) && before.len() == 1);
+        let before = analysis.recurrences().to_vec();
+        assert!(std::ptr::eq(analysis.recurrences(), analysis.recurrences()) && before.len() == 1);
         (30..90).for_each(|number| analysis.add(&block(number)));
-        assert!(recurrences(&analysis)[0].rhythm.members > before[0].rhythm.members);
+        assert!(analysis.recurrences()[0].rhythm.members > before[0].rhythm.members);
     }
 
     #[test]

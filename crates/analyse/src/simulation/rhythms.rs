@@ -13,7 +13,6 @@ use howlate_model::{Block, Latency, Line, MonotonicTime, Span, Wakeup};
 
 use super::recorded::track;
 use super::tally::{Observation, Tally, tallied};
-use crate::periodicity::recurrences;
 
 /// A loop of a millisecond, as the recorded ones are.
 const PERIOD: i64 = 1_000_000;
@@ -80,7 +79,7 @@ pub fn rhythms(planted: Planted, seeds: Range<u64>) -> Vec<Tally> {
     tallied(seeds, |seed| {
         let mut track = track(1);
         run(planted, seed).into_iter().for_each(|line| track.add(&line));
-        let found = recurrences(&track.analysis);
+        let found = track.analysis.recurrences();
         said(planted, found.first().map(|one| one.rhythm.period))
     })
 }

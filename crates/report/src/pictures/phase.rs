@@ -1,6 +1,6 @@
 //! Late wake-ups that come back, by where in their period they were: a column where they have one phase.
 
-use howlate_analyse::periodicity::{Recurrence, recurrences};
+use howlate_analyse::periodicity::Recurrence;
 use howlate_render::recurrence_in_words;
 use howlate_render::scale::Scale;
 
@@ -11,7 +11,7 @@ use crate::table::Table;
 
 /// The most certain rhythm of the first recording; nothing to draw where nothing comes back.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
-    let found = recurrences(entries.first()?.recording.analysis).first()?;
+    let found = entries.first()?.recording.analysis.recurrences().first()?;
     let said = recurrence_in_words(found, entries.first()?.recording.analysis);
     let title = said.split(" (p").next().unwrap_or_default().to_owned();
     Some(Picture {
