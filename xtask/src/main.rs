@@ -22,7 +22,7 @@ const USAGE: &str = "\
 The developer's commands:
 
   cargo xtask test            everything: installs what the tests need, checks style, runs all tests
-  cargo xtask test --fast     the everyday loop: no installation, no slow tests
+  cargo xtask test --fast     the everyday loop: format, lints, and tests that measure nothing
   cargo xtask test --all      by night: that, the interleavings, a thousand kills, all kernels, and two hours of hostile input
   cargo xtask test --consumers
                               the readers of results: HdrHistogram in five languages, Jenkins' schema, prove, KCIDB, …

@@ -18,7 +18,7 @@ use crate::{packages, supply, tracefs};
 pub enum Extent {
     /// Everything, as CI does.
     Everything,
-    /// What an everyday loop needs.
+    /// What an everyday loop needs: format, lints, and tests that neither measure this machine nor boot another.
     Fast,
     /// Those who read what howlate writes, each by its own library.
     Consumers,
@@ -34,11 +34,11 @@ pub fn run(extent: Extent) -> ExitCode {
     }
     if extent == Extent::Everything {
         packages::provide(packages::FOR_TESTS);
-        for (name, arguments) in CHECKS {
-            println!("== {name}: cargo {}", arguments.join(" "));
-            if !cargo(arguments).status().is_ok_and(|status| status.success()) {
-                failed_checks.push(name);
-            }
+    }
+    for (name, arguments) in checks(extent) {
+        println!("== {name}: cargo {}", arguments.join(" "));
+        if !cargo(arguments).status().is_ok_and(|status| status.success()) {
+            failed_checks.push(*name);
         }
     }
     let mut tally = tests(extent);
@@ -53,6 +53,15 @@ pub fn run(extent: Extent) -> ExitCode {
     let failed = tally.failed + failed_checks.len() as u64;
     println!("{} passed, {failed} failed, {} skipped", tally.passed, tally.skipped.len());
     if failed == 0 && tally.ran_to_the_end { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What is checked besides by running tests: of a change, its format and lints.
+fn checks(extent: Extent) -> &'static [(&'static str, &'static [&'static str])] {
+    match extent {
+        Extent::Everything => &CHECKS,
+        Extent::Fast => &CHECKS[..2],
+        Extent::Consumers | Extent::Python => &[],
+    }
 }
 
 /// The name of the check if it has failed. Where nothing has changed since `deny.stamp` was written, it was looked at then.
@@ -145,6 +154,9 @@ fn programs_of(extent: Extent, skips: &Path) -> Tally {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let at_once = if is_fast { cpus + 2 } else { cpus };
     let surroundings = Surroundings { before: tracefs::words_before(), skips, is_fast };
+    let (measuring, programs): (Vec<_>, Vec<_>) =
+        programs.into_iter().partition(|program| is_fast && program.measures());
+    measuring.iter().for_each(|program| tally.skip(&format!("{}: it measures this machine", program.name())));
     let (alone, together): (Vec<_>, Vec<_>) = programs.into_iter().partition(|one| one.needs_the_machine());
     for (programs, at_once) in [(together, at_once), (alone, 1)] {
         programs::run(programs, at_once, &surroundings, &mut |ended| {

@@ -21,6 +21,27 @@ const FEW_KILLS: &str = "20";
 /// What boots guests: with others beside them these would miss their deadlines.
 const ALONE: [&str; 1] = ["guest"];
 
+/// What measures this machine, or traces it: minutes, in which a change of words or sums is not judged.
+const MEASURING: [&str; 17] = [
+    "browser",
+    "causes",
+    "consumers",
+    "containers",
+    "fair_server",
+    "fleet",
+    "gaps",
+    "guest",
+    "kernels",
+    "late",
+    "live",
+    "measuring",
+    "minute",
+    "misuse",
+    "results",
+    "storm",
+    "waiting",
+];
+
 /// Those that take longest begin first, so that none of them is left at the end with nobody beside it.
 const LONGEST: [&str; 11] = [
     "causes",
@@ -113,6 +134,15 @@ pub(super) fn run(
 }
 
 impl Program {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it takes minutes, as it measures.
+    pub(super) fn measures(&self) -> bool {
+        MEASURING.contains(&self.name.as_str())
+    }
+
     /// Whether nothing else may run beside it.
     pub(super) fn needs_the_machine(&self) -> bool {
         ALONE.contains(&self.name.as_str())

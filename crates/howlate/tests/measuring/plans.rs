@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::common::{Background, has_caveat, howlate, shown, skip, stderr, stdout};
+use crate::common::{Background, has_caveat, howlate, shown, stderr, stdout};
 use howlate_model::Line;
 use howlate_recording::Reader;
 use rustix::process::Signal;
@@ -362,9 +362,6 @@ fn shipped_plans_can_be_read() {
 
 #[test]
 fn shipped_plans_measure_when_shortened() {
-    if std::env::var_os("HOWLATE_FAST").is_some() {
-        return skip("HOWLATE_FAST is set");
-    }
     for plan in shipped() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("short.jsonl");

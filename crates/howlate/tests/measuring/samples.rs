@@ -45,9 +45,6 @@ print(json.dumps([[len(each), min(each), max(each)] for each in found]))
 
 #[test]
 fn pyarrow_reads_what_the_recording_sums_up() {
-    if std::env::var_os("HOWLATE_FAST").is_some() {
-        return skip("HOWLATE_FAST is set");
-    }
     if python_with_pyarrow().is_none() {
         return skip("pyarrow cannot be installed: python3 with pip and a package index are needed");
     }
@@ -86,9 +83,6 @@ print(json.dumps([[policy, cpu, *both] for (policy, cpu), both in sorted(found.i
 
 #[test]
 fn pyarrow_reads_blocks_that_sum_up_to_the_result() {
-    if std::env::var_os("HOWLATE_FAST").is_some() {
-        return skip("HOWLATE_FAST is set");
-    }
     if python_with_pyarrow().is_none() {
         return skip("pyarrow cannot be installed: python3 with pip and a package index are needed");
     }

@@ -54,9 +54,6 @@ fn doctor_needs_no_privilege() {
 
 #[test]
 fn the_quick_look_runs_for_anyone_and_saves_a_recording() {
-    if std::env::var_os("HOWLATE_FAST").is_some() {
-        return crate::common::skip("it takes 20 s");
-    }
     let place = ForAnyone::new();
     let output = place.howlate(&[]).output().unwrap();
     let text = stdout(&output);
