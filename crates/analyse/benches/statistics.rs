@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use howlate_analyse::sequential::known;
 use howlate_analyse::simulation::{
-    Measured, Planted, Series, Tally, blocks_of_a_run, comparisons, precision, ranking, rate, rhythms, single,
+    Measured, Planted, Series, Tally, blocks_of_a_run, comparisons, equivalence, precision, ranking, rate, rhythms, single,
 };
 
 /// Until a percentile is known: by then, most runs are over by themselves, also on a machine that wanders. Of runs that are cut off before,
@@ -35,7 +35,14 @@ fn main() -> ExitCode {
         Planted::all().into_iter().for_each(|planted| show_of("rhythm", rhythms(planted, seeds())));
     }
     let mut show = |series: Series, tallies: Vec<Tally>| show_of(&series.to_string(), tallies);
-    for series in Series::ALL {
+    if wanted("margin") {
+        for series in [Series::Independent, Series::Autoregressive, Series::TwoStates(2)] {
+            for conditions in [1, 4, 12, 40] {
+                show(series, equivalence(series, conditions, seeds()));
+            }
+        }
+    }
+    for series in Series::MACHINES {
         for measured in Measured::ALL {
             if wanted(&format!("{measured:?}")) {
                 show(series, comparisons(series, measured, seeds()));
@@ -46,19 +53,19 @@ fn main() -> ExitCode {
                 show(series, single(series, wakeups, seeds()));
             }
         }
-        if wanted("ranking") {
+        if wanted("ranking") && Series::ALL.contains(&series) {
             for (rivals, rounds) in [(5, 10), (18, 15)] {
                 show(series, ranking(series, rivals, rounds, seeds()));
             }
         }
     }
-    for series in Series::ALL {
+    for series in Series::MACHINES {
         if wanted("precision") {
             for (quantile, within) in [(0.5, 0.05), (0.5, 0.1), (0.99, 0.1), (0.999, 0.1)] {
                 show(series, precision(series, quantile, within, THREE_HOURS, seeds()));
             }
         }
-        if wanted("rate") {
+        if wanted("rate") && Series::ALL.contains(&series) {
             for quantile in [0.999_9, 0.999_99] {
                 show(series, rate(series, quantile, 20.0, seeds()));
             }

@@ -11,6 +11,7 @@ mod bound;
 pub mod cause;
 mod check;
 pub mod compare;
+mod coverage;
 mod curve;
 mod distinct_caveats;
 mod exceedance;

@@ -2,6 +2,7 @@
 //! what is known to be so.
 
 mod compared;
+mod equivalence;
 mod ranked;
 mod recorded;
 mod rhythms;
@@ -11,6 +12,7 @@ mod tally;
 mod until;
 
 pub use compared::{Measured, comparisons};
+pub use equivalence::equivalence;
 pub use ranked::ranking;
 pub use rhythms::{Planted, rhythms};
 pub use series::Series;
@@ -68,7 +70,7 @@ mod tests {
     #[test]
     fn what_is_said_of_a_machine_with_two_states_holds() {
         for wakeups in [10_000, 60_000] {
-            hold(Series::TwoStates, &single(Series::TwoStates, wakeups, seeds()));
+            hold(Series::TwoStates(2), &single(Series::TwoStates(2), wakeups, seeds()));
         }
     }
 
