@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use howlate_analyse::sequential::known;
 use howlate_analyse::simulation::{
-    Measured, Planted, Series, Tally, blocks_of_a_run, comparisons, equivalence, precision, ranking, rate, rhythms, single,
+    Measured, Planted, Series, Tally, blocks_of_a_run, comparisons, equivalence, gates, precision, ranking,
+    rate, rhythms, single,
 };
 
 /// Until a percentile is known: by then, most runs are over by themselves, also on a machine that wanders. Of runs that are cut off before,
@@ -42,6 +43,11 @@ fn main() -> ExitCode {
             }
         }
     }
+    if wanted("gate") {
+        for series in [Series::Independent, Series::Autoregressive, Series::HeavyTail, Series::Mixture] {
+            show(series, gates(series, 60_000, seeds()));
+        }
+    }
     for series in Series::MACHINES {
         for measured in Measured::ALL {
             if wanted(&format!("{measured:?}")) {
@@ -60,8 +66,8 @@ fn main() -> ExitCode {
         }
     }
     for series in Series::MACHINES {
-        if wanted("precision") {
-            for (quantile, within) in [(0.5, 0.05), (0.5, 0.1), (0.99, 0.1), (0.999, 0.1)] {
+        for (quantile, within) in [(0.5, 0.05), (0.5, 0.1), (0.99, 0.1), (0.999, 0.1)] {
+            if wanted(&format!("precision-{quantile}-{within}")) {
                 show(series, precision(series, quantile, within, THREE_HOURS, seeds()));
             }
         }

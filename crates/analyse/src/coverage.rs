@@ -7,12 +7,12 @@
 
 use howlate_model::Span;
 
-/// What changes is to be seen so many times. Of states that last T on average, a run of 10 T sees only one in e⁻¹⁰ of all cases, and about
-/// ten of them usually, from which stretches show that they are alike.
-const TIMES: u64 = 10;
+/// What changes is to be seen so many times. Found by simulation (`cargo xtask bench statistics`): of the statements that are made of a level that wanders over
+/// a thirtieth of the run, one in six of those about p99 is wrong, of a hundredth one in twenty.
+const TIMES: u64 = 100;
 
 /// The slowest change that is covered by what is said of a run that lasted so long.
-pub(crate) const fn slowest_covered(run: Span) -> Span {
+pub const fn slowest_covered(run: Span) -> Span {
     Span::from_nanos(run.as_nanos() / TIMES)
 }
 
@@ -21,8 +21,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_minute_says_something_of_what_lasts_for_seconds() {
-        assert_eq!(slowest_covered(Span::from_secs(60)), Span::from_secs(6));
+    fn a_minute_says_nothing_of_what_lasts_for_seconds() {
+        assert_eq!(slowest_covered(Span::from_secs(60)), Span::from_millis(600));
         assert_eq!(slowest_covered(Span::ZERO), Span::ZERO);
     }
 }

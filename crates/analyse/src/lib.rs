@@ -50,6 +50,7 @@ pub use analysis::Analysis;
 pub use block_numbers::BlockNumbers;
 pub use bound::Bound;
 pub use check::{Check, LimitVerdict, Unknown, checks, checks_of};
+pub use coverage::slowest_covered;
 pub use curve::{CurvePoint, curve};
 pub use gate::{GateTrust, LEAST_SHARE, UnknownShare, gate_trust};
 pub use grouped::grouped;

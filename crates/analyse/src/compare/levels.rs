@@ -37,8 +37,9 @@ impl From<Corrected> for Levels {
 impl Levels {
     /// Those of all comparisons, in their order.
     pub(crate) fn of_all(all: &[&Tested], criteria: Criteria) -> Vec<Self> {
-        let corrected =
-            |p: &dyn Fn(&Tested) -> f64| holm(&all.iter().map(|one| p(one)).collect::<Vec<_>>(), criteria.alpha());
+        let corrected = |p: &dyn Fn(&Tested) -> f64| {
+            holm(&all.iter().map(|one| p(one)).collect::<Vec<_>>(), criteria.alpha())
+        };
         let differences = corrected(&|one| one.p).into_iter();
         let Some(margin) = criteria.margin else { return differences.map(Self::from).collect() };
         let equivalences = corrected(&|one| one.p_of_margin(margin)).into_iter();

@@ -83,6 +83,9 @@ const fn is_none_of_them(pairs: &usize) -> bool {
 /// within seconds to a minute.
 const LONG_ENOUGH: Span = Span::from_secs(60);
 
+/// Latencies are counted in buckets that are no wider than a hundredth of them.
+const BUCKETS_OF_ONE: f64 = 100.0;
+
 /// The test behind it, kept until it is known how many there are.
 #[derive(Clone, Debug)]
 enum Test {
@@ -202,7 +205,9 @@ impl Tested {
             !matches!(self.inconclusive, Some(Inconclusive::Drift { .. } | Inconclusive::TwoDistributions));
         if has_units {
             self.interval_ns = levels.interval(|level| self.test.interval(level));
-            self.detectable_ns = self.test.detectable(self.difference_ns, level, asked.alpha());
+            let detectable = self.test.detectable(self.difference_ns, level, asked.alpha());
+            // What is less than a bucket need not move anything.
+            self.detectable_ns = detectable.map(|least| least.max(self.base_ns.abs() / BUCKETS_OF_ONE));
         }
         self.verdict = match self.inconclusive {
             Some(_) => Verdict::Inconclusive,

@@ -97,7 +97,11 @@ pub fn comparisons(series: Series, measured: Measured, seeds: Range<u64>) -> Vec
         let mut said = alike(&comparison, scope);
         said.extend(shifted(&measured.compared(series, seed, SHIFT), scope));
         let detected = detected(&comparison, seed, |shift| measured.compared(series, seed, shift));
-        said.extend(detected.map(|(statement, stated, is_true)| (statement, stated.filter(|_| scope.is_covered), is_true)));
+        said.extend(
+            detected.map(|(statement, stated, is_true)| {
+                (statement, stated.filter(|_| scope.is_covered), is_true)
+            }),
+        );
         let how = measured.name();
         said.into_iter().map(|(what, stated, kept)| (format!("{how}: {what}"), stated, kept)).collect()
     })

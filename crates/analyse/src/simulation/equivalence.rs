@@ -20,7 +20,8 @@ pub fn equivalence(series: Series, conditions: usize, seeds: Range<u64>) -> Vec<
         let how = format!("--margin of {conditions}");
         let differ = compared(series, seed, conditions, MARGIN.as_nanos() as f64);
         let is_wrong = differ.verdicts().any(|verdict| verdict == Verdict::Equivalent);
-        let mut said: Vec<Observation> = vec![(format!("{how}: none is falsely equivalent"), Some(0.95), !is_wrong)];
+        let mut said: Vec<Observation> =
+            vec![(format!("{how}: none is falsely equivalent"), Some(0.95), !is_wrong)];
         let alike = compared(series, seed, conditions, 0.0);
         for statistic in [Statistic::P50, Statistic::P99] {
             let all = || alike.compared.iter().flat_map(|one| &one.statistics);

@@ -3,6 +3,7 @@
 
 mod compared;
 mod equivalence;
+mod gates;
 mod ranked;
 mod recorded;
 mod rhythms;
@@ -13,6 +14,7 @@ mod until;
 
 pub use compared::{Measured, comparisons};
 pub use equivalence::equivalence;
+pub use gates::gates;
 pub use ranked::ranking;
 pub use rhythms::{Planted, rhythms};
 pub use series::Series;
