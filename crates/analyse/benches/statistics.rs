@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use howlate_analyse::sequential::known;
 use howlate_analyse::simulation::{
-    Measured, Planted, Series, Tally, blocks_of_a_run, comparisons, equivalence, gates, precision, ranking,
-    rate, rhythms, single,
+    Measured, Planted, Series, Tally, blocks_of_a_run, comparisons, equivalence, gates, itself, precision,
+    ranking, rate, rhythms, settings, single, sweeps,
 };
 
 /// Until a percentile is known: by then, most runs are over by themselves, also on a machine that wanders. Of runs that are cut off before,
@@ -43,6 +43,13 @@ fn main() -> ExitCode {
             }
         }
     }
+    if wanted("settings") {
+        for series in Series::MACHINES {
+            show(series, settings(series, 8, seeds()));
+            show(series, sweeps(series, 24, 10, seeds()));
+            show(series, itself(series, 80, seeds()));
+        }
+    }
     if wanted("gate") {
         for series in [Series::Independent, Series::Autoregressive, Series::HeavyTail, Series::Mixture] {
             show(series, gates(series, 60_000, seeds()));
@@ -71,7 +78,7 @@ fn main() -> ExitCode {
                 show(series, precision(series, quantile, within, THREE_HOURS, seeds()));
             }
         }
-        if wanted("rate") && Series::ALL.contains(&series) {
+        if wanted("rate") {
             for quantile in [0.999_9, 0.999_99] {
                 show(series, rate(series, quantile, 20.0, seeds()));
             }

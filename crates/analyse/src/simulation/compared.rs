@@ -20,22 +20,26 @@ pub enum Measured {
     InTurns(u32, u64),
     /// In two recordings of so many wake-ups, one after the other.
     Apart(u64),
+    /// The same, the first of them ten times as long.
+    AfterLonger(u64),
 }
 
 impl Measured {
     /// What people ask for: in turns as by default, and the shortest that anybody waits for.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::InTurns(20, 500),
         Self::InTurns(20, 200),
         Self::Apart(4_000),
         Self::Apart(12_000),
         Self::Apart(60_000),
+        Self::AfterLonger(12_000),
     ];
 
     fn name(self) -> String {
         match self {
             Self::InTurns(rounds, wakeups) => format!("{rounds} pairs of turns of {wakeups} ms"),
             Self::Apart(wakeups) => format!("{} s apart", wakeups / 1_000),
+            Self::AfterLonger(wakeups) => format!("{} s after {} s", wakeups / 1_000, wakeups / 100),
         }
     }
 
@@ -43,7 +47,9 @@ impl Measured {
     fn scope(self, series: Series) -> Scope {
         match self {
             Self::InTurns(..) => Scope::of_any(),
-            Self::Apart(wakeups) => Scope::of(series, Span::from_millis(wakeups)),
+            Self::Apart(wakeups) | Self::AfterLonger(wakeups) => {
+                Scope::of(series, Span::from_millis(wakeups))
+            }
         }
     }
 
@@ -51,7 +57,8 @@ impl Measured {
         let mut machine = Clocked::new(Simulated::new(series, seed));
         match self {
             Self::InTurns(rounds, wakeups) => in_turns(&mut machine, rounds, wakeups, shift),
-            Self::Apart(wakeups) => apart(&mut machine, wakeups, shift),
+            Self::Apart(wakeups) => apart(&mut machine, (wakeups, wakeups), shift),
+            Self::AfterLonger(wakeups) => apart(&mut machine, (10 * wakeups, wakeups), shift),
         }
     }
 }
@@ -70,13 +77,13 @@ fn in_turns(machine: &mut Clocked, rounds: u32, wakeups: u64, shift: f64) -> Com
 }
 
 /// Two recordings, one after the other.
-fn apart(machine: &mut Clocked, wakeups: u64, shift: f64) -> Comparison {
-    let mut one = |shift: f64| {
+fn apart(machine: &mut Clocked, (base, new): (u64, u64), shift: f64) -> Comparison {
+    let mut measured = |wakeups: u64, shift: f64| {
         let mut track = track(1);
         machine.turn(0, 0, wakeups, shift).iter().for_each(|line| track.add(line));
         track
     };
-    let (base, new) = (one(0.0), one(shift));
+    let (base, new) = (measured(base, 0.0), measured(new, shift));
     recordings(&base, &[new], ASKED)
 }
 

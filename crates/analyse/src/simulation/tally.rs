@@ -60,7 +60,12 @@ pub(crate) struct Scope {
 impl Scope {
     /// Of a run that lasts so long.
     pub(crate) fn of(series: Series, run: Span) -> Self {
-        Self { is_covered: series.slowest() <= slowest_covered(run) }
+        Self::within(series, slowest_covered(run))
+    }
+
+    /// Of what covers changes up to so slow ones.
+    pub(crate) fn within(series: Series, slowest: Span) -> Self {
+        Self { is_covered: series.slowest() <= slowest }
     }
 
     /// Of what does not depend on how slowly a machine changes.

@@ -62,10 +62,12 @@ pub fn rate(series: Series, quantile: f64, times: f64, seeds: Range<u64>) -> Vec
             refuted |= counted.evidence_above_one(TO_REFUTE) >= decisive();
         }
         let how = format!("once in {:.0} s, {times} times as long", 1.0 / truth.per_second);
+        // Within a tenth of the time in which one is allowed.
+        let scope = Scope::within(series, Span::from_nanos((1e8 / truth.per_second) as u64));
         vec![
-            (format!("{how}: interval, whenever looked at"), Some(0.95), is_held),
-            (format!("{how}: no wrong \"holds\""), Some(0.95), !holds),
-            (format!("{how}: no wrong \"refuted\""), Some(0.95), !refuted),
+            scope.observed(format!("{how}: interval, whenever looked at"), is_held),
+            scope.observed(format!("{how}: no wrong \"holds\""), !holds),
+            scope.observed(format!("{how}: no wrong \"refuted\""), !refuted),
         ]
     })
 }
