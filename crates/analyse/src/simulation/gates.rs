@@ -1,5 +1,7 @@
 //! How often other runs of the same machine exceed a limit, and what one of them says of that.
 
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list")]
+
 use std::ops::Range;
 
 use howlate_model::{Limit, Statistic};

@@ -60,12 +60,12 @@ impl Truth {
         let nanos = latency.as_nanos();
         let is_among_the_worst = self.worst.last().is_none_or(|last| nanos >= *last);
         let later = if is_among_the_worst {
-            self.worst.partition_point(|one| *one > nanos)
+            self.worst.partition_point(|one| *one > nanos) as f64
         } else {
             let beyond = |bucket: &Bucket| i64::try_from(bucket.lowest).is_ok_and(|lowest| lowest > nanos);
-            self.all.buckets().filter(beyond).map(|bucket| bucket.count as usize).sum()
+            self.all.buckets().filter(beyond).map(|bucket| bucket.count as f64).sum()
         };
-        later as f64 / self.known as f64
+        later / self.known as f64
     }
 
     /// Whether an interval holds a quantile; buckets of 1 % are the least that can be told.
