@@ -1,4 +1,4 @@
-//! `cargo xtask bench statistics [TRIALS] [WORD] [seed=N]`: whether what is said with a confidence is true as often as that.
+//! `cargo xtask bench statistics`, or `cargo bench … --bench statistics -- [TRIALS] [WORD] [seed=N]`: whether what is said with a confidence is true as often as that.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot print fails")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark needs no named clock")]
