@@ -1,4 +1,4 @@
-//! `cargo xtask bench statistics [TRIALS] [WORD] [seed=N]`: whether what is said with a confidence is true as often as that.
+//! `cargo xtask bench statistics`, or `cargo bench … --bench statistics -- [TRIALS] [WORD] [seed=N]`: whether what is said with a confidence is true as often as that.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot print fails")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark needs no named clock")]
@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use howlate_analyse::sequential::known;
 use howlate_analyse::simulation::{
-    Measured, Planted, Series, Tally, blocks_of_a_run, comparisons, precision, ranking, rate, rhythms, single,
+    Measured, Planted, Series, Tally, blocks_of_a_run, comparisons, equivalence, gates, itself, precision,
+    ranking, rate, rhythms, settings, single, sweeps,
 };
 
 /// Until a percentile is known: by then, most runs are over by themselves, also on a machine that wanders. Of runs that are cut off before,
@@ -35,7 +36,26 @@ fn main() -> ExitCode {
         Planted::all().into_iter().for_each(|planted| show_of("rhythm", rhythms(planted, seeds())));
     }
     let mut show = |series: Series, tallies: Vec<Tally>| show_of(&series.to_string(), tallies);
-    for series in Series::ALL {
+    if wanted("margin") {
+        for series in [Series::Independent, Series::Autoregressive, Series::TwoStates(2)] {
+            for conditions in [1, 4, 12, 40] {
+                show(series, equivalence(series, conditions, seeds()));
+            }
+        }
+    }
+    if wanted("settings") {
+        for series in Series::MACHINES {
+            show(series, settings(series, 8, seeds()));
+            show(series, sweeps(series, 24, 10, seeds()));
+            show(series, itself(series, 80, seeds()));
+        }
+    }
+    if wanted("gate") {
+        for series in [Series::Independent, Series::Autoregressive, Series::HeavyTail, Series::Mixture] {
+            show(series, gates(series, 60_000, seeds()));
+        }
+    }
+    for series in Series::MACHINES {
         for measured in Measured::ALL {
             if wanted(&format!("{measured:?}")) {
                 show(series, comparisons(series, measured, seeds()));
@@ -46,15 +66,15 @@ fn main() -> ExitCode {
                 show(series, single(series, wakeups, seeds()));
             }
         }
-        if wanted("ranking") {
+        if wanted("ranking") && Series::ALL.contains(&series) {
             for (rivals, rounds) in [(5, 10), (18, 15)] {
                 show(series, ranking(series, rivals, rounds, seeds()));
             }
         }
     }
-    for series in Series::ALL {
-        if wanted("precision") {
-            for (quantile, within) in [(0.5, 0.05), (0.5, 0.1), (0.99, 0.1), (0.999, 0.1)] {
+    for series in Series::MACHINES {
+        for (quantile, within) in [(0.5, 0.05), (0.5, 0.1), (0.99, 0.1), (0.999, 0.1)] {
+            if wanted(&format!("precision-{quantile}-{within}")) {
                 show(series, precision(series, quantile, within, THREE_HOURS, seeds()));
             }
         }

@@ -107,11 +107,37 @@ impl Stretches {
 
     /// By how much the share of wake-ups below a quantile may be off.
     fn error(&self, all: &Distribution, quantile: f64) -> Option<Error> {
+        let at = value_at(all, quantile)?;
+        self.error_of(all, quantile, at, |one| one.up_to(at))
+    }
+
+    /// The share of wake-ups that are told as no more than a value, and by how much it may be off: `None` as for an interval.
+    pub(crate) fn share_up_to(&self, all: &Distribution, value: u64) -> Option<(f64, Error)> {
+        // A wake-up is told by the largest value of its bucket.
+        let told = |one: &Distribution| -> u64 {
+            one.buckets().take_while(|bucket| bucket.highest <= value).map(|bucket| bucket.count).sum()
+        };
+        let share = told(all) as f64 / all.count().max(1) as f64;
+        Some((share, self.error_of(all, share, value, told)?))
+    }
+
+    /// By how much a share of wake-ups may be off that `count` counts in each stretch, those below about a value.
+    fn error_of(
+        &self,
+        all: &Distribution,
+        quantile: f64,
+        at: u64,
+        count: impl Fn(&Distribution) -> u64,
+    ) -> Option<Error> {
         let (n, m) = (all.count() as f64, self.list.len() as f64);
         // What is far out is mostly noise and hides how slowly the machine wanders; the median shows it.
-        let (at, middle) = (value_at(all, quantile)?, value_at(all, 0.5)?);
-        let apart = self.apart(all, at);
-        let level = if at == middle { Cow::Borrowed(&apart) } else { Cow::Owned(self.apart(all, middle)) };
+        let middle = value_at(all, 0.5)?;
+        let apart = self.apart(all, count);
+        let level = if at == middle {
+            Cow::Borrowed(&apart)
+        } else {
+            Cow::Owned(self.apart(all, |one| one.up_to(middle)))
+        };
         let likeness = lag_one(&[&apart]).max(lag_one(&[&level]));
         let worth = m / inflation_beside(&[&apart], &[&level]);
         if self.list.len() < LEAST || worth < LEAST_WORTH || is_too_alike(likeness, apart.len()) {
@@ -122,22 +148,24 @@ impl Stretches {
         // Where no stretch differs, as between a few values, the share is still that of so many wake-ups.
         let least = (quantile * (1.0 - quantile) / n).sqrt();
         let lean = skewness(&apart) / (6.0 * worth.sqrt());
-        Some(Error { standard: (variance.sqrt() / n).max(least), t, lean })
+        Some(Error { standard: (variance.sqrt() / n).max(least), t, freedom: worth - 1.0, lean })
     }
 
-    /// How many more wake-ups of each stretch are at or below a value than its share of all.
-    fn apart(&self, all: &Distribution, value: u64) -> Vec<f64> {
-        let below: Vec<f64> = self.list.iter().map(|one| one.up_to(value) as f64).collect();
+    /// How many more wake-ups of each stretch are counted than its share of all.
+    fn apart(&self, all: &Distribution, count: impl Fn(&Distribution) -> u64) -> Vec<f64> {
+        let below: Vec<f64> = self.list.iter().map(|one| count(one) as f64).collect();
         let share = below.iter().sum::<f64>() / all.count() as f64;
         self.list.iter().zip(below).map(|(one, below)| below - share * wake_ups(one)).collect()
     }
 }
 
 /// How sure the share of wake-ups below a quantile is.
-struct Error {
+pub(crate) struct Error {
     /// Its standard error, and how many of them it may be off.
-    standard: f64,
-    t: f64,
+    pub(crate) standard: f64,
+    pub(crate) t: f64,
+    /// Degrees of freedom of the standard error.
+    pub(crate) freedom: f64,
     /// How skewed its mean is.
     lean: f64,
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use howlate_model::{Block, Distribution, Span};
 
-use crate::batches::Stretches;
+use crate::batches::{Error, Stretches};
 use crate::{Interval, least_wakeups};
 
 /// The wake-ups of a condition by stretch of time.
@@ -63,6 +63,11 @@ impl BlockNumbers<'_> {
     pub(crate) fn leaning_interval(&self, quantile: f64) -> Option<Interval> {
         let enough = self.all.count() >= least_wakeups(quantile);
         self.blocks.stretches.leaning_interval(&self.all, quantile).filter(|_| enough)
+    }
+
+    /// The share of wake-ups that are told as no more than a value, and by how much it may be off.
+    pub(crate) fn share_up_to(&self, value: u64) -> Option<(f64, Error)> {
+        self.blocks.stretches.share_up_to(&self.all, value)
     }
 
     /// A `quantile` of each stretch that has the wake-ups for it, nanoseconds, in order; neighbouring blocks are joined, so

@@ -2,8 +2,10 @@
 //!
 //! n independent wake-ups without a later one leave open that one in about n / 3 is later. Wake-ups are not
 //! independent, in two ways: one cause makes several late, and a machine's level wanders. So n is multiplied
-//! by an extremal index: the share of late wake-ups that are not repetitions of one another, times the share of
-//! stretches that are not like the one before.
+//! by an extremal index: the share of late wake-ups that are not repetitions of one another, the smallest that any threshold
+//! shows, times the share of stretches that are not like the one before.
+
+use std::cmp::Reverse;
 
 use howlate_model::{Block, Distribution, MonotonicTime, Worst};
 use serde::Serialize;
@@ -104,7 +106,13 @@ impl Maxima {
     /// What `count` wake-ups support of which `worst` are the worst, at `confidence`. Nothing, where stretches are
     /// like their neighbours however long they are made: then the run was too short for how slowly the machine wanders.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub(crate) fn bound(&self, count: u64, worst: &[Worst], confidence: f64) -> Option<Bound> {
+    pub(crate) fn bound(
+        &self,
+        count: u64,
+        latency: &Distribution,
+        worst: &[Worst],
+        confidence: f64,
+    ) -> Option<Bound> {
         let mut stretches = self.of_one_size();
         while likeness(&stretches) > ALIKE && stretches.len() >= 2 * LEAST {
             stretches = stretches.chunks(2).map(Stretch::joined).collect();
@@ -113,7 +121,8 @@ impl Maxima {
             return None;
         }
         let inflation = inflation_beside(&[&ranks(&stretches)], &[&levels(&stretches)]);
-        let extremal_index = apart(&stretches, worst)? / inflation;
+        let apart = apart_by_stretch(&stretches, latency).fold(apart(&stretches, worst)?, f64::min);
+        let extremal_index = apart / inflation;
         let probability = probability_at_most(0, count as f64 * extremal_index, confidence)?;
         Some(Bound { one_in: (1.0 / probability) as u64, extremal_index, inflation })
     }
@@ -145,6 +154,27 @@ fn apart(stretches: &[Stretch], worst: &[Worst]) -> Option<f64> {
     (!worst.is_empty()).then(|| places.len() as f64 / worst.len() as f64)
 }
 
+/// The same by more late wake-ups than are kept as the worst, of which one long burst may be all: at several thresholds, the largest maxima of all
+/// stretches but some. Of independent wake-ups, so many stretches have one beyond a threshold as if each wake-up chose its stretch by chance, which
+/// the logarithm allows for (Smith & Weissman, the same).
+fn apart_by_stretch(stretches: &[Stretch], latency: &Distribution) -> impl Iterator<Item = f64> {
+    let mut maxima: Vec<i64> = stretches.iter().map(|one| one.max).collect();
+    maxima.sort_unstable_by_key(|max| Reverse(*max));
+    let all = maxima.len();
+    // Few, as bursts may be; and shares of all, as there may be many.
+    let left_out = [1, 2, 5, 10, all / 8, all / 4, all / 3];
+    left_out.into_iter().filter_map(move |place| {
+        let threshold = *maxima.get(place).filter(|_| place > 0)?;
+        let is_beyond = |lowest: u64| i64::try_from(lowest).is_ok_and(|lowest| lowest > threshold);
+        let beyond = || latency.buckets().filter(|bucket| is_beyond(bucket.lowest));
+        // Maxima that share a bucket with the threshold are not beyond it, as their neighbours there are not.
+        let lowest = i64::try_from(beyond().next()?.lowest).ok()?;
+        let with = maxima.iter().filter(|max| **max >= lowest).count() as f64 / all as f64;
+        let wakeups: u64 = beyond().map(|bucket| bucket.count).sum();
+        Some(-(-with).ln_1p() * all as f64 / wakeups as f64)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,7 +195,26 @@ mod tests {
         let mut maxima = Maxima::default();
         (1..=60).for_each(|second| maxima.push(stretch(1_000 * second, second * 7_919 % 101)));
         let worst = |millis: &i64| Worst { at: at(*millis), latency: Latency::from_nanos(1_000) };
-        maxima.bound(60_000, &late.iter().map(worst).collect::<Vec<_>>(), 0.95)
+        maxima.bound(60_000, &Distribution::default(), &late.iter().map(worst).collect::<Vec<_>>(), 0.95)
+    }
+
+    /// A minute of quiet seconds; in three of them all wake-ups of a burst are late. The ten worst are of one.
+    #[test]
+    fn a_burst_of_more_than_the_worst_that_are_kept_counts_as_one() {
+        let bound = |lasts: i64| {
+            let (mut maxima, mut latency) = (Maxima::default(), Distribution::default());
+            for second in 1..=60 {
+                let max = second * 7_919 % 101 + if second % 20 == 7 { 1_000 * second } else { 0 };
+                (0..lasts).for_each(|one| latency.record(Latency::from_nanos(max - one % 3)));
+                maxima.push(stretch(1_000 * second, max));
+            }
+            let worst =
+                Worst { at: MonotonicTime::from_nanos(47_000_000_000), latency: Latency::from_nanos(1) };
+            maxima.bound(60_000, &latency, &[worst; 10], 0.95).unwrap()
+        };
+        let (short, long) = (bound(10), bound(300));
+        let is_one_in = |bound: Bound, wakeups: f64| (bound.extremal_index * wakeups - 1.0).abs() < 0.01;
+        assert!(is_one_in(short, 10.0) && is_one_in(long, 300.0), "{short:?} {long:?}");
     }
 
     #[test]
@@ -186,7 +235,7 @@ mod tests {
             let mut maxima = Maxima::default();
             (1..=60).for_each(|second| maxima.push(stretch(1_000 * second, level(second))));
             let worst = [Worst { at: at(30), latency: Latency::from_nanos(1_000) }];
-            maxima.bound(60_000, &worst, 0.95).map(|bound| bound.one_in)
+            maxima.bound(60_000, &Distribution::default(), &worst, 0.95).map(|bound| bound.one_in)
         };
         // Levels that last for two seconds, and one that rises all the time.
         let calm = bound(|second| second * 7_919 % 101).unwrap();

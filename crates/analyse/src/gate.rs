@@ -3,15 +3,14 @@
 use howlate_model::{Limit, Span, Statistic};
 use schemars::JsonSchema;
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::exceedance::rate_at_most;
-use crate::limits::value;
 use crate::{Outcome, least_wakeups};
 
 /// A gate that fails more often by chance is not trusted.
 const TRUSTED: f64 = 0.05;
-/// Of bounds.
+/// Of bounds and ranges.
 const CONFIDENCE: f64 = 0.95;
 /// Fewer events do not tell how often they come.
 const LEAST_EVENTS: usize = 5;
@@ -29,6 +28,10 @@ pub struct GateTrust {
     /// The share of such runs that exceed the limit, by chance alone; absent where this run does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exceeds: Option<f64>,
+    /// The range in which that share lies, with 95 % confidence; absent where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "(f64, f64)")]
+    pub exceeds_between: Option<(f64, f64)>,
     /// How long a run must be so that no more than `trusted` of such runs exceed it: for a maximum, without one wake-up
     /// beyond it. Absent where no length is enough, or it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +69,8 @@ pub fn gate_trust(outcome: &Outcome, limit: Limit) -> Option<GateTrust> {
 }
 
 fn unknown(run: Span, unknown: UnknownShare) -> GateTrust {
-    GateTrust { run, exceeds: None, trusted_after: None, trusted: TRUSTED, unknown: Some(unknown) }
+    let (exceeds, exceeds_between, trusted_after) = (None, None, None);
+    GateTrust { run, exceeds, exceeds_between, trusted_after, trusted: TRUSTED, unknown: Some(unknown) }
 }
 
 /// One wake-up is enough to exceed it; those that come together count once.
@@ -74,7 +78,7 @@ fn of_maximum(outcome: &Outcome, limit: Limit, run: Span) -> GateTrust {
     let spells = spells(outcome, limit.above);
     if spells >= LEAST_EVENTS {
         let exceeds = Some(-(-(spells as f64)).exp_m1());
-        return GateTrust { run, exceeds, trusted_after: None, trusted: TRUSTED, unknown: None };
+        return GateTrust { exceeds, unknown: None, ..unknown(run, UnknownShare::TooFewEvents) };
     }
     let inflation = outcome.bound().map(|bound| bound.inflation);
     let trusted_after = inflation.filter(|_| spells == 0).and_then(|inflation| {
@@ -94,27 +98,34 @@ fn spells(outcome: &Outcome, above: u64) -> usize {
     is_beyond.iter().enumerate().filter(|one| begins(*one)).count()
 }
 
-/// How far the percentiles of runs lie apart is taken from its interval in this one; two runs differ by the square root of two more.
+/// A run exceeds the limit where more than its share of wake-ups are told as later. How far that share lies apart in runs like this one, its
+/// stretches tell; its mean is known no better than that, so that a range is told beside the most plausible share of runs. Late wake-ups are
+/// skewed: a run with more of them lies further off, so that logarithms are compared.
 fn of_percentile(outcome: &Outcome, limit: Limit, quantile: f64, run: Span) -> GateTrust {
     let numbers = outcome.planned_blocks();
-    let found = value(outcome, &outcome.planned(), limit.statistic);
-    let (Some(interval), Some(found)) = (numbers.interval(quantile), found) else {
+    let count = outcome.planned().count();
+    let Some((share, error)) = numbers.share_up_to(limit.above).filter(|_| count >= least_wakeups(quantile))
+    else {
         return unknown(run, UnknownShare::TooShort);
     };
-    let freedom = numbers.quantiles(quantile).len().saturating_sub(1) as f64;
-    let Ok(student) = StudentsT::new(0.0, 1.0, freedom) else {
-        return unknown(run, UnknownShare::TooShort);
-    };
-    let (found, above) = (found as f64, limit.above as f64);
-    let end = if above >= found { interval.high } else { interval.low };
-    let half = (end.as_nanos() as f64 - found).abs().max(1.0);
-    let apart = (above - found) / half * student.inverse_cdf(0.975) / std::f64::consts::SQRT_2;
-    let exceeds = 1.0 - student.cdf(apart);
-    let needed = student.inverse_cdf(1.0 - TRUSTED);
-    let least = run.as_secs_f64() * least_wakeups(quantile) as f64 / outcome.planned().count().max(1) as f64;
-    let times = (needed / apart).powi(2).max(least / run.as_secs_f64());
+    let one = 1.0 / count as f64;
+    let beyond = (1.0 - share).max(one);
+    let apart = ((1.0 - quantile) / beyond).ln() * beyond / error.standard.max(one);
+    // What is not known of the mean, and of how far runs lie apart.
+    let off = error.t * (1.0 + apart * apart / (2.0 * error.freedom)).sqrt();
+    let normal = Normal::standard();
+    let exceeds = |apart: f64| normal.cdf(-apart);
+    let needed = normal.inverse_cdf(1.0 - TRUSTED);
+    let least = least_wakeups(quantile) as f64 / count.max(1) as f64;
+    let times = (needed / apart).powi(2).max(least);
     let trusted_after = (apart > 0.0).then(|| stretched(run, times)).flatten();
-    GateTrust { run, exceeds: Some(exceeds), trusted_after, trusted: TRUSTED, unknown: None }
+    GateTrust {
+        exceeds: Some(exceeds(apart)),
+        exceeds_between: Some((exceeds(apart + off), exceeds(apart - off))),
+        trusted_after,
+        unknown: None,
+        ..unknown(run, UnknownShare::TooShort)
+    }
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and not a year")]
@@ -126,6 +137,7 @@ fn stretched(run: Span, times: f64) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::value;
     use crate::testing::analysis_of;
     use howlate_model::{Block, Line, MonotonicTime, Wait, Wakeup, Work};
 
@@ -194,6 +206,11 @@ mod tests {
             let limit = format!("p99>{}ns", sorted[place]);
             let shares: Vec<f64> =
                 (0..8).filter_map(|seed| trust(&outcome(20, noise(seed)), &limit).exceeds).collect();
+            let truth = (59 - place) as f64 / 60.0;
+            let range = |seed: u64| trust(&outcome(20, noise(seed)), &limit).exceeds_between;
+            let ranges: Vec<(f64, f64)> = (0..12).filter_map(range).collect();
+            let held = ranges.iter().filter(|(from, to)| *from <= truth && truth <= *to).count();
+            assert!(held >= ranges.len() - 2 && held > 5, "{limit}: {truth} in {ranges:?}");
             let mean = shares.iter().sum::<f64>() / shares.len() as f64;
             assert!((low..high).contains(&mean), "{limit}: {shares:?}");
         }

@@ -289,7 +289,7 @@ impl Outcome {
 
     /// What the maximum is worth, with 95 % confidence; `None` where nothing can be said of what comes next.
     pub fn bound(&self) -> Option<Bound> {
-        self.maxima.bound(self.count(), self.worst(), 0.95)
+        self.maxima.bound(self.count(), self.latency(), self.worst(), 0.95)
     }
 
     /// The worst wake-ups, the worst first.

@@ -12,7 +12,8 @@ pub struct UntilKnown {
     ///
     /// `p99.9 ±5%` (or `+-5%`): the percentile's 95 % interval is that narrow. `max<100us: 1 per hour`: wake-ups later than that
     /// come at most that often, or do not; late ones that come together count once. `compare decided`: it is known which of two
-    /// conditions is later, as with `--policy other,fifo:80`. With 95 % confidence, however often it is looked at.
+    /// conditions is later, as with `--policy other,fifo:80`. With 95 % confidence, however often it is looked at; that of a percentile
+    /// is for what changes within a hundredth of the time measured.
     #[arg(
         long,
         value_name = "FIGURE",
@@ -39,7 +40,8 @@ pub struct UntilSeen {
     /// Watch until this is decided for each thread, such as 'max<1ms: 1 per hour' or 'p99.9 ±5%'
     ///
     /// `max<1ms: 1 per hour`: wake-ups later than that come at most that often, or do not; late ones that come together count once.
-    /// `p99.9 ±5%` (or `+-5%`): the percentile's 95 % interval is that narrow. With 95 % confidence, however often it is looked at.
+    /// `p99.9 ±5%` (or `+-5%`): the percentile's 95 % interval is that narrow. With 95 % confidence, however often it is looked at; that
+    /// of a percentile is for what changes within a hundredth of the time measured.
     #[arg(long, value_name = "FIGURE", conflicts_with = "duration")]
     pub until: Option<Until>,
     /// With --until: end after this, decided or not

@@ -32,13 +32,14 @@ fn doubt(one: &GateTrust) -> f64 {
     one.exceeds.unwrap_or(2.0)
 }
 
-/// `3 % of runs this long (30 s) would exceed it by chance.`
+/// `3 % (at most 20 %) of runs this long (30 s) would exceed it by chance.`
 fn words(trust: &GateTrust) -> String {
     let (run, trusted) = (rough(trust.run), percent(trust.trusted));
     let after = trust.trusted_after.map(rough);
     match (trust.exceeds, trust.unknown, after) {
         (Some(share), _, after) => {
-            let runs = format!("{} of runs this long ({run}) would exceed it", in_words(share));
+            let runs =
+                format!("{}{} of runs this long ({run}) would exceed it", in_words(share), range(trust));
             match after.filter(|_| share > trust.trusted) {
                 Some(after) => format!("{runs} by chance; {trusted} takes runs of {after}."),
                 None if share > trust.trusted => {
@@ -62,6 +63,16 @@ fn words(trust: &GateTrust) -> String {
     }
 }
 
+/// ` (2 to 30 %)`: as far as one run tells; nothing where its ends are told alike.
+fn range(trust: &GateTrust) -> String {
+    match trust.exceeds_between {
+        Some((low, high)) if percent(low) == percent(high) => String::new(),
+        Some((low, high)) if low < LEAST_SHARE => format!(" (at most {})", percent(high)),
+        Some((low, high)) => format!(" ({} to {})", percent(low).trim_end_matches(" %"), percent(high)),
+        None => String::new(),
+    }
+}
+
 fn in_words(share: f64) -> String {
     if share < LEAST_SHARE { format!("less than {}", percent(LEAST_SHARE)) } else { percent(share) }
 }
@@ -80,9 +91,10 @@ mod tests {
     #[test]
     fn what_is_known_is_told_and_what_is_not_is_not() {
         let run = Span::from_secs(30);
-        let trust = |exceeds, unknown, after: Option<u64>| GateTrust {
+        let trust = |exceeds: Option<f64>, unknown, after: Option<u64>| GateTrust {
             run,
             exceeds,
+            exceeds_between: exceeds.map(|share| (share / 20.0, (share * 2.0).min(1.0))),
             trusted_after: after.map(Span::from_secs),
             trusted: 0.05,
             unknown,
@@ -104,10 +116,10 @@ mod tests {
         assert_eq!(
             said,
             [
-                "3 % of runs this long (30.0 s) would exceed it by chance.",
-                "30 % of runs this long (30.0 s) would exceed it by chance; 5 % takes runs of 1 min 35 s.",
+                "3 % (at most 7 %) of runs this long (30.0 s) would exceed it by chance.",
+                "30 % (2 to 60 %) of runs this long (30.0 s) would exceed it by chance; 5 % takes runs of 1 min 35 s.",
                 "less than 1 % of runs this long (30.0 s) would exceed it by chance.",
-                "99 % of runs this long (30.0 s) would exceed it, and no fewer of longer ones: the limit is too low here.",
+                "99 % (5 to 99 %) of runs this long (30.0 s) would exceed it, and no fewer of longer ones: the limit is too low here.",
                 &format!("{cannot}, for lack of events; 29 min 12 s without one would mean at most 5 %."),
                 &format!("{cannot}: there were too few events."),
                 &format!("{cannot}: it takes a longer run."),

@@ -1,7 +1,7 @@
 //! What is known of that which a run goes on until, as sentences.
 
 use howlate_analyse::sequential::{Between, Decision, Found, Lengths, Unit, known};
-use howlate_analyse::{Analysis, together};
+use howlate_analyse::{Analysis, slowest_covered, together};
 use howlate_model::{HasProperties, Latency, Span, Until, unit_name};
 
 use crate::numbers::{count, rough, round};
@@ -103,9 +103,10 @@ fn percentile(percent: f64, found: &Found) -> String {
         _ => format!("p{percent} has no interval yet"),
     };
     format!(
-        "{interval} after {} ({}; looked at {}, at lengths fixed beforehand)",
+        "{interval} after {} ({} for what changes within {}; looked at {}, at lengths fixed beforehand)",
         rough(found.covered),
         confidence(found),
+        rough(slowest_covered(found.covered)),
         times_looked(found.looked)
     )
 }

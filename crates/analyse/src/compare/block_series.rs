@@ -29,6 +29,8 @@ pub struct Piece {
     pub happened: u64,
     /// Corrected for coordinated omission, as limits are judged by.
     pub latency: Distribution,
+    /// Those that happened, where that is not the same.
+    ran: Option<Distribution>,
     pub(crate) worst: Vec<Worst>,
 }
 
@@ -42,8 +44,14 @@ impl Piece {
             until: block.until,
             happened: block.latency.count(),
             latency,
+            ran: block.swallowed.as_ref().map(|_| block.latency.packed()),
             worst: block.worst.clone(),
         }
+    }
+
+    /// The latencies of wake-ups that happened.
+    pub(crate) fn ran(&self) -> &Distribution {
+        self.ran.as_ref().unwrap_or(&self.latency)
     }
 }
 

@@ -56,6 +56,14 @@ impl MannWhitney {
         self.two_sided(self.null[at_most.min(at_least)])
     }
 
+    /// The larger p of the two one-sided tests of a shift as large as `margin`, to either side.
+    pub(crate) fn p_of_margin(&self, margin: f64) -> f64 {
+        let beyond = |of: &dyn Fn(&f64) -> bool| self.differences.iter().filter(|one| of(one)).count();
+        let most = beyond(&|one| *one >= margin).max(beyond(&|one| *one <= -margin));
+        // Half of a two-sided p is never above one half: a shift beyond the middle is no more probable than that.
+        if self.null[most] > 0.5 { self.null[most] } else { self.two_sided(self.null[most]) / 2.0 }
+    }
+
     /// The shifts that a test at level `alpha` does not reject; `None` when there are too few values.
     pub(crate) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
         let outside = self.null.partition_point(|one_sided| self.two_sided(*one_sided) <= alpha);

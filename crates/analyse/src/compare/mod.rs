@@ -7,6 +7,7 @@ mod block_series;
 mod detectable;
 mod hodges_lehmann;
 mod holm;
+mod levels;
 mod mann_whitney;
 mod margin_gate;
 mod matching;
@@ -23,6 +24,7 @@ mod verdict;
 pub use block_series::{Piece, Track};
 pub(crate) use hodges_lehmann::{between, centre};
 pub(crate) use holm::{Corrected, holm};
+use levels::Levels;
 pub(crate) use mann_whitney::MannWhitney;
 pub use margin_gate::MarginGate;
 pub use matching::Difference;
@@ -226,11 +228,11 @@ fn judge(mut comparison: Comparison, asked: Criteria) -> Comparison {
     for Compared { design, statistics, .. } in &mut comparison.compared {
         all.extend(statistics.iter_mut().map(|tested| (*design, tested)));
     }
-    let corrected = holm(&all.iter().map(|(_, tested)| tested.p).collect::<Vec<_>>(), asked.alpha());
-    for ((design, tested), corrected) in all.iter_mut().zip(corrected) {
-        tested.judge(corrected, asked);
+    let levels = Levels::of_all(&all.iter().map(|(_, tested)| &**tested).collect::<Vec<_>>(), asked);
+    for ((design, tested), levels) in all.iter_mut().zip(levels) {
+        tested.judge(levels, asked);
         if *design == Design::Separate {
-            tested.leave_open(corrected, asked);
+            tested.leave_open(levels.difference, asked);
         }
     }
     comparison

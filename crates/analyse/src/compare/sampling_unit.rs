@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use howlate_model::Distribution;
 
 use super::block_series::Piece;
+use super::mann_whitney::MannWhitney;
 use super::statistic::{LEAST, Statistic, together};
 use crate::autocorrelation::{inflation_beside, is_too_alike, lag_one};
 
-/// About as many units are made at most.
+/// About as many units are made at most, of the shorter recording and of the longer one.
 const MOST: usize = 32;
+const MOST_OF_THE_LONGER: usize = 256;
 /// Units whose neighbours are more alike than this are joined, while there are enough of them.
 const ALIKE: f64 = 0.3;
 
@@ -26,6 +28,8 @@ pub(crate) struct Units {
     pub(crate) alike: bool,
     /// By how much the variance of ranks is larger than that of independent values.
     pub(crate) inflation: f64,
+    /// Whether the medians of one half of a side are not those of the other.
+    halves_differ: bool,
     /// Pairs that were left out, because one of their turns has too few wake-ups.
     pub(crate) short: usize,
 }
@@ -41,7 +45,16 @@ pub(crate) struct TooShort {
 impl Units {
     /// One value for each turn.
     pub(crate) fn of_pairs(base: Vec<f64>, new: Vec<f64>) -> Self {
-        Self { base, new, wakeups: 200, likeness: 0.0, alike: false, inflation: 1.0, short: 0 }
+        Self {
+            base,
+            new,
+            wakeups: 200,
+            likeness: 0.0,
+            alike: false,
+            inflation: 1.0,
+            halves_differ: false,
+            short: 0,
+        }
     }
 }
 
@@ -62,7 +75,16 @@ pub(crate) fn pairs(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Resu
     let (base, new) =
         long.iter().filter_map(|(one, new)| statistic.value_in(one).zip(statistic.value_in(new))).unzip();
     let wakeups = long.iter().map(wakeups).min().unwrap_or(0);
-    Ok(Units { base, new, wakeups, likeness: 0.0, alike: false, inflation: 1.0, short: short.len() })
+    Ok(Units {
+        base,
+        new,
+        wakeups,
+        likeness: 0.0,
+        alike: false,
+        inflation: 1.0,
+        halves_differ: false,
+        short: short.len(),
+    })
 }
 
 /// The wake-ups of each turn.
@@ -86,7 +108,9 @@ pub(crate) fn stretches(statistic: Statistic, base: &[Piece], new: &[Piece]) -> 
         return Err(TooShort { wakeups: least });
     }
     let block = |pieces: &[Piece]| count(pieces) / (pieces.len() as u64).max(1);
-    let most = count(base).max(count(new)).div_ceil(MOST as u64);
+    // The shorter one decides, so that a longer base says more and not less.
+    let longest = count(base).max(count(new)).div_ceil(MOST_OF_THE_LONGER as u64);
+    let most = least.div_ceil(MOST as u64).max(longest);
     let mut wakeups = most.max(statistic.least()).max(block(base)).max(block(new)).max(1);
     let mut units = joined(statistic, base, new, wakeups);
     while units.likeness > ALIKE {
@@ -97,7 +121,7 @@ pub(crate) fn stretches(statistic: Statistic, base: &[Piece], new: &[Piece]) -> 
         }
         units = longer;
     }
-    units.alike = is_too_alike(units.likeness, units.base.len() + units.new.len());
+    units.alike = is_too_alike(units.likeness, units.base.len() + units.new.len()) || units.halves_differ;
     Ok(units)
 }
 
@@ -113,7 +137,18 @@ fn joined(statistic: Statistic, base: &[Piece], new: &[Piece], wakeups: u64) -> 
     let (own, level) = ([&base[..], &new[..]], [&level.0[..], &level.1[..]]);
     let likeness = lag_one(&own).max(lag_one(&level));
     let inflation = inflation_beside(&own, &level);
-    Units { base, new, wakeups, likeness, alike: false, inflation, short: 0 }
+    let worth = inflation_beside(&level, &level);
+    let halves_differ = level.iter().any(|side| halves_differ(side, worth));
+    Units { base, new, wakeups, likeness, alike: false, inflation, halves_differ, short: 0 }
+}
+
+/// Of machines that do not change, so few look as if the halves of a run differed.
+const HALVES_DIFFER: f64 = 0.01;
+
+/// Whether the values of one half are not those of the other, by more than neighbours that are alike explain.
+fn halves_differ(values: &[f64], inflation: f64) -> bool {
+    let (first, second) = values.split_at(values.len() / 2);
+    !first.is_empty() && MannWhitney::of_series(first, second, inflation).p() < HALVES_DIFFER
 }
 
 /// Each side as one unit, where nothing is known of its course: threads side by side are no stretches.
@@ -135,6 +170,7 @@ pub(crate) fn whole(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Resu
         likeness: 0.0,
         alike: false,
         inflation: 1.0,
+        halves_differ: false,
         short: 0,
     })
 }
@@ -209,6 +245,28 @@ mod tests {
         // A trend never ends.
         let trend = blocks(0..40);
         assert!(stretches(Statistic::P50, &trend, &trend).unwrap().alike);
+    }
+
+    #[test]
+    fn a_longer_base_says_more_and_not_less() {
+        let noise = |seconds: i64| blocks((0..seconds).map(|second| (second * 7_919) % 101));
+        let units = stretches(Statistic::P99, &noise(6_000), &noise(600)).unwrap();
+        let alike = stretches(Statistic::P99, &noise(600), &noise(600)).unwrap();
+        assert!(units.wakeups < 2 * alike.wakeups, "{} {}", units.wakeups, alike.wakeups);
+        assert!((24..=32).contains(&units.new.len()), "{}", units.new.len());
+        assert!((200..=290).contains(&units.base.len()), "{}", units.base.len());
+    }
+
+    // second   0 ... 31 | 32 ... 63      neighbours are as different in both halves, and the second lies a little higher
+    #[test]
+    fn a_machine_that_changed_in_the_middle_says_nothing() {
+        let noise = |second: i64| (second * 7_919) % 101;
+        let changed = blocks((0..64).map(|second| noise(second) + if second < 32 { 0 } else { 40 }));
+        let steady = blocks((0..64).map(noise));
+        let units = |new: &[Piece]| stretches(Statistic::P50, &steady, new).unwrap();
+        assert!(units(&changed).alike && units(&changed).halves_differ, "{:?}", units(&changed));
+        assert!(!is_too_alike(units(&changed).likeness, 64), "by their neighbours it does not show");
+        assert!(!units(&steady).alike);
     }
 
     #[test]

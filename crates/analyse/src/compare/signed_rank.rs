@@ -45,6 +45,13 @@ impl SignedRank {
         self.p
     }
 
+    /// The larger p of the two one-sided tests of a shift as large as `margin`, to either side.
+    pub(crate) fn p_of_margin(&self, margin: f64) -> f64 {
+        let beyond = |of: &dyn Fn(&f64) -> bool| self.averages.iter().filter(|one| of(one)).count();
+        let most = beyond(&|one| *one >= margin).max(beyond(&|one| *one <= -margin));
+        self.null.get(most).copied().unwrap_or(1.0)
+    }
+
     /// The shifts that a test at level `alpha` does not reject; `None` when there are too few pairs
     /// for that level to reject anything.
     pub(crate) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {

@@ -68,13 +68,20 @@ impl Statistic {
     /// Its value in nanoseconds.
     pub(crate) fn value_in(self, all: &Distribution) -> Option<f64> {
         let value = match self {
-            Self::P50 => all.quantile(0.5),
+            Self::P50 => middle(all),
             Self::P99 => all.quantile(0.99),
             Self::P999 => all.quantile(0.999),
             Self::Max => all.max(),
         };
         value.map(nanos)
     }
+}
+
+/// The median, finer than a bucket: a difference of less would be told as none, or as one. Of latencies that were not told apart, where these
+/// begin.
+fn middle(all: &Distribution) -> Option<Latency> {
+    let is_clipped = |median: &Latency| all.clipped() == Some(*median);
+    all.quantile(0.5).filter(is_clipped).or_else(|| all.median())
 }
 
 /// The wake-ups of all pieces.

@@ -1,12 +1,13 @@
 //! One statistic of two conditions: the difference, its interval, its p, the verdict.
 
-use howlate_model::Span;
+use howlate_model::{Margin, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::block_series::Piece;
 use super::detectable::{POWER, Spread, pairs_to_see};
 use super::holm::Corrected;
+use super::levels::Levels;
 use super::mann_whitney::{MannWhitney, least_size};
 use super::margin_gate::MarginGate;
 use super::needed_runs::{Settling, neighbours_differ};
@@ -39,7 +40,7 @@ pub struct Tested {
     /// New minus base (Hodges–Lehmann estimate); with `new_at_least` or `base_at_least` that of the bounds.
     pub difference_ns: f64,
     /// Interval of the difference, at the level at which it was tested (Holm): it leaves zero out exactly where a
-    /// difference was found. Absent when there are too few units.
+    /// difference was found, and lies within the margin exactly where equivalence was. Absent when there are too few units.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "(f64, f64)")]
     pub interval_ns: Option<(f64, f64)>,
@@ -81,6 +82,9 @@ const fn is_none_of_them(pairs: &usize) -> bool {
 /// Recordings of less than this are over before a machine has shown its states: frequencies, neighbours and background jobs change
 /// within seconds to a minute.
 const LONG_ENOUGH: Span = Span::from_secs(60);
+
+/// Latencies are counted in buckets that are no wider than a hundredth of them.
+const BUCKETS_OF_ONE: f64 = 100.0;
 
 /// The test behind it, kept until it is known how many there are.
 #[derive(Clone, Debug)]
@@ -191,25 +195,28 @@ impl Tested {
     }
 
     /// Draws the conclusion, all comparisons considered.
-    pub(crate) fn judge(&mut self, corrected: Corrected, asked: Criteria) {
-        let level = corrected.level;
-        self.p_corrected = corrected.p;
-        self.inconclusive = self.test.too_little(level);
+    pub(crate) fn judge(&mut self, levels: impl Into<Levels>, asked: Criteria) {
+        let levels: Levels = levels.into();
+        let level = levels.difference.level;
+        self.p_corrected = levels.difference.p;
+        self.inconclusive = self.test.too_little(levels.least(asked));
         // Where stretches are too alike to be told from a drift, or there are none, neither is known.
         let has_units =
             !matches!(self.inconclusive, Some(Inconclusive::Drift { .. } | Inconclusive::TwoDistributions));
         if has_units {
-            self.interval_ns = self.test.interval(level);
-            self.detectable_ns = self.test.detectable(self.difference_ns, level, asked.alpha());
+            self.interval_ns = levels.interval(|level| self.test.interval(level));
+            let detectable = self.test.detectable(self.difference_ns, level, asked.alpha());
+            // What is less than a bucket need not move anything.
+            self.detectable_ns = detectable.map(|least| least.max(self.base_ns.abs() / BUCKETS_OF_ONE));
         }
         self.verdict = match self.inconclusive {
             Some(_) => Verdict::Inconclusive,
-            None => self.conclusion(asked, level),
+            None => self.conclusion(asked, levels),
         };
         self.gate = asked.margin.and_then(|margin| {
             let margin = margin.nanos_around(self.base_ns);
             let (units, spread) = (self.units.0.min(self.units.1), self.test.spread(asked.alpha())?);
-            MarginGate::new(self.interval_ns?, margin, spread, units, asked.alpha())
+            MarginGate::new(self.test.interval(levels.of_margin())?, margin, spread, units, asked.alpha())
         });
         self.settled_by = has_units.then(|| self.inconclusive.map(|_| self.settling(asked, level))).flatten();
     }
@@ -222,6 +229,15 @@ impl Tested {
             self.verdict = Verdict::Inconclusive;
             self.inconclusive = Some(Inconclusive::OneAfterTheOther);
             self.settled_by = Some(self.settling(asked, corrected.level));
+        }
+    }
+
+    /// How probable a difference as close to zero is by chance, where there is one as large as `margin` to either side.
+    pub(crate) fn p_of_margin(&self, margin: Margin) -> f64 {
+        let margin = margin.nanos_around(self.base_ns);
+        match &self.test {
+            Test::Pairs(test, _) => test.p_of_margin(margin),
+            Test::Stretches(test, ..) => test.p_of_margin(margin),
         }
     }
 
@@ -262,16 +278,19 @@ impl Tested {
         Settling { pairs: settling.pairs.max(signed_rank::least_pairs(level)), ..settling }
     }
 
-    fn conclusion(&mut self, asked: Criteria, level: f64) -> Verdict {
+    fn conclusion(&mut self, asked: Criteria, levels: Levels) -> Verdict {
         let margin = asked.margin.map(|margin| margin.nanos_around(self.base_ns));
-        let within = |margin: f64| self.interval_ns.is_some_and(|(low, high)| -margin < low && high < margin);
+        let is_in_reach = self.test.least_p() <= levels.of_margin();
+        let within = |margin: f64| {
+            is_in_reach && self.interval_ns.is_some_and(|(low, high)| -margin < low && high < margin)
+        };
         match (margin, self.interval_ns) {
             (Some(margin), _) if within(margin) => Verdict::Equivalent,
             (_, Some((low, _))) if low > 0.0 => Verdict::Worse,
             (_, Some((_, high))) if high < 0.0 => Verdict::Better,
             (None, _) => Verdict::NotDistinguishable,
             (Some(margin), _) => {
-                self.inconclusive = Some(self.test.wider_than(margin, level, asked.alpha()));
+                self.inconclusive = Some(self.test.wider_than(margin, levels.of_margin(), asked.alpha()));
                 Verdict::Inconclusive
             }
         }
@@ -354,7 +373,8 @@ impl Test {
         let deviation = self.spread(alpha).map_or(0.0, |spread| spread.error * (units as f64).sqrt());
         Inconclusive::WiderThanMargin {
             units,
-            needed: pairs_to_see(margin, deviation, level, POWER).max(units + 1),
+            // Neither end may reach the margin, so that what is missed is shared by the two.
+            needed: pairs_to_see(margin, deviation, level, f64::midpoint(1.0, POWER)).max(units + 1),
         }
     }
 }

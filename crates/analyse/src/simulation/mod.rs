@@ -2,18 +2,24 @@
 //! what is known to be so.
 
 mod compared;
+mod equivalence;
+mod gates;
 mod ranked;
 mod recorded;
 mod rhythms;
 mod series;
+mod settings;
 mod single;
 mod tally;
 mod until;
 
 pub use compared::{Measured, comparisons};
+pub use equivalence::equivalence;
+pub use gates::gates;
 pub use ranked::ranking;
 pub use rhythms::{Planted, rhythms};
 pub use series::Series;
+pub use settings::{itself, settings, sweeps};
 pub use single::single;
 pub use tally::Tally;
 pub use until::{blocks_of_a_run, precision, rate};
@@ -68,7 +74,26 @@ mod tests {
     #[test]
     fn what_is_said_of_a_machine_with_two_states_holds() {
         for wakeups in [10_000, 60_000] {
-            hold(Series::TwoStates, &single(Series::TwoStates, wakeups, seeds()));
+            hold(Series::TwoStates(2), &single(Series::TwoStates(2), wakeups, seeds()));
+        }
+    }
+
+    #[test]
+    fn what_differs_by_the_margin_is_not_equivalent() {
+        hold(Series::Independent, &equivalence(Series::Independent, 12, 0..seeds().end / 2));
+    }
+
+    #[test]
+    fn the_share_of_runs_that_exceed_a_limit_lies_in_its_range() {
+        hold(Series::Independent, &gates(Series::Independent, 10_000, seeds()));
+    }
+
+    #[test]
+    fn what_does_nothing_is_not_found_to() {
+        for series in [Series::Autoregressive, Series::TwoStates(2)] {
+            hold(series, &settings(series, 6, 0..seeds().end / 2));
+            hold(series, &sweeps(series, 12, 10, seeds()));
+            hold(series, &itself(series, 80, seeds()));
         }
     }
 

@@ -24,6 +24,16 @@ pub(crate) fn track_of(works: &[Work]) -> Track {
     Track::new(crate::testing::analysis_of(works).header)
 }
 
+/// A recording of cyclic conditions that differ in their timer slack, before anything was measured.
+pub(crate) fn track_by_slack(conditions: usize) -> Track {
+    let mut header = track(conditions).analysis.header;
+    for (condition, nanos) in header.conditions.iter_mut().zip(1..) {
+        condition.policy = Policy::OTHER;
+        condition.slack_ns = Some(Span::from_nanos(nanos));
+    }
+    Track::new(header)
+}
+
 /// A machine and the time on its clock.
 pub(crate) struct Clocked {
     pub(crate) machine: Simulated,

@@ -3,22 +3,26 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use howlate_model::{Distribution, Latency};
+use howlate_model::{Bucket, Distribution, Latency, Span};
 
 use super::recorded::{Clocked, track};
 use super::series::{Series, Simulated};
-use super::tally::{Tally, tallied};
+use super::tally::{Scope, Tally, tallied};
 use crate::compare::Maximum;
 use crate::{Interval, Outcome};
 
 /// Wake-ups that a series is known by, for each trial; at least those of a hundred.
-const KNOWN: u64 = 4_000;
-/// The worst of them, each kept by itself: more than any bound is looked up among.
+const KNOWN: usize = 4_000;
+/// Machines that it is known by: what wanders slowly has as many levels.
+const MACHINES: usize = 4_000;
+/// Bursts come once in twenty thousand wake-ups.
+const KNOWN_OF_BURSTS: usize = 20_000_000;
+/// The worst of them, each by itself: in a bucket there is more than one that matters.
 const LATEST: usize = 40_000;
 
 /// What is known of a series: the truth that statements are held against.
-struct Truth {
-    all: Distribution,
+pub(crate) struct Truth {
+    pub(crate) all: Distribution,
     /// The worst wake-ups, the worst first.
     worst: Vec<i64>,
     /// Of so many.
@@ -27,24 +31,41 @@ struct Truth {
 
 impl Truth {
     #[allow(clippy::cast_possible_truncation, reason = "simulated latencies are small")]
-    fn new(series: Series, trials: u64) -> Self {
-        let known = KNOWN as usize * trials.max(100) as usize;
-        // Many machines rather than one for long: what wanders slowly is seen from all sides.
-        let machine = |seed: u64| {
-            let mut machine = Simulated::new(series, 1_000_000 + seed);
-            (0..known / 400).map(move |_| machine.latency() as i64).collect::<Vec<_>>()
+    pub(crate) fn new(series: Series, trials: u64) -> Self {
+        let known = match series {
+            Series::Bursts(_) => KNOWN_OF_BURSTS,
+            _ => KNOWN * trials.max(100) as usize,
         };
-        let mut latencies: Vec<i64> = (0..400).flat_map(machine).collect();
         let mut all = Distribution::default();
-        latencies.iter().for_each(|one| all.record(Latency::from_nanos(*one)));
-        latencies.sort_unstable_by_key(|one| Reverse(*one));
-        latencies.truncate(LATEST);
-        Self { all, worst: latencies, known }
+        let mut worst: Vec<i64> = Vec::new();
+        for seed in 0..MACHINES as u64 {
+            let mut machine = Simulated::new(series, 1_000_000 + seed);
+            for _ in 0..known / MACHINES {
+                let late = machine.latency() as i64;
+                all.record(Latency::from_nanos(late));
+                worst.push(late);
+            }
+            if worst.len() > 2 * LATEST {
+                worst.select_nth_unstable_by_key(LATEST, |one| Reverse(*one));
+                worst.truncate(LATEST);
+            }
+        }
+        worst.sort_unstable_by_key(|one| Reverse(*one));
+        worst.truncate(LATEST);
+        Self { all, worst, known }
     }
 
     /// The share of wake-ups later than a latency.
     fn share_beyond(&self, latency: Latency) -> f64 {
-        self.worst.partition_point(|one| *one > latency.as_nanos()) as f64 / self.known as f64
+        let nanos = latency.as_nanos();
+        let is_among_the_worst = self.worst.last().is_none_or(|last| nanos >= *last);
+        let later = if is_among_the_worst {
+            self.worst.partition_point(|one| *one > nanos) as f64
+        } else {
+            let beyond = |bucket: &Bucket| i64::try_from(bucket.lowest).is_ok_and(|lowest| lowest > nanos);
+            self.all.buckets().filter(beyond).map(|bucket| bucket.count as f64).sum()
+        };
+        later / self.known as f64
     }
 
     /// Whether an interval holds a quantile; buckets of 1 % are the least that can be told.
@@ -65,10 +86,11 @@ pub fn single(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<Tally> {
         let outcome = &track.analysis.outcomes()[0];
         let how = format!("{} s alone", wakeups / 1_000);
         let mut said = Vec::new();
+        let scope = Scope::of(series, Span::from_millis(wakeups));
         for (name, quantile, interval) in intervals(outcome) {
             said.push((format!("{how}: has an interval, {name}"), None, interval.is_some()));
-            let held = interval.is_none_or(|interval| truth.is_held(interval, quantile));
-            said.push((format!("{how}: interval, {name}"), Some(0.95), held));
+            let held = interval.map(|interval| truth.is_held(interval, quantile));
+            said.extend(held.map(|held| scope.observed(format!("{how}: interval, {name}"), held)));
         }
         let max = outcome.latency().max().unwrap_or_default();
         let bounds = |one_in: u64| truth.share_beyond(max) <= 1.0 / one_in.max(1) as f64;
@@ -76,8 +98,10 @@ pub fn single(series: Series, wakeups: u64, seeds: Range<u64>) -> Vec<Tally> {
         let compared =
             Maximum::from_pieces(&track.pieces(&[0]), 0.95, seed).and_then(|one| one.later_at_most_one_in);
         said.push((format!("{how}: has a bound of the maximum"), None, bound.is_some()));
-        said.push((format!("{how}: bound of the maximum"), Some(0.95), bound.is_none_or(bounds)));
-        said.push((format!("{how}: the same in compare"), Some(0.95), compared.is_none_or(bounds)));
+        let held = bound.map(bounds);
+        said.extend(held.map(|held| scope.observed(format!("{how}: bound of the maximum"), held)));
+        let held = compared.map(bounds);
+        said.extend(held.map(|held| scope.observed(format!("{how}: the same in compare"), held)));
         let independent = crate::exceeded_at_most(outcome.count()).is_some_and(bounds);
         said.push((format!("{how}: bound, were they independent"), None, independent));
         said

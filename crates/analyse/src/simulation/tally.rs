@@ -4,7 +4,11 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::thread;
 
+use howlate_model::Span;
 use statrs::distribution::{Binomial, DiscreteCDF};
+
+use super::series::Series;
+use crate::coverage::slowest_covered;
 
 /// A statement that is made with a stated confidence, and how often it was true.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +50,38 @@ impl Tally {
 
 /// One statement of a trial: what, how often it is to be true, whether it was.
 pub(crate) type Observation = (String, Option<f64>, bool);
+
+/// What statements about a machine are made for: changes that a run sees often enough.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope {
+    pub(crate) is_covered: bool,
+}
+
+impl Scope {
+    /// Of a run that lasts so long.
+    pub(crate) fn of(series: Series, run: Span) -> Self {
+        Self::within(series, slowest_covered(run))
+    }
+
+    /// Of what covers changes up to so slow ones.
+    pub(crate) fn within(series: Series, slowest: Span) -> Self {
+        Self { is_covered: series.slowest() <= slowest }
+    }
+
+    /// Of what does not depend on how slowly a machine changes.
+    pub(crate) const fn of_any() -> Self {
+        Self { is_covered: true }
+    }
+
+    /// A statement that is made with 95 % confidence. Of a machine that changes more slowly than is covered nothing is stated; how
+    /// often it would be true is told all the same.
+    pub(crate) fn observed(self, statement: String, is_true: bool) -> Observation {
+        match self.is_covered {
+            true => (statement, Some(0.95), is_true),
+            false => (format!("{statement} (not covered)"), None, is_true),
+        }
+    }
+}
 
 /// Runs a trial with each of `seeds` on all CPUs, and counts what each said; in the order in which it was first said.
 pub(crate) fn tallied(seeds: Range<u64>, trial: impl Fn(u64) -> Vec<Observation> + Sync) -> Vec<Tally> {

@@ -8,7 +8,8 @@ use howlate_model::{Block, Distribution, Latency, Line, Margin, Span, Until};
 
 use super::recorded::{Clocked, track};
 use super::series::{Series, Simulated};
-use super::tally::{Observation, Tally, tallied};
+use super::single::Truth;
+use super::tally::{Observation, Scope, Tally, tallied};
 use crate::sequential::decisive;
 use crate::sequential::exceedances::{Exceedances, spell};
 use crate::sequential::looks::Looks;
@@ -18,7 +19,7 @@ use crate::{Analysis, Interval};
 /// What is said of a percentile when its interval was first as narrow as asked for, after at most so many seconds of
 /// wake-ups of a millisecond. Fewer than all are known by then: who stops those that are not has chosen the ones that looked quiet.
 pub fn precision(series: Series, quantile: f64, within: f64, seconds: u64, seeds: Range<u64>) -> Vec<Tally> {
-    let truth = Known::new(series, seeds.end - seeds.start).latency;
+    let truth = Truth::new(series, seeds.end - seeds.start).all;
     tallied(seeds, |seed| {
         let mut machine = Clocked::new(Simulated::new(series, seed));
         let (mut track, mut looks) = (track(1), Looks::until(quantile, Margin::Share(within)));
@@ -33,12 +34,10 @@ pub fn precision(series: Series, quantile: f64, within: f64, seconds: u64, seeds
             }
         }
         let reached = looks.interval.filter(|_| looks.reached());
+        let scope = Scope::of(series, Span::from_millis(track.analysis.outcomes()[0].count()));
         said.extend(reached.map(|interval| {
-            (
-                format!("{how}: interval when reached"),
-                Some(0.95),
-                holds(interval, truth.quantile(quantile).unwrap_or_default()),
-            )
+            let holds = holds(interval, truth.quantile(quantile).unwrap_or_default());
+            scope.observed(format!("{how}: interval when reached"), holds)
         }));
         let reached = looks.reached();
         said.push((format!("{how}: reached"), None, reached));
@@ -63,10 +62,12 @@ pub fn rate(series: Series, quantile: f64, times: f64, seeds: Range<u64>) -> Vec
             refuted |= counted.evidence_above_one(TO_REFUTE) >= decisive();
         }
         let how = format!("once in {:.0} s, {times} times as long", 1.0 / truth.per_second);
+        // Within a tenth of the time in which one is allowed.
+        let scope = Scope::within(series, Span::from_nanos((1e8 / truth.per_second) as u64));
         vec![
-            (format!("{how}: interval, whenever looked at"), Some(0.95), is_held),
-            (format!("{how}: no wrong \"holds\""), Some(0.95), !holds),
-            (format!("{how}: no wrong \"refuted\""), Some(0.95), !refuted),
+            scope.observed(format!("{how}: interval, whenever looked at"), is_held),
+            scope.observed(format!("{how}: no wrong \"holds\""), !holds),
+            scope.observed(format!("{how}: no wrong \"refuted\""), !refuted),
         ]
     })
 }

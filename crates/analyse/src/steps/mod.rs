@@ -19,7 +19,8 @@ pub use controls::{Controlled, Remainder};
 use controls::{controlled, estimate};
 pub use entered::Entered;
 use entered::entered;
-use fit::{Level, cuts, place, rises};
+use fit::{Level, place, rises};
+pub(crate) use fit::{NOISE, cuts};
 pub use sweep::StepControl;
 use sweep::{Sweep, sweeps};
 
@@ -128,7 +129,7 @@ fn staircase(sweep: &Sweep<'_>, analysis: &Analysis) -> Staircase {
     Staircase {
         condition: index_of(sweep.base[0], analysis),
         rounds: rows.len(),
-        false_alarms: fit::NOISE,
+        false_alarms: NOISE,
         steps: levels.windows(2).filter_map(step).collect(),
         levels: found,
         controls: sweep.controls.keys().copied().collect(),

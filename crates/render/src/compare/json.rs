@@ -81,7 +81,7 @@ pub fn comparison_json(report: &ComparisonReport<'_>) -> Result<String, serde_js
         compared: one,
         percent: one.statistics.iter().map(percent).collect(),
     };
-    let mut caveats: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
+    let mut caveats: Vec<String> = words::drift_warning(report).into_iter().collect();
     caveats.extend(words::caveats(report));
     let (margin_ns, margin_percent) = margin(report);
     let document = Document {

@@ -22,7 +22,7 @@ pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
     if let Some(others) = others(report.comparison, &comparison) {
         text.push_str(&format!("\n{others}\n"));
     }
-    let mut notes: Vec<String> = words::drift_warning(report).into_iter().map(str::to_owned).collect();
+    let mut notes: Vec<String> = words::drift_warning(report).into_iter().collect();
     notes.extend(words::caveats(report));
     notes.extend(next_step::sentence(report));
     notes.extend(gate::sentence(report));

@@ -56,7 +56,7 @@ pub struct ToldRow<'a> {
 impl<'a> ComparisonReport<'a> {
     /// The comparison in words.
     pub fn messages(&self) -> Messages<'a> {
-        let mut notes: Vec<String> = words::drift_warning(self).into_iter().map(str::to_owned).collect();
+        let mut notes: Vec<String> = words::drift_warning(self).into_iter().collect();
         notes.extend(words::caveats(self));
         let each = self
             .comparison

@@ -217,7 +217,7 @@ fn maximum_row(name: String, maximum: &Maximum, none: &str) -> Vec<String> {
 
 /// What spoils it.
 fn doubts(report: &ComparisonReport<'_>, width: usize) -> String {
-    let drift = words::drift_warning(report).into_iter().map(str::to_owned);
+    let drift = words::drift_warning(report).into_iter();
     marked(drift.chain(words::caveats(report)), width)
 }
 

@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 
-use howlate_analyse::Analysis;
 use howlate_analyse::compare::{
     Compared, Comparison, Design, Difference, Inconclusive, LeftOut, Refusal, Statistic, Tested, Verdict,
 };
+use howlate_analyse::{Analysis, slowest_covered};
 use howlate_model::{Caveat, Property, Span, Value};
 
 use super::ComparisonReport;
 use crate::caveats::sentences;
 use crate::condition::{CIRCUMSTANCES, joined, phrases, telling, worded};
-use crate::numbers::{at_least, count, length, micros_of, signed_micros, with_minus};
+use crate::numbers::{at_least, count, length, micros_of, rough, signed_micros, with_minus};
 use crate::property::{self, phrase, typed_phrase};
 
 /// What a statistic is called in tables.
@@ -363,12 +363,17 @@ pub(super) fn design(one: &Compared) -> String {
 }
 
 /// What to know of the design.
-pub(super) fn drift_warning(report: &ComparisonReport<'_>) -> Option<&'static str> {
-    let separate = report.comparison.compared.iter().any(|one| one.design == Design::Separate);
-    (separate && !is_one_after_the_other(report)).then_some(
-        "These were measured one after the other, so that a drift of the machine can hide a difference. If possible, measure both in one \
-         run, in turns: give both values to one command, then `howlate compare RECORDING --by …`.",
-    )
+pub(super) fn drift_warning(report: &ComparisonReport<'_>) -> Option<String> {
+    let separate = report.comparison.compared.iter().filter(|one| one.design == Design::Separate);
+    let covered =
+        separate.flat_map(|one| [&one.base_maximum, &one.new_maximum]).flatten().map(|max| max.covered);
+    let shortest = covered.min().filter(|_| !is_one_after_the_other(report))?;
+    Some(format!(
+        "These were measured one after the other: what changes more slowly than {}, a hundredth of the shorter run, can look like a \
+         difference or hide one. If possible, measure both in one run, in turns: give both values to one command, then \
+         `howlate compare RECORDING --by …`.",
+        rough(slowest_covered(shortest))
+    ))
 }
 
 /// Whether a difference was found of which nobody knows where it comes from; then the answer says so.

@@ -1,0 +1,142 @@
+//! At which levels a comparison is judged among all others, and the interval that says the same as its verdict.
+//!
+//! A difference is shown by the two-sided test of zero. With a margin, its absence is shown by the two one-sided tests of a
+//! difference as large as the margin on either side; the larger p counts. Each kind is corrected for its own number by Holm's steps,
+//! so that whatever is found of the one lends nothing to the other: intervals at the steps of the first would be too narrow for the
+//! second as soon as everything differs.
+//!
+//! ```text
+//!       -margin        0        margin
+//! ---------|-----------|-----------|--------
+//!                  [---+---]                     equivalent: both ends at the level of the one-sided tests; zero is inside
+//!                      | [---]                   equivalent, and a difference: the end next to zero at the level of its test
+//!                      |        [-----]          worse: the far end is still at the level of the one-sided tests
+//!     [----------------+------------]            neither
+//! ```
+//!
+//! Sources: Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987); the interval with zero in it, which belongs to the
+//! two tests: Hsu, Hwang, Liu & Ruberg, Biometrika 81 (1994); Holm (1979).
+
+use super::{Corrected, Criteria, Tested, holm};
+
+/// The levels of one comparison.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Levels {
+    /// Of the two-sided test of zero.
+    pub(crate) difference: Corrected,
+    /// Of the one-sided tests of the margin; `None` where there is no margin.
+    equivalence: Option<Corrected>,
+}
+
+impl From<Corrected> for Levels {
+    fn from(difference: Corrected) -> Self {
+        Self { difference, equivalence: None }
+    }
+}
+
+impl Levels {
+    /// Those of all comparisons, in their order.
+    pub(crate) fn of_all(all: &[&Tested], criteria: Criteria) -> Vec<Self> {
+        let corrected = |p: &dyn Fn(&Tested) -> f64| {
+            holm(&all.iter().map(|one| p(one)).collect::<Vec<_>>(), criteria.alpha())
+        };
+        let differences = corrected(&|one| one.p).into_iter();
+        let Some(margin) = criteria.margin else { return differences.map(Self::from).collect() };
+        let equivalences = corrected(&|one| one.p_of_margin(margin)).into_iter();
+        let both = differences.zip(equivalences);
+        both.map(|(difference, equivalence)| Self { difference, equivalence: Some(equivalence) }).collect()
+    }
+
+    /// The level, two-sided, at which an interval says what the tests of the margin say.
+    pub(crate) fn of_margin(self) -> f64 {
+        self.equivalence.map_or(self.difference.level, |corrected| 2.0 * corrected.level)
+    }
+
+    /// The level that has to be in reach, or nothing can be said.
+    pub(crate) fn least(self, criteria: Criteria) -> f64 {
+        let is_found = self.difference.p <= criteria.alpha();
+        if is_found { self.difference.level } else { self.difference.level.min(self.of_margin()) }
+    }
+
+    /// The interval, of the one that a test gives at a level: it leaves zero out exactly where a difference is found, and lies within the margin
+    /// exactly where equivalence is.
+    pub(crate) fn interval(self, at: impl Fn(f64) -> Option<(f64, f64)>) -> Option<(f64, f64)> {
+        let (low, high) = at(self.difference.level)?;
+        if self.equivalence.is_none() {
+            return Some((low, high));
+        }
+        match (at(self.of_margin()), low > 0.0, high < 0.0) {
+            (Some((_, most)), true, _) => Some((low, most)),
+            (Some((least, _)), _, true) => Some((least, high)),
+            (Some((least, most)), ..) => Some((least.min(0.0), most.max(0.0))),
+            // Enough for a difference that is clear, and too little for anything about the margin.
+            (None, is_later, is_earlier) => (is_later || is_earlier).then_some((low, high)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Margin, Span};
+    use proptest::prelude::*;
+
+    use super::super::sampling_unit::Units;
+    use super::super::{Statistic, Verdict};
+    use super::*;
+
+    const MARGIN: i32 = 25;
+    const CRITERIA: Criteria =
+        Criteria { confidence: 0.95, margin: Some(Margin::Length(Span::from_nanos(MARGIN as u64))) };
+
+    fn judged(all: &[(Vec<i32>, i32)]) -> Vec<Tested> {
+        let one = |(noise, shift): &(Vec<i32>, i32)| {
+            let new = noise.iter().map(|one| f64::from(one + shift)).collect();
+            let units = Units::of_pairs(vec![0.0; noise.len()], new);
+            Tested::pairs(Statistic::P50, &units, Span::from_secs(1)).unwrap()
+        };
+        let mut all: Vec<Tested> = all.iter().map(one).collect();
+        let levels = Levels::of_all(&all.iter().collect::<Vec<_>>(), CRITERIA);
+        all.iter_mut().zip(levels).for_each(|(one, levels)| one.judge(levels, CRITERIA));
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn verdict_and_interval_say_the_same_of_zero_and_of_the_margin(
+            all in prop::collection::vec((prop::collection::vec(-20_i32..20, 16), -30_i32..30), 1..12),
+        ) {
+            for one in judged(&all) {
+                let (low, high) = one.interval_ns.unwrap();
+                let margin = f64::from(MARGIN);
+                let is_within = -margin < low && high < margin;
+                prop_assert_eq!(one.verdict == Verdict::Equivalent, is_within, "{:?}", one);
+                prop_assert_eq!(one.p_corrected <= 0.05, low > 0.0 || high < 0.0, "{:?}", one);
+                let differs = matches!(one.verdict, Verdict::Worse | Verdict::Better);
+                prop_assert_eq!(differs, !is_within && one.p_corrected <= 0.05, "{:?}", one);
+                prop_assert!(low <= one.difference_ns && one.difference_ns <= high, "{:?}", one);
+            }
+        }
+    }
+
+    /// Forty that differ by as much as the margin: each found to differ would hand its level on to the others, were there one correction only.
+    #[test]
+    fn what_differs_by_the_margin_is_not_equivalent_however_many_differ() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut some_is_equivalent = || {
+            let mut noise = || (0..20).map(|_| random.i32(-12..=12) + random.i32(-12..=12)).collect();
+            let all: Vec<_> = (0..40).map(|_| (noise(), MARGIN)).collect();
+            judged(&all).iter().any(|one| one.verdict == Verdict::Equivalent)
+        };
+        let wrong = (0..100).filter(|_| some_is_equivalent()).count();
+        assert!(wrong <= 9, "{wrong} of 100");
+    }
+
+    #[test]
+    fn where_all_are_equivalent_the_last_need_not_be_as_sure_as_the_first() {
+        let noise = |by: usize| (0..20).map(|round| [-9, 4, 9, -4, 1][(round * by) % 5] * 2).collect();
+        // One in twelve of the error would not reach from 18 to the margin.
+        let all: Vec<_> = (0..12).map(|by| (noise(by % 4 + 1), if by == 7 { 18 } else { 0 })).collect();
+        let verdicts: Vec<Verdict> = judged(&all).iter().map(|one| one.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Equivalent; 12]);
+    }
+}
