@@ -53,3 +53,9 @@ pub(crate) fn by_number<'a, T>(
     numbered.sort_by_key(|(number, _)| *number);
     Ok(numbered)
 }
+
+/// The program whose command line a file of rt-tests has.
+pub(crate) fn writer(object: &Value) -> Option<&str> {
+    let program = object.get("cmdline:")?.as_str()?.split_whitespace().next()?;
+    Some(program.rsplit('/').next().unwrap_or(program))
+}

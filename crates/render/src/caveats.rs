@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Caveat, CpuSet, HistogramEnd, ImportNote, Latency, PolicyRemedy, Span, TurnFailure};
+use howlate_model::{
+    Caveat, Claim, CpuSet, HistogramEnd, ImportNote, Latency, PolicyRemedy, Span, TurnFailure,
+};
 
 use crate::control_group_name::control_group_name;
 use crate::numbers::{count, length, rough};
@@ -488,8 +490,47 @@ fn import_note(note: &ImportNote) -> String {
         ImportNote::PercentilesOnly => {
             "Values between the printed percentiles count at the next one above.".to_owned()
         }
+        ImportNote::StartsOfBuckets { width } => format!(
+            "Each value counts at the beginning of its bucket, which is {} wide: it was up to that much larger.",
+            length(*width)
+        ),
+        ImportNote::Disagrees { claim, threads, says, rows } => disagrees(*claim, *threads, [*says, *rows]),
+        ImportNote::RowsMissing { count: missing, from } => format!(
+            "{} {} no row in it: percentiles from {} on are lower bounds (≥).",
+            count(*missing),
+            if *missing == 1 { "value has" } else { "values have" },
+            length(*from)
+        ),
+        ImportNote::CutOff => {
+            "The file ends in the middle: what came after its last whole row is missing.".to_owned()
+        }
+        ImportNote::LeftOut { what } => format!("Part of the file is left out: {what}."),
+        ImportNote::SeveralResults { count: several } => {
+            format!("The file has {several} results, each with rows of its own.")
+        }
         ImportNote::Tagged { thread, tag } => format!("Thread {thread} is what the log calls `{tag}`."),
     }
+}
+
+/// What a file says of itself, and what its rows have instead.
+fn disagrees(claim: Claim, threads: usize, [says, rows]: [u64; 2]) -> String {
+    let what = match claim {
+        Claim::Total => "number of values",
+        Claim::Minimum => "minimum",
+        Claim::Mean => "mean",
+        Claim::Maximum => "maximum",
+        Claim::BreakValue => "break value",
+    };
+    let number = |value: u64| match claim {
+        Claim::Total => count(value),
+        _ => length(Span::from_nanos(value)),
+    };
+    let others = match threads {
+        0 | 1 => String::new(),
+        2 => ", and likewise of another thread".to_owned(),
+        more => format!(", and likewise of {} other threads", count(more.saturating_sub(1) as u64)),
+    };
+    format!("The file gives its {what} as {}, but its rows have {}{others}.", number(says), number(rows))
 }
 
 /// As in `the policy, the load or the date`.

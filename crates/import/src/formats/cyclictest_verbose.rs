@@ -1,0 +1,194 @@
+//! What `cyclictest -v` prints: a line for each wake-up.
+
+use std::collections::BTreeMap;
+
+use howlate_model::{Distribution, Foreign, ImportNote, Span, TimeUnit};
+
+use crate::draft::{Draft, MOST_SERIES, Series};
+use crate::error::ImportError;
+use crate::format::{Format, LastLine, LineReader, Reading, Shape};
+use crate::histogram::count_in;
+
+const PROGRAM: &str = "cyclictest";
+
+pub(crate) const FORMAT: Format = Format {
+    file: "text with a line per wake-up",
+    written_by: "`cyclictest -v`",
+    becomes: "one per thread, with its period; cycles that it did not print are counted as missing",
+    samples: &["cyclictest-verbose.txt"],
+    shape: Shape::Lines {
+        is_sign: |line| interval(line).is_some(),
+        begin: |reading| Box::new(Verbose::new(reading)),
+    },
+};
+
+/// All runs of a file, one after the other.
+struct Verbose {
+    unit: TimeUnit,
+    is_unit_said: bool,
+    finished: Vec<Draft>,
+    run: Run,
+    /// The last wake-up, of which more digits may follow if the file was cut off.
+    held: Option<Wakeup>,
+}
+
+/// The threads of one run, by number.
+#[derive(Default)]
+struct Run {
+    intervals: BTreeMap<u32, u64>,
+    threads: BTreeMap<u32, Thread>,
+}
+
+/// One thread's lines.
+#[derive(Default)]
+struct Thread {
+    latency: Distribution,
+    lines: u64,
+    /// Cycles that were numbered: the last one's number and one.
+    cycles: u64,
+}
+
+impl Verbose {
+    fn new(reading: Reading) -> Self {
+        Self {
+            unit: reading.unit.unwrap_or(TimeUnit::Microseconds),
+            is_unit_said: reading.unit.is_some(),
+            finished: Vec::new(),
+            run: Run::default(),
+            held: None,
+        }
+    }
+
+    fn count_held(&mut self) -> Result<(), ImportError> {
+        let Some(wakeup) = self.held.take() else { return Ok(()) };
+        let threads = &mut self.run.threads;
+        if !threads.contains_key(&wakeup.thread) && threads.len() >= MOST_SERIES {
+            let what = format!("it has more threads than {MOST_SERIES}, the most that are read");
+            return Err(ImportError::Damaged { program: PROGRAM, what });
+        }
+        threads.entry(wakeup.thread).or_default().add(&wakeup, self.unit)
+    }
+
+    fn end_run(&mut self) -> Result<(), ImportError> {
+        self.count_held()?;
+        let run = std::mem::take(&mut self.run);
+        if !run.threads.is_empty() {
+            self.finished.push(run.draft(self.unit, self.is_unit_said));
+        }
+        Ok(())
+    }
+}
+
+impl LineReader for Verbose {
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+        if let Some(wakeup) = Wakeup::read(line) {
+            self.count_held()?;
+            self.held = Some(wakeup);
+            return Ok(());
+        }
+        if let Some((thread, micros)) = interval(line) {
+            if !self.run.threads.is_empty() || self.held.is_some() {
+                self.end_run()?;
+            }
+            if self.run.intervals.len() < MOST_SERIES {
+                self.run.intervals.insert(thread, micros);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
+        let is_cut = last == LastLine::Open && self.held.is_some();
+        if is_cut {
+            self.held = None;
+        }
+        self.end_run()?;
+        if let Some(draft) = self.finished.last_mut().filter(|_| is_cut) {
+            draft.cut_off();
+        }
+        Ok(self.finished)
+    }
+}
+
+impl Run {
+    fn draft(self, unit: TimeUnit, is_unit_said: bool) -> Draft {
+        let mut draft = Draft::new(PROGRAM);
+        let missing: u64 = self.threads.values().map(Thread::missing).fold(0, u64::saturating_add);
+        for (number, thread) in self.threads {
+            let period = self.intervals.get(&number).copied().map(Span::from_micros);
+            let series = Series::new(Foreign::Cyclictest, number as usize, thread.latency);
+            draft.series.push(Series { period, ..series });
+        }
+        draft.lacks_unit = true;
+        if !is_unit_said {
+            draft.notes.push(ImportNote::UnitTaken { unit: unit.name().to_owned() });
+        }
+        draft.notes.extend((unit == TimeUnit::Microseconds).then_some(ImportNote::WholeMicroseconds));
+        draft.notes.extend((missing > 0).then_some(ImportNote::CyclesMissing { count: missing }));
+        draft
+    }
+}
+
+impl Thread {
+    fn add(&mut self, wakeup: &Wakeup, unit: TimeUnit) -> Result<(), ImportError> {
+        let nanos = i64::try_from(wakeup.value.saturating_mul(unit.nanos())).unwrap_or(i64::MAX);
+        self.lines = self.lines.saturating_add(1);
+        self.cycles = self.cycles.max(wakeup.cycle.saturating_add(1));
+        count_in(&mut self.latency, PROGRAM, nanos, 1)
+    }
+
+    /// Cycles of which there is no line: cyclictest prints too slowly, or was asked for every so many (`-o`).
+    const fn missing(&self) -> u64 {
+        self.cycles.saturating_sub(self.lines)
+    }
+}
+
+/// `       0:      12:      11`, with a fourth number where SMIs are counted.
+struct Wakeup {
+    thread: u32,
+    cycle: u64,
+    value: u64,
+}
+
+impl Wakeup {
+    fn read(line: &str) -> Option<Self> {
+        if !line.starts_with(|first: char| first.is_ascii_digit()) {
+            return None;
+        }
+        let mut numbers = line.split(':').map(str::trim_start);
+        let mut next = || numbers.next();
+        let (thread, cycle, value) = (next()?.parse().ok()?, next()?.parse().ok()?, next()?);
+        let is_over = next().is_none_or(|smis| smis.parse::<u64>().is_ok()) && next().is_none();
+        // A clock that was set back gives a wake-up before its time, which this program's histograms count at 0.
+        let value = value.parse::<i64>().ok()?.max(0).unsigned_abs();
+        is_over.then_some(Self { thread, cycle, value })
+    }
+}
+
+/// `Thread 0 Interval: 1500`
+fn interval(line: &str) -> Option<(u32, u64)> {
+    let (thread, micros) = line.strip_prefix("Thread ")?.split_once(" Interval:")?;
+    Some((thread.parse().ok()?, micros.trim().parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_model::{Caveat, Line};
+
+    use crate::{Reading, import};
+
+    #[test]
+    fn cycles_without_a_line_are_counted() {
+        let text =
+            "Thread 0 Interval: 1500\n       0:       0:      20\n       0:       3:      11\n0:x:1\nT: 0\n";
+        let imported = import(text.as_bytes(), Reading::default()).unwrap().unwrap();
+        let notes = imported.lines.iter().find_map(|line| match line {
+            Line::Caveat(Caveat::Imported { notes, .. }) => Some(notes.clone()),
+            _ => None,
+        });
+        assert!(notes.unwrap().contains(&super::ImportNote::CyclesMissing { count: 2 }));
+        assert!(import("Thread 0 Interval: 1500\n".as_bytes(), Reading::default()).is_none());
+        let anything = "       0:       0:      20\n";
+        assert!(import(anything.as_bytes(), Reading::default()).is_none(), "three numbers may be anything");
+    }
+}

@@ -1,0 +1,153 @@
+//! What schbench prints: percentiles of wake-ups and of requests, cumulative, at intervals and at the end.
+
+use howlate_model::{Foreign, ImportNote};
+
+use super::percentiles::Percentiles;
+use crate::draft::{Draft, Series};
+use crate::error::ImportError;
+use crate::format::{Format, LastLine, LineReader, Shape};
+
+const PROGRAM: &str = "schbench";
+
+pub(crate) const FORMAT: Format = Format {
+    file: "text",
+    written_by: "schbench",
+    becomes: "one of wake-ups and one of requests, as the last of its reports has them",
+    samples: &["schbench.txt"],
+    shape: Shape::Lines {
+        is_sign: |line| Report::begin(line).is_some(),
+        begin: |_| Box::new(Runs::default()),
+    },
+};
+
+/// All runs of a file, one after the other.
+#[derive(Default)]
+struct Runs {
+    finished: Vec<Draft>,
+    /// The last report of each kind.
+    wakeups: Option<Report>,
+    requests: Option<Report>,
+    /// The one that is being read.
+    current: Option<Report>,
+}
+
+/// One list of percentiles.
+#[derive(Debug)]
+struct Report {
+    kind: Kind,
+    percentiles: Percentiles,
+    is_whole: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Wakeups,
+    Requests,
+    /// Requests per second, which are no times.
+    Rates,
+}
+
+impl Report {
+    /// `Wakeup Latencies percentiles (usec) runtime 10 (s) (30212 total samples)`; older ones are of wake-ups alone, and do not
+    /// say how many.
+    fn begin(line: &str) -> Option<Self> {
+        let (title, rest) = line.split_once(" percentiles (")?;
+        let kind = match title {
+            "Wakeup Latencies" | "Latency" => Kind::Wakeups,
+            "Request Latencies" => Kind::Requests,
+            "RPS" => Kind::Rates,
+            _ => return None,
+        };
+        let total = rest.rsplit_once('(').and_then(|(_, count)| count.strip_suffix(" total samples)"));
+        let total = total.and_then(|count| count.parse().ok()).unwrap_or(0);
+        Some(Self { kind, percentiles: Percentiles { total, ..Percentiles::default() }, is_whole: false })
+    }
+
+    /// `* 99.0th: 175        (2590 samples)`, `min=1, max=10224`
+    fn line(&mut self, line: &str) {
+        let line = line.trim_start_matches(['*', ' ']);
+        if let Some((share, value)) = line.split_once("th:") {
+            let value = value.split_whitespace().next().and_then(|value| value.parse::<u64>().ok());
+            let point = share.parse::<f64>().ok().zip(value);
+            self.percentiles
+                .points
+                .extend(point.map(|(share, micros)| (share / 100.0, micros.saturating_mul(1_000))));
+        }
+        for field in line.split(',') {
+            let Some((name, value)) = field.trim().split_once('=') else { continue };
+            let nanos = value.parse::<u64>().ok().map(|micros| micros.saturating_mul(1_000));
+            match name {
+                "min" => self.percentiles.min = nanos,
+                "max" => (self.percentiles.max, self.is_whole) = (nanos, nanos.is_some()),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Runs {
+    /// Each report is of all values so far: the one before it is no longer needed.
+    fn end_report(&mut self) {
+        let Some(report) = self.current.take().filter(|report| report.is_whole) else { return };
+        match report.kind {
+            Kind::Wakeups => self.wakeups = Some(report),
+            Kind::Requests => self.requests = Some(report),
+            Kind::Rates => {}
+        }
+    }
+
+    fn end_run(&mut self) -> Result<(), ImportError> {
+        self.end_report();
+        let reports = [
+            (self.wakeups.take(), Foreign::SchbenchWakeup, "wake-ups"),
+            (self.requests.take(), Foreign::SchbenchRequest, "requests"),
+        ];
+        let mut draft = Draft::new(PROGRAM);
+        for (report, mechanism, name) in
+            reports.into_iter().filter_map(|(one, kind, name)| Some((one?, kind, name)))
+        {
+            if report.percentiles.total == 0 {
+                let remedy = "a schbench of 2023 or later says how many values its percentiles are of";
+                return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
+            }
+            let latency = report.percentiles.distribution(PROGRAM)?;
+            draft.series.push(Series::new(mechanism, 0, latency).named(name));
+        }
+        if !draft.series.is_empty() {
+            draft.notes.extend([ImportNote::WholeMicroseconds, ImportNote::PercentilesOnly]);
+            self.finished.push(draft);
+        }
+        Ok(())
+    }
+}
+
+impl LineReader for Runs {
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+        if let Some(report) = Report::begin(line) {
+            self.end_report();
+            self.current = Some(report);
+        } else if line.starts_with("average rps:") {
+            return self.end_run();
+        } else if let Some(report) = &mut self.current {
+            report.line(line);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
+        let is_cut = self.current.as_ref().is_some_and(|report| !report.is_whole || last == LastLine::Open);
+        if is_cut {
+            self.current = None;
+        }
+        self.end_run()?;
+        match self.finished.last_mut() {
+            Some(draft) if is_cut => draft.cut_off(),
+            Some(_) => {}
+            None => {
+                let remedy = "let schbench run to its end: each of its reports ends in `min=…, max=…`";
+                return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
+            }
+        }
+        Ok(self.finished)
+    }
+}

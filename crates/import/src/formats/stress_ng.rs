@@ -1,0 +1,145 @@
+//! What `stress-ng --cyclic N --cyclic-dist NANOSECONDS` prints.
+
+use std::collections::BTreeMap;
+
+use howlate_model::{Foreign, ImportNote, Policy, Priority, Span};
+
+use crate::draft::{Draft, MOST_SERIES, Series};
+use crate::error::ImportError;
+use crate::format::{Format, LastLine, LineReader, Shape};
+use crate::histogram::{Claims, Linear};
+
+const PROGRAM: &str = "stress-ng";
+
+pub(crate) const FORMAT: Format = Format {
+    file: "text",
+    written_by: "`stress-ng --cyclic N --cyclic-dist NS`",
+    becomes: "one per instance",
+    samples: &["stress-ng.txt"],
+    shape: Shape::Lines {
+        is_sign: |line| line.starts_with("stress-ng:") && line.contains("] cyclic:"),
+        begin: |_| Box::new(Instances::default()),
+    },
+};
+
+/// What one instance said.
+#[derive(Default)]
+struct Instance {
+    policy: Option<String>,
+    delay: Option<u64>,
+    samples: u64,
+    max: Option<u64>,
+    width: u64,
+    /// How many buckets it said that it prints.
+    announced: Option<usize>,
+    buckets: Vec<(u64, u64)>,
+}
+
+/// All that its instances have said.
+#[derive(Default)]
+struct Instances {
+    /// Several write at once; each line names its process.
+    by_process: BTreeMap<u64, Instance>,
+    /// Whose bucket the last line was, of which digits may be missing.
+    last_bucket_of: Option<u64>,
+}
+
+impl LineReader for Instances {
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+        let said = line.split_once('[').and_then(|(_, rest)| rest.split_once("] cyclic:"));
+        self.last_bucket_of = None;
+        let Some((Ok(pid), said)) = said.map(|(pid, said)| (pid.trim().parse(), said)) else { return Ok(()) };
+        if self.by_process.len() >= MOST_SERIES && !self.by_process.contains_key(&pid) {
+            return Err(ImportError::damaged(PROGRAM, format!("it has more than {MOST_SERIES} instances")));
+        }
+        let instance = self.by_process.entry(pid).or_default();
+        let buckets = instance.buckets.len();
+        instance.hear(said.trim());
+        self.last_bucket_of = (instance.buckets.len() > buckets).then_some(pid);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
+        let cut = self.last_bucket_of.filter(|_| last == LastLine::Open);
+        if let Some(instance) = cut.and_then(|pid| self.by_process.get_mut(&pid)) {
+            instance.buckets.pop();
+        }
+        let mut instances: Vec<Instance> = self.by_process.into_values().collect();
+        instances.retain(|one| one.samples > 0);
+        if instances.iter().all(|one| one.buckets.is_empty()) {
+            let remedy = "let stress-ng print one: `stress-ng --cyclic 1 --cyclic-dist 1000 …`";
+            return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
+        }
+        let mut draft = Draft::new(PROGRAM);
+        let is_cut = cut.is_some() || instances.iter().any(Instance::is_cut_off);
+        for (thread, one) in instances.iter().enumerate() {
+            draft.series.push(one.series(thread, is_cut)?);
+        }
+        let width = instances.iter().map(|one| one.width).max().unwrap_or(0);
+        draft.notes.push(ImportNote::EndsOfBuckets { width: Span::from_nanos(width) });
+        if is_cut {
+            draft.cut_off();
+        }
+        Ok(vec![draft])
+    }
+}
+
+impl Instance {
+    fn hear(&mut self, said: &str) {
+        let words: Vec<&str> = said.split_whitespace().collect();
+        match words.as_slice() {
+            // sched SCHED_FIFO: 100000 ns delay, 10000 samples
+            ["sched", policy, delay, "ns", "delay,", samples, "samples"] => {
+                self.policy = Some(policy.trim_end_matches(':').to_owned());
+                (self.delay, self.samples) = (delay.parse().ok(), samples.parse().unwrap_or(0));
+            }
+            ["min:", _, "ns,", "max:", max, "ns,", ..] => self.max = max.parse().ok(),
+            ["latency", "distribution", width, "ns", "intervals):"] => {
+                self.width = width.trim_start_matches('(').parse().unwrap_or(0);
+            }
+            ["(for", "the", "first", shown, "buckets", ..] => self.announced = shown.parse().ok(),
+            [value, count] => {
+                let numbers = value.parse().ok().zip(count.parse().ok());
+                self.buckets.extend(numbers);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether it has fewer buckets than it said.
+    fn is_cut_off(&self) -> bool {
+        self.announced.is_none_or(|announced| self.buckets.len() < announced)
+    }
+
+    /// Its buckets are so wide that each value counts at the end of its own, if the largest is not below it.
+    fn series(&self, thread: usize, is_cut: bool) -> Result<Series, ImportError> {
+        let mut linear = Linear::new(PROGRAM, 1);
+        for &(beginning, count) in &self.buckets {
+            let end = beginning.saturating_add(self.width.saturating_sub(1));
+            linear.add(end.min(self.max.unwrap_or(end)), count)?;
+        }
+        let beyond = Some(self.samples.saturating_sub(linear.counted()));
+        let max = self.max.filter(|_| beyond > Some(0));
+        linear.settle(&Claims { beyond, max, ..Claims::default() })?;
+        if is_cut {
+            linear.cut_off();
+        }
+        let mut series = Series::new(Foreign::StressNg, thread, linear.distribution());
+        series.period = self.delay.map(Span::from_nanos);
+        series.policy = self.policy.as_deref().and_then(policy);
+        Ok(series)
+    }
+}
+
+/// The priority is not printed: stress-ng takes the highest that it may if none is asked for.
+fn policy(name: &str) -> Option<Policy> {
+    let priority = Priority::new(99)?;
+    match name {
+        "SCHED_OTHER" => Some(Policy::OTHER),
+        "SCHED_BATCH" => Some(Policy::Batch),
+        "SCHED_IDLE" => Some(Policy::Idle),
+        "SCHED_FIFO" => Some(Policy::Fifo { priority }),
+        "SCHED_RR" => Some(Policy::Rr { priority }),
+        _ => None,
+    }
+}
