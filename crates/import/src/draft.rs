@@ -40,7 +40,7 @@ pub(crate) struct Draft {
     pub(crate) notes: Vec<ImportNote>,
     /// Whether it does not say its unit.
     pub(crate) lacks_unit: bool,
-    /// Whether values are lost.
+    /// Whether it ends in the middle.
     pub(crate) is_cut: bool,
 }
 
@@ -78,17 +78,17 @@ impl Imported {
         };
         let mut room = all.room();
         all.name_rows(&name);
-        let mut is_whole = all.take_end();
+        let mut is_cut = all.take_end();
         for (name, mut part) in parts {
             part.name_rows(&name);
-            is_whole &= part.take_end();
+            is_cut |= part.take_end();
             room = room.saturating_add(part.room());
             if room > MOST_ROOM {
                 return Err(ImportError::Wide { program: "another program" });
             }
             all.append(part);
         }
-        all.lines.extend(is_whole.then(end));
+        all.lines.push(end(is_cut));
         Ok(all)
     }
 
@@ -103,9 +103,9 @@ impl Imported {
         }
     }
 
-    /// Whether it has an end, which is taken from it.
+    /// Whether it was cut off, as its end says, which is taken from it.
     fn take_end(&mut self) -> bool {
-        self.lines.pop_if(|line| matches!(line, Line::End(_))).is_some()
+        matches!(self.lines.pop(), Some(Line::End(End { how: HowEnded::CutOff, .. })))
     }
 
     fn append(&mut self, part: Self) {
@@ -125,8 +125,10 @@ fn named(whole: &str, part: Option<&str>) -> String {
     part.map_or_else(|| whole.to_owned(), |part| format!("{whole}: {part}"))
 }
 
-fn end() -> Line {
-    Line::End(End { at: MonotonicTime::default(), how: HowEnded::Done })
+/// What came after the end of a file may be what exceeds a limit: then none is kept.
+fn end(is_cut: bool) -> Line {
+    let how = if is_cut { HowEnded::CutOff } else { HowEnded::Done };
+    Line::End(End { at: MonotonicTime::default(), how })
 }
 
 impl Series {
@@ -214,8 +216,7 @@ impl Draft {
     }
 
     /// Says what was found of its histograms.
-    pub(crate) fn say<'a>(&mut self, findings: impl Iterator<Item = &'a Findings> + Clone) {
-        self.is_cut |= findings.clone().any(|one| !one.is_whole());
+    pub(crate) fn say<'a>(&mut self, findings: impl Iterator<Item = &'a Findings>) {
         self.notes.extend(Findings::notes(findings));
     }
 
@@ -263,8 +264,7 @@ pub(crate) fn finish(mut drafts: Vec<Draft>) -> Result<Imported, ImportError> {
     for (condition, series) in (0..).zip(series) {
         lines.extend(series.stretches.into_iter().map(|stretch| block(condition, stretch)));
     }
-    // What was lost may be what exceeds a limit: without an end none is kept.
-    lines.extend((!is_cut).then(end));
+    lines.push(end(is_cut));
     Ok(Imported { header, lines })
 }
 

@@ -51,6 +51,10 @@ pub(crate) enum LastLine {
 /// What takes a text line by line, from its first sign on.
 pub(crate) trait LineReader {
     fn line(&mut self, line: &str) -> Result<(), ImportError>;
+    /// The last line of a file, if it has no end: numbers in it may lack digits.
+    fn open_line(&mut self, _line: &str) -> Result<(), ImportError> {
+        Ok(())
+    }
     /// What was read: a draft for each result.
     fn finish(self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError>;
 }

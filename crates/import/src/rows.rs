@@ -102,12 +102,9 @@ impl Rows {
         self.columns.iter_mut().zip(counts).try_for_each(|(column, count)| column.add(label, count))
     }
 
-    /// Ends where the file does: a last row without its end is left out.
-    pub(crate) fn cut_off(&mut self, is_open: bool) -> Result<(), ImportError> {
+    /// Ends where the file does: a last row that lacks counts is left out.
+    pub(crate) fn cut_off(&mut self) -> Result<(), ImportError> {
         self.broken = None;
-        if is_open {
-            self.held = None;
-        }
         self.count_held()
     }
 

@@ -63,12 +63,12 @@ impl Scan {
         let (mut chunks, mut last) = (Chunks::new(file), LastLine::Whole);
         while let Some((text, end)) = chunks.next()? {
             last = end;
-            text.lines().try_for_each(|line| self.line(line))?;
+            text.lines().try_for_each(|line| self.line(line, end))?;
         }
         Ok(last)
     }
 
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+    fn line(&mut self, line: &str, end: LastLine) -> Result<(), ImportError> {
         self.lines = self.lines.saturating_add(1);
         let Some(bare) = self.unwrapping.unwrap(line) else { return Ok(()) };
         match self.json.line(&bare.text)? {
@@ -82,7 +82,10 @@ impl Scan {
         }
         self.look_for_signs(text, source);
         let mut of_source = self.streams.iter_mut().filter(|stream| stream.source == source);
-        of_source.try_for_each(|stream| stream.reader.line(text))
+        of_source.try_for_each(|stream| match end {
+            LastLine::Whole => stream.reader.line(text),
+            LastLine::Open => stream.reader.open_line(text),
+        })
     }
 
     /// Begins each format whose sign this line is.

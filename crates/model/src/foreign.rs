@@ -199,6 +199,8 @@ pub enum ImportNote {
     },
     /// Gaps in a spinning thread's time, not latencies.
     Gaps,
+    /// How long something took, not how late it was.
+    Durations,
     /// The file names a load that howlate does not know.
     LoadNamed {
         /// As it stands there.

@@ -446,10 +446,10 @@ fn beyond_the_last(beyond: u64, from: Option<Span>, end: HistogramEnd) -> String
     let from = from.map_or_else(|| "its last bucket".to_owned(), length);
     let known = match end {
         HistogramEnd::Said => "",
-        HistogramEnd::Assumed => ", the program's default, as the file does not say where its histogram ends",
-        HistogramEnd::Unknown => {
-            ", where the rows in the file end; its histogram may have reached further, which the file does not say"
+        HistogramEnd::Assumed => {
+            " (the program's default, as the file does not say where its histogram ends)"
         }
+        HistogramEnd::Unknown => " (the end of the rows in the file; its histogram may have reached further)",
     };
     format!(
         "{} {} beyond {from}{known}, where the file only counts: percentiles among them are lower bounds (≥), and only the largest of each thread is known.",
@@ -480,6 +480,7 @@ fn import_note(note: &ImportNote) -> String {
             format!("The file lacks {} cycles; they are missing here too.", count(*missing))
         }
         ImportNote::Gaps => "Gaps seen by a spinning thread, not wake-up latencies.".to_owned(),
+        ImportNote::Durations => "Durations, not wake-up latencies.".to_owned(),
         ImportNote::LoadNamed { load } => format!("The file names the load `{load}`."),
         ImportNote::WholeMicroseconds => {
             "Values are truncated to whole microseconds: each was up to 1 µs larger.".to_owned()
@@ -496,9 +497,9 @@ fn import_note(note: &ImportNote) -> String {
         ),
         ImportNote::Disagrees { claim, threads, says, rows } => disagrees(*claim, *threads, [*says, *rows]),
         ImportNote::RowsMissing { count: missing, from } => format!(
-            "{} {} no row in it: percentiles from {} on are lower bounds (≥).",
+            "{} of the values that the file counts {} no row: percentiles from {} on are lower bounds (≥).",
             count(*missing),
-            if *missing == 1 { "value has" } else { "values have" },
+            if *missing == 1 { "has" } else { "have" },
             length(*from)
         ),
         ImportNote::CutOff => {

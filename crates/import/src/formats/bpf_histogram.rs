@@ -6,7 +6,7 @@ use howlate_model::{Foreign, ImportNote, Span, TimeUnit};
 
 use crate::draft::{Draft, MOST_SERIES, Series};
 use crate::error::ImportError;
-use crate::format::{Format, LastLine, LineReader, Reading, Shape};
+use crate::format::{Format, LastLine, LineReader, Shape};
 use crate::histogram::{Claims, Label, Linear};
 
 const PROGRAM: &str = "a histogram of bcc or bpftrace";
@@ -17,7 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     written_by: "runqlat, cpudist, biolatency and others of bcc; `hist()` of bpftrace, if the map is named `@usecs`, `@ns`, …",
     becomes: "one per table or key: each value counts at the end of its bucket; tables of the same key are added up",
     samples: &["runqlat.txt", "bpftrace.txt"],
-    shape: Shape::Lines { is_sign, begin: |reading| Box::new(Tables::new(reading)) },
+    shape: Shape::Lines { is_sign, begin: |_| Box::new(Tables::new()) },
 };
 
 fn is_sign(line: &str) -> bool {
@@ -43,7 +43,6 @@ fn map(line: &str) -> Option<(TimeUnit, &str)> {
 
 /// All tables of a file.
 struct Tables {
-    reading: Reading,
     is_of_run_queue: bool,
     /// What stands above the next table, such as `pid = 17`.
     key: String,
@@ -52,26 +51,28 @@ struct Tables {
     /// Buckets by key: the end of each, in nanoseconds, with its count.
     tables: BTreeMap<String, BTreeMap<u64, u64>>,
     widest: u64,
-    /// The last row's key and end, of whose count digits may be missing.
-    last: Option<(String, u64, u64)>,
+    /// Where the next bucket of the table begins.
+    next: Option<u64>,
+    /// A row that is not there, between those that are.
+    gap: Option<u64>,
 }
 
 impl Tables {
-    const fn new(reading: Reading) -> Self {
+    const fn new() -> Self {
         Self {
-            reading,
             is_of_run_queue: false,
             key: String::new(),
             unit: TimeUnit::Microseconds,
             is_in_table: false,
             tables: BTreeMap::new(),
             widest: 0,
-            last: None,
+            next: None,
+            gap: None,
         }
     }
 
     fn begin(&mut self, unit: TimeUnit) -> Result<(), ImportError> {
-        (self.unit, self.is_in_table) = (unit, true);
+        (self.unit, self.is_in_table, self.next) = (unit, true, None);
         if self.tables.len() >= MOST_SERIES && !self.tables.contains_key(&self.key) {
             return Err(ImportError::damaged(PROGRAM, format!("it has more than {MOST_SERIES} tables")));
         }
@@ -79,6 +80,11 @@ impl Tables {
     }
 
     fn row(&mut self, (from, until, count): (u64, u64, u64)) -> Result<(), ImportError> {
+        if self.next.is_some_and(|next| from < next) {
+            return Err(ImportError::damaged(PROGRAM, format!("its row from {from} on follows one of more")));
+        }
+        self.gap = self.gap.or(self.next.filter(|next| from > *next));
+        self.next = Some(until.saturating_add(1));
         let nanos = |units: u64| units.saturating_mul(self.unit.nanos());
         // Whole units: the last value of `2 -> 3` ends where 4 begins.
         let end = nanos(until.saturating_add(1)).saturating_sub(1).max(nanos(until));
@@ -92,26 +98,18 @@ impl Tables {
         if table.len() > 256 {
             return Err(ImportError::damaged(PROGRAM, "it has more buckets than powers of two"));
         }
-        self.last = Some((self.key.clone(), end, count));
         Ok(())
-    }
-
-    /// Takes back the last row, which was cut off.
-    fn take_back(&mut self) -> bool {
-        let Some((key, end, count)) = self.last.take() else { return false };
-        if let Some(counted) = self.tables.get_mut(&key).and_then(|table| table.get_mut(&end)) {
-            *counted = counted.saturating_sub(count);
-        }
-        true
     }
 }
 
 impl LineReader for Tables {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        self.last = None;
         self.is_of_run_queue |= line.starts_with(RUN_QUEUE);
         if let Some(unit) = heading_unit(line) {
-            return self.begin(unit);
+            self.begin(unit)?;
+            // Tools of bcc print all rows from 0 on.
+            self.next = Some(0);
+            return Ok(());
         }
         if let Some((unit, key)) = map(line) {
             key.clone_into(&mut self.key);
@@ -127,8 +125,8 @@ impl LineReader for Tables {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
-        let is_cut = last == LastLine::Open && self.take_back();
+    fn finish(self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
+        let is_cut = last == LastLine::Open;
         let mechanism = if self.is_of_run_queue { Foreign::Runqlat } else { Foreign::BpfHistogram };
         let mut draft = Draft::new(if self.is_of_run_queue { "runqlat" } else { PROGRAM });
         for (key, buckets) in self.tables {
@@ -147,10 +145,13 @@ impl LineReader for Tables {
             return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
         }
         draft.notes.push(ImportNote::EndsOfBuckets { width: Span::from_nanos(self.widest) });
+        if let Some(from) = self.gap {
+            draft.notes.push(ImportNote::LeftOut { what: format!("its row from {from} on is not there") });
+            draft.is_cut = true;
+        }
         if is_cut {
             draft.cut_off();
         }
-        debug_assert!(self.reading.unit.is_none() || !draft.lacks_unit);
         Ok(vec![draft])
     }
 }

@@ -67,12 +67,12 @@ impl Histograms {
     }
 
     /// Ends the run that is read, if there is one.
-    fn end_run(&mut self, is_open: bool) -> Result<(), ImportError> {
+    fn end_run(&mut self) -> Result<(), ImportError> {
         let run = std::mem::replace(&mut self.run, Run::new(self.unit));
         if run.is_empty() && !run.has_heading {
             return Ok(());
         }
-        match run.draft(self.unit, self.is_unit_said, is_open) {
+        match run.draft(self.unit, self.is_unit_said) {
             Ok(draft) => self.finished.push(draft),
             Err(error) if error.is_of_a_part() => self.refused = Some(error),
             Err(error) => return Err(error),
@@ -84,7 +84,7 @@ impl Histograms {
 impl LineReader for Histograms {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if line == HEADING {
-            self.end_run(false)?;
+            self.end_run()?;
             self.run.has_heading = true;
             return Ok(());
         }
@@ -95,13 +95,13 @@ impl LineReader for Histograms {
             return Ok(());
         }
         if self.run.has_footer() && is_padded_row(line) {
-            self.end_run(false)?;
+            self.end_run()?;
         }
         self.run.row(line)
     }
 
-    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
-        self.end_run(last == LastLine::Open)?;
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+        self.end_run()?;
         let Some(first) = self.finished.first_mut() else { return self.refused.map_or(Ok(Vec::new()), Err) };
         first.notes.extend(self.refused.map(|error| ImportNote::LeftOut { what: error.to_string() }));
         Ok(self.finished)
@@ -161,9 +161,12 @@ impl Run {
         self.rows.add(label, counts, line)
     }
 
-    fn draft(mut self, unit: TimeUnit, is_unit_said: bool, is_open: bool) -> Result<Draft, ImportError> {
-        let is_cut = !self.has_footer();
-        self.rows.cut_off(is_open && is_cut)?;
+    fn draft(mut self, unit: TimeUnit, is_unit_said: bool) -> Result<Draft, ImportError> {
+        let is_cut = self.said[3].is_empty();
+        if is_cut {
+            self.rows.cut_off()?;
+        }
+        self.rows.count_held()?;
         if self.rows.is_empty() {
             let remedy = "keep its rows, which do not begin with `#`; or let cyclictest write JSON: `cyclictest -h 1000 --json=FILE`";
             return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
@@ -187,6 +190,8 @@ impl Run {
             draft.cut_off();
         }
         draft.lacks_unit = true;
+        let lacks_overflows = !is_cut && self.said.last().is_some_and(Vec::is_empty);
+        draft.notes.extend(lacks_overflows.then_some(ImportNote::OverflowsMissing));
         if !is_unit_said {
             draft.notes.push(ImportNote::UnitTaken { unit: unit.name().to_owned() });
         }

@@ -56,7 +56,7 @@ struct ThreadRecord {
     #[serde(default)]
     avg: Option<f64>,
     #[serde(default)]
-    cpu: i64,
+    cpu: Option<i64>,
 }
 
 fn is_it(object: &Value) -> bool {
@@ -79,7 +79,7 @@ fn draft(file: &File) -> Result<Draft, ImportError> {
     for (number, thread, histogram) in all {
         let number = number as usize;
         let mut series = Series::new(Foreign::Cyclictest, number, histogram.distribution());
-        series.cpu = u32::try_from(thread.cpu).ok();
+        series.cpu = thread.cpu.and_then(|cpu| u32::try_from(cpu).ok());
         series.period = typed.as_ref().and_then(|typed| period(typed, number));
         series.policy = typed.as_ref().map(|typed| policy(typed, number));
         draft.series.push(series);

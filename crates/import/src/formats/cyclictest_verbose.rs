@@ -28,8 +28,6 @@ struct Verbose {
     is_unit_said: bool,
     finished: Vec<Draft>,
     run: Run,
-    /// The last wake-up, of which more digits may follow if the file was cut off.
-    held: Option<Wakeup>,
 }
 
 /// The threads of one run, by number.
@@ -55,40 +53,34 @@ impl Verbose {
             is_unit_said: reading.unit.is_some(),
             finished: Vec::new(),
             run: Run::default(),
-            held: None,
         }
     }
 
-    fn count_held(&mut self) -> Result<(), ImportError> {
-        let Some(wakeup) = self.held.take() else { return Ok(()) };
+    fn count(&mut self, wakeup: &Wakeup) -> Result<(), ImportError> {
         let threads = &mut self.run.threads;
         if !threads.contains_key(&wakeup.thread) && threads.len() >= MOST_SERIES {
             let what = format!("it has more threads than {MOST_SERIES}, the most that are read");
             return Err(ImportError::Damaged { program: PROGRAM, what });
         }
-        threads.entry(wakeup.thread).or_default().add(&wakeup, self.unit)
+        threads.entry(wakeup.thread).or_default().add(wakeup, self.unit)
     }
 
-    fn end_run(&mut self) -> Result<(), ImportError> {
-        self.count_held()?;
+    fn end_run(&mut self) {
         let run = std::mem::take(&mut self.run);
         if !run.threads.is_empty() {
             self.finished.push(run.draft(self.unit, self.is_unit_said));
         }
-        Ok(())
     }
 }
 
 impl LineReader for Verbose {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if let Some(wakeup) = Wakeup::read(line) {
-            self.count_held()?;
-            self.held = Some(wakeup);
-            return Ok(());
+            return self.count(&wakeup);
         }
         if let Some((thread, micros)) = interval(line) {
-            if !self.run.threads.is_empty() || self.held.is_some() {
-                self.end_run()?;
+            if !self.run.threads.is_empty() {
+                self.end_run();
             }
             if self.run.intervals.len() < MOST_SERIES {
                 self.run.intervals.insert(thread, micros);
@@ -98,12 +90,8 @@ impl LineReader for Verbose {
     }
 
     fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
-        let is_cut = last == LastLine::Open && self.held.is_some();
-        if is_cut {
-            self.held = None;
-        }
-        self.end_run()?;
-        if let Some(draft) = self.finished.last_mut().filter(|_| is_cut) {
+        self.end_run();
+        if let Some(draft) = self.finished.last_mut().filter(|_| last == LastLine::Open) {
             draft.cut_off();
         }
         Ok(self.finished)
@@ -131,9 +119,16 @@ impl Run {
 
 impl Thread {
     fn add(&mut self, wakeup: &Wakeup, unit: TimeUnit) -> Result<(), ImportError> {
+        if wakeup.cycle < self.cycles {
+            let Wakeup { thread, cycle, .. } = wakeup;
+            return Err(ImportError::damaged(
+                PROGRAM,
+                format!("cycle {cycle} of thread {thread} does not follow the one before it"),
+            ));
+        }
         let nanos = i64::try_from(wakeup.value.saturating_mul(unit.nanos())).unwrap_or(i64::MAX);
         self.lines = self.lines.saturating_add(1);
-        self.cycles = self.cycles.max(wakeup.cycle.saturating_add(1));
+        self.cycles = wakeup.cycle.saturating_add(1);
         count_in(&mut self.latency, PROGRAM, nanos, 1)
     }
 

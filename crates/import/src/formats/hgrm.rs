@@ -50,8 +50,6 @@ struct Section {
     counted: u64,
     /// The last row: its value and its share, as it was read.
     last: Option<(f64, f64)>,
-    /// The last row, of which digits may be missing.
-    held: Option<(f64, f64, u64)>,
     max: Option<f64>,
     total: Option<f64>,
     mean: Option<f64>,
@@ -104,19 +102,13 @@ impl LineReader for Sections {
             return Ok(());
         }
         if line.starts_with("#[") {
-            if let Some(section) = &mut self.section {
-                section.count_held()?;
-            }
             self.comment(line);
             return Ok(());
         }
         self.section.as_mut().map_or(Ok(()), |section| section.row(line))
     }
 
-    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
-        if let Some(section) = self.section.as_mut().filter(|_| last == LastLine::Open) {
-            section.drop_open_row();
-        }
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
         self.end_section();
         if self.finished.len() > MOST_SERIES {
             return Err(ImportError::damaged(PROGRAM, format!("it has more than {MOST_SERIES} sections")));
@@ -124,8 +116,12 @@ impl LineReader for Sections {
         let mut draft = Draft { lacks_unit: self.lacks_unit, ..Draft::new(PROGRAM) };
         let mut is_cut = false;
         let mut findings = Vec::new();
-        for (thread, (name, mut section)) in self.finished.into_iter().enumerate() {
+        for (name, mut section) in self.finished {
             is_cut |= section.settle()?;
+            if section.all.is_empty() {
+                continue;
+            }
+            let thread = draft.series.len();
             findings.push(std::mem::take(&mut section.findings));
             let series = Series::new(Foreign::HdrHistogram, thread, section.all);
             draft.series.push(match name {
@@ -153,7 +149,6 @@ impl Section {
             clipped,
             counted: 0,
             last: None,
-            held: None,
             max: None,
             total: None,
             mean: None,
@@ -170,14 +165,11 @@ impl Section {
         let (Ok(value), Ok(share), Ok(total)) = (value.parse(), share.parse(), total.parse()) else {
             return Ok(());
         };
-        self.count_held()?;
-        self.held = Some((value, share, total));
-        Ok(())
+        self.count(value, share, total)
     }
 
     #[allow(clippy::cast_possible_truncation, reason = "a float beyond the largest integer becomes that")]
-    fn count_held(&mut self) -> Result<(), ImportError> {
-        let Some((value, share, total)) = self.held.take() else { return Ok(()) };
+    fn count(&mut self, value: f64, share: f64, total: u64) -> Result<(), ImportError> {
         let falls = |what: &str, from: String, to: String| {
             Err(ImportError::damaged(PROGRAM, format!("its {what} falls from {from} to {to}")))
         };
@@ -206,12 +198,6 @@ impl Section {
         }
     }
 
-    fn drop_open_row(&mut self) {
-        if self.max.is_none() {
-            self.held = None;
-        }
-    }
-
     /// Holds the rows against what stands below them; whether they end before all values were counted.
     #[allow(
         clippy::cast_possible_truncation,
@@ -219,8 +205,7 @@ impl Section {
         reason = "a float beyond the largest integer becomes that"
     )]
     fn settle(&mut self) -> Result<bool, ImportError> {
-        self.count_held()?;
-        let Some((value, share)) = self.last else { return Ok(false) };
+        let Some((value, share)) = self.last else { return Ok(true) };
         let nanos = |value: f64| (value * self.unit).round() as i64;
         let is_whole = share >= 1.0 || self.total.is_some_and(|total| total as u64 == self.counted);
         // The last row is of all values; what is not there came after it.

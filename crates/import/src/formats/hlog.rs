@@ -47,6 +47,8 @@ struct Log {
     /// The time of the first line, where times are not from the beginning of the log.
     origin: Option<f64>,
     places: BTreeMap<String, usize>,
+    /// When the last line of each tag began, as its bits.
+    starts: BTreeMap<String, Option<u64>>,
     series: Vec<Series>,
     stretches: usize,
     /// Bytes that they take.
@@ -111,6 +113,7 @@ impl Log {
             started: None,
             origin: None,
             places: BTreeMap::new(),
+            starts: BTreeMap::new(),
             series: Vec::new(),
             stretches: 0,
             room: 0,
@@ -134,6 +137,7 @@ impl Log {
 
     fn interval(&mut self, line: &str) -> Result<(), ImportError> {
         let interval = Interval::read(line).ok_or_else(|| self.none_of_a_log())?;
+        self.check_order(&interval)?;
         let buckets = interval.buckets()?;
         self.units.add(interval.max, buckets.iter().map(|bucket| bucket.highest).max().unwrap_or(0));
         if self.unit.is_none() && self.units.lines > 0 {
@@ -149,6 +153,17 @@ impl Log {
         self.stretches = self.stretches.saturating_add(1);
         self.series[place].stretches.push(stretch);
         if self.stretches > MOST_STRETCHES || self.room > MOST_ROOM { self.join() } else { Ok(()) }
+    }
+
+    /// The same line twice would count twice.
+    fn check_order(&mut self, interval: &Interval<'_>) -> Result<(), ImportError> {
+        let start = Some(interval.start.to_bits());
+        let last = self.starts.entry(interval.tag.to_owned()).or_default();
+        if std::mem::replace(last, start) == start {
+            let what = format!("it has two lines of `{}` at {} s", interval.tag, interval.start);
+            return Err(ImportError::damaged(PROGRAM, what));
+        }
+        Ok(())
     }
 
     /// Takes the unit as it was named, or as the log shows it so far; what was counted before is scaled to it.
@@ -218,6 +233,11 @@ impl LineReader for Log {
             self.broken = self.interval(line).err();
         }
         Ok(())
+    }
+
+    /// Whether it is whole shows when it is unpacked.
+    fn open_line(&mut self, line: &str) -> Result<(), ImportError> {
+        self.line(line)
     }
 
     fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {

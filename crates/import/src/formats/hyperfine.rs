@@ -1,6 +1,6 @@
 //! hyperfine's `--export-json`: how long commands took, each run.
 
-use howlate_model::{Distribution, Foreign};
+use howlate_model::{Claim, Distribution, Foreign, ImportNote};
 use serde::Deserialize;
 
 use crate::draft::{Draft, Series};
@@ -33,18 +33,33 @@ struct File {
 #[derive(Deserialize)]
 struct Command {
     command: String,
+    /// Seconds, of all times.
+    mean: f64,
     /// Seconds.
     #[serde(default)]
     times: Vec<f64>,
 }
 
+impl Command {
+    /// What its mean and its times do not have in common.
+    fn disagreement(&self) -> Option<ImportNote> {
+        let mean = self.times.iter().sum::<f64>() / self.times.len() as f64;
+        if (mean - self.mean).abs() <= self.mean.abs() / 1e4 {
+            return None;
+        }
+        let [says, rows] = [self.mean, mean].map(|seconds| nanos(seconds).unwrap_or(0).unsigned_abs());
+        Some(ImportNote::Disagrees { claim: Claim::Mean, threads: 1, says, rows })
+    }
+}
+
 fn draft(file: &File) -> Result<Draft, ImportError> {
-    let mut draft = Draft::new(PROGRAM);
+    let mut draft = Draft { notes: vec![ImportNote::Durations], ..Draft::new(PROGRAM) };
     for command in &file.results {
         if command.times.is_empty() {
             let remedy = "let hyperfine write each of its times: `hyperfine --export-json FILE …`";
             return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
         }
+        draft.notes.extend(command.disagreement());
         let mut all = Distribution::default();
         for seconds in &command.times {
             count_in(&mut all, PROGRAM, nanos(*seconds)?, 1)?;

@@ -43,17 +43,17 @@ struct Run {
     minima: Vec<u64>,
     maxima: Vec<u64>,
     means: Vec<u64>,
-    /// A line that may have been cut off.
-    is_last_a_row: bool,
+    /// Whether rows without a count were left out before the next one (`-z`).
+    leaves_out: bool,
 }
 
 impl Runs {
-    fn end_run(&mut self, is_open: bool) -> Result<(), ImportError> {
+    fn end_run(&mut self) -> Result<(), ImportError> {
         let run = std::mem::take(&mut self.run);
         if run.cores.is_empty() {
             return Ok(());
         }
-        match run.draft(is_open) {
+        match run.draft() {
             Ok(draft) => self.finished.push(draft),
             Err(error) if error.is_of_a_part() => self.refused = Some(error),
             Err(error) => return Err(error),
@@ -65,11 +65,11 @@ impl Runs {
 impl LineReader for Runs {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if let Some(version) = line.strip_prefix(VERSION) {
-            self.end_run(false)?;
+            self.end_run()?;
             version.trim().clone_into(&mut self.run.version);
         } else if let Some(cores) = behind(line, "Core") {
             if !self.run.cores.is_empty() {
-                self.end_run(false)?;
+                self.end_run()?;
             }
             self.run.cores = numbers(cores);
         } else {
@@ -78,8 +78,8 @@ impl LineReader for Runs {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
-        self.end_run(last == LastLine::Open)?;
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+        self.end_run()?;
         let Some(first) = self.finished.first_mut() else { return self.refused.map_or(Ok(Vec::new()), Err) };
         first.notes.extend(self.refused.map(|error| ImportNote::LeftOut { what: error.to_string() }));
         Ok(self.finished)
@@ -88,7 +88,7 @@ impl LineReader for Runs {
 
 impl Run {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        self.is_last_a_row = false;
+        self.leaves_out |= line == "...";
         if let Some(row) = BucketRow::read(line) {
             if self.rows.last().is_some_and(|last| last.nanos >= row.nanos) {
                 let what = format!("its row of {} ns follows one of more", row.nanos);
@@ -98,7 +98,6 @@ impl Run {
             if !self.cores.is_empty() {
                 self.rows.push(row);
             }
-            self.is_last_a_row = true;
         }
         for (label, values) in
             [("Minimum", &mut self.minima), ("Average", &mut self.means), ("Maximum", &mut self.maxima)]
@@ -110,19 +109,17 @@ impl Run {
         Ok(())
     }
 
-    fn draft(mut self, is_open: bool) -> Result<Draft, ImportError> {
+    fn draft(self) -> Result<Draft, ImportError> {
         if self.cores.len() > MOST_SERIES {
             let what = format!("it has {} CPUs; {MOST_SERIES} threads at most are read", self.cores.len());
             return Err(ImportError::damaged(PROGRAM, what));
-        }
-        if is_open && self.is_last_a_row {
-            self.rows.pop();
         }
         if self.rows.is_empty() {
             let remedy = "let oslat print its buckets, which it does without `--quiet`, or write them: `oslat --json=FILE`";
             return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
         }
-        let is_cut = !self.rows.last().is_some_and(|row| row.has_longer);
+        let is_cut =
+            self.maxima.len() < self.cores.len() || !self.rows.last().is_some_and(|row| row.has_longer);
         let width = self.rows.iter().fold(0, |step, row| common_divisor(step, row.nanos)).max(1);
         let width = if self.rows.len() == 1 { width.min(1_000) } else { width };
         let mut draft =
@@ -133,6 +130,11 @@ impl Run {
         }
         draft.notes.push(ImportNote::Gaps);
         draft.notes.push(width_note(width));
+        if let Some(nanos) = self.first_gap(width) {
+            let what = format!("its row of {} is not there", Span::from_nanos(nanos));
+            draft.notes.push(ImportNote::LeftOut { what });
+            draft.is_cut = true;
+        }
         if is_cut {
             draft.cut_off();
         }
@@ -141,6 +143,13 @@ impl Run {
             Series { cpu: self.cores.get(place).copied(), ..series }
         });
         Ok(draft)
+    }
+
+    /// The first row that is not there, if none is left out on purpose.
+    fn first_gap(&self, width: u64) -> Option<u64> {
+        let follows = |pair: &&[BucketRow]| pair[1].nanos > pair[0].nanos.saturating_add(width);
+        let gap = self.rows.windows(2).find(follows).filter(|_| !self.leaves_out);
+        gap.map(|pair| pair[0].nanos.saturating_add(width))
     }
 
     /// The column of one CPU.

@@ -53,9 +53,9 @@ struct Column {
 }
 
 impl Runs {
-    fn end_run(&mut self, is_open: bool) -> Result<(), ImportError> {
+    fn end_run(&mut self) -> Result<(), ImportError> {
         let Some(run) = self.run.take() else { return Ok(()) };
-        self.finished.push(run.draft(is_open)?);
+        self.finished.push(run.draft()?);
         Ok(())
     }
 }
@@ -63,14 +63,14 @@ impl Runs {
 impl LineReader for Runs {
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if let Some(heading) = line.strip_prefix(HEADING) {
-            self.end_run(false)?;
+            self.end_run()?;
             self.run = Some(Run::new(heading.split(' ').next().unwrap_or_default()));
         }
         self.run.as_mut().map_or(Ok(()), |run| run.line(line))
     }
 
-    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
-        self.end_run(last == LastLine::Open)?;
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+        self.end_run()?;
         Ok(self.finished)
     }
 }
@@ -116,12 +116,15 @@ impl Run {
         }
     }
 
-    fn draft(mut self, is_open: bool) -> Result<Draft, ImportError> {
+    fn draft(mut self) -> Result<Draft, ImportError> {
         let columns = self.columns.take().ok_or_else(|| {
             ImportError::damaged(PROGRAM, "it has no line `Index …`; leave --no-header out")
         })?;
-        let is_cut = self.said.iter().all(Vec::is_empty);
-        self.rows.cut_off(is_open && is_cut)?;
+        let is_cut = self.said[4].is_empty();
+        if is_cut {
+            self.rows.cut_off()?;
+        }
+        self.rows.count_held()?;
         if self.rows.is_empty() {
             let remedy = "keep its rows; an empty histogram has none, and a longer run has some";
             return Err(ImportError::NoHistogram { program: PROGRAM, remedy });

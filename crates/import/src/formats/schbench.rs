@@ -9,6 +9,9 @@ use crate::format::{Format, LastLine, LineReader, Shape};
 
 const PROGRAM: &str = "schbench";
 
+/// The last line of a run.
+const END: &str = "average rps:";
+
 pub(crate) const FORMAT: Format = Format {
     file: "text",
     written_by: "schbench",
@@ -29,6 +32,8 @@ struct Runs {
     requests: Option<Report>,
     /// The one that is being read.
     current: Option<Report>,
+    /// Whether the last line is its end, though it has none itself.
+    is_ending: bool,
 }
 
 /// One list of percentiles.
@@ -36,6 +41,8 @@ struct Runs {
 struct Report {
     kind: Kind,
     percentiles: Percentiles,
+    /// After how long it was printed, as it says.
+    runtime: String,
     is_whole: bool,
 }
 
@@ -60,7 +67,10 @@ impl Report {
         };
         let total = rest.rsplit_once('(').and_then(|(_, count)| count.strip_suffix(" total samples)"));
         let total = total.and_then(|count| count.parse().ok()).unwrap_or(0);
-        Some(Self { kind, percentiles: Percentiles { total, ..Percentiles::default() }, is_whole: false })
+        let runtime =
+            rest.split_once("runtime ").and_then(|(_, rest)| rest.split(' ').next()).unwrap_or_default();
+        let percentiles = Percentiles { total, ..Percentiles::default() };
+        Some(Self { kind, percentiles, runtime: runtime.to_owned(), is_whole: false })
     }
 
     /// `* 99.0th: 175        (2590 samples)`, `min=1, max=10224`
@@ -96,13 +106,21 @@ impl Runs {
         }
     }
 
-    fn end_run(&mut self) -> Result<(), ImportError> {
+    /// `is_over`: whether it came to its end.
+    fn end_run(&mut self, is_over: bool) -> Result<(), ImportError> {
         self.end_report();
         let reports = [
             (self.wakeups.take(), Foreign::SchbenchWakeup, "wake-ups"),
             (self.requests.take(), Foreign::SchbenchRequest, "requests"),
         ];
         let mut draft = Draft::new(PROGRAM);
+        let mut runtimes: Vec<String> =
+            reports.iter().filter_map(|(report, ..)| Some(report.as_ref()?.runtime.clone())).collect();
+        runtimes.dedup();
+        // One of them lacks its last report; or the run has no end.
+        if runtimes.len() > 1 || !is_over && runtimes.iter().any(|runtime| !runtime.is_empty()) {
+            draft.cut_off();
+        }
         for (report, mechanism, name) in
             reports.into_iter().filter_map(|(one, kind, name)| Some((one?, kind, name)))
         {
@@ -126,27 +144,24 @@ impl LineReader for Runs {
         if let Some(report) = Report::begin(line) {
             self.end_report();
             self.current = Some(report);
-        } else if line.starts_with("average rps:") {
-            return self.end_run();
+        } else if line.starts_with(END) {
+            return self.end_run(true);
         } else if let Some(report) = &mut self.current {
             report.line(line);
         }
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
-        let is_cut = self.current.as_ref().is_some_and(|report| !report.is_whole || last == LastLine::Open);
-        if is_cut {
-            self.current = None;
-        }
-        self.end_run()?;
-        match self.finished.last_mut() {
-            Some(draft) if is_cut => draft.cut_off(),
-            Some(_) => {}
-            None => {
-                let remedy = "let schbench run to its end: each of its reports ends in `min=…, max=…`";
-                return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
-            }
+    fn open_line(&mut self, line: &str) -> Result<(), ImportError> {
+        self.is_ending = line.starts_with(END);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+        self.end_run(self.is_ending)?;
+        if self.finished.is_empty() {
+            let remedy = "let schbench run to its end: each of its reports ends in `min=…, max=…`";
+            return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
         }
         Ok(self.finished)
     }

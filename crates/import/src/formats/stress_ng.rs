@@ -18,7 +18,7 @@ pub(crate) const FORMAT: Format = Format {
     samples: &["stress-ng.txt"],
     shape: Shape::Lines {
         is_sign: |line| line.starts_with("stress-ng:") && line.contains("] cyclic:"),
-        begin: |_| Box::new(Instances::default()),
+        begin: |_| Box::new(Runs::default()),
     },
 };
 
@@ -35,53 +35,76 @@ struct Instance {
     buckets: Vec<(u64, u64)>,
 }
 
-/// All that its instances have said.
+/// All runs of a file, one after the other.
 #[derive(Default)]
-struct Instances {
+struct Runs {
+    finished: Vec<Draft>,
+    refused: Option<ImportError>,
     /// Several write at once; each line names its process.
     by_process: BTreeMap<u64, Instance>,
-    /// Whose bucket the last line was, of which digits may be missing.
-    last_bucket_of: Option<u64>,
 }
 
-impl LineReader for Instances {
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        let said = line.split_once('[').and_then(|(_, rest)| rest.split_once("] cyclic:"));
-        self.last_bucket_of = None;
-        let Some((Ok(pid), said)) = said.map(|(pid, said)| (pid.trim().parse(), said)) else { return Ok(()) };
-        if self.by_process.len() >= MOST_SERIES && !self.by_process.contains_key(&pid) {
-            return Err(ImportError::damaged(PROGRAM, format!("it has more than {MOST_SERIES} instances")));
-        }
-        let instance = self.by_process.entry(pid).or_default();
-        let buckets = instance.buckets.len();
-        instance.hear(said.trim());
-        self.last_bucket_of = (instance.buckets.len() > buckets).then_some(pid);
-        Ok(())
-    }
-
-    fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
-        let cut = self.last_bucket_of.filter(|_| last == LastLine::Open);
-        if let Some(instance) = cut.and_then(|pid| self.by_process.get_mut(&pid)) {
-            instance.buckets.pop();
-        }
-        let mut instances: Vec<Instance> = self.by_process.into_values().collect();
+impl Runs {
+    fn end_run(&mut self) -> Result<(), ImportError> {
+        let mut instances: Vec<Instance> = std::mem::take(&mut self.by_process).into_values().collect();
         instances.retain(|one| one.samples > 0);
         if instances.iter().all(|one| one.buckets.is_empty()) {
             let remedy = "let stress-ng print one: `stress-ng --cyclic 1 --cyclic-dist 1000 …`";
-            return Err(ImportError::NoHistogram { program: PROGRAM, remedy });
+            self.refused = Some(ImportError::NoHistogram { program: PROGRAM, remedy });
+            return Ok(());
         }
-        let mut draft = Draft::new(PROGRAM);
-        let is_cut = cut.is_some() || instances.iter().any(Instance::is_cut_off);
-        for (thread, one) in instances.iter().enumerate() {
-            draft.series.push(one.series(thread, is_cut)?);
-        }
-        let width = instances.iter().map(|one| one.width).max().unwrap_or(0);
-        draft.notes.push(ImportNote::EndsOfBuckets { width: Span::from_nanos(width) });
-        if is_cut {
-            draft.cut_off();
-        }
-        Ok(vec![draft])
+        self.finished.push(draft(&instances)?);
+        Ok(())
     }
+}
+
+impl LineReader for Runs {
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+        let said = line.split_once('[').and_then(|(_, rest)| rest.split_once("] cyclic:"));
+        let Some((Ok(pid), said)) = said.map(|(pid, said)| (pid.trim().parse(), said)) else { return Ok(()) };
+        let said = said.trim();
+        if said.starts_with("sched ") && self.by_process.get(&pid).is_some_and(|one| one.samples > 0) {
+            self.end_run()?;
+        }
+        if self.by_process.len() >= MOST_SERIES && !self.by_process.contains_key(&pid) {
+            return Err(ImportError::damaged(PROGRAM, format!("it has more than {MOST_SERIES} instances")));
+        }
+        self.by_process.entry(pid).or_default().hear(said);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+        self.end_run()?;
+        match self.refused {
+            Some(refused) if self.finished.is_empty() => Err(refused),
+            refused => {
+                let left_out = refused.map(|error| ImportNote::LeftOut { what: error.to_string() });
+                self.finished.iter_mut().take(1).for_each(|draft| draft.notes.extend(left_out.clone()));
+                Ok(self.finished)
+            }
+        }
+    }
+}
+
+fn draft(instances: &[Instance]) -> Result<Draft, ImportError> {
+    let mut draft = Draft::new(PROGRAM);
+    let is_cut = instances.iter().any(Instance::is_cut_off);
+    let mut histograms = Vec::new();
+    for one in instances {
+        histograms.push(one.histogram(is_cut)?);
+    }
+    draft.take(histograms, |thread, latency| {
+        let mut series = Series::new(Foreign::StressNg, thread, latency);
+        series.period = instances[thread].delay.map(Span::from_nanos);
+        series.policy = instances[thread].policy.as_deref().and_then(policy);
+        series
+    });
+    let width = instances.iter().map(|one| one.width).max().unwrap_or(0);
+    draft.notes.push(ImportNote::EndsOfBuckets { width: Span::from_nanos(width) });
+    if is_cut {
+        draft.cut_off();
+    }
+    Ok(draft)
 }
 
 impl Instance {
@@ -112,7 +135,10 @@ impl Instance {
     }
 
     /// Its buckets are so wide that each value counts at the end of its own, if the largest is not below it.
-    fn series(&self, thread: usize, is_cut: bool) -> Result<Series, ImportError> {
+    fn histogram(&self, is_cut: bool) -> Result<Linear, ImportError> {
+        if self.width == 0 && !self.buckets.is_empty() {
+            return Err(ImportError::damaged(PROGRAM, "it does not say how wide its buckets are"));
+        }
         let mut linear = Linear::new(PROGRAM, 1);
         for &(beginning, count) in &self.buckets {
             let end = beginning.saturating_add(self.width.saturating_sub(1));
@@ -120,14 +146,11 @@ impl Instance {
         }
         let beyond = Some(self.samples.saturating_sub(linear.counted()));
         let max = self.max.filter(|_| beyond > Some(0));
-        linear.settle(&Claims { beyond, max, ..Claims::default() })?;
+        linear.settle(&Claims { total: Some(self.samples), beyond, max, ..Claims::default() })?;
         if is_cut {
             linear.cut_off();
         }
-        let mut series = Series::new(Foreign::StressNg, thread, linear.distribution());
-        series.period = self.delay.map(Span::from_nanos);
-        series.policy = self.policy.as_deref().and_then(policy);
-        Ok(series)
+        Ok(linear)
     }
 }
 

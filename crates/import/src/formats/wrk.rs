@@ -71,7 +71,7 @@ impl Run {
             ));
         }
         let series = Series::new(Foreign::Wrk, 0, percentiles.distribution(PROGRAM)?);
-        let notes = vec![ImportNote::PercentilesOnly];
+        let notes = vec![ImportNote::Durations, ImportNote::PercentilesOnly];
         Ok(Some(Draft { series: vec![series.named(&url)], notes, ..Draft::new(PROGRAM) }))
     }
 }
@@ -103,7 +103,11 @@ impl LineReader for Runs {
         self.end_run()?;
         match self.refused {
             Some(refused) if self.finished.is_empty() => Err(refused),
-            _ => Ok(self.finished),
+            refused => {
+                let left_out = refused.map(|error| ImportNote::LeftOut { what: error.to_string() });
+                self.finished.iter_mut().take(1).for_each(|draft| draft.notes.extend(left_out.clone()));
+                Ok(self.finished)
+            }
         }
     }
 }

@@ -152,7 +152,7 @@ impl Distribution {
             self.printed = Some(Box::default());
         }
         if let Some(printed) = self.printed.as_mut().filter(|_| n > 0) {
-            printed.add(latency.as_nanos());
+            printed.add(latency.as_nanos(), n);
         }
         self.record_n(latency, n);
     }
@@ -263,12 +263,11 @@ impl Distribution {
         }
     }
 
-    /// The values that a file has printed, with their counts: of those that share a bucket, the largest.
+    /// The values that a file has printed, with their counts: of those that share a bucket and are too many, the largest.
     pub fn printed_values(&self) -> impl Iterator<Item = (Latency, u64)> + '_ {
-        let printed =
-            |bucket: &Bucket| self.printed.as_ref().and_then(|printed| printed.around(bucket.lowest));
-        self.buckets()
-            .filter_map(move |bucket| Some((Latency::from_nanos(printed(&bucket)?.1), bucket.count)))
+        let of = |bucket: Bucket| Some(self.printed.as_ref()?.of(bucket.lowest, bucket.count));
+        let values = self.buckets().filter_map(of).flatten();
+        values.map(|(nanos, count)| (Latency::from_nanos(nanos), count))
     }
 
     /// Puts the sum that whoever measured knew in place of that of values that were only printed as percentiles, or as the
@@ -322,8 +321,7 @@ impl Distribution {
         let values = self.buckets.at_ranks(ranks.map(|rank| rank.clamp(1, self.count.max(1))))?;
         let mut found = values.map(|value| i64::try_from(value).unwrap_or(i64::MAX));
         for (value, rank) in found.iter_mut().zip(ranks) {
-            if let Some((_, most)) = self.printed.as_ref().and_then(|printed| printed.around(tracked(*value)))
-            {
+            if let Some((_, most)) = self.printed_at(*value, rank) {
                 *value = most;
             }
             // The highest bucket may hold values beyond what it says; its largest is known.
@@ -340,13 +338,22 @@ impl Distribution {
     /// much more than printed they may have been. `None` where it is exact, or nothing was printed.
     pub fn quantile_bounds(&self, quantile: f64) -> Option<(Latency, Latency)> {
         let (printed, at) = (self.printed.as_ref()?, self.quantile(quantile)?.as_nanos());
-        let is_known = self.rank(quantile) >= self.count || self.clipped == Some(at);
-        let (least, most) = printed.around(tracked(at)).filter(|_| !is_known)?;
+        let rank = self.rank(quantile).max(1);
+        let is_known = rank >= self.count || self.clipped == Some(at);
+        let (least, most) = self.printed_at(at, rank).filter(|_| !is_known)?;
         let nanos = |span: Span| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
         let (below, above) = printed.width();
         let lower = least.saturating_sub(nanos(below)).max(self.min.min(least));
         let upper = most.saturating_add(nanos(above)).min(self.max.max(most));
         (lower < upper).then(|| (Latency::from_nanos(lower), Latency::from_nanos(upper)))
+    }
+
+    /// The smallest and the largest that the value of a rank may be, which lies in the bucket of `nanos`.
+    fn printed_at(&self, nanos: i64, rank: u64) -> Option<(i64, i64)> {
+        let printed = self.printed.as_ref()?;
+        let bucket = Buckets::lowest_alike(tracked(nanos));
+        let below = bucket.checked_sub(1).map_or(0, |highest| self.up_to(highest));
+        printed.at(bucket, rank.saturating_sub(below))
     }
 
     /// The median of grouped data: those that share a bucket are taken to lie in it evenly. For differences of medians,

@@ -207,10 +207,14 @@ fn percentiles_of_printed_values_are_printed_values() {
     assert_eq!([0.5, 0.99, 1.0].map(|one| nanos(all.quantile(one))), [9_000, 14_000, 20_000]);
     assert_eq!((nanos(all.packed().quantile(0.99)), nanos(all.median())), (14_000, 9_000));
     assert_eq!(all.quantile_bounds(0.99), None, "each is exact");
-    // Two values of one bucket cannot be told apart.
     let all = printed(&[(300, 500), (301, 500), (900, 1)]);
-    let bounds = all.quantile_bounds(0.5).map(|(least, most)| (least.as_nanos(), most.as_nanos()));
-    assert_eq!((bounds, nanos(all.quantile(0.5))), (Some((300_000, 301_000)), 301_000));
+    assert_eq!([0.4, 0.6].map(|one| nanos(all.quantile(one))), [300_000, 301_000], "of one bucket");
+    // More than are counted one by one cannot be told apart.
+    let rows: Vec<(i64, u64)> = (5_000..5_020).map(|micros| (micros, 10)).collect();
+    let all = printed(&rows);
+    let (least, most) = all.quantile_bounds(0.2).unwrap();
+    let p20 = nanos(all.quantile(0.2));
+    assert!(least.as_nanos() <= 5_003_000 && most.as_nanos() >= 5_003_000 && p20 == most.as_nanos());
     assert_eq!(all.quantile_bounds(1.0), None, "the largest is exact");
 }
 
