@@ -24,6 +24,8 @@ pub(crate) struct Format {
 pub(crate) enum Shape {
     /// Lines, each without what wraps it.
     Lines {
+        /// What lines begin with that may be a sign: the others are not looked at.
+        first: &'static [u8],
         /// Whether a line is a sign that this format begins, or goes on.
         is_sign: fn(&str) -> bool,
         begin: fn(Reading) -> Box<dyn LineReader>,

@@ -68,5 +68,5 @@ impl JsonText {
 
 /// A list of numbers in brackets is what other programs print too.
 fn begins(line: &str) -> bool {
-    line.starts_with('{') || line == "[" || line.starts_with("[{")
+    matches!(line.as_bytes(), [b'{', ..] | [b'['] | [b'[', b'{', ..])
 }

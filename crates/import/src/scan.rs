@@ -17,10 +17,15 @@ use crate::wrapping::Unwrapping;
 /// Sources of lines that are told apart in one file: containers, processes.
 const MOST_STREAMS: usize = 256;
 
+/// What other programs print says at its beginning what it is.
+const LINES_OF_NEIGHBOURS: usize = 4_096;
+
 /// A file, as far as it was read.
 pub(crate) struct Scan {
     reading: Reading,
     unwrapping: Unwrapping,
+    /// By the first byte of a line, the formats whose sign it may be, a bit each.
+    signs: Box<[u32; 256]>,
     streams: Vec<Stream>,
     json: JsonText,
     drafts: Vec<Draft>,
@@ -30,6 +35,15 @@ pub(crate) struct Scan {
     lines: usize,
 }
 
+fn signs() -> Box<[u32; 256]> {
+    let mut signs = Box::new([0; 256]);
+    for (bit, format) in (0..u32::BITS).zip(FORMATS) {
+        let Shape::Lines { first, .. } = &format.shape else { continue };
+        first.iter().for_each(|byte| signs[usize::from(*byte)] |= 1_u32.wrapping_shl(bit));
+    }
+    signs
+}
+
 /// Lines of one source, as one format takes them.
 struct Stream {
     source: String,
@@ -37,11 +51,19 @@ struct Stream {
     reader: Box<dyn LineReader>,
 }
 
+impl Stream {
+    /// Most files have no sources: to compare nothing with nothing takes processors long, at addresses that are not mapped.
+    fn is_of(&self, source: &str) -> bool {
+        if source.is_empty() { self.source.is_empty() } else { self.source == source }
+    }
+}
+
 impl Scan {
     pub(crate) fn new(reading: Reading) -> Self {
         Self {
             reading,
             unwrapping: Unwrapping::default(),
+            signs: signs(),
             streams: Vec::new(),
             json: JsonText::default(),
             drafts: Vec::new(),
@@ -81,7 +103,7 @@ impl Scan {
             return Ok(());
         }
         self.look_for_signs(text, source);
-        let mut of_source = self.streams.iter_mut().filter(|stream| stream.source == source);
+        let mut of_source = self.streams.iter_mut().filter(|stream| stream.is_of(source));
         of_source.try_for_each(|stream| match end {
             LastLine::Whole => stream.reader.line(text),
             LastLine::Open => stream.reader.open_line(text),
@@ -90,20 +112,24 @@ impl Scan {
 
     /// Begins each format whose sign this line is.
     fn look_for_signs(&mut self, text: &str, source: &str) {
-        for (format, one) in FORMATS.iter().enumerate() {
-            let Format { shape: Shape::Lines { is_sign, begin }, .. } = one else { continue };
+        let first = text.bytes().next().unwrap_or_default();
+        let mut may_be = self.signs[usize::from(first)];
+        while may_be != 0 {
+            let format = may_be.trailing_zeros() as usize;
+            may_be &= may_be.wrapping_sub(1);
+            let Shape::Lines { is_sign, begin, .. } = &FORMATS[format].shape else { continue };
             if !is_sign(text) || self.streams.len() >= MOST_STREAMS || self.is_begun(format, source) {
                 continue;
             }
             self.streams.push(Stream { source: source.to_owned(), format, reader: begin(self.reading) });
         }
-        if self.neighbour.is_none() {
+        if self.neighbour.is_none() && self.lines <= LINES_OF_NEIGHBOURS {
             self.neighbour = NEIGHBOURS.iter().find(|neighbour| (neighbour.is_sign)(text));
         }
     }
 
     fn is_begun(&self, format: usize, source: &str) -> bool {
-        self.streams.iter().any(|stream| stream.format == format && stream.source == source)
+        self.streams.iter().any(|stream| stream.format == format && stream.is_of(source))
     }
 
     fn value(&mut self, value: &Value) -> Result<(), ImportError> {

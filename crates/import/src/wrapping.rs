@@ -40,19 +40,20 @@ impl Unwrapping {
 
     /// The line without what wraps it; `None` where it is nothing but wrapping.
     pub(crate) fn unwrap<'a>(&mut self, line: &'a str) -> Option<Bare<'a>> {
-        let (mut text, mut source) = (line.trim(), "");
-        if let Some(text) = message_in_json(text) {
+        let (mut text, mut source) = (line.trim_ascii(), "");
+        if let Some(text) = text.starts_with(['-', '{']).then(|| message_in_json(text)).flatten() {
             return Some(Bare { text: Cow::Owned(bare_text(&text).to_owned()), source });
         }
         for _ in 0..DEEPEST {
             let Some((more, from)) = without_prefix(text) else { break };
-            text = more.trim_start();
+            text = more.trim_ascii_start();
             source = if from.is_empty() { source } else { from };
         }
-        if text.starts_with("```") || text.starts_with("~~~") {
-            return None;
-        }
-        let text = self.without_diff(text)?;
+        let text = match text.as_bytes() {
+            [b'`', b'`', b'`', ..] | [b'~', b'~', b'~', ..] => return None,
+            [b'@' | b'+' | b'0'..=b'9', ..] => self.without_diff(text)?,
+            _ => text,
+        };
         let text =
             if text.contains('\u{1b}') { Cow::Owned(without_escapes(text)) } else { Cow::Borrowed(text) };
         Some(Bare { text, source })
@@ -79,6 +80,9 @@ impl Unwrapping {
 
 /// `12,14c12,14`, as `diff` without options heads what it has found.
 fn is_place_in_diff(text: &str) -> bool {
+    if !text.starts_with(|first: char| first.is_ascii_digit()) || text.contains([' ', ':']) {
+        return false;
+    }
     let is_range = |range: &str| {
         !range.is_empty()
             && range.split(',').all(|line| !line.is_empty() && line.bytes().all(|one| one.is_ascii_digit()))

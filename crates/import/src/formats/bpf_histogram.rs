@@ -17,7 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     written_by: "runqlat, cpudist, biolatency and others of bcc; `hist()` of bpftrace, if the map is named `@usecs`, `@ns`, …",
     becomes: "one per table or key: each value counts at the end of its bucket; tables of the same key are added up",
     samples: &["runqlat.txt", "bpftrace.txt"],
-    shape: Shape::Lines { is_sign, begin: |_| Box::new(Tables::new()) },
+    shape: Shape::Lines { first: b"Tumns@", is_sign, begin: |_| Box::new(Tables::new()) },
 };
 
 fn is_sign(line: &str) -> bool {
@@ -26,7 +26,7 @@ fn is_sign(line: &str) -> bool {
 
 /// `usecs               : count     distribution`
 fn heading_unit(line: &str) -> Option<TimeUnit> {
-    let (unit, rest) = line.split_once(':')?;
+    let (unit, rest) = line.split_once(':').filter(|_| line.ends_with("distribution"))?;
     rest.split_whitespace().eq(["count", "distribution"]).then(|| TimeUnit::read(unit))?
 }
 

@@ -16,7 +16,7 @@ pub(crate) const FORMAT: Format = Format {
     written_by: "`cyclictest -h N` or `-H N`, with or without empty rows and its `#` lines",
     becomes: "one per thread; a column for all threads is left out",
     samples: &["cyclictest-2.4.txt", "cyclictest-2.6.txt", "cyclictest-2.10.txt", "cyclictest-rows.txt"],
-    shape: Shape::Lines { is_sign, begin: |reading| Box::new(Histograms::new(reading)) },
+    shape: Shape::Lines { first: b"#0", is_sign, begin: |reading| Box::new(Histograms::new(reading)) },
 };
 
 fn is_sign(line: &str) -> bool {
@@ -25,8 +25,12 @@ fn is_sign(line: &str) -> bool {
 
 /// `000001 000005`: a row as this program pads it, where its heading was left out.
 fn is_padded_row(line: &str) -> bool {
-    let is_padded = |word: &str| word.len() >= 6 && word.bytes().all(|byte| byte.is_ascii_digit());
-    line.starts_with('0') && line.split_whitespace().count() > 1 && line.split_whitespace().all(is_padded)
+    let is_digits = |word: &[u8]| word.iter().all(u8::is_ascii_digit);
+    let is_padded = |word: &str| word.len() >= 6 && is_digits(word.as_bytes());
+    let first = line.as_bytes().get(..6);
+    first.is_some_and(|first| is_digits(first) && first[0] == b'0')
+        && line.split_whitespace().count() > 1
+        && line.split_whitespace().all(is_padded)
 }
 
 const LABELS: [&str; 5] =

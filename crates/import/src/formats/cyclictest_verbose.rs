@@ -17,6 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     becomes: "one per thread, with its period; cycles that it did not print are counted as missing",
     samples: &["cyclictest-verbose.txt"],
     shape: Shape::Lines {
+        first: b"T",
         is_sign: |line| interval(line).is_some(),
         begin: |reading| Box::new(Verbose::new(reading)),
     },
@@ -37,9 +38,14 @@ struct Run {
     threads: BTreeMap<u32, Thread>,
 }
 
+/// Values below this are counted one by one, in 8 KiB a thread.
+const SMALL: usize = 1 << 10;
+
 /// One thread's lines.
 #[derive(Default)]
 struct Thread {
+    /// How often each small value came, until the run ends: nearly all are small.
+    small: Vec<u64>,
     latency: Distribution,
     lines: u64,
     /// Cycles that were numbered: the last one's number and one.
@@ -58,18 +64,22 @@ impl Verbose {
 
     fn count(&mut self, wakeup: &Wakeup) -> Result<(), ImportError> {
         let threads = &mut self.run.threads;
-        if !threads.contains_key(&wakeup.thread) && threads.len() >= MOST_SERIES {
+        if let Some(thread) = threads.get_mut(&wakeup.thread) {
+            return thread.add(wakeup, self.unit);
+        }
+        if threads.len() >= MOST_SERIES {
             let what = format!("it has more threads than {MOST_SERIES}, the most that are read");
             return Err(ImportError::Damaged { program: PROGRAM, what });
         }
         threads.entry(wakeup.thread).or_default().add(wakeup, self.unit)
     }
 
-    fn end_run(&mut self) {
+    fn end_run(&mut self) -> Result<(), ImportError> {
         let run = std::mem::take(&mut self.run);
         if !run.threads.is_empty() {
-            self.finished.push(run.draft(self.unit, self.is_unit_said));
+            self.finished.push(run.draft(self.unit, self.is_unit_said)?);
         }
+        Ok(())
     }
 }
 
@@ -80,7 +90,7 @@ impl LineReader for Verbose {
         }
         if let Some((thread, micros)) = interval(line) {
             if !self.run.threads.is_empty() {
-                self.end_run();
+                self.end_run()?;
             }
             if self.run.intervals.len() < MOST_SERIES {
                 self.run.intervals.insert(thread, micros);
@@ -90,7 +100,7 @@ impl LineReader for Verbose {
     }
 
     fn finish(mut self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
-        self.end_run();
+        self.end_run()?;
         if let Some(draft) = self.finished.last_mut().filter(|_| last == LastLine::Open) {
             draft.cut_off();
         }
@@ -99,12 +109,12 @@ impl LineReader for Verbose {
 }
 
 impl Run {
-    fn draft(self, unit: TimeUnit, is_unit_said: bool) -> Draft {
+    fn draft(self, unit: TimeUnit, is_unit_said: bool) -> Result<Draft, ImportError> {
         let mut draft = Draft::new(PROGRAM);
         let missing: u64 = self.threads.values().map(Thread::missing).fold(0, u64::saturating_add);
         for (number, thread) in self.threads {
             let period = self.intervals.get(&number).copied().map(Span::from_micros);
-            let series = Series::new(Foreign::Cyclictest, number as usize, thread.latency);
+            let series = Series::new(Foreign::Cyclictest, number as usize, thread.distribution(unit)?);
             draft.series.push(Series { period, ..series });
         }
         draft.lacks_unit = true;
@@ -113,7 +123,7 @@ impl Run {
         }
         draft.notes.extend((unit == TimeUnit::Microseconds).then_some(ImportNote::WholeMicroseconds));
         draft.notes.extend((missing > 0).then_some(ImportNote::CyclesMissing { count: missing }));
-        draft
+        Ok(draft)
     }
 }
 
@@ -126,10 +136,29 @@ impl Thread {
                 format!("cycle {cycle} of thread {thread} does not follow the one before it"),
             ));
         }
-        let nanos = i64::try_from(wakeup.value.saturating_mul(unit.nanos())).unwrap_or(i64::MAX);
         self.lines = self.lines.saturating_add(1);
         self.cycles = wakeup.cycle.saturating_add(1);
-        count_in(&mut self.latency, PROGRAM, nanos, 1)
+        if self.small.is_empty() {
+            self.small = vec![0; SMALL];
+        }
+        let place = usize::try_from(wakeup.value).unwrap_or(usize::MAX);
+        match self.small.get_mut(place) {
+            Some(count) => *count = count.saturating_add(1),
+            None => self.count(wakeup.value, 1, unit)?,
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, value: u64, count: u64, unit: TimeUnit) -> Result<(), ImportError> {
+        let nanos = i64::try_from(value.saturating_mul(unit.nanos())).unwrap_or(i64::MAX);
+        count_in(&mut self.latency, PROGRAM, nanos, count)
+    }
+
+    /// All of it.
+    fn distribution(mut self, unit: TimeUnit) -> Result<Distribution, ImportError> {
+        let small = std::mem::take(&mut self.small);
+        (0..).zip(small).try_for_each(|(value, count)| self.count(value, count, unit))?;
+        Ok(self.latency)
     }
 
     /// Cycles of which there is no line: cyclictest prints too slowly, or was asked for every so many (`-o`).
@@ -147,17 +176,32 @@ struct Wakeup {
 
 impl Wakeup {
     fn read(line: &str) -> Option<Self> {
-        if !line.starts_with(|first: char| first.is_ascii_digit()) {
-            return None;
-        }
-        let mut numbers = line.split(':').map(str::trim_start);
-        let mut next = || numbers.next();
-        let (thread, cycle, value) = (next()?.parse().ok()?, next()?.parse().ok()?, next()?);
-        let is_over = next().is_none_or(|smis| smis.parse::<u64>().is_ok()) && next().is_none();
+        let (thread, rest) = number(line.as_bytes())?;
+        let (cycle, rest) = number(behind_colon(rest)?)?;
+        let rest = behind_colon(rest)?;
         // A clock that was set back gives a wake-up before its time, which this program's histograms count at 0.
-        let value = value.parse::<i64>().ok()?.max(0).unsigned_abs();
-        is_over.then_some(Self { thread, cycle, value })
+        let (is_early, rest) = rest.strip_prefix(b"-").map_or((false, rest), |rest| (true, rest));
+        let (value, rest) = number(rest)?;
+        let smis = if rest.is_empty() { rest } else { number(behind_colon(rest)?)?.1 };
+        let wakeup =
+            Self { thread: u32::try_from(thread).ok()?, cycle, value: if is_early { 0 } else { value } };
+        smis.is_empty().then_some(wakeup)
     }
+}
+
+/// The number at the beginning, and what follows it.
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (mut value, mut rest) = (0_u64, text);
+    while let [digit @ b'0'..=b'9', more @ ..] = rest {
+        value = value.checked_mul(10)?.checked_add(u64::from(digit.wrapping_sub(b'0')))?;
+        rest = more;
+    }
+    (rest.len() < text.len()).then_some((value, rest))
+}
+
+/// What stands behind a colon and blanks.
+fn behind_colon(text: &[u8]) -> Option<&[u8]> {
+    text.strip_prefix(b":").map(<[u8]>::trim_ascii_start)
 }
 
 /// `Thread 0 Interval: 1500`

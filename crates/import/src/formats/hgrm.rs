@@ -15,6 +15,7 @@ pub(crate) const FORMAT: Format = Format {
     becomes: "one per file, or section; `--unit us` where the file does not say its unit",
     samples: &["latency.hgrm"],
     shape: Shape::Lines {
+        first: b"#V",
         is_sign: |line| line.starts_with(SECTION) || line == MICROSECONDS || heading_unit(line).is_some(),
         begin: |reading| Box::new(Sections { reading, ..Sections::default() }),
     },
@@ -58,7 +59,7 @@ struct Section {
 
 /// The unit that a heading names, such as `Value(ms) Percentile …`; `Some(None)` where it names none.
 fn heading_unit(line: &str) -> Option<Option<TimeUnit>> {
-    let mut words = line.split_whitespace();
+    let mut words = line.strip_prefix("Value").map(|_| line)?.split_whitespace();
     let value = words.next()?.strip_prefix("Value")?;
     let is_heading = words.eq(["Percentile", "TotalCount", "1/(1-Percentile)"]);
     is_heading.then(|| TimeUnit::read(value.trim_matches(['(', ')'])))
@@ -217,7 +218,7 @@ impl Section {
         }
         let (last, max) = (nanos(value), self.max.map(nanos));
         // Values are printed rounded, and the largest as the end of its bucket.
-        let is_beyond = max.is_some_and(|max| max.abs_diff(last) > last.unsigned_abs() / 50 + 1);
+        let is_beyond = max.is_some_and(|max| max.abs_diff(last) > (last.unsigned_abs() / 50).max(1));
         if let Some(max) = max.filter(|_| is_beyond) {
             self.findings.disagree(Claim::Maximum, max.unsigned_abs(), last.unsigned_abs());
         }

@@ -22,7 +22,7 @@ pub(crate) const FORMAT: Format = Format {
     written_by: "HdrHistogram's loggers, jHiccup, howlate",
     becomes: "one per tag, named after it; each line is a stretch of time; the unit from `Interval_Max`, or `--unit us`",
     samples: &["hiccups.hlog", "requests.hlog"],
-    shape: Shape::Lines { is_sign, begin: |reading| Box::new(Log::new(reading)) },
+    shape: Shape::Lines { first: b"#T0123456789", is_sign, begin: |reading| Box::new(Log::new(reading)) },
 };
 
 /// Neighbouring lines are joined where a log has more: tests go by far fewer.

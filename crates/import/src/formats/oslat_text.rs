@@ -19,6 +19,7 @@ pub(crate) const FORMAT: Format = Format {
     becomes: "the same",
     samples: &["oslat.txt", "oslat-width.txt"],
     shape: Shape::Lines {
+        first: b"oC",
         is_sign: |line| {
             line.starts_with(VERSION) || line.starts_with("Core:\t") || line.starts_with("Counter Freq:")
         },

@@ -19,6 +19,7 @@ pub(crate) const FORMAT: Format = Format {
     becomes: "one per column: interrupt, thread, user",
     samples: &["rtla-timerlat.txt", "rtla-osnoise.txt", "rtla-buckets.txt"],
     shape: Shape::Lines {
+        first: b"#",
         is_sign: |line| line.starts_with(HEADING) && line.contains("histogram"),
         begin: |_| Box::new(Runs::default()),
     },

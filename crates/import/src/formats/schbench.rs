@@ -18,6 +18,7 @@ pub(crate) const FORMAT: Format = Format {
     becomes: "one of wake-ups and one of requests, as the last of its reports has them",
     samples: &["schbench.txt"],
     shape: Shape::Lines {
+        first: b"WLR",
         is_sign: |line| Report::begin(line).is_some(),
         begin: |_| Box::new(Runs::default()),
     },

@@ -17,6 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     becomes: "one per instance",
     samples: &["stress-ng.txt"],
     shape: Shape::Lines {
+        first: b"s",
         is_sign: |line| line.starts_with("stress-ng:") && line.contains("] cyclic:"),
         begin: |_| Box::new(Runs::default()),
     },

@@ -15,7 +15,11 @@ pub(crate) const FORMAT: Format = Format {
     written_by: "`wrk --latency`",
     becomes: "one of requests per run, from its percentiles",
     samples: &["wrk.txt"],
-    shape: Shape::Lines { is_sign: |line| url(line).is_some(), begin: |_| Box::new(Runs::default()) },
+    shape: Shape::Lines {
+        first: b"R",
+        is_sign: |line| url(line).is_some(),
+        begin: |_| Box::new(Runs::default()),
+    },
 };
 
 /// `Running 30s test @ http://127.0.0.1:8080/index.html`
