@@ -230,18 +230,15 @@ fn lava_message(object: &str, line: &str) -> Option<String> {
     }
 }
 
-/// Without what moves the cursor or colours letters.
+/// Without what moves the cursor or colours letters; what else begins with an escape is text of somebody.
 fn without_escapes(text: &str) -> String {
-    let mut bare = String::with_capacity(text.len());
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        if letter != '\u{1b}' {
-            bare.push(letter);
-            continue;
-        }
-        if letters.next() == Some('[') {
-            letters.by_ref().find(char::is_ascii_alphabetic);
-        }
+    let mut parts = text.split("\u{1b}[");
+    let mut bare = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part
+            .find(|letter: char| letter.is_ascii_alphabetic())
+            .map_or(part.len(), |end| end.saturating_add(1));
+        bare.push_str(part.get(end..).unwrap_or_default());
     }
     bare.trim().to_owned()
 }
