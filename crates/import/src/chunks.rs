@@ -50,12 +50,12 @@ impl<R: Read> Chunks<R> {
 
     /// Reads on; the end of the last whole line, if there is one now.
     fn read_more(&mut self) -> io::Result<Option<usize>> {
-        let known = self.rest.len();
+        let before = self.rest.len();
         let read = self.input.by_ref().take(CHUNK as u64).read_to_end(&mut self.rest)?;
         self.is_over = read < CHUNK;
         let encoding = *self.encoding.get_or_insert_with(|| encoding(&self.rest));
-        let new = self.rest.get(known.saturating_sub(1)..).unwrap_or_default();
-        let end = last_line_feed(new, known.saturating_sub(1), encoding);
+        let new = self.rest.get(before.saturating_sub(1)..).unwrap_or_default();
+        let end = last_line_feed(new, before.saturating_sub(1), encoding);
         Ok(end)
     }
 
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn text_is_the_same_in_every_encoding() {
         let text = "# Histogram\n000001 000005\n\u{b5}s\n";
-        let known: Vec<String> = text.lines().map(str::to_owned).collect();
+        let expected: Vec<String> = text.lines().map(str::to_owned).collect();
         let wide = |mark: &str, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
             format!("{mark}{text}").encode_utf16().flat_map(bytes).collect()
         };
@@ -135,7 +135,7 @@ mod tests {
             wide("\u{feff}", u16::to_be_bytes),
             wide("", u16::to_le_bytes),
         ] {
-            assert_eq!(lines(&bytes), (known.clone(), LastLine::Whole), "{bytes:?}");
+            assert_eq!(lines(&bytes), (expected.clone(), LastLine::Whole), "{bytes:?}");
         }
         assert_eq!(lines(b"a\nb"), (vec!["a".to_owned(), "b".to_owned()], LastLine::Open));
         assert_eq!(lines(b"\xb5s\n").0, ["\u{fffd}s"], "what is no letter is one of its own");
@@ -146,7 +146,7 @@ mod tests {
         let line = format!("{}\n", "x".repeat(1_000));
         let text = line.repeat(3 * CHUNK / line.len());
         let (found, _) = lines(text.as_bytes());
-        assert!(found.iter().all(|one| one.len() == 1_000), "{}", found.len());
+        assert!(found.iter().all(|item| item.len() == 1_000), "{}", found.len());
         assert_eq!(found.len(), 3 * CHUNK / line.len());
     }
 

@@ -109,11 +109,11 @@ impl Imported {
     }
 
     fn append(&mut self, part: Self) {
-        let known = u32::try_from(self.header.conditions.len()).unwrap_or(u32::MAX);
+        let first = u32::try_from(self.header.conditions.len()).unwrap_or(u32::MAX);
         self.header.conditions.extend(part.header.conditions);
         self.lines.extend(part.lines.into_iter().map(|mut line| {
             if let Line::Block(block) = &mut line {
-                block.condition = block.condition.saturating_add(known);
+                block.condition = block.condition.saturating_add(first);
             }
             line
         }));

@@ -97,15 +97,15 @@ impl Findings {
     pub(crate) fn notes<'a>(all: impl IntoIterator<Item = &'a Self>) -> Vec<ImportNote> {
         let (mut overflow, mut missing) = (Overflow::default(), None);
         let mut disagreements: Vec<(Claim, usize, u64, u64)> = Vec::new();
-        for one in all {
-            overflow = overflow.join(one.overflow);
+        for item in all {
+            overflow = overflow.join(item.overflow);
             missing = missing
                 .into_iter()
-                .chain(one.missing)
+                .chain(item.missing)
                 .reduce(|(count, from): (u64, u64), more| (count.saturating_add(more.0), from.min(more.1)));
-            for (claim, says, rows) in &one.disagreements {
-                match disagreements.iter_mut().find(|known| known.0 == *claim) {
-                    Some(known) => known.1 = known.1.saturating_add(1),
+            for (claim, says, rows) in &item.disagreements {
+                match disagreements.iter_mut().find(|entry| entry.0 == *claim) {
+                    Some(entry) => entry.1 = entry.1.saturating_add(1),
                     None => disagreements.push((*claim, 1, *says, *rows)),
                 }
             }
@@ -422,11 +422,11 @@ mod tests {
     use super::*;
 
     fn linear(rows: &[(u64, u64)], width: u64, claims: Claims) -> Linear {
-        let mut one = Linear::new("a program", 1_000);
-        one.set_width(width);
-        one.add_all(rows.iter().copied()).unwrap();
-        one.settle(&claims).unwrap();
-        one
+        let mut item = Linear::new("a program", 1_000);
+        item.set_width(width);
+        item.add_all(rows.iter().copied()).unwrap();
+        item.settle(&claims).unwrap();
+        item
     }
 
     fn micros(latency: Option<Latency>) -> i64 {
@@ -450,11 +450,11 @@ mod tests {
     #[test]
     fn a_limit_that_the_file_is_against_is_not_believed() {
         let of = |reach: u64, max: Option<u64>| {
-            let mut one = Linear::new("a program", 1);
-            one.add_all([(5, 3), (9, 1)]).unwrap();
-            one.reaches(reach, HistogramEnd::Assumed);
-            one.settle(&Claims { beyond: Some(2), max, ..Claims::default() }).unwrap();
-            (one.findings.overflow.from, one.findings.overflow.end)
+            let mut item = Linear::new("a program", 1);
+            item.add_all([(5, 3), (9, 1)]).unwrap();
+            item.reaches(reach, HistogramEnd::Assumed);
+            item.settle(&Claims { beyond: Some(2), max, ..Claims::default() }).unwrap();
+            (item.findings.overflow.from, item.findings.overflow.end)
         };
         assert_eq!(of(256, Some(300)), (Some(256), HistogramEnd::Assumed));
         assert_eq!(of(256, None), (Some(256), HistogramEnd::Assumed));
@@ -464,11 +464,11 @@ mod tests {
 
     #[test]
     fn the_mean_of_a_file_counts_what_its_buckets_do_not_tell() {
-        let mut one = Linear::new("a program", 1_000);
-        one.add(20, 990).unwrap();
-        one.reaches(400, HistogramEnd::Said);
-        one.settle(&Claims { beyond: Some(10), max: Some(5_000), ..Claims::default() }).unwrap();
-        assert_eq!(one.distribution().mean_nanos(), Some(28_400.0), "(990 × 20 + 9 × 400 + 5000) / 1000");
+        let mut item = Linear::new("a program", 1_000);
+        item.add(20, 990).unwrap();
+        item.reaches(400, HistogramEnd::Said);
+        item.settle(&Claims { beyond: Some(10), max: Some(5_000), ..Claims::default() }).unwrap();
+        assert_eq!(item.distribution().mean_nanos(), Some(28_400.0), "(990 × 20 + 9 × 400 + 5000) / 1000");
         let claims = Claims { beyond: Some(10), max: Some(5_000), mean: Some(60.0), ..Claims::default() };
         assert_eq!(linear(&[(20, 990)], 1, claims).distribution().mean_nanos(), Some(60_000.0));
     }
@@ -477,8 +477,8 @@ mod tests {
     fn rows_that_were_cut_out_are_missing_and_the_largest_is_still_the_files() {
         let claims =
             Claims { rows: Some(103), beyond: Some(0), max: Some(72), min: Some(5), ..Claims::default() };
-        let one = linear(&[(5, 90), (6, 10)], 1, claims);
-        let notes = Findings::notes([one.findings()]);
+        let item = linear(&[(5, 90), (6, 10)], 1, claims);
+        let notes = Findings::notes([item.findings()]);
         assert!(
             notes.contains(&ImportNote::RowsMissing { count: 3, from: Span::from_micros(7) }),
             "{notes:?}"
@@ -486,22 +486,22 @@ mod tests {
         let disagrees =
             ImportNote::Disagrees { claim: Claim::Maximum, threads: 1, says: 72_000, rows: 6_000 };
         assert!(notes.contains(&disagrees), "{notes:?}");
-        let all = one.distribution();
+        let all = item.distribution();
         assert_eq!((all.count(), micros(all.max()), micros(all.clipped())), (103, 72, 7));
-        assert_eq!([0.5, 0.99].map(|one| micros(all.quantile(one))), [5, 7]);
+        assert_eq!([0.5, 0.99].map(|item| micros(all.quantile(item))), [5, 7]);
         // In the middle they may have been anywhere from the first one that is not there.
         let claims = Claims { rows: Some(103), max: Some(9), ..Claims::default() };
         let all = linear(&[(5, 50), (6, 10), (8, 30), (9, 10)], 1, claims).distribution();
         assert_eq!((all.count(), micros(all.max()), micros(all.clipped())), (103, 9, 7));
-        assert_eq!([0.4, 0.9].map(|one| micros(all.quantile(one))), [5, 7]);
+        assert_eq!([0.4, 0.9].map(|item| micros(all.quantile(item))), [5, 7]);
     }
 
     #[test]
     fn the_smallest_of_a_file_is_counted_where_its_row_was_cut_out() {
         let claims = Claims { min: Some(2), max: Some(6), ..Claims::default() };
-        let one = linear(&[(5, 90), (6, 10)], 1, claims);
-        assert!(one.findings().missing.is_some());
-        let all = one.distribution();
+        let item = linear(&[(5, 90), (6, 10)], 1, claims);
+        assert!(item.findings().missing.is_some());
+        let all = item.distribution();
         assert_eq!((all.count(), micros(all.min()), micros(all.clipped())), (101, 2, 2));
     }
 
@@ -513,12 +513,12 @@ mod tests {
         assert_eq!((micros(all.quantile(0.5)), all.mean_nanos()), (10, Some(15_000.0)));
         let bounds = all.quantile_bounds(0.5).unwrap();
         assert_eq!((micros(Some(bounds.0)), micros(Some(bounds.1))), (10, 19));
-        let mut one = Linear::new("a program", 1).labelled(Label::End);
-        one.set_width(500);
-        one.add_all([(500, 90), (1_000, 10)]).unwrap();
-        one.settle(&Claims { min: Some(31), max: Some(777), ..Claims::default() }).unwrap();
-        assert!(Findings::notes([one.findings()]).is_empty());
-        let all = one.distribution();
+        let mut item = Linear::new("a program", 1).labelled(Label::End);
+        item.set_width(500);
+        item.add_all([(500, 90), (1_000, 10)]).unwrap();
+        item.settle(&Claims { min: Some(31), max: Some(777), ..Claims::default() }).unwrap();
+        assert!(Findings::notes([item.findings()]).is_empty());
+        let all = item.distribution();
         assert_eq!((all.min(), all.max()), (Some(Latency::from_nanos(31)), Some(Latency::from_nanos(777))));
     }
 }

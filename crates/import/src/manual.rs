@@ -9,7 +9,7 @@ const MARKS: [&str; 2] = ["<!-- formats: begin -->\n", "<!-- formats: end -->\n"
 fn formats_table() -> String {
     let row =
         |file: &str, written_by: &str, becomes: &str| format!("| {file} | {written_by} | {becomes} |\n");
-    let rows = FORMATS.iter().map(|one| row(one.file, one.written_by, one.becomes));
+    let rows = FORMATS.iter().map(|item| row(item.file, item.written_by, item.becomes));
     let head = row("file", "written by", "what it becomes") + "|---|---|---|\n";
     head + &rows.collect::<String>()
 }

@@ -140,15 +140,15 @@ pub(crate) fn short(line: &str) -> String {
     line.chars().take(40).collect()
 }
 
-pub(crate) fn common_divisor(mut one: u64, mut other: u64) -> u64 {
+pub(crate) fn common_divisor(mut item: u64, mut other: u64) -> u64 {
     while other > 0 {
-        (one, other) = (other, one.checked_rem(other).unwrap_or(0));
+        (item, other) = (other, item.checked_rem(other).unwrap_or(0));
     }
-    one
+    item
 }
 
 /// The numbers behind a label; `None` for each word that is none, such as `-` where a column has nothing.
 pub(crate) fn numbers_behind(line: &str, label: &str) -> Option<Vec<Option<u64>>> {
-    let words = line.strip_prefix(label)?.split_whitespace();
-    Some(words.map(|word| word.parse().ok()).collect())
+    let fields = line.strip_prefix(label)?.split_whitespace();
+    Some(fields.map(|word| word.parse().ok()).collect())
 }

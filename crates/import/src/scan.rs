@@ -161,7 +161,7 @@ impl Scan {
             let name = (several && !source.is_empty()).then_some(source);
             let drafts = reader.finish(last);
             self.take(
-                drafts.map(|drafts| drafts.into_iter().map(|one| one.or_named(name.as_deref())).collect()),
+                drafts.map(|drafts| drafts.into_iter().map(|item| item.or_named(name.as_deref())).collect()),
             )?;
         }
         self.refusals.extend(self.json.cut_off(self.lines));

@@ -129,12 +129,12 @@ fn wrappings(text: &str) -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn what_wraps_a_file_changes_nothing_of_it() {
-    for Sample { name, text, rows: known, .. } in samples() {
+    for Sample { name, text, rows: expected, .. } in samples() {
         for (wrapping, bytes) in wrappings(&text) {
             let imported =
                 read(&bytes).unwrap_or_else(|| panic!("{name}, {wrapping}: nothing is recognised"));
             let imported = imported.unwrap_or_else(|error| panic!("{name}, {wrapping}: {error}"));
-            assert_eq!(rows(&imported), known, "{name}, {wrapping}");
+            assert_eq!(rows(&imported), expected, "{name}, {wrapping}");
         }
     }
 }
@@ -142,7 +142,7 @@ fn what_wraps_a_file_changes_nothing_of_it() {
 /// As `>>` leaves it: what was measured twice is two results.
 #[test]
 fn two_results_in_a_file_are_two() {
-    for Sample { name, text, rows: known, .. } in samples() {
+    for Sample { name, text, rows: expected, .. } in samples() {
         // Tables of bcc have no beginning and no end: those of the same key are intervals of one run. A log of HdrHistogram that repeats
         // itself is none.
         if ["runqlat.txt", "bpftrace.txt", "hiccups.hlog", "requests.hlog", "cyclictest-rows.txt"]
@@ -152,10 +152,10 @@ fn two_results_in_a_file_are_two() {
         }
         let imported = read(format!("{text}\n=== again ===\n{text}").as_bytes()).unwrap().unwrap();
         let found = rows(&imported);
-        assert_eq!(found.len(), 2 * known.len(), "{name}");
+        assert_eq!(found.len(), 2 * expected.len(), "{name}");
         for (place, row) in found.iter().enumerate() {
-            let one = &known[place % known.len()];
-            assert_eq!((row.count, row.numbers), (one.count, one.numbers), "{name}");
+            let item = &expected[place % expected.len()];
+            assert_eq!((row.count, row.numbers), (item.count, item.numbers), "{name}");
             assert!(
                 row.name.as_ref().is_some_and(|name| name.starts_with("result ")) || name == "latency.hgrm",
                 "{name}"
@@ -167,22 +167,22 @@ fn two_results_in_a_file_are_two() {
 /// Lines of two containers, mixed.
 #[test]
 fn two_sources_in_a_log_are_two_results() {
-    for Sample { name, text, rows: known, .. } in
-        samples().into_iter().filter(|one| one.name.ends_with(".txt"))
+    for Sample { name, text, rows: expected, .. } in
+        samples().into_iter().filter(|item| item.name.ends_with(".txt"))
     {
         let mixed: String = text.lines().map(|line| format!("rt-1  | {line}\nrt-2  | {line}\n")).collect();
         let found = rows(&read(mixed.as_bytes()).unwrap().unwrap());
-        assert_eq!(found.len(), 2 * known.len(), "{name}");
-        for (row, one) in found.iter().zip(known.iter().chain(&known)) {
-            assert_eq!((row.count, row.numbers), (one.count, one.numbers), "{name}");
+        assert_eq!(found.len(), 2 * expected.len(), "{name}");
+        for (row, item) in found.iter().zip(expected.iter().chain(&expected)) {
+            assert_eq!((row.count, row.numbers), (item.count, item.numbers), "{name}");
             assert!(row.name.as_ref().is_some_and(|name| name.starts_with("rt-")), "{name}: {row:?}");
         }
     }
 }
 
 /// Whether a row is that of the sample, or says less of it: percentiles as bounds, or further up.
-fn is_true(row: &Row, known: &Row, notes: &[ImportNote]) -> bool {
-    let is_bound = |number: i64, known: i64| row.clipped == Some(number) && number <= known;
+fn is_true(row: &Row, expected: &Row, notes: &[ImportNote]) -> bool {
+    let is_bound = |number: i64, expected: i64| row.clipped == Some(number) && number <= expected;
     let has = |is_it: fn(&ImportNote) -> bool| notes.iter().any(is_it);
     // What a note says of all values: they count at the end of a bucket, or at its beginning.
     let of_percentiles = has(|note| *note == ImportNote::PercentilesOnly);
@@ -190,13 +190,14 @@ fn is_true(row: &Row, known: &Row, notes: &[ImportNote]) -> bool {
     let at_starts = has(|note| matches!(note, ImportNote::StartsOfBuckets { .. }));
     let is_further_up = |place: usize| {
         let is_upper = of_percentiles && place < 3 || at_ends;
-        let is_lower = at_starts && row.numbers[place] <= known.numbers[place];
-        is_lower || is_upper && row.numbers[place] >= known.numbers[place]
+        let is_lower = at_starts && row.numbers[place] <= expected.numbers[place];
+        is_lower || is_upper && row.numbers[place] >= expected.numbers[place]
     };
-    let numbers = row.numbers.iter().zip(known.numbers).enumerate();
-    let mut numbers = numbers
-        .map(|(place, (number, known))| *number == known || is_bound(*number, known) || is_further_up(place));
-    row.count == known.count && numbers.all(|is_true| is_true)
+    let numbers = row.numbers.iter().zip(expected.numbers).enumerate();
+    let mut numbers = numbers.map(|(place, (number, expected))| {
+        *number == expected || is_bound(*number, expected) || is_further_up(place)
+    });
+    row.count == expected.count && numbers.all(|is_true| is_true)
 }
 
 /// What a damaged variant came to, if that is silently wrong.
@@ -220,10 +221,10 @@ fn silently_wrong(bytes: &[u8], sample: &Sample) -> Option<String> {
     };
     let is_always_cut = sample.notes.contains(&ImportNote::CutOff);
     let of_known = |row: &&Row| {
-        sample.rows.iter().any(|known| {
-            known.name == row.name
-                && (row.cpu.is_none() || known.cpu == row.cpu)
-                && is_true(row, known, &said)
+        sample.rows.iter().any(|expected| {
+            expected.name == row.name
+                && (row.cpu.is_none() || expected.cpu == row.cpu)
+                && is_true(row, expected, &said)
         })
     };
     let is_known = found.len() == sample.rows.len() && found.iter().filter(of_known).count() == found.len();

@@ -85,7 +85,7 @@ fn is_place_in_diff(text: &str) -> bool {
     }
     let is_range = |range: &str| {
         !range.is_empty()
-            && range.split(',').all(|line| !line.is_empty() && line.bytes().all(|one| one.is_ascii_digit()))
+            && range.split(',').all(|line| !line.is_empty() && line.bytes().all(|item| item.is_ascii_digit()))
     };
     text.len() < 40
         && text.split_once(['a', 'c', 'd']).is_some_and(|(from, until)| is_range(from) && is_range(until))
@@ -157,15 +157,15 @@ fn after_time<'a>(rest: &'a str, whole: &'a str) -> (&'a str, &'a str) {
             return (rest, "");
         }
     }
-    let mut words = rest.splitn(3, ' ');
-    let (Some(_host), Some(process)) = (words.next(), words.next()) else { return (rest, "") };
+    let mut fields = rest.splitn(3, ' ');
+    let (Some(_host), Some(process)) = (fields.next(), fields.next()) else { return (rest, "") };
     let is_process = process.strip_suffix("]:").is_some_and(|process| {
         process.rsplit_once('[').is_some_and(|(_, pid)| pid.bytes().all(|byte| byte.is_ascii_digit()))
     });
     if !is_process {
         return (rest, "");
     }
-    let behind = words.next().unwrap_or_default();
+    let behind = fields.next().unwrap_or_default();
     let from = whole.len().saturating_sub(rest.len());
     let until = whole.len().saturating_sub(behind.len());
     (behind, whole.get(from..until).unwrap_or_default().trim_end())

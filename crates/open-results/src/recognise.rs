@@ -26,7 +26,7 @@ fn is_page(start: &[u8]) -> bool {
 fn is_program(start: &[u8], path: &Path) -> bool {
     /// Of files that are given to an interpreter without being executable.
     const ENDINGS: [&str; 8] = ["py", "sh", "js", "mjs", "rb", "pl", "jar", "lua"];
-    let is_script = path.extension().is_some_and(|ending| ENDINGS.iter().any(|one| ending == *one));
+    let is_script = path.extension().is_some_and(|ending| ENDINGS.iter().any(|item| ending == *item));
     start.starts_with(b"\x7fELF") || start.starts_with(b"#!") || is_script
 }
 

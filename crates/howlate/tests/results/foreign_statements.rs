@@ -46,17 +46,17 @@ impl File {
 
 /// Of each row: its name, how many values, and these of its numbers.
 fn numbers(result: &Value, names: &[&str]) -> Vec<(String, u64, Vec<i64>)> {
-    let row = |one: &Value| {
-        let name = one["condition"]["name"].as_str().unwrap_or_default().to_owned();
-        let number = |name: &&str| one["latency_ns"][*name].as_i64().unwrap();
-        (name, one["count"].as_u64().unwrap(), names.iter().map(number).collect())
+    let row = |item: &Value| {
+        let name = item["condition"]["name"].as_str().unwrap_or_default().to_owned();
+        let number = |name: &&str| item["latency_ns"][*name].as_i64().unwrap();
+        (name, item["count"].as_u64().unwrap(), names.iter().map(number).collect())
     };
     result["results"].as_array().unwrap().iter().map(row).collect()
 }
 
 fn notes(result: &Value) -> Vec<Value> {
     let caveats = result["caveats"].as_array().unwrap();
-    let notes = caveats.iter().filter_map(|one| one["notes"].as_array());
+    let notes = caveats.iter().filter_map(|item| item["notes"].as_array());
     notes.flatten().cloned().collect()
 }
 
@@ -99,7 +99,7 @@ fn the_maximum_of_a_file_is_its_own_where_rows_were_cut_out() {
     );
     let notes = notes(&result);
     let says = |note: &str, claim: Option<&str>| {
-        notes.iter().any(|one| one["note"] == note && claim.is_none_or(|claim| one["claim"] == claim))
+        notes.iter().any(|item| item["note"] == note && claim.is_none_or(|claim| item["claim"] == claim))
     };
     assert!(says("disagrees", Some("total")) && says("disagrees", Some("maximum")), "{notes:?}");
     assert!(says("rows_missing", None), "{notes:?}");
@@ -116,8 +116,9 @@ fn two_results_in_a_file_are_two() {
     let both = file("both.txt", format!("=== idle ===\n{}\n=== loaded ===\n{loaded}\n", two_threads()));
     let found = numbers(&both.json(&[]), &["max"]);
     let of = |result: &str, max: i64| (result.to_owned(), 1_000, vec![max]);
-    let known = [of("result 1", 4_000), of("result 1", 4_000), of("result 2", 7_000), of("result 2", 7_000)];
-    assert_eq!(found, known);
+    let expected =
+        [of("result 1", 4_000), of("result 1", 4_000), of("result 2", 7_000), of("result 2", 7_000)];
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn a_limit_is_held_against_the_numbers_of_a_file() {
 #[test]
 fn buckets_are_as_wide_as_the_file_has_them() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/foreign");
-    let show = |words: &[&str]| howlate(&[&["show"], words].concat()).current_dir(folder).output().unwrap();
+    let show = |fields: &[&str]| howlate(&[&["show"], fields].concat()).current_dir(folder).output().unwrap();
     let json =
         |file: &str| -> Value { serde_json::from_slice(&show(&["--format", "json", file]).stdout).unwrap() };
     let buckets = json("rtla-buckets.txt");
@@ -178,18 +179,18 @@ fn buckets_are_as_wide_as_the_file_has_them() {
     assert_eq!(["p90>50us", "p90>60us", "p90>30us"].map(judged), [Some(3), Some(0), Some(1)]);
     for file in ["oslat-width.txt", "oslat-width.json"] {
         let found = numbers(&json(file), &["min", "p50", "max"]);
-        let known = [(700_163, vec![27, 250, 412_350]), (650_116, vec![31, 250, 77_125])];
-        let known = known.map(|(count, numbers)| (String::new(), count, numbers));
-        assert_eq!(found, known, "{file}");
+        let expected = [(700_163, vec![27, 250, 412_350]), (650_116, vec![31, 250, 77_125])];
+        let expected = expected.map(|(count, numbers)| (String::new(), count, numbers));
+        assert_eq!(found, expected, "{file}");
     }
 }
 
 #[test]
 fn the_unit_of_a_log_is_in_it_or_typed() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/foreign");
-    let show = |words: &[&str]| {
+    let show = |fields: &[&str]| {
         let output =
-            howlate(&[&["show", "--format", "json"], words].concat()).current_dir(folder).output().unwrap();
+            howlate(&[&["show", "--format", "json"], fields].concat()).current_dir(folder).output().unwrap();
         serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)))
     };
     let logged = show(&["requests.hlog"]);
@@ -210,11 +211,11 @@ fn the_unit_of_a_log_is_in_it_or_typed() {
 #[test]
 fn packed_piped_and_wrapped_files_are_read() {
     let text = two_threads();
-    let known = numbers(&file("plain.txt", &text).json(&[]), &["p50", "p99", "max"]);
+    let expected = numbers(&file("plain.txt", &text).json(&[]), &["p50", "p99", "max"]);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(text.as_bytes()).unwrap();
     let gzip = gzip.finish().unwrap();
-    assert_eq!(numbers(&file("good.txt.gz", &gzip).json(&[]), &["p50", "p99", "max"]), known);
+    assert_eq!(numbers(&file("good.txt.gz", &gzip).json(&[]), &["p50", "p99", "max"]), expected);
     let cut = file("cut.txt.gz", &gzip[..gzip.len() - 12]).refused();
     assert!(cut.contains("cut.txt.gz"), "{cut}");
     let zstd = file("good.txt.zst", b"\x28\xb5\x2f\xfd\x04\x00").refused();
@@ -223,12 +224,12 @@ fn packed_piped_and_wrapped_files_are_read() {
         "{zstd}"
     );
     let compose: String = text.lines().map(|line| format!("cyclictest-1  | {line}\n")).collect();
-    assert_eq!(numbers(&file("compose.txt", compose).json(&[]), &["p50", "p99", "max"]), known);
+    assert_eq!(numbers(&file("compose.txt", compose).json(&[]), &["p50", "p99", "max"]), expected);
     let mut child =
         howlate(&["show", "--json", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let piped: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!(numbers(&piped, &["p50", "p99", "max"]), known);
+    assert_eq!(numbers(&piped, &["p50", "p99", "max"]), expected);
 }
 
 #[test]
@@ -261,7 +262,7 @@ fn a_text_and_the_json_of_a_run_are_compared() {
         let compared: Value = serde_json::from_slice(&output.stdout).unwrap();
         let statistics = compared["compared"][0]["statistics"].as_array().unwrap();
         assert!(
-            !statistics.is_empty() && statistics.iter().all(|one| one["base"] == one["new"]),
+            !statistics.is_empty() && statistics.iter().all(|item| item["base"] == item["new"]),
             "{statistics:?}"
         );
     }
@@ -271,8 +272,8 @@ fn a_text_and_the_json_of_a_run_are_compared() {
 #[test]
 fn own_files_of_oslat_come_back() {
     let folder = tempfile::tempdir().unwrap();
-    let words = ["oslat", "-c", "0", "-D", "1", "-q", "--bucket-width", "500", "--json=o.json"];
-    let output = howlate(&words).current_dir(folder.path()).output().unwrap();
+    let fields = ["oslat", "-c", "0", "-D", "1", "-q", "--bucket-width", "500", "--json=o.json"];
+    let output = howlate(&fields).current_dir(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let written: Value =
         serde_json::from_slice(&std::fs::read(folder.path().join("o.json")).unwrap()).unwrap();

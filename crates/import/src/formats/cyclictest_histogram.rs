@@ -150,14 +150,14 @@ impl Run {
     }
 
     fn row(&mut self, line: &str) -> Result<(), ImportError> {
-        let mut words = line.split_whitespace();
-        let label = words.next().and_then(|word| word.parse::<u64>().ok());
+        let mut fields = line.split_whitespace();
+        let label = fields.next().and_then(|word| word.parse::<u64>().ok());
         let Some(label) = label.filter(|_| !self.has_footer()) else {
             return Ok(());
         };
         let wrong =
             |_| ImportError::damaged(PROGRAM, format!("`{}` is no row of its histogram", short(line)));
-        let counts: Vec<u64> = words.map(|word| word.parse().map_err(wrong)).collect::<Result<_, _>>()?;
+        let counts: Vec<u64> = fields.map(|word| word.parse().map_err(wrong)).collect::<Result<_, _>>()?;
         if let Some((sum, others)) = counts.split_last() {
             let of_others = others.iter().copied().fold(0, u64::saturating_add);
             self.has_sum &= others.len() > 1 && *sum == of_others;

@@ -110,12 +110,12 @@ fn histogram(thread: &ThreadRecord, unit: u64, reach: Option<u64>) -> Result<Lin
 
 /// The command line, as cyclictest reads it.
 fn typed(command_line: &str) -> Option<Options> {
-    let mut words = command_line.split_whitespace().map(str::to_owned);
-    words.next()?;
-    let words: Vec<String> = words.collect();
+    let mut fields = command_line.split_whitespace().map(str::to_owned);
+    fields.next()?;
+    let fields: Vec<String> = fields.collect();
     let every: CpuSet = (0..8192).collect();
     let machine = CpuMasks { configured: 8192, online: 8192, allowed: every.clone(), bindable: every };
-    options(&words, &machine, Compat::V2_10).ok().map(|request| request.options)
+    options(&fields, &machine, Compat::V2_10).ok().map(|request| request.options)
 }
 
 fn period(typed: &Options, thread: usize) -> Option<Span> {

@@ -59,9 +59,9 @@ struct Section {
 
 /// The unit that a heading names, such as `Value(ms) Percentile …`; `Some(None)` where it names none.
 fn heading_unit(line: &str) -> Option<Option<TimeUnit>> {
-    let mut words = line.strip_prefix("Value").map(|_| line)?.split_whitespace();
-    let value = words.next()?.strip_prefix("Value")?;
-    let is_heading = words.eq(["Percentile", "TotalCount", "1/(1-Percentile)"]);
+    let mut fields = line.strip_prefix("Value").map(|_| line)?.split_whitespace();
+    let value = fields.next()?.strip_prefix("Value")?;
+    let is_heading = fields.eq(["Percentile", "TotalCount", "1/(1-Percentile)"]);
     is_heading.then(|| TimeUnit::read(value.trim_matches(['(', ')'])))
 }
 
@@ -159,8 +159,8 @@ impl Section {
 
     /// Each row counts those since the row before, at its value.
     fn row(&mut self, line: &str) -> Result<(), ImportError> {
-        let mut words = line.split_whitespace();
-        let (Some(value), Some(share), Some(total)) = (words.next(), words.next(), words.next()) else {
+        let mut fields = line.split_whitespace();
+        let (Some(value), Some(share), Some(total)) = (fields.next(), fields.next(), fields.next()) else {
             return Ok(());
         };
         let (Ok(value), Ok(share), Ok(total)) = (value.parse(), share.parse(), total.parse()) else {

@@ -265,7 +265,7 @@ impl LineReader for Log {
             let tag = series.name.clone().unwrap_or_default();
             let clips = self.clips.iter().filter(|clip| clip.0 == tag);
             for from in clips.map(|clip| Latency::from_nanos(clip.1)) {
-                series.stretches.iter_mut().for_each(|one| one.latency.clip(from));
+                series.stretches.iter_mut().for_each(|item| item.latency.clip(from));
             }
         }
         draft.series = self.series;

@@ -19,7 +19,7 @@ pub(crate) const FORMAT: Format = Format {
     shape: Shape::Json {
         is_it: |object| {
             let first = object.get("results").and_then(|results| results.as_array()?.first());
-            first.is_some_and(|one| one.get("command").is_some() && one.get("mean").is_some())
+            first.is_some_and(|item| item.get("command").is_some() && item.get("mean").is_some())
         },
         read: |object| json::read(object, PROGRAM).and_then(|file| draft(&file)),
     },

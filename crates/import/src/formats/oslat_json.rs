@@ -74,10 +74,10 @@ fn draft(file: &File) -> Result<Draft, ImportError> {
 
 /// Nanoseconds: as it was typed, or what all buckets are multiples of where they have fractions.
 fn width(file: &File) -> Result<u64, ImportError> {
-    let mut words = file.command_line.split_whitespace();
-    while let Some(word) = words.next() {
+    let mut fields = file.command_line.split_whitespace();
+    while let Some(word) = fields.next() {
         let value = match word.strip_prefix("--bucket-width") {
-            Some("") => words.next(),
+            Some("") => fields.next(),
             Some(value) => value.strip_prefix('='),
             None => continue,
         };

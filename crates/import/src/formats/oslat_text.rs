@@ -232,8 +232,8 @@ mod tests {
     #[test]
     fn decimals_are_nanoseconds() {
         let read = ["001", "032", "1.5", "0.125", "2.0005", "x", "1.x", ""].map(nanos);
-        let known = [1_000, 32_000, 1_500, 125, 2_000].map(Some);
-        assert_eq!(read[..5], known);
+        let expected = [1_000, 32_000, 1_500, 125, 2_000].map(Some);
+        assert_eq!(read[..5], expected);
         assert_eq!(read[5..], [None, None, None]);
     }
 

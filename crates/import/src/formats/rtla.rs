@@ -217,8 +217,8 @@ fn columns(heading: &str) -> Result<Vec<Column>, ImportError> {
 
 /// A bucket with its counts.
 fn row(line: &str) -> Option<(u64, Vec<u64>)> {
-    let mut words = line.split_whitespace();
-    let label = words.next()?.parse().ok()?;
-    let counts: Vec<u64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let mut fields = line.split_whitespace();
+    let label = fields.next()?.parse().ok()?;
+    let counts: Vec<u64> = fields.map(|word| word.parse().ok()).collect::<Option<_>>()?;
     (!counts.is_empty()).then_some((label, counts))
 }

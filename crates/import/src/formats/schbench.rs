@@ -123,7 +123,7 @@ impl Runs {
             draft.cut_off();
         }
         for (report, mechanism, name) in
-            reports.into_iter().filter_map(|(one, kind, name)| Some((one?, kind, name)))
+            reports.into_iter().filter_map(|(item, kind, name)| Some((item?, kind, name)))
         {
             if report.percentiles.total == 0 {
                 let remedy = "a schbench of 2023 or later says how many values its percentiles are of";

@@ -48,8 +48,8 @@ struct Runs {
 impl Runs {
     fn end_run(&mut self) -> Result<(), ImportError> {
         let mut instances: Vec<Instance> = std::mem::take(&mut self.by_process).into_values().collect();
-        instances.retain(|one| one.samples > 0);
-        if instances.iter().all(|one| one.buckets.is_empty()) {
+        instances.retain(|item| item.samples > 0);
+        if instances.iter().all(|item| item.buckets.is_empty()) {
             let remedy = "let stress-ng print one: `stress-ng --cyclic 1 --cyclic-dist 1000 …`";
             self.refused = Some(ImportError::NoHistogram { program: PROGRAM, remedy });
             return Ok(());
@@ -64,7 +64,7 @@ impl LineReader for Runs {
         let said = line.split_once('[').and_then(|(_, rest)| rest.split_once("] cyclic:"));
         let Some((Ok(pid), said)) = said.map(|(pid, said)| (pid.trim().parse(), said)) else { return Ok(()) };
         let said = said.trim();
-        if said.starts_with("sched ") && self.by_process.get(&pid).is_some_and(|one| one.samples > 0) {
+        if said.starts_with("sched ") && self.by_process.get(&pid).is_some_and(|item| item.samples > 0) {
             self.end_run()?;
         }
         if self.by_process.len() >= MOST_SERIES && !self.by_process.contains_key(&pid) {
@@ -91,8 +91,8 @@ fn draft(instances: &[Instance]) -> Result<Draft, ImportError> {
     let mut draft = Draft::new(PROGRAM);
     let is_cut = instances.iter().any(Instance::is_cut_off);
     let mut histograms = Vec::new();
-    for one in instances {
-        histograms.push(one.histogram(is_cut)?);
+    for item in instances {
+        histograms.push(item.histogram(is_cut)?);
     }
     draft.take(histograms, |thread, latency| {
         let mut series = Series::new(Foreign::StressNg, thread, latency);
@@ -100,7 +100,7 @@ fn draft(instances: &[Instance]) -> Result<Draft, ImportError> {
         series.policy = instances[thread].policy.as_deref().and_then(policy);
         series
     });
-    let width = instances.iter().map(|one| one.width).max().unwrap_or(0);
+    let width = instances.iter().map(|item| item.width).max().unwrap_or(0);
     draft.notes.push(ImportNote::EndsOfBuckets { width: Span::from_nanos(width) });
     if is_cut {
         draft.cut_off();
@@ -110,8 +110,8 @@ fn draft(instances: &[Instance]) -> Result<Draft, ImportError> {
 
 impl Instance {
     fn hear(&mut self, said: &str) {
-        let words: Vec<&str> = said.split_whitespace().collect();
-        match words.as_slice() {
+        let fields: Vec<&str> = said.split_whitespace().collect();
+        match fields.as_slice() {
             // sched SCHED_FIFO: 100000 ns delay, 10000 samples
             ["sched", policy, delay, "ns", "delay,", samples, "samples"] => {
                 self.policy = Some(policy.trim_end_matches(':').to_owned());

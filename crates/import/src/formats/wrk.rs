@@ -46,8 +46,8 @@ struct Run {
 impl Run {
     fn line(&mut self, line: &str) {
         self.is_wrk2 |= line.contains("HdrHistogram");
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words.as_slice() {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        match fields.as_slice() {
             ["Latency", mean, _deviation, max, _share] => {
                 (self.percentiles.mean, self.percentiles.max) = (nanos(mean), nanos(max));
             }
