@@ -53,7 +53,7 @@ pub enum ImportError {
         unit: TimeUnit,
     },
     /// A line longer than any of these programs writes.
-    #[error("it has a line of more than {} MiB, the most that is read", crate::LONGEST_LINE >> 20)]
+    #[error("it has a line longer than {} MiB, the longest that is read", crate::LONGEST_LINE >> 20)]
     LongLine,
     /// JSON longer than any of these programs writes.
     #[error("it is JSON of more than {} MiB, the most that is read", crate::LONGEST_JSON >> 20)]

@@ -70,6 +70,19 @@ mod tests {
     }
 
     #[test]
+    fn what_never_ends_is_looked_at_for_a_while() {
+        struct Endless;
+        impl std::io::Read for Endless {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                buffer.fill(b'y');
+                buffer.chunks_mut(1 << 16).for_each(|line| line[0] = b'\n');
+                Ok(buffer.len())
+            }
+        }
+        assert!(super::import(Endless, Reading::default()).is_none());
+    }
+
+    #[test]
     fn more_threads_than_any_machine_has_take_no_memory() {
         let many = "1 ".repeat(1 << 20);
         let cyclictest = format!("# Histogram\n1 {many}\n# Max Latencies: {many}\n");

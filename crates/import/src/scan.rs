@@ -17,6 +17,9 @@ use crate::wrapping::Unwrapping;
 /// Sources of lines that are told apart in one file: containers, processes.
 const MOST_STREAMS: usize = 256;
 
+/// Bytes in which something has to be recognised: some devices never end.
+const UNRECOGNISED: usize = 256 << 20;
+
 /// What other programs print says at its beginning what it is.
 const LINES_OF_NEIGHBOURS: usize = 4_096;
 
@@ -82,9 +85,13 @@ impl Scan {
     }
 
     fn read(&mut self, file: impl Read) -> Result<LastLine, ImportError> {
-        let (mut chunks, mut last) = (Chunks::new(file), LastLine::Whole);
+        let (mut chunks, mut last, mut length) = (Chunks::new(file), LastLine::Whole, 0_usize);
         while let Some((text, end)) = chunks.next()? {
             last = end;
+            length = length.saturating_add(text.len());
+            if length > UNRECOGNISED && self.streams.is_empty() && self.drafts.is_empty() {
+                break;
+            }
             text.lines().try_for_each(|line| self.line(line, end))?;
         }
         Ok(last)
