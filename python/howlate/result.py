@@ -304,7 +304,7 @@ class Result:
     command: str
     arguments: Tuple[str, ...]
     started: str
-    #: `done`, `interrupted`, `stopped_above`, `program_ended` or `not_restored`; `None` when it was killed.
+    #: `done`, `interrupted`, `stopped_above`, `program_ended`, `cut_off` or `not_restored`; `None` when it was killed.
     ended: Optional[str]
     seed: int
     system: Mapping[str, Any]

@@ -50,6 +50,13 @@ pub enum Unknown {
     NotSaid,
     /// The program that measured it did not tell latencies of this and more apart, in nanoseconds.
     Clipped(u64),
+    /// What was read is too coarse for the limit: the value lies in here, in nanoseconds, and so does the limit.
+    TooCoarse {
+        /// It is that at least.
+        least: u64,
+        /// It is that at most.
+        most: u64,
+    },
 }
 
 /// Every limit held against every condition; without limits, one check for each condition.
@@ -95,6 +102,7 @@ fn unknown(
         _ if outcome.count() == 0 => Some(Unknown::NotMeasured),
         Some((_, Judgement::TooFew { needed, count })) => Some(Unknown::TooFew { needed, count }),
         Some((_, Judgement::Clipped(from))) => Some(Unknown::Clipped(from)),
+        Some((_, Judgement::TooCoarse { least, most })) => Some(Unknown::TooCoarse { least, most }),
         _ => None,
     }
 }

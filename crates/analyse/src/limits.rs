@@ -23,6 +23,13 @@ pub enum Judgement {
     NotSaid,
     /// The program that measured it did not tell latencies of this and more apart, in nanoseconds, and the limit is higher.
     Clipped(u64),
+    /// What was read is too coarse for this limit: the value lies in here, in nanoseconds, and so does the limit.
+    TooCoarse {
+        /// It is that at least.
+        least: u64,
+        /// It is that at most.
+        most: u64,
+    },
 }
 
 /// Whether `outcome` keeps `limit`. Every planned wake-up counts, so that a stall counts for every period
@@ -34,11 +41,19 @@ pub fn judge(outcome: &Outcome, limit: Limit) -> Judgement {
     if may_be_unknown && value(outcome, &all, limit.statistic).is_none() {
         return Judgement::NotSaid;
     }
+    let coarse = too_coarse(&all, limit);
     match value(outcome, &all, limit.statistic).filter(|value| *value > limit.above) {
         // What is exceeded already stays so with more wake-ups, but a share of them does not.
         _ if count < needed => Judgement::TooFew { needed, count },
+        exceeded => coarse.unwrap_or_else(|| kept_or_not(outcome, &all, limit, exceeded)),
+    }
+}
+
+/// The same where nothing is too coarse for it; `exceeded` is a value above the limit.
+fn kept_or_not(outcome: &Outcome, all: &Distribution, limit: Limit, exceeded: Option<u64>) -> Judgement {
+    match exceeded {
         Some(value) => Judgement::Exceeded(value),
-        None => clipped(outcome, &all, limit).map_or(Judgement::Kept, Judgement::Clipped),
+        None => clipped(outcome, all, limit).map_or(Judgement::Kept, Judgement::Clipped),
     }
 }
 
@@ -52,6 +67,14 @@ fn clipped(outcome: &Outcome, all: &Distribution, limit: Limit) -> Option<u64> {
     };
     let most = value(outcome, all, Statistic::Max).filter(|most| *most != from);
     (is_bound && most.is_none_or(|most| most > limit.above)).then_some(from)
+}
+
+/// Of a file that counts in buckets: where the limit lies within what the percentile may be.
+fn too_coarse(all: &Distribution, limit: Limit) -> Option<Judgement> {
+    let Statistic::Percentile(percent) = limit.statistic else { return None };
+    let (least, most) = all.quantile_bounds(percent / 100.0)?;
+    let [least, most] = [least, most].map(|one| one.as_nanos().max(0).unsigned_abs());
+    (least..most).contains(&limit.above).then_some(Judgement::TooCoarse { least, most })
 }
 
 fn needed(statistic: Statistic) -> u64 {
@@ -80,7 +103,8 @@ mod tests {
     use super::*;
     use crate::testing::{analysis_of, block_of};
     use howlate_model::{
-        Activation, EventLoopBlock, Iteration, Line, LoopWait, MonotonicTime, Span, Wait, WatchedBlock, Work,
+        Activation, Block, EventLoopBlock, Foreign, Iteration, Line, LoopWait, MonotonicTime, Span, Wait,
+        WatchedBlock, Work,
     };
 
     #[test]
@@ -97,6 +121,35 @@ mod tests {
         assert!(matches!(judge(&analysis, "p99>1us"), Judgement::Exceeded(_)));
         assert_eq!(judge(&analysis, "p99>1ms"), Judgement::Kept);
         assert_eq!(judge(&analysis, "p99.9>1us"), Judgement::TooFew { needed: 1_000, count: 100 });
+    }
+
+    #[test]
+    fn a_limit_is_judged_with_the_width_of_what_was_read() {
+        let work = Work::Foreign {
+            mechanism: Foreign::Cyclictest,
+            period_ns: None,
+            says_policy: false,
+            says_load: false,
+        };
+        let judged = |rows: &[(i64, u64)], width: u64, limit: &str| {
+            let mut block = Block::default();
+            for (micros, count) in rows {
+                block.latency.record_printed(Latency::from_nanos(micros * 1_000), *count);
+            }
+            block.latency.set_printed_width(Span::ZERO, Span::from_micros(width));
+            let mut analysis = analysis_of(&[work]);
+            analysis.add(&Line::Block(Box::new(block)));
+            judge(&analysis.outcomes()[0], limit.parse().unwrap())
+        };
+        let whole = [(9, 985), (14, 14), (20, 1)];
+        assert_eq!(judged(&whole, 0, "p99>14us"), Judgement::Kept);
+        assert_eq!(judged(&whole, 0, "p99>13us"), Judgement::Exceeded(14_000));
+        assert_eq!(judged(&whole, 0, "max>20us"), Judgement::Kept);
+        let tens = [(10, 985), (20, 14), (377, 1)];
+        assert_eq!(judged(&tens, 9, "p99>25us"), Judgement::TooCoarse { least: 20_000, most: 29_000 });
+        assert_eq!(judged(&tens, 9, "p99>29us"), Judgement::Kept);
+        assert_eq!(judged(&tens, 9, "p99>19us"), Judgement::Exceeded(20_000));
+        assert_eq!(judged(&tens, 9, "max>377us"), Judgement::Kept);
     }
 
     #[test]

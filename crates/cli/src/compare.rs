@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use howlate_model::{Margin, Property, Span};
+use howlate_model::{Margin, Property, Span, TimeUnit};
 
 use super::completion_values;
+use super::time_unit::time_unit;
 
 /// Whether two measurements differ, and by how much
 ///
@@ -47,6 +48,9 @@ pub struct Compare {
     /// Compare a condition with itself on this machine, to see how often that shows a difference
     #[arg(long, alias = "self-test", conflicts_with_all = ["recordings", "by", "margin"])]
     pub with_itself: bool,
+    /// What one is in files of other programs that do not say their unit: ns, us, ms or s
+    #[arg(long, value_name = "UNIT", value_parser = time_unit, hide_short_help = true)]
+    pub unit: Option<TimeUnit>,
     /// With --with-itself: how long it may take
     #[arg(
         long,

@@ -43,6 +43,7 @@ mod sleep;
 mod snap;
 mod start_at;
 mod time_range;
+mod time_unit;
 mod top;
 mod tracing;
 mod tune;

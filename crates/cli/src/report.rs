@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use howlate_model::{Margin, Property, Span};
+use howlate_model::{Margin, Property, Span, TimeUnit};
 use howlate_report::{Chart, Theme};
 
 use super::completion_values;
 use super::prometheus_file::prometheus_file;
 use super::time_range::{Moments, Together};
+use super::time_unit::time_unit;
 
 /// One page with words, tables and pictures of saved recordings
 ///
@@ -61,6 +62,9 @@ pub struct Report {
     /// Colours of the picture: light or dark [default: svg follows the viewer's setting, and png is light]
     #[arg(long, value_name = "THEME", requires = "chart", value_parser = completion_values::known::<Theme>(completion_values::themes), hide_possible_values = true, hide_short_help = true)]
     pub theme: Option<Theme>,
+    /// What one is in files of other programs that do not say their unit: ns, us, ms or s
+    #[arg(long, value_name = "UNIT", value_parser = time_unit, hide_short_help = true)]
+    pub unit: Option<TimeUnit>,
     /// Of when.
     #[command(flatten, next_help_heading = "Of a folder of howlate record")]
     pub moments: Moments,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use howlate_model::{Limit, Margin};
+use howlate_model::{Limit, Margin, TimeUnit};
 
 use super::file_name::file_name;
 use super::format::Format;
@@ -11,6 +11,7 @@ use super::output::Rows;
 use super::prometheus_file::prometheus_file;
 use super::recording_name::recording_name;
 use super::time_range::{Moments, Together};
+use super::time_unit::time_unit;
 
 /// Results of saved recordings, as tables or for programs
 #[derive(Args)]
@@ -54,6 +55,9 @@ pub struct Show {
     /// Also save one row for each block of each condition and machine, as Parquet
     #[arg(long, value_name = "FILE", value_parser = file_name(), value_hint = clap::ValueHint::FilePath, hide_short_help = true)]
     pub blocks_out: Option<PathBuf>,
+    /// What one is in files of other programs that do not say their unit: ns, us, ms or s
+    #[arg(long, value_name = "UNIT", value_parser = time_unit, hide_short_help = true)]
+    pub unit: Option<TimeUnit>,
     /// Draw with ASCII only; always so if the locale is not UTF-8
     #[arg(long, requires = "plot")]
     pub ascii: bool,

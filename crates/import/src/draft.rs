@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::MOST_ROOM;
 use crate::error::ImportError;
+use crate::histogram::{Findings, Linear};
 use crate::json::SystemInfo;
 
 /// More threads, CPUs or tags than are read of one file: each takes up to 40 KiB.
@@ -25,20 +26,30 @@ pub struct Imported {
 /// What a file says of its run.
 #[derive(Default)]
 pub(crate) struct Draft {
-    /// The program with its version, as the result is headed.
+    /// The program that wrote it.
+    pub(crate) of: &'static str,
+    /// The same with its version, as the result is headed.
     pub(crate) program: String,
+    /// What tells this result from others in the same file.
+    pub(crate) name: Option<String>,
     /// RFC 3339; empty where it is not said.
     pub(crate) started: String,
     pub(crate) system: System,
     pub(crate) series: Vec<Series>,
     /// What else a reader must know.
     pub(crate) notes: Vec<ImportNote>,
+    /// Whether it does not say its unit.
+    pub(crate) lacks_unit: bool,
+    /// Whether it ends in the middle.
+    pub(crate) is_cut: bool,
 }
 
 /// What one thread, or one CPU, was found to do.
 pub(crate) struct Series {
     pub(crate) mechanism: Foreign,
     pub(crate) thread: u32,
+    /// What the file calls it, where it has a name.
+    pub(crate) name: Option<String>,
     pub(crate) cpu: Option<u32>,
     pub(crate) period: Option<Span>,
     pub(crate) policy: Option<Policy>,
@@ -54,6 +65,72 @@ pub(crate) struct Stretch {
     pub(crate) latency: Distribution,
 }
 
+impl Imported {
+    /// Several files as the results of one, each named.
+    ///
+    /// # Errors
+    ///
+    /// When they take more memory together than one may.
+    pub fn joined(parts: Vec<(String, Self)>) -> Result<Self, ImportError> {
+        let mut parts = parts.into_iter();
+        let Some((name, mut all)) = parts.next() else {
+            return Err(ImportError::damaged("another program", "there is no file"));
+        };
+        let mut room = all.room();
+        all.name_rows(&name);
+        let mut is_cut = all.take_end();
+        for (name, mut part) in parts {
+            part.name_rows(&name);
+            is_cut |= part.take_end();
+            room = room.saturating_add(part.room());
+            if room > MOST_ROOM {
+                return Err(ImportError::Wide { program: "another program" });
+            }
+            all.append(part);
+        }
+        all.lines.push(end(is_cut));
+        Ok(all)
+    }
+
+    fn room(&self) -> usize {
+        let room = |line: &Line| if let Line::Block(block) = line { block.latency.room() } else { 0 };
+        self.lines.iter().map(room).sum()
+    }
+
+    fn name_rows(&mut self, file: &str) {
+        for condition in &mut self.header.conditions {
+            condition.name = Some(named(file, condition.name.as_deref()));
+        }
+    }
+
+    /// Whether it was cut off, as its end says, which is taken from it.
+    fn take_end(&mut self) -> bool {
+        matches!(self.lines.pop(), Some(Line::End(End { how: HowEnded::CutOff, .. })))
+    }
+
+    fn append(&mut self, part: Self) {
+        let first = u32::try_from(self.header.conditions.len()).unwrap_or(u32::MAX);
+        self.header.conditions.extend(part.header.conditions);
+        self.lines.extend(part.lines.into_iter().map(|mut line| {
+            if let Line::Block(block) = &mut line {
+                block.condition = block.condition.saturating_add(first);
+            }
+            line
+        }));
+    }
+}
+
+/// A row's name within what is called `whole`.
+fn named(whole: &str, part: Option<&str>) -> String {
+    part.map_or_else(|| whole.to_owned(), |part| format!("{whole}: {part}"))
+}
+
+/// What came after the end of a file may be what exceeds a limit: then none is kept.
+fn end(is_cut: bool) -> Line {
+    let how = if is_cut { HowEnded::CutOff } else { HowEnded::Done };
+    Line::End(End { at: MonotonicTime::default(), how })
+}
+
 impl Series {
     /// A series of which only the distribution is known.
     pub(crate) fn new(mechanism: Foreign, thread: usize, latency: Distribution) -> Self {
@@ -61,12 +138,18 @@ impl Series {
         Self {
             mechanism,
             thread: u32::try_from(thread).unwrap_or(u32::MAX),
+            name: None,
             cpu: None,
             period: None,
             policy: None,
             idle: false,
             stretches: vec![whole],
         }
+    }
+
+    /// The same under the name that the file has for it.
+    pub(crate) fn named(self, name: &str) -> Self {
+        Self { name: Some(name.to_owned()), thread: 0, ..self }
     }
 
     /// Bytes that its distributions take.
@@ -85,15 +168,39 @@ impl Series {
             policy: self.policy.unwrap_or(Policy::OTHER),
             cpu: self.cpu,
             thread: self.thread,
+            name: self.name.clone(),
             ..Condition::new(work, kernel)
         }
     }
 }
 
 impl Draft {
+    /// Of a program that says nothing of its run.
+    pub(crate) fn new(of: &'static str) -> Self {
+        Self { of, program: of.to_owned(), ..Self::default() }
+    }
+
+    /// The same, named if it has no name.
+    pub(crate) fn or_named(mut self, name: Option<&str>) -> Self {
+        self.name = self.name.or_else(|| name.map(str::to_owned));
+        self
+    }
+
+    /// Whether nothing was counted.
+    pub(crate) fn is_empty(&self) -> bool {
+        let mut stretches = self.series.iter().flat_map(|series| &series.stretches);
+        stretches.all(|stretch| stretch.latency.is_empty())
+    }
+
     /// What rt-tests' programs say of themselves and of the machine.
-    pub(crate) fn of_rt_tests(program: &str, version: &str, start_time: &str, machine: &SystemInfo) -> Self {
+    pub(crate) fn of_rt_tests(
+        program: &'static str,
+        version: &str,
+        start_time: &str,
+        machine: &SystemInfo,
+    ) -> Self {
         Self {
+            of: program,
             program: format!("{program} {version}").trim().to_owned(),
             started: date(start_time),
             system: system(machine),
@@ -101,34 +208,29 @@ impl Draft {
         }
     }
 
-    /// The lines; what is not said in a caveat of its own.
-    pub(crate) fn finish(self, program: &'static str) -> Result<Imported, ImportError> {
-        let threads = self.series.len();
-        if threads > MOST_SERIES {
-            let what = format!("it has {threads} threads; {MOST_SERIES} threads at most are read");
-            return Err(ImportError::Damaged { program, what });
-        }
-        if self.series.iter().map(Series::room).sum::<usize>() > MOST_ROOM {
-            return Err(ImportError::Wide { program });
-        }
-        let header = self.header();
-        let mut lines = vec![Line::Caveat(self.unsaid())];
-        for (condition, series) in (0..).zip(self.series) {
-            lines.extend(series.stretches.into_iter().map(|stretch| block(condition, stretch)));
-        }
-        let at = MonotonicTime::default();
-        lines.push(Line::End(End { at, how: HowEnded::Done }));
-        Ok(Imported { header, lines })
+    /// Takes the histograms of a table as series, each made of its place and its distribution.
+    pub(crate) fn take(&mut self, tables: Vec<Linear>, series: impl Fn(usize, Distribution) -> Series) {
+        self.say(tables.iter().map(Linear::findings));
+        let distributions = tables.into_iter().map(Linear::distribution).enumerate();
+        self.series.extend(distributions.map(|(place, all)| series(place, all)));
     }
 
-    fn header(&self) -> Header {
-        let conditions = self.series.iter().map(|series| series.condition(&self.system.kernel)).collect();
-        Header {
-            command: self.program.as_str().into(),
-            started: self.started.clone(),
-            clock: String::new(),
-            system: self.system.clone(),
-            ..Header::for_conditions(conditions)
+    /// Says what was found of its histograms.
+    pub(crate) fn say<'a>(&mut self, findings: impl Iterator<Item = &'a Findings>) {
+        self.notes.extend(Findings::notes(findings));
+    }
+
+    /// That it ends in the middle.
+    pub(crate) fn cut_off(&mut self) {
+        self.is_cut = true;
+        self.notes.push(ImportNote::CutOff);
+    }
+
+    /// Names its rows after itself, to tell them from those of other results.
+    fn name_rows(&mut self, number: usize) {
+        let result = self.name.clone().unwrap_or_else(|| format!("result {number}"));
+        for series in &mut self.series {
+            series.name = Some(named(&result, series.name.as_deref()));
         }
     }
 
@@ -144,6 +246,51 @@ impl Draft {
         ];
         let what = known.into_iter().filter(|(_, known)| !known).map(|(what, _)| what.to_owned()).collect();
         Caveat::Imported { program: self.program.clone(), unsaid: what, notes: self.notes.clone() }
+    }
+}
+
+/// The lines of all results of a file, under one header: that of the first.
+pub(crate) fn finish(mut drafts: Vec<Draft>) -> Result<Imported, ImportError> {
+    let several = drafts.len();
+    if several > 1 {
+        drafts.iter_mut().zip(1..).for_each(|(draft, number)| draft.name_rows(number));
+        drafts[0].notes.insert(0, ImportNote::SeveralResults { count: several });
+    }
+    check_room(&drafts)?;
+    let header = header(&drafts);
+    let is_cut = drafts.iter().any(|draft| draft.is_cut);
+    let mut lines: Vec<Line> = drafts.iter().map(|draft| Line::Caveat(draft.unsaid())).collect();
+    let series = drafts.into_iter().flat_map(|draft| draft.series);
+    for (condition, series) in (0..).zip(series) {
+        lines.extend(series.stretches.into_iter().map(|stretch| block(condition, stretch)));
+    }
+    lines.push(end(is_cut));
+    Ok(Imported { header, lines })
+}
+
+fn check_room(drafts: &[Draft]) -> Result<(), ImportError> {
+    let program = drafts[0].of;
+    let threads: usize = drafts.iter().map(|draft| draft.series.len()).sum();
+    if threads > MOST_SERIES {
+        let what = format!("it has {threads} threads; {MOST_SERIES} threads at most are read");
+        return Err(ImportError::Damaged { program, what });
+    }
+    let room: usize = drafts.iter().flat_map(|draft| &draft.series).map(Series::room).sum();
+    if room > MOST_ROOM { Err(ImportError::Wide { program }) } else { Ok(()) }
+}
+
+fn header(drafts: &[Draft]) -> Header {
+    let of = |draft: &Draft| {
+        draft.series.iter().map(|series| series.condition(&draft.system.kernel)).collect::<Vec<_>>()
+    };
+    let conditions = drafts.iter().flat_map(of).collect();
+    let first = &drafts[0];
+    Header {
+        command: first.program.as_str().into(),
+        started: first.started.clone(),
+        clock: String::new(),
+        system: first.system.clone(),
+        ..Header::for_conditions(conditions)
     }
 }
 

@@ -44,12 +44,18 @@ pub(crate) fn by_number<'a, T>(
     named: &'a BTreeMap<String, T>,
     program: &'static str,
 ) -> Result<Vec<(u32, &'a T)>, ImportError> {
-    let number = |(name, one): (&String, &'a T)| {
+    let number = |(name, item): (&String, &'a T)| {
         let wrong =
             |_| ImportError::Damaged { program, what: format!("`{name}` is no number of a thread or CPU") };
-        name.parse().map(|number| (number, one)).map_err(wrong)
+        name.parse().map(|number| (number, item)).map_err(wrong)
     };
     let mut numbered: Vec<(u32, &T)> = named.iter().map(number).collect::<Result<_, _>>()?;
     numbered.sort_by_key(|(number, _)| *number);
     Ok(numbered)
+}
+
+/// The program whose command line a file of rt-tests has.
+pub(crate) fn writer(object: &Value) -> Option<&str> {
+    let program = object.get("cmdline:")?.as_str()?.split_whitespace().next()?;
+    Some(program.rsplit('/').next().unwrap_or(program))
 }

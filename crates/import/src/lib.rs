@@ -1,36 +1,42 @@
 //! What other programs measured, as lines of a recording.
 //!
 //! It stays what it is: distributions without turns, or stretches of time where a log has them. What a file does not
-//! say is listed in a caveat, and nothing is made up for it. Pure: text in, lines out. The text may be anybody's: what
-//! it takes in memory is bounded by its length.
+//! say is listed in a caveat, and nothing is made up for it. Pure: bytes in, lines out. The bytes may be anybody's: what
+//! they take in memory is bounded, however long they are.
+//!
+//! A file is recognised by its lines: [`scan`] takes off what wraps them ([`wrapping`]) and gives each to the formats whose
+//! signs it has seen ([`formats`], one file each).
 
 #![deny(clippy::arithmetic_side_effects, reason = "numbers are from files that anybody wrote")]
 #![cfg_attr(test, allow(clippy::arithmetic_side_effects))]
 
-mod cyclictest_json;
-mod cyclictest_text;
-mod cyclictest_verbose;
+mod chunks;
 mod draft;
 mod error;
-mod hgrm;
+mod format;
+mod formats;
 mod histogram;
-mod hlog;
-mod jitterdebugger;
 mod json;
-mod osadl;
-mod oslat;
-mod oslat_text;
-mod rtla;
-mod stress_ng;
-mod table;
+mod json_text;
+#[cfg(test)]
+mod manual;
+mod neighbours;
+mod packed;
+mod rows;
+mod scan;
+#[cfg(test)]
+mod variants_tests;
+mod wrapping;
 
-use serde_json::Value;
+use std::io::Read;
 
 pub use draft::Imported;
 pub use error::ImportError;
+pub use format::Reading;
+pub use packed::unpacked;
 
-/// The longest text that is looked at, in bytes: a day of a log that has a line per second.
-pub const LONGEST: usize = 32 << 20;
+/// The longest line that is looked at, in bytes: 2 048 threads take far less.
+const LONGEST_LINE: usize = 8 << 20;
 
 /// The same of JSON, which takes many times its length once it is read.
 const LONGEST_JSON: usize = 8 << 20;
@@ -39,50 +45,17 @@ const LONGEST_JSON: usize = 8 << 20;
 /// analyses them holds several copies, of two files to compare them.
 const MOST_ROOM: usize = 32 << 20;
 
-/// What is made of a file; `None` if it is not of the format.
-type Read = Option<Result<Imported, ImportError>>;
-
-const JSON: [fn(&Value) -> Read; 4] = [cyclictest_json::read, oslat::read, jitterdebugger::read, osadl::read];
-
-const TEXT: [fn(&str) -> Read; 7] = [
-    cyclictest_text::read,
-    cyclictest_verbose::read,
-    rtla::read,
-    oslat_text::read,
-    stress_ng::read,
-    hlog::read,
-    hgrm::read,
-];
-
 /// Reads what another program has written; `None` where no format is recognised.
-pub fn import(text: &str) -> Read {
-    if !text.trim_start().starts_with('{') {
-        return TEXT.iter().find_map(|read| read(text));
-    }
-    if text.len() > LONGEST_JSON {
-        return Some(Err(ImportError::LongJson));
-    }
-    match serde_json::from_str(text) {
-        Ok(object) => JSON.iter().find_map(|read| read(&object)),
-        // With less than a name in it, it could be anything.
-        Err(error) if error.is_eof() && text.contains('"') => {
-            Some(Err(ImportError::CutOff { line: error.line() }))
-        }
-        Err(_) => None,
-    }
+pub fn import(file: impl Read, reading: Reading) -> Option<Result<Imported, ImportError>> {
+    scan::Scan::new(reading).run(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// `docs/imports.md` has a row for each.
-    #[test]
-    fn every_format_is_documented() {
-        let page =
-            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/imports.md")).unwrap();
-        let rows = page.lines().filter(|line| line.starts_with("| ") && line.matches(" | ").count() == 2);
-        assert_eq!(rows.count() - 1, JSON.len() + TEXT.len(), "a row for each, below the headings");
+    fn import(text: &str) -> Option<Result<Imported, ImportError>> {
+        super::import(text.as_bytes(), Reading::default())
     }
 
     #[test]
@@ -94,6 +67,19 @@ mod tests {
         assert_eq!(import(cut).unwrap().unwrap_err(), ImportError::CutOff { line: 3 });
         let long = format!("{{\"a\": \"{}\"}}", " ".repeat(LONGEST_JSON));
         assert_eq!(import(&long).unwrap().unwrap_err(), ImportError::LongJson);
+    }
+
+    #[test]
+    fn what_never_ends_is_looked_at_for_a_while() {
+        struct Endless;
+        impl std::io::Read for Endless {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                buffer.fill(b'y');
+                buffer.chunks_mut(1 << 16).for_each(|line| line[0] = b'\n');
+                Ok(buffer.len())
+            }
+        }
+        assert!(super::import(Endless, Reading::default()).is_none());
     }
 
     #[test]

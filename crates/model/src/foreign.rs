@@ -29,6 +29,18 @@ pub enum Foreign {
     Oslat,
     /// A histogram of whatever its owner measured.
     HdrHistogram,
+    /// schbench: from being woken to running.
+    SchbenchWakeup,
+    /// schbench: how long a request took.
+    SchbenchRequest,
+    /// runqlat: how long threads waited for a CPU.
+    Runqlat,
+    /// A histogram that a tool of bcc or bpftrace counted.
+    BpfHistogram,
+    /// hyperfine: how long a command took.
+    Hyperfine,
+    /// wrk: how long a request took.
+    Wrk,
 }
 
 impl Foreign {
@@ -44,13 +56,105 @@ impl Foreign {
             Self::Osnoise => "osnoise",
             Self::Oslat => "oslat",
             Self::HdrHistogram => "hdr_histogram",
+            Self::SchbenchWakeup => "schbench_wakeup",
+            Self::SchbenchRequest => "schbench_request",
+            Self::Runqlat => "runqlat",
+            Self::BpfHistogram => "bpf_histogram",
+            Self::Hyperfine => "hyperfine",
+            Self::Wrk => "wrk",
         }
     }
 
     /// Whether it wakes at equal distances, so that a period could be said.
     pub const fn has_period(self) -> bool {
-        !matches!(self, Self::Osnoise | Self::Oslat | Self::HdrHistogram)
+        matches!(
+            self,
+            Self::Cyclictest
+                | Self::Jitterdebugger
+                | Self::StressNg
+                | Self::TimerlatIrq
+                | Self::TimerlatThread
+                | Self::TimerlatUser
+        )
     }
+}
+
+/// What one is in a file that does not say its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimeUnit {
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+}
+
+impl TimeUnit {
+    /// All of them, the shortest first.
+    pub const ALL: [Self; 4] = [Self::Nanoseconds, Self::Microseconds, Self::Milliseconds, Self::Seconds];
+
+    /// As it is typed and printed.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "ns",
+            Self::Microseconds => "us",
+            Self::Milliseconds => "ms",
+            Self::Seconds => "s",
+        }
+    }
+
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "nanoseconds",
+            Self::Microseconds => "microseconds",
+            Self::Milliseconds => "milliseconds",
+            Self::Seconds => "seconds",
+        }
+    }
+
+    /// Nanoseconds in one.
+    pub const fn nanos(self) -> u64 {
+        match self {
+            Self::Nanoseconds => 1,
+            Self::Microseconds => 1_000,
+            Self::Milliseconds => 1_000_000,
+            Self::Seconds => 1_000_000_000,
+        }
+    }
+
+    /// The unit of that symbol or name, as programs print it.
+    pub fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        match text {
+            "µs" | "μs" | "usec" | "usecs" => Some(Self::Microseconds),
+            "nsec" | "nsecs" => Some(Self::Nanoseconds),
+            "msec" | "msecs" => Some(Self::Milliseconds),
+            "sec" | "secs" => Some(Self::Seconds),
+            _ => Self::ALL.into_iter().find(|unit| {
+                text.eq_ignore_ascii_case(unit.symbol()) || text.eq_ignore_ascii_case(unit.name())
+            }),
+        }
+    }
+}
+
+/// What a file says of itself beside its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// How many values there are.
+    Total,
+    /// The smallest.
+    Minimum,
+    /// The mean.
+    Mean,
+    /// The largest.
+    Maximum,
+    /// The value at which the program stopped.
+    BreakValue,
 }
 
 /// Where it is known from how far a histogram of another program reached.
@@ -95,6 +199,8 @@ pub enum ImportNote {
     },
     /// Gaps in a spinning thread's time, not latencies.
     Gaps,
+    /// How long something took, not how late it was.
+    Durations,
     /// The file names a load that howlate does not know.
     LoadNamed {
         /// As it stands there.
@@ -110,6 +216,43 @@ pub enum ImportNote {
     },
     /// Only percentiles are known: values between two count at the upper one.
     PercentilesOnly,
+    /// Buckets are this wide; values count at their lower ends.
+    StartsOfBuckets {
+        /// Width of a bucket.
+        #[serde(rename = "width_ns")]
+        width: Span,
+    },
+    /// The file says one thing of itself, and its rows another.
+    Disagrees {
+        /// What is said.
+        claim: Claim,
+        /// Of how many threads it is so.
+        threads: usize,
+        /// What the file says, of the first of them: nanoseconds, or a count.
+        says: u64,
+        /// What its rows have.
+        rows: u64,
+    },
+    /// Values that the file counts and of which it has no row: they count where its rows first leave room.
+    RowsMissing {
+        /// How many there are at least.
+        count: u64,
+        /// Where the rows first leave room.
+        #[serde(rename = "from_ns")]
+        from: Span,
+    },
+    /// The file ends in the middle: what follows is not known.
+    CutOff,
+    /// Part of the file has no values to read.
+    LeftOut {
+        /// What that part is.
+        what: String,
+    },
+    /// The file has several results, each with rows of its own.
+    SeveralResults {
+        /// How many.
+        count: usize,
+    },
     /// What a log calls a thread.
     Tagged {
         /// Its number here.

@@ -104,7 +104,7 @@ pub use event_loop::{
 pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
 pub use finding_id::FindingId;
-pub use foreign::{Foreign, HistogramEnd, ImportNote};
+pub use foreign::{Claim, Foreign, HistogramEnd, ImportNote, TimeUnit};
 pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, STOP_PORT, VcpuTime};
 pub use hdr::read_hdr;
 pub use incident::{

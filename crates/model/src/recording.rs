@@ -206,4 +206,6 @@ pub enum HowEnded {
     NotRestored,
     /// The program ended that was measured.
     ProgramEnded,
+    /// The file of another program, which has the result, ends in the middle.
+    CutOff,
 }

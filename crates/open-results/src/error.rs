@@ -50,7 +50,7 @@ pub enum NotRead {
 }
 
 /// What other programs write that is read.
-const READ_OF_OTHERS: &str = "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, stress-ng, OSADL and HdrHistogram are read";
+const READ_OF_OTHERS: &str = "of other programs, files of cyclictest, jitterdebugger, rtla, oslat, stress-ng, OSADL, HdrHistogram, schbench, runqlat, hyperfine and wrk are read";
 
 /// What to do about a file that is no recording of ours: it may be of another program.
 pub fn hint(error: &ReadError) -> String {
@@ -75,7 +75,9 @@ impl NotRead {
                 "open it in a browser; `howlate show` reads the recording that it was made of".to_owned()
             }
             Self::Program { path } => format!("to watch it: `howlate watch -- {}`", shell_path(path)),
-            Self::Import { source, .. } => source.remedy().unwrap_or(READ_OF_OTHERS).to_owned(),
+            Self::Import { path, source } => {
+                source.remedy(&shell_path(path)).unwrap_or_else(|| READ_OF_OTHERS.to_owned())
+            }
         }
     }
 }

@@ -31,18 +31,24 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, NotRead> {
 }
 
 fn in_folder(path: &Path) -> Result<Vec<PathBuf>, NotRead> {
+    Ok(visible_files(path)?.into_iter().filter(|path| is_recording(path)).collect())
+}
+
+/// The files in a folder, in order of their names; what begins with a dot is not finished.
+pub(crate) fn visible_files(path: &Path) -> Result<Vec<PathBuf>, NotRead> {
     let failed = |source: io::Error| ReadError::Io { path: path.to_owned(), source };
     let entries = std::fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
-    let mut files: Vec<PathBuf> =
-        entries.iter().map(std::fs::DirEntry::path).filter(|path| is_recording(path)).collect();
+    let is_visible = |path: &PathBuf| {
+        !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) && path.is_file()
+    };
+    let mut files: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).filter(is_visible).collect();
     files.sort();
     Ok(files)
 }
 
-/// As `--out` names them; what begins with a dot is not finished.
+/// As `--out` names them.
 fn is_recording(path: &Path) -> bool {
-    let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    !is_hidden && path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file()
+    path.extension().is_some_and(|ending| ending == "jsonl")
 }
 
 fn matching(pattern: &Path) -> Result<Vec<PathBuf>, NotRead> {

@@ -12,6 +12,7 @@ use std::path::Path;
 use howlate_analyse::compare::Track;
 use howlate_analyse::{Analysis, Outcome};
 use howlate_import::Imported;
+pub use howlate_import::Reading;
 use howlate_model::{Caveat, CpuTimeline, Header, Line, Work};
 use howlate_recording::{ReadError, Reader, read_timeline, timeline_beside};
 use howlate_render::{legible, legible_line, legible_value};
@@ -31,13 +32,28 @@ pub enum Texts {
     AsRecorded,
 }
 
+/// How a file is opened: what becomes of its texts, and how others' files are taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    /// How its texts are taken.
+    pub texts: Texts,
+    /// How a file of another program is taken.
+    pub reading: Reading,
+}
+
+impl From<Texts> for Opening {
+    fn from(texts: Texts) -> Self {
+        Self { texts, reading: Reading::default() }
+    }
+}
+
 /// What the recording at `path` says.
 ///
 /// # Errors
 ///
 /// When it is no recording, nor a file of another program that is read.
-pub fn analysis(path: &Path, texts: Texts) -> Result<Analysis, NotRead> {
-    let (mut analysis, notes) = read(path, texts, Analysis::new, Analysis::add)?;
+pub fn analysis(path: &Path, opening: impl Into<Opening>) -> Result<Analysis, NotRead> {
+    let (mut analysis, notes) = read(path, opening.into(), Analysis::new, Analysis::add)?;
     analysis.caveats.extend(notes);
     // A recording may have been copied without the files beside it.
     analysis.timelines.retain(|one| timeline_beside(path, &one.file).is_some());
@@ -49,8 +65,8 @@ pub fn analysis(path: &Path, texts: Texts) -> Result<Analysis, NotRead> {
 /// # Errors
 ///
 /// When it is no recording, nor a file of another program that is read.
-pub fn track(path: &Path, texts: Texts) -> Result<Track, NotRead> {
-    let (mut track, notes) = read(path, texts, Track::new, Track::add)?;
+pub fn track(path: &Path, opening: impl Into<Opening>) -> Result<Track, NotRead> {
+    let (mut track, notes) = read(path, opening.into(), Track::new, Track::add)?;
     track.analysis.caveats.extend(notes);
     Ok(track)
 }
@@ -69,11 +85,11 @@ pub fn name(path: &Path) -> String {
 /// Gives a file to `add`, line by line; returns what is to be said of the file itself.
 fn read<T>(
     path: &Path,
-    texts: Texts,
+    Opening { texts, reading }: Opening,
     begin: impl FnOnce(Header) -> T,
     add: impl Fn(&mut T, &Line),
 ) -> Result<(T, Vec<Caveat>), NotRead> {
-    match recognise::open(path)? {
+    match recognise::open(path, reading)? {
         Source::Recording(mut reader) => {
             let mut whole = begin(header(reader.header().clone(), path, texts)?);
             let notes = each_line(&mut reader, texts, |line| add(&mut whole, line))?;

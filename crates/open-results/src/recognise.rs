@@ -1,14 +1,14 @@
 //! What a file is, as its beginning and its content show.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
-use howlate_import::{Imported, LONGEST, import};
+use howlate_import::{Imported, Reading, import, unpacked};
 use howlate_recording::{ReadError, Reader, Sources, new_id};
 
 use crate::error::NotRead;
-use crate::files::{files, is_several};
+use crate::files::{files, is_several, visible_files};
 
 /// How every recording begins.
 const HEADER: &[u8] = b"{\"header\"";
@@ -26,7 +26,7 @@ fn is_page(start: &[u8]) -> bool {
 fn is_program(start: &[u8], path: &Path) -> bool {
     /// Of files that are given to an interpreter without being executable.
     const ENDINGS: [&str; 8] = ["py", "sh", "js", "mjs", "rb", "pl", "jar", "lua"];
-    let is_script = path.extension().is_some_and(|ending| ENDINGS.iter().any(|one| ending == *one));
+    let is_script = path.extension().is_some_and(|ending| ENDINGS.iter().any(|item| ending == *item));
     start.starts_with(b"\x7fELF") || start.starts_with(b"#!") || is_script
 }
 
@@ -43,34 +43,109 @@ pub(crate) enum Source {
     Merged(Box<Sources>),
 }
 
-/// Opens the file at `path`, which may be a pipe: nothing of it is read twice. A folder, or a pattern that several files
-/// match, is the recording that they give together.
-pub(crate) fn open(path: &Path) -> Result<Source, NotRead> {
+/// Opens the file at `path`, which may be a pipe, or `-` for standard input: nothing of it is read twice. A folder, or a pattern
+/// that several files match, is the recording that they give together.
+pub(crate) fn open(path: &Path, reading: Reading) -> Result<Source, NotRead> {
     if is_several(path) {
-        let sources = Sources::open(&files(path)?, new_id(), Vec::new())?;
-        return Ok(Source::Merged(Box::new(sources)));
+        return open_several(path, reading);
     }
     let failed = |source| ReadError::Io { path: path.to_owned(), source };
-    let mut file = BufReader::new(File::open(path).map_err(failed)?);
-    if file.fill_buf().map_err(failed)?.starts_with(HEADER) {
+    let refused = |source| NotRead::Import { path: path.to_owned(), source };
+    let file = unpacked(BufReader::new(bytes(path).map_err(failed)?)).map_err(failed)?.map_err(refused)?;
+    let mut file = BufReader::new(file);
+    let start = file.fill_buf().map_err(failed)?.to_vec();
+    if start.starts_with(HEADER) {
         return Ok(Source::Recording(Reader::read(file, path)?));
     }
-    let mut start = Vec::new();
-    file.by_ref().take(LONGEST as u64 + 1).read_to_end(&mut start).map_err(failed)?;
-    let text = std::str::from_utf8(&start).ok().filter(|text| text.len() <= LONGEST);
     if start.starts_with(TIMELINE) {
         return Err(NotRead::Timeline { path: path.to_owned() });
     }
     if is_page(&start) {
         return Err(NotRead::Page { path: path.to_owned() });
     }
-    match text.and_then(import) {
+    match import(file, reading) {
         Some(Ok(imported)) => Ok(Source::Imported(imported)),
-        Some(Err(source)) => Err(NotRead::Import { path: path.to_owned(), source }),
+        Some(Err(source)) => Err(refused(source)),
         None if is_program(&start, path) => Err(NotRead::Program { path: path.to_owned() }),
-        // Says what is wrong with it, as a recording.
-        None => Ok(Source::Recording(Reader::read(Cursor::new(start).chain(file), path)?)),
+        None => Err(nothing_known(&start, path)),
     }
+}
+
+/// The bytes of a file, or of standard input.
+fn bytes(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    if path.as_os_str() == "-" { Ok(Box::new(io::stdin())) } else { Ok(Box::new(File::open(path)?)) }
+}
+
+/// Recordings as one; files of other programs as the results of one.
+fn open_several(path: &Path, reading: Reading) -> Result<Source, NotRead> {
+    let files = match files(path) {
+        Err(NotRead::NoRecordings { .. }) if path.is_dir() => return open_results_in(path, reading),
+        files => files?,
+    };
+    if files.iter().any(|file| begins_as_recording(file)) {
+        let sources = Sources::open(&files, new_id(), Vec::new())?;
+        return Ok(Source::Merged(Box::new(sources)));
+    }
+    let mut parts = Vec::new();
+    for file in &files {
+        let Source::Imported(imported) = open(file, reading)? else { continue };
+        parts.push((name(file), imported));
+    }
+    joined(parts, path)
+}
+
+fn joined(parts: Vec<(String, Imported)>, path: &Path) -> Result<Source, NotRead> {
+    if parts.is_empty() {
+        return Err(NotRead::NoRecordings { path: path.to_owned() });
+    }
+    let refused = |source| NotRead::Import { path: path.to_owned(), source };
+    Imported::joined(parts).map(Source::Imported).map_err(refused)
+}
+
+/// Of a folder without recordings, the results of other programs; what is of none of them is something else.
+fn open_results_in(folder: &Path, reading: Reading) -> Result<Source, NotRead> {
+    let mut parts = Vec::new();
+    for file in visible_files(folder)? {
+        match open(&file, reading) {
+            Ok(Source::Imported(imported)) => parts.push((name(&file), imported)),
+            Err(error @ NotRead::Import { .. }) => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    joined(parts, folder)
+}
+
+/// What a file is called among others: a folder is the same for all.
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn begins_as_recording(path: &Path) -> bool {
+    let mut start = [0; HEADER.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == HEADER
+}
+
+/// Why a file is none of ours in which nothing of others was found: what is not meant to be JSON is not called damaged JSON.
+fn nothing_known(start: &[u8], path: &Path) -> NotRead {
+    let not_ours = |reason: &str| {
+        NotRead::Read(ReadError::NotARecording { path: path.to_owned(), reason: reason.to_owned() })
+    };
+    match start.trim_ascii_start().first() {
+        None => NotRead::Read(ReadError::Empty { path: path.to_owned() }),
+        Some(b'{' | b'[') if is_json(start) => not_ours("it is JSON of no program that is read"),
+        // A line of ours begins so, and says what is wrong with it.
+        Some(b'{') => match Reader::read(Cursor::new(start.to_vec()), path) {
+            Ok(_) => not_ours("it changed while it was read"),
+            Err(error) => error.into(),
+        },
+        Some(_) => not_ours("it is of no program that is read"),
+    }
+}
+
+/// Whether it is JSON, as far as it was read.
+fn is_json(start: &[u8]) -> bool {
+    serde_json::from_slice::<serde_json::Value>(start).map_or_else(|error| error.is_eof(), |_| true)
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Caveat, CpuSet, HistogramEnd, ImportNote, Latency, PolicyRemedy, Span, TurnFailure};
+use howlate_model::{
+    Caveat, Claim, CpuSet, HistogramEnd, ImportNote, Latency, PolicyRemedy, Span, TurnFailure,
+};
 
 use crate::control_group_name::control_group_name;
 use crate::numbers::{count, length, rough};
@@ -444,10 +446,10 @@ fn beyond_the_last(beyond: u64, from: Option<Span>, end: HistogramEnd) -> String
     let from = from.map_or_else(|| "its last bucket".to_owned(), length);
     let known = match end {
         HistogramEnd::Said => "",
-        HistogramEnd::Assumed => ", the program's default, as the file does not say where its histogram ends",
-        HistogramEnd::Unknown => {
-            ", where the rows in the file end; its histogram may have reached further, which the file does not say"
+        HistogramEnd::Assumed => {
+            " (the program's default, as the file does not say where its histogram ends)"
         }
+        HistogramEnd::Unknown => " (the end of the rows in the file; its histogram may have reached further)",
     };
     format!(
         "{} {} beyond {from}{known}, where the file only counts: percentiles among them are lower bounds (≥), and only the largest of each thread is known.",
@@ -478,6 +480,7 @@ fn import_note(note: &ImportNote) -> String {
             format!("The file lacks {} cycles; they are missing here too.", count(*missing))
         }
         ImportNote::Gaps => "Gaps seen by a spinning thread, not wake-up latencies.".to_owned(),
+        ImportNote::Durations => "Durations, not wake-up latencies.".to_owned(),
         ImportNote::LoadNamed { load } => format!("The file names the load `{load}`."),
         ImportNote::WholeMicroseconds => {
             "Values are truncated to whole microseconds: each was up to 1 µs larger.".to_owned()
@@ -488,8 +491,47 @@ fn import_note(note: &ImportNote) -> String {
         ImportNote::PercentilesOnly => {
             "Values between the printed percentiles count at the next one above.".to_owned()
         }
+        ImportNote::StartsOfBuckets { width } => format!(
+            "Each value counts at the beginning of its bucket, which is {} wide: it was up to that much larger.",
+            length(*width)
+        ),
+        ImportNote::Disagrees { claim, threads, says, rows } => disagrees(*claim, *threads, [*says, *rows]),
+        ImportNote::RowsMissing { count: missing, from } => format!(
+            "{} of the values that the file counts {} no row: percentiles from {} on are lower bounds (≥).",
+            count(*missing),
+            if *missing == 1 { "has" } else { "have" },
+            length(*from)
+        ),
+        ImportNote::CutOff => {
+            "The file ends in the middle: what came after its last whole row is missing.".to_owned()
+        }
+        ImportNote::LeftOut { what } => format!("Part of the file is left out: {what}."),
+        ImportNote::SeveralResults { count: several } => {
+            format!("The file has {several} results, each with rows of its own.")
+        }
         ImportNote::Tagged { thread, tag } => format!("Thread {thread} is what the log calls `{tag}`."),
     }
+}
+
+/// What a file says of itself, and what its rows have instead.
+fn disagrees(claim: Claim, threads: usize, [says, rows]: [u64; 2]) -> String {
+    let what = match claim {
+        Claim::Total => "number of values",
+        Claim::Minimum => "minimum",
+        Claim::Mean => "mean",
+        Claim::Maximum => "maximum",
+        Claim::BreakValue => "break value",
+    };
+    let number = |value: u64| match claim {
+        Claim::Total => count(value),
+        _ => length(Span::from_nanos(value)),
+    };
+    let others = match threads {
+        0 | 1 => String::new(),
+        2 => ", and likewise of another thread".to_owned(),
+        more => format!(", and likewise of {} other threads", count(more.saturating_sub(1) as u64)),
+    };
+    format!("The file gives its {what} as {}, but its rows have {}{others}.", number(says), number(rows))
 }
 
 /// As in `the policy, the load or the date`.

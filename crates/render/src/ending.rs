@@ -12,6 +12,7 @@ const fn words(how: HowEnded) -> Option<(&'static str, &'static str)> {
         HowEnded::Interrupted => Some(("interrupted", "It was interrupted")),
         HowEnded::StoppedAbove => Some(("stopped at the threshold", "It was stopped at the threshold")),
         HowEnded::ProgramEnded => Some(("ended with the program", "The program ended")),
+        HowEnded::CutOff => Some(("cut off", "The file ends in the middle")),
         HowEnded::NotRestored => Some((
             "ended, because a setting could not be put back",
             "It ended, because a setting of the machine could not be put back",
@@ -70,6 +71,7 @@ mod tests {
             (Some(HowEnded::Interrupted), "the run was interrupted"),
             (Some(HowEnded::StoppedAbove), "the run was stopped at the threshold"),
             (Some(HowEnded::ProgramEnded), "the program ended"),
+            (Some(HowEnded::CutOff), "the file ends in the middle"),
         ] {
             assert_eq!(why_not_whole(how), reason);
         }

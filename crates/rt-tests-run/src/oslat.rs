@@ -152,7 +152,7 @@ fn tell(
         Some(CpuResult {
             cpu: count.cpu,
             megahertz: run.megahertz,
-            shortest: Counts::widths(options, count.shortest),
+            shortest: count.shortest,
             turns: count.turns,
             seconds: count.lasted.as_secs_f64(),
             counts: counted.counts.remove(&count.cpu)?,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use howlate_model::{Condition, Property};
+use howlate_model::{Condition, Property, Work};
 
 use super::block_series::Track;
 use crate::{Outcome, grouped};
@@ -70,7 +70,9 @@ fn groups(track: &Track, ignored: &[Property]) -> Vec<Group> {
 pub(crate) fn recordings(base: &Track, new: &Track) -> (Vec<Match>, usize) {
     let (tracks, base, new) =
         ((base, new), &base.analysis.header.conditions, &new.analysis.header.conditions);
-    let may_differ = |one: &Property| *one == Property::Kernel || differs_throughout(*one, base, new);
+    let is_unsaid = |one: &Property| [base, new].iter().any(|side| says_nothing(*one, side));
+    let may_differ =
+        |one: &Property| *one == Property::Kernel || differs_throughout(*one, base, new) || is_unsaid(one);
     let ignored: Vec<Property> = matched().filter(may_differ).collect();
     let (olds, news) = (groups(tracks.0, &ignored), groups(tracks.1, &ignored));
     let by_key: HashMap<&[String], &Group> = news.iter().map(|new| (&*new.key, new)).collect();
@@ -90,6 +92,13 @@ fn differs_throughout(property: Property, base: &[Condition], new: &[Condition])
         conditions.iter().all(|one| property.typed(one) == first).then_some(first)
     };
     only(base).zip(only(new)).is_some_and(|(base, new)| base != new)
+}
+
+/// Whether files of another program do not say it of any condition: then it tells none of theirs apart.
+fn says_nothing(property: Property, conditions: &[Condition]) -> bool {
+    let is_unsaid =
+        |one: &Condition| matches!(one.work, Work::Foreign { .. }) && property.value_in(one).is_none();
+    !conditions.is_empty() && conditions.iter().all(is_unsaid)
 }
 
 fn differences(properties: &[Property], base: &Condition, new: &Condition) -> Vec<Difference> {

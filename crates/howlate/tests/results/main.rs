@@ -7,6 +7,7 @@ mod common;
 
 mod compare;
 mod foreign;
+mod foreign_statements;
 mod golden;
 mod integrations;
 mod merge;

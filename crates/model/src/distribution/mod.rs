@@ -2,6 +2,7 @@
 
 #![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
 
+mod printed;
 mod stored;
 
 use std::ops::RangeInclusive;
@@ -10,6 +11,7 @@ use hdrhistogram::Histogram;
 use howlate_histogram::{Bucket, Buckets, Packed};
 use schemars::JsonSchema;
 
+use self::printed::Printed;
 pub use self::stored::MOST_COUNTED;
 use self::stored::Stored;
 use crate::{Latency, Span};
@@ -36,6 +38,8 @@ pub struct Distribution {
     early: u64,
     /// From here on, in nanoseconds, whoever measured did not tell latencies apart: they count here, but for the largest.
     clipped: Option<i64>,
+    /// Of what was read of a file, its values; `None` where whole buckets were read or counted.
+    printed: Option<Box<Printed>>,
 }
 
 /// What a latency is counted as.
@@ -63,6 +67,7 @@ impl Default for Distribution {
             sum: 0,
             early: 0,
             clipped: None,
+            printed: None,
         }
     }
 }
@@ -70,13 +75,13 @@ impl Default for Distribution {
 impl Distribution {
     /// Bytes of memory that it takes beside itself: for bounds on what others wrote.
     pub fn room(&self) -> usize {
-        self.buckets.room()
+        self.buckets.room().saturating_add(self.printed.as_ref().map_or(0, |printed| printed.room()))
     }
 
     /// The same in as little room as it needs.
     #[must_use]
     pub fn packed(&self) -> Self {
-        Self { buckets: Buckets::Packed(self.packed_buckets()), ..*self }
+        Self { buckets: Buckets::Packed(self.packed_buckets()), printed: self.printed.clone(), ..*self }
     }
 
     fn packed_buckets(&self) -> Packed {
@@ -141,6 +146,24 @@ impl Distribution {
         self.early = self.early.saturating_add(if nanos < 0 { n } else { 0 });
     }
 
+    /// Counts a value `n` times as a file prints it, which percentiles then give again.
+    pub fn record_printed(&mut self, latency: Latency, n: u64) {
+        if self.is_empty() {
+            self.printed = Some(Box::default());
+        }
+        if let Some(printed) = self.printed.as_mut().filter(|_| n > 0) {
+            printed.add(latency.as_nanos(), n);
+        }
+        self.record_n(latency, n);
+    }
+
+    /// Says that each printed value may have been up to so much less, or more: the width of a bucket.
+    pub fn set_printed_width(&mut self, below: Span, above: Span) {
+        if let Some(printed) = &mut self.printed {
+            printed.set_width((below, above));
+        }
+    }
+
     /// Counts the latencies that a periodic thread would have seen in the `period`s
     /// swallowed by one latency of `late`: `late − period`, `late − 2·period`, …, down to 0,
     /// and `most` of them at most.
@@ -184,6 +207,12 @@ impl Distribution {
     /// Counts all of `other` too.
     #[inline]
     pub fn merge(&mut self, other: &Self) {
+        match (&mut self.printed, &other.printed) {
+            _ if other.is_empty() => {}
+            (printed, _) if self.count == 0 => printed.clone_from(&other.printed),
+            (Some(printed), Some(others)) => printed.merge(others),
+            (printed, _) => *printed = None,
+        }
         self.buckets.merge(&other.buckets);
         self.count = self.count.saturating_add(other.count);
         self.min = self.min.min(other.min);
@@ -237,6 +266,22 @@ impl Distribution {
         }
     }
 
+    /// The values that a file has printed, with their counts: of those that share a bucket and are too many, the largest.
+    pub fn printed_values(&self) -> impl Iterator<Item = (Latency, u64)> + '_ {
+        let of = |bucket: Bucket| Some(self.printed.as_ref()?.of(bucket.lowest, bucket.count));
+        let values = self.buckets().filter_map(of).flatten();
+        values.map(|(nanos, count)| (Latency::from_nanos(nanos), count))
+    }
+
+    /// Puts the sum that whoever measured knew in place of that of values that were only printed as percentiles, or as the
+    /// edges of wide buckets; one that no such values can have is not believed.
+    pub fn set_printed_sum(&mut self, nanos: i128) {
+        let times = |value: i64| i128::from(value).saturating_mul(i128::from(self.count));
+        if self.printed.is_some() && (times(self.min)..=times(self.max)).contains(&nanos) {
+            self.sum = nanos;
+        }
+    }
+
     /// The sum in nanoseconds; exact, or as it was told of clipped latencies.
     pub const fn sum_nanos(&self) -> i128 {
         self.sum
@@ -279,6 +324,9 @@ impl Distribution {
         let values = self.buckets.at_ranks(ranks.map(|rank| rank.clamp(1, self.count.max(1))))?;
         let mut found = values.map(|value| i64::try_from(value).unwrap_or(i64::MAX));
         for (value, rank) in found.iter_mut().zip(ranks) {
+            if let Some((_, most)) = self.printed_at(*value, rank) {
+                *value = most;
+            }
             // The highest bucket may hold values beyond what it says; its largest is known.
             let within = if rank >= self.count { self.max } else { *value };
             *value = within.clamp(self.min, self.max);
@@ -289,9 +337,34 @@ impl Distribution {
         Some(found.map(Latency::from_nanos))
     }
 
+    /// What a quantile is known to lie between, where a file printed the values: those of the bucket that it is in, and how
+    /// much more than printed they may have been. `None` where it is exact, or nothing was printed.
+    pub fn quantile_bounds(&self, quantile: f64) -> Option<(Latency, Latency)> {
+        let (printed, at) = (self.printed.as_ref()?, self.quantile(quantile)?.as_nanos());
+        let rank = self.rank(quantile).max(1);
+        let is_known = rank >= self.count || self.clipped == Some(at);
+        let (least, most) = self.printed_at(at, rank).filter(|_| !is_known)?;
+        let nanos = |span: Span| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+        let (below, above) = printed.width();
+        let lower = least.saturating_sub(nanos(below)).max(self.min.min(least));
+        let upper = most.saturating_add(nanos(above)).min(self.max.max(most));
+        (lower < upper).then(|| (Latency::from_nanos(lower), Latency::from_nanos(upper)))
+    }
+
+    /// The smallest and the largest that the value of a rank may be, which lies in the bucket of `nanos`.
+    fn printed_at(&self, nanos: i64, rank: u64) -> Option<(i64, i64)> {
+        let printed = self.printed.as_ref()?;
+        let bucket = Buckets::lowest_alike(tracked(nanos));
+        let below = bucket.checked_sub(1).map_or(0, |highest| self.up_to(highest));
+        printed.at(bucket, rank.saturating_sub(below))
+    }
+
     /// The median of grouped data: those that share a bucket are taken to lie in it evenly. For differences of medians,
     /// which may be smaller than a bucket; `quantile(0.5)` is a bucket's end.
     pub fn median(&self) -> Option<Latency> {
+        if self.printed.is_some() {
+            return self.quantile(0.5);
+        }
         let (half, mut below) = (u128::from(self.count).div_ceil(2), 0);
         for bucket in self.buckets() {
             let count = u128::from(bucket.count);

@@ -91,6 +91,7 @@ impl TryFrom<Stored<'_>> for Distribution {
             sum: stored.sum_ns,
             early: stored.early,
             clipped: stored.clipped_at_ns,
+            printed: None,
         };
         read.check(&seen).map(|()| read)
     }

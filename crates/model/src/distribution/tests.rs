@@ -193,3 +193,48 @@ proptest! {
         prop_assert_eq!(nanos(all.quantile(1.0)), nanos(all.max()));
     }
 }
+
+/// A distribution as a file prints it: values in microseconds, with their counts.
+fn printed(rows: &[(i64, u64)]) -> Distribution {
+    let mut all = Distribution::default();
+    rows.iter().for_each(|(micros, count)| all.record_printed(Latency::from_nanos(micros * 1_000), *count));
+    all
+}
+
+#[test]
+fn percentiles_of_printed_values_are_printed_values() {
+    let all = printed(&[(9, 985), (14, 14), (20, 1)]);
+    assert_eq!([0.5, 0.99, 1.0].map(|one| nanos(all.quantile(one))), [9_000, 14_000, 20_000]);
+    assert_eq!((nanos(all.packed().quantile(0.99)), nanos(all.median())), (14_000, 9_000));
+    assert_eq!(all.quantile_bounds(0.99), None, "each is exact");
+    let all = printed(&[(300, 500), (301, 500), (900, 1)]);
+    assert_eq!([0.4, 0.6].map(|one| nanos(all.quantile(one))), [300_000, 301_000], "of one bucket");
+    // More than are counted one by one cannot be told apart.
+    let rows: Vec<(i64, u64)> = (5_000..5_020).map(|micros| (micros, 10)).collect();
+    let all = printed(&rows);
+    let (least, most) = all.quantile_bounds(0.2).unwrap();
+    let p20 = nanos(all.quantile(0.2));
+    assert!(least.as_nanos() <= 5_003_000 && most.as_nanos() >= 5_003_000 && p20 == most.as_nanos());
+    assert_eq!(all.quantile_bounds(1.0), None, "the largest is exact");
+}
+
+#[test]
+fn a_printed_value_may_have_been_as_much_more_as_its_bucket_is_wide() {
+    let mut all = printed(&[(10, 500), (20, 500), (377, 1)]);
+    all.set_printed_width(Span::ZERO, Span::from_micros(9));
+    let bounds = all.quantile_bounds(0.4).map(|(least, most)| (least.as_nanos(), most.as_nanos()));
+    assert_eq!(bounds, Some((10_000, 19_000)));
+}
+
+#[test]
+fn printed_values_are_so_only_where_all_are() {
+    let (one, other) = (printed(&[(14, 10)]), printed(&[(15, 10)]));
+    let mut both = Distribution::default();
+    both.merge(&one);
+    both.merge(&other);
+    assert_eq!([0.5, 1.0].map(|one| nanos(both.quantile(one))), [14_000, 15_000]);
+    both.merge(&Distribution::default());
+    assert_eq!(nanos(both.quantile(0.5)), 14_000);
+    both.merge(&counting(&[1, 2, 3]));
+    assert_eq!(nanos(both.quantile(0.5)), 14_015, "the end of a bucket");
+}

@@ -42,6 +42,11 @@ fn reason_of(check: &Check<'_>, reason: &Unknown) -> String {
             "the program that measured it does not resolve latencies above {}",
             Latency::from_nanos(signed(*from))
         ),
+        Unknown::TooCoarse { least, most } => format!(
+            "the file only says that it is between {} and {}",
+            Latency::from_nanos(signed(*least)),
+            Latency::from_nanos(signed(*most))
+        ),
         Unknown::NotMeasured => "nothing was measured".to_owned(),
         Unknown::TooFew { needed, count: found } => {
             format!("needs {} wake-ups; only {} were measured", count(*needed), count(*found))

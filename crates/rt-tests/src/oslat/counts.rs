@@ -13,8 +13,8 @@ pub struct Counts {
     pub(super) buckets: Vec<u64>,
     /// What those in the last bucket were longer than it, in widths.
     beyond: u64,
-    /// The longest one, in widths.
-    longest: u64,
+    /// The longest one.
+    longest: Span,
 }
 
 impl Counts {
@@ -25,7 +25,7 @@ impl Counts {
             bias,
             buckets: vec![0; options.buckets],
             beyond: 0,
-            longest: 0,
+            longest: Span::ZERO,
         }
     }
 
@@ -37,7 +37,7 @@ impl Counts {
     /// A gap.
     pub fn add(&mut self, length: Span) {
         let widths = length.as_nanos() / self.width + 1;
-        self.longest = self.longest.max(widths);
+        self.longest = self.longest.max(length);
         let (place, last) = (self.place(widths), self.buckets.len() - 1);
         self.beyond += place.saturating_sub(last) as u64;
         self.buckets[place.min(last)] += 1;
@@ -52,8 +52,8 @@ impl Counts {
         self.buckets[0] += turns;
     }
 
-    /// The longest one, in widths.
-    pub(super) fn longest(&self, shortest: u64) -> u64 {
+    /// The longest one.
+    pub(super) fn longest(&self, shortest: Span) -> Span {
         self.longest.max(shortest)
     }
 
@@ -90,7 +90,7 @@ mod tests {
             counts.add(Span::from_nanos(nanos));
         }
         assert_eq!(counts.buckets, [90, 2, 1, 0, 3]);
-        assert_eq!((counts.longest(1), counts.upper(4)), (10, 5));
+        assert_eq!((counts.longest(Span::ZERO), counts.upper(4)), (Span::from_nanos(9_000), 5));
         // 90·1 + 2·2 + 3 + 3·5, and what 6 and 10 exceed 5 by.
         assert!((counts.mean() - (90.0 + 4.0 + 3.0 + 15.0 + 1.0 + 5.0) / 96.0).abs() < 1e-12);
     }

@@ -1,5 +1,7 @@
 //! What a run came to.
 
+use howlate_model::Span;
+
 use super::counts::Counts;
 
 /// One CPU.
@@ -9,8 +11,8 @@ pub struct CpuResult {
     pub cpu: u32,
     /// Of the counter that was read.
     pub megahertz: u64,
-    /// The shortest turn, in widths.
-    pub shortest: u64,
+    /// The shortest turn.
+    pub shortest: Span,
     /// All turns.
     pub turns: u64,
     /// For how long, in seconds.

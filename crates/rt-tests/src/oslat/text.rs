@@ -1,7 +1,7 @@
 //! What oslat prints and writes.
 
 use howlate_cyclictest::{RunFacts, json_head};
-use howlate_model::Policy;
+use howlate_model::{Policy, Span};
 
 use super::counts::Counts;
 use super::options::Options;
@@ -39,6 +39,16 @@ impl Unit {
         if self.is_whole() { (nanos / 1_000).to_string() } else { format!("{:.3}", nanos as f64 / 1e3) }
     }
 
+    /// A time as the original counts it: begun microseconds; where widths are not whole ones, nanoseconds.
+    const fn time(&self, length: Span) -> u64 {
+        if self.is_whole() { length.as_nanos() / 1_000 + 1 } else { length.as_nanos() }
+    }
+
+    /// Such a time in microseconds.
+    fn micros(&self, time: u64) -> String {
+        if self.is_whole() { time.to_string() } else { format!("{:.3}", time as f64 / 1e3) }
+    }
+
     fn bucket(&self, widths: u64) -> String {
         let text = self.text(widths);
         if self.is_whole() { format!("{text:0>3}") } else { text }
@@ -50,17 +60,18 @@ pub fn summary(options: &Options, results: &Results) -> String {
     let unit = Unit { width_ns: options.width_ns };
     let all: Vec<Counts> = results.cpus.iter().map(CpuResult::all).collect();
     let per_cpu = |value: &dyn Fn(&CpuResult) -> String| results.cpus.iter().map(value).collect::<Vec<_>>();
-    let longest = |one: &CpuResult| one.counts.longest(one.shortest);
+    let shortest = |one: &CpuResult| unit.time(one.shortest);
+    let longest = |one: &CpuResult| unit.time(one.counts.longest(one.shortest));
     let means = all.iter().map(|counts| format!("{:.3}", counts.mean() * options.width_ns as f64 / 1e3));
     let frequency = format!(" ({})", options.dialect.megahertz());
     [
         field("Core", &per_cpu(&|one| one.cpu.to_string()), ""),
         field("Counter Freq", &per_cpu(&|one| one.megahertz.to_string()), &frequency),
         rows(options, &all, &unit),
-        field("Minimum", &per_cpu(&|one| unit.text(one.shortest)), " (us)"),
+        field("Minimum", &per_cpu(&|one| unit.micros(shortest(one))), " (us)"),
         field("Average", &means.collect::<Vec<_>>(), " (us)"),
-        field("Maximum", &per_cpu(&|one| unit.text(longest(one))), " (us)"),
-        field("Max-Min", &per_cpu(&|one| unit.text(longest(one) - one.shortest)), " (us)"),
+        field("Maximum", &per_cpu(&|one| unit.micros(longest(one))), " (us)"),
+        field("Max-Min", &per_cpu(&|one| unit.micros(longest(one) - shortest(one))), " (us)"),
         field("Duration", &per_cpu(&|one| format!("{:.3}", one.seconds)), " (sec)"),
         "\n".to_owned(),
     ]
@@ -118,9 +129,9 @@ fn thread(number: usize, one: &CpuResult, options: &Options) -> String {
          \"histogram\": {{{}{end}      }}\n    }}",
         one.cpu,
         one.megahertz,
-        unit.text(one.shortest),
+        unit.time(one.shortest),
         all.mean() * options.width_ns as f64 / 1e3,
-        unit.text(one.counts.longest(one.shortest)),
+        unit.time(one.counts.longest(one.shortest)),
         one.seconds,
         buckets.join(","),
     )
@@ -128,8 +139,6 @@ fn thread(number: usize, one: &CpuResult, options: &Options) -> String {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::Span;
-
     use super::super::options::read;
     use super::*;
     use crate::dialect::Dialect;
@@ -144,7 +153,14 @@ mod tests {
             let mut counts = Counts::new(options, 0);
             counts.add(Span::from_micros(52_037));
             counts.add(Span::from_nanos(2_500));
-            CpuResult { cpu, megahertz: 2_597, shortest: 1, turns: 1_000, seconds: 1.032_4, counts }
+            CpuResult {
+                cpu,
+                megahertz: 2_597,
+                shortest: Span::from_nanos(29),
+                turns: 1_000,
+                seconds: 1.032_4,
+                counts,
+            }
         };
         Results { cpus: vec![cpu(0), cpu(1)] }
     }
@@ -165,6 +181,21 @@ mod tests {
                         CPU for main thread: \t1\nWorkload: \t\tmemmove\nWorkload mem: \t\t8 (KiB)\n\
                         Preheat cores: \t\t1\n\n";
         assert_eq!(preamble(&options("-D 1m -f 5 -c 0-1 -C 1 -w memmove -m 8K -s")), expected);
+    }
+
+    /// As scripts read it: `[[ $(jq '.thread."0".max' FILE) -gt 10000 ]]`.
+    #[test]
+    fn with_buckets_of_parts_of_a_microsecond_times_are_whole_nanoseconds() {
+        let words: Vec<String> = ["-b", "5", "--bucket-width", "500"].map(str::to_owned).into();
+        let options = read(&words, &"0-1".parse().unwrap(), Dialect::V2_10).unwrap();
+        let text = json(&options, &results(&options), &RunFacts::default());
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let thread = &json["thread"]["0"];
+        assert_eq!((&thread["min"], &thread["max"]), (&29.into(), &52_037_000.into()));
+        assert_eq!(thread["histogram"], serde_json::json!({"0.500": 998, "2.500": 2}));
+        let text = summary(&options, &results(&options));
+        assert!(text.contains("Minimum:\t 0.029 0.029 (us)\n"), "{text}");
+        assert!(text.contains("Maximum:\t 52037.000 52037.000 (us)\n"), "{text}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use howlate_model::{HasProperties, Property, Value};
 use howlate_render::{self as render, ComparisonReport, Detail};
 
 use super::detail;
-use super::reading::{self, Texts};
+use super::reading::{self, Opening, Reading, Texts};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
@@ -20,8 +20,9 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     }
     let format = asked.printed();
     let texts = if format == ComparisonFormat::Json { Texts::AsRecorded } else { Texts::Legible };
+    let opening = Opening { texts, reading: Reading { unit: asked.unit } };
     let tracks =
-        asked.recordings.iter().map(|path| reading::track(path, texts)).collect::<Result<Vec<_>, _>>()?;
+        asked.recordings.iter().map(|path| reading::track(path, opening)).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = asked.recordings.iter().map(|path| reading::name(path)).collect();
     let how = Criteria { confidence: asked.confidence.0, margin: asked.margin };
     let comparison = match asked.by {

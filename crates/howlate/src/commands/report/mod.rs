@@ -15,7 +15,7 @@ use howlate_report::{Markdown, Recording, Subject, markdown, page, png, svg};
 
 use self::files::{Artifact, Files, must_be_new};
 use super::compare;
-use super::reading::{self, Texts};
+use super::reading::{self, Opening, Reading, Texts};
 use super::{named_or_most_recent, prometheus, recorded};
 use crate::error::Error;
 use crate::exit_status::Status;
@@ -40,7 +40,7 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
         return Err(Error::NothingToOpen);
     }
     files.iter().flat_map(Files::all).try_for_each(must_be_new)?;
-    let mut tracks = tracks(&paths)?;
+    let mut tracks = tracks(&paths, asked)?;
     tracks.iter_mut().for_each(|track| track.analysis.margin = asked.margin);
     let names = names(&paths, asked.format());
     if let Some(path) = &asked.prometheus {
@@ -91,12 +91,13 @@ fn reliance(tracks: &[Track]) -> Status {
 /// The page that these recordings give when nothing else is asked for.
 pub(super) fn page_of(recordings: &[PathBuf]) -> Result<String, Error> {
     let asked = Report::default();
-    let tracks = tracks(recordings)?;
+    let tracks = tracks(recordings, &asked)?;
     told(&asked, &tracks, &names(recordings, asked.format()), |subject| Ok(page(subject)))
 }
 
-fn tracks(recordings: &[PathBuf]) -> Result<Vec<Track>, Error> {
-    let track = |path: &PathBuf| Ok(reading::track(path, Texts::Legible)?);
+fn tracks(recordings: &[PathBuf], asked: &Report) -> Result<Vec<Track>, Error> {
+    let opening = Opening { texts: Texts::Legible, reading: Reading { unit: asked.unit } };
+    let track = |path: &PathBuf| Ok(reading::track(path, opening)?);
     recordings.iter().map(track).collect()
 }
 

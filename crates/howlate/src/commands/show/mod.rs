@@ -8,7 +8,7 @@ use howlate_recording::write_table;
 use howlate_render::{self as render, Detail, legible};
 
 use super::formats::{Shown, is_json};
-use super::reading::{self, Texts, block_columns, is_several};
+use super::reading::{self, Opening, Reading, Texts, block_columns, is_several};
 use super::why::is_explained;
 use super::{detail, merge, named_or_most_recent, prometheus, recorded, recorded_nodes};
 use crate::error::Error;
@@ -24,6 +24,7 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
         return recorded::show(folder, asked);
     }
     let texts = if is_json(asked.printed()) { Texts::AsRecorded } else { Texts::Legible };
+    let opening = Opening { texts, reading: Reading { unit: asked.unit } };
     let mut recordings = named_or_most_recent(&asked.recordings)?;
     let mut left_out = Status::Done;
     if let Some(out) = &asked.out {
@@ -31,7 +32,7 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
         recordings = vec![out.clone()];
     }
     let mut analyses =
-        recordings.iter().map(|path| reading::analysis(path, texts)).collect::<Result<Vec<_>, _>>()?;
+        recordings.iter().map(|path| reading::analysis(path, opening)).collect::<Result<Vec<_>, _>>()?;
     for (analysis, path) in analyses.iter_mut().zip(&recordings) {
         analysis.margin = asked.margin;
         analysis.named = (!asked.recordings.is_empty()).then(|| path.clone());
@@ -51,7 +52,7 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
     }
     if let Some(path) = &asked.blocks_out {
         let tracks: Vec<_> =
-            recordings.iter().map(|path| reading::track(path, texts)).collect::<Result<_, _>>()?;
+            recordings.iter().map(|path| reading::track(path, opening)).collect::<Result<_, _>>()?;
         write_table(path, &block_columns(&tracks, &names))?;
     }
     let text = match asked.printed() {

@@ -4,13 +4,24 @@ use howlate_model::{Foreign, HistogramEnd, ImportNote, Span, System};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::Read;
-use crate::draft::{Draft, Imported, Series, date, system};
+use crate::draft::{Draft, Series, date, system};
 use crate::error::ImportError;
-use crate::histogram::{Linear, Overflow};
+use crate::format::{Format, Shape};
+use crate::histogram::{Claims, Linear};
 use crate::json::{self, SystemInfo};
 
 const PROGRAM: &str = "RT Dataset";
+
+pub(crate) const FORMAT: Format = Format {
+    file: "JSON with `RT Dataset`",
+    written_by: "OSADL's scripts, version 1.0",
+    becomes: "one per core",
+    samples: &["rt-dataset.json"],
+    shape: Shape::Json {
+        is_it: |object| object.pointer("/format/name").and_then(Value::as_str) == Some(PROGRAM),
+        read: |object| json::read(object, PROGRAM).and_then(|file| draft(&file)),
+    },
+};
 
 #[derive(Deserialize)]
 struct File {
@@ -64,43 +75,45 @@ struct Latency {
     overflows: Option<Vec<u64>>,
 }
 
-/// Reads it; `None` if it is something else.
-pub(crate) fn read(object: &Value) -> Read {
-    let is_it = object.pointer("/format/name")?.as_str()? == PROGRAM;
-    is_it.then(|| json::read(object, PROGRAM).and_then(|file| imported(&file)))
-}
-
-fn imported(file: &File) -> Result<Imported, ImportError> {
+fn draft(file: &File) -> Result<Draft, ImportError> {
     let unit = unit(&file.latency.granularity)?;
-    let mut draft = Draft {
-        program: PROGRAM.to_owned(),
-        started: date(&file.timestamps.origin),
-        system: machine(file),
-        ..Draft::default()
-    };
+    let mut draft =
+        Draft { started: date(&file.timestamps.origin), system: machine(file), ..Draft::new(PROGRAM) };
+    let mut all = Vec::new();
     let (values, cores) = columns(&file.latency);
-    let mut overflows = Vec::new();
     for (core, counts) in cores.iter().enumerate() {
-        let mut linear = Linear::new(PROGRAM, unit);
-        linear.add_all(values.iter().copied().zip(counts.iter().copied()))?;
-        let (max, end) =
-            (file.latency.maxima.get(core).copied(), values.last().map_or(0, |last| last.saturating_add(1)));
-        linear.reaches(end, HistogramEnd::Said);
-        linear.overflowed(beyond(&file.latency, core, end), max)?;
-        overflows.push(linear.overflow());
-        let mut series = Series::new(Foreign::Cyclictest, core, linear.distribution());
-        series.cpu = u32::try_from(core).ok();
-        series.period = file.condition.interval.map(Span::from_micros);
-        series.idle = file.condition.load == "idle";
-        draft.series.push(series);
+        all.push(histogram(&file.latency, core, &values, counts, unit)?);
     }
     if !matches!(file.condition.load.as_str(), "" | "idle") {
         draft.notes.push(ImportNote::LoadNamed { load: file.condition.load.clone() });
     }
     draft.notes.extend((unit > 1).then_some(ImportNote::WholeMicroseconds));
-    draft.notes.extend(Overflow::joined(overflows).note());
+    draft.take(all, |core, latency| {
+        let mut series = Series::new(Foreign::Cyclictest, core, latency);
+        series.cpu = u32::try_from(core).ok();
+        series.period = file.condition.interval.map(Span::from_micros);
+        series.idle = file.condition.load == "idle";
+        series
+    });
     draft.notes.extend(file.latency.overflows.is_none().then_some(ImportNote::OverflowsMissing));
-    draft.finish(PROGRAM)
+    Ok(draft)
+}
+
+fn histogram(
+    latency: &Latency,
+    core: usize,
+    values: &[u64],
+    counts: &[u64],
+    unit: u64,
+) -> Result<Linear, ImportError> {
+    let mut linear = Linear::new(PROGRAM, unit);
+    linear.add_all(values.iter().copied().zip(counts.iter().copied()))?;
+    let (max, end) =
+        (latency.maxima.get(core).copied(), values.last().map_or(0, |last| last.saturating_add(1)));
+    linear.reaches(end, HistogramEnd::Said);
+    let beyond = Some(beyond(latency, core, end));
+    linear.settle(&Claims { beyond, max, ..Claims::default() })?;
+    Ok(linear)
 }
 
 fn machine(file: &File) -> System {

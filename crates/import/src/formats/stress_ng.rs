@@ -1,0 +1,169 @@
+//! What `stress-ng --cyclic N --cyclic-dist NANOSECONDS` prints.
+
+use std::collections::BTreeMap;
+
+use howlate_model::{Foreign, ImportNote, Policy, Priority, Span};
+
+use crate::draft::{Draft, MOST_SERIES, Series};
+use crate::error::ImportError;
+use crate::format::{Format, LastLine, LineReader, Shape};
+use crate::histogram::{Claims, Linear};
+
+const PROGRAM: &str = "stress-ng";
+
+pub(crate) const FORMAT: Format = Format {
+    file: "text",
+    written_by: "`stress-ng --cyclic N --cyclic-dist NS`",
+    becomes: "one per instance",
+    samples: &["stress-ng.txt"],
+    shape: Shape::Lines {
+        first: b"s",
+        is_sign: |line| line.starts_with("stress-ng:") && line.contains("] cyclic:"),
+        begin: |_| Box::new(Runs::default()),
+    },
+};
+
+/// What one instance said.
+#[derive(Default)]
+struct Instance {
+    policy: Option<String>,
+    delay: Option<u64>,
+    samples: u64,
+    max: Option<u64>,
+    width: u64,
+    /// How many buckets it said that it prints.
+    announced: Option<usize>,
+    buckets: Vec<(u64, u64)>,
+}
+
+/// All runs of a file, one after the other.
+#[derive(Default)]
+struct Runs {
+    finished: Vec<Draft>,
+    refused: Option<ImportError>,
+    /// Several write at once; each line names its process.
+    by_process: BTreeMap<u64, Instance>,
+}
+
+impl Runs {
+    fn end_run(&mut self) -> Result<(), ImportError> {
+        let mut instances: Vec<Instance> = std::mem::take(&mut self.by_process).into_values().collect();
+        instances.retain(|item| item.samples > 0);
+        if instances.iter().all(|item| item.buckets.is_empty()) {
+            let remedy = "let stress-ng print one: `stress-ng --cyclic 1 --cyclic-dist 1000 …`";
+            self.refused = Some(ImportError::NoHistogram { program: PROGRAM, remedy });
+            return Ok(());
+        }
+        self.finished.push(draft(&instances)?);
+        Ok(())
+    }
+}
+
+impl LineReader for Runs {
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+        let said = line.split_once('[').and_then(|(_, rest)| rest.split_once("] cyclic:"));
+        let Some((Ok(pid), said)) = said.map(|(pid, said)| (pid.trim().parse(), said)) else { return Ok(()) };
+        let said = said.trim();
+        if said.starts_with("sched ") && self.by_process.get(&pid).is_some_and(|item| item.samples > 0) {
+            self.end_run()?;
+        }
+        if self.by_process.len() >= MOST_SERIES && !self.by_process.contains_key(&pid) {
+            return Err(ImportError::damaged(PROGRAM, format!("it has more than {MOST_SERIES} instances")));
+        }
+        self.by_process.entry(pid).or_default().hear(said);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
+        self.end_run()?;
+        match self.refused {
+            Some(refused) if self.finished.is_empty() => Err(refused),
+            refused => {
+                let left_out = refused.map(|error| ImportNote::LeftOut { what: error.to_string() });
+                self.finished.iter_mut().take(1).for_each(|draft| draft.notes.extend(left_out.clone()));
+                Ok(self.finished)
+            }
+        }
+    }
+}
+
+fn draft(instances: &[Instance]) -> Result<Draft, ImportError> {
+    let mut draft = Draft::new(PROGRAM);
+    let is_cut = instances.iter().any(Instance::is_cut_off);
+    let mut histograms = Vec::new();
+    for item in instances {
+        histograms.push(item.histogram(is_cut)?);
+    }
+    draft.take(histograms, |thread, latency| {
+        let mut series = Series::new(Foreign::StressNg, thread, latency);
+        series.period = instances[thread].delay.map(Span::from_nanos);
+        series.policy = instances[thread].policy.as_deref().and_then(policy);
+        series
+    });
+    let width = instances.iter().map(|item| item.width).max().unwrap_or(0);
+    draft.notes.push(ImportNote::EndsOfBuckets { width: Span::from_nanos(width) });
+    if is_cut {
+        draft.cut_off();
+    }
+    Ok(draft)
+}
+
+impl Instance {
+    fn hear(&mut self, said: &str) {
+        let fields: Vec<&str> = said.split_whitespace().collect();
+        match fields.as_slice() {
+            // sched SCHED_FIFO: 100000 ns delay, 10000 samples
+            ["sched", policy, delay, "ns", "delay,", samples, "samples"] => {
+                self.policy = Some(policy.trim_end_matches(':').to_owned());
+                (self.delay, self.samples) = (delay.parse().ok(), samples.parse().unwrap_or(0));
+            }
+            ["min:", _, "ns,", "max:", max, "ns,", ..] => self.max = max.parse().ok(),
+            ["latency", "distribution", width, "ns", "intervals):"] => {
+                self.width = width.trim_start_matches('(').parse().unwrap_or(0);
+            }
+            ["(for", "the", "first", shown, "buckets", ..] => self.announced = shown.parse().ok(),
+            [value, count] => {
+                let numbers = value.parse().ok().zip(count.parse().ok());
+                self.buckets.extend(numbers);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether it has fewer buckets than it said.
+    fn is_cut_off(&self) -> bool {
+        self.announced.is_none_or(|announced| self.buckets.len() < announced)
+    }
+
+    /// Its buckets are so wide that each value counts at the end of its own, if the largest is not below it.
+    fn histogram(&self, is_cut: bool) -> Result<Linear, ImportError> {
+        if self.width == 0 && !self.buckets.is_empty() {
+            return Err(ImportError::damaged(PROGRAM, "it does not say how wide its buckets are"));
+        }
+        let mut linear = Linear::new(PROGRAM, 1);
+        for &(beginning, count) in &self.buckets {
+            let end = beginning.saturating_add(self.width.saturating_sub(1));
+            linear.add(end.min(self.max.unwrap_or(end)), count)?;
+        }
+        let beyond = Some(self.samples.saturating_sub(linear.counted()));
+        let max = self.max.filter(|_| beyond > Some(0));
+        linear.settle(&Claims { total: Some(self.samples), beyond, max, ..Claims::default() })?;
+        if is_cut {
+            linear.cut_off();
+        }
+        Ok(linear)
+    }
+}
+
+/// The priority is not printed: stress-ng takes the highest that it may if none is asked for.
+fn policy(name: &str) -> Option<Policy> {
+    let priority = Priority::new(99)?;
+    match name {
+        "SCHED_OTHER" => Some(Policy::OTHER),
+        "SCHED_BATCH" => Some(Policy::Batch),
+        "SCHED_IDLE" => Some(Policy::Idle),
+        "SCHED_FIFO" => Some(Policy::Fifo { priority }),
+        "SCHED_RR" => Some(Policy::Rr { priority }),
+        _ => None,
+    }
+}
