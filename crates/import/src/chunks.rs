@@ -37,7 +37,8 @@ impl<R: Read> Chunks<R> {
             let end =
                 self.read_more().map_err(|error| ImportError::Unreadable { reason: error.to_string() })?;
             if let Some(end) = end {
-                let lines = self.rest.drain(..end).collect::<Vec<u8>>();
+                let rest = self.rest.split_off(end);
+                let lines = std::mem::replace(&mut self.rest, rest);
                 return Ok(Some((self.decode(&lines), LastLine::Whole)));
             }
             if self.rest.len() > LONGEST_LINE.saturating_add(CHUNK) {
