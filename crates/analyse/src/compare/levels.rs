@@ -17,7 +17,16 @@
 //! Sources: Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987); the interval with zero in it, which belongs to the
 //! two tests: Hsu, Hwang, Liu & Ruberg, Biometrika 81 (1994); Holm (1979).
 
-use super::{Corrected, Criteria, Tested, holm};
+use super::{Corrected, Criteria, holm};
+
+/// How probable what was seen of a comparison is by chance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PValues {
+    /// Where there is no difference.
+    pub(crate) difference: f64,
+    /// Where there is one as large as the margin; `None` where there is no margin.
+    pub(crate) equivalence: Option<f64>,
+}
 
 /// The levels of one comparison.
 #[derive(Clone, Copy, Debug)]
@@ -36,15 +45,17 @@ impl From<Corrected> for Levels {
 
 impl Levels {
     /// Those of all comparisons, in their order.
-    pub(crate) fn of_all(all: &[&Tested], criteria: Criteria) -> Vec<Self> {
-        let corrected = |p: &dyn Fn(&Tested) -> f64| {
-            holm(&all.iter().map(|one| p(one)).collect::<Vec<_>>(), criteria.alpha())
-        };
-        let differences = corrected(&|one| one.p).into_iter();
-        let Some(margin) = criteria.margin else { return differences.map(Self::from).collect() };
-        let equivalences = corrected(&|one| one.p_of_margin(margin)).into_iter();
-        let both = differences.zip(equivalences);
-        both.map(|(difference, equivalence)| Self { difference, equivalence: Some(equivalence) }).collect()
+    pub(crate) fn of_all(all: &[PValues], criteria: Criteria) -> Vec<Self> {
+        let corrected = |p: Vec<f64>| holm(&p, criteria.alpha()).into_iter();
+        let differences = corrected(all.iter().map(|one| one.difference).collect());
+        let equivalences: Option<Vec<f64>> = all.iter().map(|one| one.equivalence).collect();
+        match equivalences {
+            None => differences.map(Self::from).collect(),
+            Some(p) => differences
+                .zip(corrected(p).map(Some))
+                .map(|(difference, equivalence)| Self { difference, equivalence })
+                .collect(),
+        }
     }
 
     /// The level, two-sided, at which an interval says what the tests of the margin say.
@@ -81,7 +92,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::sampling_unit::Units;
-    use super::super::{Statistic, Verdict};
+    use super::super::{Statistic, Tested, Verdict};
     use super::*;
 
     const MARGIN: i32 = 25;
@@ -95,7 +106,8 @@ mod tests {
             Tested::pairs(Statistic::P50, &units, Span::from_secs(1)).unwrap()
         };
         let mut all: Vec<Tested> = all.iter().map(one).collect();
-        let levels = Levels::of_all(&all.iter().collect::<Vec<_>>(), CRITERIA);
+        let p: Vec<PValues> = all.iter().map(|one| one.p_values(CRITERIA)).collect();
+        let levels = Levels::of_all(&p, CRITERIA);
         all.iter_mut().zip(levels).for_each(|(one, levels)| one.judge(levels, CRITERIA));
         all
     }

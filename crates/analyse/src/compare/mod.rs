@@ -24,7 +24,7 @@ mod verdict;
 pub use block_series::{Piece, Track};
 pub(crate) use hodges_lehmann::{between, centre};
 pub(crate) use holm::{Corrected, holm};
-use levels::Levels;
+use levels::{Levels, PValues};
 pub(crate) use mann_whitney::MannWhitney;
 pub use margin_gate::MarginGate;
 pub use matching::Difference;
@@ -228,8 +228,8 @@ fn judge(mut comparison: Comparison, asked: Criteria) -> Comparison {
     for Compared { design, statistics, .. } in &mut comparison.compared {
         all.extend(statistics.iter_mut().map(|tested| (*design, tested)));
     }
-    let levels = Levels::of_all(&all.iter().map(|(_, tested)| &**tested).collect::<Vec<_>>(), asked);
-    for ((design, tested), levels) in all.iter_mut().zip(levels) {
+    let p: Vec<PValues> = all.iter().map(|(_, tested)| tested.p_values(asked)).collect();
+    for ((design, tested), levels) in all.iter_mut().zip(Levels::of_all(&p, asked)) {
         tested.judge(levels, asked);
         if *design == Design::Separate {
             tested.leave_open(levels.difference, asked);

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::block_series::Piece;
 use super::detectable::{POWER, Spread, pairs_to_see};
 use super::holm::Corrected;
-use super::levels::Levels;
+use super::levels::{Levels, PValues};
 use super::mann_whitney::{MannWhitney, least_size};
 use super::margin_gate::MarginGate;
 use super::needed_runs::{Settling, neighbours_differ};
@@ -232,8 +232,12 @@ impl Tested {
         }
     }
 
+    pub(crate) fn p_values(&self, criteria: Criteria) -> PValues {
+        PValues { difference: self.p, equivalence: criteria.margin.map(|margin| self.p_of_margin(margin)) }
+    }
+
     /// How probable a difference as close to zero is by chance, where there is one as large as `margin` to either side.
-    pub(crate) fn p_of_margin(&self, margin: Margin) -> f64 {
+    fn p_of_margin(&self, margin: Margin) -> f64 {
         let margin = margin.nanos_around(self.base_ns);
         match &self.test {
             Test::Pairs(test, _) => test.p_of_margin(margin),
