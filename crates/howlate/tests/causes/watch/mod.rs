@@ -4,6 +4,7 @@ mod crowds;
 mod event_loops;
 mod lives;
 mod runtimes;
+mod screens;
 mod waits;
 
 use std::io::{BufRead, BufReader};
