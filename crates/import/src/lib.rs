@@ -4,8 +4,8 @@
 //! say is listed in a caveat, and nothing is made up for it. Pure: bytes in, lines out. The bytes may be anybody's: what
 //! they take in memory is bounded, however long they are.
 //!
-//! A file is recognised by its lines: [`scan`] takes off what wraps them ([`wrapping`]) and gives each to the formats whose
-//! signs it has seen ([`formats`], one file each).
+//! A file is recognised by its lines: `scan` takes off what wraps them (`wrapping`) and gives each to the formats whose
+//! signs it has seen (`formats`, one file each).
 
 #![deny(clippy::arithmetic_side_effects, reason = "numbers are from files that anybody wrote")]
 #![cfg_attr(test, allow(clippy::arithmetic_side_effects))]
