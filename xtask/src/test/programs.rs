@@ -21,8 +21,8 @@ const FEW_KILLS: &str = "20";
 /// What boots guests: with others beside them these would miss their deadlines.
 const ALONE: [&str; 1] = ["guest"];
 
-/// What measures this machine, or traces it: minutes, in which a change of words or sums is not judged.
-const MEASURING: [&str; 17] = [
+/// What measures this machine, traces it, or packs: minutes, in which a change of words or sums is not judged.
+const SLOW: [&str; 18] = [
     "browser",
     "causes",
     "consumers",
@@ -37,6 +37,7 @@ const MEASURING: [&str; 17] = [
     "measuring",
     "minute",
     "misuse",
+    "packaging",
     "results",
     "storm",
     "waiting",
@@ -138,9 +139,8 @@ impl Program {
         &self.name
     }
 
-    /// Whether it takes minutes, as it measures.
-    pub(super) fn measures(&self) -> bool {
-        MEASURING.contains(&self.name.as_str())
+    pub(super) fn takes_minutes(&self) -> bool {
+        SLOW.contains(&self.name.as_str())
     }
 
     /// Whether nothing else may run beside it.
