@@ -322,3 +322,30 @@ pub(crate) fn date(text: &str) -> String {
     let found: Result<Timestamp, _> = by_mail.or_else(|_| text.parse());
     found.map_or_else(|_| String::new(), |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
+
+/// The results of one file, in their order.
+#[derive(Default)]
+pub(crate) struct Results {
+    drafts: Vec<Draft>,
+    /// Why one of several has none.
+    left_out: Option<ImportError>,
+}
+
+impl Results {
+    /// Adds one. Of several, one may be without a histogram; any other error is of the whole file.
+    pub(crate) fn add(&mut self, result: Result<Draft, ImportError>) -> Result<(), ImportError> {
+        match result {
+            Ok(draft) => self.drafts.push(draft),
+            Err(error) if error.is_of_a_part() => self.left_out = Some(error),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// All of them; the first says what was left out.
+    pub(crate) fn all(mut self) -> Result<Vec<Draft>, ImportError> {
+        let Some(first) = self.drafts.first_mut() else { return self.left_out.map_or(Ok(Vec::new()), Err) };
+        first.notes.extend(self.left_out.map(|error| ImportNote::LeftOut { what: error.to_string() }));
+        Ok(self.drafts)
+    }
+}

@@ -2,7 +2,7 @@
 
 use howlate_model::{Claim, Foreign, ImportNote, TimeUnit};
 
-use crate::draft::{Draft, Series};
+use crate::draft::{Draft, Results, Series};
 use crate::error::ImportError;
 use crate::format::{Format, LastLine, LineReader, Reading, Shape};
 use crate::histogram::{Claims, Label};
@@ -40,8 +40,7 @@ const LABELS: [&str; 5] =
 struct Histograms {
     unit: TimeUnit,
     is_unit_said: bool,
-    finished: Vec<Draft>,
-    refused: Option<ImportError>,
+    results: Results,
     run: Run,
 }
 
@@ -61,13 +60,7 @@ struct Run {
 impl Histograms {
     fn new(reading: Reading) -> Self {
         let unit = reading.unit.unwrap_or(TimeUnit::Microseconds);
-        Self {
-            unit,
-            is_unit_said: reading.unit.is_some(),
-            finished: Vec::new(),
-            refused: None,
-            run: Run::new(unit),
-        }
+        Self { unit, is_unit_said: reading.unit.is_some(), results: Results::default(), run: Run::new(unit) }
     }
 
     /// Ends the run that is read, if there is one.
@@ -76,12 +69,7 @@ impl Histograms {
         if run.is_empty() && !run.has_heading {
             return Ok(());
         }
-        match run.draft(self.unit, self.is_unit_said) {
-            Ok(draft) => self.finished.push(draft),
-            Err(error) if error.is_of_a_part() => self.refused = Some(error),
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        self.results.add(run.draft(self.unit, self.is_unit_said))
     }
 }
 
@@ -106,9 +94,7 @@ impl LineReader for Histograms {
 
     fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
         self.end_run()?;
-        let Some(first) = self.finished.first_mut() else { return self.refused.map_or(Ok(Vec::new()), Err) };
-        first.notes.extend(self.refused.map(|error| ImportNote::LeftOut { what: error.to_string() }));
-        Ok(self.finished)
+        self.results.all()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use howlate_model::{Foreign, HistogramEnd, ImportNote, Span};
 
-use crate::draft::{Draft, MOST_SERIES, Series};
+use crate::draft::{Draft, MOST_SERIES, Results, Series};
 use crate::error::ImportError;
 use crate::format::{Format, LastLine, LineReader, Shape};
 use crate::histogram::{Claims, Label, Linear};
@@ -30,8 +30,7 @@ pub(crate) const FORMAT: Format = Format {
 /// All runs of a file, one after the other.
 #[derive(Default)]
 struct Runs {
-    finished: Vec<Draft>,
-    refused: Option<ImportError>,
+    results: Results,
     run: Run,
 }
 
@@ -54,12 +53,7 @@ impl Runs {
         if run.cores.is_empty() {
             return Ok(());
         }
-        match run.draft() {
-            Ok(draft) => self.finished.push(draft),
-            Err(error) if error.is_of_a_part() => self.refused = Some(error),
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        self.results.add(run.draft())
     }
 }
 
@@ -81,9 +75,7 @@ impl LineReader for Runs {
 
     fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
         self.end_run()?;
-        let Some(first) = self.finished.first_mut() else { return self.refused.map_or(Ok(Vec::new()), Err) };
-        first.notes.extend(self.refused.map(|error| ImportNote::LeftOut { what: error.to_string() }));
-        Ok(self.finished)
+        self.results.all()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use howlate_model::{Foreign, ImportNote, Span};
 
-use crate::draft::{Draft, Series};
+use crate::draft::{Draft, Results, Series};
 use crate::error::ImportError;
 use crate::format::{Format, LastLine, LineReader, Shape};
 use crate::histogram::{Claims, Label, Linear};
@@ -28,7 +28,7 @@ pub(crate) const FORMAT: Format = Format {
 /// All runs of a file, one after the other.
 #[derive(Default)]
 struct Runs {
-    finished: Vec<Draft>,
+    results: Results,
     run: Option<Run>,
 }
 
@@ -56,8 +56,7 @@ struct Column {
 impl Runs {
     fn end_run(&mut self) -> Result<(), ImportError> {
         let Some(run) = self.run.take() else { return Ok(()) };
-        self.finished.push(run.draft()?);
-        Ok(())
+        self.results.add(run.draft())
     }
 }
 
@@ -72,7 +71,7 @@ impl LineReader for Runs {
 
     fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
         self.end_run()?;
-        Ok(self.finished)
+        self.results.all()
     }
 }
 

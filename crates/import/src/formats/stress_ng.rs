@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use howlate_model::{Foreign, ImportNote, Policy, Priority, Span};
 
-use crate::draft::{Draft, MOST_SERIES, Series};
+use crate::draft::{Draft, MOST_SERIES, Results, Series};
 use crate::error::ImportError;
 use crate::format::{Format, LastLine, LineReader, Shape};
 use crate::histogram::{Claims, Linear};
@@ -39,8 +39,7 @@ struct Instance {
 /// All runs of a file, one after the other.
 #[derive(Default)]
 struct Runs {
-    finished: Vec<Draft>,
-    refused: Option<ImportError>,
+    results: Results,
     /// Several write at once; each line names its process.
     by_process: BTreeMap<u64, Instance>,
 }
@@ -51,11 +50,9 @@ impl Runs {
         instances.retain(|item| item.samples > 0);
         if instances.iter().all(|item| item.buckets.is_empty()) {
             let remedy = "let stress-ng print one: `stress-ng --cyclic 1 --cyclic-dist 1000 …`";
-            self.refused = Some(ImportError::NoHistogram { program: PROGRAM, remedy });
-            return Ok(());
+            return self.results.add(Err(ImportError::NoHistogram { program: PROGRAM, remedy }));
         }
-        self.finished.push(draft(&instances)?);
-        Ok(())
+        self.results.add(draft(&instances))
     }
 }
 
@@ -76,14 +73,7 @@ impl LineReader for Runs {
 
     fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
         self.end_run()?;
-        match self.refused {
-            Some(refused) if self.finished.is_empty() => Err(refused),
-            refused => {
-                let left_out = refused.map(|error| ImportNote::LeftOut { what: error.to_string() });
-                self.finished.iter_mut().take(1).for_each(|draft| draft.notes.extend(left_out.clone()));
-                Ok(self.finished)
-            }
-        }
+        self.results.all()
     }
 }
 

@@ -3,7 +3,7 @@
 use howlate_model::{Foreign, ImportNote};
 
 use super::percentiles::Percentiles;
-use crate::draft::{Draft, Series};
+use crate::draft::{Draft, Results, Series};
 use crate::error::ImportError;
 use crate::format::{Format, LastLine, LineReader, Shape};
 
@@ -30,8 +30,7 @@ fn url(line: &str) -> Option<&str> {
 /// All runs of a file, one after the other.
 #[derive(Default)]
 struct Runs {
-    finished: Vec<Draft>,
-    refused: Option<ImportError>,
+    results: Results,
     run: Option<Run>,
 }
 
@@ -83,12 +82,7 @@ impl Run {
 impl Runs {
     fn end_run(&mut self) -> Result<(), ImportError> {
         let Some(run) = self.run.take() else { return Ok(()) };
-        match run.draft() {
-            Ok(draft) => self.finished.extend(draft),
-            Err(error) if error.is_of_a_part() => self.refused = Some(error),
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        run.draft().transpose().map_or(Ok(()), |result| self.results.add(result))
     }
 }
 
@@ -105,14 +99,7 @@ impl LineReader for Runs {
 
     fn finish(mut self: Box<Self>, _last: LastLine) -> Result<Vec<Draft>, ImportError> {
         self.end_run()?;
-        match self.refused {
-            Some(refused) if self.finished.is_empty() => Err(refused),
-            refused => {
-                let left_out = refused.map(|error| ImportNote::LeftOut { what: error.to_string() });
-                self.finished.iter_mut().take(1).for_each(|draft| draft.notes.extend(left_out.clone()));
-                Ok(self.finished)
-            }
-        }
+        self.results.all()
     }
 }
 
