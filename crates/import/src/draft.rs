@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::MOST_ROOM;
 use crate::error::ImportError;
 use crate::histogram::{Findings, Linear};
-use crate::json::SystemInfo;
+use crate::json::{RtTestsRun, SystemInfo};
 
 /// More threads, CPUs or tags than are read of one file: each takes up to 40 KiB.
 pub(crate) const MOST_SERIES: usize = 2_048;
@@ -193,17 +193,12 @@ impl Draft {
     }
 
     /// What rt-tests' programs say of themselves and of the machine.
-    pub(crate) fn of_rt_tests(
-        program: &'static str,
-        version: &str,
-        start_time: &str,
-        machine: &SystemInfo,
-    ) -> Self {
+    pub(crate) fn of_rt_tests(program: &'static str, run: &RtTestsRun) -> Self {
         Self {
             of: program,
-            program: format!("{program} {version}").trim().to_owned(),
-            started: date(start_time),
-            system: system(machine),
+            program: format!("{program} {}", run.version).trim().to_owned(),
+            started: date(&run.start_time),
+            system: system(&run.sysinfo),
             ..Self::default()
         }
     }

@@ -19,6 +19,18 @@ pub(crate) struct SystemInfo {
     pub(crate) machine: String,
 }
 
+/// What programs of rt-tests say of a run; two of the keys really end in a colon.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct RtTestsRun {
+    #[serde(rename = "cmdline:")]
+    pub(crate) command_line: String,
+    #[serde(rename = "rt_test_version:")]
+    pub(crate) version: String,
+    pub(crate) start_time: String,
+    pub(crate) sysinfo: SystemInfo,
+}
+
 /// The object as what `program` writes.
 pub(crate) fn read<'a, T: Deserialize<'a>>(
     object: &'a Value,

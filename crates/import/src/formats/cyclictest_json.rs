@@ -11,7 +11,7 @@ use crate::draft::{Draft, Series};
 use crate::error::ImportError;
 use crate::format::{Format, Shape};
 use crate::histogram::{Claims, Linear};
-use crate::json::{self, Buckets, SystemInfo, buckets, by_number, writer};
+use crate::json::{self, Buckets, RtTestsRun, buckets, by_number, writer};
 
 const PROGRAM: &str = "cyclictest";
 
@@ -28,17 +28,10 @@ pub(crate) const FORMAT: Format = Format {
     shape: Shape::Json { is_it, read: |object| json::read(object, PROGRAM).and_then(|file| draft(&file)) },
 };
 
-/// The keys that are read; two of them really end in a colon.
 #[derive(Deserialize)]
 struct File {
-    #[serde(rename = "cmdline:", default)]
-    command_line: String,
-    #[serde(rename = "rt_test_version:", default)]
-    version: String,
-    #[serde(default)]
-    start_time: String,
-    #[serde(default)]
-    sysinfo: SystemInfo,
+    #[serde(flatten)]
+    run: RtTestsRun,
     /// 1 where values are nanoseconds; 0 where they are microseconds.
     #[serde(default)]
     resolution_in_ns: u8,
@@ -66,8 +59,8 @@ fn is_it(object: &Value) -> bool {
 }
 
 fn draft(file: &File) -> Result<Draft, ImportError> {
-    let typed = typed(&file.command_line);
-    let mut draft = Draft::of_rt_tests(PROGRAM, &file.version, &file.start_time, &file.sysinfo);
+    let typed = typed(&file.run.command_line);
+    let mut draft = Draft::of_rt_tests(PROGRAM, &file.run);
     let reach = typed.as_ref().and_then(|typed| typed.histogram).map(|histogram| histogram.buckets as u64);
     let unit = if file.resolution_in_ns == 1 { 1 } else { 1_000 };
     let mut all = Vec::new();

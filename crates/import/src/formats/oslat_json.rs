@@ -10,7 +10,7 @@ use crate::draft::{Draft, Series};
 use crate::error::ImportError;
 use crate::format::{Format, Shape};
 use crate::histogram::{Claims, Label, Linear};
-use crate::json::{self, Buckets, SystemInfo, by_number};
+use crate::json::{self, Buckets, RtTestsRun, by_number};
 
 const PROGRAM: &str = "oslat";
 
@@ -30,14 +30,8 @@ pub(crate) const FORMAT: Format = Format {
 
 #[derive(Deserialize)]
 struct File {
-    #[serde(rename = "cmdline:", default)]
-    command_line: String,
-    #[serde(rename = "rt_test_version:", default)]
-    version: String,
-    #[serde(default)]
-    start_time: String,
-    #[serde(default)]
-    sysinfo: SystemInfo,
+    #[serde(flatten)]
+    run: RtTestsRun,
     thread: BTreeMap<String, OslatThread>,
 }
 
@@ -56,7 +50,7 @@ struct OslatThread {
 }
 
 fn draft(file: &File) -> Result<Draft, ImportError> {
-    let mut draft = Draft::of_rt_tests(PROGRAM, &file.version, &file.start_time, &file.sysinfo);
+    let mut draft = Draft::of_rt_tests(PROGRAM, &file.run);
     let width = width(file)?;
     let mut all = Vec::new();
     for (number, thread) in by_number(&file.thread, PROGRAM)? {
@@ -74,7 +68,7 @@ fn draft(file: &File) -> Result<Draft, ImportError> {
 
 /// Nanoseconds: as it was typed, or what all buckets are multiples of where they have fractions.
 fn width(file: &File) -> Result<u64, ImportError> {
-    let mut fields = file.command_line.split_whitespace();
+    let mut fields = file.run.command_line.split_whitespace();
     while let Some(word) = fields.next() {
         let value = match word.strip_prefix("--bucket-width") {
             Some("") => fields.next(),
