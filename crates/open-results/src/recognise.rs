@@ -71,9 +71,13 @@ pub(crate) fn open(path: &Path, reading: Reading) -> Result<Source, NotRead> {
     }
 }
 
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
 /// The bytes of a file, or of standard input.
 fn bytes(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    if path.as_os_str() == "-" { Ok(Box::new(io::stdin())) } else { Ok(Box::new(File::open(path)?)) }
+    if is_standard_input(path) { Ok(Box::new(io::stdin())) } else { Ok(Box::new(File::open(path)?)) }
 }
 
 /// Recordings as one; files of other programs as the results of one.
@@ -128,18 +132,21 @@ fn begins_as_recording(path: &Path) -> bool {
 
 /// Why a file is none of ours in which nothing of others was found: what is not meant to be JSON is not called damaged JSON.
 fn nothing_known(start: &[u8], path: &Path) -> NotRead {
+    let path = if is_standard_input(path) { Path::new("standard input") } else { path };
     let not_ours = |reason: &str| {
         NotRead::Read(ReadError::NotARecording { path: path.to_owned(), reason: reason.to_owned() })
     };
     match start.trim_ascii_start().first() {
         None => NotRead::Read(ReadError::Empty { path: path.to_owned() }),
-        Some(b'{' | b'[') if is_json(start) => not_ours("it is JSON of no program that is read"),
+        Some(b'{' | b'[') if is_json(start) => {
+            not_ours("it is JSON, but of no program whose files howlate reads")
+        }
         // A line of ours begins so, and says what is wrong with it.
         Some(b'{') => match Reader::read(Cursor::new(start.to_vec()), path) {
             Ok(_) => not_ours("it changed while it was read"),
             Err(error) => error.into(),
         },
-        Some(_) => not_ours("it is of no program that is read"),
+        Some(_) => not_ours("no program whose files howlate reads writes such text"),
     }
 }
 

@@ -503,7 +503,7 @@ fn import_note(note: &ImportNote) -> String {
             length(*from)
         ),
         ImportNote::CutOff => {
-            "The file ends in the middle: what came after its last whole row is missing.".to_owned()
+            "The file ends in the middle: values after its last whole row are missing, so percentiles and maximum may be larger.".to_owned()
         }
         ImportNote::LeftOut { what } => format!("Part of the file is left out: {what}."),
         ImportNote::SeveralResults { count: several } => {

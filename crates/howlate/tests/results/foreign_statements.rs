@@ -268,6 +268,32 @@ fn a_text_and_the_json_of_a_run_are_compared() {
     }
 }
 
+/// Such files have no number of their own: two of them are the same only where one is named twice.
+#[test]
+fn two_files_without_a_date_are_two_results() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/foreign");
+    for (other, is_same) in [("cyclictest-2.6.txt", false), ("cyclictest-2.4.txt", true)] {
+        let output = howlate(&["compare", "cyclictest-2.4.txt", other]).current_dir(folder).output().unwrap();
+        let text = stdout(&output).replace('\n', " ");
+        assert_eq!(text.contains("are the same recording"), is_same, "{text}");
+    }
+}
+
+#[test]
+fn what_is_piped_in_is_called_standard_input() {
+    for (text, expected) in [
+        ("", "standard input is empty"),
+        ("root:x:0:0\n", "standard input is not a howlate recording: no program whose files howlate reads"),
+    ] {
+        let mut command = howlate(&["show", "-"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}
+
 /// What howlate writes as oslat, it reads: nanoseconds are whole numbers, as scripts compare them.
 #[test]
 fn own_files_of_oslat_come_back() {
@@ -307,8 +333,8 @@ fn neighbours_are_known_by_name_and_never_called_no_json() {
         (json("/usr/bin/ptsematest"), "rt-tests", "howlate notify"),
         ("# Histogram\n# Total: 000000360\n# Min Latencies: 00004\n# Max Latencies: 00039\n".to_owned(), "cyclictest", "--json=FILE"),
         ("Running 30s test @ http://h/\n    Latency   635.91us    0.89ms  12.92ms   93.69%\n  9 requests in 30.00s, 1MB read\n".to_owned(), "wrk", "wrk --latency"),
-        ("{\n  \"a\": {\"b\": 1}\n}\n".to_owned(), "JSON of no program", "hyperfine"),
-        ("a,b\n1,2\n".to_owned(), "of no program", "hyperfine"),
+        ("{\n  \"a\": {\"b\": 1}\n}\n".to_owned(), "it is JSON, but of no program", "hyperfine"),
+        ("a,b\n1,2\n".to_owned(), "no program whose files howlate reads", "hyperfine"),
     ] {
         let says = file("result", &text).refused();
         assert!(says.contains(program) && says.contains(typed), "{text}: {says}");

@@ -6,7 +6,7 @@ use howlate_analyse::compare::{
     Compared, Comparison, Design, Difference, Inconclusive, LeftOut, Refusal, Statistic, Tested, Verdict,
 };
 use howlate_analyse::{Analysis, slowest_covered};
-use howlate_model::{Caveat, Property, Span, Value};
+use howlate_model::{Caveat, MonotonicTime, Property, Span, Value};
 
 use super::ComparisonReport;
 use crate::caveats::sentences;
@@ -407,8 +407,11 @@ fn itself(report: &ComparisonReport<'_>) -> impl Iterator<Item = String> {
         let header = &analysis.header;
         (header.id.clone(), header.started.clone(), header.at)
     };
-    let is_base = move |analysis: &Analysis| run(analysis) == run(of_base);
-    let same = report.news.iter().filter(move |(_, analysis)| is_base(analysis));
+    // Files of other programs have neither a number nor a time of their own.
+    let has_identity = of_base.header.id.is_some() || of_base.header.at != MonotonicTime::from_nanos(0);
+    let is_base =
+        move |name: &str, other: &Analysis| name == base || has_identity && run(other) == run(of_base);
+    let same = report.news.iter().filter(move |(name, analysis)| is_base(name, analysis));
     same.map(move |(name, _)| {
         format!("{name} and {base} are the same recording. `--by` compares its conditions.")
     })
