@@ -1,4 +1,4 @@
-//! Short traces of real wake-ups, as `crates/analyse` replays them: `testdata/traces/TRACER[-KERNEL].json`.
+//! Short traces of real wake-ups, as `crates/results/analyse` replays them: `testdata/traces/TRACER[-KERNEL].json`.
 //!
 //! Of this machine, or of Debian's kernels, also of those for aarch64: this program is then the guest's only one.
 

@@ -22,6 +22,8 @@
 //!
 //! For Linux. What it does not do: wait, or keep a rhythm.
 
+#![warn(missing_docs)]
+
 mod joining;
 mod layout;
 mod name;

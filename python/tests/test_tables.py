@@ -126,7 +126,7 @@ def test_causes_are_shares_of_what_was_traced(axes: Any) -> None:
 
 
 def test_colours_are_the_pages() -> None:
-    css = (ROOT / "crates/report/src/chart/colours.css").read_text()
+    css = (ROOT / "crates/presentation/report/src/chart/colours.css").read_text()
     light = dict(re.findall(r"--([a-z0-9]+): (#[0-9a-f]{6});", css.split("@media")[0]))
     assert plot.COLOURS == tuple(light[f"s{number}"] for number in range(6))
     assert (plot.REST, plot.INK, plot.LINE) == (light["rest"], light["ink"], light["line"])

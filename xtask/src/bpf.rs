@@ -1,4 +1,4 @@
-//! `cargo xtask bpf`: makes the programs for the kernel from `crates/trace/bpf/`, to be committed.
+//! `cargo xtask bpf`: makes the programs for the kernel from `crates/tracing/trace/bpf/`, to be committed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -45,9 +45,9 @@ pub const OBJECTS: [Object; 3] = [
     },
 ];
 
-/// The folder `crates/trace/bpf/`.
+/// The folder `crates/tracing/trace/bpf/`.
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("")).join("crates/trace/bpf")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("")).join("crates/tracing/trace/bpf")
 }
 
 /// Compiles, strips and notes what from.

@@ -52,7 +52,7 @@ The developer's commands:
   cargo xtask dist [--once] [ARCH]
                               what people download: programs, Debian packages, wheels, what is built in, checksums
   cargo xtask book            docs/ as pages for a browser, in target/book
-  cargo xtask bpf             the programs for the kernel in crates/trace/bpf/, with clang
+  cargo xtask bpf             the programs for the kernel in crates/tracing/trace/bpf/, with clang
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
   cargo xtask capture-live FILE.svg

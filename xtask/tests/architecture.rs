@@ -235,14 +235,15 @@ fn unsafe_stays_in_linux() {
     rust_files(&root().join("crates"), &mut files);
     rust_files(&root().join("loop"), &mut files);
     // The others map the memory that programs of others share with howlate, of which they must not know more, and hand it over.
-    let allowed = ["crates/linux", "loop/src/page.rs", "loop/src/socket.rs"].map(|path| root().join(path));
+    let allowed =
+        ["crates/foundation/linux", "loop/src/page.rs", "loop/src/socket.rs"].map(|path| root().join(path));
     for file in files.iter().filter(|file| !allowed.iter().any(|allowed| file.starts_with(allowed))) {
         for (number, line) in fs::read_to_string(file).unwrap().lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
             let has = code.contains("unsafe {")
                 || code.contains("unsafe fn")
                 || code.contains("allow(unsafe_code)");
-            assert!(!has, "{}:{}: unsafe belongs to crates/linux", file.display(), number + 1);
+            assert!(!has, "{}:{}: unsafe belongs to crates/foundation/linux", file.display(), number + 1);
         }
     }
 }
@@ -267,8 +268,8 @@ fn code(file: &Path) -> Vec<(usize, String)> {
 const ONLY_TESTS: &[&str] = &[
     "/tests.rs",
     "/testing.rs",
-    "crates/howlate/src/plan_file/schema.rs",
-    "crates/cli/src/documented_tests.rs",
+    "crates/program/howlate/src/plan_file/schema.rs",
+    "crates/program/cli/src/documented_tests.rs",
 ];
 
 /// Joining the stages, printing and the exit status: more than this is somebody else's business.
@@ -278,10 +279,10 @@ const MOST_GLUE: usize = 6_000;
 fn the_program_is_glue() {
     let code = code_but_of(&[]);
     let of_the_program = code.iter().filter(|(name, _)| {
-        name.starts_with("crates/howlate/src/") && !ONLY_TESTS.iter().any(|end| name.ends_with(end))
+        name.starts_with("crates/program/howlate/src/") && !ONLY_TESTS.iter().any(|end| name.ends_with(end))
     });
     let lines: usize = of_the_program.map(|(_, lines)| lines.len()).sum();
-    assert!(lines <= MOST_GLUE, "crates/howlate has {lines} lines without its tests");
+    assert!(lines <= MOST_GLUE, "crates/program/howlate has {lines} lines without its tests");
     assert!(lines > MOST_GLUE / 2, "{lines} lines were found, which cannot be all");
 }
 
@@ -310,14 +311,14 @@ const WRITES_TO_TERMINALS: &[&str] = &[
 
 #[test]
 fn the_live_view_has_one_place_that_writes() {
-    let place = "crates/live/src/terminal/alternate_screen.rs";
+    let place = "crates/presentation/live/src/terminal/alternate_screen.rs";
     let code = code_but_of(&[]);
     let writes = |(_, lines): &&(String, Vec<(usize, String)>)| {
         lines.iter().any(|(_, line)| WRITES_TO_TERMINALS.iter().any(|call| line.contains(call)))
     };
     let found: Vec<&str> = code
         .iter()
-        .filter(|(name, _)| name.starts_with("crates/live/src/"))
+        .filter(|(name, _)| name.starts_with("crates/presentation/live/src/"))
         .filter(writes)
         .map(|(name, _)| name.as_str())
         .collect();
@@ -325,8 +326,10 @@ fn the_live_view_has_one_place_that_writes() {
 }
 
 /// Who may read clocks in another way, and why.
-const READS_CLOCKS: &[(&str, &str)] =
-    &[("crates/guard/", "once a setting"), ("crates/runtimes/programs/", "a program of its own")];
+const READS_CLOCKS: &[(&str, &str)] = &[
+    ("crates/machine/guard/", "once a setting"),
+    ("crates/measuring/runtimes/programs/", "a program of its own"),
+];
 
 /// rustix looks for the vDSO with `dlsym(3)`, which a static program does not have: each of its readings is a system call
 /// there, eight times as long.
@@ -342,13 +345,16 @@ fn clocks_are_read_through_libc() {
 
 /// Who may read the kernel's files without `procfs`, and why.
 const READS_ITSELF: &[(&str, &str)] = &[
-    ("crates/procfs/", "it is the reader"),
-    ("crates/linux/", "asks one thing between fork and exec"),
-    ("crates/guard/", "reads back what it has written, with the kernel's own words"),
-    ("crates/guest/src/init.rs", "waits for a device as the first process, before there is anything"),
-    ("crates/guest/src/program.rs", "packs this program, which is more than a text"),
-    ("crates/trace/src/namespace.rs", "asks for its namespace, which is a link and no text"),
-    ("crates/recording/src/lock.rs", "asks where an open file is by now, which is a link and no text"),
+    ("crates/foundation/procfs/", "it is the reader"),
+    ("crates/foundation/linux/", "asks one thing between fork and exec"),
+    ("crates/machine/guard/", "reads back what it has written, with the kernel's own words"),
+    ("crates/remote/guest/src/init.rs", "waits for a device as the first process, before there is anything"),
+    ("crates/remote/guest/src/program.rs", "packs this program, which is more than a text"),
+    ("crates/tracing/trace/src/namespace.rs", "asks for its namespace, which is a link and no text"),
+    (
+        "crates/results/recording/src/lock.rs",
+        "asks where an open file is by now, which is a link and no text",
+    ),
 ];
 
 #[test]
@@ -359,7 +365,7 @@ fn the_kernels_files_are_read_in_one_place() {
             let reads = ["fs::read", "read_dir(", "read_to_string(", "File::open("]
                 .iter()
                 .any(|call| line.contains(call));
-            assert!(!(kernels && reads), "{name}:{}: read it through crates/procfs", number + 1);
+            assert!(!(kernels && reads), "{name}:{}: read it through crates/foundation/procfs", number + 1);
         }
     }
 }
@@ -384,10 +390,10 @@ const PARSED_ONCE: &[&str] = &[
 
 /// Who names such a file elsewhere, and why.
 const NAMES_THEM: &[(&str, &str)] = &[
-    ("crates/procfs/", "it is the parser"),
-    ("crates/guard/src/quota_cgroup.rs", "writes a quota, and reads back what it wrote"),
+    ("crates/foundation/procfs/", "it is the parser"),
+    ("crates/machine/guard/src/quota_cgroup.rs", "writes a quota, and reads back what it wrote"),
     (
-        "crates/guard/src/thread.rs",
+        "crates/machine/guard/src/thread.rs",
         "tells why a thread cannot be asked for its age, with the kernel's own words",
     ),
 ];
@@ -399,7 +405,7 @@ fn the_kernels_files_are_parsed_in_one_place() {
             let named = PARSED_ONCE.iter().find(|file| line.contains(&format!("{file}\"")));
             assert!(
                 named.is_none(),
-                "{name}:{}: {} is parsed in crates/procfs",
+                "{name}:{}: {} is parsed in crates/foundation/procfs",
                 number + 1,
                 named.unwrap_or(&"")
             );
@@ -409,9 +415,12 @@ fn the_kernels_files_are_parsed_in_one_place() {
 
 /// Who may write below `/sys` and `/proc/sys`, and why.
 const CHANGES_SETTINGS: &[(&str, &str)] = &[
-    ("crates/guard/", "it puts back what it changes, or says why it does not"),
-    ("crates/trace/src/tracefs/instance.rs", "a trace of its own, removed with it, or by the next howlate"),
-    ("crates/guest/src/init.rs", "the machine is its own, and gone when it ends"),
+    ("crates/machine/guard/", "it puts back what it changes, or says why it does not"),
+    (
+        "crates/tracing/trace/src/tracefs/instance.rs",
+        "a trace of its own, removed with it, or by the next howlate",
+    ),
+    ("crates/remote/guest/src/init.rs", "the machine is its own, and gone when it ends"),
 ];
 
 /// Ways to write a file.
@@ -424,7 +433,7 @@ fn settings_of_the_machine_are_changed_in_one_place() {
         let names = code.iter().any(|(_, line)| line.contains("\"/sys/") || line.contains("\"/proc/sys/"));
         let writes = code.iter().find(|(_, line)| WRITES.iter().any(|call| line.contains(call)));
         if let (true, Some((number, _))) = (names, writes) {
-            panic!("{name}:{}: settings of the machine are changed through crates/guard", number + 1);
+            panic!("{name}:{}: settings of the machine are changed through crates/machine/guard", number + 1);
         }
     }
 }
@@ -453,7 +462,7 @@ fn a_setting_is_described_once() {
         lines.flat_map(quoted).collect()
     };
     let (knobs, findings) =
-        (kernels_files("crates/knobs/src/"), kernels_files("crates/system/src/findings/"));
+        (kernels_files("crates/machine/knobs/src/"), kernels_files("crates/machine/system/src/findings/"));
     assert!(knobs.len() > 20 && findings.len() > 20, "{} and {}", knobs.len(), findings.len());
     for (place, file) in findings.iter().filter(|(_, file)| !NO_SETTING.contains(&file.as_str())) {
         let twice = knobs.iter().find(|(_, other)| other == file);

@@ -11,7 +11,7 @@ mod sources;
 fn every_command_and_option_is_documented() {
     let [documented, options] =
         ["docs/commands.md", "docs/options.md"].map(|page| fs::read_to_string(root().join(page)).unwrap());
-    let commands = fs::read_to_string(root().join("crates/cli/src/lib.rs")).unwrap();
+    let commands = fs::read_to_string(root().join("crates/program/cli/src/lib.rs")).unwrap();
     let enumeration = commands.split("enum Command {").nth(1).unwrap().split("\n}\n").next().unwrap();
     for line in enumeration
         .lines()
@@ -22,7 +22,7 @@ fn every_command_and_option_is_documented() {
         assert!(documented.contains(&format!("`howlate {name}")), "docs/commands.md lacks `howlate {name}`");
     }
     let mut cli = Vec::new();
-    rust_files(&root().join("crates/cli/src"), &mut cli);
+    rust_files(&root().join("crates/program/cli/src"), &mut cli);
     for file in cli {
         let source = fs::read_to_string(&file).unwrap();
         for option in long_options(source.split("#[cfg(test)]\nmod tests").next().unwrap()) {

@@ -52,7 +52,7 @@ fn cost() -> io::Result<Cost> {
     let of_build = cpu_seconds(|| cargo(&clone, &["build", "--release"]))?;
     first_answer(&clone)?;
     let until_answered = clock::now().since(began).as_secs_f64();
-    let changed = clone.join("crates/render/src/lib.rs");
+    let changed = clone.join("crates/presentation/render/src/lib.rs");
     std::fs::write(
         &changed,
         std::fs::read_to_string(&changed)? + "\n/// Changed.\npub const CHANGED: u8 = 0;\n",

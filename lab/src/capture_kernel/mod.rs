@@ -45,7 +45,7 @@ fn write(image: &Path, folder: &Path) -> io::Result<()> {
     let temporary = tempfile::tempdir()?;
     let all = temporary.path().join("vmlinux.btf");
     std::fs::write(&all, image::types_of(image)?)?;
-    let objects = OBJECTS.map(|name| root().join("crates/trace/bpf").join(name));
+    let objects = OBJECTS.map(|name| root().join("crates/tracing/trace/bpf").join(name));
     let mut smallest = Command::new("bpftool");
     smallest.args(["gen", "min_core_btf"]).arg(&all).arg(folder.join("types.btf")).args(objects);
     printed(&mut smallest)?;

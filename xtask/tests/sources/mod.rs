@@ -13,7 +13,7 @@ pub(crate) fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
         // Programs that are measured are no part of the crate that carries them.
-        if path.is_dir() && !path.ends_with("crates/runtimes/programs") {
+        if path.is_dir() && !path.ends_with("crates/measuring/runtimes/programs") {
             rust_files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);

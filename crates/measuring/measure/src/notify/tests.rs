@@ -1,0 +1,242 @@
+//! Every mechanism really exchanges between threads; what goes wrong is noticed.
+//!
+//! Between processes they are tested with the program itself, in `crates/program/howlate/tests`.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use howlate_linux::clock;
+use howlate_linux::shared_memory::SharedMemory;
+use howlate_model::{
+    Between, Bounds, Engine, Finished, Irregular, Line, Load, Notifier, Progress, ReceiverCpu, Sink, Span,
+    Task, Turn, Work,
+};
+
+use super::channel::{Await, Notify};
+use super::message_matching::Pairing;
+use super::receiver::Loop;
+use super::sender::{NoAnswer, Sending, SentLog};
+use super::shared::{Arrivals, Direction, END, words_for};
+use crate::Notifications;
+use crate::loops::Stop;
+
+#[derive(Default)]
+struct Lines(Vec<Line>);
+
+impl Sink for Lines {
+    fn line(&mut self, line: Line) {
+        self.0.push(line);
+    }
+
+    fn progress(&mut self, _: &[Progress]) {}
+}
+
+impl Lines {
+    fn count(&self) -> u64 {
+        let blocks =
+            self.0.iter().map(|line| if let Line::Block(block) = line { block.latency.count() } else { 0 });
+        blocks.sum()
+    }
+
+    fn finished(&self) -> &Finished {
+        match self.0.iter().find(|line| matches!(line, Line::Finished(_))) {
+            Some(Line::Finished(finished)) => finished,
+            _ => panic!("the turn has no end"),
+        }
+    }
+}
+
+fn turn(mechanism: Notifier, between: Between, round_trip: bool) -> Turn {
+    let work = Work::Notify {
+        mechanism,
+        after_ns: Span::from_micros(50),
+        between,
+        sender_cpu: None,
+        placement: None,
+        receiver: ReceiverCpu::AsLeft,
+        round_trip,
+    };
+    let task = Task { samples: Some(20), warm_up: 3, keep_series: true, ..Task::doing(work) };
+    let cut_after = Some(Span::from_secs(60));
+    Turn { tasks: vec![task], load: Load::IDLE, duration: None, cut_after, estimate: Span::ZERO }
+}
+
+fn take(turn: &Turn) -> Lines {
+    let mut lines = Lines::default();
+    Notifications.run(turn, &Bounds::default(), &mut lines).unwrap();
+    lines
+}
+
+/// Helper processes are this program started again, which a test is not; the program's own tests have these.
+const fn needs_the_program(notifier: Notifier) -> bool {
+    matches!(notifier, Notifier::SysvSem | Notifier::SysvMq)
+}
+
+#[test]
+fn every_mechanism_wakes_a_thread() {
+    for notifier in Notifier::ALL.into_iter().filter(|one| !needs_the_program(*one)) {
+        if let Err(reason) = super::is_allowed(notifier) {
+            howlate_testing::skip(&format!("{notifier}: {reason}"));
+            continue;
+        }
+        for round_trip in [false, true] {
+            let lines = take(&turn(notifier, Between::Threads, round_trip));
+            let finished = lines.finished();
+            assert_eq!(finished.error, None, "{notifier}");
+            assert_eq!((lines.count(), finished.unfinished), (20, false), "{notifier} {round_trip}");
+            assert!(finished.usage.is_some(), "{notifier}");
+        }
+    }
+}
+
+#[test]
+fn a_receiver_that_cannot_start_is_an_error_that_names_the_mechanism() {
+    // The test program knows nothing of helpers: it ends at once.
+    let lines = take(&turn(Notifier::Pipe, Between::Processes, false));
+    let error = lines.finished().error.clone().unwrap();
+    assert!(error.to_string().starts_with("pipe: the receiver died"), "{error}");
+    assert_eq!(lines.count(), 0);
+}
+
+/// A mechanism that treats some messages badly.
+struct Careless {
+    out: Sender<u64>,
+    drops: u64,
+    doubles: u64,
+    /// Sent after the message that follows it.
+    delays: u64,
+    held: Option<u64>,
+}
+
+impl Notify for Careless {
+    fn notify(&mut self, number: u64) -> io::Result<()> {
+        let mut out = VecDeque::from([number]);
+        if number == self.drops {
+            out.clear();
+        }
+        if number == self.doubles {
+            out.push_back(number);
+        }
+        if number == self.delays {
+            self.held = out.pop_front();
+        } else {
+            out.extend(self.held.take());
+        }
+        out.into_iter().try_for_each(|one| self.out.send(one)).map_err(io::Error::other)
+    }
+}
+
+struct Mailbox {
+    receiver: Receiver<u64>,
+    number: u64,
+}
+
+impl Await for Mailbox {
+    fn wait(&mut self) -> io::Result<()> {
+        self.number = self.receiver.recv().unwrap_or(END);
+        Ok(())
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// What becomes of 12 messages.
+fn exchange(drops: u64, doubles: u64, delays: u64) -> (usize, Irregular) {
+    let count = 12;
+    let (memory, _file) = SharedMemory::create(words_for(40)).unwrap();
+    let direction = Direction { memory: Arc::new(memory), number: 0, between: Between::Threads };
+    let arrivals = Arrivals::new(Arc::clone(&direction.memory));
+    let (out, receiver) = channel();
+    let mailbox = Mailbox { receiver, number: 0 };
+    let mut receiving =
+        Loop { receiver: mailbox, direction, arrivals: arrivals.clone(), last: u64::MAX - 1, place: 0 };
+    struct Silent;
+    impl Notify for Silent {
+        fn notify(&mut self, _: u64) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let thread = std::thread::spawn(move || receiving.run(usize::MAX, &mut Silent).unwrap());
+    let log = SentLog::new(count);
+    let sending = Sending {
+        gap: Span::from_micros(100),
+        shares_cpu: false,
+        count: count as u64,
+        arrivals: arrivals.clone(),
+        log: Arc::clone(&log),
+        stop: Stop::default(),
+    };
+    let mut careless = Careless { out, drops, doubles, delays, held: None };
+    assert_eq!(sending.run(&mut careless, &mut NoAnswer).unwrap(), count as u64);
+    drop(careless);
+    thread.join().unwrap();
+    let mut pairing = Pairing::default();
+    let kept =
+        (0..arrivals.count()).filter(|place| pairing.take(arrivals.get(*place).0, log.count())).count();
+    (kept, pairing.irregular(log.count()))
+}
+
+#[test]
+fn messages_that_are_lost_doubled_or_reordered_are_noticed() {
+    let none = Irregular::default();
+    assert_eq!(exchange(0, 0, 0), (12, none));
+    assert_eq!(exchange(7, 0, 0), (11, Irregular { messages_lost: 1, ..none }));
+    assert_eq!(exchange(0, 7, 0), (12, Irregular { messages_duplicated: 1, ..none }));
+    assert_eq!(exchange(0, 0, 7), (11, Irregular { messages_reordered: 1, ..none }));
+}
+
+#[test]
+fn a_receiver_that_takes_nothing_ends_the_turn() {
+    let (memory, _file) = SharedMemory::create(words_for(1)).unwrap();
+    let (out, _kept) = channel();
+    let sending = Sending {
+        gap: Span::from_micros(10),
+        shares_cpu: false,
+        count: 100,
+        arrivals: Arrivals::new(Arc::new(memory)),
+        log: SentLog::new(100),
+        stop: Stop::default(),
+    };
+    let mut sender = Careless { out, drops: 0, doubles: 0, delays: 0, held: None };
+    let error = sending.run(&mut sender, &mut NoAnswer).unwrap_err();
+    assert!(error.to_string().contains("took none of 3 notifications"), "{error}");
+}
+
+/// Stops the run right after a message was sent, which arrives a while later.
+struct StopsAfter {
+    arrivals: Arrivals,
+    stop: Stop,
+}
+
+impl Notify for StopsAfter {
+    fn notify(&mut self, number: u64) -> io::Result<()> {
+        self.stop.ask();
+        let arrivals = self.arrivals.clone();
+        std::thread::spawn(move || {
+            clock::pause(Span::from_millis(50)).unwrap();
+            arrivals.store(0, number, clock::now());
+        });
+        Ok(())
+    }
+}
+
+#[test]
+fn a_message_on_its_way_when_the_run_is_stopped_may_arrive() {
+    let (memory, _file) = SharedMemory::create(words_for(1)).unwrap();
+    let (arrivals, stop) = (Arrivals::new(Arc::new(memory)), Stop::default());
+    let sending = Sending {
+        gap: Span::from_micros(10),
+        shares_cpu: false,
+        count: 100,
+        arrivals: arrivals.clone(),
+        log: SentLog::new(100),
+        stop: stop.clone(),
+    };
+    let mut sender = StopsAfter { arrivals: arrivals.clone(), stop };
+    assert_eq!(sending.run(&mut sender, &mut NoAnswer).unwrap(), 1);
+    assert_eq!(arrivals.most_recent(), 1);
+}

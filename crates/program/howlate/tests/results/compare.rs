@@ -1,0 +1,267 @@
+//! `howlate compare`, over recordings of a real machine and live.
+
+use std::process::Output;
+
+use crate::common::{howlate, json, run, stderr, stdout, values};
+use serde_json::Value;
+
+const POLICIES: [&str; 4] = ["compare", "policies.jsonl", "--by", "policy"];
+const IDLE: [&str; 3] = ["compare", "idle-before.jsonl", "idle-after.jsonl"];
+
+/// Runs it in the folder of the recordings, so that paths are the same everywhere.
+fn compared(arguments: &[&[&str]]) -> Output {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1");
+    howlate(&arguments.concat()).current_dir(folder).output().unwrap()
+}
+
+#[track_caller]
+fn compared_json(arguments: &[&[&str]], status: i32) -> Value {
+    let output = compared(&[&arguments.concat(), &["--format", "json"]]);
+    assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn every_format_of_conditions_that_took_turns() {
+    for format in values("compare", "--format") {
+        let output = compared(&[&POLICIES, &["--format", &format]]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        insta::assert_snapshot!(format!("policies-{format}"), stdout(&output));
+    }
+}
+
+#[test]
+fn every_format_of_two_recordings() {
+    for format in values("compare", "--format") {
+        let output = compared(&[&IDLE, &["--format", &format]]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        insta::assert_snapshot!(format!("idle-{format}"), stdout(&output));
+    }
+}
+
+/// A row for each pair of conditions, where there are several; none where one speaks for itself. In full, all numbers of each.
+#[test]
+fn all_pairs_of_conditions_stand_in_one_table() {
+    let shown = |words: &[&str]| stdout(&compared(&[words]));
+    let sections =
+        |text: &str| text.lines().filter(|line| line.starts_with("mechanism pipe → futex")).count();
+    let text = shown(&["compare", "notify.jsonl", "--by", "mechanism"]);
+    let rows = text.lines().filter(|line| line.trim_start().starts_with("futex · CPU")).count();
+    assert!(text.contains("Summary") && rows > 1 && sections(&text) == 0, "{text}");
+    let full = shown(&["compare", "notify.jsonl", "--by", "mechanism", "--details"]);
+    assert!(sections(&full) == rows && full.contains("The maximum"), "{full}");
+    assert!(!shown(&POLICIES).contains("Summary") && !shown(&POLICIES).contains("The maximum"));
+    let markdown = shown(&["compare", "notify.jsonl", "--by", "mechanism", "--format", "md"]);
+    let first = markdown.lines().find(|line| line.starts_with('|')).unwrap();
+    assert_eq!(first, "|  | median | max of a turn |");
+}
+
+/// What was asked for is answered at the end, whatever makes it doubtful stands above the numbers, and all of it fits a screen and a
+/// half.
+#[test]
+fn the_answer_is_on_the_last_screen() {
+    for words in [&POLICIES[..], &IDLE, &["compare", "notify.jsonl", "--by", "mechanism"]] {
+        let text = stdout(&compared(&[words]));
+        let lines: Vec<&str> = text.lines().collect();
+        let is_answer = |line: &&str| {
+            ["Better: ", "Worse: ", "No difference found", "Inconclusive: "]
+                .iter()
+                .any(|word| line.starts_with(word))
+        };
+        let answer = lines.iter().position(is_answer).unwrap_or_else(|| panic!("{text}"));
+        assert!(lines.len() <= 40 && lines.len() - answer <= 24, "{} lines: {text}", lines.len());
+        let doubt = text.find("busy before this began");
+        let table = text.find("median").unwrap();
+        assert!(doubt.is_none_or(|doubt| doubt < table), "{text}");
+    }
+}
+
+/// The number that the run was made for, with its interval and condition: not the one that changed most.
+#[test]
+fn the_answer_is_about_p99_or_what_was_limited_and_names_the_condition() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1/policies.jsonl");
+    let recording = std::fs::read_to_string(recording).unwrap();
+    let answer = |options: &str| {
+        let path = folder.path().join("limited.jsonl");
+        std::fs::write(&path, recording.replacen("[\"cyclic\"", &format!("[\"cyclic\"{options}"), 1))
+            .unwrap();
+        let output = run(&["compare", path.to_str().unwrap(), "--by", "policy", "--format", "json"]);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        answer["answer"].as_str().unwrap().to_owned()
+    };
+    let usual = answer("");
+    assert!(
+        usual.starts_with("Better: p99 is 22.8 ms lower (−99 %; interval −65.5 ms … −4.92 ms): "),
+        "{usual}"
+    );
+    assert!(usual.contains("policy other → fifo:80") && usual.ends_with("load cpu."), "{usual}");
+    for (options, number) in [
+        (",\"--fail-above\",\"p50>9ms\"", "median"),
+        (",\"--fail-above=max>9ms,p50>9ms\"", "max of a turn"),
+        (",\"--fail-above\",\"missed>9\"", "p99"),
+    ] {
+        let answer = answer(options);
+        assert!(answer.starts_with(&format!("Better: {number} is ")), "{options}: {answer}");
+    }
+}
+
+/// Below what is worse nothing is left to be settled, and of several pairs no column is spoken of that is not there.
+#[test]
+fn what_is_said_fits_what_is_shown() {
+    let worse = stdout(&compared(&[&POLICIES, &["--base", "fifo:80"]]));
+    assert!(worse.contains("Worse: ") && !worse.contains("To settle it"), "{worse}");
+    let several = stdout(&compared(&[&["compare", "notify.jsonl", "--by", "mechanism"]]));
+    assert!(!several.contains("\"detectable\" column"), "{several}");
+    for text in [&worse, &stdout(&compared(&[&IDLE]))] {
+        assert!(text.contains("p99 of a ") && text.contains("median of a "), "{text}");
+    }
+}
+
+/// `--json` is short for the format, here and of `why`.
+#[test]
+fn json_is_short_for_the_format() {
+    let long = compared(&[&POLICIES, &["--format", "json"]]);
+    assert_eq!(stdout(&compared(&[&POLICIES, &["--json"]])), stdout(&long));
+    let why = compared(&[&["why", "why.jsonl", "--json"]]);
+    assert_eq!(stdout(&why), stdout(&compared(&[&["show", "why.jsonl", "--json"]])));
+}
+
+/// One column goes up and the difference of the stretches down: the text says which was tested.
+#[test]
+fn columns_that_contradict_the_difference_are_explained() {
+    let text = stdout(&compared(&[&IDLE])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("p99: the two typical values are +")
+            && text.contains("By stretches, the difference is"),
+        "{text}"
+    );
+    let json = compared_json(&[&IDLE], 0);
+    let percent = json["compared"][0]["percent"].as_array().unwrap();
+    let disagree: Vec<bool> = percent.iter().map(|one| one["sides_disagree"].as_bool().unwrap()).collect();
+    assert!(disagree[1], "{percent:?}");
+    assert!(!stdout(&compared(&[&POLICIES])).contains("typical values are"));
+}
+
+#[test]
+fn no_interval_is_no_line_in_junit() {
+    let output = compared(&[&["compare", "notify.jsonl", "--by", "mechanism", "--format", "junit"]]);
+    let junit = stdout(&output);
+    assert!(junit.contains("classname=\"howlate.compare\"") && !junit.contains("interval – µs"), "{junit}");
+}
+
+#[test]
+fn what_is_better_one_way_is_worse_the_other_way() {
+    let there = compared_json(&[&POLICIES], 0);
+    let back = compared_json(&[&POLICIES, &["--base", "fifo:80"]], 1);
+    let numbers = |value: &Value| -> Vec<(String, f64, f64)> {
+        let statistics = value["compared"][0]["statistics"].as_array().unwrap();
+        let one = |one: &Value| {
+            let number = |name: &str| one[name].as_f64().unwrap();
+            (one["verdict"].as_str().unwrap().to_owned(), number("difference_ns"), number("p"))
+        };
+        statistics.iter().map(one).collect()
+    };
+    assert_eq!((&there["verdict"], &back["verdict"]), (&"better".into(), &"worse".into()));
+    for (there, back) in numbers(&there).iter().zip(numbers(&back)) {
+        assert_eq!((there.0.as_str(), back.0.as_str()), ("better", "worse"));
+        assert!((there.1 + back.1).abs() < 1.0 && (there.2 - back.2).abs() < 1e-12);
+    }
+    assert_eq!(there["compared"][0]["design"], "interleaved");
+}
+
+#[test]
+fn a_recording_is_not_told_apart_from_itself_and_equivalent_within_a_wide_margin() {
+    let itself = ["compare", "idle-after.jsonl", "idle-after.jsonl"];
+    assert_eq!(compared_json(&[&itself], 0)["verdict"], "not_distinguishable");
+    assert_eq!(compared_json(&[&itself, &["--margin", "1s"]], 0)["verdict"], "equivalent");
+    let said = stdout(&compared(&[&itself])).replace('\n', " ");
+    assert!(said.contains("idle-after.jsonl and idle-after.jsonl are the same recording"), "{said}");
+    let others = stdout(&compared(&[&["compare", "idle-before.jsonl", "idle-after.jsonl"]]));
+    assert!(!others.contains("the same recording"), "{others}");
+    let narrow = compared_json(&[&itself, &["--margin", "1ns"]], 3);
+    let share = compared_json(&[&itself, &["--margin", "900%"]], 0);
+    assert_eq!((&share["verdict"], &share["margin_percent"]), (&"equivalent".into(), &900.0.into()));
+    assert_eq!(compared_json(&[&itself, &["--margin", "0.001%"]], 3)["verdict"], "inconclusive");
+    assert!(share.get("margin_ns").is_none(), "a share of each number is no length");
+    assert_eq!(narrow["verdict"], "inconclusive");
+    assert_eq!(narrow["compared"][0]["statistics"][0]["reason"], "wider_than_margin");
+}
+
+#[test]
+fn too_little_is_inconclusive_and_says_how_much_it_takes() {
+    // Two rounds of two policies.
+    let output = compared(&[&["compare", "cyclic.jsonl", "--by", "policy"]]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let said = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    let command = "To settle it, `howlate cyclic --policy other,fifo:80 --rounds ";
+    assert!(said.contains(command) && said.matches("--rounds").count() == 1, "{said}");
+    // The number of pairs that can show anything is the one to type.
+    let (_, needed) = said.split_once("cannot show any difference at this confidence; ").unwrap();
+    let (needed, _) = needed.split_once(" can.").unwrap();
+    assert!(said.contains(&format!("{command}{needed} --duration ")), "{said}");
+    let strict = compared(&[&POLICIES, &["--confidence", "99.9"]]);
+    assert_eq!(strict.status.code(), Some(3), "ten pairs have no p below 0.00195");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_what_to_type() {
+    for (arguments, says) in [
+        (&["compare", "cyclic.jsonl"][..], "or `--by policy` to compare its conditions"),
+        (&["compare", "policies.jsonl", "--by", "load"], "they differ in policy"),
+        (&["compare", "policies.jsonl", "--by", "polcy"], "choose from node, kernel, host-load"),
+        (
+            &["compare", "policies.jsonl", "--by", "policy", "--base", "rr:1"],
+            "policy is one of other, fifo:80",
+        ),
+        (&["compare", "cyclic.jsonl", "sleep.jsonl", "--by", "policy"], "found 2"),
+        (&["compare", "cyclic.jsonl", "policies.jsonl", "--confidence", "0.95"], "write per cent from 50"),
+        (&["compare", "cyclic.jsonl", "no-such.jsonl"], "cannot read"),
+        (&["compare"], "RECORDING"),
+        (&["compare", "--self-test", "--", "--period", "5"], "`5` has no unit"),
+        (&["compare", "cyclic.jsonl", "idle-after.jsonl", "--duration", "1s"], "cannot be used with"),
+    ] {
+        let output = compared(&[arguments]);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(says), "{arguments:?} says: {}", stderr(&output));
+        assert!(output.stdout.is_empty());
+    }
+}
+
+/// Two short runs of the same: whatever the machine does meanwhile, they are compared and something is said.
+#[test]
+fn two_idle_runs_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for name in ["a.jsonl", "b.jsonl"] {
+        let run = run(&["cyclic", "--threads", "1", "--duration", "12s", "--quiet", "--out", &path(name)]);
+        assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    }
+    let output = run(&["compare", &path("a.jsonl"), &path("b.jsonl"), "--format", "json"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let expected = match found["verdict"].as_str().unwrap() {
+        "worse" => 1,
+        "inconclusive" => 3,
+        _ => 0,
+    };
+    assert_eq!(output.status.code(), Some(expected));
+    let units = found["compared"][0]["statistics"][0]["units"].clone();
+    assert!(units[0].as_u64().unwrap() >= 5 && units[1].as_u64().unwrap() >= 5, "{units}");
+    assert_eq!(found["compared"][0]["base_maximum"]["count"], json_count(&path("a.jsonl")));
+}
+
+fn json_count(path: &str) -> Value {
+    let shown = json(&["show", "--format", "json", path], 0);
+    let result = &shown["results"][0];
+    // A missed period counts as a wake-up that was late.
+    (result["count"].as_u64().unwrap() + result["missed_periods"].as_u64().unwrap()).into()
+}
+
+#[test]
+fn a_condition_is_compared_with_itself() {
+    let test = json(&["compare", "--self-test", "--duration", "2s", "--format", "json", "--", "--quiet"], 0);
+    let alarms = test["false_alarms"].as_array().unwrap();
+    assert_eq!(alarms[0]["statistic"], "p50");
+    let share = &alarms[0]["interleaved"];
+    assert!(share["of"].as_u64().unwrap() >= 1 && share["found"].as_u64() <= share["of"].as_u64(), "{test}");
+}

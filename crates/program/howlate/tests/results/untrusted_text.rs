@@ -1,0 +1,386 @@
+//! What a stranger wrote into a recording or a tree is shown as text: it moves no cursor, forges no line and is no
+//! markup, in any field and on any way out.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use crate::common::{howlate, values};
+use howlate_model::Line;
+use howlate_render::is_legible;
+use serde_json::{Map, Value, json};
+
+/// Renames the window, hides text, erases the screen by C1, turns the direction of writing, begins lines that would
+/// be ours, and is markup.
+const EVIL: &str = "\u{1b}]0;x\u{7}\u{1b}[8m\u{9b}2J\u{7f}\u{202e}\u{2028}\r\nnot ok 99 - forged\nhint: rm -rf /\n```\n<script>alert(1)</script>|`";
+
+fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata").join(name)
+}
+
+/// Texts that mean something to the type they are of.
+fn known(name: &str) -> Option<Value> {
+    let line = |key: &str| {
+        let text = std::fs::read_to_string(testdata("recordings/v1/cyclic.jsonl")).unwrap();
+        let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.find_map(|line| line.get(key).cloned()).unwrap()
+    };
+    let guest = || {
+        let text = std::fs::read_to_string(testdata("recordings/v1/guest.jsonl")).unwrap();
+        let boot = text.lines().find(|line| line.starts_with("{\"boot\"")).unwrap();
+        serde_json::from_str::<Value>(boot).unwrap()["boot"]["emulator"].clone()
+    };
+    Some(match name {
+        "HostThread" => guest(),
+        "CpuSet" => json!("0"),
+        "Until" => json!("p50 ±5%"),
+        "Distribution" => a_latency(),
+        "Load" => json!("idle"),
+        "Condition" => line("header")["conditions"][0].clone(),
+        "InForce" => line("started")["in_force"].clone(),
+        _ => return None,
+    })
+}
+
+/// Values that together have everything that a schema names.
+fn samples(schema: &Value, all: &Value) -> Vec<Value> {
+    if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
+        return known(name).map_or_else(|| samples(&all["$defs"][name], all), |one| vec![one]);
+    }
+    if let Some(only) = schema.get("const") {
+        return vec![only.clone()];
+    }
+    if let Some(some) = ["oneOf", "anyOf", "enum"].iter().find_map(|key| schema[*key].as_array()) {
+        let of =
+            |one: &Value| if schema.get("enum").is_some() { vec![one.clone()] } else { samples(one, all) };
+        return some.iter().flat_map(of).collect();
+    }
+    let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str());
+    match kind.unwrap_or("string") {
+        "object" => objects(schema["properties"].as_object().unwrap_or(&Map::new()), all),
+        "array" => vec![Value::Array(samples(&schema["items"], all))],
+        // Some texts name a policy; others may be anything.
+        "string" => vec![json!("other")],
+        "boolean" => vec![json!(true)],
+        "null" => vec![],
+        _ => vec![json!(1)],
+    }
+}
+
+/// Objects with every property, and each of its samples in one of them.
+fn objects(properties: &Map<String, Value>, all: &Value) -> Vec<Value> {
+    let each: Vec<(&String, Vec<Value>)> =
+        properties.iter().map(|(name, schema)| (name, samples(schema, all))).collect();
+    let count = each.iter().map(|(_, samples)| samples.len()).max().unwrap_or(0).max(1);
+    let object = |number: usize| {
+        let with = |(name, samples): &(&String, Vec<Value>)| {
+            samples.get(number % samples.len().max(1)).map(|one| ((*name).clone(), one.clone()))
+        };
+        Value::Object(each.iter().filter_map(with).collect())
+    };
+    (0..count).map(object).collect()
+}
+
+/// Lines of every kind but blocks, which hold no text, with every text that there is in the schema.
+fn every_line() -> Vec<Value> {
+    let text = std::fs::read_to_string(testdata("../docs/recording.schema.json")).unwrap();
+    let schema: Value = serde_json::from_str(&text).unwrap();
+    let is_block = |line: &Value| line["properties"].get("block").is_some();
+    let kinds = schema["oneOf"].as_array().unwrap().iter().filter(|line| !is_block(line));
+    let mut lines: Vec<Value> = kinds.flat_map(|kind| samples(kind, &schema)).collect();
+    // Numbers of a ledger must fit one another; the names in it are those of a real one, see below.
+    for ledger in lines.iter_mut().filter_map(|line| line.pointer_mut("/why/ledger")) {
+        ledger["late"] = json!([]);
+    }
+    lines
+}
+
+/// A distribution as recordings hold it.
+fn a_latency() -> Value {
+    let text = std::fs::read_to_string(testdata("recordings/v1/cyclic.jsonl")).unwrap();
+    let line = text.lines().find(|line| line.starts_with("{\"block\"")).unwrap();
+    serde_json::from_str::<Value>(line).unwrap()["block"]["latency"].clone()
+}
+
+/// Pointers to every text in `value`.
+fn texts(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::String(_) => found.push(at.to_owned()),
+        Value::Array(values) => {
+            values.iter().enumerate().for_each(|(n, one)| texts(one, &format!("{at}/{n}"), found));
+        }
+        Value::Object(map) => map.iter().for_each(|(key, one)| texts(one, &format!("{at}/{key}"), found)),
+        _ => {}
+    }
+}
+
+fn is_line(value: &Value) -> bool {
+    serde_json::from_str::<Line>(&value.to_string()).is_ok()
+}
+
+/// `line` with evil in every text that may be anything; each text that may not, by itself, is given to `refused`.
+fn poisoned(line: &Value, refused: &mut impl FnMut(Value)) -> Value {
+    let mut places = Vec::new();
+    texts(line, "", &mut places);
+    let mut poisoned = line.clone();
+    for place in places {
+        let old = line.pointer(&place).and_then(Value::as_str).unwrap();
+        let choices = [format!("{old}{EVIL}"), format!("cmd:'{EVIL}'"), format!("./x{EVIL}")];
+        let with = |choice: &String| {
+            let mut changed = poisoned.clone();
+            *changed.pointer_mut(&place).unwrap() = json!(choice);
+            changed
+        };
+        match choices.iter().map(with).find(is_line) {
+            Some(changed) => poisoned = changed,
+            None => refused(with(&choices[0])),
+        }
+    }
+    poisoned
+}
+
+/// Runs it as on a terminal with colours, and checks all that it says.
+fn checked(arguments: &[&str]) -> (Output, String) {
+    let output = howlate(arguments).env("CLICOLOR_FORCE", "1").env("LC_ALL", "C.UTF-8").output().unwrap();
+    let said = String::from_utf8([output.stdout.clone(), output.stderr.clone()].concat()).unwrap();
+    assert!(matches!(output.status.code(), Some(0..=3)), "{arguments:?}: {said}");
+    let styles = regex::Regex::new("\x1b\\[[0-9;]*m").unwrap();
+    assert!(!said.contains("\x1b[8m"), "{arguments:?}: {said:?}");
+    for line in styles.replace_all(&said, "").lines() {
+        let wrong = line.chars().find(|letter| !is_legible(*letter) && *letter != '\t');
+        assert_eq!(wrong, None, "{arguments:?}: {line:?}");
+        assert!(!line.starts_with("not ok 99") && !line.starts_with("hint: rm"), "{arguments:?}: {said}");
+    }
+    (output, said)
+}
+
+/// Checks that Markdown, as its readers take it apart, has no markup of anybody else's: neither HTML nor headings nor links.
+fn checked_markdown(text: &str) {
+    use pulldown_cmark::{Event, Options, Parser, Tag};
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        let is_foreign = match &event {
+            Event::Html(html) | Event::InlineHtml(html) => html.contains("script"),
+            Event::Start(Tag::Link { .. } | Tag::Image { .. }) => true,
+            _ => false,
+        };
+        assert!(!is_foreign, "{event:?} in {text}");
+    }
+}
+
+/// Every way out of a recording.
+fn show_everywhere(path: &str) {
+    let (_, shown) = checked(&["show", path]);
+    assert!(shown.contains("\\u{1b}]0;x"), "nothing of it arrived: {shown}");
+    for format in values("show", "--format") {
+        let (_, said) = checked(&["show", path, "--format", &format]);
+        assert!(format != "junit" || !said.contains("<script>"), "{said}");
+    }
+    checked(&["show", path, path, "--plot"]);
+    for format in values("compare", "--format") {
+        let (output, said) = checked(&["compare", path, path, "--format", &format]);
+        assert!(format != "junit" || !said.contains("<script>"), "{said}");
+        if format == "md" {
+            checked_markdown(str::from_utf8(&output.stdout).unwrap());
+        }
+        if format == "junit" && !output.stdout.is_empty() {
+            roxmltree::Document::parse(str::from_utf8(&output.stdout).unwrap()).unwrap();
+        }
+    }
+    // Pictures have names of their own, see below.
+    for format in
+        values("report", "--format").iter().filter(|format| !["svg", "png"].contains(&format.as_str()))
+    {
+        let (output, said) = checked(&["report", path, "--format", format, "--output", "-"]);
+        assert!(format != "html" || !said.contains("<script>alert"), "{said}");
+        if format == "md" {
+            checked_markdown(str::from_utf8(&output.stdout).unwrap());
+        }
+    }
+    for chart in values("report", "--chart") {
+        let (output, _) = checked(&["report", path, "--format", "svg", "--chart", &chart, "--output", "-"]);
+        if output.status.success() {
+            roxmltree::Document::parse(str::from_utf8(&output.stdout).unwrap()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn no_field_of_a_recording_is_more_than_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("evil.jsonl");
+    let name = path.to_str().unwrap();
+    let every = every_line();
+    assert!(every.len() > 30, "{}", every.len());
+    for line in &every {
+        let read = serde_json::from_str::<Line>(&line.to_string());
+        assert!(read.is_ok(), "{}: {line}", read.unwrap_err());
+    }
+    let (header, others) = every.split_first().unwrap();
+    let (mut refused, mut tail) = (Vec::new(), String::new());
+    for line in others {
+        tail += &format!("{}\n", poisoned(line, &mut |line| refused.push(line)));
+    }
+    for recording in ["cyclic", "sleep", "notify", "guest", "languages", "why", "watch"] {
+        let text = std::fs::read_to_string(testdata(&format!("recordings/v1/{recording}.jsonl"))).unwrap();
+        let mut lines = text.lines();
+        let mut head: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+        for (key, value) in header["header"].as_object().unwrap() {
+            // Format and conditions are those of the lines that follow.
+            if !matches!(key.as_str(), "format" | "conditions" | "command") {
+                head["header"][key] = value.clone();
+            }
+        }
+        let mut refused_heads = Vec::new();
+        let head = poisoned(&head, &mut |line| refused_heads.push(line));
+        let mut content = format!("{head}\n");
+        for line in lines.filter(|line| !line.starts_with("{\"end\"")) {
+            let ledger = line.starts_with("{\"why\"").then(|| serde_json::from_str::<Value>(line).unwrap());
+            let poisoned = ledger.map(|line| poisoned(&line, &mut |line| refused.push(line)).to_string());
+            content += &format!("{}\n", poisoned.as_deref().unwrap_or(line));
+        }
+        std::fs::write(&path, content + &tail).unwrap();
+        show_everywhere(name);
+        let refused = refused.drain(..).map(|line| format!("{head}\n{line}\n"));
+        for content in refused.chain(refused_heads.into_iter().map(|head| format!("{head}\n"))) {
+            std::fs::write(&path, content).unwrap();
+            let (output, said) = checked(&["show", name]);
+            assert_eq!(output.status.code(), Some(2), "{said}");
+        }
+    }
+}
+
+/// The texts of other programs' files, each with evil in it, and those that are read line by line.
+fn evil_of_others() -> Vec<String> {
+    let mut evil = Vec::new();
+    for file in ["cyclictest-2.4.json", "jitterdebugger.json", "oslat.json", "rt-dataset.json"] {
+        let text = std::fs::read_to_string(testdata("foreign").join(file)).unwrap();
+        let whole: Value = serde_json::from_str(&text).unwrap();
+        let mut places = Vec::new();
+        texts(&whole, "", &mut places);
+        for place in places {
+            let mut changed = whole.clone();
+            let old = whole.pointer(&place).and_then(Value::as_str).unwrap();
+            *changed.pointer_mut(&place).unwrap() = json!(format!("{old}{EVIL}"));
+            evil.push(changed.to_string());
+        }
+    }
+    let one_line = EVIL.replace(['\r', '\n'], "").replace(',', "");
+    let log = std::fs::read_to_string(testdata("foreign/hiccups.hlog")).unwrap();
+    evil.push(log.replace("\n0.0", &format!("\nTag={one_line},0.0")));
+    let rtla = std::fs::read_to_string(testdata("foreign/rtla-timerlat.txt")).unwrap();
+    evil.push(rtla.replace("RTLA timerlat", &format!("RTLA time{one_line}lat")));
+    evil.push(rtla.replace("IRQ-000", &format!("IRQ{one_line}-000")));
+    evil.push(format!("# Histogram\n1 2{one_line}\n# Max Latencies: 1\n"));
+    evil
+}
+
+#[test]
+fn no_field_of_another_programs_file_is_more_than_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("evil");
+    let name = path.to_str().unwrap();
+    let (evil, formats, mut arrived) = (evil_of_others(), values("show", "--format"), 0);
+    for text in &evil {
+        std::fs::write(&path, text).unwrap();
+        let (_, said) = checked(&["show", name]);
+        arrived += usize::from(said.contains("\\u{1b}]0;x"));
+        for format in &formats {
+            checked(&["show", name, "--format", format]);
+        }
+        checked(&["compare", name, name]);
+        let (page, _) = checked(&["report", name, "--output", "-"]);
+        let page = String::from_utf8_lossy(&page.stdout).into_owned();
+        assert!(!page.contains("<script>alert"), "{page}");
+    }
+    assert!(arrived > 10, "of {} only {arrived} were shown", evil.len());
+}
+
+#[test]
+fn json_says_what_was_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("evil.jsonl");
+    let text = std::fs::read_to_string(testdata("recordings/v1/cyclic.jsonl")).unwrap();
+    let (head, rest) = text.split_once('\n').unwrap();
+    let mut head: Value = serde_json::from_str(head).unwrap();
+    head["header"]["arguments"] = json!([EVIL]);
+    std::fs::write(&path, format!("{head}\n{rest}")).unwrap();
+    let (output, _) = checked(&["show", path.to_str().unwrap(), "--format", "json"]);
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(shown["arguments"], json!([EVIL]));
+}
+
+/// Every file of `folder`.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let kind = entry.file_type().unwrap();
+        match kind.is_dir() {
+            true => files(&entry.path(), found),
+            false if kind.is_file() => found.push(entry.path()),
+            false => {}
+        }
+    }
+}
+
+#[test]
+fn no_file_of_a_tree_is_more_than_text() {
+    for tree in ["container", "raspberry-pi"] {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("tree");
+        let copied = std::process::Command::new("cp")
+            .arg("-r")
+            .arg(testdata("systems").join(tree))
+            .arg(&root)
+            .status();
+        assert!(copied.unwrap().success());
+        let mut all = Vec::new();
+        files(&root, &mut all);
+        let name = root.to_str().unwrap();
+        for file in all {
+            let before = std::fs::read(&file).unwrap();
+            let text = String::from_utf8_lossy(&before);
+            // Behind what is understood, and instead of it.
+            for evil in [format!("{}{EVIL}", text.trim_end()), EVIL.to_owned()] {
+                std::fs::write(&file, evil).unwrap();
+                checked(&["doctor", "--verbose", "--root", name]);
+            }
+            std::fs::write(&file, before).unwrap();
+        }
+    }
+}
+
+#[test]
+fn no_argument_is_more_than_text() {
+    let evil = EVIL.trim_start_matches('\n');
+    let option = format!("--{evil}");
+    checked(&[evil]);
+    checked(&[&option]);
+    for command in ["show", "compare", "report", "run"] {
+        checked(&[command, evil, evil]);
+    }
+    checked(&["doctor", "--root", evil]);
+    checked(&["cyclic", "--policy", evil]);
+    checked(&["cyclic", "--load", evil]);
+    checked(&[
+        "cyclic",
+        "--samples",
+        "3",
+        "--period",
+        "1ms",
+        "--threads",
+        "1",
+        "-q",
+        "--load",
+        "idle",
+        "--out",
+        evil,
+    ]);
+    checked(&["sleep", "--call", evil, "--for", evil]);
+    checked(&["load", evil]);
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("a.toml");
+    for text in
+        [format!("include = {evil:?}\n"), format!("[[sleep]]\nfor = {}\n", json!(evil)), evil.to_owned()]
+    {
+        std::fs::write(&plan, text).unwrap();
+        checked(&["run", plan.to_str().unwrap(), "--dry-run"]);
+    }
+}

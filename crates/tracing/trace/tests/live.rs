@@ -1,0 +1,180 @@
+//! The tracers against the kernel that runs. A tracer that cannot be had here is named, and skipped.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread;
+
+use howlate_linux::{clock, sched, thread as linux_thread};
+use howlate_model::{AfterEach, Asleep, CpuSet, Holder, Policy, Span, TracedSleep, Wakeup, Who, WokenBy};
+use howlate_testing::skip;
+use howlate_trace::{Choice, Tier, Tracer, open};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
+
+const PERIOD: Span = Span::from_millis(2);
+const SLEEPS: i64 = 50;
+
+/// A thread that sleeps until one time after the other, once it may; it does after each what the tracer wants.
+fn sleeper(after_each: Option<AfterEach>, tid: &Sender<u32>, may_begin: &Receiver<()>) -> Vec<Wakeup> {
+    tid.send(linux_thread::id()).unwrap();
+    may_begin.recv().unwrap();
+    let mut noted = after_each.map(|after_each| after_each.begin());
+    let mut expected = clock::now().plus(PERIOD);
+    let mut woken = Vec::new();
+    for _ in 0..SLEEPS {
+        clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(expected)).unwrap();
+        let wakeup = Wakeup { expected, ran: clock::now() };
+        woken.push(wakeup);
+        noted.iter_mut().for_each(|noted| noted(wakeup));
+        expected = clock::now().plus(PERIOD);
+    }
+    woken
+}
+
+/// Lets a thread sleep that `tracer` follows; returns its id and its wake-ups. Its CPU never idles meanwhile: some
+/// virtual machines raise no event for a switch that ends an idle CPU's rest.
+fn sleep_a_while(tracer: &mut dyn Tracer) -> (u32, Vec<Wakeup>) {
+    let cpu = CpuSet::from_iter(sched::bindable().unwrap().iter().next());
+    let (_sleeping, slept) = channel();
+    let its_cpu = cpu.clone();
+    thread::spawn(move || keep_awake(&its_cpu, &slept));
+    sleep_on(cpu, tracer)
+}
+
+/// Spins on `cpu`, and lets everybody else run there first, until nobody can send any more.
+fn keep_awake(cpu: &CpuSet, ended: &Receiver<()>) {
+    sched::bind(cpu).unwrap();
+    sched::set_policy(sched::THIS_THREAD, Policy::Idle).unwrap();
+    while ended.try_recv() == Err(TryRecvError::Empty) {
+        std::hint::spin_loop();
+    }
+}
+
+fn sleep_on(cpu: CpuSet, tracer: &mut dyn Tracer) -> (u32, Vec<Wakeup>) {
+    let ((to_me, from_thread), (go, may_begin)) = (channel(), channel());
+    let after_each = tracer.after_each();
+    let thread = thread::spawn(move || {
+        sched::bind(&cpu).unwrap();
+        sleeper(after_each, &to_me, &may_begin)
+    });
+    let tid = from_thread.recv().unwrap();
+    tracer.follow(tid, Span::from_micros(50)).unwrap();
+    go.send(()).unwrap();
+    (tid, thread.join().unwrap())
+}
+
+#[test]
+fn every_sleep_is_seen_with_its_own_times() {
+    for tier in Tier::ALL {
+        let mut opened = open(Choice::Only(tier), &[std::process::id()]);
+        let Some(tracer) = &mut opened.tracer else {
+            skip(&format!("{tier}: {}", opened.refused[0].1));
+            continue;
+        };
+        tracer.start().unwrap();
+        let (tid, woken) = sleep_a_while(tracer.as_mut());
+        tracer.stop();
+        let mut seen: Vec<TracedSleep> = Vec::new();
+        let lost = tracer.read(&mut |one| seen.push(one));
+        seen.retain(|one| one.tid == tid);
+        assert_eq!(lost, 0);
+        let found = woken.iter().filter(|wakeup| seen.iter().any(|one| is_of(one, **wakeup)));
+        // Switches to and from some processes raise no event in some virtual machines.
+        assert!(found.count() >= 45, "{tier}: {seen:?}");
+        // A stopped one sees nothing.
+        tracer.read(&mut |one| panic!("{one:?}"));
+    }
+}
+
+#[test]
+fn a_tracer_sees_again_when_it_is_started_again() {
+    for tier in Tier::ALL {
+        let Some(mut tracer) = open(Choice::Only(tier), &[std::process::id()]).tracer else { continue };
+        for _ in 0..2 {
+            tracer.start().unwrap();
+            let (tid, _) = sleep_a_while(tracer.as_mut());
+            tracer.stop();
+            let mut seen = 0;
+            tracer.read(&mut |one| seen += u32::from(one.tid == tid));
+            assert!(seen >= 45, "{tier}: {seen}");
+        }
+    }
+}
+
+/// A program that is stopped in a sleep, goes on, and sleeps for the rest of it.
+#[test]
+fn who_stopped_a_program_is_known_although_it_slept_again_before_it_ended() {
+    for tier in [Tier::Bpf, Tier::Tracefs] {
+        let mut sleeps = Command::new("sleep").arg("infinity").spawn().unwrap();
+        let mut opened = open(Choice::Only(tier), &[sleeps.id()]);
+        let Some(tracer) = &mut opened.tracer else {
+            sleeps.kill().unwrap();
+            skip(&format!("{tier}: {}", opened.refused[0].1));
+            continue;
+        };
+        await_state(&sleeps, 'S');
+        tracer.start().unwrap();
+        tracer.follow(sleeps.id(), Span::from_micros(50)).unwrap();
+        for _ in 0..STOPS {
+            stop_and_continue(&sleeps);
+        }
+        tracer.stop();
+        let mut stoppers = Vec::new();
+        tracer.read(&mut |one| stoppers.extend(stopper(one.asleep)));
+        sleeps.kill().unwrap();
+        sleeps.wait().unwrap();
+        // Switches to and from some processes raise no event in some virtual machines: then nobody may be known.
+        let is_not_me = |who: &&Who| who.holder != Holder::NotSeen && who.pid != Some(linux_thread::id());
+        assert_eq!(stoppers.iter().find(is_not_me), None, "{tier}");
+        assert!(stoppers.iter().any(|who| who.pid.is_some()), "{tier}: {stoppers:?}");
+    }
+}
+
+const STOPS: usize = 20;
+
+fn stop_and_continue(process: &Child) {
+    let pid = Pid::from_child(process);
+    kill_process(pid, Signal::STOP).unwrap();
+    await_state(process, 'T');
+    kill_process(pid, Signal::CONT).unwrap();
+    await_state(process, 'S');
+}
+
+/// Returns once it is stopped (`T`) or asleep (`S`).
+fn await_state(process: &Child, state: char) {
+    let path = format!("/proc/{}/stat", process.id());
+    let is_there = || std::fs::read_to_string(&path).unwrap().contains(&format!(") {state} "));
+    while !is_there() {
+        clock::pause(Span::from_millis(1)).unwrap();
+    }
+}
+
+/// Who stopped it, if the sleep was a stop: that is known of each.
+fn stopper(asleep: Asleep) -> Option<Who> {
+    match asleep {
+        Asleep::Stopped(by) => Some(by.unwrap()),
+        Asleep::Waiting => None,
+    }
+}
+
+/// Whether this is the sleep that ended with `wakeup`, and its times are in order.
+fn is_of(one: &TracedSleep, wakeup: Wakeup) -> bool {
+    let Some(switched_in) = one.switched_in else { return false };
+    let in_order = one.waking <= one.runnable
+        && one.runnable <= switched_in
+        && switched_in <= wakeup.ran
+        && one.asleep_again.is_none_or(|again| again >= wakeup.ran);
+    in_order
+        && match &one.woken_by {
+            WokenBy::Timer(expiry) => {
+                expiry.soft == wakeup.expected
+                    && expiry.soft <= expiry.hard
+                    && expiry.first_served <= expiry.served
+                    && expiry.served <= one.waking
+            }
+            WokenBy::NotSeen { .. } => switched_in >= wakeup.expected,
+            WokenBy::Other(_) => false,
+        }
+}

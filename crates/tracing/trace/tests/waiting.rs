@@ -1,0 +1,102 @@
+//! From when on a thread waits for its CPU, while interrupts there wake others. A tracer that cannot be had here is named, and
+//! skipped.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use howlate_linux::{clock, sched, thread as linux_thread};
+use howlate_model::{CpuSet, MonotonicTime, Policy, Priority, Span, TracedSleep, WokenBy};
+use howlate_testing::skip;
+use howlate_trace::{Choice, Tier, Tracer, open};
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
+
+const PERIOD: Span = Span::from_millis(2);
+const PERIODS: u64 = 100;
+/// Of each period the CPU is busy for so long, while others wake so often.
+const BUSY: Span = Span::from_millis(1);
+const OFTEN: Span = Span::from_micros(200);
+
+fn real_time(lowered: u32) -> Policy {
+    Policy::Fifo { priority: Priority::USUAL.lowered(lowered) }
+}
+
+fn sleep_until(time: MonotonicTime) {
+    while clock_nanosleep_absolute(ClockId::Monotonic, &clock::timespec_at(time)).is_err() {}
+}
+
+/// A thread on `cpu` that sleeps until one time after the other, and then has the CPU for a while.
+fn sleeper(
+    (cpu, policy): (CpuSet, Policy),
+    start: MonotonicTime,
+    (every, count, busy): (Span, u64, Span),
+    tid: &Sender<u32>,
+) -> thread::JoinHandle<()> {
+    let tid = tid.clone();
+    thread::spawn(move || {
+        sched::bind(&cpu).unwrap();
+        sched::set_policy(sched::THIS_THREAD, policy).unwrap();
+        tid.send(linux_thread::id()).unwrap();
+        for number in 1..=count {
+            let time = start.plus(every.times(number));
+            sleep_until(time);
+            while clock::now() < time.plus(busy) {}
+        }
+    })
+}
+
+/// One that waits, behind one that is busy, on a CPU that wakes a third one meanwhile.
+fn follow(tracer: &mut dyn Tracer) -> (u32, Vec<TracedSleep>) {
+    let cpu = CpuSet::from_iter(sched::bindable().unwrap().iter().next());
+    let start = clock::now().plus(Span::from_millis(50));
+    tracer.start().unwrap();
+    let (to_me, tids) = channel();
+    let mut ids = Vec::new();
+    let often = (OFTEN, PERIODS * 10, Span::ZERO);
+    let all = [
+        (Policy::OTHER, (PERIOD, PERIODS, Span::ZERO)),
+        (real_time(40), (PERIOD, PERIODS, BUSY)),
+        (real_time(20), often),
+    ]
+    .map(|(policy, habit)| {
+        let one = sleeper((cpu.clone(), policy), start, habit, &to_me);
+        let tid = tids.recv().unwrap();
+        tracer.follow(tid, Span::from_micros(50)).unwrap();
+        ids.push(tid);
+        one
+    });
+    all.into_iter().for_each(|one| one.join().unwrap());
+    tracer.stop();
+    let mut seen = Vec::new();
+    tracer.read(&mut |one| seen.push(one));
+    (ids[0], seen)
+}
+
+fn interrupt(one: &TracedSleep) -> Option<MonotonicTime> {
+    if let WokenBy::Timer(expiry) = &one.woken_by { expiry.interrupt } else { None }
+}
+
+#[test]
+fn a_thread_waits_from_the_end_of_the_interrupt_that_woke_it() {
+    let as_real_time = || sched::set_policy(sched::THIS_THREAD, real_time(0)).is_ok();
+    let real_time = thread::spawn(as_real_time).join().unwrap();
+    for tier in [Tier::Bpf, Tier::Tracefs] {
+        let mut opened = open(Choice::Only(tier), &[std::process::id()]);
+        let Some(tracer) = opened.tracer.as_deref_mut().filter(|_| real_time) else {
+            skip(&format!("{tier}: not without its rights"));
+            continue;
+        };
+        let (waiting, seen) = follow(tracer);
+        let mine: Vec<_> = seen.iter().filter(|one| one.tid == waiting && interrupt(one).is_some()).collect();
+        assert!(mine.len() > 50, "{tier}: {}", mine.len());
+        let is_within = |other: &TracedSleep, one: &TracedSleep| {
+            let came = interrupt(other).filter(|_| other.cpu == one.cpu && other.tid != one.tid);
+            came.is_some_and(|came| interrupt(one).unwrap() < came && came < one.runnable)
+        };
+        for one in mine {
+            let later = seen.iter().find(|other| is_within(other, one));
+            assert_eq!(later, None, "{tier}: another interrupt came before it could run: {one:?}");
+        }
+    }
+}
