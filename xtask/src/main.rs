@@ -5,6 +5,7 @@ mod bpf;
 mod cross;
 mod dist;
 mod fuzz;
+mod house;
 mod interleavings;
 mod lab;
 mod metadata;
@@ -53,6 +54,8 @@ The developer's commands:
                               what people download: programs, Debian packages, wheels, what is built in, checksums
   cargo xtask book            docs/ as pages for a browser, in target/book
   cargo xtask bpf             the programs for the kernel in crates/tracing/trace/bpf/, with clang
+  cargo xtask house [--types] [--mirrored]
+                              the size of the code and the plainness of its names, counted
   cargo xtask capture-system FOLDER
                               copies what howlate reads of this machine, for a bug report and a test
   cargo xtask capture-live FILE.svg
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         ["supply"] => supply::run(),
         ["book"] => book::run(),
         ["bpf"] => bpf::run(),
+        ["house", words @ ..] => house::run(words),
         ["bench", ..] => {
             packages::provide(packages::FOR_BENCHES);
             lab::run(&words)
