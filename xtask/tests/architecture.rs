@@ -36,7 +36,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("howlate-recording", &["howlate-model", "howlate-safe-path"]),
     ("howlate-trace", &["howlate-model", "howlate-linux", "howlate-procfs"]),
     ("howlate-watched-program", &["howlate-model", "howlate-linux", "howlate-procfs"]),
-    ("howlate-manual", &[]),
     ("howlate-serve", &["howlate-model", "howlate-linux"]),
     // Other people build it in.
     ("howlate-loop", &[]),

@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::{Cli, EXIT_STATUS, help};
+use howlate_cli::{Cli, EXIT_STATUS, help, man_page};
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Status, Error> {
     let mut script = Vec::new();
@@ -40,6 +40,6 @@ pub(crate) fn man(name: Option<&str>) -> Result<Status, Error> {
         }
     };
     let more = if name == Some("cyclictest") { cyclictest::options() } else { String::new() };
-    terminal::print(&howlate_manual::page(command, EXIT_STATUS, &more)?)?;
+    terminal::print(&man_page(command, EXIT_STATUS, &more)?)?;
     Ok(Status::Done)
 }

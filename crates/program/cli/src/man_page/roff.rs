@@ -1,29 +1,30 @@
-//! Manual pages as `mandoc -T lint` wants them.
+//! Tidies roff source until `mandoc -T lint` has no complaints.
 
-/// Longer lines of the source are hard to review.
+/// Longest line of the source, in columns; mandoc warns about longer ones.
 const WIDTH: usize = 80;
 
-/// Source lines without blanks at their ends, not too long but between `.nf` and `.fi`, where a line is a line, and one empty line where a break stood on either side of it.
+/// Trims trailing blanks, wraps long lines (except between `.nf` and `.fi`), and turns a break on either side of an empty line into
+/// one `.sp`.
 pub(crate) fn tidy(page: &str) -> String {
     let page = page.replace(".br\n\n.br\n", ".sp\n");
     let mut tidied = String::with_capacity(page.len());
-    let mut as_it_is = false;
+    let mut preformatted = false;
     for line in page.lines().map(str::trim_end) {
-        match (line, as_it_is) {
-            (".fi", _) => as_it_is = false,
-            (".nf", _) => as_it_is = true,
+        match (line, preformatted) {
+            (".fi", _) => preformatted = false,
+            (".nf", _) => preformatted = true,
             _ => {}
         }
-        match as_it_is {
+        match preformatted {
             true => tidied.extend([line, "\n"]),
-            false => put(&mut tidied, line),
+            false => push_wrapped(&mut tidied, line),
         }
     }
     tidied
 }
 
-/// Text is broken at blanks; a request is a line, however long.
-fn put(page: &mut String, line: &str) {
+/// Breaks text at blanks. Requests stay on one line, however long.
+fn push_wrapped(page: &mut String, line: &str) {
     let mut rest = line;
     while width(rest) > WIDTH && !line.starts_with(['.', '\'']) {
         let Some(at) = break_before(rest) else { break };
@@ -35,12 +36,12 @@ fn put(page: &mut String, line: &str) {
     page.push('\n');
 }
 
-/// Its length as `mandoc` counts it, which first writes what is not ASCII as `\[u2026]`.
+/// Columns as `mandoc` counts them: it first writes non-ASCII characters as `\[u2026]`.
 fn width(text: &str) -> usize {
     text.chars().map(|letter| if letter.is_ascii() { 1 } else { 8 }).sum()
 }
 
-/// The last blank within the width, or the first one; not before what would begin a request.
+/// Position of the last blank within the width, or else of the first one. Blanks before a word that would start a request do not count.
 fn break_before(line: &str) -> Option<usize> {
     let is_text = |at: &usize| !line[*at..].trim_start().starts_with(['.', '\'']);
     let blanks = || line.match_indices(' ').map(|(at, _)| at).filter(|at| *at > 0);

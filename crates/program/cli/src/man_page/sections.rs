@@ -1,30 +1,29 @@
-//! Sections of a manual page that are made of what stands below a command's options.
+//! Manual page sections from the text below a command's options (clap's after-help).
 
 use roff::{Inline, Roff, roman};
 
-/// What such texts begin with, and are then sections of their own.
+/// Headings of paragraphs that become sections of their own.
 const EXAMPLES: &str = "Examples:";
 const STATUS: &str = "Exit status:";
 
-/// `below` as sections, then the exit status, that of all commands where it says nothing of its own.
-pub(crate) fn sections(below: &str, exit_status: &str) -> String {
-    let (examples, rest) = split(below, EXAMPLES);
+/// The sections NOTES, EXAMPLES and EXIT STATUS; `default_exit_status` is used if `text` has no exit status.
+pub(crate) fn after_help(text: &str, default_exit_status: &str) -> String {
+    let (examples, rest) = split(text, EXAMPLES);
     let (status, notes) = split(&rest, STATUS);
     let mut page = Roff::new();
     if !notes.trim().is_empty() {
-        as_it_is(&mut page, "NOTES", notes.trim());
+        preformatted_section(&mut page, "NOTES", notes.trim());
     }
     if !examples.is_empty() {
-        as_it_is(&mut page, "EXAMPLES", &examples);
+        preformatted_section(&mut page, "EXAMPLES", &examples);
     }
     page.control("SH", ["EXIT STATUS"]);
-    let status = if status.is_empty() { exit_status.replacen(STATUS, "", 1) } else { status };
+    let status = if status.is_empty() { default_exit_status.replacen(STATUS, "", 1) } else { status };
     page.text([roman(status.trim())]);
     page.to_roff()
 }
 
-/// The paragraph of `text` that begins with `heading`, without it, and what is left. Lines below the heading that are
-/// indented belong to it across empty lines.
+/// The paragraph that starts with `heading`, without the heading, and the remaining text. Indented paragraphs that follow belong to it.
 fn split(text: &str, heading: &str) -> (String, String) {
     let (mut found, mut rest) = (String::new(), String::new());
     let mut inside = false;
@@ -40,8 +39,7 @@ fn split(text: &str, heading: &str) -> (String, String) {
     (found, rest)
 }
 
-/// Lines that stay as they are.
-fn as_it_is(page: &mut Roff, heading: &str, text: &str) {
+fn preformatted_section(page: &mut Roff, heading: &str, text: &str) {
     page.control("SH", [heading]);
     page.control("nf", []);
     let lines: Vec<Inline> =
@@ -58,7 +56,7 @@ mod tests {
 
     #[test]
     fn examples_and_status_are_sections_and_the_rest_is_noted() {
-        let page = sections(
+        let page = after_help(
             "Exit status: 0 all, 2 none.\n\nExamples:\n  howlate a\n  howlate b\n\n  [c]\n\nMore.",
             "",
         );
@@ -74,6 +72,6 @@ mod tests {
             "0 all",
         ];
         assert!(order.map(at).is_sorted(), "{page}");
-        assert!(sections("", "Exit status: 0 within limits").contains("0 within limits"));
+        assert!(after_help("", "Exit status: 0 within limits").contains("0 within limits"));
     }
 }
