@@ -5,6 +5,7 @@
 //! the kernel gives them.
 
 pub mod attributes;
+pub mod background_priority;
 pub mod child;
 pub mod clock;
 pub mod condition_variable;

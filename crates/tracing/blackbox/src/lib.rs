@@ -8,9 +8,9 @@
 //! ```
 
 mod action;
+mod background_priority;
 mod chosen;
 mod command_word;
-mod courtesy;
 mod explain;
 mod extent;
 pub mod fuzzing;

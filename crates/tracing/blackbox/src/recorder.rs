@@ -20,8 +20,8 @@ use howlate_trace::{LateReader, TooLate, events_in};
 use jiff::Timestamp;
 
 use crate::action::{Action, Actions};
+use crate::background_priority::RecorderPriority;
 use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
-use crate::courtesy::Courtesy;
 use crate::explain::{incident, incident_away};
 use crate::held::{Held, lanes};
 use crate::keeping::{DiskNews, Keeping};
@@ -180,7 +180,7 @@ pub fn record(
         offered,
         told_rate,
         snap_rate,
-        courtesy: Courtesy::begin(&requests.end),
+        priority: RecorderPriority::new(&requests.end),
     };
     let how = recorder.run(requests)?;
     recorder.end(how)
@@ -235,7 +235,7 @@ struct Recorder<'a> {
     offered: OfferedLoops,
     told_rate: RateOfUser,
     snap_rate: RateOfUser,
-    courtesy: Courtesy<'a>,
+    priority: RecorderPriority<'a>,
 }
 
 impl Recorder<'_> {
@@ -273,7 +273,7 @@ impl Recorder<'_> {
     fn pause(&mut self, most: Span) {
         let (began, least) = (clock::now(), BETWEEN_LOOKS.min(most));
         if clock::pause(least).is_ok() {
-            self.courtesy.woke(clock::now().since(began).minus(least));
+            self.priority.note_wakeup(clock::now().since(began).minus(least));
             self.reader.wait(most.minus(least));
         }
     }
@@ -455,7 +455,7 @@ impl Recorder<'_> {
         if self.threshold.end_minute(&groups) {
             self.reader.late_above(self.threshold.now()).map_err(NotRecorded::NotSeen)?;
         }
-        self.courtesy.next_minute();
+        self.priority.end_minute();
         let minute = std::mem::replace(&mut self.minute, Minute::begin(until));
         self.finished.lost += minute.lost;
         self.finished.left_out += minute.left_out;

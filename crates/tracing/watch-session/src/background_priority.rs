@@ -1,57 +1,44 @@
-//! Whoever is watched goes first.
+//! The watching thread runs under `SCHED_IDLE`, so that it does not delay the program it watches.
 
-use howlate_linux::sched;
+use howlate_linux::background_priority::BackgroundPriority;
 use howlate_model::{MonotonicTime, Policy, Span};
 
-/// Before that, threads come that must be asked for their names; short programs are over.
-const BEGINS_AFTER: Span = Span::from_secs(1);
-/// A look that comes later than this, or takes longer, misses threads that come and go.
+/// At first many new threads are asked for their names, and a short program ends before it is lowered.
+const LOWERED_AFTER: Span = Span::from_secs(1);
+/// A look that starts later than this, or takes longer, misses short-lived threads.
 const TOO_LATE: Span = Span::from_millis(100);
 
-/// Whether this thread lets every other go first: not on a machine so busy that it would look too late.
-pub(crate) enum Courtesy {
-    /// Not yet: since then.
-    Soon(MonotonicTime),
-    Shown,
-    Over,
+/// Priority of the watching thread: lowered after a while, restored for good once it looks too late.
+pub(crate) struct WatchPriority {
+    priority: BackgroundPriority,
+    /// Start of watching; `None` once the thread was lowered, or never will be.
+    start: Option<MonotonicTime>,
 }
 
-impl Courtesy {
-    /// Watching begins now.
-    pub(crate) const fn from(now: MonotonicTime) -> Self {
-        Self::Soon(now)
+impl WatchPriority {
+    pub(crate) const fn new(start: MonotonicTime) -> Self {
+        let priority = BackgroundPriority::new(Policy::OTHER, Policy::Idle);
+        Self { priority, start: Some(start) }
     }
 
-    /// A look that was planned for then, or began then, comes now, or is over. Where a policy is refused, it is as it was before.
-    pub(crate) fn looked(&mut self, now: MonotonicTime, planned: MonotonicTime) {
+    /// After a look or a pause that ended at `now`: `planned` is when the pause should have ended, or when the look began.
+    pub(crate) fn update(&mut self, now: MonotonicTime, planned: MonotonicTime) {
         if now.since(planned) > TOO_LATE {
-            self.end();
+            self.restore();
         }
-        if matches!(self, Self::Soon(began) if now.since(*began) > BEGINS_AFTER) {
-            *self = if may_come_back() { Self::Shown } else { Self::Over };
-            if matches!(self, Self::Shown) {
-                drop(sched::set_policy(sched::THIS_THREAD, Policy::Idle));
+        if self.start.is_some_and(|start| now.since(start) > LOWERED_AFTER) {
+            self.start = None;
+            if self.priority.can_be_restored() {
+                self.priority.lower();
             }
         }
     }
 
-    /// Something was lost: who always goes last may not keep up.
-    pub(crate) fn end(&mut self) {
-        if matches!(self, Self::Shown) {
-            drop(sched::set_policy(sched::THIS_THREAD, Policy::OTHER));
-        }
-        *self = Self::Over;
+    /// Returns to the normal priority for good, for example when events were lost.
+    pub(crate) fn restore(&mut self) {
+        self.start = None;
+        self.priority.restore();
     }
-}
-
-/// Whether one who goes last may go on as before: not without privilege, unless `RLIMIT_NICE` allows it (sched(7)). A thread
-/// that could not would be kept from the end of its own time.
-fn may_come_back() -> bool {
-    let there_and_back = || {
-        [Policy::Idle, Policy::OTHER].iter().all(|one| sched::set_policy(sched::THIS_THREAD, *one).is_ok())
-    };
-    let asked = std::thread::Builder::new().spawn(there_and_back);
-    asked.is_ok_and(|asked| asked.join().unwrap_or(false))
 }
 
 #[cfg(test)]
@@ -59,17 +46,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_comes_too_late_is_polite_no_more() {
+    fn a_late_look_restores_the_priority_for_good() {
         let at = |ms: i64| MonotonicTime::from_nanos(ms * 1_000_000);
-        let mut courtesy = Courtesy::from(at(0));
-        courtesy.looked(at(500), at(490));
-        assert!(matches!(courtesy, Courtesy::Soon(_)));
-        courtesy.looked(at(1_500), at(1_450));
-        let shown = matches!(courtesy, Courtesy::Shown);
-        assert_eq!(shown, may_come_back());
-        courtesy.looked(at(1_700), at(1_550));
-        assert!(matches!(courtesy, Courtesy::Over));
-        courtesy.looked(at(9_000), at(9_000));
-        assert!(matches!(courtesy, Courtesy::Over), "it stays so");
+        let mut priority = WatchPriority::new(at(0));
+        priority.update(at(500), at(490));
+        assert!(priority.start.is_some() && !priority.priority.is_lowered());
+        priority.update(at(1_500), at(1_450));
+        assert!(priority.start.is_none());
+        assert_eq!(priority.priority.is_lowered(), priority.priority.can_be_restored());
+        let is_over = |priority: &WatchPriority| priority.start.is_none() && !priority.priority.is_lowered();
+        priority.update(at(1_700), at(1_550));
+        assert!(is_over(&priority));
+        priority.update(at(9_000), at(9_000));
+        assert!(is_over(&priority), "it stays so");
     }
 }

@@ -19,7 +19,7 @@ use howlate_watched_program::{Looked, Loops, SpansLeftOut, Subject, Threads};
 
 use crate::accounts::Accounts;
 use crate::attached::{Attached, Seen, follow, seen};
-use crate::background_priority::Courtesy;
+use crate::background_priority::WatchPriority;
 use crate::error::NotWatched;
 use crate::followed::{Followed, Late};
 use crate::program_facts::ProgramFacts;
@@ -81,7 +81,7 @@ pub struct Watching {
     freezes: GroupFreezes,
     /// Who else wants to know meanwhile.
     looks: Option<Receiver<Look>>,
-    courtesy: Courtesy,
+    priority: WatchPriority,
     /// What all CPUs did around late wake-ups, where that is kept.
     timelines: Option<Timelines>,
     display: Option<Box<dyn Display>>,
@@ -139,7 +139,7 @@ impl Watching {
             next_facts: now.plus(FIRST_FACTS),
             freezes,
             looks: None,
-            courtesy: Courtesy::from(now),
+            priority: WatchPriority::new(now),
             timelines: None,
             display: None,
             duration,
@@ -184,7 +184,7 @@ impl Watching {
             Ok(timelines) => {
                 self.timelines = Some(timelines);
                 // While others go first, what their CPUs did is overwritten.
-                self.courtesy.end();
+                self.priority.restore();
             }
             Err(caveat) => self.recorder.caveat(*caveat),
         }
@@ -203,7 +203,7 @@ impl Watching {
             let over = subject.is_over(&self.threads);
             let began = clock::now();
             self.look();
-            self.courtesy.looked(clock::now(), began);
+            self.priority.update(clock::now(), began);
             if over || self.is_known {
                 break;
             }
@@ -211,7 +211,7 @@ impl Watching {
             let planned = clock::now().plus(left);
             // A signal makes the look come earlier.
             drop(clock::pause(left));
-            self.courtesy.looked(clock::now(), planned);
+            self.priority.update(clock::now(), planned);
         }
         // Without a length, whoever ends it has what was asked for.
         let how = if is_short() { HowEnded::Interrupted } else { HowEnded::Done };
@@ -295,7 +295,7 @@ impl Watching {
         }
         self.lost = self.lost.saturating_add(lost);
         if lost > 0 {
-            self.courtesy.end();
+            self.priority.restore();
         }
         (are_seen, is_more)
     }
@@ -410,7 +410,7 @@ impl Watching {
 
     /// Nothing is attached to the program any more; what came of it.
     fn end(mut self, how: HowEnded) -> Ended {
-        self.courtesy.end();
+        self.priority.restore();
         drop(clock::pause(SETTLING));
         self.tracer.iter_mut().for_each(|tracer| tracer.stop());
         self.read();
