@@ -6,69 +6,67 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, Mous
 use howlate_render::TopBy;
 use ratatui::layout::{Position, Rect};
 
-use crate::keys::{Action, BINDINGS, action, leaves_help};
-use crate::screenful::{Asked, Grid, Panel, Row, Screenful};
+use crate::keys::{BINDINGS, KeyAction, key_action, leaves_help};
+use crate::screenful::{LiveRow, LiveTable, Panel, Query, Screenful};
 
-/// What an event came to, beside what it has changed here.
+/// What the caller has to do after an event, beyond the change in `Choices`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Came {
-    /// To nothing more.
+pub(crate) enum Reaction {
     Nothing,
-    /// Something else is to be looked up: what is selected, or how rows are told apart.
-    Otherwise,
-    /// It is enough.
-    End {
-        /// What was last shown stays.
-        standing: bool,
+    /// The screen must be made anew: another row is selected, or rows are grouped another way.
+    QueryChanged,
+    Quit {
+        /// Leave the last screen on the terminal.
+        keep_screen: bool,
     },
-    /// The program is to stop, as any would at Ctrl-Z.
-    Stop,
-    /// Maxima begin anew.
+    /// Stop the process, as Ctrl-Z does.
+    Suspend,
+    /// Start the second column of maxima.
     ResetMaximum,
-    /// This moment is to be marked.
+    /// Mark this moment in the recording.
     Mark,
-    /// What all CPUs have done just now is to be kept.
+    /// Write the recent activity of all CPUs.
     Timeline,
 }
 
-/// What is selected in a table, and what of it is in sight.
+/// Selection and scroll position of a table.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place {
-    /// The row, whatever its place becomes; the first where none was chosen.
+pub(crate) struct ScrollState {
+    /// Key of the selected row; the first row where `None`.
     pub(crate) selected: Option<u64>,
-    /// Rows above those in sight.
+    /// Rows scrolled out above the visible ones.
     pub(crate) above: usize,
 }
 
-/// How far a window of time can be narrowed: the 1 024th part.
+/// The shortest window of time: 1/1024 of the whole.
 const MOST_NARROW: u32 = 10;
 
-/// What keys and the mouse have chosen.
+/// State of the view that keys and the mouse change.
 #[derive(Clone, Debug)]
 pub(crate) struct Choices {
-    /// The panel that keys are for.
+    /// The panel that receives keys.
     pub(crate) focus: Panel,
-    /// The only panel that is shown.
+    /// The panel that fills the screen.
     pub(crate) expanded: Option<Panel>,
     pub(crate) help: bool,
-    /// Rows above those of the help in sight.
+    /// Rows of the help scrolled out above.
     pub(crate) help_above: usize,
     pub(crate) is_frozen: bool,
     pub(crate) filter: String,
     pub(crate) is_typing: bool,
-    /// The column that rows are sorted by; `None`: as they come.
+    /// Column that sorts the rows; `None`: in the order of the content.
     pub(crate) sort: Option<usize>,
     pub(crate) is_reversed: bool,
-    /// How often the window of time was halved.
+    /// Times that the window of time was halved.
     pub(crate) narrowed: u32,
-    /// Each CPU has a row of its own.
-    pub(crate) each: bool,
-    /// Waits of those that have nothing to do have rows as well.
+    /// One row per CPU.
+    pub(crate) each_cpu: bool,
+    /// Also rows of threads that wait because they have nothing to do.
     pub(crate) idle: bool,
-    /// What has a row, counted through.
-    pub(crate) by: usize,
-    pub(crate) places: HashMap<Panel, Place>,
-    /// Where panels were last painted, for the mouse, and how many rows they had room for.
+    /// Index into `TopBy::ALL`.
+    pub(crate) group_by: usize,
+    pub(crate) places: HashMap<Panel, ScrollState>,
+    /// Where the panels were last painted: for the mouse, and for the size of a page.
     pub(crate) areas: Vec<(Panel, Rect)>,
 }
 
@@ -85,39 +83,43 @@ impl Choices {
             sort: None,
             is_reversed: false,
             narrowed: 0,
-            each: false,
+            each_cpu: false,
             idle: false,
-            by: 0,
+            group_by: 0,
             places: HashMap::new(),
             areas: Vec::new(),
         }
     }
 
-    /// What somebody looks at.
-    pub(crate) fn asked(&self) -> Asked {
-        Asked { selected: self.selected(Panel::Table), each: self.each, idle: self.idle, by: self.by }
-    }
-
-    /// Takes what came from the terminal.
-    pub(crate) fn take(&mut self, event: &Event, shown: &Screenful) -> Came {
-        match event {
-            Event::Key(key) if self.is_typing => self.typed(key),
-            Event::Key(key) if self.help && leaves_help(key) => {
-                self.help = false;
-                Came::Nothing
-            }
-            Event::Key(key) => action(key).map_or(Came::Nothing, |one| self.act(one, shown)),
-            Event::Mouse(mouse) => self.pointed(mouse, shown),
-            _ => Came::Nothing,
+    pub(crate) fn query(&self) -> Query {
+        Query {
+            selected: self.selected(Panel::Table),
+            each_cpu: self.each_cpu,
+            idle: self.idle,
+            group_by: self.group_by,
         }
     }
 
-    fn typed(&mut self, key: &KeyEvent) -> Came {
+    /// Handles an event of the terminal.
+    pub(crate) fn handle(&mut self, event: &Event, screen: &Screenful) -> Reaction {
+        match event {
+            Event::Key(key) if self.is_typing => self.handle_filter_key(key),
+            Event::Key(key) if self.help && leaves_help(key) => {
+                self.help = false;
+                Reaction::Nothing
+            }
+            Event::Key(key) => key_action(key).map_or(Reaction::Nothing, |action| self.act(action, screen)),
+            Event::Mouse(mouse) => self.handle_mouse(mouse, screen),
+            _ => Reaction::Nothing,
+        }
+    }
+
+    fn handle_filter_key(&mut self, key: &KeyEvent) -> Reaction {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
-            return match action(key) {
-                Some(Action::End) => Came::End { standing: false },
-                Some(Action::Stop) => Came::Stop,
-                _ => Came::Nothing,
+            return match key_action(key) {
+                Some(KeyAction::Quit) => Reaction::Quit { keep_screen: false },
+                Some(KeyAction::Suspend) => Reaction::Suspend,
+                _ => Reaction::Nothing,
             };
         }
         match key.code {
@@ -130,116 +132,119 @@ impl Choices {
             KeyCode::Char(letter) => self.filter.push(letter),
             _ => {}
         }
-        Came::Otherwise
+        Reaction::QueryChanged
     }
 
-    fn act(&mut self, action: Action, shown: &Screenful) -> Came {
+    fn act(&mut self, action: KeyAction, screen: &Screenful) -> Reaction {
         match action {
-            Action::Up => return self.moved(shown, |place, _| place.saturating_sub(1)),
-            Action::Down => return self.moved(shown, |place, _| place + 1),
-            Action::PageUp => return self.moved(shown, usize::saturating_sub),
-            Action::PageDown => return self.moved(shown, |place, page| place + page),
-            Action::First => return self.moved(shown, |_, _| 0),
-            Action::Last => return self.moved(shown, |_, _| usize::MAX),
-            Action::NextPanel | Action::Right => self.focus_next(shown, 1),
-            Action::PreviousPanel | Action::Left => self.focus_next(shown, -1),
-            Action::Detail => self.detail(shown),
-            Action::Back => self.back(),
-            Action::Expand => {
+            KeyAction::Up => return self.move_selection(screen, |row, _| row.saturating_sub(1)),
+            KeyAction::Down => return self.move_selection(screen, |row, _| row + 1),
+            KeyAction::PageUp => return self.move_selection(screen, usize::saturating_sub),
+            KeyAction::PageDown => return self.move_selection(screen, |row, page| row + page),
+            KeyAction::First => return self.move_selection(screen, |_, _| 0),
+            KeyAction::Last => return self.move_selection(screen, |_, _| usize::MAX),
+            KeyAction::NextPanel | KeyAction::Right => self.focus_next(screen, 1),
+            KeyAction::PreviousPanel | KeyAction::Left => self.focus_next(screen, -1),
+            KeyAction::Detail => self.detail(screen),
+            KeyAction::Back => self.back(),
+            KeyAction::Expand => {
                 self.expanded = if self.expanded.is_some() { None } else { Some(self.focus) };
             }
-            Action::Filter => (self.is_typing, self.help) = (true, false),
-            Action::Sort => {
-                let columns = shown.table.columns.len();
+            KeyAction::Filter => (self.is_typing, self.help) = (true, false),
+            KeyAction::Sort => {
+                let columns = screen.table.columns.len();
                 self.sort = match self.sort {
                     None if columns > 0 => Some(0),
                     Some(column) if column + 1 < columns => Some(column + 1),
                     _ => None,
                 };
             }
-            Action::Reverse => self.is_reversed = !self.is_reversed,
-            Action::Freeze => self.is_frozen = !self.is_frozen,
-            Action::ShorterWindow => self.narrowed = (self.narrowed + 1).min(MOST_NARROW),
-            Action::LongerWindow => self.narrowed = self.narrowed.saturating_sub(1),
-            Action::WholeWindow => self.narrowed = 0,
-            Action::ResetMaximum if shown.can_reset => return Came::ResetMaximum,
-            Action::EachByItself if shown.each_cpu => {
-                self.each = !self.each;
-                return Came::Otherwise;
+            KeyAction::Reverse => self.is_reversed = !self.is_reversed,
+            KeyAction::Freeze => self.is_frozen = !self.is_frozen,
+            KeyAction::ShorterWindow => self.narrowed = (self.narrowed + 1).min(MOST_NARROW),
+            KeyAction::LongerWindow => self.narrowed = self.narrowed.saturating_sub(1),
+            KeyAction::WholeWindow => self.narrowed = 0,
+            KeyAction::ResetMaximum if screen.can_reset => return Reaction::ResetMaximum,
+            KeyAction::EachCpu if screen.each_cpu => {
+                self.each_cpu = !self.each_cpu;
+                return Reaction::QueryChanged;
             }
-            Action::Idle if shown.by.is_some() => {
+            KeyAction::Idle if screen.group_by.is_some() => {
                 self.idle = !self.idle;
-                return Came::Otherwise;
+                return Reaction::QueryChanged;
             }
-            Action::By if shown.by.is_some() => {
-                self.by = (self.by + 1) % TopBy::ALL.len();
-                // The columns are others.
+            KeyAction::GroupBy if screen.group_by.is_some() => {
+                self.group_by = (self.group_by + 1) % TopBy::ALL.len();
+                // The columns change with the grouping.
                 self.sort = None;
-                return Came::Otherwise;
+                return Reaction::QueryChanged;
             }
-            Action::Mark if shown.can_mark => return Came::Mark,
-            Action::Timeline if shown.can_write_timelines => return Came::Timeline,
-            // It is not for this screen.
-            Action::ResetMaximum
-            | Action::EachByItself
-            | Action::Idle
-            | Action::By
-            | Action::Mark
-            | Action::Timeline => {}
-            Action::Help => (self.help, self.help_above) = (!self.help, 0),
-            Action::End => return Came::End { standing: false },
-            Action::EndStanding => return Came::End { standing: true },
-            Action::Stop => return Came::Stop,
+            KeyAction::Mark if screen.can_mark => return Reaction::Mark,
+            KeyAction::Timeline if screen.can_write_timelines => return Reaction::Timeline,
+            // This screen has no use for the action.
+            KeyAction::ResetMaximum
+            | KeyAction::EachCpu
+            | KeyAction::Idle
+            | KeyAction::GroupBy
+            | KeyAction::Mark
+            | KeyAction::Timeline => {}
+            KeyAction::Help => (self.help, self.help_above) = (!self.help, 0),
+            KeyAction::Quit => return Reaction::Quit { keep_screen: false },
+            KeyAction::QuitKeepingScreen => return Reaction::Quit { keep_screen: true },
+            KeyAction::Suspend => return Reaction::Suspend,
         }
-        Came::Nothing
+        Reaction::Nothing
     }
 
-    /// Moves what is selected in the panel of the keys; `to` is told where it is, and the rows of a page.
-    fn moved(&mut self, shown: &Screenful, to: impl Fn(usize, usize) -> usize) -> Came {
+    /// Moves the selection of the focused panel. `to` computes the new row from the present one and the rows of a page.
+    fn move_selection(&mut self, screen: &Screenful, target: impl Fn(usize, usize) -> usize) -> Reaction {
         if self.help {
             self.help_above =
-                to(self.help_above, self.room(Panel::Table)).min(BINDINGS.len() + shown.legend.len());
-            return Came::Nothing;
+                target(self.help_above, self.room(Panel::Table)).min(BINDINGS.len() + screen.legend.len());
+            return Reaction::Nothing;
         }
         let panel = self.focus;
-        let Some(grid) = shown.grid(panel, self.selected(Panel::Late)) else { return Came::Nothing };
-        let rows = self.rows(panel, grid);
-        let Some(last) = rows.len().checked_sub(1) else { return Came::Nothing };
-        let now = self.number_of_selected(panel, &rows);
-        let next = rows[to(now, self.room(panel)).min(last)].key;
+        let Some(table) = screen.panel_table(panel, self.selected(Panel::Late)) else {
+            return Reaction::Nothing;
+        };
+        let rows = self.rows(panel, table);
+        let Some(last) = rows.len().checked_sub(1) else { return Reaction::Nothing };
+        let now = self.selected_index(panel, &rows);
+        let next = rows[target(now, self.room(panel)).min(last)].key;
         self.places.entry(panel).or_default().selected = Some(next);
-        if panel == Panel::Table { Came::Otherwise } else { Came::Nothing }
+        if panel == Panel::Table { Reaction::QueryChanged } else { Reaction::Nothing }
     }
 
-    /// Rows that a panel had room for, below its heading.
+    /// Rows that the panel showed, below its heading.
     fn room(&self, panel: Panel) -> usize {
-        let area = self.areas.iter().find(|(one, _)| *one == panel);
+        let area = self.areas.iter().find(|(painted, _)| *painted == panel);
         area.map_or(10, |(_, area)| usize::from(area.height.saturating_sub(1)).max(1))
     }
 
-    /// The next panel that is there and in sight, or the one before.
-    fn focus_next(&mut self, shown: &Screenful, step: isize) {
-        let is_there = |panel: &Panel| {
-            shown.has(*panel) && (self.expanded.is_some() || self.areas.iter().any(|(one, _)| one == panel))
+    /// Moves the focus to the next visible panel, or to the previous one.
+    fn focus_next(&mut self, screen: &Screenful, step: isize) {
+        let is_visible = |panel: &Panel| {
+            screen.has(*panel)
+                && (self.expanded.is_some() || self.areas.iter().any(|(painted, _)| painted == panel))
         };
-        let there: Vec<Panel> = Panel::ALL.into_iter().filter(is_there).collect();
-        let now = there.iter().position(|panel| *panel == self.focus).unwrap_or(0);
-        let next = now.checked_add_signed(step).unwrap_or(there.len().saturating_sub(1));
-        self.focus = there.get(next).or_else(|| there.first()).copied().unwrap_or_default();
+        let visible: Vec<Panel> = Panel::ALL.into_iter().filter(is_visible).collect();
+        let now = visible.iter().position(|panel| *panel == self.focus).unwrap_or(0);
+        let next = now.checked_add_signed(step).unwrap_or(visible.len().saturating_sub(1));
+        self.focus = visible.get(next).or_else(|| visible.first()).copied().unwrap_or_default();
         if self.expanded.is_some() {
             self.expanded = Some(self.focus);
         }
     }
 
-    /// What a row is made of: of the table its history, of a late wake-up its parts.
-    fn detail(&mut self, shown: &Screenful) {
+    /// Expands the details of the selected row: the history of a condition, the parts of a late wake-up.
+    fn detail(&mut self, screen: &Screenful) {
         let next = match self.focus {
-            Panel::Table if shown.has(Panel::HeatMap) => Panel::HeatMap,
+            Panel::Table if screen.has(Panel::HeatMap) => Panel::HeatMap,
             Panel::Table => Panel::History,
             Panel::Late => Panel::Parts,
-            other => other,
+            panel => panel,
         };
-        if shown.has(next) {
+        if screen.has(next) {
             (self.focus, self.expanded) = (next, Some(next));
         }
     }
@@ -251,53 +256,53 @@ impl Choices {
             self.focus = match expanded {
                 Panel::Parts => Panel::Late,
                 Panel::HeatMap | Panel::History => Panel::Table,
-                other => other,
+                panel => panel,
             };
         } else {
             self.filter.clear();
         }
     }
 
-    fn pointed(&mut self, mouse: &MouseEvent, shown: &Screenful) -> Came {
-        let at = Position { x: mouse.column, y: mouse.row };
-        let Some((panel, area)) = self.areas.iter().find(|(_, area)| area.contains(at)).copied() else {
-            return Came::Nothing;
+    fn handle_mouse(&mut self, mouse: &MouseEvent, screen: &Screenful) -> Reaction {
+        let position = Position { x: mouse.column, y: mouse.row };
+        let Some((panel, area)) = self.areas.iter().find(|(_, area)| area.contains(position)).copied() else {
+            return Reaction::Nothing;
         };
         match mouse.kind {
             MouseEventKind::ScrollUp => {
                 self.focus = panel;
-                self.moved(shown, |place, _| place.saturating_sub(1))
+                self.move_selection(screen, |row, _| row.saturating_sub(1))
             }
             MouseEventKind::ScrollDown => {
                 self.focus = panel;
-                self.moved(shown, |place, _| place + 1)
+                self.move_selection(screen, |row, _| row + 1)
             }
             MouseEventKind::Down(MouseButton::Left) => {
                 self.focus = panel;
                 let above = self.places.get(&panel).map_or(0, |place| place.above);
                 match usize::from(mouse.row - area.y).checked_sub(HEADING_ROWS) {
-                    Some(row) => self.moved(shown, |_, _| above + row),
-                    None => Came::Nothing,
+                    Some(row) => self.move_selection(screen, |_, _| above + row),
+                    None => Reaction::Nothing,
                 }
             }
-            _ => Came::Nothing,
+            _ => Reaction::Nothing,
         }
     }
 
-    /// The rows of a table, as they are chosen now. Only the table of rows is filtered and sorted.
-    pub(crate) fn rows<'a>(&self, panel: Panel, grid: &'a Grid) -> Vec<&'a Row> {
-        let mut rows: Vec<&Row> = grid.rows.iter().collect();
+    /// The rows of a table in the order shown. Only the main table is filtered and sorted.
+    pub(crate) fn rows<'a>(&self, panel: Panel, table: &'a LiveTable) -> Vec<&'a LiveRow> {
+        let mut rows: Vec<&LiveRow> = table.rows.iter().collect();
         if panel != Panel::Table {
             return rows;
         }
         let filter = self.filter.to_lowercase();
         rows.retain(|row| row.cells.iter().any(|cell| cell.text.to_lowercase().contains(&filter)));
         if let Some(column) = self.sort {
-            let cell = |row: &&Row| row.cells.get(column).cloned().unwrap_or_default();
-            rows.sort_by(|one, other| match (cell(one).number, cell(other).number) {
-                // The largest first: it is what people look for.
-                (Some(one), Some(other)) => other.total_cmp(&one),
-                _ => cell(one).text.cmp(&cell(other).text),
+            let cell = |row: &&LiveRow| row.cells.get(column).cloned().unwrap_or_default();
+            rows.sort_by(|a, b| match (cell(a).number, cell(b).number) {
+                // Largest first.
+                (Some(a), Some(b)) => b.total_cmp(&a),
+                _ => cell(a).text.cmp(&cell(b).text),
             });
         }
         if self.is_reversed {
@@ -306,50 +311,50 @@ impl Choices {
         rows
     }
 
-    /// The key of what is selected in a panel, if anything was chosen.
+    /// Key of the selected row of a panel; `None` where the user selected none.
     pub(crate) fn selected(&self, panel: Panel) -> Option<u64> {
         self.places.get(&panel).and_then(|place| place.selected)
     }
 
-    /// The place of the selected row among `rows`; the first where it is gone.
-    pub(crate) fn number_of_selected(&self, panel: Panel, rows: &[&Row]) -> usize {
+    /// Index of the selected row among `rows`; 0 where it has disappeared.
+    pub(crate) fn selected_index(&self, panel: Panel, rows: &[&LiveRow]) -> usize {
         let selected = self.selected(panel);
         rows.iter().position(|row| Some(row.key) == selected).unwrap_or(0)
     }
 
-    /// Moves what is in sight of `all` rows so that the selected one is; returns how many are above.
-    pub(crate) fn scroll(&mut self, panel: Panel, selected: usize, all: usize, room: usize) -> usize {
+    /// Scrolls just enough for the selected row to be visible; returns the number of rows above.
+    pub(crate) fn scroll(&mut self, panel: Panel, selected: usize, count: usize, room: usize) -> usize {
         let place = self.places.entry(panel).or_default();
-        let last = all.saturating_sub(room);
+        let last = count.saturating_sub(room);
         place.above = place.above.clamp((selected + 1).saturating_sub(room), selected).min(last);
         place.above
     }
 }
 
-/// Rows of a table's panel above its first row: its title, and the headings of the columns.
+/// Rows above the first data row of a table: title and column headings.
 pub(crate) const HEADING_ROWS: usize = 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screenful::{Cell, Column};
+    use crate::screenful::{LiveCell, LiveColumn};
 
-    fn shown() -> Screenful {
-        let row = |(name, late): (&str, f64)| Row {
+    fn screen() -> Screenful {
+        let row = |(name, late): (&str, f64)| LiveRow {
             key: name.len() as u64,
-            cells: vec![Cell::text(name), Cell::number(late.to_string(), late)],
-            ..Row::default()
+            cells: vec![LiveCell::text(name), LiveCell::number(late.to_string(), late)],
+            ..LiveRow::default()
         };
-        let table = Grid {
-            columns: vec![Column::growing("name", 5), Column::number("late", 5, 0)],
+        let table = LiveTable {
+            columns: vec![LiveColumn::growing("name", 5), LiveColumn::number("late", 5, 0)],
             rows: [("bb", 5.0), ("a", 9.0), ("ccc", 7.0)].map(row).into(),
-            ..Grid::default()
+            ..LiveTable::default()
         };
         Screenful { table, ..Screenful::default() }
     }
 
-    fn press(choices: &mut Choices, keys: &str) -> Came {
-        let mut came = Came::Nothing;
+    fn press(choices: &mut Choices, keys: &str) -> Reaction {
+        let mut reaction = Reaction::Nothing;
         for letter in keys.chars() {
             let code = match letter {
                 '\n' => KeyCode::Enter,
@@ -357,14 +362,14 @@ mod tests {
                 '\u{8}' => KeyCode::Backspace,
                 letter => KeyCode::Char(letter),
             };
-            came = choices.take(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)), &shown());
+            reaction = choices.handle(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)), &screen());
         }
-        came
+        reaction
     }
 
     fn names(choices: &Choices) -> Vec<String> {
-        let shown = shown();
-        choices.rows(Panel::Table, &shown.table).iter().map(|row| row.cells[0].text.clone()).collect()
+        let screen = screen();
+        choices.rows(Panel::Table, &screen.table).iter().map(|row| row.cells[0].text.clone()).collect()
     }
 
     #[test]
@@ -388,12 +393,12 @@ mod tests {
     #[test]
     fn a_row_stays_selected_when_the_order_changes() {
         let mut choices = Choices::new();
-        assert_eq!(press(&mut choices, "j"), Came::Otherwise);
+        assert_eq!(press(&mut choices, "j"), Reaction::QueryChanged);
         assert_eq!(choices.selected(Panel::Table), Some(1), "the second, a");
         press(&mut choices, "ss");
-        let shown = shown();
-        let rows = choices.rows(Panel::Table, &shown.table);
-        assert_eq!(choices.number_of_selected(Panel::Table, &rows), 0);
+        let screen = screen();
+        let rows = choices.rows(Panel::Table, &screen.table);
+        assert_eq!(choices.selected_index(Panel::Table, &rows), 0);
         press(&mut choices, "jjjjk");
         assert_eq!(choices.selected(Panel::Table), Some(3), "ccc stands before the last");
     }
@@ -414,18 +419,18 @@ mod tests {
     #[test]
     fn keys_end_it_in_two_ways() {
         let mut choices = Choices::new();
-        assert_eq!(press(&mut choices, "q"), Came::End { standing: false });
-        assert_eq!(press(&mut choices, "Q"), Came::End { standing: true });
-        assert_eq!(press(&mut choices, "?"), Came::Nothing);
+        assert_eq!(press(&mut choices, "q"), Reaction::Quit { keep_screen: false });
+        assert_eq!(press(&mut choices, "Q"), Reaction::Quit { keep_screen: true });
+        assert_eq!(press(&mut choices, "?"), Reaction::Nothing);
         assert!(choices.help);
         press(&mut choices, "\u{1b}");
         assert!(!choices.help);
         press(&mut choices, "?");
-        assert_eq!(press(&mut choices, "q"), Came::Nothing, "the help is closed, and the run goes on");
+        assert_eq!(press(&mut choices, "q"), Reaction::Nothing, "the help is closed, and the run goes on");
         assert!(!choices.help);
         press(&mut choices, "?");
         let control_c = Event::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
-        assert_eq!(choices.take(&control_c, &shown()), Came::End { standing: false });
+        assert_eq!(choices.handle(&control_c, &screen()), Reaction::Quit { keep_screen: false });
     }
 
     #[test]
@@ -434,7 +439,7 @@ mod tests {
         choices.areas = vec![(Panel::Table, Rect::new(0, 3, 40, 6))];
         let mut point = |kind, row| {
             let mouse = MouseEvent { kind, column: 5, row, modifiers: KeyModifiers::NONE };
-            choices.take(&Event::Mouse(mouse), &shown());
+            choices.handle(&Event::Mouse(mouse), &screen());
             choices.selected(Panel::Table)
         };
         assert_eq!(point(MouseEventKind::Down(MouseButton::Left), 7), Some(3), "the third row");

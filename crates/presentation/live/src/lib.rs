@@ -1,12 +1,10 @@
-//! The live view: a whole screen of what is measured, while it is measured.
+//! The live view: a full screen that shows the measurement while it runs.
 //!
-//! Everything that is shown is a value first: a `Screenful` is made from the same analysis that prints the end result, and the painters
-//! in `panels/` turn it into cells. Nothing in them reads a clock, a file or the terminal. `terminal/` is the one place that writes the
-//! alternate screen.
+//! A `Screenful` is made by the same analysis that prints the final result, and the painters in `panels/` turn it into cells
+//! without any input or output of their own. Only `terminal/` writes to the alternate screen.
 
 mod choices;
 mod keys;
-mod locale;
 mod paint_thread;
 mod panels;
 mod record;
@@ -17,8 +15,8 @@ mod terminal;
 mod theme;
 mod top;
 
-pub use locale::may_show_unicode;
 pub use record::LiveRecord;
 pub use run::LiveRun;
-pub use terminal::Unsuitable;
+pub use symbols::may_show_unicode;
+pub use terminal::UnsuitableTerminal;
 pub use top::LiveTop;

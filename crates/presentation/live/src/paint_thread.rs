@@ -1,4 +1,4 @@
-//! The thread that paints: apart from whoever measures, which hands it a value now and then and never waits for it.
+//! The thread that paints. The measuring side hands it values and never waits for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,196 +9,189 @@ use howlate_linux::clock;
 use howlate_linux::sched::{self, THIS_THREAD};
 use howlate_model::{CpuSet, MonotonicTime, Nice, Policy, Span};
 
-use crate::choices::{Came, Choices};
-use crate::locale::may_show_unicode;
+use crate::choices::{Choices, Reaction};
 use crate::panels::paint;
-use crate::screenful::{Asked, Screenful};
-use crate::terminal::{AlternateScreen, Bell, Tty, Unsuitable, check};
-use crate::theme::Theme;
+use crate::screenful::{Query, Screenful};
+use crate::symbols::may_show_unicode;
+use crate::terminal::{AlternateScreen, Bell, Tty, UnsuitableTerminal, check};
+use crate::theme::LiveTheme;
 
-/// The screen is looked after this often where nothing happens: a new size, a signal.
+/// Interval of the checks for signals and a new size while no key comes.
 const IDLE: Span = Span::from_millis(500);
 
-/// So long is waited for the terminal to be given back.
+/// Longest wait for the painter to restore the terminal.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What can be shown, in the way that is asked for.
+/// Data that can be shown as a screen, depending on the user's choices.
 pub(crate) trait Content: Send {
-    /// The screen.
-    fn screenful(&self, asked: &Asked) -> Screenful;
+    fn screenful(&self, query: &Query) -> Screenful;
 }
 
 impl Content for Screenful {
-    fn screenful(&self, _asked: &Asked) -> Screenful {
+    fn screenful(&self, _asked: &Query) -> Screenful {
         self.clone()
     }
 }
 
-/// The whole screen, as whoever has something to show knows it.
-pub(crate) struct View {
-    shared: Arc<Shared>,
-    /// Ends when the painter has given the terminal back.
-    painter: Option<Receiver<()>>,
-    asked: Asked,
+/// The view's side of the measuring program.
+pub(crate) struct LiveScreen {
+    shared: Arc<SharedState>,
+    /// Disconnected when the painter has restored the terminal.
+    painter_end: Option<Receiver<()>>,
+    query: Query,
 }
 
-/// What the one who measures and the one who paints have in common.
-struct Shared {
-    /// The newest value, for the painter to take.
+/// State shared by the measuring thread and the painter.
+struct SharedState {
+    /// The newest content that the painter has not fetched yet.
     next: Mutex<Option<Box<dyn Content>>>,
-    /// Where the painter is to run.
-    away: Mutex<Option<CpuSet>>,
+    /// CPUs for the painter.
+    cpus: Mutex<Option<CpuSet>>,
     bell: Bell,
-    /// What somebody looks at.
-    asked: Mutex<Asked>,
-    /// What keys have asked for since somebody looked.
-    wishes: Mutex<Wishes>,
-    /// Nothing more will come.
-    over: AtomicBool,
-    /// Set when a key asks for the end.
+    query: Mutex<Query>,
+    /// Requests by keys that the measuring side has not fetched yet.
+    requests: Mutex<KeyRequests>,
+    /// Set when the view is closed.
+    closed: AtomicBool,
+    /// Set when a key requests the end of the run.
     interrupted: Arc<AtomicBool>,
 }
 
-/// What keys have asked for.
+/// Requests by keys to the measuring side.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wishes {
-    /// Maxima are to begin anew.
+pub(crate) struct KeyRequests {
     pub(crate) reset: bool,
-    /// Moments that are to be marked.
     pub(crate) marks: Vec<MonotonicTime>,
-    /// What all CPUs have done just now is to be kept.
+    /// Write the recent activity of all CPUs.
     pub(crate) timeline: bool,
 }
 
-impl View {
-    /// Takes the terminal, and shows it with what `asked` has chosen at first; `interrupted` is set when a key asks for the end.
-    pub(crate) fn begin(interrupted: &Arc<AtomicBool>, choices: Choices) -> Result<Self, Unsuitable> {
+impl LiveScreen {
+    /// Takes the terminal and starts the painter; `interrupted` is set when a key requests the end of the run.
+    pub(crate) fn begin(interrupted: &Arc<AtomicBool>, choices: Choices) -> Result<Self, UnsuitableTerminal> {
         check()?;
-        let asked = choices.asked();
-        let shared = Arc::new(Shared {
+        let query = choices.query();
+        let shared = Arc::new(SharedState {
             next: Mutex::default(),
-            away: Mutex::default(),
+            cpus: Mutex::default(),
             bell: Bell::new()?,
-            asked: Mutex::new(asked.clone()),
-            wishes: Mutex::default(),
-            over: AtomicBool::new(false),
+            query: Mutex::new(query.clone()),
+            requests: Mutex::default(),
+            closed: AtomicBool::new(false),
             interrupted: Arc::clone(interrupted),
         });
         let (tty, screen) = (Tty::open()?, AlternateScreen::enter()?);
-        let theme = Theme::from_environment(may_show_unicode());
-        let of_painter = Arc::clone(&shared);
-        let (painting, painter) = channel();
+        let theme = LiveTheme::from_environment(may_show_unicode());
+        let painter_shared = Arc::clone(&shared);
+        let (keep_open, painter_end) = channel();
         std::thread::Builder::new().name("live".to_owned()).spawn(move || {
-            let _painting: Sender<()> = painting;
-            // It must not be in the way of anybody who measures. Where it is refused, it paints as it is.
+            let _keep_open: Sender<()> = keep_open;
+            // Lowest priority, so as not to disturb the measurement; without permission it keeps its own.
             drop(sched::set_policy(THIS_THREAD, Policy::Other { nice: Nice::new(19) }));
-            Painter::new(&of_painter, theme, choices).run(screen, &tty);
+            Painter::new(&painter_shared, theme, choices).run(screen, &tty);
         })?;
-        Ok(Self { shared, painter: Some(painter), asked })
+        Ok(Self { shared, painter_end: Some(painter_end), query })
     }
 
-    /// What somebody looks at.
-    pub(crate) fn asked(&mut self) -> &Asked {
-        if let Some(asked) = without_waiting(&self.shared.asked) {
-            self.asked.clone_from(&asked);
+    /// What the user chose to see.
+    pub(crate) fn query(&mut self) -> &Query {
+        if let Some(query) = try_lock(&self.shared.query) {
+            self.query.clone_from(&query);
         }
-        &self.asked
+        &self.query
     }
 
-    /// What keys have asked for since the last time.
-    pub(crate) fn wishes(&self) -> Wishes {
-        without_waiting(&self.shared.wishes)
-            .map(|mut wishes| std::mem::take(&mut *wishes))
-            .unwrap_or_default()
+    /// Requests by keys since the last call.
+    pub(crate) fn requests(&self) -> KeyRequests {
+        try_lock(&self.shared.requests).map(|mut requests| std::mem::take(&mut *requests)).unwrap_or_default()
     }
 
-    /// Hands on what is to be shown, by somebody who is to run on `away`. Whoever measures waits for nobody: where the painter is
-    /// just taking the last one, this one is left out.
-    pub(crate) fn show(&self, next: Box<dyn Content>, away: Option<&CpuSet>) {
-        if let Some(mut place) = without_waiting(&self.shared.next) {
-            *place = Some(next);
+    /// Hands on the next content, and the CPUs that the painter should run on. Never waits: content is dropped while the painter
+    /// fetches the one before.
+    pub(crate) fn show(&self, next: Box<dyn Content>, cpus: Option<&CpuSet>) {
+        if let Some(mut slot) = try_lock(&self.shared.next) {
+            *slot = Some(next);
         }
-        if let Some(mut place) = without_waiting(&self.shared.away) {
-            *place = away.cloned();
+        if let Some(mut slot) = try_lock(&self.shared.cpus) {
+            *slot = cpus.cloned();
         }
         self.shared.bell.ring();
     }
 
-    /// Gives the terminal back.
+    /// Restores the terminal.
     pub(crate) fn end(&mut self) {
-        self.shared.over.store(true, Ordering::Relaxed);
+        self.shared.closed.store(true, Ordering::Relaxed);
         self.shared.bell.ring();
-        // One that panicked has given the terminal back, and said why. A terminal that takes nothing must not keep the result.
-        self.painter.take().map(|painter| painter.recv_timeout(PATIENCE));
+        // No receive error: a painter that panicked has restored the terminal. The timeout: a blocked terminal must not keep the result.
+        self.painter_end.take().map(|painter_end| painter_end.recv_timeout(PATIENCE));
     }
 }
 
-impl Drop for View {
+impl Drop for LiveScreen {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-fn without_waiting<T>(of: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    match of.try_lock() {
+fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
         Ok(guard) => Some(guard),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => None,
     }
 }
 
-fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The painting half: terminal, choices, and what was painted last.
 struct Painter<'a> {
-    shared: &'a Shared,
-    theme: Theme,
+    shared: &'a SharedState,
+    theme: LiveTheme,
     choices: Choices,
-    shown: Screenful,
-    /// What it is made of.
+    screenful: Screenful,
+    /// Source of `screenful`.
     content: Option<Box<dyn Content>>,
-    /// What came since, while the screen is frozen.
+    /// The newest content; newer than `content` while the screen is frozen.
     newest: Option<Box<dyn Content>>,
-    /// Where it runs.
+    /// CPUs that the painter is bound to.
     cpus: Option<CpuSet>,
 }
 
-/// How the painter goes on after a look at keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
-    GoOn,
-    Leave,
-    LeaveStanding,
+enum NextStep {
+    Continue,
+    Quit,
+    QuitKeepingScreen,
 }
 
 impl<'a> Painter<'a> {
-    fn new(shared: &'a Shared, theme: Theme, choices: Choices) -> Self {
-        let shown = Screenful { doing: "beginning".to_owned(), ..Screenful::default() };
-        Self { shared, theme, choices, shown, content: None, newest: None, cpus: None }
+    fn new(shared: &'a SharedState, theme: LiveTheme, choices: Choices) -> Self {
+        let screenful = Screenful { doing: "beginning".to_owned(), ..Screenful::default() };
+        Self { shared, theme, choices, screenful, content: None, newest: None, cpus: None }
     }
 
     fn run(&mut self, mut screen: AlternateScreen, tty: &Tty) {
         loop {
-            let next = self.look(tty);
-            self.keep_away();
+            let next = self.handle_input(tty);
+            self.bind_to_cpus();
             if let Some(newest) = self.newest.take_if(|_| !self.choices.is_frozen) {
                 self.content = Some(newest);
-                self.make();
+                self.update_screenful();
             }
-            let Self { shown, choices, theme, .. } = self;
+            let Self { screenful, choices, theme, .. } = self;
             match next {
-                Next::Leave => return,
-                Next::LeaveStanding => {
-                    return screen.leave_standing(|frame| paint(shown, choices, *theme, frame.buffer_mut()));
+                NextStep::Quit => return,
+                NextStep::QuitKeepingScreen => {
+                    return screen
+                        .leave_with_text(|frame| paint(screenful, choices, *theme, frame.buffer_mut()));
                 }
-                Next::GoOn => {}
+                NextStep::Continue => {}
             }
-            // Where the terminal is gone, there is nobody to paint for; measuring goes on.
+            // Without a terminal only the painting ends; the measurement goes on.
             let painted = screen
-                .heed_signals()
-                .and_then(|()| screen.draw(|frame| paint(shown, choices, *theme, frame.buffer_mut())));
+                .handle_signals()
+                .and_then(|()| screen.draw(|frame| paint(screenful, choices, *theme, frame.buffer_mut())));
             if painted.is_err() {
                 return;
             }
@@ -206,47 +199,47 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// Makes the screen of what there is, as it is asked for now.
-    fn make(&mut self) {
+    /// Makes the screen for the present query.
+    fn update_screenful(&mut self) {
         if let Some(content) = &self.content {
-            self.shown = content.screenful(&self.choices.asked());
+            self.screenful = content.screenful(&self.choices.query());
         }
     }
 
-    /// Takes in what is new, and what was typed.
-    fn look(&mut self, tty: &Tty) -> Next {
-        if let Some(newest) = locked(&self.shared.next).take() {
+    /// Fetches new content and handles keys.
+    fn handle_input(&mut self, tty: &Tty) -> NextStep {
+        if let Some(newest) = lock(&self.shared.next).take() {
             self.newest = Some(newest);
         }
-        let Some(events) = tty.events() else { return Next::Leave };
+        let Some(events) = tty.events() else { return NextStep::Quit };
         for event in events {
-            match self.choices.take(&event, &self.shown) {
-                Came::Nothing => {}
-                Came::Otherwise => self.tell_what_is_looked_at(),
-                Came::ResetMaximum => locked(&self.shared.wishes).reset = true,
-                Came::Mark => locked(&self.shared.wishes).marks.push(clock::now()),
-                Came::Timeline => locked(&self.shared.wishes).timeline = true,
-                Came::Stop => AlternateScreen::stop_the_job(),
-                Came::End { standing } => {
+            match self.choices.handle(&event, &self.screenful) {
+                Reaction::Nothing => {}
+                Reaction::QueryChanged => self.publish_query(),
+                Reaction::ResetMaximum => lock(&self.shared.requests).reset = true,
+                Reaction::Mark => lock(&self.shared.requests).marks.push(clock::now()),
+                Reaction::Timeline => lock(&self.shared.requests).timeline = true,
+                Reaction::Suspend => AlternateScreen::suspend_process_group(),
+                Reaction::Quit { keep_screen } => {
                     self.shared.interrupted.store(true, Ordering::Relaxed);
-                    return if standing { Next::LeaveStanding } else { Next::Leave };
+                    return if keep_screen { NextStep::QuitKeepingScreen } else { NextStep::Quit };
                 }
             }
         }
-        // Ctrl-C of somebody else, or a terminal that is gone: the next one ends the program without a word.
+        // A signal, or a terminal that hung up. The next Ctrl-C ends the program at once.
         let is_over =
-            self.shared.over.load(Ordering::Relaxed) || self.shared.interrupted.load(Ordering::Relaxed);
-        if is_over { Next::Leave } else { Next::GoOn }
+            self.shared.closed.load(Ordering::Relaxed) || self.shared.interrupted.load(Ordering::Relaxed);
+        if is_over { NextStep::Quit } else { NextStep::Continue }
     }
 
-    fn tell_what_is_looked_at(&mut self) {
-        *locked(&self.shared.asked) = self.choices.asked();
-        self.make();
+    fn publish_query(&mut self) {
+        *lock(&self.shared.query) = self.choices.query();
+        self.update_screenful();
     }
 
-    /// Runs where whoever looks after the measuring threads runs.
-    fn keep_away(&mut self) {
-        let cpus = locked(&self.shared.away).take();
+    /// Binds the painter to the housekeeping CPUs of the measuring side.
+    fn bind_to_cpus(&mut self) {
+        let cpus = lock(&self.shared.cpus).take();
         if cpus.is_some() && cpus != self.cpus {
             self.cpus = cpus;
             self.cpus.iter().for_each(|cpus| drop(sched::bind(cpus)));

@@ -1,158 +1,147 @@
-//! All that one screen can show, as values. Every text in it is legible: names of others are made so where they are taken in.
+//! Everything that one screen shows, as values. All texts are legible: names from outside are escaped where they are read.
 
 use howlate_model::Span;
 
-/// What somebody looks at.
+/// What the user chose to see, as far as the content depends on it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
-    /// The row that the panels below are of, by its key; the first row where there is none of it.
+pub(crate) struct Query {
+    /// Key of the row that the lower panels describe; the first row where it is missing.
     pub(crate) selected: Option<u64>,
-    /// Each CPU has a row of its own.
-    pub(crate) each: bool,
-    /// Waits of those that have nothing to do have rows as well.
+    /// One row per CPU.
+    pub(crate) each_cpu: bool,
+    /// Also rows of threads that wait because they have nothing to do.
     pub(crate) idle: bool,
-    /// What has a row, counted through.
-    pub(crate) by: usize,
+    /// Index into `TopBy::ALL`.
+    pub(crate) group_by: usize,
 }
 
-/// All that one screen can show.
+/// Everything that one screen shows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Screenful {
-    /// What this is: `howlate cyclic`.
+    /// The command: `howlate cyclic`.
     pub(crate) title: String,
-    /// On which machine.
     pub(crate) machine: String,
-    /// What makes the numbers doubtful, a sentence each.
+    /// Reasons to doubt the numbers, one sentence each.
     pub(crate) doubts: Vec<String>,
-    /// How far it is; `None` where it has no end of its own.
-    pub(crate) progress: Option<Progress>,
-    /// What is being done.
+    /// `None` where the run has no planned end.
+    pub(crate) progress: Option<RunProgress>,
     pub(crate) doing: String,
-    /// What cannot change meanwhile: `every 1 ms`, `bpf`.
+    /// Settings that stay for the whole run: `every 1 ms`, `bpf`.
     pub(crate) fixed: Vec<String>,
-    /// The table of conditions.
-    pub(crate) table: Grid,
-    /// What its columns mean, for the help: the heading, and a few words.
+    /// The main table: conditions, processes or waits.
+    pub(crate) table: LiveTable,
+    /// Column headings and their meaning, for the help.
     pub(crate) legend: &'static [[&'static str; 2]],
-    /// The table is what is looked at: what lies below it has one band.
+    /// The main table takes most of the screen, with one band of panels below.
     pub(crate) is_list: bool,
-    /// CPUs can have rows of their own.
+    /// The key for one row per CPU works.
     pub(crate) each_cpu: bool,
-    /// What has a row, where that can be chosen.
-    pub(crate) by: Option<&'static str>,
-    /// Maxima can begin anew.
+    /// Name of the present grouping; `None` where rows cannot be regrouped.
+    pub(crate) group_by: Option<&'static str>,
     pub(crate) can_reset: bool,
-    /// Moments can be marked.
     pub(crate) can_mark: bool,
-    /// Timelines can be written.
     pub(crate) can_write_timelines: bool,
-    /// What the panels below it are of: the name of a row.
+    /// Name of the row that the lower panels describe.
     pub(crate) detail_of: String,
-    /// Along the time.
-    pub(crate) history: Option<History>,
-    /// What the two values of a moment are; `p99, max` if it is empty.
+    pub(crate) history: Option<LatencyHistory>,
+    /// Meaning of the two values of an interval; `p99, max` where empty.
     pub(crate) history_title: &'static str,
-    /// How many were how late.
-    pub(crate) histogram: Option<Histogram>,
-    /// Who took the time.
-    pub(crate) causes: Option<Grid>,
-    /// Late wake-ups, the newest first.
-    pub(crate) late: Option<Grid>,
-    /// Each of them part by part, by its key.
-    pub(crate) parts: Vec<(u64, Grid)>,
+    pub(crate) histogram: Option<LatencyHistogram>,
+    pub(crate) causes: Option<LiveTable>,
+    /// Late wake-ups, newest first.
+    pub(crate) late: Option<LiveTable>,
+    /// Parts of each late wake-up, by the key of its row.
+    pub(crate) parts: Vec<(u64, LiveTable)>,
 }
 
-/// How far something is that has an end.
+/// Elapsed share of a run with a planned end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    pub(crate) left: Span,
-    pub(crate) whole: Span,
-    /// It may be over before.
-    pub(crate) is_most: bool,
+pub(crate) struct RunProgress {
+    pub(crate) remaining: Span,
+    pub(crate) total: Span,
+    /// The run may end earlier.
+    pub(crate) is_upper_bound: bool,
 }
 
-/// A table: columns that keep their width from one moment to the next.
+/// A table whose columns keep their width between updates.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Grid {
+pub(crate) struct LiveTable {
     pub(crate) title: String,
-    pub(crate) columns: Vec<Column>,
-    pub(crate) rows: Vec<Row>,
-    /// What is said where there is no row.
-    pub(crate) nothing: String,
+    pub(crate) columns: Vec<LiveColumn>,
+    pub(crate) rows: Vec<LiveRow>,
+    /// Text in place of the rows where there are none.
+    pub(crate) empty_text: String,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
+pub(crate) struct LiveColumn {
     pub(crate) heading: String,
-    /// Letters that it has room for at least.
+    /// Least width in terminal columns.
     pub(crate) width: u16,
-    /// Takes what the others leave, up to so many letters; nothing of it where that is no more than it has.
-    pub(crate) most: u16,
-    /// Numbers stand below one another.
+    /// Greatest width. A column grows into the space that the others leave up to this; no growth where it is `width` or less.
+    pub(crate) max_width: u16,
+    /// Aligned to the right.
     pub(crate) is_number: bool,
-    /// The first to go where there is no room for all: the highest first; 0 stays.
-    pub(crate) goes: u8,
+    /// Columns with the highest number are left out first where the space is short; 0 always stays.
+    pub(crate) drop_order: u8,
 }
 
-impl Column {
-    pub(crate) fn number(heading: &str, width: u16, goes: u8) -> Self {
-        Self { heading: heading.to_owned(), width, most: width, is_number: true, goes }
+impl LiveColumn {
+    pub(crate) fn number(heading: &str, width: u16, drop_order: u8) -> Self {
+        Self { heading: heading.to_owned(), width, max_width: width, is_number: true, drop_order }
     }
 
-    pub(crate) fn text(heading: &str, width: u16, goes: u8) -> Self {
-        Self { heading: heading.to_owned(), width, most: width, is_number: false, goes }
+    pub(crate) fn text(heading: &str, width: u16, drop_order: u8) -> Self {
+        Self { heading: heading.to_owned(), width, max_width: width, is_number: false, drop_order }
     }
 
-    /// As wide as its longest text, of so many letters, or as there is room; at least `width`.
+    /// Grows up to the longest text, of `longest` characters.
     pub(crate) fn growing_to(longest: usize, heading: &str, width: u16) -> Self {
-        Self { most: u16::try_from(longest).unwrap_or(u16::MAX), ..Self::growing(heading, width) }
+        Self { max_width: u16::try_from(longest).unwrap_or(u16::MAX), ..Self::growing(heading, width) }
     }
 
-    /// As wide as there is room, and at least `width`.
+    /// Grows as far as there is space, and has at least `width`.
     pub(crate) fn growing(heading: &str, width: u16) -> Self {
-        Self { heading: heading.to_owned(), width, most: u16::MAX, is_number: false, goes: 0 }
+        Self { heading: heading.to_owned(), width, max_width: u16::MAX, is_number: false, drop_order: 0 }
     }
 }
 
 /// A row of a table.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Row {
-    /// What it is, from one moment to the next.
+pub(crate) struct LiveRow {
+    /// Identifies the row between updates.
     pub(crate) key: u64,
-    pub(crate) cells: Vec<Cell>,
-    /// It is what happens now.
+    pub(crate) cells: Vec<LiveCell>,
+    /// It is being measured now.
     pub(crate) is_running: bool,
-    /// How bad it is; a sign in one of its cells says the same.
+    /// Also shown by a sign in one of the cells.
     pub(crate) tone: Tone,
 }
 
-/// How bad something is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
     #[default]
     Plain,
-    /// It is as it should be.
+    /// As expected.
     Dim,
-    /// It is worth a look.
+    /// Worth a look.
     Warn,
-    /// It is bad.
     Bad,
 }
 
-/// What stands in a column of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Cell {
+pub(crate) struct LiveCell {
     pub(crate) text: String,
-    /// The same in fewer letters, for where there is no room for all.
+    /// Shorter form of the text, for narrow columns.
     pub(crate) short: Option<String>,
-    /// By which it is sorted; by its text where there is none.
+    /// Sorts the rows; the text does where `None`.
     pub(crate) number: Option<f64>,
-    /// The worst of its column.
+    /// The worst value of its column.
     pub(crate) is_worst: bool,
 }
 
-impl Cell {
+impl LiveCell {
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -161,43 +150,42 @@ impl Cell {
         Self { text: text.into(), number: Some(number), ..Self::default() }
     }
 
-    /// What is not known.
+    /// A missing value; sorted last.
     pub(crate) fn unknown() -> Self {
         Self::number("–", f64::NEG_INFINITY)
     }
 }
 
-/// What happened along the time that was measured, oldest first.
+/// Latencies over the measured time, oldest first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct History {
-    pub(crate) moments: Vec<Moment>,
+pub(crate) struct LatencyHistory {
+    pub(crate) intervals: Vec<HistoryInterval>,
 }
 
-/// A stretch of time.
+/// A stretch of measured time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Moment {
-    /// How long it is.
-    pub(crate) lasts: Span,
-    /// The 99th percentile, or the mean, and the maximum in nanoseconds; `None` where there was nothing.
+pub(crate) struct HistoryInterval {
+    pub(crate) length: Span,
+    /// The 99th percentile or the mean, and the maximum, in ns; `None` where nothing was measured.
     pub(crate) values: Option<[u64; 2]>,
-    /// Periods that were missed: the picture has a hole there.
+    /// Missed periods; a hole in the picture.
     pub(crate) missed: u64,
-    /// How many were how late, by the lower edge, ascending.
+    /// Counts by the lower edge of the latency bucket in ns, ascending.
     pub(crate) counts: Vec<(u64, u64)>,
 }
 
-/// How many were how late.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Histogram {
-    /// Those that are not empty, ascending.
-    pub(crate) buckets: Vec<Bucket>,
+pub(crate) struct LatencyHistogram {
+    /// Non-empty buckets, ascending.
+    pub(crate) buckets: Vec<LatencyBucket>,
 }
 
 /// Latencies of about the same length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bucket {
-    /// Lower edge in ns, included.
+pub(crate) struct LatencyBucket {
+    /// Lower edge in ns, inclusive.
     pub(crate) from: u64,
+    /// Upper edge in ns.
     pub(crate) until: u64,
     pub(crate) count: u64,
 }
@@ -216,14 +204,14 @@ pub(crate) enum Panel {
 }
 
 impl Panel {
-    /// In the order in which the tab key goes through them.
+    /// In the order of the tab key.
     pub(crate) const ALL: [Self; 7] =
         [Self::Table, Self::History, Self::Histogram, Self::HeatMap, Self::Causes, Self::Late, Self::Parts];
 }
 
 impl Screenful {
-    /// The table in a panel, if it is one and is there; `late` is the late wake-up that is selected.
-    pub(crate) fn grid(&self, panel: Panel, late: Option<u64>) -> Option<&Grid> {
+    /// The table of a panel; `late` is the key of the selected late wake-up. `None` for pictures and where there is no data.
+    pub(crate) fn panel_table(&self, panel: Panel, late: Option<u64>) -> Option<&LiveTable> {
         match panel {
             Panel::Table => Some(&self.table),
             Panel::Causes => self.causes.as_ref(),
@@ -236,14 +224,14 @@ impl Screenful {
         }
     }
 
-    /// Whether there is something for a panel.
+    /// Whether there is data for a panel.
     pub(crate) fn has(&self, panel: Panel) -> bool {
         match panel {
             Panel::Table => true,
             Panel::History => self.history.is_some(),
             Panel::HeatMap => {
-                let has_counts = |one: &Moment| !one.counts.is_empty();
-                self.history.as_ref().is_some_and(|history| history.moments.iter().any(has_counts))
+                let has_counts = |interval: &HistoryInterval| !interval.counts.is_empty();
+                self.history.as_ref().is_some_and(|history| history.intervals.iter().any(has_counts))
             }
             Panel::Histogram => self.histogram.is_some(),
             Panel::Causes => self.causes.is_some(),

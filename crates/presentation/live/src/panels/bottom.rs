@@ -1,4 +1,4 @@
-//! The one bar at the bottom: left what cannot change meanwhile, right what can, with its keys.
+//! The bottom line: on the left the settings, on the right the switches with their keys.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,52 +7,53 @@ use ratatui::text::Span;
 use super::line;
 use crate::choices::Choices;
 use crate::screenful::Screenful;
-use crate::theme::Theme;
+use crate::theme::LiveTheme;
 
-pub(super) fn paint(shown: &Screenful, choices: &Choices, theme: Theme, area: Rect, cells: &mut Buffer) {
+pub(super) fn paint(screen: &Screenful, choices: &Choices, theme: LiveTheme, area: Rect, cells: &mut Buffer) {
     if choices.is_typing {
-        let typed = line::paint(&format!("/{}_", legible(&choices.filter)), theme.bold(), area, cells);
-        let rest = Rect { x: area.x + typed, width: area.width - typed, ..area };
+        let used = line::paint(&format!("/{}_", legible(&choices.filter)), theme.bold(), area, cells);
+        let rest = Rect { x: area.x + used, width: area.width - used, ..area };
         line::paint("   Enter: keep it · Esc: no filter", theme.dim(), rest, cells);
         return;
     }
-    let switches = switches(shown, choices, theme);
-    let taken = line::paint_right(&switches, theme.dim(), area, cells);
-    let mut left = Rect { width: area.width.saturating_sub(taken + 1), ..area };
-    // What has no room is left out whole: the result says it.
-    for one in shown.fixed.iter().map(|one| format!("[{one}] ")) {
-        if Span::raw(&one).width() > usize::from(left.width) {
+    let switches = switches(screen, choices, theme);
+    let used = line::paint_right(&switches, theme.dim(), area, cells);
+    let mut free = Rect { width: area.width.saturating_sub(used + 1), ..area };
+    // Settings that do not fit are omitted; the result has them all.
+    for setting in screen.fixed.iter().map(|setting| format!("[{setting}] ")) {
+        if Span::raw(&setting).width() > usize::from(free.width) {
             break;
         }
-        let taken = line::paint(&one, theme.dim(), left, cells);
-        left = Rect { x: left.x + taken, width: left.width - taken, ..left };
+        let used = line::paint(&setting, theme.dim(), free, cells);
+        free = Rect { x: free.x + used, width: free.width - used, ..free };
     }
 }
 
-fn switches(shown: &Screenful, choices: &Choices, theme: Theme) -> String {
-    let switch = |is_on: bool, what: &str| format!("{} {what}", theme.symbols.switches[usize::from(!is_on)]);
+fn switches(screen: &Screenful, choices: &Choices, theme: LiveTheme) -> String {
+    let switch =
+        |is_on: bool, label: &str| format!("{} {label}", theme.symbols.switches[usize::from(!is_on)]);
     let mut parts = vec![switch(choices.is_frozen, "f freeze")];
-    if shown.each_cpu {
-        parts.push(switch(choices.each, "c each CPU"));
+    if screen.each_cpu {
+        parts.push(switch(choices.each_cpu, "c each CPU"));
     }
-    if let Some(by) = shown.by {
-        parts.extend([format!("b by {by}"), switch(choices.idle, "i idle")]);
+    if let Some(group_by) = screen.group_by {
+        parts.extend([format!("b by {group_by}"), switch(choices.idle, "i idle")]);
     }
-    parts.extend(shown.can_mark.then(|| "m mark".to_owned()));
-    parts.extend(shown.can_write_timelines.then(|| "w timeline".to_owned()));
+    parts.extend(screen.can_mark.then(|| "m mark".to_owned()));
+    parts.extend(screen.can_write_timelines.then(|| "w timeline".to_owned()));
     parts.push(match choices.filter.is_empty() {
         true => "/ filter".to_owned(),
-        false => format!("/{}", cut(&legible(&choices.filter))),
+        false => format!("/{}", shorten(&legible(&choices.filter))),
     });
     parts.extend(["? keys", "q end"].map(str::to_owned));
     parts.join("  ")
 }
 
-/// Switches are seen beside it.
-fn cut(filter: &str) -> String {
-    const MOST: usize = 16;
-    match filter.chars().count() > MOST {
-        true => filter.chars().take(MOST - 1).chain(['…']).collect(),
+/// Leaves room for the switches.
+fn shorten(filter: &str) -> String {
+    const MAX_LENGTH: usize = 16;
+    match filter.chars().count() > MAX_LENGTH {
+        true => filter.chars().take(MAX_LENGTH - 1).chain(['…']).collect(),
         false => filter.to_owned(),
     }
 }

@@ -1,21 +1,21 @@
-//! The keys, from their table, and what the columns mean.
+//! The help: key bindings and the meaning of columns.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::line::{self, row};
 use crate::choices::Choices;
-use crate::keys::{Action, BINDINGS, name};
+use crate::keys::{BINDINGS, KeyAction, key_name};
 use crate::screenful::Screenful;
-use crate::theme::Theme;
+use crate::theme::LiveTheme;
 
-/// Columns of the keys.
+/// Width of the key names.
 const KEYS: u16 = 30;
-/// What stands in a column of them.
+/// Width of one column of bindings.
 const COLUMN: u16 = 80;
 
-pub(super) fn paint(shown: &Screenful, choices: &Choices, theme: Theme, area: Rect, cells: &mut Buffer) {
-    let all = lines(shown);
+pub(super) fn paint(screen: &Screenful, choices: &Choices, theme: LiveTheme, area: Rect, cells: &mut Buffer) {
+    let all = lines(screen);
     let rows = usize::from(area.height.saturating_sub(1)).max(1);
     let columns = usize::from((area.width / COLUMN).max(1));
     let above = choices.help_above.min(all.len().saturating_sub(rows * columns));
@@ -32,7 +32,7 @@ pub(super) fn paint(shown: &Screenful, choices: &Choices, theme: Theme, area: Re
         let line_number = u16::try_from(line_number).unwrap_or(0) + 1;
         let place = Rect { x, width: (area.right() - x).min(COLUMN), ..row(area, line_number) };
         line::paint(keys, theme.bold(), Rect { width: KEYS.min(place.width), ..place }, cells);
-        // What stands above a list of its own.
+        // Headings of lists have no explanation.
         if about.is_empty() {
             line::paint(keys, theme.heading(), place, cells);
         }
@@ -41,30 +41,30 @@ pub(super) fn paint(shown: &Screenful, choices: &Choices, theme: Theme, area: Re
     }
 }
 
-/// Keys and what they do, and below them what columns mean.
-fn lines(shown: &Screenful) -> Vec<(String, &'static str)> {
+/// Key bindings and the meaning of columns, as (left, right) texts.
+fn lines(screen: &Screenful) -> Vec<(String, &'static str)> {
     let mut lines: Vec<(String, &str)> = Vec::new();
-    for binding in BINDINGS.iter().filter(|binding| is_for(binding.action, shown)) {
-        let keys = binding.keys.iter().map(|key| name(*key)).collect::<Vec<_>>().join(" ");
+    for binding in BINDINGS.iter().filter(|binding| applies_to(binding.action, screen)) {
+        let keys = binding.keys.iter().map(|key| key_name(*key)).collect::<Vec<_>>().join(" ");
         match lines.last_mut().filter(|(_, about)| *about == binding.about) {
-            Some((known, _)) => *known = format!("{known} {keys}"),
+            Some((previous_keys, _)) => *previous_keys = format!("{previous_keys} {keys}"),
             None => lines.push((keys, binding.about)),
         }
     }
     lines.push(("mouse".to_owned(), "selects and scrolls; with Shift it marks text"));
-    let legend = shown.legend.iter().map(|[heading, about]| ((*heading).to_owned(), *about));
-    let between = (!shown.legend.is_empty()).then(|| ("Columns".to_owned(), ""));
-    lines.into_iter().chain(between).chain(legend).collect()
+    let legend = screen.legend.iter().map(|[heading, about]| ((*heading).to_owned(), *about));
+    let heading = (!screen.legend.is_empty()).then(|| ("Columns".to_owned(), ""));
+    lines.into_iter().chain(heading).chain(legend).collect()
 }
 
-/// Whether a screen has a use for it.
-fn is_for(action: Action, shown: &Screenful) -> bool {
+/// Whether the screen has a use for the action.
+fn applies_to(action: KeyAction, screen: &Screenful) -> bool {
     match action {
-        Action::EachByItself => shown.each_cpu,
-        Action::ResetMaximum => shown.can_reset,
-        Action::By | Action::Idle => shown.by.is_some(),
-        Action::Mark => shown.can_mark,
-        Action::Timeline => shown.can_write_timelines,
+        KeyAction::EachCpu => screen.each_cpu,
+        KeyAction::ResetMaximum => screen.can_reset,
+        KeyAction::GroupBy | KeyAction::Idle => screen.group_by.is_some(),
+        KeyAction::Mark => screen.can_mark,
+        KeyAction::Timeline => screen.can_write_timelines,
         _ => true,
     }
 }

@@ -1,4 +1,4 @@
-//! Where panels are: 80×24 up to a wall.
+//! The layout of the panels, from 80×24 up to very large terminals.
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
@@ -6,43 +6,43 @@ use super::header;
 use crate::choices::{Choices, HEADING_ROWS};
 use crate::screenful::{Panel, Screenful};
 
-/// Where everything is.
-pub(super) struct Screen {
+/// Areas of a screen.
+pub(super) struct ScreenLayout {
     pub(super) header: Rect,
     pub(super) body: Rect,
     pub(super) bottom: Rect,
     pub(super) panels: Vec<(Panel, Rect)>,
 }
 
-/// A screen from here on has the map beside the history.
+/// From this width on, the causes have three panels side by side, and the heat map a band.
 const WIDE: u16 = 120;
-/// A screen from here on has a band more.
+/// From this height on there is one band more.
 const HIGH: u16 = 34;
-/// Lines below a list.
+/// Height of the band below a list.
 const LIST_BAND: u16 = 6;
-/// Columns between panels that stand side by side.
+/// Columns between neighbouring panels.
 const BETWEEN: u16 = 2;
 
-pub(super) fn screen(shown: &Screenful, choices: &Choices, all: Rect) -> Screen {
+pub(super) fn arrange(screen: &Screenful, choices: &Choices, area: Rect) -> ScreenLayout {
     let [header, body, bottom] = Layout::vertical([
-        Constraint::Length(header::height(shown)),
+        Constraint::Length(header::height(screen)),
         Constraint::Min(0),
         Constraint::Length(1),
     ])
-    .areas(all);
-    let panels = match choices.expanded.filter(|panel| shown.has(*panel)) {
+    .areas(area);
+    let panels = match choices.expanded.filter(|panel| screen.has(*panel)) {
         Some(panel) => vec![(panel, body)],
-        None => bands(shown, body),
+        None => bands(screen, body),
     };
-    Screen { header, body, bottom, panels }
+    ScreenLayout { header, body, bottom, panels }
 }
 
-/// The table, and below it bands of what its selected row is made of, as many as there is room for.
-fn bands(shown: &Screenful, body: Rect) -> Vec<(Panel, Rect)> {
+/// The main table, and below it as many bands of details of its selected row as fit.
+fn bands(screen: &Screenful, body: Rect) -> Vec<(Panel, Rect)> {
     let is_wide = body.width >= WIDE;
-    let wanted: &[&[Panel]] = match (is_wide, body.height >= HIGH) {
-        _ if shown.is_list && is_wide => &[&[Panel::History, Panel::Causes, Panel::Parts]],
-        _ if shown.is_list => &[&[Panel::History, Panel::Causes]],
+    let candidates: &[&[Panel]] = match (is_wide, body.height >= HIGH) {
+        _ if screen.is_list && is_wide => &[&[Panel::History, Panel::Causes, Panel::Parts]],
+        _ if screen.is_list => &[&[Panel::History, Panel::Causes]],
         (true, true) => &[
             &[Panel::History, Panel::Histogram],
             &[Panel::HeatMap],
@@ -54,12 +54,12 @@ fn bands(shown: &Screenful, body: Rect) -> Vec<(Panel, Rect)> {
         }
         (false, false) => &[&[Panel::History, Panel::Histogram], &[Panel::Causes, Panel::Late]],
     };
-    let of_band =
-        |band: &&[Panel]| -> Vec<Panel> { band.iter().copied().filter(|panel| shown.has(*panel)).collect() };
-    let bands: Vec<Vec<Panel>> = wanted.iter().map(of_band).filter(|band| !band.is_empty()).collect();
-    let rows = u16::try_from(shown.table.rows.len() + HEADING_ROWS).unwrap_or(u16::MAX);
-    // A line is left between them.
-    let heights = match (shown.is_list, body.height.checked_sub(LIST_BAND + 1)) {
+    let available =
+        |band: &&[Panel]| -> Vec<Panel> { band.iter().copied().filter(|panel| screen.has(*panel)).collect() };
+    let bands: Vec<Vec<Panel>> = candidates.iter().map(available).filter(|band| !band.is_empty()).collect();
+    let rows = u16::try_from(screen.table.rows.len() + HEADING_ROWS).unwrap_or(u16::MAX);
+    // One empty line between the bands.
+    let heights = match (screen.is_list, body.height.checked_sub(LIST_BAND + 1)) {
         (true, Some(table)) => vec![table, LIST_BAND],
         _ => heights(rows, bands.len(), body.height),
     };
@@ -76,19 +76,19 @@ fn bands(shown: &Screenful, body: Rect) -> Vec<(Panel, Rect)> {
     panels
 }
 
-/// The table has what its rows take, up to half; the bands have the rest, each as much, those that come last going first where that
-/// is less than four lines.
+/// Heights of the table and of the bands. The table has as much as its rows need, up to half; the bands share the rest equally.
+/// The last bands are dropped until each has four lines.
 fn heights(rows: u16, bands: usize, height: u16) -> Vec<u16> {
-    const LEAST: u16 = 4;
+    const MIN_BAND: u16 = 4;
     let mut bands = u16::try_from(bands).unwrap_or(0);
     loop {
         if bands == 0 {
             return vec![height];
         }
         let spare = height.saturating_sub(bands);
-        let table = rows.clamp(LEAST, (spare / 2).max(LEAST));
+        let table = rows.clamp(MIN_BAND, (spare / 2).max(MIN_BAND));
         let each = spare.saturating_sub(table) / bands;
-        if each >= LEAST {
+        if each >= MIN_BAND {
             let first = spare - each * bands;
             return std::iter::once(first).chain((0..bands).map(|_| each)).collect();
         }
@@ -96,7 +96,7 @@ fn heights(rows: u16, bands: usize, height: u16) -> Vec<u16> {
     }
 }
 
-/// Panels side by side: each as wide, or the first twice as wide as the histogram beside it.
+/// Panels of one band: equally wide, only the history is twice as wide.
 fn split(panels: &[Panel], band: Rect) -> Vec<(Panel, Rect)> {
     let weight = |panel: &Panel| Constraint::Fill(if *panel == Panel::History { 2 } else { 1 });
     let areas = Layout::horizontal(panels.iter().map(weight)).spacing(BETWEEN).split(band);
@@ -114,9 +114,9 @@ mod tests {
                 for height in 10..80 {
                     let heights = heights(rows, bands, height);
                     let between = u16::try_from(heights.len() - 1).unwrap();
-                    let all: u16 = heights.iter().sum::<u16>() + between;
-                    assert!(all <= height, "{rows} {bands} {height}: {heights:?}");
-                    assert!(heights.iter().all(|one| *one >= 4), "{heights:?}");
+                    let total: u16 = heights.iter().sum::<u16>() + between;
+                    assert!(total <= height, "{rows} {bands} {height}: {heights:?}");
+                    assert!(heights.iter().all(|height| *height >= 4), "{heights:?}");
                 }
             }
         }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-/// Paints `text` in the first line of `area`, cut with a sign where it goes on; returns the columns that it took.
+/// Paints `text` in the first line of `area`, with `…` where it does not fit; returns the number of columns used.
 pub(super) fn paint(text: &str, style: Style, area: Rect, cells: &mut Buffer) -> u16 {
     let area = area.intersection(cells.area);
     if area.is_empty() {
@@ -20,18 +20,18 @@ pub(super) fn paint(text: &str, style: Style, area: Rect, cells: &mut Buffer) ->
     end - area.x
 }
 
-/// Whether so many columns have room for all of it.
+/// Whether `width` columns are enough for the whole text.
 pub(super) fn fits(text: &str, width: u16) -> bool {
     Span::raw(text).width() <= usize::from(width)
 }
 
-/// The same at the right end of `area`.
+/// As `paint`, at the right end of `area`.
 pub(super) fn paint_right(text: &str, style: Style, area: Rect, cells: &mut Buffer) -> u16 {
     let width = u16::try_from(Span::raw(text).width()).unwrap_or(u16::MAX).min(area.width);
     paint(text, style, Rect { x: area.right() - width, width, ..area }, cells)
 }
 
-/// The `number`th line of an area; empty where there is none.
+/// Line `number` of an area; empty beyond its end.
 pub(super) fn row(area: Rect, number: u16) -> Rect {
     if number < area.height { Rect { y: area.y + number, height: 1, ..area } } else { Rect::ZERO }
 }

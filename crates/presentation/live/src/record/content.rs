@@ -1,4 +1,4 @@
-//! What has come so far, as a screen.
+//! Incidents so far, as a screen.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,54 +8,56 @@ use howlate_render::numbers::{count, rough};
 use howlate_render::{incident_cause, late_above, legible, part_of_incident, percent};
 
 use crate::paint_thread::Content;
-use crate::screenful::{Asked, Cell, Column, Grid, History, Moment, Row, Screenful};
+use crate::screenful::{
+    HistoryInterval, LatencyHistory, LiveCell, LiveColumn, LiveRow, LiveTable, Query, Screenful,
+};
 
-/// So many incidents are kept, the newest; the recording has all.
-const KEPT: usize = 200;
-/// A moment of a history is so long, and so many are kept.
-const MOMENT: Span = Span::from_secs(2);
-const MOMENTS: usize = 300;
-/// Processes, and causes of one, that are told apart: the others are in the recording.
-const PROCESSES: usize = 500;
-const CAUSES: usize = 200;
+/// Incidents on the screen, the newest; the recording has all.
+const MAX_INCIDENTS: usize = 200;
+/// Length of an interval of the history, and the number of intervals kept.
+const INTERVAL: Span = Span::from_secs(2);
+const MAX_INTERVALS: usize = 300;
+/// Processes that have a row, and causes of one; the recording has the others.
+const MAX_PROCESSES: usize = 500;
+const MAX_CAUSES: usize = 200;
 
-/// What has come so far.
+/// Incidents of a recording of the whole machine.
 #[derive(Clone, Debug)]
-pub(crate) struct Incidents {
+pub(crate) struct IncidentLog {
     machine: String,
     above: LateAbove,
     folder: String,
-    began: MonotonicTime,
+    start: MonotonicTime,
     now: MonotonicTime,
     lost: u64,
     marks: usize,
-    processes: BTreeMap<String, Process>,
+    processes: BTreeMap<String, ProcessIncidents>,
     newest: VecDeque<(u64, Incident)>,
     counted: u64,
 }
 
-/// The incidents of all processes of a name.
+/// The incidents of all processes with one name.
 #[derive(Clone, Debug, Default)]
-struct Process {
+struct ProcessIncidents {
     key: u64,
     count: u64,
     worst: Span,
     time: Span,
     last: String,
-    /// By what stands for a cause: its time, how often, and the longest.
+    /// Total time, number of incidents and longest time, by the name of the cause.
     causes: BTreeMap<String, (Span, u64, Span)>,
-    /// By number: how many, their time together, the longest.
-    moments: VecDeque<(u64, u64, Span, Span)>,
+    /// Number of the interval, incidents, their total time, the longest. Ascending.
+    intervals: VecDeque<(u64, u64, Span, Span)>,
 }
 
-impl Incidents {
-    pub(crate) fn new(machine: String, above: LateAbove, folder: String, began: MonotonicTime) -> Self {
+impl IncidentLog {
+    pub(crate) fn new(machine: String, above: LateAbove, folder: String, start: MonotonicTime) -> Self {
         Self {
             machine,
             above,
             folder,
-            began,
-            now: began,
+            start,
+            now: start,
             lost: 0,
             marks: 0,
             processes: BTreeMap::new(),
@@ -64,97 +66,100 @@ impl Incidents {
         }
     }
 
-    /// So many moments more have been marked.
-    pub(crate) fn marked(&mut self, more: usize) {
-        self.marks += more;
+    pub(crate) fn add_marks(&mut self, count: usize) {
+        self.marks += count;
     }
 
-    /// Takes in what has come by `now`.
-    pub(crate) fn take(&mut self, new: &[Incident], lost: u64, now: MonotonicTime) {
+    /// Adds the incidents that came by `now`.
+    pub(crate) fn add(&mut self, incidents: &[Incident], lost: u64, now: MonotonicTime) {
         (self.now, self.lost) = (now, lost);
-        for one in new {
+        for incident in incidents {
             self.counted += 1;
-            let moment = self.moment(one.at_ns);
-            if self.processes.len() < PROCESSES || self.processes.contains_key(&one.thread.process) {
+            let interval = self.interval_at(incident.at_ns);
+            if self.processes.len() < MAX_PROCESSES || self.processes.contains_key(&incident.thread.process) {
                 let next = self.processes.len() as u64;
-                let new = || Process { key: next, ..Process::default() };
-                self.processes.entry(one.thread.process.clone()).or_insert_with(new).take(one, moment);
+                let new_process = || ProcessIncidents { key: next, ..ProcessIncidents::default() };
+                self.processes
+                    .entry(incident.thread.process.clone())
+                    .or_insert_with(new_process)
+                    .add(incident, interval);
             }
-            self.newest.push_front((self.counted, one.clone()));
+            self.newest.push_front((self.counted, incident.clone()));
         }
-        self.newest.truncate(KEPT);
+        self.newest.truncate(MAX_INCIDENTS);
     }
 
-    fn moment(&self, at: MonotonicTime) -> u64 {
-        at.since(self.began).as_nanos() / MOMENT.as_nanos()
+    fn interval_at(&self, at: MonotonicTime) -> u64 {
+        at.since(self.start).as_nanos() / INTERVAL.as_nanos()
     }
 
-    /// Latest first.
-    fn sorted(&self) -> Vec<(&String, &Process)> {
-        let mut all: Vec<_> = self.processes.iter().collect();
-        all.sort_by_key(|(_, one)| Reverse(one.worst));
-        all
+    /// The largest worst case first.
+    fn sorted(&self) -> Vec<(&String, &ProcessIncidents)> {
+        let mut processes: Vec<_> = self.processes.iter().collect();
+        processes.sort_by_key(|(_, process)| Reverse(process.worst));
+        processes
     }
 
-    /// Every moment since the first, as far as they are kept.
-    fn history(&self, of: &Process) -> History {
-        let until = self.moment(self.now);
-        let from = of
-            .moments
+    /// All intervals since the first incident of the process that are still kept.
+    fn history(&self, process: &ProcessIncidents) -> LatencyHistory {
+        let until = self.interval_at(self.now);
+        let from = process
+            .intervals
             .front()
-            .map_or(until, |(moment, ..)| *moment)
-            .max((until + 1).saturating_sub(MOMENTS as u64));
-        let at = |number: u64| {
-            let known = of.moments.iter().find(|(moment, ..)| *moment == number);
+            .map_or(until, |(interval, ..)| *interval)
+            .max((until + 1).saturating_sub(MAX_INTERVALS as u64));
+        let history_interval = |number: u64| {
+            let interval = process.intervals.iter().find(|(interval, ..)| *interval == number);
             let values =
-                known.map(|(_, count, time, worst)| [time.as_nanos() / (*count).max(1), worst.as_nanos()]);
-            Moment { lasts: MOMENT, values, ..Moment::default() }
+                interval.map(|(_, count, time, worst)| [time.as_nanos() / (*count).max(1), worst.as_nanos()]);
+            HistoryInterval { length: INTERVAL, values, ..HistoryInterval::default() }
         };
-        History { moments: (from..=until).map(at).collect() }
+        LatencyHistory { intervals: (from..=until).map(history_interval).collect() }
     }
 }
 
-impl Process {
-    fn take(&mut self, one: &Incident, moment: u64) {
+impl ProcessIncidents {
+    fn add(&mut self, incident: &Incident, interval: u64) {
         self.count += 1;
-        self.worst = self.worst.max(one.latency);
-        self.time = self.time.plus(one.latency);
-        self.last.clone_from(&one.at);
-        for cause in &one.causes {
-            self.add(cause);
+        self.worst = self.worst.max(incident.latency);
+        self.time = self.time.plus(incident.latency);
+        self.last.clone_from(&incident.at);
+        for cause in &incident.causes {
+            self.add_cause(cause);
         }
-        match self.moments.back_mut().filter(|(last, ..)| *last == moment) {
+        match self.intervals.back_mut().filter(|(last, ..)| *last == interval) {
             Some((_, count, time, worst)) => {
-                (*count, *time, *worst) = (*count + 1, time.plus(one.latency), (*worst).max(one.latency));
+                (*count, *time, *worst) =
+                    (*count + 1, time.plus(incident.latency), (*worst).max(incident.latency));
             }
-            None => self.moments.push_back((moment, 1, one.latency, one.latency)),
+            None => self.intervals.push_back((interval, 1, incident.latency, incident.latency)),
         }
-        if self.moments.len() > MOMENTS {
-            self.moments.pop_front();
+        if self.intervals.len() > MAX_INTERVALS {
+            self.intervals.pop_front();
         }
     }
 
-    fn add(&mut self, cause: &IncidentCause) {
+    fn add_cause(&mut self, cause: &IncidentCause) {
         let name = incident_cause(cause);
-        if self.causes.len() < CAUSES || self.causes.contains_key(&name) {
+        if self.causes.len() < MAX_CAUSES || self.causes.contains_key(&name) {
             let (time, times, longest) = self.causes.entry(name).or_default();
             (*time, *times, *longest) = (time.plus(cause.took), *times + 1, (*longest).max(cause.took));
         }
     }
 
-    /// Who took most of the time first.
+    /// Causes with their times, longest total first.
     fn sorted(&self) -> Vec<(&String, &(Span, u64, Span))> {
-        let mut all: Vec<_> = self.causes.iter().collect();
-        all.sort_by_key(|(_, (time, ..))| Reverse(*time));
-        all
+        let mut causes: Vec<_> = self.causes.iter().collect();
+        causes.sort_by_key(|(_, (time, ..))| Reverse(*time));
+        causes
     }
 }
 
-impl Content for Incidents {
-    fn screenful(&self, asked: &Asked) -> Screenful {
+impl Content for IncidentLog {
+    fn screenful(&self, query: &Query) -> Screenful {
         let processes = self.sorted();
         let selected =
-            processes.iter().find(|(_, one)| Some(one.key) == asked.selected).or(processes.first());
+            processes.iter().find(|(_, process)| Some(process.key) == query.selected).or(processes.first());
         let lost = format!("{} incidents were left out or lost: there were too many.", count(self.lost));
         let marks =
             if self.marks > 0 { format!(" · {} marked", count(self.marks as u64)) } else { String::new() };
@@ -164,7 +169,7 @@ impl Content for Incidents {
             doubts: (self.lost > 0).then_some(lost).into_iter().collect(),
             doing: format!(
                 "{} · {} incidents{marks}",
-                rough(self.now.since(self.began)),
+                rough(self.now.since(self.start)),
                 count(self.counted)
             ),
             fixed: vec![format!("above {}", late_above(self.above)), legible(&self.folder).into_owned()],
@@ -173,18 +178,18 @@ impl Content for Incidents {
             can_mark: true,
             can_write_timelines: true,
             detail_of: selected.map(|(name, _)| legible(name).into_owned()).unwrap_or_default(),
-            history: selected.map(|(_, one)| self.history(one)),
+            history: selected.map(|(_, process)| self.history(process)),
             history_title: "mean, max",
-            causes: Some(causes(selected.map(|(_, one)| *one))),
+            causes: Some(causes(selected.map(|(_, process)| *process))),
             late: Some(late(&self.newest)),
-            parts: self.newest.iter().map(|(key, one)| (*key, parts(one))).collect(),
+            parts: self.newest.iter().map(|(key, incident)| (*key, parts(incident))).collect(),
             ..Screenful::default()
         }
     }
 }
 
-fn span(span: Span) -> Cell {
-    Cell::number(Latency::from_span(span).to_string(), span.as_nanos() as f64)
+fn span(span: Span) -> LiveCell {
+    LiveCell::number(Latency::from_span(span).to_string(), span.as_nanos() as f64)
 }
 
 /// The time of the day, UTC: `03:12:07`.
@@ -192,85 +197,97 @@ fn time_of_day(at: &str) -> &str {
     at.get(11..19).unwrap_or(at)
 }
 
-fn table(processes: &[(&String, &Process)]) -> Grid {
+fn table(processes: &[(&String, &ProcessIncidents)]) -> LiveTable {
     let columns = vec![
-        Column::growing("process", 15),
-        Column::number("incidents", 9, 0),
-        Column::number("mean", 7, 1),
-        Column::number("worst", 7, 0),
-        Column::text("last (UTC)", 10, 2),
-        Column::growing("main cause", 18),
+        LiveColumn::growing("process", 15),
+        LiveColumn::number("incidents", 9, 0),
+        LiveColumn::number("mean", 7, 1),
+        LiveColumn::number("worst", 7, 0),
+        LiveColumn::text("last (UTC)", 10, 2),
+        LiveColumn::growing("main cause", 18),
     ];
-    let row = |(name, one): &(&String, &Process)| {
-        let main = one.sorted().first().map(|(cause, (time, ..))| {
-            format!("{} ({})", cause, percent(time.as_secs_f64() / one.time.as_secs_f64().max(1e-9)))
+    let row = |(name, process): &(&String, &ProcessIncidents)| {
+        let main = process.sorted().first().map(|(cause, (time, ..))| {
+            format!("{} ({})", cause, percent(time.as_secs_f64() / process.time.as_secs_f64().max(1e-9)))
         });
         let cells = vec![
-            Cell::text(legible(name)),
-            Cell::number(count(one.count), one.count as f64),
-            span(Span::from_nanos(one.time.as_nanos() / one.count.max(1))),
-            span(one.worst),
-            Cell::text(time_of_day(&one.last)),
-            Cell::text(main.unwrap_or_else(|| "–".to_owned())),
+            LiveCell::text(legible(name)),
+            LiveCell::number(count(process.count), process.count as f64),
+            span(Span::from_nanos(process.time.as_nanos() / process.count.max(1))),
+            span(process.worst),
+            LiveCell::text(time_of_day(&process.last)),
+            LiveCell::text(main.unwrap_or_else(|| "–".to_owned())),
         ];
-        Row { key: one.key, cells, ..Row::default() }
+        LiveRow { key: process.key, cells, ..LiveRow::default() }
     };
     let rows = processes.iter().map(row).collect();
     let title = "waits for a CPU that were too long, by process".to_owned();
-    Grid { title, columns, rows, nothing: "Nothing has waited so long yet.".to_owned() }
+    LiveTable { title, columns, rows, empty_text: "Nothing has waited so long yet.".to_owned() }
 }
 
-fn causes(of: Option<&Process>) -> Grid {
+fn causes(process: Option<&ProcessIncidents>) -> LiveTable {
     let columns = vec![
-        Column::growing("cause", 16),
-        Column::number("share", 6, 0),
-        Column::number("incidents", 9, 2),
-        Column::number("largest", 8, 1),
+        LiveColumn::growing("cause", 16),
+        LiveColumn::number("share", 6, 0),
+        LiveColumn::number("incidents", 9, 2),
+        LiveColumn::number("largest", 8, 1),
     ];
-    let whole = of.map_or(1.0, |one| one.time.as_secs_f64()).max(1e-9);
+    let total = process.map_or(1.0, |process| process.time.as_secs_f64()).max(1e-9);
     let row = |(key, (name, (time, times, longest))): (u64, (&String, &(Span, u64, Span)))| {
-        let share = percent(time.as_secs_f64() / whole).replace("below ", "<");
+        let share = percent(time.as_secs_f64() / total).replace("below ", "<");
         let cells = vec![
-            Cell::text(name.as_str()),
-            Cell::text(share),
-            Cell::text(count(*times)),
-            Cell::text(Latency::from_span(*longest).to_string()),
+            LiveCell::text(name.as_str()),
+            LiveCell::text(share),
+            LiveCell::text(count(*times)),
+            LiveCell::text(Latency::from_span(*longest).to_string()),
         ];
-        Row { key, cells, ..Row::default() }
+        LiveRow { key, cells, ..LiveRow::default() }
     };
-    let rows = (0..).zip(of.map(Process::sorted).unwrap_or_default()).map(row).collect();
-    Grid { title: "causes".to_owned(), columns, rows, nothing: String::new() }
+    let rows = (0..).zip(process.map(ProcessIncidents::sorted).unwrap_or_default()).map(row).collect();
+    LiveTable { title: "causes".to_owned(), columns, rows, empty_text: String::new() }
 }
 
-fn late(newest: &VecDeque<(u64, Incident)>) -> Grid {
+fn late(newest: &VecDeque<(u64, Incident)>) -> LiveTable {
     let columns = vec![
-        Column::text("at (UTC)", 8, 0),
-        Column::number("waited", 7, 0),
-        Column::text("thread", 15, 1),
-        Column::growing("most of it", 10),
+        LiveColumn::text("at (UTC)", 8, 0),
+        LiveColumn::number("waited", 7, 0),
+        LiveColumn::text("thread", 15, 1),
+        LiveColumn::growing("most of it", 10),
     ];
-    let row = |(key, one): &(u64, Incident)| {
-        let most =
-            one.causes.first().map(|cause| format!("{} {}", percent(cause.share), incident_cause(cause)));
+    let row = |(key, incident): &(u64, Incident)| {
+        let main_cause = incident
+            .causes
+            .first()
+            .map(|cause| format!("{} {}", percent(cause.share), incident_cause(cause)));
         let cells = vec![
-            Cell::text(time_of_day(&one.at)),
-            Cell::text(Latency::from_span(one.latency).to_string()),
-            Cell::text(legible(&one.thread.name)),
-            Cell::text(most.unwrap_or_default()),
+            LiveCell::text(time_of_day(&incident.at)),
+            LiveCell::text(Latency::from_span(incident.latency).to_string()),
+            LiveCell::text(legible(&incident.thread.name)),
+            LiveCell::text(main_cause.unwrap_or_default()),
         ];
-        Row { key: *key, cells, ..Row::default() }
+        LiveRow { key: *key, cells, ..LiveRow::default() }
     };
     let rows = newest.iter().map(row).collect();
-    Grid { title: "as they came".to_owned(), columns, rows, nothing: "None yet.".to_owned() }
+    LiveTable { title: "as they came".to_owned(), columns, rows, empty_text: "None yet.".to_owned() }
 }
 
-fn parts(one: &Incident) -> Grid {
-    let columns = vec![Column::growing("part", 20), Column::number("took", 8, 0)];
+fn parts(incident: &Incident) -> LiveTable {
+    let columns = vec![LiveColumn::growing("part", 20), LiveColumn::number("took", 8, 0)];
     let row = |(key, part): (u64, &howlate_model::Segment)| {
         let took = Latency::from_span(part.ns).to_string();
-        Row { key, cells: vec![Cell::text(part_of_incident(part)), Cell::text(took)], ..Row::default() }
+        LiveRow {
+            key,
+            cells: vec![LiveCell::text(part_of_incident(part)), LiveCell::text(took)],
+            ..LiveRow::default()
+        }
     };
-    let who = format!("{}, thread {}, CPU {}", legible(&one.thread.name), one.thread.tid, one.cpu);
+    let who =
+        format!("{}, thread {}, CPU {}", legible(&incident.thread.name), incident.thread.tid, incident.cpu);
     let title = format!("part by part: {who}");
-    Grid { title, columns, rows: (0..).zip(&one.parts).map(row).collect(), nothing: String::new() }
+    LiveTable {
+        title,
+        columns,
+        rows: (0..).zip(&incident.parts).map(row).collect(),
+        empty_text: String::new(),
+    }
 }

@@ -1,4 +1,4 @@
-//! Incidents made up, in which every name is hostile.
+//! Screens of invented incidents whose names are hostile.
 
 use howlate_model::{
     Cause, CauseKind, Incident, IncidentCause, IncidentKind, LateAbove, LateThread, MonotonicTime, Part,
@@ -8,12 +8,12 @@ use howlate_render::is_legible;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::content::Incidents;
+use super::content::IncidentLog;
 use crate::choices::Choices;
 use crate::paint_thread::Content;
 use crate::panels::paint;
-use crate::screenful::{Asked, Screenful};
-use crate::theme::Theme;
+use crate::screenful::{Query, Screenful};
+use crate::theme::LiveTheme;
 
 const HOSTILE: &str = "\u{1b}[2J\r\n\u{202e}日本語\u{301}-and-on-and-on";
 
@@ -61,26 +61,26 @@ fn incident(process: &str, ms: i64, latency: u64) -> Incident {
     }
 }
 
-fn shown() -> Screenful {
-    let mut all = Incidents::new(
+fn screen() -> Screenful {
+    let mut log = IncidentLog::new(
         "a machine".to_owned(),
         LateAbove::Length(Span::from_millis(5)),
         format!("/{HOSTILE}"),
         at(0),
     );
-    all.take(&[incident(HOSTILE, 1_000, 9), incident("server", 1_500, 70)], 0, at(2_000));
-    all.take(&[incident("server", 5_000, 20)], 3, at(9_000));
-    all.marked(1);
-    all.screenful(&Asked::default())
+    log.add(&[incident(HOSTILE, 1_000, 9), incident("server", 1_500, 70)], 0, at(2_000));
+    log.add(&[incident("server", 5_000, 20)], 3, at(9_000));
+    log.add_marks(1);
+    log.screenful(&Query::default())
 }
 
 #[test]
 fn whole_screens() {
     for [columns, rows] in [[80, 24], [200, 60]] {
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-        let shown = shown();
+        let screen = screen();
         terminal
-            .draw(|frame| paint(&shown, &mut Choices::new(), Theme::new(true, true), frame.buffer_mut()))
+            .draw(|frame| paint(&screen, &mut Choices::new(), LiveTheme::new(true, true), frame.buffer_mut()))
             .unwrap();
         insta::assert_snapshot!(format!("record_{columns}x{rows}"), terminal.backend());
     }
@@ -88,27 +88,27 @@ fn whole_screens() {
 
 #[test]
 fn the_latest_process_comes_first_with_its_causes_and_history() {
-    let shown = shown();
+    let screen = screen();
     let rows: Vec<[&str; 3]> =
-        shown.table.rows.iter().map(|row| [0, 1, 3].map(|cell| row.cells[cell].text.as_str())).collect();
+        screen.table.rows.iter().map(|row| [0, 1, 3].map(|cell| row.cells[cell].text.as_str())).collect();
     assert_eq!(rows[0], ["server", "2", "70.0 ms"]);
-    let moments = shown.history.unwrap().moments;
+    let intervals = screen.history.unwrap().intervals;
     let worst: Vec<Option<u64>> =
-        moments.iter().map(|one| one.values.map(|[_, worst]| worst / 1_000_000)).collect();
+        intervals.iter().map(|interval| interval.values.map(|[_, worst]| worst / 1_000_000)).collect();
     assert_eq!(worst, [Some(70), None, Some(20), None, None], "a moment is two seconds");
-    let late = shown.late.unwrap();
+    let late = screen.late.unwrap();
     assert_eq!(late.rows[0].cells[1].text, "20.0 ms", "the newest first");
-    assert_eq!(shown.doubts.len(), 1, "three were lost");
+    assert_eq!(screen.doubts.len(), 1, "three were lost");
 }
 
 #[test]
 fn every_text_is_legible() {
-    let shown = shown();
-    let grids = [Some(&shown.table), shown.causes.as_ref(), shown.late.as_ref()].into_iter().flatten();
-    let grids = grids.chain(shown.parts.iter().map(|(_, parts)| parts));
+    let screen = screen();
+    let grids = [Some(&screen.table), screen.causes.as_ref(), screen.late.as_ref()].into_iter().flatten();
+    let grids = grids.chain(screen.parts.iter().map(|(_, parts)| parts));
     let cells =
         grids.flat_map(|grid| grid.rows.iter().flat_map(|row| row.cells.iter().map(|cell| &cell.text)));
-    for text in cells.chain(&shown.fixed).chain([&shown.detail_of]) {
+    for text in cells.chain(&screen.fixed).chain([&screen.detail_of]) {
         assert!(text.chars().all(is_legible), "{text:?}");
     }
 }

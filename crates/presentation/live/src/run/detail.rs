@@ -1,92 +1,94 @@
-//! What one row is made of: its latencies along the time, how many were how late, and who took the time.
+//! Details of one row: latencies over time, their distribution, and causes.
 
 use howlate_analyse::{Columns, Slice, Together};
 use howlate_model::Finding;
 use howlate_render::CauseTable;
 
-use crate::screenful::{Bucket, Cell, Column, Grid, Histogram, History, Moment, Row};
+use crate::screenful::{
+    HistoryInterval, LatencyBucket, LatencyHistogram, LatencyHistory, LiveCell, LiveColumn, LiveRow,
+    LiveTable,
+};
 
-/// Its blocks in the order in which they were measured, one after the other: turns of other conditions in between are left out.
-pub(super) fn history(row: &Together<'_>) -> History {
-    let mut slices: Vec<&Slice> = row.outcomes().flat_map(|one| one.timeline().slices()).collect();
+/// Its blocks in the order of their measurement, without gaps for the turns of other conditions.
+pub(super) fn history(row: &Together<'_>) -> LatencyHistory {
+    let mut slices: Vec<&Slice> = row.outcomes().flat_map(|outcome| outcome.timeline().slices()).collect();
     slices.sort_by_key(|slice| slice.from);
-    History { moments: side_by_side(&slices).iter().map(|one| moment(one)).collect() }
+    LatencyHistory { intervals: group_parallel(&slices).iter().map(|slices| interval(slices)).collect() }
 }
 
-/// Blocks of threads that ran side by side belong to one moment.
-fn side_by_side<'a>(slices: &[&'a Slice]) -> Vec<Vec<&'a Slice>> {
-    let mut moments: Vec<Vec<&Slice>> = Vec::new();
+/// Blocks of threads that ran side by side are one interval.
+fn group_parallel<'a>(slices: &[&'a Slice]) -> Vec<Vec<&'a Slice>> {
+    let mut intervals: Vec<Vec<&Slice>> = Vec::new();
     for slice in slices {
-        match moments.last_mut() {
-            // One that begins before the first half of another is over runs beside it.
-            Some(last) if is_beside(last[0], slice) => last.push(slice),
-            _ => moments.push(vec![slice]),
+        match intervals.last_mut() {
+            // Parallel: it begins within the first half of the other.
+            Some(last) if is_parallel(last[0], slice) => last.push(slice),
+            _ => intervals.push(vec![slice]),
         }
     }
-    moments
+    intervals
 }
 
-fn is_beside(first: &Slice, slice: &Slice) -> bool {
+fn is_parallel(first: &Slice, slice: &Slice) -> bool {
     let half = first.until.since(first.from).as_nanos() / 2;
     slice.from.since(first.from).as_nanos() < half
 }
 
-fn moment(slices: &[&Slice]) -> Moment {
+fn interval(slices: &[&Slice]) -> HistoryInterval {
     let mut columns = Columns::default();
     slices.iter().for_each(|slice| columns.merge(&slice.columns));
     let max = slices.iter().map(|slice| slice.max).max().unwrap_or(0);
     let max = u64::try_from(max).unwrap_or(0);
     let first = slices[0];
-    Moment {
-        lasts: first.until.since(first.from),
+    HistoryInterval {
+        length: first.until.since(first.from),
         values: Some([p99(&columns).min(max), max]),
         missed: slices.iter().map(|slice| slice.missed_periods).sum(),
         counts: columns.iter().map(|column| (column.from, column.count)).collect(),
     }
 }
 
-/// 99 % are at most this, to the width of a column, which is an eighth of a doubling: enough for a picture.
+/// The 99th percentile to the width of a column, an eighth of a doubling: enough for a picture.
 fn p99(columns: &Columns) -> u64 {
     let beyond = columns.count() / 100;
-    let mut left = columns.count();
-    let reached = columns.iter().find(|column| {
-        left -= column.count;
-        left <= beyond
+    let mut remaining = columns.count();
+    let p99_column = columns.iter().find(|column| {
+        remaining -= column.count;
+        remaining <= beyond
     });
-    reached.map_or(0, |column| u64::midpoint(column.from, column.until))
+    p99_column.map_or(0, |column| u64::midpoint(column.from, column.until))
 }
 
-/// Every planned wake-up.
-pub(super) fn histogram(row: &Together<'_>) -> Histogram {
+pub(super) fn histogram(row: &Together<'_>) -> LatencyHistogram {
     let columns = Columns::from_distribution(&row.planned());
-    let bucket = |column: howlate_analyse::Column| Bucket {
+    let bucket = |column: howlate_analyse::Column| LatencyBucket {
         from: column.from,
         until: column.until,
         count: column.count,
     };
-    Histogram { buckets: columns.iter().map(bucket).collect() }
+    LatencyHistogram { buckets: columns.iter().map(bucket).collect() }
 }
 
-/// Who made its late wake-ups late: the ledger as the result has it.
-pub(super) fn causes(row: Option<&Together<'_>>, findings: &[Finding]) -> Grid {
+/// The causes of its late wake-ups, as the result lists them.
+pub(super) fn causes(row: Option<&Together<'_>>, findings: &[Finding]) -> LiveTable {
     let columns = vec![
-        Column::growing("cause", 16),
-        Column::number("share", 7, 0),
-        Column::number("wake-ups", 8, 2),
-        Column::number("largest", 8, 1),
+        LiveColumn::growing("cause", 16),
+        LiveColumn::number("share", 7, 0),
+        LiveColumn::number("wake-ups", 8, 2),
+        LiveColumn::number("largest", 8, 1),
     ];
-    let why = row.and_then(|row| Some((row.why_late(None)?, row.first().policy_in_force())));
-    let Some((why, policy)) = why else {
-        let nothing = "Its turns that are traced come later.".to_owned();
-        return Grid { title: "causes".to_owned(), columns, rows: Vec::new(), nothing };
+    let late = row.and_then(|row| Some((row.why_late(None)?, row.first().policy_in_force())));
+    let Some((late, policy)) = late else {
+        let empty_text = "Its turns that are traced come later.".to_owned();
+        return LiveTable { title: "causes".to_owned(), columns, rows: Vec::new(), empty_text };
     };
-    let causes = CauseTable::new(&why, policy, findings);
-    let row = |(number, cause): (u64, &howlate_render::CauseRow<'_>)| Row {
+    let causes = CauseTable::new(&late, policy, findings);
+    let row = |(number, cause): (u64, &howlate_render::CauseRow<'_>)| LiveRow {
         key: number,
-        cells: cause.cells().map(Cell::text).into(),
-        ..Row::default()
+        cells: cause.cells().map(LiveCell::text).into(),
+        ..LiveRow::default()
     };
-    let title = format!("causes of the {} slowest", howlate_render::numbers::count(why.late.count));
+    let title = format!("causes of the {} slowest", howlate_render::numbers::count(late.late.count));
     let rows = (0..).zip(&causes.rows).map(row).collect();
-    Grid { title, columns, rows, nothing: "No late wake-up has been traced yet.".to_owned() }
+    LiveTable { title, columns, rows, empty_text: "No late wake-up has been traced yet.".to_owned() }
 }

@@ -1,6 +1,6 @@
-//! Late wake-ups as they came.
+//! The panel of recent late wake-ups.
 //!
-//! Recordings keep the worst of each condition. One that is among them now and was not a moment ago has come meanwhile.
+//! Recordings keep the worst wake-ups of each condition. One that is among them now and was not at the last update is new.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,27 +10,26 @@ use howlate_render::condition::joined;
 use howlate_render::numbers::rough;
 use howlate_render::{percent, segment_in_words};
 
-use crate::screenful::{Cell, Column, Grid, Row};
+use crate::screenful::{LiveCell, LiveColumn, LiveRow, LiveTable};
 
-/// So many are kept.
-const KEPT: usize = 100;
-/// Letters of the longest name that its column has room for.
-const MOST_OF_NAMES: usize = 14;
-/// A condition has a 99th percentile from here on.
-const ENOUGH: u64 = 100;
+/// Late wake-ups on the screen.
+const MAX_WAKEUPS: usize = 100;
+/// Width that the name column may take as its minimum.
+const MAX_NAME_MINIMUM: usize = 14;
+/// Wake-ups that a condition needs for a 99th percentile.
+const MIN_FOR_P99: u64 = 100;
 
-/// Late wake-ups as they came, the newest first.
+/// The latest late wake-ups, newest first.
 #[derive(Debug, Default)]
-pub(crate) struct Recent {
-    known: BTreeSet<(usize, MonotonicTime)>,
-    late: VecDeque<Late>,
-    /// How many there were in all.
-    counted: u64,
+pub(crate) struct RecentWakeups {
+    previous_worst: BTreeSet<(usize, MonotonicTime)>,
+    wakeups: VecDeque<RecentWakeup>,
+    /// Total number so far; the source of keys.
+    total: u64,
 }
 
-/// A late wake-up.
 #[derive(Clone, Debug)]
-struct Late {
+struct RecentWakeup {
     key: u64,
     condition: usize,
     at: MonotonicTime,
@@ -38,16 +37,16 @@ struct Late {
     explained: Option<Box<Explained>>,
 }
 
-impl Recent {
-    /// Takes in what is known by now.
-    pub(crate) fn look(&mut self, analysis: &Analysis) {
-        let mut now: BTreeSet<(usize, MonotonicTime)> = BTreeSet::new();
-        let mut come: Vec<Late> = Vec::new();
+impl RecentWakeups {
+    /// Updates the list from the present state of the analysis.
+    pub(crate) fn update(&mut self, analysis: &Analysis) {
+        let mut worst_now: BTreeSet<(usize, MonotonicTime)> = BTreeSet::new();
+        let mut new: Vec<RecentWakeup> = Vec::new();
         for (condition, outcome) in analysis.outcomes().iter().enumerate() {
             for (at, latency, explained) in worst(outcome) {
-                now.insert((condition, at));
-                if !self.known.contains(&(condition, at)) && is_late(outcome, latency, analysis) {
-                    come.push(Late {
+                worst_now.insert((condition, at));
+                if !self.previous_worst.contains(&(condition, at)) && is_late(outcome, latency, analysis) {
+                    new.push(RecentWakeup {
                         key: 0,
                         condition,
                         at,
@@ -58,120 +57,131 @@ impl Recent {
             }
         }
         self.explain(analysis);
-        self.known = now;
-        come.sort_by_key(|one| one.at);
-        for mut one in come {
-            self.counted += 1;
-            one.key = self.counted;
-            self.late.push_front(one);
+        self.previous_worst = worst_now;
+        new.sort_by_key(|wakeup| wakeup.at);
+        for mut wakeup in new {
+            self.total += 1;
+            wakeup.key = self.total;
+            self.wakeups.push_front(wakeup);
         }
-        self.late.truncate(KEPT);
+        self.wakeups.truncate(MAX_WAKEUPS);
     }
 
-    /// Of a program that is watched, who made a wake-up late is told some time after it.
+    /// Fills in explanations: with `howlate watch` they come some time after the wake-up.
     fn explain(&mut self, analysis: &Analysis) {
-        for late in self.late.iter_mut().filter(|late| late.explained.is_none()) {
-            let traces = analysis.outcomes().get(late.condition).and_then(|outcome| outcome.traces.as_ref());
+        for wakeup in self.wakeups.iter_mut().filter(|wakeup| wakeup.explained.is_none()) {
+            let traces =
+                analysis.outcomes().get(wakeup.condition).and_then(|outcome| outcome.traces.as_ref());
             let mut worst = traces.iter().flat_map(|traces| traces.ledger.worst());
-            late.explained = worst.find(|one| one.at == late.at).cloned().map(Box::new);
+            wakeup.explained = worst.find(|explained| explained.at == wakeup.at).cloned().map(Box::new);
         }
     }
 
-    /// A table of them, and a table of each one's parts by its key.
-    pub(super) fn grids(
+    /// The table of wake-ups, and for each the table of its parts by key.
+    pub(super) fn tables(
         &self,
         loops: &[Together<'_>],
         names: &[String],
         analysis: &Analysis,
-    ) -> (Grid, Vec<(u64, Grid)>) {
+    ) -> (LiveTable, Vec<(u64, LiveTable)>) {
         let name = |condition: usize| {
             let outcome = analysis.outcomes().get(condition)?;
             let row =
-                loops.iter().position(|one| one.outcomes().any(|other| std::ptr::eq(other, outcome)))?;
+                loops.iter().position(|row| row.outcomes().any(|other| std::ptr::eq(other, outcome)))?;
             names.get(row).cloned()
         };
         let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(5);
-        let least = u16::try_from(longest.min(MOST_OF_NAMES)).unwrap_or(5);
-        let name_goes = if names.len() > 1 { 1 } else { 9 };
+        let min_width = u16::try_from(longest.min(MAX_NAME_MINIMUM)).unwrap_or(5);
+        let name_drop_order = if names.len() > 1 { 1 } else { 9 };
         let mut columns = vec![
-            Column::number("after", 7, 0),
-            Column::number("late", 8, 0),
-            Column { goes: name_goes, ..Column::growing_to(longest, "", least) },
+            LiveColumn::number("after", 7, 0),
+            LiveColumn::number("late", 8, 0),
+            LiveColumn { drop_order: name_drop_order, ..LiveColumn::growing_to(longest, "", min_width) },
         ];
-        if analysis.outcomes().iter().any(|one| one.traces.is_some()) {
-            columns.push(Column::growing("most of it", 12));
+        if analysis.outcomes().iter().any(|outcome| outcome.traces.is_some()) {
+            columns.push(LiveColumn::growing("most of it", 12));
         }
-        let row = |late: &Late| Row {
-            key: late.key,
+        let row = |wakeup: &RecentWakeup| LiveRow {
+            key: wakeup.key,
             cells: vec![
-                Cell::text(rough(late.at.since(analysis.header.at))),
-                Cell::text(late.latency.to_string()),
-                Cell::text(name(late.condition).unwrap_or_default()),
-                Cell::text(late.explained.as_deref().map_or_else(|| "not traced".to_owned(), most_of_it)),
+                LiveCell::text(rough(wakeup.at.since(analysis.header.at))),
+                LiveCell::text(wakeup.latency.to_string()),
+                LiveCell::text(name(wakeup.condition).unwrap_or_default()),
+                LiveCell::text(
+                    wakeup.explained.as_deref().map_or_else(|| "not traced".to_owned(), main_part),
+                ),
             ],
-            ..Row::default()
+            ..LiveRow::default()
         };
         let title = "late wake-ups as they came".to_owned();
-        let nothing = "None was later than 99 % of its condition yet.".to_owned();
-        let parts =
-            self.late.iter().filter_map(|late| Some((late.key, parts(late.explained.as_deref()?, analysis))));
-        (Grid { title, columns, rows: self.late.iter().map(row).collect(), nothing }, parts.collect())
+        let empty_text = "None was later than 99 % of its condition yet.".to_owned();
+        let parts = self
+            .wakeups
+            .iter()
+            .filter_map(|wakeup| Some((wakeup.key, parts(wakeup.explained.as_deref()?, analysis))));
+        (
+            LiveTable { title, columns, rows: self.wakeups.iter().map(row).collect(), empty_text },
+            parts.collect(),
+        )
     }
 }
 
-/// The worst of a condition, traced ones first.
+/// The worst wake-ups of a condition, traced ones first.
 fn worst(outcome: &Outcome) -> impl Iterator<Item = (MonotonicTime, Latency, Option<&Explained>)> {
     let traced = outcome.traces.iter().flat_map(|traces| traces.ledger.worst());
-    let plain = outcome.worst().iter().map(|one| (one.at, one.latency, None));
-    traced.map(|one| (one.at, one.latency, Some(one))).chain(plain)
+    let untraced = outcome.worst().iter().map(|wakeup| (wakeup.at, wakeup.latency, None));
+    traced.map(|explained| (explained.at, explained.latency, Some(explained))).chain(untraced)
 }
 
-/// As the result has it: later than was asked for, or than 99 % of the condition.
+/// As in the result: above the threshold of the run, or above the 99th percentile of the condition.
 fn is_late(outcome: &Outcome, latency: Latency, analysis: &Analysis) -> bool {
     if let Some(above) = analysis.header.late_above {
         return latency.reaches(above);
     }
-    let all = match &outcome.traces {
-        Some(traces) if outcome.count() < ENOUGH => &traces.ledger.latency,
+    let distribution = match &outcome.traces {
+        Some(traces) if outcome.count() < MIN_FOR_P99 => &traces.ledger.latency,
         _ => outcome.latency(),
     };
-    all.count() >= ENOUGH && percentile(all, 0.99).is_some_and(|p99| latency >= p99)
+    distribution.count() >= MIN_FOR_P99 && percentile(distribution, 0.99).is_some_and(|p99| latency >= p99)
 }
 
 /// `waiting for the CPU (rustc, pid 812) 68 %`
-fn most_of_it(one: &Explained) -> String {
-    let causes = one.by_cause();
-    let most = causes.iter().map(|(segment, _)| segment).max_by_key(|segment| segment.ns);
-    most.map_or_else(String::new, |segment| {
-        format!("{} {}", percent(share(segment.ns, one.latency)), segment_in_words(segment))
+fn main_part(explained: &Explained) -> String {
+    let causes = explained.by_cause();
+    let longest = causes.iter().map(|(segment, _)| segment).max_by_key(|segment| segment.ns);
+    longest.map_or_else(String::new, |segment| {
+        format!("{} {}", percent(share(segment.ns, explained.latency)), segment_in_words(segment))
     })
 }
 
-fn share(part: Span, whole: Latency) -> f64 {
-    part.as_nanos() as f64 / (whole.as_nanos().max(1) as f64)
+fn share(part: Span, total: Latency) -> f64 {
+    part.as_nanos() as f64 / (total.as_nanos().max(1) as f64)
 }
 
-/// One wake-up part by part, in their order.
-fn parts(one: &Explained, analysis: &Analysis) -> Grid {
-    let columns =
-        vec![Column::growing("part", 20), Column::number("took", 8, 0), Column::number("share", 7, 0)];
+/// The parts of one wake-up, by cause.
+fn parts(explained: &Explained, analysis: &Analysis) -> LiveTable {
+    let columns = vec![
+        LiveColumn::growing("part", 20),
+        LiveColumn::number("took", 8, 0),
+        LiveColumn::number("share", 7, 0),
+    ];
     let row = |(number, (segment, times)): (u64, &(howlate_model::Segment, usize))| {
         let times = if *times > 1 { format!(", {times} times") } else { String::new() };
         let took = Latency::from_span(segment.ns).to_string();
-        Row {
+        LiveRow {
             key: number,
             cells: vec![
-                Cell::text(format!("{}{times}", segment_in_words(segment))),
-                Cell::text(took),
-                Cell::text(percent(share(segment.ns, one.latency)).replace("below ", "<")),
+                LiveCell::text(format!("{}{times}", segment_in_words(segment))),
+                LiveCell::text(took),
+                LiveCell::text(percent(share(segment.ns, explained.latency)).replace("below ", "<")),
             ],
-            ..Row::default()
+            ..LiveRow::default()
         }
     };
-    let after = rough(one.at.since(analysis.header.at));
-    let cpu = one.cpu.map(|cpu| format!("CPU {cpu}"));
-    let title = [format!("part by part: {} late", one.latency), format!("after {after}")];
+    let after = rough(explained.at.since(analysis.header.at));
+    let cpu = explained.cpu.map(|cpu| format!("CPU {cpu}"));
+    let title = [format!("part by part: {} late", explained.latency), format!("after {after}")];
     let title = joined(&title.into_iter().chain(cpu).collect::<Vec<_>>());
-    let rows = (0..).zip(&one.by_cause()).map(row).collect();
-    Grid { title, columns, rows, nothing: String::new() }
+    let rows = (0..).zip(&explained.by_cause()).map(row).collect();
+    LiveTable { title, columns, rows, empty_text: String::new() }
 }

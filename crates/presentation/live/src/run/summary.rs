@@ -1,4 +1,4 @@
-//! The screen of a run, from what has been recorded of it so far: the same analysis that prints the end result.
+//! The screen of a run, made by the same analysis that prints the final result.
 
 use howlate_analyse::{Analysis, Summary, Together, one_by_one, together};
 use howlate_model::{Command, Distribution, Header, Latency, Work};
@@ -8,58 +8,60 @@ use howlate_render::result_columns::{ColumnSpec, MAX, MEDIAN, P99, P99_9};
 use howlate_render::{SoFar, TuneStage, doubtful, event_loops_away, legible, machine, main_causes, watched};
 
 use super::detail::{causes, histogram, history};
-use super::recent::Recent;
-use crate::screenful::{Asked, Cell, Column, Grid, Progress, Row, Screenful};
+use super::recent::RecentWakeups;
+use crate::screenful::{LiveCell, LiveColumn, LiveRow, LiveTable, Query, RunProgress, Screenful};
 
-/// What was known when somebody asked for maxima to begin anew, by condition.
+/// The distribution of each condition when the user restarted the maxima.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Baseline(Vec<Distribution>);
 
 impl Baseline {
-    /// Everything that has been recorded so far.
     pub(crate) fn of(analysis: &Analysis) -> Self {
-        Self(analysis.outcomes().iter().map(|one| one.latency().clone()).collect())
+        Self(analysis.outcomes().iter().map(|outcome| outcome.latency().clone()).collect())
     }
 
-    /// The largest latency of `row` since, to the width of a bucket, which is less than 1 %; exact where it is the largest of all.
+    /// The largest latency of `row` since then. Exact if it is the overall maximum, otherwise to the width of a bucket (below 1 %).
     fn largest_since(&self, row: &Together<'_>, analysis: &Analysis) -> Option<Latency> {
-        let of_one = |outcome: &howlate_analyse::Outcome| {
+        let largest_of_outcome = |outcome: &howlate_analyse::Outcome| {
             let place = analysis.outcomes().iter().position(|other| std::ptr::eq(other, outcome))?;
             let before = self.0.get(place);
-            let all = outcome.latency();
-            if before.is_none_or(|before| before.max() != all.max()) {
-                return all.max();
+            let now = outcome.latency();
+            if before.is_none_or(|before| before.max() != now.max()) {
+                return now.max();
             }
-            let had = |nanos: u64| before.map_or(0, |before| before.count() - before.up_to(nanos));
-            let newer = all.buckets().filter(|bucket| {
-                let beyond = all.count() - all.up_to(bucket.highest);
-                bucket.count + beyond > had(bucket.lowest.saturating_sub(1))
+            let count_before = |nanos: u64| before.map_or(0, |before| before.count() - before.up_to(nanos));
+            let newer = now.buckets().filter(|bucket| {
+                let beyond = now.count() - now.up_to(bucket.highest);
+                bucket.count + beyond > count_before(bucket.lowest.saturating_sub(1))
             });
             newer.last().map(|bucket| Latency::from_nanos(i64::try_from(bucket.highest).unwrap_or(i64::MAX)))
         };
-        row.outcomes().filter_map(of_one).max()
+        row.outcomes().filter_map(largest_of_outcome).max()
     }
 }
 
-/// The screen of `run`.
 pub(crate) fn screenful(
     run: &SoFar<'_>,
-    asked: &Asked,
+    query: &Query,
     baseline: Option<&Baseline>,
-    recent: &Recent,
+    recent: &RecentWakeups,
 ) -> Screenful {
     let analysis = run.analysis;
-    let loops = loops(analysis, asked.each);
+    let loops = loops(analysis, query.each_cpu);
     let names = names(&loops);
-    let selected = loops.iter().position(|one| Some(key(one, analysis)) == asked.selected).unwrap_or(0);
-    let (late, parts) = recent.grids(&loops, &names, analysis);
+    let selected = loops.iter().position(|row| Some(key(row, analysis)) == query.selected).unwrap_or(0);
+    let (late, parts) = recent.tables(&loops, &names, analysis);
     let row = loops.get(selected);
-    let is_traced = analysis.outcomes().iter().any(|one| one.traces.is_some());
+    let is_traced = analysis.outcomes().iter().any(|outcome| outcome.traces.is_some());
     Screenful {
         title: title(&analysis.header),
         machine: legible(&machine(&analysis.header.system)).into_owned(),
         doubts: event_loops_away(analysis).into_iter().chain(doubtful(analysis)).collect(),
-        progress: run.time.map(|[left, whole]| Progress { left, whole, is_most: run.stage.is_some() }),
+        progress: run.time.map(|[remaining, total]| RunProgress {
+            remaining,
+            total,
+            is_upper_bound: run.stage.is_some(),
+        }),
         doing: doing(run, &loops, &names),
         fixed: fixed(analysis, &loops),
         table: table(run, &loops, &names, baseline, is_traced),
@@ -82,16 +84,16 @@ fn title(header: &Header) -> String {
     format!("howlate {} {what}", header.command).trim_end().to_owned()
 }
 
-/// Loops that have a row. Threads of a periodic loop differ in their CPU alone; of everything else each has its own.
-fn loops(analysis: &Analysis, each: bool) -> Vec<Together<'_>> {
-    if is_periodic(analysis) && !each { together(analysis) } else { one_by_one(analysis) }
+/// Loops with a row. The threads of a periodic loop differ only in their CPU and share a row; all others have their own.
+fn loops(analysis: &Analysis, each_cpu: bool) -> Vec<Together<'_>> {
+    if is_periodic(analysis) && !each_cpu { together(analysis) } else { one_by_one(analysis) }
 }
 
 fn is_periodic(analysis: &Analysis) -> bool {
-    analysis.outcomes().iter().all(|one| matches!(one.condition.work, Work::Cyclic { .. }))
+    analysis.outcomes().iter().all(|outcome| matches!(outcome.condition.work, Work::Cyclic { .. }))
 }
 
-/// A row from one moment to the next: the number of the first of its conditions.
+/// Identifies a row between updates: index of its first condition.
 pub(super) fn key(row: &Together<'_>, analysis: &Analysis) -> u64 {
     number(row.first(), analysis).unwrap_or(u64::MAX)
 }
@@ -109,34 +111,38 @@ fn names(loops: &[Together<'_>]) -> Vec<String> {
     beside_one_another(loops).iter().map(|name| legible(name).into_owned()).collect()
 }
 
-/// `stage 2 of 4: each setting · turn 3 of 12 · fifo:80`
+/// `stage 2 of 4: each_cpu setting · turn 3 of 12 · fifo:80`
 fn doing(run: &SoFar<'_>, loops: &[Together<'_>], names: &[String]) -> String {
     let stage = run.stage.map(TuneStage::in_words);
     let turn = run.turns.map(|[turn, turns]| format!("turn {turn} of {turns}"));
-    let is_now = |one: &&Together<'_>| one.outcomes().any(|outcome| Some(&outcome.condition) == run.now);
-    let now = loops.iter().zip(names).find(|(one, _)| is_now(one)).map(|(_, name)| name.clone());
-    // What has no end of its own has lasted for so long.
-    let lasts = (run.time.is_none() && run.turns.is_none()).then(|| rough(run.lasts));
+    let is_current = |row: &&Together<'_>| row.outcomes().any(|outcome| Some(&outcome.condition) == run.now);
+    let current = loops.iter().zip(names).find(|(row, _)| is_current(row)).map(|(_, name)| name.clone());
+    // Without a planned end, the elapsed time.
+    let elapsed = (run.time.is_none() && run.turns.is_none()).then(|| rough(run.lasts));
     joined(
-        &lasts
+        &elapsed
             .into_iter()
             .chain(stage)
             .chain(turn)
-            .chain(now.filter(|_| names.len() > 1))
+            .chain(current.filter(|_| names.len() > 1))
             .collect::<Vec<_>>(),
     )
 }
 
-/// What all rows have in common, and what sees who made them late.
+/// Settings that all rows share, and the tracer.
 fn fixed(analysis: &Analysis, loops: &[Together<'_>]) -> Vec<String> {
     let mut parts = in_common(loops);
-    let tracer = analysis.outcomes().iter().find_map(|one| one.traces.as_ref()).map(|one| one.tracer.clone());
+    let tracer = analysis
+        .outcomes()
+        .iter()
+        .find_map(|outcome| outcome.traces.as_ref())
+        .map(|traces| traces.tracer.clone());
     parts.extend(tracer);
     parts.iter().map(|part| legible(part).into_owned()).collect()
 }
 
-/// Letters of the longest name for which columns of numbers make room.
-const MOST_OF_NAMES: usize = 32;
+/// Longest name, in letters, that the name column has as its minimum width.
+const MAX_NAME_MINIMUM: usize = 32;
 
 const NUMBERS: [ColumnSpec; 4] = [MEDIAN, P99, P99_9, MAX];
 
@@ -146,83 +152,87 @@ fn table(
     names: &[String],
     baseline: Option<&Baseline>,
     is_traced: bool,
-) -> Grid {
+) -> LiveTable {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(12);
-    let least = u16::try_from(longest.min(MOST_OF_NAMES)).unwrap_or(12);
-    let mut columns = vec![Column::growing_to(longest, "", least), Column::number("wake-ups", 9, 2)];
-    let is_periodic = loops.iter().any(|one| one.first().condition.work.period().is_some());
+    let min_width = u16::try_from(longest.min(MAX_NAME_MINIMUM)).unwrap_or(12);
+    let mut columns =
+        vec![LiveColumn::growing_to(longest, "", min_width), LiveColumn::number("wake-ups", 9, 2)];
+    let is_periodic = loops.iter().any(|row| row.first().condition.work.period().is_some());
     if is_periodic {
-        columns.push(Column::number("missed", 6, 0));
+        columns.push(LiveColumn::number("missed", 6, 0));
     }
     columns.extend([
-        Column::number("median", 6, 0),
-        Column::number("p99", 7, 0),
-        Column::number("p99.9", 7, 1),
-        Column::number("max", 7, 0),
+        LiveColumn::number("median", 6, 0),
+        LiveColumn::number("p99", 7, 0),
+        LiveColumn::number("p99.9", 7, 1),
+        LiveColumn::number("max", 7, 0),
     ]);
     if baseline.is_some() {
-        columns.push(Column::number("max since R", 11, 0));
+        columns.push(LiveColumn::number("max since R", 11, 0));
     }
     if is_traced {
-        columns.push(Column { goes: 3, ..Column::growing("main causes", 24) });
+        columns.push(LiveColumn { drop_order: 3, ..LiveColumn::growing("main causes", 24) });
     }
-    let row = |(one, name): (&Together<'_>, &String)| {
-        let planned = one.planned();
-        let mut cells = vec![Cell::text(name.as_str()), counted(one.happened().count())];
+    let row = |(row, name): (&Together<'_>, &String)| {
+        let planned = row.planned();
+        let mut cells = vec![LiveCell::text(name.as_str()), count_cell(row.happened().count())];
         if is_periodic {
-            cells.push(counted(one.missed()));
+            cells.push(count_cell(row.missed()));
         }
-        cells.extend(numbers(&planned));
+        cells.extend(number_cells(&planned));
         if let Some(baseline) = baseline {
-            let largest = baseline.largest_since(one, run.analysis);
-            cells.push(largest.map_or_else(Cell::unknown, |late| {
-                Cell::number(howlate_render::numbers::micros(late.as_nanos()), late.as_nanos() as f64)
+            let largest = baseline.largest_since(row, run.analysis);
+            cells.push(largest.map_or_else(LiveCell::unknown, |latency| {
+                LiveCell::number(
+                    howlate_render::numbers::micros(latency.as_nanos()),
+                    latency.as_nanos() as f64,
+                )
             }));
         }
         if is_traced {
-            let causes = one.why_late(None).and_then(|why| main_causes(&why));
-            cells.push(Cell::text(causes.unwrap_or_else(|| "–".to_owned())));
+            let causes = row.why_late(None).and_then(|why| main_causes(&why));
+            cells.push(LiveCell::text(causes.unwrap_or_else(|| "–".to_owned())));
         }
-        let is_running = run.threads.iter().any(|thread| holds(one, thread.condition, run.analysis));
-        Row { key: key(one, run.analysis), cells, is_running, ..Row::default() }
+        let is_running = run.threads.iter().any(|thread| has_condition(row, thread.condition, run.analysis));
+        LiveRow { key: key(row, run.analysis), cells, is_running, ..LiveRow::default() }
     };
-    let mut rows: Vec<Row> = loops.iter().zip(names).map(row).collect();
+    let mut rows: Vec<LiveRow> = loops.iter().zip(names).map(row).collect();
     mark_worst(&mut rows, columns.len());
     let missed = if is_periodic { ", missed periods counted in" } else { "" };
     let title = format!("so far · latency in µs{missed}");
-    Grid { title, columns, rows, nothing: "Nothing has woken yet.".to_owned() }
+    LiveTable { title, columns, rows, empty_text: "Nothing has woken yet.".to_owned() }
 }
 
-fn holds(row: &Together<'_>, condition: u32, analysis: &Analysis) -> bool {
+fn has_condition(row: &Together<'_>, condition: u32, analysis: &Analysis) -> bool {
     row.outcomes().any(|outcome| number(outcome, analysis) == Some(u64::from(condition)))
 }
 
-fn counted(number: u64) -> Cell {
-    Cell::number(count(number), number as f64)
+fn count_cell(number: u64) -> LiveCell {
+    LiveCell::number(count(number), number as f64)
 }
 
-/// The numbers for which there are enough wake-ups.
-fn numbers(all: &Distribution) -> [Cell; 4] {
-    let summary = Summary::from_distribution(all);
+/// Cells of the columns that have enough wake-ups.
+fn number_cells(distribution: &Distribution) -> [LiveCell; 4] {
+    let summary = Summary::from_distribution(distribution);
     NUMBERS.map(|column| {
-        let Some(summary) = summary.as_ref().filter(|_| all.count() >= column.least) else {
-            return Cell::unknown();
+        let Some(summary) = summary.as_ref().filter(|_| distribution.count() >= column.least) else {
+            return LiveCell::unknown();
         };
         let nanos = column.nanos(summary);
-        Cell::number(micros_in(summary, nanos), nanos as f64)
+        LiveCell::number(micros_in(summary, nanos), nanos as f64)
     })
 }
 
-/// The worst of each column of latencies, where there are several to choose from.
-fn mark_worst(rows: &mut [Row], columns: usize) {
+/// Marks the worst value of each latency column where there are several rows.
+fn mark_worst(rows: &mut [LiveRow], columns: usize) {
     if rows.len() < 2 {
         return;
     }
-    // What stands before are a name and counts.
+    // The first columns are a name and counts.
     for column in 2..columns {
-        let number = |row: &Row| row.cells.get(column).and_then(|cell| cell.number);
+        let number = |row: &LiveRow| row.cells.get(column).and_then(|cell| cell.number);
         let worst = rows.iter().filter_map(number).max_by(f64::total_cmp).filter(|worst| *worst > 0.0);
-        let is_worst = |row: &&mut Row| worst.is_some() && number(row) == worst;
+        let is_worst = |row: &&mut LiveRow| worst.is_some() && number(row) == worst;
         rows.iter_mut().filter(is_worst).for_each(|row| {
             row.cells.iter_mut().skip(column).take(1).for_each(|cell| cell.is_worst = true);
         });

@@ -1,4 +1,4 @@
-//! Whole screens and single panels of a run made up, in which every name is hostile.
+//! Screens and panels of an invented run whose names are hostile.
 
 use howlate_analyse::Analysis;
 use howlate_model::{
@@ -10,14 +10,14 @@ use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::recent::Recent;
+use super::recent::RecentWakeups;
 use super::summary::{Baseline, screenful};
 use crate::choices::Choices;
 use crate::panels::paint;
-use crate::screenful::{Asked, Panel, Screenful};
-use crate::theme::Theme;
+use crate::screenful::{Panel, Query, Screenful};
+use crate::theme::LiveTheme;
 
-/// It would clear the screen, end the line, turn the writing around; it is wide, and it is long.
+/// Clears the screen, ends the line, reverses the writing direction; wide and long.
 const HOSTILE: &str = "\u{1b}[2J\r\n\u{202e}日本語\u{301}\u{200b}-a-name-that-goes-on-and-on";
 
 const PERIOD: Span = Span::from_millis(1);
@@ -33,7 +33,7 @@ fn conditions(name: &str) -> Vec<Condition> {
     vec![other.clone(), Condition { cpu: Some(1), ..other.clone() }, Condition { policy, ..other }]
 }
 
-fn begun(name: &str) -> Analysis {
+fn empty_analysis(name: &str) -> Analysis {
     let mut header = Header {
         howlate: "0.1.0".into(),
         command: "cyclic".into(),
@@ -44,14 +44,14 @@ fn begun(name: &str) -> Analysis {
     Analysis::new(header)
 }
 
-/// A second of wake-ups, most of them `usual` late, the last one so late that periods are missed where that is more than one.
-fn block(condition: u32, second: i64, usual: i64, latest: i64) -> Line {
+/// One second of wake-ups, most of them with latency `usual`; the last has `latest`, and misses periods where that is above one.
+fn block(condition: u32, second: i64, typical: i64, latest: i64) -> Line {
     let (from, until) = (at(second * 1_000, 0), at(second * 1_000 + 1_000, 0));
     let mut block = Block { condition, from, until, ..Block::default() };
     for number in 0..200 {
-        let late = if number == 199 { latest } else { usual + number * 37 };
+        let latency = if number == 199 { latest } else { typical + number * 37 };
         let expected = at(second * 1_000 + number, 0);
-        let ran = MonotonicTime::from_nanos(expected.as_nanos() + late);
+        let ran = MonotonicTime::from_nanos(expected.as_nanos() + latency);
         block.record(Wakeup { expected, ran }, Some(Periods::endless(PERIOD)));
     }
     Line::Block(Box::new(block))
@@ -76,9 +76,9 @@ fn why(name: &str) -> Line {
     Line::Why(Box::new(WhyBlock { condition: 0, round: 1, beside: 0, from, until, tracer, ledger }))
 }
 
-/// Some seconds of a run, in the second of which the first condition misses periods.
+/// 24 seconds of a run; the first condition misses periods in the second one.
 fn analysis(name: &str) -> Analysis {
-    let mut analysis = begun(name);
+    let mut analysis = empty_analysis(name);
     for second in 0..24 {
         let latest = if second == 1 { 4_900_000 } else { 700_000 + second * 30_000 };
         analysis.add(&block(0, second, 60_000 + second * 1_000, latest));
@@ -90,9 +90,9 @@ fn analysis(name: &str) -> Analysis {
     analysis
 }
 
-fn of(analysis: &Analysis, asked: &Asked, baseline: Option<&Baseline>) -> Screenful {
-    let mut recent = Recent::default();
-    recent.look(analysis);
+fn screenful_of(analysis: &Analysis, query: &Query, baseline: Option<&Baseline>) -> Screenful {
+    let mut recent = RecentWakeups::default();
+    recent.update(analysis);
     let run = SoFar {
         analysis,
         threads: &[],
@@ -103,70 +103,76 @@ fn of(analysis: &Analysis, asked: &Asked, baseline: Option<&Baseline>) -> Screen
         time: Some([Span::from_secs(34), Span::from_secs(60)]),
         away: None,
     };
-    screenful(&run, asked, baseline, &recent)
+    screenful(&run, query, baseline, &recent)
 }
 
-fn painted(shown: &Screenful, choices: &mut Choices, theme: Theme, [columns, rows]: [u16; 2]) -> TestBackend {
+fn paint_to_backend(
+    screen: &Screenful,
+    choices: &mut Choices,
+    theme: LiveTheme,
+    [columns, rows]: [u16; 2],
+) -> TestBackend {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| paint(shown, choices, theme, frame.buffer_mut())).unwrap();
+    terminal.draw(|frame| paint(screen, choices, theme, frame.buffer_mut())).unwrap();
     terminal.backend().clone()
 }
 
 const SIZES: [[u16; 2]; 2] = [[80, 24], [200, 60]];
 
-fn check(name: &str, shown: &Screenful, choices: &Choices, theme: Theme) {
+fn check(name: &str, screen: &Screenful, choices: &Choices, theme: LiveTheme) {
     for [columns, rows] in SIZES {
-        let painted = painted(shown, &mut choices.clone(), theme, [columns, rows]);
+        let painted = paint_to_backend(screen, &mut choices.clone(), theme, [columns, rows]);
         insta::assert_snapshot!(format!("{name}_{columns}x{rows}"), painted);
     }
 }
 
 #[test]
 fn whole_screens() {
-    let shown = of(&analysis(HOSTILE), &Asked::default(), None);
-    check("all", &shown, &Choices::new(), Theme::new(true, true));
-    check("ascii", &shown, &Choices::new(), Theme::new(false, false));
-    check("help", &shown, &Choices { help: true, ..Choices::new() }, Theme::new(true, true));
+    let screen = screenful_of(&analysis(HOSTILE), &Query::default(), None);
+    check("all", &screen, &Choices::new(), LiveTheme::new(true, true));
+    check("ascii", &screen, &Choices::new(), LiveTheme::new(false, false));
+    check("help", &screen, &Choices { help: true, ..Choices::new() }, LiveTheme::new(true, true));
     let filter = Choices { filter: "fifo".to_owned(), is_typing: true, ..Choices::new() };
-    check("filter", &shown, &filter, Theme::new(true, true));
+    check("filter", &screen, &filter, LiveTheme::new(true, true));
 }
 
 #[test]
 fn single_panels() {
-    let shown = of(&analysis(HOSTILE), &Asked { each: true, ..Asked::default() }, None);
+    let screen = screenful_of(&analysis(HOSTILE), &Query { each_cpu: true, ..Query::default() }, None);
     for panel in Panel::ALL {
         let choices = Choices { focus: panel, expanded: Some(panel), ..Choices::new() };
-        check(&format!("panel_{panel:?}").to_lowercase(), &shown, &choices, Theme::new(true, true));
+        check(&format!("panel_{panel:?}").to_lowercase(), &screen, &choices, LiveTheme::new(true, true));
     }
 }
 
 #[test]
 fn before_anything_has_woken() {
-    let shown = of(&begun("cpu"), &Asked::default(), None);
-    check("nothing", &shown, &Choices::new(), Theme::new(true, true));
+    let screen = screenful_of(&empty_analysis("cpu"), &Query::default(), None);
+    check("nothing", &screen, &Choices::new(), LiveTheme::new(true, true));
 }
 
 #[test]
 fn without_colours_there_are_none() {
-    let shown = of(&analysis(HOSTILE), &Asked::default(), None);
+    let screen = screenful_of(&analysis(HOSTILE), &Query::default(), None);
     let has_colours = |theme| {
-        let painted = painted(&shown, &mut Choices::new(), theme, [200, 60]);
+        let painted = paint_to_backend(&screen, &mut Choices::new(), theme, [200, 60]);
         let reset = ratatui::style::Color::Reset;
         painted.buffer().content.iter().any(|cell| cell.fg != reset || cell.bg != reset)
     };
-    assert!(has_colours(Theme::new(true, true)));
-    assert!(!has_colours(Theme::new(false, true)));
+    assert!(has_colours(LiveTheme::new(true, true)));
+    assert!(!has_colours(LiveTheme::new(false, true)));
 }
 
 #[test]
 fn nothing_but_ascii_is_in_pictures_where_nothing_else_can_be_shown() {
-    let shown = of(&analysis("plain"), &Asked::default(), None);
+    let screen = screenful_of(&analysis("plain"), &Query::default(), None);
     let panels = [Panel::History, Panel::Histogram, Panel::HeatMap];
     for panel in panels {
         let mut choices = Choices { expanded: Some(panel), ..Choices::new() };
-        let painted = painted(&shown, &mut choices, Theme::new(true, false), [100, 30]);
+        let painted = paint_to_backend(&screen, &mut choices, LiveTheme::new(true, false), [100, 30]);
         let all = &painted.buffer().content;
-        let strange: Vec<&str> = all.iter().map(|cell| cell.symbol()).filter(|one| !one.is_ascii()).collect();
+        let strange: Vec<&str> =
+            all.iter().map(|cell| cell.symbol()).filter(|symbol| !symbol.is_ascii()).collect();
         assert!(strange.is_empty(), "{panel:?}: {strange:?}");
     }
 }
@@ -176,10 +182,10 @@ fn maxima_begin_anew_and_nothing_is_forgotten() {
     let mut analysis = analysis("plain");
     let baseline = Baseline::of(&analysis);
     let cells = |analysis: &Analysis| {
-        let shown = of(analysis, &Asked::default(), Some(&baseline));
+        let screen = screenful_of(analysis, &Query::default(), Some(&baseline));
         let place =
-            |heading: &str| shown.table.columns.iter().position(|column| column.heading == heading).unwrap();
-        let row = &shown.table.rows[0];
+            |heading: &str| screen.table.columns.iter().position(|column| column.heading == heading).unwrap();
+        let row = &screen.table.rows[0];
         [place("max"), place("max since R")].map(|column| row.cells[column].text.clone())
     };
     assert_eq!(cells(&analysis), ["4 900", "–"], "nothing has woken since");
@@ -194,29 +200,29 @@ fn maxima_begin_anew_and_nothing_is_forgotten() {
 
 #[test]
 fn late_wake_ups_come_once_and_the_newest_first() {
-    let mut analysis = begun("plain");
-    let mut recent = Recent::default();
-    let mut look = |analysis: &Analysis| {
-        recent.look(analysis);
-        let (late, _) = recent.grids(&[], &[], analysis);
+    let mut analysis = empty_analysis("plain");
+    let mut recent = RecentWakeups::default();
+    let mut update = |analysis: &Analysis| {
+        recent.update(analysis);
+        let (late, _) = recent.tables(&[], &[], analysis);
         late.rows.iter().map(|row| row.cells[1].text.clone()).collect::<Vec<_>>()
     };
-    assert!(look(&analysis).is_empty());
+    assert!(update(&analysis).is_empty());
     analysis.add(&block(0, 0, 60_000, 800_000));
-    let first = look(&analysis);
+    let first = update(&analysis);
     assert_eq!(first[0], "800 µs");
-    assert_eq!(look(&analysis), first, "none comes twice");
+    assert_eq!(update(&analysis), first, "none comes twice");
     analysis.add(&block(0, 1, 60_000, 900_000));
-    assert_eq!(look(&analysis)[0], "900 µs");
+    assert_eq!(update(&analysis)[0], "900 µs");
 }
 
-/// Everything in which a name may stand.
-fn texts(shown: &Screenful) -> Vec<&String> {
-    let grids = [Some(&shown.table), shown.causes.as_ref(), shown.late.as_ref()].into_iter().flatten();
-    let grids = grids.chain(shown.parts.iter().map(|(_, parts)| parts));
+/// All texts that may contain names.
+fn texts(screen: &Screenful) -> Vec<&String> {
+    let grids = [Some(&screen.table), screen.causes.as_ref(), screen.late.as_ref()].into_iter().flatten();
+    let grids = grids.chain(screen.parts.iter().map(|(_, parts)| parts));
     let cells =
         grids.flat_map(|grid| grid.rows.iter().flat_map(|row| row.cells.iter().map(|cell| &cell.text)));
-    cells.chain(&shown.fixed).chain(&shown.doubts).chain([&shown.machine, &shown.detail_of]).collect()
+    cells.chain(&screen.fixed).chain(&screen.doubts).chain([&screen.machine, &screen.detail_of]).collect()
 }
 
 proptest! {
@@ -228,11 +234,11 @@ proptest! {
         panel in 0_usize..8,
         narrowed in 0_u32..12,
     ) {
-        let shown = of(&analysis(&name), &Asked::default(), None);
+        let screen = screenful_of(&analysis(&name), &Query::default(), None);
         let expanded = Panel::ALL.get(panel).copied();
         let mut choices = Choices { expanded, narrowed, filter: String::new(), ..Choices::new() };
-        drop(painted(&shown, &mut choices, Theme::new(true, true), [columns, rows]));
-        for text in texts(&shown) {
+        drop(paint_to_backend(&screen, &mut choices, LiveTheme::new(true, true), [columns, rows]));
+        for text in texts(&screen) {
             prop_assert!(text.chars().all(is_legible), "{text:?}");
         }
     }

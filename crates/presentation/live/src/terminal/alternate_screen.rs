@@ -1,8 +1,7 @@
-//! The terminal's other screen. The only place of this crate that writes to it.
+//! The alternate screen of the terminal. Nothing else in this crate writes to the terminal.
 //!
-//! It is on standard error, which is for everything but results: `howlate … --live > result.txt` works. It is given back when this is
-//! dropped, in a panic, and before the program is stopped; what ends the process at once comes only after the first request to end,
-//! at which it has been given back already.
+//! It is on standard error, so that `howlate … --live > result.txt` works. The terminal is restored on drop, in a panic, and before the
+//! process is suspended. The first signal to end restores it too; only the second kills the process at once.
 
 use std::io::{self, BufWriter, Stderr, Write};
 use std::panic;
@@ -16,103 +15,101 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 
-use super::signals::Signals;
+use super::signals::JobControl;
 
-/// Whether the terminal is in our hands, for whoever has to give it back without having this at hand.
-static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether the terminal is in raw mode on its alternate screen. Global for the panic hook.
+static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 static HOOK: Once = Once::new();
-/// Bytes of a large screen with its styles.
-const ONE_SCREEN: usize = 64 << 10;
+/// Buffer size in bytes: a large screen with its styles.
+const BUFFER_BYTES: usize = 64 << 10;
 
-/// The terminal's other screen.
 pub(crate) struct AlternateScreen {
-    /// What is painted is written at once, so that nobody sees half of it.
+    /// Buffered, so that a frame is written at once.
     terminal: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
-    signals: Signals,
+    signals: JobControl,
 }
 
 impl AlternateScreen {
-    /// Takes the terminal.
+    /// Switches to the alternate screen.
     pub(crate) fn enter() -> io::Result<Self> {
-        give_back_in_a_panic();
-        let signals = Signals::listen()?;
-        take()?;
-        match Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(ONE_SCREEN, io::stderr()))) {
+        install_panic_hook();
+        let signals = JobControl::listen()?;
+        enter_raw_mode()?;
+        match Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(BUFFER_BYTES, io::stderr()))) {
             Ok(terminal) => Ok(Self { terminal, signals }),
             Err(error) => {
-                give_back();
+                restore();
                 Err(error)
             }
         }
     }
 
-    /// Shows what `paint` paints.
     pub(crate) fn draw(&mut self, paint: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         self.terminal.draw(paint).map(drop)
     }
 
-    /// Stops where that was asked for, takes the terminal again where it was somebody else's meanwhile.
-    pub(crate) fn heed_signals(&mut self) -> io::Result<()> {
-        if self.signals.is_to_stop() {
-            give_back();
-            Signals::stop();
-        } else if !self.signals.has_gone_on() {
+    /// Suspends the process after SIGTSTP; takes the terminal again after SIGCONT.
+    pub(crate) fn handle_signals(&mut self) -> io::Result<()> {
+        if self.signals.take_stop() {
+            restore();
+            JobControl::stop();
+        } else if !self.signals.take_continue() {
             return Ok(());
         }
-        // Going on after a stop of our own is told as well.
-        self.signals.has_gone_on();
-        take()?;
+        // SIGCONT after the own stop is recorded as well.
+        self.signals.take_continue();
+        enter_raw_mode()?;
         self.terminal.clear()
     }
 
-    /// Stops the whole job as the terminal does at Ctrl-Z.
-    pub(crate) fn stop_the_job() {
-        Signals::stop_the_job();
+    /// Suspends the whole process group, as the terminal does on Ctrl-Z.
+    pub(crate) fn suspend_process_group() {
+        JobControl::suspend_process_group();
     }
 
-    /// Gives the terminal back, with what `paint` paints left standing above what is printed next.
-    pub(crate) fn leave_standing(mut self, paint: impl FnOnce(&mut Frame<'_>)) {
-        let shown = self.terminal.draw(paint).map(|frame| text_of(frame.buffer));
+    /// Restores the terminal and prints the final screen as text.
+    pub(crate) fn leave_with_text(mut self, paint: impl FnOnce(&mut Frame<'_>)) {
+        let text = self.terminal.draw(paint).map(|frame| buffer_text(frame.buffer));
         drop(self);
-        // Nobody is left to see it when the terminal is gone.
-        drop(shown.and_then(|shown| io::stderr().lock().write_all(shown.as_bytes())));
+        // Fails where the terminal is gone.
+        drop(text.and_then(|text| io::stderr().lock().write_all(text.as_bytes())));
     }
 }
 
 impl Drop for AlternateScreen {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
-fn take() -> io::Result<()> {
+fn enter_raw_mode() -> io::Result<()> {
     enable_raw_mode()?;
-    IS_TAKEN.store(true, Ordering::SeqCst);
-    execute!(io::stderr(), EnterAlternateScreen, EnableMouseCapture, Hide).inspect_err(|_| give_back())
+    IS_ACTIVE.store(true, Ordering::SeqCst);
+    execute!(io::stderr(), EnterAlternateScreen, EnableMouseCapture, Hide).inspect_err(|_| restore())
 }
 
-/// Once, whoever comes first.
-fn give_back() {
-    if IS_TAKEN.swap(false, Ordering::SeqCst) {
-        // There is nobody to tell when the terminal is gone.
+/// Only the first call has an effect.
+fn restore() {
+    if IS_ACTIVE.swap(false, Ordering::SeqCst) {
+        // Fails where the terminal is gone.
         drop(execute!(io::stderr(), DisableMouseCapture, LeaveAlternateScreen, Show));
         drop(disable_raw_mode());
     }
 }
 
-/// What panics is to be read on the screen that stays.
-fn give_back_in_a_panic() {
+/// Panic messages must be printed on the normal screen.
+fn install_panic_hook() {
     HOOK.call_once(|| {
-        let before = panic::take_hook();
+        let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            give_back();
-            before(info);
+            restore();
+            previous(info);
         }));
     });
 }
 
-/// The cells as lines, without styles, and without what is empty at their ends and below.
-fn text_of(cells: &ratatui::buffer::Buffer) -> String {
+/// The cells as lines without styles, trailing spaces and empty lines at the end.
+fn buffer_text(cells: &ratatui::buffer::Buffer) -> String {
     let columns = usize::from(cells.area.width.max(1));
     let line = |cells: &[ratatui::buffer::Cell]| {
         let text: String = cells.iter().map(ratatui::buffer::Cell::symbol).collect();

@@ -1,4 +1,4 @@
-//! The terminal: whether it will do, its other screen, its keys, and what it is told when the program is stopped.
+//! The terminal: requirements, alternate screen, keys, and job control.
 
 mod alternate_screen;
 mod signals;
@@ -6,6 +6,6 @@ mod suitable;
 mod tty;
 
 pub(crate) use alternate_screen::AlternateScreen;
-pub use suitable::Unsuitable;
-pub(crate) use suitable::{LEAST_COLUMNS, LEAST_ROWS, check};
+pub use suitable::UnsuitableTerminal;
+pub(crate) use suitable::{MIN_COLUMNS, MIN_ROWS, check};
 pub(crate) use tty::{Bell, Tty};

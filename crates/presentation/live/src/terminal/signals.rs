@@ -1,4 +1,4 @@
-//! Being stopped and going on: Ctrl-Z, `kill -TSTP`, `fg`.
+//! Job control: SIGTSTP (Ctrl-Z) and SIGCONT (`fg`).
 
 use std::io;
 use std::sync::Arc;
@@ -9,48 +9,48 @@ use signal_hook::consts::{SIGCONT, SIGTSTP};
 use signal_hook::flag::register;
 use signal_hook::low_level::{emulate_default_handler, unregister};
 
-/// Learns of both, so that the terminal is given back before the program stops.
+/// Records both signals, so that the terminal can be restored before the process stops.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub(crate) struct JobControl {
     stop: Arc<AtomicBool>,
-    went_on: Arc<AtomicBool>,
+    continued: Arc<AtomicBool>,
     registered: Vec<SigId>,
 }
 
-impl Signals {
+impl JobControl {
     pub(crate) fn listen() -> io::Result<Self> {
         let mut signals =
-            Self { stop: Arc::default(), went_on: Arc::default(), registered: Vec::with_capacity(2) };
+            Self { stop: Arc::default(), continued: Arc::default(), registered: Vec::with_capacity(2) };
         signals.registered.push(register(SIGTSTP, Arc::clone(&signals.stop))?);
-        signals.registered.push(register(SIGCONT, Arc::clone(&signals.went_on))?);
+        signals.registered.push(register(SIGCONT, Arc::clone(&signals.continued))?);
         Ok(signals)
     }
 
-    /// Ctrl-Z, which is a key like any other while keys are taken one by one: the whole job stops, as it would have.
-    pub(crate) fn stop_the_job() {
+    /// Ctrl-Z in raw mode is an ordinary key: stops the whole process group, as the terminal would.
+    pub(crate) fn suspend_process_group() {
         let _no_group = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
     }
 
-    /// Whether the program is to stop.
-    pub(crate) fn is_to_stop(&self) -> bool {
+    /// Whether SIGTSTP has come since the last call.
+    pub(crate) fn take_stop(&self) -> bool {
         self.stop.swap(false, Ordering::Relaxed)
     }
 
-    /// Stops until somebody lets it go on.
+    /// Stops the process until SIGCONT.
     pub(crate) fn stop() {
         drop(emulate_default_handler(SIGTSTP));
     }
 
-    /// Whether the program was stopped and goes on: whoever had the terminal meanwhile has left it in some other state.
-    pub(crate) fn has_gone_on(&self) -> bool {
-        self.went_on.swap(false, Ordering::Relaxed)
+    /// Whether SIGCONT has come since the last call: another program may have changed the terminal's state.
+    pub(crate) fn take_continue(&self) -> bool {
+        self.continued.swap(false, Ordering::Relaxed)
     }
 }
 
-impl Drop for Signals {
+impl Drop for JobControl {
     fn drop(&mut self) {
-        for one in self.registered.drain(..) {
-            unregister(one);
+        for id in self.registered.drain(..) {
+            unregister(id);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a terminal can show the view, and why not.
+//! Whether the terminal can show the live view.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -7,40 +7,34 @@ use rustix::termios::{tcgetpgrp, tcgetwinsize};
 
 use super::tty::Tty;
 
-/// Columns and rows below which tables and pictures have no room beside one another.
-pub(crate) const LEAST_COLUMNS: u16 = 60;
-/// Rows that are needed, for the reason of [`LEAST_COLUMNS`].
-pub(crate) const LEAST_ROWS: u16 = 14;
+/// Smallest size with room for tables beside pictures.
+pub(crate) const MIN_COLUMNS: u16 = 60;
+pub(crate) const MIN_ROWS: u16 = 14;
 
-/// Why the view cannot be shown.
+/// Why the live view cannot be shown.
 #[derive(Debug)]
-pub enum Unsuitable {
-    /// Standard error, where all is shown that is no result, is no terminal.
+pub enum UnsuitableTerminal {
+    /// Standard error is not a terminal.
     NoTerminal,
-    /// There is a terminal, but none whose keys could be read.
+    /// There is no terminal to read keys from.
     NoKeys,
-    /// `TERM` is `dumb`, or not set at all.
+    /// `TERM` is `dumb` or unset.
     Dumb,
-    /// It has fewer columns or rows than the view needs.
-    TooSmall {
-        /// Columns of the terminal.
-        columns: u16,
-        /// Rows of the terminal.
-        rows: u16,
-    },
-    /// Somebody else has the keyboard, such as the shell that started this in the background.
+    /// Smaller than [`MIN_COLUMNS`] or [`MIN_ROWS`].
+    TooSmall { columns: u16, rows: u16 },
+    /// Another process group has the terminal, such as the shell that started this in the background.
     InBackground,
-    /// The kernel refuses a thread, or the terminal does not take what it is told.
+    /// No thread can be started, or the terminal cannot be written.
     Refused(io::Error),
 }
 
-impl From<io::Error> for Unsuitable {
+impl From<io::Error> for UnsuitableTerminal {
     fn from(error: io::Error) -> Self {
         Self::Refused(error)
     }
 }
 
-impl fmt::Display for Unsuitable {
+impl fmt::Display for UnsuitableTerminal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTerminal => write!(f, "standard error is not a terminal"),
@@ -48,7 +42,7 @@ impl fmt::Display for Unsuitable {
             Self::Dumb => write!(f, "TERM does not name a terminal that can move its cursor"),
             Self::TooSmall { columns, rows } => write!(
                 f,
-                "the terminal has {columns} columns and {rows} rows, and it needs {LEAST_COLUMNS} and {LEAST_ROWS}"
+                "the terminal has {columns} columns and {rows} rows, and it needs {MIN_COLUMNS} and {MIN_ROWS}"
             ),
             Self::InBackground => write!(f, "it runs in the background"),
             Self::Refused(error) => write!(f, "{error}"),
@@ -56,27 +50,24 @@ impl fmt::Display for Unsuitable {
     }
 }
 
-/// Whether the view can be shown here.
+/// Checks the terminal of this process.
 ///
-/// # Errors
-///
-/// Why not.
-pub(crate) fn check() -> Result<(), Unsuitable> {
+pub(crate) fn check() -> Result<(), UnsuitableTerminal> {
     let stderr = io::stderr();
     if !stderr.is_terminal() {
-        return Err(Unsuitable::NoTerminal);
+        return Err(UnsuitableTerminal::NoTerminal);
     }
     if std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb") {
-        return Err(Unsuitable::Dumb);
+        return Err(UnsuitableTerminal::Dumb);
     }
-    let tty = Tty::open().map_err(|_| Unsuitable::NoKeys)?;
+    let tty = Tty::open().map_err(|_| UnsuitableTerminal::NoKeys)?;
     if tcgetpgrp(&tty).is_ok_and(|group| group != rustix::process::getpgrp()) {
-        return Err(Unsuitable::InBackground);
+        return Err(UnsuitableTerminal::InBackground);
     }
-    // Some do not know their size, and say 0.
+    // Some terminals report 0×0.
     match tcgetwinsize(&stderr) {
-        Ok(size) if size.ws_col < LEAST_COLUMNS || size.ws_row < LEAST_ROWS => {
-            Err(Unsuitable::TooSmall { columns: size.ws_col, rows: size.ws_row })
+        Ok(size) if size.ws_col < MIN_COLUMNS || size.ws_row < MIN_ROWS => {
+            Err(UnsuitableTerminal::TooSmall { columns: size.ws_col, rows: size.ws_row })
         }
         _ => Ok(()),
     }

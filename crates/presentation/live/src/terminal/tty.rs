@@ -1,4 +1,4 @@
-//! Where keys come from, and a bell that wakes whoever waits for them.
+//! The terminal that keys come from, and an eventfd that wakes its reader.
 
 use std::fs::File;
 use std::io::{self, IsTerminal};
@@ -9,8 +9,7 @@ use howlate_linux::clock;
 use howlate_model::Span;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 
-/// The terminal that keys come from: standard input, or where that is something else, the one that controls this process. It is
-/// the same choice as crossterm makes.
+/// Standard input, or the controlling terminal where standard input is none: the same choice as crossterm's.
 pub(crate) enum Tty {
     Stdin(io::Stdin),
     Controlling(File),
@@ -25,19 +24,19 @@ impl Tty {
         Ok(Self::Controlling(File::options().read(true).write(true).open("/dev/tty")?))
     }
 
-    /// Waits until a key comes, somebody rings, or so much time has passed.
-    pub(crate) fn wait(&self, bell: &Bell, most: Span) {
-        let mut asked = [PollFd::new(self, PollFlags::IN), PollFd::new(&bell.0, PollFlags::IN)];
-        // A signal makes it come earlier, as a new size of the window does.
-        let _earlier = rustix::event::poll(&mut asked, Some(&clock::timespec_for(most)));
-        bell.quieten();
+    /// Waits for a key, the bell, or `timeout`.
+    pub(crate) fn wait(&self, bell: &Bell, timeout: Span) {
+        let mut fds = [PollFd::new(self, PollFlags::IN), PollFd::new(&bell.0, PollFlags::IN)];
+        // A signal ends it early, such as the one for a new window size.
+        let _earlier = rustix::event::poll(&mut fds, Some(&clock::timespec_for(timeout)));
+        bell.clear();
     }
 
-    /// What came since the last time; nothing is waited for. `None` where the terminal has hung up.
+    /// Events since the last call, without waiting; `None` after a hang-up.
     pub(crate) fn events(&self) -> Option<Vec<Event>> {
         let mut events = Vec::new();
         while events.len() < MOST_AT_ONCE {
-            // crossterm would read the end of a terminal over and over.
+            // crossterm would read the end of file forever.
             if self.has_hung_up() {
                 return None;
             }
@@ -50,14 +49,14 @@ impl Tty {
     }
 
     fn has_hung_up(&self) -> bool {
-        let mut asked = [PollFd::new(self, PollFlags::IN)];
-        let now = clock::timespec_for(Span::ZERO);
-        let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-        rustix::event::poll(&mut asked, Some(&now)).is_ok() && asked[0].revents().intersects(gone)
+        let mut fds = [PollFd::new(self, PollFlags::IN)];
+        let timeout = clock::timespec_for(Span::ZERO);
+        let hangup = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        rustix::event::poll(&mut fds, Some(&timeout)).is_ok() && fds[0].revents().intersects(hangup)
     }
 }
 
-/// More than this was not typed; the rest comes with the next look.
+/// Events per call; the rest waits for the next one.
 const MOST_AT_ONCE: usize = 1_000;
 
 impl AsFd for Tty {
@@ -69,7 +68,7 @@ impl AsFd for Tty {
     }
 }
 
-/// `eventfd(2)`: wakes whoever waits for keys. Whoever rings never waits.
+/// `eventfd(2)` that wakes the reader of keys. Ringing never blocks.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/eventfd.2.html>
 #[derive(Debug)]
@@ -81,11 +80,11 @@ impl Bell {
     }
 
     pub(crate) fn ring(&self) {
-        // Where it is full, it has been rung already.
+        // Fails where the counter is full: it has been rung already.
         let _rung = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    fn quieten(&self) {
+    fn clear(&self) {
         let _quiet = rustix::io::read(&self.0, &mut [0; 8]);
     }
 }

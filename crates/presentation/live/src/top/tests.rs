@@ -1,4 +1,4 @@
-//! The table of a machine made up, in which every name is hostile.
+//! Screens of an invented machine whose names are hostile.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::content::{Seen, TopContent, column_of};
+use super::content::{SampledWait, TopContent, column_of};
 use crate::choices::Choices;
 use crate::paint_thread::Content;
 use crate::panels::paint;
-use crate::screenful::{Asked, Panel, Screenful};
-use crate::theme::Theme;
+use crate::screenful::{Panel, Query, Screenful};
+use crate::theme::LiveTheme;
 
 const HOSTILE: &str = "\u{1b}[2J\r\n\u{202e}日本語\u{301}-and-on-and-on";
 
@@ -57,31 +57,35 @@ fn content(name: &str) -> TopContent {
     ];
     processes
         .extend((20..60).map(|pid| waiter(pid, "many", vec![wait(WaitKind::Pipe, "reading a pipe", 1, 9)])));
-    let threads = processes.iter().map(|one| Waiter { tid: one.pid, ..one.clone() }).collect();
+    let threads = processes.iter().map(|process| Waiter { tid: process.pid, ..process.clone() }).collect();
     let table = Table { processes, threads, ..Table::default() };
     let refused = Some(TracerRefusal::NotPermitted);
     let groups = [(11, format!("/{name}")), (13, "/disk".to_owned())].into();
     let top = Top { source: "proc", refused, lasted: Span::from_secs(5), cpus: 2, table, groups };
-    let seen = |look: u64| Seen { look, mean: Span::from_millis(look), longest: Span::from_millis(9 * look) };
+    let sampled = |sample: u64| SampledWait {
+        sample,
+        mean: Span::from_millis(sample),
+        longest: Span::from_millis(9 * sample),
+    };
     let first = top.rows(&TopView::default(), true)[0].key;
-    let histories = HashMap::from([(first, [1, 2, 4, 5].map(seen).to_vec())]);
+    let histories = HashMap::from([(first, [1, 2, 4, 5].map(sampled).to_vec())]);
     let machine = "a machine".to_owned();
-    TopContent { top, wanted: TopView::default(), every: Span::from_secs(2), machine, looks: 5, histories }
+    TopContent { top, view: TopView::default(), every: Span::from_secs(2), machine, samples: 5, histories }
 }
 
-fn painted(shown: &Screenful, choices: &mut Choices, [columns, rows]: [u16; 2]) -> TestBackend {
+fn paint_to_backend(shown: &Screenful, choices: &mut Choices, [columns, rows]: [u16; 2]) -> TestBackend {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| paint(shown, choices, Theme::new(true, true), frame.buffer_mut())).unwrap();
+    terminal.draw(|frame| paint(shown, choices, LiveTheme::new(true, true), frame.buffer_mut())).unwrap();
     terminal.backend().clone()
 }
 
 #[test]
 fn tables_of_all_kinds() {
     for (place, by) in TopBy::ALL.into_iter().enumerate() {
-        let shown = content(HOSTILE).screenful(&Asked { by: place, ..Asked::default() });
+        let shown = content(HOSTILE).screenful(&Query { group_by: place, ..Query::default() });
         for [columns, rows] in [[80, 24], [200, 60]] {
             let name = format!("{}_{columns}x{rows}", by.name());
-            insta::assert_snapshot!(name, painted(&shown, &mut Choices::new(), [columns, rows]));
+            insta::assert_snapshot!(name, paint_to_backend(&shown, &mut Choices::new(), [columns, rows]));
         }
     }
 }
@@ -89,8 +93,8 @@ fn tables_of_all_kinds() {
 #[test]
 fn columns_stay_where_they_are_whatever_is_in_them() {
     let headings = |name: &str, idle| {
-        let shown = content(name).screenful(&Asked { idle, ..Asked::default() });
-        let screen = painted(&shown, &mut Choices::new(), [80, 24]).to_string();
+        let shown = content(name).screenful(&Query { idle, ..Query::default() });
+        let screen = paint_to_backend(&shown, &mut Choices::new(), [80, 24]).to_string();
         screen.lines().find(|line| line.contains("waits for  ")).map(str::to_owned).unwrap()
     };
     assert_eq!(headings("a", false), headings(HOSTILE, true));
@@ -98,23 +102,23 @@ fn columns_stay_where_they_are_whatever_is_in_them() {
 
 #[test]
 fn idle_waits_are_hidden_until_asked_for() {
-    let rows = |idle| content("hog").screenful(&Asked { idle, ..Asked::default() }).table.rows.len();
+    let rows = |idle| content("hog").screenful(&Query { idle, ..Query::default() }).table.rows.len();
     assert_eq!(rows(true), rows(false) + 2, "two that sleep as they asked to");
 }
 
 #[test]
 fn a_wait_has_its_history_with_gaps() {
-    let shown = content("hog").screenful(&Asked::default());
-    let moments = shown.history.unwrap().moments;
+    let shown = content("hog").screenful(&Query::default());
+    let intervals = shown.history.unwrap().intervals;
     let values: Vec<Option<u64>> =
-        moments.iter().map(|one| one.values.map(|[mean, _]| mean / 1_000_000)).collect();
+        intervals.iter().map(|interval| interval.values.map(|[mean, _]| mean / 1_000_000)).collect();
     assert_eq!(values, [Some(1), Some(2), None, Some(4), Some(5)]);
 }
 
 #[test]
 fn orders_are_columns() {
     use howlate_analyse::waits::Order;
-    let shown = content("hog").screenful(&Asked::default());
+    let shown = content("hog").screenful(&Query::default());
     let heading = |order| column_of(order).map(|place| shown.table.columns[place].heading.clone());
     assert_eq!(heading(Order::HeldUp), None, "rows come in that order");
     assert_eq!(heading(Order::Longest).as_deref(), Some("max"));
@@ -132,9 +136,9 @@ proptest! {
         panel in 0_usize..8,
         by in 0_usize..4,
     ) {
-        let shown = content(&name).screenful(&Asked { by, idle: true, ..Asked::default() });
+        let shown = content(&name).screenful(&Query { group_by: by, idle: true, ..Query::default() });
         let mut choices = Choices { expanded: Panel::ALL.get(panel).copied(), ..Choices::new() };
-        drop(painted(&shown, &mut choices, [columns, rows]));
+        drop(paint_to_backend(&shown, &mut choices, [columns, rows]));
         let grids = [Some(&shown.table), shown.causes.as_ref()].into_iter().flatten();
         let grids = grids.chain(shown.parts.iter().map(|(_, parts)| parts));
         for cell in grids.flat_map(|grid| grid.rows.iter().flat_map(|row| &row.cells)) {
