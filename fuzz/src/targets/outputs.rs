@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Criteria, recordings};
 use howlate_render::{self as render, ComparisonReport, Detail, Symbols, is_legible};
-use howlate_report::{Chart, Recording, Subject, markdown, page, svg};
+use howlate_report::{Chart, NamedRecording, ReportInput, markdown, page, svg};
 
 use super::{import, recording};
 use crate::Target;
@@ -28,8 +28,8 @@ fn body(input: &[u8]) {
     let comparison = recordings(&track, std::slice::from_ref(&track), asked);
     let report =
         ComparisonReport { comparison: &comparison, asked, base: ("a", analysis), news: &[("a", analysis)] };
-    let of = [Recording::new("a", analysis)];
-    let subject = Subject { recordings: &of, comparison: Some(report) };
+    let of = [NamedRecording::new("a", analysis)];
+    let subject = ReportInput { recordings: &of, comparison: Some(report) };
     let noted = markdown(&subject, Some("run.svg".as_ref()));
     let pages = noted.text + &noted.picture.unwrap_or_default() + &page(&subject);
     Chart::ALL.into_iter().for_each(|kind| drop(svg(&subject, kind, None)));

@@ -1,4 +1,4 @@
-//! The answer in a sentence or two.
+//! The headline of a report: one number, and the answer in a sentence or two.
 
 use howlate_analyse::{Analysis, Ratio, Summary, ratio};
 use howlate_model::{Latency, Property, Work, WorkKind};
@@ -6,10 +6,10 @@ use howlate_render::numbers::{count, latency_in};
 use howlate_render::property::common_kind;
 use howlate_render::{ComparisonReport, meaning, times_as_much, until, what_the_maxima_support};
 
-use crate::condition_names::{Part, common, spoken, varying};
+use crate::condition_names::{NamePart, common, name_in_sentence, varying};
 use crate::entry::Entry;
 
-/// What the page is about.
+/// Title by kind of work.
 pub(crate) fn heading(entries: &[Entry<'_>]) -> &'static str {
     match entries.first().map(|entry| entry.work()) {
         Some(Work::Sleep { .. }) => "How late sleeps return",
@@ -19,22 +19,26 @@ pub(crate) fn heading(entries: &[Entry<'_>]) -> &'static str {
     }
 }
 
-/// The same with the name of the program that was watched.
+/// Title with the name of the watched program.
 pub(crate) fn title(entries: &[Entry<'_>]) -> String {
     let heading = heading(entries);
-    let program = entries.first().filter(|entry| is_watched(entry)).and_then(|entry| {
-        let typed = watched_program(&entry.recording.analysis.header.arguments)?;
-        // What starts another program becomes that: its thread has the name.
-        if !LAUNCHERS.contains(&typed.as_str()) { Some(typed) } else { entry.outcome.condition.name.clone() }
+    let name = entries.first().filter(|entry| is_watched(entry)).and_then(|entry| {
+        let program = watched_program(&entry.recording.analysis.header.arguments)?;
+        // A launcher replaces itself by the program: its thread has the name.
+        if !LAUNCHERS.contains(&program.as_str()) {
+            Some(program)
+        } else {
+            entry.outcome.condition.name.clone()
+        }
     });
-    program.map_or_else(|| heading.to_owned(), |name| format!("How late the threads of {name} run"))
+    name.map_or_else(|| heading.to_owned(), |name| format!("How late the threads of {name} run"))
 }
 
-/// Programs that others are started with.
+/// Programs that start another program in their place.
 const LAUNCHERS: [&str; 10] =
     ["chrt", "nice", "ionice", "taskset", "env", "sudo", "setsid", "numactl", "stdbuf", "timeout"];
 
-/// What was typed as the program: the words after `--`, or the first one.
+/// The program's name on the command line: the word after `--`, or the first one.
 fn watched_program(arguments: &[String]) -> Option<String> {
     let after = arguments.iter().position(|word| word == "--").map_or(1, |place| place + 1);
     let word = arguments.get(after).filter(|word| !word.starts_with('-'))?;
@@ -44,96 +48,97 @@ fn watched_program(arguments: &[String]) -> Option<String> {
     Some(word.rsplit('/').next().unwrap_or(word).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The one number of a result.
-pub(crate) struct Number<'a> {
-    /// With its unit.
+/// The number in the headline of a page.
+pub(crate) struct HeadlineNumber<'a> {
     pub(crate) value: String,
-    /// What it is of.
+    /// Which statistic and condition it is.
     pub(crate) about: String,
-    /// The best and the worst, which are drawn beside it.
+    /// The best and the worst condition, best_and_worst next to it.
     pub(crate) entries: Vec<Entry<'a>>,
 }
 
-/// How late the best choice is in its worst circumstances; of a program's threads, the worst one. `None` where nothing was measured.
-pub(crate) fn number<'a>(entries: &[Entry<'a>]) -> Option<Number<'a>> {
+/// The latency of the best choice in its worst circumstances; of a watched program, that of its worst thread. `None`
+/// where nothing was measured.
+pub(crate) fn number<'a>(entries: &[Entry<'a>]) -> Option<HeadlineNumber<'a>> {
     let measured = measured(entries);
     let first = measured.first()?;
-    let (share, of): Share =
+    let (share, statistic): Share =
         if first.is_notify() { ("half of all", |summary| summary.p50) } else { self::share(&measured) };
-    let late = |entry: &Entry<'_>| entry.judged_summary().map(|summary| of(&summary));
+    let late = |entry: &Entry<'_>| entry.judged_summary().map(|summary| statistic(&summary));
     if measured.iter().all(is_watched) || measured.len() == 1 {
         let worst = measured.iter().max_by_key(|entry| late(entry))?;
-        let whose = if measured.len() > 1 {
+        let thread_name = if measured.len() > 1 {
             format!(" (the worst thread: {})", common(&[*worst]))
         } else {
             String::new()
         };
-        return Some(Number {
+        return Some(HeadlineNumber {
             value: Latency::from_nanos(late(worst)?).to_string(),
-            about: format!("{share} wake-ups came within this{whose}"),
+            about: format!("{share} wake-ups came within this{thread_name}"),
             entries: vec![*worst],
         });
     }
     let (choice, circumstances) = choices(&measured);
-    let ranked = worst_of_each(&measured, &choice, of);
+    let ranked = worst_of_each(&measured, &choice, statistic);
     let (best, worst) = (ranked.first()?, ranked.last()?);
-    let with = if best.name.is_empty() { String::new() } else { format!(" with {}", best.name) };
-    let others = if ranked.len() > 1 { vec![best.worst, worst.worst] } else { vec![best.worst] };
-    Some(Number {
+    let choice_name = if best.name.is_empty() { String::new() } else { format!(" with {}", best.name) };
+    let best_and_worst = if ranked.len() > 1 { vec![best.worst, worst.worst] } else { vec![best.worst] };
+    Some(HeadlineNumber {
         value: Latency::from_nanos(best.late).to_string(),
         about: format!(
-            "{share} wake-ups came within this{with}{}",
-            whatever(&circumstances, common_kind(&measured))
+            "{share} wake-ups came within this{choice_name}{}",
+            circumstances_in_words(&circumstances, common_kind(&measured))
         ),
-        entries: others,
+        entries: best_and_worst,
     })
 }
 
-/// A share of wake-ups, and the number for it.
+/// A share of wake-ups in words, and the percentile for it.
 type Share = (&'static str, fn(&Summary) -> i64);
 
-/// The answer: how late, and with which choice least. Where conditions were compared, that says by how much. What a run went on
-/// until comes first.
-pub(crate) fn answer(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) -> String {
-    let late = how_late(entries, compared);
-    goals(entries).into_iter().chain([late]).collect::<Vec<_>>().join(" ")
+/// What stopped the runs, then how late: by condition, or by the best choice. Factors are left to the
+/// comparison, if there is one.
+pub(crate) fn answer(entries: &[Entry<'_>], comparison_report: Option<&ComparisonReport<'_>>) -> String {
+    let lateness = how_late(entries, comparison_report);
+    goals(entries).into_iter().chain([lateness]).collect::<Vec<_>>().join(" ")
 }
 
-/// What is known of that which each recording was to go on until.
+/// Whether each recording reached the goal of `--until`.
 fn goals(entries: &[Entry<'_>]) -> Vec<String> {
     let mut analyses: Vec<&Analysis> = entries.iter().map(|entry| entry.recording.analysis).collect();
-    analyses.dedup_by(|one, other| std::ptr::eq(*one, *other));
+    analyses.dedup_by(|analysis, next| std::ptr::eq(*analysis, *next));
     analyses.into_iter().filter_map(until).collect()
 }
 
-fn how_late(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) -> String {
+fn how_late(entries: &[Entry<'_>], comparison_report: Option<&ComparisonReport<'_>>) -> String {
     match measured(entries).as_slice() {
-        [] => unseen(entries).unwrap_or_else(|| "Nothing was measured.".to_owned()),
-        [one] => single(one),
+        [] => longest_run_queue_wait(entries).unwrap_or_else(|| "Nothing was measured.".to_owned()),
+        [entry] => single(entry),
         threads if threads.iter().all(is_watched) => worst(threads),
         several => recommended(several)
-            .unwrap_or_else(|| format!("{}{}", comparison(several, compared), supported(several))),
+            .unwrap_or_else(|| format!("{}{}", comparison(several, comparison_report), supported(several))),
     }
 }
 
-/// Those with numbers. What ran as something else is not compared, unless there is nothing else to tell of.
+/// Entries with wake-ups. Those with a refused policy are left out, unless there is nothing else.
 fn measured<'a>(entries: &[Entry<'a>]) -> Vec<Entry<'a>> {
     let measured: Vec<Entry<'a>> = entries.iter().copied().filter(|entry| entry.rank().is_some()).collect();
-    let as_asked: Vec<Entry<'a>> = measured.iter().copied().filter(Entry::ran_as_asked).collect();
-    if as_asked.is_empty() { measured } else { as_asked }
+    let with_requested_policy: Vec<Entry<'a>> =
+        measured.iter().copied().filter(Entry::has_requested_policy).collect();
+    if with_requested_policy.is_empty() { measured } else { with_requested_policy }
 }
 
-/// Of threads that nobody saw woken: which one waited longest for a CPU.
-fn unseen(entries: &[Entry<'_>]) -> Option<String> {
-    let got = |entry: &Entry<'_>| entry.outcome.rhythm.as_deref()?.run_queue();
-    let waited = entries.iter().filter_map(|entry| Some((*entry, got(entry)?)));
-    let (entry, got) = waited.max_by_key(|(_, got)| got.waited)?;
-    let waited = Latency::from_nanos(i64::try_from(got.waited.as_nanos()).unwrap_or(i64::MAX));
+/// Of threads whose wake-ups were not recorded: which one waited longest for a CPU.
+fn longest_run_queue_wait(entries: &[Entry<'_>]) -> Option<String> {
+    let run_queue = |entry: &Entry<'_>| entry.outcome.rhythm.as_deref()?.run_queue();
+    let waited = entries.iter().filter_map(|entry| Some((*entry, run_queue(entry)?)));
+    let (entry, run_queue) = waited.max_by_key(|(_, run_queue)| run_queue.waited)?;
+    let waited = Latency::from_nanos(i64::try_from(run_queue.waited.as_nanos()).unwrap_or(i64::MAX));
     Some(format!(
         "How late the threads were is unknown, as nothing recorded what woke them. {} waited longest for a CPU: {waited} in \
          all, to get one {} times.",
         common(&[entry]),
-        count(got.switch_ins)
+        count(run_queue.switch_ins)
     ))
 }
 
@@ -141,7 +146,7 @@ fn is_watched(entry: &Entry<'_>) -> bool {
     matches!(entry.work(), Work::Watch { .. })
 }
 
-/// Threads of a program are no choices: the one that fares worst is told.
+/// The worst thread of a watched program: threads are no choices.
 fn worst(threads: &[Entry<'_>]) -> String {
     let p99 = |entry: &&Entry<'_>| entry.judged_summary().map(|summary| summary.p99);
     let worst = threads.iter().max_by_key(p99).map(single);
@@ -150,9 +155,9 @@ fn worst(threads: &[Entry<'_>]) -> String {
 
 fn single(entry: &Entry<'_>) -> String {
     let Some(summary) = entry.judged_summary() else { return String::new() };
-    let (share, of) = share(&[*entry]);
+    let (share, percentile) = share(&[*entry]);
     let [p50, within, max] =
-        [summary.p50, of(&summary), summary.max].map(|nanos| latency_in(&summary, nanos));
+        [summary.p50, percentile(&summary), summary.max].map(|nanos| latency_in(&summary, nanos));
     format!(
         "{}: usually {p50} late, {share} wake-ups within {within}. The worst was {max} late.{}",
         common(&[*entry]),
@@ -160,23 +165,23 @@ fn single(entry: &Entry<'_>) -> String {
     )
 }
 
-/// What the maxima are worth.
+/// How far the maxima can be trusted.
 fn supported(entries: &[Entry<'_>]) -> String {
     let supports = what_the_maxima_support(entries.iter().map(|entry| entry.outcome));
     supports.map_or_else(String::new, |text| format!(" {text}"))
 }
 
-/// Of ways to notify, the one that leaves the CPU to others is said first.
+/// The recommended way to notify.
 fn recommended(entries: &[Entry<'_>]) -> Option<String> {
     let first = entries.first().filter(|entry| entry.is_notify())?;
     meaning(first.recording.analysis).into_iter().next()
 }
 
-/// What one can choose first; the other parts are circumstances, which one has to live with.
-const fn is_choice(part: Part) -> bool {
+/// Whether a part of the condition can be chosen; the others are circumstances.
+const fn is_choice(part: NamePart) -> bool {
     match part {
-        Part::Recording => true,
-        Part::Of(property) => match property {
+        NamePart::NamedRecording => true,
+        NamePart::Of(property) => match property {
             Property::Mechanism
             | Property::Clock
             | Property::Dither
@@ -200,22 +205,25 @@ const fn is_choice(part: Part) -> bool {
     }
 }
 
-/// The best and the worst choice, each judged by its worst circumstances.
-fn comparison(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) -> String {
+/// The best and the worst choice, each in its worst circumstances.
+fn comparison(entries: &[Entry<'_>], comparison_report: Option<&ComparisonReport<'_>>) -> String {
     let (choice, circumstances) = choices(entries);
-    let (share, of) = share(entries);
-    let whatever = whatever(&circumstances, common_kind(entries));
-    let ranked = worst_of_each(entries, &choice, of);
+    let (share, percentile) = share(entries);
+    let circumstances_in_words = circumstances_in_words(&circumstances, common_kind(entries));
+    let ranked = worst_of_each(entries, &choice, percentile);
     match ranked.as_slice() {
         [] => String::new(),
-        [only] => format!("{share} wake-ups come within {}{whatever}.", only.latency()),
+        [choice] => format!("{share} wake-ups come within {}{circumstances_in_words}.", choice.latency()),
         [best, .., worst] => {
-            let much = match compared {
+            let factor = match comparison_report {
                 Some(_) => ".".to_owned(),
-                None => times_as_much(ratio_of(best, worst, ranked.len()), &settled_by(&choice, best, worst)),
+                None => times_as_much(
+                    ratio_of(best, worst, ranked.len()),
+                    &deciding_command(&choice, best, worst),
+                ),
             };
             format!(
-                "With {}, {share} wake-ups come within {}{whatever}; with {}, within {}{much}",
+                "With {}, {share} wake-ups come within {}{circumstances_in_words}; with {}, within {}{factor}",
                 best.name,
                 best.latency(),
                 worst.name,
@@ -225,18 +233,18 @@ fn comparison(entries: &[Entry<'_>], compared: Option<&ComparisonReport<'_>>) ->
     }
 }
 
-/// What one can choose, and the circumstances.
-fn choices(entries: &[Entry<'_>]) -> (Vec<Part>, Vec<Part>) {
-    let (choice, circumstances): (Vec<Part>, Vec<Part>) =
+/// The parts that can be chosen, and the circumstances.
+fn choices(entries: &[Entry<'_>]) -> (Vec<NamePart>, Vec<NamePart>) {
+    let (choice, circumstances): (Vec<NamePart>, Vec<NamePart>) =
         varying(entries).into_iter().partition(|part| is_choice(*part));
     if !choice.is_empty() {
         return (choice, circumstances);
     }
-    // Where nothing can be chosen, what the machine is burdened with is the next that one can change.
-    circumstances.into_iter().partition(|part| *part == Part::Of(Property::Load))
+    // Where nothing can be chosen, the load is the next that can be changed.
+    circumstances.into_iter().partition(|part| *part == NamePart::Of(Property::Load))
 }
 
-/// The largest share of wake-ups that each condition has enough of, and the number for it.
+/// The largest share of wake-ups that every condition has enough wake-ups for, and the percentile for it.
 pub(crate) fn share(entries: &[Entry<'_>]) -> (&'static str, fn(&Summary) -> i64) {
     let supported = |tail| entries.iter().all(|entry| entry.supports(tail));
     match (supported(0.01), supported(0.1)) {
@@ -246,70 +254,76 @@ pub(crate) fn share(entries: &[Entry<'_>]) -> (&'static str, fn(&Summary) -> i64
     }
 }
 
-/// A choice, and the condition in which it fares worst.
-struct Choice<'a> {
+/// A choice, and the condition in which it is latest.
+struct RankedChoice<'a> {
     name: String,
     late: i64,
     worst: Entry<'a>,
 }
 
-impl Choice<'_> {
-    /// How late it is in its worst condition.
+impl RankedChoice<'_> {
+    /// Latency in its worst condition.
     fn latency(&self) -> String {
         let summary = self.worst.judged_summary();
         summary.map_or_else(String::new, |summary| latency_in(&summary, self.late))
     }
 }
 
-/// Each choice with the largest such number under it, the best first.
-fn worst_of_each<'a>(entries: &[Entry<'a>], choice: &[Part], of: fn(&Summary) -> i64) -> Vec<Choice<'a>> {
-    let mut ranked: Vec<Choice<'a>> = Vec::new();
+/// Each choice with its largest latency, the best first.
+fn worst_of_each<'a>(
+    entries: &[Entry<'a>],
+    choice: &[NamePart],
+    percentile: fn(&Summary) -> i64,
+) -> Vec<RankedChoice<'a>> {
+    let mut ranked: Vec<RankedChoice<'a>> = Vec::new();
     for entry in entries {
-        let (name, Some(late)) = (spoken(entry, choice), entry.judged_summary().map(|one| of(&one))) else {
+        let (name, Some(late)) =
+            (name_in_sentence(entry, choice), entry.judged_summary().map(|summary| percentile(&summary)))
+        else {
             continue;
         };
-        match ranked.iter_mut().find(|known| known.name == name) {
-            Some(known) if known.late >= late => {}
-            Some(known) => (known.late, known.worst) = (late, *entry),
-            None => ranked.push(Choice { name, late, worst: *entry }),
+        match ranked.iter_mut().find(|worst| worst.name == name) {
+            Some(worst) if worst.late >= late => {}
+            Some(worst) => (worst.late, worst.worst) = (late, *entry),
+            None => ranked.push(RankedChoice { name, late, worst: *entry }),
         }
     }
-    ranked.sort_by_key(|one| one.late);
+    ranked.sort_by_key(|choice| choice.late);
     ranked
 }
 
-/// How many times as late the worst choice is as the best. Both were picked from `choices`, so that as many
-/// pairs stand to be told apart; only turns of one recording are pairs.
-fn ratio_of(best: &Choice<'_>, worst: &Choice<'_>, choices: usize) -> Ratio {
+/// Ratio of the worst choice to the best, by pairs of turns of one recording. Both were picked from `choices`, so
+/// that the interval is corrected for that many comparisons.
+fn ratio_of(best: &RankedChoice<'_>, worst: &RankedChoice<'_>, choices: usize) -> Ratio {
     if !std::ptr::eq(best.worst.recording.analysis, worst.worst.recording.analysis) {
         return Ratio::Open { pairs: 0 };
     }
     ratio(best.worst.outcome, worst.worst.outcome, |turn| turn.p99, choices * (choices - 1) / 2)
 }
 
-/// The command that tests what the page leaves open.
-fn settled_by(choice: &[Part], best: &Choice<'_>, worst: &Choice<'_>) -> String {
-    let [recording, other] = [best, worst].map(|one| one.worst.recording.name);
+/// The command that tests an undecided difference.
+fn deciding_command(choice: &[NamePart], best: &RankedChoice<'_>, worst: &RankedChoice<'_>) -> String {
+    let [recording, other] = [best, worst].map(|choice| choice.worst.recording.name);
     match choice {
         _ if other != recording => format!("howlate compare {other} {recording}"),
-        [Part::Of(property)] => format!("howlate compare {recording} --by {property}"),
+        [NamePart::Of(property)] => format!("howlate compare {recording} --by {property}"),
         _ => format!("howlate compare {recording}"),
     }
 }
 
-/// `, whatever the load, on the worst CPU`.
-fn whatever(parts: &[Part], work: Option<WorkKind>) -> String {
-    let on = if parts.contains(&Part::Of(Property::Cpu)) { " on the worst CPU" } else { "" };
-    let is_said = |part: &&Part| match part {
-        Part::Of(Property::Cpu) => false,
-        Part::Of(Property::Thread) => parts.len() == 1,
+/// The circumstances in words: `, whatever the load, on the worst CPU`.
+fn circumstances_in_words(parts: &[NamePart], work: Option<WorkKind>) -> String {
+    let on = if parts.contains(&NamePart::Of(Property::Cpu)) { " on the worst CPU" } else { "" };
+    let is_listed = |part: &&NamePart| match part {
+        NamePart::Of(Property::Cpu) => false,
+        NamePart::Of(Property::Thread) => parts.len() == 1,
         _ => true,
     };
-    let word = |part: &Part| match part {
-        Part::Of(Property::Length) if work == Some(WorkKind::Sleep) => "length",
+    let word = |part: &NamePart| match part {
+        NamePart::Of(Property::Length) if work == Some(WorkKind::Sleep) => "length",
         other => other.heading(work),
     };
-    let mut words: Vec<&str> = parts.iter().filter(is_said).map(word).collect();
+    let mut words: Vec<&str> = parts.iter().filter(is_listed).map(word).collect();
     let Some(last) = words.pop() else { return on.to_owned() };
     let comma = if on.is_empty() { "" } else { "," };
     if words.is_empty() {
@@ -322,7 +336,7 @@ fn whatever(parts: &[Part], work: Option<WorkKind>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Recording;
+    use crate::NamedRecording;
     use crate::testing::{add, analysis, cyclic, refuse, turn};
 
     #[test]
@@ -336,7 +350,7 @@ mod tests {
         for (condition, late) in [(0, 10_000), (1, 1_000_000), (2, 20_000), (3, 50_000)] {
             add(&mut analysis, condition, 1_000, late);
         }
-        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[NamedRecording::new("run.jsonl", &analysis)]);
         assert_eq!(
             answer(&entries, None),
             "With fifo:80, 99 of 100 wake-ups come within 50.0 µs on the worst CPU; with ordinary scheduling \
@@ -351,11 +365,11 @@ mod tests {
         refuse(&mut analysis, 1);
         add(&mut analysis, 0, 1_000, 34_000);
         add(&mut analysis, 1, 1_000, 10_000);
-        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
-        assert_eq!(spoken(&entries[1], &varying(&entries)), "fifo:80 refused, ran as other");
-        let said = answer(&entries, None);
-        assert!(said.starts_with("clock_nanosleep · every 1 ms · other"), "{said}");
-        assert!(!said.contains("fifo") && !said.contains("times as"), "{said}");
+        let entries = Entry::all(&[NamedRecording::new("run.jsonl", &analysis)]);
+        assert_eq!(name_in_sentence(&entries[1], &varying(&entries)), "fifo:80 refused, ran as other");
+        let sentence = answer(&entries, None);
+        assert!(sentence.starts_with("clock_nanosleep · every 1 ms · other"), "{sentence}");
+        assert!(!sentence.contains("fifo") && !sentence.contains("times as"), "{sentence}");
     }
 
     #[test]
@@ -365,16 +379,19 @@ mod tests {
             turn(&mut analysis, 0, round, 90_000 + i64::from(round) * 100);
             turn(&mut analysis, 1, round, 30_000);
         }
-        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
-        let said = answer(&entries, None);
-        assert!(said.contains("; per pair of turns, 3.0 times as much (95 % interval, 8 pairs)."), "{said}");
+        let entries = Entry::all(&[NamedRecording::new("run.jsonl", &analysis)]);
+        let sentence = answer(&entries, None);
+        assert!(
+            sentence.contains("; per pair of turns, 3.0 times as much (95 % interval, 8 pairs)."),
+            "{sentence}"
+        );
     }
 
     #[test]
     fn nothing_is_said_of_nothing() {
         let analysis = analysis(vec![cyclic("other", 0)]);
         assert_eq!(
-            answer(&Entry::all(&[Recording::new("run.jsonl", &analysis)]), None),
+            answer(&Entry::all(&[NamedRecording::new("run.jsonl", &analysis)]), None),
             "Nothing was measured."
         );
     }

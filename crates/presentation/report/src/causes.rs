@@ -1,4 +1,4 @@
-//! Who made the late wake-ups late, and what can be done about it, for Markdown.
+//! Causes of late wake-ups and their remedies, as Markdown.
 
 use std::cmp::Reverse;
 
@@ -7,19 +7,19 @@ use howlate_render::{CauseRow, CauseTable, markdown_text};
 
 use crate::condition_names::{name, varying};
 use crate::entry::Entry;
-use crate::prose::{self, folded};
-use crate::table::Table;
+use crate::prose::{self, collapsed};
+use crate::table::ReportTable;
 
-/// Conditions that are shown; the recording has all.
+/// Conditions with a table; `howlate why` prints all.
 pub(crate) const CONDITIONS: usize = 12;
-/// Conditions that are open at first: the worst.
+/// Conditions whose tables are not collapsed: the worst.
 pub(crate) const OPEN: usize = 2;
 
-/// The causes of each condition that was traced, the worst first.
+/// Causes of each traced condition, the worst condition first.
 pub(crate) fn traced<'a>(entries: &[Entry<'a>]) -> Vec<(Entry<'a>, CauseTable<'a>)> {
     let table = |entry: &Entry<'a>| {
         let analysis = &entry.recording.analysis;
-        // Doctor found them of howlate, whose rights and limits are none of a watched program's.
+        // Doctor's findings are about howlate's own rights and limits, not about a watched program's.
         let is_watched = analysis.header.command == Command::Watch;
         let findings: &[Finding] = if is_watched { &[] } else { &analysis.header.findings };
         let policy = entry.outcome.policy_in_force();
@@ -30,26 +30,26 @@ pub(crate) fn traced<'a>(entries: &[Entry<'a>]) -> Vec<(Entry<'a>, CauseTable<'a
     traced
 }
 
-/// Empty where nothing was traced.
+/// The causes of each condition; empty where nothing was traced.
 pub(crate) fn markdown(entries: &[Entry<'_>]) -> String {
     let parts = varying(entries);
-    let of_one = |(number, (entry, causes)): (usize, &(Entry<'_>, CauseTable<'_>))| {
+    let section = |(number, (entry, causes)): (usize, &(Entry<'_>, CauseTable<'_>))| {
         let title = if parts.is_empty() { "Why".to_owned() } else { format!("Why: {}", name(entry, &parts)) };
-        let text = of_one(causes);
+        let text = causes_in_markdown(causes);
         if number < OPEN {
             format!("**{}**\n\n{text}", markdown_text(&title))
         } else {
-            folded(&title, &format!("{text}\n"))
+            collapsed(&title, &format!("{text}\n"))
         }
     };
-    traced(entries).iter().take(CONDITIONS).enumerate().map(of_one).collect()
+    traced(entries).iter().take(CONDITIONS).enumerate().map(section).collect()
 }
 
-fn of_one(causes: &CauseTable<'_>) -> String {
+fn causes_in_markdown(causes: &CauseTable<'_>) -> String {
     let sentence = prose::markdown(&causes.sentence);
     let rows = causes.rows.iter().map(|row| row.cells().into()).collect();
-    let table = Table::plain("", &CauseTable::HEADINGS, 1, rows).markdown();
-    // Each remedy once, at the first cause that it bears on.
+    let table = ReportTable::plain("", &CauseTable::HEADINGS, 1, rows).markdown();
+    // Each remedy once, at the first cause that it helps.
     let todo = causes.rows.iter().filter_map(|row| Some(what_to_do(row, row.first_finding()?)));
     let todo: String = todo.collect();
     let gap = if todo.is_empty() { "" } else { "\n" };
@@ -62,7 +62,7 @@ fn what_to_do(row: &CauseRow<'_>, finding: &Finding) -> String {
     format!("- {cause}: {found}. What to do: {}\n", steps.collect::<Vec<_>>().join("; "))
 }
 
-/// A command; or a sentence, in which commands stand between backquotes.
+/// A single command, or a sentence with commands between backquotes.
 fn step(text: &str) -> String {
     if text.contains('`') { prose::markdown(text) } else { format!("`{text}`") }
 }
@@ -75,7 +75,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::Recording;
+    use crate::NamedRecording;
     use crate::testing::{add, analysis, cyclic};
 
     fn waited(name: &str) -> Explained {
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn causes_have_their_remedies_below_them() {
-        let mut known = analysis(vec![cyclic("other", 0)]);
-        add(&mut known, 0, 10, 5_000);
-        known.header.findings = vec![Finding {
+        let mut analysis = analysis(vec![cyclic("other", 0)]);
+        add(&mut analysis, 0, 10, 5_000);
+        analysis.header.findings = vec![Finding {
             id: FindingId::RealtimePermission,
             verdict: Verdict::Blocks,
             found: "no real-time policy may be used".into(),
@@ -104,13 +104,17 @@ mod tests {
         }];
         let at = MonotonicTime::default();
         let mut ledger = Ledger::default();
-        ["hog", "hog", "hog", "a|b", "a|b", "a|b"].map(waited).iter().for_each(|one| ledger.add(one));
+        ["hog", "hog", "hog", "a|b", "a|b", "a|b"]
+            .map(waited)
+            .iter()
+            .for_each(|explained| ledger.add(explained));
         let (from, until, tracer) = (at, at, "bpf".to_owned());
         let block = WhyBlock { condition: 0, round: 1, beside: 0, from, until, tracer, ledger };
-        let untraced = [Recording::new("a", &known.clone())].map(|one| markdown(&Entry::all(&[one])));
+        let untraced = [NamedRecording::new("a", &analysis.clone())]
+            .map(|recording| markdown(&Entry::all(&[recording])));
         assert_eq!(untraced, [""]);
-        known.add(&Line::Why(Box::new(block)));
-        let text = markdown(&Entry::all(&[Recording::new("a", &known)])).replace('\u{a0}', " ");
+        analysis.add(&Line::Why(Box::new(block)));
+        let text = markdown(&Entry::all(&[NamedRecording::new("a", &analysis)])).replace('\u{a0}', " ");
         assert!(text.contains("| hog, pid 7 | 50 % | 3 | 400 µs |"), "{text}");
         assert!(text.contains("| a\\|b, pid 7 |"), "{text}");
         assert_eq!(text.matches("What to do: `ulimit -r 80`").count(), 1, "{text}");

@@ -3,15 +3,15 @@
 use howlate_render::{Code, code};
 use maud::{Markup, html};
 
-use crate::Recording;
-use crate::prose::folded;
+use crate::NamedRecording;
+use crate::prose::collapsed;
 
-/// What recordings bear out; what several of them do stands once.
-fn all(recordings: &[Recording<'_>]) -> Vec<Code> {
+/// Code snippets that the recordings support, without duplicates.
+fn all(recordings: &[NamedRecording<'_>]) -> Vec<Code> {
     let mut all: Vec<Code> = Vec::new();
-    for one in recordings.iter().flat_map(|recording| code(recording.analysis)) {
-        if !all.contains(&one) {
-            all.push(one);
+    for snippet in recordings.iter().flat_map(|recording| code(recording.analysis)) {
+        if !all.contains(&snippet) {
+            all.push(snippet);
         }
     }
     all
@@ -21,8 +21,8 @@ fn heading(code: &Code) -> String {
     format!("To copy: {}", code.about())
 }
 
-/// Folded, one language below the other.
-pub(crate) fn html(recordings: &[Recording<'_>]) -> Markup {
+/// One collapsed section per snippet, with each language.
+pub(crate) fn html(recordings: &[NamedRecording<'_>]) -> Markup {
     html! {
         @for code in &all(recordings) {
             details {
@@ -36,17 +36,17 @@ pub(crate) fn html(recordings: &[Recording<'_>]) -> Markup {
     }
 }
 
-/// The same as fenced blocks.
-pub(crate) fn markdown(recordings: &[Recording<'_>]) -> String {
+/// Collapsed sections of fenced blocks.
+pub(crate) fn markdown(recordings: &[NamedRecording<'_>]) -> String {
     let block = |(language, lines): &(String, Vec<String>)| {
-        format!("{language}:\n\n```{}\n{}\n```\n\n", highlighted(language), lines.join("\n"))
+        format!("{language}:\n\n```{}\n{}\n```\n\n", fence_language(language), lines.join("\n"))
     };
-    let of_one = |code: &Code| folded(&heading(code), &code.each.iter().map(block).collect::<String>());
-    all(recordings).iter().map(of_one).collect()
+    let section = |code: &Code| collapsed(&heading(code), &code.each.iter().map(block).collect::<String>());
+    all(recordings).iter().map(section).collect()
 }
 
-/// What GitHub colours the lines as.
-fn highlighted(language: &str) -> &'static str {
+/// GitHub's name of the language, for syntax highlighting.
+fn fence_language(language: &str) -> &'static str {
     match language {
         "C" => "c",
         "Rust" => "rust",

@@ -1,35 +1,35 @@
-//! What `compare` says, for the page and for Markdown.
+//! The comparison of conditions or recordings, for the page and for Markdown.
 
 use howlate_analyse::compare::Verdict;
 use howlate_render::{ComparisonReport, Messages, ToldPair, ToldRow, markdown_text};
 
 use crate::prose;
-use crate::table::Table;
+use crate::table::ReportTable;
 
-/// Pairs of conditions that the tables hold; `howlate compare` prints all.
+/// Pairs of conditions in the tables; `howlate compare` prints all.
 const PAIRS: usize = 24;
 
-/// Everything that was tested: a row for each statistic of each pair.
-pub(crate) fn table(told: &Messages<'_>) -> Table {
-    let interval = format!("{} interval", told.confidence);
+/// One row per statistic of each pair.
+pub(crate) fn table(messages: &Messages<'_>) -> ReportTable {
+    let interval = format!("{} interval", messages.confidence);
     let headings =
         ["compared", "number", "base", "new", "differ by", "", &interval, "detectable", "p", "verdict"];
-    let rows = rows(told, |one| {
-        let [base, new, by] = one.numbers.clone();
-        vec![base, new, by, one.percent.clone(), one.interval.clone(), detectable(one), one.p.clone()]
+    let rows = rows(messages, |row| {
+        let [base, new, by] = row.numbers.clone();
+        vec![base, new, by, row.percent.clone(), row.interval.clone(), detectable(row), row.p.clone()]
     });
-    let mut table = Table::plain(&caption(told), &headings, 2, rows);
-    embolden(&mut table, told);
+    let mut table = ReportTable::plain(&caption(messages), &headings, 2, rows);
+    mark_differences(&mut table, messages);
     table
 }
 
-fn caption(told: &Messages<'_>) -> String {
-    let more = told.pairs.len().saturating_sub(PAIRS);
+fn caption(messages: &Messages<'_>) -> String {
+    let more = messages.pairs.len().saturating_sub(PAIRS);
     let more =
         if more == 0 { String::new() } else { format!(" {more} more pairs: `howlate compare` prints them.") };
     format!(
         "In µs. {}. p is corrected for all comparisons; detectable: a difference found with a chance of at least 80 %.{more}",
-        told.tally
+        messages.tally
     )
 }
 
@@ -37,62 +37,64 @@ fn detectable(row: &ToldRow<'_>) -> String {
     if row.detectable.is_empty() { "–".to_owned() } else { row.detectable.clone() }
 }
 
-fn rows(told: &Messages<'_>, numbers: impl Fn(&ToldRow<'_>) -> Vec<String>) -> Vec<Vec<String>> {
+fn rows(messages: &Messages<'_>, numbers: impl Fn(&ToldRow<'_>) -> Vec<String>) -> Vec<Vec<String>> {
     let row = |pair: &ToldPair<'_>, row: &ToldRow<'_>| {
         let mut cells = vec![pair.subject.clone(), row.statistic.to_owned()];
         cells.extend(numbers(row));
         cells.push(row.verdict.to_owned());
         cells
     };
-    let each = |pair: &'_ ToldPair<'_>| pair.rows.iter().map(|one| row(pair, one)).collect::<Vec<_>>();
-    told.pairs.iter().take(PAIRS).flat_map(each).collect()
+    let pair_rows =
+        |pair: &'_ ToldPair<'_>| pair.rows.iter().map(|statistic| row(pair, statistic)).collect::<Vec<_>>();
+    messages.pairs.iter().take(PAIRS).flat_map(pair_rows).collect()
 }
 
-/// The verdicts that say something stands out, in the last column of each row.
-fn embolden(table: &mut Table, told: &Messages<'_>) {
-    let verdicts = told.pairs.iter().take(PAIRS).flat_map(|pair| &pair.rows).map(|row| row.tested.verdict);
+/// LegendSymbol the verdicts `better` and `worse`, in the last column.
+fn mark_differences(table: &mut ReportTable, messages: &Messages<'_>) {
+    let verdicts =
+        messages.pairs.iter().take(PAIRS).flat_map(|pair| &pair.rows).map(|row| row.tested.verdict);
     for (row, verdict) in table.rows.iter_mut().zip(verdicts) {
         let stands_out = matches!(verdict, Verdict::Better | Verdict::Worse);
         row.last_mut().into_iter().for_each(|cell| cell.is_worst = stands_out);
     }
 }
 
-/// A table of few columns, and what to know; the verdict stands above everything.
+/// A narrow table and the notes; the verdict stands above the whole text.
 pub(crate) fn markdown(comparison: &ComparisonReport<'_>) -> String {
-    let told = comparison.messages();
-    let notes: String = told.notes.iter().map(|note| format!("- {}\n", prose::markdown(note))).collect();
+    let messages = comparison.messages();
+    let notes: String = messages.notes.iter().map(|note| format!("- {}\n", prose::markdown(note))).collect();
     let gap = if notes.is_empty() { "" } else { "\n" };
-    format!("**{}**\n\n{}{gap}{notes}\n", markdown_text(&title(&told)), brief(&told).markdown())
+    format!("**{}**\n\n{}{gap}{notes}\n", markdown_text(&title(&messages)), brief(&messages).markdown())
 }
 
-/// What was compared, where it is one pair.
-fn title(told: &Messages<'_>) -> String {
-    match told.pairs.as_slice() {
+/// Heading, with the conditions where there is one pair.
+fn title(messages: &Messages<'_>) -> String {
+    match messages.pairs.as_slice() {
         [only] => format!("What differs: {}", only.subject),
         _ => "What differs".to_owned(),
     }
 }
 
-/// The table for pages that are narrow: a pair is named in its first row, or above where there is only one.
-fn brief(told: &Messages<'_>) -> Table {
-    let interval = format!("{} interval", told.confidence);
-    let mut rows = rows(told, |one| {
-        let [base, new, _] = one.numbers.clone();
-        vec![base, new, one.percent.clone(), one.interval.clone()]
+/// The table for narrow pages: the pair is named in its first row, or above the table where there is only one.
+fn brief(messages: &Messages<'_>) -> ReportTable {
+    let interval = format!("{} interval", messages.confidence);
+    let mut rows = rows(messages, |row| {
+        let [base, new, _] = row.numbers.clone();
+        vec![base, new, row.percent.clone(), row.interval.clone()]
     });
     let mut headings = vec!["compared", "µs", "base", "new", "differ by", &interval, "verdict"];
-    let mut named = String::new();
+    let mut current = String::new();
     for row in &mut rows {
-        let is_known = row[0] == named;
-        named.clone_from(&row[0]);
-        row[0] = if is_known { String::new() } else { named.clone() };
+        let is_same = row[0] == current;
+        current.clone_from(&row[0]);
+        row[0] = if is_same { String::new() } else { current.clone() };
     }
-    let is_single = told.pairs.len() == 1;
+    let is_single = messages.pairs.len() == 1;
     if is_single {
         headings.remove(0);
         rows.iter_mut().for_each(|row| drop(row.remove(0)));
     }
-    let mut table = Table::plain("", &headings, if is_single { 1 } else { 2 }, rows);
-    embolden(&mut table, told);
+    let mut table = ReportTable::plain("", &headings, if is_single { 1 } else { 2 }, rows);
+    mark_differences(&mut table, messages);
     table
 }

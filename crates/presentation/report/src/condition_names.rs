@@ -1,4 +1,4 @@
-//! What a condition is called among others: by that in which it differs from them.
+//! Names of conditions: the properties in which they differ.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -8,67 +8,64 @@ use howlate_render::{condition, property};
 
 use crate::entry::Entry;
 
-/// Something in which entries may differ.
+/// A property that distinguishes entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// The recording they are from.
-    Recording,
-    /// A property of their conditions.
+pub(crate) enum NamePart {
+    NamedRecording,
     Of(Property),
 }
 
-/// What an entry has of a part.
+/// Value of a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum PartValue<'a> {
-    Recording(&'a str),
+enum NamePartValue<'a> {
+    NamedRecording(&'a str),
     Value(Value<'a>),
 }
 
-impl Part {
-    /// Every part, in the order in which a name lists them.
+impl NamePart {
+    /// In the order of names.
     fn all() -> impl Iterator<Item = Self> {
         let properties = Property::ALL.iter().copied().filter(|property| *property != Property::Kind);
-        std::iter::once(Self::Recording).chain(properties.map(Self::Of))
+        std::iter::once(Self::NamedRecording).chain(properties.map(Self::Of))
     }
 
-    /// The heading of its column, where all entries in it do `work`, if they do the same.
+    /// Table heading; `work` is the common kind of work.
     pub(crate) fn heading(self, work: Option<WorkKind>) -> &'static str {
         match self {
-            Self::Recording => "recording",
+            Self::NamedRecording => "recording",
             Self::Of(property) => property::heading(property, work),
         }
     }
 
-    fn value_in<'a>(self, entry: &'a Entry<'_>) -> Option<PartValue<'a>> {
+    fn value_in<'a>(self, entry: &'a Entry<'_>) -> Option<NamePartValue<'a>> {
         match self {
-            Self::Recording => Some(PartValue::Recording(entry.recording.name)),
-            Self::Of(property) => entry.value(property).map(PartValue::Value),
+            Self::NamedRecording => Some(NamePartValue::NamedRecording(entry.recording.name)),
+            Self::Of(property) => entry.value(property).map(NamePartValue::Value),
         }
     }
 
-    /// Its value, where it applies.
+    /// `None` where the part does not apply.
     pub(crate) fn value(self, entry: &Entry<'_>) -> Option<String> {
         if self == Self::Of(Property::Knob) && self.value_in(entry).is_none() {
             return Some(property::BASELINE.to_owned());
         }
-        self.value_in(entry).map(|had| match had {
-            PartValue::Recording(name) => name.to_owned(),
-            PartValue::Value(value) => property::value(&value),
+        self.value_in(entry).map(|part_value| match part_value {
+            NamePartValue::NamedRecording(name) => name.to_owned(),
+            NamePartValue::Value(value) => property::value(&value),
         })
     }
 
-    /// Its value with the word that says what it is.
+    /// The value with its unit or prefix.
     fn phrase(self, entry: &Entry<'_>) -> Option<String> {
         match self.value_in(entry) {
-            Some(PartValue::Recording(name)) => Some(name.to_owned()),
-            // It stands first, and its name says enough.
-            Some(PartValue::Value(Value::Knob(_))) | None => self.value(entry),
-            Some(PartValue::Value(value)) => Some(property::phrase(&value)),
+            Some(NamePartValue::NamedRecording(name)) => Some(name.to_owned()),
+            // A knob comes first and needs no prefix.
+            Some(NamePartValue::Value(Value::Knob(_))) | None => self.value(entry),
+            Some(NamePartValue::Value(value)) => Some(property::phrase(&value)),
         }
     }
 
-    /// Its place among the parts by which entries are told apart by place before they are told apart by
-    /// colour; `None` for those that stay together, because they ran side by side.
+    /// Priority for splitting into panels; `None` for parts that ran in parallel and stay together.
     const fn split_rank(self) -> Option<u8> {
         Some(match self {
             Self::Of(Property::Length) => 0,
@@ -78,7 +75,7 @@ impl Part {
             Self::Of(Property::HostLoad) => 4,
             Self::Of(Property::VcpuPolicy) => 5,
             Self::Of(Property::Load) => 6,
-            Self::Recording => 7,
+            Self::NamedRecording => 7,
             Self::Of(Property::Kernel) => 8,
             Self::Of(Property::Slack) => 9,
             Self::Of(Property::Policy) => 10,
@@ -92,36 +89,36 @@ impl Part {
     }
 }
 
-/// The parts in which `entries` differ.
-pub(crate) fn varying(entries: &[Entry<'_>]) -> Vec<Part> {
-    let differs = |part: &Part| {
+/// Parts in which the entries differ.
+pub(crate) fn varying(entries: &[Entry<'_>]) -> Vec<NamePart> {
+    let differs = |part: &NamePart| {
         let first = entries.first().and_then(|entry| part.value_in(entry));
         entries.iter().any(|entry| part.value_in(entry) != first)
     };
-    let mut parts: Vec<Part> = Part::all().filter(differs).collect();
-    // A thread that is told apart by its CPU needs no number.
-    let without: Vec<Part> =
-        parts.iter().copied().filter(|part| *part != Part::Of(Property::Thread)).collect();
+    let mut parts: Vec<NamePart> = NamePart::all().filter(differs).collect();
+    // With a CPU, the thread number is redundant.
+    let without: Vec<NamePart> =
+        parts.iter().copied().filter(|part| *part != NamePart::Of(Property::Thread)).collect();
     if names(entries, &without) == names(entries, &parts) {
         parts = without;
     }
-    // What was tried says most: what else differs follows from it.
-    parts.sort_by_key(|part| *part != Part::Of(Property::Knob));
+    // The knob comes first: other differences follow from it.
+    parts.sort_by_key(|part| *part != NamePart::Of(Property::Knob));
     parts
 }
 
-/// How many different names these parts give.
-fn names(entries: &[Entry<'_>], parts: &[Part]) -> usize {
+/// Number of distinct names by these parts.
+fn names(entries: &[Entry<'_>], parts: &[NamePart]) -> usize {
     entries.iter().map(|entry| name(entry, parts)).collect::<HashSet<_>>().len()
 }
 
-/// What `entry` is called by these parts.
-pub(crate) fn name(entry: &Entry<'_>, parts: &[Part]) -> String {
+/// Name of an entry by these parts.
+pub(crate) fn name(entry: &Entry<'_>, parts: &[NamePart]) -> String {
     let header = &entry.recording.analysis.header;
-    // A sweep of sleeps holds a setting beside what is asked of the thread.
+    // A sweep of sleeps has a setting in addition to the thread's settings.
     let holds = header.tuning.is_none() && matches!(header.command, Command::Sleep | Command::Run);
-    let is_tuned = parts.contains(&Part::Of(Property::Knob)) && !holds;
-    let says_more = |part: &&Part| !(is_tuned && FOLLOWS_FROM_A_KNOB.contains(part));
+    let is_tuned = parts.contains(&NamePart::Of(Property::Knob)) && !holds;
+    let says_more = |part: &&NamePart| !(is_tuned && FOLLOWS_FROM_A_KNOB.contains(part));
     let words: Vec<String> = parts.iter().filter(says_more).filter_map(|part| part.phrase(entry)).collect();
     match words.as_slice() {
         [] if entry.recording.analysis.header.tuning.is_some() => "unchanged".to_owned(),
@@ -130,64 +127,64 @@ pub(crate) fn name(entry: &Entry<'_>, parts: &[Part]) -> String {
     }
 }
 
-/// What a setting that was tried changes of a condition: its name says it.
-const FOLLOWS_FROM_A_KNOB: [Part; 3] =
-    [Part::Of(Property::Policy), Part::Of(Property::Slack), Part::Of(Property::Mechanism)];
+/// Parts that a tuned setting changes; its name implies them.
+const FOLLOWS_FROM_A_KNOB: [NamePart; 3] =
+    [NamePart::Of(Property::Policy), NamePart::Of(Property::Slack), NamePart::Of(Property::Mechanism)];
 
-/// The same within a sentence, where `other` alone would mean anything.
-pub(crate) fn spoken(entry: &Entry<'_>, parts: &[Part]) -> String {
+/// The name within a sentence, where `other` alone would be ambiguous.
+pub(crate) fn name_in_sentence(entry: &Entry<'_>, parts: &[NamePart]) -> String {
     let name = name(entry, parts);
-    let says_policy = parts.contains(&Part::Of(Property::Policy));
-    let said = |word| match word {
+    let says_policy = parts.contains(&NamePart::Of(Property::Policy));
+    let phrase = |word| match word {
         "other" if says_policy => ORDINARY,
         property::BASELINE => "the baseline",
         word => word,
     };
-    name.split(" · ").map(said).collect::<Vec<_>>().join(" · ")
+    name.split(" · ").map(phrase).collect::<Vec<_>>().join(" · ")
 }
 
-/// The policy of threads that ask for none.
 const ORDINARY: &str = "ordinary scheduling (other)";
 
-/// What all `entries` have in common.
+/// What all entries have in common.
 pub(crate) fn common(entries: &[Entry<'_>]) -> String {
     let varying = varying(entries);
-    let unsaid = [Part::Recording, Part::Of(Property::Kernel), Part::Of(Property::Thread)];
+    let omitted = [NamePart::NamedRecording, NamePart::Of(Property::Kernel), NamePart::Of(Property::Thread)];
     let Some(first) = entries.first() else { return String::new() };
-    let is_common =
-        |part: &Part| !varying.contains(part) && !unsaid.contains(part) && part.value_in(first).is_some();
-    let words: Vec<String> = Part::all().filter(is_common).filter_map(|part| part.phrase(first)).collect();
-    // By itself, `other` would mean anything.
+    let is_common = |part: &NamePart| {
+        !varying.contains(part) && !omitted.contains(part) && part.value_in(first).is_some()
+    };
+    let words: Vec<String> =
+        NamePart::all().filter(is_common).filter_map(|part| part.phrase(first)).collect();
+    // Alone, `other` would be ambiguous.
     if words == ["other"] { ORDINARY.to_owned() } else { condition::joined(&words) }
 }
 
-/// Entries that are shown together, and what they have in common among all.
+/// Entries of one panel, and what distinguishes them.
 pub(crate) struct Facet<'a> {
     pub(crate) heading: String,
     pub(crate) entries: Vec<Entry<'a>>,
 }
 
-/// Splits `entries` so that no group has more than `most`: by the one part that makes the fewest
-/// groups, or by one part after the other. Groups of CPUs and threads stay whole.
+/// Splits entries into groups of at most `most`, by the one part with the fewest groups, otherwise by several parts.
+/// CPUs and threads stay together.
 pub(crate) fn facets<'a>(entries: &[Entry<'a>], most: usize) -> Vec<Facet<'a>> {
-    let mut in_order = varying(entries);
-    in_order.retain(|part| part.split_rank().is_some());
-    in_order.sort_by_key(|part| part.split_rank());
+    let mut by_rank = varying(entries);
+    by_rank.retain(|part| part.split_rank().is_some());
+    by_rank.sort_by_key(|part| part.split_rank());
     let fits = |groups: &[Vec<Entry<'a>>]| groups.iter().all(|group| group.len() <= most);
     let whole = vec![entries.to_vec()];
-    let by_one = in_order.iter().map(|part| (vec![*part], split(entries, *part)));
-    let fewest = by_one.filter(|(_, groups)| fits(groups)).min_by_key(|(_, groups)| groups.len());
+    let splits = by_rank.iter().map(|part| (vec![*part], split(entries, *part)));
+    let fewest = splits.filter(|(_, groups)| fits(groups)).min_by_key(|(_, groups)| groups.len());
     let (mut by, groups) = match fewest {
         _ if fits(&whole) => (Vec::new(), whole),
         Some(split) => split,
-        None => split_again(whole, &in_order, fits),
+        None => split_repeatedly(whole, &by_rank, fits),
     };
-    by.sort_by_key(|part| Part::all().position(|one| one == *part));
-    headed(&by, groups)
+    by.sort_by_key(|part| NamePart::all().position(|same_part| same_part == *part));
+    with_headings(&by, groups)
 }
 
-/// Splits `entries` by the one part that makes the most groups, but no more than `most`; leaves them together where each
-/// makes more.
+/// Splits entries by the one part with the most groups, at most `most`; no split if every part makes more.
 pub(crate) fn facets_at_most<'a>(entries: &[Entry<'a>], most: usize) -> Vec<Facet<'a>> {
     let mut parts = varying(entries);
     parts.retain(|part| part.split_rank().is_some());
@@ -195,11 +192,11 @@ pub(crate) fn facets_at_most<'a>(entries: &[Entry<'a>], most: usize) -> Vec<Face
     let splits = parts.into_iter().map(|part| (vec![part], split(entries, part)));
     let few = splits.filter(|(_, groups)| groups.len() <= most).max_by_key(|(_, groups)| groups.len());
     let (by, groups) = few.unwrap_or_else(|| (Vec::new(), vec![entries.to_vec()]));
-    headed(&by, groups)
+    with_headings(&by, groups)
 }
 
-/// Groups, each by what its entries have in common of these parts.
-fn headed<'a>(by: &[Part], groups: Vec<Vec<Entry<'a>>>) -> Vec<Facet<'a>> {
+/// Facets with headings from these parts.
+fn with_headings<'a>(by: &[NamePart], groups: Vec<Vec<Entry<'a>>>) -> Vec<Facet<'a>> {
     let facet = |entries: Vec<Entry<'a>>| {
         let heading = if by.is_empty() { String::new() } else { name(&entries[0], by) };
         Facet { heading, entries }
@@ -207,12 +204,12 @@ fn headed<'a>(by: &[Part], groups: Vec<Vec<Entry<'a>>>) -> Vec<Facet<'a>> {
     groups.into_iter().filter(|group| !group.is_empty()).map(facet).collect()
 }
 
-/// Splits by one part after the other until the groups fit, or no part is left.
-fn split_again<'a>(
+/// Splits by one part after the other until the groups fit.
+fn split_repeatedly<'a>(
     mut groups: Vec<Vec<Entry<'a>>>,
-    parts: &[Part],
+    parts: &[NamePart],
     fits: impl Fn(&[Vec<Entry<'a>>]) -> bool,
-) -> (Vec<Part>, Vec<Vec<Entry<'a>>>) {
+) -> (Vec<NamePart>, Vec<Vec<Entry<'a>>>) {
     let mut by = Vec::new();
     for part in parts {
         if fits(&groups) {
@@ -224,11 +221,11 @@ fn split_again<'a>(
     (by, groups)
 }
 
-fn split<'a>(entries: &[Entry<'a>], part: Part) -> Vec<Vec<Entry<'a>>> {
+fn split<'a>(entries: &[Entry<'a>], part: NamePart) -> Vec<Vec<Entry<'a>>> {
     let mut groups: Vec<(Option<String>, Vec<Entry<'a>>)> = Vec::new();
     for entry in entries {
         let value = part.value(entry);
-        match groups.iter_mut().find(|(known, _)| *known == value) {
+        match groups.iter_mut().find(|(group_value, _)| *group_value == value) {
             Some((_, group)) => group.push(*entry),
             None => groups.push((value, vec![*entry])),
         }
@@ -239,7 +236,7 @@ fn split<'a>(entries: &[Entry<'a>], part: Part) -> Vec<Vec<Entry<'a>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Recording;
+    use crate::NamedRecording;
     use crate::testing::{analysis, condition, cyclic};
     use howlate_analyse::Analysis;
 
@@ -251,7 +248,7 @@ mod tests {
             cyclic("other", 1),
             cyclic("fifo:80", 1),
         ]);
-        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[NamedRecording::new("run.jsonl", &analysis)]);
         let parts = varying(&entries);
         assert_eq!(name(&entries[1], &parts), "fifo:80 · CPU 0");
         assert_eq!(common(&entries), "clock_nanosleep · every 1 ms · load idle");
@@ -263,16 +260,16 @@ mod tests {
         let mut tried = cyclic("fifo:80", 0);
         tried.tuned = Some(howlate_model::Tuned { knobs: vec!["fifo".into()], ..Default::default() });
         let analysis = analysis(vec![cyclic("other", 0), tried]);
-        let entries = Entry::all(&[Recording::new("tune.jsonl", &analysis)]);
+        let entries = Entry::all(&[NamedRecording::new("tune.jsonl", &analysis)]);
         let names: Vec<String> = entries.iter().map(|entry| name(entry, &varying(&entries))).collect();
         assert_eq!(names, ["baseline", "fifo"]);
-        assert_eq!(spoken(&entries[0], &varying(&entries)), "the baseline");
+        assert_eq!(name_in_sentence(&entries[0], &varying(&entries)), "the baseline");
     }
 
     #[test]
     fn recordings_are_told_apart() {
         let analysis = analysis(vec![cyclic("other", 0)]);
-        let recordings = ["a.jsonl", "b.jsonl"].map(|name| Recording::new(name, &analysis));
+        let recordings = ["a.jsonl", "b.jsonl"].map(|name| NamedRecording::new(name, &analysis));
         let entries = Entry::all(&recordings);
         assert_eq!(name(&entries[1], &varying(&entries)), "b.jsonl");
     }
@@ -288,21 +285,21 @@ mod tests {
     #[test]
     fn groups_are_as_few_as_fit() {
         let analysis = three_lengths_by_two_policies();
-        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[NamedRecording::new("run.jsonl", &analysis)]);
         let headings =
             |most: usize| facets(&entries, most).into_iter().map(|facet| facet.heading).collect::<Vec<_>>();
         assert_eq!(headings(6), [""]);
         assert_eq!(headings(3), ["other", "fifo:80"]);
         assert_eq!(headings(2), ["for 10 µs", "for 100 µs", "for 1 ms"]);
         assert_eq!(headings(1).len(), 6);
-        let kept: usize = facets(&entries, 2).iter().map(|facet| facet.entries.len()).sum();
-        assert_eq!(kept, entries.len());
+        let total: usize = facets(&entries, 2).iter().map(|facet| facet.entries.len()).sum();
+        assert_eq!(total, entries.len());
     }
 
     #[test]
     fn groups_are_few_enough_to_be_drawn() {
         let analysis = three_lengths_by_two_policies();
-        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[NamedRecording::new("run.jsonl", &analysis)]);
         let headings = |most: usize| {
             facets_at_most(&entries, most).into_iter().map(|facet| facet.heading).collect::<Vec<_>>()
         };
@@ -314,7 +311,7 @@ mod tests {
     #[test]
     fn threads_side_by_side_are_never_split() {
         let analysis = analysis((0..200).map(|cpu| cyclic("fifo:80", cpu)).collect());
-        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[NamedRecording::new("run.jsonl", &analysis)]);
         assert_eq!(facets(&entries, 6).len(), 1);
     }
 }

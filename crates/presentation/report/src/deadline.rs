@@ -1,96 +1,102 @@
-//! What came too late: by the deadline that was given, or by the period.
+//! Missed deadlines: the one of the report, or the period.
 
 use howlate_model::{Span, WorkKind};
 use howlate_render::numbers::{count, length};
 use howlate_render::property::common_kind;
 
-use crate::condition_names::{Part, spoken, varying};
+use crate::condition_names::{NamePart, name_in_sentence, varying};
 use crate::entry::Entry;
 
-/// How many of a condition's wake-ups came too late.
+/// Late wake-ups of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Missed {
+struct DeadlineMisses {
     late: u64,
     of: u64,
 }
 
-/// The one deadline of all entries, for a line in their pictures and a column in their table.
+/// The deadline of all entries; `None` where they differ.
 pub(crate) fn common(entries: &[Entry<'_>]) -> Option<Span> {
     let first = entries.first()?.deadline()?;
     entries.iter().all(|entry| entry.deadline() == Some(first)).then_some(first)
 }
 
-/// How many would have missed it, in a sentence; `None` where no deadline is known.
+/// How many wake-ups would have missed the deadline; `None` where no deadline is known.
 pub(crate) fn sentence(entries: &[Entry<'_>]) -> Option<String> {
-    let missed: Vec<(Entry<'_>, Missed)> =
-        entries.iter().filter_map(|entry| Some((*entry, missed(entry)?))).collect();
+    let misses: Vec<(Entry<'_>, DeadlineMisses)> =
+        entries.iter().filter_map(|entry| Some((*entry, deadline_misses(entry)?))).collect();
     let deadline = match common(entries) {
-        Some(one) => format!("A deadline of {}{}", length(one), whose(entries)),
+        Some(deadline) => format!("A deadline of {}{}", length(deadline), period_note(entries)),
         None => "The deadline, which is each period,".to_owned(),
     };
-    let (what, parts) = (what(entries), varying(entries));
-    let worst = missed.iter().max_by(|(_, one), (_, other)| one.share().total_cmp(&other.share()))?;
-    let (late, of) = missed.iter().fold((0, 0), |sum, (_, one)| (sum.0 + one.late, sum.1 + one.of));
-    let clean = missed.iter().filter(|(_, one)| one.late == 0).count();
-    Some(match (late, missed.len()) {
-        (0, _) => format!("{deadline} would have been missed by none of {} {what}.", count(of)),
-        (late, 1) => format!("{deadline} would have been missed by {} of {} {what}.", count(late), count(of)),
+    let (unit, parts) = (unit_name(entries), varying(entries));
+    let worst = misses.iter().max_by(|(_, misses), (_, other)| misses.share().total_cmp(&other.share()))?;
+    let (late, of) = misses.iter().fold((0, 0), |sum, (_, misses)| (sum.0 + misses.late, sum.1 + misses.of));
+    let clean = misses.iter().filter(|(_, misses)| misses.late == 0).count();
+    Some(match (late, misses.len()) {
+        (0, _) => format!("{deadline} would have been missed by none of {} {unit}.", count(of)),
+        (late, 1) => format!("{deadline} would have been missed by {} of {} {unit}.", count(late), count(of)),
         (_, few) if few <= FEW => {
-            format!("{deadline} would have been missed by {}.", each(&missed, what, &parts))
+            format!("{deadline} would have been missed by {}.", list(&misses, unit, &parts))
         }
         (_, many) => format!(
-            "{deadline} would have been missed in {} of {many} conditions: by {} of {} {what} with {}, the most.",
+            "{deadline} would have been missed in {} of {many} conditions: by {} of {} {unit} with {}, the most.",
             many - clean,
             count(worst.1.late),
             count(worst.1.of),
-            spoken(&worst.0, &parts)
+            name_in_sentence(&worst.0, &parts)
         ),
     })
 }
 
-/// So many conditions are told one by one.
+/// Up to this many conditions are listed.
 const FEW: usize = 4;
 
-/// `3 of 10 000 iterations with other, and by none of 10 000 with fifo:80`: the worst first, and what missed none together.
-fn each(missed: &[(Entry<'_>, Missed)], what: &str, parts: &[Part]) -> String {
-    let (mut late, clean): (Vec<&(Entry<'_>, Missed)>, Vec<_>) =
-        missed.iter().partition(|(_, one)| one.late > 0);
-    late.sort_by(|(_, one), (_, other)| other.share().total_cmp(&one.share()));
-    let one = |(number, (entry, one)): (usize, &(Entry<'_>, Missed))| {
-        let what = if number == 0 { format!(" {what}") } else { String::new() };
-        format!("{} of {}{what} with {}", count(one.late), count(one.of), spoken(entry, parts))
+/// `3 of 10 000 iterations with other, and by none of 10 000 with fifo:80`: the worst first,
+/// those without a miss last.
+fn list(misses: &[(Entry<'_>, DeadlineMisses)], unit: &str, parts: &[NamePart]) -> String {
+    let (mut late, clean): (Vec<&(Entry<'_>, DeadlineMisses)>, Vec<_>) =
+        misses.iter().partition(|(_, misses)| misses.late > 0);
+    late.sort_by(|(_, misses), (_, other)| other.share().total_cmp(&misses.share()));
+    let phrase = |(number, (entry, misses)): (usize, &(Entry<'_>, DeadlineMisses))| {
+        let unit = if number == 0 { format!(" {unit}") } else { String::new() };
+        format!(
+            "{} of {}{unit} with {}",
+            count(misses.late),
+            count(misses.of),
+            name_in_sentence(entry, parts)
+        )
     };
-    let mut told: Vec<String> = late.iter().copied().enumerate().map(one).collect();
+    let mut phrases: Vec<String> = late.iter().copied().enumerate().map(phrase).collect();
     if !clean.is_empty() {
-        let of = clean.iter().map(|(_, one)| one.of).sum();
-        let names: Vec<String> = clean.iter().map(|(entry, _)| spoken(entry, parts)).collect();
-        told.push(format!("none of {} with {}", count(of), names.join(" or ")));
+        let of = clean.iter().map(|(_, misses)| misses.of).sum();
+        let names: Vec<String> = clean.iter().map(|(entry, _)| name_in_sentence(entry, parts)).collect();
+        phrases.push(format!("none of {} with {}", count(of), names.join(" or ")));
     }
-    match told.pop() {
-        Some(last) if told.len() == 1 => format!("{}, and by {last}", told.concat()),
-        Some(last) if !told.is_empty() => format!("{}, and by {last}", told.join(", by ")),
+    match phrases.pop() {
+        Some(last) if phrases.len() == 1 => format!("{}, and by {last}", phrases.concat()),
+        Some(last) if !phrases.is_empty() => format!("{}, and by {last}", phrases.join(", by ")),
         last => last.unwrap_or_default(),
     }
 }
 
-fn missed(entry: &Entry<'_>) -> Option<Missed> {
+fn deadline_misses(entry: &Entry<'_>) -> Option<DeadlineMisses> {
     let (late, of) = entry.outcome.later_than(entry.deadline()?);
-    (of > 0).then_some(Missed { late, of })
+    (of > 0).then_some(DeadlineMisses { late, of })
 }
 
-impl Missed {
+impl DeadlineMisses {
     fn share(self) -> f64 {
         self.late as f64 / self.of as f64
     }
 }
 
-/// Where nobody gave a deadline, the period is one.
-fn whose(entries: &[Entry<'_>]) -> &'static str {
+/// Names the period where the report has no deadline of its own.
+fn period_note(entries: &[Entry<'_>]) -> &'static str {
     let given = entries.iter().any(|entry| entry.recording.deadline.is_some());
     if given { "" } else { " (the period)" }
 }
 
-fn what(entries: &[Entry<'_>]) -> &'static str {
+fn unit_name(entries: &[Entry<'_>]) -> &'static str {
     match common_kind(entries) {
         Some(WorkKind::Cyclic) => "iterations",
         Some(WorkKind::Sleep) => "sleeps",
@@ -102,7 +108,7 @@ fn what(entries: &[Entry<'_>]) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Recording;
+    use crate::NamedRecording;
     use crate::testing::{add, analysis, condition, cyclic};
 
     #[test]
@@ -111,7 +117,7 @@ mod tests {
         add(&mut analysis, 0, 9_997, 40_000);
         add(&mut analysis, 0, 3, 1_500_000);
         add(&mut analysis, 1, 10_000, 20_000);
-        let mut recording = Recording::new("run.jsonl", &analysis);
+        let mut recording = NamedRecording::new("run.jsonl", &analysis);
         assert_eq!(
             sentence(&Entry::all(&[recording])).unwrap(),
             "A deadline of 1 ms (the period) would have been missed by 3 of 10 000 iterations with ordinary scheduling (other), \
@@ -137,7 +143,7 @@ mod tests {
             add(&mut analysis, condition, 100 - late, 20_000);
             add(&mut analysis, condition, late, 1_500_000);
         }
-        let entries = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
+        let entries = Entry::all(&[NamedRecording::new("run.jsonl", &analysis)]);
         assert_eq!(
             sentence(&entries[..4]).unwrap(),
             "A deadline of 1 ms (the period) would have been missed by 30 of 100 iterations with batch, by 3 of 100 with \
@@ -153,6 +159,6 @@ mod tests {
     fn a_sleep_has_no_deadline_of_its_own() {
         let mut analysis = analysis(vec![condition("sleep 1ms", "other", None)]);
         add(&mut analysis, 0, 100, 60_000);
-        assert_eq!(sentence(&Entry::all(&[Recording::new("run.jsonl", &analysis)])), None);
+        assert_eq!(sentence(&Entry::all(&[NamedRecording::new("run.jsonl", &analysis)])), None);
     }
 }

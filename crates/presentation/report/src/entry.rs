@@ -6,21 +6,21 @@ use howlate_analyse::{Outcome, Summary};
 use howlate_model::{HasProperties, Property, Span, System, Value, Work};
 use howlate_render::numbers::count;
 
-use crate::Recording;
+use crate::NamedRecording;
 
-/// A condition with what came of it, and where it is from.
+/// A condition's results, with its recording.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<'a> {
-    pub(crate) recording: Recording<'a>,
+    pub(crate) recording: NamedRecording<'a>,
     pub(crate) outcome: &'a Outcome,
-    /// The numbers of every planned wake-up, so that a stall counts for all that it swallowed.
+    /// Summary of all planned wake-ups, including those that a stall made impossible; `None` without wake-ups.
     judged: Option<Summary>,
 }
 
-/// Conditions that there is room for, each a row of several tables.
+/// Maximum number of conditions: each is a row of several tables.
 const MOST: usize = 800;
 
-/// Those that are shown, in their order: of more than there is room for, those that are ranked as the latest.
+/// At most [`MOST`] entries, those with the highest rank, in their order.
 pub(crate) fn shown<'a>(entries: &[Entry<'a>]) -> Vec<Entry<'a>> {
     if entries.len() <= MOST {
         return entries.to_vec();
@@ -32,13 +32,13 @@ pub(crate) fn shown<'a>(entries: &[Entry<'a>]) -> Vec<Entry<'a>> {
     places.into_iter().map(|place| entries[place]).collect()
 }
 
-/// A sentence on those that are not; nothing where all are.
+/// A sentence about the omitted conditions; `None` where all are shown.
 pub(crate) fn not_shown(entries: &[Entry<'_>]) -> Option<String> {
     let [all, most] = [entries.len(), MOST].map(|number| count(number as u64));
-    let what = if entries.iter().any(Entry::is_notify) { "medians" } else { "99th percentiles" };
+    let statistic = if entries.iter().any(Entry::is_notify) { "medians" } else { "99th percentiles" };
     (entries.len() > MOST).then(|| {
         format!(
-            "There are {all} conditions of all machines; tables and pictures have the {most} with the largest {what}. All are in \
+            "There are {all} conditions of all machines; tables and pictures have the {most} with the largest {statistic}. All are in \
              `howlate show --format csv`."
         )
     })
@@ -51,13 +51,13 @@ impl HasProperties for Entry<'_> {
 }
 
 impl<'a> Entry<'a> {
-    fn new(recording: Recording<'a>, outcome: &'a Outcome) -> Self {
+    fn new(recording: NamedRecording<'a>, outcome: &'a Outcome) -> Self {
         Self { recording, outcome, judged: outcome.planned_summary() }
     }
 
-    /// Every condition of all recordings under which anything was measured.
-    pub(crate) fn all(recordings: &[Recording<'a>]) -> Vec<Self> {
-        let of = |recording: &Recording<'a>| {
+    /// Every measured condition of all recordings.
+    pub(crate) fn all(recordings: &[NamedRecording<'a>]) -> Vec<Self> {
+        let of = |recording: &NamedRecording<'a>| {
             let recording = *recording;
             recording.analysis.outcomes().iter().map(move |outcome| Self::new(recording, outcome))
         };
@@ -68,14 +68,14 @@ impl<'a> Entry<'a> {
         &self.outcome.condition.work
     }
 
-    /// The machine that it was measured on: the guest, where there was one.
+    /// The machine of the measurement: the guest, where there was one.
     pub(crate) fn system(&self) -> &'a System {
         let (analysis, condition) = (self.recording.analysis, &self.outcome.condition);
         let guest = analysis.boots.iter().find(|boot| boot.kernel == condition.kernel);
         guest.filter(|_| condition.on_host.is_some()).map_or(&analysis.header.system, |boot| &boot.system)
     }
 
-    /// When what it did comes too late: after what was given, or after the period.
+    /// The deadline of the report, otherwise the period; `None` for other work.
     pub(crate) fn deadline(&self) -> Option<Span> {
         self.recording.deadline.or_else(|| self.work().period())
     }
@@ -88,33 +88,32 @@ impl<'a> Entry<'a> {
         matches!(self.work(), Work::Notify { .. })
     }
 
-    /// The numbers of every planned wake-up; `None` where there is none.
+    /// Summary of all planned wake-ups; `None` where there is none.
     pub(crate) const fn judged_summary(&self) -> Option<Summary> {
         self.judged
     }
 
-    /// Whether what was asked for is what ran.
-    pub(crate) fn ran_as_asked(&self) -> bool {
+    /// Whether the requested policy was in force.
+    pub(crate) fn has_requested_policy(&self) -> bool {
         self.outcome.ran_as().is_none()
     }
 
-    /// Its number of nanoseconds by which it is ranked: what is usual for notifications, the 99th
-    /// percentile for punctuality.
+    /// The latency by which conditions are ranked, in nanoseconds: the median of
+    /// notifications, otherwise the 99th percentile.
     pub(crate) fn rank(&self) -> Option<i64> {
         self.judged_summary().map(|summary| if self.is_notify() { summary.p50 } else { summary.p99 })
     }
 
-    /// Whether it has enough wake-ups for this share of them to be one at least.
+    /// Whether at least one wake-up lies within this tail.
     pub(crate) fn supports(&self, tail: f64) -> bool {
         self.outcome.planned().count() as f64 * tail >= 1.0 - 1e-9
     }
 
-    /// Whether it has so many wake-ups.
     pub(crate) fn has_at_least(&self, wakeups: u64) -> bool {
         self.outcome.planned().count() >= wakeups
     }
 
-    /// The largest latency.
+    /// Largest latency in nanoseconds; `i64::MIN` where nothing was measured.
     pub(crate) fn max(&self) -> i64 {
         self.outcome.latency().max().map_or(i64::MIN, howlate_model::Latency::as_nanos)
     }
@@ -131,7 +130,7 @@ mod tests {
         let mut analysis = analysis((0..number).map(|cpu| cyclic("other", cpu)).collect());
         (0..number)
             .for_each(|cpu| add(&mut analysis, cpu, 200, if cpu == 5 || cpu == 9 { 1_000 } else { 50_000 }));
-        let all = Entry::all(&[Recording::new("run.jsonl", &analysis)]);
+        let all = Entry::all(&[NamedRecording::new("run.jsonl", &analysis)]);
         let shown = shown(&all);
         let cpus: Vec<u32> = shown.iter().filter_map(|entry| entry.outcome.condition.cpu).collect();
         assert_eq!(cpus, (0..number).filter(|cpu| ![5, 9].contains(cpu)).collect::<Vec<_>>());

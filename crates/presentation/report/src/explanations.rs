@@ -1,14 +1,16 @@
-//! What the numbers mean, of one recording or of several.
+//! Explanations of the numbers, and the table of event loops of a watched program.
 
-use howlate_analyse::Analysis;
-use howlate_render::{StayedAway, meaning, stayed_away};
+use howlate_analyse::{Analysis, Outcome};
+use howlate_render::{StayedAway, event_loop_rows, meaning, stayed_away};
 
-use crate::Recording;
+use crate::NamedRecording;
+use crate::entry::Entry;
+use crate::table::ReportTable;
 
-/// A sentence or two each; where there are several recordings, with the name of its own.
-pub(crate) fn meaning_lines(recordings: &[Recording<'_>]) -> Vec<String> {
+/// Explanations; of several recordings, each prefixed with the recording's name.
+pub(crate) fn meaning_lines(recordings: &[NamedRecording<'_>]) -> Vec<String> {
     let several = recordings.len() > 1;
-    let of = |recording: &Recording<'_>| -> Vec<String> {
+    let of = |recording: &NamedRecording<'_>| -> Vec<String> {
         let name = if several { format!("{}: ", recording.name) } else { String::new() };
         let lines = event_loops(recording.analysis).into_iter().chain(meaning(recording.analysis));
         lines.map(|line| format!("{name}{line}")).collect()
@@ -16,13 +18,69 @@ pub(crate) fn meaning_lines(recordings: &[Recording<'_>]) -> Vec<String> {
     recordings.iter().flat_map(of).collect()
 }
 
-/// Event loops that stayed away too long.
+/// Event loops that waited for events too late, with advice.
 fn event_loops(analysis: &Analysis) -> Vec<String> {
     let all = stayed_away(analysis);
-    let in_words = |one: StayedAway| {
-        let to_do = one.to_do.map_or_else(String::new, |text| format!(" What to do: {text}"));
-        let to_name = one.to_name.map_or_else(String::new, |text| format!(" {text}"));
-        format!("{}{to_do}{to_name}", one.what)
+    let sentence = |event_loop: StayedAway| {
+        let to_do = event_loop.to_do.map_or_else(String::new, |text| format!(" What to do: {text}"));
+        let to_name = event_loop.to_name.map_or_else(String::new, |text| format!(" {text}"));
+        format!("{}{to_do}{to_name}", event_loop.what)
     };
-    all.into_iter().map(in_words).collect()
+    all.into_iter().map(sentence).collect()
+}
+
+const CAPTION: &str = "Event loops: time from one wait for events to the next, in µs.";
+
+/// One row per event loop; `None` where there is none.
+pub(crate) fn event_loop_table(entries: &[Entry<'_>]) -> Option<ReportTable> {
+    let outcomes: Vec<&Outcome> = entries.iter().map(|entry| entry.outcome).collect();
+    let rows = event_loop_rows(&outcomes)?;
+    let headings: Vec<&str> = rows.headings.iter().map(String::as_str).collect();
+    Some(ReportTable::plain(CAPTION, &headings, 2, rows.rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use howlate_analyse::watch::ThreadSummary;
+    use howlate_model::{Activation, Condition, Iteration, LoopWait, MonotonicTime, Span, Work};
+
+    use crate::testing::{analysis, cyclic};
+    use crate::{NamedRecording, ReportInput, markdown, page};
+
+    #[test]
+    fn an_event_loop_that_stayed_away_is_on_the_page_with_what_to_do() {
+        let work = Work::Watch { mechanism: Activation::Timer };
+        let condition = Condition { name: Some("python3".into()), ..Condition::new(work, "6.1.0") };
+        let mut analysis = analysis(vec![condition, cyclic("other", 0)]);
+        analysis.header.arguments = ["watch", "--", "chrt", "-f", "80", "python3"].map(str::to_owned).into();
+        let at = |ms: i64| MonotonicTime::from_nanos(ms * 1_000_000);
+        let mut thread = ThreadSummary::new(0, at(0));
+        let (from, until, blocked) = (at(0), at(30), Span::from_millis(29));
+        let (tid, wait, file, ready) = (7, LoopWait::Epoll, Some(3), Span::ZERO);
+        let iteration = Iteration {
+            tid,
+            wait,
+            file,
+            from,
+            until,
+            blocked,
+            ready,
+            quota: Span::ZERO,
+            longest_sleep: None,
+            stack: Vec::new(),
+        };
+        // Advice is for what came back, so one alone says nothing.
+        (0..3).for_each(|_| thread.iterated(&iteration, Span::from_millis(10), None, 1));
+        thread.reasons(at(50), "bpf").iter().for_each(|line| analysis.add(line));
+        let recordings = [NamedRecording::new("run.jsonl", &analysis)];
+        let subject = ReportInput { recordings: &recordings, comparison: None };
+        for text in [page(&subject), markdown(&subject, None).text] {
+            assert!(
+                text.contains("Event loops: time from one wait") && text.contains("above 10.0 ms"),
+                "{text}"
+            );
+            assert!(text.contains("asyncio.to_thread"), "{text}");
+        }
+        assert!(page(&subject).contains("How late the threads of python3 run"));
+    }
 }

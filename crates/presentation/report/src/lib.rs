@@ -1,20 +1,17 @@
-//! One page with words, tables and pictures, from numbers. Returns text, prints nothing.
+//! HTML pages, Markdown, SVG and PNG of analysed recordings. Returns text, prints nothing.
 //!
 //! The page holds everything it needs: it opens from a disk, asks no network for anything, and
 //! can be read without its script.
 
-mod address;
 mod answer;
 mod causes;
 mod chart;
 mod code_to_copy;
 mod comparison;
 mod condition_names;
-mod content_security_policy;
 mod deadline;
 mod document;
 mod entry;
-mod event_loops;
 mod explanations;
 mod fleet;
 mod incidents;
@@ -30,7 +27,7 @@ mod tables;
 #[cfg(test)]
 mod testing;
 
-pub use chart::Theme;
+pub use chart::ChartTheme;
 pub use incidents::incidents_page;
 pub use markdown::{Markdown, markdown};
 pub use page::page;
@@ -44,27 +41,27 @@ use howlate_render::ComparisonReport;
 
 /// A recording and its name.
 #[derive(Clone, Copy, Debug)]
-pub struct Recording<'a> {
-    /// The file's name, which tells it from others.
+pub struct NamedRecording<'a> {
+    /// File name, to tell recordings apart.
     pub name: &'a str,
-    /// What it says.
+    /// Evaluation of its lines.
     pub analysis: &'a Analysis,
-    /// What comes later than this comes too late; where nothing is given, the period of periodic work.
+    /// Wake-ups later than this missed the deadline; `None`: the period, for periodic work.
     pub deadline: Option<Span>,
 }
 
-impl<'a> Recording<'a> {
+impl<'a> NamedRecording<'a> {
     /// A recording without a deadline of its own.
     pub const fn new(name: &'a str, analysis: &'a Analysis) -> Self {
         Self { name, analysis, deadline: None }
     }
 }
 
-/// What is to be told: recordings, and what a comparison of them or of their conditions found.
+/// Contents of a report: recordings, and the comparison of them or of their conditions.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
-    /// The recordings, in the order in which they were named.
-    pub recordings: &'a [Recording<'a>],
-    /// What `compare` says of them, where there is something to compare.
+pub struct ReportInput<'a> {
+    /// In the order of the command line.
+    pub recordings: &'a [NamedRecording<'a>],
+    /// Result of `howlate compare`; `None` where there is a single condition.
     pub comparison: Option<ComparisonReport<'a>>,
 }

@@ -1,38 +1,38 @@
-//! The result as Markdown, for a pull request or a note.
+//! The report as Markdown, for a pull request or a note.
 
 use std::ffi::OsStr;
 
 use howlate_render::{is_foreign, legible, legible_lines, markdown_text, to_repeat};
 
-use crate::address::address;
+use crate::document::address;
 use crate::entry::{Entry, not_shown, shown};
-use crate::explanations::meaning_lines;
-use crate::fleet::Fleet;
+use crate::explanations::{event_loop_table, meaning_lines};
+use crate::fleet::FleetNodes;
 use crate::page::{caveat_lines, where_it_was};
-use crate::pictures::{Source, first, picture};
+use crate::pictures::{PictureSource, first, picture};
 use crate::svg::draw;
 use crate::{
-    Recording, Subject, answer, causes, code_to_copy, comparison, condition_names, deadline, event_loops,
-    prose, sleep_errors, tables,
+    NamedRecording, ReportInput, answer, causes, code_to_copy, comparison, condition_names, deadline, prose,
+    sleep_errors, tables,
 };
 
-/// The result as Markdown, and what it links.
+/// A report as Markdown, and the picture that it links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Markdown {
-    /// The text, with a link to the picture if there is one.
+    /// Links the picture if there is one.
     pub text: String,
-    /// The picture that the text shows, as SVG; `None` where nothing was measured.
+    /// SVG of the linked picture; `None` where nothing was measured.
     pub picture: Option<String>,
 }
 
-/// The verdict, a picture, the tables, who made it late, what the numbers mean, what to know, the command. The picture is
-/// linked by the name of its file, `beside`; without one there is none.
-pub fn markdown(subject: &Subject<'_>, beside: Option<&OsStr>) -> Markdown {
+/// Verdict, picture, tables, causes, meaning, caveats, command. `picture_name` is the file name that the
+/// text links; `None`: no picture.
+pub fn markdown(subject: &ReportInput<'_>, picture_name: Option<&OsStr>) -> Markdown {
     let entries = Entry::all(subject.recordings);
-    let fleets = Fleet::all(subject.recordings);
-    let source = Source { entries: &entries, comparison: subject.comparison, fleets: &fleets };
-    let shown = beside.and_then(|name| Some((name, picture(first(&entries), source)?)));
-    let link = shown.as_ref().map(|(name, picture)| image(&picture.title, &address(name)));
+    let fleets = FleetNodes::all(subject.recordings);
+    let source = PictureSource { entries: &entries, comparison: subject.comparison, fleets: &fleets };
+    let with_picture = picture_name.and_then(|name| Some((name, picture(first(&entries), source)?)));
+    let link = with_picture.as_ref().map(|(name, picture)| image(&picture.title, &address(name)));
     let text = [
         verdict(subject, &entries),
         link.unwrap_or_default(),
@@ -46,17 +46,18 @@ pub fn markdown(subject: &Subject<'_>, beside: Option<&OsStr>) -> Markdown {
         repeat(subject.recordings),
     ]
     .concat();
-    let picture = shown.map(|(_, picture)| draw(&picture, None));
+    let picture = with_picture.map(|(_, picture)| draw(&picture, None));
     Markdown { text: legible_lines(&text).into_owned(), picture }
 }
 
-/// What differs, how late, and what a deadline would have cost.
-fn verdict(subject: &Subject<'_>, entries: &[Entry<'_>]) -> String {
+/// The comparison's answer, how late, and missed deadlines.
+fn verdict(subject: &ReportInput<'_>, entries: &[Entry<'_>]) -> String {
     let heading = answer::heading(entries);
-    let told = subject.comparison.as_ref().map(|one| one.messages().answer);
-    let told = told.map_or_else(String::new, |told| format!("**{}**\n\n", prose::markdown(&told)));
+    let compared = subject.comparison.as_ref().map(|comparison| comparison.messages().answer);
+    let compared =
+        compared.map_or_else(String::new, |compared| format!("**{}**\n\n", prose::markdown(&compared)));
     let answer = answer::answer(entries, subject.comparison.as_ref());
-    let mut text = format!("## {heading}\n\n{told}{}\n\n", prose::markdown(&answer));
+    let mut text = format!("## {heading}\n\n{compared}{}\n\n", prose::markdown(&answer));
     if let Some(missed) = deadline::sentence(entries) {
         text.push_str(&format!("{}\n\n", prose::markdown(&missed)));
     }
@@ -67,19 +68,19 @@ fn image(title: &str, address: &str) -> String {
     format!("![{}]({address})\n\n", markdown_text(title).replace(']', "\\]"))
 }
 
-/// Which machines stand out, where several have measured.
-fn nodes(fleets: &[Fleet<'_>]) -> String {
-    let told = |fleet: &Fleet<'_>| {
+/// Outliers among the nodes of a fleet.
+fn nodes(fleets: &[FleetNodes<'_>]) -> String {
+    let section = |fleet: &FleetNodes<'_>| {
         let several = fleets.len() > 1;
         let name = if several { format!("Nodes of {}", fleet.recording.name) } else { "Nodes".to_owned() };
         list(&markdown_text(&name), &fleet.sentences())
     };
-    fleets.iter().map(told).collect()
+    fleets.iter().map(section).collect()
 }
 
-/// What was measured, where, and the tables.
-fn results(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> String {
-    let left_out = not_shown(entries).map(|said| format!("{}\n\n", prose::markdown(&said)));
+/// The tables, the common condition and the machines.
+fn results(recordings: &[NamedRecording<'_>], entries: &[Entry<'_>]) -> String {
+    let left_out = not_shown(entries).map(|sentence| format!("{}\n\n", prose::markdown(&sentence)));
     let entries = &shown(entries);
     let results = tables::brief(entries);
     let mut text = left_out.unwrap_or_default();
@@ -87,21 +88,23 @@ fn results(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> String {
     if let Some(errors) = sleep_errors::errors(entries) {
         text.push_str(&format!("{}\n\n{}\n", errors.caption, errors.markdown()));
     }
-    if let Some(loops) = event_loops::table(entries) {
+    if let Some(loops) = event_loop_table(entries) {
         text.push_str(&format!("{}\n\n{}\n", loops.caption, loops.markdown()));
     }
-    let machines: String = recordings.iter().map(|one| machine(one, recordings.len() > 1)).collect();
+    let machines: String =
+        recordings.iter().map(|recording| machine(recording, recordings.len() > 1)).collect();
     text + &format!("{}\n\n{machines}", markdown_text(&condition_names::common(entries)))
 }
 
-fn machine(recording: &Recording<'_>, is_named: bool) -> String {
+fn machine(recording: &NamedRecording<'_>, is_named: bool) -> String {
     let name = if is_named { format!("**{}**: ", markdown_text(recording.name)) } else { String::new() };
     format!("{name}{}\n\n", markdown_text(&where_it_was(recording.analysis)))
 }
 
-fn repeat(recordings: &[Recording<'_>]) -> String {
-    let command = |one: &Recording<'_>| format!("```sh\n{}\n```\n", legible(&to_repeat(one.analysis)));
-    let own = recordings.iter().filter(|one| !is_foreign(one.analysis));
+fn repeat(recordings: &[NamedRecording<'_>]) -> String {
+    let command =
+        |recording: &NamedRecording<'_>| format!("```sh\n{}\n```\n", legible(&to_repeat(recording.analysis)));
+    let own = recordings.iter().filter(|recording| !is_foreign(recording.analysis));
     let commands: String = own.map(command).collect();
     if commands.is_empty() { commands } else { format!("**To repeat the measurement**\n\n{commands}") }
 }

@@ -1,9 +1,9 @@
-//! Sentences, in which what is typed stands between backquotes.
+//! Sentences with commands between backquotes, as HTML and as Markdown.
 
 use howlate_render::{markdown_text, unbroken};
 use maud::{Markup, html};
 
-/// A sentence for the page.
+/// HTML of a sentence; text between backquotes becomes `<code>`.
 pub(crate) fn html(text: &str) -> Markup {
     html! {
         @for (number, part) in text.split('`').enumerate() {
@@ -12,27 +12,27 @@ pub(crate) fn html(text: &str) -> Markup {
     }
 }
 
-/// Text without anything to type, for the page.
+/// HTML of text without commands.
 pub(crate) fn plain(text: &str) -> Markup {
-    words(&unbroken(text))
+    unbroken_names(&unbroken(text))
 }
 
-/// What is typed.
+/// A command as HTML.
 pub(crate) fn code(text: &str) -> Markup {
-    html! { code { (words(text)) } }
+    html! { code { (unbroken_names(text)) } }
 }
 
-/// Words with no line ending within an option or a name: browsers end one after each hyphen otherwise.
-fn words(text: &str) -> Markup {
+/// Words, with no line break within an option or a name: browsers break after each hyphen otherwise.
+fn unbroken_names(text: &str) -> Markup {
     html! {
         @for (number, word) in text.split(' ').enumerate() {
             @if number > 0 { " " }
-            @if is_name(word) { (whole(word)) } @else { (word) }
+            @if is_name(word) { (unbroken_name(word)) } @else { (word) }
         }
     }
 }
 
-/// Longer ones might be wider than a phone.
+/// Characters; longer names might be wider than a phone.
 const LONGEST: usize = 30;
 
 /// `--by`, `6.1.0-56-amd64`; not `wake-up`, nor what has no hyphen.
@@ -43,12 +43,12 @@ fn is_name(word: &str) -> bool {
         && word.chars().count() <= LONGEST
 }
 
-/// A word that stays in its line.
-pub(crate) fn whole(word: &str) -> Markup {
+/// A word without a line break.
+pub(crate) fn unbroken_name(word: &str) -> Markup {
     html! { span class="whole" { (word) } }
 }
 
-/// A sentence for Markdown.
+/// Markdown of a sentence; text between backquotes stays code.
 pub(crate) fn markdown(text: &str) -> String {
     if !is_in_pairs(text) {
         return markdown_plain(text);
@@ -59,18 +59,17 @@ pub(crate) fn markdown(text: &str) -> String {
     text.split('`').enumerate().map(part).collect()
 }
 
-/// Text without anything to type, for Markdown.
+/// Markdown of text without commands.
 pub(crate) fn markdown_plain(text: &str) -> String {
     markdown_text(&unbroken(text))
 }
 
-/// Markdown below a line that opens and closes it.
-pub(crate) fn folded(summary: &str, text: &str) -> String {
+pub(crate) fn collapsed(summary: &str, text: &str) -> String {
     format!("<details><summary>{}</summary>\n\n{text}</details>\n\n", markdown_text(summary))
 }
 
-/// Whether each backquote that begins something typed stands alone and has one that ends it. Others are not ours:
-/// Markdown would pair them with ours, and take what stands between for markup.
+/// Whether the backquotes come in pairs around text. Otherwise they are part of a name, and Markdown would take what
+/// stands between for code.
 fn is_in_pairs(text: &str) -> bool {
     let parts = text.split('`').count();
     let mut inner = text.split('`').skip(1).take(parts.saturating_sub(2));
@@ -91,10 +90,10 @@ mod tests {
 
     #[test]
     fn a_name_stays_in_its_line() {
-        let whole = |word: &str| format!("<span class=\"whole\">{word}</span>");
+        let span = |word: &str| format!("<span class=\"whole\">{word}</span>");
         assert_eq!(
             html("6.1.0-56-amd64 --quiet").into_string(),
-            whole("6.1.0-56-amd64") + " " + &whole("--quiet")
+            span("6.1.0-56-amd64") + " " + &span("--quiet")
         );
         assert_eq!(html("a real-time wake-up").into_string(), "a real-time wake-up");
         assert_eq!(html("other · CPU 0").into_string(), "other\u{a0}· CPU\u{a0}0");

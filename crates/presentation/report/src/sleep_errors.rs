@@ -1,23 +1,22 @@
-//! The table of errors: policies, loads, languages and kernels down, lengths of sleep across.
+//! Table of sleep errors: circumstances down, lengths of sleep across.
 
 use howlate_model::{Property, Span};
 use howlate_render::numbers::{length, micros, micros_of};
 use howlate_render::scale::Scale;
 
 use crate::chart::shade_on;
-use crate::condition_names::{Part, name, varying};
+use crate::condition_names::{NamePart, name, varying};
 use crate::entry::Entry;
-use crate::table::{Cell, Table};
+use crate::table::{ReportTable, TableCell};
 
-/// A sleep and the circumstances in which it was measured.
-struct Sleep<'a> {
+struct SleepCell<'a> {
     circumstances: String,
     entry: Entry<'a>,
 }
 
-/// The mean error of each length under each set of circumstances, the largest below it.
-/// `None` where there is nothing to compare.
-pub(crate) fn errors(entries: &[Entry<'_>]) -> Option<Table> {
+/// Mean error of each length in each set of circumstances, the maximum below it. `None` where
+/// there is nothing to compare.
+pub(crate) fn errors(entries: &[Entry<'_>]) -> Option<ReportTable> {
     let sleeps = sleeps(entries);
     let mut lengths: Vec<Span> = sleeps.iter().map(|sleep| sleep.entry.work().length()).collect();
     lengths.sort_unstable();
@@ -31,10 +30,11 @@ pub(crate) fn errors(entries: &[Entry<'_>]) -> Option<Table> {
     let scale = scale(&sleeps);
     let row = |name: &&str| {
         let cells = lengths.iter().map(|length| cell(&sleeps, name, *length, scale));
-        std::iter::once(Cell::new(*name)).chain(cells).collect()
+        std::iter::once(TableCell::new(*name)).chain(cells).collect()
     };
-    let headings = std::iter::once("asked for".to_owned()).chain(lengths.iter().map(|one| length(*one)));
-    (names.len() > 1).then(|| Table {
+    let headings =
+        std::iter::once("asked for".to_owned()).chain(lengths.iter().map(|asked_for| length(*asked_for)));
+    (names.len() > 1).then(|| ReportTable {
         caption: "Mean error in µs: how much later than asked sleeps return; the largest below it."
             .to_owned(),
         headings: headings.collect(),
@@ -44,26 +44,27 @@ pub(crate) fn errors(entries: &[Entry<'_>]) -> Option<Table> {
     })
 }
 
-fn sleeps<'a>(entries: &[Entry<'a>]) -> Vec<Sleep<'a>> {
+fn sleeps<'a>(entries: &[Entry<'a>]) -> Vec<SleepCell<'a>> {
     let sleeps: Vec<Entry<'a>> = entries.iter().copied().filter(|entry| entry.is_sleep()).collect();
     let parts: Vec<_> =
-        varying(&sleeps).into_iter().filter(|part| *part != Part::Of(Property::Length)).collect();
-    sleeps.into_iter().map(|entry| Sleep { circumstances: name(&entry, &parts), entry }).collect()
+        varying(&sleeps).into_iter().filter(|part| *part != NamePart::Of(Property::Length)).collect();
+    sleeps.into_iter().map(|entry| SleepCell { circumstances: name(&entry, &parts), entry }).collect()
 }
 
 /// From the smallest mean to the largest.
-fn scale(sleeps: &[Sleep<'_>]) -> Scale {
+fn scale(sleeps: &[SleepCell<'_>]) -> Scale {
     let means = || sleeps.iter().filter_map(|sleep| sleep.entry.outcome.latency().mean_nanos());
     Scale::logarithmic(means().fold(f64::INFINITY, f64::min).max(1.0), means().fold(1.0, f64::max))
 }
 
-fn cell(sleeps: &[Sleep<'_>], circumstances: &str, length: Span, scale: Scale) -> Cell {
-    let is_it =
-        |sleep: &&Sleep<'_>| sleep.entry.work().length() == length && sleep.circumstances == circumstances;
+fn cell(sleeps: &[SleepCell<'_>], circumstances: &str, length: Span, scale: Scale) -> TableCell {
+    let is_it = |sleep: &&SleepCell<'_>| {
+        sleep.entry.work().length() == length && sleep.circumstances == circumstances
+    };
     let summary = sleeps.iter().find(is_it).and_then(|sleep| sleep.entry.outcome.summary());
     summary.map_or_else(
-        || Cell::new("–"),
-        |summary| Cell {
+        || TableCell::new("–"),
+        |summary| TableCell {
             text: micros_of(summary.mean),
             below: format!("max {}", micros(summary.max)),
             is_worst: false,

@@ -1,73 +1,71 @@
-//! One picture as a file of its own.
+//! A picture as a standalone SVG file.
 
 use howlate_render::{legible_lines, wrapped};
 use maud::{Markup, PreEscaped, html};
 
-use crate::Subject;
-use crate::chart::{Room, Theme, legend_svg, style};
+use crate::ReportInput;
+use crate::chart::{ChartTheme, Room, legend_svg, style};
 use crate::entry::Entry;
-use crate::fleet::Fleet;
-use crate::pictures::{Chart, Panel, Picture, Source, picture};
+use crate::fleet::FleetNodes;
+use crate::pictures::{Chart, ChartPanel, Picture, PictureSource, picture};
 
-/// Recordings in which there is nothing of the kind that was asked for.
+/// Error: the recordings have no data for the requested picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoPicture {
-    /// What was asked for.
     pub kind: Chart,
-    /// What there is.
-    there_are: [Option<Chart>; Chart::ALL.len()],
+    available: [Option<Chart>; Chart::ALL.len()],
 }
 
 impl NoPicture {
-    fn new(kind: Chart, source: Source<'_>) -> Self {
-        Self { kind, there_are: Chart::ALL.map(|kind| picture(kind, source).map(|_| kind)) }
+    fn new(kind: Chart, source: PictureSource<'_>) -> Self {
+        Self { kind, available: Chart::ALL.map(|kind| picture(kind, source).map(|_| kind)) }
     }
 
-    /// The pictures that these recordings have.
-    pub fn there_are(&self) -> impl Iterator<Item = Chart> + '_ {
-        self.there_are.iter().flatten().copied()
+    /// Pictures that these recordings have data for.
+    pub fn available(&self) -> impl Iterator<Item = Chart> + '_ {
+        self.available.iter().flatten().copied()
     }
 
-    /// What to do.
+    /// Names the available pictures.
     pub fn hint(&self) -> String {
-        let there_are: Vec<&str> = self.there_are().map(Chart::name).collect();
-        match there_are.as_slice() {
+        let available: Vec<&str> = self.available().map(Chart::name).collect();
+        match available.as_slice() {
             [] => "nothing was measured".into(),
             some => format!("choose `--chart` from {}", some.join(", ")),
         }
     }
 }
 
-/// The picture of this kind; in the colours of whoever looks at it if no theme is given.
+/// SVG of a picture; without a theme it follows the viewer's colour scheme.
 ///
 /// # Errors
 ///
 /// When the recordings hold nothing to draw it from.
-pub fn svg(subject: &Subject<'_>, kind: Chart, theme: Option<Theme>) -> Result<String, NoPicture> {
+pub fn svg(subject: &ReportInput<'_>, kind: Chart, theme: Option<ChartTheme>) -> Result<String, NoPicture> {
     let entries = Entry::all(subject.recordings);
-    let fleets = Fleet::all(subject.recordings);
-    let source = Source { entries: &entries, comparison: subject.comparison, fleets: &fleets };
+    let fleets = FleetNodes::all(subject.recordings);
+    let source = PictureSource { entries: &entries, comparison: subject.comparison, fleets: &fleets };
     let picture = picture(kind, source).ok_or_else(|| NoPicture::new(kind, source))?;
     Ok(draw(&picture, theme))
 }
 
 /// A picture as the text of a file.
-pub(crate) fn draw(picture: &Picture, theme: Option<Theme>) -> String {
+pub(crate) fn draw(picture: &Picture, theme: Option<ChartTheme>) -> String {
     legible_lines(&document(picture, theme).into_string()).into_owned()
 }
 
-/// Letters of the title in a line, and how high a line is.
+/// Characters per line of the title, and line height in pixels.
 const TITLE: usize = 92;
 const LINE: f64 = 22.0;
-/// Room around everything, pixels.
 const MARGIN: f64 = 16.0;
 
-fn document(picture: &Picture, theme: Option<Theme>) -> Markup {
+fn document(picture: &Picture, theme: Option<ChartTheme>) -> Markup {
     let title = wrapped(&picture.title, TITLE, 0);
     let mut top = MARGIN;
     let lines: Vec<Markup> = title.lines().map(|line| title_line(line, &mut top)).collect();
     top += MARGIN;
-    let panels: Vec<Markup> = picture.panels.iter().map(|one| panel(one, &picture.title, &mut top)).collect();
+    let panels: Vec<Markup> =
+        picture.panels.iter().map(|shown| panel(shown, &picture.title, &mut top)).collect();
     let (width, height) = (Room::Wide.width() + 2.0 * MARGIN, top);
     html! {
         svg xmlns="http://www.w3.org/2000/svg" class="chart page" width=(width) height=(height)
@@ -87,8 +85,8 @@ fn title_line(text: &str, top: &mut f64) -> Markup {
     html! { text class="title" x="0" y=(*top - 6.0) { (text) } }
 }
 
-/// A panel with its heading and its legend; `top` moves below it.
-fn panel(panel: &Panel, name: &str, top: &mut f64) -> Markup {
+/// A panel with its heading and its legend; moves `top` below it.
+fn panel(panel: &ChartPanel, name: &str, top: &mut f64) -> Markup {
     let heading = *top;
     *top += if panel.heading.is_empty() { 0.0 } else { 22.0 };
     let drawing = *top;

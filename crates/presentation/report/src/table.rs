@@ -11,53 +11,52 @@ const LONG: usize = 40;
 
 /// A table, before it is written as HTML or Markdown.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
-    /// What it says, read out before it.
+pub(crate) struct ReportTable {
+    /// Read out by screen readers.
     pub(crate) caption: String,
     pub(crate) headings: Vec<String>,
-    /// How many columns are names, from the left.
+    /// Number of leading columns that name the row.
     pub(crate) names: usize,
-    pub(crate) rows: Vec<Vec<Cell>>,
-    /// Whether the other columns are words rather than numbers.
+    pub(crate) rows: Vec<Vec<TableCell>>,
+    /// Whether the other columns are text rather than numbers.
     pub(crate) is_text: bool,
 }
 
-/// One field of a table.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cell {
+pub(crate) struct TableCell {
     pub(crate) text: String,
-    /// A second line in small letters.
+    /// Second line, in a smaller font.
     pub(crate) below: String,
-    /// Whether it is the worst of its column.
+    /// Whether it is the worst of its column, printed bold.
     pub(crate) is_worst: bool,
-    /// The class of its shade.
+    /// CSS class of its shade.
     pub(crate) shade: Option<&'static str>,
 }
 
-impl Cell {
+impl TableCell {
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// The same, saying so where it is only known to be that or more.
+    /// LegendSymbol a lower bound with `≥`.
     pub(crate) fn at_least(self, is_lower_bound: bool) -> Self {
         Self { text: at_least(is_lower_bound, &self.text), ..self }
     }
 }
 
-impl Table {
+impl ReportTable {
     /// A table of plain texts.
     pub(crate) fn plain(caption: &str, headings: &[&str], names: usize, rows: Vec<Vec<String>>) -> Self {
         Self {
             caption: caption.to_owned(),
             headings: headings.iter().map(|heading| (*heading).to_owned()).collect(),
             names,
-            rows: rows.into_iter().map(|row| row.into_iter().map(Cell::new).collect()).collect(),
+            rows: rows.into_iter().map(|row| row.into_iter().map(TableCell::new).collect()).collect(),
             is_text: false,
         }
     }
 
-    /// The table for the page; it may be wider than the page, which then scrolls.
+    /// HTML; wide tables scroll horizontally.
     pub(crate) fn html(&self) -> Markup {
         html! {
             div class={ "scroll" @if self.rows.len() > LONG { " long" } } role="region" tabindex="0" aria-label=(self.caption) {
@@ -82,7 +81,7 @@ impl Table {
         if self.is_text { "text" } else { "number" }
     }
 
-    fn cell(&self, number: usize, cell: &Cell) -> Markup {
+    fn cell(&self, number: usize, cell: &TableCell) -> Markup {
         if number < self.names {
             return html! { th scope="row" { (prose::plain(&cell.text)) } };
         }
@@ -94,20 +93,20 @@ impl Table {
         }
     }
 
-    /// The table for Markdown as GitHub reads it.
+    /// Markdown as GitHub reads it.
     pub(crate) fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let mut text = line(self.headings.iter().map(|heading| markdown_text(heading)).collect());
         let rule = |number| if number < self.names || self.is_text { "---" } else { "--:" }.to_owned();
         text.push_str(&line((0..self.headings.len()).map(rule).collect()));
         for row in &self.rows {
-            text.push_str(&line(row.iter().map(in_markdown).collect()));
+            text.push_str(&line(row.iter().map(markdown_cell).collect()));
         }
         text
     }
 }
 
-fn in_markdown(cell: &Cell) -> String {
+fn markdown_cell(cell: &TableCell) -> String {
     let text = if cell.is_worst {
         format!("**{}**", markdown_plain(&cell.text))
     } else {
@@ -116,18 +115,18 @@ fn in_markdown(cell: &Cell) -> String {
     if cell.below.is_empty() { text } else { format!("{text} ({})", markdown_plain(&cell.below)) }
 }
 
-/// How many times the smallest the largest has to be to be marked: less is noise.
-const MARKED: f64 = 1.25;
+/// Ratio of the largest to the smallest value above which the largest is marked; less is noise.
+const MARKED_RATIO: f64 = 1.25;
 
-/// A column of numbers, the largest marked where it is far from the smallest.
-pub(crate) fn column(values: &[Option<i64>], show: impl Fn(i64) -> String) -> Vec<Cell> {
+/// Cells of a column; the largest is marked where it clearly exceeds the smallest.
+pub(crate) fn column(values: &[Option<i64>], show: impl Fn(i64) -> String) -> Vec<TableCell> {
     let worst = values.iter().flatten().max().copied();
     let least = values.iter().flatten().min().copied();
-    let several = least.zip(worst).is_some_and(|(least, worst)| worst as f64 > MARKED * least as f64);
-    let cell = |value: &Option<i64>| Cell {
+    let several = least.zip(worst).is_some_and(|(least, worst)| worst as f64 > MARKED_RATIO * least as f64);
+    let cell = |value: &Option<i64>| TableCell {
         text: value.map_or_else(|| "–".to_owned(), &show),
         is_worst: several && value.is_some() && *value == worst,
-        ..Cell::default()
+        ..TableCell::default()
     };
     values.iter().map(cell).collect()
 }

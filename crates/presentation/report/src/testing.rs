@@ -1,4 +1,4 @@
-//! Analyses for tests.
+//! Builders of conditions and analyses for tests.
 
 use howlate_analyse::Analysis;
 use howlate_model::{
@@ -27,7 +27,7 @@ pub(crate) fn cyclic(policy: &str, cpu: u32) -> Condition {
     condition("cyclic", policy, Some(cpu))
 }
 
-/// A recording in which nothing was measured yet.
+/// A recording without wake-ups.
 pub(crate) fn analysis(conditions: Vec<Condition>) -> Analysis {
     Analysis::new(Header {
         howlate: "0.1.0".into(),
@@ -36,23 +36,23 @@ pub(crate) fn analysis(conditions: Vec<Condition>) -> Analysis {
     })
 }
 
-/// Adds a block of wake-ups, all equally late, to one of its conditions.
+/// Adds a block of `count` wake-ups, each `late` nanoseconds late.
 pub(crate) fn add(analysis: &mut Analysis, condition: u32, count: u64, late: i64) {
     let mut block = howlate_model::Block { condition, ..Default::default() };
     block.latency.record_n(Latency::from_nanos(late), count);
     analysis.add(&Line::Block(Box::new(block)));
 }
 
-/// Adds a turn of 200 wake-ups, all equally late.
+/// Adds a turn of 200 wake-ups, each `late` nanoseconds late.
 pub(crate) fn turn(analysis: &mut Analysis, condition: u32, round: u32, late: i64) {
     let mut block = howlate_model::Block { condition, round, ..Default::default() };
     block.latency.record_n(Latency::from_nanos(late), 200);
     analysis.add(&Line::Block(Box::new(block)));
 }
 
-/// Begins a turn in which the policy was refused, so that it ran as `other`.
+/// Adds a turn in which the policy was refused, so that it ran as `other`.
 pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
-    let asked = analysis.header.conditions[condition as usize].policy;
+    let policy = analysis.header.conditions[condition as usize].policy;
     let in_force = InForce {
         tid: 1,
         policy: Policy::OTHER,
@@ -71,7 +71,7 @@ pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
         runtime: None,
         warm_up: None,
         caveats: vec![Caveat::policy_refused(
-            asked,
+            policy,
             Policy::OTHER,
             Worded::Words("not permitted".into()),
             None,
@@ -79,31 +79,31 @@ pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
     }));
 }
 
-/// A recording that so many machines have made, under two policies; those in `late` are 30 µs later than the others.
+/// A recording of `nodes` machines under two policies; those in `late` are 30 µs later than the others.
 pub(crate) fn fleet(nodes: u32, late: &[u32]) -> Analysis {
-    let of = |node: u32, policy: &str| Condition {
+    let condition_of = |node: u32, policy: &str| Condition {
         node: Some(format!("n{node}")),
         ..condition("cyclic", policy, None)
     };
     let conditions =
-        ["other", "fifo:80"].iter().flat_map(|policy| (0..nodes).map(move |node| of(node, policy)));
+        ["other", "fifo:80"].iter().flat_map(|policy| (0..nodes).map(move |node| condition_of(node, policy)));
     let mut analysis = analysis(conditions.collect());
     for node in 0..nodes {
         source(&mut analysis, format!("n{node}"));
         for (condition, round) in
-            [node, nodes + node].into_iter().flat_map(|one| (0..6).map(move |round| (one, round)))
+            [node, nodes + node].into_iter().flat_map(|condition| (0..6).map(move |round| (condition, round)))
         {
-            let own = 50_000 + i64::from((node * 7 + round * 3) % 11) * 300;
-            turn(&mut analysis, condition, round, own + if late.contains(&node) { 30_000 } else { 0 });
+            let latency = 50_000 + i64::from((node * 7 + round * 3) % 11) * 300;
+            turn(&mut analysis, condition, round, latency + if late.contains(&node) { 30_000 } else { 0 });
         }
     }
     analysis
 }
 
-fn source(analysis: &mut Analysis, called: String) {
+fn source(analysis: &mut Analysis, name: String) {
     analysis.add(&Line::Source(Box::new(Source {
-        id: called.clone(),
-        called,
+        id: name.clone(),
+        called: name,
         command: "cyclic".into(),
         ..Source::default()
     })));

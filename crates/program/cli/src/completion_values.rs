@@ -6,7 +6,7 @@ use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 use howlate_knobs::all;
 use howlate_model::{LoadKind, Notifier, Property, Runtime, Wait};
-use howlate_report::{Chart, Theme};
+use howlate_report::{Chart, ChartTheme};
 
 use crate::built_in_plans;
 
@@ -78,7 +78,7 @@ pub(crate) fn charts() -> Vec<&'static str> {
 }
 
 pub(crate) fn themes() -> Vec<&'static str> {
-    Theme::ALL.map(Theme::name).to_vec()
+    ChartTheme::ALL.map(ChartTheme::name).to_vec()
 }
 
 pub(crate) fn tracers() -> Vec<&'static str> {
@@ -131,7 +131,7 @@ mod tests {
         are_taken::<By>(notifiers);
         are_taken::<Property>(properties);
         are_taken::<Chart>(charts);
-        are_taken::<Theme>(themes);
+        are_taken::<ChartTheme>(themes);
         are_taken::<Choice>(tracers);
         are_taken::<KnobSelection>(knobs);
         are_taken::<KernelSpec>(kernels);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use howlate_model::{Margin, Property, Span, TimeUnit};
-use howlate_report::{Chart, Theme};
+use howlate_report::{Chart, ChartTheme};
 
 use super::completion_values;
 use super::prometheus_file::prometheus_file;
@@ -60,8 +60,8 @@ pub struct Report {
     #[arg(long, value_name = "PICTURE", value_parser = completion_values::known::<Chart>(completion_values::charts), hide_possible_values = true)]
     pub chart: Option<Chart>,
     /// Colours of the picture: light or dark [default: svg follows the viewer's setting, and png is light]
-    #[arg(long, value_name = "THEME", requires = "chart", value_parser = completion_values::known::<Theme>(completion_values::themes), hide_possible_values = true, hide_short_help = true)]
-    pub theme: Option<Theme>,
+    #[arg(long, value_name = "THEME", requires = "chart", value_parser = completion_values::known::<ChartTheme>(completion_values::themes), hide_possible_values = true, hide_short_help = true)]
+    pub theme: Option<ChartTheme>,
     /// What one is in files of other programs that do not say their unit: ns, us, ms or s
     #[arg(long, value_name = "UNIT", value_parser = time_unit, hide_short_help = true)]
     pub unit: Option<TimeUnit>,

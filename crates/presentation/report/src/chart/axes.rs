@@ -1,12 +1,12 @@
-//! Axes as they are drawn: the grid, the values along it, the titles.
+//! Drawing of axes: grid, tick labels, titles.
 
 use maud::{Markup, html};
 
 use super::path::rounded;
 use super::{Area, Room};
 
-/// The grid, the values along both axes, and the axes' titles.
-pub(crate) fn draw(area: &Area<'_>, room: Room, rows: usize, names_columns: bool) -> Markup {
+/// Grid, tick labels and titles of both axes.
+pub(crate) fn draw(area: &Area<'_>, room: Room, rows: usize, has_labels: bool) -> Markup {
     let rows = area.vertical.ticks(rows);
     html! {
         g class="grid" {
@@ -19,30 +19,30 @@ pub(crate) fn draw(area: &Area<'_>, room: Room, rows: usize, names_columns: bool
                 text x=(rounded(area.left - 6.0)) y=(rounded(area.y(*value) + 4.0)) text-anchor="end" { (text) }
             }
         }
-        (uprights(area, room))
-        @if names_columns { (draw_names(area, room)) }
+        (vertical_grid(area, room))
+        @if has_labels { (draw_labels(area, room)) }
         @if !area.vertical.title.is_empty() {
             text class="axis" x="0" y=(rounded(area.top - 14.0)) { "↑ " (area.vertical.title) }
         }
     }
 }
 
-/// The horizontal axis alone.
+/// Grid and labels of the horizontal axis.
 pub(crate) fn draw_horizontal(area: &Area<'_>, room: Room) -> Markup {
-    html! { (uprights(area, room)) (draw_names(area, room)) }
+    html! { (vertical_grid(area, room)) (draw_labels(area, room)) }
 }
 
-fn uprights(area: &Area<'_>, room: Room) -> Markup {
+fn vertical_grid(area: &Area<'_>, room: Room) -> Markup {
     let up = |value: f64| {
         format!("M{} {}V{}", rounded(area.x(value)), rounded(area.bottom + 4.0), rounded(area.top))
     };
-    html! { g class="grid" { @for (value, _) in &area.horizontal.ticks(most(area, room)) { path d=(up(*value)) {} } } }
+    html! { g class="grid" { @for (value, _) in &area.horizontal.ticks(label_count(area, room)) { path d=(up(*value)) {} } } }
 }
 
-fn draw_names(area: &Area<'_>, room: Room) -> Markup {
+fn draw_labels(area: &Area<'_>, room: Room) -> Markup {
     html! {
         g class="ticks" {
-            @for (value, text) in &area.horizontal.ticks(most(area, room)) {
+            @for (value, text) in &area.horizontal.ticks(label_count(area, room)) {
                 text x=(rounded(area.x(*value))) y=(rounded(area.bottom + 18.0))
                     text-anchor=(anchor(area, *value)) { (text) }
             }
@@ -55,14 +55,14 @@ fn draw_names(area: &Area<'_>, room: Room) -> Markup {
     }
 }
 
-/// As many values as can be named along an area that may be narrower than its picture.
+/// Number of tick labels that fit; an area may be narrower than its picture.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a handful")]
-fn most(area: &Area<'_>, room: Room) -> usize {
+fn label_count(area: &Area<'_>, room: Room) -> usize {
     const EACH: f64 = 75.0;
     room.ticks().min((((area.right - area.left) / EACH) as usize).max(Room::Narrow.ticks()))
 }
 
-/// The last value must not reach over the picture's edge.
+/// Text anchor that keeps a label within the picture.
 fn anchor(area: &Area<'_>, value: f64) -> &'static str {
     if area.x(value) > area.right - 16.0 {
         "end"

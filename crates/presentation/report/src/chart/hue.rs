@@ -1,25 +1,22 @@
-//! Which colour, dash and shape a series has.
+//! Colour and dashes of a series.
 
-/// One of the series of a picture. Colours are told apart by people who see fewer of them, and
-/// dashes and the legend tell the series apart without any.
+/// Colour and dashes by position. Colours are chosen for colour-blind readers; dashes
+/// and legend work without colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hue {
-    /// One of the first few.
     Series(usize),
-    /// One of many that are drawn behind the others.
+    /// One of many grey series, drawn behind the others.
     Rest,
 }
 
-/// Series that have a colour of their own.
+/// Number of series with a colour.
 pub(crate) const HUES: usize = 6;
 
 impl Hue {
-    /// The hue of the series with this number.
     pub(crate) const fn nth(number: usize) -> Self {
         if number < HUES { Self::Series(number) } else { Self::Rest }
     }
 
-    /// The class that gives a mark its colour.
     pub(crate) const fn class(self) -> &'static str {
         const CLASSES: [&str; HUES] = ["s0", "s1", "s2", "s3", "s4", "s5"];
         match self {
@@ -28,7 +25,7 @@ impl Hue {
         }
     }
 
-    /// How a line is broken.
+    /// SVG `stroke-dasharray`; `None` is a solid line.
     pub(crate) const fn dashes(self) -> Option<&'static str> {
         const DASHES: [Option<&str>; HUES] =
             [None, Some("7 3"), Some("2 2.5"), Some("9 3 2 3"), Some("14 4"), Some("4 2 1 2 1 2")];
@@ -43,7 +40,7 @@ impl Hue {
 mod tests {
     use crate::chart::COLOURS;
 
-    /// Colours by name, of the light theme or of the dark one.
+    /// Colours by custom property; theme 0 is light, 1 dark.
     fn colours(theme: usize) -> Vec<(String, String)> {
         let block = COLOURS.split(":root {").nth(theme + 1).unwrap().split('}').next().unwrap();
         let pair = |line: &str| {
@@ -55,21 +52,21 @@ mod tests {
 
     fn colour(theme: usize, name: &str) -> [f64; 3] {
         let all = colours(theme);
-        let text = &all.iter().find(|(known, _)| known == name).unwrap().1;
+        let text = &all.iter().find(|(property, _)| property == name).unwrap().1;
         let part = |at: usize| f64::from(u8::from_str_radix(&text[at..at + 2], 16).unwrap()) / 255.0;
         [part(0), part(2), part(4)]
     }
 
     /// Source: WCAG 2.2, relative luminance and contrast ratio.
-    fn contrast(theme: usize, one: &str, other: &str) -> f64 {
+    fn contrast(theme: usize, foreground: &str, background: &str) -> f64 {
         let luminance = |name| {
             let linear =
                 |part: f64| if part <= 0.040_45 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) };
             let [red, green, blue] = colour(theme, name).map(linear);
             0.2126 * red + 0.7152 * green + 0.0722 * blue
         };
-        let (one, other): (f64, f64) = (luminance(one), luminance(other));
-        (one.max(other) + 0.05) / (one.min(other) + 0.05)
+        let (foreground, background): (f64, f64) = (luminance(foreground), luminance(background));
+        (foreground.max(background) + 0.05) / (foreground.min(background) + 0.05)
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Rows under one another on one axis, each with its name on one side and its number on the other, in groups with
-//! headings: the frame of ridges and of forests.
+//! Frame of ridgeline and forest plots: groups of rows on one axis, with a name on the left and a value on the right.
 
 use howlate_render::wrapped;
 use maud::{Markup, html};
@@ -7,52 +6,49 @@ use maud::{Markup, html};
 use super::path::rounded;
 use super::{Area, Axis, Room};
 
-/// The frame of a picture.
-pub(crate) struct Shelves<'a> {
+pub(crate) struct LabelledRows<'a> {
     pub(crate) axis: &'a Axis,
-    /// Height of what is drawn of a row.
+    /// Height of a row's drawing.
     pub(crate) height: f64,
-    pub(crate) shelves: Vec<Shelf>,
-    /// Straight lines through all rows, with their names.
+    pub(crate) groups: Vec<RowGroup>,
+    /// Vertical lines through all rows: value and label.
     pub(crate) rules: Vec<(f64, String)>,
 }
 
 /// Rows with a heading, which may be empty.
 #[derive(Clone, Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct RowGroup {
     pub(crate) heading: String,
-    pub(crate) rows: Vec<Label>,
+    pub(crate) rows: Vec<RowLabel>,
 }
 
-/// What stands beside a row.
+/// Texts of a row.
 #[derive(Clone, Debug)]
-pub(crate) struct Label {
+pub(crate) struct RowLabel {
     pub(crate) name: String,
     pub(crate) value: String,
-    /// All there is to say of it.
-    pub(crate) words: String,
+    pub(crate) tooltip: String,
 }
 
-/// Room for a heading, between rows, above all where rules are named, and below for the axis.
+/// Heights: of a heading, between rows, above all for labels of rules, below for the axis.
 const HEADING: f64 = 28.0;
 const GAP: f64 = 6.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 44.0;
-/// The line of words above a row of a narrow picture.
+/// Height of the text above a row of a narrow picture.
 const WORDS: f64 = 18.0;
-/// Width of the names and of the values of a wide picture.
+/// Widths of names and values in a wide picture.
 const NAMES: f64 = 200.0;
 const VALUES: f64 = 206.0;
-/// Width of a letter, about.
+/// Approximate width of a letter.
 const LETTER: f64 = 6.4;
 
-/// Where a row is.
 struct RowPosition<'a> {
     top: f64,
-    label: &'a Label,
+    label: &'a RowLabel,
 }
 
-impl Shelves<'_> {
+impl LabelledRows<'_> {
     pub(crate) fn height(&self, room: Room) -> f64 {
         self.places(room).1
     }
@@ -64,15 +60,15 @@ impl Shelves<'_> {
         }
     }
 
-    /// Every row and every heading with how far down it is; and the height of all.
+    /// Rows with their tops, total height, headings with their tops.
     fn places(&self, room: Room) -> (Vec<RowPosition<'_>>, f64, Vec<(f64, &str)>) {
         let (mut rows, mut headings, mut top) = (Vec::new(), Vec::new(), TOP);
-        for shelf in &self.shelves {
-            if !shelf.heading.is_empty() {
-                headings.push((top, shelf.heading.as_str()));
+        for group in &self.groups {
+            if !group.heading.is_empty() {
+                headings.push((top, group.heading.as_str()));
                 top += HEADING;
             }
-            for label in &shelf.rows {
+            for label in &group.rows {
                 rows.push(RowPosition { top, label });
                 top += self.each(room);
             }
@@ -80,7 +76,7 @@ impl Shelves<'_> {
         (rows, top + BOTTOM, headings)
     }
 
-    /// The picture; `draw` draws the row with that number between the area's top and its bottom.
+    /// SVG of the frame; `draw` draws the row with this index into the area.
     pub(crate) fn svg(&self, room: Room, name: &str, draw: impl Fn(&Area<'_>, usize) -> Markup) -> Markup {
         let (rows, height, headings) = self.places(room);
         let nothing = Axis::new(self.axis.scale, "", |_| String::new());
@@ -106,7 +102,7 @@ impl Shelves<'_> {
                     text class="heading" x="0" y=(rounded(top + 19.0)) { (text) }
                 }
                 @for (number, row) in rows.iter().enumerate() {
-                    g class="row" data-tip=(format!("{}: {}", row.label.name, row.label.words)) {
+                    g class="row" data-tip=(format!("{}: {}", row.label.name, row.label.tooltip)) {
                         rect class="hit" x="0" y=(rounded(row.top)) width=(rounded(room.width())) height=(rounded(self.each(room))) {}
                         (self.row(room, row, &area, |area| draw(area, number)))
                     }
@@ -126,7 +122,7 @@ impl Shelves<'_> {
             Room::Wide => {
                 let bottom = row.top + self.height;
                 html! {
-                    (name_of(&row.label.name, bottom))
+                    (row_name(&row.label.name, bottom))
                     text class="value" x=(rounded(room.width() - VALUES + 14.0)) y=(rounded(bottom - 4.0)) { (row.label.value) }
                     (draw(&area(row.top, bottom)))
                 }
@@ -150,8 +146,8 @@ impl Shelves<'_> {
     }
 }
 
-/// The name of a row, in two lines where it does not fit into one.
-fn name_of(name: &str, bottom: f64) -> Markup {
+/// Name of a row, in two lines if needed.
+fn row_name(name: &str, bottom: f64) -> Markup {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a handful of letters")]
     let room = (NAMES / LETTER) as usize;
     let text = wrapped(name, room, 0);
@@ -161,12 +157,12 @@ fn name_of(name: &str, bottom: f64) -> Markup {
     };
     match lines.as_slice() {
         [] => html! {},
-        [one] => line(one, 0.0),
+        [only] => line(only, 0.0),
         [first, rest @ ..] => html! { (line(first, 15.0)) (line(&rest.join(" "), 0.0)) },
     }
 }
 
-/// As much of it as there is room for, with a sign where that is not all.
+/// `text` cut to `room` characters, with an ellipsis.
 pub(super) fn cut(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();

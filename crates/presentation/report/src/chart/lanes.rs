@@ -1,47 +1,44 @@
-//! Lanes: stretches of time one after the other, several lanes under one another on one axis.
+//! Gantt chart: bars along one axis, in lanes.
 
 use maud::{Markup, html};
 
 use super::path::rounded;
-use super::row_frame::Stack;
+use super::row_frame::RowFrame;
 use super::{Area, Axis, Hue, Room};
 
-/// Lanes under one another.
-pub(crate) struct Lanes {
+pub(crate) struct Gantt {
     pub(crate) axis: Axis,
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) lanes: Vec<GanttLane>,
 }
 
-/// One lane, with its stretches.
-pub(crate) struct Lane {
+pub(crate) struct GanttLane {
     pub(crate) name: String,
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) bars: Vec<GanttBar>,
 }
 
-/// One stretch, in the axis' values.
-pub(crate) struct Piece {
+/// `from` and `until` in units of the axis.
+pub(crate) struct GanttBar {
     pub(crate) from: f64,
     pub(crate) until: f64,
     pub(crate) hue: Hue,
-    /// Written into it where there is room.
+    /// Printed inside where it fits.
     pub(crate) label: String,
-    /// All there is to say of it.
-    pub(crate) words: String,
+    pub(crate) tooltip: String,
 }
 
 const LANE: f64 = 44.0;
-/// Where a lane's bar is, and how high.
+/// Top of the bar within a lane, and its height.
 const BAR: f64 = 18.0;
 const HEIGHT: f64 = 18.0;
 const TOP: f64 = 6.0;
-/// Width of a letter, about.
+/// Approximate width of a letter.
 const LETTER: f64 = 6.6;
-/// Of pieces next to each other at least this much is to be seen of each.
+/// Smallest visible width of a bar.
 const LEAST: f64 = 0.8;
 
-impl Lanes {
-    fn stack(&self) -> Stack<'_> {
-        Stack { axis: &self.axis, top: TOP, each: LANE, count: self.lanes.len() }
+impl Gantt {
+    fn stack(&self) -> RowFrame<'_> {
+        RowFrame { axis: &self.axis, top: TOP, each: LANE, count: self.lanes.len() }
     }
 
     pub(crate) fn height(&self) -> f64 {
@@ -53,31 +50,31 @@ impl Lanes {
     }
 }
 
-fn draw(area: &Area<'_>, top: f64, lane: &Lane) -> Markup {
+fn draw(area: &Area<'_>, top: f64, lane: &GanttLane) -> Markup {
     html! {
         g {
             text class="row-name" x=(rounded(area.left)) y=(rounded(top + 13.0)) { (lane.name) }
-            @for piece in &lane.pieces { (draw_piece(area, top + BAR, piece)) }
+            @for bar in &lane.bars { (draw_bar(area, top + BAR, bar)) }
         }
     }
 }
 
-fn draw_piece(area: &Area<'_>, y: f64, piece: &Piece) -> Markup {
-    let (from, until) = (area.x(piece.from), area.x(piece.until));
+fn draw_bar(area: &Area<'_>, y: f64, bar: &GanttBar) -> Markup {
+    let (from, until) = (area.x(bar.from), area.x(bar.until));
     let width = (until - from).max(LEAST);
-    let label = fitting(&piece.label, width - 8.0);
+    let label = fitting(&bar.label, width - 8.0);
     html! {
         g {
-            title { (piece.words) }
-            rect class={ "piece " (piece.hue.class()) } x=(rounded(from)) y=(rounded(y)) width=(rounded(width)) height=(rounded(HEIGHT)) {}
+            title { (bar.tooltip) }
+            rect class={ "piece " (bar.hue.class()) } x=(rounded(from)) y=(rounded(y)) width=(rounded(width)) height=(rounded(HEIGHT)) {}
             @if let Some(label) = label {
-                text class={ "piece-name " (piece.hue.class()) } x=(rounded(from + 4.0)) y=(rounded(y + 13.0)) { (label) }
+                text class={ "piece-name " (bar.hue.class()) } x=(rounded(from + 4.0)) y=(rounded(y + 13.0)) { (label) }
             }
         }
     }
 }
 
-/// As much of `text` as fits into `width`; nothing where hardly any of it does.
+/// `text` cut to `width`; `None` where fewer than five letters fit.
 fn fitting(text: &str, width: f64) -> Option<String> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a handful of letters")]
     let room = (width / LETTER).max(0.0) as usize;

@@ -1,54 +1,86 @@
-//! What is drawn between the axes.
+//! Marks between the axes of a plot.
 
 use maud::{Markup, html};
 
-use super::path::{Path, rounded, through};
+use super::path::{SvgPath, polyline, rounded};
 use super::{Area, Hue};
 
-/// Something drawn, in the axes' values.
+/// A mark, in units of the axes.
 pub(crate) enum Mark {
-    /// A line from point to point.
-    Line { hue: Hue, points: Vec<(f64, f64)> },
-    /// A line that runs level over each stretch `(from, until, value)`, and along the bottom between them.
-    Steps { hue: Hue, steps: Vec<(f64, f64, f64)>, filled: bool },
-    /// A level line over each stretch `(from, until, value)`, and nothing between them.
-    Tops { hue: Hue, tops: Vec<(f64, f64, f64)> },
-    /// What lies between two lines: `(x, low, high)`.
-    Band { hue: Hue, points: Vec<(f64, f64, f64)> },
-    /// A dot for each point.
-    Dots { hue: Hue, points: Vec<(f64, f64)>, radius: f64 },
-    /// Dots that each have something to say.
-    Spots { hue: Hue, spots: Vec<((f64, f64), String)> },
-    /// The whole area in equal rows, from the top, and columns: the more, the darker. 0 is nothing, [`SHADES`] the most.
-    Heat { hue: Hue, rows: usize, columns: usize, shades: Vec<u8> },
-    /// A straight line at a value, with its name.
-    Rule { along: Along, at: f64, text: String },
-    /// A stretch of the horizontal axis.
-    Shade { from: f64, until: f64 },
-    /// A triangle that points at a value of the horizontal axis from above.
-    Flag { hue: Hue, at: f64 },
-    /// Words above the upper right corner.
-    Note { text: String },
+    Line {
+        hue: Hue,
+        points: Vec<(f64, f64)>,
+    },
+    /// A step line over `(from, until, value)`, along the bottom in gaps.
+    Steps {
+        hue: Hue,
+        steps: Vec<(f64, f64, f64)>,
+        filled: bool,
+    },
+    /// A horizontal line over each `(from, until, value)`, with gaps.
+    Tops {
+        hue: Hue,
+        tops: Vec<(f64, f64, f64)>,
+    },
+    /// The area between two lines: `(x, low, high)`.
+    Band {
+        hue: Hue,
+        points: Vec<(f64, f64, f64)>,
+    },
+    Dots {
+        hue: Hue,
+        points: Vec<(f64, f64)>,
+        radius: f64,
+    },
+    Spots {
+        hue: Hue,
+        spots: Vec<((f64, f64), String)>,
+    },
+    /// Heat map over the whole area, rows from the top; shade 0 is empty, [`SHADES`] the darkest.
+    Heat {
+        hue: Hue,
+        rows: usize,
+        columns: usize,
+        shades: Vec<u8>,
+    },
+    /// A line across the area, with a label.
+    Rule {
+        along: Along,
+        at: f64,
+        text: String,
+    },
+    /// A grey range of the horizontal axis.
+    Shade {
+        from: f64,
+        until: f64,
+    },
+    /// A triangle above a value of the horizontal axis.
+    Flag {
+        hue: Hue,
+        at: f64,
+    },
+    /// Text above the upper right corner.
+    Note {
+        text: String,
+    },
 }
 
-/// Which way a rule runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Along {
-    /// From left to right, at a value of the vertical axis.
+    /// At a value of the vertical axis.
     Horizontal,
-    /// From bottom to top, at a value of the horizontal axis.
+    /// At a value of the horizontal axis.
     Vertical,
 }
 
-/// How dark the shades of a heat map are.
+/// Opacities of the shades of a heat map.
 const DARKNESS: [&str; 6] = ["0.12", "0.24", "0.38", "0.54", "0.74", "0.98"];
-/// The darkest of them.
 #[allow(clippy::cast_possible_truncation, reason = "a handful")]
 pub(crate) const SHADES: u8 = DARKNESS.len() as u8;
 
 impl Mark {
-    /// The same line without its name, where that is told elsewhere.
-    pub(crate) fn unnamed(self) -> Self {
+    /// The rule without its label.
+    pub(crate) fn without_label(self) -> Self {
         match self {
             Self::Rule { along, at, .. } => Self::Rule { along, at, text: String::new() },
             other => other,
@@ -73,47 +105,47 @@ impl Mark {
         }
     }
 
-    /// What is written beside a mark, which no other is to cover.
-    pub(super) fn draw_name(&self, area: &Area<'_>) -> Option<Markup> {
+    /// Label of the mark, drawn above all marks.
+    pub(super) fn draw_label(&self, area: &Area<'_>) -> Option<Markup> {
         match self {
-            Self::Rule { along, at, text } if !text.is_empty() => Some(rule_name(area, *along, *at, text)),
+            Self::Rule { along, at, text } if !text.is_empty() => Some(rule_label(area, *along, *at, text)),
             _ => None,
         }
     }
 }
 
 fn line(area: &Area<'_>, hue: Hue, points: &[(f64, f64)]) -> Markup {
-    let path = through(points.iter().map(|(x, y)| (area.x(*x), area.y(*y))));
+    let path = polyline(points.iter().map(|(x, y)| (area.x(*x), area.y(*y))));
     html! { path class={ "line " (hue.class()) } stroke-dasharray=[hue.dashes()] d=(path.into_text()) {} }
 }
 
 fn steps_of(area: &Area<'_>, hue: Hue, steps: &[(f64, f64, f64)], filled: bool) -> Markup {
-    let mut path = Path::default();
+    let mut path = SvgPath::default();
     let mut end = f64::NEG_INFINITY;
     for (from, until, value) in steps {
         let (from, until) = (area.x(*from), area.x(*until));
         if from > end + 0.5 {
             if end.is_finite() {
-                path.up_or_down_to(area.bottom);
+                path.vertical_to(area.bottom);
             }
             path.move_to(from, area.bottom);
         }
-        path.up_or_down_to(area.y(*value));
-        path.across_to(until);
+        path.vertical_to(area.y(*value));
+        path.horizontal_to(until);
         end = until;
     }
     if end.is_finite() {
-        path.up_or_down_to(area.bottom);
+        path.vertical_to(area.bottom);
     }
     let class = if filled { "line filled " } else { "line " };
     html! { path class={ (class) (hue.class()) } stroke-dasharray=[hue.dashes()] d=(path.into_text()) {} }
 }
 
 fn tops_of(area: &Area<'_>, hue: Hue, tops: &[(f64, f64, f64)]) -> Markup {
-    let mut path = Path::default();
+    let mut path = SvgPath::default();
     for (from, until, value) in tops {
         path.move_to(area.x(*from), area.y(*value));
-        path.across_to(area.x(*until).max(area.x(*from) + 0.8));
+        path.horizontal_to(area.x(*until).max(area.x(*from) + 0.8));
     }
     html! { path class={ "line " (hue.class()) } d=(path.into_text()) {} }
 }
@@ -121,12 +153,12 @@ fn tops_of(area: &Area<'_>, hue: Hue, tops: &[(f64, f64, f64)]) -> Markup {
 fn band(area: &Area<'_>, hue: Hue, points: &[(f64, f64, f64)]) -> Markup {
     let there = points.iter().map(|(x, _, high)| (area.x(*x), area.y(*high)));
     let back = points.iter().rev().map(|(x, low, _)| (area.x(*x), area.y(*low)));
-    let mut path = through(there.chain(back));
+    let mut path = polyline(there.chain(back));
     path.close();
     html! { path class={ "band " (hue.class()) } d=(path.into_text()) {} }
 }
 
-/// Dots as one path of lines without length, whose round ends are the dots.
+/// One path of zero-length lines, whose round caps are the dots.
 fn dots(area: &Area<'_>, hue: Hue, points: &[(f64, f64)], radius: f64) -> Markup {
     let dot = |(x, y): &(f64, f64)| format!("M{} {}h0", rounded(area.x(*x)), rounded(area.y(*y)));
     let path: String = points.iter().map(dot).collect();
@@ -135,23 +167,23 @@ fn dots(area: &Area<'_>, hue: Hue, points: &[(f64, f64)], radius: f64) -> Markup
 
 fn spots_of(area: &Area<'_>, hue: Hue, spots: &[((f64, f64), String)]) -> Markup {
     html! {
-        @for ((x, y), words) in spots {
+        @for ((x, y), tooltip) in spots {
             g class="mark" {
-                title { (words) }
+                title { (tooltip) }
                 circle class={ "spot " (hue.class()) } cx=(rounded(area.x(*x))) cy=(rounded(area.y(*y))) r="4" {}
             }
         }
     }
 }
 
-/// One path for each shade, of level lines as thick as a row is high: neighbours of a shade are one line.
+/// One path per shade, of horizontal lines as thick as a row; equal neighbours are one line.
 fn heat(area: &Area<'_>, hue: Hue, (rows, columns): (usize, usize), shades: &[u8]) -> Markup {
     let (width, height) = ((area.right - area.left) / columns as f64, (area.bottom - area.top) / rows as f64);
     let mut paths = [const { String::new() }; DARKNESS.len()];
     for (row, cells) in shades.chunks(columns).enumerate() {
         let y = rounded(area.top + height * (row as f64 + 0.5));
         let mut at = 0;
-        for run in cells.chunk_by(|one, other| one == other) {
+        for run in cells.chunk_by(|a, b| a == b) {
             if let Some(path) = usize::from(run[0]).checked_sub(1).and_then(|shade| paths.get_mut(shade)) {
                 let (x, length) = (area.left + width * at as f64, width * run.len() as f64);
                 path.push_str(&format!("M{} {y}h{}", rounded(x), rounded(length)));
@@ -176,14 +208,14 @@ fn rule(area: &Area<'_>, along: Along, at: f64) -> Markup {
     html! { path class="rule" d=(path) {} }
 }
 
-/// Above the left end of a level rule; beside the upper end of an upright one, downwards.
-fn rule_name(area: &Area<'_>, along: Along, at: f64, text: &str) -> Markup {
+/// Above the left end of a horizontal rule; next to the upper end of a vertical one, rotated.
+fn rule_label(area: &Area<'_>, along: Along, at: f64, text: &str) -> Markup {
     let (x, y) = match along {
         Along::Horizontal => (area.left + 4.0, area.y(at) - 4.0),
         Along::Vertical => (area.x(at) + 4.0, area.top + 4.0),
     };
-    let turned = (along == Along::Vertical).then(|| format!("rotate(90 {} {})", rounded(x), rounded(y)));
-    html! { text class="rule-name" x=(rounded(x)) y=(rounded(y)) transform=[turned] { (text) } }
+    let rotation = (along == Along::Vertical).then(|| format!("rotate(90 {} {})", rounded(x), rounded(y)));
+    html! { text class="rule-name" x=(rounded(x)) y=(rounded(y)) transform=[rotation] { (text) } }
 }
 
 fn shade(area: &Area<'_>, from: f64, until: f64) -> Markup {

@@ -1,4 +1,4 @@
-//! Pictures as SVG: axes, marks, legends. Nothing here knows what is drawn.
+//! SVG drawings: axes, marks, legends, independent of what they show.
 
 mod axes;
 mod axis;
@@ -6,78 +6,69 @@ mod forest;
 mod hue;
 mod labelled_rows;
 mod lanes;
-mod layout;
 mod legend;
 mod marks;
 mod matrix;
 mod path;
 mod plot;
-mod plot_area;
 mod ridges;
 mod row_frame;
 mod rows;
 mod theme;
 mod thin_rows;
 
-pub(crate) use axis::Axis;
-pub(crate) use forest::{Difference, Forest, Group};
+pub(crate) use axis::{Area, Axis, Room};
+pub(crate) use forest::{Forest, ForestGroup, ForestRow};
 pub(crate) use hue::{HUES, Hue};
-pub(crate) use labelled_rows::Label;
-pub(crate) use lanes::{Lane, Lanes, Piece};
-pub(crate) use layout::Room;
-pub(crate) use legend::{Marks, Named, legend, legend_svg};
+pub(crate) use labelled_rows::RowLabel;
+pub(crate) use lanes::{Gantt, GanttBar, GanttLane};
+pub(crate) use legend::{LegendEntry, LegendSymbol, legend, legend_svg};
 pub(crate) use marks::{Along, Mark, SHADES};
-pub(crate) use matrix::{Field, Fields, Matrix, shade, shade_on};
-pub(crate) use plot::{End, Form, Plot};
-pub(crate) use plot_area::Area;
-pub(crate) use ridges::{Range, Ridge, Ridges};
-pub(crate) use rows::{Row, Rows};
-pub use theme::Theme;
+pub(crate) use matrix::{Matrix, MatrixCell, MatrixRow, shade, shade_on};
+pub(crate) use plot::{LineLabel, Plot, PlotForm};
+pub(crate) use ridges::{Ridge, RidgeGroup, Ridges};
+pub(crate) use rows::{PercentileRow, PercentileRows};
+pub use theme::ChartTheme;
 pub(crate) use theme::style;
-pub(crate) use thin_rows::Strip;
+pub(crate) use thin_rows::ThinRow;
 
 use maud::Markup;
 
-/// What colours there are, light and dark.
+/// Colours of the light and the dark theme.
 const COLOURS: &str = include_str!("colours.css");
-/// How marks look.
 const STYLE: &str = include_str!("chart.css");
 
-/// Something that can be drawn.
 pub(crate) enum Drawing {
-    /// Marks between two axes.
     Plot(Plot),
-    /// A row for each of several things, on one axis.
-    Rows(Rows),
-    /// Stretches of time, lane by lane.
-    Lanes(Lanes),
-    /// A field for each pair.
+    /// Minimum to maximum of several conditions, on one axis.
+    PercentileRows(PercentileRows),
+    Gantt(Gantt),
     Matrix(Matrix),
-    /// Differences with their intervals.
+    /// Differences with confidence intervals.
     Forest(Forest),
-    /// How thickly values lie, row by row.
+    /// Densities, row by row.
     Ridges(Ridges),
 }
 
 impl Drawing {
-    /// The picture as SVG; `name` is read out in its place.
+    /// SVG element; `name` is its label for screen readers.
     pub(crate) fn svg(&self, room: Room, name: &str) -> Markup {
         match self {
             Self::Plot(plot) => plot.svg(room, name),
-            Self::Rows(rows) => rows.svg(room, name),
-            Self::Lanes(lanes) => lanes.svg(room, name),
+            Self::PercentileRows(rows) => rows.svg(room, name),
+            Self::Gantt(lanes) => lanes.svg(room, name),
             Self::Matrix(matrix) => matrix.svg(room, name),
             Self::Forest(forest) => forest.svg(room, name),
             Self::Ridges(ridges) => ridges.svg(room, name),
         }
     }
 
-    /// Its height in the units of its width.
+    /// Height in SVG units.
     pub(crate) fn height(&self, room: Room) -> f64 {
         match self {
             Self::Plot(plot) => plot.height(room),
-            Self::Rows(rows) => rows.height(),
-            Self::Lanes(lanes) => lanes.height(),
+            Self::PercentileRows(rows) => rows.height(),
+            Self::Gantt(lanes) => lanes.height(),
             Self::Matrix(matrix) => matrix.height(room),
             Self::Forest(forest) => forest.height(room),
             Self::Ridges(ridges) => ridges.height(room),
@@ -90,7 +81,6 @@ mod tests {
     use super::*;
     use howlate_render::scale::Scale;
 
-    /// One element per line.
     fn lines(svg: &Markup) -> String {
         svg.0.replace("><", ">\n<")
     }
@@ -101,29 +91,29 @@ mod tests {
 
     #[test]
     fn a_plot_of_every_mark() {
-        let (one, other) = (Hue::nth(0), Hue::nth(1));
+        let (first, second) = (Hue::nth(0), Hue::nth(1));
         let plot = Plot {
             horizontal: axis(Scale::exactly(0.0, 10.0)),
             vertical: axis(Scale::logarithmic(1.0, 100.0)),
             marks: vec![
                 Mark::Shade { from: 2.0, until: 4.0 },
-                Mark::Heat { hue: one, rows: 2, columns: 3, shades: vec![0, 1, 1, 4, 0, 2] },
-                Mark::Band { hue: one, points: vec![(0.0, 1.0, 10.0), (10.0, 10.0, 100.0)] },
-                Mark::Line { hue: other, points: vec![(0.0, 1.0), (10.0, 100.0)] },
+                Mark::Heat { hue: first, rows: 2, columns: 3, shades: vec![0, 1, 1, 4, 0, 2] },
+                Mark::Band { hue: first, points: vec![(0.0, 1.0, 10.0), (10.0, 10.0, 100.0)] },
+                Mark::Line { hue: second, points: vec![(0.0, 1.0), (10.0, 100.0)] },
                 Mark::Steps {
-                    hue: one,
+                    hue: first,
                     steps: vec![(0.0, 1.0, 5.0), (1.0, 2.0, 7.0), (5.0, 6.0, 1.0)],
                     filled: true,
                 },
-                Mark::Tops { hue: one, tops: vec![(0.0, 1.0, 5.0)] },
-                Mark::Dots { hue: other, points: vec![(5.0, 10.0)], radius: 2.0 },
-                Mark::Spots { hue: other, spots: vec![((5.0, 10.0), "worst <&>".into())] },
+                Mark::Tops { hue: first, tops: vec![(0.0, 1.0, 5.0)] },
+                Mark::Dots { hue: second, points: vec![(5.0, 10.0)], radius: 2.0 },
+                Mark::Spots { hue: second, spots: vec![((5.0, 10.0), "worst <&>".into())] },
                 Mark::Rule { along: Along::Horizontal, at: 10.0, text: "level".into() },
                 Mark::Rule { along: Along::Vertical, at: 5.0, text: "upright".into() },
-                Mark::Flag { hue: one, at: 10.0 },
+                Mark::Flag { hue: first, at: 10.0 },
                 Mark::Note { text: "note <&>".into() },
             ],
-            form: Form::Alone,
+            form: PlotForm::Alone,
             ends: Vec::new(),
         };
         insta::assert_snapshot!("plot", lines(&plot.svg(Room::Narrow, "name \"quoted\"")));
@@ -131,37 +121,37 @@ mod tests {
 
     #[test]
     fn rows_of_a_ranking() {
-        let row = Row {
+        let row = PercentileRow {
             name: "fifo:80".into(),
             hue: Hue::nth(0),
             min: 1.0,
             median: 3.0,
             p99: 10.0,
             max: 100.0,
-            words: "words".into(),
+            tooltip: "words".into(),
         };
-        let rows = Rows { axis: axis(Scale::logarithmic(1.0, 100.0)), rows: vec![row] };
+        let rows = PercentileRows { axis: axis(Scale::logarithmic(1.0, 100.0)), rows: vec![row] };
         insta::assert_snapshot!("rows", lines(&rows.svg(Room::Narrow, "name")));
     }
 
-    fn label(name: &str) -> Label {
-        Label { name: name.into(), value: "value".into(), words: "words <&>".into() }
+    fn label(name: &str) -> RowLabel {
+        RowLabel { name: name.into(), value: "value".into(), tooltip: "words <&>".into() }
     }
 
     #[test]
     fn differences_of_a_forest() {
-        let one = |interval, unseen| Difference {
+        let row = |interval, undetected| ForestRow {
             label: label("p99"),
             hue: Hue::nth(2),
             at: 2.0,
             interval,
-            unseen,
+            undetected,
         };
-        let differences = vec![one(Some((1.0, 3.0)), None), one(None, Some((0.5, 1.5)))];
+        let differences = vec![row(Some((1.0, 3.0)), None), row(None, Some((0.5, 1.5)))];
         let forest = Forest {
             axis: axis(Scale::exactly(0.0, 4.0)),
             none: (1.0, "none".into()),
-            groups: vec![Group { heading: "group".into(), differences }],
+            groups: vec![ForestGroup { heading: "group".into(), differences }],
         };
         insta::assert_snapshot!("forest", lines(&forest.svg(Room::Wide, "name")));
     }
@@ -178,7 +168,7 @@ mod tests {
         };
         let ridges = Ridges {
             axis: axis(Scale::logarithmic(1.0, 1_000.0)),
-            groups: vec![Range { heading: String::new(), ridges: vec![ridge] }],
+            groups: vec![RidgeGroup { heading: String::new(), ridges: vec![ridge] }],
             rules: vec![(500.0, "deadline".into())],
         };
         insta::assert_snapshot!("ridges", lines(&ridges.svg(Room::Narrow, "name")));
@@ -186,12 +176,13 @@ mod tests {
 
     #[test]
     fn fields_of_a_matrix() {
-        let field = Field { shade: "h0", label: "1 µs".into(), words: String::new(), is_marked: false };
+        let field =
+            MatrixCell { shade: "h0", label: "1 µs".into(), tooltip: String::new(), is_marked: false };
         let matrix = Matrix {
             across: "receiver".into(),
             down: "sender".into(),
             columns: vec!["0".into(), "1".into()],
-            rows: vec![Fields { name: "0".into(), fields: vec![Some(field), None] }],
+            rows: vec![MatrixRow { name: "0".into(), cells: vec![Some(field), None] }],
             ..Matrix::default()
         };
         insta::assert_snapshot!("matrix", lines(&matrix.svg(Room::Narrow, "name")));
@@ -199,7 +190,8 @@ mod tests {
 
     #[test]
     fn rows_without_names_and_what_shades_mean() {
-        let field = Field { shade: "h4", label: "81".into(), words: "words <&>".into(), is_marked: true };
+        let field =
+            MatrixCell { shade: "h4", label: "81".into(), tooltip: "words <&>".into(), is_marked: true };
         let matrix = Matrix {
             across: "condition".into(),
             down: "node".into(),
@@ -207,11 +199,11 @@ mod tests {
                 "1 · a line that is too long for a narrow page and therefore ends in an ellipsis".into(),
             ],
             columns: vec!["1".into()],
-            rows: vec![Fields {
+            rows: vec![MatrixRow {
                 name: "a name that is too long for the column".into(),
-                fields: vec![Some(field)],
+                cells: vec![Some(field)],
             }],
-            strips: vec![vec![Some("h0")], vec![None]],
+            thin_rows: vec![vec![Some("h0")], vec![None]],
             shades: vec!["little", "much"],
             is_dense: true,
         };

@@ -1,8 +1,8 @@
-//! The `d` of an SVG path, as short as it can be.
+//! The `d` attribute of an SVG path, in few characters.
 
 use std::fmt::Write as _;
 
-/// A coordinate to a tenth of a unit.
+/// A coordinate with at most one decimal.
 pub(crate) fn rounded(value: f64) -> String {
     let tenths = (value * 10.0).round();
     let text = format!("{:.1}", if tenths == 0.0 { 0.0 } else { tenths / 10.0 });
@@ -11,11 +11,11 @@ pub(crate) fn rounded(value: f64) -> String {
 
 /// A path under construction.
 #[derive(Default)]
-pub(crate) struct Path {
+pub(crate) struct SvgPath {
     text: String,
 }
 
-impl Path {
+impl SvgPath {
     pub(crate) fn move_to(&mut self, x: f64, y: f64) {
         self.add(format_args!("M{} {}", rounded(x), rounded(y)));
     }
@@ -24,11 +24,11 @@ impl Path {
         self.add(format_args!("L{} {}", rounded(x), rounded(y)));
     }
 
-    pub(crate) fn across_to(&mut self, x: f64) {
+    pub(crate) fn horizontal_to(&mut self, x: f64) {
         self.add(format_args!("H{}", rounded(x)));
     }
 
-    pub(crate) fn up_or_down_to(&mut self, y: f64) {
+    pub(crate) fn vertical_to(&mut self, y: f64) {
         self.add(format_args!("V{}", rounded(y)));
     }
 
@@ -46,9 +46,8 @@ impl Path {
     }
 }
 
-/// A line from point to point.
-pub(crate) fn through(points: impl IntoIterator<Item = (f64, f64)>) -> Path {
-    let mut path = Path::default();
+pub(crate) fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> SvgPath {
+    let mut path = SvgPath::default();
     for (number, (x, y)) in points.into_iter().enumerate() {
         if number == 0 { path.move_to(x, y) } else { path.line_to(x, y) }
     }
@@ -62,6 +61,6 @@ mod tests {
     #[test]
     fn coordinates_are_short() {
         assert_eq!([1.0, 1.25, -0.01, 100.04].map(rounded), ["1", "1.3", "0", "100"]);
-        assert_eq!(through([(0.0, 1.0), (2.5, 3.0)]).into_text(), "M0 1L2.5 3");
+        assert_eq!(polyline([(0.0, 1.0), (2.5, 3.0)]).into_text(), "M0 1L2.5 3");
     }
 }

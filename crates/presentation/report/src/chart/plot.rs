@@ -5,45 +5,41 @@ use maud::{Markup, html};
 use super::path::rounded;
 use super::{Area, Axis, Hue, Mark, Room, axes};
 
-/// A picture with a horizontal and a vertical axis.
 pub(crate) struct Plot {
     pub(crate) horizontal: Axis,
     pub(crate) vertical: Axis,
-    /// From the first, which is covered by all others, to the last.
+    /// In drawing order: later marks cover earlier ones.
     pub(crate) marks: Vec<Mark>,
-    pub(crate) form: Form,
-    /// Names of lines at their right ends; where there is no room for them, the legend has them.
-    pub(crate) ends: Vec<End>,
+    pub(crate) form: PlotForm,
+    /// Labels at the right ends of lines; a narrow plot has only the legend.
+    pub(crate) ends: Vec<LineLabel>,
 }
 
-/// The name of a line, where it ends.
-pub(crate) struct End {
+pub(crate) struct LineLabel {
     pub(crate) hue: Hue,
-    /// On the vertical axis.
+    /// Value on the vertical axis.
     pub(crate) at: f64,
     pub(crate) text: String,
 }
 
-/// Room for names at the ends of lines, at least and at most, and for the line to a name.
+/// Width for labels, minimum and maximum, and of the connecting line.
 const BESIDE: (f64, f64) = (170.0, 300.0);
 const BEFORE: f64 = 16.0;
-/// How far apart names are, and the width of a letter, about.
+/// Distance between labels, and approximate width of a letter.
 const APART: f64 = 15.0;
 const LETTER: f64 = 6.6;
 
-/// How a plot stands among others.
+/// Whether a plot stands alone or in a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// By itself, with both axes of its own.
+pub(crate) enum PlotForm {
     Alone,
-    /// One of several low ones that share the horizontal axis of the last.
+    /// One of several low plots that share the last one's horizontal axis.
     Strip,
-    /// The last of those.
     LastStrip,
 }
 
-impl Form {
-    /// Room above the area, for the vertical axis' title.
+impl PlotForm {
+    /// Height above the area, for the vertical axis' title.
     const fn above(self) -> f64 {
         match self {
             Self::Alone => 30.0,
@@ -51,7 +47,7 @@ impl Form {
         }
     }
 
-    /// Room below, for the horizontal axis.
+    /// Height below the area, for the horizontal axis.
     const fn below(self) -> f64 {
         match self {
             Self::Alone | Self::LastStrip => 44.0,
@@ -69,7 +65,6 @@ impl Form {
 }
 
 impl Plot {
-    /// The height in the picture's units.
     pub(crate) const fn height(&self, room: Room) -> f64 {
         self.form.above() + self.form.area(room) + self.form.below()
     }
@@ -89,16 +84,16 @@ impl Plot {
         room == Room::Wide && !self.ends.is_empty()
     }
 
-    /// The names, moved apart where lines end close to each other.
+    /// The labels, moved apart where lines end close together.
     fn draw_ends(&self, area: &Area<'_>) -> Markup {
-        let mut ends: Vec<&End> = self.ends.iter().collect();
-        ends.sort_by(|one, other| other.at.total_cmp(&one.at));
+        let mut ends: Vec<&LineLabel> = self.ends.iter().collect();
+        ends.sort_by(|a, b| b.at.total_cmp(&a.at));
         let mut above = area.top - APART;
-        let mut next = |end: &End| {
+        let mut next = |end: &LineLabel| {
             above = (above + APART).max(area.y(end.at) + 4.0);
             above
         };
-        let placed: Vec<(&End, f64)> = ends.into_iter().map(|end| (end, next(end))).collect();
+        let placed: Vec<(&LineLabel, f64)> = ends.into_iter().map(|end| (end, next(end))).collect();
         html! {
             @for (end, y) in &placed {
                 path class={ "line " (end.hue.class()) } d=(format!("M{} {}L{} {}", rounded(area.right + 2.0), rounded(area.y(end.at)), rounded(area.right + 12.0), rounded(y - 4.0))) {}
@@ -107,13 +102,13 @@ impl Plot {
         }
     }
 
-    /// Room for the longest name.
+    /// Width for the longest label.
     fn beside(&self) -> f64 {
         let longest = self.ends.iter().map(|end| end.text.chars().count()).max().unwrap_or(0);
         (BEFORE + LETTER * (longest as f64 + 1.0)).clamp(BESIDE.0, BESIDE.1)
     }
 
-    /// As much of a name as there is room for.
+    /// `text` cut to the width for labels.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a handful of letters")]
     fn fitting(&self, text: &str) -> String {
         let room = ((self.beside() - BEFORE) / LETTER) as usize;
@@ -124,12 +119,11 @@ impl Plot {
         }
     }
 
-    /// Values named along the vertical axis.
+    /// Maximum tick labels along the vertical axis.
     const fn rows(&self) -> usize {
-        if matches!(self.form, Form::Alone) { 7 } else { 3 }
+        if matches!(self.form, PlotForm::Alone) { 7 } else { 3 }
     }
 
-    /// The picture as SVG; `name` is read out in its place.
     pub(crate) fn svg(&self, room: Room, name: &str) -> Markup {
         let area = self.area(room);
         let (scale, up) = (self.horizontal.scale, self.vertical.scale);
@@ -140,9 +134,9 @@ impl Plot {
                 data-top=(rounded(area.top)) data-bottom=(rounded(area.bottom))
                 data-low=(up.from()) data-high=(up.to()) data-up-log=(u8::from(up.is_logarithmic()))
                 data-from=(scale.from()) data-to=(scale.to()) data-log=(u8::from(scale.is_logarithmic())) {
-                (axes::draw(&area, room, self.rows(), self.form != Form::Strip))
+                (axes::draw(&area, room, self.rows(), self.form != PlotForm::Strip))
                 @for mark in &self.marks { (mark.draw(&area)) }
-                @for name in self.marks.iter().filter_map(|mark| mark.draw_name(&area)) { (name) }
+                @for name in self.marks.iter().filter_map(|mark| mark.draw_label(&area)) { (name) }
                 @if self.has_ends(room) { (self.draw_ends(&area)) }
             }
         }

@@ -1,66 +1,63 @@
-//! Ridges: how thickly values lie along one axis, row by row, with what is usual and what is worst marked.
+//! Ridgeline plot: density of values by row, with median, 99th percentile and maximum.
 
 use maud::{Markup, html};
 
-use super::labelled_rows::{Label, Shelf, Shelves};
-use super::path::{Path, rounded};
+use super::labelled_rows::{LabelledRows, RowGroup, RowLabel};
+use super::path::{SvgPath, rounded};
 use super::{Area, Axis, Hue, Room};
 
 /// Groups of ridges on one axis.
 pub(crate) struct Ridges {
     pub(crate) axis: Axis,
-    pub(crate) groups: Vec<Range>,
-    /// Straight lines through all rows, with their names.
+    pub(crate) groups: Vec<RidgeGroup>,
+    /// Vertical lines through all rows: value and label.
     pub(crate) rules: Vec<(f64, String)>,
 }
 
-/// Ridges that belong together.
-pub(crate) struct Range {
+pub(crate) struct RidgeGroup {
     pub(crate) heading: String,
     pub(crate) ridges: Vec<Ridge>,
 }
 
-/// One ridge, with its name.
 pub(crate) struct Ridge {
-    pub(crate) label: Label,
+    pub(crate) label: RowLabel,
     pub(crate) hue: Hue,
-    /// How thickly values lie at equal steps along the axis: 1 where they do most.
+    /// Density at equal steps along the axis, 1 at its maximum.
     pub(crate) heights: Vec<f64>,
-    /// In the axis' values: median, 99th percentile (absent where there are too few), largest.
+    /// In units of the axis; `p99` is `None` with too few values.
     pub(crate) p50: f64,
     pub(crate) p99: Option<f64>,
     pub(crate) max: f64,
 }
 
-/// Height of a row: of the many of a long list, and of few.
+/// Row heights of a short and of a long list, in pixels, and the rows of a short one.
 const HIGH: f64 = 40.0;
 const LOW: f64 = 24.0;
 const FEW: usize = 12;
-/// What is lower than this cannot be seen.
 const LEAST: f64 = 0.004;
 
 impl Ridges {
-    fn shelves(&self) -> Shelves<'_> {
+    fn frame(&self) -> LabelledRows<'_> {
         let rows: usize = self.groups.iter().map(|group| group.ridges.len()).sum();
-        let shelf = |group: &Range| Shelf {
+        let group = |group: &RidgeGroup| RowGroup {
             heading: group.heading.clone(),
-            rows: group.ridges.iter().map(|one| one.label.clone()).collect(),
+            rows: group.ridges.iter().map(|ridge| ridge.label.clone()).collect(),
         };
-        Shelves {
+        LabelledRows {
             axis: &self.axis,
             height: if rows <= FEW { HIGH } else { LOW },
-            shelves: self.groups.iter().map(shelf).collect(),
+            groups: self.groups.iter().map(group).collect(),
             rules: self.rules.clone(),
         }
     }
 
     pub(crate) fn height(&self, room: Room) -> f64 {
-        self.shelves().height(room)
+        self.frame().height(room)
     }
 
     pub(crate) fn svg(&self, room: Room, name: &str) -> Markup {
         let all: Vec<&Ridge> = self.groups.iter().flat_map(|group| &group.ridges).collect();
-        self.shelves().svg(room, name, |area, number| draw(area, all[number]))
+        self.frame().svg(room, name, |area, number| draw(area, all[number]))
     }
 }
 
@@ -79,12 +76,12 @@ fn draw(area: &Area<'_>, ridge: &Ridge) -> Markup {
     }
 }
 
-/// Along the tops; down to the ground where there is nothing.
+/// Path along the heights, interrupted where they are invisible.
 fn outline(area: &Area<'_>, heights: &[f64]) -> String {
     let (steps, width) = (heights.len().max(2) as f64 - 1.0, area.right - area.left);
     let x = |place: usize| area.left + width * place as f64 / steps;
     let y = |height: f64| area.bottom - height * (area.bottom - area.top);
-    let mut path = Path::default();
+    let mut path = SvgPath::default();
     let mut is_up = false;
     for (place, height) in heights.iter().enumerate() {
         match (*height > LEAST, is_up) {

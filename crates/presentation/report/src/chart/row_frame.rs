@@ -1,29 +1,28 @@
-//! What stands under one another on one axis: rows, lanes.
+//! Frame of rows or lanes on one axis.
 
 use maud::{Markup, html};
 
 use super::path::rounded;
 use super::{Area, Axis, Room};
 
-/// Room below, for the axis.
+/// Height below, for the axis.
 const BOTTOM: f64 = 44.0;
 
-/// The frame of a picture.
-pub(crate) struct Stack<'a> {
+pub(crate) struct RowFrame<'a> {
     pub(crate) axis: &'a Axis,
-    /// Room above the first.
+    /// Height above the first row.
     pub(crate) top: f64,
-    /// Height of each.
+    /// Height of a row.
     pub(crate) each: f64,
     pub(crate) count: usize,
 }
 
-impl Stack<'_> {
+impl RowFrame<'_> {
     pub(crate) fn height(&self) -> f64 {
         self.top + self.each * self.count as f64 + BOTTOM
     }
 
-    /// The picture; `draw` draws one, which begins that far down.
+    /// SVG of the frame; `draw` draws the row with this index from this height on.
     pub(crate) fn svg(
         &self,
         room: Room,

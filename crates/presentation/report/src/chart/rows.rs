@@ -1,35 +1,33 @@
-//! A row for each of several things on one axis: smallest, median, 99th percentile, largest.
+//! Rows on one axis: minimum, median, 99th percentile, maximum.
 
 use maud::{Markup, html};
 
 use super::path::rounded;
-use super::row_frame::Stack;
+use super::row_frame::RowFrame;
 use super::{Area, Axis, Hue, Room};
 
-/// Rows under one another.
-pub(crate) struct Rows {
+pub(crate) struct PercentileRows {
     pub(crate) axis: Axis,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<PercentileRow>,
 }
 
-/// One row, in the axis' values.
-pub(crate) struct Row {
+/// In units of the axis.
+pub(crate) struct PercentileRow {
     pub(crate) name: String,
     pub(crate) hue: Hue,
     pub(crate) min: f64,
     pub(crate) median: f64,
     pub(crate) p99: f64,
     pub(crate) max: f64,
-    /// Its numbers in words.
-    pub(crate) words: String,
+    pub(crate) tooltip: String,
 }
 
 const ROW: f64 = 36.0;
 const TOP: f64 = 8.0;
 
-impl Rows {
-    fn stack(&self) -> Stack<'_> {
-        Stack { axis: &self.axis, top: TOP, each: ROW, count: self.rows.len() }
+impl PercentileRows {
+    fn stack(&self) -> RowFrame<'_> {
+        RowFrame { axis: &self.axis, top: TOP, each: ROW, count: self.rows.len() }
     }
 
     pub(crate) fn height(&self) -> f64 {
@@ -41,14 +39,14 @@ impl Rows {
     }
 }
 
-fn draw(area: &Area<'_>, top: f64, row: &Row) -> Markup {
+fn draw(area: &Area<'_>, top: f64, row: &PercentileRow) -> Markup {
     let y = top + 25.0;
     let [min, median, p99, max] = [row.min, row.median, row.p99, row.max].map(|value| area.x(value));
     let level =
         |from: f64, to: f64| format!("M{} {}H{}", rounded(from), rounded(y), rounded(to.max(from + 0.5)));
     html! {
         g {
-            title { (row.name) ": " (row.words) }
+            title { (row.name) ": " (row.tooltip) }
             text class="row-name" x=(rounded(area.left)) y=(rounded(top + 12.0)) { (row.name) }
             path class={ "reach " (row.hue.class()) } d=(level(min, max)) {}
             path class={ "core " (row.hue.class()) } d=(level(median, p99)) {}

@@ -1,24 +1,19 @@
-//! The style of pictures that stand alone.
+//! Style of standalone pictures.
 
 use std::fmt::Write as _;
 use std::str::FromStr;
 
 use super::{COLOURS, STYLE};
 
-/// What a picture's colours are made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Theme {
-    /// Dark ink on white paper.
+pub enum ChartTheme {
     Light,
-    /// Light ink on dark paper.
     Dark,
 }
 
-impl Theme {
-    /// Every theme that there is.
+impl ChartTheme {
     pub const ALL: [Self; 2] = [Self::Light, Self::Dark];
 
-    /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Light => "light",
@@ -27,7 +22,7 @@ impl Theme {
     }
 }
 
-impl FromStr for Theme {
+impl FromStr for ChartTheme {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -36,26 +31,26 @@ impl FromStr for Theme {
     }
 }
 
-/// The style of a picture in a theme; without one, in that of whoever looks at it. Colours stand where pages have names for
-/// them (custom properties), which librsvg 2.54 and resvg do not know.
-pub(crate) fn style(theme: Option<Theme>) -> String {
+/// CSS for a theme; without one, for the viewer's colour scheme. Custom properties are replaced by their colours:
+/// librsvg 2.54 and resvg do not support them.
+pub(crate) fn style(theme: Option<ChartTheme>) -> String {
     match theme {
         Some(theme) => in_colours(STYLE, theme),
         None => {
             let coloured: String = STYLE.split_inclusive('}').filter(|rule| rule.contains("var(")).collect();
-            let dark = in_colours(&coloured, Theme::Dark);
-            let mut style = in_colours(STYLE, Theme::Light);
+            let dark = in_colours(&coloured, ChartTheme::Dark);
+            let mut style = in_colours(STYLE, ChartTheme::Light);
             let _ = write!(style, "@media screen and (prefers-color-scheme: dark) {{{dark}}}");
             style
         }
     }
 }
 
-fn in_colours(style: &str, theme: Theme) -> String {
+fn in_colours(style: &str, theme: ChartTheme) -> String {
     let name_of = |(name, value): (&str, &str)| (format!("var({})", name.trim()), value.to_owned());
     let block = COLOURS.split(":root {").nth(theme as usize + 1).and_then(|block| block.split('}').next());
     let declarations = block.unwrap_or_default().split(';');
-    let colours = declarations.filter_map(|one| one.split_once(": ")).map(name_of);
+    let colours = declarations.filter_map(|declaration| declaration.split_once(": ")).map(name_of);
     colours.fold(style.to_owned(), |style, (name, colour)| style.replace(&name, &colour))
 }
 
@@ -65,11 +60,11 @@ mod tests {
 
     #[test]
     fn every_colour_stands_for_itself() {
-        for theme in [None, Some(Theme::Light), Some(Theme::Dark)] {
+        for theme in [None, Some(ChartTheme::Light), Some(ChartTheme::Dark)] {
             let style = style(theme);
             assert!(!style.contains("var(") && !style.contains("--"), "{theme:?}: {style}");
         }
-        let [light, dark] = Theme::ALL.map(|theme| style(Some(theme)));
+        let [light, dark] = ChartTheme::ALL.map(|theme| style(Some(theme)));
         assert!(light.contains(".paper { fill: #ffffff; }") && dark.contains(".paper { fill: #14181c; }"));
         let (both, dark) = (style(None), ".paper { fill: #14181c; }");
         assert!(both.starts_with(&light) && both.split("@media").nth(1).unwrap().contains(dark));

@@ -1,28 +1,32 @@
-//! Rows that are too many to be named: as thin as a line, and one path for all of a column that have the same shade.
+//! Rows too many to be named: two units high, with one path per column and shade.
 
 use maud::{Markup, html};
 
 use super::path::rounded;
 
-/// The class of the shade of each field of a thin row; nothing where no value is known.
-pub(crate) type Strip = Vec<Option<&'static str>>;
+/// CSS class of the shade of each column; `None` where no value is known.
+pub(crate) type ThinRow = Vec<Option<&'static str>>;
 
-/// How high each is, and what is left free above.
+/// Height of a row, and the gap above the first.
 const STRIP: f64 = 2.0;
 const GAP: f64 = 6.0;
 
-/// How high all are.
-pub(super) fn strips_height(strips: &[Strip]) -> f64 {
-    if strips.is_empty() { 0.0 } else { GAP + STRIP * strips.len() as f64 }
+/// Height of all rows with the gap.
+pub(super) fn thin_rows_height(thin_rows: &[ThinRow]) -> f64 {
+    if thin_rows.is_empty() { 0.0 } else { GAP + STRIP * thin_rows.len() as f64 }
 }
 
-/// All of them below `(left, top)`, in so many columns of this width.
-pub(super) fn strips(strips: &[Strip], (left, top): (f64, f64), (width, columns): (f64, usize)) -> Markup {
+/// Draws all rows from `(left, top)` down, in `columns` columns of this width.
+pub(super) fn thin_rows(
+    thin_rows: &[ThinRow],
+    (left, top): (f64, f64),
+    (width, columns): (f64, usize),
+) -> Markup {
     html! {
-        @if !strips.is_empty() {
+        @if !thin_rows.is_empty() {
             text x=(rounded(left - 10.0)) y=(rounded(top + GAP + 10.0)) text-anchor="end" { "others" }
             @for column in 0..columns {
-                @for (shade, path) in paths(strips, column, (left + width * column as f64, top + GAP), width) {
+                @for (shade, path) in paths(thin_rows, column, (left + width * column as f64, top + GAP), width) {
                     path class={ "field " (shade) } d=(path) {}
                 }
             }
@@ -30,18 +34,23 @@ pub(super) fn strips(strips: &[Strip], (left, top): (f64, f64), (width, columns)
     }
 }
 
-/// One path for each shade of a column: neighbours of the same shade are one rectangle.
-fn paths(strips: &[Strip], column: usize, (x, y): (f64, f64), width: f64) -> Vec<(&'static str, String)> {
+/// One path per shade of a column: equal neighbours are one rectangle.
+fn paths(
+    thin_rows: &[ThinRow],
+    column: usize,
+    (x, y): (f64, f64),
+    width: f64,
+) -> Vec<(&'static str, String)> {
     let mut paths: Vec<(&'static str, String)> = Vec::new();
-    let shade = |strip: &Strip| strip.get(column).copied().flatten().unwrap_or("none");
+    let shade = |row: &ThinRow| row.get(column).copied().flatten().unwrap_or("none");
     let mut top = y;
-    for run in strips.chunk_by(|one, other| shade(one) == shade(other)) {
+    for run in thin_rows.chunk_by(|a, b| shade(a) == shade(b)) {
         let height = STRIP * run.len() as f64;
         let (across, down) = (rounded(width - 2.0), rounded(height));
-        let one = format!("M{} {}h{across}v{down}h-{across}z", rounded(x + 1.0), rounded(top));
-        match paths.iter_mut().find(|(known, _)| *known == shade(&run[0])) {
-            Some((_, path)) => path.push_str(&one),
-            None => paths.push((shade(&run[0]), one)),
+        let rectangle = format!("M{} {}h{across}v{down}h-{across}z", rounded(x + 1.0), rounded(top));
+        match paths.iter_mut().find(|(shade_so_far, _)| *shade_so_far == shade(&run[0])) {
+            Some((_, path)) => path.push_str(&rectangle),
+            None => paths.push((shade(&run[0]), rectangle)),
         }
         top += height;
     }
@@ -54,9 +63,9 @@ mod tests {
 
     #[test]
     fn neighbours_of_a_shade_are_one_rectangle() {
-        let strips: Vec<Strip> =
-            [Some("h4"), Some("h0"), Some("h0"), None, Some("h0")].map(|one| vec![one]).into();
-        let found = paths(&strips, 0, (10.0, 100.0), 22.0);
+        let thin_rows: Vec<ThinRow> =
+            [Some("h4"), Some("h0"), Some("h0"), None, Some("h0")].map(|shade| vec![shade]).into();
+        let found = paths(&thin_rows, 0, (10.0, 100.0), 22.0);
         assert_eq!(
             found,
             [

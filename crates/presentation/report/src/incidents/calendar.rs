@@ -1,4 +1,4 @@
-//! When incidents happened: a field for each hour of each day, or for some minutes of each hour, as the range fits.
+//! Calendar of incidents: a cell per hour of each day, or per minute or five minutes of each hour, by range.
 
 use std::collections::BTreeMap;
 
@@ -7,44 +7,48 @@ use howlate_render::Incidents;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use maud::{Markup, html};
 
-use crate::chart::{Field, Fields, Matrix, Room, shade};
+use crate::chart::{Matrix, MatrixCell, MatrixRow, Room, shade};
 
-/// Up to these, a field is a minute, or five of them; beyond, an hour.
+/// Ranges up to which a cell is a minute, or five minutes; above, an hour.
 const MINUTES: SignedDuration = SignedDuration::from_hours(3);
 const HOURS: SignedDuration = SignedDuration::from_hours(36);
-/// Rows that are drawn, the last.
+/// Maximum rows, the latest.
 const ROWS: usize = 92;
 
-/// How large a field is.
+/// Duration of a cell.
 #[derive(Clone, Copy)]
-enum Step {
+enum CellDuration {
     Minutes(i8),
     Hour,
 }
 
-/// What happened within a field.
+/// Incidents within a cell.
 #[derive(Default)]
-struct Cell {
+struct IncidentCount {
     incidents: u64,
     longest: Span,
 }
 
-/// Where a moment is: its row, in order and as it is called, and its column.
-type Place = (i64, String, usize);
+/// Row as a sort key, row name, column.
+type CalendarPosition = (i64, String, usize);
 
-/// The calendar; nothing where nothing was recorded.
-pub(super) fn calendar(kept: &Incidents) -> Option<Markup> {
-    let moments: Vec<(Timestamp, Span)> =
-        kept.kept.incidents.iter().filter_map(|one| Some((one.at.parse().ok()?, one.latency))).collect();
-    let minutes: Vec<Timestamp> = kept.kept.minutes.iter().filter_map(middle).collect();
+/// `None` where nothing was recorded.
+pub(super) fn calendar(incidents: &Incidents) -> Option<Markup> {
+    let moments: Vec<(Timestamp, Span)> = incidents
+        .kept
+        .incidents
+        .iter()
+        .filter_map(|incident| Some((incident.at.parse().ok()?, incident.latency)))
+        .collect();
+    let minutes: Vec<Timestamp> = incidents.kept.minutes.iter().filter_map(middle).collect();
     let all = || moments.iter().map(|(at, _)| *at).chain(minutes.iter().copied());
-    let step = Step::for_range(all().max()?.duration_since(all().min()?));
-    let mut cells: BTreeMap<(i64, usize), Cell> = BTreeMap::new();
+    let step = CellDuration::for_range(all().max()?.duration_since(all().min()?));
+    let mut cells: BTreeMap<(i64, usize), IncidentCount> = BTreeMap::new();
     let mut rows: BTreeMap<i64, String> = BTreeMap::new();
     for (at, latency) in
         minutes.iter().map(|at| (*at, None)).chain(moments.iter().map(|(at, of)| (*at, Some(*of))))
     {
-        let (row, name, column) = step.place(&at.to_zoned(kept.zone.clone()));
+        let (row, name, column) = step.place(&at.to_zoned(incidents.zone.clone()));
         rows.insert(row, name);
         let cell = cells.entry((row, column)).or_default();
         if let Some(latency) = latency {
@@ -52,10 +56,10 @@ pub(super) fn calendar(kept: &Incidents) -> Option<Markup> {
             cell.longest = cell.longest.max(latency);
         }
     }
-    let last: Vec<(&i64, &String)> = rows.iter().rev().take(ROWS).collect();
-    let drawn: Vec<Fields> =
-        last.into_iter().rev().map(|(row, name)| fields(step, (*row, name), &cells)).collect();
-    Some(drawing(kept, step, drawn))
+    let latest: Vec<(&i64, &String)> = rows.iter().rev().take(ROWS).collect();
+    let calendar_rows: Vec<MatrixRow> =
+        latest.into_iter().rev().map(|(row, name)| fields(step, (*row, name), &cells)).collect();
+    Some(drawing(incidents, step, calendar_rows))
 }
 
 fn middle(minute: &WaitMinute) -> Option<Timestamp> {
@@ -64,7 +68,7 @@ fn middle(minute: &WaitMinute) -> Option<Timestamp> {
     end.checked_sub(SignedDuration::from_nanos(i64::try_from(half).ok()?)).ok()
 }
 
-impl Step {
+impl CellDuration {
     fn for_range(range: SignedDuration) -> Self {
         match range {
             short if short <= MINUTES => Self::Minutes(1),
@@ -73,14 +77,14 @@ impl Step {
         }
     }
 
-    fn place(self, at: &Zoned) -> Place {
+    fn place(self, at: &Zoned) -> CalendarPosition {
         let second = at.timestamp().as_second();
         match self {
             Self::Minutes(step) => {
                 let within = i64::from(at.minute()) * 60 + i64::from(at.second());
                 (second - within, at.strftime("%m-%d %H h").to_string(), column(at.minute() / step))
             }
-            // Days are as long as they are: what counts is which one it is.
+            // Days may have 23 or 25 hours, so that rows are dates.
             Self::Hour => (
                 i64::from(at.date().to_string().replace('-', "").parse::<i32>().unwrap_or(0)),
                 at.strftime("%a %m-%d").to_string(),
@@ -96,7 +100,7 @@ impl Step {
         }
     }
 
-    /// What a column is called; of narrow ones each few.
+    /// Heading of a column; narrow columns have one every few.
     fn heading(self, number: usize) -> String {
         match self {
             Self::Minutes(1) if !number.is_multiple_of(5) => String::new(),
@@ -107,7 +111,7 @@ impl Step {
         }
     }
 
-    fn words(self, row: &str, number: usize) -> String {
+    fn cell_name(self, row: &str, number: usize) -> String {
         match self {
             Self::Minutes(step) => {
                 format!("{}:{:02}", row.trim_end_matches(" h"), number * usize::try_from(step).unwrap_or(1))
@@ -121,44 +125,48 @@ fn column(number: i8) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
-fn fields(step: Step, (row, name): (i64, &String), cells: &BTreeMap<(i64, usize), Cell>) -> Fields {
+fn fields(
+    step: CellDuration,
+    (row, name): (i64, &String),
+    cells: &BTreeMap<(i64, usize), IncidentCount>,
+) -> MatrixRow {
     let most = cells.values().map(|cell| cell.incidents).max().unwrap_or(0);
-    let one = |number: usize| {
-        let place = step.words(name, number);
+    let field = |number: usize| {
+        let place = step.cell_name(name, number);
         Some(match cells.get(&(row, number)) {
             None => field("gap", String::new(), format!("{place}: nothing recorded")),
-            Some(Cell { incidents: 0, .. }) => {
+            Some(IncidentCount { incidents: 0, .. }) => {
                 field(shade(0), String::new(), format!("{place}: no wait was late"))
             }
-            Some(cell) => some(cell, most, &place),
+            Some(cell) => counted_cell(cell, most, &place),
         })
     };
-    Fields { name: name.clone(), fields: (0..step.columns()).map(one).collect() }
+    MatrixRow { name: name.clone(), cells: (0..step.columns()).map(field).collect() }
 }
 
-fn some(cell: &Cell, most: u64, place: &str) -> Field {
+fn counted_cell(cell: &IncidentCount, most: u64, place: &str) -> MatrixCell {
     let incidents =
         if cell.incidents == 1 { "1 incident".to_owned() } else { format!("{} incidents", cell.incidents) };
-    let words = format!("{place}: {incidents}, the longest {}", Latency::from_span(cell.longest));
-    field(shade(strength(cell.incidents, most)), cell.incidents.to_string(), words)
+    let tooltip = format!("{place}: {incidents}, the longest {}", Latency::from_span(cell.longest));
+    field(shade(strength(cell.incidents, most)), cell.incidents.to_string(), tooltip)
 }
 
-/// The shade of so many incidents where that many are the most.
+/// Shade by the logarithm of the number of incidents, `most` being the darkest.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place is 0 to 1")]
 fn strength(incidents: u64, most: u64) -> usize {
     let place = if most > 1 { (incidents as f64).ln() / (most as f64).ln() } else { 1.0 };
     2 + (place * 2.0).round() as usize
 }
 
-const fn field(shade: &'static str, label: String, words: String) -> Field {
-    Field { shade, label, words, is_marked: false }
+const fn field(shade: &'static str, label: String, tooltip: String) -> MatrixCell {
+    MatrixCell { shade, label, tooltip, is_marked: false }
 }
 
-fn drawing(kept: &Incidents, step: Step, rows: Vec<Fields>) -> Markup {
-    let (across, down, each) = match step {
-        Step::Minutes(1) => ("minute", "hour", "A field is a minute"),
-        Step::Minutes(_) => ("minute", "hour", "A field is five minutes"),
-        Step::Hour => ("hour", "day", "A field is an hour"),
+fn drawing(incidents: &Incidents, step: CellDuration, rows: Vec<MatrixRow>) -> Markup {
+    let (across, down, unit) = match step {
+        CellDuration::Minutes(1) => ("minute", "hour", "A field is a minute"),
+        CellDuration::Minutes(_) => ("minute", "hour", "A field is five minutes"),
+        CellDuration::Hour => ("hour", "day", "A field is an hour"),
     };
     let columns = (0..step.columns()).map(|number| step.heading(number)).collect();
     let matrix = Matrix {
@@ -174,8 +182,8 @@ fn drawing(kept: &Incidents, step: Step, rows: Vec<Fields>) -> Markup {
         figure id="calendar" {
             figcaption {
                 p class="quiet" {
-                    (each) ": the stronger its colour, the more incidents; dashed: nothing was recorded."
-                    @if kept.not_kept() > 0 { " Counted are those that were kept: " (kept.counted()) "." }
+                    (unit) ": the stronger its colour, the more incidents; dashed: nothing was recorded."
+                    @if incidents.not_kept() > 0 { " Counted are those that were kept: " (incidents.counted()) "." }
                 }
             }
             div class="panels" { div class="panel" {
@@ -197,7 +205,8 @@ mod tests {
     fn fields_are_as_large_as_the_range_asks_for() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap().to_zoned(TimeZone::UTC);
         let place = |hours: i64, text: &str| {
-            let (_, row, column) = Step::for_range(SignedDuration::from_hours(hours)).place(&at(text));
+            let (_, row, column) =
+                CellDuration::for_range(SignedDuration::from_hours(hours)).place(&at(text));
             (row, column)
         };
         assert_eq!(place(1, "2026-11-25T03:12:59Z"), ("11-25 03 h".to_owned(), 12));

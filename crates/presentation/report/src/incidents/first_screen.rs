@@ -1,4 +1,4 @@
-//! What is seen first: how many there were, the longest, and what makes it doubtful.
+//! Top of the page: number of incidents, the longest, doubts.
 
 use howlate_analyse::incidents::{Culprit, culprits};
 use howlate_model::{Incident, Latency};
@@ -8,62 +8,64 @@ use maud::{Markup, html};
 
 use crate::prose;
 
-pub(super) fn first_screen(kept: &Incidents) -> Markup {
+pub(super) fn first_screen(incidents: &Incidents) -> Markup {
     html! {
         header {
             h1 { "Threads that ran late" }
-            p class="number-one" { strong { (kept.counted()) } " " span class="quiet" { (prose::plain(&about(kept))) } }
-            p class="answer" { (prose::plain(&answer(kept))) }
-            (doubts(kept))
-            @if let Some((node, system)) = &kept.machine {
+            p class="number-one" { strong { (incidents.counted()) } " " span class="quiet" { (prose::plain(&about(incidents))) } }
+            p class="answer" { (prose::plain(&answer(incidents))) }
+            (doubts(incidents))
+            @if let Some((node, system)) = &incidents.machine {
                 p class="quiet" {
                     @if let Some(name) = &node.name { (name) " · " }
                     (machine(system))
                 }
             }
-            (how_to_read(kept))
+            (how_to_read(incidents))
         }
     }
 }
 
-/// Which waits are incidents, and of which time.
-fn about(kept: &Incidents) -> String {
-    let above =
-        kept.late_above.map_or_else(String::new, |above| format!("waits of more than {}", late_above(above)));
-    let from = kept.from.or(kept.oldest).map(|at| format!("since {}", kept.local(at)));
-    let last = kept.written.last.filter(|_| kept.from.is_none() && !kept.written.is_recording);
-    let until = kept.until.or(last).map(|at| format!("until {}", kept.local(at)));
+/// Threshold and time range of the incidents.
+fn about(incidents: &Incidents) -> String {
+    let above = incidents
+        .late_above
+        .map_or_else(String::new, |above| format!("waits of more than {}", late_above(above)));
+    let from = incidents.from.or(incidents.oldest).map(|at| format!("since {}", incidents.local(at)));
+    let last = incidents.written.last.filter(|_| incidents.from.is_none() && !incidents.written.is_recording);
+    let until = incidents.until.or(last).map(|at| format!("until {}", incidents.local(at)));
     let parts = [Some(above).filter(|above| !above.is_empty()), from, until];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn answer(kept: &Incidents) -> String {
-    let Some(longest) = kept.kept.incidents.iter().max_by_key(|one| one.latency) else {
-        return kept.nothing().to_owned();
+fn answer(incidents: &Incidents) -> String {
+    let Some(longest) = incidents.kept.incidents.iter().max_by_key(|incident| incident.latency) else {
+        return incidents.nothing().to_owned();
     };
-    let all = culprits(kept.kept.incidents.iter());
-    let most = all.iter().find(|one| one.kind.is_named()).map_or_else(String::new, most);
-    format!("{}{most}", the_longest(kept, longest))
+    let all = culprits(incidents.kept.incidents.iter());
+    let top_culprit =
+        all.iter().find(|culprit| culprit.kind.is_named()).map_or_else(String::new, top_culprit);
+    format!("{}{top_culprit}", longest_incident(incidents, longest))
 }
 
-fn the_longest(kept: &Incidents, one: &Incident) -> String {
-    let (late, at) = (Latency::from_span(one.latency), kept.time(one, "%m-%d %H:%M:%S"));
-    let (victim, verb, by) = (victim(one), was_late(one.kind), held_up_by(one));
+fn longest_incident(incidents: &Incidents, incident: &Incident) -> String {
+    let (late, at) = (Latency::from_span(incident.latency), incidents.time(incident, "%m-%d %H:%M:%S"));
+    let (victim, verb, by) = (victim(incident), was_late(incident.kind), held_up_by(incident));
     format!("The longest: {victim} {verb} {late} at {at}, held up by {by}.")
 }
 
-fn most(one: &Culprit) -> String {
-    let incidents = if one.incidents == 1 {
+fn top_culprit(culprit: &Culprit) -> String {
+    let incidents = if culprit.incidents == 1 {
         "1 incident".to_owned()
     } else {
-        format!("{} incidents", count(one.incidents))
+        format!("{} incidents", count(culprit.incidents))
     };
-    let own = Latency::from_span(one.own);
-    format!(" Most of the time in all: {}, in {incidents}, {own} of its own time.", culprit_name(one))
+    let own = Latency::from_span(culprit.own);
+    format!(" Most of the time in all: {}, in {incidents}, {own} of its own time.", culprit_name(culprit))
 }
 
-fn doubts(kept: &Incidents) -> Markup {
-    let lines = kept.doubts();
+fn doubts(incidents: &Incidents) -> Markup {
+    let lines = incidents.doubts();
     html! {
         @if !lines.is_empty() {
             ul class="caveats doubts" { @for line in &lines { li { (prose::html(line)) } } }
@@ -71,8 +73,8 @@ fn doubts(kept: &Incidents) -> Markup {
     }
 }
 
-fn how_to_read(kept: &Incidents) -> Markup {
-    let above = kept.late_above.map_or_else(|| "the limit".to_owned(), late_above);
+fn how_to_read(incidents: &Incidents) -> Markup {
+    let above = incidents.late_above.map_or_else(|| "the limit".to_owned(), late_above);
     html! {
         details class="how" {
             summary { "How to read this page" }

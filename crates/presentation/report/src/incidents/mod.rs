@@ -1,4 +1,4 @@
-//! The page of what `howlate record` kept: when, who held up others, the longest wait as a timeline, all of them as a list.
+//! The page of recorded incidents: calendar, timeline of the longest wait, culprits, list.
 
 mod calendar;
 mod first_screen;
@@ -20,48 +20,49 @@ const STYLE: &str = concat!(
 );
 const SCRIPT: &str = concat!(include_str!("../page/script.js"), include_str!("timeline.js"));
 
-/// One page on all of it. `drawn` is the incident that is drawn, with what all CPUs did around it where that was kept.
-pub fn incidents_page(kept: &Incidents, drawn: Option<(&Incident, &[CpuTimeline])>) -> String {
-    let calendar = calendar::calendar(kept);
-    let timeline = drawn.map(|(one, cpus)| timeline::timeline(kept, one, cpus));
+/// One page about all incidents. `timeline_of` is the incident that is drawn, with the timelines of all CPUs around
+/// it if they were kept.
+pub fn incidents_page(incidents: &Incidents, timeline_of: Option<(&Incident, &[CpuTimeline])>) -> String {
+    let calendar = calendar::calendar(incidents);
+    let timeline = timeline_of.map(|(incident, cpus)| timeline::timeline(incidents, incident, cpus));
     let main = html! {
-        (first_screen::first_screen(kept))
-        (contents(kept, calendar.is_some(), timeline.is_some()))
+        (first_screen::first_screen(incidents))
+        (contents(incidents, calendar.is_some(), timeline.is_some()))
         @if let Some(calendar) = &calendar { section id="when" { h2 { "When" } (calendar) } }
-        @if let Some(timeline) = &timeline { section id="worst" { h2 { (heading(kept, drawn.map(|(one, _)| one))) } (timeline) } }
-        @if !kept.kept.incidents.is_empty() {
-            section id="culprits" { h2 { "Who held up others" } (tables::culprits(kept)) }
-            section id="incidents" { h2 { "Incidents, the longest first" } (tables::incidents(kept)) }
+        @if let Some(timeline) = &timeline { section id="worst" { h2 { (heading(incidents, timeline_of.map(|(incident, _)| incident))) } (timeline) } }
+        @if !incidents.kept.incidents.is_empty() {
+            section id="culprits" { h2 { "Who held up others" } (tables::culprits(incidents)) }
+            section id="incidents" { h2 { "Incidents, the longest first" } (tables::incidents(incidents)) }
         }
-        @if !kept.kept.snaps.is_empty() {
-            section id="snaps" { h2 { "What was asked for" } (tables::snaps(kept)) }
+        @if !incidents.kept.snaps.is_empty() {
+            section id="snaps" { h2 { "What was asked for" } (tables::snaps(incidents)) }
         }
-        @if !kept.kept.minutes.is_empty() {
-            section id="waits" { h2 { "How late all threads ran" } (tables::groups(kept)) }
+        @if !incidents.kept.minutes.is_empty() {
+            section id="waits" { h2 { "How late all threads ran" } (tables::groups(incidents)) }
         }
     };
-    document(&format!("{} · howlate", kept.title()), (STYLE, SCRIPT), &main)
+    document(&format!("{} · howlate", incidents.title()), (STYLE, SCRIPT), &main)
 }
 
-/// What is drawn, where no timeline of the longest was kept.
-fn heading(kept: &Incidents, drawn: Option<&Incident>) -> &'static str {
-    let longest = kept.kept.incidents.iter().map(|one| one.latency).max();
-    match drawn.map(|one| one.latency) == longest {
+/// Heading of the timeline: the longest incident may have none.
+fn heading(incidents: &Incidents, timeline_of: Option<&Incident>) -> &'static str {
+    let longest = incidents.kept.incidents.iter().map(|incident| incident.latency).max();
+    match timeline_of.map(|incident| incident.latency) == longest {
         true => "The longest wait",
         false => "The longest wait with a timeline",
     }
 }
 
-/// Links to what is on the page.
-fn contents(kept: &Incidents, has_calendar: bool, has_timeline: bool) -> Markup {
-    let has_incidents = !kept.kept.incidents.is_empty();
+/// Links to the sections.
+fn contents(incidents: &Incidents, has_calendar: bool, has_timeline: bool) -> Markup {
+    let has_incidents = !incidents.kept.incidents.is_empty();
     let places = [
         ("when", "when", has_calendar),
         ("worst", "the longest wait", has_timeline),
         ("culprits", "culprits", has_incidents),
         ("incidents", "incidents", has_incidents),
-        ("snaps", "asked for", !kept.kept.snaps.is_empty()),
-        ("waits", "all waits", !kept.kept.minutes.is_empty()),
+        ("snaps", "asked for", !incidents.kept.snaps.is_empty()),
+        ("waits", "all waits", !incidents.kept.minutes.is_empty()),
     ];
     html! {
         nav aria-label="Contents" {

@@ -45,7 +45,7 @@ fn incident(at: &str, victim: &str, ms: i64) -> Incident {
     }
 }
 
-fn kept(incidents: Vec<Incident>) -> Incidents {
+fn recorded_incidents(incidents: Vec<Incident>) -> Incidents {
     let minute = WaitMinute {
         at: "2026-11-25T03:13:00Z".to_owned(),
         from: MonotonicTime::default(),
@@ -79,14 +79,14 @@ fn kept(incidents: Vec<Incident>) -> Incidents {
 }
 
 fn cpus() -> Vec<CpuTimeline> {
-    let one = |pid: u32, name: &str, from: i64, ms: i64| Occupant {
+    let occupant = |pid: u32, name: &str, from: i64, ms: i64| Occupant {
         who: Who { holder: Holder::Thread, pid: Some(pid), name: name.to_owned() },
         ns: Span::from_nanos((ms * MS).unsigned_abs()),
         from: Some(MonotonicTime::from_nanos(from * MS)),
     };
     vec![
-        CpuTimeline { cpu: 0, stretches: vec![one(5, "</script>", 900, 50)] },
-        CpuTimeline { cpu: 1, stretches: vec![one(71, "web", 900, 70), one(9, "rsync", 970, 30)] },
+        CpuTimeline { cpu: 0, stretches: vec![occupant(5, "</script>", 900, 50)] },
+        CpuTimeline { cpu: 1, stretches: vec![occupant(71, "web", 900, 70), occupant(9, "rsync", 970, 30)] },
     ]
 }
 
@@ -100,8 +100,8 @@ fn data(page: &str) -> Value {
 #[test]
 fn the_page_has_the_wait_with_a_lane_for_each_cpu() {
     let all = vec![incident("2026-11-25T03:12:00.5Z", "web", 30), incident("2026-11-25T03:12:10Z", "db", 7)];
-    let kept = kept(all);
-    let page = incidents_page(&kept, Some((&kept.kept.incidents[0], &cpus())));
+    let incidents = recorded_incidents(all);
+    let page = incidents_page(&incidents, Some((&incidents.kept.incidents[0], &cpus())));
     let data = data(&page);
     let lanes: Vec<&str> =
         data["lanes"].as_array().unwrap().iter().map(|lane| lane["name"].as_str().unwrap()).collect();
@@ -125,8 +125,8 @@ fn the_page_has_the_wait_with_a_lane_for_each_cpu() {
 #[test]
 fn worst_come_first_and_what_is_drawn_is_called_what_it_is() {
     let all = vec![incident("2026-11-25T03:12:10Z", "db", 7), incident("2026-11-25T03:12:00.5Z", "web", 30)];
-    let kept = kept(all);
-    let page = incidents_page(&kept, Some((&kept.kept.incidents[0], &[])));
+    let incidents = recorded_incidents(all);
+    let page = incidents_page(&incidents, Some((&incidents.kept.incidents[0], &[])));
     assert!(page.contains("The longest wait with a timeline"));
     let rows = page.split("id=\"incidents\"").nth(1).unwrap();
     assert!(rows.find("web (71)") < rows.find("db (71)"), "{rows}");
@@ -134,10 +134,10 @@ fn worst_come_first_and_what_is_drawn_is_called_what_it_is() {
 
 #[test]
 fn late_waits_that_were_not_kept_are_counted_in_the_headline() {
-    let mut kept = kept(vec![incident("2026-11-25T03:12:00.5Z", "web", 30)]);
-    assert!(incidents_page(&kept, None).contains("<strong>1 incident</strong>"));
-    kept.kept.minutes[0].incidents_left_out = 8;
-    let page = incidents_page(&kept, None);
+    let mut incidents = recorded_incidents(vec![incident("2026-11-25T03:12:00.5Z", "web", 30)]);
+    assert!(incidents_page(&incidents, None).contains("<strong>1 incident</strong>"));
+    incidents.kept.minutes[0].incidents_left_out = 8;
+    let page = incidents_page(&incidents, None);
     assert!(page.contains("<strong>1 of about 9 incidents</strong>"), "{page}");
     assert!(page.contains("Counted are those that were kept: 1 of about 9 incidents."), "{page}");
     assert!(page.contains("About 8 more were only counted") && !page.contains("the darker"), "{page}");
@@ -145,7 +145,7 @@ fn late_waits_that_were_not_kept_are_counted_in_the_headline() {
 
 #[test]
 fn without_incidents_the_page_says_so() {
-    let page = incidents_page(&kept(vec![]), None);
+    let page = incidents_page(&recorded_incidents(vec![]), None);
     assert!(
         page.contains("Nothing was late.") && page.contains("id=\"when\"") && !page.contains("id=\"worst\"")
     );
@@ -153,7 +153,7 @@ fn without_incidents_the_page_says_so() {
 
 #[test]
 fn what_programs_asked_for_is_listed_with_its_file() {
-    let mut kept = kept(vec![]);
+    let mut incidents = recorded_incidents(vec![]);
     let snap = |at: &str, reason: Option<&str>, timeline: Option<&str>| Snapped {
         at: at.to_owned(),
         at_ns: MonotonicTime::default(),
@@ -161,11 +161,11 @@ fn what_programs_asked_for_is_listed_with_its_file() {
         program: reason.map(|_| SnapProgram { process: "player".to_owned(), pid: 7, uid: 0 }),
         timeline: timeline.map(str::to_owned),
     };
-    kept.kept.snaps = vec![
+    incidents.kept.snaps = vec![
         snap("2026-11-25T03:12:07.5Z", None, None),
         snap("2026-11-25T03:12:09.5Z", Some("frame <dropped>"), Some("snap.trace.json")),
     ];
-    let page = incidents_page(&kept, None);
+    let page = incidents_page(&incidents, None);
     assert!(page.contains("href=\"#snaps\"") && !page.contains("href=\"#culprits\""), "{page}");
     let rows = page.split("id=\"snaps\"").nth(1).unwrap();
     for expected in ["frame &lt;dropped&gt;", "player (7)", "snap.trace.json", "not there any more"] {

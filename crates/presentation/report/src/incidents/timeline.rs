@@ -1,4 +1,4 @@
-//! One wait as a timeline: as a picture, and as data that the page's script draws at any scale.
+//! Timeline of one incident: as SVG, and as JSON that the page's script draws at any scale.
 
 use howlate_model::{CpuTimeline, Incident, Latency};
 use howlate_render::scale::Scale;
@@ -7,41 +7,42 @@ use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
 use super::lanes::{Stretch, TimeLane, culprits, lanes};
-use crate::chart::{Axis, Hue, Lane, Lanes, Marks, Named, Piece, Room, legend};
+use crate::chart::{Axis, Gantt, GanttBar, GanttLane, Hue, LegendEntry, LegendSymbol, Room, legend};
 use crate::pictures::time_in_words;
 use crate::prose;
 
-/// Lanes of the picture, and stretches of one: without the script there is no more.
+/// Maximum lanes of the SVG, and stretches per lane.
 const LANES: usize = 12;
 const STRETCHES: usize = 300;
-/// Of the picture's width, how much a stretch must have where there are more.
+/// Smallest stretch that is drawn if there are more than [`STRETCHES`], as a share of the picture's width.
 const WORTH: f64 = 1.0 / 900.0;
-/// How far the picture goes beyond the wait.
+/// End of the picture, as a multiple of the latency.
 const BEYOND: f64 = 1.05;
 
-pub(super) fn timeline(kept: &Incidents, one: &Incident, cpus: &[CpuTimeline]) -> Markup {
-    let lanes = lanes(one, &kept.kept.incidents, cpus);
-    let name = format!("{} {} {}", victim(one), was_late(one.kind), Latency::from_span(one.latency));
-    let drawing = drawing(one, &lanes);
+pub(super) fn timeline(incidents: &Incidents, incident: &Incident, cpus: &[CpuTimeline]) -> Markup {
+    let lanes = lanes(incident, &incidents.kept.incidents, cpus);
+    let name =
+        format!("{} {} {}", victim(incident), was_late(incident.kind), Latency::from_span(incident.latency));
+    let drawing = drawing(incident, &lanes);
     html! {
         figure id="timeline" {
             figcaption {
                 h3 { (prose::plain(&name)) }
-                p class="quiet" { (prose::plain(&about(kept, one, cpus.is_empty()))) }
+                p class="quiet" { (prose::plain(&about(incidents, incident, cpus.is_empty()))) }
             }
             div class="panels" { div class="panel" {
                 p class="tip" role="status" {}
                 (drawing.svg(Room::Wide, &name))
                 (drawing.svg(Room::Narrow, &name))
-                (legend(&named(one)))
+                (legend(&legend_entries(incident)))
             } }
-            script type="application/json" { (PreEscaped(data(one, &lanes))) }
+            script type="application/json" { (PreEscaped(data(incident, &lanes))) }
         }
     }
 }
 
-fn about(kept: &Incidents, one: &Incident, is_alone: bool) -> String {
-    let cpus = match (&one.timeline, is_alone) {
+fn about(incidents: &Incidents, incident: &Incident, is_alone: bool) -> String {
+    let cpus = match (&incident.timeline, is_alone) {
         (Some(name), false) => {
             format!("Below it, what each CPU did; all of it is in {name}, for ui.perfetto.dev.")
         }
@@ -49,67 +50,70 @@ fn about(kept: &Incidents, one: &Incident, is_alone: bool) -> String {
     };
     format!(
         "At {}, it {}; held up by {}. {cpus}",
-        kept.time(one, "%Y-%m-%d %H:%M:%S.%3f %Z"),
-        how_late(one),
-        held_up_by(one)
+        incidents.time(incident, "%Y-%m-%d %H:%M:%S.%3f %Z"),
+        how_late(incident),
+        held_up_by(incident)
     )
 }
 
-/// Who has which colour.
-fn named(one: &Incident) -> Vec<Named> {
-    let named = |hue, text| Named { hue, text, marks: Marks::Bars };
-    let waits = named(Hue::nth(0), victim(one));
-    let by =
-        culprits(one).enumerate().map(|(number, cause)| named(Hue::nth(number + 1), incident_cause(cause)));
-    std::iter::once(waits).chain(by).chain([named(Hue::Rest, "others".to_owned())]).collect()
+/// Colours of the late thread and of the causes.
+fn legend_entries(incident: &Incident) -> Vec<LegendEntry> {
+    let entry = |hue, text| LegendEntry { hue, text, symbol: LegendSymbol::Bars };
+    let waits = entry(Hue::nth(0), victim(incident));
+    let by = culprits(incident)
+        .enumerate()
+        .map(|(number, cause)| entry(Hue::nth(number + 1), incident_cause(cause)));
+    std::iter::once(waits).chain(by).chain([entry(Hue::Rest, "others".to_owned())]).collect()
 }
 
-/// The wait itself: what stands there where no script runs, and on paper.
-fn drawing(one: &Incident, lanes: &[TimeLane]) -> Lanes {
-    let until = one.latency.as_nanos() as f64 * BEYOND;
+/// The wait itself, for print and without the script.
+fn drawing(incident: &Incident, lanes: &[TimeLane]) -> Gantt {
+    let until = incident.latency.as_nanos() as f64 * BEYOND;
     let axis = Axis::new(Scale::exactly(0.0, until), "after the wait began", time_in_words);
-    Lanes { axis, lanes: lanes.iter().take(LANES).map(|lane| drawn(lane, until)).collect() }
+    Gantt { axis, lanes: lanes.iter().take(LANES).map(|lane| visible_lane(lane, until)).collect() }
 }
 
-fn drawn(lane: &TimeLane, until: f64) -> Lane {
-    let within = || lane.stretches.iter().filter(|one| (one.from as f64) < until && end(one) > 0.0);
+fn visible_lane(lane: &TimeLane, until: f64) -> GanttLane {
+    let within =
+        || lane.stretches.iter().filter(|stretch| (stretch.from as f64) < until && end(stretch) > 0.0);
     let least = if within().count() > STRETCHES { until * WORTH } else { 0.0 };
-    let pieces = within().filter(|one| one.ns as f64 >= least).map(|one| piece(one, until)).collect();
-    Lane { name: lane.name.clone(), pieces }
+    let bars =
+        within().filter(|stretch| stretch.ns as f64 >= least).map(|stretch| bar(stretch, until)).collect();
+    GanttLane { name: lane.name.clone(), bars }
 }
 
-fn end(one: &Stretch) -> f64 {
-    one.from as f64 + one.ns as f64
+fn end(stretch: &Stretch) -> f64 {
+    stretch.from as f64 + stretch.ns as f64
 }
 
-fn piece(one: &Stretch, until: f64) -> Piece {
-    Piece {
-        from: (one.from as f64).max(0.0),
-        until: end(one).min(until),
-        hue: one.hue,
-        label: one.name.clone(),
-        words: format!("{}: {}", one.name, time_in_words(one.ns as f64)),
+fn bar(stretch: &Stretch, until: f64) -> GanttBar {
+    GanttBar {
+        from: (stretch.from as f64).max(0.0),
+        until: end(stretch).min(until),
+        hue: stretch.hue,
+        label: stretch.name.clone(),
+        tooltip: format!("{}: {}", stretch.name, time_in_words(stretch.ns as f64)),
     }
 }
 
-/// The lanes for the script: names and colours once, each stretch as when it begins, how long it takes, and who.
-fn data(one: &Incident, lanes: &[TimeLane]) -> String {
+/// The lanes as JSON: names and colours once, each stretch as start, duration and index into `who`.
+fn data(incident: &Incident, lanes: &[TimeLane]) -> String {
     let mut who: Vec<(String, &str)> = Vec::new();
-    let mut known = std::collections::BTreeMap::new();
+    let mut numbers = std::collections::BTreeMap::new();
     let mut lane = |lane: &TimeLane| -> Value {
-        let mut stretch = |one: &Stretch| {
-            let key = (one.name.clone(), one.hue.class());
-            let number = *known.entry(key.clone()).or_insert_with(|| {
+        let mut stretch = |stretch: &Stretch| {
+            let key = (stretch.name.clone(), stretch.hue.class());
+            let number = *numbers.entry(key.clone()).or_insert_with(|| {
                 who.push(key);
                 who.len() - 1
             });
-            json!([one.from, one.ns, number])
+            json!([stretch.from, stretch.ns, number])
         };
         let stretches: Vec<Value> = lane.stretches.iter().map(&mut stretch).collect();
         json!({"name": lane.name, "stretches": stretches})
     };
     let lanes: Vec<Value> = lanes.iter().map(&mut lane).collect();
-    let document = json!({"latency": one.latency.as_nanos(), "lanes": lanes, "who": who});
-    // Nothing in it can end the element that it stands in.
+    let document = json!({"latency": incident.latency.as_nanos(), "lanes": lanes, "who": who});
+    // `<` is escaped, so that no name can close the element.
     document.to_string().replace('<', "\\u003c")
 }

@@ -1,4 +1,4 @@
-//! What machine, what was asked, what was in force, what to know, how to repeat it.
+//! Sections of the page: caveats, machine, requested and effective settings, how to repeat.
 
 use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::collections::{HashMap, HashSet};
@@ -14,18 +14,18 @@ use maud::{Markup, html};
 use super::findings;
 use crate::condition_names::{name, varying};
 use crate::entry::Entry;
-use crate::table::Table;
-use crate::{Recording, prose};
+use crate::table::ReportTable;
+use crate::{NamedRecording, prose};
 
-/// One line on each recording, below the answer.
-pub(crate) fn line(recordings: &[Recording<'_>]) -> Markup {
+/// One line per recording, below the answer.
+pub(crate) fn line(recordings: &[NamedRecording<'_>]) -> Markup {
     html! {
         @for recording in recordings {
             p class="quiet" {
                 @if recordings.len() > 1 { strong { (recording.name) } ": " }
                 @for (number, part) in where_and_when(recording.analysis).into_iter().enumerate() {
                     @if number > 0 { "\u{a0}· " }
-                    @if part.contains(' ') { (prose::plain(&part)) } @else { (prose::whole(&part)) }
+                    @if part.contains(' ') { (prose::plain(&part)) } @else { (prose::unbroken_name(&part)) }
                 }
                 (ending_after_title(recording.analysis))
             }
@@ -33,7 +33,7 @@ pub(crate) fn line(recordings: &[Recording<'_>]) -> Markup {
     }
 }
 
-/// The machine and when it began, without what is not known: merged recordings have no machine in common.
+/// Machine and start time. Merged recordings have no machine in common, so that it is left out.
 pub(crate) fn where_it_was(analysis: &Analysis) -> String {
     where_and_when(analysis).join(" · ")
 }
@@ -46,7 +46,7 @@ fn where_and_when(analysis: &Analysis) -> Vec<String> {
 }
 
 /// Everything that a reader needs to judge the results.
-pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> Markup {
+pub(crate) fn sections(recordings: &[NamedRecording<'_>], entries: &[Entry<'_>]) -> Markup {
     html! {
         section id="caveats" {
             h2 { "What to know" }
@@ -67,7 +67,7 @@ pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> M
         @if can_be_repeated(recordings) {
             section id="repeat" {
                 h2 { "To repeat the measurement" }
-                @for recording in recordings.iter().filter(|one| !is_foreign(one.analysis)) {
+                @for recording in recordings.iter().filter(|recording| !is_foreign(recording.analysis)) {
                     pre tabindex="0" { code { (to_repeat(recording.analysis)) } }
                     p class="quiet" {
                         "howlate " (recording.analysis.header.howlate) ", order drawn with seed " (recording.analysis.header.seed)
@@ -79,15 +79,15 @@ pub(crate) fn sections(recordings: &[Recording<'_>], entries: &[Entry<'_>]) -> M
     }
 }
 
-/// Whether howlate measured any: what other programs were asked, their files need not say.
-pub(super) fn can_be_repeated(recordings: &[Recording<'_>]) -> bool {
-    recordings.iter().any(|one| !is_foreign(one.analysis))
+/// Whether howlate made any of them: files of other programs need not contain their command.
+pub(super) fn can_be_repeated(recordings: &[NamedRecording<'_>]) -> bool {
+    recordings.iter().any(|recording| !is_foreign(recording.analysis))
 }
 
-/// What the background loads really did.
-fn loads(recordings: &[Recording<'_>]) -> Markup {
+/// What the background loads achieved.
+fn loads(recordings: &[NamedRecording<'_>]) -> Markup {
     let several = recordings.len() > 1;
-    let of = |recording: &Recording<'_>| -> Vec<String> {
+    let of = |recording: &NamedRecording<'_>| -> Vec<String> {
         let name = if several { format!("{}: ", recording.name) } else { String::new() };
         load_lines(recording.analysis).into_iter().map(|line| format!("{name}{line}")).collect()
     };
@@ -101,7 +101,7 @@ fn loads(recordings: &[Recording<'_>]) -> Markup {
 }
 
 /// Each caveat once, with how many conditions it is about.
-pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) -> Vec<String> {
+pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[NamedRecording<'_>]) -> Vec<String> {
     let mut lines: Vec<(String, usize)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut add = |text: String, conditions: usize| match places.entry(text) {
@@ -111,9 +111,9 @@ pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) 
             place.insert(lines.len() - 1);
         }
     };
-    general(recordings).into_iter().for_each(|one| add(one, 0));
-    let of_conditions: Vec<Caveat> = entries.iter().flat_map(|entry| entry.outcome.caveats()).collect();
-    sentences(&of_conditions).into_iter().for_each(|(text, conditions)| add(text, conditions));
+    general_caveats(recordings).into_iter().for_each(|text| add(text, 0));
+    let condition_caveats: Vec<Caveat> = entries.iter().flat_map(|entry| entry.outcome.caveats()).collect();
+    sentences(&condition_caveats).into_iter().for_each(|(text, conditions)| add(text, conditions));
     let all = entries.len();
     let line = |(text, conditions): (String, usize)| match conditions {
         0 => text,
@@ -123,29 +123,28 @@ pub(crate) fn caveat_lines(entries: &[Entry<'_>], recordings: &[Recording<'_>]) 
     lines.into_iter().map(line).collect()
 }
 
-/// What is said of recordings as a whole; what is not said of all of them has the name of its own before it, unless it names
-/// it itself.
-fn general(recordings: &[Recording<'_>]) -> Vec<String> {
-    let said: Vec<Vec<String>> = recordings.iter().map(said_of).collect();
-    let mut by: HashMap<&str, usize> = HashMap::new();
-    let of_each = said.iter().flat_map(|texts| texts.iter().collect::<HashSet<_>>());
-    of_each.for_each(|text| *by.entry(text).or_default() += 1);
+/// Caveats of whole recordings, prefixed with the recording's name unless they concern all or contain it.
+fn general_caveats(recordings: &[NamedRecording<'_>]) -> Vec<String> {
+    let texts: Vec<Vec<String>> = recordings.iter().map(recording_caveats).collect();
+    let mut occurrences: HashMap<&str, usize> = HashMap::new();
+    let distinct = texts.iter().flat_map(|texts| texts.iter().collect::<HashSet<_>>());
+    distinct.for_each(|text| *occurrences.entry(text).or_default() += 1);
     let line = |name: &str, text: &String| {
-        let is_named = by.get(text.as_str()) == Some(&recordings.len()) || text.contains(name);
+        let is_named = occurrences.get(text.as_str()) == Some(&recordings.len()) || text.contains(name);
         if is_named { text.clone() } else { format!("{name}: {text}") }
     };
-    let lines = |(one, said): (&Recording<'_>, &Vec<String>)| -> Vec<String> {
-        said.iter().map(|text| line(one.name, text)).collect()
+    let lines = |(recording, texts): (&NamedRecording<'_>, &Vec<String>)| -> Vec<String> {
+        texts.iter().map(|text| line(recording.name, text)).collect()
     };
-    recordings.iter().zip(&said).flat_map(lines).collect()
+    recordings.iter().zip(&texts).flat_map(lines).collect()
 }
 
-/// Each sentence once.
-fn said_of(recording: &Recording<'_>) -> Vec<String> {
+/// Caveats of a recording without duplicates.
+fn recording_caveats(recording: &NamedRecording<'_>) -> Vec<String> {
     sentences(&recording.analysis.caveats).into_iter().map(|(text, _)| text).collect()
 }
 
-fn caveats(entries: &[Entry<'_>], recordings: &[Recording<'_>]) -> Markup {
+fn caveats(entries: &[Entry<'_>], recordings: &[NamedRecording<'_>]) -> Markup {
     let lines = caveat_lines(entries, recordings);
     html! {
         @if lines.is_empty() {
@@ -156,7 +155,7 @@ fn caveats(entries: &[Entry<'_>], recordings: &[Recording<'_>]) -> Markup {
     }
 }
 
-/// A property of machines, and where it is.
+/// Name of a property and its accessor.
 type Property = (&'static str, fn(&System) -> Option<String>);
 
 const PROPERTIES: [Property; 15] = [
@@ -195,8 +194,8 @@ fn idle_states(system: &System) -> Option<String> {
     (!states.is_empty()).then(|| states.iter().map(state).collect::<Vec<_>>().join(", "))
 }
 
-/// The machines by name: that of each recording, and the guests on it.
-fn systems<'a>(recordings: &[Recording<'a>]) -> Vec<(String, &'a System)> {
+/// Machines by name: that of each recording, and its guests.
+fn systems<'a>(recordings: &[NamedRecording<'a>]) -> Vec<(String, &'a System)> {
     let mut systems: Vec<(String, &System)> = Vec::new();
     for recording in recordings {
         let analysis = recording.analysis;
@@ -204,7 +203,7 @@ fn systems<'a>(recordings: &[Recording<'a>]) -> Vec<(String, &'a System)> {
         systems.push((format!("{}{host}", recording.name), &analysis.header.system));
         for boot in &analysis.boots {
             let name = format!("guest {} ({})", boot.kernel, boot.accelerator);
-            if !systems.iter().any(|(known, _)| *known == name) {
+            if !systems.iter().any(|(previous, _)| *previous == name) {
                 systems.push((name, &boot.system));
             }
         }
@@ -212,39 +211,39 @@ fn systems<'a>(recordings: &[Recording<'a>]) -> Vec<(String, &'a System)> {
     systems
 }
 
-/// One column per machine; what applies to none is left out.
-fn machines(recordings: &[Recording<'_>]) -> Table {
+/// One column per machine; properties that no machine has are left out.
+fn machines(recordings: &[NamedRecording<'_>]) -> ReportTable {
     let systems = systems(recordings);
     let headings: Vec<&str> =
         std::iter::once("property").chain(systems.iter().map(|(name, _)| name.as_str())).collect();
     let row = |(name, of): &Property| {
         let values = systems.iter().map(|(_, system)| of(system));
         let values: Vec<Option<String>> = values.map(|value| value.filter(|text| !text.is_empty())).collect();
-        let known = values.iter().any(Option::is_some);
+        let is_known = values.iter().any(Option::is_some);
         let cells = values.into_iter().map(|value| value.unwrap_or_else(|| "–".to_owned()));
-        known.then(|| std::iter::once((*name).to_owned()).chain(cells).collect())
+        is_known.then(|| std::iter::once((*name).to_owned()).chain(cells).collect())
     };
     let rows = PROPERTIES.iter().filter_map(row).collect();
-    let mut table = Table::plain("As the recording describes it", &headings, 1, rows);
+    let mut table = ReportTable::plain("As the recording describes it", &headings, 1, rows);
     table.is_text = true;
     table
 }
 
-/// Rows of conditions that had the same settings are joined.
-fn in_force(entries: &[Entry<'_>]) -> Table {
+/// Requested and effective settings; conditions with equal settings share a row.
+fn in_force(entries: &[Entry<'_>]) -> ReportTable {
     let parts = varying(entries);
     let mut rows: Vec<(Vec<String>, Vec<String>)> = Vec::new();
     for entry in entries {
         let settings = settings(&entry.outcome.condition, entry.outcome.in_force.as_ref());
         let name = name(entry, &parts);
-        match rows.iter_mut().find(|(_, known)| *known == settings) {
+        match rows.iter_mut().find(|(_, row_settings)| *row_settings == settings) {
             Some((names, _)) => names.push(name),
             None => rows.push((vec![name], settings)),
         }
     }
     let named = |(names, settings): (Vec<String>, Vec<String>)| {
         let name = match names.as_slice() {
-            [one] => one.clone(),
+            [only] => only.clone(),
             [first, .., last] => format!("{} conditions, {first} … {last}", names.len()),
             [] => String::new(),
         };
@@ -253,14 +252,15 @@ fn in_force(entries: &[Entry<'_>]) -> Table {
     let headings =
         ["condition", "policy asked", "policy in force", "timer slack", "CPUs", "memory", "idle limit"];
     let rows = rows.into_iter().map(named).collect();
-    let mut table = Table::plain("Settings asked for, and as read back from the kernel", &headings, 1, rows);
+    let mut table =
+        ReportTable::plain("Settings asked for, and as read back from the kernel", &headings, 1, rows);
     table.is_text = true;
     table
 }
 
-/// What was changed on the machine for the run and put back; `None` when nothing was.
-fn settings_of_the_machine(recordings: &[Recording<'_>]) -> Option<Table> {
-    let row = |recording: &Recording<'_>, setting: &Setting| {
+/// Settings of the machine that were changed for the run and restored; `None` if there are none.
+fn settings_of_the_machine(recordings: &[NamedRecording<'_>]) -> Option<ReportTable> {
+    let row = |recording: &NamedRecording<'_>, setting: &Setting| {
         vec![
             setting.path.clone(),
             recording.name.to_owned(),
@@ -268,13 +268,13 @@ fn settings_of_the_machine(recordings: &[Recording<'_>]) -> Option<Table> {
             setting.in_force.clone(),
         ]
     };
-    let of = |recording: &Recording<'_>| -> Vec<Vec<String>> {
+    let of = |recording: &NamedRecording<'_>| -> Vec<Vec<String>> {
         recording.analysis.header.settings.iter().map(|setting| row(recording, setting)).collect()
     };
     let rows: Vec<Vec<String>> = recordings.iter().flat_map(of).collect();
     let headings = ["file", "recording", "before", "in force"];
     let mut table =
-        Table::plain("Settings of the machine, changed for the run and put back", &headings, 1, rows);
+        ReportTable::plain("Settings of the machine, changed for the run and put back", &headings, 1, rows);
     table.is_text = true;
     (!table.rows.is_empty()).then_some(table)
 }
@@ -284,20 +284,22 @@ fn settings(condition: &Condition, in_force: Option<&InForce>) -> Vec<String> {
     let read = |of: fn(&InForce) -> String| in_force.map_or_else(unknown, of);
     vec![
         howlate_model::Property::Policy.typed(condition),
-        read(|one| one.policy.to_string()),
-        read(|one| length(one.slack)),
-        read(|one| one.cpus.to_string()),
-        read(|one| if one.memory_locked { "locked" } else { "not locked" }.to_owned()),
-        read(|one| one.dma_latency_us.map_or_else(|| "none".to_owned(), |limit| format!("{limit} µs"))),
+        read(|in_force| in_force.policy.to_string()),
+        read(|in_force| length(in_force.slack)),
+        read(|in_force| in_force.cpus.to_string()),
+        read(|in_force| if in_force.memory_locked { "locked" } else { "not locked" }.to_owned()),
+        read(|in_force| {
+            in_force.dma_latency_us.map_or_else(|| "none".to_owned(), |limit| format!("{limit} µs"))
+        }),
     ]
 }
 
 fn instrument(analysis: &Analysis) -> String {
-    let one = analysis.header.instrument;
+    let instrument = analysis.header.instrument;
     format!(
         "Included in the numbers: {} per clock reading (resolution {}), {} of loop overhead.",
-        length(one.clock_read),
-        length(one.clock_precision),
-        length(one.loop_cost)
+        length(instrument.clock_read),
+        length(instrument.clock_precision),
+        length(instrument.loop_cost)
     )
 }

@@ -1,4 +1,4 @@
-//! Who made the late wake-ups late, and what can be done about it.
+//! Section of the page: causes of late wake-ups and their remedies.
 
 use howlate_model::Finding;
 use howlate_render::{CauseRow, CauseTable, percent, timeline_files};
@@ -8,11 +8,11 @@ use super::figure;
 use super::findings::step;
 use crate::causes::{CONDITIONS, OPEN, traced};
 use crate::condition_names::{name, varying};
-use crate::pictures::{Chart, Source, picture};
-use crate::{Recording, prose};
+use crate::pictures::{Chart, PictureSource, picture};
+use crate::{NamedRecording, prose};
 
-/// Nothing where nothing was traced.
-pub(super) fn causes(source: Source<'_>) -> Markup {
+/// Empty where nothing was traced.
+pub(super) fn causes(source: PictureSource<'_>) -> Markup {
     let entries = source.entries;
     let traced = traced(entries);
     let parts = varying(entries);
@@ -23,11 +23,11 @@ pub(super) fn causes(source: Source<'_>) -> Markup {
                 @if let Some(picture) = picture(Chart::Causes, source) { (figure::figure(&picture)) }
                 @for (number, (entry, causes)) in traced.iter().take(CONDITIONS).enumerate() {
                     @if parts.is_empty() {
-                        (of_one(causes))
+                        (causes_table(causes))
                     } @else {
                         details open[number < OPEN] {
                             summary { h3 { (prose::plain(&name(entry, &parts))) } @if let Some(first) = causes.rows.first() { ": " (prose::plain(&first_in_words(first))) } }
-                            (of_one(causes))
+                            (causes_table(causes))
                         }
                     }
                 }
@@ -39,27 +39,27 @@ pub(super) fn causes(source: Source<'_>) -> Markup {
     }
 }
 
-/// Files beside a recording that say what all CPUs did around late wake-ups.
-pub(super) fn timelines(recordings: &[Recording<'_>]) -> Markup {
-    let of = |one: &Recording<'_>| timeline_files(one.analysis);
-    let files: Vec<(String, String)> = recordings.iter().flat_map(of).collect();
+/// Perfetto files next to the recordings, with the timelines of all CPUs around late wake-ups.
+pub(super) fn timelines(recordings: &[NamedRecording<'_>]) -> Markup {
+    let condition = |recording: &NamedRecording<'_>| timeline_files(recording.analysis);
+    let files: Vec<(String, String)> = recordings.iter().flat_map(condition).collect();
     html! {
         @if !files.is_empty() {
             section id="timelines" {
                 h2 { "Timelines" }
                 p { "What all CPUs did around late wake-ups, in files beside the recording, for ui.perfetto.dev:" }
-                ul { @for (of, file) in &files { li { (prose::plain(of)) ": " code { (prose::plain(file)) } } } }
+                ul { @for (condition, file) in &files { li { (prose::plain(condition)) ": " code { (prose::plain(file)) } } } }
             }
         }
     }
 }
 
-/// The cause that cost the most.
+/// Share of the largest cause, for the collapsed heading.
 fn first_in_words(row: &CauseRow<'_>) -> String {
     format!("{} of it {}", percent(row.share), row.cause)
 }
 
-fn of_one(causes: &CauseTable<'_>) -> Markup {
+fn causes_table(causes: &CauseTable<'_>) -> Markup {
     let [name, numbers @ ..] = CauseTable::HEADINGS;
     html! {
         p { (prose::html(&causes.sentence)) }
@@ -71,14 +71,14 @@ fn of_one(causes: &CauseTable<'_>) -> Markup {
                         @for heading in numbers { th scope="col" class="number" { (heading) } }
                         th scope="col" class="text" { "what to do" }
                     } }
-                    tbody { @for row in &causes.rows { (painted(row)) } }
+                    tbody { @for row in &causes.rows { (cause_row(row)) } }
                 }
             }
         }
     }
 }
 
-fn painted(row: &CauseRow<'_>) -> Markup {
+fn cause_row(row: &CauseRow<'_>) -> Markup {
     let [cause, numbers @ ..] = row.cells();
     html! {
         tr {

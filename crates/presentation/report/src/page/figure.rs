@@ -1,17 +1,17 @@
-//! A picture on the page: its finding, how to read it, the drawings, the numbers, the data.
+//! A picture on the page: title, explanation, drawings, table, CSV.
 
 use maud::{Markup, html};
 
-use crate::address::data_uri;
 use crate::chart::{Room, legend};
-use crate::pictures::{Chart, Panel, Picture};
+use crate::document::data_uri;
+use crate::pictures::{Chart, ChartPanel, Picture};
 use crate::prose;
 
 pub(crate) fn figure(picture: &Picture) -> Markup {
     figure_named(picture, picture.kind.name())
 }
 
-/// The same under another name, where the page has two of a kind.
+/// A figure with another id, where the page has two of a kind.
 pub(crate) fn figure_named(picture: &Picture, id: &str) -> Markup {
     let strips = picture.kind == Chart::Time;
     let layout = if strips || picture.panels.len() == 1 { "panels" } else { "panels grid" };
@@ -22,8 +22,8 @@ pub(crate) fn figure_named(picture: &Picture, id: &str) -> Markup {
                 p class="quiet" { (prose::plain(&picture.about)) }
             }
             div class=(layout) {
-                @for (number, one) in picture.panels.iter().enumerate() {
-                    (panel(picture, one, number, layout == "panels"))
+                @for (number, shown) in picture.panels.iter().enumerate() {
+                    (panel(picture, shown, number, layout == "panels"))
                 }
             }
             @if let Some(left_out) = &picture.left_out { p class="quiet" { (prose::html(left_out)) } }
@@ -37,8 +37,8 @@ pub(crate) fn figure_named(picture: &Picture, id: &str) -> Markup {
     }
 }
 
-/// One drawing. A panel that has the page's width is drawn for wide and for narrow pages.
-fn panel(picture: &Picture, panel: &Panel, number: usize, has_whole_width: bool) -> Markup {
+/// One drawing. A panel of the page's full width is shown for wide and for narrow pages.
+fn panel(picture: &Picture, panel: &ChartPanel, number: usize, has_whole_width: bool) -> Markup {
     let name = match panel.heading.as_str() {
         "" => picture.title.clone(),
         heading => format!("{heading}. {}", picture.title),

@@ -1,11 +1,10 @@
-//! What `howlate doctor` found when the recording began.
+//! Section of the page: findings of `howlate doctor` at the start of the recording.
 
 use howlate_model::{Finding, Verdict};
 use maud::{Markup, html};
 
-use crate::{Recording, prose};
+use crate::{NamedRecording, prose};
 
-/// A heading for each verdict.
 const GROUPS: [(Verdict, &str, &str); 5] = [
     (Verdict::Blocks, "Blocks real-time work", "✗"),
     (Verdict::Costs, "Costs punctuality", "!"),
@@ -14,7 +13,7 @@ const GROUPS: [(Verdict, &str, &str); 5] = [
     (Verdict::Good, "As it should be", "✓"),
 ];
 
-pub(crate) fn findings(recordings: &[Recording<'_>]) -> Markup {
+pub(crate) fn findings(recordings: &[NamedRecording<'_>]) -> Markup {
     let machines = machines(recordings);
     html! {
         @for (name, findings) in machines.iter().filter(|(_, findings)| !findings.is_empty()) {
@@ -27,14 +26,14 @@ pub(crate) fn findings(recordings: &[Recording<'_>]) -> Markup {
     }
 }
 
-/// What was found on the machine of each recording, and in the guests on it.
-fn machines<'a>(recordings: &[Recording<'a>]) -> Vec<(String, &'a [Finding])> {
+/// Findings for the machine of each recording and for its guests.
+fn machines<'a>(recordings: &[NamedRecording<'a>]) -> Vec<(String, &'a [Finding])> {
     let mut machines: Vec<(String, &[Finding])> = Vec::new();
     for recording in recordings {
         machines.push((recording.name.to_owned(), &recording.analysis.header.findings));
         for boot in &recording.analysis.boots {
             let name = format!("guest {}", boot.kernel);
-            if !machines.iter().any(|(known, _)| *known == name) {
+            if !machines.iter().any(|(previous, _)| *previous == name) {
                 machines.push((name, &boot.findings));
             }
         }
@@ -49,14 +48,14 @@ fn group_of((verdict, heading, mark): (Verdict, &str, &str), findings: &[Finding
             details open[verdict <= Verdict::Costs] {
                 summary { (mark) " " (heading) " (" (members.len()) ")" }
                 ul class="findings" {
-                    @for finding in members { li { (one(finding)) } }
+                    @for finding in members { li { (finding_in_words(finding)) } }
                 }
             }
         }
     }
 }
 
-fn one(finding: &Finding) -> Markup {
+fn finding_in_words(finding: &Finding) -> Markup {
     html! {
         strong { (prose::html(&finding.found)) "." } " " (prose::html(&finding.why))
         @if let Some(cost) = &finding.cost { " Typically " (prose::plain(&cost.typical)) " (" (prose::plain(&cost.source)) ")." }
@@ -70,7 +69,7 @@ fn one(finding: &Finding) -> Markup {
     }
 }
 
-/// A command; or a sentence, in which commands stand between backquotes.
+/// A single command, or a sentence with commands between backquotes.
 pub(super) fn step(text: &str) -> Markup {
     html! { @if text.contains('`') { (prose::html(text)) } @else { (prose::code(text)) } }
 }

@@ -1,4 +1,4 @@
-//! What is seen first: one number, one small picture, the answer, and what makes it doubtful.
+//! Top of the page: headline number, small picture, answer, doubts.
 
 use howlate_render::{ComparisonReport, doubtful};
 use maud::{Markup, html};
@@ -6,13 +6,13 @@ use maud::{Markup, html};
 use super::about;
 use crate::chart::Room;
 use crate::entry::Entry;
-use crate::pictures::{Source, glance};
-use crate::{Recording, answer, prose};
+use crate::pictures::{PictureSource, glance};
+use crate::{NamedRecording, answer, prose};
 
-/// Lines of doubts that stand here; all of them are below.
+/// Doubts shown here; all are listed below.
 const DOUBTS: usize = 2;
 
-pub(super) fn first_screen(source: Source<'_>, recordings: &[Recording<'_>]) -> Markup {
+pub(super) fn first_screen(source: PictureSource<'_>, recordings: &[NamedRecording<'_>]) -> Markup {
     let entries = source.entries;
     html! {
         header {
@@ -22,8 +22,8 @@ pub(super) fn first_screen(source: Source<'_>, recordings: &[Recording<'_>]) -> 
                 (chart(&number.entries, &number.about))
             }
             p class="answer" { (prose::html(&answer::answer(entries, source.comparison.as_ref()))) }
-            @if let Some(told) = source.comparison.as_ref().map(ComparisonReport::messages) {
-                p class="answer" { (prose::html(&told.answer)) }
+            @if let Some(messages) = source.comparison.as_ref().map(ComparisonReport::messages) {
+                p class="answer" { (prose::html(&messages.answer)) }
             }
             (doubts(recordings))
             (about::line(recordings))
@@ -42,8 +42,8 @@ fn chart(entries: &[Entry<'_>], about: &str) -> Markup {
     }
 }
 
-/// What makes the numbers doubtful, each once.
-fn doubts(recordings: &[Recording<'_>]) -> Markup {
+/// Reasons to doubt the numbers, each once.
+fn doubts(recordings: &[NamedRecording<'_>]) -> Markup {
     let mut lines: Vec<String> = Vec::new();
     for line in recordings.iter().flat_map(|recording| doubtful(recording.analysis)) {
         if !lines.contains(&line) {
@@ -61,7 +61,6 @@ fn doubts(recordings: &[Recording<'_>]) -> Markup {
     }
 }
 
-/// For those who see such a page for the first time.
 fn how_to_read() -> Markup {
     html! {
         details class="how" {

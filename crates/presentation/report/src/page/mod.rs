@@ -1,4 +1,4 @@
-//! The page.
+//! The HTML page of recordings.
 
 mod about;
 mod causes;
@@ -12,15 +12,14 @@ use maud::{Markup, html};
 
 use crate::document::document;
 use crate::entry::{Entry, not_shown, shown};
-use crate::explanations::meaning_lines;
-use crate::fleet::Fleet;
-use crate::pictures::{Chart, Picture, Source, is_among_the_pictures, picture, ridges_that_matter};
+use crate::explanations::{event_loop_table, meaning_lines};
+use crate::fleet::FleetNodes;
+use crate::pictures::{Chart, Picture, PictureSource, important_ridges, is_among_the_pictures, picture};
 use crate::{
-    Recording, Subject, answer, code_to_copy, comparison, condition_names, deadline, event_loops, prose,
+    NamedRecording, ReportInput, answer, code_to_copy, comparison, condition_names, deadline, prose,
     sleep_errors, tables,
 };
 
-/// How pages look, and what they do.
 const STYLE: &str = concat!(
     include_str!("../chart/colours.css"),
     include_str!("style.css"),
@@ -28,13 +27,13 @@ const STYLE: &str = concat!(
 );
 const SCRIPT: &str = include_str!("script.js");
 
-/// One page on all of it, which holds everything it needs.
-pub fn page(subject: &Subject<'_>) -> String {
+/// A self-contained HTML page.
+pub fn page(subject: &ReportInput<'_>) -> String {
     let all = Entry::all(subject.recordings);
     let entries = shown(&all);
-    let fleets = Fleet::all(subject.recordings);
-    let source = Source { entries: &entries, comparison: subject.comparison, fleets: &fleets };
-    let whole = Source { entries: &all, ..source };
+    let fleets = FleetNodes::all(subject.recordings);
+    let source = PictureSource { entries: &entries, comparison: subject.comparison, fleets: &fleets };
+    let whole = PictureSource { entries: &all, ..source };
     let among = |kind: &Chart| is_among_the_pictures(*kind, &entries);
     let pictures: Vec<Picture> =
         Chart::ALL.into_iter().filter(among).filter_map(|kind| picture(kind, source)).collect();
@@ -46,9 +45,9 @@ pub fn page(subject: &Subject<'_>) -> String {
 }
 
 fn content(
-    source: Source<'_>,
+    source: PictureSource<'_>,
     all: &[Entry<'_>],
-    recordings: &[Recording<'_>],
+    recordings: &[NamedRecording<'_>],
     pictures: &[Picture],
 ) -> Markup {
     let entries = source.entries;
@@ -59,11 +58,11 @@ fn content(
             h2 { "Results" }
             p class="quiet" { (prose::plain(&condition_names::common(entries))) }
             @if let Some(missed) = deadline::sentence(entries) { p { (prose::html(&missed)) } }
-            @if let Some(said) = not_shown(all) { p class="quiet" { (prose::html(&said)) } }
+            @if let Some(sentence) = not_shown(all) { p class="quiet" { (prose::html(&sentence)) } }
             (ridges(source))
             (tables::results(entries).html())
             @if let Some(table) = sleep_errors::errors(entries) { (table.html()) }
-            @if let Some(table) = event_loops::table(entries) { (table.html()) }
+            @if let Some(table) = event_loop_table(entries) { (table.html()) }
         }
         (compared(source))
         (meanings(recordings))
@@ -77,11 +76,11 @@ fn content(
     }
 }
 
-/// How thickly latencies lie; of many conditions those that matter, and all of them on request.
-fn ridges(source: Source<'_>) -> Markup {
+/// The density picture; with many conditions the important ones, and all of them collapsed.
+fn ridges(source: PictureSource<'_>) -> Markup {
     let Some(whole) = picture(Chart::Density, source) else { return html! {} };
     html! {
-        @match ridges_that_matter(source) {
+        @match important_ridges(source) {
             None => (figure::figure(&whole)),
             Some(few) => {
                 (figure::figure(&few))
@@ -94,10 +93,10 @@ fn ridges(source: Source<'_>) -> Markup {
     }
 }
 
-/// What the machines of a fleet say; nothing where one has measured.
-fn nodes(source: Source<'_>) -> Markup {
+/// The nodes of a fleet; empty for a single machine.
+fn nodes(source: PictureSource<'_>) -> Markup {
     let Some(picture) = picture(Chart::Nodes, source) else { return html! {} };
-    // The picture's title tells the whole; with two nodes there is no more.
+    // With two nodes the title says all there is.
     let is_new = |line: &String| !picture.title.contains(line.trim_end_matches('.'));
     html! {
         section id="fleet" {
@@ -111,26 +110,26 @@ fn nodes(source: Source<'_>) -> Markup {
     }
 }
 
-/// What `compare` says; nothing where there was nothing to compare.
-fn compared(source: Source<'_>) -> Markup {
-    let Some(told) = source.comparison.as_ref().map(ComparisonReport::messages) else { return html! {} };
+/// The comparison; empty where there is none.
+fn compared(source: PictureSource<'_>) -> Markup {
+    let Some(messages) = source.comparison.as_ref().map(ComparisonReport::messages) else { return html! {} };
     html! {
         section id="compare" {
             h2 { "What differs" }
             @if let Some(picture) = picture(Chart::Forest, source) { (figure::figure(&picture)) }
-            @if !told.notes.is_empty() {
-                ul class="caveats" { @for note in &told.notes { li { (prose::html(note)) } } }
+            @if !messages.notes.is_empty() {
+                ul class="caveats" { @for note in &messages.notes { li { (prose::html(note)) } } }
             }
             details {
                 summary { "Everything that was tested" }
-                (comparison::table(&told).html())
+                (comparison::table(&messages).html())
             }
         }
     }
 }
 
-/// Links to what is on the page.
-fn contents(source: Source<'_>, recordings: &[Recording<'_>], pictures: &[Picture]) -> Markup {
+/// Links to the sections.
+fn contents(source: PictureSource<'_>, recordings: &[NamedRecording<'_>], pictures: &[Picture]) -> Markup {
     let is_traced = source.entries.iter().any(|entry| entry.outcome.traces.is_some());
     html! {
         nav aria-label="Contents" {
@@ -148,7 +147,7 @@ fn contents(source: Source<'_>, recordings: &[Recording<'_>], pictures: &[Pictur
     }
 }
 
-fn meanings(recordings: &[Recording<'_>]) -> Markup {
+fn meanings(recordings: &[NamedRecording<'_>]) -> Markup {
     let lines = meaning_lines(recordings);
     html! {
         @if !lines.is_empty() {
@@ -175,10 +174,10 @@ mod tests {
         {
             turn(&mut analysis, condition, round, 10_000 + i64::from(condition * round) * 777);
         }
-        let recordings = [Recording::new("run.jsonl", &analysis)];
-        let page = page(&Subject { recordings: &recordings, comparison: None });
+        let recordings = [NamedRecording::new("run.jsonl", &analysis)];
+        let page = page(&ReportInput { recordings: &recordings, comparison: None });
         assert!(page.contains("<svg") && page.len() < 3_000_000, "{}", page.len());
-        // Of so many ridges those that matter are seen first, and all are there on request.
+        // The important ridges come first; all are there on request.
         let ridges = |id: &str| {
             let figure = page.split(&format!("<figure id=\"{id}\">")).nth(1).unwrap();
             let drawing = figure.split("</svg>").next().unwrap();

@@ -1,80 +1,82 @@
-//! By how much conditions differ, with intervals, as `compare` found it.
+//! Differences between conditions, with intervals, as `howlate compare` finds them.
 
 use howlate_analyse::compare::{Tested, Verdict};
 use howlate_render::scale::Scale;
 use howlate_render::{ComparisonReport, ToldPair, ToldRow};
 
-use super::{Chart, Panel, Picture, data};
-use crate::chart::{Axis, Difference, Drawing, Forest, Group, Hue, Label};
+use super::{Chart, ChartPanel, Picture, formats};
+use crate::chart::{Axis, Drawing, Forest, ForestGroup, ForestRow, Hue, RowLabel};
 
-/// Pairs of conditions that are drawn; the table has all.
+/// Maximum pairs; the table has all.
 const PAIRS: usize = 12;
-/// Between the parts of what was compared.
+/// Separator between the parts of a condition's name.
 const SEPARATOR: &str = " · ";
-/// The new one as a multiple of the base, beyond which nobody needs to see how far.
+/// Limits of the axis, as multiples of the base.
 const LEAST: f64 = 1e-3;
 const MOST: f64 = 1e3;
 
-/// The picture; `None` where nothing was tested.
+/// `None` where nothing was tested.
 pub(crate) fn picture(comparison: &ComparisonReport<'_>) -> Option<Picture> {
-    let told = comparison.messages();
-    let common = common(&told.pairs);
-    let groups: Vec<Group> = told.pairs.iter().take(PAIRS).map(|pair| group(pair, &common)).collect();
+    let messages = comparison.messages();
+    let common = common(&messages.pairs);
+    let groups: Vec<ForestGroup> =
+        messages.pairs.iter().take(PAIRS).map(|pair| group(pair, &common)).collect();
     let has_any = groups.iter().any(|group| !group.differences.is_empty());
     let forest = Forest { axis: axis(&groups), none: (1.0, "no difference".to_owned()), groups };
     has_any.then(|| Picture {
         kind: Chart::Forest,
-        title: told.answer.clone(),
+        title: messages.answer.clone(),
         about: format!(
             "How much each number differs from the base's, in per cent of it. Dot: the estimate. Line: its {} interval. Grey: differences too small to be detected reliably. A hollow dot has no interval: too few data.{}",
-            told.confidence,
+            messages.confidence,
             of_all(&common)
         ),
-        left_out: (told.pairs.len() > PAIRS)
-            .then(|| format!("{} more pairs are in the table.", told.pairs.len() - PAIRS)),
-        panels: vec![Panel {
+        left_out: (messages.pairs.len() > PAIRS)
+            .then(|| format!("{} more pairs are in the table.", messages.pairs.len() - PAIRS)),
+        panels: vec![ChartPanel {
             heading: String::new(),
             drawing: Drawing::Forest(forest),
             legend: Vec::new(),
-            data: table_of(&told.pairs),
+            data: table_of(&messages.pairs),
         }],
         numbers: None,
     })
 }
 
-/// What is said of every pair, where there are several.
+/// Parts that all pairs have in common, if there are several pairs.
 fn common<'a>(pairs: &'a [ToldPair<'_>]) -> Vec<&'a str> {
-    let [first, others @ ..] = pairs else { return Vec::new() };
-    let is_said =
-        |part: &&str| others.iter().all(|other| other.subject.split(SEPARATOR).any(|one| one == *part));
-    if others.is_empty() { Vec::new() } else { first.subject.split(SEPARATOR).filter(is_said).collect() }
+    let [first, rest @ ..] = pairs else { return Vec::new() };
+    let is_common = |part: &&str| {
+        rest.iter().all(|other| other.subject.split(SEPARATOR).any(|own_part| own_part == *part))
+    };
+    if rest.is_empty() { Vec::new() } else { first.subject.split(SEPARATOR).filter(is_common).collect() }
 }
 
 fn of_all(common: &[&str]) -> String {
     if common.is_empty() { String::new() } else { format!(" All: {}.", common.join(SEPARATOR)) }
 }
 
-fn group(pair: &ToldPair<'_>, common: &[&str]) -> Group {
+fn group(pair: &ToldPair<'_>, common: &[&str]) -> ForestGroup {
     let differences = pair.rows.iter().filter_map(difference).collect();
     let own: Vec<&str> = pair.subject.split(SEPARATOR).filter(|part| !common.contains(part)).collect();
-    Group { heading: own.join(SEPARATOR), differences }
+    ForestGroup { heading: own.join(SEPARATOR), differences }
 }
 
-fn difference(row: &ToldRow<'_>) -> Option<Difference> {
+fn difference(row: &ToldRow<'_>) -> Option<ForestRow> {
     let tested = row.tested;
     let at = multiple(tested, tested.difference_ns)?;
     let both = |(low, high): (f64, f64)| Some((multiple(tested, low)?, multiple(tested, high)?));
     let interval = tested.interval_ns.and_then(both);
     let is_open = !matches!(tested.verdict, Verdict::Better | Verdict::Worse);
-    let unseen = tested.detectable_ns.filter(|_| is_open).and_then(|least| both((-least, least)));
+    let undetected = tested.detectable_ns.filter(|_| is_open).and_then(|least| both((-least, least)));
     let [base, new, by] = &row.numbers;
     let about = if interval.is_some() { format!(" ({})", row.interval) } else { String::new() };
-    let words = format!("{base} µs, then {new} µs; they differ by {by} µs{about}: {}", row.verdict);
-    let label = Label { name: row.statistic.to_owned(), value: row.verdict.to_owned(), words };
-    Some(Difference { label, hue: hue(tested.verdict), at, interval, unseen })
+    let tooltip = format!("{base} µs, then {new} µs; they differ by {by} µs{about}: {}", row.verdict);
+    let label = RowLabel { name: row.statistic.to_owned(), value: row.verdict.to_owned(), tooltip };
+    Some(ForestRow { label, hue: hue(tested.verdict), at, interval, undetected })
 }
 
-/// The new one as a multiple of the base, were the difference this.
+/// Ratio of new to base for this difference; `None` if the base is 0.
 fn multiple(tested: &Tested, difference: f64) -> Option<f64> {
     (tested.base_ns > 0.0).then(|| (1.0 + difference / tested.base_ns).clamp(LEAST, MOST))
 }
@@ -88,8 +90,8 @@ const fn hue(verdict: Verdict) -> Hue {
     }
 }
 
-/// Multiples that are named, in the order in which they are wanted.
-const NAMED: [(f64, &str); 21] = [
+/// Ticks as multiples of the base, by priority.
+const TICKS: [(f64, &str); 21] = [
     (1.0, "0"),
     (0.5, "−50 %"),
     (2.0, "+100 %"),
@@ -113,34 +115,37 @@ const NAMED: [(f64, &str); 21] = [
     (1.01, "+1 %"),
 ];
 
-/// Equal ratios are equally far apart, so that half as late and twice as late are.
-fn axis(groups: &[Group]) -> Axis {
-    let ends = |one: &Difference| {
-        [Some((one.at, one.at)), one.interval, one.unseen]
+/// A logarithmic axis: half and twice are equally far from no difference.
+fn axis(groups: &[ForestGroup]) -> Axis {
+    let ends = |row: &ForestRow| {
+        [Some((row.at, row.at)), row.interval, row.undetected]
             .into_iter()
             .flatten()
             .flat_map(|(low, high)| [low, high])
     };
     let all = || groups.iter().flat_map(|group| &group.differences).flat_map(ends);
-    // Some room on both sides of no difference, whatever was found.
+    // At least 1 % on both sides of no difference.
     let (least, most) = (all().fold(0.99, f64::min), all().fold(1.01, f64::max));
     let spare = (most / least).powf(0.04);
     let scale = Scale::between(least / spare, most * spare);
-    Axis { named: named(scale), ..Axis::new(scale, "difference from the base", |_| String::new()) }
+    Axis {
+        explicit_ticks: spaced_ticks(scale),
+        ..Axis::new(scale, "difference from the base", |_| String::new())
+    }
 }
 
-/// As many as stand apart.
-fn named(scale: Scale) -> Vec<(f64, String)> {
+/// The ticks with the highest priority that do not overlap.
+fn spaced_ticks(scale: Scale) -> Vec<(f64, String)> {
     const APART: f64 = 0.12;
-    let mut named: Vec<(f64, String)> = Vec::new();
-    for (value, text) in NAMED {
-        let is_near = |(other, _): &(f64, String)| (scale.place(*other) - scale.place(value)).abs() < APART;
-        if (scale.from()..=scale.to()).contains(&value) && !named.iter().any(is_near) {
-            named.push((value, text.to_owned()));
+    let mut ticks: Vec<(f64, String)> = Vec::new();
+    for (value, text) in TICKS {
+        let is_near = |(tick, _): &(f64, String)| (scale.place(*tick) - scale.place(value)).abs() < APART;
+        if (scale.from()..=scale.to()).contains(&value) && !ticks.iter().any(is_near) {
+            ticks.push((value, text.to_owned()));
         }
     }
-    named.sort_by(|one, other| one.0.total_cmp(&other.0));
-    named
+    ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    ticks
 }
 
 fn table_of(pairs: &[ToldPair<'_>]) -> String {
@@ -151,13 +156,13 @@ fn table_of(pairs: &[ToldPair<'_>]) -> String {
         let whole = |value: f64| format!("{value:.0}");
         let mut cells = vec![pair.subject.clone(), row.statistic.to_owned()];
         cells.extend([tested.base_ns, tested.new_ns, tested.difference_ns].map(whole));
-        cells.push(data::optional(tested.interval_ns.map(|(low, _)| whole(low))));
-        cells.push(data::optional(tested.interval_ns.map(|(_, high)| whole(high))));
+        cells.push(formats::optional(tested.interval_ns.map(|(low, _)| whole(low))));
+        cells.push(formats::optional(tested.interval_ns.map(|(_, high)| whole(high))));
         cells.push(row.verdict.to_owned());
         cells
     };
-    let rows = pairs.iter().flat_map(|pair| pair.rows.iter().map(move |one| row(pair, one)));
-    data::csv(&headings.map(str::to_owned), rows)
+    let rows = pairs.iter().flat_map(|pair| pair.rows.iter().map(move |statistic| row(pair, statistic)));
+    formats::csv(&headings.map(str::to_owned), rows)
 }
 
 #[cfg(test)]
@@ -166,8 +171,9 @@ mod tests {
 
     #[test]
     fn named_differences_stand_apart() {
-        let names =
-            |from, to| named(Scale::between(from, to)).into_iter().map(|one| one.1).collect::<Vec<_>>();
+        let names = |from, to| {
+            spaced_ticks(Scale::between(from, to)).into_iter().map(|tick| tick.1).collect::<Vec<_>>()
+        };
         assert_eq!(names(0.04, 1.1), ["−90 %", "−80 %", "−50 %", "0"]);
         assert_eq!(names(0.97, 1.06), ["−2 %", "0", "+2 %", "+5 %"]);
         assert!(names(0.9, 1_000.0).contains(&"× 100".to_owned()));

@@ -1,9 +1,9 @@
-//! What is drawn of a result. One file per picture.
+//! The pictures of a report, one file per picture.
 
 mod causes;
-mod data;
 mod density;
 mod forest;
+mod formats;
 mod nodes;
 mod osadl;
 mod overview;
@@ -15,9 +15,8 @@ mod sleeps;
 mod staircase;
 mod time;
 mod why;
-mod words;
 
-pub(crate) use words::time as time_in_words;
+pub(crate) use formats::time as time_in_words;
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,46 +26,44 @@ use howlate_render::ComparisonReport;
 use howlate_render::numbers::length;
 use howlate_render::scale::Scale;
 
-use crate::chart::{Along, Drawing, Mark, Named};
+use crate::chart::{Along, Drawing, LegendEntry, Mark};
 use crate::entry::Entry;
-use crate::fleet::Fleet;
-use crate::table::Table;
+use crate::fleet::FleetNodes;
+use crate::table::ReportTable;
 
-/// A picture that a report can hold.
+/// Kind of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chart {
-    /// Smallest, median, 99th percentile and largest of every condition, ranked.
+    /// Minimum, median, 99th percentile and maximum of every condition, ranked.
     Overview,
-    /// How thickly latencies lie, a ridge for each condition.
+    /// Density of latencies, a ridge per condition.
     Density,
-    /// By how much conditions differ, with intervals.
+    /// Differences between conditions, with intervals.
     Forest,
-    /// How late each machine of a fleet is under each condition.
+    /// Latency of each node of a fleet.
     Nodes,
-    /// How many wake-ups were how late on each CPU.
+    /// Histogram per CPU, as OSADL plots it.
     Osadl,
-    /// How late at most, by share of wake-ups.
     Percentiles,
-    /// How late when.
     Time,
-    /// Late wake-ups by where in their period they were.
+    /// Late wake-ups by position in their period.
     Phase,
-    /// Sleeps in order and sorted.
+    /// Durations of single sleeps, in order and sorted.
     Sleeps,
-    /// How late by length of sleep.
+    /// Latency by length of sleep.
     Staircase,
-    /// How late by pair of CPUs.
+    /// Latency by pair of CPUs.
     Pairs,
-    /// Who took the time of the slowest wake-ups of each condition.
+    /// Causes of the slowest wake-ups.
     Causes,
-    /// The usual wake-up, part by part.
+    /// Median of each part of a wake-up.
     Usual,
-    /// The worst wake-ups, whole.
+    /// The parts of the worst wake-ups.
     Worst,
 }
 
 impl Chart {
-    /// Every picture, in the page's order.
+    /// In the page's order.
     pub const ALL: [Self; 14] = [
         Self::Nodes,
         Self::Density,
@@ -84,7 +81,7 @@ impl Chart {
         Self::Osadl,
     ];
 
-    /// Its name on the command line and in the page's links.
+    /// Name on the command line and in links of the page.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overview => "overview",
@@ -115,59 +112,56 @@ impl FromStr for Chart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // What it was called before there were ridges.
+        // Former name.
         let text = if text == "histogram" { Self::Osadl.name() } else { text };
         let named = Self::ALL.into_iter().find(|kind| kind.name() == text);
         named.ok_or_else(|| format!("choose from {}", Self::ALL.map(Self::name).join(", ")))
     }
 }
 
-/// A picture with its words.
+/// A picture with its texts.
 pub(crate) struct Picture {
     pub(crate) kind: Chart,
-    /// What it shows: the finding.
     pub(crate) title: String,
-    /// How to read it.
     pub(crate) about: String,
-    /// What is not drawn, and where it is.
+    /// What is not drawn, and where to find it.
     pub(crate) left_out: Option<String>,
-    pub(crate) panels: Vec<Panel>,
-    /// The numbers behind it, for those who cannot see it.
-    pub(crate) numbers: Option<Table>,
+    pub(crate) panels: Vec<ChartPanel>,
+    /// Table of the numbers, for readers who cannot see the picture.
+    pub(crate) numbers: Option<ReportTable>,
 }
 
-/// One of the drawings of a picture.
-pub(crate) struct Panel {
+pub(crate) struct ChartPanel {
     pub(crate) heading: String,
     pub(crate) drawing: Drawing,
-    pub(crate) legend: Vec<Named>,
-    /// What is drawn, as CSV.
+    pub(crate) legend: Vec<LegendEntry>,
+    /// The drawn numbers as CSV; empty if too many.
     pub(crate) data: String,
 }
 
-/// What pictures are drawn from.
+/// Data for all pictures.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct PictureSource<'a> {
     pub(crate) entries: &'a [Entry<'a>],
     pub(crate) comparison: Option<ComparisonReport<'a>>,
-    /// What the machines of each recording say, where they are several.
-    pub(crate) fleets: &'a [Fleet<'a>],
+    /// Recordings of several machines.
+    pub(crate) fleets: &'a [FleetNodes<'a>],
 }
 
-/// The ridges of those that matter where there are too many to look at; `None` where all are few.
-pub(crate) fn ridges_that_matter(source: Source<'_>) -> Option<Picture> {
+/// Density of the important conditions; `None` where there are few conditions.
+pub(crate) fn important_ridges(source: PictureSource<'_>) -> Option<Picture> {
     let measured: Vec<Entry<'_>> =
         source.entries.iter().copied().filter(|entry| !entry.outcome.latency().is_empty()).collect();
-    density::those_that_matter(&measured)
+    density::important(&measured)
 }
 
-/// The small picture of the first screen: the best and the worst.
+/// The small picture at the top of the page: the best and the worst condition.
 pub(crate) fn glance(entries: &[Entry<'_>]) -> Drawing {
     overview::glance(entries)
 }
 
-/// The picture of this kind; `None` where there is nothing to draw.
-pub(crate) fn picture(kind: Chart, source: Source<'_>) -> Option<Picture> {
+/// `None` where there is no data for it.
+pub(crate) fn picture(kind: Chart, source: PictureSource<'_>) -> Option<Picture> {
     let measured: Vec<Entry<'_>> =
         source.entries.iter().copied().filter(|entry| !entry.outcome.latency().is_empty()).collect();
     if measured.is_empty() {
@@ -191,7 +185,7 @@ pub(crate) fn picture(kind: Chart, source: Source<'_>) -> Option<Picture> {
     }
 }
 
-/// A line at the deadline, where the vertical axis reaches it.
+/// A rule at the deadline, if within the vertical axis.
 fn deadline_rule(deadline: Option<Span>, scale: Scale) -> Option<Mark> {
     let deadline = deadline?;
     let at = deadline.as_nanos() as f64;
@@ -200,16 +194,16 @@ fn deadline_rule(deadline: Option<Span>, scale: Scale) -> Option<Mark> {
     (scale.from()..=scale.to()).contains(&at).then_some(rule)
 }
 
-/// The picture that says the most at a glance: a row for each condition, or a line where there are too many.
+/// The overview picture: densities, or a ranking where there are too many conditions.
 pub(crate) fn first(entries: &[Entry<'_>]) -> Chart {
-    if entries.len() > density::ROWS { Chart::Overview } else { Chart::Density }
+    if entries.len() > density::MAX_ROWS { Chart::Overview } else { Chart::Density }
 }
 
-/// Whether the page has it among its pictures: one says what another does, where the other has room for all.
+/// Whether the page lists the picture under `Pictures`: some have their own section or repeat another.
 pub(crate) fn is_among_the_pictures(kind: Chart, entries: &[Entry<'_>]) -> bool {
     match kind {
         Chart::Density | Chart::Forest | Chart::Nodes | Chart::Causes | Chart::Osadl => false,
-        Chart::Overview => entries.len() > density::ROWS,
+        Chart::Overview => entries.len() > density::MAX_ROWS,
         _ => true,
     }
 }

@@ -1,5 +1,5 @@
-//! How many wake-ups were how late on each CPU, as OSADL plots it: counts are logarithmic. The whole range, and its
-//! usual part enlarged.
+//! A histogram for each CPU with logarithmic counts, as OSADL plots it: the whole range,
+//! and the common part enlarged.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,17 @@ use howlate_model::Latency;
 use howlate_render::numbers::{count, length};
 use howlate_render::scale::Scale;
 
-use super::series::{self, Series, left_out, per_condition};
-use super::{Chart, Panel, Picture, data, words};
-use crate::chart::{Along, Axis, Drawing, Form, Hue, Mark, Plot};
+use super::series::{self, PlotSeries, left_out, per_condition};
+use super::{Chart, ChartPanel, Picture, formats};
+use crate::chart::{Along, Axis, Drawing, Hue, Mark, Plot, PlotForm};
 use crate::condition_names::{Facet, name, varying};
 use crate::deadline;
 use crate::entry::Entry;
-use crate::table::Table;
+use crate::table::ReportTable;
 
-/// Equal columns in the enlarged part.
+/// Columns of the enlarged part.
 const COLUMNS: usize = 100;
 
-/// The picture of these recordings, as OSADL draws it.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
     let (facets, not_drawn) = per_condition(entries);
     Picture {
@@ -38,7 +37,7 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Picture {
 fn title(entries: &[Entry<'_>]) -> String {
     let parts = varying(entries);
     let (least, most) =
-        (entries.iter().min_by_key(|one| one.max()), entries.iter().max_by_key(|one| one.max()));
+        (entries.iter().min_by_key(|entry| entry.max()), entries.iter().max_by_key(|entry| entry.max()));
     let max = |entry: &Entry<'_>| Latency::from_nanos(entry.max());
     match (least, most) {
         (Some(least), Some(most)) if entries.len() > 1 => format!(
@@ -56,21 +55,21 @@ fn title(entries: &[Entry<'_>]) -> String {
     }
 }
 
-fn whole(facet: &Facet<'_>) -> Panel {
+fn whole(facet: &Facet<'_>) -> ChartPanel {
     let all = series::series(&facet.entries);
     let columns: Vec<Vec<Column>> = all
         .iter()
-        .map(|one| Columns::from_distribution(&one.entry.outcome.planned()).iter().collect())
+        .map(|series| Columns::from_distribution(&series.entry.outcome.planned()).iter().collect())
         .collect();
     let border = |of: fn(&Column) -> u64| columns.iter().flatten().map(of);
     let least = border(|column| column.from).min().unwrap_or(1).max(1);
     let most = border(|column| column.until).max().unwrap_or(1);
     let fullest = border(|column| column.count).max().unwrap_or(1);
     let mut marks: Vec<Mark> = Vec::new();
-    for (one, columns) in all.iter().zip(&columns) {
+    for (series, columns) in all.iter().zip(&columns) {
         let step = |column: &Column| (column.from as f64, column.until as f64, column.count as f64);
         marks.push(Mark::Steps {
-            hue: one.hue,
+            hue: series.hue,
             steps: columns.iter().map(step).collect(),
             filled: all.len() == 1,
         });
@@ -78,15 +77,15 @@ fn whole(facet: &Facet<'_>) -> Panel {
     marks.extend(flags(&all));
     let scale = Scale::logarithmic(least as f64, most as f64);
     marks.extend(deadline_rule(&facet.entries, scale));
-    Panel {
+    ChartPanel {
         heading: heading(facet, "whole range"),
         drawing: plot(scale, fullest, marks),
-        legend: series::legend(&all, |one| format!("max {}", Latency::from_nanos(one.entry.max()))),
+        legend: series::legend(&all, |series| format!("max {}", Latency::from_nanos(series.entry.max()))),
         data: table_of(&all, &columns),
     }
 }
 
-/// A line at the deadline, where the axis reaches it.
+/// A vertical rule at the deadline, if within the axis.
 fn deadline_rule(entries: &[Entry<'_>], scale: Scale) -> Option<Mark> {
     let deadline = deadline::common(entries)?;
     let at = deadline.as_nanos() as f64;
@@ -98,40 +97,41 @@ fn heading(facet: &Facet<'_>, part: &str) -> String {
     if facet.heading.is_empty() { part.to_owned() } else { format!("{}: {part}", facet.heading) }
 }
 
-/// The largest of each series; their numbers are in the legend.
-fn flags(all: &[Series<'_>]) -> Vec<Mark> {
-    let coloured = all.iter().filter(|one| one.hue != Hue::Rest);
-    coloured.map(|one| Mark::Flag { hue: one.hue, at: one.entry.max() as f64 }).collect()
+/// Triangles at the maxima.
+fn flags(all: &[PlotSeries<'_>]) -> Vec<Mark> {
+    let coloured = all.iter().filter(|series| series.hue != Hue::Rest);
+    coloured.map(|series| Mark::Flag { hue: series.hue, at: series.entry.max() as f64 }).collect()
 }
 
 fn plot(horizontal: Scale, fullest: u64, marks: Vec<Mark>) -> Drawing {
-    // A column of one wake-up must be seen above the bottom.
+    // A column of a single wake-up must be visible above the bottom.
     let counts = Scale::logarithmic(0.5, fullest as f64);
     Drawing::Plot(Plot {
-        horizontal: Axis::new(horizontal, "latency", words::time),
+        horizontal: Axis::new(horizontal, "latency", formats::time),
         vertical: Axis {
-            named: whole_counts(counts),
-            ..Axis::new(counts, "wake-ups per column", words::number)
+            explicit_ticks: whole_counts(counts),
+            ..Axis::new(counts, "wake-ups per column", formats::number)
         },
         marks,
-        form: Form::Alone,
+        form: PlotForm::Alone,
         ends: Vec::new(),
     })
 }
 
-/// Values along the axis, without halves.
+/// Ticks from 1 on.
 fn whole_counts(scale: Scale) -> Vec<(f64, String)> {
-    scale.ticks(7).into_iter().filter(|tick| *tick >= 1.0).map(|tick| (tick, words::number(tick))).collect()
+    scale.ticks(7).into_iter().filter(|tick| *tick >= 1.0).map(|tick| (tick, formats::number(tick))).collect()
 }
 
-/// The columns of the series that have a colour of their own.
-fn table_of(all: &[Series<'_>], columns: &[Vec<Column>]) -> String {
-    let drawn = all.iter().zip(columns).filter(|(one, _)| one.hue != Hue::Rest);
-    let named: Vec<_> = drawn.map(|(one, columns)| (one.name.clone(), columns.clone())).collect();
-    counts_by_column(&named)
+/// CSV of the coloured series.
+fn table_of(all: &[PlotSeries<'_>], columns: &[Vec<Column>]) -> String {
+    let coloured = all.iter().zip(columns).filter(|(series, _)| series.hue != Hue::Rest);
+    let columns_by_name: Vec<_> =
+        coloured.map(|(series, columns)| (series.name.clone(), columns.clone())).collect();
+    counts_by_column(&columns_by_name)
 }
 
-/// One row per column of any series, one count per series.
+/// CSV with one row per column of any series, one count per series.
 pub(super) fn counts_by_column(all: &[(String, Vec<Column>)]) -> String {
     let mut rows: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
     for (place, (_, columns)) in all.iter().enumerate() {
@@ -145,10 +145,10 @@ pub(super) fn counts_by_column(all: &[(String, Vec<Column>)]) -> String {
     let row = |((from, until), counts): (&(u64, u64), &Vec<u64>)| {
         [*from, *until].iter().chain(counts).map(ToString::to_string).collect()
     };
-    data::csv(&headings, rows.iter().map(row))
+    formats::csv(&headings, rows.iter().map(row))
 }
 
-/// Up to a round number above what is usual in every series; the tail is in the other picture.
+/// End of the enlarged part: a round number above the usual latencies of every series.
 fn usual(entries: &[Entry<'_>]) -> u64 {
     let p90 = entries.iter().filter_map(Entry::judged_summary).map(|summary| summary.p90).max();
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -156,26 +156,26 @@ fn usual(entries: &[Entry<'_>]) -> u64 {
     end.max(COLUMNS as u64)
 }
 
-fn enlarged(facet: &Facet<'_>) -> Panel {
+fn enlarged(facet: &Facet<'_>) -> ChartPanel {
     let all = series::series(&facet.entries);
     let end = usual(&facet.entries);
     let width = end / COLUMNS as u64;
     let counted: Vec<(Vec<u64>, u64)> =
-        all.iter().map(|one| equal_columns(&one.entry.outcome.planned(), width, COLUMNS)).collect();
+        all.iter().map(|series| equal_columns(&series.entry.outcome.planned(), width, COLUMNS)).collect();
     let fullest = counted.iter().flat_map(|(counts, _)| counts).copied().max().unwrap_or(1);
     let columns: Vec<Vec<Column>> = counted.iter().map(|(counts, _)| equal(counts, width)).collect();
     let step = |column: &Column| (column.from as f64, column.until as f64, column.count as f64);
-    let marks = all.iter().zip(&columns).map(|(one, columns)| Mark::Steps {
-        hue: one.hue,
+    let marks = all.iter().zip(&columns).map(|(series, columns)| Mark::Steps {
+        hue: series.hue,
         steps: columns.iter().map(step).collect(),
         filled: all.len() == 1,
     });
-    let beyond = |one: &Series<'_>| {
-        let place = all.iter().position(|other| other.name == one.name).unwrap_or(0);
+    let beyond = |series: &PlotSeries<'_>| {
+        let place = all.iter().position(|other| other.name == series.name).unwrap_or(0);
         format!("{} beyond", count(counted[place].1))
     };
     let part = format!("up to {}", Latency::from_nanos(i64::try_from(end).unwrap_or(i64::MAX)));
-    Panel {
+    ChartPanel {
         heading: heading(facet, &part),
         drawing: plot(Scale::exactly(0.0, end as f64), fullest, marks.collect()),
         legend: series::legend(&all, beyond),
@@ -191,8 +191,8 @@ fn equal(counts: &[u64], width: u64) -> Vec<Column> {
     counts.iter().enumerate().map(column).filter(|column| column.count > 0).collect()
 }
 
-/// How many wake-ups of each condition reached each power of ten.
-pub(super) fn reached(entries: &[Entry<'_>]) -> Table {
+/// Wake-ups of each condition above each power of ten.
+pub(super) fn reached(entries: &[Entry<'_>]) -> ReportTable {
     let parts = varying(entries);
     let steps: Vec<u64> = (3..=8).map(|power| 10_u64.pow(power)).collect();
     let row = |entry: &Entry<'_>| {
@@ -208,8 +208,13 @@ pub(super) fn reached(entries: &[Entry<'_>]) -> Table {
         row
     };
     let mut headings = vec!["condition".to_owned(), "planned wake-ups".to_owned()];
-    headings.extend(steps.iter().map(|step| format!("≥ about {}", words::time(*step as f64))));
+    headings.extend(steps.iter().map(|step| format!("≥ about {}", formats::time(*step as f64))));
     headings.push("max".to_owned());
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
-    Table::plain("How many wake-ups were at least this late", &headings, 1, entries.iter().map(row).collect())
+    ReportTable::plain(
+        "How many wake-ups were at least this late",
+        &headings,
+        1,
+        entries.iter().map(row).collect(),
+    )
 }

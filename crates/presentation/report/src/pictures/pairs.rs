@@ -1,33 +1,32 @@
-//! How late by pair of CPUs: one field for each sender and receiver.
+//! Latency by pair of CPUs: a cell for each sender and receiver.
 
 use howlate_model::{Latency, Property};
 use howlate_render::scale::Scale;
 
-use super::{Chart, Panel, Picture, data, words};
-use crate::chart::{Drawing, Field, Fields, Matrix, shade_on};
-use crate::condition_names::{Part, name, varying};
+use super::{Chart, ChartPanel, Picture, formats};
+use crate::chart::{Drawing, Matrix, MatrixCell, MatrixRow, shade_on};
+use crate::condition_names::{NamePart, name, varying};
 use crate::entry::Entry;
-use crate::table::Table;
+use crate::table::ReportTable;
 
-/// Panels that are drawn at most.
-const PANELS: usize = 8;
+const MAX_PANELS: usize = 8;
 
-/// The picture; nothing to draw with a single pair.
+/// `None` for a single pair.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     let bound: Vec<Entry<'_>> = entries.iter().copied().filter(|entry| pair(entry).is_some()).collect();
-    let parts: Vec<Part> =
-        varying(&bound).into_iter().filter(|part| *part != Part::Of(Property::Cpu)).collect();
+    let parts: Vec<NamePart> =
+        varying(&bound).into_iter().filter(|part| *part != NamePart::Of(Property::Cpu)).collect();
     let mut groups: Vec<(String, Vec<Entry<'_>>)> = Vec::new();
     for entry in &bound {
         let name = if parts.is_empty() { String::new() } else { name(entry, &parts) };
-        match groups.iter_mut().find(|(known, _)| *known == name) {
+        match groups.iter_mut().find(|(previous, _)| *previous == name) {
             Some((_, group)) => group.push(*entry),
             None => groups.push((name, vec![*entry])),
         }
     }
     groups.retain(|(_, group)| group.len() > 1);
-    let not_drawn = groups.iter().skip(PANELS).map(|(_, group)| group.len()).sum();
-    groups.truncate(PANELS);
+    let not_drawn = groups.iter().skip(MAX_PANELS).map(|(_, group)| group.len()).sum();
+    groups.truncate(MAX_PANELS);
     let (numbers, scale) = (numbers(&groups), scale(&groups));
     Some(Picture {
         kind: Chart::Pairs,
@@ -51,24 +50,25 @@ fn median(entry: &Entry<'_>) -> Option<Latency> {
 
 fn title(group: &[Entry<'_>]) -> Option<String> {
     let (fast, slow) =
-        (group.iter().min_by_key(|one| median(one))?, group.iter().max_by_key(|one| median(one))?);
-    let words = |entry: &Entry<'_>| {
+        (group.iter().min_by_key(|entry| median(entry))?, group.iter().max_by_key(|entry| median(entry))?);
+    let route_and_median = |entry: &Entry<'_>| {
         let (from, to) = pair(entry)?;
         let route =
             if from == to { format!("within CPU {from}") } else { format!("from CPU {from} to {to}") };
         Some(format!("{route} {}", median(entry)?))
     };
     let mechanism = fast.work().mechanism();
-    Some(format!("{mechanism} takes {}, {}", words(fast)?, words(slow)?))
+    Some(format!("{mechanism} takes {}, {}", route_and_median(fast)?, route_and_median(slow)?))
 }
 
 fn scale(groups: &[(String, Vec<Entry<'_>>)]) -> Scale {
-    let medians =
-        || groups.iter().flat_map(|(_, group)| group).filter_map(median).map(|one| one.as_nanos().max(1));
+    let medians = || {
+        groups.iter().flat_map(|(_, group)| group).filter_map(median).map(|median| median.as_nanos().max(1))
+    };
     Scale::logarithmic(medians().min().unwrap_or(1) as f64, medians().max().unwrap_or(1) as f64)
 }
 
-fn panel(name: &str, group: &[Entry<'_>], scale: Scale) -> Panel {
+fn panel(name: &str, group: &[Entry<'_>], scale: Scale) -> ChartPanel {
     let ascending = |of: fn((u32, u32)) -> u32| {
         let mut numbers: Vec<u32> = group.iter().filter_map(pair).map(of).collect();
         numbers.sort_unstable();
@@ -79,18 +79,18 @@ fn panel(name: &str, group: &[Entry<'_>], scale: Scale) -> Panel {
     let field = |from: u32, to: u32| {
         let entry = group.iter().find(|entry| pair(entry) == Some((from, to)))?;
         let nanos = median(entry)?.as_nanos() as f64;
-        let (shade, label) = (shade_on(scale, nanos), words::latency(nanos));
-        Some(Field { shade, label, words: String::new(), is_marked: false })
+        let (shade, label) = (shade_on(scale, nanos), formats::latency(nanos));
+        Some(MatrixCell { shade, label, tooltip: String::new(), is_marked: false })
     };
-    let words = |cpu: &u32| format!("CPU {cpu}");
-    let row = |from: &u32| Fields {
-        name: words(from),
-        fields: receivers.iter().map(|to| field(*from, *to)).collect(),
+    let cpu_name = |cpu: &u32| format!("CPU {cpu}");
+    let row = |from: &u32| MatrixRow {
+        name: cpu_name(from),
+        cells: receivers.iter().map(|to| field(*from, *to)).collect(),
     };
     let matrix = Matrix {
         across: "receiver".to_owned(),
         down: "sender".to_owned(),
-        columns: receivers.iter().map(words).collect(),
+        columns: receivers.iter().map(cpu_name).collect(),
         rows: senders.iter().map(row).collect(),
         ..Matrix::default()
     };
@@ -99,19 +99,19 @@ fn panel(name: &str, group: &[Entry<'_>], scale: Scale) -> Panel {
         let (from, to) = pair(entry)?;
         Some(vec![from.to_string(), to.to_string(), median(entry)?.as_nanos().to_string()])
     });
-    let data = data::csv(&headings, cells);
-    Panel { heading: name.to_owned(), drawing: Drawing::Matrix(matrix), legend: Vec::new(), data }
+    let data = formats::csv(&headings, cells);
+    ChartPanel { heading: name.to_owned(), drawing: Drawing::Matrix(matrix), legend: Vec::new(), data }
 }
 
-fn numbers(groups: &[(String, Vec<Entry<'_>>)]) -> Table {
+fn numbers(groups: &[(String, Vec<Entry<'_>>)]) -> ReportTable {
     let row = |name: &str, entry: &Entry<'_>| {
         let (from, to) = pair(entry)?;
         let p99 = entry.outcome.percentile(0.99)?;
-        let words = [from.to_string(), to.to_string(), median(entry)?.to_string(), p99.to_string()];
-        Some(std::iter::once(name.to_owned()).chain(words).collect())
+        let cells = [from.to_string(), to.to_string(), median(entry)?.to_string(), p99.to_string()];
+        Some(std::iter::once(name.to_owned()).chain(cells).collect())
     };
     let rows = groups.iter().flat_map(|(name, group)| group.iter().filter_map(move |entry| row(name, entry)));
-    Table::plain(
+    ReportTable::plain(
         "How late by pair of CPUs",
         &["condition", "sender's CPU", "receiver's CPU", "median", "p99"],
         1,

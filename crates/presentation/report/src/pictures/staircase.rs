@@ -1,4 +1,4 @@
-//! How late by length of sleep, with what the machine would explain it by.
+//! Latency by length of sleep, with idle states and timer slack.
 
 use howlate_analyse::{Insight, Step, insights};
 use howlate_model::{Latency, Property, Span};
@@ -6,22 +6,21 @@ use howlate_render::scale::Scale;
 use howlate_render::steps_headline;
 
 use super::series::left_out;
-use super::{Chart, Panel, Picture, data, words};
-use crate::chart::{Along, Axis, Drawing, Form, HUES, Hue, Mark, Marks, Named, Plot};
-use crate::condition_names::{Part, name, varying};
+use super::{Chart, ChartPanel, Picture, formats};
+use crate::chart::{Along, Axis, Drawing, HUES, Hue, LegendEntry, LegendSymbol, Mark, Plot, PlotForm};
+use crate::condition_names::{NamePart, name, varying};
 use crate::entry::Entry;
-use crate::table::Table;
+use crate::table::ReportTable;
 
-/// Fewer lengths do not make a staircase.
-const LEAST_LENGTHS: usize = 3;
+const MIN_LENGTHS: usize = 3;
 
-/// The same circumstances at several lengths, in ascending order.
+/// A condition at several lengths, in ascending order.
 struct Flight<'a> {
     name: String,
     entries: Vec<Entry<'a>>,
 }
 
-/// The picture; nothing to draw without several lengths.
+/// `None` without several lengths.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     let mut flights = flights(entries);
     let all = flights.len();
@@ -44,11 +43,11 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
 }
 
 fn flights<'a>(entries: &[Entry<'a>]) -> Vec<Flight<'a>> {
-    let asked = |entry: &Entry<'_>| entry.work().length();
+    let length = |entry: &Entry<'_>| entry.work().length();
     let sleeps: Vec<Entry<'a>> =
-        entries.iter().copied().filter(|entry| entry.is_sleep() && !asked(entry).is_zero()).collect();
+        entries.iter().copied().filter(|entry| entry.is_sleep() && !length(entry).is_zero()).collect();
     let parts: Vec<_> =
-        varying(&sleeps).into_iter().filter(|part| *part != Part::Of(Property::Length)).collect();
+        varying(&sleeps).into_iter().filter(|part| *part != NamePart::Of(Property::Length)).collect();
     let mut flights: Vec<Flight<'a>> = Vec::new();
     for entry in sleeps {
         let name = name(&entry, &parts);
@@ -57,12 +56,12 @@ fn flights<'a>(entries: &[Entry<'a>]) -> Vec<Flight<'a>> {
             None => flights.push(Flight { name, entries: vec![entry] }),
         }
     }
-    flights.iter_mut().for_each(|flight| flight.entries.sort_by_key(asked));
-    flights.retain(|flight| flight.entries.len() >= LEAST_LENGTHS);
+    flights.iter_mut().for_each(|flight| flight.entries.sort_by_key(length));
+    flights.retain(|flight| flight.entries.len() >= MIN_LENGTHS);
     flights
 }
 
-/// A step, where there is one; otherwise both ends.
+/// A detected step; otherwise the latencies at both ends.
 fn title(entries: &[Entry<'_>], flights: &[Flight<'_>]) -> String {
     let analyses = entries.iter().map(|entry| entry.recording.analysis);
     if let Some(steps) = analyses.clone().take(1).find_map(steps_headline) {
@@ -94,7 +93,7 @@ fn point(entry: &Entry<'_>, quantile: f64) -> Option<(f64, f64)> {
     Some((entry.work().length().as_nanos() as f64, latency.as_nanos().max(1) as f64))
 }
 
-fn panel(flights: &[Flight<'_>]) -> Panel {
+fn panel(flights: &[Flight<'_>]) -> ChartPanel {
     let mut marks = Vec::new();
     for (number, flight) in flights.iter().enumerate() {
         let hue = Hue::nth(number);
@@ -109,18 +108,22 @@ fn panel(flights: &[Flight<'_>]) -> Panel {
     }
     let (lengths, latencies) = (scale(flights, |point| point.0), scale(flights, |point| point.1));
     marks.extend(rules(flights, lengths, latencies));
-    let named = flights.iter().enumerate();
-    Panel {
+    let numbered_flights = flights.iter().enumerate();
+    ChartPanel {
         heading: String::new(),
         drawing: Drawing::Plot(Plot {
-            horizontal: Axis::new(lengths, "asked to sleep", words::time),
-            vertical: Axis::new(latencies, "late", words::time),
+            horizontal: Axis::new(lengths, "asked to sleep", formats::time),
+            vertical: Axis::new(latencies, "late", formats::time),
             marks,
-            form: Form::Alone,
+            form: PlotForm::Alone,
             ends: Vec::new(),
         }),
-        legend: named
-            .map(|(number, one)| Named { hue: Hue::nth(number), text: one.name.clone(), marks: Marks::Line })
+        legend: numbered_flights
+            .map(|(number, flight)| LegendEntry {
+                hue: Hue::nth(number),
+                text: flight.name.clone(),
+                symbol: LegendSymbol::Line,
+            })
             .collect(),
         data: table_of(flights),
     }
@@ -134,7 +137,7 @@ fn scale(flights: &[Flight<'_>], of: fn((f64, f64)) -> f64) -> Scale {
     Scale::logarithmic(points().fold(f64::INFINITY, f64::min), points().fold(1.0, f64::max))
 }
 
-/// Idle states and timer slack that lie within the axes.
+/// Rules for idle states and timer slack within the axes.
 fn rules(flights: &[Flight<'_>], lengths: Scale, latencies: Scale) -> Vec<Mark> {
     let within = |scale: Scale, at: f64| at > scale.from() && at < scale.to();
     let entries = || flights.iter().flat_map(|flight| &flight.entries);
@@ -157,11 +160,11 @@ fn rules(flights: &[Flight<'_>], lengths: Scale, latencies: Scale) -> Vec<Mark> 
     for state in states {
         let (enter, leave) = (state.residency_us as f64 * 1e3, state.exit_latency_us as f64 * 1e3);
         if within(lengths, enter) {
-            let text = format!("{} from {} on", state.name, words::time(enter));
+            let text = format!("{} from {} on", state.name, formats::time(enter));
             rules.push(Mark::Rule { along: Along::Vertical, at: enter, text });
         }
         if within(latencies, leave) {
-            let text = format!("leaving {} {}", state.name, words::time(leave));
+            let text = format!("leaving {} {}", state.name, formats::time(leave));
             rules.push(Mark::Rule { along: Along::Horizontal, at: leave, text });
         }
     }
@@ -182,14 +185,16 @@ fn table_of(flights: &[Flight<'_>]) -> String {
         for flight in flights {
             let entry = flight.entries.iter().find(|entry| entry.work().length() == *length);
             let at = |quantile| entry.and_then(|entry| entry.outcome.latency().quantile(quantile));
-            row.extend([0.0, 0.5, 0.99].map(|quantile| data::optional(at(quantile).map(Latency::as_nanos))));
+            row.extend(
+                [0.0, 0.5, 0.99].map(|quantile| formats::optional(at(quantile).map(Latency::as_nanos))),
+            );
         }
         row
     };
-    data::csv(&headings, lengths.iter().map(row))
+    formats::csv(&headings, lengths.iter().map(row))
 }
 
-fn numbers(flights: &[Flight<'_>]) -> Table {
+fn numbers(flights: &[Flight<'_>]) -> ReportTable {
     let row = |flight: &Flight<'_>, entry: &Entry<'_>| {
         let at = |quantile| {
             entry.outcome.latency().quantile(quantile).map_or_else(String::new, |at| at.to_string())
@@ -197,7 +202,7 @@ fn numbers(flights: &[Flight<'_>]) -> Table {
         vec![flight.name.clone(), entry.work().length().to_string(), at(0.0), at(0.5), at(0.99)]
     };
     let rows = flights.iter().flat_map(|flight| flight.entries.iter().map(move |entry| row(flight, entry)));
-    Table::plain(
+    ReportTable::plain(
         "How late by length of sleep",
         &["condition", "asked for", "min", "median", "p99"],
         2,

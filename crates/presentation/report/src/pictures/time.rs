@@ -1,4 +1,4 @@
-//! How late when: a strip for each condition.
+//! Latency over time: a strip for each condition.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -9,36 +9,36 @@ use howlate_render::numbers::{count, length};
 use howlate_render::scale::Scale;
 
 use super::series::left_out;
-use super::{Chart, Panel, Picture, data, deadline_rule, words};
-use crate::chart::{Axis, Drawing, Form, Hue, Mark, Plot, SHADES};
+use super::{Chart, ChartPanel, Picture, deadline_rule, formats};
+use crate::chart::{Axis, Drawing, Hue, Mark, Plot, PlotForm, SHADES};
 use crate::condition_names::{name, varying};
 use crate::deadline;
 use crate::entry::Entry;
-use crate::table::Table;
+use crate::table::ReportTable;
 
-/// Strips drawn; those with the largest latencies.
+/// Maximum strips: the conditions with the largest latencies.
 const STRIPS: usize = 12;
-/// Cells of each, and its worst wake-ups that are marked.
+/// Cells of each strip, and marked worst wake-ups.
 const COLUMNS: usize = 200;
 const ROWS: usize = 28;
 const SPOTS: usize = 5;
 
-/// The picture; nothing to see where less than two stretches of time were kept.
+/// `None` with fewer than two slices of time.
 pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     let stretches = |entry: &Entry<'_>| entry.outcome.timeline().slices().len();
     if entries.iter().all(|entry| stretches(entry) < 2) {
         return None;
     }
-    let mut drawn: Vec<Entry<'_>> = entries.iter().copied().filter(|entry| stretches(entry) > 0).collect();
-    let mut by_max: Vec<usize> = (0..drawn.len()).collect();
-    by_max.sort_by_key(|place| Reverse(drawn[*place].max()));
+    let mut selected: Vec<Entry<'_>> = entries.iter().copied().filter(|entry| stretches(entry) > 0).collect();
+    let mut by_max: Vec<usize> = (0..selected.len()).collect();
+    by_max.sort_by_key(|place| Reverse(selected[*place].max()));
     by_max.truncate(STRIPS);
     by_max.sort_unstable();
-    drawn = by_max.into_iter().map(|place| drawn[place]).collect();
+    selected = by_max.into_iter().map(|place| selected[place]).collect();
     let parts = varying(entries);
-    let (end, latencies) = (end_of(&drawn)?, latencies(&drawn));
-    let last = drawn.len() - 1;
-    let strip = |(number, entry): (usize, &Entry<'_>)| Panel {
+    let (end, latencies) = (end_of(&selected)?, latencies(&selected));
+    let last = selected.len() - 1;
+    let strip = |(number, entry): (usize, &Entry<'_>)| ChartPanel {
         heading: name(entry, &parts),
         drawing: Drawing::Plot(plot(entry, Scale::exactly(0.0, end), latencies, number == last)),
         legend: Vec::new(),
@@ -47,25 +47,25 @@ pub(crate) fn picture(entries: &[Entry<'_>]) -> Option<Picture> {
     Some(Picture {
         kind: Chart::Time,
         title: title(entries),
-        about: about(&drawn, latencies),
-        left_out: left_out(entries.len() - drawn.len()),
-        panels: drawn.iter().enumerate().map(strip).collect(),
-        numbers: Some(numbers(&drawn)),
+        about: about(&selected, latencies),
+        left_out: left_out(entries.len() - selected.len()),
+        panels: selected.iter().enumerate().map(strip).collect(),
+        numbers: Some(numbers(&selected)),
     })
 }
 
-/// How to read it. The deadline is named here: in strips as low as these, its name would lie upon what is drawn.
-fn about(drawn: &[Entry<'_>], latencies: Scale) -> String {
+/// Explanation, which includes the deadline: in low strips its label would cover the marks.
+fn about(selected: &[Entry<'_>], latencies: Scale) -> String {
     let is_drawn = |entry: &Entry<'_>| deadline_rule(entry.deadline(), latencies).is_some();
-    let deadline = match deadline::common(drawn) {
-        Some(one) => format!(" Dotted: the deadline, {}.", length(one)),
+    let deadline = match deadline::common(selected) {
+        Some(deadline) => format!(" Dotted: the deadline, {}.", length(deadline)),
         None => " Dotted: the deadline.".to_owned(),
     };
     format!(
         "One strip per condition, all on the same axes. The stronger the colour, the more wake-ups were that late; the line above is the \
          worst of each stretch of time, dots are the worst of all. Grey stretches ran under a background load; triangles \
          mark missed periods and lost wake-ups.{}",
-        if drawn.iter().any(is_drawn) { deadline } else { String::new() }
+        if selected.iter().any(is_drawn) { deadline } else { String::new() }
     )
 }
 
@@ -102,10 +102,10 @@ fn title(entries: &[Entry<'_>]) -> String {
 
 fn plot(entry: &Entry<'_>, time: Scale, latencies: Scale, is_last: bool) -> Plot {
     Plot {
-        horizontal: Axis::new(time, "since the start", words::seconds),
-        vertical: Axis::new(latencies, "", words::time),
+        horizontal: Axis::new(time, "since the start", formats::seconds),
+        vertical: Axis::new(latencies, "", formats::time),
         marks: marks(entry, time, latencies),
-        form: if is_last { Form::LastStrip } else { Form::Strip },
+        form: if is_last { PlotForm::LastStrip } else { PlotForm::Strip },
         ends: Vec::new(),
     }
 }
@@ -116,16 +116,16 @@ fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Vec<Mark> {
         let (from, until) = stretch(entry, slice);
         (from, until, slice.max as f64)
     };
-    let spot = |one: &Worst| {
-        let at = since(entry, one.at);
-        ((at, one.latency.as_nanos() as f64), format!("{} late, {at:.3} s after the start", one.latency))
+    let spot = |worst: &Worst| {
+        let at = since(entry, worst.at);
+        ((at, worst.latency.as_nanos() as f64), format!("{} late, {at:.3} s after the start", worst.latency))
     };
     let mut marks: Vec<Mark> = shades(entry);
     marks.push(heat(entry, time, latencies));
-    marks.extend(deadline_rule(entry.deadline(), latencies).map(Mark::unnamed));
+    marks.extend(deadline_rule(entry.deadline(), latencies).map(Mark::without_label));
     marks.push(Mark::Tops { hue: Hue::nth(0), tops: slices.iter().map(top).collect() });
-    let troubled = slices.iter().filter(|slice| slice.missed_periods + slice.lost > 0);
-    marks.extend(troubled.map(|slice| {
+    let with_losses = slices.iter().filter(|slice| slice.missed_periods + slice.lost > 0);
+    marks.extend(with_losses.map(|slice| {
         let (from, until) = stretch(entry, slice);
         Mark::Flag { hue: Hue::nth(1), at: f64::midpoint(from, until) }
     }));
@@ -134,12 +134,12 @@ fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Vec<Mark> {
     marks
 }
 
-/// From when to when, in seconds since the start.
+/// Start and end of a slice in seconds.
 fn stretch(entry: &Entry<'_>, slice: &Slice) -> (f64, f64) {
     (since(entry, slice.from), since(entry, slice.until))
 }
 
-/// How many wake-ups were how late in each stretch; the shade grows with the logarithm of their number.
+/// Wake-ups by time and latency; the shade is logarithmic.
 fn heat(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Mark {
     let mut counts = vec![0.0; COLUMNS * ROWS];
     for slice in entry.outcome.timeline().slices() {
@@ -158,7 +158,7 @@ fn heat(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Mark {
     }
 }
 
-/// Spreads the wake-ups of a column of latencies over the cells that it covers.
+/// Distributes the wake-ups of a column of latencies over its cells.
 fn add(counts: &mut [f64], columns: &Range<usize>, latencies: Scale, column: Column) {
     let [low, high] = [column.from, column.until].map(|nanos| latencies.place(nanos as f64));
     let rows = cells(low, high, ROWS);
@@ -169,7 +169,7 @@ fn add(counts: &mut [f64], columns: &Range<usize>, latencies: Scale, column: Col
     }
 }
 
-/// The cells between two places, one at least.
+/// The cells between two positions, at least one.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "places")]
 fn cells(from: f64, until: f64, all: usize) -> Range<usize> {
     let first = ((from * all as f64) as usize).min(all - 1);
@@ -177,13 +177,13 @@ fn cells(from: f64, until: f64, all: usize) -> Range<usize> {
     first..end
 }
 
-/// 0 of nothing, otherwise one of the shades.
+/// 0 without wake-ups, otherwise 1 to [`SHADES`].
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a handful")]
 fn shade_of(weight: f64) -> u8 {
     if weight <= 0.0 { 0 } else { ((weight * f64::from(SHADES)) as u8 + 1).min(SHADES) }
 }
 
-/// The turns under a background load.
+/// Turns under a background load.
 fn shades(entry: &Entry<'_>) -> Vec<Mark> {
     if entry.outcome.condition.load.is_idle() {
         return Vec::new();
@@ -210,22 +210,22 @@ fn table_of(entry: &Entry<'_>) -> String {
             slice.lost.to_string(),
         ]
     };
-    data::csv(&headings, entry.outcome.timeline().slices().iter().map(row))
+    formats::csv(&headings, entry.outcome.timeline().slices().iter().map(row))
 }
 
-/// When the three worst of each condition came.
-fn numbers(entries: &[Entry<'_>]) -> Table {
+/// Times of the three worst wake-ups.
+fn numbers(entries: &[Entry<'_>]) -> ReportTable {
     let parts = varying(entries);
     let row = |entry: &Entry<'_>| {
-        let worst = |number: usize| {
+        let cell = |number: usize| {
             entry.outcome.worst().get(number).map_or_else(
                 || "–".to_owned(),
-                |one| format!("{} at {:.3} s", one.latency, since(entry, one.at)),
+                |worst| format!("{} at {:.3} s", worst.latency, since(entry, worst.at)),
             )
         };
-        vec![name(entry, &parts), count(entry.outcome.missed_periods()), worst(0), worst(1), worst(2)]
+        vec![name(entry, &parts), count(entry.outcome.missed_periods()), cell(0), cell(1), cell(2)]
     };
-    Table::plain(
+    ReportTable::plain(
         "The worst wake-ups, and when they came",
         &["condition", "missed periods", "worst", "second", "third"],
         1,

@@ -1,4 +1,4 @@
-//! Where the time of a wake-up goes: the usual one as a waterfall, the worst ones whole.
+//! Parts of wake-ups: the median ones as a waterfall, the worst ones whole.
 
 use howlate_analyse::cause::{Why, WhyPart};
 use howlate_model::{CauseKind as Cause, Explained, Latency, Part as Stretch, Segment};
@@ -6,17 +6,17 @@ use howlate_render::numbers::{count, micros};
 use howlate_render::scale::Scale;
 use howlate_render::{part_in_words, segment_in_words};
 
-use super::{Chart, Panel, Picture, data, words};
-use crate::chart::{Axis, Drawing, Hue, Lane, Lanes, Marks, Named, Piece};
+use super::{Chart, ChartPanel, Picture, formats};
+use crate::chart::{Axis, Drawing, Gantt, GanttBar, GanttLane, Hue, LegendEntry, LegendSymbol};
 use crate::condition_names::{name, varying};
 use crate::entry::Entry;
-use crate::table::Table;
+use crate::table::ReportTable;
 
-/// Conditions that are drawn, and the worst wake-ups of each.
+/// Maximum conditions, and worst wake-ups of each.
 const DRAWN: usize = 6;
 const WORST: usize = 5;
 
-/// Causes that look alike: what can be done about them is alike.
+/// Causes with one colour, because their remedies are alike.
 const GROUPS: [(Hue, &str); 7] = [
     (Hue::Series(0), "the kernel's own path"),
     (Hue::Series(1), "other threads"),
@@ -44,14 +44,18 @@ pub(super) const fn hue(kind: Cause) -> Hue {
     }
 }
 
-/// What the colours of these causes mean.
-pub(super) fn legend_of(kinds: impl Iterator<Item = Cause>) -> Vec<Named> {
+/// Legend of the colours of these causes.
+pub(super) fn legend_of(kinds: impl Iterator<Item = Cause>) -> Vec<LegendEntry> {
     let hues: Vec<Hue> = kinds.map(hue).collect();
-    let named = |(hue, text): &(Hue, &str)| Named { hue: *hue, text: (*text).to_owned(), marks: Marks::Bars };
+    let named = |(hue, text): &(Hue, &str)| LegendEntry {
+        hue: *hue,
+        text: (*text).to_owned(),
+        symbol: LegendSymbol::Bars,
+    };
     GROUPS.iter().filter(|(hue, _)| hues.contains(hue)).map(named).collect()
 }
 
-/// What a part is charged to as a rule; of the two that are charged by who had the CPU, to the kernel.
+/// Colour of the usual cause of a part. Parts charged to the occupant of the CPU get the colour of threads.
 const fn usual_hue(part: Stretch) -> Hue {
     match part {
         Stretch::Arming | Stretch::TimerSlack | Stretch::PageFault => Hue::Series(4),
@@ -63,31 +67,32 @@ const fn usual_hue(part: Stretch) -> Hue {
     }
 }
 
-/// The conditions that were traced, the worst first, each with its reasons.
+/// Traced conditions, the worst first.
 pub(super) fn traced<'a>(entries: &[Entry<'a>]) -> Vec<(Entry<'a>, Why)> {
     let mut all: Vec<_> =
         entries.iter().filter_map(|entry| Some((*entry, entry.outcome.why_late(None)?))).collect();
-    all.sort_by_key(|(_, why)| std::cmp::Reverse(why.worst.first().map(|one| one.latency)));
+    all.sort_by_key(|(_, why)| std::cmp::Reverse(why.worst.first().map(|wakeup| wakeup.latency)));
     all
 }
 
-/// The usual wake-up: the median of each part, one after the other.
+/// The median of each part, one after the other.
 pub(super) fn usual(entries: &[Entry<'_>]) -> Option<Picture> {
     let all = traced(entries);
-    let seen: Vec<&(Entry<'_>, Why)> = all.iter().filter(|(_, why)| why.decomposed > 0).collect();
-    let first = seen.first()?;
+    let decomposed_conditions: Vec<&(Entry<'_>, Why)> =
+        all.iter().filter(|(_, why)| why.decomposed > 0).collect();
+    let first = decomposed_conditions.first()?;
     let total = |why: &Why| why.parts.iter().map(|part| part.p50_ns).sum::<u64>();
-    let most = seen.iter().take(DRAWN).map(|(_, why)| total(why)).max().unwrap_or(1).max(1);
+    let most = decomposed_conditions.iter().take(DRAWN).map(|(_, why)| total(why)).max().unwrap_or(1).max(1);
     let largest = first.1.parts.iter().max_by_key(|part| part.p50_ns)?;
     Some(Picture {
         kind: Chart::Usual,
-        title: usual_title(largest, seen.len() > 1, &heading(&first.0, entries)),
+        title: usual_title(largest, decomposed_conditions.len() > 1, &heading(&first.0, entries)),
         about: "The median of each part of the traced wake-ups, one after the other. Medians do not add up to the median of the whole, but \
                 almost do where wake-ups are alike."
             .to_owned(),
-        left_out: super::series::left_out(seen.len().saturating_sub(DRAWN)),
-        panels: seen.iter().take(DRAWN).map(|(entry, why)| waterfall(&heading(entry, entries), why, most)).collect(),
-        numbers: Some(medians(&seen, entries)),
+        left_out: super::series::left_out(decomposed_conditions.len().saturating_sub(DRAWN)),
+        panels: decomposed_conditions.iter().take(DRAWN).map(|(entry, why)| waterfall(&heading(entry, entries), why, most)).collect(),
+        numbers: Some(medians(&decomposed_conditions, entries)),
     })
 }
 
@@ -105,22 +110,22 @@ fn heading(entry: &Entry<'_>, all: &[Entry<'_>]) -> String {
     if parts.is_empty() { String::new() } else { name(entry, &parts) }
 }
 
-fn waterfall(heading: &str, why: &Why, most: u64) -> Panel {
+fn waterfall(heading: &str, why: &Why, most: u64) -> ChartPanel {
     let mut at = 0;
     let lane = |part: &WhyPart| {
         let (from, until) = (at, at + part.p50_ns);
         at = until;
-        let words = format!("{}: {}", part_in_words(part.part), latency(part.p50_ns));
-        let piece = Piece {
+        let label = format!("{}: {}", part_in_words(part.part), latency(part.p50_ns));
+        let bar = GanttBar {
             from: from as f64,
             until: until as f64,
             hue: usual_hue(part.part),
             label: String::new(),
-            words: words.clone(),
+            tooltip: label.clone(),
         };
-        Lane { name: words, pieces: vec![piece] }
+        GanttLane { name: label, bars: vec![bar] }
     };
-    let lanes: Vec<Lane> = why.parts.iter().filter(|part| part.p50_ns > 0).map(lane).collect();
+    let lanes: Vec<GanttLane> = why.parts.iter().filter(|part| part.p50_ns > 0).map(lane).collect();
     let rows = why.parts.iter().map(|part| {
         vec![
             part.part.name().to_owned(),
@@ -131,39 +136,38 @@ fn waterfall(heading: &str, why: &Why, most: u64) -> Panel {
         ]
     });
     let headings = ["part", "mean_ns", "p50_ns", "p99_ns", "max_ns"].map(str::to_owned);
-    Panel {
+    ChartPanel {
         heading: heading.to_owned(),
-        drawing: Drawing::Lanes(Lanes { axis: axis(most), lanes }),
+        drawing: Drawing::Gantt(Gantt { axis: axis(most), lanes }),
         legend: Vec::new(),
-        data: data::csv(&headings, rows),
+        data: formats::csv(&headings, rows),
     }
 }
 
 fn axis(most: u64) -> Axis {
-    Axis::new(Scale::linear(0.0, most as f64), "after the time asked for", words::time)
+    Axis::new(Scale::linear(0.0, most as f64), "after the time asked for", formats::time)
 }
 
 fn latency(nanos: u64) -> Latency {
     Latency::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
-fn medians(seen: &[&(Entry<'_>, Why)], all: &[Entry<'_>]) -> Table {
+fn medians(seen: &[&(Entry<'_>, Why)], all: &[Entry<'_>]) -> ReportTable {
     let parts = varying(all);
-    let there = |part: &Stretch| seen.iter().any(|(_, why)| why.parts.iter().any(|one| one.part == *part));
+    let there = |part: &Stretch| seen.iter().any(|(_, why)| why.parts.iter().any(|seen| seen.part == *part));
     let columns: Vec<Stretch> = Stretch::ALL.into_iter().filter(there).collect();
     let median = |why: &Why, part: Stretch| {
-        let found = why.parts.iter().find(|one| one.part == part);
-        found.map_or_else(|| "–".to_owned(), |one| micros(i64::try_from(one.p50_ns).unwrap_or(i64::MAX)))
+        let found = why.parts.iter().find(|seen| seen.part == part);
+        found.map_or_else(|| "–".to_owned(), |part| micros(i64::try_from(part.p50_ns).unwrap_or(i64::MAX)))
     };
     let row = |(entry, why): &&(Entry<'_>, Why)| {
         std::iter::once(name(entry, &parts)).chain(columns.iter().map(|part| median(why, *part))).collect()
     };
     let headings: Vec<&str> =
         std::iter::once("condition").chain(columns.iter().map(|part| part_in_words(*part))).collect();
-    Table::plain("Median of each part, in µs", &headings, 1, seen.iter().map(row).collect())
+    ReportTable::plain("Median of each part, in µs", &headings, 1, seen.iter().map(row).collect())
 }
 
-/// The worst wake-ups, whole.
 pub(super) fn worst(entries: &[Entry<'_>]) -> Option<Picture> {
     let mut all = traced(entries);
     all.retain(|(_, why)| !why.worst.is_empty());
@@ -189,50 +193,51 @@ fn title(worst: &Explained, several: bool, condition: &str) -> String {
     format!("The worst traced wake-up came {} late{most}{about}", worst.latency)
 }
 
-fn lanes(heading: &str, why: &Why) -> Panel {
-    let drawn: Vec<&Explained> = why.worst.iter().take(WORST).collect();
-    let most = drawn.iter().map(|one| one.latency.as_nanos().max(1).unsigned_abs()).max().unwrap_or(1);
-    Panel {
+fn lanes(heading: &str, why: &Why) -> ChartPanel {
+    let wakeups: Vec<&Explained> = why.worst.iter().take(WORST).collect();
+    let most =
+        wakeups.iter().map(|wakeup| wakeup.latency.as_nanos().max(1).unsigned_abs()).max().unwrap_or(1);
+    ChartPanel {
         heading: heading.to_owned(),
-        drawing: Drawing::Lanes(Lanes {
+        drawing: Drawing::Gantt(Gantt {
             axis: axis(most),
-            lanes: drawn.iter().map(|one| lane(one)).collect(),
+            lanes: wakeups.iter().map(|wakeup| lane(wakeup)).collect(),
         }),
-        legend: legend_of(drawn.iter().flat_map(|one| &one.parts).map(|part| part.cause.kind)),
+        legend: legend_of(wakeups.iter().flat_map(|wakeup| &wakeup.parts).map(|part| part.cause.kind)),
         data: table_of(why),
     }
 }
 
-fn lane(one: &Explained) -> Lane {
-    let cpu = one.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-    let late = one.latency.as_nanos().max(0).unsigned_abs();
-    let asked = one.at.as_nanos().saturating_sub_unsigned(late);
-    Lane {
-        name: format!("{} late{cpu}", one.latency),
-        pieces: one.parts.iter().map(|part| piece(part, asked)).collect(),
+fn lane(wakeup: &Explained) -> GanttLane {
+    let cpu = wakeup.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let late = wakeup.latency.as_nanos().max(0).unsigned_abs();
+    let due = wakeup.at.as_nanos().saturating_sub_unsigned(late);
+    GanttLane {
+        name: format!("{} late{cpu}", wakeup.latency),
+        bars: wakeup.parts.iter().map(|part| bar(part, due)).collect(),
     }
 }
 
-fn piece(part: &Segment, asked: i64) -> Piece {
-    let from = part.from.as_nanos().saturating_sub(asked) as f64;
+fn bar(part: &Segment, due: i64) -> GanttBar {
+    let from = part.from.as_nanos().saturating_sub(due) as f64;
     let culprit = if part.cause.name.is_empty() { part_in_words(part.cause.part) } else { &part.cause.name };
-    Piece {
+    GanttBar {
         from,
         until: from + part.ns.as_nanos() as f64,
         hue: hue(part.cause.kind),
         label: culprit.to_owned(),
-        words: format!("{}: {}", segment_in_words(part), latency(part.ns.as_nanos())),
+        tooltip: format!("{}: {}", segment_in_words(part), latency(part.ns.as_nanos())),
     }
 }
 
 fn table_of(why: &Why) -> String {
     let headings = ["at_ns", "latency_ns", "cpu", "part", "kind", "name", "pid", "from_ns", "ns", "merged"]
         .map(str::to_owned);
-    let row = |one: &Explained, part: &Segment| {
+    let row = |wakeup: &Explained, part: &Segment| {
         vec![
-            one.at.as_nanos().to_string(),
-            one.latency.as_nanos().to_string(),
-            one.cpu.map_or_else(String::new, |cpu| cpu.to_string()),
+            wakeup.at.as_nanos().to_string(),
+            wakeup.latency.as_nanos().to_string(),
+            wakeup.cpu.map_or_else(String::new, |cpu| cpu.to_string()),
             part.cause.part.name().to_owned(),
             part.cause.kind.name().to_owned(),
             part.cause.name.clone(),
@@ -243,21 +248,21 @@ fn table_of(why: &Why) -> String {
         ]
     };
     let rows: Vec<Vec<String>> =
-        why.worst.iter().flat_map(|one| one.parts.iter().map(move |part| row(one, part))).collect();
-    data::csv(&headings, rows)
+        why.worst.iter().flat_map(|wakeup| wakeup.parts.iter().map(move |part| row(wakeup, part))).collect();
+    formats::csv(&headings, rows)
 }
 
-/// The three longest parts of the three worst of each condition.
-fn numbers(all: &[(Entry<'_>, Why)], entries: &[Entry<'_>]) -> Table {
+/// The three longest parts of the three worst wake-ups of each condition.
+fn numbers(all: &[(Entry<'_>, Why)], entries: &[Entry<'_>]) -> ReportTable {
     let parts = varying(entries);
-    let longest = |one: &Explained| {
-        let mut parts: Vec<Segment> = one.by_cause().into_iter().map(|(part, _)| part).collect();
+    let longest = |wakeup: &Explained| {
+        let mut parts: Vec<Segment> = wakeup.by_cause().into_iter().map(|(part, _)| part).collect();
         parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
-        let words = parts
+        let longest_parts = parts
             .iter()
             .take(3)
             .map(|part| format!("{} {}", latency(part.ns.as_nanos()), segment_in_words(part)));
-        format!("{}: {}", one.latency, words.collect::<Vec<_>>().join(", "))
+        format!("{}: {}", wakeup.latency, longest_parts.collect::<Vec<_>>().join(", "))
     };
     let row = |(entry, why): &(Entry<'_>, Why)| {
         let worst = |number: usize| why.worst.get(number).map_or_else(|| "–".to_owned(), longest);
@@ -265,6 +270,7 @@ fn numbers(all: &[(Entry<'_>, Why)], entries: &[Entry<'_>]) -> Table {
     };
     let headings = ["condition", "seen whole", "worst", "second", "third"];
     let rows = all.iter().map(row).collect();
-    let table = Table::plain("The worst traced wake-ups, and the longest parts of each", &headings, 1, rows);
-    Table { is_text: true, ..table }
+    let table =
+        ReportTable::plain("The worst traced wake-ups, and the longest parts of each", &headings, 1, rows);
+    ReportTable { is_text: true, ..table }
 }

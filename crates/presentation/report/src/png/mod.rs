@@ -5,8 +5,8 @@ mod raster;
 
 use std::fmt;
 
-use crate::Subject;
-use crate::chart::Theme;
+use crate::ReportInput;
+use crate::chart::ChartTheme;
 use crate::pictures::Chart;
 use crate::svg::{NoPicture, svg};
 
@@ -35,7 +35,6 @@ impl fmt::Display for NoPng {
 }
 
 impl NoPng {
-    /// What to do.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoPicture(none) => Some(none.hint()),
@@ -55,8 +54,8 @@ impl NoPng {
 /// # Errors
 ///
 /// When the recordings hold nothing to draw it from, no font has its letters, or PNG is not built in.
-pub fn png(subject: &Subject<'_>, kind: Chart, theme: Option<Theme>) -> Result<Vec<u8>, NoPng> {
-    let theme = theme.unwrap_or(Theme::Light);
+pub fn png(subject: &ReportInput<'_>, kind: Chart, theme: Option<ChartTheme>) -> Result<Vec<u8>, NoPng> {
+    let theme = theme.unwrap_or(ChartTheme::Light);
     pixels(&svg(subject, kind, Some(theme)).map_err(NoPng::NoPicture)?)
 }
 

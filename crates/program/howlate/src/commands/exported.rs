@@ -5,7 +5,7 @@ use std::path::Path;
 use howlate_analyse::Analysis;
 use howlate_model::Limit;
 use howlate_render as render;
-use howlate_report::{Recording, Subject, markdown};
+use howlate_report::{NamedRecording, ReportInput, markdown};
 use howlate_safe_path::atomic_write;
 
 use crate::error::Error;
@@ -26,7 +26,7 @@ pub(super) fn write(analysis: &Analysis, output: &Output, limits: &[Limit]) -> R
     }
     if let Some(path) = &output.export_markdown {
         let name = output.name();
-        let subject = Subject { recordings: &[Recording::new(&name, analysis)], comparison: None };
+        let subject = ReportInput { recordings: &[NamedRecording::new(&name, analysis)], comparison: None };
         atomic_write::replace(path, &markdown(&subject, None).text).map_err(failed(path))?;
     }
     Ok(())

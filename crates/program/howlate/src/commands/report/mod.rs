@@ -11,7 +11,7 @@ use howlate_analyse::Analysis;
 use howlate_analyse::compare::{Comparison, Criteria, Track, Verdict, recordings, within};
 use howlate_model::{Property, WorkKind};
 use howlate_render::{self as render, ComparisonReport};
-use howlate_report::{Markdown, Recording, Subject, markdown, page, png, svg};
+use howlate_report::{Markdown, NamedRecording, ReportInput, markdown, page, png, svg};
 
 use self::files::{Artifact, Files, must_be_new};
 use super::compare;
@@ -141,12 +141,12 @@ fn told<T>(
     asked: &Report,
     tracks: &[Track],
     names: &[String],
-    tell: impl FnOnce(&Subject<'_>) -> Result<T, Error>,
+    tell: impl FnOnce(&ReportInput<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let recordings: Vec<Recording<'_>> = tracks
+    let recordings: Vec<NamedRecording<'_>> = tracks
         .iter()
         .zip(names)
-        .map(|(track, name)| Recording { name, analysis: &track.analysis, deadline: asked.deadline })
+        .map(|(track, name)| NamedRecording { name, analysis: &track.analysis, deadline: asked.deadline })
         .collect();
     let named: Vec<(&str, &Analysis)> = recordings.iter().map(|one| (one.name, one.analysis)).collect();
     let comparison = comparison(asked, tracks)?;
@@ -156,7 +156,7 @@ fn told<T>(
         base: named[0],
         news: &named[1..],
     });
-    tell(&Subject { recordings: &recordings, comparison })
+    tell(&ReportInput { recordings: &recordings, comparison })
 }
 
 /// As sure as `howlate compare` is when it is not asked otherwise.

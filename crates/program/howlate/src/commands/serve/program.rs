@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use howlate_analyse::Analysis;
 use howlate_render as render;
-use howlate_report::{Recording, Subject, page};
+use howlate_report::{NamedRecording, ReportInput, page};
 use howlate_serve::{Answer, Contents, Server, Wanted};
 use howlate_watch_session::{Ended, Look};
 use howlate_watched_program::Subject as Watched;
@@ -56,7 +56,7 @@ fn metrics(analysis: &Analysis) -> String {
 }
 
 fn page_of(name: String) -> impl FnOnce(&Analysis) -> String + Send + 'static {
-    move |analysis| page(&Subject { recordings: &[Recording::new(&name, analysis)], comparison: None })
+    move |analysis| page(&ReportInput { recordings: &[NamedRecording::new(&name, analysis)], comparison: None })
 }
 
 /// What `make` makes of what is known by now; it is called by whoever watches, and knows it.

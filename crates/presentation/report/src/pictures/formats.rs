@@ -1,5 +1,6 @@
-//! Values along axes, in words.
+//! Tick labels of axes, and CSV of pictures.
 
+use csv::Writer;
 use howlate_model::{Latency, Span};
 use howlate_render::numbers::{count, length};
 
@@ -25,10 +26,23 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// Seconds: `12 s`.
 pub(crate) fn seconds(value: f64) -> String {
     match value {
         value if value >= 7_200.0 => format!("{:.1} h", value / 3_600.0),
         value => format!("{} s", (value * 1e3).round() / 1e3),
     }
+}
+
+/// CSV of a table.
+pub(crate) fn csv(headings: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut out = Writer::from_writer(Vec::new());
+    // Writing to memory cannot fail, and every row has as many fields as there are headings.
+    drop(out.write_record(headings));
+    rows.into_iter().for_each(|row| drop(out.write_record(row)));
+    String::from_utf8(out.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+/// An empty field for `None`.
+pub(crate) fn optional(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
 }
