@@ -56,7 +56,9 @@ fn metrics(analysis: &Analysis) -> String {
 }
 
 fn page_of(name: String) -> impl FnOnce(&Analysis) -> String + Send + 'static {
-    move |analysis| page(&ReportInput { recordings: &[NamedRecording::new(&name, analysis)], comparison: None })
+    move |analysis| {
+        page(&ReportInput { recordings: &[NamedRecording::new(&name, analysis)], comparison: None })
+    }
 }
 
 /// What `make` makes of what is known by now; it is called by whoever watches, and knows it.
