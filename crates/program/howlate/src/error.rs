@@ -20,7 +20,7 @@ use howlate_serve::ServeError;
 use howlate_session::{GuestsError, SessionError};
 use howlate_trace::{Choice, TracerMissing};
 use howlate_tune::TuneError;
-use howlate_watch_session::NotWatched;
+use howlate_watch_session::AttachError;
 use howlate_watched_program::{ProgramFailed, WatchError};
 use rustix::process::geteuid;
 
@@ -305,12 +305,12 @@ impl From<GuestsError> for Error {
     }
 }
 
-impl From<NotWatched> for Error {
-    fn from(reason: NotWatched) -> Self {
+impl From<AttachError> for Error {
+    fn from(reason: AttachError) -> Self {
         match reason {
-            NotWatched::Program(error) => Self::Watch(error),
-            NotWatched::Tracer(missing) => Self::from(missing),
-            NotWatched::SeesNothing(choice) => Self::NothingWatches(choice),
+            AttachError::Program(error) => Self::Watch(error),
+            AttachError::Tracer(missing) => Self::from(missing),
+            AttachError::NothingVisible(choice) => Self::NothingWatches(choice),
         }
     }
 }
@@ -335,7 +335,7 @@ fn watched(program: &Path) -> String {
     let typed: Vec<OsString> = std::env::args_os().skip(1).collect();
     let place = typed.iter().position(|word| Path::new(word) == program);
     let arguments = place.map_or(&[][..], |place| &typed[place + 1..]);
-    let started = howlate_watched_program::started_as(program);
+    let started = howlate_watched_program::start_command(program);
     let words: Vec<String> = std::iter::once(started).chain(arguments.iter().map(shell_word)).collect();
     let apart =
         if arguments.iter().any(|word| word.as_encoded_bytes().starts_with(b"-")) { "-- " } else { "" };

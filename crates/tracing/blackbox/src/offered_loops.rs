@@ -11,7 +11,7 @@ use howlate_linux::peer::Peer;
 use howlate_model::{Incident, IncidentKind, LateThread, LateTurn, MonotonicTime, Span};
 use howlate_procfs::{ProcessStat, Root, Status};
 use howlate_recording::date_and_time;
-use howlate_watched_program::{Loops, Marked, MarkedTurn};
+use howlate_watched_program::{MarkedLoop, MarkedLoops, MarkedTurn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::explain::by_kind;
@@ -44,7 +44,7 @@ pub(crate) struct OfferedLoops {
 struct Program {
     peer: Peer,
     connection: OwnedFd,
-    loops: Loops,
+    loops: MarkedLoops,
     marked: BTreeMap<usize, Followed>,
     /// Loops that found no ring, as far as that was counted.
     left_out: u64,
@@ -77,7 +77,7 @@ impl OfferedLoops {
         let OfferedMemory { peer, connection, memory } = handed;
         if !self.has_room(peer.uid) {
             self.left_out = self.left_out.saturating_add(1);
-        } else if let Ok(loops) = Loops::received(memory) {
+        } else if let Ok(loops) = MarkedLoops::from_file(memory) {
             let (marked, left_out) = (BTreeMap::new(), 0);
             self.programs.push(Program { peer, connection, loops, marked, left_out });
         }
@@ -185,7 +185,7 @@ impl Program {
     /// Takes the turns that have come, so many at most; returns how many were lost.
     fn read(&mut self, most: &mut u64) -> u64 {
         let Self { peer, loops, marked, .. } = self;
-        loops.read_at_most(most, &mut |MarkedTurn { number, of, turn, spans }| {
+        loops.read_at_most(most, &mut |MarkedTurn { number, marked_loop: of, turn, spans }| {
             let one = marked.entry(number).or_insert_with(|| Followed::new(of, *peer, &Root::live()));
             one.deadlines.turned(turn, spans);
         })
@@ -203,13 +203,13 @@ impl Program {
 
     /// Loops that have found no ring since the last call. A program may count there whatever it likes.
     fn newly_left_out(&mut self) -> u64 {
-        let left_out = self.loops.left_out();
+        let left_out = self.loops.unmeasured_loops();
         left_out.saturating_sub(std::mem::replace(&mut self.left_out, left_out))
     }
 }
 
 impl Followed {
-    fn new(of: &Marked, peer: Peer, root: &Root) -> Self {
+    fn new(of: &MarkedLoop, peer: Peer, root: &Root) -> Self {
         let (pid, tid) = thread(of, peer, root);
         let identity = Identity { peer, name: of.name.clone(), period: of.period, pid, tid };
         Self { of: Rc::new(identity), deadlines: Deadlines::every(of.period) }
@@ -270,7 +270,7 @@ fn name_and_cpu(tid: u32) -> (Option<String>, Option<u32>) {
 
 /// Process and thread of a loop. The program says how they see themselves, which is as everybody does where they are the one that has
 /// connected, or another of the same user: a fork. Otherwise they are in a container, or it says what is not so.
-fn thread(of: &Marked, peer: Peer, root: &Root) -> (u32, u32) {
+fn thread(of: &MarkedLoop, peer: Peer, root: &Root) -> (u32, u32) {
     let known = Status::read(root, of.tid);
     let is_gone = known.process().is_none() && of.pid == peer.pid;
     if is_gone || is_of(&known, of.pid, peer) { (of.pid, of.tid) } else { (peer.pid, peer.pid) }
@@ -287,8 +287,8 @@ mod tests {
 
     use super::*;
 
-    fn marked(pid: u32, tid: u32) -> Marked {
-        Marked { name: "control".into(), period: Span::from_millis(1), pid, tid }
+    fn marked(pid: u32, tid: u32) -> MarkedLoop {
+        MarkedLoop { name: "control".into(), period: Span::from_millis(1), pid, tid }
     }
 
     #[test]

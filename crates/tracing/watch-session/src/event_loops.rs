@@ -1,129 +1,132 @@
-//! What is kept of event loops while they are watched.
+//! Assigns the iterations of event loops to threads and their kind of wake-up.
 
 use std::collections::{HashMap, HashSet};
 use std::mem::take;
 
 use howlate_model::{Activation, Iteration, MonotonicTime, Span, TracedSleep};
-use howlate_watched_program::{Functions, Identity};
+use howlate_watched_program::{Symbolizer, ThreadIdentity};
 
 use crate::loop_sleeps::LoopSleeps;
 
-/// Files that threads wait on which are kept apart; of those beyond, nobody knows who shares them.
-const FILES_KEPT: usize = 1_024;
+/// Files that threads wait on and for which sharing is known.
+const MAX_FILES: usize = 1_024;
 
-/// An iteration whose thread was not seen to be woken for so long is of one that does not sleep.
+/// A thread that was not seen to be woken for this long does not sleep.
 const PATIENCE: Span = Span::from_secs(2);
 
 /// The event loops of a watched program.
 #[derive(Default)]
 pub(crate) struct EventLoops {
-    /// What each belongs to, once that is known.
-    of: HashMap<Identity, Activation>,
-    /// Who waits on each file of a process.
+    /// The kind of wake-up of each loop, once it is known.
+    owners: HashMap<ThreadIdentity, Activation>,
+    /// Threads that wait on a file, by process and file descriptor.
     waiting: HashMap<(u32, u32), HashSet<u32>>,
-    /// Of threads that came back to such a call.
+    /// By thread that has had iterations.
     sleeps: HashMap<u32, LoopSleeps>,
-    /// Those of them that have ended.
+    /// Threads in `sleeps` that have ended.
     ended: HashSet<u32>,
-    functions: Functions,
-    pending: Vec<Seen>,
+    symbolizer: Symbolizer,
+    pending: Vec<PendingIteration>,
 }
 
-/// An iteration, and what is to be known of it at once.
-pub(crate) struct Seen {
+/// An iteration, and what had to be looked up at once.
+pub(crate) struct PendingIteration {
     pub(crate) iteration: Iteration,
-    pub(crate) identity: Identity,
-    /// The innermost function that has a name, where it was long.
+    pub(crate) identity: ThreadIdentity,
+    /// Innermost function with a symbol, for a long iteration.
     pub(crate) function: Option<String>,
-    /// Threads that wait on the same events.
+    /// Number of threads that wait on the same file.
     pub(crate) shared_by: u64,
 }
 
-/// What is to become of an iteration.
-pub(crate) enum Belongs {
-    /// It is of the event loop of a thread that is woken so.
-    To(Activation),
-    /// That is still to be told.
-    NotKnown,
-    /// Its thread never waits for events.
-    ToNone,
+/// The event loop of an iteration.
+pub(crate) enum IterationOwner {
+    /// That of a thread with this kind of wake-up.
+    EventLoop(Activation),
+    /// Not known yet.
+    Unknown,
+    /// None: the thread never sleeps while it waits for events.
+    NotAnEventLoop,
 }
 
 impl EventLoops {
-    /// Takes an iteration of a thread of this process.
-    pub(crate) fn saw(&mut self, iteration: Iteration, identity: Identity, process: u32) {
+    /// An iteration of a thread in `process`.
+    pub(crate) fn add_iteration(&mut self, iteration: Iteration, identity: ThreadIdentity, process: u32) {
         let shared_by = self.shared_by(process, &iteration);
-        let function = self.functions.innermost(process, &iteration.stack);
+        let function = self.symbolizer.innermost(process, &iteration.stack);
         self.ended.remove(&iteration.tid);
-        self.sleeps.entry(iteration.tid).or_default().iterated(&iteration);
-        self.pending.push(Seen { iteration, identity, function, shared_by });
+        self.sleeps.entry(iteration.tid).or_default().add_iteration(&iteration);
+        self.pending.push(PendingIteration { iteration, identity, function, shared_by });
     }
 
-    /// Takes a sleep of any thread.
-    pub(crate) fn slept(&mut self, one: &TracedSleep) {
-        if let Some(of) = self.sleeps.get_mut(&one.tid) {
-            of.slept(one);
+    /// A sleep of any thread.
+    pub(crate) fn add_sleep(&mut self, sleep: &TracedSleep) {
+        if let Some(sleeps) = self.sleeps.get_mut(&sleep.tid) {
+            sleeps.add_sleep(sleep);
         }
     }
 
-    /// Nothing more will come of a thread.
+    /// A thread has ended.
     pub(crate) fn forget(&mut self, tid: u32) {
         if self.sleeps.contains_key(&tid) {
             self.ended.insert(tid);
         }
     }
 
-    /// All that have not been entered yet, in their order.
-    pub(crate) fn take(&mut self) -> Vec<Seen> {
+    /// Iterations whose loop was not known yet, in their order.
+    pub(crate) fn take(&mut self) -> Vec<PendingIteration> {
         take(&mut self.pending)
     }
 
-    /// It is too early for these.
-    pub(crate) fn put_back(&mut self, those: Vec<Seen>) {
-        let is_pending = |tid: &u32| those.iter().any(|one| one.iteration.tid == *tid);
-        for gone in self.ended.extract_if(|tid| !is_pending(tid)) {
-            self.sleeps.remove(&gone);
+    /// Keeps iterations whose loop is still not known.
+    pub(crate) fn put_back(&mut self, iterations: Vec<PendingIteration>) {
+        let is_pending = |tid: &u32| iterations.iter().any(|pending| pending.iteration.tid == *tid);
+        for tid in self.ended.extract_if(|tid| !is_pending(tid)) {
+            self.sleeps.remove(&tid);
         }
-        self.pending = those;
+        self.pending = iterations;
     }
 
-    /// What the loop of its thread belongs to: what it belonged to at first, else `awake`, by which it has been woken. Those
-    /// that are longer than `above` wait until it is known what kept their thread from its CPU.
-    pub(crate) fn belongs_to(
+    /// The loop of an iteration: as in earlier iterations, else `activation`, by which its thread has been woken. Iterations longer than
+    /// `above` wait until it is known what kept their thread from its CPU.
+    pub(crate) fn owner_of(
         &mut self,
-        one: &mut Seen,
-        awake: Option<Activation>,
+        pending: &mut PendingIteration,
+        activation: Option<Activation>,
         above: Span,
         now: MonotonicTime,
-    ) -> Belongs {
-        let is_over = now.since(one.iteration.until) >= PATIENCE;
-        if let Some(sleeps) = self.sleeps.get(&one.iteration.tid) {
-            let is_long = one.iteration.length() > above && !one.iteration.ready.is_zero();
-            let is_settled = sleeps.waits() && (!is_long || sleeps.is_known_until(one.iteration.until));
-            if !is_settled && !is_over {
-                return Belongs::NotKnown;
+    ) -> IterationOwner {
+        let is_overdue = now.since(pending.iteration.until) >= PATIENCE;
+        if let Some(sleeps) = self.sleeps.get(&pending.iteration.tid) {
+            let is_long = pending.iteration.length() > above && !pending.iteration.ready.is_zero();
+            let is_settled =
+                sleeps.waits_for_events() && (!is_long || sleeps.is_known_until(pending.iteration.until));
+            if !is_settled && !is_overdue {
+                return IterationOwner::Unknown;
             }
-            if sleeps.only_looks() {
-                return Belongs::ToNone;
+            if sleeps.only_polls() {
+                return IterationOwner::NotAnEventLoop;
             }
-            one.iteration.quota = sleeps.without_quota(&one.iteration);
+            pending.iteration.quota = sleeps.throttled_time(&pending.iteration);
         }
-        if let Some(known) = self.of.get(&one.identity) {
-            return Belongs::To(*known);
+        if let Some(owner) = self.owners.get(&pending.identity) {
+            return IterationOwner::EventLoop(*owner);
         }
-        let Some(of) = awake.or(is_over.then_some(Activation::Event)) else { return Belongs::NotKnown };
-        self.of.insert(one.identity.clone(), of);
-        Belongs::To(of)
+        let Some(owner) = activation.or(is_overdue.then_some(Activation::Event)) else {
+            return IterationOwner::Unknown;
+        };
+        self.owners.insert(pending.identity.clone(), owner);
+        IterationOwner::EventLoop(owner)
     }
 
-    /// How many threads of its process wait on the same events.
-    fn shared_by(&mut self, process: u32, one: &Iteration) -> u64 {
-        let Some(file) = one.file.map(|file| (process, file)) else { return 1 };
-        if self.waiting.len() >= FILES_KEPT && !self.waiting.contains_key(&file) {
+    /// Number of threads of the process that wait on the same file.
+    fn shared_by(&mut self, process: u32, iteration: &Iteration) -> u64 {
+        let Some(file) = iteration.file.map(|file| (process, file)) else { return 1 };
+        if self.waiting.len() >= MAX_FILES && !self.waiting.contains_key(&file) {
             return 1;
         }
         let threads = self.waiting.entry(file).or_default();
-        threads.insert(one.tid);
+        threads.insert(iteration.tid);
         threads.len() as u64
     }
 }

@@ -1,21 +1,19 @@
-//! Watches a program from the first look to the last line of the recording: what the tracer saw of its threads, what the kernel
-//! accounts to them, and the turns of loops that it has marked become lines.
+//! Watches a program and records it: the tracer's events of its threads, the kernel's statistics of them, and the turns of the loops
+//! that it has marked.
 //!
-//! It joins `trace`, `watched-program` and a session's recorder, and knows neither command line nor terminal: what is shown meanwhile goes to a
-//! [`Display`] that it is handed, and whoever else wants to know sends a [`Look`].
+//! It joins `trace`, `watched-program` and the recorder of `session`. It knows neither command line nor terminal: a [`WatchDisplay`]
+//! shows the progress, and other threads of howlate read the analysis by an [`AnalysisQuery`].
 
-mod accounts;
-mod attached;
+mod attachment;
 mod background_priority;
-mod error;
+mod chosen_tracer;
 mod event_loops;
-mod followed;
+mod followed_threads;
 mod loop_sleeps;
 mod program_facts;
-mod traced;
-mod watching;
+mod schedstats;
+mod session;
 
-pub use attached::{Attached, Request, Seen};
-pub use error::NotWatched;
-pub use traced::ChosenTracer;
-pub use watching::{Display, Ended, Look, Watching};
+pub use attachment::{Attachment, Visibility, WatchRequest};
+pub use chosen_tracer::{AttachError, ChosenTracer};
+pub use session::{AnalysisQuery, WatchDisplay, WatchOutcome, WatchSession};

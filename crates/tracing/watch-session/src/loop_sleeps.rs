@@ -1,4 +1,4 @@
-//! What the sleeps of a thread tell of its event loop: whether it ever waits for events, and when a quota kept it.
+//! Tells from the sleeps of a thread whether it waits for events in an event loop, and how long its iterations were throttled.
 //!
 //! ```text
 //! iteration  |---|        |-------|          |---|
@@ -6,43 +6,43 @@
 //! asleep      |-|           |--|    |-|                within iterations, or not at all: none
 //! ```
 //!
-//! Go's `sysmon` sleeps, and then looks at epoll without waiting: it comes back to such a call a hundred times a second, and
+//! Go's `sysmon` sleeps, and then polls epoll without waiting: it returns to such a call a hundred times a second, and
 //! serves no events.
 
 use std::collections::VecDeque;
 
 use howlate_model::{Holder, Iteration, MonotonicTime, Span, TracedSleep};
 
-/// Iterations, and stretches without quota, that are remembered of each thread: those that a sleep may still be told of.
+/// Iterations and throttled times that are remembered per thread: a sleep may be reported later than those.
 const REMEMBERED: usize = 64;
 
-/// The sleeps of one thread beside its iterations.
+/// The sleeps of one thread relative to its iterations.
 #[derive(Default)]
 pub(crate) struct LoopSleeps {
     iterations: VecDeque<(MonotonicTime, MonotonicTime)>,
-    /// The first sleep after the last iteration that is known.
+    /// The first sleep after the last known iteration.
     first: Option<MonotonicTime>,
-    waits: bool,
+    waits_for_events: bool,
     sleeps_within: bool,
-    quota: VecDeque<(MonotonicTime, MonotonicTime)>,
+    throttled: VecDeque<(MonotonicTime, MonotonicTime)>,
     known_until: Option<MonotonicTime>,
 }
 
 impl LoopSleeps {
-    /// Takes an iteration; those of a thread come in their order.
-    pub(crate) fn iterated(&mut self, one: &Iteration) {
-        if let Some(first) = self.first.take_if(|first| *first < one.until) {
-            self.waits |= first < one.from && !self.iterations.is_empty();
-            self.sleeps_within |= first >= one.from;
+    /// Iterations of a thread arrive in order.
+    pub(crate) fn add_iteration(&mut self, iteration: &Iteration) {
+        if let Some(first) = self.first.take_if(|first| *first < iteration.until) {
+            self.waits_for_events |= first < iteration.from && !self.iterations.is_empty();
+            self.sleeps_within |= first >= iteration.from;
         }
-        remember(&mut self.iterations, (one.from, one.until));
+        remember(&mut self.iterations, (iteration.from, iteration.until));
     }
 
-    /// Takes a sleep, of which all is told when the next one begins.
-    pub(crate) fn slept(&mut self, one: &TracedSleep) {
-        self.note_quota(one);
-        self.known_until = one.asleep_again.or(self.known_until);
-        let Some(at) = one.asleep_since.filter(|_| !one.is_stopped()) else { return };
+    /// A sleep is reported when the next one begins.
+    pub(crate) fn add_sleep(&mut self, sleep: &TracedSleep) {
+        self.note_throttling(sleep);
+        self.known_until = sleep.asleep_again.or(self.known_until);
+        let Some(at) = sleep.asleep_since.filter(|_| !sleep.is_stopped()) else { return };
         let Some((_, last)) = self.iterations.back() else { return };
         if at >= *last {
             self.first = self.first.or(Some(at));
@@ -51,49 +51,50 @@ impl LoopSleeps {
         self.sleeps_within |= self.iterations.iter().any(|(from, until)| (*from..*until).contains(&at));
         let following = self.iterations.iter().skip(1);
         let mut between = self.iterations.iter().zip(following);
-        self.waits |= between.any(|((_, ended), (began, _))| (*ended..*began).contains(&at));
+        self.waits_for_events |= between.any(|((_, ended), (began, _))| (*ended..*began).contains(&at));
     }
 
-    fn note_quota(&mut self, one: &TracedSleep) {
+    fn note_throttling(&mut self, sleep: &TracedSleep) {
         let mut stretches = Vec::new();
-        let kept = one.occupants.iter().filter(|occupant| occupant.who.holder == Holder::Quota);
-        // Of those that are only known together, nobody knows when.
-        stretches.extend(kept.map(|of| (of.from.unwrap_or(one.runnable), of.ns)));
-        let lost = one.lost.iter().filter(|lost| lost.throttled);
+        let quota_occupants = sleep.occupants.iter().filter(|occupant| occupant.who.holder == Holder::Quota);
+        // A merged occupant has no start of its own: that of the wait is taken.
+        stretches
+            .extend(quota_occupants.map(|occupant| (occupant.from.unwrap_or(sleep.runnable), occupant.ns)));
+        let lost = sleep.lost.iter().filter(|lost| lost.throttled);
         stretches.extend(lost.map(|lost| (lost.from, lost.until.since(lost.from))));
-        stretches.iter().for_each(|(from, long)| remember(&mut self.quota, (*from, from.plus(*long))));
+        stretches.iter().for_each(|(from, long)| remember(&mut self.throttled, (*from, from.plus(*long))));
     }
 
-    /// Whether it was seen to sleep in the call in which it waits for events.
-    pub(crate) const fn waits(&self) -> bool {
-        self.waits
+    /// Whether it was seen asleep in the call in which it waits for events.
+    pub(crate) const fn waits_for_events(&self) -> bool {
+        self.waits_for_events
     }
 
-    /// Whether it sleeps, and never in that call.
-    pub(crate) const fn only_looks(&self) -> bool {
-        self.sleeps_within && !self.waits
+    /// Whether it sleeps, but never in that call.
+    pub(crate) const fn only_polls(&self) -> bool {
+        self.sleeps_within && !self.waits_for_events
     }
 
-    /// Whether all is known of what kept it until then.
+    /// Whether all throttling up to `at` is known.
     pub(crate) fn is_known_until(&self, at: MonotonicTime) -> bool {
         self.known_until.is_some_and(|known| known >= at)
     }
 
-    /// How much of an iteration its control group was without quota, as far as it was seen.
-    pub(crate) fn without_quota(&self, one: &Iteration) -> Span {
+    /// How long its control group was throttled during an iteration.
+    pub(crate) fn throttled_time(&self, iteration: &Iteration) -> Span {
         let within = |(from, until): &(MonotonicTime, MonotonicTime)| {
-            let (from, until) = ((*from).max(one.from), (*until).min(one.until));
+            let (from, until) = ((*from).max(iteration.from), (*until).min(iteration.until));
             if from < until { until.since(from) } else { Span::ZERO }
         };
-        self.quota.iter().map(within).fold(Span::ZERO, Span::plus).min(one.ready)
+        self.throttled.iter().map(within).fold(Span::ZERO, Span::plus).min(iteration.ready)
     }
 }
 
-fn remember<T>(all: &mut VecDeque<T>, one: T) {
-    if all.len() == REMEMBERED {
-        all.pop_front();
+fn remember<T>(queue: &mut VecDeque<T>, item: T) {
+    if queue.len() == REMEMBERED {
+        queue.pop_front();
     }
-    all.push_back(one);
+    queue.push_back(item);
 }
 
 #[cfg(test)]
@@ -123,31 +124,35 @@ mod tests {
     }
 
     fn sleep(since: i64, woken: i64) -> TracedSleep {
-        let nobody = Who { holder: Holder::Idle, pid: None, name: String::new() };
-        let one = TracedSleep::woken(7, at(woken), WokenBy::Other(nobody));
-        TracedSleep { asleep_since: Some(at(since)), asleep_again: Some(at(woken + 1_000)), ..one }
+        let idle = Who { holder: Holder::Idle, pid: None, name: String::new() };
+        let sleep = TracedSleep::woken(7, at(woken), WokenBy::Other(idle));
+        TracedSleep { asleep_since: Some(at(since)), asleep_again: Some(at(woken + 1_000)), ..sleep }
     }
 
-    /// Iterations of 100 with 100 in between; each is told when it ends, each sleep at once, or an iteration later.
+    /// Iterations of 100 with 100 in between; an iteration is reported when it ends, a sleep at once or one iteration later.
     #[track_caller]
-    fn check(sleeps: &[i64], waits: bool, only_looks: bool) {
-        for told_after in [5, 205] {
-            let mut of = LoopSleeps::default();
+    fn check(times: &[i64], waits_for_events: bool, only_polls: bool) {
+        for reported_after in [5, 205] {
+            let mut sleeps = LoopSleeps::default();
             for now in 0..2_000 {
                 if now % 200 == 100 {
-                    of.iterated(&iteration(now - 100, now));
+                    sleeps.add_iteration(&iteration(now - 100, now));
                 }
-                let began = now - told_after;
-                if began >= 0 && sleeps.contains(&(began % 200)) {
-                    of.slept(&sleep(began, now));
+                let began = now - reported_after;
+                if began >= 0 && times.contains(&(began % 200)) {
+                    sleeps.add_sleep(&sleep(began, now));
                 }
             }
-            assert_eq!((of.waits(), of.only_looks()), (waits, only_looks), "{sleeps:?} {told_after}");
+            assert_eq!(
+                (sleeps.waits_for_events(), sleeps.only_polls()),
+                (waits_for_events, only_polls),
+                "{times:?} {reported_after}"
+            );
         }
     }
 
     #[test]
-    fn a_thread_that_sleeps_elsewhere_alone_only_looks() {
+    fn a_thread_that_only_sleeps_elsewhere_only_polls() {
         check(&[150], true, false);
         check(&[20, 150], true, false);
         check(&[20, 40, 60], false, true);
@@ -155,14 +160,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_quota_took_of_an_iteration_is_told() {
-        let mut of = LoopSleeps::default();
+    fn throttled_time_of_an_iteration_is_known() {
+        let mut sleeps = LoopSleeps::default();
         let to = Who { holder: Holder::Quota, pid: None, name: "/pod".to_owned() };
         let lost = Lost { from: at(80), until: at(140), to, throttled: true, merged: false };
-        of.slept(&TracedSleep { lost: vec![lost], ..sleep(0, 50) });
-        assert_eq!(of.without_quota(&iteration(60, 130)), Span::from_nanos(50), "it was ready for so long");
-        assert_eq!(of.without_quota(&iteration(60, 100)), Span::from_nanos(20));
-        assert_eq!(of.without_quota(&iteration(140, 200)), Span::ZERO);
-        assert!(of.is_known_until(at(1_050)) && !of.is_known_until(at(1_051)));
+        sleeps.add_sleep(&TracedSleep { lost: vec![lost], ..sleep(0, 50) });
+        assert_eq!(
+            sleeps.throttled_time(&iteration(60, 130)),
+            Span::from_nanos(50),
+            "it was ready for so long"
+        );
+        assert_eq!(sleeps.throttled_time(&iteration(60, 100)), Span::from_nanos(20));
+        assert_eq!(sleeps.throttled_time(&iteration(140, 200)), Span::ZERO);
+        assert!(sleeps.is_known_until(at(1_050)) && !sleeps.is_known_until(at(1_051)));
     }
 }

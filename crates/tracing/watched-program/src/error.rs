@@ -8,94 +8,65 @@ use std::path::Path;
 use howlate_model::{shell_path, shell_word};
 use rustix::io::Errno;
 
-/// A program that was started to be watched, and failed.
+/// The failure of a program that was started to be watched.
 #[derive(Debug, thiserror::Error)]
 #[error("{program} {how}")]
 pub struct ProgramFailed {
-    /// What was typed to start it.
+    /// First word of its command line.
     pub program: String,
-    /// How it ended.
+    /// How it ended, as in "ended with status 3".
     pub how: String,
-    /// What to do about it, where that is known.
+    /// What to do about it, if known.
     pub hint: Option<String>,
 }
 
 /// Why a program cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The kernel's files on processes are not mounted.
+    /// `/proc` is not mounted.
     #[error("processes cannot be seen here: there is no /proc")]
     NoProc,
-    /// Nothing runs with that id.
+    /// No process has that id.
     #[error("there is no process {pid}")]
-    NoProcess {
-        /// The id that was asked for.
-        pid: u32,
-    },
-    /// Nothing runs under that name.
+    NoProcess { pid: u32 },
+    /// No process has that name.
     #[error("no process is called `{name}`")]
-    NoName {
-        /// The name that was asked for.
-        name: String,
-    },
-    /// More than one runs under that name.
+    NoName { name: String },
+    /// More than one process has that name.
     #[error("{} processes are called `{name}`: {}", pids.len(), list(pids))]
     Several {
-        /// The name that was asked for.
         name: String,
-        /// The ids of all of them.
         pids: Vec<u32>,
-        /// The one of them that has started the others, or has started who has.
+        /// The ancestor of all others among them, if there is one.
         first: Option<u32>,
     },
-    /// It is another user's, and the kernel tells its accounts to nobody else.
+    /// The process belongs to another user, whose events an unprivileged user cannot see.
     #[error("process {pid} belongs to user {owner}")]
     OfAnother {
-        /// The process's id.
         pid: u32,
-        /// The id of that user.
+        /// User id.
         owner: u32,
     },
-    /// It is part of the kernel.
+    /// A kernel thread.
     #[error("{pid} ({name}) is a thread of the kernel, which has no program to be late")]
-    Kernel {
-        /// The process's id.
-        pid: u32,
-        /// What it is called.
-        name: String,
-    },
-    /// It has ended, and nobody has asked how.
+    Kernel { pid: u32, name: String },
+    /// The process has ended, and its parent has not waited for it.
     #[error("process {pid} ({name}) has ended already; its parent, {parent}, has not asked how")]
-    Zombie {
-        /// The process's id.
-        pid: u32,
-        /// What it is called.
-        name: String,
-        /// Who has to ask.
-        parent: u32,
-    },
-    /// It is howlate.
+    Zombie { pid: u32, name: String, parent: u32 },
+    /// The process is howlate itself.
     #[error("process {pid} is this howlate itself")]
-    Myself {
-        /// The id of this process.
-        pid: u32,
-    },
+    Myself { pid: u32 },
     /// The program cannot be started.
     #[error("cannot start `{program}`: {source}")]
-    Start {
-        /// As it was typed.
-        program: String,
-        /// The kernel's reason.
-        source: io::Error,
-    },
+    Start { program: String, source: io::Error },
 }
 
 impl WatchError {
-    /// Nothing runs with the id or the name `asked` for.
-    pub fn not_there(asked: &str) -> Self {
-        match asked.parse() {
+    /// No process with the id or name `query`.
+    pub fn not_there(query: &str) -> Self {
+        match query.parse() {
             Ok(pid) => Self::NoProcess { pid },
-            Err(_) => Self::NoName { name: asked.to_owned() },
+            Err(_) => Self::NoName { name: query.to_owned() },
         }
     }
 
@@ -104,7 +75,7 @@ impl WatchError {
         Some(match self {
             Self::NoProc => "as root, `mount -t proc proc /proc`".to_owned(),
             Self::NoName { name } if Path::new(name).is_file() => {
-                format!("to start that file: `howlate watch {}`", started_as(Path::new(name)))
+                format!("to start that file: `howlate watch {}`", start_command(Path::new(name)))
             }
             Self::NoName { name } => format!(
                 "`pgrep -af {}` finds one by its command line; `howlate watch -- PROGRAM` starts one",
@@ -137,12 +108,12 @@ impl WatchError {
                     .to_owned()
             }
             Self::Start { program, source } if source.kind() == io::ErrorKind::PermissionDenied => {
-                match started_as(Path::new(program)) {
-                    words if words.contains(' ') => {
-                        format!("start it with its interpreter: `howlate watch {words}`")
+                match start_command(Path::new(program)) {
+                    command if command.contains(' ') => {
+                        format!("start it with its interpreter: `howlate watch {command}`")
                     }
-                    words if is_program(Path::new(program)) => {
-                        format!("it must be a file that may be executed: `chmod +x {words}`")
+                    command if is_program(Path::new(program)) => {
+                        format!("it must be a file that may be executed: `chmod +x {command}`")
                     }
                     _ => "that file is no program: give the path of one, or its name on the PATH".to_owned(),
                 }
@@ -152,15 +123,15 @@ impl WatchError {
     }
 }
 
-/// Whether it begins as programs do: nothing else is to become one that may be executed.
+/// Whether a file is a script or an ELF file: no other file should be made executable.
 fn is_program(file: &Path) -> bool {
-    let mut begins = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(4).read_to_end(&mut begins));
-    read.is_ok() && (begins.starts_with(b"#!") || begins == b"\x7fELF")
+    let mut magic = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(4).read_to_end(&mut magic));
+    read.is_ok() && (magic.starts_with(b"#!") || magic == b"\x7fELF")
 }
 
-/// How a file is started: by the interpreter that it is usually for, or by itself.
-pub fn started_as(file: &Path) -> String {
+/// The command that starts a file: with the usual interpreter for its extension, or alone.
+pub fn start_command(file: &Path) -> String {
     let interpreter = match file.extension().and_then(OsStr::to_str) {
         Some("py") => "python3 ",
         Some("js" | "mjs") => "node ",
@@ -173,13 +144,13 @@ pub fn started_as(file: &Path) -> String {
 }
 
 fn list(pids: &[u32]) -> String {
-    /// More are not told one by one.
+    /// Number of ids that are listed.
     const MOST: usize = 8;
-    let mut words: Vec<String> = pids.iter().take(MOST).map(u32::to_string).collect();
+    let mut ids: Vec<String> = pids.iter().take(MOST).map(u32::to_string).collect();
     if pids.len() > MOST {
-        words.push("…".to_owned());
+        ids.push("…".to_owned());
     }
-    words.join(", ")
+    ids.join(", ")
 }
 
 #[cfg(test)]
@@ -188,15 +159,15 @@ mod tests {
 
     #[test]
     fn a_file_is_started_by_what_it_is_usually_for() {
-        let words = |file: &str| started_as(Path::new(file));
-        assert_eq!(words("loop.py"), "python3 loop.py");
-        assert_eq!(words("/srv/my service.js"), "node '/srv/my service.js'");
-        assert_eq!(words("cyclic"), "./cyclic");
-        assert_eq!(words("/usr/bin/cyclic"), "/usr/bin/cyclic");
+        let command = |file: &str| start_command(Path::new(file));
+        assert_eq!(command("loop.py"), "python3 loop.py");
+        assert_eq!(command("/srv/my service.js"), "node '/srv/my service.js'");
+        assert_eq!(command("cyclic"), "./cyclic");
+        assert_eq!(command("/usr/bin/cyclic"), "/usr/bin/cyclic");
     }
 
     #[test]
-    fn who_names_a_file_is_told_how_to_start_it() {
+    fn a_file_name_gets_a_hint_how_to_start_it() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let hint = WatchError::not_there(file).hint().unwrap();
         assert!(hint.starts_with(&format!("to start that file: `howlate watch {file}`")), "{hint}");
@@ -205,14 +176,14 @@ mod tests {
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
         let refused = WatchError::Start { program: "./loop.py".into(), source };
         assert!(refused.hint().unwrap().contains("`howlate watch python3 ./loop.py`"));
-        let of = |program: &str| {
+        let hint_of = |program: &str| {
             let source = io::Error::from(io::ErrorKind::PermissionDenied);
             WatchError::Start { program: program.into(), source }.hint().unwrap()
         };
-        assert!(of(file).starts_with("that file is no program"), "nothing else is made one that runs");
+        assert!(hint_of(file).starts_with("that file is no program"), "nothing else is made one that runs");
         let script = howlate_testing::tree(&[("run", "#!/bin/sh\n")]);
-        assert!(of(script.path().join("run").to_str().unwrap()).contains("`chmod +x "));
-        // What only a filter of system calls says is not about the file.
+        assert!(hint_of(script.path().join("run").to_str().unwrap()).contains("`chmod +x "));
+        // EPERM comes from a system call filter, not from the file.
         let source = Errno::PERM.into();
         let refused = WatchError::Start { program: "./loop.py".into(), source };
         assert!(refused.hint().unwrap().contains("seccomp=unconfined"));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::clock;
 use howlate_model::{Activation, Span};
-use howlate_watched_program::Subject;
+use howlate_watched_program::WatchTarget;
 
 use super::observer::Sight;
 
@@ -35,7 +35,7 @@ impl FirstLook {
     /// Looks until `enough` wake-ups of one kind have come.
     pub(super) fn take(
         sight: &mut Sight,
-        subject: &mut Subject,
+        subject: &mut WatchTarget,
         enough: u64,
         interrupted: &AtomicBool,
     ) -> Self {
@@ -47,7 +47,7 @@ impl FirstLook {
             }
             let length = clock::now().since(began);
             let is_enough = length >= LEAST && counts.values().any(|count| *count >= enough);
-            let is_over = subject.is_over(sight.threads()) || interrupted.load(Ordering::Relaxed);
+            let is_over = subject.has_ended(sight.threads()) || interrupted.load(Ordering::Relaxed);
             if is_enough || is_over || length >= MOST {
                 return Self::new(length, counts, enough);
             }

@@ -14,7 +14,7 @@ use howlate_model::{Caveat, Condition, Load, Task, Turn, Work};
 use howlate_plan::Plan;
 use howlate_render::TunedProgram;
 use howlate_session::{Environment, Parts, Request, Resume, Turning, measure_in_steps};
-use howlate_watched_program::{Process, Subject};
+use howlate_watched_program::{NamedProcess, WatchTarget};
 
 use crate::error::{NothingToCompare, TuneError};
 use crate::facts::Facts;
@@ -33,7 +33,7 @@ pub use options::ProgramOptions;
 pub struct PreparedProgram<'a> {
     prepared: Prepared,
     program: TunedProgram,
-    subject: &'a mut Subject,
+    subject: &'a mut WatchTarget,
     sight: &'a mut Sight,
 }
 
@@ -48,13 +48,13 @@ impl<'a> PreparedProgram<'a> {
         asked: &ProgramOptions,
         environment: &Environment,
         guard: Guard,
-        (subject, sight): (&'a mut Subject, &'a mut Sight),
+        (subject, sight): (&'a mut WatchTarget, &'a mut Sight),
         caveats: Vec<Caveat>,
         seed: u64,
     ) -> Result<Self, TuneError> {
         let look = FirstLook::take(sight, subject, enough(asked.options.goal), &environment.interrupted);
         let threads = sight.chosen();
-        let goes_on = !subject.is_over(sight.threads()) && !look.compared.is_empty();
+        let goes_on = !subject.has_ended(sight.threads()) && !look.compared.is_empty();
         let Some((first, _)) = threads.first().filter(|_| goes_on) else {
             let why = nothing_to_compare(asked, subject, sight, environment);
             return Err(TuneError::NothingToCompare { program: subject.name().to_owned(), why });
@@ -105,7 +105,7 @@ impl<'a> PreparedProgram<'a> {
 /// A program of which nothing but the settings is looked at.
 pub enum Whom<'a> {
     /// It runs already.
-    Running(&'a Process),
+    Running(&'a NamedProcess),
     /// It is to be started; what was typed for it.
     ToStart(&'a str),
 }
@@ -122,7 +122,7 @@ pub fn look_at_settings(
 ) -> Result<Prepared, TuneError> {
     let (name, facts) = match whom {
         Whom::Running(process) => {
-            let count = threads_of(process.pid, asked.follow).look().come.len();
+            let count = threads_of(process.pid, asked.follow).update().started.len();
             (process.name.as_str(), named_facts(asked, Facts::of_thread(process.pid, count), Vec::new))
         }
         Whom::ToStart(name) => (*name, named_facts(asked, Facts::of_what_is_started(), Vec::new)),
@@ -132,11 +132,11 @@ pub fn look_at_settings(
 }
 
 /// Of the threads that are measured, of which `first` speaks for all.
-fn facts(asked: &ProgramOptions, first: u32, threads: &[OfProgram], subject: &Subject) -> Facts {
+fn facts(asked: &ProgramOptions, first: u32, threads: &[OfProgram], subject: &WatchTarget) -> Facts {
     // Those of a program that was started for this end with it.
     let stay = || match subject {
-        Subject::Attached(_) => threads.iter().map(|(tid, _)| *tid).collect(),
-        Subject::Started(..) => Vec::new(),
+        WatchTarget::Running(_) => threads.iter().map(|(tid, _)| *tid).collect(),
+        WatchTarget::Started(..) => Vec::new(),
     };
     named_facts(asked, Facts::of_thread(first, threads.len()), stay)
 }
@@ -177,7 +177,7 @@ fn plan(
 /// What was tried on, in the report.
 fn described(
     asked: &ProgramOptions,
-    subject: &Subject,
+    subject: &WatchTarget,
     facts: &Facts,
     look: &FirstLook,
     turn: &Turn,
@@ -197,13 +197,13 @@ fn described(
 /// Why no turn can be taken of it.
 fn nothing_to_compare(
     asked: &ProgramOptions,
-    subject: &mut Subject,
+    subject: &mut WatchTarget,
     sight: &Sight,
     environment: &Environment,
 ) -> NothingToCompare {
     if environment.interrupted.load(Ordering::Relaxed) {
         NothingToCompare::Interrupted
-    } else if subject.is_over(sight.threads()) {
+    } else if subject.has_ended(sight.threads()) {
         NothingToCompare::Ended
     } else if !sight.is_traced() {
         NothingToCompare::Unseen

@@ -7,7 +7,7 @@ use howlate_linux::clock;
 use howlate_model::{Activation, Happened, MonotonicTime, Span, Wakeup};
 use howlate_procfs::Root;
 use howlate_trace::{Tracer, TracerMissing};
-use howlate_watched_program::{Loops, MarkedTurn, Subject, Threads, WatchedThread};
+use howlate_watched_program::{MarkedLoops, MarkedTurn, WatchTarget, WatchedThread, WatchedThreads};
 
 use super::options::ProgramOptions;
 
@@ -27,8 +27,8 @@ pub(super) type OfProgram = (u32, u32);
 /// The eyes on a program.
 pub struct Sight {
     tracer: Option<Box<dyn Tracer>>,
-    loops: Option<Loops>,
-    threads: Threads,
+    loops: Option<MarkedLoops>,
+    threads: WatchedThreads,
     /// Threads of other names are left out, if there are any names.
     chosen: Vec<String>,
     chains: Chains,
@@ -48,7 +48,7 @@ impl Sight {
     /// When the tracer cannot be started.
     pub fn begin(
         mut tracer: Option<Box<dyn Tracer>>,
-        subject: &mut Subject,
+        subject: &mut WatchTarget,
         options: &ProgramOptions,
     ) -> Result<Self, TracerMissing> {
         if let Some(tracer) = &mut tracer {
@@ -77,7 +77,7 @@ impl Sight {
         self.tracer.is_some()
     }
 
-    pub(super) const fn threads(&self) -> &Threads {
+    pub(super) const fn threads(&self) -> &WatchedThreads {
         &self.threads
     }
 
@@ -98,16 +98,16 @@ impl Sight {
 
     /// What has been seen since the last look.
     pub(super) fn look(&mut self) -> Vec<ObservedWakeup> {
-        let looked = self.threads.look();
-        self.follow(&looked.come);
+        let looked = self.threads.update();
+        self.follow(&looked.started);
         self.read();
-        self.ending.extend(looked.gone);
+        self.ending.extend(looked.ended);
         let seen = self.settle(clock::now());
         let ended = std::mem::take(&mut self.ending);
         ended.iter().for_each(|tid| self.chains.forget(*tid));
         let (ending, over) = ended.into_iter().partition(|tid| self.chains.knows(*tid));
         self.ending = ending;
-        over.into_iter().for_each(|tid: u32| self.threads.forget(tid));
+        over.into_iter().for_each(|tid: u32| self.threads.forget_name(tid));
         seen
     }
 
@@ -125,7 +125,7 @@ impl Sight {
         let Self { tracer, loops, threads, chosen, chains, marked, ending, lost } = self;
         let is_traced = tracer.is_some();
         if let Some(loops) = loops {
-            *lost += loops.read(&mut |MarkedTurn { number, of, turn, .. }| {
+            *lost += loops.read(&mut |MarkedTurn { number, marked_loop: of, turn, .. }| {
                 let is_chosen = chosen.is_empty() || chosen.contains(&of.name);
                 let new = || (of.tid, is_chosen, Turns::new(of.period, is_traced));
                 marked.entry(number).or_insert_with(new).2.turned(turn);
@@ -140,7 +140,7 @@ impl Sight {
                 Happened::Named => {}
                 Happened::Ended => ending.push(life.tid),
             }
-            threads.tell(life);
+            threads.note_life(life);
         }
         for one in seen {
             let process = threads.process_of(one.tid);
@@ -181,6 +181,6 @@ impl Sight {
 }
 
 /// The threads of a process that is to be looked at.
-pub(super) fn threads_of(pid: u32, with_children: bool) -> Threads {
-    Threads::new(Root::live(), pid, with_children)
+pub(super) fn threads_of(pid: u32, with_children: bool) -> WatchedThreads {
+    WatchedThreads::new(Root::live(), pid, with_children)
 }

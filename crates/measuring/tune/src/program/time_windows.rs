@@ -7,7 +7,7 @@ use howlate_model::{
     Block, Bounds, Caveat, Ended, Engine, EngineError, Finished, HowEnded, Line, MonotonicTime, Sink, Span,
     Started, Task, Turn, TurnFailure, Worded, Work,
 };
-use howlate_watched_program::{Subject, in_force};
+use howlate_watched_program::{WatchTarget, in_force};
 
 use super::external_settings::{Outside, RequestedSettings};
 use super::observer::{ObservedWakeup, OfProgram, Sight};
@@ -41,7 +41,7 @@ struct Course {
 /// Takes windows of a program's time as turns.
 pub(super) struct Windows<'a> {
     sight: &'a mut Sight,
-    subject: &'a mut Subject,
+    subject: &'a mut WatchTarget,
     outside: &'a mut Outside,
     /// The task of the baseline, without a change.
     base: Task,
@@ -79,7 +79,7 @@ impl<'a> Windows<'a> {
     /// Of a program; `base` is a task of the baseline.
     pub(super) const fn new(
         sight: &'a mut Sight,
-        subject: &'a mut Subject,
+        subject: &'a mut WatchTarget,
         outside: &'a mut Outside,
         base: Task,
     ) -> Self {
@@ -123,7 +123,7 @@ impl<'a> Windows<'a> {
             sink.progress(&[]);
             if bounds.is_interrupted() {
                 course.how = HowEnded::Interrupted;
-            } else if self.subject.is_over(self.sight.threads()) {
+            } else if self.subject.has_ended(self.sight.threads()) {
                 course.how = HowEnded::ProgramEnded;
             } else {
                 drop(clock::pause(until.since(clock::now()).min(LOOK_EVERY)));

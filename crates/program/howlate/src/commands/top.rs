@@ -12,7 +12,7 @@ use howlate_procfs::Root;
 use howlate_render::{Controls, Pressed, Top as Shown, TopBy, TopView, machine};
 use howlate_system::describe;
 use howlate_trace::{WaitReader, read_waits};
-use howlate_watched_program::{ProcessGroups, WatchError, is_there};
+use howlate_watched_program::{ProcessCgroups, WatchError, process_exists};
 
 use super::recorded;
 use crate::error::Error;
@@ -34,7 +34,7 @@ pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
     }
     let interrupted = on_interrupt()?;
     if let Some(process) = asked.process().filter(|_| Root::live().has_processes()) {
-        is_there(&Root::live(), process)?;
+        process_exists(&Root::live(), process)?;
     }
     let (reader, refused) = read_waits(asked.tracer).map_err(Error::Waits)?;
     let is_watched = !asked.once && !asked.json && io::stdout().is_terminal() && is_watched();
@@ -50,7 +50,7 @@ pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
         view: view(asked),
         json: asked.json,
         live,
-        groups: ProcessGroups::default(),
+        groups: ProcessCgroups::default(),
         place: in_place.then(InPlace::default),
         keys: if in_place { Keys::listen() } else { Keys::none() },
         controls: Controls::default(),
@@ -89,7 +89,7 @@ struct Looking<'a> {
     json: bool,
     /// Where it has the whole screen.
     live: Option<LiveTop>,
-    groups: ProcessGroups,
+    groups: ProcessCgroups,
     /// Where the table changes in place.
     place: Option<InPlace>,
     keys: Keys,
@@ -172,7 +172,7 @@ impl Looking<'_> {
             return;
         }
         let there: Vec<u32> = table.processes.iter().filter_map(|one| one.pid).collect();
-        self.groups.look(&there);
+        self.groups.update(&there);
     }
 
     /// In place, where that can be: there is more to come.

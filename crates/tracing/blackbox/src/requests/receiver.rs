@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use howlate_linux::clock;
 use howlate_linux::peer::{self, Peer};
 use howlate_model::Span;
-use howlate_watched_program::Loops;
+use howlate_watched_program::MarkedLoops;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_passcred;
@@ -128,7 +128,9 @@ impl Receiver<'_> {
         let socket = connection.socket.as_fd();
         let sent = match (message(bytes, clock::now()), files) {
             (Some(Message::Snap { .. }), _) => send(self.channel, connection.peer, bytes, &[]),
-            (Some(Message::Loops), [memory]) if Loops::are_in(memory) && is_silent(socket) => {
+            (Some(Message::Loops), [memory])
+                if MarkedLoops::is_shared_memory(memory) && is_silent(socket) =>
+            {
                 send(self.channel, connection.peer, bytes, &[socket, memory.as_fd()])
             }
             _ => Ok(()),

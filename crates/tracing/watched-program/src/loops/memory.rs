@@ -1,5 +1,5 @@
-//! The memory of a program's loops, which howlate reads as a file: nothing can be taken away below it, and where the program has
-//! written nothing, reading makes no page.
+//! Shared memory of marked loops, which howlate reads as a file: a program cannot unmap it meanwhile, and reading untouched
+//! parts allocates no page.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,7 +12,7 @@ use super::layout::{MAGIC, WORDS};
 
 const WORD: usize = size_of::<u64>();
 
-/// The file.
+/// The memory file.
 pub(super) struct Memory {
     file: OwnedFd,
 }
@@ -28,8 +28,8 @@ impl Memory {
         Ok(Self { file })
     }
 
-    /// What a program hands over.
-    pub(super) fn received(file: OwnedFd) -> io::Result<Self> {
+    /// The file that a program sent.
+    pub(super) fn from_file(file: OwnedFd) -> io::Result<Self> {
         if is_memory(&file) { Ok(Self { file }) } else { Err(io::ErrorKind::InvalidData.into()) }
     }
 
@@ -42,49 +42,56 @@ impl Memory {
         self.file
     }
 
-    /// Words from `place` on, as they are now. What cannot be read is 0, as what nobody has written is. What is read later is not older.
-    pub(super) fn words<const N: usize>(&self, place: usize) -> [u64; N] {
+    /// Words from `index` on. What cannot be read is 0, as untouched memory is. Later reads return no older values.
+    pub(super) fn words<const N: usize>(&self, index: usize) -> [u64; N] {
         let mut words = [0; N];
-        let bytes = read(&self.file, place, N);
+        let bytes = read(&self.file, index, N);
         words.iter_mut().zip(numbers(&bytes)).for_each(|(word, number)| *word = number);
         words
     }
 
-    /// The same of so many.
-    pub(super) fn many(&self, place: usize, count: usize) -> Vec<u64> {
+    /// As [`Memory::words`], of a length known at run time.
+    pub(super) fn words_vec(&self, index: usize, count: usize) -> Vec<u64> {
         if count == 0 {
             return Vec::new();
         }
-        numbers(&read(&self.file, place, count)).collect()
+        numbers(&read(&self.file, index, count)).collect()
     }
 
-    pub(super) fn word(&self, place: usize) -> u64 {
-        let [word] = self.words(place);
+    pub(super) fn word(&self, index: usize) -> u64 {
+        let [word] = self.words(index);
         word
     }
 
-    /// Writes a word, after all that was read before. A program that forbids that keeps it from itself.
-    pub(super) fn set(&self, place: usize, word: u64) {
+    /// Writes a word, ordered after all earlier reads. A program that forbids writing only harms itself.
+    pub(super) fn set(&self, index: usize, word: u64) {
         fence(Ordering::Release);
-        let _ = pwrite(&self.file, &word.to_ne_bytes(), (place * WORD) as u64);
+        let _ = pwrite(&self.file, &word.to_ne_bytes(), (index * WORD) as u64);
     }
 }
 
-/// Whether a file is memory for loops. The seals come first: files that are no memory are refused by that, before anything is asked that
-/// could take its owner's time.
+/// Whether a file is memory for loops. Seals are checked first: only memfds have them, and other files are refused before a
+/// `read(2)` of them could block.
 pub(super) fn is_memory(file: &OwnedFd) -> bool {
     let is_sealed =
         || fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK | SealFlags::GROW));
     let is_long = || fstat(file).is_ok_and(|found| u64::try_from(found.st_size) == Ok((WORDS * WORD) as u64));
-    let is_known = || numbers(&read(file, MAGIC.0, 1)).eq([MAGIC.1]);
-    is_sealed() && is_long() && is_known()
+    let has_magic = || numbers(&read(file, MAGIC.0, 1)).eq([MAGIC.1]);
+    is_sealed() && is_long() && has_magic()
 }
 
-fn read(file: impl AsFd, place: usize, count: usize) -> Vec<u8> {
+fn read(file: impl AsFd, index: usize, count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count * WORD];
-    let _ = pread(file, &mut bytes[..], (place * WORD) as u64);
+    let _ = pread(file, &mut bytes[..], (index * WORD) as u64);
     fence(Ordering::Acquire);
     bytes
+}
+
+/// The text of a name; `None` for an empty one.
+pub(super) fn read_name(words: &[u64]) -> Option<String> {
+    let name: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
 }
 
 fn numbers(bytes: &[u8]) -> impl Iterator<Item = u64> {
@@ -100,10 +107,10 @@ mod tests {
     }
 
     #[test]
-    fn looking_makes_no_page() {
+    fn reading_allocates_no_page() {
         let memory = Memory::create().unwrap();
-        assert_eq!((memory.word(WORDS - 1), memory.many(100, 3)), (0, vec![0, 0, 0]));
-        assert_eq!(memory.many(0, WORDS).len(), WORDS);
+        assert_eq!((memory.word(WORDS - 1), memory.words_vec(100, 3)), (0, vec![0, 0, 0]));
+        assert_eq!(memory.words_vec(0, WORDS).len(), WORDS);
         assert_eq!(blocks(&memory), 0);
         memory.set(7, 9);
         assert_eq!((memory.words(6), blocks(&memory)), ([0, 9, 0], 8), "one page");

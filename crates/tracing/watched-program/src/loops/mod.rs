@@ -1,11 +1,10 @@
-//! Loops that a program has marked: memory that it is handed, or hands over itself, and the turns that it leaves there.
+//! Loops that a program has marked: memory shared with the program, and the turns that it writes there.
 //!
-//! The program writes to the memory whatever it likes, so that nothing in it is believed that cannot be.
+//! The memory is not trusted: every value is checked, and invalid ones are dropped and counted.
 
+mod clock_conversion;
 mod layout;
 mod memory;
-mod moments;
-mod name;
 mod ring;
 mod spans;
 
@@ -18,189 +17,186 @@ use howlate_model::{LoopTurn, MonotonicTime, Span, SpanTime};
 use howlate_procfs::Root;
 use rustix::io::{FdFlags, fcntl_setfd};
 
+use self::clock_conversion::ClockConversion;
 use self::layout::{LOCKED, LOCKED_TAKEN, MAGIC, RINGS, SPANS, TAKEN, TICKS};
 use self::memory::Memory;
-use self::moments::Moments;
-use self::ring::Ring;
+use self::ring::LoopRing;
 
-/// The variable that tells a program which of its files the memory is.
+/// Environment variable with the file descriptor of the memory.
 const VARIABLE: &str = "HOWLATE_LOOPS";
-/// Of memory that is received, turns that began so long before are believed: whoever reads may have been kept from it. None was due
-/// earlier, whoever made the memory.
-const BEFORE: Span = Span::from_secs(10);
+/// In memory that a program made itself, turns that began up to this long ago are accepted: the reader may have been delayed. In no
+/// memory may they have been due earlier.
+const MAX_AGE: Span = Span::from_secs(10);
 
-/// Whether `CLOCK_MONOTONIC` of this machine is made of the processor's ticks.
-pub fn ticks_are_the_clock(root: &Root) -> bool {
+/// Whether `CLOCK_MONOTONIC` of this machine is derived from the processor's ticks.
+pub fn clock_is_tsc(root: &Root) -> bool {
     let current = root.read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     current.is_ok_and(|name| name == "tsc")
 }
 
 /// A loop that a program has marked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Marked {
-    /// What the program calls it.
+pub struct MarkedLoop {
     pub name: String,
-    /// The period that it is to have; zero where it has none.
+    /// Zero if the loop is not periodic.
     pub period: Span,
-    /// The process, as that sees itself.
+    /// In the process's own PID namespace.
     pub pid: u32,
-    /// The thread that turned first, as it sees itself.
+    /// The thread of the first turn, in its own PID namespace.
     pub tid: u32,
 }
 
-/// A turn of one of them.
+/// A turn of a marked loop.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkedTurn<'a> {
-    /// The number of its loop.
+    /// Number of the loop.
     pub number: usize,
-    /// Its loop.
-    pub of: &'a Marked,
-    /// When it was.
+    pub marked_loop: &'a MarkedLoop,
     pub turn: LoopTurn,
-    /// How much of it lay in each span that the program has named.
+    /// How much of the turn each span took.
     pub spans: &'a [SpanTime],
 }
 
 /// Spans of a loop that are not measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpansLeftOut {
-    /// The loop's name.
+pub struct UnmeasuredSpans {
+    /// Name of the loop.
     pub name: String,
-    /// Spans that were lost, or were none.
+    /// Spans that were lost or invalid.
     pub lost: u64,
-    /// The first name that found no place.
+    /// The first name that did not fit.
     pub first: Option<String>,
-    /// How many names have one.
+    /// How many names fit.
     pub kept: u64,
 }
 
-/// The loops of a program that shares the memory.
-pub struct Loops {
+/// The marked loops of all programs that share the memory.
+pub struct MarkedLoops {
     memory: Memory,
-    times: Times,
-    rings: Vec<Ring>,
+    clock: TurnClock,
+    rings: Vec<LoopRing>,
 }
 
-/// What a time in the memory stands for.
-struct Times {
-    moments: Moments,
-    /// No turn was due before.
+/// Converts and checks the times in the memory.
+struct TurnClock {
+    conversion: ClockConversion,
+    /// Turns that were due earlier are invalid.
     due_since: MonotonicTime,
 }
 
-impl Times {
-    fn known_by(moments: Moments) -> Self {
-        Self { moments, due_since: clock::now().minus(BEFORE) }
+impl TurnClock {
+    fn new(conversion: ClockConversion) -> Self {
+        Self { conversion, due_since: clock::now().minus(MAX_AGE) }
     }
 }
 
-impl Loops {
-    /// Memory for them. `ticks`: whether `CLOCK_MONOTONIC` is made of the processor's ticks, so that these do as well.
+impl MarkedLoops {
+    /// Creates the memory. `ticks`: whether programs may write processor ticks.
     ///
     /// # Errors
     ///
     /// When there is no memory, or there are too many open files.
     pub fn create(ticks: bool) -> io::Result<Self> {
-        let (memory, moments) = (Memory::create()?, Moments::begin(ticks));
-        memory.set(TICKS, u64::from(moments.are_ticks()));
+        let (memory, conversion) = (Memory::create()?, ClockConversion::new(ticks));
+        memory.set(TICKS, u64::from(conversion.uses_ticks()));
         memory.set(SPANS, 1);
         memory.set(MAGIC.0, MAGIC.1);
-        Ok(Self::of(memory, moments))
+        Ok(Self::new(memory, conversion))
     }
 
-    /// Memory that a program has made, and says to be this. What it left there a moment before it said so counts as well.
+    /// Reads memory that a program created. Turns written shortly before it was sent are accepted.
     ///
     /// # Errors
     ///
-    /// When it is another file than such memory, or can become shorter.
-    pub fn received(file: OwnedFd) -> io::Result<Self> {
-        let moments = Moments::readings_since(clock::now().minus(BEFORE));
-        Ok(Self::of(Memory::received(file)?, moments))
+    /// When the file is not such memory, or can be truncated.
+    pub fn from_file(file: OwnedFd) -> io::Result<Self> {
+        let conversion = ClockConversion::nanoseconds_since(clock::now().minus(MAX_AGE));
+        Ok(Self::new(Memory::from_file(file)?, conversion))
     }
 
-    fn of(memory: Memory, moments: Moments) -> Self {
-        let rings = (0..RINGS + LOCKED).map(Ring::new).collect();
-        Self { memory, times: Times::known_by(moments), rings }
+    fn new(memory: Memory, conversion: ClockConversion) -> Self {
+        let rings = (0..RINGS + LOCKED).map(LoopRing::new).collect();
+        Self { memory, clock: TurnClock::new(conversion), rings }
     }
 
-    /// Whether that is memory of this kind. The kernel's answer is not waited for, whatever file it is.
-    pub fn are_in(file: &OwnedFd) -> bool {
+    /// Whether a file is memory of this kind. Never blocks, whatever file it is.
+    pub fn is_shared_memory(file: &OwnedFd) -> bool {
         memory::is_memory(file)
     }
 
-    /// Hands the memory to a program that is about to be started, and to all that it starts.
+    /// Passes the memory to a program that is about to be started, and to its children.
     ///
     /// # Errors
     ///
     /// When the file cannot be inherited.
-    pub fn hand_on(&self, command: &mut Command) -> io::Result<()> {
+    pub fn pass_to(&self, command: &mut Command) -> io::Result<()> {
         fcntl_setfd(self.memory.file(), FdFlags::empty())?;
         command.env(VARIABLE, self.memory.file().as_raw_fd().to_string());
         Ok(())
     }
 
-    /// Hands the turns since the last call to `take`. Returns how many were lost, or were none.
+    /// Passes the turns since the last call to `take`. Returns how many were lost or invalid.
     pub fn read(&mut self, take: &mut dyn FnMut(MarkedTurn<'_>)) -> u64 {
         self.read_at_most(&mut { u64::MAX }, take)
     }
 
-    /// The same of no more than `most` turns and spans together, of which they are taken: of a loop that has left more, the last ones.
-    /// Where there are none left, loops are not looked at: their rings fill up, and their programs count what found no room.
+    /// As [`MarkedLoops::read`], of at most `most` turns and spans together, which is reduced by their number: of each loop the newest ones.
+    /// At 0 the rings are not read: they fill up, and the programs count what does not fit.
     pub fn read_at_most(&mut self, most: &mut u64, take: &mut dyn FnMut(MarkedTurn<'_>)) -> u64 {
         if *most == 0 {
             return 0;
         }
-        let Self { memory, times, rings } = self;
-        let [counted, under_lock] = [TAKEN, LOCKED_TAKEN].map(|place| asked_for(memory, place));
-        let (first, locked) = rings.split_at_mut(RINGS);
+        let Self { memory, clock, rings } = self;
+        let [counted, under_lock] = [TAKEN, LOCKED_TAKEN].map(|place| requested_rings(memory, place));
+        let (plain, locked) = rings.split_at_mut(RINGS);
         let mut rings: Vec<_> =
-            first.iter_mut().take(counted).chain(locked.iter_mut().take(under_lock)).collect();
-        rings.iter_mut().for_each(|ring| ring.look(memory));
-        times.moments.look();
-        let read = |ring: &mut Ring| match *most {
+            plain.iter_mut().take(counted).chain(locked.iter_mut().take(under_lock)).collect();
+        rings.iter_mut().for_each(|ring| ring.update(memory));
+        clock.conversion.update();
+        let read = |ring: &mut LoopRing| match *most {
             0 => 0,
-            _ => ring.read(memory, times, most, &mut |turn| take(turn)),
+            _ => ring.read(memory, clock, most, &mut |turn| take(turn)),
         };
-        // A program may claim to have lost anything.
+        // The counts are not trusted: their sum may overflow.
         rings.into_iter().map(read).fold(0, u64::saturating_add)
     }
 
-    /// What a hostile program may do: 8 bytes to each of the words that howlate looks at first. A clock's reading is as near as 0.
+    /// Simulates a hostile program: writes 8 bytes to each of the words that howlate reads first.
     pub(crate) fn overwrite(&self, bytes: &[u8]) {
         const FEW: usize = 100;
         const FEW_SPANS: usize = 20;
-        let few = |number| {
+        let first_words = |number| {
             let ring = layout::ring(number);
-            let [names, times] = [layout::SPAN_NAMES, layout::SPAN_TIMES].map(|place| ring.start + place);
-            ring.take(FEW).chain(names..names + FEW_SPANS).chain(times..times + FEW_SPANS)
+            let [names, spans] = [layout::SPAN_NAMES, layout::SPAN_TIMES].map(|place| ring.start + place);
+            ring.take(FEW).chain(names..names + FEW_SPANS).chain(spans..spans + FEW_SPANS)
         };
-        let rings = (0..RINGS + LOCKED).flat_map(few);
+        let rings = (0..RINGS + LOCKED).flat_map(first_words);
         let now = clock::now().as_nanos().unsigned_abs();
-        for (place, eight) in [TAKEN, LOCKED_TAKEN].into_iter().chain(rings).zip(bytes.chunks(8)) {
+        for (index, chunk) in [TAKEN, LOCKED_TAKEN].into_iter().chain(rings).zip(bytes.chunks(8)) {
             let mut word = [0; 8];
-            word[..eight.len()].copy_from_slice(eight);
+            word[..chunk.len()].copy_from_slice(chunk);
             let value = u64::from_le_bytes(word);
-            // Small ones are times a moment ago, so that some are turns.
+            // Some values become recent times, so that some turns are valid.
             let value = if value % 7 == 3 { now.wrapping_sub(value % 100_000) } else { value };
-            self.memory.set(place, value);
+            self.memory.set(index, value);
         }
     }
 
-    /// Spans that are not measured, of each loop that has some.
-    pub fn spans_left_out(&self) -> Vec<SpansLeftOut> {
-        self.rings.iter().filter_map(|ring| ring.spans_left_out(&self.memory)).collect()
+    /// Loops of which spans were not measured.
+    pub fn unmeasured_spans(&self) -> Vec<UnmeasuredSpans> {
+        self.rings.iter().filter_map(|ring| ring.unmeasured_spans(&self.memory)).collect()
     }
 
     /// Loops for which there was no ring.
-    pub fn left_out(&self) -> u64 {
+    pub fn unmeasured_loops(&self) -> u64 {
         let beyond = [(TAKEN, RINGS), (LOCKED_TAKEN, LOCKED)]
-            .map(|(place, rings)| asked_for(&self.memory, place).saturating_sub(rings) as u64);
+            .map(|(place, rings)| requested_rings(&self.memory, place).saturating_sub(rings) as u64);
         beyond.into_iter().fold(0, u64::saturating_add)
     }
 }
 
-/// How many rings programs asked for, by what they counted.
-fn asked_for(memory: &Memory, place: usize) -> usize {
+/// How many rings of a kind programs asked for.
+fn requested_rings(memory: &Memory, place: usize) -> usize {
     usize::try_from(memory.word(place)).unwrap_or(usize::MAX)
 }
 

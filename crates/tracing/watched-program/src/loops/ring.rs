@@ -1,4 +1,4 @@
-//! howlate's end of a ring.
+//! Reads the turns that a program wrote to its ring.
 
 use howlate_model::{LoopTurn, MonotonicTime, Span, SpanTime};
 
@@ -6,76 +6,77 @@ use super::layout::{
     CAPACITY, CLOCK, HEAD, LOST, NAME, PERIOD, READ, SPAN_KINDS, SPAN_LOST, SPAN_WRITTEN, THREAD, TURN,
     TURNS, WRITTEN, ring,
 };
-use super::memory::Memory;
-use super::spans::{self, Spans};
-use super::{Marked, MarkedTurn, SpansLeftOut, Times};
+use super::memory::{Memory, read_name};
+use super::spans::{self, SpanReader};
+use super::{MarkedLoop, MarkedTurn, TurnClock, UnmeasuredSpans};
 
-/// No loop is expected further away from its turn.
-const AWAY: Span = Span::from_secs(3_600);
+/// Largest plausible distance between the expected time of a turn and its start.
+const MAX_DISTANCE: Span = Span::from_secs(3_600);
 
 /// A ring, and how far it was read.
-pub(super) struct Ring {
+pub(super) struct LoopRing {
     number: usize,
-    /// Where it begins.
+    /// Index of its first word.
     first: usize,
-    of: Option<Marked>,
-    /// What its head said when last looked at.
+    marked_loop: Option<MarkedLoop>,
+    /// The header at the last update.
     head: [u64; HEAD],
     read: u64,
-    /// What the program says that it lost, when it was last asked.
+    /// Dropped turns that the program had counted at the last read.
     lost: u64,
     last: Option<MonotonicTime>,
-    spans: Spans,
+    spans: SpanReader,
 }
 
-/// A turn as the program wrote it: when it was due, when it began, and when its work was done.
-type Written = [u64; TURN];
+/// A turn as written: expected time, start, and end of work.
+type RawTurn = [u64; TURN];
 
-impl Ring {
+impl LoopRing {
     pub(super) fn new(number: usize) -> Self {
         Self {
             number,
             first: ring(number).start,
-            of: None,
+            marked_loop: None,
             head: [0; HEAD],
             read: 0,
             lost: 0,
             last: None,
-            spans: Spans::default(),
+            spans: SpanReader::default(),
         }
     }
 
-    /// Looks how far it is written. What is read after lies before whatever time it is then.
-    pub(super) fn look(&mut self, memory: &Memory) {
+    /// Reads how much is written. Call it before the clock is read: what it finds is no later than that.
+    pub(super) fn update(&mut self, memory: &Memory) {
         self.head = memory.words(self.first);
-        // Spans of the turns that are seen are seen as well: their number is read after that of turns.
+        // The number of spans is read after that of turns, so that all spans of these turns are included.
         if self.head[WRITTEN] != self.read {
             self.head[SPAN_WRITTEN] = memory.word(self.first + SPAN_WRITTEN);
         }
-        self.spans.look(self.head[SPAN_WRITTEN]);
+        self.spans.update(self.head[SPAN_WRITTEN]);
     }
 
-    /// Hands on the turns that had come when it was last looked, the last ones where that is more than `most`, of which they are
-    /// taken; returns how many were lost, or were none.
+    /// Passes to `take` the turns that the last update found: the newest `most`, which is reduced by their number. Returns how many
+    /// turns were lost or invalid.
     pub(super) fn read(
         &mut self,
         memory: &Memory,
-        times: &Times,
+        clock: &TurnClock,
         most: &mut u64,
         take: &mut dyn FnMut(MarkedTurn<'_>),
     ) -> u64 {
-        let Some(of) = self.of.take().or_else(|| marked(&self.head)) else { return 0 };
+        let Some(marked_loop) = self.marked_loop.take().or_else(|| read_loop(&self.head)) else { return 0 };
         let number = self.number;
-        let mut take_turn = |turn, spans: &[SpanTime]| take(MarkedTurn { number, of: &of, turn, spans });
-        let lost = self.turns(memory, times, most, &mut take_turn);
-        self.of = Some(of);
+        let mut pass_on =
+            |turn, spans: &[SpanTime]| take(MarkedTurn { number, marked_loop: &marked_loop, turn, spans });
+        let lost = self.read_turns(memory, clock, most, &mut pass_on);
+        self.marked_loop = Some(marked_loop);
         lost.saturating_add(self.newly_lost())
     }
 
-    fn turns(
+    fn read_turns(
         &mut self,
         memory: &Memory,
-        times: &Times,
+        clock: &TurnClock,
         most: &mut u64,
         take: &mut dyn FnMut(LoopTurn, &[SpanTime]),
     ) -> u64 {
@@ -83,57 +84,62 @@ impl Ring {
         if written == self.read {
             return 0;
         }
-        let (moments, by_clock) = (&times.moments, self.head[CLOCK] != 0);
-        let when = |time| if by_clock { moments.when_read(time) } else { moments.when(time) };
-        let (all, mut lost) = self.written(memory, most);
-        let mut spans = self.spans.written(memory, self.first, most);
-        for turn in all {
-            match self.turn(turn, times.due_since, when) {
-                Some(turn) => take(turn, &spans.of_turn(turn, when)),
+        let (conversion, by_clock) = (&clock.conversion, self.head[CLOCK] != 0);
+        let convert = |time| if by_clock { conversion.convert_nanos(time) } else { conversion.convert(time) };
+        let (raw_turns, mut lost) = self.take_written(memory, most);
+        let mut spans = self.spans.take(memory, self.first, most);
+        for raw_turn in raw_turns {
+            match self.valid_turn(raw_turn, clock.due_since, convert) {
+                Some(turn) => take(turn, &spans.of_turn(turn, convert)),
                 None => lost += 1,
             }
         }
-        self.spans.is_read(memory, self.first, &spans);
+        self.spans.finish_read(memory, self.first, &spans);
         self.read = written;
         memory.set(self.first + READ, written);
         lost
     }
 
-    /// What the program has written since the last time, and how much of it was lost.
-    fn written(&self, memory: &Memory, most: &mut u64) -> (Vec<Written>, u64) {
+    /// Turns since the last read, and how many of them were lost.
+    fn take_written(&self, memory: &Memory, most: &mut u64) -> (Vec<RawTurn>, u64) {
         let waiting = self.head[WRITTEN].wrapping_sub(self.read);
-        // Who keeps to the rules never writes more than fits.
+        // A correct program never writes more than fits.
         let (waiting, lost) = if waiting > CAPACITY { (0, 1) } else { (waiting, 0) };
         let count = waiting.min(*most);
         *most -= count;
         let first = self.head[WRITTEN].wrapping_sub(count);
-        let all = spans::around(memory, self.first + TURNS, CAPACITY, first, count);
-        (all, waiting.saturating_sub(count).saturating_add(lost))
+        let raw_turns = spans::read_entries(memory, self.first + TURNS, CAPACITY, first, count);
+        (raw_turns, waiting.saturating_sub(count).saturating_add(lost))
     }
 
-    /// A turn, if it can have been one: not before the end of the one before, which a loop that waits for nothing begins at in the same
-    /// nanosecond; done after it began; neither of them yet to come; and due since its program could be heard.
-    fn turn(
+    /// A turn, if it is valid: not before the end of the previous one (equality is allowed: a loop that does not wait starts its next
+    /// turn in the same nanosecond), done after its start, not in the future, and expected no earlier than `since`.
+    fn valid_turn(
         &mut self,
-        [expected, woke, done]: Written,
+        [expected, woke, done]: RawTurn,
         since: MonotonicTime,
-        when: impl Fn(u64) -> Option<MonotonicTime>,
+        convert: impl Fn(u64) -> Option<MonotonicTime>,
     ) -> Option<LoopTurn> {
-        let woke = when(woke).filter(|woke| self.last.is_none_or(|last| last <= *woke))?;
-        let due = |nanos| near(nanos, woke).filter(|due| *due >= since);
-        let expected = read_if_told(expected, due)?;
-        let done = read_if_told(done, |time| when(time).filter(|done| *done >= woke))?;
+        let woke = convert(woke).filter(|woke| self.last.is_none_or(|last| last <= *woke))?;
+        let due = |nanos| plausible_time(nanos, woke).filter(|due| *due >= since);
+        let expected = read_optional(expected, due)?;
+        let done = read_optional(done, |time| convert(time).filter(|done| *done >= woke))?;
         let turn = LoopTurn { expected, woke, done };
         self.last = Some(turn.done.unwrap_or(woke));
         Some(turn)
     }
 
-    /// Spans that were lost, or were none, and the first name of one that found no place.
-    pub(super) fn spans_left_out(&self, memory: &Memory) -> Option<SpansLeftOut> {
-        let name = self.of.as_ref()?.name.clone();
+    /// Spans that were lost or invalid, and the first name that did not fit.
+    pub(super) fn unmeasured_spans(&self, memory: &Memory) -> Option<UnmeasuredSpans> {
+        let name = self.marked_loop.as_ref()?.name.clone();
         let lost = self.spans.lost().saturating_add(memory.word(self.first + SPAN_LOST));
-        let first = spans::left_out(memory, self.first);
-        (lost > 0 || first.is_some()).then_some(SpansLeftOut { name, lost, first, kept: SPAN_KINDS as u64 })
+        let first = spans::first_unstored_name(memory, self.first);
+        (lost > 0 || first.is_some()).then_some(UnmeasuredSpans {
+            name,
+            lost,
+            first,
+            kept: SPAN_KINDS as u64,
+        })
     }
 
     fn newly_lost(&mut self) -> u64 {
@@ -142,27 +148,30 @@ impl Ring {
     }
 }
 
-/// 0 says nothing, which is another thing than to say what cannot be.
-fn read_if_told(word: u64, read: impl FnOnce(u64) -> Option<MonotonicTime>) -> Option<Option<MonotonicTime>> {
+/// 0 means absent, which differs from an invalid value.
+fn read_optional(
+    word: u64,
+    read: impl FnOnce(u64) -> Option<MonotonicTime>,
+) -> Option<Option<MonotonicTime>> {
     if word == 0 { Some(None) } else { read(word).map(Some) }
 }
 
-/// A time that a loop may have asked for.
-fn near(nanos: u64, woke: MonotonicTime) -> Option<MonotonicTime> {
+/// An expected time, if it is plausible.
+fn plausible_time(nanos: u64, woke: MonotonicTime) -> Option<MonotonicTime> {
     let expected = MonotonicTime::from_nanos(i64::try_from(nanos).ok()?);
-    (woke.since(expected) <= AWAY && expected.since(woke) <= AWAY).then_some(expected)
+    (woke.since(expected) <= MAX_DISTANCE && expected.since(woke) <= MAX_DISTANCE).then_some(expected)
 }
 
-/// Whose ring it is; `None` as long as nobody has written to it.
-fn marked(head: &[u64; HEAD]) -> Option<Marked> {
+/// The loop of a ring; `None` while no program has written to it.
+fn read_loop(head: &[u64; HEAD]) -> Option<MarkedLoop> {
     let thread = head[THREAD];
     if thread == 0 {
         return None;
     }
-    let name = super::name::read(&head[NAME]).unwrap_or_else(|| "loop".to_owned());
+    let name = read_name(&head[NAME]).unwrap_or_else(|| "loop".to_owned());
     let period = Span::from_nanos(head[PERIOD]);
     let half = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(0);
     // A period of more than a year is none.
-    let period = if period > AWAY.times(24 * 366) { Span::ZERO } else { period };
-    Some(Marked { name, period, pid: half(thread >> 32), tid: half(thread) })
+    let period = if period > MAX_DISTANCE.times(24 * 366) { Span::ZERO } else { period };
+    Some(MarkedLoop { name, period, pid: half(thread >> 32), tid: half(thread) })
 }

@@ -1,4 +1,4 @@
-//! What is mapped into a process: `/proc/PID/maps`.
+//! Executable mappings of a process, from `/proc/PID/maps`.
 //!
 //! Source: proc_pid_maps(5).
 
@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use howlate_procfs::Root;
 
-/// A part of a file that a process may execute.
+/// An executable mapping of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mapping {
     pub(super) range: Range<u64>,
@@ -15,25 +15,25 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// Where an address is in the file.
+    /// Offset of an address in the file.
     pub(super) const fn offset_of(&self, address: u64) -> u64 {
         address - self.range.start + self.offset
     }
 }
 
-/// The executable parts of a process, the program's own first; empty where it is gone.
+/// The executable mappings of a process, that of the program first; empty if the process has ended.
 pub(super) fn mappings(root: &Root, process: u32) -> Vec<Mapping> {
     let text = root.read(&format!("/proc/{process}/maps")).unwrap_or_default();
     text.lines().filter_map(mapping).collect()
 }
 
-/// `7f1c-7f2d r-xp 0002d000 fe:01 1234   /usr/lib/libc.so.6`
+/// As in `7f1c-7f2d r-xp 0002d000 fe:01 1234   /usr/lib/libc.so.6`.
 fn mapping(line: &str) -> Option<Mapping> {
-    let mut words = line.split_ascii_whitespace();
-    let (start, end) = words.next()?.split_once('-')?;
+    let mut fields = line.split_ascii_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
     let hex = |text: &str| u64::from_str_radix(text, 16).ok();
-    let is_executable = words.next()?.contains('x');
-    let offset = hex(words.next()?)?;
+    let is_executable = fields.next()?.contains('x');
+    let offset = hex(fields.next()?)?;
     let path = line.find('/').map(|at| line[at..].trim_end_matches(" (deleted)").to_owned())?;
     is_executable.then_some(Mapping { range: hex(start)?..hex(end)?, path, offset })
 }

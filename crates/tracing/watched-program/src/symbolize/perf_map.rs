@@ -1,4 +1,4 @@
-//! The map that runtimes write for `perf`: which functions they have made, and where.
+//! `/tmp/perf-PID.map`, in which language runtimes list the functions that they generate.
 //!
 //! Python writes it with `-X perf`, Node with `--perf-basic-prof`.
 //! Source: Linux, tools/perf/Documentation/jit-interface.txt.
@@ -8,58 +8,58 @@ use std::os::unix::fs::MetadataExt as _;
 
 use howlate_procfs::{Root, Status};
 
-/// More than a large program has.
-const LONGEST: u64 = 16 << 20;
+/// Bytes that are read: more than a large program has.
+const MAX_BYTES: u64 = 16 << 20;
 
-/// Functions that a runtime has made; where one took the place of another, the later one counts.
+/// Functions that a runtime has generated; a later entry replaces an earlier one at its address.
 #[derive(Debug, Default)]
 pub(super) struct PerfMap {
-    /// By address: its length, and its name.
-    all: std::collections::BTreeMap<u64, (u64, String)>,
-    /// How much of the map has been read.
+    /// By address: length and name.
+    functions: std::collections::BTreeMap<u64, (u64, String)>,
+    /// Bytes of the map that have been read.
     read: usize,
 }
 
 impl PerfMap {
-    /// Reads what has been added.
-    pub(super) fn look_again(&mut self, root: &Root, process: u32) {
+    /// Reads what was appended.
+    pub(super) fn update(&mut self, root: &Root, process: u32) {
         let Some(text) = map_of(root, process) else { return };
         let new = text.get(self.read..).unwrap_or_default();
         for (address, length, name) in new.lines().filter_map(entry) {
-            self.all.insert(address, (length, name));
+            self.functions.insert(address, (length, name));
         }
         self.read = text.len();
     }
 
-    /// What is at an address.
+    /// The function at an address.
     pub(super) fn find(&self, address: u64) -> Option<String> {
-        let (start, (length, name)) = self.all.range(..=address).next_back()?;
+        let (start, (length, name)) = self.functions.range(..=address).next_back()?;
         (address - start < *length).then(|| readable(name))
     }
 }
 
-/// The map of a process, by the number that it has itself: it may be in a container. Only its user can have written it, as for `perf`.
+/// The map of a process, whose number is that of its own PID namespace. As `perf` does, a map of another user is ignored.
 fn map_of(root: &Root, process: u32) -> Option<String> {
     let status = Status::read(root, process);
     let numbers = status.evidence("NSpid");
     let own = numbers.text()?.split_ascii_whitespace().last()?;
     let file = root.file_of_process(process, &format!("/tmp/perf-{own}.map")).ok()?;
-    if file.metadata().ok().map(|found| found.uid()) != status.effective_user() {
+    if file.metadata().ok().map(|metadata| metadata.uid()) != status.effective_user() {
         return None;
     }
     let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// `7f3a5c021340 b py::handler:/srv/app.py`
+/// As in `7f3a5c021340 b py::handler:/srv/app.py`.
 fn entry(line: &str) -> Option<(u64, u64, String)> {
-    let mut words = line.splitn(3, ' ');
+    let mut fields = line.splitn(3, ' ');
     let hex = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
-    Some((hex(words.next()?)?, hex(words.next()?)?, words.next()?.to_owned()))
+    Some((hex(fields.next()?)?, hex(fields.next()?)?, fields.next()?.to_owned()))
 }
 
-/// A name as a person would write it: `handler (/srv/app.py)`.
+/// As in source code: `handler (/srv/app.py)`.
 fn readable(name: &str) -> String {
     if let Some((function, file)) = name.strip_prefix("py::").and_then(|name| name.split_once(':')) {
         return format!("{function} ({file})");
@@ -92,7 +92,9 @@ mod tests {
     fn an_address_is_of_the_function_around_it() {
         let mut map = PerfMap::default();
         for line in ["1000 10 first", "0x2000 8 second", "1000 20 its successor", "broken", ""] {
-            entry(line).into_iter().for_each(|(at, length, name)| drop(map.all.insert(at, (length, name))));
+            entry(line)
+                .into_iter()
+                .for_each(|(at, length, name)| drop(map.functions.insert(at, (length, name))));
         }
         assert_eq!(map.find(0x1018).as_deref(), Some("its successor"));
         assert_eq!((map.find(0x2008), map.find(0x500)), (None, None));

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use object::{Object, ObjectSegment, ObjectSymbol, ReadCache, SymbolKind};
 
-/// The function at this place in a file; `None` where it has no symbol, or the file is none that is executed.
+/// The function at an offset in a file; `None` without a symbol, or if the file is not executable.
 pub(super) fn function_at(file: File, offset: u64) -> Option<String> {
     let read = ReadCache::new(file);
     let object = object::File::parse(&read).ok()?;
@@ -12,38 +12,38 @@ pub(super) fn function_at(file: File, offset: u64) -> Option<String> {
         let (from, length) = segment.file_range();
         (from..from.saturating_add(length)).contains(&offset).then(|| segment.address() + (offset - from))
     })?;
-    let is_there = |one: &object::Symbol<'_, '_, &ReadCache<File>>| {
-        let range = one.address()..one.address().saturating_add(one.size());
-        one.kind() == SymbolKind::Text && range.contains(&address)
+    let contains = |symbol: &object::Symbol<'_, '_, &ReadCache<File>>| {
+        let range = symbol.address()..symbol.address().saturating_add(symbol.size());
+        symbol.kind() == SymbolKind::Text && range.contains(&address)
     };
-    let found = object.symbols().find(is_there).or_else(|| object.dynamic_symbols().find(is_there))?;
-    found.name().ok().map(readable)
+    let symbol = object.symbols().find(contains).or_else(|| object.dynamic_symbols().find(contains))?;
+    symbol.name().ok().map(demangle)
 }
 
-/// `nanosleep@@GLIBC_2.17` is `nanosleep`.
-fn readable(name: &str) -> String {
+/// Demangles a symbol, and drops its version: `nanosleep@@GLIBC_2.17` is `nanosleep`.
+fn demangle(name: &str) -> String {
     let name = name.split('@').next().unwrap_or(name);
-    match rustc_demangle::try_demangle(name).ok().filter(|_| is_of_rust(name)) {
+    match rustc_demangle::try_demangle(name).ok().filter(|_| is_rust(name)) {
         Some(name) => format!("{name:#}"),
-        None => name_in_cpp(name).unwrap_or_else(|| name.to_owned()),
+        None => demangle_cpp(name).unwrap_or_else(|| name.to_owned()),
     }
 }
 
-/// Rust's older names look like those of C++, but for the hash at their end: `17h`, sixteen digits and `E`.
+/// Legacy Rust symbols look like those of C++, except for the hash at their end: `17h`, sixteen digits and `E`.
 ///
 /// Source: rustc, `compiler/rustc_symbol_mangling/src/legacy.rs`.
-fn is_of_rust(name: &str) -> bool {
+fn is_rust(name: &str) -> bool {
     let hash = name.split(".llvm.").next().and_then(|name| name.strip_suffix('E'));
     let hash = hash.and_then(|name| name.rsplit_once("17h")).map(|(_, hash)| hash);
     let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit());
     name.starts_with("_R") || hash.is_some_and(is_hash)
 }
 
-/// The name of a function of C++, without its parameters and those of its templates: of `_ZN2v84base4Time3NowEv`
-/// `v8::base::Time::Now`. `None` where the symbol begins with anything but names.
+/// The name of a C++ function without parameters and template arguments: `v8::base::Time::Now` of `_ZN2v84base4Time3NowEv`.
+/// `None` where the symbol does not begin with names.
 ///
 /// Source: Itanium C++ ABI, 5.1 "External Names (a.k.a. Mangling)".
-fn name_in_cpp(symbol: &str) -> Option<String> {
+fn demangle_cpp(symbol: &str) -> Option<String> {
     let encoding = symbol.strip_prefix("_Z")?;
     let (nested, is_nested) = match encoding.strip_prefix('N') {
         Some(nested) => (nested.trim_start_matches(['r', 'V', 'K', 'R', 'O']), true),
@@ -64,7 +64,7 @@ fn name_in_cpp(symbol: &str) -> Option<String> {
     (parts.len() > namespaces).then(|| parts.join("::"))
 }
 
-/// A name behind its length.
+/// A name that follows its length.
 fn source_name(text: &str) -> Option<(&str, &str)> {
     let digits = text.find(|letter: char| !letter.is_ascii_digit())?;
     let length: usize = text.get(..digits)?.parse().ok()?;
@@ -91,7 +91,7 @@ mod tests {
             ("_ZN999999999999999999999x", "_ZN999999999999999999999x"),
             ("runtime.usleep", "runtime.usleep"),
         ] {
-            assert_eq!(readable(symbol), name, "{symbol}");
+            assert_eq!(demangle(symbol), name, "{symbol}");
         }
     }
 }

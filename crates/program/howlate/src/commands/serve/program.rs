@@ -10,8 +10,8 @@ use howlate_analyse::Analysis;
 use howlate_render as render;
 use howlate_report::{NamedRecording, ReportInput, page};
 use howlate_serve::{Answer, Contents, Server, Wanted};
-use howlate_watch_session::{Ended, Look};
-use howlate_watched_program::Subject as Watched;
+use howlate_watch_session::{AnalysisQuery, WatchOutcome};
+use howlate_watched_program::WatchTarget;
 
 use super::{METRICS, PAGE, say_where};
 use crate::commands::watch;
@@ -26,10 +26,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Watches `process` and shows what is known of it, until it ends. Nothing is saved.
 pub(super) fn serve(process: &str, server: &Server, is_json: bool) -> Result<Status, Error> {
     let environment = startup::begin()?;
-    let mut watched = Watched::new(Some(process), &[], true, None)?;
+    let mut watched = WatchTarget::new(Some(process), &[], true, None)?;
     let (ask, asked) = channel();
     let begun = watch::begin(&Watch::parse(process), &environment, &mut watched, None)?;
-    let watching = begun.showing(asked);
+    let watching = begun.with_queries(asked);
     say_where(server, is_json)?;
     let (ask, name, end) = (Mutex::new(ask), watched.name().to_owned(), Arc::new(AtomicBool::new(false)));
     let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
@@ -41,9 +41,9 @@ pub(super) fn serve(process: &str, server: &Server, is_json: bool) -> Result<Sta
         METRICS => seen(&ask, metrics).map_or_else(late, |text| super::metrics(text, wanted)),
         _ => Answer::Nothing,
     });
-    let Ended { nothing, .. } = std::thread::scope(|scope| {
+    let WatchOutcome { no_data_reason: nothing, .. } = std::thread::scope(|scope| {
         scope.spawn(|| server.answer_until(&end, &contents));
-        let ended = watching.until_the_end(&mut watched, &environment.interrupted);
+        let ended = watching.run(&mut watched, &environment.interrupted);
         end.store(true, Ordering::Relaxed);
         ended
     });
@@ -63,11 +63,11 @@ fn page_of(name: String) -> impl FnOnce(&Analysis) -> String + Send + 'static {
 
 /// What `make` makes of what is known by now; it is called by whoever watches, and knows it.
 fn seen(
-    ask: &Mutex<Sender<Look>>,
+    ask: &Mutex<Sender<AnalysisQuery>>,
     make: impl FnOnce(&Analysis) -> String + Send + 'static,
 ) -> Option<Arc<str>> {
     let (answer, answered) = sync_channel(1);
-    let look: Look = Box::new(move |analysis| {
+    let look: AnalysisQuery = Box::new(move |analysis| {
         let mut so_far = analysis.clone();
         so_far.goes_on = true;
         drop(answer.send(make(&so_far).into()));

@@ -6,7 +6,7 @@ use howlate_procfs::Root;
 use howlate_session::{Environment, Request};
 use howlate_tune::{PreparedProgram, Sight, TuneError, Whom, look_at_settings};
 use howlate_watch_session::ChosenTracer;
-use howlate_watched_program::Subject;
+use howlate_watched_program::WatchTarget;
 
 use super::{list, print, restore, turning};
 use crate::commands::{detail, say_kept};
@@ -27,9 +27,9 @@ pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
     let environment = startup::begin()?;
     let guard = Guard::default();
     guard.begin().map_err(TuneError::from)?;
-    let mut subject = Subject::new(asked.process.as_deref(), &asked.program, asked.printing.json, None)?;
+    let mut subject = WatchTarget::new(asked.process.as_deref(), &asked.program, asked.printing.json, None)?;
     let (mut sight, caveats) = see(asked, &mut subject)?;
-    subject.begin()?;
+    subject.release()?;
     let told = try_on(asked, &environment, guard, (&mut subject, &mut sight), caveats);
     let failure = subject.end(&environment.interrupted);
     let status = told?;
@@ -37,13 +37,13 @@ pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
 }
 
 /// Begins to look at it.
-fn see(asked: &TuneProgram, subject: &mut Subject) -> Result<(Sight, Vec<Caveat>), Error> {
-    let ChosenTracer { tracer, untraced, caveats, .. } = ChosenTracer::choose(asked.tracer, subject)?;
+fn see(asked: &TuneProgram, subject: &mut WatchTarget) -> Result<(Sight, Vec<Caveat>), Error> {
+    let ChosenTracer { tracer, no_tracer_reason, caveats, .. } = ChosenTracer::choose(asked.tracer, subject)?;
     let sight = Sight::begin(tracer, subject, &asked.options())?;
-    match untraced {
+    match no_tracer_reason {
         // A program that runs already cannot have marked any loop for this howlate.
-        Some(error) if matches!(subject, Subject::Attached(_)) => Err(error.into()),
-        _ if !sight.is_traced() && matches!(subject, Subject::Attached(_)) => {
+        Some(error) if matches!(subject, WatchTarget::Running(_)) => Err(error.into()),
+        _ if !sight.is_traced() && matches!(subject, WatchTarget::Running(_)) => {
             Err(Error::NothingWatches(asked.tracer))
         }
         _ => Ok((sight, caveats)),
@@ -54,7 +54,7 @@ fn try_on(
     asked: &TuneProgram,
     environment: &Environment,
     guard: Guard,
-    seen: (&mut Subject, &mut Sight),
+    seen: (&mut WatchTarget, &mut Sight),
     caveats: Vec<Caveat>,
 ) -> Result<Status, Error> {
     let seed = asked.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
@@ -89,9 +89,11 @@ fn list_for(asked: &TuneProgram) -> Result<Status, Error> {
     let environment = Environment::read();
     let look = |whom| look_at_settings(&asked.options(), &whom, &environment);
     let settings = match &asked.process {
-        Some(process) => {
-            look(Whom::Running(&howlate_watched_program::find(&Root::live(), process, std::process::id())?))
-        }
+        Some(process) => look(Whom::Running(&howlate_watched_program::find_process(
+            &Root::live(),
+            process,
+            std::process::id(),
+        )?)),
         None => {
             let program = asked.program.first().map(|word| word.to_string_lossy());
             look(Whom::ToStart(&program.unwrap_or_default()))

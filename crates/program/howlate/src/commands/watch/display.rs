@@ -7,7 +7,7 @@ use howlate_analyse::watch::ThreadSummary;
 use howlate_live::LiveRun;
 use howlate_model::{MonotonicTime, Span};
 use howlate_render::{Screen, SoFar, watched_beside, watched_live};
-use howlate_watch_session::Display;
+use howlate_watch_session::WatchDisplay;
 
 use crate::terminal::{InPlace, tell};
 
@@ -24,12 +24,12 @@ const LINES_AT: [u64; 3] = [2, 10, 60];
 pub(super) struct Threads(InPlace);
 
 impl Threads {
-    pub(super) fn display() -> Box<dyn Display> {
+    pub(super) fn display() -> Box<dyn WatchDisplay> {
         Box::new(Self::default())
     }
 }
 
-impl Display for Threads {
+impl WatchDisplay for Threads {
     fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)], _so_far: &Analysis) {
         let mut latest_first = threads.to_vec();
         // One that woke once or twice says little.
@@ -51,12 +51,12 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    pub(super) fn display(live: LiveRun, duration: Option<Span>) -> Box<dyn Display> {
+    pub(super) fn display(live: LiveRun, duration: Option<Span>) -> Box<dyn WatchDisplay> {
         Box::new(Self { live, duration })
     }
 }
 
-impl Display for Whole {
+impl WatchDisplay for Whole {
     fn show(&mut self, since: Span, _threads: &[(&str, &ThreadSummary)], so_far: &Analysis) {
         let time = self.duration.map(|whole| [whole.minus(since), whole]);
         let (stage, turns, now, away) = (None, None, None, None);
@@ -84,7 +84,7 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    pub(super) fn display() -> Box<dyn Display> {
+    pub(super) fn display() -> Box<dyn WatchDisplay> {
         Box::new(Self::default())
     }
 
@@ -99,7 +99,7 @@ impl Beside {
     }
 }
 
-impl Display for Beside {
+impl WatchDisplay for Beside {
     fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)], _so_far: &Analysis) {
         if self.is_due(since.as_nanos() / 1_000_000_000) {
             tell(&format!("{}\n", watched_beside(since, threads)));

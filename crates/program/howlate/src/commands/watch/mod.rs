@@ -15,8 +15,8 @@ use howlate_model::Span;
 use howlate_render::{legible, watched_until};
 use howlate_session::{Environment, Goal, NotUntil, Recorder, Timelines, header};
 use howlate_system::for_running;
-use howlate_watch_session::{Attached, Display, Ended, Request, Seen, Watching};
-use howlate_watched_program::{Subject, WatchError};
+use howlate_watch_session::{Attachment, Visibility, WatchDisplay, WatchOutcome, WatchRequest, WatchSession};
+use howlate_watched_program::{WatchError, WatchTarget};
 
 use self::display::{Beside, Threads, Whole};
 use super::{print_result, say_kept};
@@ -34,15 +34,16 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     let mut subject = subject(asked, output.as_ref())?;
     let kept = HistoryEntry::begin("watch", asked.out.as_deref(), asked.no_save);
     let watching = begin(asked, &environment, &mut subject, kept.path().as_deref())?;
-    subject.begin()?;
+    subject.release()?;
     // What cannot be started is not said to be watched.
-    let seen = watching.seen();
+    let seen = watching.visibility();
     let display = (!asked.printing.quiet).then(|| announce(asked, &environment, &subject, seen)).flatten();
     if let Some((Goal { figure, at_most }, (least, wakeups))) = goal.filter(|_| !asked.printing.quiet) {
         tell(&watched_until(figure, (least, wakeups), at_most, width()));
     }
-    let watching = watching.shown_on(display);
-    let Ended { analysis, nothing } = watching.until_the_end(&mut subject, &environment.interrupted);
+    let watching = watching.with_display(display);
+    let WatchOutcome { analysis, no_data_reason: nothing } =
+        watching.run(&mut subject, &environment.interrupted);
     let failure = subject.end(&environment.interrupted);
     output.into_iter().for_each(say_all);
     if let Some(nothing) = nothing {
@@ -60,8 +61,8 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
 }
 
 /// What is to be watched. Who follows children means, of several processes of one name, the one that has started the others.
-fn subject(asked: &Watch, output: Option<&File>) -> Result<Subject, WatchError> {
-    let new = |process: Option<&str>| Subject::new(process, asked.program(), asked.printing.json, output);
+fn subject(asked: &Watch, output: Option<&File>) -> Result<WatchTarget, WatchError> {
+    let new = |process: Option<&str>| WatchTarget::new(process, asked.program(), asked.printing.json, output);
     match new(asked.process().as_deref()) {
         Err(WatchError::Several { first: Some(first), .. }) if asked.follow => new(Some(&first.to_string())),
         subject => subject,
@@ -72,10 +73,10 @@ fn subject(asked: &Watch, output: Option<&File>) -> Result<Subject, WatchError> 
 pub(super) fn begin(
     asked: &Watch,
     environment: &Environment,
-    subject: &mut Subject,
+    subject: &mut WatchTarget,
     kept: Option<&Path>,
-) -> Result<Watching, Error> {
-    let request = Request {
+) -> Result<WatchSession, Error> {
+    let request = WatchRequest {
         tracer: asked.tracer,
         follow: asked.follow,
         loop_above: asked.loop_above,
@@ -83,7 +84,7 @@ pub(super) fn begin(
         duration: asked.lasts(),
     };
     // A program that does not run yet ends with this process.
-    let attached = while_nothing_is_kept(|| Attached::begin(&request, &environment.system.kernel, subject))?;
+    let attached = while_nothing_is_kept(|| Attachment::new(&request, &environment.system.kernel, subject))?;
     let mut header = header("watch", 0, environment, Vec::new());
     header.node = asked.identity.apply(header.node);
     // With `--` where the program begins, as `howlate show` reads it.
@@ -93,10 +94,15 @@ pub(super) fn begin(
         header.findings.iter_mut().for_each(|one| for_running(one, subject.pid()));
     }
     let recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
-    let watching = Watching::begin(attached, recorder, &environment.refused);
+    let watching = WatchSession::new(attached, recorder, &environment.refused);
     let Some(keep) = asked.keep else { return Ok(watching) };
     let asked_for = startup::on_timeline_asked(&environment.timeline_asked)?;
-    Ok(watching.keeping(Timelines::begin(keep, asked.late_above, asked.out.as_deref().or(kept), &asked_for)))
+    Ok(watching.with_timelines(Timelines::begin(
+        keep,
+        asked.late_above,
+        asked.out.as_deref().or(kept),
+        &asked_for,
+    )))
 }
 
 /// What was typed, with `--` before a program that has options of its own.
@@ -114,16 +120,16 @@ fn refused(reason: NotUntil) -> Error {
 fn announce(
     asked: &Watch,
     environment: &Environment,
-    subject: &Subject,
-    seen: Seen,
-) -> Option<Box<dyn Display>> {
-    seen.what_is_left().into_iter().for_each(tell);
+    subject: &WatchTarget,
+    seen: Visibility,
+) -> Option<Box<dyn WatchDisplay>> {
+    seen.limitation().into_iter().for_each(tell);
     is_watched().then(|| display(asked, environment, subject))
 }
 
 /// The whole screen where the terminal is ours, or where that is wanted; where that will not do, some lines of it.
-fn display(asked: &Watch, environment: &Environment, subject: &Subject) -> Box<dyn Display> {
-    let is_ours = subject.leaves_the_terminal_alone();
+fn display(asked: &Watch, environment: &Environment, subject: &WatchTarget) -> Box<dyn WatchDisplay> {
+    let is_ours = subject.has_own_terminal();
     if is_ours || asked.live {
         match LiveRun::begin(&environment.interrupted) {
             Ok(live) => {
@@ -144,8 +150,8 @@ fn output_kept(asked: &Watch) -> io::Result<Option<File>> {
     (asked.live && is_started && is_watched() && !asked.printing.quiet).then(tempfile::tempfile).transpose()
 }
 
-/// `Watching python3 (pid 4711) until it ends; Ctrl-C ends watching.`
-fn what_is_watched(subject: &Subject, duration: Option<Span>) -> String {
+/// `WatchSession python3 (pid 4711) until it ends; Ctrl-C ends watching.`
+fn what_is_watched(subject: &WatchTarget, duration: Option<Span>) -> String {
     let until = duration.map_or_else(|| "until it ends".to_owned(), |duration| format!("for {duration}"));
     let name = legible(subject.name());
     format!("Watching {name} (pid {}) {until}; Ctrl-C ends it earlier.\n", subject.pid())

@@ -1,0 +1,438 @@
+//! The threads of a watched program, and what is recorded of each.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use howlate_analyse::cause::PastSleep;
+use howlate_analyse::watch::{Awakening, Chains, CompletedTurn, ThreadSummary, TimerIterations, Turns};
+use howlate_linux::{clock, sched};
+use howlate_model::{
+    Activation, CauseKind, Condition, Explained, Happened, InForce, Iteration, Latency, Life, Line,
+    MonotonicTime, Policy, Priority, Segment, Span, Started, TracedSleep, Work,
+};
+use howlate_procfs::Schedstat;
+use howlate_watched_program::{
+    MarkedTurn, ThreadIdentities, ThreadIdentity, ThreadStart, WatchedThread, WatchedThreads, in_force,
+};
+
+use crate::event_loops::{EventLoops, IterationOwner, PendingIteration};
+
+/// Name of a thread that had ended before its name was read.
+const ENDED_NAME: &str = "(ended)";
+
+/// Late wake-ups with timelines between two updates.
+const MAX_LATE: usize = 1_024;
+
+/// Threads whose priority is cached.
+const MAX_PRIORITIES: usize = 1_024;
+
+/// An event loop is recorded with the first of these conditions that its thread has.
+const WITH_EVENT_LOOPS: [Activation; 3] = [Activation::Timer, Activation::HandedOn, Activation::Event];
+
+pub(crate) struct FollowedThreads {
+    kernel: String,
+    identities: ThreadIdentities,
+    chains: Chains,
+    /// Ended threads of which events are still pending.
+    ending: Vec<u32>,
+    conditions: HashMap<(ThreadIdentity, Activation), usize>,
+    /// Threads and kinds of wake-ups that are counted in their condition.
+    counted: HashSet<(u32, Activation)>,
+    threads: Vec<ThreadSummary>,
+    names: Vec<String>,
+    /// Marked loops by number.
+    loops: BTreeMap<usize, LoopState>,
+    iterations: TimerIterations,
+    /// Of threads that made others late; `None`: not a real-time thread.
+    priorities: HashMap<u32, Option<Priority>>,
+    event_loops: EventLoops,
+    /// Late wake-ups that are to get a timeline.
+    late: Vec<LateWakeup>,
+    late_above: Option<Latency>,
+}
+
+/// A late wake-up of a watched thread.
+pub(crate) struct LateWakeup {
+    pub(crate) condition: u32,
+    pub(crate) tid: u32,
+    /// Name of the thread at that time.
+    pub(crate) thread: String,
+    pub(crate) wakeup: Explained,
+}
+
+/// A marked loop: its thread, and its index in `threads`.
+struct LoopState {
+    tid: u32,
+    index: usize,
+    turns: Turns,
+}
+
+impl FollowedThreads {
+    /// On a machine with this kernel.
+    pub(crate) fn new(selected: &[String], kernel: &str) -> Self {
+        Self {
+            kernel: kernel.to_owned(),
+            identities: ThreadIdentities::for_names(selected),
+            chains: Chains::default(),
+            ending: Vec::new(),
+            conditions: HashMap::new(),
+            counted: HashSet::new(),
+            threads: Vec::new(),
+            names: Vec::new(),
+            loops: BTreeMap::new(),
+            iterations: TimerIterations::default(),
+            priorities: HashMap::new(),
+            event_loops: EventLoops::default(),
+            late: Vec::new(),
+            late_above: None,
+        }
+    }
+
+    /// A thread has started.
+    pub(crate) fn follow(&mut self, thread: &WatchedThread) {
+        self.ending.retain(|tid| *tid != thread.tid);
+        self.chains.follow(thread.tid, thread.pid);
+    }
+
+    /// A tracer's event of a thread.
+    pub(crate) fn note_life(&mut self, life: Life, watched: &mut WatchedThreads) {
+        let (tid, happened) = (life.tid, life.happened);
+        let thread = WatchedThread { tid, pid: life.process };
+        let is_another =
+            happened == Happened::Born || self.identities.name(tid).is_some_and(|name| name != life.name);
+        if is_another {
+            self.forget_identity(tid);
+        }
+        watched.note_life(life);
+        match happened {
+            Happened::Born => self.follow(&thread),
+            Happened::Named => {}
+            Happened::Ended => self.note_end(tid),
+        }
+    }
+
+    /// A traced sleep.
+    pub(crate) fn add_sleep(&mut self, sleep: TracedSleep, watched: &mut WatchedThreads) {
+        // The thread may have ended by the time the sleep is complete.
+        self.identities.identify(sleep.tid, || name_of(sleep.tid, watched));
+        self.event_loops.add_sleep(&sleep);
+        let process = watched.process_of(sleep.tid);
+        self.chains.saw(sleep, process);
+    }
+
+    /// Records the sleeps that are complete by now; returns the first lines of new conditions.
+    pub(crate) fn settle_sleeps(&mut self, now: MonotonicTime, watched: &mut WatchedThreads) -> Vec<Line> {
+        let (mut chains, mut lines) = (std::mem::take(&mut self.chains), Vec::new());
+        // One at a time: with many threads, all sleeps at once would take most of the memory.
+        chains.settle(now, |sleep, awakening| lines.extend(self.record_sleep(sleep, awakening, watched)));
+        self.chains = chains;
+        let chains = &self.chains;
+        let (ending, ended) = self.ending.drain(..).partition(|tid| chains.knows(*tid));
+        self.ending = ending;
+        for tid in ended {
+            self.forget_identity(tid);
+            watched.forget_name(tid);
+        }
+        lines
+    }
+
+    /// Records a complete sleep.
+    fn record_sleep(
+        &mut self,
+        sleep: &PastSleep,
+        mut awakening: Option<Awakening>,
+        watched: &mut WatchedThreads,
+    ) -> Vec<Line> {
+        let tid = sleep.sleep.tid;
+        self.loops
+            .values_mut()
+            .filter(|state| state.tid == tid)
+            .for_each(|state| state.turns.saw(sleep.clone()));
+        awakening.iter_mut().for_each(|awakening| self.complete_causes(&mut awakening.parts.wakeup.parts));
+        let iteration = self.iterations.saw(sleep, awakening.as_ref());
+        let mut lines: Vec<Line> =
+            awakening.iter().flat_map(|awakening| self.record_wakeup(tid, awakening, watched)).collect();
+        if let Some(iteration) = iteration {
+            lines.extend(self.record(tid, Activation::Timer, watched, |thread| thread.completed(iteration)));
+        }
+        lines
+    }
+
+    /// Completes the causes of a late wake-up: several threads of one name are the program's own if one of its threads has that name, and
+    /// priorities are read now.
+    fn complete_causes(&mut self, parts: &mut [Segment]) {
+        for part in parts.iter_mut().filter(|part| part.cause.kind == CauseKind::Thread) {
+            match part.pid {
+                None => part.cause.own |= self.identities.all().any(|(_, name)| name == part.cause.name),
+                Some(tid) if part.cause.real_time => part.cause.priority = self.priority(tid),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn priority(&mut self, tid: u32) -> Option<Priority> {
+        let has_room = self.priorities.len() < MAX_PRIORITIES;
+        let read = || sched::policy(tid).ok().and_then(Policy::priority);
+        match self.priorities.get(&tid) {
+            Some(priority) => *priority,
+            None if has_room => *self.priorities.entry(tid).or_insert_with(read),
+            None => None,
+        }
+    }
+
+    fn record_wakeup(&mut self, tid: u32, awakening: &Awakening, watched: &mut WatchedThreads) -> Vec<Line> {
+        let mut condition = None;
+        let lines = self.record(tid, awakening.activation, watched, |thread| {
+            condition = Some(thread.condition());
+            thread.woke(awakening);
+        });
+        condition.into_iter().for_each(|condition| self.note_late(condition, tid, awakening));
+        lines
+    }
+
+    /// From now on, later wake-ups than `above` get a timeline.
+    pub(crate) fn report_late_above(&mut self, above: Latency) {
+        self.late_above = Some(above);
+    }
+
+    /// Late wake-ups since the last call.
+    pub(crate) fn take_late(&mut self) -> Vec<LateWakeup> {
+        std::mem::take(&mut self.late)
+    }
+
+    fn note_late(&mut self, condition: u32, tid: u32, awakening: &Awakening) {
+        let wakeup = &awakening.parts.wakeup;
+        if self.late_above.is_some_and(|above| wakeup.latency > above) && self.late.len() < MAX_LATE {
+            let name =
+                self.identities.name(tid).or_else(|| Some(self.names.get(condition as usize)?.as_str()));
+            let thread = name.unwrap_or_default().to_owned();
+            self.late.push(LateWakeup { condition, tid, thread, wakeup: wakeup.clone() });
+        }
+    }
+
+    /// A sleep whose waker was not seen; returns the first lines of a new condition.
+    pub(crate) fn add_unseen_sleep(
+        &mut self,
+        sleep: &TracedSleep,
+        watched: &mut WatchedThreads,
+    ) -> Vec<Line> {
+        let Some(at) = sleep.switched_in else { return Vec::new() };
+        // The last sleep of an ended thread is reported when its name can no longer be read.
+        if self.identities.name(sleep.tid).is_none() && watched.name(sleep.tid).is_none() {
+            return Vec::new();
+        }
+        let preempted = sleep.lost.len() as u64 + u64::from(sleep.lost_more);
+        self.record(sleep.tid, Activation::Unseen, watched, |thread| thread.slept(at, preempted))
+    }
+
+    /// A thread's CPU time and waits; returns the first lines of a new condition.
+    pub(crate) fn add_schedstat(
+        &mut self,
+        tid: u32,
+        schedstat: Schedstat,
+        watched: &mut WatchedThreads,
+    ) -> Vec<Line> {
+        self.record(tid, Activation::Unseen, watched, |thread| thread.got(schedstat.turns, schedstat.waited))
+    }
+
+    /// Passes the summary of a thread to `update`, if the thread is selected; returns the first lines of a new condition.
+    fn record(
+        &mut self,
+        tid: u32,
+        activation: Activation,
+        watched: &mut WatchedThreads,
+        update: impl FnOnce(&mut ThreadSummary),
+    ) -> Vec<Line> {
+        let identity = self.identities.identify(tid, || name_of(tid, watched));
+        let Some(identity) = identity else { return Vec::new() };
+        self.record_as(identity, tid, activation, watched, update)
+    }
+
+    /// As `record`, of a thread whose identity is known.
+    fn record_as(
+        &mut self,
+        identity: ThreadIdentity,
+        tid: u32,
+        activation: Activation,
+        watched: &WatchedThreads,
+        update: impl FnOnce(&mut ThreadSummary),
+    ) -> Vec<Line> {
+        let is_joined = identity.is_joined;
+        let (index, lines) = match self.conditions.get(&(identity.clone(), activation)) {
+            Some(index) => (*index, Vec::new()),
+            None => self.add(tid, identity, activation, watched.start_of(tid)),
+        };
+        let thread = &mut self.threads[index];
+        if self.counted.insert((tid, activation)) {
+            thread.begins();
+        }
+        update(thread);
+        // The next event may be of another thread of the group: the time between them is no interval.
+        if is_joined {
+            thread.is_another();
+        }
+        lines
+    }
+
+    /// A turn of a marked loop; returns the first lines of a new condition.
+    pub(crate) fn add_turn(&mut self, turn: &MarkedTurn<'_>, traced: bool) -> Vec<Line> {
+        let MarkedTurn { number, marked_loop, turn, spans } = *turn;
+        if let Some(state) = self.loops.get_mut(&number) {
+            state.turns.turned(turn);
+            self.threads[state.index].spent(turn, spans);
+            return Vec::new();
+        }
+        if !self.identities.is_selected(&marked_loop.name) {
+            return Vec::new();
+        }
+        let namesakes =
+            self.loops.values().filter(|state| self.names[state.index] == marked_loop.name).count();
+        let identity = ThreadIdentity {
+            name: marked_loop.name.clone(),
+            number: u32::try_from(namesakes).unwrap_or(u32::MAX),
+            is_joined: false,
+        };
+        let (index, lines) = self.add(marked_loop.tid, identity, Activation::Loop, None);
+        self.threads[index].begins();
+        self.threads[index].turns_every(marked_loop.period);
+        self.threads[index].spent(turn, spans);
+        let mut turns = Turns::new(marked_loop.period, traced);
+        turns.turned(turn);
+        self.loops.insert(number, LoopState { tid: marked_loop.tid, index, turns });
+        lines
+    }
+
+    /// An iteration of an event loop. Its stack and file are looked up now, before they change.
+    pub(crate) fn add_iteration(&mut self, iteration: Iteration, watched: &mut WatchedThreads) {
+        let identity = self.identities.identify(iteration.tid, || name_of(iteration.tid, watched));
+        let Some(identity) = identity else { return };
+        let process = watched.process_of(iteration.tid);
+        self.event_loops.add_iteration(iteration, identity, process);
+    }
+
+    /// Records iterations of threads whose wake-ups are known, and all of them at the end; those longer than `above` are long. Returns
+    /// the first lines of a new condition: of a thread that never slept.
+    pub(crate) fn settle_iterations(
+        &mut self,
+        above: Span,
+        now: MonotonicTime,
+        watched: &mut WatchedThreads,
+    ) -> Vec<Line> {
+        let (mut lines, mut too_early) = (Vec::new(), Vec::new());
+        for mut pending in self.event_loops.take() {
+            let has =
+                |owner: &&Activation| self.conditions.contains_key(&(pending.identity.clone(), **owner));
+            let activation = WITH_EVENT_LOOPS.iter().find(has).copied();
+            let owner = match self.event_loops.owner_of(&mut pending, activation, above, now) {
+                IterationOwner::EventLoop(owner) => owner,
+                IterationOwner::NotAnEventLoop => continue,
+                IterationOwner::Unknown => {
+                    too_early.push(pending);
+                    continue;
+                }
+            };
+            let PendingIteration { iteration, identity, function, shared_by } = pending;
+            let update = |thread: &mut ThreadSummary| thread.iterated(&iteration, above, function, shared_by);
+            lines.extend(self.record_as(identity, iteration.tid, owner, watched, update));
+        }
+        self.event_loops.put_back(too_early);
+        lines
+    }
+
+    /// Records the turns that are complete by now; at the end, all.
+    pub(crate) fn settle_turns(&mut self, now: MonotonicTime, is_end: bool) {
+        let Self { loops, threads, .. } = self;
+        let mut late = Vec::new();
+        for LoopState { index, turns, tid } in loops.values_mut() {
+            let completed: Vec<CompletedTurn> = if is_end { turns.end() } else { turns.settle(now) };
+            completed.iter().for_each(|turn| threads[*index].turned(turn));
+            let condition = threads[*index].condition();
+            late.extend(completed.into_iter().filter_map(|turn| Some((condition, *tid, turn.awakening?))));
+        }
+        late.iter().for_each(|(condition, tid, awakening)| self.note_late(*condition, *tid, awakening));
+    }
+
+    fn add(
+        &mut self,
+        tid: u32,
+        identity: ThreadIdentity,
+        activation: Activation,
+        start: Option<&ThreadStart>,
+    ) -> (usize, Vec<Line>) {
+        let index = self.threads.len();
+        let number = u32::try_from(index).unwrap_or(u32::MAX);
+        let now = clock::now();
+        let in_force = in_force(tid, start);
+        let condition = Condition {
+            policy: in_force.policy,
+            cpu: Some(&in_force.cpus)
+                .filter(|cpus| cpus.len() == 1 && !identity.is_joined)
+                .and_then(|cpus| cpus.iter().next()),
+            thread: identity.number,
+            name: Some(identity.name.clone()),
+            ..Condition::new(Work::Watch { mechanism: activation }, &self.kernel)
+        };
+        self.threads.push(ThreadSummary::new(number, now));
+        self.names.push(identity.name.clone());
+        self.conditions.insert((identity, activation), index);
+        (index, vec![Line::Condition(Box::new(condition)), started(number, now, in_force)])
+    }
+
+    /// A thread has ended.
+    pub(crate) fn note_end(&mut self, tid: u32) {
+        self.chains.forget(tid);
+        self.iterations.forget(tid);
+        self.event_loops.forget(tid);
+        self.ending.push(tid);
+    }
+
+    /// A thread was renamed, or its id is reused.
+    fn forget_identity(&mut self, tid: u32) {
+        let Some(identity) = self.identities.forget(tid) else { return };
+        for activation in Activation::ALL {
+            self.counted.remove(&(tid, activation));
+            if let Some(index) = self.conditions.get(&(identity.clone(), activation)) {
+                self.threads[*index].is_another();
+            }
+        }
+    }
+
+    /// Threads that were counted together with others.
+    pub(crate) const fn joined(&self) -> u64 {
+        self.identities.joined()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.identities.all().count()
+    }
+
+    /// Reads the current names: a program that executes another one is renamed.
+    pub(crate) fn update_names(&mut self, watched: &mut WatchedThreads) {
+        let renamed = |(tid, name): (u32, &str)| watched.name(tid).filter(|now| now != name).map(|_| tid);
+        let renamed: Vec<u32> = self.identities.all().filter_map(renamed).collect();
+        renamed.into_iter().for_each(|tid| self.forget_identity(tid));
+    }
+
+    /// Latencies since the last call.
+    pub(crate) fn take_blocks(&mut self, now: MonotonicTime) -> Vec<Line> {
+        self.threads.iter_mut().filter_map(|thread| thread.block(now)).collect()
+    }
+
+    /// Causes and rhythm since the last call.
+    pub(crate) fn take_reasons(&mut self, now: MonotonicTime, tracer: &str) -> Vec<Line> {
+        self.threads.iter_mut().flat_map(|thread| thread.reasons(now, tracer)).collect()
+    }
+
+    /// Each thread with its name, for a display.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &ThreadSummary)> {
+        self.names.iter().map(String::as_str).zip(&self.threads)
+    }
+}
+
+fn name_of(tid: u32, watched: &mut WatchedThreads) -> String {
+    watched.name(tid).unwrap_or_else(|| ENDED_NAME.to_owned())
+}
+
+fn started(condition: u32, at: MonotonicTime, in_force: InForce) -> Line {
+    let (sender_in_force, runtime, warm_up, caveats) = (None, None, None, Vec::new());
+    Line::Started(Started { condition, round: 0, at, in_force, sender_in_force, runtime, warm_up, caveats })
+}
