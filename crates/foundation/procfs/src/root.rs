@@ -80,8 +80,12 @@ impl Root {
 
     /// The trimmed content of a text file; `path` is absolute, as on the examined system.
     pub fn read(&self, path: &str) -> Result<String, Unreadable> {
-        let bytes = bounded(self.open(path)?)?;
-        Ok(text(bytes).trim_matches(['\0', ' ', '\t', '\n']).to_owned())
+        let bytes = self.open(path).and_then(|file| Ok(bounded(file)?));
+        match &bytes {
+            Ok(bytes) => log::trace!("{path}: {} bytes", bytes.len()),
+            Err(error) => log::debug!("{path}: {error}"),
+        }
+        Ok(text(bytes?).trim_matches(['\0', ' ', '\t', '\n']).to_owned())
     }
 
     /// The trimmed content of a text file compressed with gzip, which does not change while the kernel runs.

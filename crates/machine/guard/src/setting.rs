@@ -40,10 +40,19 @@ pub(crate) fn read(path: &str) -> io::Result<String> {
 
 /// Writes a value at once, as the kernel wants it. Makes no file.
 pub(crate) fn write(path: &str, value: &str) -> io::Result<()> {
-    if let Some(thread) = OfThread::named(path) {
-        return thread.write(value);
+    let written = match OfThread::named(path) {
+        Some(thread) => thread.write(value),
+        None => File::options()
+            .write(true)
+            .truncate(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(value.as_bytes())),
+    };
+    match &written {
+        Ok(()) => log::debug!("{path} = {value}"),
+        Err(error) => log::debug!("{path} = {value}: {error}"),
     }
-    File::options().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
+    written
 }
 
 /// What the file holds, if that is not what it held before; or why it cannot be read. A thread that has ended holds nothing.

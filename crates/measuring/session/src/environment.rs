@@ -64,9 +64,12 @@ impl Environment {
     /// Looks at the machine and at the instrument.
     pub fn read() -> Self {
         let root = Root::live();
+        log::debug!("looking at the machine");
         let (system, findings) = (describe_live(&root), examine(&root));
         let (settings, refused, probes) = (Vec::new(), Vec::new(), RefCell::default());
+        log::debug!("measuring the instrument");
         let instrument = measure_instrument();
+        log::debug!("instrument: {instrument:?}");
         let (interrupted, timeline_asked, applied) = (Arc::default(), Arc::default(), RefCell::default());
         Self {
             interrupted,

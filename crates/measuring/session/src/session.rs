@@ -152,10 +152,14 @@ impl<T: Intake> Session<T> {
                 continue;
             }
             let (turned, begun) = self.turn_machine(turn);
+            let started = clock::now();
             let how = match begun {
                 Ok(()) => self.take_turn_under_load(turn, engines, bounds)?,
                 Err(reason) => self.cannot_be_taken(turn, &reason),
             };
+            let conditions: Vec<u32> = turn.tasks.iter().map(|task| task.condition).collect();
+            let (load, length) = (&turn.load, clock::now().since(started).as_secs_f64());
+            log::debug!("turn of conditions {conditions:?} under load {load}: {how:?} after {length:.3} s");
             let back = self.turn_machine_back(turn);
             if let Some(ended) = [how, turned, back].into_iter().find(|one| *one != HowEnded::Done) {
                 return Ok(ended);

@@ -125,6 +125,12 @@ pub struct Cli {
     /// What is to be done.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// Say on standard error what is tried, refused, read and written
+    #[arg(long, global = true, hide_short_help = true)]
+    pub debug: bool,
+    /// Print what a bug report needs: version, machine, tracers, findings, the last run. Nothing is sent
+    #[arg(long, hide_short_help = true)]
+    pub debug_report: bool,
     /// What is measured where no command is typed.
     #[command(flatten)]
     pub quick: Quick,

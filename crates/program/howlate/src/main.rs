@@ -4,6 +4,7 @@
 //! done, joins the stages in order, prints, and chooses the exit status.
 
 mod commands;
+mod debug_log;
 mod error;
 mod exit_status;
 mod plan_file;
@@ -71,6 +72,7 @@ fn on_enough_stack(begin: fn() -> ExitCode) -> ExitCode {
 
 fn begin() -> ExitCode {
     howlate_linux::kernel_addresses::set_aside();
+    debug_log::begin(false);
     // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
     if let Some(call) = Call::from_arguments(std::env::args_os()) {
         return commands::cyclictest::run(&call);
@@ -89,6 +91,9 @@ fn begin() -> ExitCode {
             return status;
         }
     };
+    if cli.debug {
+        debug_log::begin(true);
+    }
     run(cli).unwrap_or_else(|error| {
         if error.is_a_reader_that_left() {
             return ExitCode::from(READER_LEFT);
@@ -120,6 +125,7 @@ fn parse<Word: Into<OsString> + Clone>(words: impl IntoIterator<Item = Word>) ->
 
 fn run(cli: Cli) -> Result<ExitCode, Error> {
     let status = match cli.command {
+        None if cli.debug_report => commands::debug_report::run(),
         None => commands::quick::run(&cli.quick),
         Some(Command::Cyclic(asked)) => commands::cyclic::run(&asked),
         Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&Call::with(words))),

@@ -37,6 +37,7 @@ impl Reader {
     ///
     /// When it is no recording, or one of a later format.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
+        log::debug!("reading {}", path.display());
         let file = File::open(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
         Self::read(file, path)
     }

@@ -56,6 +56,7 @@ impl Writer {
         header: &Header,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Self, CreateError> {
+        log::debug!("recording to {}", path.display());
         let failed = |source| CreateError::new(path, source);
         let target = Target::open(path, interrupted).map_err(failed)?;
         let mut writer = Self::new(path, header, target);

@@ -93,10 +93,14 @@ pub fn open(choice: Choice, processes: &[u32]) -> Opened {
     for tier in tiers {
         match try_one(*tier, processes) {
             Ok(tracer) => {
+                log::debug!("tracer {}: opened", tier.name());
                 opened.tracer = Some(tracer);
                 break;
             }
-            Err(refusal) => opened.refused.push((*tier, refusal)),
+            Err(refusal) => {
+                log::debug!("tracer {}: {refusal}", tier.name());
+                opened.refused.push((*tier, refusal));
+            }
         }
     }
     opened

@@ -28,7 +28,12 @@ pub(crate) const fn helpful(name: &'static str, event: &'static str, without: Wi
 
 /// Loads one program; `false` where the kernel will not have it, such as for lack of its event, and it is not needed.
 pub(crate) fn load(kernel: &mut Ebpf, one: &Program, types: &Btf) -> Result<bool, TracerRefusal> {
-    match program(kernel, one.name)?.load(one.event, types) {
+    let loaded = program(kernel, one.name)?.load(one.event, types);
+    match &loaded {
+        Ok(()) => log::debug!("program {}: loaded", one.name),
+        Err(error) => log::debug!("program {} for {}: {error}", one.name, one.event),
+    }
+    match loaded {
         Ok(()) => Ok(true),
         Err(_) if one.without != Without::Nothing => Ok(false),
         Err(error) => Err(not_loaded(one.event, &error)),

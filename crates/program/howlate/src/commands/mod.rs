@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod cyclic;
 pub(crate) mod cyclictest;
+pub(crate) mod debug_report;
 pub(crate) mod doctor;
 mod exported;
 pub(crate) mod fleet;

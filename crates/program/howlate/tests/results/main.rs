@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bug_reports;
 mod compare;
 mod foreign;
 mod foreign_statements;

@@ -1,0 +1,154 @@
+//! `howlate --debug-report`: one text for a bug report. It leaves out who and where: host, user, command lines, names of programs.
+
+use std::fmt::Write;
+
+use howlate_model::{Header, Node};
+use howlate_procfs::Root;
+use howlate_recording::{Reader, most_recent};
+use howlate_system::{describe, examine};
+use howlate_trace::{Choice, Tier, WaitChoice, WaitSource, open, read_waits};
+use serde_json::{Value, json};
+
+use crate::debug_log::user;
+use crate::error::Error;
+use crate::exit_status::Status;
+use crate::terminal;
+
+/// Kernel parameters that are shown whole: they bear on lateness. Of others only the name, as values may be secrets.
+const SHOWN: &[&str] = &[
+    "amd_pstate",
+    "cgroup_no_v1",
+    "clocksource",
+    "cpufreq",
+    "cpuidle",
+    "hpet",
+    "hugepages",
+    "idle",
+    "init_on_alloc",
+    "intel_idle",
+    "intel_pstate",
+    "irqaffinity",
+    "isolcpus",
+    "kthread_cpus",
+    "maxcpus",
+    "mitigations",
+    "nmi_watchdog",
+    "nohz",
+    "nohz_full",
+    "nosmt",
+    "nowatchdog",
+    "pcie_aspm",
+    "preempt",
+    "processor",
+    "psi",
+    "quiet",
+    "rcu_nocb_poll",
+    "rcu_nocbs",
+    "rcupdate",
+    "rcutree",
+    "skew_tick",
+    "threadirqs",
+    "transparent_hugepage",
+    "tsc",
+    "workqueue",
+];
+
+pub(crate) fn run() -> Result<Status, Error> {
+    let root = Root::live();
+    let mut text = String::from(
+        "Nothing was sent anywhere. Host name, users, command lines and names of programs are left out; read it all the same before you post it.\n\n",
+    );
+    let features = [("png", cfg!(feature = "png")), ("parquet", cfg!(feature = "parquet"))];
+    let features: Vec<&str> = features.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| *name).collect();
+    let (version, processor) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    let kind = if cfg!(debug_assertions) { "debug" } else { "release" };
+    _ = writeln!(text, "howlate {version}, {processor}, {kind} build, features: {}", listed(&features));
+    _ = writeln!(text, "run by {}\n", user());
+    text.push_str(&tracers());
+    let system = without_secrets(serde_json::to_value(describe(&root))?);
+    let document = json!({ "system": system, "findings": examine(&root), "last_run": last_run() });
+    let document = serde_json::to_string_pretty(&document)?;
+    _ = writeln!(text, "\n```json\n{document}\n```");
+    terminal::print(&text)?;
+    Ok(Status::Done)
+}
+
+fn listed(names: &[&str]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Each tracer and each reader of waits: that it opens, or what the kernel refused. Nothing is traced.
+fn tracers() -> String {
+    let tracer = |tier: Tier| {
+        let opened = open(Choice::Only(tier), &[std::process::id()]);
+        let refusal = opened.refused.into_iter().next().map(|(_, refusal)| refusal.to_string());
+        format!("tracer {}: {}\n", tier.name(), refusal.as_deref().unwrap_or("opens"))
+    };
+    let reader = |(name, source): (&str, WaitSource)| {
+        let refusal = read_waits(WaitChoice::Only(source)).err().map(|refusal| refusal.to_string());
+        format!("waits by {name}: {}\n", refusal.as_deref().unwrap_or("opens"))
+    };
+    let readers = [("bpf", WaitSource::Bpf), ("proc", WaitSource::Proc)];
+    Tier::ALL.into_iter().map(tracer).chain(readers.into_iter().map(reader)).collect()
+}
+
+/// The header of the most recent run that was kept, without what says whose it is; `null` where there is none.
+fn last_run() -> Value {
+    let header = most_recent().and_then(|path| Reader::open(&path).ok()).map(Reader::into_header);
+    let header = header.map(|header| Header {
+        node: Node::default(),
+        arguments: option_names(&header.arguments),
+        conditions: Vec::new(),
+        system: howlate_model::System::default(),
+        findings: Vec::new(),
+        ..header
+    });
+    header.and_then(|header| serde_json::to_value(header).ok()).unwrap_or(Value::Null)
+}
+
+/// Options without their values, `--period=1ms` as `--period=…`. The rest may be paths and programs, and is only counted.
+fn option_names(arguments: &[String]) -> Vec<String> {
+    let own = arguments.iter().take_while(|argument| *argument != "--");
+    let name = |argument: &String| match argument.split_once('=') {
+        _ if !argument.starts_with('-') => "…".to_owned(),
+        Some((name, _)) => format!("{name}=…"),
+        None => argument.clone(),
+    };
+    own.map(name).collect()
+}
+
+fn without_secrets(mut system: Value) -> Value {
+    if let Some(Value::String(line)) = system.get_mut("command_line") {
+        *line = line.split_whitespace().map(parameter).collect::<Vec<_>>().join(" ");
+    }
+    system
+}
+
+/// A kernel parameter as it stands where it is known, or its name.
+fn parameter(word: &str) -> String {
+    let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+    let module = name.split('.').next().unwrap_or(name);
+    match value {
+        Some(_) if !SHOWN.contains(&module) => format!("{name}=…"),
+        _ => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_may_be_secret_are_left_out() {
+        let line = "root=UUID=1234 isolcpus=2-3 rcutree.kthread_prio=50 quiet luks.key=x";
+        let system = without_secrets(json!({ "command_line": line, "kernel": "6.12" }));
+        let shown = "root=… isolcpus=2-3 rcutree.kthread_prio=50 quiet luks.key=…";
+        assert_eq!(system, json!({ "command_line": shown, "kernel": "6.12" }));
+    }
+
+    #[test]
+    fn of_what_was_typed_the_options_are_named() {
+        let typed = ["watch", "--out=secret.jsonl", "--why", "--", "./my-robot", "--key"].map(str::to_owned);
+        assert_eq!(option_names(&typed).join(" "), "… --out=… --why");
+    }
+}
