@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use howlate_model::{CpuSet, Limit, Load, Loads, Notifier, Policy, Sleeper, Span, Wait};
+use howlate_model::{CpuSet, Limit, Load, LoadList, Notifier, Policy, Sleeper, Span, Wait};
 
 use crate::Target;
 
@@ -39,7 +39,7 @@ fn body(input: &[u8]) {
     survives::<Limit>(text);
     survives::<Wait>(text);
     survives::<Notifier>(text);
-    drop(text.parse::<Loads>());
+    drop(text.parse::<LoadList>());
     // A way to sleep is kept for as long as the program runs, so that not every text becomes one.
     if !text.contains('/') {
         survives::<Sleeper>(text);

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use howlate_linux::clock;
-use howlate_model::{Block, Distribution, End, Finished, Header, HowEnded, Latency, Line, Node, Span, Usage};
+use howlate_model::{
+    Block, Distribution, EndReason, Header, Latency, Line, Node, RecordingEnd, Span, TurnFinished, Usage,
+};
 use howlate_recording::{Reader, Writer};
 
 use super::program::built;
@@ -117,10 +119,10 @@ fn write(path: &Path, header: &Header, late: i64, random: &mut fastrand::Rng) ->
         }
         let usage = Some(Usage { elapsed: Span::from_secs(4), ..Usage::default() });
         let (load, unfinished, error) = (None, false, None);
-        let finished = Finished { condition, round: BLOCKS - 1, at, usage, load, unfinished, error };
+        let finished = TurnFinished { condition, round: BLOCKS - 1, at, usage, load, unfinished, error };
         writer.write(&Line::Finished(finished));
     }
-    writer.write(&Line::End(End { at, how: HowEnded::Done }));
+    writer.write(&Line::End(RecordingEnd { at, how: EndReason::Done }));
     writer.close();
     Ok(())
 }

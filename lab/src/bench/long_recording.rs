@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use howlate_model::{Block, End, Finished, Header, HowEnded, Latency, Line, Span, Usage};
+use howlate_model::{Block, EndReason, Header, Latency, Line, RecordingEnd, Span, TurnFinished, Usage};
 use howlate_recording::{Reader, Writer};
 
 pub const WAKE_UPS: u64 = 1_000_000_000;
@@ -30,9 +30,17 @@ pub fn write(program: &Path, folder: &Path, path: &Path) -> io::Result<()> {
         }
         let usage = Some(Usage { elapsed: LENGTH.times(BLOCKS), ..Usage::default() });
         let (load, unfinished, error) = (None, false, None);
-        writer.write(&Line::Finished(Finished { condition, round: 0, at, usage, load, unfinished, error }));
+        writer.write(&Line::Finished(TurnFinished {
+            condition,
+            round: 0,
+            at,
+            usage,
+            load,
+            unfinished,
+            error,
+        }));
     }
-    writer.write(&Line::End(End { at, how: HowEnded::Done }));
+    writer.write(&Line::End(RecordingEnd { at, how: EndReason::Done }));
     writer.close();
     Ok(())
 }

@@ -30,7 +30,7 @@ use howlate_cyclictest::{
     Compat, CpuMasks, Options, Power, Refusal, Results, Warning, preamble, read, turn, usage,
 };
 use howlate_measure::{Process, Threads};
-use howlate_model::{Bounds, Caveat, Engine};
+use howlate_model::{Caveat, Engine, TurnControl};
 
 pub use self::facts::{now, run_facts};
 pub use self::snapshot_file::sweep;
@@ -148,8 +148,11 @@ fn measure(
     let mut watcher = Watcher::new(options, results, &signals, recording, streams)?;
     watcher.begin();
     let interrupted = Arc::clone(signals.interrupted());
-    let bounds =
-        Bounds { interrupted, process: process.state(), ..masks::bounds(options, &turn, masks, streams) };
+    let bounds = TurnControl {
+        interrupted,
+        process: process.state(),
+        ..masks::bounds(options, &turn, masks, streams)
+    };
     let ended = Threads.run(&turn, &bounds, &mut watcher)?;
     let mut results = watcher.end(ended.how)?;
     if let Some(smi) = smi {

@@ -2,7 +2,7 @@
 
 use howlate_cyclictest::{Align, CpuMasks, Options, break_threshold};
 use howlate_linux::sched;
-use howlate_model::{Bounds, CpuSet, Span, Start, Turn};
+use howlate_model::{CpuSet, Span, Turn, TurnControl, TurnStart};
 use howlate_procfs::{Root, list_of_cpus};
 
 use crate::streams::Streams;
@@ -26,21 +26,21 @@ const TICK: Span = Span::from_millis(10);
 
 /// What begins and ends the run, and where the main thread sits: where it was asked to, or
 /// else away from the measured CPUs.
-pub(crate) fn bounds(options: &Options, turn: &Turn, masks: &CpuMasks, streams: Streams) -> Bounds {
+pub(crate) fn bounds(options: &Options, turn: &Turn, masks: &CpuMasks, streams: Streams) -> TurnControl {
     let measured: CpuSet = turn.tasks.iter().filter_map(|task| task.cpu).collect();
     let others = masks.allowed.without(&measured);
     let others = Some(others).filter(|cpus| !cpus.is_empty() && !measured.is_empty());
     let watched = options.verbose || !options.quiet;
-    Bounds {
+    TurnControl {
         stop_above: break_threshold(options),
         on_above: trace::on_above(options, streams),
         observer_cpus: options.main_affinity.clone().or(others),
         poll_interval: watched.then_some(TICK),
         first_ends: true,
         start: match options.align {
-            Align::FullSecond(_) => Start::FullSecond,
-            Align::No | Align::Together(_) => Start::Soon,
+            Align::FullSecond(_) => TurnStart::FullSecond,
+            Align::No | Align::Together(_) => TurnStart::Soon,
         },
-        ..Bounds::default()
+        ..TurnControl::default()
     }
 }

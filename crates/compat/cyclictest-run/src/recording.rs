@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use howlate_analyse::Analysis;
 use howlate_cyclictest::{Options, conditions};
-use howlate_model::{Caveat, HowEnded, Line, Turn, WaitClock};
+use howlate_model::{Caveat, EndReason, Line, Turn, WaitClock};
 
 use crate::failure::Failure;
 use crate::streams::Streams;
@@ -44,7 +44,7 @@ impl Recording {
     }
 
     /// Adds the end.
-    pub(crate) fn end(self, how: HowEnded) {
+    pub(crate) fn end(self, how: EndReason) {
         let caveats = self.recorder.map_or_else(Vec::new, |recorder| recorder.end(Some(how)).caveats);
         let incomplete = caveats.iter().rev().find_map(|caveat| match caveat {
             Caveat::RecordingIncomplete { lines_lost, reason } => Some((lines_lost, reason)),

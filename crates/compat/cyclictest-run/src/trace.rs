@@ -2,12 +2,12 @@
 
 use howlate_cyclictest::{Options, trace_mark};
 use howlate_guard::Trace;
-use howlate_model::{Latency, OnAbove};
+use howlate_model::{Latency, ThresholdAction};
 
 use crate::streams::Streams;
 
 /// What to do when `-b` is exceeded; `None` if nothing.
-pub(crate) fn on_above(options: &Options, streams: Streams) -> Option<OnAbove> {
+pub(crate) fn on_above(options: &Options, streams: Streams) -> Option<ThresholdAction> {
     if !options.tracemark || options.break_above.is_none() {
         return None;
     }
@@ -19,12 +19,12 @@ pub(crate) fn on_above(options: &Options, streams: Streams) -> Option<OnAbove> {
 pub fn stop_trace(
     mark: impl Fn(Latency) -> String + Send + Sync + 'static,
     streams: Streams,
-) -> Option<OnAbove> {
+) -> Option<ThresholdAction> {
     let Some(trace) = Trace::open() else {
         streams.say(
             "WARN: cannot write to the kernel's trace; is tracefs mounted at /sys/kernel/tracing, and are you root?\n",
         );
         return None;
     };
-    Some(OnAbove::new(move |latency| trace.stop(&mark(latency))))
+    Some(ThresholdAction::new(move |latency| trace.stop(&mark(latency))))
 }

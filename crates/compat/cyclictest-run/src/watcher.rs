@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 use howlate_cyclictest::{Options, Results, stat_lines, status_text};
-use howlate_model::{Caveat, HowEnded, Line, Progress, Sink, Started, Wakeup};
+use howlate_model::{Caveat, EndReason, Line, Sink, ThreadProgress, TurnStarted, Wakeup};
 
 use crate::failure::Failure;
 use crate::fifo::Fifo;
@@ -66,7 +66,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Ends the recording; returns what was counted.
-    pub(crate) fn end(self, how: HowEnded) -> Result<Results, Failure> {
+    pub(crate) fn end(self, how: EndReason) -> Result<Results, Failure> {
         self.screen.as_ref().map_or(Ok(()), Screen::leave)?;
         if self.lost > 0 {
             self.streams
@@ -101,7 +101,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn started(&mut self, started: &Started) {
+    fn started(&mut self, started: &TurnStarted) {
         self.results.started(started.condition as usize, started.in_force.tid);
         for caveat in &started.caveats {
             match caveat {
@@ -141,7 +141,7 @@ impl Sink for Watcher<'_> {
         self.recording.keep(&line);
     }
 
-    fn progress(&mut self, _: &[Progress]) {
+    fn progress(&mut self, _: &[ThreadProgress]) {
         self.show();
         if self.signals.take_print() {
             self.streams.say(&status_text(&self.results));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_cyclictest_run::{Streams, now, run_facts, stop_trace};
 use howlate_linux::{clock, memory, sched};
 use howlate_measure::{DeadlineEnd, DeadlinePlan, DeadlineThread, DeadlineThreads};
-use howlate_model::{Latency, MonotonicTime, OnAbove, Span};
+use howlate_model::{Latency, MonotonicTime, Span, ThresholdAction};
 use howlate_rt_tests::Dialect;
 use howlate_rt_tests::cyclicdeadline::{
     Options, Refusal, Tally, broken, intervals, json, main_thread, missed, read, table, thread_ids,
@@ -111,7 +111,7 @@ fn above(micros: u64) -> Span {
     Span::from_nanos(micros.saturating_mul(1_000).saturating_add(999))
 }
 
-fn on_above(options: &Options, streams: Streams) -> Option<OnAbove> {
+fn on_above(options: &Options, streams: Streams) -> Option<ThresholdAction> {
     let above_us = options.break_above_us.filter(|_| options.tracemark)?;
     stop_trace(move |latency| trace_mark(latency, above_us), streams)
 }

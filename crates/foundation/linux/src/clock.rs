@@ -2,7 +2,7 @@
 
 use std::io;
 
-use howlate_model::{DayClock, MonotonicTime, Span, WaitClock};
+use howlate_model::{MonotonicTime, Span, WaitClock, WallClockState};
 use rustix::thread::{ClockId as SleepClock, NanosleepRelativeResult, clock_nanosleep_relative};
 use rustix::time::{ClockId, Timespec, clock_getres};
 
@@ -115,14 +115,14 @@ const UNSYNCHRONISED: i32 = 0x0040;
 /// How well `CLOCK_REALTIME` is set; `None` where the kernel does not tell.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/adjtimex.2.html>
-pub fn day_clock() -> Option<DayClock> {
+pub fn day_clock() -> Option<WallClockState> {
     // SAFETY: all fields are numbers. With `modes` 0, nothing is changed.
     let mut told: libc::timex = unsafe { std::mem::zeroed() };
     // SAFETY: `told` is this function's own, and of the size that the call expects.
     let state = unsafe { libc::adjtimex(&raw mut told) };
     let micros = u64::try_from(told.maxerror).ok()?;
     let synchronised = told.status & UNSYNCHRONISED == 0;
-    (state >= 0).then_some(DayClock { synchronised, max_error: Span::from_micros(micros) })
+    (state >= 0).then_some(WallClockState { synchronised, max_error: Span::from_micros(micros) })
 }
 
 /// `clock_getres(CLOCK_MONOTONIC)`: 1 ns with high-resolution timers, one tick without.

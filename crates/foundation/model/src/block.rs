@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Caveat, CpuSet, Distribution, Grid, Irregular, Latency, LoadReport, MonotonicTime, Policy, Span,
-    TurnFailure, Wakeup, Worded,
+    AsText, Caveat, CpuSet, Distribution, IrregularMessages, Latency, LoadReport, MonotonicTime, Policy,
+    Span, TurnFailure, Wakeup, WakeupGrid,
 };
 
 /// How many of the worst wake-ups each block and each result names with their time.
@@ -27,7 +27,8 @@ pub fn block_length(since_start: Span) -> Span {
 
 /// A thread began to measure a condition, and this is what the kernel confirmed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Started {
+#[schemars(rename = "Started")]
+pub struct TurnStarted {
     /// Index of the condition in the recording's header.
     pub condition: u32,
     /// Which of the condition's turns this is, from 0.
@@ -36,10 +37,10 @@ pub struct Started {
     #[serde(rename = "at_ns")]
     pub at: MonotonicTime,
     /// The settings, read back.
-    pub in_force: InForce,
+    pub in_force: EffectiveSettings,
     /// The settings of the one that notifies, read back; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sender_in_force: Option<InForce>,
+    pub sender_in_force: Option<EffectiveSettings>,
     /// What a program says of its language and its way to sleep; absent where a thread of howlate sleeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
@@ -53,7 +54,8 @@ pub struct Started {
 
 /// Settings of a measured thread as read back from the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct InForce {
+#[schemars(rename = "InForce")]
+pub struct EffectiveSettings {
     /// Thread id, `gettid(2)`.
     pub tid: u32,
     /// Policy as read back, `sched_getattr(2)`.
@@ -100,14 +102,14 @@ pub struct Block {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send: Option<Distribution>,
     /// Notifications that did not arrive once and in order.
-    #[serde(default, skip_serializing_if = "Irregular::is_none")]
-    pub irregular: Irregular,
+    #[serde(default, skip_serializing_if = "IrregularMessages::is_none")]
+    pub irregular: IrregularMessages,
     /// Wake-ups that were measured but lost, because they came faster than they could be collected.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost: u64,
     /// The worst wake-ups, the worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub worst: Vec<Worst>,
+    pub worst: Vec<WorstWakeup>,
     /// Every wake-up in order, where there are few enough to keep.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<SeriesPoint>,
@@ -119,18 +121,18 @@ fn is_zero(count: &u64) -> bool {
 
 impl Block {
     /// Counts one wake-up; `grid` for periodic work.
-    pub fn record(&mut self, wakeup: Wakeup, grid: Option<Grid>) {
+    pub fn record(&mut self, wakeup: Wakeup, grid: Option<WakeupGrid>) {
         self.record_all(std::iter::once(wakeup), grid);
     }
 
     /// Counts wake-ups; `grid` for periodic work.
     #[inline]
-    pub fn record_all(&mut self, wakeups: impl Iterator<Item = Wakeup>, grid: Option<Grid>) {
+    pub fn record_all(&mut self, wakeups: impl Iterator<Item = Wakeup>, grid: Option<WakeupGrid>) {
         let mut unusual = unusual(&self.worst, grid);
         let latencies = wakeups.map(|wakeup| {
             let latency = wakeup.latency();
             if latency >= unusual {
-                keep_worst(&mut self.worst, Worst { at: wakeup.ran, latency });
+                keep_worst(&mut self.worst, WorstWakeup { at: wakeup.ran, latency });
                 let missed = swallow(&mut self.swallowed, wakeup, grid);
                 self.missed_periods = self.missed_periods.saturating_add(missed);
                 unusual = self::unusual(&self.worst, grid);
@@ -188,7 +190,7 @@ fn take_packed(open: &mut Option<Distribution>) -> Option<Distribution> {
 }
 
 /// From this latency on, a wake-up may be among the worst, or has swallowed periods: one comparison serves both.
-fn unusual(worst: &[Worst], grid: Option<Grid>) -> Latency {
+fn unusual(worst: &[WorstWakeup], grid: Option<WakeupGrid>) -> Latency {
     let enough =
         worst.get(WORST_KEPT - 1).map_or(i64::MIN, |least| least.latency.as_nanos().saturating_add(1));
     let period = grid.and_then(|grid| i64::try_from(grid.period.as_nanos()).ok()).unwrap_or(i64::MAX);
@@ -197,7 +199,7 @@ fn unusual(worst: &[Worst], grid: Option<Grid>) -> Latency {
 
 /// Keeps `one` in its place if it is among the worst.
 #[cold]
-fn keep_worst(worst: &mut Vec<Worst>, one: Worst) {
+fn keep_worst(worst: &mut Vec<WorstWakeup>, one: WorstWakeup) {
     let place = worst.partition_point(|other| other.latency >= one.latency);
     if place < WORST_KEPT {
         worst.truncate(WORST_KEPT - 1);
@@ -207,7 +209,7 @@ fn keep_worst(worst: &mut Vec<Worst>, one: Worst) {
 
 /// Counts the wake-ups that a late one swallowed; returns how many periods were missed.
 #[cold]
-fn swallow(swallowed: &mut Option<Distribution>, wakeup: Wakeup, grid: Option<Grid>) -> u64 {
+fn swallow(swallowed: &mut Option<Distribution>, wakeup: Wakeup, grid: Option<WakeupGrid>) -> u64 {
     let missed = grid.map(|grid| (grid, wakeup.missed(grid))).filter(|(_, missed)| *missed > 0);
     let Some((grid, missed)) = missed else { return 0 };
     swallowed.get_or_insert_default().record_swallowed(wakeup.latency(), grid.period, missed);
@@ -216,7 +218,8 @@ fn swallow(swallowed: &mut Option<Distribution>, wakeup: Wakeup, grid: Option<Gr
 
 /// One of the worst wake-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Worst {
+#[schemars(rename = "Worst")]
+pub struct WorstWakeup {
     /// When the thread ran.
     #[serde(rename = "at_ns")]
     pub at: MonotonicTime,
@@ -231,7 +234,8 @@ pub struct SeriesPoint(#[serde(deserialize_with = "crate::time::within_36_years"
 
 /// A thread stopped measuring a condition for this round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Finished {
+#[schemars(rename = "Finished")]
+pub struct TurnFinished {
     /// Index of the condition in the recording's header.
     pub condition: u32,
     /// Which of the condition's turns this was, from 0.
@@ -250,7 +254,7 @@ pub struct Finished {
     pub load: Option<LoadReport>,
     /// Why the waiting call failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Worded<TurnFailure>>,
+    pub error: Option<AsText<TurnFailure>>,
 }
 
 /// What a measured thread used while it measured: `getrusage(RUSAGE_THREAD)`.
@@ -319,7 +323,7 @@ mod tests {
         // 0    100  200  300  400  500   period 100
         // |----|----|----|----|----|
         //      ^ +7 ^ +340           the second swallows 300, 400 and 500
-        let grid = Some(Grid::endless(Span::from_nanos(100)));
+        let grid = Some(WakeupGrid::endless(Span::from_nanos(100)));
         let mut block = Block::default();
         block.record(wakeup(100, 7), grid);
         block.record(wakeup(200, 340), grid);
@@ -343,7 +347,7 @@ mod tests {
 
     #[test]
     fn merging_blocks_adds_everything() {
-        let grid = Some(Grid::endless(Span::from_nanos(100)));
+        let grid = Some(WakeupGrid::endless(Span::from_nanos(100)));
         let (mut first, mut second, mut both) = (Block::default(), Block::default(), Block::default());
         first.record(wakeup(100, 250), grid);
         second.record(wakeup(500, 3), grid);

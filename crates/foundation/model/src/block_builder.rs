@@ -1,11 +1,13 @@
 //! From the wake-ups of one thread to blocks, whatever measures them.
 
-use crate::{Block, Grid, Irregular, Latency, MonotonicTime, SERIES_KEPT, SeriesPoint, Task, Wakeup};
+use crate::{
+    Block, IrregularMessages, Latency, MonotonicTime, SERIES_KEPT, SeriesPoint, Task, Wakeup, WakeupGrid,
+};
 
 /// Counts the wake-ups of one turn of a task, and closes a block now and then.
 #[derive(Debug)]
 pub struct BlockBuilder {
-    grid: Option<Grid>,
+    grid: Option<WakeupGrid>,
     /// How many more wake-ups are kept in order.
     series_left: usize,
     block: Block,
@@ -18,7 +20,7 @@ impl BlockBuilder {
     pub fn new(task: &Task, from: MonotonicTime) -> Self {
         let (condition, round) = (task.condition, task.round);
         Self {
-            grid: task.work.period().map(Grid::endless),
+            grid: task.work.period().map(WakeupGrid::endless),
             series_left: if task.keep_series { SERIES_KEPT } else { 0 },
             block: Block { condition, round, from, until: from, ..Block::default() },
             lost_before: 0,
@@ -27,7 +29,7 @@ impl BlockBuilder {
 
     /// Plans no wake-up of periodic work after `until`.
     pub fn ending(self, until: MonotonicTime) -> Self {
-        Self { grid: self.grid.map(|grid| Grid { until, ..grid }), ..self }
+        Self { grid: self.grid.map(|grid| WakeupGrid { until, ..grid }), ..self }
     }
 
     /// Counts one wake-up.
@@ -64,7 +66,7 @@ impl BlockBuilder {
     }
 
     /// Notes what went wrong with the notifications of the turn.
-    pub fn set_irregular(&mut self, irregular: Irregular) {
+    pub fn set_irregular(&mut self, irregular: IrregularMessages) {
         self.block.irregular = irregular;
     }
 

@@ -165,7 +165,8 @@ impl Segment {
 
 /// A wake-up with all its parts: their sum is its latency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Explained {
+#[schemars(rename = "Explained")]
+pub struct WakeupBreakdown {
     /// When the thread ran.
     #[serde(rename = "at_ns")]
     pub at: MonotonicTime,
@@ -179,7 +180,7 @@ pub struct Explained {
     pub parts: Vec<Segment>,
 }
 
-impl Explained {
+impl WakeupBreakdown {
     /// The parts of one cause added up, in the order in which each is first met, and of how many parts each is. The thread is
     /// named where it is one.
     pub fn by_cause(&self) -> Vec<(Segment, usize)> {
@@ -216,7 +217,7 @@ mod tests {
         };
         let parts = vec![part("a", 1, 0, 5), part("b", 2, 5, 7), part("a", 1, 12, 1), part("b", 3, 13, 2)];
         let (at, latency) = (MonotonicTime::from_nanos(15), Latency::from_nanos(15));
-        let all = Explained { at, latency, cpu: None, parts }.by_cause();
+        let all = WakeupBreakdown { at, latency, cpu: None, parts }.by_cause();
         let told: Vec<_> = all
             .iter()
             .map(|(one, times)| (one.cause.name.as_str(), one.pid, one.ns.as_nanos(), *times))

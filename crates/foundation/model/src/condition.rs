@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, Between, Foreign, Load, Mechanism, Notifier, OnHost, Placement, Policy, ReceiverCpu, Runtime,
-    Sleeper, Span, Tuned, Wait, WaitClock,
+    Activation, ForeignTool, HostCondition, Load, Mechanism, Notifier, Peers, Placement, Policy, ReceiverCpu,
+    Runtime, Sleeper, Span, TunedKnobs, Wait, WaitClock,
 };
 
 /// One combination of circumstances under which wake-ups are measured.
@@ -41,10 +41,10 @@ pub struct Condition {
     pub kernel: String,
     /// What was done on the host meanwhile; absent where it is not measured in a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_host: Option<OnHost>,
+    pub on_host: Option<HostCondition>,
     /// What `howlate tune` tried in it; absent in its baseline, and in every other recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tuned: Option<Tuned>,
+    pub tuned: Option<TunedKnobs>,
     /// Which machine it was measured on, in recordings merged from several; absent in those of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
@@ -124,7 +124,7 @@ pub enum Work {
         /// How long the sender sleeps before each notification.
         after_ns: Span,
         /// What sender and receiver are.
-        between: Between,
+        between: Peers,
         /// The CPU the sender is bound to; absent: wherever the scheduler puts it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sender_cpu: Option<u32>,
@@ -145,7 +145,7 @@ pub enum Work {
     /// Was measured by another program; see the caveat on what that does not say.
     Foreign {
         /// Which, and what of it.
-        mechanism: Foreign,
+        mechanism: ForeignTool,
         /// Time between two planned wake-ups; absent where there is none, or it is not said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         period_ns: Option<Span>,
@@ -268,7 +268,7 @@ mod tests {
         let work = Work::Notify {
             mechanism: Notifier::Futex,
             after_ns: Span::from_micros(10),
-            between: Between::Processes,
+            between: Peers::Processes,
             sender_cpu: Some(0),
             placement: Some(Placement::SameCache),
             receiver: ReceiverCpu::AsLeft,

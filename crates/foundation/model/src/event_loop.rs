@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::long_reason;
 use crate::long_reason::{StallReason, Took};
-use crate::{Distribution, Latency, LongReason, MonotonicTime, Span};
+use crate::{Distribution, Latency, MonotonicTime, Span, StallTotal};
 
 /// The call in which an event loop waits for events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -89,15 +89,16 @@ impl Iteration {
     }
 
     /// What it did meanwhile.
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> IterationTime {
         let Self { blocked, ready, .. } = *self;
-        Spent { running: self.length().minus(blocked).minus(ready), blocked, ready }
+        IterationTime { running: self.length().minus(blocked).minus(ready), blocked, ready }
     }
 }
 
 /// What a thread did within iterations; together their length, to the nanosecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Spent {
+#[schemars(rename = "Spent")]
+pub struct IterationTime {
     /// It had a CPU: for itself, or for interrupts that came upon it.
     #[serde(rename = "running_ns")]
     pub running: Span,
@@ -109,7 +110,7 @@ pub struct Spent {
     pub ready: Span,
 }
 
-impl Spent {
+impl IterationTime {
     fn add(&mut self, other: Self) {
         self.running = self.running.plus(other.running);
         self.blocked = self.blocked.plus(other.blocked);
@@ -130,7 +131,7 @@ pub struct LongIteration {
     pub at: MonotonicTime,
     /// What it did.
     #[serde(flatten)]
-    pub spent: Spent,
+    pub spent: IterationTime,
     /// The part of its waiting for a CPU in which its control group had used up its quota; absent where none was seen.
     #[serde(rename = "quota_ns", default, skip_serializing_if = "is_no_time")]
     pub quota: Span,
@@ -149,7 +150,8 @@ const fn is_no_time(span: &Span) -> bool {
 
 /// What long iterations have in common, and how many.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LongIn {
+#[schemars(rename = "LongIn")]
+pub struct StallSite {
     /// The function or the call.
     pub name: String,
     /// Iterations that were counted.
@@ -175,20 +177,20 @@ pub struct EventLoopBlock {
     /// How long the loop did not come back, of each iteration.
     pub iterations: Distribution,
     /// What the thread did within them.
-    pub spent: Spent,
+    pub spent: IterationTime,
     /// Iterations that were longer than that.
     pub long: u64,
     /// What the thread did within those.
-    pub long_spent: Spent,
+    pub long_spent: IterationTime,
     /// The functions that it was in when those were long already, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub functions: Vec<LongIn>,
+    pub functions: Vec<StallSite>,
     /// The calls that it slept longest in within those.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub blocked_in: Vec<LongIn>,
+    pub blocked_in: Vec<StallSite>,
     /// What took the time of those, what took most first; absent in recordings of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reasons: Vec<LongReason>,
+    pub reasons: Vec<StallTotal>,
     /// The longest, the longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longest: Vec<LongIteration>,
@@ -251,12 +253,12 @@ impl EventLoopBlock {
 }
 
 /// The most frequent first; those beyond what is kept apart are in no row.
-fn count(all: &mut Vec<LongIn>, name: &str, times: u64, length: Span) {
+fn count(all: &mut Vec<StallSite>, name: &str, times: u64, length: Span) {
     if let Some(known) = all.iter_mut().find(|one| one.name == name) {
         known.count = known.count.saturating_add(times);
         known.total = known.total.plus(length);
     } else if all.len() < LONG_IN_KEPT {
-        all.push(LongIn { name: name.to_owned(), count: times, total: length });
+        all.push(StallSite { name: name.to_owned(), count: times, total: length });
     }
     all.sort_by_key(|one| std::cmp::Reverse(one.count));
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// What the sender and the receiver are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Between {
+#[schemars(rename = "Between")]
+pub enum Peers {
     /// Sender and receiver are two processes.
     #[default]
     Processes,
@@ -16,7 +17,7 @@ pub enum Between {
     Threads,
 }
 
-impl Between {
+impl Peers {
     /// The name used on the command line and in recordings.
     pub const fn name(self) -> &'static str {
         match self {
@@ -88,7 +89,8 @@ impl fmt::Display for Placement {
 
 /// Messages that a mechanism did not deliver once and in order. None of them is in the latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Irregular {
+#[schemars(rename = "Irregular")]
+pub struct IrregularMessages {
     /// Sent and never received, or merged with another.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub messages_lost: u64,
@@ -104,7 +106,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl Irregular {
+impl IrregularMessages {
     /// Whether every message was received once and in order.
     pub fn is_none(&self) -> bool {
         *self == Self::default()

@@ -10,7 +10,8 @@ use crate::Span;
 /// A program whose results howlate reads, and what of it they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Foreign {
+#[schemars(rename = "Foreign")]
+pub enum ForeignTool {
     /// cyclictest: latencies of periodic threads.
     Cyclictest,
     /// jitterdebugger: the same.
@@ -43,7 +44,7 @@ pub enum Foreign {
     Wrk,
 }
 
-impl Foreign {
+impl ForeignTool {
     /// The name used in recordings and tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -262,7 +263,7 @@ pub enum ImportNote {
     },
 }
 
-impl fmt::Display for Foreign {
+impl fmt::Display for ForeignTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }

@@ -12,7 +12,8 @@ pub const STOP_PORT: &str = "howlate.stop";
 
 /// What was done on the host while a condition was measured in a guest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct OnHost {
+#[schemars(rename = "OnHost")]
+pub struct HostCondition {
     /// The background load on the host.
     pub load: Load,
     /// The policy asked for the threads that run the guest's CPUs, as typed; absent: as they are.
@@ -55,7 +56,7 @@ pub struct Boot {
     /// SHA-256 of the kernel's image.
     pub image_sha256: String,
     /// What happened on the host meanwhile.
-    pub on_host: OnHost,
+    pub on_host: HostCondition,
     /// The first round of its conditions' turns.
     pub first_round: u32,
     /// What runs its instructions.
@@ -95,7 +96,8 @@ pub struct HostThread {
 
 /// A guest ended; what the host did to it while it measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct BootEnded {
+#[schemars(rename = "BootEnded")]
+pub struct BootEnd {
     /// Which of the run's boots this is, from 0.
     pub boot: u32,
     /// From the first line to the last.

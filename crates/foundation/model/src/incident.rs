@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CauseKind, Distribution, LateTurn, MonotonicTime, Policy, Segment, Span};
+use crate::{CauseKind, Distribution, LateIteration, MonotonicTime, Policy, Segment, Span};
 
 /// A thread ran later than allowed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub struct Incident {
     pub timeline: Option<String>,
     /// The loop whose turn missed its deadline; absent where a thread waited.
     #[serde(rename = "loop", default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<LateTurn>,
+    pub turn: Option<LateIteration>,
 }
 
 /// A thread that was late.
@@ -168,15 +168,16 @@ pub struct WaitMinute {
     pub late_above: Option<Span>,
     /// What was removed to make room.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub removed: Vec<Removed>,
+    pub removed: Vec<RemovedFiles>,
     /// How well the clock of the day was set when it ended, as the kernel has it; absent in recordings of before that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clock: Option<DayClock>,
+    pub clock: Option<WallClockState>,
 }
 
 /// How well a machine's clock of the day is set, by `adjtimex(2)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DayClock {
+#[schemars(rename = "DayClock")]
+pub struct WallClockState {
     /// Whether something such as chrony sets it by another clock.
     pub synchronised: bool,
     /// How far off it may be then: what that something has found, and 500 ns more for each millisecond since.
@@ -186,17 +187,19 @@ pub struct DayClock {
 
 /// Files of the recording that were removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Removed {
+#[schemars(rename = "Removed")]
+pub struct RemovedFiles {
     /// Files that were removed.
     pub files: u64,
     /// The limit that they were beyond.
-    pub reason: WhyRemoved,
+    pub reason: RemovalReason,
 }
 
 /// Why files of a recording were removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum WhyRemoved {
+#[schemars(rename = "WhyRemoved")]
+pub enum RemovalReason {
     /// The folder was larger than `--max-size`.
     MaxSize,
     /// They were older than `--max-age`.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// What a setting holds for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum SettingScope {
     /// A thread or process that asks for it.
     Thread,
     /// The whole machine, while it runs.
@@ -14,7 +14,7 @@ pub enum Scope {
     Boot,
 }
 
-impl Scope {
+impl SettingScope {
     /// All, in the order in which settings are listed.
     pub const ALL: [Self; 3] = [Self::Thread, Self::Machine, Self::Boot];
 
@@ -30,7 +30,8 @@ impl Scope {
 
 /// One way to have a setting for good.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PermanentWay {
+#[schemars(rename = "PermanentWay")]
+pub struct PermanentSetting {
     /// `systemd`, `sysctl.d`, `tmpfiles.d`, `boot`, `C`, `Rust`, `Python`, `shell`.
     pub by: &'static str,
     /// What to type or to write.

@@ -7,7 +7,7 @@ use crate::{Span, SpanError};
 
 /// Above what a wait is late.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LateAbove {
+pub enum LateThreshold {
     /// A length of time.
     Length(Span),
     /// A percentile of all waits of the hour before, and never less than this.
@@ -24,7 +24,7 @@ const LEAST: Span = Span::from_millis(1);
 /// Half of all waits would be late above a median.
 const PERCENT: std::ops::RangeInclusive<f64> = 90.0..=99.999;
 
-impl LateAbove {
+impl LateThreshold {
     /// No wait is late that is not longer.
     pub const fn least(self) -> Span {
         match self {
@@ -47,7 +47,7 @@ impl LateAbove {
     }
 }
 
-impl fmt::Display for LateAbove {
+impl fmt::Display for LateThreshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Length(length) => write!(f, "{length}"),
@@ -58,7 +58,7 @@ impl fmt::Display for LateAbove {
 
 /// Why a text does not say above what waits are late.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LateAboveError {
+pub enum LateThresholdError {
     /// A percentile of which nothing rare is above, or nothing at all.
     #[error(
         "`{found}` is not a percentile of rare waits; write one from p90 to p99.999, such as `p99.9`, or `p99.9,500us`, so that shorter waits are never late"
@@ -72,8 +72,8 @@ pub enum LateAboveError {
     Length(#[from] SpanError),
 }
 
-impl FromStr for LateAbove {
-    type Err = LateAboveError;
+impl FromStr for LateThreshold {
+    type Err = LateThresholdError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let Some(percentile) = text.trim().strip_prefix('p') else {
@@ -84,7 +84,7 @@ impl FromStr for LateAbove {
             None => (percentile, LEAST),
         };
         let known = percent.parse().ok().filter(|percent| PERCENT.contains(percent));
-        let percent = known.ok_or_else(|| LateAboveError::Percentile { found: text.to_owned() })?;
+        let percent = known.ok_or_else(|| LateThresholdError::Percentile { found: text.to_owned() })?;
         Ok(Self::Percentile { percent, least })
     }
 }
@@ -95,9 +95,9 @@ mod tests {
 
     #[test]
     fn a_length_or_a_percentile_with_the_least_that_it_may_be() {
-        let parsed = |text: &str| text.parse::<LateAbove>();
-        assert_eq!(parsed("5ms"), Ok(LateAbove::Length(Span::from_millis(5))));
-        let percentile = |percent, least| Ok(LateAbove::Percentile { percent, least });
+        let parsed = |text: &str| text.parse::<LateThreshold>();
+        assert_eq!(parsed("5ms"), Ok(LateThreshold::Length(Span::from_millis(5))));
+        let percentile = |percent, least| Ok(LateThreshold::Percentile { percent, least });
         assert_eq!(parsed("p99.9"), percentile(99.9, LEAST));
         assert_eq!(parsed("p99,500us"), percentile(99.0, Span::from_micros(500)));
         assert_eq!(parsed("p99.9").unwrap().to_string().parse(), parsed("p99.9"), "as it is shown");
@@ -106,6 +106,6 @@ mod tests {
         }
         assert!(parsed("p99,fast").is_err() && parsed("5").is_err());
         let one = parsed("p99,2ms").unwrap();
-        assert_eq!(LateAbove::from_parts(one.percent(), one.least()), one);
+        assert_eq!(LateThreshold::from_parts(one.percent(), one.least()), one);
     }
 }

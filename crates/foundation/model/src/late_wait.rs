@@ -27,7 +27,7 @@ pub struct LateWait {
 
 /// An event loop did not come back to its events for longer than allowed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LoopAway {
+pub struct EventLoopStall {
     /// When the thread returned from waiting for events, in `epoll_wait(2)` or one of its variants.
     pub from: MonotonicTime,
     /// When it waited for events again.
@@ -54,7 +54,7 @@ pub struct LoopAway {
     pub process: String,
 }
 
-impl LoopAway {
+impl EventLoopStall {
     /// How long it did not come back.
     pub fn length(&self) -> Span {
         self.until.since(self.from)
@@ -95,7 +95,7 @@ pub struct WaitGroup {
 
 /// What is not seen on this machine, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unseen {
+pub struct MissingProbes {
     /// Event loops that do not come back.
     pub loops: Option<TracerRefusal>,
     /// By when timers were due: threads are late by their waits for a CPU only.
@@ -104,7 +104,7 @@ pub struct Unseen {
 
 /// What was seen since the last look, beside the waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LateRead {
+pub struct LateWaitStats {
     /// Late waits for which there was no room, by what was said: they were shorter.
     pub left_out: u64,
     /// Late waits for which the kernel's side had no room.

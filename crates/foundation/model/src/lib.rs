@@ -85,10 +85,11 @@ pub use howlate_histogram::{Bucket, HdrError, HdrLayout, Packed, Places};
 
 pub use activation::Activation;
 pub use block::{
-    Block, Finished, InForce, SERIES_KEPT, SeriesPoint, Started, Usage, WORST_KEPT, Worst, block_length,
+    Block, EffectiveSettings, SERIES_KEPT, SeriesPoint, TurnFinished, TurnStarted, Usage, WORST_KEPT,
+    WorstWakeup, block_length,
 };
 pub use block_builder::BlockBuilder;
-pub use cause::{Cause, CauseKind, Explained, Segment};
+pub use cause::{Cause, CauseKind, Segment, WakeupBreakdown};
 pub use caveat::Caveat;
 pub use command::Command;
 pub use condition::{Condition, Work, WorkKind};
@@ -96,87 +97,93 @@ pub use cpu_gap::{CpuChange, CpuEvent, CpuGap, GapCause, GapKind, SpinCount};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use distribution::{Distribution, HIGHEST_TRACKED, MOST_COUNTED};
 pub use engine::{
-    AfterEach, Bounds, Ended, Engine, EngineError, Noted, OnAbove, ProcessState, Progress, Sink, Start,
+    Engine, EngineError, ProcessState, Sink, ThreadProgress, ThresholdAction, TurnControl, TurnEnd,
+    TurnStart, WakeupHook, WakeupHookFactory,
 };
 pub use event_loop::{
-    EventLoopBlock, Iteration, LONG_IN_KEPT, LONG_KEPT, LongIn, LongIteration, LoopWait, Spent,
+    EventLoopBlock, Iteration, IterationTime, LONG_IN_KEPT, LONG_KEPT, LongIteration, LoopWait, StallSite,
 };
-pub use exchange::{Between, Irregular, Placement, ReceiverCpu};
+pub use exchange::{IrregularMessages, Peers, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
 pub use finding_id::FindingId;
-pub use foreign::{Claim, Foreign, HistogramEnd, ImportNote, TimeUnit};
-pub use guest::{Accelerator, Boot, BootEnded, HostThread, OnHost, STOP_PORT, VcpuTime};
+pub use foreign::{Claim, ForeignTool, HistogramEnd, ImportNote, TimeUnit};
+pub use guest::{Accelerator, Boot, BootEnd, HostCondition, HostThread, STOP_PORT, VcpuTime};
 pub use hdr::read_hdr;
 pub use incident::{
-    DayClock, Incident, IncidentCause, IncidentKind, LateThread, Removed, WaitCounts, WaitMinute, WhyRemoved,
+    Incident, IncidentCause, IncidentKind, LateThread, RemovalReason, RemovedFiles, WaitCounts, WaitMinute,
+    WallClockState,
 };
-pub use injected_cause::{InjectedCause, Stamp};
+pub use injected_cause::{InjectedCause, MonotonicInterval};
 pub use instrument::Instrument;
-pub use knob::{PermanentWay, Scope};
-pub use late_above::{LateAbove, LateAboveError};
-pub use late_wait::{CpuTimeline, LateRead, LateWait, LoopAway, Unseen, WaitGroup};
-pub use ledger::{ENTRIES_KEPT, Late, Ledger, NotDecomposed, OTHERS, Pid, Share, WhyBlock};
-pub use limit::{Limit, LimitError, Statistic};
+pub use knob::{PermanentSetting, SettingScope};
+pub use late_above::{LateThreshold, LateThresholdError};
+pub use late_wait::{CpuTimeline, EventLoopStall, LateWait, LateWaitStats, MissingProbes, WaitGroup};
+pub use ledger::{CauseBlock, CauseShare, ENTRIES_KEPT, LateCauses, Ledger, OTHERS, Pid, UndecomposedReason};
+pub use limit::{Limit, LimitError, LimitStatistic};
 pub use line::Reference;
 pub use load::{
-    Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadPart, LoadReport, Loads, PartEffect,
+    Hackbench, Intensity, Load, LoadBlock, LoadError, LoadKind, LoadList, LoadPart, LoadReport, PartEffect,
     add_each,
 };
-pub use long_reason::{LongReason, StallReason};
-pub use loop_turn::{LateTurn, LoopTurn, SpanTime};
+pub use long_reason::{StallReason, StallTotal};
+pub use loop_turn::{LateIteration, LoopIteration, SpanTime};
 pub use margin::{Margin, MarginError};
 pub use mechanism::Mechanism;
-pub use node::{Node, Source};
-pub use not_measured::{Combination, NotMeasured};
-pub use not_traced::NotTraced;
-pub use not_written::NotWritten;
+pub use node::{Node, SourceRecording};
+pub use not_measured::{Combination, CombinationRefusal};
+pub use not_traced::UntraceableReason;
+pub use not_written::WriteFailure;
 pub use notifier::{Notifier, UnknownNotifier};
 pub use os_error::OsError;
 pub use part::Part;
 pub use policy::{Nice, Policy, PolicyError, Priority};
 pub use policy_remedy::PolicyRemedy;
-pub use property::{HasProperties, Property, UnknownProperty, Value};
-pub use recording::{CONDITIONS_MOST, End, FORMAT, Header, HowEnded, Line, Mark, Resumed, Tuning};
-pub use refused::Refused;
+pub use property::{HasProperties, Property, PropertyValue, UnknownProperty};
+pub use recording::{
+    CONDITIONS_MOST, EndReason, FORMAT, Header, Line, Mark, RecordingEnd, Resumption, Tuning,
+};
+pub use refused::RefusedSettings;
 pub use runtime::{OwnProgram, Runtime};
 pub use schema::{schema_as_read, schema_as_written};
 pub use self_check::{
-    CheckedClass, Detection, HITS_NEEDED, MISSES_KEPT, Miss, MissReason, SHARE_NEEDED, Score, SelfCheck,
+    CheckScore, CheckedClass, Detection, HITS_NEEDED, MISSES_KEPT, Miss, MissReason, SHARE_NEEDED, SelfCheck,
 };
 pub use setting::Setting;
 pub use setting_refusal::SettingRefusal;
 pub use shell::{shell_path, shell_word};
 pub use sleeper::{Sleeper, UnknownSleeper};
-pub use snapped::{SnapProgram, Snapped};
+pub use snapped::{SnapProgram, Snapshot};
 pub use snippet::{
     FIFO_CODE, FIFO_OF_THREAD, FIFO_OF_THREAD_CODE, Language, Snippet, Snippets, TIMER_SLACK_CODE,
 };
 pub use suggestion::nearest;
 pub use system::{Cpu, IdleState, System};
 pub use task::{Task, Turn};
-pub use thread_life::{Happened, Life};
+pub use thread_life::{LifeEvent, LifeEventKind};
 pub use thread_settings::ThreadSettings;
 pub use time::{Latency, MonotonicTime, Span, SpanError};
-pub use time_range::{Stretch, StretchError};
-pub use timeline::{KeptTimeline, LateWakeup};
+pub use time_range::{TimeRange, TimeRangeError};
+pub use timeline::{LateWakeup, TimelineFile};
 pub use timer_loop::{Drift, IterationWait, TimerLoopBlock};
 pub use traced::{
-    Asleep, Deferred, Expiry, Holder, Lost, Occupant, SOFTIRQS, SleptIn, TracedSleep, Who, WokenBy,
-    softirq_vector,
+    CpuHolder, CpuLoss, DeferredTimers, Expiry, HolderKind, Occupant, SOFTIRQS, SleepSite, SleepState,
+    TracedSleep, WakeSource, softirq_vector,
 };
 pub use tracer_gap::TracerGap;
 pub use tracer_refusal::TracerRefusal;
-pub use tuned::{Tuned, Write, WriteKind};
+pub use tuned::{SettingWrite, SettingWriteKind, TunedKnobs};
 pub use turn_failure::TurnFailure;
-pub use until::{Until, UntilError, unit_name};
+pub use until::{StopRule, StopRuleError, unit_name};
 pub use wait::{UnknownMechanism, Wait};
 pub use wait_clock::{UnknownClock, WaitClock};
 pub use waits::{
-    NOT_LOOKED_AT, OUT_OF_QUOTA, Ongoing, ReasonWaits, Rival, Stack, ThreadWaits, Waits, WaitsLost, WaitsRead,
+    CompetingProcess, KernelStack, LostWaits, NOT_LOOKED_AT, OUT_OF_QUOTA, OngoingWait, ReasonWaits,
+    ThreadWaits, Waits, WaitsReport,
 };
-pub use wakeup::{Grid, Wakeup};
+pub use wakeup::{Wakeup, WakeupGrid};
 pub use watched::{
-    HandedOn, LongestTurn, NO_TRACER, RunQueueBlock, SpanBlock, TurnsBlock, WAKERS_KEPT, WatchedBlock, Woken,
+    HandoffCount, IterationsBlock, LongestIteration, NO_TRACER, RunQueueBlock, SpanBlock, WAKERS_KEPT,
+    WakerCount, WatchedBlock,
 };
 pub use watched_program::{GroupQuota, GroupWithoutRealtime, ProgramLanguage, ThreadShare, WatchedProgram};
-pub use worded::Worded;
+pub use worded::AsText;

@@ -9,14 +9,14 @@ use crate::{Span, SpanError};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
     /// What is compared.
-    pub statistic: Statistic,
-    /// Fails above this: nanoseconds, or a count for [`Statistic::Missed`].
+    pub statistic: LimitStatistic,
+    /// Fails above this: nanoseconds, or a count for [`LimitStatistic::Missed`].
     pub above: u64,
 }
 
 /// A number of a result that can be compared with a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Statistic {
+pub enum LimitStatistic {
     /// The largest latency.
     Max,
     /// The mean latency.
@@ -29,7 +29,7 @@ pub enum Statistic {
     Loop,
 }
 
-impl fmt::Display for Statistic {
+impl fmt::Display for LimitStatistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Max => f.write_str("max"),
@@ -44,7 +44,7 @@ impl fmt::Display for Statistic {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.statistic {
-            Statistic::Missed => write!(f, "missed>{}", self.above),
+            LimitStatistic::Missed => write!(f, "missed>{}", self.above),
             statistic => write!(f, "{statistic}>{}", Span::from_nanos(self.above)),
         }
     }
@@ -90,24 +90,30 @@ impl FromStr for Limit {
         let statistic = statistic_from(statistic.trim())?;
         let above = above.trim();
         let above = match statistic {
-            Statistic::Missed => above.parse().map_err(|_| LimitError::Count { found: above.to_owned() })?,
+            LimitStatistic::Missed => {
+                above.parse().map_err(|_| LimitError::Count { found: above.to_owned() })?
+            }
             _ => above.parse::<Span>()?.as_nanos(),
         };
         Ok(Self { statistic, above })
     }
 }
 
-fn statistic_from(found: &str) -> Result<Statistic, LimitError> {
+fn statistic_from(found: &str) -> Result<LimitStatistic, LimitError> {
     let unknown = || LimitError::Statistic { found: found.to_owned() };
     match found {
-        "max" => Ok(Statistic::Max),
-        "mean" => Ok(Statistic::Mean),
-        "median" => Ok(Statistic::Percentile(50.0)),
-        "missed" => Ok(Statistic::Missed),
-        "loop" => Ok(Statistic::Loop),
+        "max" => Ok(LimitStatistic::Max),
+        "mean" => Ok(LimitStatistic::Mean),
+        "median" => Ok(LimitStatistic::Percentile(50.0)),
+        "missed" => Ok(LimitStatistic::Missed),
+        "loop" => Ok(LimitStatistic::Loop),
         _ => {
             let percent: f64 = found.strip_prefix('p').ok_or_else(unknown)?.parse().map_err(|_| unknown())?;
-            if (0.0..=100.0).contains(&percent) { Ok(Statistic::Percentile(percent)) } else { Err(unknown()) }
+            if (0.0..=100.0).contains(&percent) {
+                Ok(LimitStatistic::Percentile(percent))
+            } else {
+                Err(unknown())
+            }
         }
     }
 }

@@ -184,7 +184,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Block, Finished, Latency, LoadBlock, Worst};
+    use crate::{Block, Latency, LoadBlock, TurnFinished, WorstWakeup};
 
     fn load(conditions: &[u32]) -> Line {
         let (conditions, at) = (conditions.to_vec(), MonotonicTime::from_nanos(5));
@@ -209,10 +209,17 @@ mod tests {
 
     #[test]
     fn what_is_changed_is_what_is_referred_to() {
-        let worst = vec![Worst { at: MonotonicTime::from_nanos(5), latency: Latency::default() }];
+        let worst = vec![WorstWakeup { at: MonotonicTime::from_nanos(5), latency: Latency::default() }];
         let at = MonotonicTime::from_nanos(5);
-        let finished =
-            Finished { condition: 1, round: 2, at, usage: None, unfinished: false, load: None, error: None };
+        let finished = TurnFinished {
+            condition: 1,
+            round: 2,
+            at,
+            usage: None,
+            unfinished: false,
+            load: None,
+            error: None,
+        };
         let block = Block { condition: 1, round: 2, worst, ..Block::default() };
         for (mut line, times) in
             [(Line::Block(Box::new(block)), 3), (Line::Finished(finished), 1), (load(&[1]), 2)]

@@ -23,7 +23,8 @@ pub enum StallReason {
 
 /// What one reason took of the long iterations of an event loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LongReason {
+#[schemars(rename = "LongReason")]
+pub struct StallTotal {
     /// What kept it.
     pub reason: StallReason,
     /// The call that it was blocked in; absent where it was not, or in several, or nobody knows.
@@ -45,7 +46,7 @@ const KEPT: usize = 32;
 pub(crate) type Took = (StallReason, Option<String>, Span);
 
 /// Adds one long iteration to what is known of those before it: what it was made of.
-pub(crate) fn count(all: &mut Vec<LongReason>, took: Vec<Took>) {
+pub(crate) fn count(all: &mut Vec<StallTotal>, took: Vec<Took>) {
     let most = took.iter().max_by_key(|(.., time)| *time).cloned();
     for (reason, call, time) in took {
         let is_most = most.as_ref().is_some_and(|most| *most == (reason, call.clone(), time));
@@ -60,7 +61,7 @@ pub(crate) fn count(all: &mut Vec<LongReason>, took: Vec<Took>) {
 }
 
 /// Adds those of a later stretch.
-pub(crate) fn merge(all: &mut Vec<LongReason>, later: &[LongReason]) {
+pub(crate) fn merge(all: &mut Vec<StallTotal>, later: &[StallTotal]) {
     for one in later {
         let known = entry(all, one.reason, one.call.clone());
         known.total = known.total.plus(one.total);
@@ -70,19 +71,19 @@ pub(crate) fn merge(all: &mut Vec<LongReason>, later: &[LongReason]) {
     sort(all);
 }
 
-fn entry(all: &mut Vec<LongReason>, reason: StallReason, call: Option<String>) -> &mut LongReason {
-    let is_known = |one: &LongReason, call: &Option<String>| one.reason == reason && one.call == *call;
+fn entry(all: &mut Vec<StallTotal>, reason: StallReason, call: Option<String>) -> &mut StallTotal {
+    let is_known = |one: &StallTotal, call: &Option<String>| one.reason == reason && one.call == *call;
     let call = if all.len() < KEPT || all.iter().any(|one| is_known(one, &call)) { call } else { None };
     let place = all.iter().position(|one| is_known(one, &call)).unwrap_or_else(|| {
         let (iterations, total, each) = (0, Span::ZERO, Distribution::default());
-        all.push(LongReason { reason, call, iterations, total, each });
+        all.push(StallTotal { reason, call, iterations, total, each });
         all.len() - 1
     });
     &mut all[place]
 }
 
 /// What took most time first.
-fn sort(all: &mut [LongReason]) {
+fn sort(all: &mut [StallTotal]) {
     all.sort_by_key(|one| Reverse((one.total, one.iterations)));
 }
 

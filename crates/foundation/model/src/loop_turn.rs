@@ -7,7 +7,7 @@ use crate::{MonotonicTime, Span};
 
 /// One turn of a marked loop: the program's own readings of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LoopTurn {
+pub struct LoopIteration {
     /// When it was to begin, where the program says so.
     pub expected: Option<MonotonicTime>,
     /// When it began.
@@ -28,7 +28,8 @@ pub struct SpanTime {
 
 /// The loop of a turn that missed its deadline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LateTurn {
+#[schemars(rename = "LateTurn")]
+pub struct LateIteration {
     /// What the program calls it.
     pub name: String,
     /// Its period: a turn that is not done that long after it was due has missed its deadline.

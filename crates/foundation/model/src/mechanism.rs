@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Activation, Foreign, Notifier, Runtime, Sleeper, Wait};
+use crate::{Activation, ForeignTool, Notifier, Runtime, Sleeper, Wait};
 
 /// How a measured thread comes to run again: a way to wait, a language's sleep, or a way to be notified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub enum Mechanism {
     /// What makes a thread of a watched program run again.
     Activation(Activation),
     /// Another program measured it.
-    Foreign(Foreign),
+    Foreign(ForeignTool),
 }
 
 impl Mechanism {

@@ -33,7 +33,8 @@ impl Node {
 
 /// A recording that became part of a merged one. Its lines follow, up to the next of these.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Source {
+#[schemars(rename = "Source")]
+pub struct SourceRecording {
     /// Its id: one that is given twice counts once.
     pub id: String,
     /// What its machine is called in the conditions.

@@ -1,6 +1,6 @@
 //! What of a plan cannot be measured, and why.
 
-use crate::{CpuSet, Load, Notifier, OsError, Policy, Runtime, Sleeper, Span, Wait, WaitClock, Worded};
+use crate::{AsText, CpuSet, Load, Notifier, OsError, Policy, Runtime, Sleeper, Span, Wait, WaitClock};
 
 /// A combination that was asked for and is left out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,10 +52,10 @@ pub enum Combination {
 
 /// Why a combination is left out. What this machine lacks, such as a language, is known in words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotMeasured {
+pub enum CombinationRefusal {
     /// The kernel, or what stands between, lacks the call.
     #[error("the kernel or the container refuses it ({0})")]
-    Refused(Worded<OsError>),
+    Refused(AsText<OsError>),
     /// A call for relative sleeps, of a thread whose sleeps all are.
     #[error("sleeps are relative already; use clock_nanosleep")]
     RelativeAlready,

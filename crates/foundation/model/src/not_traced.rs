@@ -2,7 +2,7 @@
 
 /// Why work has no wake-ups that a tracer can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotTraced {
+pub enum UntraceableReason {
     /// Another thread sleeps than the one that comes back.
     #[error("its runtime decides anew which thread, or process, sleeps and which one comes back")]
     RuntimeDecides,

@@ -2,11 +2,11 @@
 
 use std::io;
 
-use crate::{OsError, Worded};
+use crate::{AsText, OsError};
 
 /// Why lines are not in a recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotWritten {
+pub enum WriteFailure {
     /// The kernel's answer.
     #[error("{0}")]
     Os(OsError),
@@ -35,9 +35,9 @@ pub enum NotWritten {
     },
 }
 
-impl NotWritten {
+impl WriteFailure {
     /// Why what was written may not have reached the disk.
-    pub fn unconfirmed(error: &io::Error) -> Worded<Self> {
+    pub fn unconfirmed(error: &io::Error) -> AsText<Self> {
         match error.raw_os_error() {
             Some(number) => Self::Unconfirmed(OsError(number)).into(),
             None => error.into(),
@@ -45,7 +45,7 @@ impl NotWritten {
     }
 }
 
-impl From<OsError> for NotWritten {
+impl From<OsError> for WriteFailure {
     fn from(error: OsError) -> Self {
         Self::Os(error)
     }

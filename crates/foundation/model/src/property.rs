@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::{
-    Between, Condition, Load, Mechanism, OnHost, Placement, Policy, ReceiverCpu, Span, Tuned, WaitClock,
-    Work, WorkKind,
+    Condition, HostCondition, Load, Mechanism, Peers, Placement, Policy, ReceiverCpu, Span, TunedKnobs,
+    WaitClock, Work, WorkKind,
 };
 
 /// Declares the properties once: the variants, their names, and the list of all.
@@ -74,7 +74,7 @@ properties! {
 
 /// What a condition has of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum PropertyValue<'a> {
     /// What kind of work it is.
     Kind(WorkKind),
     /// What the machine is called.
@@ -109,7 +109,7 @@ pub enum Value<'a> {
     /// The load in the background.
     Load(&'a Load),
     /// What sender and receiver are.
-    Between(Between),
+    Between(Peers),
     /// How the receiver's CPU waits.
     Receiver(ReceiverCpu),
     /// Whether the latency includes the answer.
@@ -126,7 +126,7 @@ pub enum Value<'a> {
         placement: Option<Placement>,
     },
     /// What was turned.
-    Knob(&'a Tuned),
+    Knob(&'a TunedKnobs),
     /// The thread's number.
     Thread(u32),
 }
@@ -134,17 +134,17 @@ pub enum Value<'a> {
 /// Whatever has the properties of a condition.
 pub trait HasProperties {
     /// What it has of `property`; `None` where that does not apply, or was left as it is.
-    fn value(&self, property: Property) -> Option<Value<'_>>;
+    fn value(&self, property: Property) -> Option<PropertyValue<'_>>;
 }
 
 impl<T: HasProperties> HasProperties for &T {
-    fn value(&self, property: Property) -> Option<Value<'_>> {
+    fn value(&self, property: Property) -> Option<PropertyValue<'_>> {
         (*self).value(property)
     }
 }
 
 impl HasProperties for Condition {
-    fn value(&self, property: Property) -> Option<Value<'_>> {
+    fn value(&self, property: Property) -> Option<PropertyValue<'_>> {
         // Every field is named, so that none is added without a property.
         let Self {
             work,
@@ -162,18 +162,18 @@ impl HasProperties for Condition {
             node,
         } = self;
         match property {
-            Property::Node => node.as_deref().map(Value::Node),
-            Property::Kernel => Some(Value::Kernel(kernel)).filter(|_| !kernel.is_empty()),
+            Property::Node => node.as_deref().map(PropertyValue::Node),
+            Property::Kernel => Some(PropertyValue::Kernel(kernel)).filter(|_| !kernel.is_empty()),
             Property::HostLoad | Property::VcpuPolicy => of_host(on_host.as_ref()?, property),
-            Property::Policy => work.says_policy().then_some(Value::Policy(*policy)),
-            Property::Clock => (!clock.is_monotonic()).then_some(Value::Clock(*clock)),
-            Property::Dither => dithered.then_some(Value::Dithered),
-            Property::Slack => slack_ns.map(Value::Slack),
-            Property::Load => work.says_load().then_some(Value::Load(load)),
+            Property::Policy => work.says_policy().then_some(PropertyValue::Policy(*policy)),
+            Property::Clock => (!clock.is_monotonic()).then_some(PropertyValue::Clock(*clock)),
+            Property::Dither => dithered.then_some(PropertyValue::Dithered),
+            Property::Slack => slack_ns.map(PropertyValue::Slack),
+            Property::Load => work.says_load().then_some(PropertyValue::Load(load)),
             Property::Cpu => cpu.map(|cpu| cpus(*work, cpu)),
-            Property::Name => name.as_deref().map(Value::Name),
-            Property::Knob => tuned.as_ref().map(Value::Knob),
-            Property::Thread => Some(Value::Thread(*thread)),
+            Property::Name => name.as_deref().map(PropertyValue::Name),
+            Property::Knob => tuned.as_ref().map(PropertyValue::Knob),
+            Property::Thread => Some(PropertyValue::Thread(*thread)),
             Property::Kind
             | Property::Mechanism
             | Property::Length
@@ -184,39 +184,39 @@ impl HasProperties for Condition {
     }
 }
 
-fn of_host(on_host: &OnHost, property: Property) -> Option<Value<'_>> {
-    let OnHost { load, vcpu_policy } = on_host;
+fn of_host(on_host: &HostCondition, property: Property) -> Option<PropertyValue<'_>> {
+    let HostCondition { load, vcpu_policy } = on_host;
     match property {
-        Property::HostLoad => Some(Value::HostLoad(load)),
-        _ => vcpu_policy.map(Value::VcpuPolicy),
+        Property::HostLoad => Some(PropertyValue::HostLoad(load)),
+        _ => vcpu_policy.map(PropertyValue::VcpuPolicy),
     }
 }
 
-fn of_work(work: Work, property: Property) -> Option<Value<'static>> {
+fn of_work(work: Work, property: Property) -> Option<PropertyValue<'static>> {
     match (property, work) {
-        (Property::Kind, _) => Some(Value::Kind(work.kind())),
-        (Property::Mechanism, _) => Some(Value::Mechanism(work.mechanism())),
+        (Property::Kind, _) => Some(PropertyValue::Kind(work.kind())),
+        (Property::Mechanism, _) => Some(PropertyValue::Mechanism(work.mechanism())),
         (Property::Length, Work::Watch { .. } | Work::Foreign { period_ns: None, .. }) => None,
-        (Property::Length, _) => Some(Value::Length(work.kind(), work.length())),
-        (Property::Between, Work::Notify { between, .. }) => Some(Value::Between(between)),
-        (Property::Receiver, Work::Notify { receiver, .. }) => Some(Value::Receiver(receiver)),
-        (Property::RoundTrip, Work::Notify { round_trip, .. }) => Some(Value::RoundTrip(round_trip)),
+        (Property::Length, _) => Some(PropertyValue::Length(work.kind(), work.length())),
+        (Property::Between, Work::Notify { between, .. }) => Some(PropertyValue::Between(between)),
+        (Property::Receiver, Work::Notify { receiver, .. }) => Some(PropertyValue::Receiver(receiver)),
+        (Property::RoundTrip, Work::Notify { round_trip, .. }) => Some(PropertyValue::RoundTrip(round_trip)),
         _ => None,
     }
 }
 
-const fn cpus(work: Work, receiver: u32) -> Value<'static> {
+const fn cpus(work: Work, receiver: u32) -> PropertyValue<'static> {
     match work {
         Work::Notify { sender_cpu: Some(sender), placement, .. } => {
-            Value::Cpus { sender, receiver, placement }
+            PropertyValue::Cpus { sender, receiver, placement }
         }
-        _ => Value::Cpu(receiver),
+        _ => PropertyValue::Cpu(receiver),
     }
 }
 
 impl Property {
     /// What a condition has of it.
-    pub fn value_in(self, condition: &Condition) -> Option<Value<'_>> {
+    pub fn value_in(self, condition: &Condition) -> Option<PropertyValue<'_>> {
         condition.value(self)
     }
 
@@ -247,7 +247,7 @@ impl Property {
     }
 }
 
-impl fmt::Display for Value<'_> {
+impl fmt::Display for PropertyValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Kind(kind) => f.pad(kind.name()),
@@ -327,7 +327,7 @@ mod tests {
         let notify = condition(Work::Notify {
             mechanism: Notifier::Futex,
             after_ns: Span::from_micros(10),
-            between: Between::Threads,
+            between: Peers::Threads,
             sender_cpu: Some(0),
             placement: Some(Placement::SameCache),
             receiver: ReceiverCpu::HeldAwake,

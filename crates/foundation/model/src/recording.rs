@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Block, Boot, BootEnded, Caveat, Command, Condition, Finding, Finished, Incident, Instrument,
-    KeptTimeline, LateAbove, LoadBlock, MonotonicTime, Node, Setting, Snapped, Source, Span, Started, System,
-    Until, WaitMinute, WatchedBlock, WatchedProgram, WhyBlock,
+    Block, Boot, BootEnd, CauseBlock, Caveat, Command, Condition, Finding, Incident, Instrument,
+    LateThreshold, LoadBlock, MonotonicTime, Node, Setting, Snapshot, SourceRecording, Span, StopRule,
+    System, TimelineFile, TurnFinished, TurnStarted, WaitMinute, WatchedBlock, WatchedProgram,
 };
 
 /// The version of the recording format that this program writes.
@@ -25,29 +25,29 @@ pub enum Line {
     /// one: conditions of the header come first.
     Condition(Box<Condition>),
     /// A thread began a turn of its condition.
-    Started(Started),
+    Started(TurnStarted),
     /// Wake-ups of one thread in one stretch of time.
     Block(Box<Block>),
     /// What the background load did in one stretch of time, and how busy the kernel was.
     Load(LoadBlock),
     /// Why the wake-ups of a turn that was traced were late.
-    Why(Box<WhyBlock>),
+    Why(Box<CauseBlock>),
     /// The rhythm of a watched thread, and who woke it.
     Watched(Box<WatchedBlock>),
     /// What is known of a watched program itself.
     Program(Box<WatchedProgram>),
     /// A thread ended a turn of its condition.
-    Finished(Finished),
+    Finished(TurnFinished),
     /// Something to know that belongs to no single condition.
     Caveat(Caveat),
     /// An interrupted run went on; what its unfinished turn had got is not kept.
-    Resumed(Resumed),
+    Resumed(Resumption),
     /// A recording begins that was merged into this one.
-    Source(Box<Source>),
+    Source(Box<SourceRecording>),
     /// A guest was booted, and measures.
     Boot(Box<Boot>),
     /// A guest ended.
-    BootEnded(BootEnded),
+    BootEnded(BootEnd),
     /// A thread waited for a CPU longer than allowed.
     Incident(Box<Incident>),
     /// How long all threads waited for a CPU, in one minute.
@@ -55,11 +55,11 @@ pub enum Line {
     /// Somebody who watched it has marked a moment.
     Mark(Mark),
     /// Somebody asked for what all CPUs had just done.
-    Snap(Box<Snapped>),
+    Snap(Box<Snapshot>),
     /// What all CPUs did for a while is in a file beside the recording.
-    Timeline(Box<KeptTimeline>),
+    Timeline(Box<TimelineFile>),
     /// The last line: the run ended in order.
-    End(End),
+    End(RecordingEnd),
 }
 
 /// What was asked, where, with what.
@@ -105,7 +105,7 @@ pub struct Header {
     pub late_above_percentile: Option<f64>,
     /// What it was to go on until, where `--until` was typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Until>,
+    pub until: Option<StopRule>,
     /// How `tune` decides what is measured next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<Tuning>,
@@ -142,8 +142,8 @@ impl Header {
     }
 
     /// Above what waits are late, where that was said.
-    pub fn late_rule(&self) -> Option<LateAbove> {
-        self.late_above.map(|least| LateAbove::from_parts(self.late_above_percentile, least))
+    pub fn late_rule(&self) -> Option<LateThreshold> {
+        self.late_above.map(|least| LateThreshold::from_parts(self.late_above_percentile, least))
     }
 }
 
@@ -166,7 +166,8 @@ pub struct Tuning {
 
 /// A run that went on after an interruption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Resumed {
+#[schemars(rename = "Resumed")]
+pub struct Resumption {
     /// When. After a restart of the machine this clock began anew.
     #[serde(rename = "at_ns")]
     pub at: MonotonicTime,
@@ -184,18 +185,20 @@ pub struct Mark {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct End {
+#[schemars(rename = "End")]
+pub struct RecordingEnd {
     /// When the recording ended.
     #[serde(rename = "at_ns")]
     pub at: MonotonicTime,
     /// In order, interrupted, or by an error.
-    pub how: HowEnded,
+    pub how: EndReason,
 }
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum HowEnded {
+#[schemars(rename = "HowEnded")]
+pub enum EndReason {
     /// It did all that was asked.
     Done,
     /// Ctrl-C or `SIGTERM`.

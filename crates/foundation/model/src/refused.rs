@@ -1,23 +1,23 @@
 //! What became of the settings that a task asked for.
 
-use crate::{Caveat, CpuSet, InForce, Policy, SettingRefusal, Span, Task, Worded};
+use crate::{AsText, Caveat, CpuSet, EffectiveSettings, Policy, SettingRefusal, Span, Task};
 
 /// What the kernel said when a task's settings were applied; `None` and `false` where it took them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedSettings {
     /// Its answer on the policy.
-    pub policy: Option<Worded<SettingRefusal>>,
+    pub policy: Option<AsText<SettingRefusal>>,
     /// Its answer on the CPU.
-    pub affinity: Option<Worded<SettingRefusal>>,
+    pub affinity: Option<AsText<SettingRefusal>>,
     /// Whether it refused the timer slack.
     pub slack: bool,
     /// Its answer on the slice.
-    pub slice: Option<Worded<SettingRefusal>>,
+    pub slice: Option<AsText<SettingRefusal>>,
 }
 
-impl Refused {
+impl RefusedSettings {
     /// Everything in which `in_force`, as read back, is not what `task` asked for.
-    pub fn caveats(self, task: &Task, in_force: &InForce) -> Vec<Caveat> {
+    pub fn caveats(self, task: &Task, in_force: &EffectiveSettings) -> Vec<Caveat> {
         let policy = policy_caveat(task.policy, self.policy, in_force);
         let affinity = task.cpu.and_then(|cpu| affinity_caveat(cpu, self.affinity, &in_force.cpus));
         let slack = task.slack.and_then(|asked| slack_caveat(asked, self.slack, in_force));
@@ -26,28 +26,28 @@ impl Refused {
     }
 }
 
-fn reports_another() -> Worded<SettingRefusal> {
+fn reports_another() -> AsText<SettingRefusal> {
     SettingRefusal::ReportsAnother.into()
 }
 
 fn policy_caveat(
     asked: Policy,
-    refused: Option<Worded<SettingRefusal>>,
-    in_force: &InForce,
+    refused: Option<AsText<SettingRefusal>>,
+    in_force: &EffectiveSettings,
 ) -> Option<Caveat> {
     let differs = !asked.is_met_by(in_force.policy);
     let reason = refused.or_else(|| differs.then(reports_another))?;
     Some(Caveat::policy_refused(asked, in_force.policy, reason, None))
 }
 
-fn affinity_caveat(asked: u32, refused: Option<Worded<SettingRefusal>>, in_force: &CpuSet) -> Option<Caveat> {
+fn affinity_caveat(asked: u32, refused: Option<AsText<SettingRefusal>>, in_force: &CpuSet) -> Option<Caveat> {
     let asked = CpuSet::from_iter([asked]);
     let reason = refused.or_else(|| (*in_force != asked).then(reports_another))?;
     Some(Caveat::AffinityDiffers { asked, in_force: in_force.clone(), reason })
 }
 
 /// What the thread has from whoever started howlate, and a normal program would not.
-fn inherited(task: &Task, in_force: &InForce) -> Option<Caveat> {
+fn inherited(task: &Task, in_force: &EffectiveSettings) -> Option<Caveat> {
     match (task.policy, in_force.policy) {
         (Policy::Other { nice: None }, Policy::Other { nice: Some(nice) }) if nice.get() != 0 => {
             Some(Caveat::NiceInherited { nice })
@@ -60,7 +60,7 @@ fn inherited(task: &Task, in_force: &InForce) -> Option<Caveat> {
 }
 
 /// Real-time threads have no slack; asking for some under one is no loss worth a caveat.
-fn slack_caveat(asked_ns: Span, refused: bool, in_force: &InForce) -> Option<Caveat> {
+fn slack_caveat(asked_ns: Span, refused: bool, in_force: &EffectiveSettings) -> Option<Caveat> {
     let met = !refused && in_force.slack == asked_ns;
     let none_needed = in_force.policy.is_realtime() && in_force.slack.is_zero();
     (!met && !none_needed).then_some(Caveat::SlackDiffers { asked_ns, in_force_ns: in_force.slack })
@@ -69,8 +69,8 @@ fn slack_caveat(asked_ns: Span, refused: bool, in_force: &InForce) -> Option<Cav
 /// Kernels before 6.12 take a slice without a word, and know none.
 fn slice_caveat(
     asked_ns: Span,
-    refused: Option<Worded<SettingRefusal>>,
-    in_force: &InForce,
+    refused: Option<AsText<SettingRefusal>>,
+    in_force: &EffectiveSettings,
 ) -> Option<Caveat> {
     let met = refused.is_none() && in_force.slice == Some(asked_ns);
     let reason = refused.unwrap_or(SettingRefusal::NoSlices.into());
@@ -89,8 +89,8 @@ mod tests {
         Task { policy, slack, cpu, ..Task::doing(work) }
     }
 
-    fn in_force(policy: &str, slack_ns: u64) -> InForce {
-        InForce {
+    fn in_force(policy: &str, slack_ns: u64) -> EffectiveSettings {
+        EffectiveSettings {
             tid: 7,
             policy: policy.parse().unwrap(),
             slack: Span::from_nanos(slack_ns),
@@ -101,19 +101,20 @@ mod tests {
         }
     }
 
-    fn worded(errno: i32) -> Option<Worded<SettingRefusal>> {
+    fn worded(errno: i32) -> Option<AsText<SettingRefusal>> {
         Some(SettingRefusal::Kernel(OsError(errno)).into())
     }
 
     #[test]
     fn what_is_as_asked_needs_no_word() {
-        assert_eq!(Refused::default().caveats(&task("nice:5", None), &in_force("nice:5", 1)), []);
-        assert_eq!(Refused::default().caveats(&task("fifo:9", None), &in_force("fifo:9", 0)), []);
+        assert_eq!(RefusedSettings::default().caveats(&task("nice:5", None), &in_force("nice:5", 1)), []);
+        assert_eq!(RefusedSettings::default().caveats(&task("fifo:9", None), &in_force("fifo:9", 0)), []);
     }
 
     #[test]
     fn what_differs_is_named_whether_or_not_the_kernel_said_so() {
-        let refused = Refused { policy: worded(1), affinity: worded(22), ..Refused::default() };
+        let refused =
+            RefusedSettings { policy: worded(1), affinity: worded(22), ..RefusedSettings::default() };
         let caveats = refused.caveats(&task("fifo:9", Some(5)), &in_force("nice:0", 50_000));
         assert!(
             matches!(&caveats[0], Caveat::PolicyRefused { reason, .. } if Some(reason) == worded(1).as_ref())
@@ -122,7 +123,7 @@ mod tests {
             matches!(&caveats[1], Caveat::AffinityDiffers { reason, .. } if Some(reason) == worded(22).as_ref())
         );
         assert!(matches!(&caveats[2], Caveat::SlackDiffers { .. }));
-        let silent = Refused::default().caveats(&task("fifo:9", None), &in_force("nice:3", 1));
+        let silent = RefusedSettings::default().caveats(&task("fifo:9", None), &in_force("nice:3", 1));
         assert!(matches!(&silent[0], Caveat::PolicyRefused { reason, .. } if *reason == reports_another()));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Segment, Span, Stamp};
+use crate::{MonotonicInterval, Segment, Span};
 
 /// Hits that were not found are kept whole up to this many of a class; the rest is counted.
 pub const MISSES_KEPT: usize = 20;
@@ -42,7 +42,7 @@ pub struct CheckedClass {
     pub reason: Option<String>,
     /// How well it was found.
     #[serde(flatten)]
-    pub score: Option<Score>,
+    pub score: Option<CheckScore>,
 }
 
 /// What became of a class.
@@ -61,7 +61,7 @@ pub enum Detection {
 
 /// How well the causes of a class were found. Names are public: add, never rename.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Score {
+pub struct CheckScore {
     /// Wake-ups of the measured thread.
     pub wakeups: u64,
     /// Those whose parts are known.
@@ -104,7 +104,7 @@ pub struct Miss {
     /// How late the thread was.
     pub late_ns: Span,
     /// Its stamps, on CLOCK_MONOTONIC as the parts.
-    pub made: Vec<Stamp>,
+    pub made: Vec<MonotonicInterval>,
     /// What the tracer made of it; empty where it did not see the wake-up.
     pub parts: Vec<Segment>,
 }
@@ -137,7 +137,7 @@ impl SelfCheck {
 
 impl CheckedClass {
     /// A class that was made.
-    pub fn from_score(class: &'static str, score: Score) -> Self {
+    pub fn from_score(class: &'static str, score: CheckScore) -> Self {
         Self { class, result: score.detection(), reason: None, score: Some(score) }
     }
 
@@ -147,7 +147,7 @@ impl CheckedClass {
     }
 }
 
-impl Score {
+impl CheckScore {
     /// Whether enough of the hits were found, and every sum is right. It was made: this is never [`Detection::NotMade`].
     pub fn detection(&self) -> Detection {
         match self.judged() {
@@ -189,12 +189,12 @@ mod tests {
 
     #[test]
     fn nineteen_of_twenty_are_enough() {
-        let of = |hits, found| Score { hits, found, ..Score::default() }.detection();
+        let of = |hits, found| CheckScore { hits, found, ..CheckScore::default() }.detection();
         assert_eq!([of(100, 95), of(100, 94), of(20, 20), of(19, 19), of(0, 0)], {
             use Detection::{Found, Missed, TooFew};
             [Found, Missed, Found, TooFew, TooFew]
         });
-        let broken = Score { hits: 1, not_adding_up: 1, ..Score::default() };
+        let broken = CheckScore { hits: 1, not_adding_up: 1, ..CheckScore::default() };
         assert_eq!(broken.detection(), Detection::Missed, "that is wrong however few there are");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::{OsError, Worded};
+use crate::{AsText, OsError};
 
 /// Why a setting of a thread, of the process or of the machine is not in force, or not back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,21 +75,21 @@ pub enum SettingRefusal {
         /// The file, or the thread, that refused it.
         place: String,
         /// What is the matter with it.
-        reason: Box<Worded<SettingRefusal>>,
+        reason: Box<AsText<SettingRefusal>>,
     },
 }
 
 impl SettingRefusal {
     /// What a call of a thread about itself was answered.
-    pub fn of_thread(error: &io::Error) -> Worded<Self> {
+    pub fn of_thread(error: &io::Error) -> AsText<Self> {
         match error.raw_os_error() {
             Some(number) => Self::Kernel(OsError(number)).into(),
-            None => Worded::Words(error.to_string()),
+            None => AsText::Text(error.to_string()),
         }
     }
 
     /// The same, of one of several places.
-    pub fn at(place: impl Into<String>, reason: impl Into<Worded<Self>>) -> Worded<Self> {
+    pub fn at(place: impl Into<String>, reason: impl Into<AsText<Self>>) -> AsText<Self> {
         Self::At { place: place.into(), reason: Box::new(reason.into()) }.into()
     }
 }

@@ -7,7 +7,8 @@ use crate::MonotonicTime;
 
 /// Somebody asked a recorder to keep what all CPUs had just done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Snapped {
+#[schemars(rename = "Snapped")]
+pub struct Snapshot {
     /// When: date and time, RFC 3339.
     pub at: String,
     /// The same moment on the recording's clock.

@@ -4,7 +4,7 @@ use crate::{MonotonicTime, Policy, Span};
 
 /// What became of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happened {
+pub enum LifeEventKind {
     /// It was begun by a thread that was watched, and has not run yet; it is called as that one.
     Born,
     /// It is called otherwise from now on.
@@ -15,7 +15,7 @@ pub enum Happened {
 
 /// A watched thread has begun, got another name, or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Life {
+pub struct LifeEvent {
     /// Thread id, `gettid(2)`.
     pub tid: u32,
     /// The process that it belongs to.
@@ -23,7 +23,7 @@ pub struct Life {
     /// When it happened.
     pub at: MonotonicTime,
     /// Whether it began, was renamed, or ended.
-    pub happened: Happened,
+    pub happened: LifeEventKind,
     /// What it is called since.
     pub name: String,
     /// The policy in force then; `None` where its number does not say all of it.

@@ -8,7 +8,7 @@ use crate::Span;
 
 /// From when until when; `None`: without a bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stretch {
+pub struct TimeRange {
     /// When it begins.
     pub from: Option<Timestamp>,
     /// When it ends.
@@ -17,7 +17,7 @@ pub struct Stretch {
 
 /// Words that say no stretch of time: what was found, and what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StretchError {
+pub enum TimeRangeError {
     /// It has no time that can be read.
     #[error("`{0}` is not a time; write `03:12`, `03:12:30`, `2026-11-25 03:12`, or with a Z for UTC")]
     NoTime(String),
@@ -34,13 +34,13 @@ pub enum StretchError {
     },
 }
 
-impl Stretch {
+impl TimeRange {
     /// A minute; where a second is said, half a minute before and after it. A time without a date is the last that there was.
     ///
     /// # Errors
     ///
     /// When `text` is no time.
-    pub fn at(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Self, StretchError> {
+    pub fn at(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Self, TimeRangeError> {
         let (at, is_exact) = moment(text, now, zone)?;
         let (half, minute) = (SignedDuration::from_secs(30), SignedDuration::from_secs(60));
         let (from, until) = if is_exact { (at - half, at + half) } else { (at, at + minute) };
@@ -52,7 +52,7 @@ impl Stretch {
     /// # Errors
     ///
     /// When `text` is neither.
-    pub fn since(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Self, StretchError> {
+    pub fn since(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Self, TimeRangeError> {
         let from = match text.parse::<Span>() {
             Ok(span) => ago(now, span),
             Err(_) => moment(text, now, zone)?.0,
@@ -65,17 +65,17 @@ impl Stretch {
     /// # Errors
     ///
     /// When `text` is not two times, the earlier one first.
-    pub fn between(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Self, StretchError> {
-        let (from, until) = text.split_once(',').ok_or_else(|| StretchError::OneTime(text.to_owned()))?;
+    pub fn between(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Self, TimeRangeError> {
+        let (from, until) = text.split_once(',').ok_or_else(|| TimeRangeError::OneTime(text.to_owned()))?;
         let (from, until) = (moment(from, now, zone)?.0, moment(until, now, zone)?.0);
         if until < from {
-            return Err(StretchError::Backwards { from, until });
+            return Err(TimeRangeError::Backwards { from, until });
         }
         Ok(Self { from: Some(from), until: Some(until) })
     }
 }
 
-impl Stretch {
+impl TimeRange {
     /// Whether a moment lies within, given as a date and time, RFC 3339, and how long before that.
     pub fn holds(&self, at: &str, before: Span) -> bool {
         let Some(at) = at.parse::<Timestamp>().ok().map(|at| ago(at, before)) else { return false };
@@ -95,7 +95,7 @@ fn says_second(text: &str) -> bool {
 }
 
 /// A moment, and whether its second was said.
-fn moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<(Timestamp, bool), StretchError> {
+fn moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<(Timestamp, bool), TimeRangeError> {
     let text = text.trim();
     if let Ok(at) = text.parse::<Timestamp>() {
         return Ok((at, says_second(text)));
@@ -104,7 +104,7 @@ fn moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<(Timestamp, boo
         Some(local) => (local.trim_end(), TimeZone::UTC),
         None => (text, zone.clone()),
     };
-    let unreadable = || StretchError::NoTime(text.to_owned());
+    let unreadable = || TimeRangeError::NoTime(text.to_owned());
     let is_exact = local.matches(':').count() > 1;
     let today = now.to_zoned(zone.clone()).date();
     let at = |date: Date, time: Time| {
@@ -130,7 +130,7 @@ fn moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<(Timestamp, boo
 mod tests {
     use super::*;
 
-    type Read = fn(&str, Timestamp, &TimeZone) -> Result<Stretch, StretchError>;
+    type Read = fn(&str, Timestamp, &TimeZone) -> Result<TimeRange, TimeRangeError>;
 
     fn said(read: Read, text: &str) -> Result<(String, String), String> {
         // Two hours ahead of UTC: it is 05:00 there.
@@ -148,36 +148,36 @@ mod tests {
 
     #[test]
     fn a_time_is_the_last_that_there_was() {
-        check(Stretch::at, "03:12", "2026-11-25T01:12:00Z", "2026-11-25T01:13:00Z");
-        check(Stretch::at, "05:30", "2026-11-24T03:30:00Z", "2026-11-24T03:31:00Z");
-        check(Stretch::at, "03:12:40", "2026-11-25T01:12:10Z", "2026-11-25T01:13:10Z");
-        check(Stretch::at, "02:12Z", "2026-11-25T02:12:00Z", "2026-11-25T02:13:00Z");
-        check(Stretch::at, "2026-11-20 03:12", "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
-        check(Stretch::at, "2026-11-20T01:12:00.5Z", "2026-11-20T01:11:30.5Z", "2026-11-20T01:12:30.5Z");
-        check(Stretch::at, "2026-11-20T01:12Z", "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
-        check(Stretch::at, "2026-11-20T03:12+02:00", "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
-        assert!(said(Stretch::at, "noon").unwrap_err().contains("is not a time; write `03:12`"));
+        check(TimeRange::at, "03:12", "2026-11-25T01:12:00Z", "2026-11-25T01:13:00Z");
+        check(TimeRange::at, "05:30", "2026-11-24T03:30:00Z", "2026-11-24T03:31:00Z");
+        check(TimeRange::at, "03:12:40", "2026-11-25T01:12:10Z", "2026-11-25T01:13:10Z");
+        check(TimeRange::at, "02:12Z", "2026-11-25T02:12:00Z", "2026-11-25T02:13:00Z");
+        check(TimeRange::at, "2026-11-20 03:12", "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
+        check(TimeRange::at, "2026-11-20T01:12:00.5Z", "2026-11-20T01:11:30.5Z", "2026-11-20T01:12:30.5Z");
+        check(TimeRange::at, "2026-11-20T01:12Z", "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
+        check(TimeRange::at, "2026-11-20T03:12+02:00", "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
+        assert!(said(TimeRange::at, "noon").unwrap_err().contains("is not a time; write `03:12`"));
     }
 
     #[test]
     fn since_and_between_take_what_at_takes() {
-        check(Stretch::since, "1h", "2026-11-25T02:00:00Z", "-");
-        check(Stretch::since, "03:12", "2026-11-25T01:12:00Z", "-");
-        check(Stretch::since, "2026-11-20", "2026-11-19T22:00:00Z", "-");
-        check(Stretch::between, "03:12,03:20", "2026-11-25T01:12:00Z", "2026-11-25T01:20:00Z");
-        assert!(said(Stretch::between, "03:20, 03:12").unwrap_err().contains("ends before it begins"));
-        assert!(said(Stretch::between, "03:12").unwrap_err().contains("write two"));
+        check(TimeRange::since, "1h", "2026-11-25T02:00:00Z", "-");
+        check(TimeRange::since, "03:12", "2026-11-25T01:12:00Z", "-");
+        check(TimeRange::since, "2026-11-20", "2026-11-19T22:00:00Z", "-");
+        check(TimeRange::between, "03:12,03:20", "2026-11-25T01:12:00Z", "2026-11-25T01:20:00Z");
+        assert!(said(TimeRange::between, "03:20, 03:12").unwrap_err().contains("ends before it begins"));
+        assert!(said(TimeRange::between, "03:12").unwrap_err().contains("write two"));
     }
 
     #[test]
     fn what_lies_in_a_stretch_is_held_by_it() {
         let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
-        let minute = Stretch { from: at("2026-11-25T03:12:00Z"), until: at("2026-11-25T03:13:00Z") };
+        let minute = TimeRange { from: at("2026-11-25T03:12:00Z"), until: at("2026-11-25T03:13:00Z") };
         let lies = |text: &str, before| minute.holds(text, Span::from_secs(before));
         assert!(lies("2026-11-25T03:12:00.000001Z", 0) && lies("2026-11-25T03:12:59.999Z", 0));
         assert!(!lies("2026-11-25T03:11:59.999Z", 0) && !lies("2026-11-25T03:13:00Z", 0));
         assert!(lies("2026-11-25T03:13:00Z", 30), "the middle of the minute that ended then");
         assert!(!lies("2026-11-25T03:12:00Z", 30) && !lies("no time", 0));
-        assert!(Stretch::default().holds("2026-11-25T03:13:00Z", Span::ZERO));
+        assert!(TimeRange::default().holds("2026-11-25T03:13:00Z", Span::ZERO));
     }
 }

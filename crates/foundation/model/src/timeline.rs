@@ -3,11 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Explained, MonotonicTime};
+use crate::{MonotonicTime, WakeupBreakdown};
 
 /// A file beside the recording says what all CPUs did for a while.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct KeptTimeline {
+#[schemars(rename = "KeptTimeline")]
+pub struct TimelineFile {
     /// The name of the file, in the folder of the recording.
     pub file: String,
     /// Where it ends: date and time, RFC 3339, by the clock of the day as it was then.
@@ -41,5 +42,5 @@ pub struct LateWakeup {
     pub process: String,
     /// When it was, how late, and why.
     #[serde(flatten)]
-    pub wakeup: Explained,
+    pub wakeup: WakeupBreakdown,
 }

@@ -3,12 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{MonotonicTime, Span, Stamp};
+use crate::{MonotonicInterval, MonotonicTime, Span};
 
 /// What can have a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Holder {
+#[schemars(rename = "Holder")]
+pub enum HolderKind {
     /// Nobody: the idle thread.
     Idle,
     /// A thread; of who had a CPU, one without real-time priority.
@@ -43,9 +44,10 @@ pub fn softirq_vector(name: &str) -> Option<u64> {
 
 /// Who had a CPU, or woke a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct Who {
+#[schemars(rename = "Who")]
+pub struct CpuHolder {
     /// What it is.
-    pub holder: Holder,
+    pub holder: HolderKind,
     /// A thread's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
@@ -58,7 +60,7 @@ pub struct Who {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occupant {
     /// Who had the CPU.
-    pub who: Who,
+    pub who: CpuHolder,
     /// For how long, added up.
     pub ns: Span,
     /// Since when; `None`: stretches that are only known together.
@@ -69,17 +71,17 @@ pub struct Occupant {
 /// What a thread slept on, or was kept from running by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Asleep {
+pub enum SleepState {
     /// A wait of its own.
     Waiting,
     /// Stopped by a signal or a tracer; by whom, where that was seen.
-    Stopped(Option<Who>),
+    Stopped(Option<CpuHolder>),
 }
 
 /// Where in the kernel a thread slept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SleptIn {
+pub enum SleepSite {
     /// A system call, by its name.
     Call(String),
     /// No call of its own: a page fault.
@@ -96,7 +98,7 @@ pub struct Expiry {
     /// When the interrupt came that served it; `None`: it was served in a softirq or its thread.
     pub interrupt: Option<MonotonicTime>,
     /// Who had the CPU when the interrupt came.
-    pub interrupted: Who,
+    pub interrupted: CpuHolder,
     /// If nobody had, since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_since: Option<MonotonicTime>,
@@ -110,16 +112,16 @@ pub struct Expiry {
     pub served: MonotonicTime,
     /// What became of it until then, where an interrupt left it to a softirq and that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deferred: Option<Deferred>,
+    pub deferred: Option<DeferredTimers>,
 }
 
 /// Timers that their interrupt left to a softirq; on `PREEMPT_RT` to that one's thread, which waits for the CPU like any other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deferred {
+pub struct DeferredTimers {
     /// When the interrupt came.
     pub interrupt: MonotonicTime,
     /// Who had the CPU then.
-    pub interrupted: Who,
+    pub interrupted: CpuHolder,
     /// Who had it from then, or from the timer's own time if that was later, until the timer was served.
     pub occupants: Vec<Occupant>,
 }
@@ -127,11 +129,11 @@ pub struct Deferred {
 /// What woke a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WokenBy {
+pub enum WakeSource {
     /// The timer that it slept on.
     Timer(Expiry),
     /// Another thread, an interrupt or a softirq.
-    Other(Who),
+    Other(CpuHolder),
     /// The tracer does not see what wakes.
     NotSeen {
         /// The slack that the thread's timer may have.
@@ -143,13 +145,13 @@ pub enum WokenBy {
 
 /// A stretch in which a thread that had been switched in was off its CPU again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lost {
+pub struct CpuLoss {
     /// When it lost the CPU.
     pub from: MonotonicTime,
     /// When it had one again.
     pub until: MonotonicTime,
     /// Who got the CPU.
-    pub to: Who,
+    pub to: CpuHolder,
     /// Whether its control group had no time left.
     pub throttled: bool,
     /// Whether `from` and `until` only say how long: it was in several stretches, or nobody knows when.
@@ -167,12 +169,12 @@ pub struct TracedSleep {
     /// When it had gone to sleep.
     pub asleep_since: Option<MonotonicTime>,
     /// How it slept.
-    pub asleep: Asleep,
+    pub asleep: SleepState,
     /// Where; `None`: nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slept_in: Option<SleptIn>,
+    pub slept_in: Option<SleepSite>,
     /// What woke it.
-    pub woken_by: WokenBy,
+    pub woken_by: WakeSource,
     /// When the kernel began to wake it.
     pub waking: MonotonicTime,
     /// From when on it waited for its CPU: the end of the interrupt that woke it, or the wake-up.
@@ -206,9 +208,9 @@ pub struct TracedSleep {
     /// Stretches in which no other CPU of the machine took an interrupt that was due there: it stood still, if nothing happened
     /// on this one either.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub others_stood_still: Vec<Stamp>,
+    pub others_stood_still: Vec<MonotonicInterval>,
     /// Stretches in which it lost the CPU again.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<CpuLoss>,
     /// How many more of those there were than are listed.
     pub lost_more: u32,
     /// The first page fault after the switch.
@@ -220,14 +222,14 @@ pub struct TracedSleep {
 impl TracedSleep {
     /// Whether it was stopped, and did not wait for anything of its own.
     pub const fn is_stopped(&self) -> bool {
-        matches!(self.asleep, Asleep::Stopped(_))
+        matches!(self.asleep, SleepState::Stopped(_))
     }
 
     /// What of it tells on the next ones: when it slept and ran, and where it lost its CPU. Thousands of threads are remembered by it:
     /// who kept it waiting is left out.
     #[must_use]
     pub fn without_wait(&self) -> Self {
-        let nobody = Who { holder: Holder::NotSeen, pid: None, name: String::new() };
+        let nobody = CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() };
         Self {
             asleep_since: self.asleep_since,
             asleep: self.asleep.clone(),
@@ -237,16 +239,16 @@ impl TracedSleep {
             lost: self.lost.clone(),
             lost_more: self.lost_more,
             asleep_again: self.asleep_again,
-            ..Self::woken(self.tid, self.waking, WokenBy::Other(nobody))
+            ..Self::woken(self.tid, self.waking, WakeSource::Other(nobody))
         }
     }
 
     /// One that was woken `waking` from a wait of its own; nothing else was seen yet.
-    pub const fn woken(tid: u32, waking: MonotonicTime, woken_by: WokenBy) -> Self {
+    pub const fn woken(tid: u32, waking: MonotonicTime, woken_by: WakeSource) -> Self {
         Self {
             tid,
             asleep_since: None,
-            asleep: Asleep::Waiting,
+            asleep: SleepState::Waiting,
             slept_in: None,
             woken_by,
             waking,

@@ -9,7 +9,8 @@ use crate::Span;
 
 /// Knobs that were turned for a condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct Tuned {
+#[schemars(rename = "Tuned")]
+pub struct TunedKnobs {
     /// Names of the knobs that were turned together.
     pub knobs: Vec<String>,
     /// The slice asked for; absent: the kernel's.
@@ -19,23 +20,23 @@ pub struct Tuned {
     /// Settings of the machine that held for each of its turns, and were put back after it; what could not be had of
     /// them is a caveat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub writes: Vec<Write>,
+    pub writes: Vec<SettingWrite>,
 }
 
-impl Tuned {
+impl TunedKnobs {
     /// The name of the knob that turns nothing: whatever is found of it is chance.
     pub const NOTHING: &str = "nothing";
 }
 
-impl fmt::Display for Tuned {
+impl fmt::Display for TunedKnobs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.knobs.join("+"))
     }
 }
 
-/// How the value of a [`Write`] is put into force.
+/// How the value of a [`SettingWrite`] is put into force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WriteKind {
+pub enum SettingWriteKind {
     /// It is written, and what was there before is written back.
     Setting,
     /// It holds as long as the file is open.
@@ -44,7 +45,8 @@ pub enum WriteKind {
 
 /// A value that one of the kernel's files is to hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct Write {
+#[schemars(rename = "Write")]
+pub struct SettingWrite {
     /// Path of the file that was written.
     pub path: String,
     /// What it holds without; of a choice, the one that is chosen. Empty for a request that holds as long as the file is open.
@@ -56,14 +58,14 @@ pub struct Write {
     pub watched: bool,
 }
 
-impl Write {
+impl SettingWrite {
     /// A request that holds as long as the file is open.
     pub fn request(path: impl Into<String>, value: impl Into<String>) -> Self {
         Self { path: path.into(), now: String::new(), value: value.into(), watched: false }
     }
 
     /// How it is put into force.
-    pub const fn kind(&self) -> WriteKind {
-        if self.now.is_empty() { WriteKind::Request } else { WriteKind::Setting }
+    pub const fn kind(&self) -> SettingWriteKind {
+        if self.now.is_empty() { SettingWriteKind::Request } else { SettingWriteKind::Setting }
     }
 }

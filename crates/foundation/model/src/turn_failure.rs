@@ -1,6 +1,6 @@
 //! Why a turn is worth nothing, or less than asked.
 
-use crate::{OsError, SettingRefusal, Worded};
+use crate::{AsText, OsError, SettingRefusal};
 
 /// Why a turn did not do what was asked of it. What engines and runtimes say of their own failures is kept in their words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +32,7 @@ pub enum TurnFailure {
         /// The setting, as written in the plan, or its file.
         setting: String,
         /// Why it was refused.
-        reason: Worded<SettingRefusal>,
+        reason: AsText<SettingRefusal>,
     },
 }
 

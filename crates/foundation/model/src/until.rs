@@ -11,7 +11,7 @@ use crate::{Margin, MarginError, Span, SpanError};
 
 /// What a run is to go on until.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Until {
+pub enum StopRule {
     /// A percentile is known this well.
     Known {
         /// 0 to 100, both left out.
@@ -32,7 +32,7 @@ pub enum Until {
     Compared,
 }
 
-impl Until {
+impl StopRule {
     /// The time in which one event is allowed; `None` where it is not about events.
     pub const fn interval(self) -> Option<Span> {
         match self {
@@ -51,10 +51,10 @@ const UNITS: [(&str, Span); 5] = [
     ("week", Span::from_secs(7 * 86_400)),
 ];
 
-/// What [`Until::Compared`] is written as.
+/// What [`StopRule::Compared`] is written as.
 const COMPARED: &str = "compare decided";
 
-impl fmt::Display for Until {
+impl fmt::Display for StopRule {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Known { percent, within } => write!(formatter, "p{percent} ±{within}"),
@@ -74,14 +74,14 @@ pub fn unit_name(per: Span) -> Cow<'static, str> {
 
 /// Why a text is none of these.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum UntilError {
+pub enum StopRuleError {
     /// None of the three shapes.
     #[error("`{found}` is not something `--until` understands; write {}", what_to_write(.meant.as_ref()))]
     Shape {
         /// What was typed.
         found: String,
         /// What was probably meant by it.
-        meant: Option<Until>,
+        meant: Option<StopRule>,
     },
     /// Not a percentile that has an interval.
     #[error("`{found}` is not a percentile; write one above p0 and below p100, such as p50 or p99.9")]
@@ -105,11 +105,11 @@ pub enum UntilError {
     },
 }
 
-impl FromStr for Until {
-    type Err = UntilError;
+impl FromStr for StopRule {
+    type Err = StopRuleError;
 
     /// Reads `p99.9 ±5%`, `p50 +-2us`, `median ±1%`, `max<100us: 1 per hour`, `max<1ms: 3/day`, `compare decided`.
-    fn from_str(text: &str) -> Result<Self, UntilError> {
+    fn from_str(text: &str) -> Result<Self, StopRuleError> {
         let text = text.trim();
         if text.split_whitespace().eq(COMPARED.split(' ')) {
             return Ok(Self::Compared);
@@ -121,7 +121,7 @@ impl FromStr for Until {
                 within: within.trim().parse()?,
             });
         }
-        let shape = || UntilError::Shape { found: text.to_owned(), meant: meant(text) };
+        let shape = || StopRuleError::Shape { found: text.to_owned(), meant: meant(text) };
         let (limit, rate) = text.split_once(':').ok_or_else(shape)?;
         let limit = limit.trim().strip_prefix("max").and_then(|rest| rest.trim_start().strip_prefix('<'));
         let limit = limit.ok_or_else(shape)?.trim_start_matches('=').trim().parse()?;
@@ -130,7 +130,7 @@ impl FromStr for Until {
     }
 }
 
-fn what_to_write(meant: Option<&Until>) -> String {
+fn what_to_write(meant: Option<&StopRule>) -> String {
     match meant {
         Some(meant) => format!("`{meant}`"),
         None => "how well a percentile is to be known, such as `p99.9 ±5%`, how rarely a limit may be exceeded, such as \
@@ -140,23 +140,23 @@ fn what_to_write(meant: Option<&Until>) -> String {
 }
 
 /// A limit and a rate whose signs were mistyped: `max>500us 1 per minute`.
-fn meant(text: &str) -> Option<Until> {
+fn meant(text: &str) -> Option<StopRule> {
     let rest = text.strip_prefix("max")?.trim_start_matches([' ', '<', '>', '=']);
     let (limit, rate) = rest.split_once([' ', ':', ',', ';'])?;
     let (events, per) = rate_from(rate.trim_matches([' ', ':', ',', ';'])).ok()?;
-    Some(Until::Rare { limit: limit.parse().ok()?, events, per })
+    Some(StopRule::Rare { limit: limit.parse().ok()?, events, per })
 }
 
-fn percent_from(found: &str) -> Result<f64, UntilError> {
+fn percent_from(found: &str) -> Result<f64, StopRuleError> {
     let digits = if found == "median" { Some("50") } else { found.strip_prefix('p') };
     let percent = digits.and_then(|digits| digits.parse::<f64>().ok());
     percent
         .filter(|percent| *percent > 0.0 && *percent < 100.0)
-        .ok_or_else(|| UntilError::Percentile { found: found.to_owned() })
+        .ok_or_else(|| StopRuleError::Percentile { found: found.to_owned() })
 }
 
-fn rate_from(found: &str) -> Result<(u32, Span), UntilError> {
-    let wrong = || UntilError::Rate { found: found.to_owned() };
+fn rate_from(found: &str) -> Result<(u32, Span), StopRuleError> {
+    let wrong = || StopRuleError::Rate { found: found.to_owned() };
     let (events, per) = found.split_once("per").or_else(|| found.split_once('/')).ok_or_else(wrong)?;
     let events = events.trim().parse().ok().filter(|events| *events > 0).ok_or_else(wrong)?;
     let per = per.trim();
@@ -169,19 +169,19 @@ fn rate_from(found: &str) -> Result<(u32, Span), UntilError> {
     if span.is_zero() { Err(wrong()) } else { Ok((events, span)) }
 }
 
-impl Serialize for Until {
+impl Serialize for StopRule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Until {
+impl<'de> Deserialize<'de> for StopRule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 
-impl JsonSchema for Until {
+impl JsonSchema for StopRule {
     fn schema_name() -> Cow<'static, str> {
         "Until".into()
     }
@@ -211,13 +211,13 @@ mod tests {
             ("max<1ms: 1 per 10m", "max<1ms: 1 per 10m"),
             ("compare  decided", "compare decided"),
         ] {
-            let until: Until = typed.parse().unwrap();
+            let until: StopRule = typed.parse().unwrap();
             assert_eq!(until.to_string(), shown);
-            assert_eq!(shown.parse::<Until>().unwrap(), until);
+            assert_eq!(shown.parse::<StopRule>().unwrap(), until);
             let json = serde_json::to_string(&until).unwrap();
-            assert_eq!(serde_json::from_str::<Until>(&json).unwrap(), until);
+            assert_eq!(serde_json::from_str::<StopRule>(&json).unwrap(), until);
         }
-        let interval = |text: &str| text.parse::<Until>().unwrap().interval();
+        let interval = |text: &str| text.parse::<StopRule>().unwrap().interval();
         assert_eq!(interval("max<1us: 3 per hour"), Some(Span::from_secs(1_200)));
         assert_eq!(interval("p50 ±5%"), None);
     }
@@ -241,7 +241,7 @@ mod tests {
             ("max<100us: 1.5 per hour", "`3 per day`"),
             ("max<100us: 1 per ", "`3 per day`"),
         ] {
-            let error = text.parse::<Until>().unwrap_err().to_string();
+            let error = text.parse::<StopRule>().unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
     }

@@ -15,7 +15,7 @@ pub struct Waits {
 
 /// A place in the kernel at which threads wait: known by a number, its functions told once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stack {
+pub struct KernelStack {
     /// The number that [`ReasonWaits`] know it by.
     pub id: u64,
     /// The functions, the innermost first.
@@ -28,7 +28,7 @@ pub const NOT_LOOKED_AT: u64 = 0;
 /// Waits at one place in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReasonWaits {
-    /// Where: a [`Stack`], or [`NOT_LOOKED_AT`].
+    /// Where: a [`KernelStack`], or [`NOT_LOOKED_AT`].
     pub stack: u64,
     /// How often, and how long.
     pub waits: Waits,
@@ -41,7 +41,7 @@ pub const OUT_OF_QUOTA: u32 = u32::MAX;
 
 /// Who had the CPU that a thread was ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rival {
+pub struct CompetingProcess {
     /// The process; 0 if the CPU was idle and had to wake up; [`OUT_OF_QUOTA`].
     pub pid: u32,
     /// For how long.
@@ -50,7 +50,7 @@ pub struct Rival {
 
 /// A wait that is not over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ongoing {
+pub struct OngoingWait {
     /// Where in the kernel; `None` while it is ready to run.
     pub stack: Option<u64>,
     /// How long it has lasted.
@@ -77,7 +77,7 @@ pub struct ThreadWaits {
     /// Ready to run, and without a CPU.
     pub cpu: Waits,
     /// Who had that CPU.
-    pub rivals: Vec<Rival>,
+    pub rivals: Vec<CompetingProcess>,
     /// The same of those that there was no room for.
     pub more_rivals: Span,
     /// Not ready to run.
@@ -85,23 +85,23 @@ pub struct ThreadWaits {
     /// The same at places that there was no room for.
     pub more_reasons: Waits,
     /// What it waits for now.
-    pub ongoing: Option<Ongoing>,
+    pub ongoing: Option<OngoingWait>,
 }
 
 /// What all threads have waited for since they were last read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WaitsRead {
+pub struct WaitsReport {
     /// Each thread that there is, or was.
     pub threads: Vec<ThreadWaits>,
     /// Places that were not told before.
-    pub stacks: Vec<Stack>,
+    pub stacks: Vec<KernelStack>,
     /// What of it nobody saw.
-    pub lost: WaitsLost,
+    pub lost: LostWaits,
 }
 
 /// What nobody saw, or nobody could keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WaitsLost {
+pub struct LostWaits {
     /// Times without CPU that no event told of.
     pub unseen: u64,
     /// Threads that have ended without being told of.

@@ -4,14 +4,14 @@ use crate::{Latency, MonotonicTime, Span};
 
 /// The times at which a periodic thread is to wake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid {
+pub struct WakeupGrid {
     /// From one to the next; not zero.
     pub period: Span,
     /// None is planned after this; the end of time where a turn ends by its count.
     pub until: MonotonicTime,
 }
 
-impl Grid {
+impl WakeupGrid {
     /// Times with `period` and no end.
     pub const fn endless(period: Span) -> Self {
         Self { period, until: MonotonicTime::MAX }
@@ -42,7 +42,7 @@ impl Wakeup {
     }
 
     /// The planned times that passed inside the latency. After the last there was nothing to miss.
-    pub fn missed(self, grid: Grid) -> u64 {
+    pub fn missed(self, grid: WakeupGrid) -> u64 {
         let planned = Self { ran: self.ran.min(grid.until), ..self };
         planned.missed_periods(grid.period)
     }
@@ -67,10 +67,10 @@ mod tests {
         // |----|----|----|--|-|
         //      ^ +340: 200 and 300 are gone, 400 was not planned
         let at = MonotonicTime::from_nanos;
-        let grid = Grid { period: Span::from_nanos(100), until: at(350) };
+        let grid = WakeupGrid { period: Span::from_nanos(100), until: at(350) };
         assert_eq!(Wakeup { expected: at(100), ran: at(440) }.missed(grid), 2);
         assert_eq!(Wakeup { expected: at(300), ran: at(440) }.missed(grid), 0);
-        assert_eq!(Wakeup { expected: at(100), ran: at(440) }.missed(Grid::endless(grid.period)), 3);
+        assert_eq!(Wakeup { expected: at(100), ran: at(440) }.missed(WakeupGrid::endless(grid.period)), 3);
     }
 
     #[test]

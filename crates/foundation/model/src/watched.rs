@@ -3,20 +3,24 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Distribution, EventLoopBlock, Latency, MonotonicTime, Span, SpanTime, TimerLoopBlock, Who};
+use crate::{
+    CpuHolder, Distribution, EventLoopBlock, Latency, MonotonicTime, Span, SpanTime, TimerLoopBlock,
+};
 
 /// Who woke a thread, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Woken {
+#[schemars(rename = "Woken")]
+pub struct WakerCount {
     /// Who woke it.
-    pub by: Who,
+    pub by: CpuHolder,
     /// Wake-ups by it.
     pub count: u64,
 }
 
 /// A way that a deadline was handed on, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HandedOn {
+#[schemars(rename = "HandedOn")]
+pub struct HandoffCount {
     /// The names of the threads that it went through, from the one that a timer woke.
     pub through: Vec<String>,
     /// Wake-ups of this kind.
@@ -25,7 +29,8 @@ pub struct HandedOn {
 
 /// The work of a loop's iterations, as its program has marked it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TurnsBlock {
+#[schemars(rename = "TurnsBlock")]
+pub struct IterationsBlock {
     /// The period that the loop is to have; 0 where it has none.
     #[serde(rename = "period_ns")]
     pub period: Span,
@@ -40,7 +45,7 @@ pub struct TurnsBlock {
     pub spans: Vec<SpanBlock>,
     /// The turn whose work took longest; absent where its program has named no spans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub longest: Option<LongestTurn>,
+    pub longest: Option<LongestIteration>,
 }
 
 /// A part of a loop's turns that its program has named.
@@ -54,7 +59,8 @@ pub struct SpanBlock {
 
 /// The turn of a loop whose work took longest, and where it was long.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LongestTurn {
+#[schemars(rename = "LongestTurn")]
+pub struct LongestIteration {
     /// How long its work took.
     #[serde(rename = "work_ns")]
     pub work: Span,
@@ -66,7 +72,7 @@ pub struct LongestTurn {
 /// Spans of a loop that are kept apart; a program that keeps to the rules has fewer.
 const SPANS_KEPT: usize = 64;
 
-impl TurnsBlock {
+impl IterationsBlock {
     /// Counts the work of one turn.
     pub fn worked(&mut self, length: Span) {
         self.work.record(latency(length));
@@ -83,7 +89,7 @@ impl TurnsBlock {
         if !self.spans.is_empty() {
             let mut spans = spans.to_vec();
             spans.sort_by_key(|one| std::cmp::Reverse(one.spent));
-            self.is_longest(&LongestTurn { work, spans });
+            self.is_longest(&LongestIteration { work, spans });
         }
     }
 
@@ -96,7 +102,7 @@ impl TurnsBlock {
         self.spans.get_mut(place)
     }
 
-    fn is_longest(&mut self, one: &LongestTurn) {
+    fn is_longest(&mut self, one: &LongestIteration) {
         if self.longest.as_ref().is_none_or(|longest| longest.work < one.work) {
             self.longest = Some(one.clone());
         }
@@ -163,13 +169,13 @@ pub struct WatchedBlock {
     pub missed: Option<u64>,
     /// Who woke it, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub woken_by: Vec<Woken>,
+    pub woken_by: Vec<WakerCount>,
     /// The ways that its deadlines were handed on, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub handed_on: Vec<HandedOn>,
+    pub handed_on: Vec<HandoffCount>,
     /// The work of its iterations; absent where its program has not marked them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turns: Option<TurnsBlock>,
+    pub turns: Option<IterationsBlock>,
     /// What it got of CPUs; absent where each of its wake-ups was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_queue: Option<RunQueueBlock>,
@@ -202,7 +208,7 @@ impl WatchedBlock {
     }
 
     /// Counts one wake-up by `who`.
-    pub fn woken(&mut self, who: &Who) {
+    pub fn woken(&mut self, who: &CpuHolder) {
         self.count(who, 1);
     }
 
@@ -212,7 +218,7 @@ impl WatchedBlock {
         if let Some(known) = known {
             known.count = known.count.saturating_add(times);
         } else if self.handed_on.len() < WAKERS_KEPT {
-            self.handed_on.push(HandedOn { through: through.to_vec(), count: times });
+            self.handed_on.push(HandoffCount { through: through.to_vec(), count: times });
         }
     }
 
@@ -241,20 +247,21 @@ impl WatchedBlock {
         self.woken_by.sort_by_key(|one| std::cmp::Reverse(one.count));
     }
 
-    fn count(&mut self, who: &Who, times: u64) {
+    fn count(&mut self, who: &CpuHolder, times: u64) {
         let room = self.woken_by.len() < WAKERS_KEPT;
-        let nameless = Who { holder: who.holder, pid: None, name: String::new() };
-        let is = |one: &&mut Woken, who: &Who| one.by.holder == who.holder && one.by.name == who.name;
+        let nameless = CpuHolder { holder: who.holder, pid: None, name: String::new() };
+        let is =
+            |one: &&mut WakerCount, who: &CpuHolder| one.by.holder == who.holder && one.by.name == who.name;
         if let Some(known) = self.woken_by.iter_mut().find(|one| is(one, who)) {
             // Several threads of one name are counted together.
             known.by.pid = known.by.pid.filter(|pid| who.pid == Some(*pid));
             known.count = known.count.saturating_add(times);
         } else if room {
-            self.woken_by.push(Woken { by: who.clone(), count: times });
+            self.woken_by.push(WakerCount { by: who.clone(), count: times });
         } else if let Some(rest) = self.woken_by.iter_mut().find(|one| is(one, &nameless)) {
             rest.count = rest.count.saturating_add(times);
         } else {
-            self.woken_by.push(Woken { by: nameless, count: times });
+            self.woken_by.push(WakerCount { by: nameless, count: times });
         }
     }
 }
@@ -262,10 +269,10 @@ impl WatchedBlock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Holder;
+    use crate::HolderKind;
 
-    fn thread(pid: u32, name: &str) -> Who {
-        Who { holder: Holder::Thread, pid: Some(pid), name: name.to_owned() }
+    fn thread(pid: u32, name: &str) -> CpuHolder {
+        CpuHolder { holder: HolderKind::Thread, pid: Some(pid), name: name.to_owned() }
     }
 
     #[test]

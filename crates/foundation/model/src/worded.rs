@@ -14,65 +14,65 @@ use crate::OsError;
 /// whoever shows it takes them from there. What was read stays words, as nothing decides by why something was refused
 /// in another run; what says the same is equal, so that a line is the one that it was written from.
 #[derive(Clone, Debug)]
-pub enum Worded<T> {
+pub enum AsText<T> {
     /// A value of this program.
-    Known(T),
+    Value(T),
     /// What only words are known of: read from a recording, or what another program has said.
-    Words(String),
+    Text(String),
 }
 
-impl<T: fmt::Display> fmt::Display for Worded<T> {
+impl<T: fmt::Display> fmt::Display for AsText<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Known(value) => write!(f, "{value}"),
-            Self::Words(words) => f.write_str(words),
+            Self::Value(value) => write!(f, "{value}"),
+            Self::Text(words) => f.write_str(words),
         }
     }
 }
 
-impl<T: fmt::Display> PartialEq for Worded<T> {
+impl<T: fmt::Display> PartialEq for AsText<T> {
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()
     }
 }
 
-impl<T: fmt::Display> Eq for Worded<T> {}
+impl<T: fmt::Display> Eq for AsText<T> {}
 
-impl<T> From<T> for Worded<T> {
+impl<T> From<T> for AsText<T> {
     fn from(value: T) -> Self {
-        Self::Known(value)
+        Self::Value(value)
     }
 }
 
-impl<T: From<OsError>> From<&io::Error> for Worded<T> {
+impl<T: From<OsError>> From<&io::Error> for AsText<T> {
     /// The kernel's error by its number; another library's by its words.
     fn from(error: &io::Error) -> Self {
         match error.raw_os_error() {
-            Some(number) => Self::Known(OsError(number).into()),
-            None => Self::Words(error.to_string()),
+            Some(number) => Self::Value(OsError(number).into()),
+            None => Self::Text(error.to_string()),
         }
     }
 }
 
-impl<T: From<OsError>> From<io::Error> for Worded<T> {
+impl<T: From<OsError>> From<io::Error> for AsText<T> {
     fn from(error: io::Error) -> Self {
         (&error).into()
     }
 }
 
-impl<T: fmt::Display> Serialize for Worded<T> {
+impl<T: fmt::Display> Serialize for AsText<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de, T> Deserialize<'de> for Worded<T> {
+impl<'de, T> Deserialize<'de> for AsText<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::Words)
+        String::deserialize(deserializer).map(Self::Text)
     }
 }
 
-impl<T> JsonSchema for Worded<T> {
+impl<T> JsonSchema for AsText<T> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         String::schema_name()
     }
@@ -92,17 +92,17 @@ mod tests {
 
     #[test]
     fn what_is_read_is_what_was_written() {
-        let refused: Worded<OsError> = (&io::Error::from_raw_os_error(16)).into();
+        let refused: AsText<OsError> = (&io::Error::from_raw_os_error(16)).into();
         let json = serde_json::to_string(&refused).unwrap();
-        let read: Worded<OsError> = serde_json::from_str(&json).unwrap();
-        assert!(matches!((&refused, &read), (Worded::Known(OsError(16)), Worded::Words(_))));
+        let read: AsText<OsError> = serde_json::from_str(&json).unwrap();
+        assert!(matches!((&refused, &read), (AsText::Value(OsError(16)), AsText::Text(_))));
         assert_eq!(read, refused);
         assert_eq!(serde_json::to_string(&read).unwrap(), json);
     }
 
     #[test]
     fn what_no_kernel_has_said_is_kept_in_words() {
-        let other: Worded<OsError> = (&io::Error::other("no such thing")).into();
-        assert!(matches!(other, Worded::Words(words) if words == "no such thing"));
+        let other: AsText<OsError> = (&io::Error::other("no such thing")).into();
+        assert!(matches!(other, AsText::Text(words) if words == "no such thing"));
     }
 }

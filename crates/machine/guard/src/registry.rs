@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::take;
 
-use howlate_model::{Caveat, Setting, SettingRefusal, Worded, Write};
+use howlate_model::{AsText, Caveat, Setting, SettingRefusal, SettingWrite};
 
 use crate::guardian::{Guardian, Trouble};
 use crate::journal::{Journal, LockError};
@@ -11,11 +11,11 @@ use crate::saved_setting::{Changes, SavedSetting};
 use crate::setting::{Kernel, Live, is_same, is_writable, read};
 
 /// Why a setting is not in force.
-type NotSet = Worded<SettingRefusal>;
+type NotSet = AsText<SettingRefusal>;
 
 impl From<LockError> for NotSet {
     fn from(error: LockError) -> Self {
-        Self::Words(error.to_string())
+        Self::Text(error.to_string())
     }
 }
 
@@ -41,7 +41,7 @@ impl Keeper {
 
     /// The same for a setting that is only lent: where it holds something else by now, or does later, that is somebody
     /// else's, and stays.
-    pub(crate) fn lend(&mut self, write: &Write) -> Result<(Setting, u32), NotSet> {
+    pub(crate) fn lend(&mut self, write: &SettingWrite) -> Result<(Setting, u32), NotSet> {
         let before = read(&write.path)?;
         if !is_same(&before, &write.now) {
             return Err(SettingRefusal::Changed { was: write.now.clone(), now: before }.into());

@@ -5,7 +5,7 @@ use std::mem::take;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use howlate_linux::dma_latency::DmaLatency;
-use howlate_model::{Caveat, Setting, SettingRefusal, Worded, Write, WriteKind};
+use howlate_model::{AsText, Caveat, Setting, SettingRefusal, SettingWrite, SettingWriteKind};
 
 use crate::journal::LockError;
 use crate::registry::Keeper;
@@ -45,12 +45,12 @@ impl Guard {
 
     /// The same for settings that are only lent: a file that holds something else than it did when it was looked at is left
     /// out, and what somebody else writes into one meanwhile stays.
-    pub fn lend(&self, writes: &[Write]) -> Applied {
+    pub fn lend(&self, writes: &[SettingWrite]) -> Applied {
         let mut applied = Applied::new(self);
         for write in writes {
             match write.kind() {
-                WriteKind::Request => applied.hold(write),
-                WriteKind::Setting => applied.borrow(write),
+                SettingWriteKind::Request => applied.hold(write),
+                SettingWriteKind::Setting => applied.borrow(write),
             }
         }
         applied.caveats.extend(self.keeper().untold());
@@ -98,7 +98,7 @@ impl Applied {
         }
     }
 
-    fn borrow(&mut self, write: &Write) {
+    fn borrow(&mut self, write: &SettingWrite) {
         let lent = self.guard.keeper().lend(write);
         match lent {
             Ok((setting, id)) => {
@@ -111,7 +111,7 @@ impl Applied {
     }
 
     /// `/dev/cpu_dma_latency`, with its number in words.
-    fn hold(&mut self, write: &Write) {
+    fn hold(&mut self, write: &SettingWrite) {
         match held_at(&write.value) {
             Ok(held) => self.held.push(held),
             Err(reason) => self.refused(write, reason),
@@ -124,12 +124,12 @@ impl Applied {
         self.settings.iter().all(is_as_before) && self.held.is_empty()
     }
 
-    fn leave_out(&mut self, wanted: &Wanted, reason: Worded<SettingRefusal>) {
+    fn leave_out(&mut self, wanted: &Wanted, reason: AsText<SettingRefusal>) {
         let (setting, asked) = (wanted.name.clone(), wanted.value.clone());
         self.caveats.push(Caveat::SettingLeftOut { setting, asked, reason });
     }
 
-    fn refused(&mut self, write: &Write, reason: Worded<SettingRefusal>) {
+    fn refused(&mut self, write: &SettingWrite, reason: AsText<SettingRefusal>) {
         let (setting, asked) = (write.path.clone(), write.value.clone());
         self.caveats.push(Caveat::SettingLeftOut { setting, asked, reason });
     }
@@ -160,7 +160,7 @@ impl Drop for Applied {
 }
 
 /// Read back at the end: a value that does not stand was not in force all the time.
-fn held_at(micros: &str) -> Result<DmaLatency, Worded<SettingRefusal>> {
+fn held_at(micros: &str) -> Result<DmaLatency, AsText<SettingRefusal>> {
     let micros = micros.parse().map_err(io::Error::other)?;
     let mut held = DmaLatency::hold(micros)?;
     let in_force = held.in_force()?;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-use howlate_model::Write as Setting;
+use howlate_model::SettingWrite as Setting;
 use howlate_procfs::chosen;
 
 use crate::thread::OfThread;

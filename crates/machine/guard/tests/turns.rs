@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Command, ExitCode, Stdio};
 
 use howlate_guard::{GUARDIAN, Guard, Subject, Wanted, restore, setting_of_thread};
-use howlate_model::{Caveat, Span, Write};
+use howlate_model::{Caveat, SettingWrite, Span};
 
 const SETTING: &str = "/proc/sys/vm/stat_interval";
 /// Set where settings are borrowed and given back until somebody ends it.
@@ -106,12 +106,12 @@ fn what_the_kernel_does_not_take_is_left_out_and_not_complained_of() {
     assert_eq!(std::fs::read_to_string("/proc/sys/kernel/sched_rt_period_us").unwrap(), before);
 }
 
-fn lent(now: &str, value: &str) -> [Write; 1] {
-    [Write { path: SETTING.to_owned(), now: now.to_owned(), value: value.to_owned(), watched: false }]
+fn lent(now: &str, value: &str) -> [SettingWrite; 1] {
+    [SettingWrite { path: SETTING.to_owned(), now: now.to_owned(), value: value.to_owned(), watched: false }]
 }
 
-fn watched(now: &str) -> [Write; 1] {
-    lent(now, now).map(|one| Write { watched: true, ..one })
+fn watched(now: &str) -> [SettingWrite; 1] {
+    lent(now, now).map(|one| SettingWrite { watched: true, ..one })
 }
 
 // lent        |-- 7 --|  then 9 by somebody else, meanwhile or before
@@ -173,9 +173,9 @@ fn slack(pid: u32) -> String {
     std::fs::read_to_string(format!("/proc/{pid}/timerslack_ns")).unwrap().trim().to_owned()
 }
 
-fn slack_of(pid: u32, value: &str) -> [Write; 1] {
+fn slack_of(pid: u32, value: &str) -> [SettingWrite; 1] {
     let path = setting_of_thread(Subject::TimerSlack, pid, pid).unwrap();
-    [Write { path, now: slack(pid), value: value.to_owned(), watched: false }]
+    [SettingWrite { path, now: slack(pid), value: value.to_owned(), watched: false }]
 }
 
 // shell  |-- 7 from outside --|        back

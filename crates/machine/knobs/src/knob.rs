@@ -1,7 +1,7 @@
 //! A knob, and what it is on one machine. What it does and costs is said beside what it changes: a knob is a row of data, and its
 //! sentences are columns of it.
 
-use howlate_model::{PermanentWay, Scope};
+use howlate_model::{PermanentSetting, SettingScope};
 use howlate_procfs::{Root, Unreadable};
 
 use crate::boot_loader::boot_remedy;
@@ -15,7 +15,7 @@ pub struct Knob {
     /// Its name on the command line and in JSON.
     pub name: &'static str,
     /// What it holds for.
-    pub scope: Scope,
+    pub scope: SettingScope,
     /// What it does, in a few words.
     pub what: &'static str,
     /// What it costs others: power, throughput, safety.
@@ -132,10 +132,10 @@ impl Knob {
     }
 
     /// How it is turned for good on the machine that `root` shows: for whom it was tried on, and for nobody else.
-    pub fn permanent(&self, state: &State, whose: Whose<'_>) -> Vec<PermanentWay> {
+    pub fn permanent(&self, state: &State, whose: Whose<'_>) -> Vec<PermanentSetting> {
         let tried = if state.to.is_empty() { "N" } else { state.to.as_str() };
         let own = self.texts.iter().filter_map(|text| text.way(whose));
-        let own = own.map(|way| PermanentWay { apply: way.apply.replace(CPU, tried), ..way });
+        let own = own.map(|way| PermanentSetting { apply: way.apply.replace(CPU, tried), ..way });
         own.chain(state.change.iter().flat_map(|change| ways(self.name, change))).collect()
     }
 }

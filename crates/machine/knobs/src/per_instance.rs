@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Remedy, Write};
+use howlate_model::{Remedy, SettingWrite};
 use howlate_procfs::{Reading, Root, chosen};
 
 use crate::writes::{Writes, write_command};
@@ -150,17 +150,17 @@ impl Files {
         Remedy { apply: vec![keep, apply], undo: vec![undo], ..Remedy::default() }
     }
 
-    fn each(&self, value: &str) -> Vec<Write> {
-        let with_value = |now: Write| Write { value: value.to_owned(), ..now };
+    fn each(&self, value: &str) -> Vec<SettingWrite> {
+        let with_value = |now: SettingWrite| SettingWrite { value: value.to_owned(), ..now };
         self.as_they_are().into_iter().map(with_value).collect()
     }
 
     /// Every one with the value that it holds.
-    pub(crate) fn as_they_are(&self) -> Vec<Write> {
+    pub(crate) fn as_they_are(&self) -> Vec<SettingWrite> {
         let write = |(_, reading): &(String, Reading)| {
             let now = reading.text().unwrap_or_default();
             let now = chosen(now).unwrap_or(now).to_owned();
-            Write { path: reading.path.clone(), value: now.clone(), now, watched: false }
+            SettingWrite { path: reading.path.clone(), value: now.clone(), now, watched: false }
         };
         self.entries.iter().map(write).collect()
     }

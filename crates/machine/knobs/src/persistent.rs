@@ -1,6 +1,6 @@
 //! How a knob is turned for good, in the ways that people use.
 
-use howlate_model::{PermanentWay, Remedy, Snippet, shell_word};
+use howlate_model::{PermanentSetting, Remedy, Snippet, shell_word};
 
 use crate::change::Change;
 use crate::writes::Writes;
@@ -45,7 +45,7 @@ const TAKE_OUT: &str = "remove the line again";
 
 impl Text {
     /// `None` where it would set other threads than those that it was tried on, or not all of them.
-    pub(crate) fn way(self, whose: Whose<'_>) -> Option<PermanentWay> {
+    pub(crate) fn way(self, whose: Whose<'_>) -> Option<PermanentSetting> {
         let is_of_program = whose == Whose::Program;
         let (by, apply) = match (self, whose) {
             (Self::Line(by, line), _) => (by, line.to_owned()),
@@ -58,7 +58,7 @@ impl Text {
             (Self::CodeOfThread(snippet), Whose::Threads(_)) => (snippet.language.name(), snippet.one_line()),
             _ => return None,
         };
-        Some(PermanentWay { by, apply, undo: TAKE_OUT.to_owned() })
+        Some(PermanentSetting { by, apply, undo: TAKE_OUT.to_owned() })
     }
 }
 
@@ -77,7 +77,7 @@ fn with_ids(line: &str, ids: &[u32]) -> String {
 }
 
 /// What every knob of the same kind has.
-pub(crate) fn ways(name: &str, change: &Change) -> Vec<PermanentWay> {
+pub(crate) fn ways(name: &str, change: &Change) -> Vec<PermanentSetting> {
     match change {
         Change::Files(writes) => vec![of_files(name, writes)],
         Change::Boot(remedy) => vec![boot(remedy)],
@@ -86,7 +86,7 @@ pub(crate) fn ways(name: &str, change: &Change) -> Vec<PermanentWay> {
 }
 
 /// Source: `sysctl.d(5)`, `tmpfiles.d(5)`; the latter writes to any file of `/sys` at each start.
-pub(crate) fn of_files(name: &str, writes: &Writes) -> PermanentWay {
+pub(crate) fn of_files(name: &str, writes: &Writes) -> PermanentSetting {
     let file = format!("60-howlate-{}.conf", name.replace('_', "-"));
     let is_sysctl = writes.each.iter().all(|write| write.path.starts_with(SYSCTL));
     let (by, then) = match is_sysctl {
@@ -96,7 +96,7 @@ pub(crate) fn of_files(name: &str, writes: &Writes) -> PermanentWay {
     let target = format!("/etc/{by}/{file}");
     let undo = [&[format!("sudo rm {target}")], &writes.remedy.undo[..]].concat().join(" && ");
     let apply = format!("{} | sudo tee {target} && {then}", printed(&writes.patterns, is_sysctl));
-    PermanentWay { by, apply, undo }
+    PermanentSetting { by, apply, undo }
 }
 
 /// A command that prints a line for each file, which can be broken at every blank outside of its format.
@@ -124,8 +124,8 @@ fn sysctl(path: &str, value: &str) -> String {
     format!("{} = {value}", path.strip_prefix(SYSCTL).unwrap_or(path).replace('/', "."))
 }
 
-fn boot(remedy: &Remedy) -> PermanentWay {
-    PermanentWay { by: "boot", apply: remedy.apply.join("; "), undo: remedy.undo.join("; ") }
+fn boot(remedy: &Remedy) -> PermanentSetting {
+    PermanentSetting { by: "boot", apply: remedy.apply.join("; "), undo: remedy.undo.join("; ") }
 }
 
 #[cfg(test)]

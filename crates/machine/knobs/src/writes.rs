@@ -1,15 +1,15 @@
 //! Files of the kernel, and what is to be written to them.
 
-use howlate_model::{CpuSet, Remedy, Write};
+use howlate_model::{CpuSet, Remedy, SettingWrite};
 use howlate_procfs::{Root, Unreadable, chosen};
 
 /// All that is written for one knob.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writes {
     /// Every file, with what it holds and what it is to hold.
-    pub each: Vec<Write>,
+    pub each: Vec<SettingWrite>,
     /// Files that the kernel may change together with these, each to hold what it holds: to be put back as well.
-    pub watched: Vec<Write>,
+    pub watched: Vec<SettingWrite>,
     /// The same with patterns, as `tmpfiles.d(5)` takes them, each with its value.
     pub patterns: Vec<(String, String)>,
     /// The commands that do it, and those that write back what is there now.
@@ -37,15 +37,15 @@ impl Writes {
                 undo: vec![write_command(&now, &path)],
                 ..Remedy::default()
             },
-            each: vec![Write { path, now, value, watched: false }],
+            each: vec![SettingWrite { path, now, value, watched: false }],
             watched: Vec::new(),
         }
     }
 
     /// The same, with files that the kernel may change together with these.
     #[must_use]
-    pub fn watching(mut self, files: Vec<Write>) -> Self {
-        self.watched.extend(files.into_iter().map(|file| Write { watched: true, ..file }));
+    pub fn watching(mut self, files: Vec<SettingWrite>) -> Self {
+        self.watched.extend(files.into_iter().map(|file| SettingWrite { watched: true, ..file }));
         self
     }
 

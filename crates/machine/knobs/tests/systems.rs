@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use howlate_knobs::{Change, Status, Whose, all, named, remedy};
-use howlate_model::{PermanentWay, Scope};
+use howlate_model::{PermanentSetting, SettingScope};
 use howlate_procfs::Root;
 
 fn source(system: &str) -> PathBuf {
@@ -91,7 +91,7 @@ fn what_can_be_turned_can_be_had_for_good_and_undone() {
             for whose in [Whose::Program, Whose::Threads(&[7])] {
                 let ways = knob.permanent(&state, whose);
                 assert!(!ways.is_empty(), "{name}: {}", knob.name);
-                let is_whole = |way: &PermanentWay| !way.apply.is_empty() && !way.undo.is_empty();
+                let is_whole = |way: &PermanentSetting| !way.apply.is_empty() && !way.undo.is_empty();
                 assert!(ways.iter().all(is_whole), "{}", knob.name);
             }
         }
@@ -105,14 +105,14 @@ fn what_helped_one_thread_is_not_advised_for_all_of_its_program() {
     for name in ["fifo", "nice", "slice", "timer_slack", "affinity"] {
         let knob = named(name).unwrap();
         let ways = |whose| knob.permanent(&knob.state(&root), whose);
-        let sets_all = |way: &&PermanentWay| ["systemd", "shell"].contains(&way.by);
+        let sets_all = |way: &&PermanentSetting| ["systemd", "shell"].contains(&way.by);
         let of_thread = ways(Whose::Threads(&[4711]));
         assert_eq!(of_thread.iter().find(sets_all), None, "{name}");
         assert!(of_thread.iter().all(|way| !way.apply.contains("in each thread") || name == "timer_slack"));
         assert!(of_thread.iter().any(|way| way.by == "now" && way.apply.contains("4711")), "{name}");
         assert!(ways(Whose::Program).iter().any(|way| sets_all(&way)), "{name}");
         assert!(ways(Whose::Program).iter().all(|way| way.by != "now"), "{name}");
-        let is_placeholder = |way: &PermanentWay| way.apply.contains('@') || way.apply.contains("=N");
+        let is_placeholder = |way: &PermanentSetting| way.apply.contains('@') || way.apply.contains("=N");
         assert!(!of_thread.iter().chain(&ways(Whose::Program)).any(is_placeholder), "{name}");
     }
 }
@@ -156,7 +156,7 @@ fn an_ordinary_user_may_turn_no_knob_of_the_machine() {
     let (_folder, root) = system("laptop");
     let ready = |knob: &&'static howlate_knobs::Knob| knob.state(&root).status == Status::Ready;
     let ready: Vec<_> = all().filter(ready).collect();
-    assert!(ready.iter().all(|knob| knob.scope == Scope::Thread));
+    assert!(ready.iter().all(|knob| knob.scope == SettingScope::Thread));
     assert!(ready.iter().any(|knob| knob.name == "timer_slack"));
     assert!(!ready.iter().any(|knob| knob.name == "fifo"), "it has no right to that");
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use howlate_model::{Block, BlockBuilder, InForce, Latency, MonotonicTime, Progress, Task, Wakeup};
+use howlate_model::{
+    Block, BlockBuilder, EffectiveSettings, Latency, MonotonicTime, Task, ThreadProgress, Wakeup,
+};
 
 use crate::ring::{Arrived, Ring};
 
@@ -11,7 +13,7 @@ pub(crate) struct Collector {
     ring: Arc<Ring>,
     blocks: BlockBuilder,
     /// Up to the block's beginning.
-    before: Progress,
+    before: ThreadProgress,
     last: Latency,
 }
 
@@ -20,12 +22,12 @@ impl Collector {
     pub(crate) fn new(
         task: &Task,
         ring: Arc<Ring>,
-        in_force: &InForce,
+        in_force: &EffectiveSettings,
         from: MonotonicTime,
         until: MonotonicTime,
     ) -> Self {
         let blocks = BlockBuilder::new(task, from).ending(until);
-        let before = Progress::new(task, in_force);
+        let before = ThreadProgress::new(task, in_force);
         Self { ring, blocks, before, last: Latency::default() }
     }
 
@@ -40,7 +42,7 @@ impl Collector {
     }
 
     /// How far the thread has come.
-    pub(crate) fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> ThreadProgress {
         let mut progress = self.before.clone();
         progress.add(self.blocks.current());
         progress.last = self.last;

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use howlate_linux::{clock, sched, signal};
 use howlate_model::{
-    Bounds, Caveat, CpuSet, EngineError, Finished, HowEnded, InForce, Line, MonotonicTime, Policy, Progress,
-    Sink, Span, Started, Turn, Worded, block_length,
+    AsText, Caveat, CpuSet, EffectiveSettings, EndReason, EngineError, Line, MonotonicTime, Policy, Sink,
+    Span, ThreadProgress, Turn, TurnControl, TurnFinished, TurnStarted, block_length,
 };
 
 use crate::collector::Collector;
@@ -48,7 +48,7 @@ impl Drop for Affinity {
 #[derive(Default)]
 pub(crate) struct Watched {
     ring: Option<Arc<Ring>>,
-    ready: Option<(InForce, Vec<Caveat>)>,
+    ready: Option<(EffectiveSettings, Vec<Caveat>)>,
     collector: Option<Collector>,
     done: Option<Box<Done>>,
     /// Whether it was given another policy so that it could leave.
@@ -73,7 +73,7 @@ pub(crate) struct Observer<'a> {
     pub(crate) gate: Arc<Gate>,
     pub(crate) from_threads: Receiver<Message>,
     pub(crate) watched: Vec<Watched>,
-    pub(crate) bounds: &'a Bounds,
+    pub(crate) bounds: &'a TurnControl,
     pub(crate) sink: &'a mut dyn Sink,
     pub(crate) poll_every: Span,
     /// Whether the sink wants every wake-up.
@@ -99,7 +99,7 @@ impl Observer<'_> {
             let until = last_planned(task, start, self.turn.lasts());
             watched.collector = Some(Collector::new(task, ring, &in_force, start, until));
             let (condition, round) = (task.condition, task.round);
-            self.sink.line(Line::Started(Started {
+            self.sink.line(Line::Started(TurnStarted {
                 condition,
                 round,
                 at: start,
@@ -126,7 +126,7 @@ impl Observer<'_> {
     }
 
     /// Looks after the threads until all are done or given up. They begin at `start`.
-    pub(crate) fn watch(&mut self, start: MonotonicTime) -> HowEnded {
+    pub(crate) fn watch(&mut self, start: MonotonicTime) -> EndReason {
         let mut next_close = start.plus(block_length(Span::ZERO));
         let mut next_poll = start.plus(self.poll_every);
         let mut give_up = None;
@@ -165,7 +165,7 @@ impl Observer<'_> {
     fn poll(&mut self) {
         self.drain();
         let collectors = self.watched.iter().filter_map(|one| one.collector.as_ref());
-        let progress: Vec<Progress> = collectors.map(|collector| collector.progress()).collect();
+        let progress: Vec<ThreadProgress> = collectors.map(|collector| collector.progress()).collect();
         self.sink.progress(&progress);
     }
 
@@ -202,7 +202,7 @@ impl Observer<'_> {
     fn wake_up_all(&mut self) {
         for watched in self.watched.iter_mut().filter(|one| !one.is_done()) {
             if let Some(collector) = &watched.collector {
-                let Progress { tid, policy, .. } = collector.progress();
+                let ThreadProgress { tid, policy, .. } = collector.progress();
                 if policy == Policy::Idle {
                     watched.made_normal |= sched::set_policy(tid, Policy::OTHER).is_ok();
                 }
@@ -211,13 +211,13 @@ impl Observer<'_> {
         }
     }
 
-    fn how_ended(&self) -> HowEnded {
+    fn how_ended(&self) -> EndReason {
         if self.stop.above.load(Ordering::Relaxed) {
-            HowEnded::StoppedAbove
+            EndReason::StoppedAbove
         } else if self.bounds.is_interrupted() {
-            HowEnded::Interrupted
+            EndReason::Interrupted
         } else {
-            HowEnded::Done
+            EndReason::Done
         }
     }
 
@@ -238,14 +238,14 @@ impl Observer<'_> {
             let count = watched.collector.as_ref().map_or(0, |collector| collector.progress().count);
             let short = self.turn.cut_after.is_some() && task.samples.is_some_and(|samples| count < samples);
             let interrupted = self.bounds.is_interrupted();
-            self.sink.line(Line::Finished(Finished {
+            self.sink.line(Line::Finished(TurnFinished {
                 condition: task.condition,
                 round: task.round,
                 at: done.as_ref().map_or(now, |done| done.at),
                 usage: done.as_ref().map(|done| done.usage),
                 load: None,
                 unfinished: done.is_none() || (short && !interrupted),
-                error: done.and_then(|done| done.result.err()).map(Worded::from),
+                error: done.and_then(|done| done.result.err()).map(AsText::from),
             }));
         }
         left_behind

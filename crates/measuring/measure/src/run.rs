@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 
 use howlate_linux::{clock, signal};
 use howlate_model::{
-    Bounds, Ended, Engine, EngineError, Latency, NotMeasured, Sink, Span, Task, Turn, WaitClock,
+    CombinationRefusal, Engine, EngineError, Latency, Sink, Span, Task, Turn, TurnControl, TurnEnd, WaitClock,
 };
 
 use crate::loops::{NEVER, Stop, WarmUp};
@@ -23,25 +23,30 @@ impl Engine for Threads {
         !turn.tasks.is_empty() && turn.tasks.iter().all(|task| task.work.wait().is_some())
     }
 
-    fn run(&mut self, turn: &Turn, bounds: &Bounds, sink: &mut dyn Sink) -> Result<Ended, EngineError> {
+    fn run(
+        &mut self,
+        turn: &Turn,
+        bounds: &TurnControl,
+        sink: &mut dyn Sink,
+    ) -> Result<TurnEnd, EngineError> {
         signal::prepare_wake_up().map_err(|source| EngineError::Thread { thread: 0, source })?;
         let clock = turn.tasks.first().map_or(WaitClock::Monotonic, |task| task.clock);
         if !clock::exists(clock) {
-            return Err(EngineError::NoClock(NotMeasured::NoClock(clock)));
+            return Err(EngineError::NoClock(CombinationRefusal::NoClock(clock)));
         }
         let clock = ClockReading::for_clock(clock);
         let mut observer = start(turn, bounds, clock, sink)?;
         let _affinity = bounds.observer_cpus.as_ref().map(Affinity::set);
         let began = observer.wait_until_ready(|soon| clock.start(bounds.start, soon))?;
         let how = observer.watch(began);
-        Ok(Ended { how, left_behind: observer.finish() })
+        Ok(TurnEnd { how, left_behind: observer.finish() })
     }
 }
 
 /// Starts the threads, which wait at the gate; returns the observer that will open it.
 fn start<'a>(
     turn: &'a Turn,
-    bounds: &'a Bounds,
+    bounds: &'a TurnControl,
     clock: ClockReading,
     sink: &'a mut dyn Sink,
 ) -> Result<Observer<'a>, EngineError> {
@@ -106,7 +111,7 @@ fn ring_capacity(task: &Task) -> usize {
 
 /// How often the rings must be emptied: as often as somebody watches, else as seldom as blocks end, and always before
 /// one is half full.
-fn poll_every(turn: &Turn, bounds: &Bounds, emits_wakeups: bool) -> Span {
+fn poll_every(turn: &Turn, bounds: &TurnControl, emits_wakeups: bool) -> Span {
     let unwatched = if emits_wakeups { TICK } else { BLOCK };
     let half_full = |task: &Task| {
         let capacity = ring_capacity(task) as u64;

@@ -6,7 +6,8 @@ use howlate_linux::dma_latency::DmaLatency;
 use howlate_linux::termination::is_inherited_from_ending;
 use howlate_linux::{memory, process, sched, signal, thread};
 use howlate_model::{
-    Caveat, CpuSet, InForce, Policy, ProcessState, Refused, SettingRefusal, Task, ThreadSettings, Worded,
+    AsText, Caveat, CpuSet, EffectiveSettings, Policy, ProcessState, RefusedSettings, SettingRefusal, Task,
+    ThreadSettings,
 };
 use howlate_procfs::{CgroupMembership, Root};
 
@@ -63,7 +64,7 @@ pub fn allow_realtime(policies: impl IntoIterator<Item = Policy>) -> Option<Cave
 }
 
 /// Gives the calling thread what `task` asks for; returns what is in force and what was refused.
-pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, Vec<Caveat>)> {
+pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(EffectiveSettings, Vec<Caveat>)> {
     memory::touch_stack();
     signal::block_all_but_wake_up();
     let affinity = task.cpu.and_then(|cpu| bind(cpu, task.policy).err());
@@ -71,8 +72,8 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(InForce, 
     let policy = sched::set_policy(sched::THIS_THREAD, task.policy).err();
     let slice = task.slice.and_then(|slice| sched::set_slice(slice).err());
     let slice_ns = if task.slice.is_some() { sched::slice()? } else { None };
-    let in_force = InForce { slice: slice_ns, ..read_back(process)? };
-    let refused = Refused {
+    let in_force = EffectiveSettings { slice: slice_ns, ..read_back(process)? };
+    let refused = RefusedSettings {
         policy: policy.as_ref().map(SettingRefusal::of_thread),
         affinity,
         slack: slack.is_some(),
@@ -101,15 +102,15 @@ pub(crate) fn changed_since(began: &ThreadSettings) -> Vec<Caveat> {
     began.changes_until(&read())
 }
 
-fn bind(cpu: u32, policy: Policy) -> Result<(), Worded<SettingRefusal>> {
+fn bind(cpu: u32, policy: Policy) -> Result<(), AsText<SettingRefusal>> {
     if matches!(policy, Policy::Deadline { .. }) {
         return Err(SettingRefusal::DeadlineAffinity.into());
     }
     sched::bind(&CpuSet::from_iter([cpu])).map_err(|error| SettingRefusal::of_thread(&error))
 }
 
-fn read_back(process: ProcessState) -> io::Result<InForce> {
-    Ok(InForce {
+fn read_back(process: ProcessState) -> io::Result<EffectiveSettings> {
+    Ok(EffectiveSettings {
         tid: thread::id(),
         policy: sched::policy(sched::THIS_THREAD)?,
         slack: thread::timer_slack()?,

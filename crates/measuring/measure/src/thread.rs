@@ -7,7 +7,8 @@ use std::thread::Builder;
 
 use howlate_linux::{clock, signal, thread, usage};
 use howlate_model::{
-    AfterEach, Caveat, InForce, Latency, MonotonicTime, ProcessState, Sleeper, Span, Task, Usage, Work,
+    Caveat, EffectiveSettings, Latency, MonotonicTime, ProcessState, Sleeper, Span, Task, Usage,
+    WakeupHookFactory, Work,
 };
 
 use crate::loops::{Cyclic, Job, NEVER, NO_END, Sleep, Stop, WarmUp, run_warm};
@@ -45,7 +46,7 @@ impl Gate {
 
 /// What a measuring thread tells the observer.
 pub(crate) enum Message {
-    Ready(usize, io::Result<(InForce, Vec<Caveat>)>),
+    Ready(usize, io::Result<(EffectiveSettings, Vec<Caveat>)>),
     Done(usize, Box<Done>),
 }
 
@@ -65,7 +66,7 @@ pub(crate) struct Measuring {
     /// How long what counts lasts, if there is an end.
     pub(crate) lasts: Option<Span>,
     pub(crate) first_ends: bool,
-    pub(crate) after_each: Option<AfterEach>,
+    pub(crate) after_each: Option<WakeupHookFactory>,
     pub(crate) clock: ClockReading,
     pub(crate) stop: Stop,
     pub(crate) gate: Arc<Gate>,
@@ -184,7 +185,7 @@ struct Limits {
 struct Turns<'a> {
     warm_up: &'a mut WarmUp,
     stop: &'a Stop,
-    after_each: Option<&'a AfterEach>,
+    after_each: Option<&'a WakeupHookFactory>,
     out: &'a mut RingWriter,
 }
 

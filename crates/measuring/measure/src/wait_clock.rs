@@ -3,7 +3,7 @@
 use std::io;
 
 use howlate_linux::clock;
-use howlate_model::{Caveat, MonotonicTime, Start, WaitClock};
+use howlate_model::{Caveat, MonotonicTime, TurnStart, WaitClock};
 
 /// A clock, and where it was when the turn began.
 #[derive(Clone, Copy)]
@@ -53,11 +53,11 @@ impl ClockReading {
     }
 
     /// The common start, given the earliest time that is possible.
-    pub(crate) fn start(self, start: Start, soon: MonotonicTime) -> MonotonicTime {
+    pub(crate) fn start(self, start: TurnStart, soon: MonotonicTime) -> MonotonicTime {
         let ahead = self.ahead;
         match start {
-            Start::Soon => soon,
-            Start::FullSecond => {
+            TurnStart::Soon => soon,
+            TurnStart::FullSecond => {
                 let earliest = soon.as_nanos() + ahead + TOO_CLOSE;
                 let full = earliest - earliest.rem_euclid(SECOND) + SECOND;
                 MonotonicTime::from_nanos(full - ahead)
@@ -72,7 +72,7 @@ mod tests {
 
     #[track_caller]
     fn check(clock: ClockReading, soon: i64, start: i64) {
-        let got = clock.start(Start::FullSecond, MonotonicTime::from_nanos(soon));
+        let got = clock.start(TurnStart::FullSecond, MonotonicTime::from_nanos(soon));
         assert_eq!(got.as_nanos(), start);
     }
 

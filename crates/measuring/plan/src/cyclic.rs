@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use howlate_model::{
-    Caveat, Combination, Condition, Load, NotMeasured, Policy, Span, Task, Turn, Wait, WaitClock, Work,
+    Caveat, Combination, CombinationRefusal, Condition, Load, Policy, Span, Task, Turn, Wait, WaitClock, Work,
 };
 
 use crate::single::{limit, share_of_time};
@@ -166,7 +166,12 @@ impl CyclicChoices {
     }
 
     /// Why a group must not, or cannot, be measured: one of its threads, or all together.
-    fn refused(&self, group: &Group, threads: &[Option<u32>], machine: &Machine) -> Option<NotMeasured> {
+    fn refused(
+        &self,
+        group: &Group,
+        threads: &[Option<u32>],
+        machine: &Machine,
+    ) -> Option<CombinationRefusal> {
         let work = Work::Cyclic { mechanism: group.mechanism, period_ns: group.period };
         let together = || {
             let thread = |(thread, &cpu): (usize, &Option<u32>)| {

@@ -33,7 +33,7 @@ pub use steps::StepChoices;
 pub use trials::{NotOne, Trials};
 
 use howlate_model::{
-    Caveat, Condition, CpuSet, Load, NotMeasured, Policy, Runtime, Span, Turn, WaitClock, Worded,
+    AsText, Caveat, CombinationRefusal, Condition, CpuSet, Load, Policy, Runtime, Span, Turn, WaitClock,
 };
 
 /// What a plan must know of the machine.
@@ -52,7 +52,7 @@ pub struct Machine {
     /// Clocks that can be waited on.
     pub clocks: Vec<WaitClock>,
     /// Runtimes asked for that this machine has not, and what would bring them.
-    pub missing: Vec<(Runtime, Worded<NotMeasured>)>,
+    pub missing: Vec<(Runtime, AsText<CombinationRefusal>)>,
 }
 
 impl Machine {

@@ -1,8 +1,8 @@
 //! Plans for notification between processes.
 
 use howlate_model::{
-    Between, Caveat, Combination, Condition, Cpu, NotMeasured, Notifier, Placement, Policy, ReceiverCpu,
-    Span, Turn, Worded, Work,
+    AsText, Caveat, Combination, CombinationRefusal, Condition, Cpu, Notifier, Peers, Placement, Policy,
+    ReceiverCpu, Span, Turn, Work,
 };
 
 use crate::cyclic::share;
@@ -20,11 +20,11 @@ pub struct NotifyChoices {
     /// Ways to notify.
     pub notifiers: Vec<Notifier>,
     /// Those that kernel or container refuse, with the reason.
-    pub refused: Vec<(Notifier, Worded<NotMeasured>)>,
+    pub refused: Vec<(Notifier, AsText<CombinationRefusal>)>,
     /// How long the sender sleeps before each notification.
     pub gaps: Vec<Span>,
     /// What sender and receiver are.
-    pub between: Vec<Between>,
+    pub between: Vec<Peers>,
     /// States of the receiver's CPU.
     pub receivers: Vec<ReceiverCpu>,
     /// The CPUs of senders and receivers.
@@ -125,18 +125,19 @@ impl NotifyChoices {
         notifier: Notifier,
         policy: Policy,
         pair: Pair,
-    ) -> Option<(Combination, Worded<NotMeasured>)> {
+    ) -> Option<(Combination, AsText<CombinationRefusal>)> {
         if let Some((_, reason)) = self.refused.iter().find(|(refused, _)| *refused == notifier) {
             return Some((Combination::Notifier(notifier), reason.clone()));
         }
         if notifier.spins() && pair.placement == Placement::SameCpu {
-            let reason = NotMeasured::SpinsBesideSender { cpu: pair.sender };
+            let reason = CombinationRefusal::SpinsBesideSender { cpu: pair.sender };
             return Some((Combination::OnOneCpu(notifier), reason.into()));
         }
         let realtime = matches!(policy, Policy::Fifo { .. } | Policy::Rr { .. });
         let longest = self.gaps.iter().map(|gap| self.turn_length(*gap)).max().unwrap_or_default();
         if realtime && notifier.burns_cpu() && longest > LONGEST_BUSY {
-            let reason = NotMeasured::ReceiverKeepsCpu { cpu: pair.receiver, longest, most: LONGEST_BUSY };
+            let reason =
+                CombinationRefusal::ReceiverKeepsCpu { cpu: pair.receiver, longest, most: LONGEST_BUSY };
             return Some((Combination::Notify { notifier, policy }, reason.into()));
         }
         None
@@ -256,7 +257,7 @@ mod tests {
             notifiers: notifiers.to_vec(),
             refused: vec![],
             gaps: [1, 10, 100, 1_000, 10_000].map(Span::from_micros).into(),
-            between: vec![Between::Processes],
+            between: vec![Peers::Processes],
             receivers: vec![ReceiverCpu::AsLeft],
             pairs: Pairs::Nearest,
             cpus: vec![],
@@ -290,7 +291,7 @@ mod tests {
     #[test]
     fn what_kernel_or_container_refuse_is_left_out_once() {
         let mut choices = choices(&[Notifier::PosixMq, Notifier::Pipe]);
-        choices.refused = vec![(Notifier::PosixMq, NotMeasured::Refused(OsError(38).into()).into())];
+        choices.refused = vec![(Notifier::PosixMq, CombinationRefusal::Refused(OsError(38).into()).into())];
         choices.circumstances.policies.push("fifo:80".parse().unwrap());
         let plan = choices.plan(&machine()).unwrap();
         assert_eq!(

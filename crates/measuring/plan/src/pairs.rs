@@ -1,6 +1,6 @@
 //! Which CPU notifies which.
 
-use howlate_model::{Caveat, Combination, Cpu, CpuSet, NotMeasured, Placement};
+use howlate_model::{Caveat, Combination, CombinationRefusal, Cpu, CpuSet, Placement};
 
 use crate::{Machine, PlanError};
 
@@ -54,7 +54,8 @@ impl Pairs {
         let impossible = !across && usable.len() < 2 && !matches!(self, Self::These(_));
         let left_out = impossible.then(|| Caveat::LeftOut {
             condition: Combination::AcrossCpus.into(),
-            reason: NotMeasured::OneCpu { usable: usable.clone(), bindable: machine.bindable.clone() }.into(),
+            reason: CombinationRefusal::OneCpu { usable: usable.clone(), bindable: machine.bindable.clone() }
+                .into(),
         });
         Ok((pairs, left_out.into_iter().collect()))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{NotMeasured, Policy, Sleeper, Span, Wait, WaitClock, Work};
+use howlate_model::{CombinationRefusal, Policy, Sleeper, Span, Wait, WaitClock, Work};
 
 use crate::Machine;
 
@@ -25,15 +25,15 @@ pub(crate) fn reason(
     policy: Policy,
     samples: Option<u64>,
     machine: &Machine,
-) -> Option<NotMeasured> {
+) -> Option<CombinationRefusal> {
     if let Work::Sleep { mechanism: Sleeper::Wait(Wait::ClockNanosleepRelative), .. } = work {
-        return Some(NotMeasured::RelativeAlready);
+        return Some(CombinationRefusal::RelativeAlready);
     }
     if let (Policy::Deadline { .. }, Some(runtime)) =
         (policy, work.runtime().filter(|one| one.needs_threads()))
     {
         // sched(7): fork(2) of a SCHED_DEADLINE thread fails with EAGAIN.
-        return Some(NotMeasured::StartsThreads { runtime });
+        return Some(CombinationRefusal::StartsThreads { runtime });
     }
     // The kernel itself bounds a deadline thread.
     if !takes_precedence(policy) {
@@ -43,38 +43,38 @@ pub(crate) fn reason(
     match work {
         Work::Cyclic { mechanism: Wait::BusyWait, .. }
         | Work::Sleep { mechanism: Sleeper::Wait(Wait::BusyWait), .. } => {
-            Some(NotMeasured::NeverSleeps { policy })
+            Some(CombinationRefusal::NeverSleeps { policy })
         }
         Work::Cyclic { mechanism, period_ns: period } if share(busy, period) > MOST_BUSY => {
             let proposed = proposed(busy);
             Some(if mechanism == Wait::SleepThenSpin {
-                NotMeasured::SpinsTooLong { spin: Wait::SPIN, period, policy, proposed }
+                CombinationRefusal::SpinsTooLong { spin: Wait::SPIN, period, policy, proposed }
             } else {
-                NotMeasured::PeriodTooShort { cost: machine.wait, period, policy, proposed }
+                CombinationRefusal::PeriodTooShort { cost: machine.wait, period, policy, proposed }
             })
         }
         Work::Sleep { target_ns, .. }
             if share(busy, target_ns) > MOST_BUSY && samples.is_none_or(|n| n > MOST_BUSY_SLEEPS) =>
         {
-            Some(NotMeasured::SleepsTooShort { length: target_ns, policy, most: MOST_BUSY_SLEEPS })
+            Some(CombinationRefusal::SleepsTooShort { length: target_ns, policy, most: MOST_BUSY_SLEEPS })
         }
         _ => None,
     }
 }
 
 /// Why `work` cannot wait on `clock`; `None` if it can.
-pub(crate) fn reason_on_clock(work: Work, clock: WaitClock, machine: &Machine) -> Option<NotMeasured> {
+pub(crate) fn reason_on_clock(work: Work, clock: WaitClock, machine: &Machine) -> Option<CombinationRefusal> {
     if clock.is_monotonic() {
         return None;
     }
     if let Some(runtime) = work.runtime() {
-        return Some(NotMeasured::OwnClock { runtime });
+        return Some(CombinationRefusal::OwnClock { runtime });
     }
     let wait = work.wait()?;
     if !clock.has(wait) {
-        return Some(NotMeasured::NotOnClock { wait, clock });
+        return Some(CombinationRefusal::NotOnClock { wait, clock });
     }
-    (!machine.clocks.contains(&clock)).then_some(NotMeasured::NoClock(clock))
+    (!machine.clocks.contains(&clock)).then_some(CombinationRefusal::NoClock(clock))
 }
 
 /// Why these threads must not run side by side, each with its CPU, or on any: together they would keep a CPU busy that none
@@ -82,7 +82,7 @@ pub(crate) fn reason_on_clock(work: Work, clock: WaitClock, machine: &Machine) -
 pub(crate) fn reason_together(
     each: impl Iterator<Item = (Work, Policy, Option<u32>)>,
     machine: &Machine,
-) -> Option<NotMeasured> {
+) -> Option<CombinationRefusal> {
     let mut threads = 0;
     let mut busy: BTreeMap<Option<u32>, u64> = BTreeMap::new();
     for (work, _, cpu) in each.filter(|(_, policy, _)| takes_precedence(*policy)) {
@@ -93,7 +93,7 @@ pub(crate) fn reason_together(
     let anywhere = busy.remove(&None).unwrap_or(0) / machine.allowed.len().max(1) as u64;
     let (cpu, most) = busy.into_iter().max_by_key(|(_, busy)| *busy).unwrap_or((None, 0));
     let most = most + anywhere;
-    (most > MOST_BUSY).then_some(NotMeasured::BusyTogether {
+    (most > MOST_BUSY).then_some(CombinationRefusal::BusyTogether {
         threads,
         cpu,
         percent: most / PERCENT,
@@ -192,7 +192,7 @@ mod tests {
         period: u64,
         policy: &str,
         cpu: impl Fn(u32) -> Option<u32>,
-    ) -> Option<NotMeasured> {
+    ) -> Option<CombinationRefusal> {
         let policy: Policy = policy.parse().unwrap();
         let thread = |number| (cyclic(Wait::ClockNanosleep, period), policy, cpu(number));
         reason_together((0..threads).map(thread), &machine())
@@ -208,7 +208,7 @@ mod tests {
         // One on each of four CPUs.
         assert_eq!(together(4, 20, "fifo:80", Some), None);
         let busy = |refused| match refused {
-            Some(NotMeasured::BusyTogether { cpu, percent, .. }) => (cpu, percent),
+            Some(CombinationRefusal::BusyTogether { cpu, percent, .. }) => (cpu, percent),
             other => panic!("{other:?}"),
         };
         assert_eq!(busy(together(8, 20, "fifo:80", |number| Some(number % 4))).1, 80);

@@ -1,8 +1,8 @@
 //! Plans for sleeps.
 
 use howlate_model::{
-    Caveat, Combination, Condition, NotMeasured, Policy, Runtime, Sleeper, Span, Turn, WaitClock, Worded,
-    Work,
+    AsText, Caveat, Combination, CombinationRefusal, Condition, Policy, Runtime, Sleeper, Span, Turn,
+    WaitClock, Work,
 };
 
 use crate::cyclic::share;
@@ -158,8 +158,8 @@ impl SleepChoices {
 }
 
 /// Why a runtime cannot be measured on this machine.
-fn missing(sleeper: Sleeper, machine: &Machine) -> Option<Worded<NotMeasured>> {
-    let is = |(runtime, _): &&(Runtime, Worded<NotMeasured>)| Some(*runtime) == sleeper.runtime();
+fn missing(sleeper: Sleeper, machine: &Machine) -> Option<AsText<CombinationRefusal>> {
+    let is = |(runtime, _): &&(Runtime, AsText<CombinationRefusal>)| Some(*runtime) == sleeper.runtime();
     machine.missing.iter().find(is).map(|(_, reason)| reason.clone())
 }
 
@@ -328,7 +328,7 @@ mod tests {
         let mut choices = choices(&["100us", "1ms"]);
         choices.sleepers = vec![Sleeper::Runtime(Runtime::Go), Sleeper::Runtime(Runtime::Python)];
         choices.circumstances.policies.push(Policy::Idle);
-        let reason = Worded::Words("go is not installed: `apt-get install golang-go`".to_owned());
+        let reason = AsText::Text("go is not installed: `apt-get install golang-go`".to_owned());
         let mut machine = Machine { missing: vec![(Runtime::Go, reason.clone())], ..machine() };
         let plan = choices.plan(&machine).unwrap();
         assert_eq!(
@@ -340,7 +340,7 @@ mod tests {
         );
         assert!(plan.conditions.iter().all(|one| one.work.runtime() == Some(Runtime::Python)));
         assert_eq!(plan.conditions.len(), 4);
-        machine.missing.push((Runtime::Python, Worded::Words("python3 is not installed".to_owned())));
+        machine.missing.push((Runtime::Python, AsText::Text("python3 is not installed".to_owned())));
         let error = choices.plan(&machine).unwrap_err().to_string();
         assert!(error.contains("golang-go") && error.contains("python3"), "{error}");
     }

@@ -1,8 +1,8 @@
 //! Plans that look for steps in the lateness of sleeps: many lengths, as they are and under controls.
 
 use howlate_model::{
-    Caveat, Condition, CpuSet, Load, Policy, SettingRefusal, Sleeper, Span, Tuned, Turn, Wait, WaitClock,
-    Worded, Work, Write,
+    AsText, Caveat, Condition, CpuSet, Load, Policy, SettingRefusal, SettingWrite, Sleeper, Span, TunedKnobs,
+    Turn, Wait, WaitClock, Work,
 };
 
 use crate::cyclic::share;
@@ -32,7 +32,7 @@ pub struct StepChoices {
     /// What the order of turns is drawn with.
     pub seed: u64,
     /// Why `/dev/cpu_dma_latency` cannot be held; `None`: it can.
-    pub dma_latency_refused: Option<Worded<SettingRefusal>>,
+    pub dma_latency_refused: Option<AsText<SettingRefusal>>,
 }
 
 /// As `howlate tune` calls the setting that is held.
@@ -109,10 +109,10 @@ impl StepChoices {
     /// The sweep as it is, then its controls.
     fn families(&self, first: &Condition) -> Vec<Condition> {
         let cpus: CpuSet = first.cpu.into_iter().collect();
-        let held = Tuned {
+        let held = TunedKnobs {
             knobs: vec![KNOB.to_owned()],
             slice: None,
-            writes: vec![Write::request(DMA_LATENCY, "0")],
+            writes: vec![SettingWrite::request(DMA_LATENCY, "0")],
         };
         let least = Some(Span::from_nanos(1));
         let awake = Condition { load: Load::awake().bound_to(&cpus), ..first.clone() };
@@ -126,7 +126,7 @@ impl StepChoices {
     }
 
     fn left_out(&self) -> Vec<Caveat> {
-        let refused = |reason: &Worded<SettingRefusal>| Caveat::ControlNotTried {
+        let refused = |reason: &AsText<SettingRefusal>| Caveat::ControlNotTried {
             setting: DMA_LATENCY.to_owned(),
             reason: reason.clone(),
         };
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_tried_is_left_out_and_said() {
-        let refused = Worded::Known(SettingRefusal::NoFile { path: DMA_LATENCY.into() });
+        let refused = AsText::Value(SettingRefusal::NoFile { path: DMA_LATENCY.into() });
         let mut choices = StepChoices { dma_latency_refused: Some(refused), ..choices() };
         choices.policies = vec!["fifo:80".parse().unwrap()];
         let plan = choices.plan(&machine()).unwrap();

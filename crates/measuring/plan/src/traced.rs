@@ -1,6 +1,6 @@
 //! Turns that are traced, beside those that are not.
 
-use howlate_model::{Caveat, Condition, NotTraced, Notifier, Sleeper, Span, Turn, Wait, Work};
+use howlate_model::{Caveat, Condition, Notifier, Sleeper, Span, Turn, UntraceableReason, Wait, Work};
 
 use crate::Plan;
 
@@ -102,31 +102,31 @@ fn cannot_be_traced(turn: &Turn) -> Option<Caveat> {
 }
 
 /// Why work has no wake-ups that a tracer can follow.
-fn why_not(work: &Work) -> Option<NotTraced> {
+fn why_not(work: &Work) -> Option<UntraceableReason> {
     match work {
         Work::Cyclic { mechanism, .. } | Work::Sleep { mechanism: Sleeper::Wait(mechanism), .. } => {
             thread_spins(*mechanism)
         }
         Work::Sleep { mechanism: Sleeper::Runtime(runtime), .. } => {
-            (!runtime.sleeps_in_first_thread()).then_some(NotTraced::RuntimeDecides)
+            (!runtime.sleeps_in_first_thread()).then_some(UntraceableReason::RuntimeDecides)
         }
-        Work::Watch { .. } => Some(NotTraced::NotStarted),
-        Work::Foreign { .. } => Some(NotTraced::OfAnother),
-        Work::Notify { round_trip: true, .. } => Some(NotTraced::RoundTrip),
+        Work::Watch { .. } => Some(UntraceableReason::NotStarted),
+        Work::Foreign { .. } => Some(UntraceableReason::OfAnother),
+        Work::Notify { round_trip: true, .. } => Some(UntraceableReason::RoundTrip),
         Work::Notify { mechanism, .. } => receiver_spins(*mechanism),
     }
 }
 
-fn thread_spins(wait: Wait) -> Option<NotTraced> {
+fn thread_spins(wait: Wait) -> Option<UntraceableReason> {
     match wait {
-        Wait::BusyWait => Some(NotTraced::NeverSleeps),
-        Wait::SleepThenSpin => Some(NotTraced::AwakeAlready),
+        Wait::BusyWait => Some(UntraceableReason::NeverSleeps),
+        Wait::SleepThenSpin => Some(UntraceableReason::AwakeAlready),
         _ => None,
     }
 }
 
-fn receiver_spins(notifier: Notifier) -> Option<NotTraced> {
-    notifier.burns_cpu().then_some(NotTraced::ReceiverNeverSleeps)
+fn receiver_spins(notifier: Notifier) -> Option<UntraceableReason> {
+    notifier.burns_cpu().then_some(UntraceableReason::ReceiverNeverSleeps)
 }
 
 fn pair(turn: Turn, rounds: u32, traced_first: bool) -> [Turn; 2] {
@@ -146,7 +146,7 @@ fn as_traced(turn: &Turn, rounds: u32) -> Turn {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Between, ReceiverCpu, Runtime, Span};
+    use howlate_model::{Peers, ReceiverCpu, Runtime, Span};
 
     use super::*;
     use crate::testing::{circumstances, machine};
@@ -238,8 +238,10 @@ mod tests {
         let before = plan.turns.clone();
         assert_eq!(plan.add_traced(3), None);
         assert_eq!(plan.turns, before);
-        let said =
-            [Caveat::NotTraced { mechanism: "busy_wait".into(), reason: NotTraced::NeverSleeps.into() }];
+        let said = [Caveat::NotTraced {
+            mechanism: "busy_wait".into(),
+            reason: UntraceableReason::NeverSleeps.into(),
+        }];
         assert_eq!(plan.left_out, said, "once");
     }
 
@@ -248,7 +250,7 @@ mod tests {
         let notify = |mechanism, round_trip| Work::Notify {
             mechanism,
             after_ns: Span::from_millis(1),
-            between: Between::Processes,
+            between: Peers::Processes,
             sender_cpu: None,
             placement: None,
             receiver: ReceiverCpu::AsLeft,

@@ -96,7 +96,7 @@ impl Trials {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Span, Tuned};
+    use howlate_model::{Span, TunedKnobs};
 
     use super::*;
     use crate::testing::{circumstances, machine};
@@ -113,8 +113,11 @@ mod tests {
     }
 
     fn slice(condition: &Condition) -> Option<Condition> {
-        let tuned =
-            Tuned { knobs: vec!["slice".into()], slice: Some(Span::from_micros(100)), ..Tuned::default() };
+        let tuned = TunedKnobs {
+            knobs: vec!["slice".into()],
+            slice: Some(Span::from_micros(100)),
+            ..TunedKnobs::default()
+        };
         Some(Condition { tuned: Some(tuned), slack_ns: Some(Span::from_nanos(1)), ..condition.clone() })
     }
 

@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use howlate_linux::child::{self, Applied, Settings};
 use howlate_linux::{clock, sched};
-use howlate_model::{InForce, Policy, Span, Usage};
+use howlate_model::{EffectiveSettings, Policy, Span, Usage};
 use howlate_procfs::{Root, threads};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -57,10 +57,10 @@ impl Sleeping {
     }
 
     /// The settings in force, read back from the kernel.
-    pub(crate) fn in_force(&self, slack: Span, dma_latency_us: Option<i32>) -> io::Result<InForce> {
+    pub(crate) fn in_force(&self, slack: Span, dma_latency_us: Option<i32>) -> io::Result<EffectiveSettings> {
         let tid = self.id();
         let policy = sched::policy(tid)?;
-        Ok(InForce {
+        Ok(EffectiveSettings {
             tid,
             policy,
             slack,

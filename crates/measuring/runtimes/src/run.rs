@@ -6,8 +6,8 @@ use std::io;
 use howlate_linux::child::Applied;
 use howlate_linux::clock;
 use howlate_model::{
-    Bounds, Ended, Engine, EngineError, Finished, HowEnded, Latency, Line, MonotonicTime, Runtime, Sink,
-    Span, Started, Task, ThreadSettings, Turn, Usage, Wakeup, Worded,
+    AsText, EndReason, Engine, EngineError, Latency, Line, MonotonicTime, Runtime, Sink, Span, Task,
+    ThreadSettings, Turn, TurnControl, TurnEnd, TurnFinished, TurnStarted, Usage, Wakeup,
 };
 
 use crate::blocks::Blocks;
@@ -38,11 +38,16 @@ impl Engine for Programs<'_> {
     }
 
     /// A program that cannot be started, crashes, prints garbage or hangs is no error here: it is
-    /// reported in [`Finished`].
-    fn run(&mut self, turn: &Turn, bounds: &Bounds, sink: &mut dyn Sink) -> Result<Ended, EngineError> {
-        let Some((task, runtime)) = program_of(turn) else { return Ok(HowEnded::Done.into()) };
+    /// reported in [`TurnFinished`].
+    fn run(
+        &mut self,
+        turn: &Turn,
+        bounds: &TurnControl,
+        sink: &mut dyn Sink,
+    ) -> Result<TurnEnd, EngineError> {
+        let Some((task, runtime)) = program_of(turn) else { return Ok(EndReason::Done.into()) };
         if bounds.is_interrupted() {
-            return Ok(HowEnded::Interrupted.into());
+            return Ok(EndReason::Interrupted.into());
         }
         let began = clock::now();
         let mut turn = ProgramTurn {
@@ -56,7 +61,7 @@ impl Engine for Programs<'_> {
             began: Vec::new(),
             look_at: began,
             until: began.plus(PATIENCE_TO_START),
-            how: HowEnded::Done,
+            how: EndReason::Done,
         };
         let (usage, error) = match turn.start(&self.probes.borrow(), runtime) {
             Ok((program, applied)) => turn.watch(program, &applied),
@@ -75,7 +80,7 @@ fn program_of(turn: &Turn) -> Option<(&Task, Runtime)> {
 /// A turn under way.
 struct ProgramTurn<'a> {
     task: &'a Task,
-    bounds: &'a Bounds,
+    bounds: &'a TurnControl,
     cut_after: Option<Span>,
     sink: &'a mut dyn Sink,
     blocks: Blocks,
@@ -89,7 +94,7 @@ struct ProgramTurn<'a> {
     look_at: MonotonicTime,
     /// When it is cut, or given up where it has said nothing.
     until: MonotonicTime,
-    how: HowEnded,
+    how: EndReason,
 }
 
 /// Why reading stopped.
@@ -224,7 +229,7 @@ impl ProgramTurn<'_> {
         let apart = program.threads_apart(in_force.policy);
         self.began = settings::of_threads(program.id());
         let caveats = settings::caveats(self.task, applied, &in_force, apart);
-        self.sink.line(Line::Started(Started {
+        self.sink.line(Line::Started(TurnStarted {
             condition: self.task.condition,
             round: self.task.round,
             at: now,
@@ -256,7 +261,7 @@ impl ProgramTurn<'_> {
         if self.bounds.stop_above.is_none_or(|most| late <= Latency::from_span(most)) {
             return Ok(None);
         }
-        self.how = HowEnded::StoppedAbove;
+        self.how = EndReason::StoppedAbove;
         Ok(Some(Stopped::Cut))
     }
 
@@ -265,7 +270,7 @@ impl ProgramTurn<'_> {
             return Some(Stopped::Early);
         }
         if self.bounds.is_interrupted() {
-            self.how = HowEnded::Interrupted;
+            self.how = EndReason::Interrupted;
             return Some(Stopped::Cut);
         }
         (now >= self.until).then_some(match self.conversion {
@@ -276,14 +281,14 @@ impl ProgramTurn<'_> {
 
     fn finish(&mut self, usage: Option<Usage>, error: Option<Failed>) {
         let short = self.task.samples.is_some_and(|samples| self.blocks.count() < samples);
-        self.sink.line(Line::Finished(Finished {
+        self.sink.line(Line::Finished(TurnFinished {
             condition: self.task.condition,
             round: self.task.round,
             at: clock::now(),
             usage,
             load: None,
-            unfinished: error.is_some() || (short && self.how == HowEnded::Done),
-            error: error.map(|error| Worded::Words(error.to_string())),
+            unfinished: error.is_some() || (short && self.how == EndReason::Done),
+            error: error.map(|error| AsText::Text(error.to_string())),
         }));
     }
 }

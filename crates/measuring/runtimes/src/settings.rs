@@ -5,7 +5,9 @@ use std::io;
 use howlate_linux::child::{Applied, Settings};
 use howlate_linux::sched;
 use howlate_linux::termination::is_inherited_from_ending;
-use howlate_model::{Caveat, CpuSet, InForce, Policy, Refused, SettingRefusal, Span, Task, ThreadSettings};
+use howlate_model::{
+    Caveat, CpuSet, EffectiveSettings, Policy, RefusedSettings, SettingRefusal, Span, Task, ThreadSettings,
+};
 use howlate_procfs::{CgroupMembership, ProcessStat, Root, threads};
 
 /// What a program is to be started with.
@@ -15,7 +17,12 @@ pub(crate) fn from_task(task: &Task) -> Settings {
 }
 
 /// Everything in which `in_force` and the `apart` threads of the program are not what was asked for.
-pub(crate) fn caveats(task: &Task, applied: &Applied, in_force: &InForce, apart: usize) -> Vec<Caveat> {
+pub(crate) fn caveats(
+    task: &Task,
+    applied: &Applied,
+    in_force: &EffectiveSettings,
+    apart: usize,
+) -> Vec<Caveat> {
     let mut caveats = refused(task, applied).caveats(task, in_force);
     caveats.retain(|caveat| !is_inherited_from_ending(caveat));
     caveats.extend(threads_apart(apart));
@@ -58,11 +65,11 @@ const fn is_deadline(policy: Policy) -> bool {
     matches!(policy, Policy::Deadline { .. })
 }
 
-fn refused(task: &Task, applied: &Applied) -> Refused {
+fn refused(task: &Task, applied: &Applied) -> RefusedSettings {
     let said = |result: &io::Result<()>| result.as_ref().err().map(SettingRefusal::of_thread);
     let deadline = task.cpu.filter(|_| is_deadline(task.policy));
     let affinity = deadline.map(|_| SettingRefusal::DeadlineAffinity.into());
-    Refused {
+    RefusedSettings {
         policy: said(&applied.policy),
         affinity: affinity.or_else(|| said(&applied.cpus)),
         slack: applied.slack.is_err(),

@@ -1,6 +1,6 @@
 //! What stands in the way of `SCHED_DEADLINE`, of all that it asks for.
 
-use howlate_model::{CpuSet, OsError, Policy, PolicyRemedy, SettingRefusal, System, Worded};
+use howlate_model::{AsText, CpuSet, OsError, Policy, PolicyRemedy, SettingRefusal, System};
 use howlate_procfs::{Root, Status};
 
 /// `EPERM`, `EBUSY` and `EINVAL` of `<asm-generic/errno-base.h>`.
@@ -45,10 +45,10 @@ impl Facts {
     pub(crate) fn obstacle(
         &self,
         asked: Policy,
-        reason: &Worded<SettingRefusal>,
+        reason: &AsText<SettingRefusal>,
         threads: usize,
     ) -> PolicyRemedy {
-        let Worded::Known(SettingRefusal::Kernel(OsError(number)) | SettingRefusal::Os(OsError(number))) =
+        let AsText::Value(SettingRefusal::Kernel(OsError(number)) | SettingRefusal::Os(OsError(number))) =
             reason
         else {
             return PolicyRemedy::DeadlineRights;

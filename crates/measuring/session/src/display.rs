@@ -3,7 +3,7 @@
 use howlate_analyse::Analysis;
 use howlate_analyse::sequential::known;
 use howlate_linux::clock;
-use howlate_model::{Condition, CpuSet, Line, Mark, MonotonicTime, Progress, Span, Turn};
+use howlate_model::{Condition, CpuSet, Line, Mark, MonotonicTime, Span, ThreadProgress, Turn};
 use howlate_procfs::{LoadAverage, Root};
 use howlate_render::{
     LiveRow, Screen, SoFar, Stage, TuneStage, live, live_overview, progress, until_progress,
@@ -95,7 +95,7 @@ impl Display {
     }
 
     /// Threads have come further; `so_far` is what has been recorded of all turns.
-    pub(crate) fn progress(&mut self, threads: &[Progress], so_far: &Analysis) {
+    pub(crate) fn progress(&mut self, threads: &[ThreadProgress], so_far: &Analysis) {
         let now = clock::now();
         let Some(width) = self.screen.as_ref().map(|screen| screen.width()).filter(|_| now >= self.next)
         else {
@@ -116,7 +116,7 @@ impl Display {
     }
 
     /// Whether the screen has its own way to show a run.
-    fn draw(&mut self, threads: &[Progress], so_far: &Analysis, now: MonotonicTime) -> bool {
+    fn draw(&mut self, threads: &[ThreadProgress], so_far: &Analysis, now: MonotonicTime) -> bool {
         let run = SoFar {
             analysis: so_far,
             threads,
@@ -144,7 +144,13 @@ impl Display {
         [left, self.pace.took().plus(of_turn).plus(left)]
     }
 
-    fn text(&self, threads: &[Progress], so_far: &Analysis, now: MonotonicTime, width: usize) -> String {
+    fn text(
+        &self,
+        threads: &[ThreadProgress],
+        so_far: &Analysis,
+        now: MonotonicTime,
+        width: usize,
+    ) -> String {
         let status = self.conditions.get(self.now).map_or_else(String::new, |condition| {
             progress(self.which(), [self.turn, self.turns], condition, self.time_at(now), width)
         });
@@ -169,7 +175,7 @@ impl Display {
 }
 
 /// What is known so far of the condition of each thread.
-fn row<'a>(progress: &Progress, so_far: &'a Analysis) -> Option<LiveRow<'a>> {
+fn row<'a>(progress: &ThreadProgress, so_far: &'a Analysis) -> Option<LiveRow<'a>> {
     let so_far = so_far.outcomes().get(progress.condition as usize)?;
     Some(LiveRow { so_far, last: (progress.count > 0).then_some(progress.last) })
 }

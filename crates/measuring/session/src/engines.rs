@@ -31,7 +31,7 @@ impl<'a> Engines<'a> {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Between, Load, Notifier, ReceiverCpu, Runtime, Sleeper, Span, Task, Wait, Work};
+    use howlate_model::{Load, Notifier, Peers, ReceiverCpu, Runtime, Sleeper, Span, Task, Wait, Work};
 
     use super::*;
 
@@ -47,7 +47,7 @@ mod tests {
         let notify = Work::Notify {
             mechanism: Notifier::Futex,
             after_ns: length,
-            between: Between::Threads,
+            between: Peers::Threads,
             sender_cpu: None,
             placement: None,
             receiver: ReceiverCpu::AsLeft,

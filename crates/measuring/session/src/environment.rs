@@ -8,8 +8,8 @@ use howlate_guard::{Applied, Guard, Wanted};
 use howlate_linux::{clock, sched};
 use howlate_measure::measure_instrument;
 use howlate_model::{
-    Caveat, Finding, Instrument, Node, NotMeasured, Runtime, Setting, Sleeper, Span, System, WaitClock,
-    Worded,
+    AsText, Caveat, CombinationRefusal, Finding, Instrument, Node, Runtime, Setting, Sleeper, Span, System,
+    WaitClock,
 };
 use howlate_plan::Machine;
 use howlate_procfs::Root;
@@ -93,9 +93,9 @@ impl Environment {
     }
 
     /// The runtimes that this machine lacks, each with the reason and what would help.
-    fn missing_runtimes(&self) -> Vec<(Runtime, Worded<NotMeasured>)> {
+    fn missing_runtimes(&self) -> Vec<(Runtime, AsText<CombinationRefusal>)> {
         let missing = self.probes.borrow().missing();
-        missing.into_iter().map(|(runtime, reason)| (runtime, Worded::Words(reason.to_string()))).collect()
+        missing.into_iter().map(|(runtime, reason)| (runtime, AsText::Text(reason.to_string()))).collect()
     }
 
     /// What plans must know.

@@ -6,7 +6,8 @@ use std::mem::{replace, take};
 use howlate_analyse::cause::Joiner;
 use howlate_linux::clock;
 use howlate_model::{
-    AfterEach, Caveat, Latency, Line, MonotonicTime, Span, TracerRefusal, Turn, Wait, Wakeup, WhyBlock, Work,
+    CauseBlock, Caveat, Latency, Line, MonotonicTime, Span, TracerRefusal, Turn, Wait, Wakeup,
+    WakeupHookFactory, Work,
 };
 use howlate_trace::Tracer;
 
@@ -72,7 +73,7 @@ impl<'a> Joining<'a> {
     }
 
     /// What each thread of the turn is to do after its wake-ups.
-    pub(crate) fn after_each(&self) -> Option<AfterEach> {
+    pub(crate) fn after_each(&self) -> Option<WakeupHookFactory> {
         self.tracer.after_each()
     }
 
@@ -156,7 +157,7 @@ impl<'a> Joining<'a> {
         let from = replace(&mut self.from, now);
         let (tracer, from_round) = (self.tracer.tier().name(), self.from_round);
         let line = |thread: &mut Thread| {
-            Line::Why(Box::new(WhyBlock {
+            Line::Why(Box::new(CauseBlock {
                 condition: thread.condition,
                 round: thread.round,
                 beside: thread.round.saturating_sub(from_round),

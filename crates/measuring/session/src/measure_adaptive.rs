@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::Track;
 use howlate_measure::Process;
-use howlate_model::{Engine, HowEnded, Line};
+use howlate_model::{EndReason, Engine, Line};
 use howlate_plan::Plan;
 
 use crate::adaptive::Steps;
@@ -47,16 +47,16 @@ pub fn measure_in_steps(
     session.display.add(&plan.conditions, &[]);
     session.knows(&[], environment, plan, &plan.turns, &process);
     let mut engines = Engines::after(parts.engine, &environment.probes);
-    let (mut how, mut next) = (HowEnded::Done, step);
+    let (mut how, mut next) = (EndReason::Done, step);
     while let Some(step) = next {
         session.display.stage_begins(steps.stage());
         session.display.add(&step.conditions, &step.turns);
         let lines = step.conditions.into_iter().map(|condition| Line::Condition(Box::new(condition)));
         lines.for_each(|line| session.recorder.keep(&line));
         how = session.take_turns(&step.turns, &mut engines, &bounds)?;
-        next = if how == HowEnded::Done { steps.next(session.recorder.intake()) } else { None };
+        next = if how == EndReason::Done { steps.next(session.recorder.intake()) } else { None };
     }
-    if how != HowEnded::Done {
+    if how != EndReason::Done {
         steps.ended(session.recorder.intake());
     }
     Ok(session.end(how, environment))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_model::{Finished, Line, MonotonicTime, Progress, Sink, Wakeup};
+use howlate_model::{Line, MonotonicTime, Sink, ThreadProgress, TurnFinished, Wakeup};
 
 use crate::display::Display;
 use crate::loads::Loads;
@@ -24,7 +24,7 @@ pub(crate) struct MeasuredTurn<'a, T> {
     /// Threads that run side by side.
     threads: usize,
     /// Ends of threads' turns, held back until the load has reported.
-    finished: Vec<Finished>,
+    finished: Vec<TurnFinished>,
 }
 
 impl<'a, T: Intake> MeasuredTurn<'a, T> {
@@ -87,7 +87,7 @@ impl<T: Intake> Sink for MeasuredTurn<'_, T> {
         }
     }
 
-    fn progress(&mut self, threads: &[Progress]) {
+    fn progress(&mut self, threads: &[ThreadProgress]) {
         self.display.progress(threads, self.recorder.analysis());
         self.display.marks().iter().for_each(|mark| self.recorder.keep(mark));
     }

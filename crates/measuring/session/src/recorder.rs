@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::Track;
 use howlate_linux::clock;
-use howlate_model::{Caveat, Condition, End, Header, HowEnded, Line};
+use howlate_model::{Caveat, Condition, EndReason, Header, Line, RecordingEnd};
 use howlate_recording::{CreateError, Writer, new_id};
 
 use crate::environment::Environment;
@@ -128,8 +128,8 @@ impl<T: Intake> Recorder<T> {
     }
 
     /// No more will come; without `how`, it did not end in order.
-    pub fn end(mut self, how: Option<HowEnded>) -> T {
-        let end = how.map(|how| Line::End(End { at: clock::now(), how }));
+    pub fn end(mut self, how: Option<EndReason>) -> T {
+        let end = how.map(|how| Line::End(RecordingEnd { at: clock::now(), how }));
         if self.tells_what_is_missing() {
             end.iter().for_each(|end| self.keep(end));
         } else {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use howlate_model::{Header, Node, Span, Until};
+use howlate_model::{Header, Node, Span, StopRule};
 use howlate_recording::CreateError;
 use howlate_render::Screen;
 
@@ -29,7 +29,7 @@ pub struct Request<'a> {
     /// It is stopped by a wake-up that is later than this.
     pub stop_above: Option<Span>,
     /// What it goes on until.
-    pub until: Option<Until>,
+    pub until: Option<StopRule>,
     /// Where progress is shown, if anywhere.
     pub screen: Option<Box<dyn Screen>>,
     /// The turns to trace, if any.

@@ -5,7 +5,7 @@ use std::path::Path;
 use howlate_analyse::Analysis;
 use howlate_analyse::compare::Track;
 use howlate_linux::clock;
-use howlate_model::{Line, Resumed, Turn};
+use howlate_model::{Line, Resumption, Turn};
 use howlate_plan::Plan;
 use howlate_recording::{Progress, Reader, TurnOf, Writer, is_stream, progress};
 
@@ -123,7 +123,7 @@ fn resume_in_steps(
         ReplayError::OtherTurns => SessionError::OtherConditions { path: path.to_owned() },
     })?;
     let mut recorder = Recorder::resume(track, writer);
-    recorder.keep(&Line::Resumed(Resumed { at: clock::now(), started: date_and_time() }));
+    recorder.keep(&Line::Resumed(Resumption { at: clock::now(), started: date_and_time() }));
     Ok(BegunInSteps { recorder, step })
 }
 
@@ -140,7 +140,7 @@ fn resume(past: &Progress, path: &Path, plan: &Plan) -> Result<Begun, SessionErr
         analysis.add(&line?);
     }
     let mut recorder = Recorder::resume(analysis, writer);
-    recorder.keep(&Line::Resumed(Resumed { at: clock::now(), started: date_and_time() }));
+    recorder.keep(&Line::Resumed(Resumption { at: clock::now(), started: date_and_time() }));
     Ok(Begun { recorder, turns })
 }
 

@@ -7,7 +7,9 @@ use howlate_guard::Guard;
 use howlate_linux::clock;
 use howlate_load::{Running, StartError};
 use howlate_measure::{Process, allow_realtime};
-use howlate_model::{Bounds, Caveat, Finished, HowEnded, Line, Turn, TurnFailure, Worded, Write};
+use howlate_model::{
+    AsText, Caveat, EndReason, Line, SettingWrite, Turn, TurnControl, TurnFailure, TurnFinished,
+};
 use howlate_plan::{Plan, without_repeats};
 use howlate_render::Screen;
 
@@ -80,12 +82,12 @@ fn holds_a_setting(plan: &Plan) -> bool {
 }
 
 /// What bounds every turn.
-pub(crate) fn bounds(request: &Request<'_>, environment: &Environment, process: &Process) -> Bounds {
-    Bounds {
+pub(crate) fn bounds(request: &Request<'_>, environment: &Environment, process: &Process) -> TurnControl {
+    TurnControl {
         stop_above: request.stop_above,
         interrupted: Arc::clone(&environment.interrupted),
         process: process.state(),
-        ..Bounds::default()
+        ..TurnControl::default()
     }
 }
 
@@ -144,8 +146,8 @@ impl<T: Intake> Session<T> {
         &mut self,
         turns: &[Turn],
         engines: &mut Engines<'_>,
-        bounds: &Bounds,
-    ) -> Result<HowEnded, SessionError> {
+        bounds: &TurnControl,
+    ) -> Result<EndReason, SessionError> {
         for turn in turns {
             self.display.turn_begins(turn);
             if turn.tasks.iter().any(|task| self.failed.contains(&task.condition)) {
@@ -161,33 +163,33 @@ impl<T: Intake> Session<T> {
             let (load, length) = (&turn.load, clock::now().since(started).as_secs_f64());
             log::debug!("turn of conditions {conditions:?} under load {load}: {how:?} after {length:.3} s");
             let back = self.turn_machine_back(turn);
-            if let Some(ended) = [how, turned, back].into_iter().find(|one| *one != HowEnded::Done) {
+            if let Some(ended) = [how, turned, back].into_iter().find(|one| *one != EndReason::Done) {
                 return Ok(ended);
             }
             if is_known(self.recorder.analysis()) {
-                return Ok(HowEnded::Done);
+                return Ok(EndReason::Done);
             }
             if bounds.is_interrupted() {
-                return Ok(HowEnded::Interrupted);
+                return Ok(EndReason::Interrupted);
             }
         }
-        Ok(HowEnded::Done)
+        Ok(EndReason::Done)
     }
 
     /// Puts in force what the conditions of `turn` ask of the machine; the reason where nothing of it can be had.
-    fn turn_machine(&mut self, turn: &Turn) -> (HowEnded, Result<(), Worded<TurnFailure>>) {
-        let Some(turning) = &mut self.turning else { return (HowEnded::Done, Ok(())) };
+    fn turn_machine(&mut self, turn: &Turn) -> (EndReason, Result<(), AsText<TurnFailure>>) {
+        let Some(turning) = &mut self.turning else { return (EndReason::Done, Ok(())) };
         // All threads of a turn are of one variant, with the same settings of the machine.
         let first = turn.tasks.first().and_then(|task| {
             self.recorder.analysis().header.conditions.get(task.condition as usize)?.tuned.as_ref()
         });
-        let writes: Vec<Write> = first.map_or_else(Vec::new, |tuned| tuned.writes.clone());
+        let writes: Vec<SettingWrite> = first.map_or_else(Vec::new, |tuned| tuned.writes.clone());
         let (caveats, begun) = turning.begin(&writes);
         (self.record_caveats(caveats), begun)
     }
 
     /// Puts it back. What somebody else has changed meanwhile is not tried again.
-    fn turn_machine_back(&mut self, turn: &Turn) -> HowEnded {
+    fn turn_machine_back(&mut self, turn: &Turn) -> EndReason {
         let caveats = self.turning.as_mut().map_or_else(Vec::new, Turning::end);
         if caveats.iter().any(|one| matches!(one, Caveat::SettingChanged { .. })) {
             self.failed.extend(turn.tasks.iter().map(|task| task.condition));
@@ -197,29 +199,29 @@ impl<T: Intake> Session<T> {
 
     /// Records what is to be said of settings. Where one cannot be put back, no turn to come would be of the machine that was
     /// to be measured.
-    fn record_caveats(&mut self, caveats: Vec<Caveat>) -> HowEnded {
+    fn record_caveats(&mut self, caveats: Vec<Caveat>) -> EndReason {
         let is_left = caveats.iter().any(|one| matches!(one, Caveat::SettingNotRestored { .. }));
         caveats.into_iter().for_each(|caveat| self.recorder.caveat(caveat));
-        if is_left { HowEnded::NotRestored } else { HowEnded::Done }
+        if is_left { EndReason::NotRestored } else { EndReason::Done }
     }
 
     fn take_turn_under_load(
         &mut self,
         turn: &Turn,
         engines: &mut Engines<'_>,
-        bounds: &Bounds,
-    ) -> Result<HowEnded, SessionError> {
+        bounds: &TurnControl,
+    ) -> Result<EndReason, SessionError> {
         match self.loads.begin(&turn.load) {
             Ok(load) => self.take_turn(turn, load, engines, bounds),
-            Err(error) => Ok(self.cannot_be_taken(turn, &Worded::Words(error.to_string()))),
+            Err(error) => Ok(self.cannot_be_taken(turn, &AsText::Text(error.to_string()))),
         }
     }
 
     /// A turn whose load cannot be started, or whose settings cannot be had, is reported; the rest goes on.
-    fn cannot_be_taken(&mut self, turn: &Turn, error: &Worded<TurnFailure>) -> HowEnded {
+    fn cannot_be_taken(&mut self, turn: &Turn, error: &AsText<TurnFailure>) -> EndReason {
         for task in &turn.tasks {
             self.failed.push(task.condition);
-            self.recorder.keep(&Line::Finished(Finished {
+            self.recorder.keep(&Line::Finished(TurnFinished {
                 condition: task.condition,
                 round: task.round,
                 at: clock::now(),
@@ -229,7 +231,7 @@ impl<T: Intake> Session<T> {
                 error: Some(error.clone()),
             }));
         }
-        HowEnded::Done
+        EndReason::Done
     }
 
     /// Measures under `load`, by the first engine that can; traces instead, if the turn is one to be traced.
@@ -238,15 +240,15 @@ impl<T: Intake> Session<T> {
         turn: &Turn,
         load: Running,
         engines: &mut Engines<'_>,
-        bounds: &Bounds,
-    ) -> Result<HowEnded, SessionError> {
+        bounds: &TurnControl,
+    ) -> Result<EndReason, SessionError> {
         self.wakeups.iter_mut().for_each(|file| file.turn_begins(turn));
         load.caveats().into_iter().for_each(|caveat| self.recorder.caveat(caveat));
         let load = UnderLoad::begin(load, turn);
         let observer_cpus = observer_cpus(turn, &self.recorder.analysis().header.system);
         let poll_interval = self.display.changes_every();
         self.display.keep_to(observer_cpus.clone());
-        let mut bounds = Bounds { observer_cpus, poll_interval, ..bounds.clone() };
+        let mut bounds = TurnControl { observer_cpus, poll_interval, ..bounds.clone() };
         let engine = engines.for_turn(turn)?;
         let Self { recorder, display, disturbances, loads, .. } = self;
         disturbances.turn_begins();
@@ -280,11 +282,11 @@ impl<T: Intake> Session<T> {
                 ended
             }
         };
-        let is_enough = ended.how == HowEnded::Interrupted && bounds.is_enough();
-        Ok(if is_enough { HowEnded::Done } else { ended.how })
+        let is_enough = ended.how == EndReason::Interrupted && bounds.is_enough();
+        Ok(if is_enough { EndReason::Done } else { ended.how })
     }
 
-    pub(crate) fn end(mut self, how: HowEnded, environment: &Environment) -> T {
+    pub(crate) fn end(mut self, how: EndReason, environment: &Environment) -> T {
         self.display.clear();
         let turned_back = self.turning.take().map_or_else(Vec::new, Turning::finish);
         let not_restored = turned_back.into_iter().chain(environment.put_back());

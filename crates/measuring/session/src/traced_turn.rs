@@ -1,6 +1,6 @@
 //! A turn that is traced: its wake-ups are split into parts, and are none of the result.
 
-use howlate_model::{Line, Progress, Sink, Span, Wakeup};
+use howlate_model::{Line, Sink, Span, ThreadProgress, Wakeup};
 
 use crate::display::Display;
 use crate::joining::Joining;
@@ -43,7 +43,7 @@ impl<T: Intake> Sink for TracedTurn<'_, T> {
         }
     }
 
-    fn progress(&mut self, threads: &[Progress]) {
+    fn progress(&mut self, threads: &[ThreadProgress]) {
         self.display.progress(threads, self.recorder.analysis());
         self.display.marks().iter().for_each(|mark| self.recorder.keep(mark));
         for line in self.joining.poll() {

@@ -2,7 +2,7 @@
 
 use howlate_guard::{Applied, Guard};
 use howlate_linux::clock;
-use howlate_model::{Caveat, Span, TurnFailure, Worded, Write};
+use howlate_model::{AsText, Caveat, SettingWrite, Span, TurnFailure};
 
 /// What a machine is given before each turn, whether its settings were just changed, put back or left alone: turns
 /// would differ by that alone otherwise.
@@ -28,7 +28,10 @@ impl Turning {
 
     /// Puts `writes` in force as far as the kernel lets it, and waits for the machine to settle; tells what it did not
     /// let, and why the turn cannot be taken where it let nothing. Nothing stays changed then, unless that is told.
-    pub(crate) fn begin(&mut self, writes: &[Write]) -> (Vec<Caveat>, Result<(), Worded<TurnFailure>>) {
+    pub(crate) fn begin(
+        &mut self,
+        writes: &[SettingWrite],
+    ) -> (Vec<Caveat>, Result<(), AsText<TurnFailure>>) {
         let mut caveats = Vec::new();
         if !writes.is_empty() {
             let mut applied = self.guard.lend(writes);
@@ -36,7 +39,7 @@ impl Turning {
             if applied.is_nothing() {
                 let why = caveats.iter().find_map(Caveat::setting_left_out);
                 caveats.retain(|caveat| caveat.setting_left_out().is_none());
-                return (caveats, Err(why.map_or_else(|| Worded::Words(String::new()), Worded::Known)));
+                return (caveats, Err(why.map_or_else(|| AsText::Text(String::new()), AsText::Value)));
             }
             self.applied = Some(applied);
         }

@@ -2,14 +2,14 @@
 
 use howlate_analyse::sequential::{Decision, Unreachable, known, least_pairs, least_time, lengths};
 use howlate_analyse::{Analysis, together};
-use howlate_model::{Header, Span, Turn, Until};
+use howlate_model::{Header, Span, StopRule, Turn};
 use howlate_plan::Plan;
 
 /// What a run goes on until, and for how long at most.
 #[derive(Clone, Copy, Debug)]
 pub struct Goal {
     /// What is to be known.
-    pub figure: Until,
+    pub figure: StopRule,
     /// When it ends otherwise.
     pub at_most: Span,
 }
@@ -35,7 +35,7 @@ pub enum NotUntil {
     #[error("`{figure}` takes at least {}, and the run may take {}", howlate_render::numbers::rough(*.needs), howlate_render::numbers::rough(*.at_most))]
     TooLong {
         /// What is to be known.
-        figure: Until,
+        figure: StopRule,
         /// How long that takes at least.
         needs: Span,
         /// How long the run may take.
@@ -45,7 +45,7 @@ pub enum NotUntil {
     #[error("`{figure}` cannot be counted: late wake-ups that come together count once, and one in {} is the most that can be told apart", howlate_render::numbers::rough(*.least))]
     TooOften {
         /// What is to be known.
-        figure: Until,
+        figure: StopRule,
         /// The shortest time in which one may be allowed.
         least: Span,
     },
@@ -53,15 +53,15 @@ pub enum NotUntil {
     #[error("`{figure}` cannot be reached: latencies are told apart to 1 %, and their intervals to ±{} %", .least * 100.0)]
     TooFine {
         /// What is to be known.
-        figure: Until,
+        figure: StopRule,
         /// The smallest share.
         least: f64,
     },
     /// A program is watched as it is.
-    #[error("`{}` is about two conditions, and a program is watched as it is", Until::Compared)]
+    #[error("`{}` is about two conditions, and a program is watched as it is", StopRule::Compared)]
     Watched,
     /// There are not two conditions.
-    #[error("`{}` is about two conditions; this run has {found}", Until::Compared)]
+    #[error("`{}` is about two conditions; this run has {found}", StopRule::Compared)]
     NotTwo {
         /// How many there are.
         found: usize,
@@ -89,7 +89,7 @@ impl NotUntil {
     }
 
     /// Where no time is enough.
-    pub const fn unreachable(figure: Until, reason: Unreachable) -> Self {
+    pub const fn unreachable(figure: StopRule, reason: Unreachable) -> Self {
         match reason {
             Unreachable::TooOften { least } => Self::TooOften { figure, least },
             Unreachable::TooFine { least } => Self::TooFine { figure, least },
@@ -127,7 +127,7 @@ impl Goal {
     /// When no time is enough, or more than there is.
     pub fn of_watched(self) -> Result<(Span, Option<u64>), NotUntil> {
         let Self { figure, at_most } = self;
-        if figure == Until::Compared {
+        if figure == StopRule::Compared {
             return Err(NotUntil::Watched);
         }
         // How often its threads wake is not known yet.
@@ -141,8 +141,8 @@ impl Goal {
 
     const fn turn(self) -> Span {
         match self.figure {
-            Until::Compared => COMPARED_TURN,
-            Until::Known { .. } | Until::Rare { .. } => TURN,
+            StopRule::Compared => COMPARED_TURN,
+            StopRule::Known { .. } | StopRule::Rare { .. } => TURN,
         }
     }
 
@@ -153,7 +153,7 @@ impl Goal {
     /// When no time is enough.
     pub fn least(self, plan: &Plan) -> Result<Span, NotUntil> {
         let figure = self.figure;
-        if figure == Until::Compared {
+        if figure == StopRule::Compared {
             let analysis = Analysis::new(Header::for_conditions(plan.conditions.clone()));
             let found = together(&analysis).len();
             let of_both = COMPARED_TURN.times(2 * least_pairs());
@@ -187,7 +187,7 @@ pub fn is_known(analysis: &Analysis) -> bool {
 
 /// The same while a turn goes on, which says nothing of two that are compared turn by turn.
 pub(crate) fn is_known_within_a_turn(analysis: &Analysis) -> bool {
-    analysis.header.until != Some(Until::Compared) && is_known(analysis)
+    analysis.header.until != Some(StopRule::Compared) && is_known(analysis)
 }
 
 #[cfg(test)]

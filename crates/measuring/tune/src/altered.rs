@@ -1,7 +1,7 @@
 //! A condition with a setting changed.
 
 use howlate_knobs::{Change, ThreadSetting};
-use howlate_model::{Condition, Policy, Sleeper, Span, Wait, Work, Write};
+use howlate_model::{Condition, Policy, SettingWrite, Sleeper, Span, Wait, Work};
 
 /// Why a setting changes nothing in a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,20 +24,20 @@ pub(crate) fn altered(condition: &Condition, name: &str, change: &Change) -> Res
 }
 
 /// What is written to turn a knob of the machine.
-pub(crate) fn writes(change: &Change) -> Vec<Write> {
+pub(crate) fn writes(change: &Change) -> Vec<SettingWrite> {
     match change {
         // What is watched over has to be known before anything changes it.
         Change::Files(writes) => [&writes.watched[..], &writes.each].concat(),
         Change::Held { path, micros } => {
-            vec![Write::request(*path, micros.to_string())]
+            vec![SettingWrite::request(*path, micros.to_string())]
         }
         Change::Thread(_) | Change::Boot(_) => Vec::new(),
     }
 }
 
-fn of_machine(condition: &Condition, name: &str, writes: Vec<Write>) -> Result<Condition, Unaltered> {
+fn of_machine(condition: &Condition, name: &str, writes: Vec<SettingWrite>) -> Result<Condition, Unaltered> {
     let mut tuned = condition.tuned.clone().unwrap_or_default();
-    let is_written = |write: &Write| tuned.writes.iter().any(|other| other.path == write.path);
+    let is_written = |write: &SettingWrite| tuned.writes.iter().any(|other| other.path == write.path);
     if writes.iter().any(is_written) {
         return Err(Without("another setting stands in the same file"));
     }
@@ -136,7 +136,7 @@ fn waiting(work: Work, wait: Wait) -> Result<Work, Unaltered> {
 #[cfg(test)]
 mod tests {
     use howlate_knobs::{Writes, named};
-    use howlate_model::WriteKind;
+    use howlate_model::SettingWriteKind;
 
     use super::*;
 
@@ -207,7 +207,7 @@ mod tests {
         assert!(altered(&migration, "it", &write("/proc/sys/a")).is_err());
         let held = Change::Held { path: "/dev/cpu_dma_latency", micros: 0 };
         let held = altered(&migration, "cpu_dma_latency", &held).unwrap().tuned.unwrap();
-        assert_eq!(held.writes[1].kind(), WriteKind::Request);
+        assert_eq!(held.writes[1].kind(), SettingWriteKind::Request);
         assert_eq!(held.writes[1].value, "0");
         let busy = Work::Cyclic { mechanism: Wait::BusyWait, period_ns: Span::from_millis(1) };
         let busy = Condition { work: busy, ..condition("fifo:80") };

@@ -1,7 +1,7 @@
 //! Every setting: whether it is tried, and what it would change.
 
 use howlate_knobs::{Change, Knob, State, Status, ThreadSetting, Whose, all};
-use howlate_model::{Condition, PermanentWay, Write};
+use howlate_model::{Condition, PermanentSetting, SettingWrite};
 use howlate_procfs::Root;
 use howlate_render::{Fate, Listed};
 
@@ -15,7 +15,7 @@ pub(crate) struct Candidate {
     pub(crate) state: State,
     /// [`Fate::Tried`] where it is to be tried.
     pub(crate) fate: Fate,
-    pub(crate) permanent: Vec<PermanentWay>,
+    pub(crate) permanent: Vec<PermanentSetting>,
 }
 
 /// All of them, in the order in which they are listed.
@@ -55,7 +55,7 @@ impl Candidates {
     }
 
     /// What is written for those that are to be tried.
-    pub(crate) fn writes(&self) -> Vec<Write> {
+    pub(crate) fn writes(&self) -> Vec<SettingWrite> {
         self.tried().flat_map(|(_, one)| one.writes()).collect()
     }
 
@@ -86,7 +86,7 @@ impl Candidate {
     }
 
     /// What is written for it, if it holds for the machine.
-    pub(crate) fn writes(&self) -> Vec<Write> {
+    pub(crate) fn writes(&self) -> Vec<SettingWrite> {
         self.state.change.as_ref().map(writes).unwrap_or_default()
     }
 }

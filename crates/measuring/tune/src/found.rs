@@ -1,7 +1,7 @@
 //! What trying came to.
 
 use howlate_analyse::compare::{Arm, Track, Verdict};
-use howlate_model::HowEnded;
+use howlate_model::EndReason;
 use howlate_render::{TuneReport, TunedProgram, Unrestored};
 
 use crate::candidates::Candidates;
@@ -36,7 +36,7 @@ impl Found {
 
     /// Whether it can be relied on.
     pub fn reliance(&self) -> Reliance {
-        let is_whole = self.track.analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
+        let is_whole = self.track.analysis.end.as_ref().is_some_and(|end| end.how == EndReason::Done);
         let is_as_before = self.left.as_ref().is_none_or(Vec::is_empty);
         if is_whole && is_as_before && self.is_sound() { Reliance::Sound } else { Reliance::NotTrustworthy }
     }
@@ -50,7 +50,7 @@ impl Found {
 
     /// Whether it was interrupted.
     pub fn is_interrupted(&self) -> bool {
-        self.track.analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted)
+        self.track.analysis.end.as_ref().is_some_and(|end| end.how == EndReason::Interrupted)
     }
 
     /// What was typed for it, as the recording has it.

@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::Track;
 use howlate_guard::{Guard, LockError};
-use howlate_model::{Condition, Scope, Span, Turn};
+use howlate_model::{Condition, SettingScope, Span, Turn};
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
 use howlate_render::Listed;
@@ -148,7 +148,7 @@ impl Prepared {
 
 /// Whether it matters that there is no place for a journal is seen when it is known what may be changed.
 fn stand_alone(guard: &Guard, options: &Options) -> Result<(), LockError> {
-    let of_machine = options.knobs.iter().any(|chosen| chosen.reaches(Scope::Machine));
+    let of_machine = options.knobs.iter().any(|chosen| chosen.reaches(SettingScope::Machine));
     match of_machine.then(|| guard.begin()) {
         Some(Err(LockError::Busy)) => Err(LockError::Busy),
         Some(Err(too_long @ LockError::TooLong { .. })) => Err(too_long),

@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Level, Statistic, Track, Trial, Verdict};
 use howlate_guard::not_as_before;
-use howlate_model::{Write, WriteKind};
+use howlate_model::{SettingWrite, SettingWriteKind};
 use howlate_render::{Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, Unrestored};
 
 use crate::candidates::{Candidate, Candidates};
@@ -50,8 +50,8 @@ fn row(one: &Candidate, recommended: bool, trying: &Trying, track: &Track, place
 pub(crate) fn left_out(candidates: &Candidates) -> Option<Vec<Unrestored>> {
     let mut writes = candidates.writes();
     // What is only held open is gone with the file.
-    writes.retain(|write| write.kind() == WriteKind::Setting);
-    let found = |write: Write| {
+    writes.retain(|write| write.kind() == SettingWriteKind::Setting);
+    let found = |write: SettingWrite| {
         let now = not_as_before(&write)?;
         Some(Unrestored { path: write.path, before: write.now, now })
     };

@@ -5,8 +5,8 @@ use std::path::Path;
 use howlate_analyse::compare::{Statistic, Track};
 use howlate_knobs::{Change, State, Status, Writes, named};
 use howlate_model::{
-    Block, Caveat, Condition, Finished, Line, MonotonicTime, OsError, Policy, SettingRefusal, Span, Task,
-    Turn, Wait, Wakeup, Work,
+    Block, Caveat, Condition, Line, MonotonicTime, OsError, Policy, SettingRefusal, Span, Task, Turn,
+    TurnFinished, Wait, Wakeup, Work,
 };
 use howlate_plan::{Plan, Trials};
 use howlate_procfs::Root;
@@ -78,7 +78,15 @@ impl Machine {
         lines.push(Line::Block(Box::new(block)));
         let (usage, load, error) = (None, None, None);
         let at = self.now;
-        lines.push(Line::Finished(Finished { condition, round, at, usage, unfinished: false, load, error }));
+        lines.push(Line::Finished(TurnFinished {
+            condition,
+            round,
+            at,
+            usage,
+            unfinished: false,
+            load,
+            error,
+        }));
         lines
     }
 
@@ -339,7 +347,7 @@ fn what_another_run_has_recorded_is_refused() {
         Candidates::list(&Root::at(testdata("systems/rt-kernel")), &options.knobs, trials().base(), None);
     let mut trying = Trying::new(trials(), &candidates, &options);
     let mut track = track_of(&trying);
-    let foreign = Finished {
+    let foreign = TurnFinished {
         condition: 0,
         round: 999,
         at: MonotonicTime::from_nanos(1),

@@ -6,7 +6,7 @@
 
 use howlate_analyse::compare::{Statistic, Track, Trial};
 use howlate_knobs::{Change, ThreadSetting};
-use howlate_model::{Caveat, Condition, Span, Tuned, Tuning, Write};
+use howlate_model::{Caveat, Condition, SettingWrite, Span, TunedKnobs, Tuning};
 use howlate_plan::Trials;
 use howlate_render::{self as render, TuneStage};
 use howlate_session::{Step, Steps};
@@ -94,7 +94,7 @@ pub(crate) struct Trying {
 
 impl Trying {
     pub(crate) fn new(mut trials: Trials, candidates: &Candidates, options: &Options) -> Self {
-        let nothing = |condition: &Condition| altered(condition, Tuned::NOTHING, &NOTHING).ok();
+        let nothing = |condition: &Condition| altered(condition, TunedKnobs::NOTHING, &NOTHING).ok();
         // There is no condition in which nothing cannot be turned.
         let nothing = trials.add(nothing).unwrap_or(BASELINE);
         let mut tried = Vec::new();
@@ -379,14 +379,14 @@ const fn is_refusal(caveat: &Caveat) -> bool {
 
 /// Why nothing of a setting was in force in some turn; `None` where some of it was in all.
 fn all_left_out(one: &Tried, caveats: &[Caveat]) -> Option<String> {
-    let left_out = |write: &Write| caveats.iter().find_map(|caveat| reason_for(caveat, write));
+    let left_out = |write: &SettingWrite| caveats.iter().find_map(|caveat| reason_for(caveat, write));
     let mut writes = writes(&one.change);
     writes.retain(|write| !write.watched && write.now != write.value);
     let reasons: Vec<String> = writes.iter().map(left_out).collect::<Option<_>>()?;
     reasons.into_iter().next().map(|reason| format!("{} was not in force in all turns: {reason}", one.name))
 }
 
-fn reason_for(caveat: &Caveat, write: &Write) -> Option<String> {
+fn reason_for(caveat: &Caveat, write: &SettingWrite) -> Option<String> {
     let of_write =
         |caveat: &&Caveat| matches!(caveat, Caveat::SettingLeftOut { setting, .. } if *setting == write.path);
     Some(caveat).filter(of_write)?.setting_left_out().map(|failure| failure.to_string())

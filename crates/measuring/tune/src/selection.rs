@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use howlate_knobs::{Knob, State, all, named};
-use howlate_model::{Scope, nearest};
+use howlate_model::{SettingScope, nearest};
 
 /// Settings, by one of their names or by what they hold for.
 #[derive(Clone, Copy)]
@@ -11,7 +11,7 @@ pub enum KnobSelection {
     /// Every setting that can be tried here.
     All,
     /// Those that hold for this.
-    Of(Scope),
+    Of(SettingScope),
     /// One of them.
     One(&'static Knob),
 }
@@ -27,7 +27,7 @@ impl KnobSelection {
     }
 
     /// Whether any that holds for `scope` may be meant.
-    pub fn reaches(self, scope: Scope) -> bool {
+    pub fn reaches(self, scope: SettingScope) -> bool {
         match self {
             Self::One(one) => one.scope == scope,
             Self::All => true,
@@ -43,8 +43,8 @@ impl FromStr for KnobSelection {
         match (text.trim(), named(text.trim())) {
             (_, Some(knob)) => Ok(Self::One(knob)),
             ("all", _) => Ok(Self::All),
-            ("thread", _) => Ok(Self::Of(Scope::Thread)),
-            ("machine", _) => Ok(Self::Of(Scope::Machine)),
+            ("thread", _) => Ok(Self::Of(SettingScope::Thread)),
+            ("machine", _) => Ok(Self::Of(SettingScope::Machine)),
             (unknown, None) => {
                 let names = all().map(|knob| knob.name);
                 let meant = nearest(unknown, names)
@@ -59,7 +59,7 @@ impl FromStr for KnobSelection {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::Tuned;
+    use howlate_model::TunedKnobs;
     use howlate_procfs::Root;
 
     use super::*;
@@ -70,10 +70,10 @@ mod tests {
         assert_eq!(slack.name, "timer_slack");
         let wrong = "timerslack".parse::<KnobSelection>().err().unwrap_or_default();
         assert!(wrong.contains("did you mean `timer_slack`?"), "{wrong}");
-        let nothing = named(Tuned::NOTHING).unwrap();
+        let nothing = named(TunedKnobs::NOTHING).unwrap();
         let state = nothing.state(&Root::live());
         assert!(
-            [KnobSelection::All, KnobSelection::Of(Scope::Thread)]
+            [KnobSelection::All, KnobSelection::Of(SettingScope::Thread)]
                 .iter()
                 .all(|one| !one.means(nothing, &state))
         );

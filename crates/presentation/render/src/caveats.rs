@@ -557,13 +557,13 @@ fn cpus(set: &CpuSet) -> String {
 mod tests {
     use howlate_model::FindingId;
 
-    use howlate_model::Worded;
+    use howlate_model::AsText;
 
     use super::*;
 
     #[test]
     fn caveats_that_differ_by_a_number_are_told_together() {
-        let cut = |got| Caveat::Unfinished { got, reason: Worded::Words("it was cut".to_owned()) };
+        let cut = |got| Caveat::Unfinished { got, reason: AsText::Text("it was cut".to_owned()) };
         let busy = |load_average_percent| Caveat::MachineBusy { load_average_percent, cpus: 2 };
         let lost = |count| Caveat::SamplesLost { count };
         let said = sentences(&[cut(1144), busy(690), lost(1), cut(0), busy(671), lost(1), lost(2), cut(9)]);

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use howlate_analyse::Analysis;
-use howlate_model::{Condition, HasProperties, Property, Value, WorkKind};
+use howlate_model::{Condition, HasProperties, Property, PropertyValue, WorkKind};
 
 use crate::property::{BASELINE, is_usual, phrase, typed_phrase, varying};
 
@@ -42,7 +42,7 @@ pub(crate) fn condition_name(condition: &impl HasProperties) -> String {
     named(condition, typed_phrase)
 }
 
-fn named(condition: &impl HasProperties, words: fn(&Value<'_>) -> String) -> String {
+fn named(condition: &impl HasProperties, words: fn(&PropertyValue<'_>) -> String) -> String {
     let work = [Property::Name, Property::Mechanism, Property::Length].map(|part| condition.value(part));
     let work: Vec<String> = work.iter().flatten().map(words).collect();
     let in_guest = condition.value(Property::HostLoad).is_some();
@@ -50,7 +50,7 @@ fn named(condition: &impl HasProperties, words: fn(&Value<'_>) -> String) -> Str
     let mut circumstances: Vec<Property> = CIRCUMSTANCES.into_iter().filter(said).collect();
     // Threads of other programs have nothing else to be told apart by, where their CPU is not known.
     let kind = condition.value(Property::Kind);
-    let is_foreign = matches!(kind, Some(Value::Kind(WorkKind::Foreign | WorkKind::Watch)));
+    let is_foreign = matches!(kind, Some(PropertyValue::Kind(WorkKind::Foreign | WorkKind::Watch)));
     if is_foreign && condition.value(Property::Cpu).is_none() {
         circumstances.push(Property::Thread);
     }
@@ -105,7 +105,7 @@ pub(crate) fn phrases(condition: &impl HasProperties, properties: &[Property]) -
 pub(crate) fn worded(
     condition: &impl HasProperties,
     properties: &[Property],
-    words: fn(&Value<'_>) -> String,
+    words: fn(&PropertyValue<'_>) -> String,
 ) -> Vec<String> {
     let values = properties.iter().filter_map(|property| condition.value(*property));
     values.filter(|value| !is_usual(value)).map(|value| words(&value)).collect()

@@ -1,19 +1,19 @@
 //! How a run ended, where it did not do all that was asked.
 
 use howlate_analyse::Analysis;
-use howlate_model::HowEnded;
+use howlate_model::EndReason;
 
 use crate::numbers::{count, rough};
 
 /// In a word or two, and as a sentence without its full stop; `None` where it did all.
-const fn words(how: HowEnded) -> Option<(&'static str, &'static str)> {
+const fn words(how: EndReason) -> Option<(&'static str, &'static str)> {
     match how {
-        HowEnded::Done => None,
-        HowEnded::Interrupted => Some(("interrupted", "It was interrupted")),
-        HowEnded::StoppedAbove => Some(("stopped at the threshold", "It was stopped at the threshold")),
-        HowEnded::ProgramEnded => Some(("ended with the program", "The program ended")),
-        HowEnded::CutOff => Some(("cut off", "The file ends in the middle")),
-        HowEnded::NotRestored => Some((
+        EndReason::Done => None,
+        EndReason::Interrupted => Some(("interrupted", "It was interrupted")),
+        EndReason::StoppedAbove => Some(("stopped at the threshold", "It was stopped at the threshold")),
+        EndReason::ProgramEnded => Some(("ended with the program", "The program ended")),
+        EndReason::CutOff => Some(("cut off", "The file ends in the middle")),
+        EndReason::NotRestored => Some((
             "ended, because a setting could not be put back",
             "It ended, because a setting of the machine could not be put back",
         )),
@@ -52,7 +52,7 @@ pub(crate) fn early_ending(analysis: &Analysis) -> Option<&'static str> {
 }
 
 /// Why a run that ended so shows of no limit that it was kept.
-pub(crate) fn why_not_whole(how: Option<HowEnded>) -> String {
+pub(crate) fn why_not_whole(how: Option<EndReason>) -> String {
     let sentence = how.and_then(words).map_or("It did not end in order", |(_, sentence)| sentence);
     match sentence.strip_prefix("It ") {
         Some(rest) => format!("the run {rest}"),
@@ -68,10 +68,10 @@ mod tests {
     fn an_early_ending_is_a_reason() {
         for (how, reason) in [
             (None, "the run did not end in order"),
-            (Some(HowEnded::Interrupted), "the run was interrupted"),
-            (Some(HowEnded::StoppedAbove), "the run was stopped at the threshold"),
-            (Some(HowEnded::ProgramEnded), "the program ended"),
-            (Some(HowEnded::CutOff), "the file ends in the middle"),
+            (Some(EndReason::Interrupted), "the run was interrupted"),
+            (Some(EndReason::StoppedAbove), "the run was stopped at the threshold"),
+            (Some(EndReason::ProgramEnded), "the program ended"),
+            (Some(EndReason::CutOff), "the file ends in the middle"),
         ] {
             assert_eq!(why_not_whole(how), reason);
         }

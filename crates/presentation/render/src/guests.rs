@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use howlate_analyse::Analysis;
-use howlate_model::{Accelerator, Boot, BootEnded, Condition, Property, Span};
+use howlate_model::{Accelerator, Boot, BootEnd, Condition, Property, Span};
 
 use crate::ask_again::show_again;
 use crate::brevity::Brevity;
@@ -136,7 +136,7 @@ fn millis(span: Span) -> String {
     format!("{:.0}", span.as_secs_f64() * 1e3)
 }
 
-fn row(boot: &Boot, ended: Option<&BootEnded>) -> Vec<String> {
+fn row(boot: &Boot, ended: Option<&BootEnd>) -> Vec<String> {
     let sum = |of: fn(&howlate_model::VcpuTime) -> Span| {
         let vcpus = ended.filter(|ended| !ended.vcpus.is_empty());
         let total = vcpus.map(|ended| ended.vcpus.iter().map(of).fold(Span::ZERO, Span::plus));
@@ -173,7 +173,7 @@ mod tests {
             kernel: "6.1.0".into(),
             asked: "host".into(),
             image_sha256: String::new(),
-            on_host: howlate_model::OnHost::default(),
+            on_host: howlate_model::HostCondition::default(),
             first_round: 0,
             accelerator,
             qemu: "9.2.0".into(),

@@ -11,8 +11,8 @@ use howlate_analyse::{
     Ranking, Summary, checks_of, gate_trust, insights, larger, rankings,
 };
 use howlate_model::{
-    Boot, BootEnded, Caveat, Condition, HowEnded, InForce, Instrument, Irregular, KeptTimeline, Limit,
-    System, Usage, Worst, schema_as_written,
+    Boot, BootEnd, Caveat, Condition, EffectiveSettings, EndReason, Instrument, IrregularMessages, Limit,
+    System, TimelineFile, Usage, WorstWakeup, schema_as_written,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -38,7 +38,7 @@ struct Document<'a> {
     arguments: &'a [String],
     started: &'a str,
     /// `done`, `interrupted`, `stopped_above`, `program_ended` or `not_restored`; null when the run did not end in order.
-    ended: Option<HowEnded>,
+    ended: Option<EndReason>,
     seed: u64,
     system: &'a System,
     instrument: Instrument,
@@ -48,7 +48,7 @@ struct Document<'a> {
     marks_ns: Vec<u64>,
     /// Files beside the recording that say what all CPUs did around late wake-ups, in their order.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    timelines: &'a [KeptTimeline],
+    timelines: &'a [TimelineFile],
     /// The sentences alone.
     insights: Vec<String>,
     /// The same with their numbers.
@@ -139,9 +139,9 @@ struct Noted {
 #[derive(Serialize, JsonSchema)]
 struct Entry<'a> {
     condition: &'a Condition,
-    in_force: Option<&'a InForce>,
+    in_force: Option<&'a EffectiveSettings>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sender_in_force: Option<&'a InForce>,
+    sender_in_force: Option<&'a EffectiveSettings>,
     /// What a program said of its language and its way to sleep.
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a str>,
@@ -160,8 +160,8 @@ struct Entry<'a> {
     /// How long the calls that notify took.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_ns: Option<Summary>,
-    #[serde(skip_serializing_if = "Irregular::is_none")]
-    irregular: Irregular,
+    #[serde(skip_serializing_if = "IrregularMessages::is_none")]
+    irregular: IrregularMessages,
     /// Messages whose receiver had not gone to sleep again: no wake-ups. They are in the numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     found_awake: Option<u64>,
@@ -185,7 +185,7 @@ struct Entry<'a> {
     /// What the maximum leaves open: how often, and how soon, it may be exceeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     larger: Option<Larger>,
-    worst: &'a [Worst],
+    worst: &'a [WorstWakeup],
     /// What is known of that which the run was to go on until.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Found>,
@@ -259,7 +259,7 @@ struct Guest<'a> {
     #[serde(flatten)]
     boot: &'a Boot,
     /// Null when the run was killed meanwhile.
-    ended: Option<&'a BootEnded>,
+    ended: Option<&'a BootEnd>,
 }
 
 fn guests(analysis: &Analysis) -> Vec<Guest<'_>> {

@@ -1,7 +1,7 @@
 //! What all CPUs did around late wake-ups of a run: which files say it, and all of them as one trace.
 
 use howlate_analyse::Analysis;
-use howlate_model::{Caveat, CpuTimeline, KeptTimeline, LateWakeup, MonotonicTime, Part, Segment};
+use howlate_model::{Caveat, CpuTimeline, LateWakeup, MonotonicTime, Part, Segment, TimelineFile};
 
 use crate::ask_again::show_again;
 use crate::caveats::caveat;
@@ -18,12 +18,12 @@ const HEADING_OF_ALL: &str = "Timelines of all CPUs, beside the recording, for u
 
 /// The files that there are, those of the latest wake-ups first: what each is of, and its name.
 pub fn timeline_files(analysis: &Analysis) -> Vec<(String, String)> {
-    let mut all: Vec<&KeptTimeline> = analysis.timelines.iter().collect();
+    let mut all: Vec<&TimelineFile> = analysis.timelines.iter().collect();
     all.sort_by_key(|one| std::cmp::Reverse(one.late.first().map(|late| late.wakeup.latency)));
     all.into_iter().map(|one| (what_it_is_of(one), legible(&one.file).into_owned())).collect()
 }
 
-fn what_it_is_of(one: &KeptTimeline) -> String {
+fn what_it_is_of(one: &TimelineFile) -> String {
     let Some(latest) = one.late.first() else { return format!("asked for, {}", legible(&one.at)) };
     let more = match one.late.len() {
         1 => String::new(),
@@ -109,7 +109,7 @@ fn wait(parts: &[Segment]) -> Option<Wait> {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Cause, CauseKind, Explained, Header, Latency, Line, Span};
+    use howlate_model::{Cause, CauseKind, Header, Latency, Line, Span, WakeupBreakdown};
 
     use super::*;
 
@@ -128,14 +128,14 @@ mod tests {
         };
         let parts = vec![part(Part::TimerSlack, ran - ms, ""), part(Part::Waiting, ran - ms / 2, "hog")];
         let latency = Latency::from_nanos(ms * 1_000_000);
-        let wakeup = Explained { at: at(ran), latency, cpu: Some(0), parts };
+        let wakeup = WakeupBreakdown { at: at(ran), latency, cpu: Some(0), parts };
         LateWakeup { condition: 0, tid: 7, pid: 6, thread: "worker".into(), process: "server".into(), wakeup }
     }
 
     fn analysis(files: &[(&str, Vec<LateWakeup>, Option<&str>)]) -> Analysis {
         let mut analysis = Analysis::new(Header::for_conditions(Vec::new()));
         for (file, late, replaces) in files {
-            analysis.add(&Line::Timeline(Box::new(KeptTimeline {
+            analysis.add(&Line::Timeline(Box::new(TimelineFile {
                 file: (*file).to_owned(),
                 at: "2026-11-25T03:12:07.123456Z".into(),
                 from: at(0),

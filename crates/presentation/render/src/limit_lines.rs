@@ -1,7 +1,7 @@
 //! Limits that were not kept, and what stopped a run, a line each.
 
 use howlate_analyse::{Analysis, Check, LimitVerdict, Unknown};
-use howlate_model::{HowEnded, Limit, Statistic};
+use howlate_model::{EndReason, Limit, LimitStatistic};
 
 use crate::condition::condition;
 use crate::export::finding;
@@ -20,7 +20,8 @@ fn nothing_to_judge(limit: Limit) -> String {
 
 /// What became of limits that were not kept. What several of them have in common is said once.
 fn lines(checks: &[Check<'_>]) -> Vec<String> {
-    let of_loops = |check: &&Check<'_>| check.limit.is_some_and(|limit| limit.statistic == Statistic::Loop);
+    let of_loops =
+        |check: &&Check<'_>| check.limit.is_some_and(|limit| limit.statistic == LimitStatistic::Loop);
     let has_loop = checks.iter().filter(of_loops).any(|check| check.value.is_some());
     // Where one thread has an event loop, others need none.
     let is_said = |check: &&Check<'_>| !(has_loop && of_loops(check) && check.value.is_none());
@@ -35,7 +36,7 @@ fn lines(checks: &[Check<'_>]) -> Vec<String> {
 
 /// That wake-ups say nothing of a loop that does not come back, where only they were held against limits.
 fn loops_not_judged(analysis: &Analysis, limits: &[Limit]) -> Option<String> {
-    if limits.is_empty() || limits.iter().any(|limit| limit.statistic == Statistic::Loop) {
+    if limits.is_empty() || limits.iter().any(|limit| limit.statistic == LimitStatistic::Loop) {
         return None;
     }
     let loops = analysis.outcomes().iter().filter_map(|one| one.rhythm.as_deref()?.event_loop());
@@ -61,7 +62,7 @@ fn line(check: &Check<'_>) -> Option<String> {
 
 /// Which wake-up stopped the run, if one did: the worst of all.
 pub fn stopped_above(analysis: &Analysis) -> Option<String> {
-    let end = analysis.end.as_ref().filter(|end| end.how == HowEnded::StoppedAbove)?;
+    let end = analysis.end.as_ref().filter(|end| end.how == EndReason::StoppedAbove)?;
     let worst = analysis.outcomes().iter().filter_map(|outcome| Some((outcome, outcome.worst().first()?)));
     let Some((outcome, worst)) = worst.max_by_key(|(_, worst)| worst.latency) else {
         return Some(format!("{}\n", paint(STOP, "stopped by --stop-above")));

@@ -69,7 +69,7 @@ fn by_mechanism<'a>(group: &[&'a Outcome]) -> Vec<Vec<&'a Outcome>> {
 mod tests {
     use howlate_analyse::Analysis;
     use howlate_model::{
-        Between, Block, Condition, Header, Line, MonotonicTime, Notifier, ReceiverCpu, Wakeup, Work,
+        Block, Condition, Header, Line, MonotonicTime, Notifier, Peers, ReceiverCpu, Wakeup, Work,
     };
 
     use super::*;
@@ -82,7 +82,7 @@ mod tests {
         let of = |mechanism: &Notifier, after_ns| Work::Notify {
             mechanism: *mechanism,
             after_ns,
-            between: Between::Processes,
+            between: Peers::Processes,
             sender_cpu: None,
             placement: None,
             receiver: ReceiverCpu::AsLeft,

@@ -2,7 +2,8 @@
 
 use crate::numbers::length;
 use howlate_model::{
-    Activation, Between, HasProperties, Mechanism, Placement, Property, ReceiverCpu, Tuned, Value, WorkKind,
+    Activation, HasProperties, Mechanism, Peers, Placement, Property, PropertyValue, ReceiverCpu, TunedKnobs,
+    WorkKind,
 };
 
 /// The heading of a property's column, where all that stand below it do `work`, if they do the same.
@@ -36,10 +37,10 @@ pub const fn heading(property: Property, work: Option<WorkKind>) -> &'static str
 }
 
 /// A value below its heading.
-pub fn value(value: &Value<'_>) -> String {
+pub fn value(value: &PropertyValue<'_>) -> String {
     match value {
-        Value::Length(_, span) | Value::Slack(span) => length(*span),
-        Value::Knob(tuned) => setting(&tuned.to_string()),
+        PropertyValue::Length(_, span) | PropertyValue::Slack(span) => length(*span),
+        PropertyValue::Knob(tuned) => setting(&tuned.to_string()),
         other => typed(other),
     }
 }
@@ -49,20 +50,20 @@ pub const BASELINE: &str = "baseline";
 
 /// A setting that was tried; the one that turns nothing, for telling what chance finds, by what it does.
 pub(crate) fn setting(name: &str) -> String {
-    if name == Tuned::NOTHING { "nothing changed".to_owned() } else { name.to_owned() }
+    if name == TunedKnobs::NOTHING { "nothing changed".to_owned() } else { name.to_owned() }
 }
 
 /// A value with its lengths as they are typed, `1ms`: what programs know it by.
-fn typed(value: &Value<'_>) -> String {
+fn typed(value: &PropertyValue<'_>) -> String {
     match value {
-        Value::Between(Between::Processes) => "processes".to_owned(),
-        Value::Between(Between::Threads) => "threads".to_owned(),
-        Value::Receiver(ReceiverCpu::HeldAwake) => "CPU held awake".to_owned(),
-        Value::Receiver(ReceiverCpu::AsLeft) => "CPU as left".to_owned(),
-        Value::RoundTrip(true) => "round trip".to_owned(),
-        Value::RoundTrip(false) => "one way".to_owned(),
-        Value::Cpus { sender, receiver, .. } if sender == receiver => sender.to_string(),
-        Value::Cpus { sender, receiver, placement } => match placement.and_then(relation) {
+        PropertyValue::Between(Peers::Processes) => "processes".to_owned(),
+        PropertyValue::Between(Peers::Threads) => "threads".to_owned(),
+        PropertyValue::Receiver(ReceiverCpu::HeldAwake) => "CPU held awake".to_owned(),
+        PropertyValue::Receiver(ReceiverCpu::AsLeft) => "CPU as left".to_owned(),
+        PropertyValue::RoundTrip(true) => "round trip".to_owned(),
+        PropertyValue::RoundTrip(false) => "one way".to_owned(),
+        PropertyValue::Cpus { sender, receiver, .. } if sender == receiver => sender.to_string(),
+        PropertyValue::Cpus { sender, receiver, placement } => match placement.and_then(relation) {
             None => format!("{sender} → {receiver}"),
             Some(relation) => format!("{sender} → {receiver} ({relation})"),
         },
@@ -82,9 +83,9 @@ const fn relation(placement: Placement) -> Option<&'static str> {
 }
 
 /// A value where no heading says what it is.
-pub fn phrase(of: &Value<'_>) -> String {
+pub fn phrase(of: &PropertyValue<'_>) -> String {
     match of {
-        Value::Mechanism(Mechanism::Activation(activation)) => {
+        PropertyValue::Mechanism(Mechanism::Activation(activation)) => {
             late_after(*activation).map_or_else(|| "unseen".to_owned(), |what| format!("after {what}"))
         }
         other => format!("{}{}", before(other), value(other)),
@@ -103,48 +104,48 @@ pub(crate) const fn late_after(activation: Activation) -> Option<&'static str> {
 }
 
 /// The same as programs know it by.
-pub(crate) fn typed_phrase(of: &Value<'_>) -> String {
+pub(crate) fn typed_phrase(of: &PropertyValue<'_>) -> String {
     format!("{}{}", before(of), typed(of))
 }
 
 /// What stands before a value that has no heading.
-const fn before(of: &Value<'_>) -> &'static str {
+const fn before(of: &PropertyValue<'_>) -> &'static str {
     match of {
-        Value::Kind(_)
-        | Value::Node(_)
-        | Value::Name(_)
-        | Value::Mechanism(_)
-        | Value::Dithered
-        | Value::Policy(_)
-        | Value::Refused { .. }
-        | Value::Between(_)
-        | Value::RoundTrip(_) => "",
-        Value::Clock(_) => "clock ",
-        Value::Kernel(_) => "Linux ",
-        Value::HostLoad(_) => "host load ",
-        Value::VcpuPolicy(_) => "vCPU threads ",
-        Value::Length(WorkKind::Cyclic | WorkKind::Foreign, _) => "every ",
-        Value::Length(WorkKind::Sleep, _) => "for ",
-        Value::Length(WorkKind::Notify, _) => "after ",
-        Value::Length(WorkKind::Watch, _) => "",
-        Value::Slack(_) => "slack ",
-        Value::Load(_) => "load ",
-        Value::Receiver(_) => "receiver's ",
-        Value::Cpus { sender, receiver, .. } if *sender == *receiver => "both on CPU ",
-        Value::Cpu(_) | Value::Cpus { .. } => "CPU ",
-        Value::Knob(_) => "with ",
-        Value::Thread(_) => "thread ",
+        PropertyValue::Kind(_)
+        | PropertyValue::Node(_)
+        | PropertyValue::Name(_)
+        | PropertyValue::Mechanism(_)
+        | PropertyValue::Dithered
+        | PropertyValue::Policy(_)
+        | PropertyValue::Refused { .. }
+        | PropertyValue::Between(_)
+        | PropertyValue::RoundTrip(_) => "",
+        PropertyValue::Clock(_) => "clock ",
+        PropertyValue::Kernel(_) => "Linux ",
+        PropertyValue::HostLoad(_) => "host load ",
+        PropertyValue::VcpuPolicy(_) => "vCPU threads ",
+        PropertyValue::Length(WorkKind::Cyclic | WorkKind::Foreign, _) => "every ",
+        PropertyValue::Length(WorkKind::Sleep, _) => "for ",
+        PropertyValue::Length(WorkKind::Notify, _) => "after ",
+        PropertyValue::Length(WorkKind::Watch, _) => "",
+        PropertyValue::Slack(_) => "slack ",
+        PropertyValue::Load(_) => "load ",
+        PropertyValue::Receiver(_) => "receiver's ",
+        PropertyValue::Cpus { sender, receiver, .. } if *sender == *receiver => "both on CPU ",
+        PropertyValue::Cpu(_) | PropertyValue::Cpus { .. } => "CPU ",
+        PropertyValue::Knob(_) => "with ",
+        PropertyValue::Thread(_) => "thread ",
     }
 }
 
 /// Whether a value goes without saying.
-pub fn is_usual(value: &Value<'_>) -> bool {
+pub fn is_usual(value: &PropertyValue<'_>) -> bool {
     match value {
-        Value::HostLoad(load) => load.is_idle(),
-        Value::Receiver(receiver) => *receiver == ReceiverCpu::AsLeft,
-        Value::RoundTrip(round_trip) => !round_trip,
-        Value::Thread(thread) => *thread == 0,
-        Value::Kind(_) => true,
+        PropertyValue::HostLoad(load) => load.is_idle(),
+        PropertyValue::Receiver(receiver) => *receiver == ReceiverCpu::AsLeft,
+        PropertyValue::RoundTrip(round_trip) => !round_trip,
+        PropertyValue::Thread(thread) => *thread == 0,
+        PropertyValue::Kind(_) => true,
         _ => false,
     }
 }
@@ -161,7 +162,7 @@ pub fn varying(conditions: &[impl HasProperties]) -> Vec<Property> {
 /// What kind of work all of them are.
 pub fn common_kind(conditions: &[impl HasProperties]) -> Option<WorkKind> {
     let kind = |one: &dyn HasProperties| match one.value(Property::Kind) {
-        Some(Value::Kind(kind)) => Some(kind),
+        Some(PropertyValue::Kind(kind)) => Some(kind),
         _ => None,
     };
     let first = kind(conditions.first()?)?;

@@ -323,8 +323,8 @@ fn costly(findings: &[Finding], width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use howlate_model::{
-        Block, Condition, End, Header, HowEnded, Line, MonotonicTime, Priority, SettingRefusal, Span, Wait,
-        Wakeup, Worded, Work,
+        AsText, Block, Condition, EndReason, Header, Line, MonotonicTime, Priority, RecordingEnd,
+        SettingRefusal, Span, Wait, Wakeup, Work,
     };
 
     use super::*;
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn memory_that_is_not_locked_is_a_doubt_about_real_time_threads_alone() {
         let mut analysis = analysis([(Load::IDLE, 80, 100), (Load::cpu(), 60, 1_000)]);
-        let reason = Worded::Known(SettingRefusal::ReportsAnother);
+        let reason = AsText::Value(SettingRefusal::ReportsAnother);
         analysis.add(&Line::Caveat(Caveat::MemoryNotLocked { reason }));
         assert!(!quick(&analysis, Detail::Brief, 100).contains("not locked"));
         assert!(quick(&analysis, Detail::Full, 100).contains("not locked"), "nothing is kept from who asks");
@@ -387,8 +387,8 @@ mod tests {
     #[test]
     fn a_look_that_was_cut_short_says_so() {
         let mut analysis = Analysis::new(Header::for_conditions(Vec::new()));
-        for (how, says) in [(HowEnded::Interrupted, true), (HowEnded::Done, false)] {
-            analysis.end = Some(End { at: MonotonicTime::default(), how });
+        for (how, says) in [(EndReason::Interrupted, true), (EndReason::Done, false)] {
+            analysis.end = Some(RecordingEnd { at: MonotonicTime::default(), how });
             let text = quick(&analysis, Detail::Brief, 100);
             assert_eq!(text.contains("interrupted"), says, "{text}");
         }

@@ -1,7 +1,7 @@
 //! Where is shown what changes.
 
 use howlate_analyse::Analysis;
-use howlate_model::{Condition, CpuSet, MonotonicTime, Progress, Span};
+use howlate_model::{Condition, CpuSet, MonotonicTime, Span, ThreadProgress};
 
 use crate::stage::TuneStage;
 
@@ -11,7 +11,7 @@ pub struct SoFar<'a> {
     /// What has been recorded of all turns.
     pub analysis: &'a Analysis,
     /// The threads of the current turn.
-    pub threads: &'a [Progress],
+    pub threads: &'a [ThreadProgress],
     /// What is measured now; `None` between turns, and where there are none.
     pub now: Option<&'a Condition>,
     /// Where there are several stages, which it is: the turns are those of the stage, and the time is at most that of all stages.

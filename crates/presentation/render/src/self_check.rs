@@ -1,6 +1,6 @@
 //! What `howlate selfcheck` found.
 
-use howlate_model::{CheckedClass, Detection, HITS_NEEDED, Score, SelfCheck};
+use howlate_model::{CheckScore, CheckedClass, Detection, HITS_NEEDED, SelfCheck};
 use serde::Serialize;
 
 use crate::cause_words::percent;
@@ -82,7 +82,7 @@ fn not_judged(one: &CheckedClass) -> Option<String> {
     ))
 }
 
-fn row(one: &CheckedClass, score: &Score) -> Vec<String> {
+fn row(one: &CheckedClass, score: &CheckScore) -> Vec<String> {
     let error = |nanos: Option<u64>| {
         nanos.map_or_else(|| "–".to_owned(), |nanos| micros(i64::try_from(nanos).unwrap_or(i64::MAX)))
     };
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     fn check() -> SelfCheck {
-        let score = Score {
+        let score = CheckScore {
             wakeups: 5_000,
             decomposed: 4_990,
             hits: 555,
@@ -130,7 +130,7 @@ mod tests {
             error_p95_ns: Some(9_000),
             late_ns: 1_000,
             named_ns: 990,
-            ..Score::default()
+            ..CheckScore::default()
         };
         let classes = vec![
             CheckedClass::from_score("thread", score),

@@ -2,7 +2,7 @@
 
 use howlate_analyse::sequential::{Between, Decision, Found, Lengths, Unit, known};
 use howlate_analyse::{Analysis, slowest_covered, together};
-use howlate_model::{HasProperties, Latency, Span, Until, unit_name};
+use howlate_model::{HasProperties, Latency, Span, StopRule, unit_name};
 
 use crate::numbers::{count, rough, round};
 use crate::property::{typed_phrase, varying};
@@ -12,7 +12,7 @@ use crate::prose::{capitalised, wrapped};
 pub fn until(analysis: &Analysis) -> Option<String> {
     let found = known(analysis)?;
     let figure = found.figure;
-    if figure == Until::Compared {
+    if figure == StopRule::Compared {
         return Some(compared(analysis, &found));
     }
     let verdict = match found.decision {
@@ -51,9 +51,9 @@ fn among<T: HasProperties>(one: &T, all: &[T]) -> String {
 
 fn evidence(analysis: &Analysis, found: &Found) -> String {
     match found.figure {
-        Until::Rare { .. } => rate(found),
-        Until::Known { percent, .. } => percentile(percent, found),
-        Until::Compared => pairs(analysis, found),
+        StopRule::Rare { .. } => rate(found),
+        StopRule::Known { percent, .. } => percentile(percent, found),
+        StopRule::Compared => pairs(analysis, found),
     }
 }
 
@@ -69,8 +69,8 @@ fn rate(found: &Found) -> String {
     };
     // In the unit that was asked for.
     let per = match found.figure {
-        Until::Rare { per, .. } => per,
-        Until::Known { .. } | Until::Compared => AN_HOUR,
+        StopRule::Rare { per, .. } => per,
+        StopRule::Known { .. } | StopRule::Compared => AN_HOUR,
     };
     let (unit, scale) = (unit_name(per), per.as_secs_f64() / AN_HOUR.as_secs_f64());
     let rate = match found.interval {
@@ -150,7 +150,7 @@ fn needs(found: &Found) -> String {
         (Decision::Undecided, Some(needs)) => {
             format!("; at this rate it needs about {} in all", rough(needs))
         }
-        (Decision::Undecided, None) if found.figure != Until::Compared => {
+        (Decision::Undecided, None) if found.figure != StopRule::Compared => {
             "; too close to the limit to say how long it needs".to_owned()
         }
         _ => String::new(),
@@ -193,7 +193,7 @@ fn to_hold(least: Span) -> String {
 }
 
 /// Before anything is measured: `Until … is decided`.
-pub fn until_announcement(figure: Until, least: Span, at_most: Span, width: usize) -> String {
+pub fn until_announcement(figure: StopRule, least: Span, at_most: Span, width: usize) -> String {
     let decided = decided(figure);
     let text = if figure.interval().is_some() {
         format!(
@@ -212,16 +212,16 @@ pub fn until_announcement(figure: Until, least: Span, at_most: Span, width: usiz
 }
 
 /// What is waited for.
-fn decided(figure: Until) -> String {
+fn decided(figure: StopRule) -> String {
     match figure {
-        Until::Compared => "it is decided which is later".to_owned(),
+        StopRule::Compared => "it is decided which is later".to_owned(),
         _ => format!("`{figure}` is decided"),
     }
 }
 
 /// The same of a program that is watched, where each thread must have woken so often.
 pub fn watched_until(
-    figure: Until,
+    figure: StopRule,
     (least, wakeups): (Span, Option<u64>),
     at_most: Span,
     width: usize,
@@ -252,7 +252,7 @@ pub fn until_progress(found: &Found, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Block, Condition, Header, Line, MonotonicTime, Wait, Work, Worst};
+    use howlate_model::{Block, Condition, Header, Line, MonotonicTime, Wait, Work, WorstWakeup};
 
     fn analysis(figure: &str, policies: &[&str]) -> Analysis {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
@@ -269,7 +269,8 @@ mod tests {
             for minute in 0..count {
                 let from = MonotonicTime::from_nanos(minute * 60_000_000_000);
                 let is_late = late == Some(condition) && minute % 10 == 0;
-                let worst = is_late.then_some(Worst { at: from, latency: Latency::from_nanos(200_000) });
+                let worst =
+                    is_late.then_some(WorstWakeup { at: from, latency: Latency::from_nanos(200_000) });
                 let block = Block {
                     condition: u32::try_from(condition).unwrap(),
                     from,
@@ -348,9 +349,9 @@ mod tests {
 
     #[test]
     fn lines_are_broken_between_words() {
-        let figure: Until = HOURLY.parse().unwrap();
+        let figure: StopRule = HOURLY.parse().unwrap();
         let lengths = howlate_analyse::sequential::lengths(figure, Span::from_millis(1)).unwrap();
-        let known: Until = "p99.9 ±5%".parse().unwrap();
+        let known: StopRule = "p99.9 ±5%".parse().unwrap();
         let of_known = howlate_analyse::sequential::lengths(known, Span::from_millis(1)).unwrap();
         for said in [
             until_announcement(figure, Span::from_secs(12_920), Span::from_secs(60), 60),

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Command, Evidence, Finding, FindingId, InForce, Remedy, Span, Verdict, WorkKind};
+use howlate_model::{
+    Command, EffectiveSettings, Evidence, Finding, FindingId, Remedy, Span, Verdict, WorkKind,
+};
 
 use crate::command_line::is_started;
 use crate::numbers::length;
@@ -39,7 +41,7 @@ pub(crate) fn findings_for<'a>(outcome: &Outcome, analysis: &'a Analysis) -> Cow
 }
 
 /// What was in force for a thread that was watched.
-fn in_force(outcome: &Outcome) -> Option<&InForce> {
+fn in_force(outcome: &Outcome) -> Option<&EffectiveSettings> {
     let is_watched = outcome.condition.work.kind() == WorkKind::Watch;
     outcome.in_force.as_ref().filter(|_| is_watched)
 }

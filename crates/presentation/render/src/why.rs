@@ -2,7 +2,7 @@
 
 use howlate_analyse::cause::{ProbeEffect, Why};
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Explained, Finding, FindingId, Latency, NO_TRACER, Span, Work};
+use howlate_model::{Finding, FindingId, Latency, NO_TRACER, Span, WakeupBreakdown, Work};
 
 use crate::answer::{MOST_REMEDIES, Reasons};
 use crate::ask_again::show_again;
@@ -149,7 +149,7 @@ fn findings_of<'a>(causes: &CauseTable<'a>, told: &mut Vec<&'a FindingId>, width
 }
 
 /// One wake-up: what took its time, in the order in which each was first met.
-fn time_line(worst: &Explained, width: usize) -> String {
+fn time_line(worst: &WakeupBreakdown, width: usize) -> String {
     let cpu = worst.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let late = worst.latency.as_nanos().max(1);
     let mut pieces = Vec::new();
@@ -220,7 +220,7 @@ mod tests {
     use crate::cause_words::main_causes;
     use howlate_model::{Cause, CauseKind, Ledger, MonotonicTime, Part, Policy, Segment};
 
-    fn explained(ns: u64, kind: CauseKind, name: &str) -> Explained {
+    fn explained(ns: u64, kind: CauseKind, name: &str) -> WakeupBreakdown {
         let segment = |part, kind, name: &str, ns| Segment {
             cause: Cause::new(part, kind, name.into()),
             pid: (!name.is_empty()).then_some(4_711),
@@ -228,7 +228,7 @@ mod tests {
             ns: Span::from_nanos(ns),
             merged: false,
         };
-        Explained {
+        WakeupBreakdown {
             at: MonotonicTime::default(),
             latency: Latency::from_nanos(i64::try_from(ns).unwrap() + 2_000),
             cpu: Some(1),

@@ -70,19 +70,19 @@ fn step(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use howlate_model::{
-        Cause, CauseKind, Explained, Finding, FindingId, Latency, Ledger, Line, MonotonicTime, Part, Remedy,
-        Segment, Span, Verdict, WhyBlock,
+        Cause, CauseBlock, CauseKind, Finding, FindingId, Latency, Ledger, Line, MonotonicTime, Part, Remedy,
+        Segment, Span, Verdict, WakeupBreakdown,
     };
 
     use super::*;
     use crate::NamedRecording;
     use crate::testing::{add, analysis, cyclic};
 
-    fn waited(name: &str) -> Explained {
+    fn waited(name: &str) -> WakeupBreakdown {
         let cause = Cause::new(Part::Waiting, CauseKind::Thread, name.into());
         let (from, ns) = (MonotonicTime::default(), Span::from_micros(400));
         let parts = vec![Segment::new(cause, Some(7), from, ns)];
-        Explained { at: from, latency: Latency::from_span(ns), cpu: Some(0), parts }
+        WakeupBreakdown { at: from, latency: Latency::from_span(ns), cpu: Some(0), parts }
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
             .iter()
             .for_each(|explained| ledger.add(explained));
         let (from, until, tracer) = (at, at, "bpf".to_owned());
-        let block = WhyBlock { condition: 0, round: 1, beside: 0, from, until, tracer, ledger };
+        let block = CauseBlock { condition: 0, round: 1, beside: 0, from, until, tracer, ledger };
         let untraced = [NamedRecording::new("a", &analysis.clone())]
             .map(|recording| markdown(&Entry::all(&[recording])));
         assert_eq!(untraced, [""]);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use howlate_model::{Command, HasProperties, Property, Value, WorkKind};
+use howlate_model::{Command, HasProperties, Property, PropertyValue, WorkKind};
 use howlate_render::{condition, property};
 
 use crate::entry::Entry;
@@ -19,7 +19,7 @@ pub(crate) enum NamePart {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum NamePartValue<'a> {
     NamedRecording(&'a str),
-    Value(Value<'a>),
+    Value(PropertyValue<'a>),
 }
 
 impl NamePart {
@@ -60,7 +60,7 @@ impl NamePart {
         match self.value_in(entry) {
             Some(NamePartValue::NamedRecording(name)) => Some(name.to_owned()),
             // A knob comes first and needs no prefix.
-            Some(NamePartValue::Value(Value::Knob(_))) | None => self.value(entry),
+            Some(NamePartValue::Value(PropertyValue::Knob(_))) | None => self.value(entry),
             Some(NamePartValue::Value(value)) => Some(property::phrase(&value)),
         }
     }
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_setting_that_was_tried_says_what_it_changes() {
         let mut tried = cyclic("fifo:80", 0);
-        tried.tuned = Some(howlate_model::Tuned { knobs: vec!["fifo".into()], ..Default::default() });
+        tried.tuned = Some(howlate_model::TunedKnobs { knobs: vec!["fifo".into()], ..Default::default() });
         let analysis = analysis(vec![cyclic("other", 0), tried]);
         let entries = Entry::all(&[NamedRecording::new("tune.jsonl", &analysis)]);
         let names: Vec<String> = entries.iter().map(|entry| name(entry, &varying(&entries))).collect();

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use howlate_analyse::{Outcome, Summary};
-use howlate_model::{HasProperties, Property, Span, System, Value, Work};
+use howlate_model::{HasProperties, Property, PropertyValue, Span, System, Work};
 use howlate_render::numbers::count;
 
 use crate::NamedRecording;
@@ -45,7 +45,7 @@ pub(crate) fn not_shown(entries: &[Entry<'_>]) -> Option<String> {
 }
 
 impl HasProperties for Entry<'_> {
-    fn value(&self, property: Property) -> Option<Value<'_>> {
+    fn value(&self, property: Property) -> Option<PropertyValue<'_>> {
         self.outcome.value(property)
     }
 }

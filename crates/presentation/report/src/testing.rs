@@ -2,8 +2,8 @@
 
 use howlate_analyse::Analysis;
 use howlate_model::{
-    Caveat, Condition, Header, InForce, Latency, Line, MonotonicTime, Policy, Sleeper, Source, Span, Started,
-    Wait, Worded, Work,
+    AsText, Caveat, Condition, EffectiveSettings, Header, Latency, Line, MonotonicTime, Policy, Sleeper,
+    SourceRecording, Span, TurnStarted, Wait, Work,
 };
 
 /// A condition: `sleep LENGTH` or `cyclic`, under this policy.
@@ -53,7 +53,7 @@ pub(crate) fn turn(analysis: &mut Analysis, condition: u32, round: u32, late: i6
 /// Adds a turn in which the policy was refused, so that it ran as `other`.
 pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
     let policy = analysis.header.conditions[condition as usize].policy;
-    let in_force = InForce {
+    let in_force = EffectiveSettings {
         tid: 1,
         policy: Policy::OTHER,
         slack: Span::ZERO,
@@ -62,7 +62,7 @@ pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
         dma_latency_us: None,
         slice: None,
     };
-    analysis.add(&Line::Started(Started {
+    analysis.add(&Line::Started(TurnStarted {
         condition,
         round: 0,
         at: MonotonicTime::default(),
@@ -73,7 +73,7 @@ pub(crate) fn refuse(analysis: &mut Analysis, condition: u32) {
         caveats: vec![Caveat::policy_refused(
             policy,
             Policy::OTHER,
-            Worded::Words("not permitted".into()),
+            AsText::Text("not permitted".into()),
             None,
         )],
     }));
@@ -101,10 +101,10 @@ pub(crate) fn fleet(nodes: u32, late: &[u32]) -> Analysis {
 }
 
 fn source(analysis: &mut Analysis, name: String) {
-    analysis.add(&Line::Source(Box::new(Source {
+    analysis.add(&Line::Source(Box::new(SourceRecording {
         id: name.clone(),
         called: name,
         command: "cyclic".into(),
-        ..Source::default()
+        ..SourceRecording::default()
     })));
 }

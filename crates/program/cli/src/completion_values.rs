@@ -109,7 +109,7 @@ pub(crate) fn kernels() -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use howlate_guest::KernelSpec;
-    use howlate_model::{Loads, Policy, Sleeper};
+    use howlate_model::{LoadList, Policy, Sleeper};
     use howlate_trace::Choice;
 
     use super::super::notify::By;
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn what_a_shell_completes_is_taken() {
         are_taken::<Policy>(policies);
-        are_taken::<Loads>(loads);
+        are_taken::<LoadList>(loads);
         are_taken::<Wait>(waits);
         are_taken::<Sleeper>(sleepers);
         are_taken::<By>(notifiers);

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::Args;
-use howlate_model::{CpuSet, Load, Loads, Policy, Span};
+use howlate_model::{CpuSet, Load, LoadList, Policy, Span};
 use howlate_plan::{Circumstances, without_repeats};
 
 use super::completion_values;
@@ -40,8 +40,8 @@ pub struct Factors {
     ///
     /// idle (none), cpu, pipe, interrupt, hackbench, memory, disk, files, network, fork, timers, awake, stress-ng:NAME,
     /// hackbench-program:OPTIONS, cmd:'COMMAND'. `:50%` is half of one, `+` joins several.
-    #[arg(long, value_name = "LOAD,…", default_value = "idle", value_parser = completion_values::known::<Loads>(completion_values::loads), hide_possible_values = true)]
-    pub load: Vec<Loads>,
+    #[arg(long, value_name = "LOAD,…", default_value = "idle", value_parser = completion_values::known::<LoadList>(completion_values::loads), hide_possible_values = true)]
+    pub load: Vec<LoadList>,
     /// CPUs to bind the background load to, such as 0-1,3 [default: all]
     #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub load_cpus: Option<CpuSet>,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use howlate_guest::{Acceleration, Architecture, KernelSpec};
-use howlate_model::{Loads, Policy, Span};
+use howlate_model::{LoadList, Policy, Span};
 
 use super::recording_name::recording_name;
 use super::{Identity, Printing, completion_values};
@@ -60,7 +60,7 @@ pub struct Guest {
 
     /// Background loads on the host: idle, cpu
     #[arg(long, value_name = "LOAD,…", default_value = "idle", help_heading = "Host")]
-    pub host_load: Vec<Loads>,
+    pub host_load: Vec<LoadList>,
     /// Policies of the threads that run the guest's CPUs, such as fifo:1
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Host", value_parser = completion_values::known::<Policy>(completion_values::policies), hide_possible_values = true)]
     pub vcpu_policy: Vec<Policy>,

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use howlate_model::{Between, Notifier, ReceiverCpu, Span};
+use howlate_model::{Notifier, Peers, ReceiverCpu, Span};
 use howlate_plan::{Pairs, without_repeats};
 
 use super::{Measuring, Reasons, completion_values};
@@ -103,10 +103,10 @@ impl Notify {
     }
 
     /// What sender and receiver are to be.
-    pub fn kinds(&self) -> Vec<Between> {
+    pub fn kinds(&self) -> Vec<Peers> {
         let kind = |choice: &BetweenChoice| match choice {
-            BetweenChoice::Processes => Between::Processes,
-            BetweenChoice::Threads => Between::Threads,
+            BetweenChoice::Processes => Peers::Processes,
+            BetweenChoice::Threads => Peers::Threads,
         };
         without_repeats(&self.between.iter().map(kind).collect::<Vec<_>>())
     }

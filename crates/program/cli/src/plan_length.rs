@@ -1,7 +1,7 @@
 //! Options of `howlate plan-length`.
 
 use clap::Args;
-use howlate_model::{Span, Until};
+use howlate_model::{Span, StopRule};
 
 /// Say how long a measurement must be
 #[derive(Args)]
@@ -11,7 +11,7 @@ howlate plan-length 'p99.9 ±5%' --period 10ms")]
 pub struct PlanLength {
     /// What is to be known, as `--until` takes it
     #[arg(value_name = "FIGURE")]
-    pub figure: Until,
+    pub figure: StopRule,
     /// Time between wake-ups, where that makes a difference
     #[arg(long, value_name = "LENGTH", default_value = "1ms")]
     pub period: Span,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use glob::Pattern;
 use howlate_blackbox::{Action, AtMost, Bounds, ByteSize, Chosen, PolicyName, age, uid_of};
-use howlate_model::{LateAbove, Span};
+use howlate_model::{LateThreshold, Span};
 use howlate_session::Keep;
 
 use super::StartAt;
@@ -23,7 +23,7 @@ Needs root, or the capabilities BPF and PERFMON. Ctrl-C or SIGTERM ends it.")]
 pub struct Record {
     /// Record whatever is later than this, or than p99.9 of the last hour; count all others
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5ms")]
-    pub late_above: LateAbove,
+    pub late_above: LateThreshold,
     /// Record each event loop that is away from its events for longer than this
     #[arg(
         long,

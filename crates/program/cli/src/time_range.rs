@@ -2,7 +2,7 @@
 
 use clap::Args;
 use howlate_analyse::incidents::Grouping;
-use howlate_model::{Stretch, StretchError};
+use howlate_model::{TimeRange, TimeRangeError};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -35,12 +35,12 @@ impl Moments {
     }
 
     /// The stretch that is meant, in a time zone.
-    pub fn stretch(&self, now: Timestamp, zone: &TimeZone) -> Result<Stretch, StretchError> {
+    pub fn stretch(&self, now: Timestamp, zone: &TimeZone) -> Result<TimeRange, TimeRangeError> {
         match (&self.at, &self.since, &self.between) {
-            (Some(at), ..) => Stretch::at(at, now, zone),
-            (_, Some(since), _) => Stretch::since(since, now, zone),
-            (.., Some(between)) => Stretch::between(between, now, zone),
-            _ => Ok(Stretch::default()),
+            (Some(at), ..) => TimeRange::at(at, now, zone),
+            (_, Some(since), _) => TimeRange::since(since, now, zone),
+            (.., Some(between)) => TimeRange::between(between, now, zone),
+            _ => Ok(TimeRange::default()),
         }
     }
 }

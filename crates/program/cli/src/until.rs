@@ -1,7 +1,7 @@
 //! Until what a measurement goes on.
 
 use clap::Args;
-use howlate_model::{Span, Until};
+use howlate_model::{Span, StopRule};
 use howlate_session::Goal;
 
 /// Until what a measurement goes on.
@@ -19,7 +19,7 @@ pub struct UntilKnown {
         value_name = "FIGURE",
         conflicts_with_all = ["duration", "samples", "rounds", "stop_above"]
     )]
-    pub until: Option<Until>,
+    pub until: Option<StopRule>,
     /// With --until: end after this, decided or not
     #[arg(
         long,
@@ -43,7 +43,7 @@ pub struct UntilSeen {
     /// `p99.9 ±5%` (or `+-5%`): the percentile's 95 % interval is that narrow. With 95 % confidence, however often it is looked at; that
     /// of a percentile is for what changes within a hundredth of the time measured.
     #[arg(long, value_name = "FIGURE", conflicts_with = "duration")]
-    pub until: Option<Until>,
+    pub until: Option<StopRule>,
     /// With --until: end after this, decided or not
     #[arg(
         long,

@@ -10,7 +10,7 @@ use howlate_fleet::{FleetError, HostError};
 use howlate_gaps::NoGaps;
 use howlate_guest::GuestError;
 use howlate_load::StartError;
-use howlate_model::{Caveat, StretchError, TracerRefusal, shell_path, shell_word};
+use howlate_model::{Caveat, TimeRangeError, TracerRefusal, shell_path, shell_word};
 use howlate_open_results::NotRead;
 use howlate_plan::PlanError;
 use howlate_recording::{CreateError, NoSource, ReadError};
@@ -145,7 +145,7 @@ pub(crate) enum Error {
     #[error("`howlate record` counts waits by process, not by thread")]
     ThreadsOfRecord,
     #[error(transparent)]
-    Moment(#[from] StretchError),
+    Moment(#[from] TimeRangeError),
     #[error(transparent)]
     NotSnapped(#[from] NotSnapped),
     #[error(transparent)]

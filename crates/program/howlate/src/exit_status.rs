@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use howlate_analyse::sequential::{Decision, known};
 use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks, is_as_asked};
-use howlate_model::{HowEnded, Limit, Work};
+use howlate_model::{EndReason, Limit, Work};
 use howlate_render::{gate_lines, limit_lines, not_as_asked, stopped_above};
 
 use crate::terminal::{shows_results, tell};
@@ -54,7 +54,7 @@ pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> Status {
 
 /// How a run ends that was to go on until its end: where somebody ended it before, it has not done what was asked.
 pub(crate) fn of_whole_run(analysis: &Analysis, limits: &[Limit]) -> Status {
-    let interrupted = analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted);
+    let interrupted = analysis.end.as_ref().is_some_and(|end| end.how == EndReason::Interrupted);
     match overall(analysis, limits) {
         Status::Done if interrupted => {
             if !shows_results() {

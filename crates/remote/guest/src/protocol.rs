@@ -73,7 +73,7 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Block, Grid, MonotonicTime, Span, Wakeup};
+    use howlate_model::{Block, MonotonicTime, Span, Wakeup, WakeupGrid};
 
     use super::*;
 
@@ -86,7 +86,7 @@ mod tests {
         );
         let mut block = Block::default();
         let ran = MonotonicTime::from_nanos(60);
-        let grid = Some(Grid::endless(Span::from_nanos(100)));
+        let grid = Some(WakeupGrid::endless(Span::from_nanos(100)));
         block.record(Wakeup { expected: MonotonicTime::from_nanos(10), ran }, grid);
         let line = serde_json::to_string(&Line::Block(Box::new(block.clone()))).unwrap();
         assert!(

@@ -2,7 +2,7 @@
 
 use howlate_linux::sched;
 use howlate_model::{
-    Caveat, CpuSet, HostThread, Policy, PolicyRemedy, SettingRefusal, Span, VcpuTime, Worded,
+    AsText, Caveat, CpuSet, HostThread, Policy, PolicyRemedy, SettingRefusal, Span, VcpuTime,
 };
 use howlate_procfs::{Root, Schedstat, Stat, ticks};
 
@@ -65,7 +65,7 @@ fn pin(tid: u32, asked: CpuSet, caveats: &mut Vec<Caveat>) -> std::io::Result<()
     Ok(())
 }
 
-fn of_qemu(error: &std::io::Error) -> Worded<SettingRefusal> {
+fn of_qemu(error: &std::io::Error) -> AsText<SettingRefusal> {
     SettingRefusal::at("QEMU's thread", error)
 }
 

@@ -3,7 +3,7 @@
 //! `cyclic` measures a thread on each CPU; people ask how late their loop is. What differs in nothing but the thread and its
 //! CPU is one loop.
 
-use howlate_model::{Condition, Distribution, HasProperties, Property, Span, Value};
+use howlate_model::{Condition, Distribution, HasProperties, Property, PropertyValue, Span};
 
 use crate::cause::{Traces, Why};
 use crate::{Analysis, Outcome};
@@ -109,7 +109,7 @@ impl<'a> Together<'a> {
 }
 
 impl HasProperties for Together<'_> {
-    fn value(&self, property: Property) -> Option<Value<'_>> {
+    fn value(&self, property: Property) -> Option<PropertyValue<'_>> {
         match property {
             Property::Cpu if self.is_alone => self.first.value(property),
             Property::Thread if self.is_alone && self.first.condition.cpu.is_none() => {
@@ -123,7 +123,7 @@ impl HasProperties for Together<'_> {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Explained, Latency, Ledger, Line, MonotonicTime, Wait, WhyBlock, Work};
+    use howlate_model::{CauseBlock, Latency, Ledger, Line, MonotonicTime, Wait, WakeupBreakdown, Work};
 
     use super::*;
     use crate::testing::{analysis_of, block_of};
@@ -184,11 +184,11 @@ mod tests {
         let mut analysis = two_loops();
         for condition in 0..2 {
             let at = MonotonicTime::default();
-            let one = Explained { at, latency: Latency::from_nanos(900), cpu: None, parts: Vec::new() };
+            let one = WakeupBreakdown { at, latency: Latency::from_nanos(900), cpu: None, parts: Vec::new() };
             let mut ledger = Ledger::default();
             ledger.add(&one);
             let (from, until, tracer) = (at, at, "bpf".to_owned());
-            let block = WhyBlock { condition, round: 1, beside: 0, from, until, tracer, ledger };
+            let block = CauseBlock { condition, round: 1, beside: 0, from, until, tracer, ledger };
             analysis.add(&Line::Why(Box::new(block)));
         }
         let loops = together(&analysis);

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use howlate_model::{
-    Boot, BootEnded, CONDITIONS_MOST, Caveat, Condition, End, Header, KeptTimeline, Line, Margin,
-    MonotonicTime, WatchedProgram,
+    Boot, BootEnd, CONDITIONS_MOST, Caveat, Condition, Header, Line, Margin, MonotonicTime, RecordingEnd,
+    TimelineFile, WatchedProgram,
 };
 
 use crate::distinct_caveats::KnownCaveats;
@@ -24,7 +24,7 @@ pub struct Analysis {
     /// What to know that belongs to no single condition.
     pub caveats: Vec<Caveat>,
     /// How it ended; `None` while it goes on, or when it was killed.
-    pub end: Option<End>,
+    pub end: Option<RecordingEnd>,
     /// Whether whoever measures still does, and shows what is known so far.
     pub goes_on: bool,
     /// What is known of a watched program itself.
@@ -32,11 +32,11 @@ pub struct Analysis {
     /// Moments that somebody who watched has marked, in their order.
     pub marks: Vec<MonotonicTime>,
     /// Files beside the recording that say what all CPUs did for a while, in their order.
-    pub timelines: Vec<KeptTimeline>,
+    pub timelines: Vec<TimelineFile>,
     /// The guests it was measured in, in the order in which they were booted.
     pub boots: Vec<Boot>,
     /// How they ended.
-    pub boots_ended: Vec<BootEnded>,
+    pub boots_ended: Vec<BootEnd>,
     /// The machines of a merged recording, by name; empty in one of one machine that was not merged.
     pub members: BTreeMap<String, Member>,
     /// Differences between machines within this do not count, where that was asked for.
@@ -101,7 +101,7 @@ impl Analysis {
     }
 
     /// One file more, and one less where it takes the place of another.
-    fn timeline(&mut self, one: &KeptTimeline) {
+    fn timeline(&mut self, one: &TimelineFile) {
         self.timelines.retain(|known| Some(&known.file) != one.replaces.as_ref());
         if self.timelines.len() < TIMELINES_MOST {
             self.timelines.push(one.clone());
@@ -178,8 +178,8 @@ impl Analysis {
 mod tests {
     use super::*;
     use howlate_model::{
-        Block, Grid, InForce, Latency, MonotonicTime, Policy, SeriesPoint, Sleeper, Span, Started, Wait,
-        Wakeup, Work,
+        Block, EffectiveSettings, Latency, MonotonicTime, Policy, SeriesPoint, Sleeper, Span, TurnStarted,
+        Wait, Wakeup, WakeupGrid, Work,
     };
 
     fn analysis(work: Work) -> Analysis {
@@ -198,7 +198,7 @@ mod tests {
         for late in late {
             let expected = MonotonicTime::from_nanos(0);
             let ran = MonotonicTime::from_nanos(*late);
-            block.record(Wakeup { expected, ran }, CYCLIC.period().map(Grid::endless));
+            block.record(Wakeup { expected, ran }, CYCLIC.period().map(WakeupGrid::endless));
         }
         Line::Block(Box::new(block))
     }
@@ -240,7 +240,7 @@ mod tests {
                 points.iter().map(|(at, late)| SeriesPoint(*at, Latency::from_nanos(*late))).collect();
             Line::Block(Box::new(Block { series, ..Block::default() }))
         };
-        let in_force = InForce {
+        let in_force = EffectiveSettings {
             tid: 1,
             policy: Policy::OTHER,
             slack: Span::from_micros(50),
@@ -252,7 +252,7 @@ mod tests {
         let (condition, at_ns, caveats) = (0, MonotonicTime::default(), vec![]);
         for round in 0..2 {
             let in_force = in_force.clone();
-            analysis.add(&Line::Started(Started {
+            analysis.add(&Line::Started(TurnStarted {
                 condition,
                 round,
                 at: at_ns,

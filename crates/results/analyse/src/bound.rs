@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 
-use howlate_model::{Block, Distribution, MonotonicTime, Worst};
+use howlate_model::{Block, Distribution, MonotonicTime, WorstWakeup};
 use serde::Serialize;
 
 use crate::autocorrelation::{inflation_beside, is_too_alike, lag_one};
@@ -110,7 +110,7 @@ impl Maxima {
         &self,
         count: u64,
         latency: &Distribution,
-        worst: &[Worst],
+        worst: &[WorstWakeup],
         confidence: f64,
     ) -> Option<Bound> {
         let mut stretches = self.of_one_size();
@@ -146,8 +146,8 @@ fn ranks(stretches: &[Stretch]) -> Vec<f64> {
 
 /// The share of the worst wake-ups that are in a stretch without another one (blocks estimator of the
 /// extremal index: Smith & Weissman, J. R. Statist. Soc. B 56 (1994)).
-fn apart(stretches: &[Stretch], worst: &[Worst]) -> Option<f64> {
-    let place = |one: &Worst| stretches.partition_point(|stretch| stretch.until < one.at);
+fn apart(stretches: &[Stretch], worst: &[WorstWakeup]) -> Option<f64> {
+    let place = |one: &WorstWakeup| stretches.partition_point(|stretch| stretch.until < one.at);
     let mut places: Vec<usize> = worst.iter().map(place).collect();
     places.sort_unstable();
     places.dedup();
@@ -194,7 +194,7 @@ mod tests {
         let at = |millis: i64| MonotonicTime::from_nanos(millis * 1_000_000);
         let mut maxima = Maxima::default();
         (1..=60).for_each(|second| maxima.push(stretch(1_000 * second, second * 7_919 % 101)));
-        let worst = |millis: &i64| Worst { at: at(*millis), latency: Latency::from_nanos(1_000) };
+        let worst = |millis: &i64| WorstWakeup { at: at(*millis), latency: Latency::from_nanos(1_000) };
         maxima.bound(60_000, &Distribution::default(), &late.iter().map(worst).collect::<Vec<_>>(), 0.95)
     }
 
@@ -208,8 +208,10 @@ mod tests {
                 (0..lasts).for_each(|one| latency.record(Latency::from_nanos(max - one % 3)));
                 maxima.push(stretch(1_000 * second, max));
             }
-            let worst =
-                Worst { at: MonotonicTime::from_nanos(47_000_000_000), latency: Latency::from_nanos(1) };
+            let worst = WorstWakeup {
+                at: MonotonicTime::from_nanos(47_000_000_000),
+                latency: Latency::from_nanos(1),
+            };
             maxima.bound(60_000, &latency, &[worst; 10], 0.95).unwrap()
         };
         let (short, long) = (bound(10), bound(300));
@@ -234,7 +236,7 @@ mod tests {
         let bound = |level: fn(i64) -> i64| {
             let mut maxima = Maxima::default();
             (1..=60).for_each(|second| maxima.push(stretch(1_000 * second, level(second))));
-            let worst = [Worst { at: at(30), latency: Latency::from_nanos(1_000) }];
+            let worst = [WorstWakeup { at: at(30), latency: Latency::from_nanos(1_000) }];
             maxima.bound(60_000, &Distribution::default(), &worst, 0.95).map(|bound| bound.one_in)
         };
         // Levels that last for two seconds, and one that rises all the time.

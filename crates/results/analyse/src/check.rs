@@ -1,6 +1,6 @@
 //! Results held against limits, for those who want to know whether a run has passed.
 
-use howlate_model::{Caveat, HowEnded, Limit, Statistic};
+use howlate_model::{Caveat, EndReason, Limit, LimitStatistic};
 
 use crate::limits::{Judgement, judge, value};
 use crate::trust::spoiled;
@@ -36,7 +36,7 @@ pub enum Unknown {
     /// The condition was not measured as asked.
     Spoiled(Caveat),
     /// The run did not do all that was asked: how it ended, where that is known. What it left out may be what exceeds a limit.
-    NotWhole(Option<HowEnded>),
+    NotWhole(Option<EndReason>),
     /// It was not measured at all.
     NotMeasured,
     /// There are fewer wake-ups than the statistic takes.
@@ -87,7 +87,7 @@ impl<'a> Check<'a> {
 fn unknown(
     outcome: &Outcome,
     analysis: &Analysis,
-    judged: Option<(Statistic, Judgement)>,
+    judged: Option<(LimitStatistic, Judgement)>,
 ) -> Option<Unknown> {
     if let Some(caveat) = spoiled(outcome, analysis) {
         return Some(Unknown::Spoiled(caveat));
@@ -98,7 +98,7 @@ fn unknown(
     match judged {
         Some((_, Judgement::NotSaid)) => Some(Unknown::NotSaid),
         // A loop that finds events at once does not wake.
-        Some((Statistic::Loop, _)) => None,
+        Some((LimitStatistic::Loop, _)) => None,
         _ if outcome.count() == 0 => Some(Unknown::NotMeasured),
         Some((_, Judgement::TooFew { needed, count })) => Some(Unknown::TooFew { needed, count }),
         Some((_, Judgement::Clipped(from))) => Some(Unknown::Clipped(from)),
@@ -108,16 +108,16 @@ fn unknown(
 }
 
 /// How a run ended that did not do all that was asked; the inner `None` where it did not end in order.
-fn not_whole(analysis: &Analysis) -> Option<Option<HowEnded>> {
+fn not_whole(analysis: &Analysis) -> Option<Option<EndReason>> {
     let how = analysis.end.as_ref().map(|end| end.how);
-    (how != Some(HowEnded::Done)).then_some(how)
+    (how != Some(EndReason::Done)).then_some(how)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{analysis_of, block_of};
-    use howlate_model::{End, Line, MonotonicTime, Span, Wait, Work};
+    use howlate_model::{Line, MonotonicTime, RecordingEnd, Span, Wait, Work};
 
     fn analysis(late: &[i64]) -> Analysis {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
@@ -125,7 +125,7 @@ mod tests {
         for (condition, late) in late.iter().enumerate().filter(|(_, late)| **late > 0) {
             analysis.add(&block_of(u32::try_from(condition).unwrap(), 0, *late));
         }
-        analysis.end = Some(End { at: MonotonicTime::default(), how: HowEnded::Done });
+        analysis.end = Some(RecordingEnd { at: MonotonicTime::default(), how: EndReason::Done });
         analysis
     }
 
@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn a_run_that_is_not_whole_keeps_no_limit_but_may_exceed_one() {
         let mut one = analysis(&[50_000]);
-        let endings = [HowEnded::Interrupted, HowEnded::StoppedAbove, HowEnded::ProgramEnded].map(Some);
+        let endings = [EndReason::Interrupted, EndReason::StoppedAbove, EndReason::ProgramEnded].map(Some);
         for how in endings.into_iter().chain([None]) {
-            one.end = how.map(|how| End { at: MonotonicTime::default(), how });
+            one.end = how.map(|how| RecordingEnd { at: MonotonicTime::default(), how });
             let unknown = LimitVerdict::Unknown(Unknown::NotWhole(how));
             assert_eq!(kept(&one, &["max>10us", "max>100us"]), [LimitVerdict::No, unknown.clone()]);
             assert_eq!(kept(&one, &[]), [unknown]);

@@ -32,7 +32,7 @@ fn hash(caveat: &Caveat) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{NotWritten, OsError, Worded};
+    use howlate_model::{AsText, OsError, WriteFailure};
 
     fn lost(count: u64) -> Caveat {
         Caveat::SamplesLost { count }
@@ -52,7 +52,7 @@ mod tests {
         let (mut known, mut caveats) = (KnownCaveats::default(), Vec::new());
         let written = Caveat::RecordingIncomplete {
             lines_lost: 1,
-            reason: Worded::Known(NotWritten::from(OsError(28))),
+            reason: AsText::Value(WriteFailure::from(OsError(28))),
         };
         let read: Caveat = serde_json::from_str(&serde_json::to_string(&written).unwrap()).unwrap();
         known.push_new(&mut caveats, &written);

@@ -1,6 +1,6 @@
 //! How often a limit fails a run by chance, and how long a run must be so that it hardly does.
 
-use howlate_model::{Limit, Span, Statistic};
+use howlate_model::{Limit, LimitStatistic, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -62,9 +62,9 @@ pub fn gate_trust(outcome: &Outcome, limit: Limit) -> Option<GateTrust> {
         return None;
     }
     match limit.statistic {
-        Statistic::Max => Some(of_maximum(outcome, limit, run)),
-        Statistic::Percentile(percent) => Some(of_percentile(outcome, limit, percent / 100.0, run)),
-        Statistic::Mean | Statistic::Missed | Statistic::Loop => None,
+        LimitStatistic::Max => Some(of_maximum(outcome, limit, run)),
+        LimitStatistic::Percentile(percent) => Some(of_percentile(outcome, limit, percent / 100.0, run)),
+        LimitStatistic::Mean | LimitStatistic::Missed | LimitStatistic::Loop => None,
     }
 }
 
@@ -196,7 +196,11 @@ mod tests {
     #[test]
     fn the_share_of_a_percentile_is_that_of_other_runs() {
         let p99 = |seed: u64| {
-            value(&outcome(20, noise(seed)), &outcome(20, noise(seed)).planned(), Statistic::Percentile(99.0))
+            value(
+                &outcome(20, noise(seed)),
+                &outcome(20, noise(seed)).planned(),
+                LimitStatistic::Percentile(99.0),
+            )
         };
         let others: Vec<u64> = (100..160).filter_map(p99).collect();
         let mut sorted = others.clone();

@@ -76,8 +76,8 @@ mod testing {
     use super::*;
     #[cfg(test)]
     use howlate_model::{
-        Block, Caveat, CpuSet, InForce, Line, MonotonicTime, OsError, Policy, SettingRefusal, Span, Started,
-        Wakeup,
+        Block, Caveat, CpuSet, EffectiveSettings, Line, MonotonicTime, OsError, Policy, SettingRefusal, Span,
+        TurnStarted, Wakeup,
     };
     use howlate_model::{Condition, Header, Work};
 
@@ -93,7 +93,7 @@ mod testing {
     /// The begin of a thread's turn as `other`.
     #[cfg(test)]
     pub(crate) fn started(condition: u32, caveats: Vec<Caveat>) -> Line {
-        let in_force = InForce {
+        let in_force = EffectiveSettings {
             tid: 1,
             policy: Policy::OTHER,
             slack: Span::ZERO,
@@ -102,7 +102,7 @@ mod testing {
             dma_latency_us: None,
             slice: None,
         };
-        Line::Started(Started {
+        Line::Started(TurnStarted {
             condition,
             round: 0,
             at: MonotonicTime::default(),

@@ -1,6 +1,6 @@
 //! Comparing results with limits.
 
-use howlate_model::{Distribution, Latency, Limit, Statistic};
+use howlate_model::{Distribution, Latency, Limit, LimitStatistic};
 
 use crate::{Outcome, least_wakeups};
 
@@ -37,7 +37,7 @@ pub enum Judgement {
 pub fn judge(outcome: &Outcome, limit: Limit) -> Judgement {
     let all = outcome.planned();
     let (needed, count) = (needed(limit.statistic), all.count());
-    let may_be_unknown = matches!(limit.statistic, Statistic::Missed | Statistic::Loop);
+    let may_be_unknown = matches!(limit.statistic, LimitStatistic::Missed | LimitStatistic::Loop);
     if may_be_unknown && value(outcome, &all, limit.statistic).is_none() {
         return Judgement::NotSaid;
     }
@@ -61,40 +61,40 @@ fn kept_or_not(outcome: &Outcome, all: &Distribution, limit: Limit, exceeded: Op
 fn clipped(outcome: &Outcome, all: &Distribution, limit: Limit) -> Option<u64> {
     let from = all.clipped()?.as_nanos().max(0).unsigned_abs();
     let is_bound = match limit.statistic {
-        Statistic::Missed | Statistic::Loop => false,
-        Statistic::Mean => true,
-        Statistic::Max | Statistic::Percentile(_) => value(outcome, all, limit.statistic)? == from,
+        LimitStatistic::Missed | LimitStatistic::Loop => false,
+        LimitStatistic::Mean => true,
+        LimitStatistic::Max | LimitStatistic::Percentile(_) => value(outcome, all, limit.statistic)? == from,
     };
-    let most = value(outcome, all, Statistic::Max).filter(|most| *most != from);
+    let most = value(outcome, all, LimitStatistic::Max).filter(|most| *most != from);
     (is_bound && most.is_none_or(|most| most > limit.above)).then_some(from)
 }
 
 /// Of a file that counts in buckets: where the limit lies within what the percentile may be.
 fn too_coarse(all: &Distribution, limit: Limit) -> Option<Judgement> {
-    let Statistic::Percentile(percent) = limit.statistic else { return None };
+    let LimitStatistic::Percentile(percent) = limit.statistic else { return None };
     let (least, most) = all.quantile_bounds(percent / 100.0)?;
     let [least, most] = [least, most].map(|one| one.as_nanos().max(0).unsigned_abs());
     (least..most).contains(&limit.above).then_some(Judgement::TooCoarse { least, most })
 }
 
-fn needed(statistic: Statistic) -> u64 {
+fn needed(statistic: LimitStatistic) -> u64 {
     match statistic {
-        Statistic::Percentile(percent) if percent < 100.0 => least_wakeups(percent / 100.0),
-        Statistic::Percentile(_) | Statistic::Max | Statistic::Mean => 1,
-        Statistic::Missed | Statistic::Loop => 0,
+        LimitStatistic::Percentile(percent) if percent < 100.0 => least_wakeups(percent / 100.0),
+        LimitStatistic::Percentile(_) | LimitStatistic::Max | LimitStatistic::Mean => 1,
+        LimitStatistic::Missed | LimitStatistic::Loop => 0,
     }
 }
 
 /// What a limit is about: nanoseconds, or a count for missed periods. `None` where nothing was measured.
 #[allow(clippy::cast_possible_truncation, reason = "a limit is whole nanoseconds")]
-pub(crate) fn value(outcome: &Outcome, all: &Distribution, statistic: Statistic) -> Option<u64> {
+pub(crate) fn value(outcome: &Outcome, all: &Distribution, statistic: LimitStatistic) -> Option<u64> {
     let nanos = |latency: Option<Latency>| latency.map(|latency| latency.as_nanos().max(0).unsigned_abs());
     match statistic {
-        Statistic::Max => nanos(all.max()),
-        Statistic::Percentile(percent) => nanos(all.quantile(percent / 100.0)),
-        Statistic::Mean => nanos(all.mean_nanos().map(|mean| Latency::from_nanos(mean as i64))),
-        Statistic::Missed => outcome.known_missed(),
-        Statistic::Loop => nanos(outcome.rhythm.as_deref()?.event_loop()?.iterations.max()),
+        LimitStatistic::Max => nanos(all.max()),
+        LimitStatistic::Percentile(percent) => nanos(all.quantile(percent / 100.0)),
+        LimitStatistic::Mean => nanos(all.mean_nanos().map(|mean| Latency::from_nanos(mean as i64))),
+        LimitStatistic::Missed => outcome.known_missed(),
+        LimitStatistic::Loop => nanos(outcome.rhythm.as_deref()?.event_loop()?.iterations.max()),
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::testing::{analysis_of, block_of};
     use howlate_model::{
-        Activation, Block, EventLoopBlock, Foreign, Iteration, Line, LoopWait, MonotonicTime, Span, Wait,
+        Activation, Block, EventLoopBlock, ForeignTool, Iteration, Line, LoopWait, MonotonicTime, Span, Wait,
         WatchedBlock, Work,
     };
 
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_limit_is_judged_with_the_width_of_what_was_read() {
         let work = Work::Foreign {
-            mechanism: Foreign::Cyclictest,
+            mechanism: ForeignTool::Cyclictest,
             period_ns: None,
             says_policy: false,
             says_load: false,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Source, System};
+use howlate_model::{SourceRecording, System};
 
 /// One of them, with what it may be told apart by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Member {
 }
 
 impl Member {
-    fn from_source(source: &Source) -> Self {
+    fn from_source(source: &SourceRecording) -> Self {
         let labels = source.node.labels.iter().map(|(key, value)| (format!("label:{key}"), value.clone()));
         let properties = of_system(&source.system).into_iter().chain(labels).collect();
         Self { name: source.called.clone(), recordings: 1, properties }
@@ -41,7 +41,7 @@ fn of_system(system: &System) -> impl IntoIterator<Item = (String, String)> + us
 }
 
 /// Takes in a recording of a machine, which may be known already. What it said of itself most recently holds.
-pub(crate) fn add(members: &mut BTreeMap<String, Member>, source: &Source) {
+pub(crate) fn add(members: &mut BTreeMap<String, Member>, source: &SourceRecording) {
     let known = members.entry(source.called.clone()).or_default();
     let recordings = known.recordings + 1;
     *known = Member { recordings, ..Member::from_source(source) };

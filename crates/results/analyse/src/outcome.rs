@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use howlate_model::{
-    Block, Caveat, Command, Condition, Distribution, Finished, HasProperties, Header, InForce, Irregular,
-    Latency, Policy, Property, SeriesPoint, Span, Started, TurnFailure, Usage, Value, WatchedBlock, WhyBlock,
-    Work, Worst,
+    Block, CauseBlock, Caveat, Command, Condition, Distribution, EffectiveSettings, HasProperties, Header,
+    IrregularMessages, Latency, Policy, Property, PropertyValue, SeriesPoint, Span, TurnFailure,
+    TurnFinished, TurnStarted, Usage, WatchedBlock, Work, WorstWakeup,
 };
 
 use crate::block_numbers::{BlockNumbers, Blocks};
@@ -25,9 +25,9 @@ pub struct Outcome {
     /// The condition under which all of it was measured.
     pub condition: Condition,
     /// The settings that were in force at the most recent turn; `None` before the first.
-    pub in_force: Option<InForce>,
+    pub in_force: Option<EffectiveSettings>,
     /// The same of the one that notifies; `None` where there is none.
-    pub sender_in_force: Option<InForce>,
+    pub sender_in_force: Option<EffectiveSettings>,
     /// What a program said of its language and its way to sleep; `None` for threads of howlate.
     pub runtime: Option<String>,
     /// What its threads used, all turns together.
@@ -98,7 +98,7 @@ impl Outcome {
         }
     }
 
-    pub(crate) fn started(&mut self, started: &Started) {
+    pub(crate) fn started(&mut self, started: &TurnStarted) {
         self.in_force = Some(started.in_force.clone());
         self.sender_in_force.clone_from(&started.sender_in_force);
         self.runtime.clone_from(&started.runtime);
@@ -153,7 +153,7 @@ impl Outcome {
         }
     }
 
-    pub(crate) fn why(&mut self, why: &WhyBlock) {
+    pub(crate) fn why(&mut self, why: &CauseBlock) {
         self.late_marks.why(why);
         self.traces.get_or_insert_with(|| Box::new(Traces::from_tracer(&why.tracer))).add(why);
     }
@@ -162,7 +162,7 @@ impl Outcome {
         self.rhythm.get_or_insert_default().add(watched);
     }
 
-    pub(crate) fn finished(&mut self, finished: &Finished) {
+    pub(crate) fn finished(&mut self, finished: &TurnFinished) {
         self.timeline.finished(finished);
         self.turns.finished();
         self.total.pack();
@@ -272,7 +272,7 @@ impl Outcome {
     }
 
     /// Notifications that did not arrive once and in order.
-    pub const fn irregular(&self) -> Irregular {
+    pub const fn irregular(&self) -> IrregularMessages {
         self.total.irregular
     }
 
@@ -293,7 +293,7 @@ impl Outcome {
     }
 
     /// The worst wake-ups, the worst first.
-    pub fn worst(&self) -> &[Worst] {
+    pub fn worst(&self) -> &[WorstWakeup] {
         &self.total.worst
     }
 
@@ -363,7 +363,8 @@ impl Outcome {
         if self.total.lost > 0 {
             caveats.push(Caveat::SamplesLost { count: self.total.lost });
         }
-        let Irregular { messages_lost: lost, messages_duplicated, messages_reordered } = self.irregular();
+        let IrregularMessages { messages_lost: lost, messages_duplicated, messages_reordered } =
+            self.irregular();
         if !self.irregular().is_none() {
             caveats.push(Caveat::MessagesIrregular {
                 lost,
@@ -401,9 +402,11 @@ impl Outcome {
 
 /// What ran is what is called by its name.
 impl HasProperties for Outcome {
-    fn value(&self, property: Property) -> Option<Value<'_>> {
+    fn value(&self, property: Property) -> Option<PropertyValue<'_>> {
         match (property, self.ran_as()) {
-            (Property::Policy, Some(ran)) => Some(Value::Refused { asked: self.condition.policy, ran }),
+            (Property::Policy, Some(ran)) => {
+                Some(PropertyValue::Refused { asked: self.condition.policy, ran })
+            }
             _ => self.condition.value(property),
         }
     }

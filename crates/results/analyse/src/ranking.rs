@@ -272,13 +272,13 @@ fn held_awake(condition: &Condition) -> Option<Condition> {
 mod tests {
     use super::*;
     use crate::testing::{analysis_of, block_of};
-    use howlate_model::{Between, Block, Finished, Line, Load, MonotonicTime, Usage};
+    use howlate_model::{Block, Line, Load, MonotonicTime, Peers, TurnFinished, Usage};
 
     fn notify(mechanism: Notifier, gap: u64) -> Work {
         Work::Notify {
             mechanism,
             after_ns: Span::from_micros(gap),
-            between: Between::Processes,
+            between: Peers::Processes,
             sender_cpu: Some(0),
             placement: None,
             receiver: ReceiverCpu::AsLeft,
@@ -390,7 +390,7 @@ mod tests {
                 Usage { voluntary_switches: switches, elapsed: Span::from_secs(1), ..Usage::default() };
             let at = MonotonicTime::default();
             let (load, error) = (None, None);
-            analysis.add(&Line::Finished(Finished {
+            analysis.add(&Line::Finished(TurnFinished {
                 condition: 0,
                 round: 0,
                 at,

@@ -1,6 +1,6 @@
 //! What happened when: a condition's latencies along the run.
 
-use howlate_model::{Block, Finished, MonotonicTime, Started};
+use howlate_model::{Block, MonotonicTime, TurnFinished, TurnStarted};
 
 use crate::plot_buckets::Columns;
 
@@ -88,11 +88,11 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn started(&mut self, started: &Started) {
+    pub(crate) fn started(&mut self, started: &TurnStarted) {
         self.turns.push(Turn { round: started.round, from: started.at, until: None });
     }
 
-    pub(crate) fn finished(&mut self, finished: &Finished) {
+    pub(crate) fn finished(&mut self, finished: &TurnFinished) {
         let turn = self.turns.iter_mut().rev().find(|turn| turn.round == finished.round);
         if let Some(turn) = turn {
             turn.until = Some(finished.at);

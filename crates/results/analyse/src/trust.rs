@@ -1,6 +1,6 @@
 //! Whether what was measured is what was asked for.
 
-use howlate_model::{Caveat, HowEnded};
+use howlate_model::{Caveat, EndReason};
 
 use crate::watch::Rhythm;
 use crate::{Analysis, Outcome};
@@ -8,7 +8,7 @@ use crate::{Analysis, Outcome};
 /// Whether every condition was measured, to the end, with everything it was to have.
 pub fn is_as_asked(analysis: &Analysis) -> bool {
     let outcomes = analysis.outcomes();
-    let ended_early = analysis.end.as_ref().is_none_or(|end| end.how != HowEnded::Done);
+    let ended_early = analysis.end.as_ref().is_none_or(|end| end.how != EndReason::Done);
     !analysis.caveats.iter().any(Caveat::spoils)
         && !outcomes.iter().any(|outcome| outcome.caveats().iter().any(Caveat::spoils))
         && (ended_early || outcomes.iter().all(was_seen))

@@ -1,8 +1,8 @@
 //! What is known of a file, and the lines that it becomes.
 
 use howlate_model::{
-    Block, Caveat, Condition, Distribution, End, Foreign, Header, HowEnded, ImportNote, Line, MonotonicTime,
-    Policy, Span, System, Work,
+    Block, Caveat, Condition, Distribution, EndReason, ForeignTool, Header, ImportNote, Line, MonotonicTime,
+    Policy, RecordingEnd, Span, System, Work,
 };
 use jiff::Timestamp;
 
@@ -46,7 +46,7 @@ pub(crate) struct Draft {
 
 /// What one thread, or one CPU, was found to do.
 pub(crate) struct Series {
-    pub(crate) mechanism: Foreign,
+    pub(crate) mechanism: ForeignTool,
     pub(crate) thread: u32,
     /// What the file calls it, where it has a name.
     pub(crate) name: Option<String>,
@@ -105,7 +105,7 @@ impl Imported {
 
     /// Whether it was cut off, as its end says, which is taken from it.
     fn take_end(&mut self) -> bool {
-        matches!(self.lines.pop(), Some(Line::End(End { how: HowEnded::CutOff, .. })))
+        matches!(self.lines.pop(), Some(Line::End(RecordingEnd { how: EndReason::CutOff, .. })))
     }
 
     fn append(&mut self, part: Self) {
@@ -127,13 +127,13 @@ fn named(whole: &str, part: Option<&str>) -> String {
 
 /// What came after the end of a file may be what exceeds a limit: then none is kept.
 fn end(is_cut: bool) -> Line {
-    let how = if is_cut { HowEnded::CutOff } else { HowEnded::Done };
-    Line::End(End { at: MonotonicTime::default(), how })
+    let how = if is_cut { EndReason::CutOff } else { EndReason::Done };
+    Line::End(RecordingEnd { at: MonotonicTime::default(), how })
 }
 
 impl Series {
     /// A series of which only the distribution is known.
-    pub(crate) fn new(mechanism: Foreign, thread: usize, latency: Distribution) -> Self {
+    pub(crate) fn new(mechanism: ForeignTool, thread: usize, latency: Distribution) -> Self {
         let whole = Stretch { from: Span::ZERO, until: Span::ZERO, latency };
         Self {
             mechanism,

@@ -1,7 +1,7 @@
 //! Every sample of `testdata/foreign`, wrapped and damaged in every way that is known: each variant is read as the sample is, or
 //! says what it lacks, or is refused. None is silently wrong.
 
-use howlate_model::{Caveat, Distribution, End, HowEnded, ImportNote, Line};
+use howlate_model::{Caveat, Distribution, EndReason, ImportNote, Line, RecordingEnd};
 
 use crate::draft::Imported;
 use crate::formats::FORMATS;
@@ -53,7 +53,7 @@ fn rows(imported: &Imported) -> Vec<Row> {
 fn notes(imported: &Imported) -> Vec<ImportNote> {
     let of = |line: &Line| match line {
         Line::Caveat(Caveat::Imported { notes, .. }) => notes.clone(),
-        Line::End(End { how: HowEnded::CutOff, .. }) => vec![ImportNote::CutOff],
+        Line::End(RecordingEnd { how: EndReason::CutOff, .. }) => vec![ImportNote::CutOff],
         _ => Vec::new(),
     };
     imported.lines.iter().flat_map(of).collect()

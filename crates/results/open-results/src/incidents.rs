@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use howlate_analyse::incidents::{Grouping, Kept};
-use howlate_model::{CpuTimeline, Header, Incident, Stretch};
+use howlate_model::{CpuTimeline, Header, Incident, TimeRange};
 use howlate_recording::{has_ended, read_between, read_timeline, timeline_beside};
 use howlate_render::{Incidents, Written};
 use jiff::tz::TimeZone;
@@ -18,12 +18,12 @@ use crate::NotRead;
 /// When the folder cannot be read.
 pub fn incidents(
     folder: &Path,
-    stretch: Stretch,
+    stretch: TimeRange,
     by: Grouping,
     users: BTreeMap<u32, String>,
     zone: TimeZone,
 ) -> Result<Incidents, NotRead> {
-    let Stretch { from, until } = stretch;
+    let TimeRange { from, until } = stretch;
     let mut kept = Kept::default();
     // Asked first: what one that ends meanwhile writes is read.
     let is_recording = !has_ended(folder);

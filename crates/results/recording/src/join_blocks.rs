@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 
-use howlate_model::{Block, Line, LoadBlock, WhyBlock};
+use howlate_model::{Block, CauseBlock, Line, LoadBlock};
 
 use crate::Reader;
 use crate::rewrite::{Rewriting, Rewritten};
@@ -29,7 +29,7 @@ pub(crate) fn in_place(path: &Path) -> io::Result<Rewritten> {
 struct Joining {
     out: Rewriting,
     waiting: HashMap<(u32, u32), Box<Block>>,
-    waiting_why: BTreeMap<(u32, u32), Box<WhyBlock>>,
+    waiting_why: BTreeMap<(u32, u32), Box<CauseBlock>>,
     waiting_load: Option<LoadBlock>,
 }
 
@@ -66,7 +66,7 @@ impl Joining {
         }
     }
 
-    fn why(&mut self, why: &WhyBlock) -> io::Result<()> {
+    fn why(&mut self, why: &CauseBlock) -> io::Result<()> {
         match self.waiting_why.remove(&(why.condition, why.round)) {
             None => {
                 self.waiting_why.insert((why.condition, why.round), Box::new(why.clone()));

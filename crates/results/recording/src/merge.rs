@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use howlate_model::{Condition, Line, MonotonicTime, Policy, Reference, Started};
+use howlate_model::{Condition, Line, MonotonicTime, Policy, Reference, TurnStarted};
 
 /// Renumbers the lines of one source after the other.
 #[derive(Debug, Default)]
@@ -138,7 +138,7 @@ impl Merge {
     }
 
     /// What was asked for and refused in one source, and ran in another, is two conditions.
-    fn keep_apart(&mut self, started: &Started) {
+    fn keep_apart(&mut self, started: &TurnStarted) {
         let (asked, ran) = (self.merged(started.condition), started.in_force.policy);
         let Some(condition) = self.conditions.get(asked as usize).cloned() else { return };
         let suits = |known: &MergedCondition| known.ran.is_none_or(|other| other == ran);

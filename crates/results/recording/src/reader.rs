@@ -180,7 +180,7 @@ fn header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
 #[cfg(test)]
 pub(crate) mod testing {
     use howlate_model::{
-        Block, Condition, Grid, Header, Ledger, MonotonicTime, Span, Wait, Wakeup, WhyBlock, Work,
+        Block, CauseBlock, Condition, Header, Ledger, MonotonicTime, Span, Wait, Wakeup, WakeupGrid, Work,
     };
 
     pub(crate) fn header(conditions: u32) -> Header {
@@ -200,15 +200,15 @@ pub(crate) mod testing {
         let expected = MonotonicTime::from_nanos(1_000);
         let mut block = Block { condition, round, ..Block::default() };
         let ran = MonotonicTime::from_nanos(1_000 + late);
-        block.record(Wakeup { expected, ran }, Some(Grid::endless(Span::from_millis(1))));
+        block.record(Wakeup { expected, ran }, Some(WakeupGrid::endless(Span::from_millis(1))));
         block
     }
 
     /// Nothing was late in this turn.
-    pub(crate) fn why(condition: u32, round: u32) -> WhyBlock {
+    pub(crate) fn why(condition: u32, round: u32) -> CauseBlock {
         let time = MonotonicTime::default();
         let (tracer, ledger) = ("bpf".to_owned(), Ledger::default());
-        WhyBlock { condition, round, beside: 0, from: time, until: time, tracer, ledger }
+        CauseBlock { condition, round, beside: 0, from: time, until: time, tracer, ledger }
     }
 }
 

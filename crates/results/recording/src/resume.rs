@@ -5,7 +5,7 @@ use std::io;
 use std::mem::take;
 use std::path::Path;
 
-use howlate_model::{End, Header, HowEnded, Line};
+use howlate_model::{EndReason, Header, Line, RecordingEnd};
 
 use crate::lock;
 use crate::rewrite::{Rewriting, Rewritten};
@@ -50,7 +50,7 @@ pub fn progress(path: &Path) -> Result<Progress, ReadError> {
                 last_turn.push((why.condition, why.round));
                 progress.finished.insert((why.condition, why.round));
             }
-            Line::End(End { how, .. }) if how != HowEnded::Done => {
+            Line::End(RecordingEnd { how, .. }) if how != EndReason::Done => {
                 progress.finished.retain(|turn| !last_turn.contains(turn));
             }
             _ => {}
@@ -84,10 +84,10 @@ mod tests {
     use super::*;
     use crate::Writer;
     use crate::reader::testing::{block, header};
-    use howlate_model::{Finished, InForce, MonotonicTime, Policy, Span, Started};
+    use howlate_model::{EffectiveSettings, MonotonicTime, Policy, Span, TurnFinished, TurnStarted};
 
     fn started(condition: u32, round: u32) -> Line {
-        let in_force = InForce {
+        let in_force = EffectiveSettings {
             tid: 1,
             policy: Policy::OTHER,
             slack: Span::ZERO,
@@ -97,7 +97,7 @@ mod tests {
             slice: None,
         };
         let at = MonotonicTime::default();
-        Line::Started(Started {
+        Line::Started(TurnStarted {
             condition,
             round,
             at,
@@ -111,7 +111,8 @@ mod tests {
 
     fn finished(condition: u32, round: u32, unfinished: bool) -> Line {
         let at = MonotonicTime::default();
-        let finished = Finished { condition, round, at, usage: None, unfinished, load: None, error: None };
+        let finished =
+            TurnFinished { condition, round, at, usage: None, unfinished, load: None, error: None };
         Line::Finished(finished)
     }
 
@@ -130,7 +131,7 @@ mod tests {
     }
 
     fn end() -> Line {
-        Line::End(End { at: MonotonicTime::default(), how: HowEnded::Interrupted })
+        Line::End(RecordingEnd { at: MonotonicTime::default(), how: EndReason::Interrupted })
     }
 
     #[test]

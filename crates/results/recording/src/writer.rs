@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_model::{Caveat, Header, Line, NotWritten, Worded};
+use howlate_model::{AsText, Caveat, Header, Line, WriteFailure};
 
 use crate::complete_prefix::Remains;
 use crate::rewrite::{blocks_of, folder_of};
@@ -29,7 +29,7 @@ pub struct Writer {
     most_blocks: usize,
     written: u64,
     lost: u64,
-    reason: Option<Worded<NotWritten>>,
+    reason: Option<AsText<WriteFailure>>,
     /// The first line: without it, nobody could read the others.
     header: Vec<u8>,
     /// The line that is being written; its room is for all of them.
@@ -155,7 +155,7 @@ impl Writer {
         if found == self.complete || !metadata.is_file() {
             return Ok(());
         }
-        let reason = NotWritten::FileChanged { found, written: self.complete };
+        let reason = WriteFailure::FileChanged { found, written: self.complete };
         self.reason.get_or_insert_with(|| reason.into());
         if found > self.complete {
             // A half line of somebody else's would spoil ours.
@@ -220,11 +220,11 @@ impl Writer {
         if let Err(error) = file.sync_data() {
             // Of what it had taken, nobody knows which lines the disk has.
             self.lost = self.lost.saturating_add(self.written);
-            self.reason.get_or_insert_with(|| NotWritten::unconfirmed(&error));
+            self.reason.get_or_insert_with(|| WriteFailure::unconfirmed(&error));
         }
         if !self.is_in_place() {
             let reason =
-                lock::path_of(file).map_or(NotWritten::FileReplaced, |to| NotWritten::FileMoved { to });
+                lock::path_of(file).map_or(WriteFailure::FileReplaced, |to| WriteFailure::FileMoved { to });
             (self.lost, self.reason) = (self.lost.saturating_add(self.written), Some(reason.into()));
         }
         self.incomplete()
@@ -334,7 +334,7 @@ mod tests {
     fn check_disturbed(disturb: impl Fn(&Path), lost: u64, left: usize) {
         let (_folder, path, caveat) = disturbed(disturb);
         let Caveat::RecordingIncomplete { lines_lost, reason } = caveat else { panic!("{caveat:?}") };
-        assert!(matches!(reason, Worded::Known(NotWritten::FileChanged { .. })), "{reason}");
+        assert!(matches!(reason, AsText::Value(WriteFailure::FileChanged { .. })), "{reason}");
         let read: Vec<_> = Reader::open(&path).unwrap().map(Result::unwrap).collect();
         assert_eq!((lines_lost, read.len()), (lost, left));
     }
@@ -432,7 +432,8 @@ mod tests {
             let mut why = crate::reader::testing::why(0, u32::from(minute >= 250));
             (why.from, why.until) =
                 (MonotonicTime::from_nanos(minute), MonotonicTime::from_nanos(minute + 1));
-            why.ledger.add_unknown(Latency::from_nanos(minute), howlate_model::NotDecomposed::LostEvents);
+            why.ledger
+                .add_unknown(Latency::from_nanos(minute), howlate_model::UndecomposedReason::LostEvents);
             writer.write(&Line::Why(Box::new(why)));
         }
         assert_eq!(writer.close(), None);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use howlate_analyse::cause::decompose;
 use howlate_model::{
-    Cause, CauseKind, Explained, Incident, IncidentCause, IncidentKind, LateThread, LateWait, LoopAway, Part,
-    Policy, Segment, Span, Wakeup, WokenBy,
+    Cause, CauseKind, EventLoopStall, Incident, IncidentCause, IncidentKind, LateThread, LateWait, Part,
+    Policy, Segment, Span, WakeSource, Wakeup, WakeupBreakdown,
 };
 
 use crate::thread_owner::{Origin, Origins};
@@ -38,7 +38,7 @@ pub(crate) fn incident(wait: &LateWait, at: String, origins: &mut Origins) -> Op
     let causes = causes(by_thread(&explained.parts, origins), wait.late);
     let parts = parts(explained, by_cause);
     let kind = match wait.sleep.woken_by {
-        WokenBy::Timer(_) => IncidentKind::Timer,
+        WakeSource::Timer(_) => IncidentKind::Timer,
         _ if wait.preempted => IncidentKind::Preempted,
         _ => IncidentKind::Woken,
     };
@@ -60,7 +60,7 @@ pub(crate) fn incident(wait: &LateWait, at: String, origins: &mut Origins) -> Op
 
 /// What is kept of an event loop that came back `at`, as date and time. Its time is that of its own work, of what it was blocked
 /// by, and of waiting for a CPU: when each was is not known.
-pub(crate) fn incident_away(one: &LoopAway, at: String, origins: &mut Origins) -> Incident {
+pub(crate) fn incident_away(one: &EventLoopStall, at: String, origins: &mut Origins) -> Incident {
     let spent = [
         (Part::Arming, CauseKind::LongWork, one.running),
         (Part::Blocked, CauseKind::Unexplained, one.blocked()),
@@ -99,7 +99,7 @@ pub(crate) fn incident_away(one: &LoopAway, at: String, origins: &mut Origins) -
     }
 }
 
-fn parts(explained: Explained, by_cause: Vec<Segment>) -> Vec<Segment> {
+fn parts(explained: WakeupBreakdown, by_cause: Vec<Segment>) -> Vec<Segment> {
     if explained.parts.len() <= PARTS { explained.parts } else { by_cause }
 }
 
@@ -245,24 +245,24 @@ fn ratio(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Expiry, Holder, MonotonicTime, Occupant, TracedSleep, Who, WokenBy};
+    use howlate_model::{CpuHolder, Expiry, HolderKind, MonotonicTime, Occupant, TracedSleep, WakeSource};
     use howlate_procfs::Root;
 
     use super::*;
 
     /// Waited from 1000 on; each had the CPU for so long.
-    fn waited(occupants: &[(Holder, &str, u32, u64)]) -> LateWait {
+    fn waited(occupants: &[(HolderKind, &str, u32, u64)]) -> LateWait {
         let whole: u64 = occupants.iter().map(|(.., ns)| ns).sum();
         let mut from = MonotonicTime::from_nanos(1_000);
-        let mut occupant = |(holder, name, pid, ns): &(Holder, &str, u32, u64)| {
+        let mut occupant = |(holder, name, pid, ns): &(HolderKind, &str, u32, u64)| {
             let pid = (*pid > 0).then_some(*pid);
-            let who = Who { holder: *holder, pid, name: (*name).to_owned() };
+            let who = CpuHolder { holder: *holder, pid, name: (*name).to_owned() };
             let one = Occupant { who, ns: Span::from_nanos(*ns), from: Some(from) };
             from = from.plus(one.ns);
             one
         };
         let occupants = occupants.iter().map(&mut occupant).collect();
-        let by = WokenBy::NotSeen { slack: Span::ZERO, runnable_known: true };
+        let by = WakeSource::NotSeen { slack: Span::ZERO, runnable_known: true };
         let sleep = TracedSleep {
             occupants,
             switched_in: Some(from),
@@ -295,8 +295,8 @@ mod tests {
 
     #[test]
     fn who_had_the_cpu_is_the_cause_with_process_and_group() {
-        let ours = [(Holder::Thread, "hog", 9, 700_000), (Holder::Softirq, "NET_RX", 0, 200_000)];
-        let found = told(&waited(&[&ours[..], &[(Holder::Thread, "hog", 9, 100_000)]].concat()));
+        let ours = [(HolderKind::Thread, "hog", 9, 700_000), (HolderKind::Softirq, "NET_RX", 0, 200_000)];
+        let found = told(&waited(&[&ours[..], &[(HolderKind::Thread, "hog", 9, 100_000)]].concat()));
         assert_eq!(
             (found.latency, found.cpu, found.kind),
             (Span::from_millis(1), 3, IncidentKind::Preempted)
@@ -317,7 +317,7 @@ mod tests {
     fn an_event_loop_was_at_work_blocked_and_without_a_cpu() {
         let at = MonotonicTime::from_nanos;
         let (running, ready) = (Span::from_nanos(500), Span::from_nanos(100));
-        let one = LoopAway {
+        let one = EventLoopStall {
             from: at(1_000),
             until: at(2_000),
             running,
@@ -353,10 +353,10 @@ mod tests {
     #[test]
     fn what_its_timer_was_late_is_a_part_of_it() {
         let at = MonotonicTime::from_nanos;
-        let mut wait = waited(&[(Holder::Thread, "hog", 9, 700_000)]);
-        let interrupted = Who { holder: Holder::Idle, pid: None, name: String::new() };
+        let mut wait = waited(&[(HolderKind::Thread, "hog", 9, 700_000)]);
+        let interrupted = CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() };
         let (first_served, served) = (at(950), at(970));
-        wait.sleep.woken_by = WokenBy::Timer(Expiry {
+        wait.sleep.woken_by = WakeSource::Timer(Expiry {
             soft: at(400),
             hard: at(400),
             interrupt: Some(at(900)),
@@ -385,7 +385,7 @@ mod tests {
     fn few_threads_of_one_name_are_told_apart() {
         let told_of = |threads: u32| {
             let all: Vec<_> = (1..=threads)
-                .map(|pid| (Holder::Thread, "burner", 100 + pid, 1_000 * u64::from(pid)))
+                .map(|pid| (HolderKind::Thread, "burner", 100 + pid, 1_000 * u64::from(pid)))
                 .collect();
             told(&waited(&all)).causes.iter().map(|one| (one.pid, one.took.as_nanos())).collect::<Vec<_>>()
         };
@@ -405,7 +405,7 @@ mod tests {
             });
         }
         let of = |all: &[u32]| {
-            let all: Vec<_> = all.iter().map(|tid| (Holder::Thread, "spin", *tid, 1_000)).collect();
+            let all: Vec<_> = all.iter().map(|tid| (HolderKind::Thread, "spin", *tid, 1_000)).collect();
             let found =
                 incident(&waited(&all), "then".into(), &mut Origins::new(Root::at(folder.path()))).unwrap();
             let told =
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn many_stretches_are_joined_by_cause_and_add_up() {
-        let two = [(Holder::Thread, "a", 1, 1_000), (Holder::Thread, "b", 2, 2_000)];
+        let two = [(HolderKind::Thread, "a", 1, 1_000), (HolderKind::Thread, "b", 2, 2_000)];
         let found = told(&waited(&two.repeat(200)));
         assert_eq!(found.parts.len(), 2);
         assert_eq!(found.parts.iter().map(|part| part.ns.as_nanos()).sum::<u64>(), 600_000);
@@ -432,7 +432,7 @@ mod tests {
         let all: Vec<_> = names
             .iter()
             .zip(1..)
-            .map(|(name, ns)| (Holder::Thread, name.as_str(), 100, ns * 1_000))
+            .map(|(name, ns)| (HolderKind::Thread, name.as_str(), 100, ns * 1_000))
             .collect();
         let found = told(&waited(&all));
         assert_eq!(found.causes.len(), CAUSES + 1);

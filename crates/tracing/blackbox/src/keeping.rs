@@ -1,6 +1,6 @@
 //! Whether the disk takes what is recorded. It may refuse, and take it again, in the middle of the night.
 
-use howlate_model::{NotWritten, Worded};
+use howlate_model::{AsText, WriteFailure};
 use howlate_recording::{Account, Loss};
 
 /// What whoever records is told as soon as it is known.
@@ -62,7 +62,7 @@ impl Keeping {
     }
 
     /// Lines that are missing, and why the first of them is.
-    pub(crate) fn all(&self) -> (u64, Option<Worded<NotWritten>>) {
+    pub(crate) fn all(&self) -> (u64, Option<AsText<WriteFailure>>) {
         self.all.as_ref().map_or((0, None), |all| (all.lines, Some(all.reason.clone())))
     }
 }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     fn lost(lines: u64) -> Account {
-        Account { confirmed: 0, loss: Some(Loss { lines, reason: NotWritten::Os(OsError(5)).into() }) }
+        Account { confirmed: 0, loss: Some(Loss { lines, reason: WriteFailure::Os(OsError(5)).into() }) }
     }
 
     // lost    2  3  -  -  4

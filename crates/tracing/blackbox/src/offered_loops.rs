@@ -8,7 +8,7 @@ use std::rc::Rc;
 use howlate_analyse::watch::{Deadlines, MissedDeadline};
 use howlate_linux::clock;
 use howlate_linux::peer::Peer;
-use howlate_model::{Incident, IncidentKind, LateThread, LateTurn, MonotonicTime, Span};
+use howlate_model::{Incident, IncidentKind, LateIteration, LateThread, MonotonicTime, Span};
 use howlate_procfs::{ProcessStat, Root, Status};
 use howlate_recording::date_and_time;
 use howlate_watched_program::{MarkedLoop, MarkedLoops, MarkedTurn};
@@ -235,7 +235,7 @@ impl MissedTurn {
         let (group, policy, command) =
             origin.map_or((None, None, None), |one| (one.group, one.policy, one.command));
         let (name, cpu) = if is_its_own { name_and_cpu(tid) } else { (None, None) };
-        let turn = LateTurn { name: of_loop.clone(), period: *period, spans: missed.spans };
+        let turn = LateIteration { name: of_loop.clone(), period: *period, spans: missed.spans };
         Incident {
             at: date_and_time(missed.done, ahead),
             at_ns: missed.done,

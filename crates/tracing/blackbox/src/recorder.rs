@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howlate_linux::clock;
 use howlate_linux::termination::{go_first, while_nothing_is_kept};
 use howlate_model::{
-    End, Header, HowEnded, Incident, IncidentKind, LateAbove, LateThread, LateWait, Line, Mark,
-    MonotonicTime, NotWritten, Span, TracerRefusal, Unseen, WaitClock, WaitCounts, WaitGroup, WaitMinute,
-    Worded,
+    AsText, EndReason, Header, Incident, IncidentKind, LateThread, LateThreshold, LateWait, Line, Mark,
+    MissingProbes, MonotonicTime, RecordingEnd, Span, TracerRefusal, WaitClock, WaitCounts, WaitGroup,
+    WaitMinute, WriteFailure,
 };
 use howlate_procfs::Root;
 use howlate_recording::{
@@ -47,7 +47,7 @@ const HOLDER: usize = 250;
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// A wait longer than this is an incident.
-    pub late_above: LateAbove,
+    pub late_above: LateThreshold,
     /// An event loop that is away from its events for longer than this is one.
     pub loop_above: Span,
     /// Which threads are recorded.
@@ -89,7 +89,7 @@ pub struct Finished {
     /// Lines that are missing because the disk refused them,
     pub not_written: u64,
     /// and why it refused the first of them.
-    pub why_not_written: Option<Worded<NotWritten>>,
+    pub why_not_written: Option<AsText<WriteFailure>>,
     /// What CPUs did when somebody asked for it, for which there was no room.
     pub snaps_not_kept: u64,
     /// Requests of programs for it that were too many.
@@ -134,7 +134,7 @@ pub fn record(
     asked: &Asked,
     requests: &Requests,
     begin: impl FnMut() -> Header + 'static,
-    started: impl FnOnce(&std::path::Path, &Unseen) -> Box<dyn Display>,
+    started: impl FnOnce(&std::path::Path, &MissingProbes) -> Box<dyn Display>,
 ) -> Result<Finished, NotRecorded> {
     // Where nothing can be seen, no folder is made.
     let mut threshold = Threshold::begin(asked.late_above);
@@ -239,7 +239,7 @@ struct Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    fn run(&mut self, requests: &Requests) -> Result<HowEnded, NotRecorded> {
+    fn run(&mut self, requests: &Requests) -> Result<EndReason, NotRecorded> {
         let began = clock::now();
         loop {
             let left = self.asked.duration.map_or(LOOK, |all| all.minus(clock::now().since(began)));
@@ -255,16 +255,16 @@ impl Recorder<'_> {
                 self.end_minute()?;
             }
             if !self.kept.is_in_place() {
-                return Ok(HowEnded::Interrupted);
+                return Ok(EndReason::Interrupted);
             }
             if self.finished.stopped {
-                return Ok(HowEnded::StoppedAbove);
+                return Ok(EndReason::StoppedAbove);
             }
             if requests.end.load(Ordering::Relaxed) {
-                return Ok(HowEnded::Interrupted);
+                return Ok(EndReason::Interrupted);
             }
             if self.asked.duration.is_some_and(|all| clock::now().since(began) >= all) {
-                return Ok(HowEnded::Done);
+                return Ok(EndReason::Done);
             }
         }
     }
@@ -508,7 +508,7 @@ impl Recorder<'_> {
         })
     }
 
-    fn end(mut self, how: HowEnded) -> Result<Finished, NotRecorded> {
+    fn end(mut self, how: EndReason) -> Result<Finished, NotRecorded> {
         self.manager.stopping();
         go_first();
         if let Some(held) = self.held.take() {
@@ -516,7 +516,7 @@ impl Recorder<'_> {
         }
         self.finished.commands_left_out = self.actions.left_out;
         self.end_minute()?;
-        self.kept.write(&Line::End(End { at: clock::now(), how }));
+        self.kept.write(&Line::End(RecordingEnd { at: clock::now(), how }));
         self.wait_for_the_disk();
         self.look_at_the_disk();
         self.finished.is_gone = !self.kept.is_in_place();

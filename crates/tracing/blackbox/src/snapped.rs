@@ -1,6 +1,6 @@
 //! What is kept of requests for what all CPUs have just done: lines, and the name of the file.
 
-use howlate_model::{MonotonicTime, SnapProgram, Snapped};
+use howlate_model::{MonotonicTime, SnapProgram, Snapshot};
 use howlate_recording::{compact, date_and_time};
 
 use crate::requests::SnapRequest;
@@ -30,8 +30,8 @@ pub(crate) fn snapped(
     ahead: i64,
     timeline: Option<&str>,
     origins: &mut Origins,
-) -> Vec<Snapped> {
-    let line = |at_ns: MonotonicTime, reason: Option<String>, program: Option<SnapProgram>| Snapped {
+) -> Vec<Snapshot> {
+    let line = |at_ns: MonotonicTime, reason: Option<String>, program: Option<SnapProgram>| Snapshot {
         at: date_and_time(at_ns, ahead),
         at_ns,
         reason,
@@ -83,7 +83,7 @@ mod tests {
         let now = MonotonicTime::from_nanos(9_000_000_000);
         let all = [asked(8, Some(8_000_000_000), "frame dropped"), asked(9, None, "late")];
         let lines = snapped(&all, now, 0, Some("7.trace.json"), &mut origins);
-        let told = |line: &Snapped| {
+        let told = |line: &Snapshot| {
             let program = line.program.clone().unwrap();
             (line.at.clone(), program.process, program.pid, line.reason.clone().unwrap())
         };

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use howlate_analyse::percentile;
-use howlate_model::{Distribution, LateAbove, Line, Span, WaitCounts};
+use howlate_model::{Distribution, LateThreshold, Line, Span, WaitCounts};
 use howlate_recording::read_between;
 use jiff::{SignedDuration, Timestamp};
 
@@ -16,7 +16,7 @@ const AT_FIRST: Span = Span::from_millis(5);
 /// It, and the waits that it follows from: a minute's waits are some hundred counts.
 #[derive(Debug)]
 pub(crate) struct Threshold {
-    rule: LateAbove,
+    rule: LateThreshold,
     hour: VecDeque<Distribution>,
     now: Span,
     /// Until a moment ago: waits that were late above it may not have been read yet.
@@ -24,10 +24,10 @@ pub(crate) struct Threshold {
 }
 
 impl Threshold {
-    pub(crate) fn begin(rule: LateAbove) -> Self {
+    pub(crate) fn begin(rule: LateThreshold) -> Self {
         let now = match rule {
-            LateAbove::Length(length) => length,
-            LateAbove::Percentile { least, .. } => least.max(AT_FIRST),
+            LateThreshold::Length(length) => length,
+            LateThreshold::Percentile { least, .. } => least.max(AT_FIRST),
         };
         Self { rule, hour: VecDeque::new(), now, before: now }
     }
@@ -74,7 +74,7 @@ impl Threshold {
     }
 
     fn follow(&mut self) -> bool {
-        let LateAbove::Percentile { percent, least } = self.rule else { return false };
+        let LateThreshold::Percentile { percent, least } = self.rule else { return false };
         let mut all = Distribution::default();
         self.hour.iter().for_each(|minute| all.merge(minute));
         // Of too few, it stays what it is.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::cause::Joiner;
 use howlate_linux::clock;
-use howlate_model::{InjectedCause, MonotonicTime, Score, Span};
+use howlate_model::{CheckScore, InjectedCause, MonotonicTime, Span};
 use howlate_trace::{Choice, Tracer, open};
 
 use crate::inject::{Class, InjectorReport, Order, Part, Party};
@@ -39,7 +39,7 @@ struct Parties {
 
 impl Making<'_> {
     /// Makes it; returns how well it was found, or why it could not be made.
-    pub(crate) fn make(&self) -> Result<Score, String> {
+    pub(crate) fn make(&self) -> Result<CheckScore, String> {
         let mut parties = self.gather()?;
         let pid = parties.measured.pid();
         let group = parties.quota.as_ref().and_then(|quota| quota.name_of(pid));

@@ -2,8 +2,8 @@
 
 use howlate_analyse::cause::Judged;
 use howlate_model::{
-    CauseKind, Explained, InjectedCause, MISSES_KEPT, Miss, MissReason, Part, Score, Segment, Span, Stamp,
-    Wakeup,
+    CauseKind, CheckScore, InjectedCause, MISSES_KEPT, Miss, MissReason, MonotonicInterval, Part, Segment,
+    Span, Wakeup, WakeupBreakdown,
 };
 
 /// A cause hits a wake-up when it was at it for this long while the thread was late. Less does not stand out from what
@@ -11,10 +11,10 @@ use howlate_model::{
 const HIT: Span = Span::from_micros(30);
 
 /// Holds what was found against what was made.
-pub(crate) fn score(made: &[InjectedCause], judged: &[Judged]) -> Score {
-    let mut score = Score::default();
+pub(crate) fn score(made: &[InjectedCause], judged: &[Judged]) -> CheckScore {
+    let mut score = CheckScore::default();
     let mut errors = Vec::new();
-    let mut left: Vec<&[Stamp]> = made.iter().map(|known| known.stamps.as_slice()).collect();
+    let mut left: Vec<&[MonotonicInterval]> = made.iter().map(|known| known.stamps.as_slice()).collect();
     for one in judged {
         count(&mut score, one);
         let mut is_hit = false;
@@ -40,7 +40,7 @@ pub(crate) fn score(made: &[InjectedCause], judged: &[Judged]) -> Score {
     score
 }
 
-fn count(score: &mut Score, one: &Judged) {
+fn count(score: &mut CheckScore, one: &Judged) {
     score.wakeups += 1;
     if let Some(explained) = &one.explained {
         score.decomposed += 1;
@@ -49,36 +49,42 @@ fn count(score: &mut Score, one: &Judged) {
 }
 
 /// A wake-up that came early has no parts.
-fn adds_up(explained: &Explained) -> bool {
+fn adds_up(explained: &WakeupBreakdown) -> bool {
     let sum: u64 = explained.parts.iter().map(|part| part.ns.as_nanos()).sum();
     i64::try_from(sum) == Ok(explained.latency.as_nanos().max(0))
 }
 
 /// When a cause was at it while the thread was late. Stamps that ended before are left behind: both are in order.
-fn made_during(kind: CauseKind, left: &mut &[Stamp], wakeup: Wakeup) -> Vec<Stamp> {
+fn made_during(kind: CauseKind, left: &mut &[MonotonicInterval], wakeup: Wakeup) -> Vec<MonotonicInterval> {
     let past = left.iter().take_while(|stamp| stamp.until <= wakeup.expected).count();
     *left = &left[past..];
     let near = left.iter().take_while(|stamp| stamp.from < wakeup.ran);
     let at_it = near.filter(|stamp| kind != CauseKind::Softirq || had_begun(**stamp, wakeup));
-    let late =
-        |stamp: &Stamp| Stamp { from: stamp.from.max(wakeup.expected), until: stamp.until.min(wakeup.ran) };
+    let late = |stamp: &MonotonicInterval| MonotonicInterval {
+        from: stamp.from.max(wakeup.expected),
+        until: stamp.until.min(wakeup.ran),
+    };
     at_it.map(late).collect()
 }
 
-fn length(stamps: &[Stamp]) -> Span {
+fn length(stamps: &[MonotonicInterval]) -> Span {
     stamps.iter().map(|stamp| stamp.until.since(stamp.from)).fold(Span::ZERO, Span::plus)
 }
 
 /// Whether a softirq had begun. Its stamp is that of the call that brings it about; and as it gives way to no thread, one that
 /// runs soon after the call was made has come before it.
-fn had_begun(stamp: Stamp, wakeup: Wakeup) -> bool {
+fn had_begun(stamp: MonotonicInterval, wakeup: Wakeup) -> bool {
     let half = Span::from_nanos(stamp.until.since(stamp.from).as_nanos() / 2);
     wakeup.ran >= stamp.from.plus(half)
 }
 
 /// Judges one hit: how far off it was in nanoseconds, or why it is not found. Time in which the timer's interrupt had not come,
 /// and no event tells why, can be charged to nobody, whoever was at it: it is not judged.
-fn hit(known: &InjectedCause, made: &[Stamp], explained: Option<&Explained>) -> Result<u64, MissReason> {
+fn hit(
+    known: &InjectedCause,
+    made: &[MonotonicInterval],
+    explained: Option<&WakeupBreakdown>,
+) -> Result<u64, MissReason> {
     let explained = explained.ok_or(MissReason::NotSeen)?;
     if known.kind == CauseKind::Hypervisor {
         return stood_still(made, explained);
@@ -100,7 +106,7 @@ fn hit(known: &InjectedCause, made: &[Stamp], explained: Option<&Explained>) -> 
 
 /// A machine that stood still took the time of everybody alike: 95 % of it has to be charged to what is below the kernel or to
 /// nobody, and no more than 5 % to anybody who was under way.
-fn stood_still(made: &[Stamp], explained: &Explained) -> Result<u64, MissReason> {
+fn stood_still(made: &[MonotonicInterval], explained: &WakeupBreakdown) -> Result<u64, MissReason> {
     let stood = length(made);
     let has = |part: Span, percent: u64| part.as_nanos() * 100 >= stood.as_nanos() * percent;
     let below = charged_during(made, explained, |segment| {
@@ -117,14 +123,18 @@ fn stood_still(made: &[Stamp], explained: &Explained) -> Result<u64, MissReason>
 }
 
 /// How long the timer's interrupt had not come while a cause was at it, for reasons unknown.
-fn not_come_during(made: &[Stamp], explained: &Explained) -> Span {
+fn not_come_during(made: &[MonotonicInterval], explained: &WakeupBreakdown) -> Span {
     charged_during(made, explained, |segment| {
         segment.cause.part == Part::InterruptDelivery && segment.cause.kind == CauseKind::Undetermined
     })
 }
 
 /// How much of these parts lies where a cause was at it.
-fn charged_during(made: &[Stamp], explained: &Explained, parts: impl Fn(&Segment) -> bool) -> Span {
+fn charged_during(
+    made: &[MonotonicInterval],
+    explained: &WakeupBreakdown,
+    parts: impl Fn(&Segment) -> bool,
+) -> Span {
     let overlaps = explained.parts.iter().filter(|segment| parts(segment)).flat_map(|segment| {
         let lasted = Wakeup { expected: segment.from, ran: segment.from.plus(segment.ns) };
         made.iter().map(move |stamp| stamp.within(lasted))
@@ -133,7 +143,7 @@ fn charged_during(made: &[Stamp], explained: &Explained, parts: impl Fn(&Segment
 }
 
 /// Counts a hit that was not found, and keeps it while there are few.
-fn missed(score: &mut Score, reason: MissReason, made: &[Stamp], one: &Judged) {
+fn missed(score: &mut CheckScore, reason: MissReason, made: &[MonotonicInterval], one: &Judged) {
     match reason {
         MissReason::NotSeen => score.not_seen += 1,
         MissReason::InterruptLate => score.interrupt_late += 1,
@@ -158,11 +168,11 @@ fn is_right(known: &InjectedCause, segment: &Segment) -> bool {
         && (known.pid.is_none() || segment.pid == known.pid)
 }
 
-fn total(explained: &Explained, wanted: impl Fn(&Segment) -> bool) -> Span {
+fn total(explained: &WakeupBreakdown, wanted: impl Fn(&Segment) -> bool) -> Span {
     explained.parts.iter().filter(|segment| wanted(segment)).map(|one| one.ns).fold(Span::ZERO, Span::plus)
 }
 
-fn late(score: &mut Score, one: &Judged) {
+fn late(score: &mut CheckScore, one: &Judged) {
     score.late_ns += one.wakeup.latency().as_nanos().max(0).unsigned_abs();
     if let Some(explained) = &one.explained {
         score.named_ns += total(explained, |segment| segment.cause.kind.is_named()).as_nanos();
@@ -191,12 +201,15 @@ mod tests {
     fn judged(number: i64, parts: Option<Vec<Segment>>) -> Judged {
         let wakeup = Wakeup { expected: at(number * 1_000), ran: at(number * 1_000 + 400) };
         let (at, latency, cpu) = (wakeup.ran, Latency::from_nanos(400_000), Some(0));
-        Judged { wakeup, explained: parts.map(|parts| Explained { at, latency, cpu, parts }) }
+        Judged { wakeup, explained: parts.map(|parts| WakeupBreakdown { at, latency, cpu, parts }) }
     }
 
     /// A hog that takes the CPU from 50 µs before each of `count` wake-ups, for 350 µs of their 400 µs.
     fn hog(count: i64) -> InjectedCause {
-        let stamp = |number: i64| Stamp { from: at(number * 1_000 - 50), until: at(number * 1_000 + 350) };
+        let stamp = |number: i64| MonotonicInterval {
+            from: at(number * 1_000 - 50),
+            until: at(number * 1_000 + 350),
+        };
         InjectedCause {
             kind: CauseKind::Thread,
             name: "hog".into(),
@@ -215,7 +228,7 @@ mod tests {
         found: u64,
         wrongly: u64,
         detection: Detection,
-    ) -> Score {
+    ) -> CheckScore {
         let all: Vec<Judged> = (0..100).map(|number| judged(number, parts(number))).collect();
         let score = score(&[hog(100)], &all);
         assert_eq!((score.hits, score.found, score.blamed_wrongly), (100, found, wrongly), "{score:?}");
@@ -317,7 +330,7 @@ mod tests {
         let first = &score.misses[0];
         assert_eq!((first.reason, first.parts.len()), (MissReason::NotSeen, 0));
         assert_eq!((first.made_ns, first.late_ns), (Span::from_micros(350), Span::from_micros(400)));
-        assert_eq!(first.made, [Stamp { from: at(0), until: at(350) }]);
+        assert_eq!(first.made, [MonotonicInterval { from: at(0), until: at(350) }]);
         let score = check(|_| Some(elsewhere.clone()), 0, 100, Detection::Missed);
         assert_eq!((score.misses[0].reason, &score.misses[0].parts), (MissReason::BlamedWrongly, &elsewhere));
     }
@@ -328,7 +341,7 @@ mod tests {
         //                 900  |----|     950 to 1350: over by then
         //                        1100 |---------| to 2100: only its call had begun
         for (from, until, hits) in [(950, 1_350, 1), (1_100, 2_100, 0), (1_100, 1_700, 1)] {
-            let stamps = vec![Stamp { from: at(from), until: at(until) }];
+            let stamps = vec![MonotonicInterval { from: at(from), until: at(until) }];
             let made = InjectedCause { kind: CauseKind::Softirq, name: "NET_RX".into(), pid: None, stamps };
             assert_eq!(score(std::slice::from_ref(&made), &[judged(1, Some(right()))]).hits, hits, "{from}");
             let thread = InjectedCause { kind: CauseKind::Thread, ..made };

@@ -1,7 +1,7 @@
 //! The tracers on this kernel, with events hidden from them as if it had none.
 
 use howlate_linux::{clock, thread};
-use howlate_model::{Asleep, Holder, Span, TracedSleep, TracerRefusal, WokenBy};
+use howlate_model::{HolderKind, SleepState, Span, TracedSleep, TracerRefusal, WakeSource};
 use howlate_testing::skip;
 
 use crate::bpf::Bpf;
@@ -44,10 +44,14 @@ fn seen(tracer: &mut dyn Tracer) -> Vec<TracedSleep> {
 }
 
 fn assert_nobody_is_blamed(one: &TracedSleep, tier: Tier) {
-    assert!(matches!(one.woken_by, WokenBy::NotSeen { runnable_known: true, .. }), "{tier}: {one:?}");
-    assert_eq!(one.asleep, Asleep::Waiting);
-    let blamed =
-        |holder| matches!(holder, Holder::Thread | Holder::RealTimeThread | Holder::Idle | Holder::Softirq);
+    assert!(matches!(one.woken_by, WakeSource::NotSeen { runnable_known: true, .. }), "{tier}: {one:?}");
+    assert_eq!(one.asleep, SleepState::Waiting);
+    let blamed = |holder| {
+        matches!(
+            holder,
+            HolderKind::Thread | HolderKind::RealTimeThread | HolderKind::Idle | HolderKind::Softirq
+        )
+    };
     assert!(one.occupants.iter().all(|one| !blamed(one.who.holder)), "{tier}: {one:?}");
 }
 

@@ -44,7 +44,7 @@ pub use tracefs::{CpuEventReader, CpuEventsRead};
 pub use unavailable::{TracerMissing, open_as_asked};
 pub use waits::{WaitChoice, WaitReader, WaitSource, read_waits};
 
-use howlate_model::{AfterEach, Iteration, Life, Span, TracedSleep, TracerRefusal};
+use howlate_model::{Iteration, LifeEvent, Span, TracedSleep, TracerRefusal, WakeupHookFactory};
 
 /// What follows wake-ups of this process, and of others that are named.
 pub trait Tracer {
@@ -99,7 +99,7 @@ pub trait Tracer {
 
     /// Hands on which watched threads have begun, got another name and ended, as [`read`](Self::read) last found it, in their
     /// order; `None`: this one does not see it.
-    fn lives(&mut self) -> Option<Vec<Life>> {
+    fn lives(&mut self) -> Option<Vec<LifeEvent>> {
         None
     }
 
@@ -111,7 +111,7 @@ pub trait Tracer {
     fn follow(&mut self, tid: u32, slack: Span) -> Result<(), TracerRefusal>;
 
     /// What each followed thread is to do after its wake-ups, if anything.
-    fn after_each(&self) -> Option<AfterEach> {
+    fn after_each(&self) -> Option<WakeupHookFactory> {
         None
     }
 

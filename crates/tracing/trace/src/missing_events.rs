@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Expiry, Holder, Span, TracedSleep, TracerGap, Who, WokenBy};
+use howlate_model::{CpuHolder, Expiry, HolderKind, Span, TracedSleep, TracerGap, WakeSource};
 
 /// What a tracer can do without an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,12 +67,12 @@ impl Gaps {
 
     /// Leaves out of a sleep what would only seem to have been seen.
     pub(crate) fn doubt(&self, one: &mut TracedSleep) {
-        if self.has(TracerGap::Timers) && matches!(one.woken_by, WokenBy::Other(_)) && !one.is_stopped() {
+        if self.has(TracerGap::Timers) && matches!(one.woken_by, WakeSource::Other(_)) && !one.is_stopped() {
             let slack = self.slack.get(&one.tid).copied().unwrap_or(Span::ZERO);
-            one.woken_by = WokenBy::NotSeen { slack, runnable_known: true };
+            one.woken_by = WakeSource::NotSeen { slack, runnable_known: true };
         }
         if self.has(TracerGap::TimerInterrupts)
-            && let WokenBy::Timer(expiry) = &mut one.woken_by
+            && let WakeSource::Timer(expiry) = &mut one.woken_by
             && expiry.deferred.is_none()
         {
             expiry.interrupt = expiry.interrupt.or(Some(expiry.first_served));
@@ -86,34 +86,35 @@ impl Gaps {
 /// An interrupt or softirq that is not seen has the CPU in the name of whom it came upon.
 fn blame_no_thread(one: &mut TracedSleep) {
     let deferred = match &mut one.woken_by {
-        WokenBy::Timer(Expiry { deferred: Some(deferred), .. }) => &mut deferred.occupants[..],
+        WakeSource::Timer(Expiry { deferred: Some(deferred), .. }) => &mut deferred.occupants[..],
         _ => &mut [],
     };
     let occupants = one.occupants.iter_mut().chain(deferred).map(|occupant| &mut occupant.who);
     let all = occupants.chain(one.lost.iter_mut().map(|lost| &mut lost.to));
-    for who in all.filter(|who| matches!(who.holder, Holder::Thread | Holder::RealTimeThread | Holder::Idle))
-    {
-        *who = Who { holder: Holder::NotSeen, pid: None, name: String::new() };
+    for who in all.filter(|who| {
+        matches!(who.holder, HolderKind::Thread | HolderKind::RealTimeThread | HolderKind::Idle)
+    }) {
+        *who = CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() };
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Asleep, Deferred, Lost, MonotonicTime, Occupant};
+    use howlate_model::{CpuLoss, DeferredTimers, MonotonicTime, Occupant, SleepState};
 
     use super::*;
 
-    fn who(holder: Holder, name: &str) -> Who {
-        Who { holder, pid: None, name: name.into() }
+    fn who(holder: HolderKind, name: &str) -> CpuHolder {
+        CpuHolder { holder, pid: None, name: name.into() }
     }
 
     /// Woken at 100 by a timer that a softirq served; a thread and an interrupt had the CPU.
     fn woken() -> TracedSleep {
         let at = MonotonicTime::from_nanos;
-        let had = |who: Who| Occupant { who, ns: Span::from_nanos(5), from: None };
-        let hog = || who(Holder::Thread, "hog");
+        let had = |who: CpuHolder| Occupant { who, ns: Span::from_nanos(5), from: None };
+        let hog = || who(HolderKind::Thread, "hog");
         let occupants = vec![had(hog())];
-        let deferred = Some(Deferred { interrupt: at(50), interrupted: hog(), occupants });
+        let deferred = Some(DeferredTimers { interrupt: at(50), interrupted: hog(), occupants });
         let expiry = Expiry {
             soft: at(40),
             hard: at(40),
@@ -126,15 +127,15 @@ mod tests {
             deferred,
         };
         TracedSleep {
-            occupants: vec![had(hog()), had(who(Holder::Interrupt, "eth0"))],
-            lost: vec![Lost {
+            occupants: vec![had(hog()), had(who(HolderKind::Interrupt, "eth0"))],
+            lost: vec![CpuLoss {
                 from: at(150),
                 until: at(160),
-                to: who(Holder::Idle, ""),
+                to: who(HolderKind::Idle, ""),
                 throttled: false,
                 merged: false,
             }],
-            ..TracedSleep::woken(7, at(100), WokenBy::Timer(expiry))
+            ..TracedSleep::woken(7, at(100), WakeSource::Timer(expiry))
         }
     }
 
@@ -154,10 +155,10 @@ mod tests {
         for costs in [TracerGap::Interrupts, TracerGap::Softirqs] {
             let one = doubted(costs, woken());
             let holders: Vec<_> = one.occupants.iter().map(|one| one.who.holder).collect();
-            assert_eq!(holders, [Holder::NotSeen, Holder::Interrupt]);
-            assert_eq!(one.lost[0].to.holder, Holder::NotSeen);
-            let WokenBy::Timer(Expiry { deferred: Some(deferred), .. }) = &one.woken_by else { panic!() };
-            assert_eq!(deferred.occupants[0].who.holder, Holder::NotSeen);
+            assert_eq!(holders, [HolderKind::NotSeen, HolderKind::Interrupt]);
+            assert_eq!(one.lost[0].to.holder, HolderKind::NotSeen);
+            let WakeSource::Timer(Expiry { deferred: Some(deferred), .. }) = &one.woken_by else { panic!() };
+            assert_eq!(deferred.occupants[0].who.holder, HolderKind::NotSeen);
         }
         assert_eq!(doubted(TracerGap::PageFaults, woken()), woken());
     }
@@ -165,24 +166,24 @@ mod tests {
     #[test]
     fn what_woke_a_thread_is_not_told_where_timers_are_not_seen() {
         let by = |asleep| {
-            let other = WokenBy::Other(who(Holder::Idle, ""));
+            let other = WakeSource::Other(who(HolderKind::Idle, ""));
             let one = TracedSleep { asleep, ..TracedSleep::woken(7, MonotonicTime::from_nanos(9), other) };
             doubted(TracerGap::Timers, one).woken_by
         };
         let slack = Span::from_nanos(50);
-        assert_eq!(by(Asleep::Waiting), WokenBy::NotSeen { slack, runnable_known: true });
-        assert!(matches!(by(Asleep::Stopped(None)), WokenBy::Other(_)), "a signal ends a stop");
+        assert_eq!(by(SleepState::Waiting), WakeSource::NotSeen { slack, runnable_known: true });
+        assert!(matches!(by(SleepState::Stopped(None)), WakeSource::Other(_)), "a signal ends a stop");
     }
 
     #[test]
     fn a_timers_interrupt_that_is_not_seen_had_come_by_its_first_timer() {
         let interrupt = |deferred: bool| {
             let mut one = woken();
-            if let (false, WokenBy::Timer(expiry)) = (deferred, &mut one.woken_by) {
+            if let (false, WakeSource::Timer(expiry)) = (deferred, &mut one.woken_by) {
                 expiry.deferred = None;
             }
             let one = doubted(TracerGap::TimerInterrupts, one);
-            if let WokenBy::Timer(expiry) = one.woken_by { expiry.interrupt } else { panic!() }
+            if let WakeSource::Timer(expiry) = one.woken_by { expiry.interrupt } else { panic!() }
         };
         assert_eq!(interrupt(false), Some(MonotonicTime::from_nanos(80)));
         assert_eq!(interrupt(true), None, "it left the timer to a softirq");

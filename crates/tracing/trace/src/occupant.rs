@@ -1,6 +1,6 @@
 //! Who had a CPU, as the programs in the kernel number it.
 
-use howlate_model::{Holder, Who};
+use howlate_model::{CpuHolder, HolderKind};
 
 use crate::irq_names::{Interrupts, TICK, softirq};
 
@@ -39,30 +39,30 @@ impl OccupantKind {
     }
 
     /// Whom `id` is the number of: a thread, which is called `name`, an interrupt or a softirq.
-    pub(crate) fn who(self, id: u32, name: String, interrupts: &mut Interrupts) -> Who {
-        let unnumbered = |holder, name| Who { holder, pid: None, name };
+    pub(crate) fn who(self, id: u32, name: String, interrupts: &mut Interrupts) -> CpuHolder {
+        let unnumbered = |holder, name| CpuHolder { holder, pid: None, name };
         match self {
             Self::Thread => thread(id, name),
-            Self::Server => Who { holder: Holder::Server, ..thread(id, name) },
-            Self::RealTimeThread => Who { holder: Holder::RealTimeThread, ..thread(id, name) },
-            Self::Interrupt => unnumbered(Holder::Interrupt, interrupts.name(id)),
-            Self::Softirq => unnumbered(Holder::Softirq, softirq(id)),
-            Self::Tick => unnumbered(Holder::Interrupt, TICK.to_owned()),
-            Self::NotSeen => nameless(Holder::NotSeen),
+            Self::Server => CpuHolder { holder: HolderKind::Server, ..thread(id, name) },
+            Self::RealTimeThread => CpuHolder { holder: HolderKind::RealTimeThread, ..thread(id, name) },
+            Self::Interrupt => unnumbered(HolderKind::Interrupt, interrupts.name(id)),
+            Self::Softirq => unnumbered(HolderKind::Softirq, softirq(id)),
+            Self::Tick => unnumbered(HolderKind::Interrupt, TICK.to_owned()),
+            Self::NotSeen => nameless(HolderKind::NotSeen),
         }
     }
 }
 
 /// A thread without real-time priority, or the idle one.
-pub(crate) fn thread(id: u32, name: String) -> Who {
+pub(crate) fn thread(id: u32, name: String) -> CpuHolder {
     match id {
-        0 => nameless(Holder::Idle),
-        _ => Who { holder: Holder::Thread, pid: Some(id), name },
+        0 => nameless(HolderKind::Idle),
+        _ => CpuHolder { holder: HolderKind::Thread, pid: Some(id), name },
     }
 }
 
-pub(crate) const fn nameless(holder: Holder) -> Who {
-    Who { holder, pid: None, name: String::new() }
+pub(crate) const fn nameless(holder: HolderKind) -> CpuHolder {
+    CpuHolder { holder, pid: None, name: String::new() }
 }
 
 #[cfg(test)]

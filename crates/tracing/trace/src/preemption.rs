@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Holder, Lost, MonotonicTime, Occupant, Who};
+use howlate_model::{CpuHolder, CpuLoss, HolderKind, MonotonicTime, Occupant};
 
 use crate::occupant::nameless;
 
@@ -38,10 +38,10 @@ pub(crate) struct Loss {
 impl Loss {
     /// The stretch by who had the CPU, in order. Of whom it is only known for how long, as much as there is room for lies before,
     /// between and after the others. Who had the rest, nobody knows.
-    pub(crate) fn split_by(&self, occupants: Vec<Occupant>) -> Vec<Lost> {
+    pub(crate) fn split_by(&self, occupants: Vec<Occupant>) -> Vec<CpuLoss> {
         if self.kept_off == KeptOff::Budget {
             // Who had the CPU meanwhile is no cause of it.
-            return vec![self.piece(self.from, self.until, nameless(Holder::Budget), false)];
+            return vec![self.piece(self.from, self.until, nameless(HolderKind::Budget), false)];
         }
         let (placed, together): (Vec<_>, Vec<_>) = occupants.into_iter().partition(|one| one.from.is_some());
         let merged = together.len() > 1 || !placed.is_empty();
@@ -56,15 +56,15 @@ impl Loss {
         pieces.all
     }
 
-    fn piece(&self, from: MonotonicTime, until: MonotonicTime, to: Who, merged: bool) -> Lost {
-        Lost { from, until, to, throttled: self.kept_off == KeptOff::Quota, merged }
+    fn piece(&self, from: MonotonicTime, until: MonotonicTime, to: CpuHolder, merged: bool) -> CpuLoss {
+        CpuLoss { from, until, to, throttled: self.kept_off == KeptOff::Quota, merged }
     }
 }
 
 /// What a loss is cut into.
 struct Pieces<'a> {
     loss: &'a Loss,
-    all: Vec<Lost>,
+    all: Vec<CpuLoss>,
     cursor: MonotonicTime,
     /// Those of whom it is only known for how long, as far as they are not placed yet.
     together: VecDeque<Occupant>,
@@ -73,7 +73,7 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    fn cut(&mut self, until: MonotonicTime, to: Who, merged: bool) {
+    fn cut(&mut self, until: MonotonicTime, to: CpuHolder, merged: bool) {
         if until > self.cursor {
             self.all.push(self.loss.piece(self.cursor, until, to, merged));
             self.cursor = until;
@@ -90,7 +90,7 @@ impl Pieces<'_> {
             }
             self.cut(end, to, self.merged);
         }
-        self.cut(until, nameless(Holder::NotSeen), false);
+        self.cut(until, nameless(HolderKind::NotSeen), false);
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
         let at = MonotonicTime::from_nanos;
         let loss = Loss { from: at(100), until: at(200), kept_off: KeptOff::Others };
         let thread = |name: &str, ns, from: Option<i64>| Occupant {
-            who: Who { holder: Holder::Thread, pid: None, name: name.into() },
+            who: CpuHolder { holder: HolderKind::Thread, pid: None, name: name.into() },
             ns: Span::from_nanos(ns),
             from: from.map(at),
         };
@@ -115,7 +115,8 @@ mod tests {
             thread("hog", 40, Some(110)),
             thread("last", 10, Some(180)),
         ]);
-        let told = |one: &Lost| (one.from.as_nanos(), one.until.as_nanos(), one.to.name.clone(), one.merged);
+        let told =
+            |one: &CpuLoss| (one.from.as_nanos(), one.until.as_nanos(), one.to.name.clone(), one.merged);
         let expected = [
             (100, 110, "herd", true),
             (110, 150, "hog", false),

@@ -14,7 +14,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use howlate_model::{Holder, MonotonicTime, Span, TracedSleep, Who};
+use howlate_model::{CpuHolder, HolderKind, MonotonicTime, Span, TracedSleep};
 use howlate_procfs::{Cgroup, CpuCgroups, CpuQuota, CpuStat, Root};
 
 /// Times that are remembered; sleeps that are told later than that many readings are of threads that hardly run.
@@ -143,7 +143,7 @@ impl Quotas {
             return;
         }
         let quota = quota(self.name(one, &used_up));
-        let nobodys = one.occupants.iter().filter(|occupant| occupant.who.holder == Holder::Idle);
+        let nobodys = one.occupants.iter().filter(|occupant| occupant.who.holder == HolderKind::Idle);
         let idle = nobodys.map(|occupant| occupant.ns).fold(Span::ZERO, Span::plus);
         for occupant in &mut one.occupants {
             if woken_without || (ran_out && is_kept(&occupant.who, idle)) {
@@ -173,33 +173,33 @@ impl Quotas {
     }
 }
 
-fn is_kept(by: &Who, ns: Span) -> bool {
-    by.holder == Holder::Idle && ns >= KEPT
+fn is_kept(by: &CpuHolder, ns: Span) -> bool {
+    by.holder == HolderKind::Idle && ns >= KEPT
 }
 
-const fn quota(name: String) -> Who {
-    Who { holder: Holder::Quota, pid: None, name }
+const fn quota(name: String) -> CpuHolder {
+    CpuHolder { holder: HolderKind::Quota, pid: None, name }
 }
 
-const fn nobody_knows() -> Who {
-    Who { holder: Holder::NotSeen, pid: None, name: String::new() }
+const fn nobody_knows() -> CpuHolder {
+    CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Occupant, Span, WokenBy};
+    use howlate_model::{Occupant, Span, WakeSource};
 
     const MOUNTINFO: &str = "34 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n";
 
     fn woken(waking: i64, again: i64) -> TracedSleep {
         let at = MonotonicTime::from_nanos;
-        let who = Who { holder: Holder::Thread, pid: Some(9), name: "hog".into() };
+        let who = CpuHolder { holder: HolderKind::Thread, pid: Some(9), name: "hog".into() };
         TracedSleep {
             occupants: vec![Occupant { who: who.clone(), ns: Span::from_nanos(5), from: None }],
             switched_in: Some(at(waking + 5)),
             asleep_again: Some(at(again)),
-            ..TracedSleep::woken(7, at(waking), WokenBy::Other(who))
+            ..TracedSleep::woken(7, at(waking), WakeSource::Other(who))
         }
     }
 
@@ -251,18 +251,18 @@ mod tests {
         {
             let mut one = woken(waking, again);
             quotas.doubt(&mut one);
-            assert_eq!(one.occupants[0].who.holder == Holder::Thread, blamed, "{waking}");
+            assert_eq!(one.occupants[0].who.holder == HolderKind::Thread, blamed, "{waking}");
             one = woken(waking, again);
             one.tid = 8;
             quotas.doubt(&mut one);
-            assert_eq!(one.occupants[0].who.holder, Holder::Thread, "it is in none of these groups");
+            assert_eq!(one.occupants[0].who.holder, HolderKind::Thread, "it is in none of these groups");
         }
     }
 
     #[test]
     fn who_may_run_and_does_not_on_an_idle_cpu_is_kept_by_the_quota() {
         let quotas = Tree::new().looked_at("a/");
-        for (ns, holder, name) in [(100_000, Holder::Quota, "/a"), (99_999, Holder::NotSeen, "")] {
+        for (ns, holder, name) in [(100_000, HolderKind::Quota, "/a"), (99_999, HolderKind::NotSeen, "")] {
             let mut one = woken(250, 350);
             one.occupants[0] = Occupant { who: idle(), ns: Span::from_nanos(ns), from: None };
             quotas.doubt(&mut one);
@@ -280,14 +280,14 @@ mod tests {
             quotas.name_group(&mut one);
             one.occupants.into_iter().map(|one| (one.who.holder, one.who.name)).collect::<Vec<_>>()
         };
-        let (hog, idle) = ((Holder::Thread, "hog".to_owned()), (Holder::Idle, String::new()));
-        assert_eq!(waited(250, 100_000), [hog.clone(), (Holder::Quota, "/a".to_owned())]);
+        let (hog, idle) = ((HolderKind::Thread, "hog".to_owned()), (HolderKind::Idle, String::new()));
+        assert_eq!(waited(250, 100_000), [hog.clone(), (HolderKind::Quota, "/a".to_owned())]);
         assert_eq!(waited(250, 99_999), [hog.clone(), idle.clone()], "leaving idle takes as long");
         assert_eq!(waited(310, 100_000), [hog, idle], "the group had time");
     }
 
-    fn idle() -> Who {
-        Who { holder: Holder::Idle, pid: None, name: String::new() }
+    fn idle() -> CpuHolder {
+        CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() }
     }
 
     /// The name of the group where the kernel said that a quota kept the thread.
@@ -295,7 +295,7 @@ mod tests {
         let mut one = woken(250, 350);
         one.throttled = true;
         tree.looked_at(group).name_group(&mut one);
-        assert_eq!(one.occupants[0].who.holder, Holder::Quota);
+        assert_eq!(one.occupants[0].who.holder, HolderKind::Quota);
         one.occupants.remove(0).who.name
     }
 

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use howlate_model::{CpuSet, Span, Stamp, TracedSleep, WokenBy};
+use howlate_model::{CpuSet, MonotonicInterval, Span, TracedSleep, WakeSource};
 use howlate_procfs::Root;
 
 /// An interrupt that comes so much later than it was due has a reason that is worth looking for on other CPUs.
@@ -26,7 +26,7 @@ const STOPPER: &str = "migration/";
 /// The CPUs of this machine, and when each took no interrupt.
 pub(crate) struct Standstill {
     online: CpuSet,
-    late: BTreeMap<u32, VecDeque<Stamp>>,
+    late: BTreeMap<u32, VecDeque<MonotonicInterval>>,
 }
 
 impl Standstill {
@@ -54,42 +54,42 @@ impl Standstill {
     }
 
     /// Where the late interrupts of all CPUs but that of `one` overlap. A machine of one CPU has nobody else to tell.
-    fn of_all_but(&self, one: &TracedSleep) -> Vec<Stamp> {
+    fn of_all_but(&self, one: &TracedSleep) -> Vec<MonotonicInterval> {
         let mut others = self.online.iter().filter(|cpu| *cpu != one.cpu);
         let during = |cpu: u32| self.during(cpu, one);
         let Some(first) = others.next().map(during) else { return Vec::new() };
         others.fold(first, |known, cpu| overlaps(&known, &during(cpu)))
     }
 
-    fn during(&self, cpu: u32, one: &TracedSleep) -> Vec<Stamp> {
+    fn during(&self, cpu: u32, one: &TracedSleep) -> Vec<MonotonicInterval> {
         let all = self.late.get(&cpu).into_iter().flatten();
-        let ended = |late: &Stamp| one.asleep_since.is_some_and(|since| late.until <= since);
-        let begun = |late: &Stamp| one.asleep_again.is_none_or(|again| late.from < again);
+        let ended = |late: &MonotonicInterval| one.asleep_since.is_some_and(|since| late.until <= since);
+        let begun = |late: &MonotonicInterval| one.asleep_again.is_none_or(|again| late.from < again);
         all.filter(|late| begun(late) && !ended(late)).copied().collect()
     }
 }
 
 /// From when a sleep's timer was due until its interrupt came, if that is long. It had been set before the thread slept.
-fn took_no_interrupt(one: &TracedSleep) -> Option<Stamp> {
-    let WokenBy::Timer(expiry) = &one.woken_by else { return None };
+fn took_no_interrupt(one: &TracedSleep) -> Option<MonotonicInterval> {
+    let WakeSource::Timer(expiry) = &one.woken_by else { return None };
     let (since, until) = (one.asleep_since?, expiry.interrupt?);
     let from = expiry.hard.max(since).max(expiry.rearmed.unwrap_or(since));
     let is_here = one.switched_in.is_some() && !one.migrated;
     let is_late = until.since(from) >= LATE && !expiry.interrupted.name.starts_with(STOPPER);
-    (is_here && is_late).then_some(Stamp { from, until })
+    (is_here && is_late).then_some(MonotonicInterval { from, until })
 }
 
-fn overlaps(some: &[Stamp], others: &[Stamp]) -> Vec<Stamp> {
-    let both = |one: &Stamp, other: &Stamp| {
+fn overlaps(some: &[MonotonicInterval], others: &[MonotonicInterval]) -> Vec<MonotonicInterval> {
+    let both = |one: &MonotonicInterval, other: &MonotonicInterval| {
         let (from, until) = (one.from.max(other.from), one.until.min(other.until));
-        (from < until).then_some(Stamp { from, until })
+        (from < until).then_some(MonotonicInterval { from, until })
     };
     some.iter().flat_map(|one| others.iter().filter_map(move |other| both(one, other))).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Expiry, Holder, MonotonicTime, Who};
+    use howlate_model::{CpuHolder, Expiry, HolderKind, MonotonicTime};
 
     use super::*;
 
@@ -99,7 +99,7 @@ mod tests {
 
     /// On `cpu`, asleep since 10, due at `due`, interrupt at `came`, asleep again at 60.
     fn slept(cpu: u32, due: i64, came: i64) -> TracedSleep {
-        let interrupted = Who { holder: Holder::Idle, pid: None, name: String::new() };
+        let interrupted = CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() };
         let (soft, hard, came) = (at(due), at(due), at(came));
         let (idle_since, rearmed, deferred) = (None, None, None);
         let expiry = Expiry {
@@ -118,7 +118,7 @@ mod tests {
             asleep_again: Some(at(60)),
             switched_in: Some(came),
             cpu,
-            ..TracedSleep::woken(7, came, WokenBy::Timer(expiry))
+            ..TracedSleep::woken(7, came, WakeSource::Timer(expiry))
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(with(|other| other.asleep_since = Some(at(40))), [(40, 50)], "it was armed too late");
         let late = |other: &mut TracedSleep| {
             other.asleep_since = Some(at(48));
-            let WokenBy::Timer(expiry) = &mut other.woken_by else { unreachable!() };
+            let WakeSource::Timer(expiry) = &mut other.woken_by else { unreachable!() };
             expiry.rearmed = Some(at(35));
         };
         assert_eq!(with(late), [(48, 50)], "and too late again");
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(with(|other| other.migrated = true), [], "its timer may have been on another CPU");
         let expiry = |change: fn(&mut Expiry)| {
             let mut other = slept(1, 30, 50);
-            let WokenBy::Timer(expiry) = &mut other.woken_by else { unreachable!() };
+            let WakeSource::Timer(expiry) = &mut other.woken_by else { unreachable!() };
             change(expiry);
             told("0-1", vec![slept(0, 31, 50), other])
         };

@@ -66,7 +66,7 @@ impl Steal {
 mod tests {
     use std::fs;
 
-    use howlate_model::{Holder, Who, WokenBy};
+    use howlate_model::{CpuHolder, HolderKind, WakeSource};
 
     use super::*;
 
@@ -76,13 +76,13 @@ mod tests {
 
     /// Slept at 110, woken at 150, slept again at 190.
     fn slept(stolen: Option<Span>) -> TracedSleep {
-        let who = Who { holder: Holder::Idle, pid: None, name: String::new() };
+        let who = CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() };
         TracedSleep {
             asleep_since: Some(at(110)),
             asleep_again: Some(at(190)),
             cpu: 1,
             stolen,
-            ..TracedSleep::woken(7, at(150), WokenBy::Other(who))
+            ..TracedSleep::woken(7, at(150), WakeSource::Other(who))
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::thread::{JoinHandle, spawn};
 
 use howlate_linux::{clock, sched, thread as linux_thread};
-use howlate_model::{CpuSet, Holder, MonotonicTime, Occupant, Policy, Priority, Span, TracedSleep};
+use howlate_model::{CpuSet, HolderKind, MonotonicTime, Occupant, Policy, Priority, Span, TracedSleep};
 use howlate_procfs::{Kernel, Root};
 use howlate_testing::skip;
 use howlate_trace::{Choice, Tier, Tracer, open};
@@ -115,7 +115,7 @@ fn an_ordinary_thread_that_keeps_a_real_time_one_waiting_was_let() {
         let total = |of: &dyn Fn(&Occupant) -> bool| -> u64 {
             ordinarys.iter().filter(|one| of(one)).map(|one| one.ns.as_nanos()).sum()
         };
-        let was_let = total(&|one| one.who.holder == Holder::Server);
+        let was_let = total(&|one| one.who.holder == HolderKind::Server);
         assert!(was_let > total(&|_| true) / 10 * 9, "{tier}: {ordinarys:?}");
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use howlate_linux::posix_timer::PosixTimer;
 use howlate_linux::{clock, sched, thread as linux_thread};
 use howlate_model::{
-    CpuSet, Holder, LateWait, Latency, Policy, Priority, Span, TracerRefusal, WaitClock, WokenBy,
+    CpuSet, HolderKind, LateWait, Latency, Policy, Priority, Span, TracerRefusal, WaitClock, WakeSource,
 };
 use howlate_testing::skip;
 use howlate_trace::{LateReader, TooLate};
@@ -216,7 +216,7 @@ fn held_up_and_seen<W: FnMut()>(
             seen.extend(waits);
             unseen += read.unseen;
         });
-        let is_by_timer = |wait: &LateWait| matches!(wait.sleep.woken_by, WokenBy::Timer(_));
+        let is_by_timer = |wait: &LateWait| matches!(wait.sleep.woken_by, WakeSource::Timer(_));
         let is_hidden = unseen > 0 && seen.iter().any(|one| one.sleep.tid == victim && !is_by_timer(one));
         if !is_hidden {
             return Some(HeldUp { victim, hog, turns, seen });
@@ -233,7 +233,9 @@ fn held<W: FnMut()>(reader: &mut LateReader, what: &str, prepare: impl Fn() -> W
         seen.iter().filter(|wait| wait.sleep.tid == victim && !wait.preempted).collect();
     assert!(mine.len() * 2 > turns.len(), "{what}: {} of {}", mine.len(), turns.len());
     for wait in mine {
-        let WokenBy::Timer(timer) = &wait.sleep.woken_by else { panic!("{what}: a timer woke it: {wait:?}") };
+        let WakeSource::Timer(timer) = &wait.sleep.woken_by else {
+            panic!("{what}: a timer woke it: {wait:?}")
+        };
         assert_eq!(wait.late, wait.sleep.switched_in.unwrap().since(timer.soft), "{what}: {wait:?}");
     }
 }
@@ -253,11 +255,13 @@ fn whoever_keeps_a_thread_from_its_cpu_is_named_each_time_once() {
         let held: Span = wait.sleep.occupants.iter().map(|one| one.ns).fold(Span::ZERO, Span::plus);
         let ran = wait.sleep.switched_in.unwrap();
         assert_eq!(held.plus(wait.sleep.unnamed), ran.since(wait.sleep.runnable), "without a gap: {wait:?}");
-        let WokenBy::Timer(timer) = &wait.sleep.woken_by else { panic!("a timer woke it: {wait:?}") };
+        let WakeSource::Timer(timer) = &wait.sleep.woken_by else { panic!("a timer woke it: {wait:?}") };
         assert_eq!((timer.soft, wait.late), (ran.minus(wait.late), ran.since(timer.soft)), "{wait:?}");
         assert!(timer.soft <= timer.served && timer.served <= wait.sleep.runnable, "{wait:?}");
         let by_hog = wait.sleep.occupants.iter().filter(|one| one.who.pid == Some(hog));
-        assert!(by_hog.clone().all(|one| one.who.holder == Holder::RealTimeThread && one.who.name == "hog"));
+        assert!(
+            by_hog.clone().all(|one| one.who.holder == HolderKind::RealTimeThread && one.who.name == "hog")
+        );
         let by_hog = by_hog.map(|one| one.ns).fold(Span::ZERO, Span::plus);
         let from = turn.0.max(wait.sleep.waking.as_nanos());
         let both = (turn.1.min(wait.sleep.switched_in.unwrap().as_nanos()) - from).unsigned_abs();

@@ -7,7 +7,10 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
 use howlate_linux::{clock, sched, thread as linux_thread};
-use howlate_model::{AfterEach, Asleep, CpuSet, Holder, Policy, Span, TracedSleep, Wakeup, Who, WokenBy};
+use howlate_model::{
+    CpuHolder, CpuSet, HolderKind, Policy, SleepState, Span, TracedSleep, WakeSource, Wakeup,
+    WakeupHookFactory,
+};
 use howlate_testing::skip;
 use howlate_trace::{Choice, Tier, Tracer, open};
 use rustix::process::{Pid, Signal, kill_process};
@@ -17,7 +20,11 @@ const PERIOD: Span = Span::from_millis(2);
 const SLEEPS: i64 = 50;
 
 /// A thread that sleeps until one time after the other, once it may; it does after each what the tracer wants.
-fn sleeper(after_each: Option<AfterEach>, tid: &Sender<u32>, may_begin: &Receiver<()>) -> Vec<Wakeup> {
+fn sleeper(
+    after_each: Option<WakeupHookFactory>,
+    tid: &Sender<u32>,
+    may_begin: &Receiver<()>,
+) -> Vec<Wakeup> {
     tid.send(linux_thread::id()).unwrap();
     may_begin.recv().unwrap();
     let mut noted = after_each.map(|after_each| after_each.begin());
@@ -126,7 +133,8 @@ fn who_stopped_a_program_is_known_although_it_slept_again_before_it_ended() {
         sleeps.kill().unwrap();
         sleeps.wait().unwrap();
         // Switches to and from some processes raise no event in some virtual machines: then nobody may be known.
-        let is_not_me = |who: &&Who| who.holder != Holder::NotSeen && who.pid != Some(linux_thread::id());
+        let is_not_me =
+            |who: &&CpuHolder| who.holder != HolderKind::NotSeen && who.pid != Some(linux_thread::id());
         assert_eq!(stoppers.iter().find(is_not_me), None, "{tier}");
         assert!(stoppers.iter().any(|who| who.pid.is_some()), "{tier}: {stoppers:?}");
     }
@@ -152,10 +160,10 @@ fn await_state(process: &Child, state: char) {
 }
 
 /// Who stopped it, if the sleep was a stop: that is known of each.
-fn stopper(asleep: Asleep) -> Option<Who> {
+fn stopper(asleep: SleepState) -> Option<CpuHolder> {
     match asleep {
-        Asleep::Stopped(by) => Some(by.unwrap()),
-        Asleep::Waiting => None,
+        SleepState::Stopped(by) => Some(by.unwrap()),
+        SleepState::Waiting => None,
     }
 }
 
@@ -168,13 +176,13 @@ fn is_of(one: &TracedSleep, wakeup: Wakeup) -> bool {
         && one.asleep_again.is_none_or(|again| again >= wakeup.ran);
     in_order
         && match &one.woken_by {
-            WokenBy::Timer(expiry) => {
+            WakeSource::Timer(expiry) => {
                 expiry.soft == wakeup.expected
                     && expiry.soft <= expiry.hard
                     && expiry.first_served <= expiry.served
                     && expiry.served <= one.waking
             }
-            WokenBy::NotSeen { .. } => switched_in >= wakeup.expected,
-            WokenBy::Other(_) => false,
+            WakeSource::NotSeen { .. } => switched_in >= wakeup.expected,
+            WakeSource::Other(_) => false,
         }
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use howlate_linux::{clock, sched, thread as linux_thread};
-use howlate_model::{CpuSet, MonotonicTime, Policy, Priority, Span, TracedSleep, WokenBy};
+use howlate_model::{CpuSet, MonotonicTime, Policy, Priority, Span, TracedSleep, WakeSource};
 use howlate_testing::skip;
 use howlate_trace::{Choice, Tier, Tracer, open};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
@@ -74,7 +74,7 @@ fn follow(tracer: &mut dyn Tracer) -> (u32, Vec<TracedSleep>) {
 }
 
 fn interrupt(one: &TracedSleep) -> Option<MonotonicTime> {
-    if let WokenBy::Timer(expiry) = &one.woken_by { expiry.interrupt } else { None }
+    if let WakeSource::Timer(expiry) = &one.woken_by { expiry.interrupt } else { None }
 }
 
 #[test]

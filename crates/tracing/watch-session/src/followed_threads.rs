@@ -6,8 +6,8 @@ use howlate_analyse::cause::PastSleep;
 use howlate_analyse::watch::{Awakening, Chains, CompletedTurn, ThreadSummary, TimerIterations, Turns};
 use howlate_linux::{clock, sched};
 use howlate_model::{
-    Activation, CauseKind, Condition, Explained, Happened, InForce, Iteration, Latency, Life, Line,
-    MonotonicTime, Policy, Priority, Segment, Span, Started, TracedSleep, Work,
+    Activation, CauseKind, Condition, EffectiveSettings, Iteration, Latency, LifeEvent, LifeEventKind, Line,
+    MonotonicTime, Policy, Priority, Segment, Span, TracedSleep, TurnStarted, WakeupBreakdown, Work,
 };
 use howlate_procfs::Schedstat;
 use howlate_watched_program::{
@@ -56,7 +56,7 @@ pub(crate) struct LateWakeup {
     pub(crate) tid: u32,
     /// Name of the thread at that time.
     pub(crate) thread: String,
-    pub(crate) wakeup: Explained,
+    pub(crate) wakeup: WakeupBreakdown,
 }
 
 /// A marked loop: its thread, and its index in `threads`.
@@ -94,19 +94,19 @@ impl FollowedThreads {
     }
 
     /// A tracer's event of a thread.
-    pub(crate) fn note_life(&mut self, life: Life, watched: &mut WatchedThreads) {
+    pub(crate) fn note_life(&mut self, life: LifeEvent, watched: &mut WatchedThreads) {
         let (tid, happened) = (life.tid, life.happened);
         let thread = WatchedThread { tid, pid: life.process };
-        let is_another =
-            happened == Happened::Born || self.identities.name(tid).is_some_and(|name| name != life.name);
+        let is_another = happened == LifeEventKind::Born
+            || self.identities.name(tid).is_some_and(|name| name != life.name);
         if is_another {
             self.forget_identity(tid);
         }
         watched.note_life(life);
         match happened {
-            Happened::Born => self.follow(&thread),
-            Happened::Named => {}
-            Happened::Ended => self.note_end(tid),
+            LifeEventKind::Born => self.follow(&thread),
+            LifeEventKind::Named => {}
+            LifeEventKind::Ended => self.note_end(tid),
         }
     }
 
@@ -432,7 +432,16 @@ fn name_of(tid: u32, watched: &mut WatchedThreads) -> String {
     watched.name(tid).unwrap_or_else(|| ENDED_NAME.to_owned())
 }
 
-fn started(condition: u32, at: MonotonicTime, in_force: InForce) -> Line {
+fn started(condition: u32, at: MonotonicTime, in_force: EffectiveSettings) -> Line {
     let (sender_in_force, runtime, warm_up, caveats) = (None, None, None, Vec::new());
-    Line::Started(Started { condition, round: 0, at, in_force, sender_in_force, runtime, warm_up, caveats })
+    Line::Started(TurnStarted {
+        condition,
+        round: 0,
+        at,
+        in_force,
+        sender_in_force,
+        runtime,
+        warm_up,
+        caveats,
+    })
 }

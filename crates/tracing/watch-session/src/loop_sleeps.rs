@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Holder, Iteration, MonotonicTime, Span, TracedSleep};
+use howlate_model::{HolderKind, Iteration, MonotonicTime, Span, TracedSleep};
 
 /// Iterations and throttled times that are remembered per thread: a sleep may be reported later than those.
 const REMEMBERED: usize = 64;
@@ -56,7 +56,8 @@ impl LoopSleeps {
 
     fn note_throttling(&mut self, sleep: &TracedSleep) {
         let mut stretches = Vec::new();
-        let quota_occupants = sleep.occupants.iter().filter(|occupant| occupant.who.holder == Holder::Quota);
+        let quota_occupants =
+            sleep.occupants.iter().filter(|occupant| occupant.who.holder == HolderKind::Quota);
         // A merged occupant has no start of its own: that of the wait is taken.
         stretches
             .extend(quota_occupants.map(|occupant| (occupant.from.unwrap_or(sleep.runnable), occupant.ns)));
@@ -99,7 +100,7 @@ fn remember<T>(queue: &mut VecDeque<T>, item: T) {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{LoopWait, Lost, Who, WokenBy};
+    use howlate_model::{CpuHolder, CpuLoss, LoopWait, WakeSource};
 
     use super::*;
 
@@ -124,8 +125,8 @@ mod tests {
     }
 
     fn sleep(since: i64, woken: i64) -> TracedSleep {
-        let idle = Who { holder: Holder::Idle, pid: None, name: String::new() };
-        let sleep = TracedSleep::woken(7, at(woken), WokenBy::Other(idle));
+        let idle = CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() };
+        let sleep = TracedSleep::woken(7, at(woken), WakeSource::Other(idle));
         TracedSleep { asleep_since: Some(at(since)), asleep_again: Some(at(woken + 1_000)), ..sleep }
     }
 
@@ -162,8 +163,8 @@ mod tests {
     #[test]
     fn throttled_time_of_an_iteration_is_known() {
         let mut sleeps = LoopSleeps::default();
-        let to = Who { holder: Holder::Quota, pid: None, name: "/pod".to_owned() };
-        let lost = Lost { from: at(80), until: at(140), to, throttled: true, merged: false };
+        let to = CpuHolder { holder: HolderKind::Quota, pid: None, name: "/pod".to_owned() };
+        let lost = CpuLoss { from: at(80), until: at(140), to, throttled: true, merged: false };
         sleeps.add_sleep(&TracedSleep { lost: vec![lost], ..sleep(0, 50) });
         assert_eq!(
             sleeps.throttled_time(&iteration(60, 130)),

@@ -9,8 +9,8 @@ use howlate_analyse::Analysis;
 use howlate_analyse::watch::ThreadSummary;
 use howlate_linux::clock;
 use howlate_model::{
-    Caveat, Finished, Happened, HowEnded, Iteration, Latency, Life, Line, Mark, MonotonicTime, NO_TRACER,
-    Span, TracedSleep as Sleep, block_length,
+    Caveat, EndReason, Iteration, Latency, LifeEvent, LifeEventKind, Line, Mark, MonotonicTime, NO_TRACER,
+    Span, TracedSleep as Sleep, TurnFinished, block_length,
 };
 use howlate_session::{Recorder, Timelines, is_known};
 use howlate_watched_program::{MarkedLoops, ThreadChanges, UnmeasuredSpans, WatchTarget, WatchedThreads};
@@ -167,7 +167,7 @@ impl WatchSession {
             self.priority.update(clock::now(), planned);
         }
         // Without a duration, the user ends a complete watch.
-        let how = if is_short() { HowEnded::Interrupted } else { HowEnded::Done };
+        let how = if is_short() { EndReason::Interrupted } else { EndReason::Done };
         self.end(how)
     }
 
@@ -227,7 +227,8 @@ impl WatchSession {
         let (lost, is_more) = tracer.read_some(&mut |sleep| sleeps.push(sleep));
         let mut lives = tracer.lives();
         // `execve` renames the process.
-        let is_exec = |life: &&Life| Some(life.tid) == *held_pid && life.happened == Happened::Named;
+        let is_exec =
+            |life: &&LifeEvent| Some(life.tid) == *held_pid && life.happened == LifeEventKind::Named;
         if let Some(life) = lives.iter().flatten().find(is_exec) {
             (*own_since, *held_pid) = (life.at, None);
         }
@@ -368,7 +369,7 @@ impl WatchSession {
     }
 
     /// Detaches from the program, and returns the result.
-    fn end(mut self, how: HowEnded) -> WatchOutcome {
+    fn end(mut self, how: EndReason) -> WatchOutcome {
         self.priority.restore();
         drop(clock::pause(SETTLING));
         self.attachment.tracer.iter_mut().for_each(|tracer| tracer.stop());
@@ -430,7 +431,7 @@ fn span_caveats(spans: &[UnmeasuredSpans]) -> Vec<Caveat> {
 
 fn finished(condition: u32, at: MonotonicTime) -> Line {
     let (usage, load, error) = (None, None, None);
-    Line::Finished(Finished { condition, round: 0, at, usage, unfinished: false, load, error })
+    Line::Finished(TurnFinished { condition, round: 0, at, usage, unfinished: false, load, error })
 }
 
 /// Result of a watch.
@@ -445,7 +446,7 @@ pub struct WatchOutcome {
 fn process_in_order(
     sleeps: Vec<Sleep>,
     iterations: Vec<Iteration>,
-    lives: Vec<Life>,
+    lives: Vec<LifeEvent>,
     followed: &mut FollowedThreads,
     threads: &mut WatchedThreads,
 ) -> Vec<Line> {
@@ -463,7 +464,7 @@ fn process_in_order(
             ThreadEvent::Sleep(sleep) => followed.add_sleep(*sleep, threads),
             ThreadEvent::Iteration(iteration) => followed.add_iteration(iteration, threads),
             ThreadEvent::Life(life) => {
-                let has_ended = life.happened == Happened::Ended;
+                let has_ended = life.happened == LifeEventKind::Ended;
                 followed.note_life(life, threads);
                 // Its number may go to the next thread of its name.
                 if has_ended {
@@ -482,5 +483,5 @@ const MAX_BATCHES: u32 = 64;
 enum ThreadEvent {
     Sleep(Box<Sleep>),
     Iteration(Iteration),
-    Life(Life),
+    Life(LifeEvent),
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use howlate_linux::sched;
-use howlate_model::{CpuSet, Happened, InForce, Life, MonotonicTime, Policy, Span};
+use howlate_model::{CpuSet, EffectiveSettings, LifeEvent, LifeEventKind, MonotonicTime, Policy, Span};
 use howlate_procfs::{ProcessStat, Root, Status, descendants, threads};
 
 /// A thread of a watched process.
@@ -86,8 +86,8 @@ impl WatchedThreads {
     }
 
     /// Notes when the main thread of the process ended: from then on its id can belong to another process.
-    pub fn note_end(&mut self, lives: &[Life]) {
-        let ends = |life: &&Life| life.tid == self.process && life.happened == Happened::Ended;
+    pub fn note_end(&mut self, lives: &[LifeEvent]) {
+        let ends = |life: &&LifeEvent| life.tid == self.process && life.happened == LifeEventKind::Ended;
         self.ended_at = self.ended_at.or(lives.iter().find(ends).map(|life| life.at));
     }
 
@@ -100,8 +100,8 @@ impl WatchedThreads {
     }
 
     /// Notes a tracer's event of a thread.
-    pub fn note_life(&mut self, life: Life) {
-        let Life { tid, process, name, policy, slack, .. } = life;
+    pub fn note_life(&mut self, life: LifeEvent) {
+        let LifeEvent { tid, process, name, policy, slack, .. } = life;
         self.traced.insert(tid, ThreadStart { policy, slack, process, name });
     }
 
@@ -150,12 +150,12 @@ impl WatchedThreads {
 }
 
 /// Scheduling attributes of a thread that is not howlate's own; those of `start` where the thread has ended or does not tell.
-pub fn in_force(tid: u32, start: Option<&ThreadStart>) -> InForce {
+pub fn in_force(tid: u32, start: Option<&ThreadStart>) -> EffectiveSettings {
     let root = Root::live();
     let nanos = root.read(&format!("/proc/{tid}/timerslack_ns")).ok().and_then(|nanos| nanos.parse().ok());
     let policy = sched::policy(tid).ok().or(start.and_then(|start| start.policy));
     let slack = nanos.map(Span::from_nanos).or(start.map(|start| start.slack));
-    InForce {
+    EffectiveSettings {
         tid,
         policy: policy.unwrap_or(Policy::OTHER),
         slack: slack.unwrap_or_default(),
@@ -200,11 +200,11 @@ mod tests {
         assert_eq!(threads.name(20).as_deref(), Some("child"), "gone, and its name is known");
         threads.forget_name(20);
         assert_eq!(threads.name(20), None);
-        let life = |tid, process, name: &str| Life {
+        let life = |tid, process, name: &str| LifeEvent {
             tid,
             process,
             at: MonotonicTime::default(),
-            happened: Happened::Born,
+            happened: LifeEventKind::Born,
             name: name.to_owned(),
             policy: None,
             slack: Span::ZERO,
@@ -230,7 +230,8 @@ mod tests {
         let at = MonotonicTime::from_nanos;
         assert!(!threads.is_of_another(7, at(200)), "nobody has told when it ended");
         let (name, policy, slack, process) = (String::new(), None, Span::ZERO, 7);
-        let ended_at = Life { tid: 7, process, at: at(100), happened: Happened::Ended, name, policy, slack };
+        let ended_at =
+            LifeEvent { tid: 7, process, at: at(100), happened: LifeEventKind::Ended, name, policy, slack };
         threads.note_end(&[ended_at]);
         assert!(!threads.is_of_another(7, at(90)) && threads.is_of_another(7, at(200)));
         assert!(threads.is_of_another(8, at(200)), "a thread of that one");

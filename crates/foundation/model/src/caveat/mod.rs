@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Combination, CpuSet, ImportNote, Nice, NotMeasured, NotTraced, NotWritten, Policy, PolicyRemedy,
-    SettingRefusal, Span, TracerGap, TracerRefusal, TurnFailure, WaitClock, Worded,
+    AsText, Combination, CombinationRefusal, CpuSet, ImportNote, Nice, Policy, PolicyRemedy, SettingRefusal,
+    Span, TracerGap, TracerRefusal, TurnFailure, UntraceableReason, WaitClock, WriteFailure,
 };
 
 /// Something that was refused, changed, lost or is uncertain.
@@ -26,7 +26,7 @@ pub enum Caveat {
         #[schemars(with = "String")]
         in_force: Policy,
         /// The kernel's words.
-        reason: Worded<SettingRefusal>,
+        reason: AsText<SettingRefusal>,
         /// What to do about it, in words: only in recordings of before it was data.
         #[serde(default, rename = "remedy", skip_serializing_if = "String::is_empty")]
         worded_remedy: String,
@@ -63,7 +63,7 @@ pub enum Caveat {
         /// What was asked for.
         asked_ns: Span,
         /// The kernel's reason.
-        reason: Worded<SettingRefusal>,
+        reason: AsText<SettingRefusal>,
     },
     /// The thread may run elsewhere than asked.
     AffinityDiffers {
@@ -72,7 +72,7 @@ pub enum Caveat {
         /// Where it may run.
         in_force: CpuSet,
         /// Why it was refused.
-        reason: Worded<SettingRefusal>,
+        reason: AsText<SettingRefusal>,
     },
     /// Somebody else gave a measuring thread another policy, priority or nice value while it measured.
     PolicyChanged {
@@ -120,14 +120,14 @@ pub enum Caveat {
     /// The memory could not be locked, so that page faults may delay wake-ups.
     MemoryNotLocked {
         /// The kernel's words.
-        reason: Worded<SettingRefusal>,
+        reason: AsText<SettingRefusal>,
     },
     /// `/dev/cpu_dma_latency` could not be held at the value asked for.
     DmaLatencyRefused {
         /// Microseconds asked for.
         asked_us: i32,
         /// The kernel's words.
-        reason: Worded<SettingRefusal>,
+        reason: AsText<SettingRefusal>,
     },
     /// There was no CPU left for the observer; it may have delayed the measured threads.
     ObserverShares {
@@ -197,9 +197,9 @@ pub enum Caveat {
     /// A combination that was asked for cannot be measured here.
     LeftOut {
         /// The combination, in words.
-        condition: Worded<Combination>,
+        condition: AsText<Combination>,
         /// Why it was left out.
-        reason: Worded<NotMeasured>,
+        reason: AsText<CombinationRefusal>,
     },
     /// A setting of the machine that was asked for is not in force.
     SettingLeftOut {
@@ -208,14 +208,14 @@ pub enum Caveat {
         /// The value asked for.
         asked: String,
         /// Why it was refused.
-        reason: Worded<SettingRefusal>,
+        reason: AsText<SettingRefusal>,
     },
     /// A control that tells causes apart was not tried, because its setting cannot be had.
     ControlNotTried {
         /// Path of the setting's file.
         setting: String,
         /// Why it was refused.
-        reason: Worded<SettingRefusal>,
+        reason: AsText<SettingRefusal>,
     },
     /// A setting of the machine could not be put back.
     SettingNotRestored {
@@ -224,7 +224,7 @@ pub enum Caveat {
         /// What it held before.
         before: String,
         /// Why it was refused.
-        reason: Worded<SettingRefusal>,
+        reason: AsText<SettingRefusal>,
     },
     /// Somebody else changed a setting of the machine that the run had set.
     SettingChanged {
@@ -249,7 +249,7 @@ pub enum Caveat {
         /// Folder of the control group.
         path: String,
         /// The kernel's reason.
-        reason: Worded<SettingRefusal>,
+        reason: AsText<SettingRefusal>,
     },
     /// A howlate that was killed had left a control group; it was removed before this run.
     GroupLeftBehind {
@@ -287,7 +287,7 @@ pub enum Caveat {
         /// How many wake-ups it got to.
         got: u64,
         /// Why the turn failed.
-        reason: Worded<TurnFailure>,
+        reason: AsText<TurnFailure>,
     },
     /// The measured threads met page faults while they measured.
     PageFaults {
@@ -322,12 +322,12 @@ pub enum Caveat {
         /// `bpf`, `tracefs` or `switches`.
         tracer: String,
         /// Why, and what to type.
-        reason: Worded<TracerRefusal>,
+        reason: AsText<TracerRefusal>,
     },
     /// What all CPUs did was to be kept around late wake-ups, and cannot be seen.
     TimelinesRefused {
         /// Why, and what to type.
-        reason: Worded<TracerRefusal>,
+        reason: AsText<TracerRefusal>,
     },
     /// It was to be kept, and there is no recording in a folder to keep it beside.
     TimelinesWithoutFile,
@@ -345,14 +345,14 @@ pub enum Caveat {
         /// The event, without its group: `softirq_entry`.
         event: String,
         /// What is not seen, and what that costs.
-        costs: Worded<TracerGap>,
+        costs: AsText<TracerGap>,
     },
     /// Turns that no tracer can follow were taken without one.
     NotTraced {
         /// The way to sleep or to notify.
         mechanism: String,
         /// Why nothing was traced.
-        reason: Worded<NotTraced>,
+        reason: AsText<UntraceableReason>,
     },
     /// A load did nothing while the condition was measured.
     LoadIneffective {
@@ -364,7 +364,7 @@ pub enum Caveat {
         /// Lines that are missing.
         lines_lost: u64,
         /// The kernel's words.
-        reason: Worded<NotWritten>,
+        reason: AsText<WriteFailure>,
     },
     /// The file of single wake-ups lacks some: a turn keeps so many one by one, and no more.
     SamplesIncomplete {
@@ -504,7 +504,7 @@ impl Caveat {
     pub const fn policy_refused(
         asked: Policy,
         in_force: Policy,
-        reason: Worded<SettingRefusal>,
+        reason: AsText<SettingRefusal>,
         would_help: Option<PolicyRemedy>,
     ) -> Self {
         Self::PolicyRefused { asked, in_force, reason, worded_remedy: String::new(), would_help }

@@ -9,11 +9,13 @@ mod turn_control;
 
 use std::io;
 
-pub use progress::Progress;
+pub use progress::ThreadProgress;
 pub use sink::Sink;
-pub use turn_control::{AfterEach, Bounds, Noted, OnAbove, ProcessState, Start};
+pub use turn_control::{
+    ProcessState, ThresholdAction, TurnControl, TurnStart, WakeupHook, WakeupHookFactory,
+};
 
-use crate::{HowEnded, NotMeasured, Turn};
+use crate::{CombinationRefusal, EndReason, Turn};
 
 /// A way to measure.
 pub trait Engine {
@@ -26,21 +28,22 @@ pub trait Engine {
     /// # Errors
     ///
     /// When nothing can be measured at all. A refused setting is no error: it is measured without, and
-    /// a caveat says so. What fails in one turn only is reported in its [`crate::Finished`].
-    fn run(&mut self, turn: &Turn, bounds: &Bounds, sink: &mut dyn Sink) -> Result<Ended, EngineError>;
+    /// a caveat says so. What fails in one turn only is reported in its [`crate::TurnFinished`].
+    fn run(&mut self, turn: &Turn, bounds: &TurnControl, sink: &mut dyn Sink)
+    -> Result<TurnEnd, EngineError>;
 }
 
 /// What came of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct TurnEnd {
     /// Why it ended.
-    pub how: HowEnded,
+    pub how: EndReason,
     /// Whether a thread never came back and may still be running.
     pub left_behind: bool,
 }
 
-impl From<HowEnded> for Ended {
-    fn from(how: HowEnded) -> Self {
+impl From<EndReason> for TurnEnd {
+    fn from(how: EndReason) -> Self {
         Self { how, left_behind: false }
     }
 }
@@ -66,7 +69,7 @@ pub enum EngineError {
     },
     /// The clock to wait on is not there.
     #[error("{0}")]
-    NoClock(NotMeasured),
+    NoClock(CombinationRefusal),
     /// No engine takes such a turn.
     #[error("there is nothing here that can measure {mechanism}")]
     NotTaken {

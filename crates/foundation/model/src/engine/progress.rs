@@ -1,10 +1,10 @@
 //! How far a thread has come.
 
-use crate::{Block, InForce, Latency, Policy, Task, Work};
+use crate::{Block, EffectiveSettings, Latency, Policy, Task, Work};
 
 /// How far one thread has come, for a live display.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Progress {
+pub struct ThreadProgress {
     /// Index of the condition in the recording's header.
     pub condition: u32,
     /// Thread id, `gettid(2)`.
@@ -27,9 +27,9 @@ pub struct Progress {
     pub max: Latency,
 }
 
-impl Progress {
+impl ThreadProgress {
     /// Of a thread that has yet to begin `task`.
-    pub fn new(task: &Task, in_force: &InForce) -> Self {
+    pub fn new(task: &Task, in_force: &EffectiveSettings) -> Self {
         Self {
             condition: task.condition,
             tid: in_force.tid,

@@ -8,13 +8,13 @@ use crate::{CpuSet, Latency, Span, Wakeup};
 
 /// What begins and ends a turn besides its own end, and how it is watched.
 #[derive(Clone, Debug, Default)]
-pub struct Bounds {
+pub struct TurnControl {
     /// Ends at once when a latency exceeds this.
     pub stop_above: Option<Span>,
     /// Done at once, by the thread that exceeded it.
-    pub on_above: Option<OnAbove>,
+    pub on_above: Option<ThresholdAction>,
     /// Done by each thread after each wake-up, outside what is measured.
-    pub after_each: Option<AfterEach>,
+    pub after_each: Option<WakeupHookFactory>,
     /// Ends at once when set: Ctrl-C, for example.
     pub interrupted: Arc<AtomicBool>,
     /// Ends as soon as it is set, having done all that was asked: what was to be known is.
@@ -26,12 +26,12 @@ pub struct Bounds {
     /// Whether the first thread that is done ends the turn for all.
     pub first_ends: bool,
     /// When the common start is, on the clock of the first task.
-    pub start: Start,
+    pub start: TurnStart,
     /// What holds for the whole process meanwhile.
     pub process: ProcessState,
 }
 
-impl Bounds {
+impl TurnControl {
     /// Whether the run is to end at once.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed) || self.is_enough()
@@ -54,7 +54,7 @@ pub struct ProcessState {
 
 /// When all threads of a turn start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Start {
+pub enum TurnStart {
     /// As soon as all are ready.
     #[default]
     Soon,
@@ -64,9 +64,9 @@ pub enum Start {
 
 /// What the thread does whose latency exceeded the threshold, such as stopping a trace.
 #[derive(Clone)]
-pub struct OnAbove(Arc<dyn Fn(Latency) + Send + Sync>);
+pub struct ThresholdAction(Arc<dyn Fn(Latency) + Send + Sync>);
 
-impl OnAbove {
+impl ThresholdAction {
     /// `act` gets the latency.
     pub fn new(act: impl Fn(Latency) + Send + Sync + 'static) -> Self {
         Self(Arc::new(act))
@@ -78,32 +78,32 @@ impl OnAbove {
     }
 }
 
-impl fmt::Debug for OnAbove {
+impl fmt::Debug for ThresholdAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OnAbove")
     }
 }
 
 /// What one thread does after each of its wake-ups, before it waits again, such as reading its own account.
-pub type Noted = Box<dyn FnMut(Wakeup)>;
+pub type WakeupHook = Box<dyn FnMut(Wakeup)>;
 
 /// Makes, in each measuring thread, what that thread does after each of its wake-ups.
 #[derive(Clone)]
-pub struct AfterEach(Arc<dyn Fn() -> Noted + Send + Sync>);
+pub struct WakeupHookFactory(Arc<dyn Fn() -> WakeupHook + Send + Sync>);
 
-impl AfterEach {
+impl WakeupHookFactory {
     /// `begin` is called once in each thread.
-    pub fn new(begin: impl Fn() -> Noted + Send + Sync + 'static) -> Self {
+    pub fn new(begin: impl Fn() -> WakeupHook + Send + Sync + 'static) -> Self {
         Self(Arc::new(begin))
     }
 
     /// What the calling thread is to do.
-    pub fn begin(&self) -> Noted {
+    pub fn begin(&self) -> WakeupHook {
         (self.0)()
     }
 }
 
-impl fmt::Debug for AfterEach {
+impl fmt::Debug for WakeupHookFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("AfterEach")
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{OTHERS, Share};
+use super::{CauseShare, OTHERS};
 use crate::Cause;
 
 /// Wake-ups of about the same lateness.
@@ -10,7 +10,7 @@ use crate::Cause;
 pub(super) struct Slice {
     pub(super) count: u64,
     pub(super) total: u64,
-    pub(super) causes: BTreeMap<Cause, Share>,
+    pub(super) causes: BTreeMap<Cause, CauseShare>,
 }
 
 impl Slice {
@@ -22,7 +22,7 @@ impl Slice {
         Cause { name: OTHERS.to_owned(), ..cause }
     }
 
-    pub(super) fn enter(&mut self, cause: Cause, share: Share) {
+    pub(super) fn enter(&mut self, cause: Cause, share: CauseShare) {
         match self.causes.get_mut(&cause) {
             Some(known) => known.add(&share),
             None => drop(self.causes.insert(cause, share)),

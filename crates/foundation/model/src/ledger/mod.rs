@@ -12,9 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::latency_band::{Slice, lower_edge, slice_of};
-pub use self::share::{Pid, Share};
+pub use self::share::{CauseShare, Pid};
 use self::stored::Stored;
-use crate::{Cause, CauseKind, Distribution, Explained, Latency, MonotonicTime, Part, Span, WORST_KEPT};
+use crate::{
+    Cause, CauseKind, Distribution, Latency, MonotonicTime, Part, Span, WORST_KEPT, WakeupBreakdown,
+};
 
 /// Entries of causes by lateness that are kept apart; when there are more, new names of the same part and
 /// kind share one entry.
@@ -31,7 +33,7 @@ pub struct Ledger {
     /// Wake-ups whose parts are known.
     pub decomposed: u64,
     /// Wake-ups whose parts are not, by the reason.
-    pub not_decomposed: BTreeMap<NotDecomposed, u64>,
+    pub not_decomposed: BTreeMap<UndecomposedReason, u64>,
     /// Events that the tracer lost.
     pub lost_events: u64,
     /// Readings out of order that had to be moved into place.
@@ -40,13 +42,14 @@ pub struct Ledger {
     pub latency: Distribution,
     parts: BTreeMap<Part, Distribution>,
     slices: BTreeMap<u16, Slice>,
-    worst: Vec<Explained>,
+    worst: Vec<WakeupBreakdown>,
 }
 
 /// Why the wake-ups of one thread in one stretch of time were late. The stretch belongs to a turn of its own, taken
 /// beside one that was not traced: its latencies are in here and nowhere else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WhyBlock {
+#[schemars(rename = "WhyBlock")]
+pub struct CauseBlock {
     /// Index of the condition in the recording's header.
     pub condition: u32,
     /// Which of the condition's turns this is; no other turn has this number.
@@ -68,7 +71,8 @@ pub struct WhyBlock {
 /// Why the parts of a wake-up are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum NotDecomposed {
+#[schemars(rename = "NotDecomposed")]
+pub enum UndecomposedReason {
     /// The tracer has nothing on it.
     NotSeen,
     /// Events were lost around it.
@@ -77,7 +81,7 @@ pub enum NotDecomposed {
 
 /// Late wake-ups, and what made them so.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Late {
+pub struct LateCauses {
     /// They were at least this late.
     pub above: Span,
     /// Wake-ups of this lateness.
@@ -85,12 +89,12 @@ pub struct Late {
     /// Their lateness together, in nanoseconds.
     pub total: u64,
     /// What each cause contributed.
-    pub causes: BTreeMap<Cause, Share>,
+    pub causes: BTreeMap<Cause, CauseShare>,
 }
 
 impl Ledger {
     /// Counts a wake-up whose parts are known.
-    pub fn add(&mut self, one: &Explained) {
+    pub fn add(&mut self, one: &WakeupBreakdown) {
         self.decomposed = self.decomposed.saturating_add(1);
         self.latency.record(one.latency);
         let mut of_part: BTreeMap<Part, u64> = BTreeMap::new();
@@ -106,7 +110,7 @@ impl Ledger {
     }
 
     /// Counts a wake-up whose parts are not known. All its lateness is unexplained.
-    pub fn add_unknown(&mut self, late: Latency, why: NotDecomposed) {
+    pub fn add_unknown(&mut self, late: Latency, why: UndecomposedReason) {
         count(self.not_decomposed.entry(why).or_default(), 1);
         self.latency.record(late);
         let nanos = late.as_nanos().max(0).unsigned_abs();
@@ -114,16 +118,20 @@ impl Ledger {
         slice.count = slice.count.saturating_add(1);
         slice.total = slice.total.saturating_add(nanos);
         let cause = Cause::new(Part::NotSeen, CauseKind::Unexplained, String::new());
-        let share = Share { total: nanos, wakeups: 1, max: Span::from_nanos(nanos), pid: Pid::None };
+        let share = CauseShare { total: nanos, wakeups: 1, max: Span::from_nanos(nanos), pid: Pid::None };
         slice.enter(cause, share);
     }
 
-    fn enter(&mut self, late: Latency, one: &Explained) {
+    fn enter(&mut self, late: Latency, one: &WakeupBreakdown) {
         let nanos = late.as_nanos().max(0).unsigned_abs();
-        let mut shares: BTreeMap<Cause, Share> = BTreeMap::new();
+        let mut shares: BTreeMap<Cause, CauseShare> = BTreeMap::new();
         for segment in &one.parts {
-            let share =
-                Share { total: segment.ns.as_nanos(), wakeups: 1, max: segment.ns, pid: segment.pid.into() };
+            let share = CauseShare {
+                total: segment.ns.as_nanos(),
+                wakeups: 1,
+                max: segment.ns,
+                pid: segment.pid.into(),
+            };
             match shares.get_mut(&segment.cause) {
                 Some(known) => known.again(&share),
                 None => drop(shares.insert(segment.cause.clone(), share)),
@@ -143,7 +151,7 @@ impl Ledger {
         self.slices.values().map(|slice| slice.causes.len()).sum()
     }
 
-    fn keep_worst(&mut self, one: &Explained) {
+    fn keep_worst(&mut self, one: &WakeupBreakdown) {
         if self.worst.get(WORST_KEPT - 1).is_some_and(|least| least.latency >= one.latency) {
             return;
         }
@@ -195,14 +203,14 @@ impl Ledger {
     }
 
     /// The worst wake-ups, the worst first.
-    pub fn worst(&self) -> &[Explained] {
+    pub fn worst(&self) -> &[WakeupBreakdown] {
         &self.worst
     }
 
     /// The wake-ups that were at least about `above` late: from the next lower edge on that the ledger has.
-    pub fn late(&self, above: Span) -> Late {
+    pub fn late(&self, above: Span) -> LateCauses {
         let first = slice_of(above.as_nanos());
-        let mut late = Late { above: Span::from_nanos(lower_edge(first)), ..Late::default() };
+        let mut late = LateCauses { above: Span::from_nanos(lower_edge(first)), ..LateCauses::default() };
         for slice in self.slices.range(first..).map(|(_, slice)| slice) {
             late.count = late.count.saturating_add(slice.count);
             late.total = late.total.saturating_add(slice.total);

@@ -4,7 +4,7 @@ use crate::Span;
 
 /// What one cause contributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct CauseShare {
     /// Nanoseconds, all wake-ups together.
     pub total: u64,
     /// In how many wake-ups.
@@ -43,7 +43,7 @@ impl From<Option<u32>> for Pid {
     }
 }
 
-impl Share {
+impl CauseShare {
     /// Adds what the same cause contributed elsewhere.
     pub fn add(&mut self, other: &Self) {
         self.total = self.total.saturating_add(other.total);
@@ -53,7 +53,7 @@ impl Share {
     }
 }
 
-impl Share {
+impl CauseShare {
     /// Adds another stretch of the same wake-up.
     pub(super) fn again(&mut self, other: &Self) {
         self.total = self.total.saturating_add(other.total);

@@ -6,15 +6,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::latency_band::{Slice, lower_edge, slice_of};
-use super::{Ledger, NotDecomposed, Pid, Share};
-use crate::{Cause, CauseKind, Distribution, Explained, Part, Span};
+use super::{CauseShare, Ledger, Pid, UndecomposedReason};
+use crate::{Cause, CauseKind, Distribution, Part, Span, WakeupBreakdown};
 
 /// A ledger as recordings hold it.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(super) struct Stored {
     decomposed: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    not_decomposed: BTreeMap<NotDecomposed, u64>,
+    not_decomposed: BTreeMap<UndecomposedReason, u64>,
     #[serde(default, skip_serializing_if = "is_zero")]
     lost_events: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -24,7 +24,7 @@ pub(super) struct Stored {
     /// What the shares below refer to by index.
     causes: Vec<Cause>,
     late: Vec<StoredSlice>,
-    worst: Vec<Explained>,
+    worst: Vec<WakeupBreakdown>,
 }
 
 /// Wake-ups of about the same lateness.
@@ -108,7 +108,7 @@ impl From<Stored> for Ledger {
             slice.total = slice.total.saturating_add(one.total_ns);
             for (index, total, wakeups, max, pid) in one.shares {
                 let cause = stored.causes.get(index as usize).unwrap_or(&unknown).clone();
-                slice.enter(cause, Share { total, wakeups, max, pid: read_pid(pid) });
+                slice.enter(cause, CauseShare { total, wakeups, max, pid: read_pid(pid) });
             }
         }
         Self {

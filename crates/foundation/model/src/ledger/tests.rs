@@ -4,7 +4,7 @@ use super::*;
 use crate::Segment;
 use proptest::prelude::*;
 
-fn explained(parts: &[(Part, CauseKind, &str, Option<u32>, u64)]) -> Explained {
+fn explained(parts: &[(Part, CauseKind, &str, Option<u32>, u64)]) -> WakeupBreakdown {
     let late: u64 = parts.iter().map(|part| part.4).sum();
     let mut from = 0;
     let segments = parts.iter().map(|&(part, kind, name, pid, ns)| {
@@ -19,10 +19,10 @@ fn explained(parts: &[(Part, CauseKind, &str, Option<u32>, u64)]) -> Explained {
         }
     });
     let parts = segments.collect();
-    Explained { at: MonotonicTime::from_nanos(from), latency: latency(late), cpu: Some(0), parts }
+    WakeupBreakdown { at: MonotonicTime::from_nanos(from), latency: latency(late), cpu: Some(0), parts }
 }
 
-fn hog(pid: u32, ns: u64) -> Explained {
+fn hog(pid: u32, ns: u64) -> WakeupBreakdown {
     explained(&[
         (Part::InterruptDelivery, CauseKind::IdleExit, "", None, 9_000),
         (Part::Waiting, CauseKind::Thread, "hog", Some(pid), ns),
@@ -50,7 +50,7 @@ fn late_wake_ups_name_their_causes() {
 #[test]
 fn what_was_not_seen_is_unexplained() {
     let mut ledger = Ledger::default();
-    ledger.add_unknown(latency(50_000), NotDecomposed::NotSeen);
+    ledger.add_unknown(latency(50_000), UndecomposedReason::NotSeen);
     let late = ledger.late(Span::ZERO);
     let cause = late.causes.keys().next().unwrap();
     assert_eq!((cause.kind, late.total, ledger.unknown()), (CauseKind::Unexplained, 50_000, 1));
@@ -73,7 +73,7 @@ fn names_are_bounded_and_their_time_is_not_lost() {
     assert_eq!(late.causes.values().map(|share| share.total).sum::<u64>(), 20_000 * 5_000);
 }
 
-fn any_wakeup() -> impl Strategy<Value = Explained> {
+fn any_wakeup() -> impl Strategy<Value = WakeupBreakdown> {
     let kinds = [CauseKind::Thread, CauseKind::Softirq, CauseKind::IdleExit, CauseKind::Kernel];
     let part = (0..Part::ALL.len(), 0..kinds.len(), 0..4u32, 1..900_000u64);
     proptest::collection::vec(part, 0..6).prop_map(move |parts| {
@@ -88,7 +88,7 @@ fn any_wakeup() -> impl Strategy<Value = Explained> {
     })
 }
 
-fn ledger_of(wakeups: &[Explained]) -> Ledger {
+fn ledger_of(wakeups: &[WakeupBreakdown]) -> Ledger {
     let mut ledger = Ledger::default();
     wakeups.iter().for_each(|one| ledger.add(one));
     ledger

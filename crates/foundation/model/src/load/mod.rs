@@ -15,7 +15,7 @@ use crate::CpuSet;
 
 pub use effect::{LoadBlock, LoadReport, PartEffect, add_each};
 pub use kind::{Hackbench, LoadKind};
-pub use parse::{LoadError, Loads};
+pub use parse::{LoadError, LoadList};
 
 /// A background load that conditions are measured under: parts that run side by side.
 ///

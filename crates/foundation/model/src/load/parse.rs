@@ -45,9 +45,9 @@ pub enum LoadError {
 
 /// Several loads, typed as a list with commas. Commas in quotes do not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loads(pub Vec<Load>);
+pub struct LoadList(pub Vec<Load>);
 
-impl FromStr for Loads {
+impl FromStr for LoadList {
     type Err = LoadError;
 
     fn from_str(text: &str) -> Result<Self, LoadError> {
@@ -65,7 +65,7 @@ impl FromStr for Load {
     type Err = LoadError;
 
     fn from_str(text: &str) -> Result<Self, LoadError> {
-        match Loads::from_str(text)?.0.as_slice() {
+        match LoadList::from_str(text)?.0.as_slice() {
             [one] => Ok(one.clone()),
             _ => Err(LoadError::Unknown { found: text.to_owned(), nearest: None }),
         }

@@ -55,12 +55,12 @@ proptest! {
     #[test]
     fn lists_are_split_where_loads_end(loads in proptest::collection::vec(any_load(), 1..4)) {
         let text = loads.iter().map(Load::to_string).collect::<Vec<_>>().join(",");
-        prop_assert_eq!(text.parse::<Loads>(), Ok(Loads(loads)));
+        prop_assert_eq!(text.parse::<LoadList>(), Ok(LoadList(loads)));
     }
 
     #[test]
     fn no_text_is_a_panic(text in "[a-z':+,%=\\\\ ]{0,40}") {
-        drop(text.parse::<Loads>());
+        drop(text.parse::<LoadList>());
     }
 }
 
@@ -84,7 +84,7 @@ fn commands_with_and_without_quotes() {
     assert_eq!(command(&load("cmd:'ping -f, or not'")), "ping -f, or not");
     assert_eq!(command(&load("cmd:ping -f a,b+c:d")), "ping -f a,b+c:d");
     assert_eq!(command(&load("cmd:'it'\\''s'")), "it's");
-    assert_eq!("cmd:'a,b'+cpu,idle".parse::<Loads>().unwrap().0.len(), 2);
+    assert_eq!("cmd:'a,b'+cpu,idle".parse::<LoadList>().unwrap().0.len(), 2);
     assert_eq!(load("cmd:'a'+cpu").parts().len(), 2);
 }
 
@@ -97,7 +97,7 @@ fn cpus_for_all_do_not_change_those_of_a_part() {
 
 #[track_caller]
 fn refused(text: &str, says: &str) {
-    let error = text.parse::<Loads>().unwrap_err().to_string();
+    let error = text.parse::<LoadList>().unwrap_err().to_string();
     assert!(error.contains(says), "{error}");
 }
 

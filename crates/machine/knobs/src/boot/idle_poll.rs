@@ -2,14 +2,14 @@
 //!
 //! Source: Documentation/admin-guide/kernel-parameters.txt; x86 only.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::{CommandLine, CpuInfo, Root};
 
 use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "idle_poll",
-    scope: Scope::Boot,
+    scope: SettingScope::Boot,
     what: "idle CPUs poll rather than sleep",
     cost: "power and heat: every CPU is busy at all times",
     look,

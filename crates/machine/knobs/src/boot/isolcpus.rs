@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/admin-guide/kernel-parameters.txt.
 
-use howlate_model::{CpuSet, Scope};
+use howlate_model::{CpuSet, SettingScope};
 use howlate_procfs::{CommandLine, Kernel, Root};
 
 use crate::boot::core_to_isolate::core_to_isolate;
@@ -10,7 +10,7 @@ use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "isolcpus",
-    scope: Scope::Boot,
+    scope: SettingScope::Boot,
     what: "a core to which the scheduler moves nothing",
     cost: "one core fewer for everything else",
     look,

@@ -2,14 +2,14 @@
 //!
 //! Source: Documentation/admin-guide/hw-vuln/.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::{CommandLine, Root};
 
 use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "mitigations",
-    scope: Scope::Boot,
+    scope: SettingScope::Boot,
     what: "no mitigations of processor flaws",
     cost: "security: programs may read the data of others",
     look,

@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/timers/no_hz.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::{CommandLine, Root};
 
 use crate::boot::core_to_isolate::core_to_isolate;
@@ -13,7 +13,7 @@ pub const FILE: &str = "/sys/devices/system/cpu/nohz_full";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "nohz_full",
-    scope: Scope::Boot,
+    scope: SettingScope::Boot,
     what: "no tick on a CPU that runs one thread",
     cost: "entering the kernel takes longer there",
     look,

@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/admin-guide/kernel-parameters.txt.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::{CommandLine, Root};
 
 use crate::boot::core_to_isolate::core_to_isolate;
@@ -10,7 +10,7 @@ use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "rcu_nocbs",
-    scope: Scope::Boot,
+    scope: SettingScope::Boot,
     what: "RCU callbacks run on other CPUs",
     cost: "kernel threads run them elsewhere",
     look,

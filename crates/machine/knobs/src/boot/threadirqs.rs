@@ -2,14 +2,14 @@
 //!
 //! Source: Documentation/admin-guide/kernel-parameters.txt.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::{CommandLine, Kernel, Root};
 
 use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "threadirqs",
-    scope: Scope::Boot,
+    scope: SettingScope::Boot,
     what: "interrupt handlers as threads",
     cost: "each interrupt takes longer",
     look,

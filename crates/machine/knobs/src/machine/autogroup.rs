@@ -2,7 +2,7 @@
 //!
 //! Source: `sched(7)`, the autogroup feature.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 
 use crate::knob::{Knob, Look};
 
@@ -11,7 +11,7 @@ pub const FILE: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "autogroup",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "nice values apply across sessions",
     cost: "a session with many threads takes more of the CPU",
     look: |root| Look::file(root, FILE, "0"),

@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
@@ -14,7 +14,7 @@ pub const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "boost",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "no turbo, so that the same code takes the same time",
     cost: "everything that computes is slower",
     look,

@@ -2,14 +2,14 @@
 //!
 //! Source: `vdso(7)` and each architecture's `asm/vdso/clocksource.h`.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "clocksource",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "a clock that is read without entering the kernel",
     cost: "nothing, where the kernel trusts it",
     look,

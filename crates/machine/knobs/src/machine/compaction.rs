@@ -2,13 +2,13 @@
 //!
 //! Source: Documentation/admin-guide/sysctl/vm.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 
 use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "compaction",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "no memory compaction in the background",
     cost: "huge pages are harder to get",
     look: |root| Look::file(root, "/proc/sys/vm/compaction_proactiveness", "0"),

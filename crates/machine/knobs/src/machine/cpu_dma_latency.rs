@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/power/pm_qos_interface.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 
 use crate::change::Change;
@@ -11,7 +11,7 @@ use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "cpu_dma_latency",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "no idle states that take time to leave, while it is held",
     cost: "power and heat: no CPU sleeps; less turbo for other CPUs",
     look,

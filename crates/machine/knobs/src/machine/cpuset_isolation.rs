@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/admin-guide/cgroup-v2.rst, `cpuset.cpus.partition`.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
@@ -10,7 +10,7 @@ use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "cpuset_isolation",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "CPUs reserved for one control group",
     cost: "fewer CPUs for everything else",
     look,

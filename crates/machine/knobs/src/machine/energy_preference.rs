@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/admin-guide/pm/intel_pstate.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::{FREQUENCY_POLICIES, Root};
 
 use crate::knob::{Knob, Look};
@@ -10,7 +10,7 @@ use crate::per_instance::Files;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "energy_preference",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "the processor is told to prefer speed",
     cost: "power and heat",
     look: |root| Look::files(preferences(root).write("performance")),

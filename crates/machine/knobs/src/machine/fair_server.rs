@@ -2,7 +2,7 @@
 //!
 //! Source: Linux commit d741f297, since 6.12.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
@@ -10,7 +10,7 @@ use crate::per_instance::Files;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "fair_server",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "no time reserved for starving ordinary threads",
     cost: "a real-time thread that never sleeps takes its CPU for good",
     look: |root| Look::files(runtimes(root).write("0")),

@@ -5,7 +5,7 @@
 //!
 //! Source: Documentation/admin-guide/pm/{cpufreq,intel_pstate,amd-pstate}.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::{FREQUENCY_POLICIES, GOVERNOR, Root};
 
 use crate::knob::{Knob, Look};
@@ -14,7 +14,7 @@ use crate::per_instance::Files;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "frequency_governor",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "the highest frequency at all times",
     cost: "power and heat",
     look: |root| Look::files(governors(root).write("performance").watching(preferences(root).as_they_are())),

@@ -2,14 +2,14 @@
 //!
 //! Source: Documentation/virt/guest-halt-polling.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "halt_polling",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "a guest that polls longer before it halts",
     cost: "CPU time of the host",
     look,

@@ -2,14 +2,14 @@
 //!
 //! Source: Documentation/admin-guide/pm/cpuidle.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
 
 pub(crate) const KNOB: Knob = Knob {
     name: "idle_governor",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "a different governor of idle states",
     cost: "different idle states: may take more power or less",
     look,

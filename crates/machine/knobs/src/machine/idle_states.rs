@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use howlate_model::{Remedy, Scope};
+use howlate_model::{Remedy, SettingScope};
 use howlate_procfs::{Isolation, Root};
 
 use crate::knob::{Knob, Look};
@@ -13,7 +13,7 @@ use crate::writes::Writes;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "idle_states",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "no idle states that take long to leave",
     cost: "power and heat; less turbo for other CPUs",
     look,

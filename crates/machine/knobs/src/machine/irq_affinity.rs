@@ -5,7 +5,7 @@
 //!
 //! Source: Documentation/core-api/irq/irq-affinity.rst; Linux commit c7718e5c76d4.
 
-use howlate_model::{CpuSet, Scope};
+use howlate_model::{CpuSet, SettingScope};
 use howlate_procfs::{CpuInfo, InterruptCounts, InterruptRow, Kernel, Root, list_of_cpus};
 
 use crate::knob::{Knob, Look};
@@ -15,7 +15,7 @@ use crate::writes::Writes;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "irq_affinity",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "interrupts are handled by house-keeping CPUs",
     cost: "the remaining CPUs handle them all: less disk and network throughput",
     look,

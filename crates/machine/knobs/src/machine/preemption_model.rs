@@ -2,7 +2,7 @@
 //!
 //! Source: kernel/sched/core.c, `sched_dynamic_update`.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 
 use crate::knob::{Knob, Look};
 use crate::persistent::Text;
@@ -12,7 +12,7 @@ pub const FILE: &str = "/sys/kernel/debug/sched/preempt";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "preemption_model",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "the kernel can be preempted almost everywhere",
     cost: "a little throughput",
     look: |root| Look::file(root, FILE, "full"),

@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/networking/scaling.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
@@ -11,7 +11,7 @@ use crate::writes::Writes;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "receive_steering",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "packets are handled by the CPU that got the interrupt",
     cost: "each queue's packets are handled by one CPU: less throughput",
     look,

@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/admin-guide/pm/cpuidle.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
@@ -10,7 +10,7 @@ use crate::per_instance::Files;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "resume_latency",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "each CPU is asked to poll rather than sleep",
     cost: "power and heat: no CPU sleeps",
     look,

@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/admin-guide/mm/ksm.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 
 use crate::knob::{Knob, Look};
 
@@ -11,7 +11,7 @@ pub const FILE: &str = "/sys/kernel/mm/ksm/run";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "same_page_merging",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "identical pages are not merged",
     cost: "more memory is used, mostly by virtual machines",
     look: |root| Look::file(root, FILE, "0"),

@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/ABI/testing/sysfs-devices-system-cpu.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
@@ -12,7 +12,7 @@ pub const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "smt",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "no core is shared by two CPUs",
     cost: "half of the CPUs",
     look,

@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/admin-guide/sysctl/vm.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 
 use crate::knob::{Knob, Look};
 
@@ -11,7 +11,7 @@ pub const FILE: &str = "/proc/sys/vm/swappiness";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "swappiness",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "programs' memory is swapped out last",
     cost: "less memory for the file cache",
     look: |root| Look::file(root, FILE, "0"),

@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/admin-guide/mm/transhuge.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 use howlate_procfs::chosen;
 
@@ -13,7 +13,7 @@ pub const FILE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "transparent_huge_pages",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "huge pages only for programs that ask for them",
     cost: "programs that use a lot of memory and do not ask run more slowly",
     look,

@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/admin-guide/lockup-watchdogs.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 
 use crate::knob::{Knob, Look};
 
@@ -11,7 +11,7 @@ pub const FILE: &str = "/proc/sys/kernel/watchdog";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "watchdogs",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "no lockup watchdogs",
     cost: "a hanging kernel is not reported: switch them off only to measure",
     look: |root| Look::file(root, FILE, "0"),

@@ -2,7 +2,7 @@
 //!
 //! Source: Documentation/core-api/workqueue.rst.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::Root;
 
 use crate::knob::{Knob, Look};
@@ -14,7 +14,7 @@ pub const FILE: &str = "/sys/devices/virtual/workqueue/cpumask";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "workqueue_cpus",
-    scope: Scope::Machine,
+    scope: SettingScope::Machine,
     what: "the kernel's unbound work runs on house-keeping CPUs",
     cost: "the remaining CPUs do all of it",
     look,

@@ -2,7 +2,7 @@
 //!
 //! Source: `sched_setaffinity(2)`, `proc_stat(5)`.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 use howlate_procfs::{Root, Stat, Status};
 
 use crate::change::ThreadSetting;
@@ -11,7 +11,7 @@ use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "affinity",
-    scope: Scope::Thread,
+    scope: SettingScope::Thread,
     what: "bound to the quietest CPU",
     cost: "the scheduler cannot move the thread away when that CPU is busy",
     look,

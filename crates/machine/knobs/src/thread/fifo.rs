@@ -2,7 +2,7 @@
 //!
 //! Source: `sched(7)`; measured by howlate's authors beside two busy threads: p99 2472 µs before, 20 µs after.
 
-use howlate_model::{FIFO_CODE, FIFO_OF_THREAD, FIFO_OF_THREAD_CODE, Scope};
+use howlate_model::{FIFO_CODE, FIFO_OF_THREAD, FIFO_OF_THREAD_CODE, SettingScope};
 
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look};
@@ -10,7 +10,7 @@ use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "fifo",
-    scope: Scope::Thread,
+    scope: SettingScope::Thread,
     what: "real-time priority (SCHED_FIFO, 80)",
     cost: "a thread that never sleeps takes its CPU away from everything else: limit its work, or set RLIMIT_RTTIME",
     look: |_| Look::thread("other", "fifo:80", ThreadSetting::fifo()),

@@ -2,7 +2,7 @@
 //!
 //! Source: `mlockall(2)`.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look};
@@ -11,7 +11,7 @@ use crate::rights::Rights;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "memory_lock",
-    scope: Scope::Thread,
+    scope: SettingScope::Thread,
     what: "memory is locked, so that no page fault intervenes",
     cost: "memory that nothing else can use",
     look: |root| match Rights::read(root).refuse_lock() {

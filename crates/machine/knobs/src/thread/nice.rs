@@ -2,7 +2,7 @@
 //!
 //! Source: `sched(7)`; measured by howlate's authors beside two busy threads: p99 2472 µs before, 29 µs after.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look};
@@ -10,7 +10,7 @@ use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "nice",
-    scope: Scope::Thread,
+    scope: SettingScope::Thread,
     what: "the highest priority among ordinary threads (nice -20)",
     cost: "other ordinary threads on the CPU wait while this one computes",
     look: |_| Look::thread("0", "-20", ThreadSetting::nice()),

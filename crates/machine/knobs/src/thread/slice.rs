@@ -3,7 +3,7 @@
 //! Source: Linux commit 857b158dc5e8, since 6.12; `sched_setattr(2)`, `sched_runtime`. Beside two busy threads it was seen
 //! to bring p99 from 2472 to 25 µs, for little work at each wake-up, and at other times to change nothing.
 
-use howlate_model::{Scope, Span};
+use howlate_model::{SettingScope, Span};
 use howlate_procfs::{Kernel, Root};
 
 use crate::change::ThreadSetting;
@@ -12,7 +12,7 @@ use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "slice",
-    scope: Scope::Thread,
+    scope: SettingScope::Thread,
     what: "the shortest time slice of the fair scheduler",
     cost: "work that takes longer than a slice is interrupted more often",
     look,

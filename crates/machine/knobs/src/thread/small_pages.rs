@@ -2,7 +2,7 @@
 //!
 //! Source: `PR_SET_THP_DISABLE(2const)`. What howlate measures with lies in small pages that were touched before.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look};
@@ -10,7 +10,7 @@ use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "small_pages",
-    scope: Scope::Thread,
+    scope: SettingScope::Thread,
     what: "no huge pages for the process",
     cost: "programs that use a lot of memory run more slowly",
     look: |_| Look::thread("howlate's loops have it", "the same", ThreadSetting::AlreadySo),

@@ -2,7 +2,7 @@
 //!
 //! Source: `PR_SET_TIMERSLACK(2const)`.
 
-use howlate_model::{Scope, Span, TIMER_SLACK_CODE};
+use howlate_model::{SettingScope, Span, TIMER_SLACK_CODE};
 use howlate_procfs::Root;
 
 use crate::change::ThreadSetting;
@@ -14,7 +14,7 @@ pub const FILE: &str = "/proc/self/timerslack_ns";
 
 pub(crate) const KNOB: Knob = Knob {
     name: "timer_slack",
-    scope: Scope::Thread,
+    scope: SettingScope::Thread,
     what: "the least timer slack, so that sleeps are not grouped",
     cost: "wake-ups are no longer grouped: a little power",
     look,

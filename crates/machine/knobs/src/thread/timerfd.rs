@@ -2,7 +2,7 @@
 //!
 //! Source: `timerfd_create(2)`.
 
-use howlate_model::{Scope, Wait};
+use howlate_model::{SettingScope, Wait};
 
 use crate::change::ThreadSetting;
 use crate::knob::{Knob, Look};
@@ -10,7 +10,7 @@ use crate::persistent::Text;
 
 pub(crate) const KNOB: Knob = Knob {
     name: "timerfd",
-    scope: Scope::Thread,
+    scope: SettingScope::Thread,
     what: "timerfd instead of a sleep",
     cost: "one descriptor, and two calls for each wake-up",
     look: |_| Look::thread("a sleep", "timerfd", ThreadSetting::Wait(Wait::Timerfd)),

@@ -13,7 +13,7 @@ use std::sync::{Arc, Barrier};
 use std::thread::{Builder, JoinHandle};
 
 use howlate_linux::{clock, memory, sched, signal, thread};
-use howlate_model::{CpuSet, Latency, OnAbove, Policy, Span, Wakeup};
+use howlate_model::{CpuSet, Latency, Policy, Span, ThresholdAction, Wakeup};
 
 use crate::loops::{NEVER, Stop};
 use crate::ring::{Ring, RingWriter};
@@ -54,7 +54,7 @@ pub struct DeadlinePlan {
     /// A latency above it ends the run.
     pub stop_above: Option<Span>,
     /// What the thread that was above does then.
-    pub on_above: Option<OnAbove>,
+    pub on_above: Option<ThresholdAction>,
     /// Set to end the run.
     pub interrupted: Arc<AtomicBool>,
 }

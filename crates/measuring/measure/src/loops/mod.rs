@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_model::{Latency, MonotonicTime, OnAbove, Span, Wakeup};
+use howlate_model::{Latency, MonotonicTime, Span, ThresholdAction, Wakeup};
 
 use crate::ring::{Ring, RingWriter};
 use crate::wait::Waiter;
@@ -22,7 +22,7 @@ pub(crate) struct Stop {
     /// Set when the end was caused by a latency above the threshold.
     pub(crate) above: Arc<AtomicBool>,
     /// Done by the thread that was above it, before the others are stopped.
-    pub(crate) on_above: Option<OnAbove>,
+    pub(crate) on_above: Option<ThresholdAction>,
 }
 
 impl Stop {

@@ -1,7 +1,7 @@
 //! The loops in a world that is exactly as late as a script says.
 
 use super::*;
-use howlate_model::{Block, Grid};
+use howlate_model::{Block, WakeupGrid};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -187,7 +187,7 @@ proptest! {
         let out = &mut RingWriter::new(Arc::clone(&ring));
         run_warm(&job, &mut warm_up, &mut world, &Stop::default(), out).unwrap();
         let mut block = Block::default();
-        let grid = Some(Grid { period: PERIOD, until });
+        let grid = Some(WakeupGrid { period: PERIOD, until });
         ring.drain(|arrived| arrived.wakeups().for_each(|one| block.record(one, grid)));
         prop_assert_eq!(block.latency.count() + block.missed_periods, planned);
         prop_assert_eq!(block.swallowed.map_or(0, |missed| missed.count()), block.missed_periods);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_linux::signal;
-use howlate_model::{Between, Notifier};
+use howlate_model::{Notifier, Peers};
 
 use super::channel::{Await, Channel, Endpoint, Notify};
 use super::dispatch::{With, with};
@@ -32,7 +32,7 @@ impl With for SelfSent {
 
     fn with<C: Channel>(self) -> io::Result<()> {
         let (memory, _file) = SharedMemory::create(words_for(1))?;
-        let direction = Direction { memory: Arc::new(memory), number: 0, between: Between::Processes };
+        let direction = Direction { memory: Arc::new(memory), number: 0, between: Peers::Processes };
         direction.register();
         let mut ends = C::make(&direction)?;
         let id = ends.id();

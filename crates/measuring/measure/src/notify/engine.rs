@@ -4,7 +4,8 @@ use std::io;
 
 use howlate_linux::clock;
 use howlate_model::{
-    Bounds, Ended, Engine, EngineError, Finished, HowEnded, Line, Notifier, Sink, Task, Turn, Worded,
+    AsText, EndReason, Engine, EngineError, Line, Notifier, Sink, Task, Turn, TurnControl, TurnEnd,
+    TurnFinished,
 };
 
 use super::job::{Job, spec};
@@ -20,8 +21,13 @@ impl Engine for Notifications {
     }
 
     /// What fails becomes part of the result, so that the rest can run.
-    fn run(&mut self, turn: &Turn, bounds: &Bounds, sink: &mut dyn Sink) -> Result<Ended, EngineError> {
-        let mut ended = Ended::from(HowEnded::Done);
+    fn run(
+        &mut self,
+        turn: &Turn,
+        bounds: &TurnControl,
+        sink: &mut dyn Sink,
+    ) -> Result<TurnEnd, EngineError> {
+        let mut ended = TurnEnd::from(EndReason::Done);
         for task in &turn.tasks {
             let Some(spec) = spec(task) else { continue };
             let job = Job { turn, task, spec, bounds };
@@ -36,14 +42,14 @@ impl Engine for Notifications {
 }
 
 /// The end of a turn that could not begin.
-fn failed(task: &Task, notifier: Notifier, error: &io::Error) -> Finished {
-    Finished {
+fn failed(task: &Task, notifier: Notifier, error: &io::Error) -> TurnFinished {
+    TurnFinished {
         condition: task.condition,
         round: task.round,
         at: clock::now(),
         usage: None,
         unfinished: false,
         load: None,
-        error: Some(Worded::Words(format!("{notifier}: {error}"))),
+        error: Some(AsText::Text(format!("{notifier}: {error}"))),
     }
 }

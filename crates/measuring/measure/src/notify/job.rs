@@ -1,6 +1,6 @@
 //! What one turn is to do, and with what.
 
-use howlate_model::{Between, Bounds, Notifier, ReceiverCpu, Span, Task, Turn, Work};
+use howlate_model::{Notifier, Peers, ReceiverCpu, Span, Task, Turn, TurnControl, Work};
 
 /// How long sender and receiver may take to get ready.
 pub(super) const PATIENCE: Span = Span::from_secs(5);
@@ -10,7 +10,7 @@ pub(super) const PATIENCE: Span = Span::from_secs(5);
 pub(super) struct Spec {
     pub(super) notifier: Notifier,
     pub(super) gap: Span,
-    pub(super) between: Between,
+    pub(super) between: Peers,
     pub(super) sender_cpu: Option<u32>,
     pub(super) receiver: ReceiverCpu,
     /// Whether sender and receiver are bound to one CPU.
@@ -39,7 +39,7 @@ pub(super) struct Job<'a> {
     pub(super) turn: &'a Turn,
     pub(super) task: &'a Task,
     pub(super) spec: Spec,
-    pub(super) bounds: &'a Bounds,
+    pub(super) bounds: &'a TurnControl,
 }
 
 impl Job<'_> {

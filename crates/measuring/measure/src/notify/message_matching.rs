@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use howlate_model::Irregular;
+use howlate_model::IrregularMessages;
 
 /// Follows the numbers that arrive; messages are numbered from 1.
 #[derive(Default)]
@@ -11,7 +11,7 @@ pub(crate) struct Pairing {
     highest: u64,
     /// Numbers below it that did not.
     missing: HashSet<u64>,
-    irregular: Irregular,
+    irregular: IrregularMessages,
 }
 
 impl Pairing {
@@ -32,9 +32,9 @@ impl Pairing {
     }
 
     /// What went wrong when `sent` messages exist and nothing more will arrive.
-    pub(crate) fn irregular(&self, sent: u64) -> Irregular {
+    pub(crate) fn irregular(&self, sent: u64) -> IrregularMessages {
         let never = self.missing.len() as u64 + sent.saturating_sub(self.highest);
-        Irregular { messages_lost: never, ..self.irregular }
+        IrregularMessages { messages_lost: never, ..self.irregular }
     }
 }
 
@@ -48,8 +48,11 @@ mod tests {
         let sent = 5;
         let kept: Vec<u64> = arrivals.iter().copied().filter(|number| pairing.take(*number, sent)).collect();
         assert_eq!(kept, good);
-        let expected =
-            Irregular { messages_lost: lost, messages_duplicated: duplicated, messages_reordered: reordered };
+        let expected = IrregularMessages {
+            messages_lost: lost,
+            messages_duplicated: duplicated,
+            messages_reordered: reordered,
+        };
         assert_eq!(pairing.irregular(sent), expected);
     }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use howlate_linux::clock;
 use howlate_model::{
-    BlockBuilder, Caveat, Ended, Finished, HowEnded, InForce, Latency, Line, MonotonicTime, Progress, Sink,
-    Span, Usage, Wakeup, Worded,
+    AsText, BlockBuilder, Caveat, EffectiveSettings, EndReason, Latency, Line, MonotonicTime, Sink, Span,
+    ThreadProgress, TurnEnd, TurnFinished, Usage, Wakeup,
 };
 
 use super::job::Job;
@@ -37,7 +37,7 @@ pub(super) struct Watch<'a> {
     pairing: Pairing,
     blocks: BlockBuilder,
     /// Up to the block's beginning.
-    before: Progress,
+    before: ThreadProgress,
     last: Latency,
     began: MonotonicTime,
     stop: Stop,
@@ -54,7 +54,7 @@ impl<'a> Watch<'a> {
         job: &'a Job<'a>,
         log: Arc<SentLog>,
         arrivals: Arrivals,
-        in_force: &InForce,
+        in_force: &EffectiveSettings,
         began: MonotonicTime,
         stop: Stop,
         sink: &'a mut dyn Sink,
@@ -66,7 +66,7 @@ impl<'a> Watch<'a> {
             arrivals_read: 0,
             pairing: Pairing::default(),
             blocks: BlockBuilder::new(job.task, began),
-            before: Progress::new(job.task, in_force),
+            before: ThreadProgress::new(job.task, in_force),
             last: Latency::default(),
             began,
             stop,
@@ -84,7 +84,7 @@ impl<'a> Watch<'a> {
         sender: SenderHandle,
         mut receiver: ReceiverHandle,
         release: impl Fn(),
-    ) -> Ended {
+    ) -> TurnEnd {
         let mut asked_at: Option<MonotonicTime> = None;
         let sent = loop {
             if let Some(result) = sender.ended(TICK) {
@@ -236,7 +236,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn finish(mut self, left_behind: bool) -> Ended {
+    fn finish(mut self, left_behind: bool) -> TurnEnd {
         let now = clock::now();
         self.drain(true);
         self.hand_on();
@@ -245,14 +245,14 @@ impl<'a> Watch<'a> {
         self.close_block(now);
         let finished = self.finished(now, left_behind);
         self.sink.line(Line::Finished(finished));
-        Ended { how: self.how_ended(), left_behind }
+        TurnEnd { how: self.how_ended(), left_behind }
     }
 
-    fn finished(&self, at: MonotonicTime, left_behind: bool) -> Finished {
+    fn finished(&self, at: MonotonicTime, left_behind: bool) -> TurnFinished {
         let (task, notifier) = (self.job.task, self.job.spec.notifier);
         let short = task.samples.is_some_and(|samples| self.log.count() < samples + task.warm_up);
         let cut = left_behind || (short && !self.is_interrupted() && !self.is_above());
-        Finished {
+        TurnFinished {
             condition: task.condition,
             round: task.round,
             at,
@@ -260,7 +260,7 @@ impl<'a> Watch<'a> {
             load: None,
             // An error says it better.
             unfinished: cut && self.error.is_none(),
-            error: self.error.as_ref().map(|error| Worded::Words(format!("{notifier}: {error}"))),
+            error: self.error.as_ref().map(|error| AsText::Text(format!("{notifier}: {error}"))),
         }
     }
 
@@ -268,13 +268,13 @@ impl<'a> Watch<'a> {
         self.stop.above.load(Ordering::Relaxed)
     }
 
-    fn how_ended(&self) -> HowEnded {
+    fn how_ended(&self) -> EndReason {
         if self.is_above() {
-            HowEnded::StoppedAbove
+            EndReason::StoppedAbove
         } else if self.is_interrupted() {
-            HowEnded::Interrupted
+            EndReason::Interrupted
         } else {
-            HowEnded::Done
+            EndReason::Done
         }
     }
 }

@@ -8,7 +8,9 @@ use std::sync::mpsc::channel;
 
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_linux::{clock, signal};
-use howlate_model::{Between, Caveat, Ended, InForce, Line, MonotonicTime, ReceiverCpu, Sink, Started, Task};
+use howlate_model::{
+    Caveat, EffectiveSettings, Line, MonotonicTime, Peers, ReceiverCpu, Sink, Task, TurnEnd, TurnStarted,
+};
 
 use super::channel::{Channel, Endpoint, Endpoints, Notify};
 use super::dispatch::{With, with};
@@ -62,7 +64,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// Starts both sides, and watches them to the end.
-    pub(super) fn run(mut self, sink: &mut dyn Sink) -> io::Result<Ended> {
+    pub(super) fn run(mut self, sink: &mut dyn Sink) -> io::Result<TurnEnd> {
         signal::prepare_wake_up()?;
         let job = self.job;
         let (stop, log) = (Stop::default(), SentLog::new(usize::try_from(job.count()).unwrap_or(0)));
@@ -105,8 +107,8 @@ impl<'a> Prepared<'a> {
         let mut descriptors = std::mem::take(&mut self.there.receiver);
         descriptors.append(&mut self.back.sender);
         match job.spec.between {
-            Between::Processes => ReceiverHandle::process(&orders, &self.file, descriptors),
-            Between::Threads => {
+            Peers::Processes => ReceiverHandle::process(&orders, &self.file, descriptors),
+            Peers::Threads => {
                 ReceiverHandle::thread(orders, &self.memory, descriptors, job.bounds.process.memory_locked)
             }
         }
@@ -129,15 +131,15 @@ impl<'a> Prepared<'a> {
     fn started(
         &self,
         at: MonotonicTime,
-        in_force: InForce,
+        in_force: EffectiveSettings,
         mut caveats: Vec<Caveat>,
         sender: &SenderHandle,
-    ) -> Started {
+    ) -> TurnStarted {
         let (sender_in_force, of_sender) = sender.settings.clone();
         let new: Vec<Caveat> = of_sender.into_iter().filter(|one| !caveats.contains(one)).collect();
         caveats.extend(new);
         let (condition, round) = (self.job.task.condition, self.job.task.round);
-        Started {
+        TurnStarted {
             condition,
             round,
             at,

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use howlate_linux::helper::{Helper, Lifetime};
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_linux::{clock, memory, signal, usage};
-use howlate_model::{Between, Caveat, InForce, ProcessState, Task, Usage};
+use howlate_model::{Caveat, EffectiveSettings, Peers, ProcessState, Task, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::channel::{Await, Channel, Endpoint, Notify};
@@ -29,7 +29,7 @@ pub(super) const RECEIVER: Helper = Helper {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Orders {
     pub(crate) task: Task,
-    pub(crate) between: Between,
+    pub(crate) between: Peers,
     pub(crate) round_trip: bool,
     /// The number of the last message.
     pub(crate) last: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Orders {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
     /// It has its settings and will wait.
-    Ready { in_force: InForce, caveats: Vec<Caveat> },
+    Ready { in_force: EffectiveSettings, caveats: Vec<Caveat> },
     /// It has had the last message.
     Done { usage: Usage, changed: Vec<Caveat> },
     /// It cannot go on.

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, sync_chann
 use std::thread::Builder;
 
 use howlate_linux::signal;
-use howlate_model::{Caveat, InForce, ProcessState, Span, Task};
+use howlate_model::{Caveat, EffectiveSettings, ProcessState, Span, Task};
 
 use super::channel::{Channel, Endpoint, Notify};
 use super::dispatch::{With, with};
@@ -19,7 +19,7 @@ use crate::settings;
 
 /// What the sender tells the observer.
 pub(super) enum FromSender {
-    Ready(io::Result<(InForce, Vec<Caveat>)>),
+    Ready(io::Result<(EffectiveSettings, Vec<Caveat>)>),
     /// With which of its settings are others by then than in the beginning.
     Done(io::Result<Vec<Caveat>>),
 }
@@ -39,7 +39,7 @@ pub(super) struct SenderThread {
 
 /// A sender that has its settings and waits for the word to begin.
 pub(super) struct SenderHandle {
-    pub(super) settings: (InForce, Vec<Caveat>),
+    pub(super) settings: (EffectiveSettings, Vec<Caveat>),
     from_sender: Receiver<FromSender>,
     gate: SyncSender<()>,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use howlate_linux::shared_memory::SharedMemory;
-use howlate_model::{Between, MonotonicTime};
+use howlate_model::{MonotonicTime, Peers};
 
 /// Words of a cache line, and of the next one, which many processors fetch with it.
 const LINE: usize = 16;
@@ -30,13 +30,13 @@ pub(crate) const fn words_for(arrivals: usize) -> usize {
 pub(crate) struct Direction {
     pub(crate) memory: Arc<SharedMemory>,
     pub(crate) number: usize,
-    pub(crate) between: Between,
+    pub(crate) between: Peers,
 }
 
 impl Direction {
     /// Whether the ends are in two processes.
     pub(crate) fn crosses_processes(&self) -> bool {
-        self.between == Between::Processes
+        self.between == Peers::Processes
     }
 
     fn line(&self, line: usize) -> usize {

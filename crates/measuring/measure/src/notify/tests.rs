@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use howlate_linux::clock;
 use howlate_linux::shared_memory::SharedMemory;
 use howlate_model::{
-    Between, Bounds, Engine, Finished, Irregular, Line, Load, Notifier, Progress, ReceiverCpu, Sink, Span,
-    Task, Turn, Work,
+    Engine, IrregularMessages, Line, Load, Notifier, Peers, ReceiverCpu, Sink, Span, Task, ThreadProgress,
+    Turn, TurnControl, TurnFinished, Work,
 };
 
 use super::channel::{Await, Notify};
@@ -30,7 +30,7 @@ impl Sink for Lines {
         self.0.push(line);
     }
 
-    fn progress(&mut self, _: &[Progress]) {}
+    fn progress(&mut self, _: &[ThreadProgress]) {}
 }
 
 impl Lines {
@@ -40,7 +40,7 @@ impl Lines {
         blocks.sum()
     }
 
-    fn finished(&self) -> &Finished {
+    fn finished(&self) -> &TurnFinished {
         match self.0.iter().find(|line| matches!(line, Line::Finished(_))) {
             Some(Line::Finished(finished)) => finished,
             _ => panic!("the turn has no end"),
@@ -48,7 +48,7 @@ impl Lines {
     }
 }
 
-fn turn(mechanism: Notifier, between: Between, round_trip: bool) -> Turn {
+fn turn(mechanism: Notifier, between: Peers, round_trip: bool) -> Turn {
     let work = Work::Notify {
         mechanism,
         after_ns: Span::from_micros(50),
@@ -65,7 +65,7 @@ fn turn(mechanism: Notifier, between: Between, round_trip: bool) -> Turn {
 
 fn take(turn: &Turn) -> Lines {
     let mut lines = Lines::default();
-    Notifications.run(turn, &Bounds::default(), &mut lines).unwrap();
+    Notifications.run(turn, &TurnControl::default(), &mut lines).unwrap();
     lines
 }
 
@@ -82,7 +82,7 @@ fn every_mechanism_wakes_a_thread() {
             continue;
         }
         for round_trip in [false, true] {
-            let lines = take(&turn(notifier, Between::Threads, round_trip));
+            let lines = take(&turn(notifier, Peers::Threads, round_trip));
             let finished = lines.finished();
             assert_eq!(finished.error, None, "{notifier}");
             assert_eq!((lines.count(), finished.unfinished), (20, false), "{notifier} {round_trip}");
@@ -94,7 +94,7 @@ fn every_mechanism_wakes_a_thread() {
 #[test]
 fn a_receiver_that_cannot_start_is_an_error_that_names_the_mechanism() {
     // The test program knows nothing of helpers: it ends at once.
-    let lines = take(&turn(Notifier::Pipe, Between::Processes, false));
+    let lines = take(&turn(Notifier::Pipe, Peers::Processes, false));
     let error = lines.finished().error.clone().unwrap();
     assert!(error.to_string().starts_with("pipe: the receiver died"), "{error}");
     assert_eq!(lines.count(), 0);
@@ -145,10 +145,10 @@ impl Await for Mailbox {
 }
 
 /// What becomes of 12 messages.
-fn exchange(drops: u64, doubles: u64, delays: u64) -> (usize, Irregular) {
+fn exchange(drops: u64, doubles: u64, delays: u64) -> (usize, IrregularMessages) {
     let count = 12;
     let (memory, _file) = SharedMemory::create(words_for(40)).unwrap();
-    let direction = Direction { memory: Arc::new(memory), number: 0, between: Between::Threads };
+    let direction = Direction { memory: Arc::new(memory), number: 0, between: Peers::Threads };
     let arrivals = Arrivals::new(Arc::clone(&direction.memory));
     let (out, receiver) = channel();
     let mailbox = Mailbox { receiver, number: 0 };
@@ -182,11 +182,11 @@ fn exchange(drops: u64, doubles: u64, delays: u64) -> (usize, Irregular) {
 
 #[test]
 fn messages_that_are_lost_doubled_or_reordered_are_noticed() {
-    let none = Irregular::default();
+    let none = IrregularMessages::default();
     assert_eq!(exchange(0, 0, 0), (12, none));
-    assert_eq!(exchange(7, 0, 0), (11, Irregular { messages_lost: 1, ..none }));
-    assert_eq!(exchange(0, 7, 0), (12, Irregular { messages_duplicated: 1, ..none }));
-    assert_eq!(exchange(0, 0, 7), (11, Irregular { messages_reordered: 1, ..none }));
+    assert_eq!(exchange(7, 0, 0), (11, IrregularMessages { messages_lost: 1, ..none }));
+    assert_eq!(exchange(0, 7, 0), (12, IrregularMessages { messages_duplicated: 1, ..none }));
+    assert_eq!(exchange(0, 0, 7), (11, IrregularMessages { messages_reordered: 1, ..none }));
 }
 
 #[test]

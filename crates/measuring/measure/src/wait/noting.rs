@@ -2,14 +2,14 @@
 
 use std::io;
 
-use howlate_model::{MonotonicTime, Noted, Span, Wakeup};
+use howlate_model::{MonotonicTime, Span, Wakeup, WakeupHook};
 
 use super::Waiter;
 
 /// Waits as `W` does, and notes each wake-up. Compiled beside the loop that does not, so that this one pays nothing.
 pub(crate) struct Noting<'a, W> {
     pub(crate) waiter: &'a mut W,
-    pub(crate) noted: Noted,
+    pub(crate) noted: WakeupHook,
 }
 
 impl<W: Waiter> Waiter for Noting<'_, W> {

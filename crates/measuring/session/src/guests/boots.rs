@@ -6,7 +6,7 @@ use howlate_analyse::compare::Track;
 use howlate_guest::Guest;
 use howlate_linux::clock;
 use howlate_model::{
-    Accelerator, Boot, BootEnded, Caveat, Header, HowEnded, Line, LoadReport, MonotonicTime, Span,
+    Accelerator, Boot, BootEnd, Caveat, EndReason, Header, Line, LoadReport, MonotonicTime, Span,
 };
 use howlate_recording::{CreateError, Merge, side_by_side};
 
@@ -109,7 +109,7 @@ impl Boots {
         host_load: Option<LoadReport>,
         error: Option<String>,
     ) {
-        let ended = BootEnded {
+        let ended = BootEnd {
             boot: self.boots,
             elapsed: clock::now().since(self.booted),
             host_steal: guest.host_steal(),
@@ -132,7 +132,7 @@ impl Boots {
     }
 
     /// No more will come; without `how` it did not end in order.
-    pub fn end(self, how: Option<HowEnded>) -> Track {
+    pub fn end(self, how: Option<EndReason>) -> Track {
         self.recorder.end(how)
     }
 }

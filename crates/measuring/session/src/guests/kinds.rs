@@ -1,7 +1,7 @@
 //! The kinds of guests that are compared: every kernel under every circumstance on the host.
 
 use howlate_guest::{HostSettings, Kernel};
-use howlate_model::{Condition, Load, Loads, OnHost, Policy};
+use howlate_model::{Condition, HostCondition, Load, LoadList, Policy};
 use howlate_plan::without_repeats;
 
 /// One kind of guest, and how to boot it.
@@ -9,7 +9,7 @@ pub struct Bootable {
     /// The kernel's name in conditions.
     pub name: String,
     /// What is done on the host meanwhile.
-    pub on_host: OnHost,
+    pub on_host: HostCondition,
     /// What is booted.
     pub kernel: Kernel,
     /// How the host runs it.
@@ -39,7 +39,7 @@ pub struct HostChoices {
 
 impl HostChoices {
     /// What was asked for, each once.
-    pub fn new(loads: &[Loads], policies: &[Policy], settings: HostSettings) -> Self {
+    pub fn new(loads: &[LoadList], policies: &[Policy], settings: HostSettings) -> Self {
         let loads = without_repeats(&loads.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>());
         let policies = match policies {
             [] => vec![None],
@@ -54,7 +54,7 @@ impl HostChoices {
         for kernel in kernels {
             for load in &self.loads {
                 for policy in &self.policies {
-                    let on_host = OnHost { load: load.clone(), vcpu_policy: *policy };
+                    let on_host = HostCondition { load: load.clone(), vcpu_policy: *policy };
                     let settings = HostSettings { vcpu_policy: *policy, ..self.settings.clone() };
                     let (name, kernel) = (name(kernel, kernels), kernel.clone());
                     kinds.push(Bootable { name, on_host, kernel, settings });

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use howlate_guest::{Event, Guest as Booting, GuestError, VirtualMachine};
 use howlate_load::Running;
-use howlate_model::{Caveat, End, HowEnded, Line, LoadReport};
+use howlate_model::{Caveat, EndReason, Line, LoadReport, RecordingEnd};
 use howlate_render::{Screen, boot_progress};
 
 use super::boots::{Booted, Boots};
@@ -37,7 +37,7 @@ enum Outcome {
     /// It did all that was asked.
     Over,
     /// The guest stopped the whole run, or Ctrl-C did.
-    Stopped(HowEnded),
+    Stopped(EndReason),
 }
 
 /// One boot while it goes on.
@@ -54,7 +54,7 @@ impl Rounds<'_> {
     /// # Errors
     ///
     /// When one does not boot, or does not do what was asked; what the others found is in `boots`.
-    pub fn take(&mut self) -> Result<HowEnded, GuestsError> {
+    pub fn take(&mut self) -> Result<EndReason, GuestsError> {
         let order = self.guests.order(usual_rounds(self.guests.kinds.len()));
         for (number, index) in order.iter().enumerate() {
             let title =
@@ -63,7 +63,7 @@ impl Rounds<'_> {
                 return Ok(how);
             }
         }
-        Ok(HowEnded::Done)
+        Ok(EndReason::Done)
     }
 
     fn boot(&mut self, index: usize, title: String) -> Result<Outcome, GuestsError> {
@@ -73,7 +73,7 @@ impl Rounds<'_> {
         let mut guest = match Booting::boot(self.guests.setup(&machine, index)) {
             // Whatever the signal kept from starting is none of the guest's trouble.
             Err(_) if self.environment.interrupted.load(Ordering::Relaxed) => {
-                return Ok(Outcome::Stopped(HowEnded::Interrupted));
+                return Ok(Outcome::Stopped(EndReason::Interrupted));
             }
             booted => booted?,
         };
@@ -134,7 +134,7 @@ impl Listening<'_> {
         let mut stopped = None;
         loop {
             if self.environment.interrupted.load(Ordering::Relaxed) {
-                return Ok(Outcome::Stopped(HowEnded::Interrupted));
+                return Ok(Outcome::Stopped(EndReason::Interrupted));
             }
             self.show(guest, watch);
             match guest.wait()? {
@@ -142,7 +142,7 @@ impl Listening<'_> {
                 Event::FellBack { reason } => self.fell_back = Some(reason),
                 Event::Line(line) => match *line {
                     Line::Header(header) => self.header(&header, guest, watch)?,
-                    Line::End(End { how, .. }) => stopped = (how != HowEnded::Done).then_some(how),
+                    Line::End(RecordingEnd { how, .. }) => stopped = (how != EndReason::Done).then_some(how),
                     line => self.line(line),
                 },
                 Event::Over { exit_status: 2 | -1, said, .. } => return Err(failed(&said).into()),

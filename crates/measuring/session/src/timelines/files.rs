@@ -1,7 +1,7 @@
 //! The files beside the recording: those of the worst, each in place of a milder one, and those that somebody asked for.
 
 use howlate_linux::clock;
-use howlate_model::{CpuTimeline, KeptTimeline, LateWakeup, MonotonicTime, Span, WaitClock};
+use howlate_model::{CpuTimeline, LateWakeup, MonotonicTime, Span, TimelineFile, WaitClock};
 use howlate_recording::{AtMost, Beside, LateLanes, Worst, compact, date_and_time, timeline_text};
 
 use super::window::Window;
@@ -48,13 +48,13 @@ impl Files {
     }
 
     /// Writes what the CPUs did around one of the worst, up to now at most.
-    pub(super) fn keep(&mut self, window: Window, now: MonotonicTime) -> Option<KeptTimeline> {
+    pub(super) fn keep(&mut self, window: Window, now: MonotonicTime) -> Option<TimelineFile> {
         let ((at, latest), until) = (window.worst(), window.until.min(now));
         let text = timeline_text(window.cpus().unwrap_or_default(), &lanes(&window.late));
         let file = self.put(&compact(&day(at)), &text)?;
         let replaces = self.worst.keep(latest, now, file.clone());
         replaces.iter().for_each(|name| self.beside.remove(name));
-        Some(KeptTimeline { file, at: day(until), from: window.from, until, late: window.late, replaces })
+        Some(TimelineFile { file, at: day(until), from: window.from, until, late: window.late, replaces })
     }
 
     /// Whether another one may be asked for.
@@ -68,12 +68,12 @@ impl Files {
         from: MonotonicTime,
         until: MonotonicTime,
         cpus: &[CpuTimeline],
-    ) -> Option<KeptTimeline> {
+    ) -> Option<TimelineFile> {
         let at = day(until);
         let text = timeline_text(cpus, &LateLanes::default());
         let file = self.put(&format!("{}-snap", compact(&at)), &text)?;
         self.asked_for = self.asked_for.saturating_add(1);
-        Some(KeptTimeline { file, at, from, until, late: Vec::new(), replaces: None })
+        Some(TimelineFile { file, at, from, until, late: Vec::new(), replaces: None })
     }
 
     fn put(&mut self, moment: &str, text: &str) -> Option<String> {

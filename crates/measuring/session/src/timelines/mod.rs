@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_model::{
-    Caveat, CpuTimeline, Explained, KeptTimeline, LateWakeup, Line, MonotonicTime, Span, TracerRefusal,
+    Caveat, CpuTimeline, LateWakeup, Line, MonotonicTime, Span, TimelineFile, TracerRefusal, WakeupBreakdown,
 };
 use howlate_procfs::Root;
 use howlate_recording::Beside;
@@ -99,7 +99,7 @@ impl Timelines {
     }
 
     /// A thread of `condition` was late.
-    pub fn saw(&mut self, condition: u32, tid: u32, wakeup: &Explained, now: MonotonicTime) {
+    pub fn saw(&mut self, condition: u32, tid: u32, wakeup: &WakeupBreakdown, now: MonotonicTime) {
         if !self.runs || lateness(wakeup.latency) <= self.late_above() {
             return;
         }
@@ -159,7 +159,7 @@ impl Timelines {
         (too_late + not_written > 0).then_some(Caveat::TimelinesMissing { too_late, not_written })
     }
 
-    fn write(&mut self, mut window: Window, now: MonotonicTime) -> Option<KeptTimeline> {
+    fn write(&mut self, mut window: Window, now: MonotonicTime) -> Option<TimelineFile> {
         let cpus = self.read(window.from, window.until)?;
         window.remembered.add(cpus);
         if window.cpus().is_none() {
@@ -173,7 +173,7 @@ impl Timelines {
     }
 
     /// What all CPUs have done just now, as far as it is remembered.
-    fn snap(&mut self, until: MonotonicTime) -> Option<KeptTimeline> {
+    fn snap(&mut self, until: MonotonicTime) -> Option<TimelineFile> {
         if !self.files.has_room_for_another() {
             self.files.fail();
             return None;
@@ -192,6 +192,6 @@ impl Timelines {
     }
 }
 
-fn line(one: KeptTimeline) -> Line {
+fn line(one: TimelineFile) -> Line {
     Line::Timeline(Box::new(one))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Explained, LateWakeup};
+use howlate_model::{LateWakeup, WakeupBreakdown};
 use howlate_procfs::{Root, Status};
 
 /// Threads that are remembered.
@@ -52,7 +52,7 @@ impl Names {
     }
 
     /// A wake-up with its thread's names, as far as that is there.
-    pub(super) fn name(&mut self, condition: u32, tid: u32, wakeup: &Explained) -> LateWakeup {
+    pub(super) fn name(&mut self, condition: u32, tid: u32, wakeup: &WakeupBreakdown) -> LateWakeup {
         if self.known.len() >= REMEMBERED {
             self.forget();
         }

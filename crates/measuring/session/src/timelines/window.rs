@@ -71,7 +71,7 @@ impl Window {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use howlate_model::Explained;
+    use howlate_model::WakeupBreakdown;
 
     use super::*;
 
@@ -79,7 +79,7 @@ pub(super) mod testing {
     pub(in crate::timelines) fn late(at: i64, latency: i64) -> LateWakeup {
         let at = MonotonicTime::from_nanos(at * 1_000_000);
         let latency = Latency::from_nanos(latency * 1_000_000);
-        let wakeup = Explained { at, latency, cpu: Some(0), parts: Vec::new() };
+        let wakeup = WakeupBreakdown { at, latency, cpu: Some(0), parts: Vec::new() };
         LateWakeup { condition: 0, tid: 7, pid: 6, thread: "w".into(), process: "p".into(), wakeup }
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use howlate_guard::{Applied, Guard, Subject, not_as_before, read_of_thread, setting_of_thread};
 use howlate_linux::attributes::Attributes;
-use howlate_model::{Caveat, Policy, Span, Task, TurnFailure, Write};
+use howlate_model::{Caveat, Policy, SettingWrite, Span, Task, TurnFailure};
 use howlate_render::Unrestored;
 
 use super::observer::OfProgram;
@@ -69,7 +69,7 @@ pub(super) struct Outside {
     guard: Guard,
     applied: Vec<Applied>,
     /// What threads held when they were last given something else.
-    before: BTreeMap<String, Write>,
+    before: BTreeMap<String, SettingWrite>,
 }
 
 impl Outside {
@@ -139,7 +139,7 @@ impl Outside {
 
     /// What threads hold that is something else than before.
     pub(super) fn left(&self) -> Vec<Unrestored> {
-        let left = |write: &Write| {
+        let left = |write: &SettingWrite| {
             let now = not_as_before(write)?;
             Some(Unrestored { path: write.path.clone(), before: write.now.clone(), now })
         };
@@ -153,9 +153,9 @@ fn writes_of(
     asked: &RequestedSettings,
     subject: Subject,
     (tid, process): OfProgram,
-) -> io::Result<Vec<Write>> {
+) -> io::Result<Vec<SettingWrite>> {
     let write = |subject, now: String, value: String, watched| {
-        setting_of_thread(subject, tid, process).map(|path| Write { path, now, value, watched })
+        setting_of_thread(subject, tid, process).map(|path| SettingWrite { path, now, value, watched })
     };
     let Some((now, value)) = asked.of_thread(subject, tid)? else { return Ok(Vec::new()) };
     let becomes_realtime = subject == Subject::Scheduling && asked.policy.is_some_and(Policy::is_realtime);
@@ -173,7 +173,7 @@ fn left_out(subject: Subject, (tid, process): OfProgram, error: &io::Error) -> C
 }
 
 /// A thread that has ended since it was looked at is nothing to tell of.
-fn is_of_the_living(caveat: &Caveat, writes: &[Write]) -> bool {
+fn is_of_the_living(caveat: &Caveat, writes: &[SettingWrite]) -> bool {
     let Caveat::SettingLeftOut { setting, .. } = caveat else { return true };
     let thread = writes.iter().find(|write| write.path == *setting);
     thread.is_none_or(|write| howlate_guard::is_there(&write.path))

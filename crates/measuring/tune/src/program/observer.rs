@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use howlate_analyse::watch::{Chains, Turns};
 use howlate_linux::clock;
-use howlate_model::{Activation, Happened, MonotonicTime, Span, Wakeup};
+use howlate_model::{Activation, LifeEventKind, MonotonicTime, Span, Wakeup};
 use howlate_procfs::Root;
 use howlate_trace::{Tracer, TracerMissing};
 use howlate_watched_program::{MarkedLoops, MarkedTurn, WatchTarget, WatchedThread, WatchedThreads};
@@ -136,9 +136,9 @@ impl Sight {
         *lost += tracer.read(&mut |one| seen.push(one));
         for life in tracer.lives().unwrap_or_default() {
             match life.happened {
-                Happened::Born => chains.follow(life.tid, life.process),
-                Happened::Named => {}
-                Happened::Ended => ending.push(life.tid),
+                LifeEventKind::Born => chains.follow(life.tid, life.process),
+                LifeEventKind::Named => {}
+                LifeEventKind::Ended => ending.push(life.tid),
             }
             threads.note_life(life);
         }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use howlate_linux::clock;
 use howlate_model::{
-    Block, Bounds, Caveat, Ended, Engine, EngineError, Finished, HowEnded, Line, MonotonicTime, Sink, Span,
-    Started, Task, Turn, TurnFailure, Worded, Work,
+    AsText, Block, Caveat, EndReason, Engine, EngineError, Line, MonotonicTime, Sink, Span, Task, Turn,
+    TurnControl, TurnEnd, TurnFailure, TurnFinished, TurnStarted, Work,
 };
 use howlate_watched_program::{WatchTarget, in_force};
 
@@ -35,7 +35,7 @@ struct Course {
     /// Threads that have what is asked, or cannot have it.
     given: Vec<OfProgram>,
     caveats: Vec<Caveat>,
-    how: HowEnded,
+    how: EndReason,
 }
 
 /// Takes windows of a program's time as turns.
@@ -53,7 +53,12 @@ impl Engine for Windows<'_> {
         matches!(turn.tasks.first().map(|task| task.work), Some(Work::Watch { .. }))
     }
 
-    fn run(&mut self, turn: &Turn, bounds: &Bounds, sink: &mut dyn Sink) -> Result<Ended, EngineError> {
+    fn run(
+        &mut self,
+        turn: &Turn,
+        bounds: &TurnControl,
+        sink: &mut dyn Sink,
+    ) -> Result<TurnEnd, EngineError> {
         let asked = turn
             .tasks
             .first()
@@ -62,7 +67,7 @@ impl Engine for Windows<'_> {
         let given = self.sight.chosen();
         let how = match self.outside.apply(&asked, &given) {
             Ok(caveats) => {
-                let course = Course { asked, given, caveats, how: HowEnded::Done };
+                let course = Course { asked, given, caveats, how: EndReason::Done };
                 self.take(turn, course, bounds, sink)
             }
             Err(reason) => {
@@ -86,9 +91,15 @@ impl<'a> Windows<'a> {
         Self { sight, subject, outside, base, open: VecDeque::new() }
     }
 
-    fn take(&mut self, turn: &Turn, mut course: Course, bounds: &Bounds, sink: &mut dyn Sink) -> HowEnded {
+    fn take(
+        &mut self,
+        turn: &Turn,
+        mut course: Course,
+        bounds: &TurnControl,
+        sink: &mut dyn Sink,
+    ) -> EndReason {
         self.go_on(SETTLE, &mut course, bounds, sink);
-        if course.how == HowEnded::Done {
+        if course.how == EndReason::Done {
             let length = turn.duration.unwrap_or_default();
             self.open(turn, length);
             begin(turn, &course, sink);
@@ -99,22 +110,22 @@ impl<'a> Windows<'a> {
         self.take_in();
         let changed = back.iter().find_map(changed);
         // What was cut, or was not what it was to be, is no turn.
-        if course.how != HowEnded::Done || changed.is_some() {
+        if course.how != EndReason::Done || changed.is_some() {
             self.open.retain(|window| window.tasks != turn.tasks);
         }
         self.hand_on(sink);
-        if course.how == HowEnded::Done {
+        if course.how == EndReason::Done {
             finish(turn, changed, sink);
         }
         let how =
             tell_caveats(back.into_iter().filter(|one| !matches!(one, Caveat::SettingChanged { .. })), sink);
-        if how == HowEnded::Done { course.how } else { how }
+        if how == EndReason::Done { course.how } else { how }
     }
 
     /// Lets the program go on for so long; threads that come are given what the others have.
-    fn go_on(&mut self, length: Span, course: &mut Course, bounds: &Bounds, sink: &mut dyn Sink) {
+    fn go_on(&mut self, length: Span, course: &mut Course, bounds: &TurnControl, sink: &mut dyn Sink) {
         let until = clock::now().plus(length);
-        while course.how == HowEnded::Done && clock::now() < until {
+        while course.how == EndReason::Done && clock::now() < until {
             self.take_in();
             let mut come = self.sight.chosen();
             come.retain(|thread| !course.given.contains(thread));
@@ -122,9 +133,9 @@ impl<'a> Windows<'a> {
             course.given.extend(come);
             sink.progress(&[]);
             if bounds.is_interrupted() {
-                course.how = HowEnded::Interrupted;
+                course.how = EndReason::Interrupted;
             } else if self.subject.has_ended(self.sight.threads()) {
-                course.how = HowEnded::ProgramEnded;
+                course.how = EndReason::ProgramEnded;
             } else {
                 drop(clock::pause(until.since(clock::now()).min(LOOK_EVERY)));
             }
@@ -184,7 +195,7 @@ fn begin(turn: &Turn, course: &Course, sink: &mut dyn Sink) {
     let in_force = in_force(*tid, None);
     for task in &turn.tasks {
         let (sender_in_force, runtime, warm_up) = (None, None, None);
-        sink.line(Line::Started(Started {
+        sink.line(Line::Started(TurnStarted {
             condition: task.condition,
             round: task.round,
             at: clock::now(),
@@ -200,14 +211,14 @@ fn begin(turn: &Turn, course: &Course, sink: &mut dyn Sink) {
 /// The turn is over; with what it is worth nothing for, if so.
 fn finish(turn: &Turn, error: Option<TurnFailure>, sink: &mut dyn Sink) {
     for task in &turn.tasks {
-        sink.line(Line::Finished(Finished {
+        sink.line(Line::Finished(TurnFinished {
             condition: task.condition,
             round: task.round,
             at: clock::now(),
             usage: None,
             unfinished: error.is_some(),
             load: None,
-            error: error.clone().map(Worded::Known),
+            error: error.clone().map(AsText::Value),
         }));
     }
 }
@@ -223,11 +234,11 @@ fn changed(caveat: &Caveat) -> Option<TurnFailure> {
 }
 
 /// Tells what else is to be known; where something could not be put back, no turn to come would be of the same program.
-fn tell_caveats(caveats: impl IntoIterator<Item = Caveat>, sink: &mut dyn Sink) -> HowEnded {
-    let mut how = HowEnded::Done;
+fn tell_caveats(caveats: impl IntoIterator<Item = Caveat>, sink: &mut dyn Sink) -> EndReason {
+    let mut how = EndReason::Done;
     for caveat in caveats {
         if matches!(caveat, Caveat::SettingNotRestored { .. }) {
-            how = HowEnded::NotRestored;
+            how = EndReason::NotRestored;
         }
         sink.line(Line::Caveat(caveat));
     }

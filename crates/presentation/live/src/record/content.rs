@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
-use howlate_model::{Incident, IncidentCause, LateAbove, Latency, MonotonicTime, Span};
+use howlate_model::{Incident, IncidentCause, LateThreshold, Latency, MonotonicTime, Span};
 use howlate_render::numbers::{count, rough};
 use howlate_render::{incident_cause, late_above, legible, part_of_incident, percent};
 
@@ -25,7 +25,7 @@ const MAX_CAUSES: usize = 200;
 #[derive(Clone, Debug)]
 pub(crate) struct IncidentLog {
     machine: String,
-    above: LateAbove,
+    above: LateThreshold,
     folder: String,
     start: MonotonicTime,
     now: MonotonicTime,
@@ -51,7 +51,7 @@ struct ProcessIncidents {
 }
 
 impl IncidentLog {
-    pub(crate) fn new(machine: String, above: LateAbove, folder: String, start: MonotonicTime) -> Self {
+    pub(crate) fn new(machine: String, above: LateThreshold, folder: String, start: MonotonicTime) -> Self {
         Self {
             machine,
             above,

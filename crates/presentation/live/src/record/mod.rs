@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::clock;
-use howlate_model::{Incident, LateAbove, MonotonicTime, Span};
+use howlate_model::{Incident, LateThreshold, MonotonicTime, Span};
 
 use self::content::IncidentLog;
 use crate::choices::Choices;
@@ -40,7 +40,7 @@ impl LiveRecord {
         interrupted: &Arc<AtomicBool>,
         timeline: &Arc<AtomicBool>,
         machine: String,
-        (above, folder): (LateAbove, String),
+        (above, folder): (LateThreshold, String),
     ) -> Result<Self, UnsuitableTerminal> {
         let screen = LiveScreen::begin(interrupted, Choices::new())?;
         let now = clock::now();

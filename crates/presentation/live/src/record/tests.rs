@@ -1,7 +1,7 @@
 //! Screens of invented incidents whose names are hostile.
 
 use howlate_model::{
-    Cause, CauseKind, Incident, IncidentCause, IncidentKind, LateAbove, LateThread, MonotonicTime, Part,
+    Cause, CauseKind, Incident, IncidentCause, IncidentKind, LateThread, LateThreshold, MonotonicTime, Part,
     Segment, Span,
 };
 use howlate_render::is_legible;
@@ -64,7 +64,7 @@ fn incident(process: &str, ms: i64, latency: u64) -> Incident {
 fn screen() -> Screenful {
     let mut log = IncidentLog::new(
         "a machine".to_owned(),
-        LateAbove::Length(Span::from_millis(5)),
+        LateThreshold::Length(Span::from_millis(5)),
         format!("/{HOSTILE}"),
         at(0),
     );

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use howlate_analyse::{Analysis, Outcome, Together, percentile};
-use howlate_model::{Explained, Latency, MonotonicTime, Span};
+use howlate_model::{Latency, MonotonicTime, Span, WakeupBreakdown};
 use howlate_render::condition::joined;
 use howlate_render::numbers::rough;
 use howlate_render::{percent, segment_in_words};
@@ -34,7 +34,7 @@ struct RecentWakeup {
     condition: usize,
     at: MonotonicTime,
     latency: Latency,
-    explained: Option<Box<Explained>>,
+    explained: Option<Box<WakeupBreakdown>>,
 }
 
 impl RecentWakeups {
@@ -127,7 +127,7 @@ impl RecentWakeups {
 }
 
 /// The worst wake-ups of a condition, traced ones first.
-fn worst(outcome: &Outcome) -> impl Iterator<Item = (MonotonicTime, Latency, Option<&Explained>)> {
+fn worst(outcome: &Outcome) -> impl Iterator<Item = (MonotonicTime, Latency, Option<&WakeupBreakdown>)> {
     let traced = outcome.traces.iter().flat_map(|traces| traces.ledger.worst());
     let untraced = outcome.worst().iter().map(|wakeup| (wakeup.at, wakeup.latency, None));
     traced.map(|explained| (explained.at, explained.latency, Some(explained))).chain(untraced)
@@ -146,7 +146,7 @@ fn is_late(outcome: &Outcome, latency: Latency, analysis: &Analysis) -> bool {
 }
 
 /// `waiting for the CPU (rustc, pid 812) 68 %`
-fn main_part(explained: &Explained) -> String {
+fn main_part(explained: &WakeupBreakdown) -> String {
     let causes = explained.by_cause();
     let longest = causes.iter().map(|(segment, _)| segment).max_by_key(|segment| segment.ns);
     longest.map_or_else(String::new, |segment| {
@@ -159,7 +159,7 @@ fn share(part: Span, total: Latency) -> f64 {
 }
 
 /// The parts of one wake-up, by cause.
-fn parts(explained: &Explained, analysis: &Analysis) -> LiveTable {
+fn parts(explained: &WakeupBreakdown, analysis: &Analysis) -> LiveTable {
     let columns = vec![
         LiveColumn::growing("part", 20),
         LiveColumn::number("took", 8, 0),

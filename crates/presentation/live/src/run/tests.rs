@@ -2,8 +2,8 @@
 
 use howlate_analyse::Analysis;
 use howlate_model::{
-    Block, Cause, CauseKind, Caveat, Condition, Explained, Grid as Periods, Header, Latency, Ledger, Line,
-    MonotonicTime, Part, Policy, Segment, Span, System, Wait, Wakeup, WhyBlock, Work,
+    Block, Cause, CauseBlock, CauseKind, Caveat, Condition, Header, Latency, Ledger, Line, MonotonicTime,
+    Part, Policy, Segment, Span, System, Wait, Wakeup, WakeupBreakdown, WakeupGrid as Periods, Work,
 };
 use howlate_render::{SoFar, is_legible};
 use proptest::prelude::*;
@@ -69,11 +69,11 @@ fn why(name: &str) -> Line {
             Segment::new(cause(Part::Waiting, CauseKind::Thread, name), Some(4_711), from, half),
             Segment::new(cause(Part::Return, CauseKind::Kernel, ""), None, from.plus(half), half),
         ];
-        ledger.add(&Explained { at: ran, latency: Latency::from_nanos(late), cpu: Some(1), parts });
+        ledger.add(&WakeupBreakdown { at: ran, latency: Latency::from_nanos(late), cpu: Some(1), parts });
     }
     let (from, until) = (at(900, 0), at(1_900, 0));
     let tracer = "bpf".to_owned();
-    Line::Why(Box::new(WhyBlock { condition: 0, round: 1, beside: 0, from, until, tracer, ledger }))
+    Line::Why(Box::new(CauseBlock { condition: 0, round: 1, beside: 0, from, until, tracer, ledger }))
 }
 
 /// 24 seconds of a run; the first condition misses periods in the second one.

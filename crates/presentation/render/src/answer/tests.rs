@@ -1,8 +1,8 @@
 //! What the screen holds, on few CPUs and on many.
 
 use howlate_model::{
-    Block, Cause, CauseKind, Condition, Explained, Finding, FindingId, Header, Latency, Ledger, Line, Load,
-    MonotonicTime, Part, Policy, Priority, Remedy, Segment, Span, Verdict, Wait, Wakeup, WhyBlock,
+    Block, Cause, CauseBlock, CauseKind, Condition, Finding, FindingId, Header, Latency, Ledger, Line, Load,
+    MonotonicTime, Part, Policy, Priority, Remedy, Segment, Span, Verdict, Wait, Wakeup, WakeupBreakdown,
 };
 
 use super::*;
@@ -72,10 +72,10 @@ fn traced(condition: u32, late: i64) -> Line {
         let (from, ns) = (MonotonicTime::default(), Span::from_nanos(late.unsigned_abs()));
         let cause = Cause::new(Part::Waiting, CauseKind::Thread, name);
         let parts = vec![Segment::new(cause, Some(7), from, ns)];
-        ledger.add(&Explained { at: from, latency: Latency::from_nanos(late), cpu: None, parts });
+        ledger.add(&WakeupBreakdown { at: from, latency: Latency::from_nanos(late), cpu: None, parts });
     }
     let (from, until, tracer) = (MonotonicTime::default(), MonotonicTime::default(), "bpf".to_owned());
-    Line::Why(Box::new(WhyBlock { condition, round: 10, beside: 0, from, until, tracer, ledger }))
+    Line::Why(Box::new(CauseBlock { condition, round: 10, beside: 0, from, until, tracer, ledger }))
 }
 
 fn shown(analysis: &Analysis) -> Vec<String> {

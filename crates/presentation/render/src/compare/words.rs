@@ -6,7 +6,7 @@ use howlate_analyse::compare::{
     Compared, Comparison, Design, Difference, Inconclusive, LeftOut, Refusal, Statistic, Tested, Verdict,
 };
 use howlate_analyse::{Analysis, slowest_covered};
-use howlate_model::{Caveat, MonotonicTime, Property, Span, Value};
+use howlate_model::{Caveat, MonotonicTime, Property, PropertyValue, Span};
 
 use super::ComparisonReport;
 use crate::caveats::sentences;
@@ -79,7 +79,7 @@ fn value_of(by: &Difference, value: &str) -> String {
 
 fn subject_in(
     one: &Compared,
-    words: fn(&Value<'_>) -> String,
+    words: fn(&PropertyValue<'_>) -> String,
     differing: fn(&Difference) -> String,
 ) -> String {
     let differs = |property: &Property| one.differs.iter().any(|by| by.property == property.name());

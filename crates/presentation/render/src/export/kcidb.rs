@@ -1,7 +1,7 @@
 //! A run as KCIDB takes reports, schema 5.3: <https://docs.kernelci.org/kcidb/submitter_guide/>.
 
 use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks};
-use howlate_model::{Limit, Statistic};
+use howlate_model::{Limit, LimitStatistic};
 use serde_json::{Map, Value, json};
 
 use super::names::{finding, is_lower_bound, title};
@@ -57,7 +57,7 @@ fn misc(howlate: &str, outcome: &Outcome) -> Value {
 fn number(check: &Check<'_>) -> Option<Value> {
     let (limit, value) = (check.limit?, check.value.filter(|_| !is_lower_bound(check))?);
     Some(match limit.statistic {
-        Statistic::Missed => json!({ "value": value, "unit": "periods" }),
+        LimitStatistic::Missed => json!({ "value": value, "unit": "periods" }),
         _ => json!({ "value": value as f64 / 1e9, "unit": "s", "prefix": "metric" }),
     })
 }

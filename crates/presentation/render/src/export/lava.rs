@@ -2,7 +2,7 @@
 //! <https://docs.lavasoftware.org/lava/writing-tests.html>.
 
 use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks};
-use howlate_model::{Limit, Statistic};
+use howlate_model::{Limit, LimitStatistic};
 
 use super::names::is_lower_bound;
 use crate::condition::tags;
@@ -56,7 +56,7 @@ fn kept(check: &Check<'_>, tag: &str) -> String {
     let measurement = match (limit.statistic, check.value) {
         (_, None) => String::new(),
         _ if is_lower_bound(check) => String::new(),
-        (Statistic::Missed, Some(count)) => format!(" --measurement {count} --units periods"),
+        (LimitStatistic::Missed, Some(count)) => format!(" --measurement {count} --units periods"),
         (_, Some(nanos)) => format!(" --measurement {} --units us", nanos_as_micros(nanos)),
     };
     format!("lava-test-case {tag}-{}-limit --result {}{measurement}\n", limit.statistic, result(&check.kept))

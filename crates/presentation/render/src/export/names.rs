@@ -1,7 +1,7 @@
 //! What exports call checks, and what they say of them.
 
 use howlate_analyse::{Check, LimitVerdict, Outcome, Unknown};
-use howlate_model::{Latency, Limit, Span, Statistic, Work};
+use howlate_model::{Latency, Limit, LimitStatistic, Span, Work};
 
 use crate::caveat;
 use crate::condition::condition_name;
@@ -17,8 +17,8 @@ pub(super) fn title(check: &Check<'_>) -> String {
 pub(super) fn demand(limit: Option<Limit>) -> String {
     match limit {
         None => "measured as asked".to_owned(),
-        Some(Limit { statistic: Statistic::Missed, above }) => format!("missed periods at most {above}"),
-        Some(Limit { statistic: Statistic::Loop, above }) => {
+        Some(Limit { statistic: LimitStatistic::Missed, above }) => format!("missed periods at most {above}"),
+        Some(Limit { statistic: LimitStatistic::Loop, above }) => {
             format!("event loop away at most {}", Span::from_nanos(above))
         }
         Some(Limit { statistic, above }) => format!("{statistic} at most {}", Span::from_nanos(above)),
@@ -55,7 +55,7 @@ fn reason_of(check: &Check<'_>, reason: &Unknown) -> String {
 }
 
 fn not_said(check: &Check<'_>) -> &'static str {
-    let is_of_loops = check.limit.is_some_and(|limit| limit.statistic == Statistic::Loop);
+    let is_of_loops = check.limit.is_some_and(|limit| limit.statistic == LimitStatistic::Loop);
     match check.outcome.condition.work {
         _ if is_of_loops => "no event loop was seen",
         Work::Watch { .. } => "without a strict rhythm no period can be missed",
@@ -67,7 +67,7 @@ fn not_said(check: &Check<'_>) -> &'static str {
 fn found(check: &Check<'_>) -> String {
     let (Some(limit), Some(value)) = (check.limit, check.value) else { return numbers(check.outcome) };
     let in_words = |value: u64| match limit.statistic {
-        Statistic::Missed => count(value),
+        LimitStatistic::Missed => count(value),
         _ => Latency::from_nanos(signed(value)).to_string(),
     };
     let value = at_least(is_lower_bound(check), &in_words(value));
@@ -76,7 +76,8 @@ fn found(check: &Check<'_>) -> String {
 
 /// Whether the value that the limit is about is only known to be that or more.
 pub(super) fn is_lower_bound(check: &Check<'_>) -> bool {
-    let of_wakeups = |limit: &Limit| !matches!(limit.statistic, Statistic::Missed | Statistic::Loop);
+    let of_wakeups =
+        |limit: &Limit| !matches!(limit.statistic, LimitStatistic::Missed | LimitStatistic::Loop);
     let value = check.limit.as_ref().filter(|limit| of_wakeups(limit)).and(check.value);
     value.is_some_and(|value| check.outcome.planned().clipped() == Some(Latency::from_nanos(signed(value))))
 }

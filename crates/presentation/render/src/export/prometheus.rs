@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use howlate_analyse::watch::Rhythm;
 use howlate_analyse::{Analysis, Outcome, is_as_asked};
-use howlate_model::{Bucket, Distribution, HasProperties, HowEnded, Latency, Property};
+use howlate_model::{Bucket, Distribution, EndReason, HasProperties, Latency, Property};
 use jiff::Timestamp;
 
 use super::moment::begun;
@@ -161,7 +161,7 @@ fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
     );
     for (analysis, of) in each {
         let whole = match &analysis.end {
-            Some(end) => end.how == HowEnded::Done,
+            Some(end) => end.how == EndReason::Done,
             None => analysis.goes_on,
         } && is_as_asked(analysis);
         let _ = writeln!(text, "howlate_run_trustworthy{{{}}} {}", labels(analysis, of), u8::from(whole));

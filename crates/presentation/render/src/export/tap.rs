@@ -2,7 +2,7 @@
 //! <https://testanything.org/tap-version-13-specification.html>.
 
 use howlate_analyse::{Analysis, Check, LimitVerdict, checks};
-use howlate_model::{Limit, Statistic};
+use howlate_model::{Limit, LimitStatistic};
 
 use super::names::{finding, is_lower_bound, planned, title};
 
@@ -31,7 +31,7 @@ fn escaped(text: &str) -> String {
 /// The value as data, where there is one.
 fn diagnosis(check: &Check<'_>) -> String {
     let (Some(limit), Some(value)) = (check.limit, check.value) else { return String::new() };
-    let unit = if limit.statistic == Statistic::Missed { "" } else { "_ns" };
+    let unit = if limit.statistic == LimitStatistic::Missed { "" } else { "_ns" };
     let bound = if is_lower_bound(check) { "  value_at_least: true\n" } else { "" };
     format!(
         "  ---\n  statistic: {}\n  value{unit}: {value}\n{bound}  limit{unit}: {}\n  planned: {}\n  count: {}\n  ...\n",

@@ -3,7 +3,7 @@
 //! Source: the Trace Event Format of the Chromium project, `X` and `M` events.
 
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Explained, MonotonicTime, Segment};
+use howlate_model::{MonotonicTime, Segment, WakeupBreakdown};
 use serde_json::{Value, json};
 
 use crate::cause_words::{part_in_words, segment_in_words};
@@ -45,7 +45,7 @@ fn named(what: &str, process: usize, lane: u32, name: &str) -> Value {
 }
 
 /// The whole lateness, and below it its parts.
-fn of_wakeup(process: usize, one: &Explained) -> Vec<Value> {
+fn of_wakeup(process: usize, one: &WakeupBreakdown) -> Vec<Value> {
     let late = one.latency.as_nanos().max(0).unsigned_abs();
     let from = MonotonicTime::from_nanos(one.at.as_nanos().saturating_sub_unsigned(late));
     let slice = |name: String, category: &str, from: MonotonicTime, nanos: u64, args: Value| {

@@ -4,7 +4,7 @@ use howlate_analyse::incidents::{Culprit, GroupWaits, RecurringCulprit, culprits
 use howlate_analyse::percentile;
 use howlate_analyse::periodicity::Rhythmic;
 use howlate_model::{
-    DayClock, Distribution, Incident, LateAbove, Latency, Removed, Snapped, schema_as_written,
+    Distribution, Incident, LateThreshold, Latency, RemovedFiles, Snapshot, WallClockState, schema_as_written,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -59,7 +59,7 @@ struct Sums {
     groups: Vec<GroupEntry>,
     /// When somebody asked for what all CPUs had just done, the last of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    snaps: Vec<Snapped>,
+    snaps: Vec<Snapshot>,
     /// What is missing.
     missing: MissingEntry,
 }
@@ -105,7 +105,7 @@ struct NodeEntry<'a> {
     node: &'a str,
     /// How well its clock of the day was set, at its worst; absent where that was not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    clock: Option<DayClock>,
+    clock: Option<WallClockState>,
     /// Which waits were late.
     #[serde(skip_serializing_if = "Option::is_none")]
     late_above_ns: Option<u64>,
@@ -245,7 +245,7 @@ struct MissingEntry {
     /// Requests for what all CPUs had done that were too many.
     snaps_left_out: u64,
     /// Files that made room meanwhile.
-    removed: Vec<Removed>,
+    removed: Vec<RemovedFiles>,
     /// Files that end in the middle of a line.
     files_cut_off: u64,
     /// What is wrong with files that could not be read to their end.
@@ -260,7 +260,7 @@ impl Incidents {
             howlate: env!("CARGO_PKG_VERSION"),
             command: "record",
             late_above_ns: self.late_above.map(|above| above.least().as_nanos()),
-            late_above_percentile: self.late_above.and_then(LateAbove::percent),
+            late_above_percentile: self.late_above.and_then(LateThreshold::percent),
             from: self.from.map(|at| at.to_string()),
             until: self.until.map(|at| at.to_string()),
             oldest: self.oldest.map(|at| at.to_string()),

@@ -20,7 +20,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use howlate_analyse::incidents::{Grouping, Kept};
-use howlate_model::{LateAbove, Node, System};
+use howlate_model::{LateThreshold, Node, System};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -43,7 +43,7 @@ pub struct Incidents {
     /// Where: the machine, and what it is called.
     pub machine: Option<(Node, System)>,
     /// Which waits were late.
-    pub late_above: Option<LateAbove>,
+    pub late_above: Option<LateThreshold>,
     /// From when on was asked; `None`: from the beginning.
     pub from: Option<Timestamp>,
     /// Last moment that was asked for.

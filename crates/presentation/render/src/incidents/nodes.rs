@@ -1,6 +1,6 @@
 //! What the recorders of several machines kept of the same time, side by side by the time of day.
 
-use howlate_model::{DayClock, Incident, Span};
+use howlate_model::{Incident, Span, WallClockState};
 use jiff::Timestamp;
 
 use super::Incidents;
@@ -35,9 +35,9 @@ pub(super) enum Order {
 }
 
 /// How well a machine's clock was set, at its worst; `None` where it was not recorded.
-pub(super) fn clock(kept: &Incidents) -> Option<DayClock> {
+pub(super) fn clock(kept: &Incidents) -> Option<WallClockState> {
     let clocks = kept.kept.minutes.iter().filter_map(|minute| minute.clock);
-    clocks.reduce(|one, other| DayClock {
+    clocks.reduce(|one, other| WallClockState {
         synchronised: one.synchronised && other.synchronised,
         max_error: one.max_error.max(other.max_error),
     })
@@ -56,7 +56,7 @@ impl NodesIncidents {
 
     /// Each may be off by its own error, so that two differ by the sum: that of the two that are set worst.
     pub(super) fn order(&self) -> Order {
-        let clocks: Option<Vec<DayClock>> = self.nodes.iter().map(|(_, kept)| clock(kept)).collect();
+        let clocks: Option<Vec<WallClockState>> = self.nodes.iter().map(|(_, kept)| clock(kept)).collect();
         let Some(clocks) = clocks else { return Order::Unknown };
         if clocks.iter().any(|clock| !clock.synchronised) {
             return Order::Unsynchronised;
@@ -152,11 +152,11 @@ impl NodesIncidents {
     }
 }
 
-fn clock_in_words(clock: Option<DayClock>) -> String {
+fn clock_in_words(clock: Option<WallClockState>) -> String {
     match clock {
         None => "not recorded".to_owned(),
-        Some(DayClock { synchronised: false, .. }) => "not synchronised".to_owned(),
-        Some(DayClock { max_error, .. }) => format!("within {}", span(max_error)),
+        Some(WallClockState { synchronised: false, .. }) => "not synchronised".to_owned(),
+        Some(WallClockState { max_error, .. }) => format!("within {}", span(max_error)),
     }
 }
 
@@ -174,8 +174,8 @@ mod tests {
         };
         let mut all = kept(waits.iter().map(one).collect());
         for minute in &mut all.kept.minutes {
-            minute.clock =
-                clock.map(|(synchronised, ms)| DayClock { synchronised, max_error: Span::from_millis(ms) });
+            minute.clock = clock
+                .map(|(synchronised, ms)| WallClockState { synchronised, max_error: Span::from_millis(ms) });
             minute.incidents_left_out = 0;
         }
         (name.to_owned(), all)

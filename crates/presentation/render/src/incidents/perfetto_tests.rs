@@ -1,4 +1,4 @@
-use howlate_model::{Holder, IncidentKind, LateThread, Occupant, Span, Who};
+use howlate_model::{CpuHolder, HolderKind, IncidentKind, LateThread, Occupant, Span};
 
 use howlate_model::{CpuTimeline, Incident, MonotonicTime};
 use jiff::Timestamp;
@@ -9,13 +9,13 @@ use crate::protobuf::tests::{Field, of};
 
 const MS: i64 = 1_000_000;
 
-fn had(holder: Holder, name: &str, pid: Option<u32>, from_ms: i64, ms: u64) -> Occupant {
-    let who = Who { holder, pid, name: name.to_owned() };
+fn had(holder: HolderKind, name: &str, pid: Option<u32>, from_ms: i64, ms: u64) -> Occupant {
+    let who = CpuHolder { holder, pid, name: name.to_owned() };
     Occupant { who, ns: Span::from_millis(ms), from: Some(MonotonicTime::from_nanos(from_ms * MS)) }
 }
 
 fn thread(name: &str, pid: u32, from_ms: i64, ms: u64) -> Occupant {
-    had(Holder::Thread, name, Some(pid), from_ms, ms)
+    had(HolderKind::Thread, name, Some(pid), from_ms, ms)
 }
 
 /// A wait of thread 71 from 100 to 112 ms.
@@ -75,8 +75,8 @@ fn each_switch_is_there_and_an_interrupt_ends_nobodys_turn() {
     let stretches = vec![
         thread("worker", 71, 90, 10),
         thread("rsync", 9, 100, 5),
-        had(Holder::Softirq, "NET_RX", None, 105, 2),
-        had(Holder::Interrupt, "virtio1", None, 107, 1),
+        had(HolderKind::Softirq, "NET_RX", None, 105, 2),
+        had(HolderKind::Interrupt, "virtio1", None, 107, 1),
         thread("rsync", 9, 108, 4),
         thread("worker", 71, 112, 3),
         thread("cron", 8, 120, 1),

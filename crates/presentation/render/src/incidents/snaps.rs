@@ -1,6 +1,6 @@
 //! What was kept because somebody asked for it: when, why, which program, and the file.
 
-use howlate_model::Snapped;
+use howlate_model::Snapshot;
 
 use super::Incidents;
 use super::text::{listed, more};
@@ -28,7 +28,7 @@ impl Incidents {
         )
     }
 
-    fn snap(&self, one: &Snapped, width: usize) -> String {
+    fn snap(&self, one: &Snapshot, width: usize) -> String {
         let row = format!("{}  {}", self.moment(&one.at, "%m-%d %H:%M:%S.%3f"), asked_for(one));
         let file = one
             .timeline
@@ -39,14 +39,14 @@ impl Incidents {
 }
 
 /// `frame dropped: player (4711)`
-fn asked_for(one: &Snapped) -> String {
+fn asked_for(one: &Snapshot) -> String {
     let by = asked_by(one);
     let reason = one.reason.as_ref().map(|reason| legible(reason));
     reason.map_or_else(|| format!("asked for by {by}"), |reason| format!("{reason}: {by}"))
 }
 
 /// `player (4711)`
-pub fn asked_by(one: &Snapped) -> String {
+pub fn asked_by(one: &Snapshot) -> String {
     one.program.as_ref().map_or_else(
         || "howlate snap, or a signal".to_owned(),
         |program| format!("{} ({})", legible(&program.process), program.pid),
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn it_says_why_and_who() {
         let program = SnapProgram { process: "player\u{1b}".into(), pid: 7, uid: 5 };
-        let snap = |reason: Option<&str>, program: Option<SnapProgram>| Snapped {
+        let snap = |reason: Option<&str>, program: Option<SnapProgram>| Snapshot {
             at: "2026-11-25T03:12:07.123456Z".into(),
             at_ns: MonotonicTime::default(),
             reason: reason.map(str::to_owned),

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use howlate_analyse::incidents::{Grouping, Kept, LateCounts};
 use howlate_model::{
     Cause, CauseKind, Distribution, Evidence, Finding, FindingId, Incident, IncidentCause, IncidentKind,
-    LateAbove, LateThread, Latency, Line, MonotonicTime, Part, Policy, Remedy, Segment, Span, Verdict,
+    LateThread, LateThreshold, Latency, Line, MonotonicTime, Part, Policy, Remedy, Segment, Span, Verdict,
     WaitCounts, WaitMinute,
 };
 use jiff::tz::TimeZone;
@@ -93,7 +93,7 @@ pub(super) fn kept(incidents: Vec<Incident>) -> Incidents {
     Incidents {
         kept: Kept { incidents, shorter: 0, minutes: vec![minute()], snaps: vec![] },
         machine: None,
-        late_above: Some(LateAbove::Length(Span::from_millis(5))),
+        late_above: Some(LateThreshold::Length(Span::from_millis(5))),
         from: Some(from),
         until: Some("2026-11-25T03:13:00Z".parse().unwrap()),
         oldest: Some(from),

@@ -160,7 +160,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use howlate_analyse::incidents::{Grouping, Kept};
-    use howlate_model::{CauseKind, IncidentCause, IncidentKind, LateAbove, LateThread, MonotonicTime, Span};
+    use howlate_model::{
+        CauseKind, IncidentCause, IncidentKind, LateThread, LateThreshold, MonotonicTime, Span,
+    };
     use jiff::tz::TimeZone;
 
     use super::*;
@@ -211,7 +213,7 @@ mod tests {
         let kept = Incidents {
             kept,
             machine: None,
-            late_above: Some(LateAbove::Length(Span::from_millis(5))),
+            late_above: Some(LateThreshold::Length(Span::from_millis(5))),
             from: None,
             until: None,
             oldest: Some(format!("{oldest}T00:00:00Z").parse().unwrap()),

@@ -1,7 +1,7 @@
 //! What was asked for, in words: when, how many, above what; and what makes it doubtful.
 
 use howlate_analyse::percentile;
-use howlate_model::{Distribution, Incident, Span, WhyRemoved};
+use howlate_model::{Distribution, Incident, RemovalReason, Span};
 use jiff::Timestamp;
 
 use super::Incidents;
@@ -122,9 +122,9 @@ impl Incidents {
             let files =
                 if one.files == 1 { "1 file".to_owned() } else { format!("{} files", count(one.files)) };
             let why = match one.reason {
-                WhyRemoved::MaxSize => "reached --max-size",
-                WhyRemoved::MaxAge => "exceeded --max-age",
-                WhyRemoved::DiskFull => "filled the disk",
+                RemovalReason::MaxSize => "reached --max-size",
+                RemovalReason::MaxAge => "exceeded --max-age",
+                RemovalReason::DiskFull => "filled the disk",
             };
             format!("{files} removed: the recording {why}.")
         });

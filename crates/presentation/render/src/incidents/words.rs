@@ -2,8 +2,8 @@
 
 use howlate_analyse::incidents::{Culprit, RecurringCulprit, container, pod};
 use howlate_model::{
-    CauseKind, Incident, IncidentCause, IncidentKind, LateAbove, LateTurn, Latency, Part, Policy, Segment,
-    Span,
+    CauseKind, Incident, IncidentCause, IncidentKind, LateIteration, LateThreshold, Latency, Part, Policy,
+    Segment, Span,
 };
 
 use crate::cause_words::{part_in_words, percent, segment_in_words, who};
@@ -58,7 +58,7 @@ pub fn how_late(one: &Incident) -> String {
 }
 
 /// `; 12 ms of this one were plan, 3 ms act`.
-fn spans(turn: &LateTurn) -> String {
+fn spans(turn: &LateIteration) -> String {
     let named = turn.spans.iter().map(|one| format!("{} in {}", span(one.spent), legible(&one.name)));
     let named = named.collect::<Vec<_>>().join(", ");
     if named.is_empty() { named } else { format!("; this one spent {named}") }
@@ -161,7 +161,7 @@ pub fn culprit_name(one: &Culprit) -> String {
 }
 
 /// Above what waits are late: `5 ms`, or `p99.9 of the last hour, at least 1 ms`.
-pub fn late_above(above: LateAbove) -> String {
+pub fn late_above(above: LateThreshold) -> String {
     let least = length(above.least());
     above
         .percent()

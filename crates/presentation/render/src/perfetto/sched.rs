@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Holder, MonotonicTime, Occupant, Span, softirq_vector};
+use howlate_model::{HolderKind, MonotonicTime, Occupant, Span, softirq_vector};
 
 use super::lanes::{Spell, end};
 use super::late::{Late, Wait};
@@ -100,16 +100,16 @@ impl Lane<'_> {
     fn stretch(&mut self, one: &Occupant, from: MonotonicTime) {
         let name = one.who.name.as_str();
         match (one.who.holder, softirq_vector(name)) {
-            (Holder::Softirq, Some(vector)) => {
+            (HolderKind::Softirq, Some(vector)) => {
                 let vector = Message::default().number(1, vector);
                 self.pair(one, from, (SOFTIRQ_ENTRY, &vector), (SOFTIRQ_EXIT, &vector));
             }
-            (Holder::Softirq | Holder::Interrupt, _) => {
+            (HolderKind::Softirq | HolderKind::Interrupt, _) => {
                 let number = Message::default().number(1, 0);
                 self.pair(one, from, (IRQ_ENTRY, &number.clone().text(2, name)), (IRQ_EXIT, &number));
             }
-            (Holder::Idle, _) => self.switch(from, Thread::idle(self.cpu)),
-            (Holder::NotSeen, _) => self.switch(from, Thread(NOT_SEEN, "not seen".to_owned())),
+            (HolderKind::Idle, _) => self.switch(from, Thread::idle(self.cpu)),
+            (HolderKind::NotSeen, _) => self.switch(from, Thread(NOT_SEEN, "not seen".to_owned())),
             _ => self.switch(from, Thread(u64::from(one.who.pid.unwrap_or(0)), name.to_owned())),
         }
     }

@@ -1,7 +1,7 @@
 //! The same for machines.
 
 use howlate_analyse::waits::{Behind, Wait, WaitKind, Waiter};
-use howlate_model::{WaitsLost, schema_as_written};
+use howlate_model::{LostWaits, schema_as_written};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -125,7 +125,7 @@ struct BehindEntry<'a> {
 impl Top {
     /// For machines, on one line.
     pub fn json(&self, view: &TopView) -> serde_json::Result<String> {
-        let WaitsLost { unseen, threads, stacks } = self.table.lost;
+        let LostWaits { unseen, threads, stacks } = self.table.lost;
         let processes = self.table.processes.iter().filter(|one| self.is_meant(one, view));
         let waiters = self.waiters(view);
         let document = Document {

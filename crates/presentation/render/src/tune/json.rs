@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
-use howlate_model::{Condition, PermanentWay, Span, Write, schema_as_written};
+use howlate_model::{Condition, PermanentSetting, SettingWrite, Span, schema_as_written};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -97,11 +97,11 @@ pub(super) struct Setting<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
     /// What is written for it, if it holds for the machine.
-    writes: &'a [Write],
+    writes: &'a [SettingWrite],
     /// What it costs others.
     cost: &'a str,
     /// Ways to have it for good.
-    permanent: &'a [PermanentWay],
+    permanent: &'a [PermanentSetting],
     /// What takes the first of them back.
     #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<&'a str>,

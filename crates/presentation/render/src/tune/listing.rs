@@ -1,6 +1,6 @@
 //! What would be tried: every setting with its state, what would be written where, and the time.
 
-use howlate_model::{Condition, CpuSet, Scope, Span, Write, WriteKind};
+use howlate_model::{Condition, CpuSet, SettingScope, SettingWrite, SettingWriteKind, Span};
 
 use super::json::{FORMAT, Listing, Setting, Stage};
 use super::setting::{Fate, Listed};
@@ -28,7 +28,7 @@ pub fn tune_listing(
         _ => format!("{tried} {settings} would be tried, in about {}; nothing was changed.", rough(budget)),
     };
     let mut text = format!("{}\n{}\n", wrapped(&heading, width, 0), wrapped(&extent, width, 0));
-    for scope in Scope::ALL {
+    for scope in SettingScope::ALL {
         text.push_str(&format!("\n{}\n", paint(HEADING, title(scope))));
         listed.iter().filter(|one| one.scope == scope).for_each(|one| text.push_str(&row(one, width)));
     }
@@ -36,11 +36,11 @@ pub fn tune_listing(
 }
 
 /// What stands above the settings that hold for this.
-const fn title(scope: Scope) -> &'static str {
+const fn title(scope: SettingScope) -> &'static str {
     match scope {
-        Scope::Thread => "Of the thread",
-        Scope::Machine => "Of the machine, while it runs",
-        Scope::Boot => "Of the machine, at boot",
+        SettingScope::Thread => "Of the thread",
+        SettingScope::Machine => "Of the machine, while it runs",
+        SettingScope::Boot => "Of the machine, at boot",
     }
 }
 
@@ -69,7 +69,7 @@ const NAME: usize = 26;
 const NARROW: usize = 4;
 
 /// A setting's name, what is said of it, and what would be written.
-fn named(knob: &str, text: &str, writes: &[Write], width: usize) -> String {
+fn named(knob: &str, text: &str, writes: &[SettingWrite], width: usize) -> String {
     let is_narrow = width < NAME + 50;
     let indent = if is_narrow { NARROW } else { NAME };
     let below = |text: &str| wrapped(text, width, indent);
@@ -89,7 +89,7 @@ fn named(knob: &str, text: &str, writes: &[Write], width: usize) -> String {
 }
 
 /// What would be written, a line each; files that are told apart by a number, and written alike, share one.
-fn joined(writes: &[Write]) -> Vec<String> {
+fn joined(writes: &[SettingWrite]) -> Vec<String> {
     let mut lines: Vec<Alike<'_>> = Vec::new();
     for write in writes {
         let path = Numbered::new(&write.path);
@@ -143,12 +143,12 @@ impl<'a> Numbered<'a> {
 }
 
 /// What becomes of what a file holds.
-fn write_line(write: &Write) -> String {
+fn write_line(write: &SettingWrite) -> String {
     match write.kind() {
-        WriteKind::Request => format!("{}, held open", write.value),
-        WriteKind::Setting if write.watched => format!("{}, put back if it changes", write.now),
-        WriteKind::Setting if write.now == write.value => format!("{}, unchanged", write.now),
-        WriteKind::Setting => format!("{} → {}", write.now, write.value),
+        SettingWriteKind::Request => format!("{}, held open", write.value),
+        SettingWriteKind::Setting if write.watched => format!("{}, put back if it changes", write.now),
+        SettingWriteKind::Setting if write.now == write.value => format!("{}, unchanged", write.now),
+        SettingWriteKind::Setting => format!("{} → {}", write.now, write.value),
     }
 }
 
@@ -190,8 +190,8 @@ mod tests {
 
     use super::*;
 
-    fn write(path: &str, now: &str) -> Write {
-        Write { path: path.into(), now: now.into(), value: "0".into(), watched: false }
+    fn write(path: &str, now: &str) -> SettingWrite {
+        SettingWrite { path: path.into(), now: now.into(), value: "0".into(), watched: false }
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
     fn a_narrow_terminal_has_names_above_what_is_said_of_them() {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
         let baseline = Condition { cpu: Some(0), ..Condition::new(work, "") };
-        let writes = (0..2).map(|number| Write {
+        let writes = (0..2).map(|number| SettingWrite {
             path: format!("/proc/irq/{number}/smp_affinity_list"),
             now: "0-1".into(),
             value: "0".into(),
@@ -228,7 +228,7 @@ mod tests {
         });
         let one = Listed {
             knob: "irq_affinity",
-            scope: Scope::Machine,
+            scope: SettingScope::Machine,
             what: "",
             from: "0-1".into(),
             to: "0".into(),

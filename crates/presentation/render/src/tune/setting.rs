@@ -1,6 +1,6 @@
 //! A setting on this machine, and what becomes of it.
 
-use howlate_model::{PermanentWay, Scope, Write};
+use howlate_model::{PermanentSetting, SettingScope, SettingWrite};
 
 /// A setting as it is here.
 #[derive(Clone, Debug)]
@@ -8,7 +8,7 @@ pub struct Listed {
     /// Name of the setting, as `--knobs` takes it.
     pub knob: &'static str,
     /// What it holds for.
-    pub scope: Scope,
+    pub scope: SettingScope,
     /// What it does.
     pub what: &'static str,
     /// The value now.
@@ -18,11 +18,11 @@ pub struct Listed {
     /// What becomes of it: [`Fate::Tried`], or why not.
     pub fate: Fate,
     /// What is written for it, if it holds for the machine.
-    pub writes: Vec<Write>,
+    pub writes: Vec<SettingWrite>,
     /// What it costs others.
     pub cost: &'static str,
     /// How it is had for good.
-    pub permanent: Vec<PermanentWay>,
+    pub permanent: Vec<PermanentSetting>,
 }
 
 /// What became of a setting.

@@ -2,7 +2,7 @@
 
 use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
 
-use howlate_model::{Caveat, Scope};
+use howlate_model::{Caveat, SettingScope};
 
 use super::forest::forest;
 use super::{Fate, TuneReport, TuneRow, Unrestored, words};
@@ -229,7 +229,8 @@ fn chosen<'a>(report: &'a TuneReport<'_>) -> &'a [String] {
 
 /// Whom what was typed is right for.
 fn for_whom(report: &TuneReport<'_>, width: usize) -> String {
-    let is_of_thread = report.rows.iter().any(|row| row.recommended && row.setting.scope == Scope::Thread);
+    let is_of_thread =
+        report.rows.iter().any(|row| row.recommended && row.setting.scope == SettingScope::Thread);
     let said = match chosen(report) {
         _ if !is_of_thread => return String::new(),
         [] if report.program.is_some() => return String::new(),
@@ -248,9 +249,13 @@ fn ways(report: &TuneReport<'_>, row: &TuneRow, detail: Detail, width: usize) ->
     let (knob, what) = (paint(HEADING, row.setting.knob), row.setting.what);
     let chosen = chosen(report);
     let heading = match (chosen, row.setting.scope) {
-        ([], _) | (_, Scope::Machine | Scope::Boot) => format!("To make {knob} permanent: {what}"),
-        ([one], Scope::Thread) => format!("To set {knob} for thread {one} alone: {what}"),
-        (many, Scope::Thread) => format!("To set {knob} for threads {} alone: {what}", many.join(", ")),
+        ([], _) | (_, SettingScope::Machine | SettingScope::Boot) => {
+            format!("To make {knob} permanent: {what}")
+        }
+        ([one], SettingScope::Thread) => format!("To set {knob} for thread {one} alone: {what}"),
+        (many, SettingScope::Thread) => {
+            format!("To set {knob} for threads {} alone: {what}", many.join(", "))
+        }
     };
     let mut text = format!("{}\n", wrapped(&heading, width, 2));
     text.push_str(&format!("  {}\n", wrapped(&format!("Costs: {}.", row.setting.cost), width, 2)));

@@ -1,7 +1,7 @@
 //! What settings came to, in words.
 
 use howlate_analyse::compare::{Arm, Statistic, Tested, Verdict};
-use howlate_model::{Activation, HowEnded, Span};
+use howlate_model::{Activation, EndReason, Span};
 
 use super::{TuneReport, TunedProgram};
 use crate::ending::early_ending;
@@ -49,7 +49,7 @@ pub fn tune_takes(program: &TunedProgram, budget: Span) -> String {
 
 /// What to do where the program ended first.
 fn longer_run(report: &TuneReport<'_>) -> String {
-    let ended = report.analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::ProgramEnded);
+    let ended = report.analysis.end.as_ref().is_some_and(|end| end.how == EndReason::ProgramEnded);
     let budget = report.analysis.header.tuning.as_ref().map(|tuning| tuning.budget);
     match budget.filter(|_| ended) {
         Some(budget) => format!(

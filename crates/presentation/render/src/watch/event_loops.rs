@@ -272,7 +272,7 @@ pub(super) fn rounded_timers(outcomes: &[&Outcome]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Iteration, LongIn, LoopWait, MonotonicTime, Spent};
+    use howlate_model::{Iteration, IterationTime, LoopWait, MonotonicTime, StallSite};
 
     #[test]
     fn what_kept_a_loop_is_said_with_its_share() {
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn most_often_is_a_third_at_least() {
-        let named = |count| LongIn { name: "pthread_cond_signal".to_owned(), count, total: Span::ZERO };
+        let named = |count| StallSite { name: "pthread_cond_signal".to_owned(), count, total: Span::ZERO };
         let of =
             |count| EventLoopBlock { long: 129, functions: vec![named(count)], ..EventLoopBlock::default() };
         assert_eq!(most_often_in(&of(3)), None);
@@ -323,7 +323,7 @@ mod tests {
         assert!(how_to_name(Language::Python, &of).unwrap().contains("-X perf"));
         assert!(how_to_name(Language::Node, &of).unwrap().contains("--perf-basic-prof"));
         assert_eq!(how_to_name(Language::Finished, &of), None);
-        let named = |name: &str| LongIn { name: name.to_owned(), count: 1, total: Span::ZERO };
+        let named = |name: &str| StallSite { name: name.to_owned(), count: 1, total: Span::ZERO };
         of.functions = vec![named("handler (/srv/app.py)")];
         assert_eq!(how_to_name(Language::Python, &of), None);
     }
@@ -333,7 +333,7 @@ mod tests {
         let ready = Span::from_millis(900);
         let of = EventLoopBlock {
             long: 5,
-            long_spent: Spent { ready, ..Spent::default() },
+            long_spent: IterationTime { ready, ..IterationTime::default() },
             ..EventLoopBlock::above(Span::from_millis(10))
         };
         let mut analysis = Analysis::new(howlate_model::Header::for_conditions(Vec::new()));

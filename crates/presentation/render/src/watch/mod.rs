@@ -19,7 +19,9 @@ pub(crate) use spans::table as spans;
 use howlate_analyse::cause::{Why, WhyCause, families};
 use howlate_analyse::watch::{Rhythm, ThreadSummary};
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Activation, Command, HandedOn, Holder, Latency, Span, TurnsBlock, Who, Work};
+use howlate_model::{
+    Activation, Command, CpuHolder, HandoffCount, HolderKind, IterationsBlock, Latency, Span, Work,
+};
 
 use crate::ask_again::show_again;
 use crate::cause_words::{cause_in_words, percent};
@@ -252,7 +254,7 @@ const fn late_from(outcome: &Outcome) -> &'static str {
 fn wakers(outcomes: &[&Outcome], width: usize) -> String {
     let line = |outcome: &&Outcome| {
         let woken = outcome.rhythm.as_deref().map_or(&[][..], Rhythm::woken_by);
-        let one = |one: &howlate_model::Woken| format!("{} ({})", who(&one.by), count(one.count));
+        let one = |one: &howlate_model::WakerCount| format!("{} ({})", who(&one.by), count(one.count));
         let mut words: Vec<String> = woken.iter().take(WAKERS_TOLD).map(one).collect();
         if woken.len() > WAKERS_TOLD {
             words.push(format!("{} more", woken.len() - WAKERS_TOLD));
@@ -267,7 +269,9 @@ fn wakers(outcomes: &[&Outcome], width: usize) -> String {
 /// The way that its deadlines took as a rule: ` Its deadline came from a timer of worker, through main (400).`
 fn chain(outcome: &Outcome) -> String {
     let ways = outcome.rhythm.as_deref().map_or(&[][..], Rhythm::handed_on);
-    let Some((HandedOn { through, count: times }, others)) = ways.split_first() else { return String::new() };
+    let Some((HandoffCount { through, count: times }, others)) = ways.split_first() else {
+        return String::new();
+    };
     let mut names = through.iter().map(|name| legible(name).into_owned());
     let first = names.next().unwrap_or_default();
     let then: Vec<String> = names.collect();
@@ -288,7 +292,7 @@ pub(crate) fn loop_lines(outcomes: &[&Outcome], width: usize) -> Vec<String> {
 }
 
 /// `control: the work of 5,000 iterations took 100 µs at the median, 3.00 ms at most; longer than its period of 1.00 ms in 50 (1.0 %).`
-fn turns_in_words(name: &str, turns: &TurnsBlock, is_late_known: bool) -> String {
+fn turns_in_words(name: &str, turns: &IterationsBlock, is_late_known: bool) -> String {
     let (all, long) = (turns.work.count(), turns.long);
     let mut text = match (turns.work.quantile(0.5), turns.work.max()) {
         (Some(median), Some(most)) => {
@@ -320,20 +324,20 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
-fn who(who: &Who) -> String {
+fn who(who: &CpuHolder) -> String {
     let pid = who.pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
     let name = legible(&who.name);
     match who.holder {
-        Holder::Idle => "an interrupt on an idle CPU".to_owned(),
-        Holder::Thread if name.is_empty() => "other threads".to_owned(),
-        Holder::Thread | Holder::RealTimeThread => format!("{name}{pid}"),
-        Holder::Interrupt => format!("interrupt {name}"),
-        Holder::Softirq => format!("softirq {name}"),
-        Holder::Server => format!("{name}, run ahead of real-time threads"),
-        Holder::Quota => format!("the quota of {}", control_group_name(&name)),
-        Holder::Budget => "its own deadline runtime, used up".to_owned(),
-        Holder::Others => "others".to_owned(),
-        Holder::NotSeen => "unknown".to_owned(),
+        HolderKind::Idle => "an interrupt on an idle CPU".to_owned(),
+        HolderKind::Thread if name.is_empty() => "other threads".to_owned(),
+        HolderKind::Thread | HolderKind::RealTimeThread => format!("{name}{pid}"),
+        HolderKind::Interrupt => format!("interrupt {name}"),
+        HolderKind::Softirq => format!("softirq {name}"),
+        HolderKind::Server => format!("{name}, run ahead of real-time threads"),
+        HolderKind::Quota => format!("the quota of {}", control_group_name(&name)),
+        HolderKind::Budget => "its own deadline runtime, used up".to_owned(),
+        HolderKind::Others => "others".to_owned(),
+        HolderKind::NotSeen => "unknown".to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use howlate_analyse::watch::Rhythm;
 use howlate_analyse::{Analysis, Outcome};
-use howlate_model::{Latency, LongestTurn, Span, SpanBlock, TurnsBlock};
+use howlate_model::{IterationsBlock, Latency, LongestIteration, Span, SpanBlock};
 
 use super::name;
 use crate::numbers::count;
@@ -14,8 +14,8 @@ use crate::untrusted_text::legible;
 const TOLD: usize = 2;
 
 /// ` The longest took 3.20 ms, 2.90 ms of it in `plan` and 210 µs in `act`.` Empty where the program names no spans.
-pub(super) fn longest(turns: &TurnsBlock) -> String {
-    let Some(LongestTurn { work, spans }) = &turns.longest else { return String::new() };
+pub(super) fn longest(turns: &IterationsBlock) -> String {
+    let Some(LongestIteration { work, spans }) = &turns.longest else { return String::new() };
     let work = latency(*work);
     let mut told = spans.iter().take(TOLD).map(|one| (latency(one.spent), legible(&one.name)));
     let Some((spent, name)) = told.next() else {

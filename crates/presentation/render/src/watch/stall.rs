@@ -1,6 +1,6 @@
 //! What kept an event loop from coming back, over all of its long iterations, and what brings it back sooner.
 
-use howlate_model::{EventLoopBlock, LongReason, Span, StallReason};
+use howlate_model::{EventLoopBlock, Span, StallReason, StallTotal};
 
 use crate::cause_words::percent;
 use crate::numbers::count;
@@ -107,8 +107,8 @@ impl Usual {
     pub(super) fn of(of: &EventLoopBlock) -> Option<Self> {
         let known = if of.reasons.is_empty() { summed(of) } else { of.reasons.clone() };
         let whole = known.iter().map(|one| one.total.as_secs_f64()).sum::<f64>();
-        let share = |one: &LongReason| if whole > 0.0 { one.total.as_secs_f64() / whole } else { 0.0 };
-        let is_the_rule = |one: &&LongReason| one.iterations * 2 > of.long && share(one) >= OFTEN;
+        let share = |one: &StallTotal| if whole > 0.0 { one.total.as_secs_f64() / whole } else { 0.0 };
+        let is_the_rule = |one: &&StallTotal| one.iterations * 2 > of.long && share(one) >= OFTEN;
         let first = known.iter().find(is_the_rule).or_else(|| known.first())?;
         Some(Self {
             reason: first.reason,
@@ -226,11 +226,11 @@ fn cure_of_work(thread: &str, language: Language, function: Option<&str>) -> Opt
 }
 
 /// What recordings of earlier versions say: the sums alone.
-fn summed(of: &EventLoopBlock) -> Vec<LongReason> {
+fn summed(of: &EventLoopBlock) -> Vec<StallTotal> {
     let call = of.blocked_in.first().filter(|one| one.count * 2 > of.long).map(|one| one.name.clone());
     let spent = of.long_spent;
     let one =
-        |reason, call, total| LongReason { reason, call, iterations: 0, total, each: Default::default() };
+        |reason, call, total| StallTotal { reason, call, iterations: 0, total, each: Default::default() };
     let mut all = vec![
         one(StallReason::Ran, None, spent.running),
         one(StallReason::Blocked, call, spent.blocked),

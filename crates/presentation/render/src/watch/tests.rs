@@ -4,9 +4,9 @@ use howlate_analyse::Analysis;
 use howlate_analyse::cause::Why;
 use howlate_analyse::watch::ThreadSummary;
 use howlate_model::{
-    Activation, Block, Cause, CauseKind, Condition, CpuSet, Explained, Header, InForce, Iteration, Latency,
-    Ledger, Line, LoopWait, MonotonicTime, Part, Policy, Segment, Span, Started, Wakeup, WatchedBlock,
-    WhyBlock, Work,
+    Activation, Block, Cause, CauseBlock, CauseKind, Condition, CpuSet, EffectiveSettings, Header, Iteration,
+    Latency, Ledger, Line, LoopWait, MonotonicTime, Part, Policy, Segment, Span, TurnStarted, Wakeup,
+    WakeupBreakdown, WatchedBlock, Work,
 };
 
 use crate::{Detail, report};
@@ -89,9 +89,9 @@ impl Row {
             block.record(Wakeup { expected: at(0), ran: at(latency.as_nanos()) }, None);
             let cause = Cause::new(Part::Waiting, CauseKind::Thread, CULPRIT.to_owned());
             let parts = vec![Segment::new(cause, Some(7), at(0), ns)];
-            ledger.add(&Explained { at: at(0), latency, cpu: None, parts });
+            ledger.add(&WakeupBreakdown { at: at(0), latency, cpu: None, parts });
         }
-        let in_force = InForce {
+        let in_force = EffectiveSettings {
             tid: self.tid,
             policy: self.policy,
             slack: Span::ZERO,
@@ -101,10 +101,18 @@ impl Row {
             slice: None,
         };
         let (sender_in_force, runtime, warm_up, caveats) = (None, None, None, Vec::new());
-        let started =
-            Started { condition, round: 0, at: at(0), in_force, sender_in_force, runtime, warm_up, caveats };
+        let started = TurnStarted {
+            condition,
+            round: 0,
+            at: at(0),
+            in_force,
+            sender_in_force,
+            runtime,
+            warm_up,
+            caveats,
+        };
         let (from, until, tracer) = (at(0), at(0), "bpf".to_owned());
-        let why = WhyBlock { condition, round: 0, beside: 0, from, until, tracer, ledger };
+        let why = CauseBlock { condition, round: 0, beside: 0, from, until, tracer, ledger };
         let rhythm = WatchedBlock { condition, ..self.rhythm.clone() };
         vec![
             Line::Started(started),
@@ -334,7 +342,7 @@ fn the_main_cause_is_all_threads_of_a_pool() {
         let (from, ns) = (MonotonicTime::default(), Span::from_nanos(nanos));
         let cause = Cause::new(Part::Waiting, CauseKind::Thread, name.to_owned());
         let parts = vec![Segment::new(cause, Some(7), from, ns)];
-        ledger.add(&Explained { at: from, latency: Latency::from_span(ns), cpu: None, parts });
+        ledger.add(&WakeupBreakdown { at: from, latency: Latency::from_span(ns), cpu: None, parts });
     }
     let why = Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None);
     assert_eq!(super::mostly(&why).as_deref(), Some("cgu.* (58 %)"));

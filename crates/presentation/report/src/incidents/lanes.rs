@@ -1,7 +1,7 @@
 //! Lanes of a timeline: the waits of late threads by part, then what each CPU ran.
 
 use howlate_analyse::incidents::{cause_of, charged_to};
-use howlate_model::{CpuTimeline, Holder, Incident, IncidentCause, Occupant, Segment};
+use howlate_model::{CpuTimeline, HolderKind, Incident, IncidentCause, Occupant, Segment};
 use howlate_render::{incident_cause, part_in_words, part_of_incident, victim};
 
 use crate::chart::Hue;
@@ -105,9 +105,9 @@ fn cpu_lane(incident: &Incident, cpu: &CpuTimeline, start: i64) -> TimeLane {
 fn occupant_name(occupant: &Occupant) -> String {
     let name = &occupant.who.name;
     match (occupant.who.holder, occupant.who.pid) {
-        (Holder::NotSeen, _) => "not seen".to_owned(),
-        (Holder::Softirq, _) => format!("softirq {name}"),
-        (Holder::Interrupt, _) => format!("interrupt {name}"),
+        (HolderKind::NotSeen, _) => "not seen".to_owned(),
+        (HolderKind::Softirq, _) => format!("softirq {name}"),
+        (HolderKind::Interrupt, _) => format!("interrupt {name}"),
         (_, Some(pid)) => format!("{name} ({pid})"),
         _ => name.clone(),
     }

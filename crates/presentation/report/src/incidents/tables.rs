@@ -2,7 +2,7 @@
 
 use howlate_analyse::incidents::{Culprit, GroupWaits, culprits as all_culprits, groups as all_groups};
 use howlate_analyse::percentile;
-use howlate_model::{Incident, Latency, Snapped};
+use howlate_model::{Incident, Latency, Snapshot};
 use howlate_render::numbers::count;
 use howlate_render::{
     HOW_CULPRITS_ARE_ADDED, Incidents, NO_SNAP_FILE, asked_by, bucketed, culprit_name, held_up_by, victim,
@@ -68,7 +68,7 @@ pub(super) fn snaps(incidents: &Incidents) -> Markup {
     }
 }
 
-fn snap_row(incidents: &Incidents, snap: &Snapped) -> Vec<TableCell> {
+fn snap_row(incidents: &Incidents, snap: &Snapshot) -> Vec<TableCell> {
     let file =
         snap.timeline.as_ref().map_or_else(|| NO_SNAP_FILE.to_owned(), |name| format!("timeline: {name}"));
     vec![

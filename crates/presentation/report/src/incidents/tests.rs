@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use howlate_analyse::incidents::{Grouping, Kept};
 use howlate_model::{
-    Cause, CauseKind, CpuTimeline, Holder, IncidentCause, IncidentKind, LateAbove, LateThread, MonotonicTime,
-    Occupant, Part, Segment, SnapProgram, Snapped, Span, WaitMinute, Who,
+    Cause, CauseKind, CpuHolder, CpuTimeline, HolderKind, IncidentCause, IncidentKind, LateThread,
+    LateThreshold, MonotonicTime, Occupant, Part, Segment, SnapProgram, Snapshot, Span, WaitMinute,
 };
 use howlate_render::Written;
 use jiff::tz::TimeZone;
@@ -65,7 +65,7 @@ fn recorded_incidents(incidents: Vec<Incident>) -> Incidents {
     Incidents {
         kept: Kept { incidents, shorter: 0, minutes: vec![minute], snaps: vec![] },
         machine: None,
-        late_above: Some(LateAbove::Length(Span::from_millis(5))),
+        late_above: Some(LateThreshold::Length(Span::from_millis(5))),
         from: None,
         until: None,
         oldest: None,
@@ -80,7 +80,7 @@ fn recorded_incidents(incidents: Vec<Incident>) -> Incidents {
 
 fn cpus() -> Vec<CpuTimeline> {
     let occupant = |pid: u32, name: &str, from: i64, ms: i64| Occupant {
-        who: Who { holder: Holder::Thread, pid: Some(pid), name: name.to_owned() },
+        who: CpuHolder { holder: HolderKind::Thread, pid: Some(pid), name: name.to_owned() },
         ns: Span::from_nanos((ms * MS).unsigned_abs()),
         from: Some(MonotonicTime::from_nanos(from * MS)),
     };
@@ -154,7 +154,7 @@ fn without_incidents_the_page_says_so() {
 #[test]
 fn what_programs_asked_for_is_listed_with_its_file() {
     let mut incidents = recorded_incidents(vec![]);
-    let snap = |at: &str, reason: Option<&str>, timeline: Option<&str>| Snapped {
+    let snap = |at: &str, reason: Option<&str>, timeline: Option<&str>| Snapshot {
         at: at.to_owned(),
         at_ns: MonotonicTime::default(),
         reason: reason.map(str::to_owned),

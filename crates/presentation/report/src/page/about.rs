@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::collections::{HashMap, HashSet};
 
 use howlate_analyse::Analysis;
-use howlate_model::{Caveat, Condition, InForce, Setting, System};
+use howlate_model::{Caveat, Condition, EffectiveSettings, Setting, System};
 use howlate_render::numbers::length;
 use howlate_render::{
     ending_after_title, is_foreign, larger_ones, load_lines, machine, marked, sentences, to_repeat,
@@ -279,9 +279,9 @@ fn settings_of_the_machine(recordings: &[NamedRecording<'_>]) -> Option<ReportTa
     (!table.rows.is_empty()).then_some(table)
 }
 
-fn settings(condition: &Condition, in_force: Option<&InForce>) -> Vec<String> {
+fn settings(condition: &Condition, in_force: Option<&EffectiveSettings>) -> Vec<String> {
     let unknown = || "never started".to_owned();
-    let read = |of: fn(&InForce) -> String| in_force.map_or_else(unknown, of);
+    let read = |of: fn(&EffectiveSettings) -> String| in_force.map_or_else(unknown, of);
     vec![
         howlate_model::Property::Policy.typed(condition),
         read(|in_force| in_force.policy.to_string()),

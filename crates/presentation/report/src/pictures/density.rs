@@ -323,7 +323,7 @@ fn smoothed(counts: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Between, Condition, Notifier, ReceiverCpu, Span};
+    use howlate_model::{Condition, Notifier, Peers, ReceiverCpu, Span};
 
     use super::*;
     use crate::NamedRecording;
@@ -351,7 +351,7 @@ mod tests {
         let notify = |number: u32| {
             let work = Work::Notify {
                 mechanism: if number.is_multiple_of(2) { Notifier::Pipe } else { Notifier::Futex },
-                between: Between::Processes,
+                between: Peers::Processes,
                 receiver: ReceiverCpu::AsLeft,
                 round_trip: false,
                 after_ns: Span::from_micros(u64::from(number / 2) + 1),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use howlate_analyse::{Column, Slice};
-use howlate_model::{Latency, MonotonicTime, Worst};
+use howlate_model::{Latency, MonotonicTime, WorstWakeup};
 use howlate_render::numbers::{count, length};
 use howlate_render::scale::Scale;
 
@@ -116,7 +116,7 @@ fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Vec<Mark> {
         let (from, until) = stretch(entry, slice);
         (from, until, slice.max as f64)
     };
-    let spot = |worst: &Worst| {
+    let spot = |worst: &WorstWakeup| {
         let at = since(entry, worst.at);
         ((at, worst.latency.as_nanos() as f64), format!("{} late, {at:.3} s after the start", worst.latency))
     };

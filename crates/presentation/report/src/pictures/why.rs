@@ -1,7 +1,7 @@
 //! Parts of wake-ups: the median ones as a waterfall, the worst ones whole.
 
 use howlate_analyse::cause::{Why, WhyPart};
-use howlate_model::{CauseKind as Cause, Explained, Latency, Part as Stretch, Segment};
+use howlate_model::{CauseKind as Cause, Latency, Part as TimeRange, Segment, WakeupBreakdown};
 use howlate_render::numbers::{count, micros};
 use howlate_render::scale::Scale;
 use howlate_render::{part_in_words, segment_in_words};
@@ -56,13 +56,13 @@ pub(super) fn legend_of(kinds: impl Iterator<Item = Cause>) -> Vec<LegendEntry> 
 }
 
 /// Colour of the usual cause of a part. Parts charged to the occupant of the CPU get the colour of threads.
-const fn usual_hue(part: Stretch) -> Hue {
+const fn usual_hue(part: TimeRange) -> Hue {
     match part {
-        Stretch::Arming | Stretch::TimerSlack | Stretch::PageFault => Hue::Series(4),
-        Stretch::Blocked => Hue::Series(3),
-        Stretch::OtherTimers | Stretch::TimerSoftirq => Hue::Series(2),
-        Stretch::Waiting | Stretch::LostAgain => Hue::Series(1),
-        Stretch::NotSeen => Hue::Rest,
+        TimeRange::Arming | TimeRange::TimerSlack | TimeRange::PageFault => Hue::Series(4),
+        TimeRange::Blocked => Hue::Series(3),
+        TimeRange::OtherTimers | TimeRange::TimerSoftirq => Hue::Series(2),
+        TimeRange::Waiting | TimeRange::LostAgain => Hue::Series(1),
+        TimeRange::NotSeen => Hue::Rest,
         _ => Hue::Series(0),
     }
 }
@@ -154,9 +154,10 @@ fn latency(nanos: u64) -> Latency {
 
 fn medians(seen: &[&(Entry<'_>, Why)], all: &[Entry<'_>]) -> ReportTable {
     let parts = varying(all);
-    let there = |part: &Stretch| seen.iter().any(|(_, why)| why.parts.iter().any(|seen| seen.part == *part));
-    let columns: Vec<Stretch> = Stretch::ALL.into_iter().filter(there).collect();
-    let median = |why: &Why, part: Stretch| {
+    let there =
+        |part: &TimeRange| seen.iter().any(|(_, why)| why.parts.iter().any(|seen| seen.part == *part));
+    let columns: Vec<TimeRange> = TimeRange::ALL.into_iter().filter(there).collect();
+    let median = |why: &Why, part: TimeRange| {
         let found = why.parts.iter().find(|seen| seen.part == part);
         found.map_or_else(|| "–".to_owned(), |part| micros(i64::try_from(part.p50_ns).unwrap_or(i64::MAX)))
     };
@@ -184,7 +185,7 @@ pub(super) fn worst(entries: &[Entry<'_>]) -> Option<Picture> {
     })
 }
 
-fn title(worst: &Explained, several: bool, condition: &str) -> String {
+fn title(worst: &WakeupBreakdown, several: bool, condition: &str) -> String {
     let about = if several { format!(" ({condition})") } else { String::new() };
     let most = worst.by_cause().into_iter().map(|(part, _)| part).max_by_key(|part| part.ns);
     let most = most.map_or_else(String::new, |most| {
@@ -194,7 +195,7 @@ fn title(worst: &Explained, several: bool, condition: &str) -> String {
 }
 
 fn lanes(heading: &str, why: &Why) -> ChartPanel {
-    let wakeups: Vec<&Explained> = why.worst.iter().take(WORST).collect();
+    let wakeups: Vec<&WakeupBreakdown> = why.worst.iter().take(WORST).collect();
     let most =
         wakeups.iter().map(|wakeup| wakeup.latency.as_nanos().max(1).unsigned_abs()).max().unwrap_or(1);
     ChartPanel {
@@ -208,7 +209,7 @@ fn lanes(heading: &str, why: &Why) -> ChartPanel {
     }
 }
 
-fn lane(wakeup: &Explained) -> GanttLane {
+fn lane(wakeup: &WakeupBreakdown) -> GanttLane {
     let cpu = wakeup.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let late = wakeup.latency.as_nanos().max(0).unsigned_abs();
     let due = wakeup.at.as_nanos().saturating_sub_unsigned(late);
@@ -233,7 +234,7 @@ fn bar(part: &Segment, due: i64) -> GanttBar {
 fn table_of(why: &Why) -> String {
     let headings = ["at_ns", "latency_ns", "cpu", "part", "kind", "name", "pid", "from_ns", "ns", "merged"]
         .map(str::to_owned);
-    let row = |wakeup: &Explained, part: &Segment| {
+    let row = |wakeup: &WakeupBreakdown, part: &Segment| {
         vec![
             wakeup.at.as_nanos().to_string(),
             wakeup.latency.as_nanos().to_string(),
@@ -255,7 +256,7 @@ fn table_of(why: &Why) -> String {
 /// The three longest parts of the three worst wake-ups of each condition.
 fn numbers(all: &[(Entry<'_>, Why)], entries: &[Entry<'_>]) -> ReportTable {
     let parts = varying(entries);
-    let longest = |wakeup: &Explained| {
+    let longest = |wakeup: &WakeupBreakdown| {
         let mut parts: Vec<Segment> = wakeup.by_cause().into_iter().map(|(part, _)| part).collect();
         parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
         let longest_parts = parts

@@ -1,6 +1,6 @@
 //! docs/settings.md: every setting that `howlate tune` knows.
 
-use howlate_model::Scope;
+use howlate_model::SettingScope;
 
 const ABOUT: &str = "# Settings of `tune`
 
@@ -11,14 +11,14 @@ some, such as `smt`, are listed and never tried.
 
 pub(super) fn page() -> String {
     let sections = [
-        (Scope::Thread, "Of a thread", "Tried by default; most need no privileges."),
+        (SettingScope::Thread, "Of a thread", "Tried by default; most need no privileges."),
         (
-            Scope::Machine,
+            SettingScope::Machine,
             "Of the machine",
             "Tried with `--knobs all`, `machine` or a name, as root, each for its own turns only.",
         ),
         (
-            Scope::Boot,
+            SettingScope::Boot,
             "At boot",
             "Never tried: howlate names them, with what to add to the kernel command line.",
         ),
@@ -28,7 +28,7 @@ pub(super) fn page() -> String {
     ABOUT.to_owned() + &sections.concat()
 }
 
-fn table(scope: Scope) -> String {
+fn table(scope: SettingScope) -> String {
     let knobs = howlate_knobs::all().filter(|knob| knob.scope == scope);
     let rows = knobs.map(|knob| format!("| `{}` | {} | {} |\n", knob.name, knob.what, knob.cost));
     format!("| setting | what it does | what it costs |\n|---|---|---|\n{}", rows.collect::<String>())

@@ -1,7 +1,7 @@
 //! `howlate notify`
 
 use howlate_measure::is_allowed;
-use howlate_model::{NotMeasured, Notifier, Worded};
+use howlate_model::{AsText, CombinationRefusal, Notifier};
 use howlate_plan::{NotifyChoices, Plan, PlanError, without_repeats};
 
 use super::{measure_and_print, until};
@@ -54,7 +54,7 @@ fn plan_of(
 }
 
 /// Why kernel or container refuse a mechanism, if they do.
-fn refusal(notifier: Notifier) -> Option<(Notifier, Worded<NotMeasured>)> {
+fn refusal(notifier: Notifier) -> Option<(Notifier, AsText<CombinationRefusal>)> {
     let error = is_allowed(notifier).err()?;
-    Some((notifier, NotMeasured::Refused((&error).into()).into()))
+    Some((notifier, CombinationRefusal::Refused((&error).into()).into()))
 }

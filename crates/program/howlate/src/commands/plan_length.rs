@@ -1,7 +1,7 @@
 //! `howlate plan-length`
 
 use howlate_analyse::sequential::lengths;
-use howlate_model::Until;
+use howlate_model::StopRule;
 use howlate_session::{NotUntil, SessionError};
 
 use crate::error::Error;
@@ -13,7 +13,7 @@ pub(crate) fn run(asked: &PlanLength) -> Result<Status, Error> {
     let lengths = lengths(asked.figure, asked.period)
         .map_err(|reason| SessionError::from(NotUntil::unreachable(asked.figure, reason)))?;
     let options = match asked.figure {
-        Until::Compared => " --policy other,fifo:80",
+        StopRule::Compared => " --policy other,fifo:80",
         _ => "",
     };
     let to_type = format!("howlate cyclic{options} --until '{}'", asked.figure);

@@ -1,6 +1,6 @@
 //! `howlate` alone: the quick look.
 
-use howlate_model::{Condition, Finding, HowEnded, Load, Policy, Span};
+use howlate_model::{Condition, EndReason, Finding, Load, Policy, Span};
 use howlate_plan::{Circumstances, CyclicChoices};
 use howlate_render::{Detail, quick};
 use howlate_trace::{Choice, Tier, open};
@@ -42,7 +42,7 @@ pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
         ..request("quick", seed, &environment, &WholeRun::default(), &output, traced)
     };
     let analysis = measure(request, &environment, &plan, Resume::No)?;
-    let is_whole = analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Done);
+    let is_whole = analysis.end.as_ref().is_some_and(|end| end.how == EndReason::Done);
     let status = if is_whole { Status::Done } else { Status::NotTrustworthy };
     if asked.printing.json {
         kept.end();

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use howlate_blackbox::{Asked, DiskNews, Display, Finished, Installed, NotListening, Requests, Unit};
 use howlate_linux::clock;
 use howlate_live::LiveRecord;
-use howlate_model::{Header, Incident, MonotonicTime, Unseen, shell_path};
+use howlate_model::{Header, Incident, MissingProbes, MonotonicTime, shell_path};
 use howlate_recording::new_id;
 use howlate_render::{
     RecordEnd, disk_refuses, disk_takes_again, folder_is_gone, late_above, legible, lines_not_written,
@@ -50,7 +50,7 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
     let above = late_above(asked.late_above);
     let requests = Requests { end: Arc::clone(&environment.interrupted), snap: Arc::default() };
     let place = machine(&environment.system);
-    let started = |folder: &std::path::Path, unseen: &Unseen| {
+    let started = |folder: &std::path::Path, unseen: &MissingProbes| {
         if asked.live {
             let what = (asked.late_above, folder.display().to_string());
             match LiveRecord::begin(&requests.end, &requests.snap, place, what) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use howlate_model::{Caveat, Combination, Condition, HowEnded, Loads, Span, Worded, shell_path};
+use howlate_model::{AsText, Caveat, Combination, Condition, EndReason, LoadList, Span, shell_path};
 use howlate_plan::{Plan, PlanError, together};
 use howlate_render as render;
 
@@ -113,7 +113,7 @@ fn take(
     let analysis = measure(request, environment, &plan, resume)?;
     print_result(&analysis, &args.output, None, &options.fail_above)?;
     say_kept(kept, quiet);
-    if analysis.end.as_ref().is_some_and(|end| end.how == HowEnded::Interrupted) && !quiet {
+    if analysis.end.as_ref().is_some_and(|end| end.how == EndReason::Interrupted) && !quiet {
         terminal::say(&format!(
             "To go on: howlate run {} --resume{}\n",
             shell_path(args.plan()),
@@ -161,14 +161,14 @@ fn planned(
 }
 
 /// Takes away the loads that cannot be applied here; tells why.
-fn leave_out_loads(lists: &mut [Loads]) -> Result<Vec<Caveat>, PlanError> {
+fn leave_out_loads(lists: &mut [LoadList]) -> Result<Vec<Caveat>, PlanError> {
     let mut left_out = Vec::new();
     for list in &mut *lists {
         list.0.retain(|load| match howlate_load::check(load) {
             Ok(()) => true,
             Err(error) => {
                 let condition = Combination::Load(load.clone()).into();
-                left_out.push(Caveat::LeftOut { condition, reason: Worded::Words(error.to_string()) });
+                left_out.push(Caveat::LeftOut { condition, reason: AsText::Text(error.to_string()) });
                 false
             }
         });

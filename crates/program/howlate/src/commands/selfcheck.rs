@@ -48,7 +48,7 @@ fn status(check: &SelfCheck, is_cut: bool) -> Status {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{CheckedClass, Score};
+    use howlate_model::{CheckScore, CheckedClass};
 
     use super::*;
 
@@ -56,7 +56,7 @@ mod tests {
     fn checked(hits_and_found: &[Option<(u64, u64)>]) -> SelfCheck {
         let class = |made: &Option<(u64, u64)>| match *made {
             Some((hits, found)) => {
-                CheckedClass::from_score("thread", Score { hits, found, ..Score::default() })
+                CheckedClass::from_score("thread", CheckScore { hits, found, ..CheckScore::default() })
             }
             None => CheckedClass::not_made("thread", "there is one CPU".into()),
         };

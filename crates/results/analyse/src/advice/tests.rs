@@ -1,8 +1,9 @@
 //! Programs of a few threads, each late for something, and what is advised.
 
 use howlate_model::{
-    Cause, Command, Condition, CpuSet, Distribution, Explained, Header, InForce, Latency, Ledger, Line,
-    MonotonicTime, Part, Segment, Started, ThreadShare, TimerLoopBlock, WatchedBlock, WhyBlock,
+    Cause, CauseBlock, Command, Condition, CpuSet, Distribution, EffectiveSettings, Header, Latency, Ledger,
+    Line, MonotonicTime, Part, Segment, ThreadShare, TimerLoopBlock, TurnStarted, WakeupBreakdown,
+    WatchedBlock,
 };
 use proptest::prelude::*;
 
@@ -40,8 +41,8 @@ impl Late {
 }
 
 /// The thread of a condition, as it began.
-fn started(condition: u32, tid: u32, policy: Policy) -> Started {
-    let in_force = InForce {
+fn started(condition: u32, tid: u32, policy: Policy) -> TurnStarted {
+    let in_force = EffectiveSettings {
         tid,
         policy,
         slack: Span::from_micros(50),
@@ -52,7 +53,7 @@ fn started(condition: u32, tid: u32, policy: Policy) -> Started {
     };
     let (sender_in_force, runtime, warm_up, caveats) = (None, None, None, Vec::new());
     let at = MonotonicTime::default();
-    Started { condition, round: 0, at, in_force, sender_in_force, runtime, warm_up, caveats }
+    TurnStarted { condition, round: 0, at, in_force, sender_in_force, runtime, warm_up, caveats }
 }
 
 /// A program of these threads, whose ids are 100 and up.
@@ -70,9 +71,9 @@ fn program(threads: &[(&str, Policy, Vec<Late>)], facts: WatchedProgram) -> Anal
         let ns = Span::from_millis(1);
         for one in (0..10).flat_map(|_| late) {
             let parts = vec![Segment::new(one.cause.clone(), one.pid, at, ns)];
-            ledger.add(&Explained { at, latency: Latency::from_span(ns), cpu: None, parts });
+            ledger.add(&WakeupBreakdown { at, latency: Latency::from_span(ns), cpu: None, parts });
         }
-        let block = WhyBlock {
+        let block = CauseBlock {
             condition: number,
             round: 0,
             beside: 0,
@@ -232,8 +233,8 @@ fn who_is_hardly_late_or_only_answers_its_siblings_is_not_raised() {
         let threads = [("server", Policy::OTHER, late()), ("client", policy, late())];
         let mut analysis = program(&threads, WatchedProgram::default());
         let mut block = WatchedBlock { condition: 0, ..WatchedBlock::default() };
-        let (holder, pid, name) = (howlate_model::Holder::Thread, Some(101), "client".into());
-        block.woken(&howlate_model::Who { holder, pid, name });
+        let (holder, pid, name) = (howlate_model::HolderKind::Thread, Some(101), "client".into());
+        block.woken(&howlate_model::CpuHolder { holder, pid, name });
         analysis.add(&Line::Watched(Box::new(block)));
         thread_advice(&analysis).into_iter().map(|one| one.thread.name).collect::<Vec<_>>()
     };
@@ -251,10 +252,10 @@ fn advised_after(ns: Span) -> Vec<ThreadAdvice> {
     for _ in 0..100 {
         let Late { cause, pid } = Late::by_thread("hog", 9);
         let parts = vec![Segment::new(cause, pid, at, ns)];
-        ledger.add(&Explained { at, latency: Latency::from_span(ns), cpu: None, parts });
+        ledger.add(&WakeupBreakdown { at, latency: Latency::from_span(ns), cpu: None, parts });
     }
     let block =
-        WhyBlock { condition: 0, round: 0, beside: 0, from: at, until: at, tracer: "bpf".into(), ledger };
+        CauseBlock { condition: 0, round: 0, beside: 0, from: at, until: at, tracer: "bpf".into(), ledger };
     analysis.add(&Line::Why(Box::new(block)));
     thread_advice(&analysis)
 }
@@ -271,10 +272,17 @@ fn who_is_ahead_of_a_holder_is_met_again_where_its_lock_is() {
         for _ in 0..2 {
             let cause = Late::by_thread("middle", 9).through("low").cause;
             let parts = vec![Segment::new(cause, Some(9), at, ns)];
-            ledger.add(&Explained { at, latency: Latency::from_span(ns), cpu: None, parts });
+            ledger.add(&WakeupBreakdown { at, latency: Latency::from_span(ns), cpu: None, parts });
         }
-        let block =
-            WhyBlock { condition: 0, round: 0, beside: 0, from: at, until: at, tracer: "bpf".into(), ledger };
+        let block = CauseBlock {
+            condition: 0,
+            round: 0,
+            beside: 0,
+            from: at,
+            until: at,
+            tracer: "bpf".into(),
+            ledger,
+        };
         analysis.add(&Line::Why(Box::new(block)));
         let (mut of, mut time) = (TimerLoopBlock::default(), Distribution::default());
         time.record(Latency::from_span(ns));
@@ -307,8 +315,11 @@ fn beside_a_hog(waker: &str, tid: u32, language: Option<ProgramLanguage>, late: 
     let threads = [of("worker", vec![late]), of("hog", vec![]), of("client", vec![])];
     let mut analysis = program(&threads, facts);
     let mut block = WatchedBlock { condition: 0, ..WatchedBlock::default() };
-    let sibling =
-        howlate_model::Who { holder: howlate_model::Holder::Thread, pid: Some(tid), name: waker.into() };
+    let sibling = howlate_model::CpuHolder {
+        holder: howlate_model::HolderKind::Thread,
+        pid: Some(tid),
+        name: waker.into(),
+    };
     (0..LEAST_TIMES).for_each(|_| block.woken(&sibling));
     analysis.add(&Line::Watched(Box::new(block)));
     thread_advice(&analysis).into_iter().map(|one| one.cure).collect()
@@ -475,14 +486,21 @@ fn who_starves_is_told_of_though_it_hardly_ever_ran() {
         let mut analysis = program(&[("servo", Policy::OTHER, Vec::new())], WatchedProgram::default());
         let (at, mut ledger) = (MonotonicTime::default(), Ledger::default());
         let Late { cause, pid } = Late::by_thread("planner", 9);
-        ledger.add(&Explained {
+        ledger.add(&WakeupBreakdown {
             at,
             latency: Latency::from_span(ns),
             cpu: None,
             parts: vec![Segment::new(cause, pid, at, ns)],
         });
-        let block =
-            WhyBlock { condition: 0, round: 0, beside: 0, from: at, until: at, tracer: "bpf".into(), ledger };
+        let block = CauseBlock {
+            condition: 0,
+            round: 0,
+            beside: 0,
+            from: at,
+            until: at,
+            tracer: "bpf".into(),
+            ledger,
+        };
         analysis.add(&Line::Why(Box::new(block)));
         thread_advice(&analysis).len()
     };
@@ -507,8 +525,11 @@ fn who_gives_way_is_told_so_once() {
     let of = |name, late| (name, Policy::OTHER, late);
     let threads = [of("worker", late()), of("keeper", late()), of("hog", vec![]), of("client", vec![])];
     let mut analysis = program(&threads, WatchedProgram { busiest: vec![hog], ..WatchedProgram::default() });
-    let client =
-        howlate_model::Who { holder: howlate_model::Holder::Thread, pid: Some(103), name: "client".into() };
+    let client = howlate_model::CpuHolder {
+        holder: howlate_model::HolderKind::Thread,
+        pid: Some(103),
+        name: "client".into(),
+    };
     for condition in 0..2 {
         let mut block = WatchedBlock { condition, ..WatchedBlock::default() };
         (0..LEAST_TIMES).for_each(|_| block.woken(&client));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use howlate_model::{Explained, MonotonicTime, TracedSleep, Wakeup};
+use howlate_model::{MonotonicTime, TracedSleep, Wakeup, WakeupBreakdown};
 use serde::Deserialize;
 
 use super::Joiner;
@@ -42,7 +42,7 @@ fn captured_traces_have_their_parts() {
         let trace: Trace = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         let count = trace.wakeups.len();
         let joiner = replay(trace);
-        let worst: &[Explained] = joiner.ledger.worst();
+        let worst: &[WakeupBreakdown] = joiner.ledger.worst();
         assert_eq!((worst.len(), joiner.ledger.clamped), (count, 0), "{}", path.display());
         for one in worst {
             let sum: u64 = one.parts.iter().map(|part| part.ns.as_nanos()).sum();

@@ -12,8 +12,8 @@
 use std::borrow::Cow;
 
 use howlate_model::{
-    Asleep, CauseKind, Expiry, Explained, Holder, MonotonicTime, Occupant, Part, Span, TracedSleep, Wakeup,
-    Who, WokenBy,
+    CauseKind, CpuHolder, Expiry, HolderKind, MonotonicTime, Occupant, Part, SleepState, Span, TracedSleep,
+    WakeSource, Wakeup, WakeupBreakdown,
 };
 
 use super::hypervisor::doubt;
@@ -27,7 +27,7 @@ use super::waiting::{blocked, held, lost_to, share_out, wait, wake_up};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decomposed {
     /// The parts; their sum is the latency.
-    pub wakeup: Explained,
+    pub wakeup: WakeupBreakdown,
     /// Readings that had to be moved because they were out of order.
     pub clamped: u64,
 }
@@ -85,7 +85,7 @@ pub fn decompose_since(
 /// 6.12 that may count sleep: a thread that sleeps, kept queued for its debt (`sched_delayed`), is queued by its account from when
 /// it is moved. A wait for the CPU that begins before the time asked for is none: how much of it is so, nobody knows.
 fn without_false_wait(one: &TracedSleep, wakeup: Wakeup) -> Cow<'_, TracedSleep> {
-    let (WokenBy::NotSeen { slack, runnable_known: true }, Some(switched_in)) =
+    let (WakeSource::NotSeen { slack, runnable_known: true }, Some(switched_in)) =
         (&one.woken_by, one.switched_in)
     else {
         return Cow::Borrowed(one);
@@ -98,7 +98,7 @@ fn without_false_wait(one: &TracedSleep, wakeup: Wakeup) -> Cow<'_, TracedSleep>
     Cow::Owned(TracedSleep {
         waking: switched_in,
         runnable: switched_in,
-        woken_by: WokenBy::NotSeen { slack: *slack, runnable_known: false },
+        woken_by: WakeSource::NotSeen { slack: *slack, runnable_known: false },
         occupants: Vec::new(),
         ..one.clone()
     })
@@ -123,8 +123,8 @@ fn sleep(line: &mut TimeLine, one: &TracedSleep, wakeup: Wakeup, first: bool, no
         line.cut_as_far(asleep, Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
     }
     match &one.woken_by {
-        WokenBy::Timer(expiry) => timer(line, expiry),
-        WokenBy::NotSeen { slack, runnable_known } => {
+        WakeSource::Timer(expiry) => timer(line, expiry),
+        WakeSource::NotSeen { slack, runnable_known } => {
             let hard = wakeup.expected.plus(*slack);
             line.cut_as_far(
                 hard.min(one.waking),
@@ -134,8 +134,8 @@ fn sleep(line: &mut TimeLine, one: &TracedSleep, wakeup: Wakeup, first: bool, no
             let part = if *runnable_known { Part::BeforeRunnable } else { Part::NotSeen };
             line.cut_as_far(one.waking, Charge::from_wakeup(part, CauseKind::Undetermined));
         }
-        WokenBy::Other(_) if notified => line.cut_as_far(one.waking, Charge::kernel(Part::Sending)),
-        WokenBy::Other(_) => line.cut_as_far(one.waking, blocked(&one.asleep)),
+        WakeSource::Other(_) if notified => line.cut_as_far(one.waking, Charge::kernel(Part::Sending)),
+        WakeSource::Other(_) => line.cut_as_far(one.waking, blocked(&one.asleep)),
     }
     wake_up(line, one);
 }
@@ -143,8 +143,8 @@ fn sleep(line: &mut TimeLine, one: &TracedSleep, wakeup: Wakeup, first: bool, no
 /// Between two sleeps of one wait the thread ran past the time asked for: back from a stop, it has to arm its timer anew.
 fn arming(one: &TracedSleep) -> Charge {
     match &one.asleep {
-        Asleep::Stopped(_) => Charge { part: Part::Arming, ..blocked(&one.asleep) },
-        Asleep::Waiting => Charge::from_wakeup(Part::Arming, CauseKind::LateArming),
+        SleepState::Stopped(_) => Charge { part: Part::Arming, ..blocked(&one.asleep) },
+        SleepState::Waiting => Charge::from_wakeup(Part::Arming, CauseKind::LateArming),
     }
 }
 
@@ -182,36 +182,38 @@ fn softirq(line: &mut TimeLine, expiry: &Expiry) {
 /// From a timer's time until its interrupt. A CPU that came to be idle only then was not leaving idle before.
 fn deliver(
     line: &mut TimeLine,
-    interrupted: &Who,
+    interrupted: &CpuHolder,
     idle_since: Option<MonotonicTime>,
     interrupt: MonotonicTime,
 ) {
-    let idle_since = idle_since.filter(|_| interrupted.holder == Holder::Idle);
+    let idle_since = idle_since.filter(|_| interrupted.holder == HolderKind::Idle);
     if let Some(busy_until) = idle_since.map(|since| since.min(interrupt)) {
-        let somebody = Who { holder: Holder::Thread, pid: None, name: String::new() };
+        let somebody = CpuHolder { holder: HolderKind::Thread, pid: None, name: String::new() };
         line.cut_as_far(busy_until, delivery(&somebody, busy_until.since(line.cursor())));
     }
     line.cut_as_far(interrupt, delivery(interrupted, interrupt.since(line.cursor())));
 }
 
 /// Who is to blame for `length` between a timer's time and its interrupt.
-fn delivery(interrupted: &Who, length: Span) -> Charge {
+fn delivery(interrupted: &CpuHolder, length: Span) -> Charge {
     let part = Part::InterruptDelivery;
     match interrupted.holder {
-        Holder::Idle => Charge::from_wakeup(part, CauseKind::IdleExit),
+        HolderKind::Idle => Charge::from_wakeup(part, CauseKind::IdleExit),
         // Interrupts are off in a handler, so that another one has to wait.
-        Holder::Interrupt => Charge::from_wakeup(part, CauseKind::Interrupt).named(&interrupted.name),
-        Holder::Thread | Holder::RealTimeThread | Holder::Softirq if length <= PLAIN_DELIVERY => {
+        HolderKind::Interrupt => Charge::from_wakeup(part, CauseKind::Interrupt).named(&interrupted.name),
+        HolderKind::Thread | HolderKind::RealTimeThread | HolderKind::Softirq if length <= PLAIN_DELIVERY => {
             Charge::kernel(part)
         }
         // Interrupts off in what was interrupted, or the hypervisor, or the machine: no event tells.
-        Holder::Thread | Holder::RealTimeThread | Holder::Softirq => Charge {
+        HolderKind::Thread | HolderKind::RealTimeThread | HolderKind::Softirq => Charge {
             pid: interrupted.pid,
             ..Charge::from_wakeup(part, CauseKind::Undetermined).named(&interrupted.name)
         },
-        Holder::NotSeen | Holder::Quota | Holder::Budget | Holder::Server | Holder::Others => {
-            Charge::from_wakeup(part, CauseKind::Undetermined)
-        }
+        HolderKind::NotSeen
+        | HolderKind::Quota
+        | HolderKind::Budget
+        | HolderKind::Server
+        | HolderKind::Others => Charge::from_wakeup(part, CauseKind::Undetermined),
     }
 }
 

@@ -10,7 +10,9 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Explained, Latency, Ledger, MonotonicTime, NotDecomposed, TracedSleep, Wakeup};
+use howlate_model::{
+    Latency, Ledger, MonotonicTime, TracedSleep, UndecomposedReason, Wakeup, WakeupBreakdown,
+};
 
 use super::decompose::{Decomposed, decompose, found_awake};
 
@@ -40,7 +42,7 @@ pub struct Joiner {
     kept: Option<Vec<Judged>>,
     /// Later ones than this are told of by themselves, where that is wanted.
     late_above: Option<Latency>,
-    late: Vec<Explained>,
+    late: Vec<WakeupBreakdown>,
 }
 
 /// A wake-up, and its parts where they are known.
@@ -49,7 +51,7 @@ pub struct Judged {
     /// When it was to be, and when it was.
     pub wakeup: Wakeup,
     /// What is known of it.
-    pub explained: Option<Explained>,
+    pub explained: Option<WakeupBreakdown>,
 }
 
 impl Joiner {
@@ -70,7 +72,7 @@ impl Joiner {
     }
 
     /// Those since the last call, in order; of one that was not seen, no parts.
-    pub fn take_late(&mut self) -> Vec<Explained> {
+    pub fn take_late(&mut self) -> Vec<WakeupBreakdown> {
         std::mem::take(&mut self.late)
     }
 
@@ -154,8 +156,12 @@ impl Joiner {
             None => self.ledger.add_unknown(wakeup.latency(), self.why_not(wakeup, is_doubtful)),
         }
         if self.late_above.is_some_and(|above| wakeup.latency() > above) && self.late.len() < LATE {
-            let unknown =
-                || Explained { at: wakeup.ran, latency: wakeup.latency(), cpu: None, parts: Vec::new() };
+            let unknown = || WakeupBreakdown {
+                at: wakeup.ran,
+                latency: wakeup.latency(),
+                cpu: None,
+                parts: Vec::new(),
+            };
             self.late.push(known.as_ref().map_or_else(unknown, |known| known.wakeup.clone()));
         }
         if let Some(kept) = &mut self.kept {
@@ -175,11 +181,11 @@ impl Joiner {
     }
 
     /// Of a wake-up that was not seen before something was lost, that may have been what was lost.
-    fn why_not(&self, wakeup: Wakeup, is_doubtful: bool) -> NotDecomposed {
+    fn why_not(&self, wakeup: Wakeup, is_doubtful: bool) -> UndecomposedReason {
         if is_doubtful || self.lost_until.is_some_and(|lost| wakeup.ran <= lost) {
-            NotDecomposed::LostEvents
+            UndecomposedReason::LostEvents
         } else {
-            NotDecomposed::NotSeen
+            UndecomposedReason::NotSeen
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A turn of a marked loop, split into its parts: what its own work took before it slept, and what came after.
 
-use howlate_model::{CauseKind, Explained, MonotonicTime, Part, Segment, TracedSleep, Wakeup};
+use howlate_model::{CauseKind, MonotonicTime, Part, Segment, TracedSleep, Wakeup, WakeupBreakdown};
 
 use super::decompose::{Decomposed, decompose_since};
 use super::past::{Past, PastSleep, live_through};
@@ -88,13 +88,13 @@ const fn rest(before: Beforehand<'_>) -> Charge {
 }
 
 /// What it did before it slept was what kept the turn before, and then its work as long as that went on.
-fn worked(all: Explained, before: Beforehand<'_>) -> Explained {
+fn worked(all: WakeupBreakdown, before: Beforehand<'_>) -> WakeupBreakdown {
     let cut = |part: Segment| match part.cause.kind {
         CauseKind::LateArming => apart(&part, before),
         _ => vec![part],
     };
     let parts = all.parts.into_iter().flat_map(cut).collect();
-    Explained { parts, ..all }
+    WakeupBreakdown { parts, ..all }
 }
 
 /// The pieces of `part`, in which the thread asked too late, by why it did.
@@ -109,7 +109,7 @@ fn apart(part: &Segment, before: Beforehand<'_>) -> Vec<Segment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Cause, Holder, Lost, Span, Who, WokenBy};
+    use howlate_model::{Cause, CpuHolder, CpuLoss, HolderKind, Span, WakeSource};
 
     fn at(nanos: i64) -> MonotonicTime {
         MonotonicTime::from_nanos(nanos)
@@ -149,15 +149,15 @@ mod tests {
     // due    the hog had the CPU     woke, and had not slept
     #[test]
     fn who_made_the_work_long_is_named() {
-        let hog = Who { holder: Holder::Thread, pid: Some(9), name: "hog".to_owned() };
-        let lost = vec![Lost {
+        let hog = CpuHolder { holder: HolderKind::Thread, pid: Some(9), name: "hog".to_owned() };
+        let lost = vec![CpuLoss {
             from: at(1_500),
             until: at(2_500),
             to: hog.clone(),
             throttled: false,
             merged: false,
         }];
-        let mut slept = TracedSleep { lost, ..TracedSleep::woken(7, at(0), WokenBy::Other(hog)) };
+        let mut slept = TracedSleep { lost, ..TracedSleep::woken(7, at(0), WakeSource::Other(hog)) };
         let found = |slept: &TracedSleep| {
             let work = Some((at(0), at(3_000)));
             let slept = [PastSleep::from_sleep(slept.clone())];
@@ -195,7 +195,7 @@ mod tests {
         ];
         assert_eq!(parts(&turn(late(1_000, 2_420), before, &[])), wanted);
         // The same where it slept for the last 20, as a loop does that calls its timer all the same.
-        let by = WokenBy::Other(Who { holder: Holder::Idle, pid: None, name: String::new() });
+        let by = WakeSource::Other(CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() });
         let seen = TracedSleep {
             asleep_since: Some(at(2_400)),
             switched_in: Some(at(2_420)),
@@ -209,7 +209,7 @@ mod tests {
     // due    the turn before    went to sleep  woken  runs
     #[test]
     fn what_it_did_before_it_slept_was_work_until_that_was_done() {
-        let by = WokenBy::Other(Who { holder: Holder::Idle, pid: None, name: String::new() });
+        let by = WakeSource::Other(CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() });
         let seen = TracedSleep {
             asleep_since: Some(at(1_900)),
             switched_in: Some(at(2_060)),

@@ -11,8 +11,8 @@
 use std::cmp::Reverse;
 
 use howlate_model::{
-    Asleep, Cause, CauseKind, Explained, Holder, Latency, MonotonicTime, Part, Segment, SleptIn, Span,
-    TracedSleep, Who, WokenBy,
+    Cause, CauseKind, CpuHolder, HolderKind, Latency, MonotonicTime, Part, Segment, SleepSite, SleepState,
+    Span, TracedSleep, WakeSource, WakeupBreakdown,
 };
 
 use super::time_line::{Charge, TimeLine};
@@ -56,7 +56,7 @@ impl PastSleep {
         [self, next].into_iter().for_each(|one| live_through(&mut line, one, CauseKind::LongWork));
         let parts = line.parts_until_end(Charge::from_wakeup(Part::Arming, CauseKind::LongWork));
         let (at, latency) = (until, Latency::from_span(until.since(from)));
-        let mut parts = Explained { at, latency, cpu: None, parts }.by_cause();
+        let mut parts = WakeupBreakdown { at, latency, cpu: None, parts }.by_cause();
         parts.sort_by_key(|(part, _)| Reverse(part.ns));
         let rest = parts.iter().skip(FOLDED).map(|(part, _)| part.ns).fold(Span::ZERO, Span::plus);
         parts.truncate(FOLDED);
@@ -157,11 +157,11 @@ pub(super) fn live_through(line: &mut TimeLine, past: &PastSleep, running: Cause
 
 /// In what a thread slept, as far as the sleep itself tells.
 pub(super) fn sleeping(one: &TracedSleep) -> Charge {
-    if let Asleep::Stopped(_) = one.asleep {
+    if let SleepState::Stopped(_) = one.asleep {
         return blocked(&one.asleep);
     }
     let waker = match &one.woken_by {
-        WokenBy::Other(who) if who.holder == Holder::Thread => Some(who),
+        WakeSource::Other(who) if who.holder == HolderKind::Thread => Some(who),
         _ => None,
     };
     let Cause { part, kind, name, call, .. } = waited_in(one, waker);
@@ -170,14 +170,14 @@ pub(super) fn sleeping(one: &TracedSleep) -> Charge {
 }
 
 /// What a thread waited for that was blocked until `waker` woke it.
-pub fn waited_in(one: &TracedSleep, waker: Option<&Who>) -> Cause {
+pub fn waited_in(one: &TracedSleep, waker: Option<&CpuHolder>) -> Cause {
     let name = waker.map_or_else(String::new, |who| who.name.clone());
     let (kind, call, name) = match &one.slept_in {
-        Some(SleptIn::PageFault) => (CauseKind::PageFault, "", String::new()),
-        Some(SleptIn::Call(call)) if call == LOCK_CALL && waker.is_some() => {
+        Some(SleepSite::PageFault) => (CauseKind::PageFault, "", String::new()),
+        Some(SleepSite::Call(call)) if call == LOCK_CALL && waker.is_some() => {
             (CauseKind::Lock, call.as_str(), name)
         }
-        Some(SleptIn::Call(call)) => (CauseKind::SystemCall, call.as_str(), name),
+        Some(SleepSite::Call(call)) => (CauseKind::SystemCall, call.as_str(), name),
         None => (CauseKind::SystemCall, "", name),
     };
     Cause { call: call.to_owned(), ..Cause::new(Part::Blocked, kind, name) }
@@ -217,13 +217,13 @@ mod tests {
     /// Blocked in write for 300 of each 1 000, and at work for the rest.
     fn writes(number: i64) -> PastSleep {
         let since = number * 1_000;
-        let reader = Who { holder: Holder::Thread, pid: Some(9), name: "reader".to_owned() };
+        let reader = CpuHolder { holder: HolderKind::Thread, pid: Some(9), name: "reader".to_owned() };
         PastSleep::from_sleep(TracedSleep {
             asleep_since: Some(at(since)),
-            slept_in: Some(SleptIn::Call("write".to_owned())),
+            slept_in: Some(SleepSite::Call("write".to_owned())),
             switched_in: Some(at(since + 300)),
             asleep_again: Some(at(since + 1_000)),
-            ..TracedSleep::woken(7, at(since + 300), WokenBy::Other(reader))
+            ..TracedSleep::woken(7, at(since + 300), WakeSource::Other(reader))
         })
     }
 

@@ -6,16 +6,16 @@
 //!                     |-------- stood still -----------|
 //! ```
 
-use howlate_model::{CauseKind, MonotonicTime, Segment, Span, Stamp};
+use howlate_model::{CauseKind, MonotonicInterval, MonotonicTime, Segment, Span};
 
 /// Shorter ones are not looked at: CPUs that wait for one lock with interrupts off stand still together as well, and not for long.
 const LEAST: Span = Span::from_millis(1);
 
 /// Charges what of a part lies in the stretch to what is `below` the kernel. Between two parts something happened on this CPU: most of
 /// the stretch has to be in one of them, as far as it is in the wake-up at all.
-pub(super) fn charge_standstill(parts: &mut Vec<Segment>, still: Stamp, below: CauseKind) {
+pub(super) fn charge_standstill(parts: &mut Vec<Segment>, still: MonotonicInterval, below: CauseKind) {
     let Some((first, last)) = parts.first().zip(parts.last()) else { return };
-    let within = overlap(still, Stamp { from: first.from, until: end(last) });
+    let within = overlap(still, MonotonicInterval { from: first.from, until: end(last) });
     let most = |part: &Segment| length(overlap(still, of(part))).times(2) > length(within);
     let Some(place) = parts.iter().position(most).filter(|_| length(within) >= LEAST) else { return };
     let pieces = cut_out(&parts[place], overlap(still, of(&parts[place])), below);
@@ -24,13 +24,17 @@ pub(super) fn charge_standstill(parts: &mut Vec<Segment>, still: Stamp, below: C
 
 /// The part before, in and after the stretch, which lies in it. An idle CPU is still asleep where the stretch begins: the machine may
 /// have stood still from before it, up to the last event.
-fn cut_out(part: &Segment, still: Stamp, below: CauseKind) -> impl Iterator<Item = Segment> + use<> {
-    let piece = |stamp: Stamp| Segment { from: stamp.from, ns: length(stamp), ..part.clone() };
-    let mut before = piece(Stamp { from: part.from, until: still.from });
+fn cut_out(
+    part: &Segment,
+    still: MonotonicInterval,
+    below: CauseKind,
+) -> impl Iterator<Item = Segment> + use<> {
+    let piece = |stamp: MonotonicInterval| Segment { from: stamp.from, ns: length(stamp), ..part.clone() };
+    let mut before = piece(MonotonicInterval { from: part.from, until: still.from });
     if before.cause.kind == CauseKind::IdleExit {
         charge(&mut before, CauseKind::Undetermined);
     }
-    let after = piece(Stamp { from: still.until, until: end(part) });
+    let after = piece(MonotonicInterval { from: still.until, until: end(part) });
     let mut within = piece(still);
     charge(&mut within, below);
     [before, within, after].into_iter().filter(|piece| !piece.ns.is_zero())
@@ -40,17 +44,17 @@ fn end(part: &Segment) -> MonotonicTime {
     part.from.plus(part.ns)
 }
 
-fn of(part: &Segment) -> Stamp {
-    Stamp { from: part.from, until: end(part) }
+fn of(part: &Segment) -> MonotonicInterval {
+    MonotonicInterval { from: part.from, until: end(part) }
 }
 
-fn length(stamp: Stamp) -> Span {
+fn length(stamp: MonotonicInterval) -> Span {
     stamp.until.since(stamp.from)
 }
 
 /// What is in both; of no length where nothing is.
-fn overlap(one: Stamp, other: Stamp) -> Stamp {
-    Stamp { from: one.from.max(other.from), until: one.until.min(other.until) }
+fn overlap(one: MonotonicInterval, other: MonotonicInterval) -> MonotonicInterval {
+    MonotonicInterval { from: one.from.max(other.from), until: one.until.min(other.until) }
 }
 
 /// Who was under way then is not to blame: neither by name nor otherwise.

@@ -63,7 +63,7 @@ fn stem(cause: &WhyCause) -> String {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Cause, Explained, Latency, Ledger, MonotonicTime, Part, Segment, Span};
+    use howlate_model::{Cause, Latency, Ledger, MonotonicTime, Part, Segment, Span, WakeupBreakdown};
 
     use super::*;
 
@@ -73,7 +73,7 @@ mod tests {
             let (from, ns) = (MonotonicTime::default(), Span::from_nanos(*nanos));
             let cause = Cause::new(Part::Waiting, *kind, (*name).to_owned());
             let parts = vec![Segment::new(cause, Some(7), from, ns)];
-            ledger.add(&Explained { at: from, latency: Latency::from_span(ns), cpu: None, parts });
+            ledger.add(&WakeupBreakdown { at: from, latency: Latency::from_span(ns), cpu: None, parts });
         }
         Why::from_ledger(&ledger, "bpf", Some(Span::ZERO), None)
     }

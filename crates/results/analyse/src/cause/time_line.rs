@@ -1,6 +1,6 @@
 //! The line from the time asked for to the time it became, cut piece by piece.
 
-use howlate_model::{Cause, CauseKind, Explained, MonotonicTime, Part, Priority, Segment, Wakeup};
+use howlate_model::{Cause, CauseKind, MonotonicTime, Part, Priority, Segment, Wakeup, WakeupBreakdown};
 
 /// A wake-up's time-line under construction. Whatever is cut off it, the pieces add up.
 pub(super) struct TimeLine {
@@ -119,9 +119,9 @@ impl TimeLine {
     }
 
     /// Charges the rest; returns the whole and how many readings were out of order.
-    pub(super) fn end(mut self, wakeup: Wakeup, cpu: Option<u32>, rest: Charge) -> (Explained, u64) {
+    pub(super) fn end(mut self, wakeup: Wakeup, cpu: Option<u32>, rest: Charge) -> (WakeupBreakdown, u64) {
         self.cut_as_far(self.end, rest);
-        let explained = Explained { at: wakeup.ran, latency: wakeup.latency(), cpu, parts: self.parts };
+        let explained = WakeupBreakdown { at: wakeup.ran, latency: wakeup.latency(), cpu, parts: self.parts };
         (explained, self.clamped)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Latency, Ledger, Span, WhyBlock};
+use howlate_model::{CauseBlock, Latency, Ledger, Span};
 
 use super::{ProbeEffect, Why};
 use crate::{Interval, TurnNumber};
@@ -23,7 +23,7 @@ impl Traces {
         Self { tracer: tracer.to_owned(), ledger: Ledger::default(), medians: BTreeMap::new() }
     }
 
-    pub(crate) fn add(&mut self, block: &WhyBlock) {
+    pub(crate) fn add(&mut self, block: &CauseBlock) {
         if !self.tracer.split(", ").any(|known| known == block.tracer) {
             self.tracer = format!("{}, {}", self.tracer, block.tracer);
         }
@@ -58,14 +58,14 @@ impl Traces {
 mod tests {
     use super::*;
     use crate::testing::{analysis_of, block_of};
-    use howlate_model::{Line, MonotonicTime, NotDecomposed, Wait, Work};
+    use howlate_model::{Line, MonotonicTime, UndecomposedReason, Wait, Work};
 
     fn traced(round: u32, beside: u32, late: i64) -> Line {
         let mut ledger = Ledger::default();
-        (0..20).for_each(|_| ledger.add_unknown(Latency::from_nanos(late), NotDecomposed::NotSeen));
+        (0..20).for_each(|_| ledger.add_unknown(Latency::from_nanos(late), UndecomposedReason::NotSeen));
         let (from, until) = (MonotonicTime::default(), MonotonicTime::default());
         let tracer = "bpf".to_owned();
-        Line::Why(Box::new(WhyBlock { condition: 0, round, beside, from, until, tracer, ledger }))
+        Line::Why(Box::new(CauseBlock { condition: 0, round, beside, from, until, tracer, ledger }))
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Asleep, CauseKind, Holder, Lost, MonotonicTime, Occupant, Part, Span, TracedSleep, Who};
+use howlate_model::{
+    CauseKind, CpuHolder, CpuLoss, HolderKind, MonotonicTime, Occupant, Part, SleepState, Span, TracedSleep,
+};
 
 use super::plausible_durations::OWN_WAY;
 use super::time_line::{Charge, TimeLine};
@@ -22,10 +24,10 @@ pub(super) fn wake_up(line: &mut TimeLine, one: &TracedSleep) {
 }
 
 /// What kept a thread asleep that no timer woke.
-pub(super) fn blocked(asleep: &Asleep) -> Charge {
+pub(super) fn blocked(asleep: &SleepState) -> Charge {
     match asleep {
-        Asleep::Waiting => Charge::from_wakeup(Part::Blocked, CauseKind::Unexplained),
-        Asleep::Stopped(by) => {
+        SleepState::Waiting => Charge::from_wakeup(Part::Blocked, CauseKind::Unexplained),
+        SleepState::Stopped(by) => {
             let pid = by.as_ref().and_then(|who| who.pid);
             let name = by.as_ref().map_or("", |who| who.name.as_str());
             Charge { pid, ..Charge::from_wakeup(Part::Blocked, CauseKind::Stopped).named(name) }
@@ -43,7 +45,7 @@ pub(super) fn wait(line: &mut TimeLine, one: &TracedSleep) {
         // The record goes back from the switch: what it lost came first.
         let lost = line.cursor().plus(one.unnamed).min(switched_in);
         line.cut_as_far(lost, Charge::from_wakeup(Part::Waiting, CauseKind::Unexplained));
-        let ahead = one.occupants.iter().filter(|one| one.who.holder == Holder::Server);
+        let ahead = one.occupants.iter().filter(|one| one.who.holder == HolderKind::Server);
         let ahead = ahead.map(|one| one.ns).fold(Span::ZERO, Span::plus);
         share_out(line, &one.occupants, switched_in, |occupant| occupied(occupant, one, ahead));
         line.cut(switched_in, Charge::from_wakeup(Part::Waiting, CauseKind::Unexplained));
@@ -90,7 +92,7 @@ fn had_nothing_to_do(one: &TracedSleep) -> bool {
     !one.throttled
         && !one.rt_throttled
         && one.unnamed.is_zero()
-        && one.occupants.iter().all(|occupant| occupant.who.holder == Holder::Idle)
+        && one.occupants.iter().all(|occupant| occupant.who.holder == HolderKind::Idle)
 }
 
 /// Ordinary threads had the CPU `ahead` of it, in all.
@@ -107,67 +109,69 @@ fn occupied(occupant: &Occupant, waiting: &TracedSleep, ahead: Span) -> Charge {
 
 /// Whoever had the CPU is the cause, but ordinary threads that kept a real-time one waiting for longer than it takes to switch,
 /// `ahead` in all: the kernel let them.
-fn held_for(part: Part, who: &Who, ahead: Span) -> Charge {
+fn held_for(part: Part, who: &CpuHolder, ahead: Span) -> Charge {
     match who.holder {
-        Holder::Server if ahead > TO_SWITCH => Charge::from_wakeup(part, CauseKind::RtThrottled),
+        HolderKind::Server if ahead > TO_SWITCH => Charge::from_wakeup(part, CauseKind::RtThrottled),
         _ => held(part, who),
     }
 }
 
 /// Whoever had the CPU is the cause.
-pub(super) fn held(part: Part, who: &Who) -> Charge {
+pub(super) fn held(part: Part, who: &CpuHolder) -> Charge {
     match who.holder {
-        Holder::Idle => Charge::from_wakeup(part, CauseKind::IdleExit),
-        Holder::Thread | Holder::Server | Holder::RealTimeThread => thread(part, who),
-        Holder::Interrupt => Charge::from_wakeup(part, CauseKind::Interrupt).named(&who.name),
-        Holder::Softirq => Charge::from_wakeup(part, CauseKind::Softirq).named(&who.name),
-        Holder::Quota => quota(part, who),
-        Holder::Budget => Charge::from_wakeup(part, CauseKind::DeadlineBudget),
-        Holder::Others => Charge::from_wakeup(part, CauseKind::Others),
-        Holder::NotSeen => Charge::from_wakeup(part, CauseKind::Undetermined),
+        HolderKind::Idle => Charge::from_wakeup(part, CauseKind::IdleExit),
+        HolderKind::Thread | HolderKind::Server | HolderKind::RealTimeThread => thread(part, who),
+        HolderKind::Interrupt => Charge::from_wakeup(part, CauseKind::Interrupt).named(&who.name),
+        HolderKind::Softirq => Charge::from_wakeup(part, CauseKind::Softirq).named(&who.name),
+        HolderKind::Quota => quota(part, who),
+        HolderKind::Budget => Charge::from_wakeup(part, CauseKind::DeadlineBudget),
+        HolderKind::Others => Charge::from_wakeup(part, CauseKind::Others),
+        HolderKind::NotSeen => Charge::from_wakeup(part, CauseKind::Undetermined),
     }
 }
 
-fn thread(part: Part, who: &Who) -> Charge {
-    let real_time = who.holder == Holder::RealTimeThread;
+fn thread(part: Part, who: &CpuHolder) -> Charge {
+    let real_time = who.holder == HolderKind::RealTimeThread;
     Charge { pid: who.pid, real_time, ..Charge::from_wakeup(part, CauseKind::Thread).named(&who.name) }
 }
 
 /// What the quota of a control group took; the group is named where it is known.
-fn quota(part: Part, who: &Who) -> Charge {
-    let group = if who.holder == Holder::Quota { &who.name } else { "" };
+fn quota(part: Part, who: &CpuHolder) -> Charge {
+    let group = if who.holder == HolderKind::Quota { &who.name } else { "" };
     Charge::from_wakeup(part, CauseKind::Throttled).named(group)
 }
 
 /// One of the stretches `all` in which the CPU was lost.
-pub(super) fn lost_to(lost: &Lost, all: &[Lost]) -> Charge {
+pub(super) fn lost_to(lost: &CpuLoss, all: &[CpuLoss]) -> Charge {
     Charge { merged: lost.merged, ..taken_by(lost, all) }
 }
 
-fn taken_by(lost: &Lost, all: &[Lost]) -> Charge {
+fn taken_by(lost: &CpuLoss, all: &[CpuLoss]) -> Charge {
     let who = &lost.to;
-    if lost.throttled || who.holder == Holder::Quota {
+    if lost.throttled || who.holder == HolderKind::Quota {
         return quota(Part::LostAgain, who);
     }
-    if who.holder == Holder::Server {
+    if who.holder == HolderKind::Server {
         return held_for(Part::LostAgain, who, ahead_in(lost, all));
     }
     let kind = match who.holder {
-        Holder::Idle | Holder::NotSeen | Holder::Quota => CauseKind::Undetermined,
-        Holder::Budget => CauseKind::DeadlineBudget,
-        Holder::Thread | Holder::Server | Holder::RealTimeThread => return thread(Part::LostAgain, who),
-        Holder::Interrupt => CauseKind::Interrupt,
-        Holder::Softirq => CauseKind::Softirq,
-        Holder::Others => CauseKind::Others,
+        HolderKind::Idle | HolderKind::NotSeen | HolderKind::Quota => CauseKind::Undetermined,
+        HolderKind::Budget => CauseKind::DeadlineBudget,
+        HolderKind::Thread | HolderKind::Server | HolderKind::RealTimeThread => {
+            return thread(Part::LostAgain, who);
+        }
+        HolderKind::Interrupt => CauseKind::Interrupt,
+        HolderKind::Softirq => CauseKind::Softirq,
+        HolderKind::Others => CauseKind::Others,
     };
     Charge::from_wakeup(Part::LostAgain, kind).named(&who.name)
 }
 
 /// What ordinary threads had of the CPU ahead of real-time ones, from when it was lost until it was had again: the stretches
 /// that follow each other without a gap.
-fn ahead_in(lost: &Lost, all: &[Lost]) -> Span {
+fn ahead_in(lost: &CpuLoss, all: &[CpuLoss]) -> Span {
     let losses = all.chunk_by(|one, next| one.until == next.from);
     let mine = losses.into_iter().find(|loss| loss.contains(lost)).unwrap_or_default();
-    let ahead = mine.iter().filter(|one| one.to.holder == Holder::Server);
+    let ahead = mine.iter().filter(|one| one.to.holder == HolderKind::Server);
     ahead.map(|one| one.until.since(one.from)).fold(Span::ZERO, Span::plus)
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use howlate_model::{
-    CauseKind, Explained, FindingId, Late, Ledger, NotDecomposed, Part, Priority, Share, Span,
+    CauseKind, CauseShare, FindingId, LateCauses, Ledger, Part, Priority, Span, UndecomposedReason,
+    WakeupBreakdown,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,7 +22,7 @@ pub struct Why {
     pub not_decomposed: u64,
     /// The same by the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub not_decomposed_because: BTreeMap<NotDecomposed, u64>,
+    pub not_decomposed_because: BTreeMap<UndecomposedReason, u64>,
     /// Events that the tracer lost.
     pub lost_events: u64,
     /// Readings that were out of order.
@@ -36,7 +37,7 @@ pub struct Why {
     /// What made them late, the most first.
     pub causes: Vec<WhyCause>,
     /// The worst, whole.
-    pub worst: Vec<Explained>,
+    pub worst: Vec<WakeupBreakdown>,
 }
 
 /// What tracing adds to the median latency.
@@ -181,7 +182,7 @@ fn p99(ledger: &Ledger) -> Span {
     Span::from_nanos(p99.unsigned_abs())
 }
 
-fn of_kind(late: &Late, kind: CauseKind) -> u64 {
+fn of_kind(late: &LateCauses, kind: CauseKind) -> u64 {
     late.causes.iter().filter(|(cause, _)| cause.kind == kind).map(|(_, share)| share.total).sum()
 }
 
@@ -208,8 +209,8 @@ fn parts(ledger: &Ledger) -> Vec<WhyPart> {
 /// What is one cause, whatever part of the way it took.
 type Who = (CauseKind, String, Option<Part>, bool, bool, String, String);
 
-fn causes(late: &Late) -> Vec<WhyCause> {
-    let mut who: BTreeMap<Who, (Share, Option<Priority>)> = BTreeMap::new();
+fn causes(late: &LateCauses) -> Vec<WhyCause> {
+    let mut who: BTreeMap<Who, (CauseShare, Option<Priority>)> = BTreeMap::new();
     for (cause, one) in &late.causes {
         let name =
             if cause.kind == CauseKind::Kernel { cause.part.name().to_owned() } else { cause.name.clone() };

@@ -1,6 +1,6 @@
 //! A recording as comparisons need it: the distribution of every block, in order.
 
-use howlate_model::{Block, Distribution, Header, Line, MonotonicTime, Span, Worst};
+use howlate_model::{Block, Distribution, Header, Line, MonotonicTime, Span, WorstWakeup};
 
 use crate::Analysis;
 
@@ -31,7 +31,7 @@ pub struct Piece {
     pub latency: Distribution,
     /// Those that happened, where that is not the same.
     ran: Option<Distribution>,
-    pub(crate) worst: Vec<Worst>,
+    pub(crate) worst: Vec<WorstWakeup>,
 }
 
 impl Piece {
@@ -106,14 +106,14 @@ impl Track {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Finished, Resumed};
+    use howlate_model::{Resumption, TurnFinished};
 
     use super::*;
 
     fn finished(at: i64) -> Line {
         let at_ns = MonotonicTime::from_nanos(at);
         let (condition, round) = (0, 0);
-        Line::Finished(Finished {
+        Line::Finished(TurnFinished {
             condition,
             round,
             at: at_ns,
@@ -132,7 +132,7 @@ mod tests {
         [100, 130, 150].into_iter().for_each(|at| track.add(&finished(at)));
         assert_eq!(track.duration(), Span::from_nanos(50));
         let at_ns = MonotonicTime::from_nanos(9_000);
-        track.add(&Line::Resumed(Resumed { at: at_ns, started: String::new() }));
+        track.add(&Line::Resumed(Resumption { at: at_ns, started: String::new() }));
         track.add(&finished(9_010));
         assert_eq!(track.duration(), Span::from_nanos(50));
         track.add(&finished(9_030));

@@ -1,6 +1,6 @@
 //! What was kept of a stretch of time, in bounded memory.
 
-use howlate_model::{Incident, Line, Removed, Snapped, Span, WaitMinute, WhyRemoved};
+use howlate_model::{Incident, Line, RemovalReason, RemovedFiles, Snapshot, Span, WaitMinute};
 
 /// Incidents that are held at once: of more, the longest.
 const MOST: usize = 100_000;
@@ -17,7 +17,7 @@ pub struct Kept {
     /// Waits per group and minute, in order of time.
     pub minutes: Vec<WaitMinute>,
     /// When somebody asked for what all CPUs had done, in the order in which that was written.
-    pub snaps: Vec<Snapped>,
+    pub snaps: Vec<Snapshot>,
 }
 
 /// What is missing of it, and why.
@@ -38,7 +38,7 @@ pub struct Missing {
     /// Requests for what all CPUs had done that were too many.
     pub snaps: u64,
     /// Files that made room meanwhile.
-    pub removed: Vec<Removed>,
+    pub removed: Vec<RemovedFiles>,
 }
 
 impl Kept {
@@ -114,10 +114,10 @@ fn moments(lasted: Span) -> impl Iterator<Item = Span> {
     (0..=lasted.as_nanos() / step).map(move |number| Span::from_nanos(number.saturating_mul(step)))
 }
 
-fn add(all: &mut Vec<Removed>, reason: WhyRemoved, files: u64) {
+fn add(all: &mut Vec<RemovedFiles>, reason: RemovalReason, files: u64) {
     match all.iter_mut().find(|known| known.reason == reason) {
         Some(known) => known.files = known.files.saturating_add(files),
-        None => all.push(Removed { files, reason }),
+        None => all.push(RemovedFiles { files, reason }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lengths from which on sleeps return clearly later, and what may be behind it.
 
-use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Span, System, Tuned, Wait};
+use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Span, System, TunedKnobs, Wait};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -120,7 +120,7 @@ fn kept_awake([below, above]: [&Outcome; 2], awake: &[Indexed<'_>], rise: i64) -
 }
 
 /// The condition, its length left out.
-fn family(outcome: &Outcome) -> (Mechanism, Policy, Option<Span>, Option<u32>, &Load, &Option<Tuned>) {
+fn family(outcome: &Outcome) -> (Mechanism, Policy, Option<Span>, Option<u32>, &Load, &Option<TunedKnobs>) {
     let one = &outcome.condition;
     (one.work.mechanism(), one.policy, one.slack_ns, one.cpu, &one.load, &one.tuned)
 }

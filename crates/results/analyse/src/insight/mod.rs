@@ -103,7 +103,9 @@ fn median(outcome: &Outcome) -> Option<Latency> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use howlate_model::{Block, InForce, Line, MonotonicTime, Policy, Span, Started, Wait, Wakeup, Work};
+    use howlate_model::{
+        Block, EffectiveSettings, Line, MonotonicTime, Policy, Span, TurnStarted, Wait, Wakeup, Work,
+    };
 
     use super::*;
     use crate::testing::analysis_of;
@@ -114,7 +116,7 @@ pub(crate) mod tests {
 
     fn outcome(work: Work, slack: Option<u64>, late: i64) -> Outcome {
         let mut analysis = analysis_of(&[work]);
-        let in_force = InForce {
+        let in_force = EffectiveSettings {
             tid: 1,
             policy: Policy::OTHER,
             slack: Span::from_nanos(slack.unwrap_or(50_000)),
@@ -123,7 +125,7 @@ pub(crate) mod tests {
             dma_latency_us: None,
             slice: None,
         };
-        let started = Started {
+        let started = TurnStarted {
             condition: 0,
             round: 0,
             at: MonotonicTime::default(),

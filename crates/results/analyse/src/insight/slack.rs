@@ -216,7 +216,7 @@ fn as_nanos(span: Span) -> i64 {
 mod tests {
     use super::*;
     use crate::insight::tests::{idle, sleeps};
-    use howlate_model::{Cause, CauseKind, Explained, Ledger, MonotonicTime, Segment, WhyBlock};
+    use howlate_model::{Cause, CauseBlock, CauseKind, Ledger, MonotonicTime, Segment, WakeupBreakdown};
 
     const SLACK: Span = Span::from_micros(50);
 
@@ -251,7 +251,7 @@ mod tests {
     }
 
     /// Sleeps that are all so late, of which slack takes so much.
-    fn traced_sleeps(late: u64, slack: u64) -> WhyBlock {
+    fn traced_sleeps(late: u64, slack: u64) -> CauseBlock {
         let (at, latency) = (MonotonicTime::default(), Latency::from_nanos(late.cast_signed()));
         let part = |part, kind, ns| {
             let cause = Cause::new(part, kind, String::new());
@@ -262,9 +262,9 @@ mod tests {
             part(Part::WakeUp, CauseKind::Kernel, late - slack),
         ];
         let mut ledger = Ledger::default();
-        (0..50).for_each(|_| ledger.add(&Explained { at, latency, cpu: None, parts: parts.clone() }));
+        (0..50).for_each(|_| ledger.add(&WakeupBreakdown { at, latency, cpu: None, parts: parts.clone() }));
         let (condition, round, beside, tracer) = (0, 1, 0, "bpf".to_owned());
-        WhyBlock { condition, round, beside, from: at, until: at, tracer, ledger }
+        CauseBlock { condition, round, beside, from: at, until: at, tracer, ledger }
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod rank;
 #[cfg(test)]
 mod tests;
 
-use howlate_model::{Condition, HasProperties, Margin, Policy, Property, Value};
+use howlate_model::{Condition, HasProperties, Margin, Policy, Property, PropertyValue};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -64,9 +64,11 @@ pub struct Spread {
 }
 
 impl HasProperties for Spread {
-    fn value(&self, property: Property) -> Option<Value<'_>> {
+    fn value(&self, property: Property) -> Option<PropertyValue<'_>> {
         match (property, self.ran_as) {
-            (Property::Policy, Some(ran)) => Some(Value::Refused { asked: self.condition.policy, ran }),
+            (Property::Policy, Some(ran)) => {
+                Some(PropertyValue::Refused { asked: self.condition.policy, ran })
+            }
             _ => self.condition.value(property),
         }
     }

@@ -1,4 +1,6 @@
-use howlate_model::{Block, Condition, Grid, Line, MonotonicTime, Node, Source, Span, Wait, Wakeup, Work};
+use howlate_model::{
+    Block, Condition, Line, MonotonicTime, Node, SourceRecording, Span, Wait, Wakeup, WakeupGrid, Work,
+};
 
 use super::*;
 
@@ -131,12 +133,12 @@ fn merged_of(nodes: usize) -> Analysis {
     let mut analysis = Analysis::new(header);
     for place in 0..nodes {
         let labels = [("rack".to_owned(), (place % 2).to_string())].into();
-        analysis.add(&Line::Source(Box::new(Source {
+        analysis.add(&Line::Source(Box::new(SourceRecording {
             id: name(place),
             called: name(place),
             node: Node { labels, ..Node::default() },
             command: "cyclic".into(),
-            ..Source::default()
+            ..SourceRecording::default()
         })));
     }
     analysis
@@ -147,7 +149,7 @@ fn add_block(analysis: &mut Analysis, node: usize, lates: &[i64]) {
     let mut block = Block { condition: u32::try_from(node).unwrap(), ..Block::default() };
     let at = MonotonicTime::from_nanos;
     for late in lates {
-        block.record(Wakeup { expected: at(0), ran: at(*late) }, WORK.period().map(Grid::endless));
+        block.record(Wakeup { expected: at(0), ran: at(*late) }, WORK.period().map(WakeupGrid::endless));
     }
     analysis.add(&Line::Block(Box::new(block)));
 }

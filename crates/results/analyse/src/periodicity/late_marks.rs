@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use howlate_model::{Block, Cause, Explained, MonotonicTime, WhyBlock};
+use howlate_model::{Block, Cause, CauseBlock, MonotonicTime, WakeupBreakdown};
 
 /// Wake-ups kept of a condition, where there are few conditions; of ten as many each, of more their share.
 const MOST: usize = 2_000;
@@ -46,7 +46,7 @@ impl LateMarks {
         block.worst.iter().for_each(|one| self.add(one.latency.as_nanos(), one.at, None));
     }
 
-    pub(crate) fn why(&mut self, block: &WhyBlock) {
+    pub(crate) fn why(&mut self, block: &CauseBlock) {
         if self.room == 0 {
             return;
         }
@@ -82,7 +82,7 @@ impl LateMarks {
         self.kept.push(Reverse(mark));
     }
 
-    fn cause(&mut self, one: &Explained) -> Option<u16> {
+    fn cause(&mut self, one: &WakeupBreakdown) -> Option<u16> {
         let most = one.by_cause().into_iter().max_by_key(|(part, _)| part.ns)?.0.cause;
         let known = self.causes.iter().position(|known| *known == most);
         let place = match known {
@@ -127,14 +127,14 @@ impl LateMarks {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Latency, Worst};
+    use howlate_model::{Latency, WorstWakeup};
 
     use super::*;
 
     fn block(from: i64, until: i64, worst: &[(i64, i64)]) -> Block {
         let at = MonotonicTime::from_nanos;
         let worst =
-            worst.iter().map(|(ran, late)| Worst { at: at(*ran), latency: Latency::from_nanos(*late) });
+            worst.iter().map(|(ran, late)| WorstWakeup { at: at(*ran), latency: Latency::from_nanos(*late) });
         Block { from: at(from), until: at(until), worst: worst.collect(), ..Block::default() }
     }
 

@@ -176,8 +176,8 @@ const fn span(nanos: f64) -> Span {
 #[cfg(test)]
 mod tests {
     use howlate_model::{
-        Block, Cause, CauseKind, Distribution, Explained, Ledger, Line, Part, Segment, Wait, WhyBlock, Work,
-        Worst,
+        Block, Cause, CauseBlock, CauseKind, Distribution, Ledger, Line, Part, Segment, Wait,
+        WakeupBreakdown, Work, WorstWakeup,
     };
 
     use super::*;
@@ -194,8 +194,10 @@ mod tests {
         let mut latency = Distribution::default();
         (0..1_000).for_each(|_| latency.record(Latency::from_nanos(1_000)));
         let due = (1..).map(|cycle| cycle * EVERY).skip_while(|at| *at < from).take_while(|at| *at < until);
-        let late =
-            |(ran, late)| Worst { at: MonotonicTime::from_nanos(ran), latency: Latency::from_nanos(late) };
+        let late = |(ran, late)| WorstWakeup {
+            at: MonotonicTime::from_nanos(ran),
+            latency: Latency::from_nanos(late),
+        };
         let usual = (0..3).map(|place| (from + place * 310_000_017 + 5, 1_000));
         let worst = due.map(|at| (at, 3_000_000)).chain(usual).map(late).collect();
         let at = MonotonicTime::from_nanos;
@@ -210,10 +212,15 @@ mod tests {
             let cause = Cause::new(Part::Waiting, CauseKind::Thread, "hog".to_owned());
             let length = Span::from_nanos(one.latency.as_nanos().unsigned_abs());
             let part = Segment::new(cause, Some(7), one.at.minus(length), length);
-            ledger.add(&Explained { at: one.at, latency: one.latency, cpu: Some(1), parts: vec![part] });
+            ledger.add(&WakeupBreakdown {
+                at: one.at,
+                latency: one.latency,
+                cpu: Some(1),
+                parts: vec![part],
+            });
         }
         let (condition, round, beside, tracer) = (0, 1, 0, "bpf".to_owned());
-        Line::Why(Box::new(WhyBlock {
+        Line::Why(Box::new(CauseBlock {
             condition,
             round,
             beside,

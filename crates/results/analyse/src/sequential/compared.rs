@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Span, Until};
+use howlate_model::{Span, StopRule};
 
 use super::found::{Decision, Found};
 use super::{decisive, sign_test};
@@ -35,7 +35,7 @@ pub(crate) fn compared(analysis: &Analysis) -> Option<Found> {
         covered: covered(first).plus(covered(second)),
         events: Some(shown.first_later),
         pairs: Some(shown.pairs),
-        ..Found::nothing(Until::Compared)
+        ..Found::nothing(StopRule::Compared)
     })
 }
 
@@ -96,7 +96,7 @@ mod tests {
         header.conditions.iter_mut().zip(["other", "fifo:80", "rr:1"]).for_each(|(one, policy)| {
             one.policy = policy.parse().unwrap();
         });
-        header.until = Some(Until::Compared);
+        header.until = Some(StopRule::Compared);
         Analysis::new(header)
     }
 
@@ -127,6 +127,6 @@ mod tests {
 
     #[test]
     fn three_are_not_compared() {
-        assert_eq!(known(&analysis(3)).unwrap(), Found::nothing(Until::Compared));
+        assert_eq!(known(&analysis(3)).unwrap(), Found::nothing(StopRule::Compared));
     }
 }

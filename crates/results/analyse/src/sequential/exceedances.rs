@@ -72,18 +72,18 @@ impl Exceedances {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::Worst;
+    use howlate_model::WorstWakeup;
 
     const MILLI: i64 = 1_000_000;
 
     /// A block of a second whose wake-ups at these milliseconds were so many microseconds late.
     fn block(second: i64, late: &[(i64, i64)]) -> Block {
         let from = MonotonicTime::from_nanos(second * 1_000 * MILLI);
-        let worst = |(at, micros): &(i64, i64)| Worst {
+        let worst = |(at, micros): &(i64, i64)| WorstWakeup {
             at: MonotonicTime::from_nanos((second * 1_000 + at) * MILLI),
             latency: Latency::from_nanos(micros * 1_000),
         };
-        let mut worst: Vec<Worst> = late.iter().map(worst).collect();
+        let mut worst: Vec<WorstWakeup> = late.iter().map(worst).collect();
         worst.sort_by_key(|one| std::cmp::Reverse(one.latency));
         Block { from, until: from.plus(Span::from_secs(1)), worst, ..Block::default() }
     }

@@ -1,6 +1,6 @@
 //! What a run that goes on until something is known knows of it.
 
-use howlate_model::{Span, Until};
+use howlate_model::{Span, StopRule};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub struct Between {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Found {
     /// What the run goes on until.
-    pub figure: Until,
+    pub figure: StopRule,
     /// Which condition it is about, from 0; absent where it is about two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<u32>,
@@ -78,7 +78,7 @@ pub struct Found {
 
 impl Found {
     /// Before anything was looked at.
-    pub(crate) const fn nothing(figure: Until) -> Self {
+    pub(crate) const fn nothing(figure: StopRule) -> Self {
         Self {
             figure,
             condition: None,

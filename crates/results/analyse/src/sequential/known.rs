@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use howlate_model::{Command, Until};
+use howlate_model::{Command, StopRule};
 
 use super::compared::compared;
 use super::found::Found;
@@ -15,11 +15,11 @@ use crate::Analysis;
 pub fn known(analysis: &Analysis) -> Option<Found> {
     let figure = analysis.header.until?;
     match figure {
-        Until::Compared => Some(compared(analysis).unwrap_or_else(|| Found::nothing(figure))),
-        Until::Rare { .. } if analysis.header.command == Command::Watch => {
+        StopRule::Compared => Some(compared(analysis).unwrap_or_else(|| Found::nothing(figure))),
+        StopRule::Rare { .. } if analysis.header.command == Command::Watch => {
             Some(of_all(figure, of_each_thread(analysis)))
         }
-        Until::Known { .. } | Until::Rare { .. } => {
+        StopRule::Known { .. } | StopRule::Rare { .. } => {
             let numbered = (0..).zip(analysis.outcomes());
             let of_each =
                 numbered.filter_map(|(index, one)| Some(Found { condition: Some(index), ..one.until()? }));
@@ -50,7 +50,7 @@ fn of_each_thread(analysis: &Analysis) -> impl Iterator<Item = Found> {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Activation, Block, Header, Latency, Line, MonotonicTime, Span, Work, Worst};
+    use howlate_model::{Activation, Block, Header, Latency, Line, MonotonicTime, Span, Work, WorstWakeup};
 
     use super::*;
     use crate::sequential::Decision;
@@ -68,7 +68,7 @@ mod tests {
         (0..2).for_each(|condition| analysis.add(&started(condition, Vec::new())));
         let block = |condition, second: i64| {
             let from = MonotonicTime::from_nanos(second * SECOND);
-            let worst = vec![Worst { at: from, latency: late }];
+            let worst = vec![WorstWakeup { at: from, latency: late }];
             Line::Block(Box::new(Block {
                 condition,
                 from,

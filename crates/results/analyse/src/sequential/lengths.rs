@@ -1,6 +1,6 @@
 //! How long a run must be, said beforehand.
 
-use howlate_model::{Span, Until};
+use howlate_model::{Span, StopRule};
 
 use super::compared::least_pairs;
 use super::tracked::{Unreachable, least_time, time_that_holds, time_that_refutes};
@@ -12,7 +12,7 @@ const EVENTS: u64 = 5;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lengths {
     /// What is to be known.
-    pub figure: Until,
+    pub figure: StopRule,
     /// The time of one condition that it takes at least.
     pub least: Span,
     /// Wake-ups that it takes at least, where these count.
@@ -30,7 +30,7 @@ pub struct Lengths {
 /// # Errors
 ///
 /// Where no time is enough.
-pub fn lengths(figure: Until, period: Span) -> Result<Lengths, Unreachable> {
+pub fn lengths(figure: StopRule, period: Span) -> Result<Lengths, Unreachable> {
     let least = least_time(figure, period)?;
     let is_rate = figure.interval().is_some();
     let all = |first: u64| (first..=EVENTS).filter(move |_| is_rate);
@@ -38,12 +38,12 @@ pub fn lengths(figure: Until, period: Span) -> Result<Lengths, Unreachable> {
         figure,
         least,
         wakeups: match figure {
-            Until::Known { .. } => Some(least.as_nanos() / period.as_nanos().max(1)),
-            Until::Rare { .. } | Until::Compared => None,
+            StopRule::Known { .. } => Some(least.as_nanos() / period.as_nanos().max(1)),
+            StopRule::Rare { .. } | StopRule::Compared => None,
         },
         holds: all(0).map(|events| (events, time_that_holds(figure, events))).collect(),
         refuted: all(1).filter_map(|events| Some((events, time_that_refutes(figure, events)?))).collect(),
-        pairs: (figure == Until::Compared).then(least_pairs),
+        pairs: (figure == StopRule::Compared).then(least_pairs),
     })
 }
 

@@ -2,13 +2,13 @@
 
 use std::cmp::Ordering;
 
-use howlate_model::{Span, Until};
+use howlate_model::{Span, StopRule};
 
 use super::found::{Decision, Found, Unit};
 
 /// It goes on until each of its conditions is known; a limit that one of them breaks is broken. The condition of which least is
 /// known stands for all.
-pub(crate) fn of_all(figure: Until, of_each: impl Iterator<Item = Found>) -> Found {
+pub(crate) fn of_all(figure: StopRule, of_each: impl Iterator<Item = Found>) -> Found {
     let all: Vec<Found> = of_each.collect();
     let refuted = all.iter().find(|one| one.decision == Decision::Refuted);
     refuted.or(all.iter().max_by(by_doubt)).cloned().unwrap_or_else(|| Found::nothing(figure))
@@ -37,7 +37,7 @@ mod tests {
 
     fn one(decision: Decision, high: f64, needs: Option<u64>) -> Found {
         let interval = Some(Between { low: 0.0, high: Some(high), unit: Unit::PerHour });
-        let figure: Until = "max<1ms: 1 per hour".parse().unwrap();
+        let figure: StopRule = "max<1ms: 1 per hour".parse().unwrap();
         Found { decision, interval, needs_about: needs.map(Span::from_secs), ..Found::nothing(figure) }
     }
 

@@ -1,6 +1,6 @@
 //! One condition of a run that goes on until something is known, block by block.
 
-use howlate_model::{Block, Margin, Span, Until};
+use howlate_model::{Block, Margin, Span, StopRule};
 
 use super::decisive;
 use super::exceedances::{Exceedances, spell};
@@ -14,7 +14,7 @@ const HOUR: f64 = 3.6e12;
 /// One condition of such a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracked {
-    figure: Until,
+    figure: StopRule,
     covered: Span,
     what: What,
 }
@@ -27,13 +27,13 @@ enum What {
 
 impl Tracked {
     /// A condition of as many; `None` where it is not about single conditions.
-    pub(crate) fn begin(figure: Until, conditions: usize) -> Option<Self> {
+    pub(crate) fn begin(figure: StopRule, conditions: usize) -> Option<Self> {
         let what = match figure {
-            Until::Known { percent, within } => What::Percentile(Looks::until(percent / 100.0, within)),
-            Until::Rare { limit, .. } => {
+            StopRule::Known { percent, within } => What::Percentile(Looks::until(percent / 100.0, within)),
+            StopRule::Rare { limit, .. } => {
                 What::Rate(Box::new(Rate::begin(limit, figure.interval()?, conditions)))
             }
-            Until::Compared => return None,
+            StopRule::Compared => return None,
         };
         Some(Self { figure, covered: Span::ZERO, what })
     }
@@ -248,32 +248,34 @@ const LEAST_MARGIN: f64 = 0.02;
 /// # Errors
 ///
 /// Where no time is enough.
-pub fn least_time(figure: Until, length: Span) -> Result<Span, Unreachable> {
+pub fn least_time(figure: StopRule, length: Span) -> Result<Span, Unreachable> {
     match figure {
-        Until::Known { within: Margin::Share(share), .. } if share < LEAST_MARGIN => {
+        StopRule::Known { within: Margin::Share(share), .. } if share < LEAST_MARGIN => {
             Err(Unreachable::TooFine { least: LEAST_MARGIN })
         }
-        Until::Known { percent, .. } => Ok(length.times(super::looks::least_wakeups_until(percent / 100.0))),
-        Until::Rare { .. } => {
+        StopRule::Known { percent, .. } => {
+            Ok(length.times(super::looks::least_wakeups_until(percent / 100.0)))
+        }
+        StopRule::Rare { .. } => {
             let interval = figure.interval().unwrap_or_default();
             if interval < super::exceedances::LEAST_INTERVAL {
                 return Err(Unreachable::TooOften { least: super::exceedances::LEAST_INTERVAL });
             }
             Ok(time_that_holds(figure, 0))
         }
-        Until::Compared => Ok(Span::ZERO),
+        StopRule::Compared => Ok(Span::ZERO),
     }
 }
 
 /// The time after which a limit holds that was exceeded so often; nothing where it is not about a limit.
-pub(crate) fn time_that_holds(figure: Until, events: u64) -> Span {
+pub(crate) fn time_that_holds(figure: StopRule, events: u64) -> Span {
     figure
         .interval()
         .map_or(Span::ZERO, |interval| stretched(interval, time_to_hold(events, TO_HOLD, decisive())))
 }
 
 /// The time within which so many events refute a limit; `None` where they never do.
-pub(crate) fn time_that_refutes(figure: Until, events: u64) -> Option<Span> {
+pub(crate) fn time_that_refutes(figure: StopRule, events: u64) -> Option<Span> {
     let times = super::rate::time_to_refute(events, TO_REFUTE, decisive())?;
     figure.interval().map(|interval| stretched(interval, times))
 }
@@ -281,11 +283,11 @@ pub(crate) fn time_that_refutes(figure: Until, events: u64) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use howlate_model::{Latency, MonotonicTime, Worst};
+    use howlate_model::{Latency, MonotonicTime, WorstWakeup};
 
     const HOURLY: &str = "max<100us: 1 per hour";
 
-    fn figure(text: &str) -> Until {
+    fn figure(text: &str) -> StopRule {
         text.parse().unwrap()
     }
 
@@ -294,7 +296,7 @@ mod tests {
         for minute in of {
             let from = MonotonicTime::from_nanos(minute * 60_000_000_000);
             let is_late = late.contains(&minute);
-            let worst = is_late.then_some(Worst { at: from, latency: Latency::from_nanos(100_001) });
+            let worst = is_late.then_some(WorstWakeup { at: from, latency: Latency::from_nanos(100_001) });
             let until = from.plus(Span::from_secs(60));
             let block = Block { from, until, worst: worst.into_iter().collect(), ..Block::default() };
             tracked.block(&block, 0, || unreachable!("no percentile was asked for"));
@@ -329,7 +331,8 @@ mod tests {
         let mut tracked = Tracked::begin(figure("max<100us: 1 per minute"), 1).unwrap();
         for second in 0..seconds {
             let from = MonotonicTime::from_nanos(second * 1_000_000_000);
-            let worst = is_late(second).then_some(Worst { at: from, latency: Latency::from_nanos(100_001) });
+            let worst =
+                is_late(second).then_some(WorstWakeup { at: from, latency: Latency::from_nanos(100_001) });
             let until = from.plus(Span::from_secs(1));
             let block = Block { from, until, worst: worst.into_iter().collect(), ..Block::default() };
             tracked.block(&block, 0, || unreachable!("no percentile was asked for"));

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use howlate_model::{Limit, Statistic};
+use howlate_model::{Limit, LimitStatistic};
 
 use super::recorded::{Clocked, track};
 use super::series::{Series, Simulated};
@@ -13,7 +13,7 @@ use crate::compare::Track;
 use crate::gate::{LEAST_SHARE, gate_trust};
 use crate::limits::value;
 
-const P99: Statistic = Statistic::Percentile(99.0);
+const P99: LimitStatistic = LimitStatistic::Percentile(99.0);
 /// Limits that are exceeded by about so many runs.
 const EXCEEDED: [f64; 4] = [0.5, 0.25, 0.1, 0.02];
 

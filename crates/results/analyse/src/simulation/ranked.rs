@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use howlate_model::{Between, Notifier, ReceiverCpu, Span, Work};
+use howlate_model::{Notifier, Peers, ReceiverCpu, Span, Work};
 
 use super::recorded::{Clocked, track_of};
 use super::series::{Series, Simulated};
@@ -13,7 +13,7 @@ fn work(mechanism: Notifier) -> Work {
     Work::Notify {
         mechanism,
         after_ns: Span::from_millis(1),
-        between: Between::Processes,
+        between: Peers::Processes,
         sender_cpu: Some(0),
         placement: None,
         receiver: ReceiverCpu::AsLeft,

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use howlate_model::{Block, Distribution, Latency, Line, Margin, Span, Until};
+use howlate_model::{Block, Distribution, Latency, Line, Margin, Span, StopRule};
 
 use super::recorded::{Clocked, track};
 use super::series::{Series, Simulated};
@@ -73,7 +73,7 @@ pub fn rate(series: Series, quantile: f64, times: f64, seeds: Range<u64>) -> Vec
 }
 
 /// So many seconds of a simulated machine in a run that goes on until `figure` is known, one block after the other; each costs a look.
-pub fn blocks_of_a_run(figure: Until, seconds: u64) -> (Analysis, Vec<Line>) {
+pub fn blocks_of_a_run(figure: StopRule, seconds: u64) -> (Analysis, Vec<Line>) {
     let mut header = track(1).analysis.header;
     header.until = Some(figure);
     let mut machine = Clocked::new(Simulated::new(Series::Autoregressive, 1));

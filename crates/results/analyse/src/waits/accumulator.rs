@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use howlate_model::{NOT_LOOKED_AT, OUT_OF_QUOTA, Ongoing, Span, Stack, ThreadWaits, WaitsLost, WaitsRead};
+use howlate_model::{
+    KernelStack, LostWaits, NOT_LOOKED_AT, OUT_OF_QUOTA, OngoingWait, Span, ThreadWaits, WaitsReport,
+};
 
 use super::kind::{Nature, WaitKind};
 use super::reason::{Reason, without_tracer};
@@ -29,7 +31,7 @@ struct ThreadState {
     sums: BTreeMap<WaitSite, Sum>,
     behind: Vec<Behind>,
     /// What it waited for when the while began.
-    before: Option<Ongoing>,
+    before: Option<OngoingWait>,
 }
 
 /// What is known of the machine's threads in the current while.
@@ -43,7 +45,7 @@ pub struct Adding {
     ended: BTreeMap<String, (u64, Sums)>,
     names: HashMap<u32, (String, u64)>,
     reading: u64,
-    lost: WaitsLost,
+    lost: LostWaits,
 }
 
 /// What one process or thread waited for.
@@ -90,7 +92,7 @@ pub struct Table {
     /// One for each thread that there is.
     pub threads: Vec<Waiter>,
     /// What nobody saw.
-    pub lost: WaitsLost,
+    pub lost: LostWaits,
 }
 
 /// What comes first in a table.
@@ -111,9 +113,9 @@ pub enum Order {
 
 impl Adding {
     /// Takes in what was read.
-    pub fn take(&mut self, read: WaitsRead) {
+    pub fn take(&mut self, read: WaitsReport) {
         self.reading += 1;
-        for Stack { id, functions } in read.stacks {
+        for KernelStack { id, functions } in read.stacks {
             let of_thread = without_tracer(&functions).to_vec();
             self.reasons.insert(id, (Reason::from_stack(&functions), of_thread));
         }
@@ -121,7 +123,7 @@ impl Adding {
             self.names.insert(thread.pid, (thread.process.clone(), self.reading));
         }
         read.threads.into_iter().for_each(|thread| self.add(thread));
-        self.lost = WaitsLost {
+        self.lost = LostWaits {
             unseen: self.lost.unseen + read.lost.unseen,
             threads: self.lost.threads + read.lost.threads,
             stacks: self.lost.stacks + read.lost.stacks,
@@ -199,10 +201,10 @@ impl Adding {
     fn sums(&self, thread: &ThreadState) -> Sums {
         let mut all = Sums { seen: thread.seen, ..Sums::default() };
         let mut places = thread.sums.clone();
-        if let Some(Ongoing { stack, lasts }) = thread.last.ongoing {
+        if let Some(OngoingWait { stack, lasts }) = thread.last.ongoing {
             places.entry(place(stack)).or_default().ongoing(lasts);
         }
-        if let Some(Ongoing { stack, lasts }) = thread.before {
+        if let Some(OngoingWait { stack, lasts }) = thread.before {
             places.entry(place(stack)).or_default().before(lasts);
         }
         for (place, sum) in places.iter().filter(|(_, sum)| sum.count > 0) {

@@ -1,6 +1,9 @@
 //! Readings of a few threads, and the tables that come of them.
 
-use howlate_model::{OUT_OF_QUOTA, Ongoing, ReasonWaits, Rival, Span, Stack, ThreadWaits, Waits, WaitsRead};
+use howlate_model::{
+    CompetingProcess, KernelStack, OUT_OF_QUOTA, OngoingWait, ReasonWaits, Span, ThreadWaits, Waits,
+    WaitsReport,
+};
 
 use super::*;
 
@@ -27,17 +30,17 @@ fn reason(stack: u64, count: u64, ms: u64) -> ReasonWaits {
     ReasonWaits { stack, waits: waits(count, ms), looked_at: 1 }
 }
 
-fn stack(id: u64, functions: &str) -> Stack {
-    Stack { id, functions: functions.split(' ').map(str::to_owned).collect() }
+fn stack(id: u64, functions: &str) -> KernelStack {
+    KernelStack { id, functions: functions.split(' ').map(str::to_owned).collect() }
 }
 
-fn read(threads: Vec<ThreadWaits>) -> WaitsRead {
+fn read(threads: Vec<ThreadWaits>) -> WaitsReport {
     let stacks = vec![
         stack(1, "bpf_prog_1_switches bpf_trace_run4 __schedule schedule do_nanosleep"),
         stack(2, "schedule anon_pipe_read"),
         stack(3, "schedule pipe_read"),
     ];
-    WaitsRead { threads, stacks, ..WaitsRead::default() }
+    WaitsReport { threads, stacks, ..WaitsReport::default() }
 }
 
 fn table(readings: Vec<Vec<ThreadWaits>>) -> Table {
@@ -73,7 +76,7 @@ fn threads_of_a_process_are_added_and_places_of_one_reason_are_one() {
 #[test]
 fn a_wait_that_goes_on_counts_once_and_only_what_fell_into_the_while() {
     let asleep = |ms| ThreadWaits {
-        ongoing: Some(Ongoing { stack: Some(1), lasts: Span::from_millis(ms) }),
+        ongoing: Some(OngoingWait { stack: Some(1), lasts: Span::from_millis(ms) }),
         ..thread(7)
     };
     let mut adding = Adding::default();
@@ -118,7 +121,7 @@ fn processes_that_have_ended_are_one_row_of_each_name() {
 
 #[test]
 fn who_had_the_cpu_is_named_and_several_of_a_name_are_one() {
-    let rival = |pid, ms| Rival { pid, time: Span::from_millis(ms) };
+    let rival = |pid, ms| CompetingProcess { pid, time: Span::from_millis(ms) };
     let hog = |pid| ThreadWaits { pid, process: "hog".into(), ..thread(pid) };
     let rivals = vec![rival(30, 10), rival(31, 20), rival(0, 5), rival(99, 1)];
     let late = ThreadWaits { cpu: waits(9, 36), rivals, ..thread(7) };
@@ -131,7 +134,7 @@ fn who_had_the_cpu_is_named_and_several_of_a_name_are_one() {
 
 #[test]
 fn a_quota_that_was_used_up_is_nobodys_process() {
-    let rival = |pid, ms| Rival { pid, time: Span::from_millis(ms) };
+    let rival = |pid, ms| CompetingProcess { pid, time: Span::from_millis(ms) };
     let late =
         ThreadWaits { cpu: waits(2, 90), rivals: vec![rival(OUT_OF_QUOTA, 80), rival(9, 10)], ..thread(7) };
     let behind = table(vec![vec![late]]).processes[0].waits[0].behind.clone();
@@ -170,7 +173,7 @@ fn an_order_may_leave_natures_aside() {
 
 /// Process 7 is ready for 200 ms behind 8 and 100 ms behind an idle CPU, process 8 for 50 ms behind 7; both wait for a pipe.
 fn two_processes() -> Table {
-    let rival = |pid, ms| Rival { pid, time: Span::from_millis(ms) };
+    let rival = |pid, ms| CompetingProcess { pid, time: Span::from_millis(ms) };
     let one = ThreadWaits {
         cpu: waits(5, 300),
         rivals: vec![rival(8, 200), rival(0, 100)],

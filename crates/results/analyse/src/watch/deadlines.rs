@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Cause, CauseKind, LoopTurn, MonotonicTime, Part, Segment, Span, SpanTime};
+use howlate_model::{Cause, CauseKind, LoopIteration, MonotonicTime, Part, Segment, Span, SpanTime};
 
 use super::loop_turns::{CompletedTurn, Turns};
 
@@ -37,7 +37,7 @@ impl Deadlines {
     }
 
     /// Takes the next turn.
-    pub fn turned(&mut self, turn: LoopTurn, spans: &[SpanTime]) {
+    pub fn turned(&mut self, turn: LoopIteration, spans: &[SpanTime]) {
         if !self.period.is_zero() {
             self.turns.turned(turn);
             self.spans.push_back(spans.to_vec());
@@ -117,7 +117,7 @@ mod tests {
             let (late, work) =
                 odd.iter().find(|(of, ..)| *of == number).map_or((1, 100), |(_, late, work)| (*late, *work));
             let woke = number * PERIOD + late * 1_000;
-            let turn = LoopTurn {
+            let turn = LoopIteration {
                 expected: told.then(|| at(number * PERIOD)),
                 woke: at(woke),
                 done: Some(at(woke + work * 1_000)),
@@ -173,7 +173,7 @@ mod tests {
         let mut deadlines = Deadlines::every(Span::from_nanos(PERIOD.unsigned_abs()));
         let mut turn = |due: i64, woke: i64, work: i64| {
             let [expected, woke, done] = [due, woke, woke + work].map(|time| at(time * 1_000));
-            deadlines.turned(LoopTurn { expected: Some(expected), woke, done: Some(done) }, &[]);
+            deadlines.turned(LoopIteration { expected: Some(expected), woke, done: Some(done) }, &[]);
         };
         turn(30_000, 30_000, 3_000);
         (0..3).for_each(|number| turn(31_000 + number * 1_000, 33_000 + number * 100, 100));
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn without_a_period_there_is_no_deadline() {
         let mut deadlines = Deadlines::every(Span::ZERO);
-        deadlines.turned(LoopTurn { expected: Some(at(5)), woke: at(9), done: Some(at(PERIOD)) }, &[]);
+        deadlines.turned(LoopIteration { expected: Some(at(5)), woke: at(9), done: Some(at(PERIOD)) }, &[]);
         assert_eq!(deadlines.settle(at(i64::MAX)), []);
         assert!(deadlines.spans.is_empty());
     }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{LoopTurn, MonotonicTime, Span};
+use howlate_model::{LoopIteration, MonotonicTime, Span};
 
 /// So many steps in a row that are longer than the period: in a rhythm a late turn is followed by a shorter step.
 pub(super) const TELLING: usize = 16;
@@ -18,7 +18,7 @@ const RECENT: usize = 64;
 pub(super) struct Due {
     period: Span,
     /// When the turn before was to begin, and what it was.
-    before: Option<(MonotonicTime, LoopTurn)>,
+    before: Option<(MonotonicTime, LoopIteration)>,
     /// Steps in a row that were longer than the period; sleeps in a row that were.
     long_steps: usize,
     long_sleeps: usize,
@@ -46,8 +46,8 @@ impl Due {
     }
 
     /// Looks at the first turns of a loop, so that it is known from the first one on how they lie.
-    pub(super) fn learn<'a>(&mut self, turns: impl Iterator<Item = &'a LoopTurn>) {
-        let mut before: Option<&LoopTurn> = None;
+    pub(super) fn learn<'a>(&mut self, turns: impl Iterator<Item = &'a LoopIteration>) {
+        let mut before: Option<&LoopIteration> = None;
         for turn in turns {
             before.replace(turn).into_iter().for_each(|before| self.step(before, turn));
         }
@@ -57,7 +57,7 @@ impl Due {
     /// `None`: without a period, nobody knows.
     pub(super) fn next(
         &mut self,
-        turn: LoopTurn,
+        turn: LoopIteration,
         told: Option<MonotonicTime>,
         following: Option<MonotonicTime>,
     ) -> Option<Expected> {
@@ -90,14 +90,14 @@ impl Due {
         length.as_nanos().checked_div(self.period.as_nanos()).unwrap_or(0)
     }
 
-    fn step(&mut self, before: &LoopTurn, turn: &LoopTurn) {
+    fn step(&mut self, before: &LoopIteration, turn: &LoopIteration) {
         let count = |known: usize, is_long: bool| if is_long { known + 1 } else { 0 };
         self.long_steps = count(self.long_steps, turn.woke.since(before.woke) > self.period);
         let slept = before.done.map(|done| turn.woke.since(done));
         self.long_sleeps = count(self.long_sleeps, slept.is_some_and(|slept| slept > self.period));
     }
 
-    fn infer(&mut self, turn: LoopTurn, following: Option<MonotonicTime>) -> Option<Expected> {
+    fn infer(&mut self, turn: LoopIteration, following: Option<MonotonicTime>) -> Option<Expected> {
         let Some((before, last)) = self.before else { return Some(self.inferred(turn.woke, turn, 0)) };
         if self.long_steps >= TELLING {
             let from = last.done.filter(|_| self.long_sleeps >= TELLING).unwrap_or(last.woke);
@@ -110,7 +110,7 @@ impl Due {
         Some(self.inferred(at.plus(on_time), turn, missed))
     }
 
-    fn inferred(&self, at: MonotonicTime, turn: LoopTurn, missed: u64) -> Expected {
+    fn inferred(&self, at: MonotonicTime, turn: LoopIteration, missed: u64) -> Expected {
         let at = at.min(turn.woke);
         let waited_for = at.plus(self.period.times(self.periods(turn.woke.since(at))));
         Expected { at, waited_for, missed, inferred: true }
@@ -141,14 +141,14 @@ fn all_late(recent: &mut VecDeque<Span>, late: Span) -> Span {
 mod tests {
     use super::*;
 
-    fn turn(woke: i64, done: i64) -> LoopTurn {
+    fn turn(woke: i64, done: i64) -> LoopIteration {
         let at = MonotonicTime::from_nanos;
-        LoopTurn { expected: None, woke: at(woke), done: Some(at(done)) }
+        LoopIteration { expected: None, woke: at(woke), done: Some(at(done)) }
     }
 
     /// How late each turn is, and what was missed, with a period of 1000.
     fn judged(turns: &[(i64, i64)]) -> Vec<(u64, u64)> {
-        let turns: Vec<LoopTurn> = turns.iter().map(|(woke, done)| turn(*woke, *done)).collect();
+        let turns: Vec<LoopIteration> = turns.iter().map(|(woke, done)| turn(*woke, *done)).collect();
         let mut due = Due::every(Span::from_nanos(1_000));
         due.learn(turns.iter());
         let judge = |number: usize| {

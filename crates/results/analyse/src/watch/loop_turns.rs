@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Activation, LoopTurn, MonotonicTime, Segment, Span, TracedSleep, Wakeup, WokenBy};
+use howlate_model::{
+    Activation, LoopIteration, MonotonicTime, Segment, Span, TracedSleep, WakeSource, Wakeup,
+};
 
 use super::Awakening;
 use super::due::{Due, Expected, TELLING};
@@ -19,10 +21,10 @@ pub struct Turns {
     due: Due,
     has_learnt: bool,
     traced: bool,
-    waiting: VecDeque<LoopTurn>,
+    waiting: VecDeque<LoopIteration>,
     seen: VecDeque<PastSleep>,
     /// The turn before, the last sleep that was over when it began, and those within its work.
-    before: Option<LoopTurn>,
+    before: Option<LoopIteration>,
     slept: Vec<PastSleep>,
     /// What made it late.
     stall: Vec<Segment>,
@@ -59,7 +61,7 @@ impl Turns {
     }
 
     /// Takes the next turn.
-    pub fn turned(&mut self, turn: LoopTurn) {
+    pub fn turned(&mut self, turn: LoopIteration) {
         self.waiting.push_back(turn);
     }
 
@@ -100,12 +102,12 @@ impl Turns {
     }
 
     /// Whether all that belongs to `turn` has come: its thread went to sleep again after it.
-    fn is_complete(&self, turn: LoopTurn) -> bool {
+    fn is_complete(&self, turn: LoopIteration) -> bool {
         let again = self.seen.back().and_then(|last| last.sleep.asleep_again);
         !self.traced || again.is_some_and(|again| again >= turn.woke)
     }
 
-    fn take(&mut self, turn: LoopTurn) -> CompletedTurn {
+    fn take(&mut self, turn: LoopIteration) -> CompletedTurn {
         if !std::mem::replace(&mut self.has_learnt, true) {
             self.due.learn(self.waiting.iter());
         }
@@ -132,7 +134,7 @@ impl Turns {
     }
 
     /// The sleeps between the work of the iteration before and this one.
-    fn sleeps(&mut self, before: Option<LoopTurn>, turn: LoopTurn) -> Vec<PastSleep> {
+    fn sleeps(&mut self, before: Option<LoopIteration>, turn: LoopIteration) -> Vec<PastSleep> {
         let since = before.map(|before| before.done.unwrap_or(before.woke));
         while self.seen.front().is_some_and(|one| since.is_some_and(|since| one.sleep.waking <= since)) {
             self.slept.extend(self.seen.pop_front());
@@ -193,7 +195,7 @@ fn added_up(parts: &[Segment]) -> Vec<Segment> {
 
 /// From when to when the turn `before` worked, where the program said so. Work that was too long costs all of the time up to
 /// that for which the program waits then.
-fn work(before: LoopTurn, next: &Expected) -> Option<(MonotonicTime, MonotonicTime)> {
+fn work(before: LoopIteration, next: &Expected) -> Option<(MonotonicTime, MonotonicTime)> {
     let done = before.done?;
     Some((before.woke, if done > next.at { done.max(next.waited_for) } else { done }))
 }
@@ -201,8 +203,8 @@ fn work(before: LoopTurn, next: &Expected) -> Option<(MonotonicTime, MonotonicTi
 /// The time that a timer was set to, if that ended the sleep.
 fn timer(one: &TracedSleep) -> Option<MonotonicTime> {
     match &one.woken_by {
-        WokenBy::Timer(expiry) => Some(expiry.soft),
-        WokenBy::Other(_) | WokenBy::NotSeen { .. } => None,
+        WakeSource::Timer(expiry) => Some(expiry.soft),
+        WakeSource::Other(_) | WakeSource::NotSeen { .. } => None,
     }
 }
 
@@ -215,12 +217,12 @@ mod tests {
     const PERIOD: i64 = 1_000_000;
 
     /// A hundred turns with a little work, and one of long work; the timer leaves out what went by.
-    fn program() -> Vec<(LoopTurn, TracedSleep)> {
+    fn program() -> Vec<(LoopIteration, TracedSleep)> {
         let mut turns = Vec::new();
         let mut due = PERIOD;
         for number in 0..100 {
             let (woke, work) = (due + 5_000, if number == 50 { 2_500_000 } else { 100_000 });
-            let turn = LoopTurn { expected: None, woke: at(woke), done: Some(at(woke + work)) };
+            let turn = LoopIteration { expected: None, woke: at(woke), done: Some(at(woke + work)) };
             let again = woke + work + 3_000;
             let slept = TracedSleep {
                 asleep_since: Some(at(due - 500_000)),
@@ -244,7 +246,7 @@ mod tests {
         for number in 0..20_000 {
             let woke = number * (PERIOD + 101_000);
             let expected = Some(at(number * PERIOD));
-            turns.turned(LoopTurn { expected, woke: at(woke), done: Some(at(woke + PERIOD + 100_000)) });
+            turns.turned(LoopIteration { expected, woke: at(woke), done: Some(at(woke + PERIOD + 100_000)) });
             all.extend(turns.settle(at(woke)));
         }
         all.extend(turns.end());
@@ -300,7 +302,7 @@ mod tests {
     #[test]
     fn a_turn_that_followed_long_work_at_once_is_late_by_that() {
         let mut turns = Turns::new(Span::from_millis(1), true);
-        let turn = |woke, done| LoopTurn { expected: None, woke: at(woke), done: Some(at(done)) };
+        let turn = |woke, done| LoopIteration { expected: None, woke: at(woke), done: Some(at(done)) };
         let mut slept = by_timer(7, 1_000_000, 1_004_000);
         slept.asleep_again = Some(at(3_600_000));
         // The second begins without a sleep, 500 ns after the first is done.
@@ -322,7 +324,7 @@ mod tests {
     #[test]
     fn turns_that_catch_up_are_late_by_the_stall_and_not_by_themselves() {
         let mut turns = Turns::new(Span::from_millis(1), true);
-        let turn = |due: i64, woke: i64| LoopTurn {
+        let turn = |due: i64, woke: i64| LoopIteration {
             expected: Some(at(due)),
             woke: at(woke),
             done: Some(at(woke + 10_000)),
@@ -354,7 +356,7 @@ mod tests {
     #[test]
     fn nothing_waits_for_ever() {
         let mut turns = Turns::new(Span::from_millis(1), true);
-        turns.turned(LoopTurn { expected: None, woke: at(0), done: None });
+        turns.turned(LoopIteration { expected: None, woke: at(0), done: None });
         assert_eq!(turns.settle(at(1_000)).len(), 0);
         assert_eq!(turns.settle(at(3_000_000_000)).len(), 1);
     }

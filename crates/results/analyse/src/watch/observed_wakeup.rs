@@ -2,7 +2,9 @@
 
 use std::slice::from_ref;
 
-use howlate_model::{Activation, Asleep, MonotonicTime, SleptIn, Span, TracedSleep, Wakeup, Who, WokenBy};
+use howlate_model::{
+    Activation, CpuHolder, MonotonicTime, SleepSite, SleepState, Span, TracedSleep, WakeSource, Wakeup,
+};
 
 use crate::cause::{Decomposed, Past, decompose_since};
 
@@ -18,9 +20,9 @@ pub struct Awakening {
     /// What ended it.
     pub activation: Activation,
     /// Who did: whoever had the CPU that the timer interrupted is not told.
-    pub by: Option<Who>,
+    pub by: Option<CpuHolder>,
     /// Threads that its deadline was handed on by, from the one that a timer woke to `by`; none otherwise.
-    pub through: Vec<Who>,
+    pub through: Vec<CpuHolder>,
     /// Whether its thread asked for the time in a call that only sleeps, rather than for the limit of a wait; also where nobody saw.
     pub sleeps_by_call: bool,
     /// When it was to run, and when it did: the thread's own clock is not read, so that it ends at the switch.
@@ -34,20 +36,20 @@ impl Awakening {
     /// saw what woke it.
     pub fn from_sleep(one: &TracedSleep, past: Past<'_>) -> Option<Self> {
         let (activation, by, expected) = match &one.woken_by {
-            WokenBy::Timer(expiry) => (Activation::Timer, None, expiry.soft),
-            WokenBy::Other(who) if one.switched_in.is_some() && one.asleep == Asleep::Waiting => {
+            WakeSource::Timer(expiry) => (Activation::Timer, None, expiry.soft),
+            WakeSource::Other(who) if one.switched_in.is_some() && one.asleep == SleepState::Waiting => {
                 // Woken while it was leaving its CPU: two CPUs have told the time.
                 let asleep = one.asleep_since.unwrap_or(one.waking);
                 (Activation::Event, Some(who.clone()), one.waking.max(asleep))
             }
-            WokenBy::Other(_) | WokenBy::NotSeen { .. } => return None,
+            WakeSource::Other(_) | WakeSource::NotSeen { .. } => return None,
         };
         let wakeup = Wakeup { expected, ran: ran(one) };
         // As if it had been sent for: up to the moment at which it was woken, nothing is late.
         let parts = decompose_since(wakeup, past, from_ref(one), true)?;
         let sleeps_by_call = match &one.slept_in {
-            Some(SleptIn::Call(call)) => TIMED_CALLS.contains(&call.as_str()),
-            Some(SleptIn::PageFault) => false,
+            Some(SleepSite::Call(call)) => TIMED_CALLS.contains(&call.as_str()),
+            Some(SleepSite::PageFault) => false,
             None => true,
         };
         Some(Self { activation, by, through: Vec::new(), sleeps_by_call, wakeup, parts })
@@ -72,10 +74,10 @@ fn ran(one: &TracedSleep) -> MonotonicTime {
 mod tests {
     use super::*;
     use crate::watch::thread::testing::{at, by_timer, woken};
-    use howlate_model::{CauseKind, Holder, Lost, Occupant, Part};
+    use howlate_model::{CauseKind, CpuLoss, HolderKind, Occupant, Part};
 
-    fn hog() -> Who {
-        Who { holder: Holder::Thread, pid: Some(9), name: "hog".to_owned() }
+    fn hog() -> CpuHolder {
+        CpuHolder { holder: HolderKind::Thread, pid: Some(9), name: "hog".to_owned() }
     }
 
     // 1000   1040      1100        1400
@@ -99,7 +101,7 @@ mod tests {
     #[test]
     fn who_was_stopped_and_catches_up_asked_late_for_that_reason() {
         let stopped = TracedSleep {
-            asleep: Asleep::Stopped(Some(hog())),
+            asleep: SleepState::Stopped(Some(hog())),
             asleep_since: Some(at(100)),
             ..woken(7, hog(), 890, 900)
         };
@@ -134,13 +136,13 @@ mod tests {
         timer.switched_in = None;
         let seen = Awakening::from_sleep(&timer, Past::NONE).unwrap();
         assert_eq!(seen.wakeup.ran, timer.waking, "its time had come nevertheless");
-        let stopped = TracedSleep { asleep: Asleep::Stopped(None), ..woken(7, hog(), 2_000, 2_060) };
+        let stopped = TracedSleep { asleep: SleepState::Stopped(None), ..woken(7, hog(), 2_000, 2_060) };
         assert_eq!(Awakening::from_sleep(&stopped, Past::NONE), None);
     }
 
     #[test]
     fn a_group_without_time_keeps_it_from_its_program() {
-        let lost = |from, until, throttled| Lost {
+        let lost = |from, until, throttled| CpuLoss {
             from: at(from),
             until: at(until),
             to: hog(),

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use howlate_model::{
-    CauseKind, Distribution, Drift, EventLoopBlock, HandedOn, IterationWait, LongIn, LongIteration,
-    LongReason, LongestTurn, LoopWait, Span, SpanBlock, Spent, StallReason, TimerLoopBlock, TurnsBlock,
-    WatchedBlock, Woken,
+    CauseKind, Distribution, Drift, EventLoopBlock, HandoffCount, IterationTime, IterationWait,
+    IterationsBlock, LongIteration, LongestIteration, LoopWait, Span, SpanBlock, StallReason, StallSite,
+    StallTotal, TimerLoopBlock, WakerCount, WatchedBlock,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,10 +40,10 @@ pub struct RhythmNumbers {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed: Option<u64>,
     /// Who woke it, the most frequent first.
-    pub woken_by: Vec<Woken>,
+    pub woken_by: Vec<WakerCount>,
     /// The ways that its deadlines were handed on, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub handed_on: Vec<HandedOn>,
+    pub handed_on: Vec<HandoffCount>,
     /// The work of its iterations; absent where its program has not marked them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<TurnsNumbers>,
@@ -118,18 +118,18 @@ pub struct EventLoopNumbers {
     /// How long the loop did not come back, of each iteration.
     pub iteration_ns: Option<Summary>,
     /// What the thread did within all of them.
-    pub spent: Spent,
+    pub spent: IterationTime,
     /// Iterations that are longer than this count as long.
     #[serde(rename = "above_ns")]
     pub above: Span,
     /// How many were.
     pub long: u64,
     /// What the thread did within those.
-    pub long_spent: Spent,
+    pub long_spent: IterationTime,
     /// The functions that it was in when those were long already, the most frequent first.
-    pub functions: Vec<LongIn>,
+    pub functions: Vec<StallSite>,
     /// The calls that it slept in for most of those.
-    pub blocked_in: Vec<LongIn>,
+    pub blocked_in: Vec<StallSite>,
     /// What took the time of those, what took most first; empty in recordings of earlier versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub long_reasons: Vec<LongReasonNumbers>,
@@ -191,7 +191,7 @@ pub struct TurnsNumbers {
     pub spans: Vec<SpanNumbers>,
     /// The turn whose work took longest; absent where its program has named no spans.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub longest: Option<LongestTurn>,
+    pub longest: Option<LongestIteration>,
 }
 
 /// A part of a loop's turns that its program has named, as it is published. Names are added to, never changed.
@@ -254,17 +254,17 @@ impl Rhythm {
     }
 
     /// Who woke it, the most frequent first.
-    pub fn woken_by(&self) -> &[Woken] {
+    pub fn woken_by(&self) -> &[WakerCount] {
         &self.all.woken_by
     }
 
     /// The ways that its deadlines were handed on, the most frequent first.
-    pub fn handed_on(&self) -> &[HandedOn] {
+    pub fn handed_on(&self) -> &[HandoffCount] {
         &self.all.handed_on
     }
 
     /// The work of its iterations; `None` where its program has not marked them.
-    pub const fn turns(&self) -> Option<&TurnsBlock> {
+    pub const fn turns(&self) -> Option<&IterationsBlock> {
         self.all.turns.as_ref()
     }
 
@@ -369,7 +369,7 @@ fn timer_loop(all: &TimerLoopBlock, sleeps_for_length: Option<LengthSleeps>) -> 
     TimerLoopNumbers { iteration_ns: Summary::from_distribution(&all.length), waits, sleeps_for_length }
 }
 
-fn turns(all: &TurnsBlock) -> TurnsNumbers {
+fn turns(all: &IterationsBlock) -> TurnsNumbers {
     let (period, work_ns) = (all.period, Summary::from_distribution(&all.work));
     let (spans, longest) = (all.spans.iter().map(span).collect(), all.longest.clone());
     TurnsNumbers { period, work_ns, long: all.long, inferred: all.inferred, spans, longest }
@@ -397,7 +397,7 @@ fn event_loop(all: &EventLoopBlock) -> EventLoopNumbers {
     }
 }
 
-fn long_reason(one: &LongReason) -> LongReasonNumbers {
+fn long_reason(one: &StallTotal) -> LongReasonNumbers {
     let (call, each_ns) = (one.call.clone(), Summary::from_distribution(&one.each));
     LongReasonNumbers { reason: one.reason, call, iterations: one.iterations, total: one.total, each_ns }
 }

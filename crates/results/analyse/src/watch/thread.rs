@@ -3,8 +3,8 @@
 use std::mem::{replace, take};
 
 use howlate_model::{
-    Activation, Block, EventLoopBlock, Iteration, Latency, Ledger, Line, LoopTurn, MonotonicTime,
-    RunQueueBlock, Span, SpanTime, TurnsBlock, Wakeup, WatchedBlock, WhyBlock,
+    Activation, Block, CauseBlock, EventLoopBlock, Iteration, IterationsBlock, Latency, Ledger, Line,
+    LoopIteration, MonotonicTime, RunQueueBlock, Span, SpanTime, Wakeup, WatchedBlock,
 };
 
 use super::grid::Grid;
@@ -70,7 +70,7 @@ impl ThreadSummary {
 
     /// It is a loop that its program has marked, and that is to turn every `period`.
     pub fn turns_every(&mut self, period: Span) {
-        self.rhythm.turns = Some(TurnsBlock { period, ..TurnsBlock::default() });
+        self.rhythm.turns = Some(IterationsBlock { period, ..IterationsBlock::default() });
     }
 
     /// Takes its next wake-up.
@@ -130,7 +130,7 @@ impl ThreadSummary {
     }
 
     /// Takes where a turn of its loop was, of those whose end is known.
-    pub fn spent(&mut self, turn: LoopTurn, spans: &[SpanTime]) {
+    pub fn spent(&mut self, turn: LoopIteration, spans: &[SpanTime]) {
         if let (Some(turns), Some(done)) = (&mut self.rhythm.turns, turn.done) {
             turns.spent(done.since(turn.woke), spans);
         }
@@ -204,14 +204,14 @@ impl ThreadSummary {
             .rhythm
             .turns
             .as_ref()
-            .map(|turns| TurnsBlock { period: turns.period, ..TurnsBlock::default() });
+            .map(|turns| IterationsBlock { period: turns.period, ..IterationsBlock::default() });
         let next = WatchedBlock { condition, from: now, until: now, turns, ..WatchedBlock::default() };
         let rhythm = WatchedBlock { until: now, ..replace(&mut self.rhythm, next) };
         if self.ledger.is_empty() {
             let is_known = rhythm.run_queue.is_some() || rhythm.has_turned() || rhythm.event_loop.is_some();
             return is_known.then(|| Line::Watched(Box::new(rhythm))).into_iter().collect();
         }
-        let why = WhyBlock {
+        let why = CauseBlock {
             condition,
             round: 0,
             beside: 0,
@@ -230,7 +230,7 @@ fn length(span: Span) -> Latency {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use howlate_model::{Expiry, Holder, MonotonicTime, TracedSleep, Who, WokenBy};
+    use howlate_model::{CpuHolder, Expiry, HolderKind, MonotonicTime, TracedSleep, WakeSource};
 
     pub(in crate::watch) fn at(nanos: i64) -> MonotonicTime {
         MonotonicTime::from_nanos(nanos)
@@ -238,7 +238,7 @@ pub(super) mod testing {
 
     /// Woken by its timer, which was set to `expected` and served 100 ns later.
     pub(in crate::watch) fn by_timer(tid: u32, expected: i64, ran: i64) -> TracedSleep {
-        let idle = Who { holder: Holder::Idle, pid: None, name: String::new() };
+        let idle = CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() };
         let expiry = Expiry {
             soft: at(expected),
             hard: at(expected),
@@ -250,15 +250,15 @@ pub(super) mod testing {
             served: at(expected + 50),
             deferred: None,
         };
-        TracedSleep { woken_by: WokenBy::Timer(expiry), ..woken(tid, idle, expected + 100, ran) }
+        TracedSleep { woken_by: WakeSource::Timer(expiry), ..woken(tid, idle, expected + 100, ran) }
     }
 
     /// Woken by `who`.
-    pub(in crate::watch) fn woken(tid: u32, who: Who, waking: i64, ran: i64) -> TracedSleep {
+    pub(in crate::watch) fn woken(tid: u32, who: CpuHolder, waking: i64, ran: i64) -> TracedSleep {
         TracedSleep {
             asleep_since: Some(at(0)),
             switched_in: Some(at(ran)),
-            ..TracedSleep::woken(tid, at(waking), WokenBy::Other(who))
+            ..TracedSleep::woken(tid, at(waking), WakeSource::Other(who))
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use howlate_model::{
-    Activation, Asleep, Cause, Distribution, Holder, IterationWait, Latency, MonotonicTime, SleptIn, Span,
-    WokenBy,
+    Activation, Cause, Distribution, HolderKind, IterationWait, Latency, MonotonicTime, SleepSite,
+    SleepState, Span, WakeSource,
 };
 
 use super::Awakening;
@@ -66,15 +66,15 @@ impl Begun {
     /// Counts a sleep within it, for which no time was asked.
     fn blocked(&mut self, past: &PastSleep) {
         let one = &past.sleep;
-        let (Some(since), Asleep::Waiting, WokenBy::Other(who)) =
+        let (Some(since), SleepState::Waiting, WakeSource::Other(who)) =
             (one.asleep_since, &one.asleep, &one.woken_by)
         else {
             return;
         };
-        if matches!(&one.slept_in, Some(SleptIn::Call(call)) if WAITS_FOR_EVENTS.contains(&call.as_str())) {
+        if matches!(&one.slept_in, Some(SleepSite::Call(call)) if WAITS_FOR_EVENTS.contains(&call.as_str())) {
             return;
         }
-        let waker = Some(who).filter(|who| who.holder == Holder::Thread);
+        let waker = Some(who).filter(|who| who.holder == HolderKind::Thread);
         // Of threads of its own program it is known what they did meanwhile.
         let own = !past.blocked.is_empty();
         let (cause, length) = (Cause { own, ..waited_in(one, waker) }, one.waking.since(since));
@@ -115,17 +115,17 @@ mod tests {
     use super::*;
     use crate::cause::Past;
     use crate::watch::thread::testing::{at, by_timer, woken};
-    use howlate_model::{CauseKind, TracedSleep, Who};
+    use howlate_model::{CauseKind, CpuHolder, TracedSleep};
 
     fn asleep(since: i64, call: &str, one: TracedSleep) -> TracedSleep {
-        TracedSleep { asleep_since: Some(at(since)), slept_in: Some(SleptIn::Call(call.to_owned())), ..one }
+        TracedSleep { asleep_since: Some(at(since)), slept_in: Some(SleepSite::Call(call.to_owned())), ..one }
     }
 
     // 1000    1100   1200    1700   2000      3000
     // timer   runs   asleep  woken  asleep    timer
     #[test]
     fn what_an_iteration_waited_for_is_told_when_the_next_timer_ends_a_sleep() {
-        let planner = Who { holder: Holder::Thread, pid: Some(9), name: "planner".to_owned() };
+        let planner = CpuHolder { holder: HolderKind::Thread, pid: Some(9), name: "planner".to_owned() };
         let mut iterations = TimerIterations::default();
         let mut saw = |one: TracedSleep| {
             let awakening = Awakening::from_sleep(&one, Past::NONE);

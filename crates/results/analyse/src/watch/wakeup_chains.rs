@@ -15,8 +15,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 
 use howlate_model::{
-    Activation, Asleep, Cause, CauseKind, Explained, Holder, MonotonicTime, Part, Segment, SleptIn, Span,
-    TracedSleep, Wakeup, Who, WokenBy,
+    Activation, Cause, CauseKind, CpuHolder, HolderKind, MonotonicTime, Part, Segment, SleepSite, SleepState,
+    Span, TracedSleep, WakeSource, Wakeup, WakeupBreakdown,
 };
 
 use super::Awakening;
@@ -72,9 +72,9 @@ struct Run {
 
 #[derive(Debug)]
 struct Deadline {
-    explained: Explained,
+    explained: WakeupBreakdown,
     expected: MonotonicTime,
-    through: Vec<Who>,
+    through: Vec<CpuHolder>,
 }
 
 /// What a sleep is to become.
@@ -199,9 +199,9 @@ impl Chains {
     }
 
     /// The thread of the same process that ended a sleep, and who that is.
-    fn waker<'a>(&self, one: &'a TracedSleep, process: u32) -> Option<(&'a Who, &ChainThread)> {
-        let WokenBy::Other(who) = &one.woken_by else { return None };
-        let waker = self.threads.get(&who.pid.filter(|_| who.holder == Holder::Thread)?)?;
+    fn waker<'a>(&self, one: &'a TracedSleep, process: u32) -> Option<(&'a CpuHolder, &ChainThread)> {
+        let WakeSource::Other(who) = &one.woken_by else { return None };
+        let waker = self.threads.get(&who.pid.filter(|_| who.holder == HolderKind::Thread)?)?;
         (waker.process == process).then_some((who, waker))
     }
 
@@ -209,7 +209,7 @@ impl Chains {
     /// where the sleep itself tells as much.
     fn blocked(&self, one: &TracedSleep, process: u32) -> Vec<Segment> {
         let Some((who, waker)) = self.waker(one, process) else { return Vec::new() };
-        let (Some(since), Asleep::Waiting) = (one.asleep_since, &one.asleep) else { return Vec::new() };
+        let (Some(since), SleepState::Waiting) = (one.asleep_since, &one.asleep) else { return Vec::new() };
         let waited = Cause { own: true, ..waited_in(one, Some(who)) };
         let mut parts =
             waker.between(since, one.waking, &Segment::new(waited.clone(), who.pid, since, Span::ZERO));
@@ -235,8 +235,8 @@ impl Chains {
 /// From when on a sleep may have made its thread late.
 fn due(one: &TracedSleep) -> MonotonicTime {
     match &one.woken_by {
-        WokenBy::Timer(expiry) => expiry.soft,
-        WokenBy::Other(_) | WokenBy::NotSeen { .. } => one.asleep_since.unwrap_or(one.waking),
+        WakeSource::Timer(expiry) => expiry.soft,
+        WakeSource::Other(_) | WakeSource::NotSeen { .. } => one.asleep_since.unwrap_or(one.waking),
     }
 }
 
@@ -244,8 +244,8 @@ impl ChainThread {
     /// Whether it is at work for a time of its own, which it slept until: what it waits for then is no deadline of another thread.
     fn keeps_time(&self) -> bool {
         let by_itself = |one: &PastSleep| match (&one.sleep.woken_by, &one.sleep.slept_in) {
-            (WokenBy::Timer(_), Some(SleptIn::Call(call))) => Some(TIMED_CALLS.contains(&call.as_str())),
-            (WokenBy::Timer(_), _) => Some(false),
+            (WakeSource::Timer(_), Some(SleepSite::Call(call))) => Some(TIMED_CALLS.contains(&call.as_str())),
+            (WakeSource::Timer(_), _) => Some(false),
             _ => None,
         };
         self.past.iter().rev().find_map(by_itself).unwrap_or(false)
@@ -258,7 +258,7 @@ impl ChainThread {
     }
 
     /// Whoever has the lock hands nothing on: the thread is late for what it was at work for, and the lock is a part of that.
-    fn goes_on(&self, one: &TracedSleep, by: &Who, own: Awakening, blocked: Vec<Segment>) -> Awakening {
+    fn goes_on(&self, one: &TracedSleep, by: &CpuHolder, own: Awakening, blocked: Vec<Segment>) -> Awakening {
         let run = self.runs.back();
         let handed = run.and_then(|run| Some((run.from, run.deadline.as_ref()?)));
         let Some((from, deadline)) = handed.filter(|(_, deadline)| !deadline.through.is_empty()) else {
@@ -346,16 +346,16 @@ impl ChainThread {
 }
 
 fn is_in_lock(one: &TracedSleep) -> bool {
-    matches!(&one.slept_in, Some(SleptIn::Call(call)) if call == LOCK_CALL)
+    matches!(&one.slept_in, Some(SleepSite::Call(call)) if call == LOCK_CALL)
 }
 
 impl Deadline {
     /// Of the same thread, which has waited for a lock meanwhile.
-    fn goes_on(&self, by: &Who, own: &Awakening, work: &[Segment]) -> Awakening {
+    fn goes_on(&self, by: &CpuHolder, own: &Awakening, work: &[Segment]) -> Awakening {
         Awakening { through: self.through.clone(), ..self.hand_on(by, own, work) }
     }
 
-    fn hand_on(&self, by: &Who, own: &Awakening, work: &[Segment]) -> Awakening {
+    fn hand_on(&self, by: &CpuHolder, own: &Awakening, work: &[Segment]) -> Awakening {
         let wakeup = Wakeup { expected: self.expected, ran: own.wakeup.ran };
         Awakening {
             activation: Activation::HandedOn,
@@ -372,10 +372,10 @@ impl Deadline {
 mod tests {
     use super::*;
     use crate::watch::thread::testing::{at, by_timer, woken};
-    use howlate_model::{Lost, Occupant};
+    use howlate_model::{CpuLoss, Occupant};
 
-    fn thread(tid: u32, name: &str) -> Who {
-        Who { holder: Holder::Thread, pid: Some(tid), name: name.to_owned() }
+    fn thread(tid: u32, name: &str) -> CpuHolder {
+        CpuHolder { holder: HolderKind::Thread, pid: Some(tid), name: name.to_owned() }
     }
 
     fn until(again: i64, one: TracedSleep) -> TracedSleep {
@@ -533,14 +533,14 @@ mod tests {
         assert_eq!(handed, [0, 1, 2, 3, 4, 0, 0, 0, 0]);
     }
 
-    fn occupied(one: TracedSleep, who: Who, from: i64, until: i64) -> TracedSleep {
+    fn occupied(one: TracedSleep, who: CpuHolder, from: i64, until: i64) -> TracedSleep {
         let ns = at(until).since(at(from));
         TracedSleep { occupants: vec![Occupant { who, ns, from: Some(at(from)) }], ..one }
     }
 
     /// Blocked in a call since then.
     fn in_call(since: i64, call: &str, one: TracedSleep) -> TracedSleep {
-        TracedSleep { asleep_since: Some(at(since)), slept_in: Some(SleptIn::Call(call.to_owned())), ..one }
+        TracedSleep { asleep_since: Some(at(since)), slept_in: Some(SleepSite::Call(call.to_owned())), ..one }
     }
 
     /// Kind, name, for whom and how much of each part of the last wake-up of a thread.
@@ -584,7 +584,7 @@ mod tests {
     fn a_loop_that_keeps_its_own_time_inherits_no_deadline() {
         let mut chains = Chains::default();
         let own = until(1_450, by_timer(8, 1_000, 1_010));
-        chains.saw(TracedSleep { slept_in: Some(SleptIn::Call("clock_nanosleep".to_owned())), ..own }, 7);
+        chains.saw(TracedSleep { slept_in: Some(SleepSite::Call("clock_nanosleep".to_owned())), ..own }, 7);
         chains.saw(until(2_000, by_timer(7, 1_000, 1_400)), 7);
         chains.saw(in_call(1_450, "futex", until(1_900, woken(8, thread(7, "worker"), 1_500, 1_560))), 7);
         let found = settled(&mut chains, 2_000);
@@ -631,7 +631,7 @@ mod tests {
     fn inversion() -> [TracedSleep; 3] {
         let due = until(1_100, by_timer(7, 1_000, 1_010));
         let mutex = in_call(1_100, "futex", until(9_500, woken(7, thread(8, "low"), 9_400, 9_410)));
-        let lost = Lost {
+        let lost = CpuLoss {
             from: at(1_200),
             until: at(9_200),
             to: thread(9, "middle"),
@@ -667,7 +667,7 @@ mod tests {
     fn whose_program_a_culprit_is_of_is_told() {
         let mut chains = Chains::default();
         chains.follow(9, 7);
-        let own = |who: Who, chains: &mut Chains| {
+        let own = |who: CpuHolder, chains: &mut Chains| {
             chains.saw(occupied(until(2_000, by_timer(7, 1_000, 1_400)), who, 1_100, 1_400), 7);
             let all = all_settled(chains, 100_000_000);
             let parts = &all[0].1.as_ref().unwrap().parts.wakeup.parts;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Foreign, ImportNote, Span, TimeUnit};
+use howlate_model::{ForeignTool, ImportNote, Span, TimeUnit};
 
 use crate::draft::{Draft, MOST_SERIES, Series};
 use crate::error::ImportError;
@@ -127,7 +127,7 @@ impl LineReader for Tables {
 
     fn finish(self: Box<Self>, last: LastLine) -> Result<Vec<Draft>, ImportError> {
         let is_cut = last == LastLine::Open;
-        let mechanism = if self.is_of_run_queue { Foreign::Runqlat } else { Foreign::BpfHistogram };
+        let mechanism = if self.is_of_run_queue { ForeignTool::Runqlat } else { ForeignTool::BpfHistogram };
         let mut draft = Draft::new(if self.is_of_run_queue { "runqlat" } else { PROGRAM });
         for (key, buckets) in self.tables {
             let mut linear = Linear::new(PROGRAM, 1).labelled(Label::End);

@@ -1,6 +1,6 @@
 //! cyclictest's histogram as text (`-h`, `-H`), as OSADL and many others keep it.
 
-use howlate_model::{Claim, Foreign, ImportNote, TimeUnit};
+use howlate_model::{Claim, ForeignTool, ImportNote, TimeUnit};
 
 use crate::draft::{Draft, Results, Series};
 use crate::error::ImportError;
@@ -187,7 +187,7 @@ impl Run {
         }
         draft.notes.extend((unit == TimeUnit::Microseconds).then_some(ImportNote::WholeMicroseconds));
         let columns = std::mem::take(self.rows.columns());
-        draft.take(columns, |thread, all| Series::new(Foreign::Cyclictest, thread, all));
+        draft.take(columns, |thread, all| Series::new(ForeignTool::Cyclictest, thread, all));
         Ok(draft)
     }
 

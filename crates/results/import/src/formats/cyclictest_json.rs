@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use howlate_cyclictest::{Compat, CpuMasks, Options, PolicyName, read as options};
-use howlate_model::{CpuSet, Foreign, HistogramEnd, ImportNote, Policy, Priority, Span};
+use howlate_model::{CpuSet, ForeignTool, HistogramEnd, ImportNote, Policy, Priority, Span};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ fn draft(file: &File) -> Result<Draft, ImportError> {
     draft.say(all.iter().map(|(.., histogram)| histogram.findings()));
     for (number, thread, histogram) in all {
         let number = number as usize;
-        let mut series = Series::new(Foreign::Cyclictest, number, histogram.distribution());
+        let mut series = Series::new(ForeignTool::Cyclictest, number, histogram.distribution());
         series.cpu = thread.cpu.and_then(|cpu| u32::try_from(cpu).ok());
         series.period = typed.as_ref().and_then(|typed| period(typed, number));
         series.policy = typed.as_ref().map(|typed| policy(typed, number));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Distribution, Foreign, ImportNote, Span, TimeUnit};
+use howlate_model::{Distribution, ForeignTool, ImportNote, Span, TimeUnit};
 
 use crate::draft::{Draft, MOST_SERIES, Series};
 use crate::error::ImportError;
@@ -114,7 +114,7 @@ impl Run {
         let missing: u64 = self.threads.values().map(Thread::missing).fold(0, u64::saturating_add);
         for (number, thread) in self.threads {
             let period = self.intervals.get(&number).copied().map(Span::from_micros);
-            let series = Series::new(Foreign::Cyclictest, number as usize, thread.distribution(unit)?);
+            let series = Series::new(ForeignTool::Cyclictest, number as usize, thread.distribution(unit)?);
             draft.series.push(Series { period, ..series });
         }
         draft.lacks_unit = true;

@@ -1,6 +1,6 @@
 //! `HdrHistogram`'s percentile text (`.hgrm`): howlate's own, wrk2's, jHiccup's.
 
-use howlate_model::{Claim, Distribution, Foreign, ImportNote, Latency, TimeUnit};
+use howlate_model::{Claim, Distribution, ForeignTool, ImportNote, Latency, TimeUnit};
 
 use crate::draft::{Draft, MOST_SERIES, Series};
 use crate::error::ImportError;
@@ -124,7 +124,7 @@ impl LineReader for Sections {
             }
             let thread = draft.series.len();
             findings.push(std::mem::take(&mut section.findings));
-            let series = Series::new(Foreign::HdrHistogram, thread, section.all);
+            let series = Series::new(ForeignTool::HdrHistogram, thread, section.all);
             draft.series.push(match name {
                 Some(name) => series.named(&name),
                 None => series,

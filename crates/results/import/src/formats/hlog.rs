@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use howlate_model::{
-    Bucket, Claim, Distribution, Foreign, HIGHEST_TRACKED, ImportNote, Latency, Span, TimeUnit, read_hdr,
+    Bucket, Claim, Distribution, ForeignTool, HIGHEST_TRACKED, ImportNote, Latency, Span, TimeUnit, read_hdr,
 };
 use jiff::Timestamp;
 
@@ -200,7 +200,7 @@ impl Log {
             return Err(ImportError::damaged(PROGRAM, format!("it has more than {MOST_SERIES} tags")));
         }
         self.places.insert(tag.to_owned(), place);
-        let series = Series::new(Foreign::HdrHistogram, place, Distribution::default());
+        let series = Series::new(ForeignTool::HdrHistogram, place, Distribution::default());
         let series = if tag.is_empty() { series } else { series.named(tag) };
         self.series.push(Series { stretches: Vec::new(), ..series });
         Ok(place)

@@ -1,6 +1,6 @@
 //! hyperfine's `--export-json`: how long commands took, each run.
 
-use howlate_model::{Claim, Distribution, Foreign, ImportNote};
+use howlate_model::{Claim, Distribution, ForeignTool, ImportNote};
 use serde::Deserialize;
 
 use crate::draft::{Draft, Series};
@@ -64,7 +64,7 @@ fn draft(file: &File) -> Result<Draft, ImportError> {
         for seconds in &command.times {
             count_in(&mut all, PROGRAM, nanos(*seconds)?, 1)?;
         }
-        draft.series.push(Series::new(Foreign::Hyperfine, 0, all).named(&command.command));
+        draft.series.push(Series::new(ForeignTool::Hyperfine, 0, all).named(&command.command));
     }
     Ok(draft)
 }

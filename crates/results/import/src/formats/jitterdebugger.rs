@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Foreign, HistogramEnd, ImportNote};
+use howlate_model::{ForeignTool, HistogramEnd, ImportNote};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ fn draft(file: &File, unit: u64) -> Result<Draft, ImportError> {
     draft.notes.extend((unit == 1_000).then_some(ImportNote::WholeMicroseconds));
     draft.say(all.iter().map(|(_, linear)| linear.findings()));
     for (thread, (number, linear)) in all.into_iter().enumerate() {
-        let series = Series::new(Foreign::Jitterdebugger, thread, linear.distribution());
+        let series = Series::new(ForeignTool::Jitterdebugger, thread, linear.distribution());
         draft.series.push(Series { cpu: Some(number), ..series });
     }
     Ok(draft)

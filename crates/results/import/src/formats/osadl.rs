@@ -1,6 +1,6 @@
 //! OSADL's RT Dataset 1.0: <https://github.com/osadl/Latencyplot>.
 
-use howlate_model::{Foreign, HistogramEnd, ImportNote, Span, System};
+use howlate_model::{ForeignTool, HistogramEnd, ImportNote, Span, System};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -89,7 +89,7 @@ fn draft(file: &File) -> Result<Draft, ImportError> {
     }
     draft.notes.extend((unit > 1).then_some(ImportNote::WholeMicroseconds));
     draft.take(all, |core, latency| {
-        let mut series = Series::new(Foreign::Cyclictest, core, latency);
+        let mut series = Series::new(ForeignTool::Cyclictest, core, latency);
         series.cpu = u32::try_from(core).ok();
         series.period = file.condition.interval.map(Span::from_micros);
         series.idle = file.condition.load == "idle";

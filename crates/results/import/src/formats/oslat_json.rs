@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Foreign, HistogramEnd, ImportNote};
+use howlate_model::{ForeignTool, HistogramEnd, ImportNote};
 use serde::Deserialize;
 
 use super::oslat_text::{nanos, width_note};
@@ -60,7 +60,7 @@ fn draft(file: &File) -> Result<Draft, ImportError> {
     draft.notes.push(width_note(width));
     draft.say(all.iter().map(|(.., linear)| linear.findings()));
     for (number, cpu, linear) in all {
-        let series = Series::new(Foreign::Oslat, number as usize, linear.distribution());
+        let series = Series::new(ForeignTool::Oslat, number as usize, linear.distribution());
         draft.series.push(Series { cpu: Some(cpu), ..series });
     }
     Ok(draft)

@@ -1,6 +1,6 @@
 //! What oslat prints: a row per bucket, a column per CPU.
 
-use howlate_model::{Foreign, HistogramEnd, ImportNote, Span};
+use howlate_model::{ForeignTool, HistogramEnd, ImportNote, Span};
 
 use crate::draft::{Draft, MOST_SERIES, Results, Series};
 use crate::error::ImportError;
@@ -132,7 +132,7 @@ impl Run {
             draft.cut_off();
         }
         draft.take(columns, |place, all| {
-            let series = Series::new(Foreign::Oslat, place, all);
+            let series = Series::new(ForeignTool::Oslat, place, all);
             Series { cpu: self.cores.get(place).copied(), ..series }
         });
         Ok(draft)

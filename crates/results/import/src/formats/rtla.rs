@@ -1,6 +1,6 @@
 //! `rtla timerlat hist` and `rtla osnoise hist` as text.
 
-use howlate_model::{Foreign, ImportNote, Span};
+use howlate_model::{ForeignTool, ImportNote, Span};
 
 use crate::draft::{Draft, Results, Series};
 use crate::error::ImportError;
@@ -49,7 +49,7 @@ const LABELS: [&str; 5] = ["over:", "count:", "min:", "avg:", "max:"];
 /// A column of the table: what it is about, on which CPU.
 #[derive(Clone, Copy)]
 struct Column {
-    mechanism: Foreign,
+    mechanism: ForeignTool,
     cpu: u32,
 }
 
@@ -202,10 +202,10 @@ fn columns(heading: &str) -> Result<Vec<Column>, ImportError> {
     let column = |word: &str| {
         let (kind, cpu) = word.split_once('-')?;
         let mechanism = match kind {
-            "IRQ" => Foreign::TimerlatIrq,
-            "Thr" => Foreign::TimerlatThread,
-            "Usr" => Foreign::TimerlatUser,
-            "CPU" => Foreign::Osnoise,
+            "IRQ" => ForeignTool::TimerlatIrq,
+            "Thr" => ForeignTool::TimerlatThread,
+            "Usr" => ForeignTool::TimerlatUser,
+            "CPU" => ForeignTool::Osnoise,
             _ => return None,
         };
         Some(Column { mechanism, cpu: cpu.parse().ok()? })

@@ -1,6 +1,6 @@
 //! What schbench prints: percentiles of wake-ups and of requests, cumulative, at intervals and at the end.
 
-use howlate_model::{Foreign, ImportNote};
+use howlate_model::{ForeignTool, ImportNote};
 
 use super::percentiles::Percentiles;
 use crate::draft::{Draft, Series};
@@ -111,8 +111,8 @@ impl Runs {
     fn end_run(&mut self, is_over: bool) -> Result<(), ImportError> {
         self.end_report();
         let reports = [
-            (self.wakeups.take(), Foreign::SchbenchWakeup, "wake-ups"),
-            (self.requests.take(), Foreign::SchbenchRequest, "requests"),
+            (self.wakeups.take(), ForeignTool::SchbenchWakeup, "wake-ups"),
+            (self.requests.take(), ForeignTool::SchbenchRequest, "requests"),
         ];
         let mut draft = Draft::new(PROGRAM);
         let mut runtimes: Vec<String> =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_model::{Foreign, ImportNote, Policy, Priority, Span};
+use howlate_model::{ForeignTool, ImportNote, Policy, Priority, Span};
 
 use crate::draft::{Draft, MOST_SERIES, Results, Series};
 use crate::error::ImportError;
@@ -85,7 +85,7 @@ fn draft(instances: &[Instance]) -> Result<Draft, ImportError> {
         histograms.push(item.histogram(is_cut)?);
     }
     draft.take(histograms, |thread, latency| {
-        let mut series = Series::new(Foreign::StressNg, thread, latency);
+        let mut series = Series::new(ForeignTool::StressNg, thread, latency);
         series.period = instances[thread].delay.map(Span::from_nanos);
         series.policy = instances[thread].policy.as_deref().and_then(policy);
         series

@@ -1,6 +1,6 @@
 //! What `wrk --latency` prints: percentiles of requests.
 
-use howlate_model::{Foreign, ImportNote};
+use howlate_model::{ForeignTool, ImportNote};
 
 use super::percentiles::Percentiles;
 use crate::draft::{Draft, Results, Series};
@@ -73,7 +73,7 @@ impl Run {
                 "it does not say how many requests there were: its end is missing",
             ));
         }
-        let series = Series::new(Foreign::Wrk, 0, percentiles.distribution(PROGRAM)?);
+        let series = Series::new(ForeignTool::Wrk, 0, percentiles.distribution(PROGRAM)?);
         let notes = vec![ImportNote::Durations, ImportNote::PercentilesOnly];
         Ok(Some(Draft { series: vec![series.named(&url)], notes, ..Draft::new(PROGRAM) }))
     }

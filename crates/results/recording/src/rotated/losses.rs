@@ -2,7 +2,7 @@
 
 use std::io;
 
-use howlate_model::{NotWritten, Worded};
+use howlate_model::{AsText, WriteFailure};
 
 /// Lines that are missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Loss {
     /// How many.
     pub lines: u64,
     /// Why the first of them is.
-    pub reason: Worded<NotWritten>,
+    pub reason: AsText<WriteFailure>,
 }
 
 /// What became of lines since somebody asked.
@@ -45,7 +45,7 @@ impl Losses {
         let lines = std::mem::take(&mut self.on_their_way);
         match ended {
             Ok(()) => self.account.confirmed = self.account.confirmed.saturating_add(lines),
-            Err(error) => self.add(lines, NotWritten::unconfirmed(&error)),
+            Err(error) => self.add(lines, WriteFailure::unconfirmed(&error)),
         }
     }
 
@@ -53,7 +53,7 @@ impl Losses {
         std::mem::take(&mut self.account)
     }
 
-    fn add(&mut self, lines: u64, reason: Worded<NotWritten>) {
+    fn add(&mut self, lines: u64, reason: AsText<WriteFailure>) {
         let loss = self.account.loss.get_or_insert(Loss { lines: 0, reason });
         loss.lines = loss.lines.saturating_add(lines);
     }

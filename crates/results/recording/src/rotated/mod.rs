@@ -20,7 +20,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use howlate_model::{Header, Line, Removed, Span, WhyRemoved};
+use howlate_model::{Header, Line, RemovalReason, RemovedFiles, Span};
 use howlate_safe_path::{Folder, NotPrivate, Why};
 
 pub use self::files::{LineFilter, ReadBetween, is_rotated, read_between};
@@ -164,7 +164,7 @@ pub struct Rotated {
     beside: VecDeque<(PathBuf, u64)>,
     /// Bytes that are not those of files: the lock's.
     others: u64,
-    removed: Vec<Removed>,
+    removed: Vec<RemovedFiles>,
     losses: Losses,
 }
 
@@ -259,7 +259,7 @@ impl Rotated {
             drop(std::fs::remove_file(path));
         }
         while self.size().saturating_add(length) > self.bounds.size {
-            self.remove_oldest(WhyRemoved::MaxSize).then_some(())?;
+            self.remove_oldest(RemovalReason::MaxSize).then_some(())?;
         }
         let name = files::name_beside(self.next.saturating_sub(1), what.name());
         let path = self.folder.path().join(&name);
@@ -303,7 +303,7 @@ impl Rotated {
     }
 
     /// What was removed since the last call.
-    pub fn take_removed(&mut self) -> Vec<Removed> {
+    pub fn take_removed(&mut self) -> Vec<RemovedFiles> {
         std::mem::take(&mut self.removed)
     }
 
@@ -316,7 +316,7 @@ impl Rotated {
         let oldest = now.saturating_sub(i64::try_from(age.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX));
         while self.closed.front().is_some_and(|(path, _)| files::ended(path).is_some_and(|end| end < oldest))
         {
-            self.remove_oldest(WhyRemoved::MaxAge);
+            self.remove_oldest(RemovalReason::MaxAge);
         }
     }
 
@@ -341,7 +341,7 @@ impl Rotated {
         let bytes = text(&Line::Header(Box::new(header)))?;
         let file = loop {
             match new_file().open(&path) {
-                Err(error) if is_full(&error) && self.remove_oldest(WhyRemoved::DiskFull) => {}
+                Err(error) if is_full(&error) && self.remove_oldest(RemovalReason::DiskFull) => {}
                 made => break made?,
             }
         };
@@ -360,7 +360,7 @@ impl Rotated {
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let more = bytes.len() as u64;
         while self.size().saturating_add(more) > self.bounds.size {
-            if !self.remove_oldest(WhyRemoved::MaxSize) {
+            if !self.remove_oldest(RemovalReason::MaxSize) {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
         }
@@ -374,7 +374,7 @@ impl Rotated {
                 Err(error) => {
                     drop(open.file.set_len(open.length));
                     drop(open.file.seek(SeekFrom::Start(open.length)));
-                    if !is_full(&error) || !self.remove_oldest(WhyRemoved::DiskFull) {
+                    if !is_full(&error) || !self.remove_oldest(RemovalReason::DiskFull) {
                         return Err(error);
                     }
                 }
@@ -383,7 +383,7 @@ impl Rotated {
     }
 
     /// Removes the oldest file; `false`: there is none but the one that is written.
-    fn remove_oldest(&mut self, reason: WhyRemoved) -> bool {
+    fn remove_oldest(&mut self, reason: RemovalReason) -> bool {
         let Some((path, _)) = self.closed.pop_front() else { return false };
         while let Some((beside, _)) = self.beside.front()
             && files::number(beside) <= files::number(&path)
@@ -394,7 +394,7 @@ impl Rotated {
         drop(std::fs::remove_file(path));
         match self.removed.iter_mut().find(|one| one.reason == reason) {
             Some(known) => known.files = known.files.saturating_add(1),
-            None => self.removed.push(Removed { files: 1, reason }),
+            None => self.removed.push(RemovedFiles { files: 1, reason }),
         }
         true
     }

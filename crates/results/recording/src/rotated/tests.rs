@@ -132,7 +132,7 @@ fn what_is_too_old_is_removed() {
     rotated.sync(now + 3_700);
     assert_eq!(segments(&path).unwrap().len(), 1, "the one that is written stays");
     let files = u64::try_from(files - 1).unwrap();
-    assert_eq!(rotated.take_removed(), [Removed { files, reason: WhyRemoved::MaxAge }]);
+    assert_eq!(rotated.take_removed(), [RemovedFiles { files, reason: RemovalReason::MaxAge }]);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_full_disk_drops_the_oldest_and_then_lines() {
     rotated.write(&minute(400, 10));
     let loss = rotated.take_account().loss.unwrap();
     assert_eq!((loss.lines, loss.reason.to_string().contains("No space left")), (1, true));
-    let removed = Removed { files: u64::try_from(files - 1).unwrap(), reason: WhyRemoved::DiskFull };
+    let removed = RemovedFiles { files: u64::try_from(files - 1).unwrap(), reason: RemovalReason::DiskFull };
     assert_eq!(rotated.take_removed(), [removed]);
     rotated.open.as_mut().unwrap().file = good;
     rotated.write(&minute(401, 10));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use howlate_model::{Command, Condition, FORMAT, Header, Line, MonotonicTime, Node, Source, System};
+use howlate_model::{Command, Condition, FORMAT, Header, Line, MonotonicTime, Node, SourceRecording, System};
 use howlate_safe_path::foreign;
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -141,9 +141,9 @@ impl Candidate {
     }
 
     /// The line that stands before its lines.
-    pub(super) fn source(&self, header: Header, called: &Called, moved_by: i64) -> Source {
+    pub(super) fn source(&self, header: Header, called: &Called, moved_by: i64) -> SourceRecording {
         let Header { command, system, findings, settings, instrument, .. } = header;
-        Source {
+        SourceRecording {
             id: self.id.clone(),
             called: called.name(&self.key).to_owned(),
             node: self.node.clone(),

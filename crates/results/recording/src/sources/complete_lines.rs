@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::vec;
 
-use howlate_model::{Header, HowEnded, Line};
+use howlate_model::{EndReason, Header, Line};
 
 use super::candidate::open;
 use crate::read_error::ReadError;
@@ -29,7 +29,7 @@ enum Lines {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// With its last line.
-    InOrder(HowEnded),
+    InOrder(EndReason),
     /// In the middle of a line.
     CutOff,
     /// Without its last line.

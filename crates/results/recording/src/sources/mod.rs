@@ -14,8 +14,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 
 use howlate_model::{
-    CONDITIONS_MOST, Caveat, Command, Condition, End, FORMAT, Header, HowEnded, Line, MonotonicTime, Node,
-    Source, System,
+    CONDITIONS_MOST, Caveat, Command, Condition, EndReason, FORMAT, Header, Line, MonotonicTime, Node,
+    RecordingEnd, SourceRecording, System,
 };
 
 use self::candidate::Candidate;
@@ -77,7 +77,7 @@ pub struct Sources {
     current: Option<(Candidate, Whole)>,
     /// Whether its lines were counted already, as part of another one.
     skips: bool,
-    how: HowEnded,
+    how: EndReason,
     until: MonotonicTime,
     is_over: bool,
 }
@@ -118,7 +118,7 @@ impl Sources {
             of_boots: HashMap::new(),
             current: None,
             skips: false,
-            how: HowEnded::Done,
+            how: EndReason::Done,
             is_over: false,
         })
     }
@@ -181,10 +181,10 @@ impl Sources {
         let path = candidate.name();
         let (how, caveat) = match ending {
             Ending::InOrder(how) => (how, None),
-            Ending::CutOff => (HowEnded::Interrupted, Some(Caveat::RecordingCutOff { path })),
-            Ending::Missing => (HowEnded::Interrupted, Some(Caveat::NoEnd { path })),
+            Ending::CutOff => (EndReason::Interrupted, Some(Caveat::RecordingCutOff { path })),
+            Ending::Missing => (EndReason::Interrupted, Some(Caveat::NoEnd { path })),
         };
-        if self.how == HowEnded::Done || how == HowEnded::StoppedAbove {
+        if self.how == EndReason::Done || how == EndReason::StoppedAbove {
             self.how = how;
         }
         self.next.extend(caveat.map(Line::Caveat));
@@ -209,7 +209,7 @@ impl Sources {
     }
 
     /// One of the recordings that a merged one was made of begins.
-    fn part(&mut self, source: Source) {
+    fn part(&mut self, source: SourceRecording) {
         self.skips = !self.counted.insert(source.id.clone());
         if self.skips {
             let path = self.current.as_ref().map(|(candidate, _)| candidate.name()).unwrap_or_default();
@@ -218,7 +218,7 @@ impl Sources {
             return;
         }
         let called = self.called.name(&key(&source.node, &source.system)).to_owned();
-        self.next.push_back(self.merge.line(Line::Source(Box::new(Source { called, ..source }))));
+        self.next.push_back(self.merge.line(Line::Source(Box::new(SourceRecording { called, ..source }))));
     }
 
     /// What the machine of a condition of the current recording is called now.
@@ -230,7 +230,7 @@ impl Sources {
     /// The last line.
     fn end(&mut self) -> Option<Line> {
         let is_first = !std::mem::replace(&mut self.is_over, true);
-        is_first.then_some(Line::End(End { at: self.until, how: self.how }))
+        is_first.then_some(Line::End(RecordingEnd { at: self.until, how: self.how }))
     }
 }
 

@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use howlate_model::{
-    Block, Caveat, Condition, CpuSet, Distribution, Grid, InForce, MonotonicTime, Policy, Span, Started,
-    Wakeup, Worst,
+    Block, Caveat, Condition, CpuSet, Distribution, EffectiveSettings, MonotonicTime, Policy, Span,
+    TurnStarted, Wakeup, WakeupGrid, WorstWakeup,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn block(condition: u32, late: &[i64]) -> Line {
     late.iter().for_each(|late| {
         block.record(
             Wakeup { expected: at(1_000), ran: at(1_000 + late) },
-            Some(Grid::endless(Span::from_millis(1))),
+            Some(WakeupGrid::endless(Span::from_millis(1))),
         );
     });
     Line::Block(Box::new(block))
@@ -37,7 +37,7 @@ fn recording(path: &Path, id: &str, name: &str, blocks: &[Late]) {
     let header = Header { id: Some(id.to_owned()), node: node(name), ..testing::header(2) };
     let mut writer = Writer::create(path, &header).unwrap();
     blocks.iter().for_each(|(condition, late)| writer.write(&block(*condition, late)));
-    writer.write(&Line::End(End { at: MonotonicTime::from_nanos(9), how: HowEnded::Done }));
+    writer.write(&Line::End(RecordingEnd { at: MonotonicTime::from_nanos(9), how: EndReason::Done }));
     assert_eq!(writer.close(), None);
 }
 
@@ -59,7 +59,7 @@ fn with_late_comer(path: &Path, id: &str, thread: u32, late: &[i64]) {
     let mut writer = Writer::create(path, &header).unwrap();
     writer.write(&Line::Condition(Box::new(condition)));
     writer.write(&block(1, late));
-    writer.write(&Line::End(End { at: MonotonicTime::from_nanos(9), how: HowEnded::Done }));
+    writer.write(&Line::End(RecordingEnd { at: MonotonicTime::from_nanos(9), how: EndReason::Done }));
     assert_eq!(writer.close(), None);
 }
 
@@ -68,7 +68,7 @@ fn open(paths: &[PathBuf]) -> Sources {
 }
 
 /// What is to be the same however recordings are put together: of each condition the counts, missed periods and worst.
-type Sum = Vec<(Option<String>, Distribution, u64, Option<Worst>)>;
+type Sum = Vec<(Option<String>, Distribution, u64, Option<WorstWakeup>)>;
 
 fn sum(header: &Header, lines: impl Iterator<Item = Line>) -> Sum {
     let mut conditions = header.conditions.clone();
@@ -136,7 +136,7 @@ proptest! {
         let rest = [second, paths[2].clone(), paths[0].clone()];
         let mut stepwise = written(&rest, &folder.path().join("third"));
         let mut at_once = at_once;
-        let key = |one: &(Option<String>, Distribution, u64, Option<Worst>)| (one.0.clone(), one.1.count(), one.2);
+        let key = |one: &(Option<String>, Distribution, u64, Option<WorstWakeup>)| (one.0.clone(), one.1.count(), one.2);
         stepwise.sort_by_key(key);
         at_once.sort_by_key(key);
         prop_assert_eq!(stepwise, at_once);
@@ -207,8 +207,8 @@ fn a_policy_that_was_refused_is_kept_apart_from_where_it_ran() {
     assert_eq!(counts, [2, 1]);
 }
 
-fn started(policy: Policy) -> Started {
-    let in_force = InForce {
+fn started(policy: Policy) -> TurnStarted {
+    let in_force = EffectiveSettings {
         tid: 1,
         policy,
         slack: Span::ZERO,
@@ -218,7 +218,7 @@ fn started(policy: Policy) -> Started {
         slice: None,
     };
     let at = MonotonicTime::default();
-    Started {
+    TurnStarted {
         condition: 0,
         round: 0,
         at,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use howlate_model::{CpuTimeline, Holder, MonotonicTime, Occupant, SOFTIRQS, Span, Who};
+use howlate_model::{CpuHolder, CpuTimeline, HolderKind, MonotonicTime, Occupant, SOFTIRQS, Span};
 use howlate_safe_path::foreign;
 use serde::Deserialize;
 
@@ -66,16 +66,16 @@ fn nanos(micros: f64) -> i64 {
 }
 
 /// `rsync (9)` is a thread; interrupts and softirqs have no number.
-fn who(name: &str) -> Who {
+fn who(name: &str) -> CpuHolder {
     let thread = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
     let thread = thread.and_then(|(name, pid)| Some((name, pid.parse().ok()?)));
     let (holder, name, pid) = match thread {
-        Some((name, pid)) => (Holder::Thread, name, Some(pid)),
-        None if name == NOT_SEEN => (Holder::NotSeen, "", None),
-        None if SOFTIRQS.contains(&name) => (Holder::Softirq, name, None),
-        None => (Holder::Interrupt, name, None),
+        Some((name, pid)) => (HolderKind::Thread, name, Some(pid)),
+        None if name == NOT_SEEN => (HolderKind::NotSeen, "", None),
+        None if SOFTIRQS.contains(&name) => (HolderKind::Softirq, name, None),
+        None => (HolderKind::Interrupt, name, None),
     };
-    Who { holder, pid, name: name.to_owned() }
+    CpuHolder { holder, pid, name: name.to_owned() }
 }
 
 #[cfg(test)]
@@ -103,13 +103,13 @@ mod tests {
         let [thread, softirq, unseen] = &cpus[1].stretches[..] else { panic!("{cpus:?}") };
         assert_eq!(
             (thread.who.name.as_str(), thread.who.pid, thread.who.holder),
-            ("a (b)", Some(9), Holder::Thread)
+            ("a (b)", Some(9), HolderKind::Thread)
         );
         assert_eq!(
             (thread.from, thread.ns),
             (Some(MonotonicTime::from_nanos(1_500)), Span::from_nanos(2_001))
         );
-        assert_eq!((softirq.who.holder, unseen.who.holder), (Holder::Softirq, Holder::NotSeen));
+        assert_eq!((softirq.who.holder, unseen.who.holder), (HolderKind::Softirq, HolderKind::NotSeen));
         std::fs::write(&path, "{").unwrap();
         assert_eq!(read_timeline(&path), None);
     }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use howlate_model::{CpuTimeline, Holder, MonotonicTime, Occupant, Segment};
+use howlate_model::{CpuTimeline, HolderKind, MonotonicTime, Occupant, Segment};
 
 /// Stretches of a file, which are some 2 MB. Of more, half of them are the longest, and the rest is what lies between those.
 const MOST: usize = 20_000;
@@ -51,7 +51,7 @@ struct Shown {
 fn shown(cpus: &[CpuTimeline]) -> Vec<Shown> {
     let of_cpu = |cpu: &CpuTimeline| {
         let number = cpu.cpu;
-        let stretches = cpu.stretches.iter().filter(|one| one.who.holder != Holder::Idle);
+        let stretches = cpu.stretches.iter().filter(|one| one.who.holder != HolderKind::Idle);
         let shown = stretches.filter_map(move |one| {
             Some(Shown { cpu: number, name: name(one), from: one.from?, ns: one.ns.as_nanos() })
         });
@@ -96,7 +96,7 @@ fn fitting(all: Vec<Shown>, most: usize) -> Vec<Shown> {
 
 fn name(one: &Occupant) -> String {
     match (one.who.holder, one.who.pid) {
-        (Holder::NotSeen, _) => "not seen".to_owned(),
+        (HolderKind::NotSeen, _) => "not seen".to_owned(),
         (_, Some(pid)) => format!("{} ({pid})", one.who.name),
         _ => one.who.name.clone(),
     }
@@ -129,7 +129,7 @@ fn process(pid: u32, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Span, Who};
+    use howlate_model::{CpuHolder, Span};
     use serde_json::Value;
 
     use super::*;
@@ -153,14 +153,14 @@ mod tests {
     #[test]
     fn each_cpu_has_a_lane_with_who_had_it() {
         let one = |holder, name: &str, pid, from: i64, ns| Occupant {
-            who: Who { holder, pid, name: name.to_owned() },
+            who: CpuHolder { holder, pid, name: name.to_owned() },
             ns: Span::from_nanos(ns),
             from: Some(MonotonicTime::from_nanos(from)),
         };
         let stretches = vec![
-            one(Holder::Thread, "say \"hi\"", Some(9), 1_500, 2_001),
-            one(Holder::Idle, "", None, 3_501, 500),
-            one(Holder::Softirq, "NET_RX", None, 4_001, 7),
+            one(HolderKind::Thread, "say \"hi\"", Some(9), 1_500, 2_001),
+            one(HolderKind::Idle, "", None, 3_501, 500),
+            one(HolderKind::Softirq, "NET_RX", None, 4_001, 7),
         ];
         let text = timeline_text(&[CpuTimeline { cpu: 3, stretches }], &LateLanes::default());
         let events: Value = serde_json::from_str(&text).unwrap();

@@ -1,24 +1,28 @@
 //! Who reads the clock all the time notices when it has no CPU.
 
 use howlate_linux::clock;
-use howlate_model::{MonotonicTime, Stamp};
+use howlate_model::{MonotonicInterval, MonotonicTime};
 
 /// Two readings further apart than this were not made one after the other: an interrupt alone takes longer.
 const APART: u64 = 2_000;
 
 /// Reads the clock until `until`; hands each pair of readings to `gap` between which the CPU was gone. What `gap` takes is part of
 /// the next one.
-pub(crate) fn watch(until: MonotonicTime, gap: impl FnMut(Stamp)) {
+pub(crate) fn watch(until: MonotonicTime, gap: impl FnMut(MonotonicInterval)) {
     gaps(std::iter::repeat_with(clock::now), until, gap);
 }
 
 /// No time is between two gaps: where the clock is read by a system call, the CPU is as often lost on the way back from it, when
 /// the time has been read already, as anywhere else.
-fn gaps(mut readings: impl Iterator<Item = MonotonicTime>, until: MonotonicTime, mut gap: impl FnMut(Stamp)) {
+fn gaps(
+    mut readings: impl Iterator<Item = MonotonicTime>,
+    until: MonotonicTime,
+    mut gap: impl FnMut(MonotonicInterval),
+) {
     let Some(mut last) = readings.next() else { return };
     for now in readings {
         if now.since(last).as_nanos() > APART {
-            gap(Stamp { from: last, until: now });
+            gap(MonotonicInterval { from: last, until: now });
         }
         last = now;
         if last >= until {
@@ -28,13 +32,13 @@ fn gaps(mut readings: impl Iterator<Item = MonotonicTime>, until: MonotonicTime,
 }
 
 /// Takes the CPU until `until`; returns when it had it: between the gaps.
-pub(crate) fn runs_until(until: MonotonicTime) -> Vec<Stamp> {
+pub(crate) fn runs_until(until: MonotonicTime) -> Vec<MonotonicInterval> {
     let mut stamps = Vec::new();
     let (mut from, mut last) = (clock::now(), clock::now());
     while last < until {
         let now = clock::now();
         if now.since(last).as_nanos() > APART {
-            stamps.push(Stamp { from, until: last });
+            stamps.push(MonotonicInterval { from, until: last });
             // Noting it down can cost it the CPU: both begin with one reading made after it.
             from = clock::now();
             last = from;
@@ -42,7 +46,7 @@ pub(crate) fn runs_until(until: MonotonicTime) -> Vec<Stamp> {
             last = now;
         }
     }
-    stamps.push(Stamp { from, until: last });
+    stamps.push(MonotonicInterval { from, until: last });
     stamps
 }
 

@@ -1,7 +1,7 @@
 //! `competitors`: ordinary threads that never sleep. `throttled`: one that uses up the quota of its control group.
 
 use howlate_linux::clock;
-use howlate_model::{InjectedCause, Span, Stamp};
+use howlate_model::{InjectedCause, MonotonicInterval, Span};
 use howlate_procfs::{CpuStat, Root};
 
 use super::clock_reader::{runs_until, watch};
@@ -23,7 +23,7 @@ pub(crate) fn prepare(mut known: InjectedCause, group: Option<String>) -> Work {
 }
 
 /// When the group had no time left: within gaps in which the kernel has stopped it, for as long as the kernel says.
-fn stops(group: &str, stretch: Stretch) -> Vec<Stamp> {
+fn stops(group: &str, stretch: Stretch) -> Vec<MonotonicInterval> {
     let mut stamps = Vec::new();
     let mut before = Stops::so_far(group);
     watch(stretch.end, |gap| {
@@ -65,9 +65,9 @@ impl Stops {
 
 /// What of a gap is surely part of something in it that `lasted` so long. Others may have had the CPU before it, the measured
 /// thread among them, and after it. Nothing is, of what lasted longer than the gap: part of it belongs elsewhere.
-pub(crate) fn surely_within(gap: Stamp, lasted: Span) -> Option<Stamp> {
+pub(crate) fn surely_within(gap: MonotonicInterval, lasted: Span) -> Option<MonotonicInterval> {
     let (from, until) = (gap.until.minus(lasted), gap.from.plus(lasted));
-    (gap.from <= from && from < until).then_some(Stamp { from, until })
+    (gap.from <= from && from < until).then_some(MonotonicInterval { from, until })
 }
 
 #[cfg(test)]
@@ -85,9 +85,9 @@ mod tests {
     #[test]
     fn of_a_stop_that_was_shorter_than_its_gap_only_the_middle_is_claimed() {
         let at = MonotonicTime::from_nanos;
-        let gap = || Stamp { from: at(100), until: at(400) };
+        let gap = || MonotonicInterval { from: at(100), until: at(400) };
         let claimed = |lasted| surely_within(gap(), Span::from_nanos(lasted));
-        assert_eq!(claimed(250), Some(Stamp { from: at(150), until: at(350) }));
+        assert_eq!(claimed(250), Some(MonotonicInterval { from: at(150), until: at(350) }));
         assert_eq!(claimed(300), Some(gap()));
         assert_eq!(claimed(301), None, "another one was counted with it");
         assert_eq!((claimed(150), claimed(0)), (None, None));

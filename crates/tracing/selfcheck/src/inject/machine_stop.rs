@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 
 use howlate_linux::{clock, sched};
-use howlate_model::{CpuSet, STOP_PORT, Span, Stamp};
+use howlate_model::{CpuSet, MonotonicInterval, STOP_PORT, Span};
 use howlate_procfs::{Root, virtio_port};
 
 use super::competitor::surely_within;
@@ -42,7 +42,7 @@ pub(crate) fn prepare(order: &Order) -> io::Result<Work> {
                 break;
             }
             let lasted = ask(&port, &mut answers)?;
-            known.stamps.extend(surely_within(Stamp { from, until: clock::now() }, lasted));
+            known.stamps.extend(surely_within(MonotonicInterval { from, until: clock::now() }, lasted));
         }
         Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
     }))

@@ -5,7 +5,7 @@ use std::io;
 
 use howlate_linux::clock;
 use howlate_linux::memory::Pages;
-use howlate_model::{InjectedCause, MonotonicTime, Span, Stamp, Wakeup};
+use howlate_model::{InjectedCause, MonotonicInterval, MonotonicTime, Span, Wakeup};
 
 use super::class::Class;
 use super::request::{InjectorReport, Stretch};
@@ -88,11 +88,16 @@ fn after(habit: &mut Habit) {
 }
 
 /// What the thread itself knows of why it is late.
-fn stamp(class: Class, wakeup: Wakeup, asked: MonotonicTime, woke: MonotonicTime) -> Option<Stamp> {
+fn stamp(
+    class: Class,
+    wakeup: Wakeup,
+    asked: MonotonicTime,
+    woke: MonotonicTime,
+) -> Option<MonotonicInterval> {
     let Wakeup { expected, ran } = wakeup;
     match class {
-        Class::LateArming => (asked > expected).then_some(Stamp { from: expected, until: asked }),
-        Class::PageFault => Some(Stamp { from: woke, until: ran }),
+        Class::LateArming => (asked > expected).then_some(MonotonicInterval { from: expected, until: asked }),
+        Class::PageFault => Some(MonotonicInterval { from: woke, until: ran }),
         Class::TimerSlack => slept_out(wakeup, class.slack()),
         _ => None,
     }
@@ -100,9 +105,9 @@ fn stamp(class: Class, wakeup: Wakeup, asked: MonotonicTime, woke: MonotonicTime
 
 /// The whole of the slack, or nothing: any interrupt of the CPU meanwhile serves the timer sooner, and the thread cannot tell
 /// when that was.
-fn slept_out(Wakeup { expected, ran }: Wakeup, slack: Span) -> Option<Stamp> {
+fn slept_out(Wakeup { expected, ran }: Wakeup, slack: Span) -> Option<MonotonicInterval> {
     let until = expected.plus(slack);
-    (until <= ran).then_some(Stamp { from: expected, until })
+    (until <= ran).then_some(MonotonicInterval { from: expected, until })
 }
 
 fn compute_until(time: MonotonicTime) {
@@ -121,7 +126,7 @@ mod tests {
         };
         assert_eq!(slept(499), None);
         for late in [500, 700] {
-            assert_eq!(slept(late), Some(Stamp { from: at(1_000), until: at(1_500) }));
+            assert_eq!(slept(late), Some(MonotonicInterval { from: at(1_000), until: at(1_500) }));
         }
     }
 }

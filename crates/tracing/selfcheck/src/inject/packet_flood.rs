@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::OwnedFd;
 
 use howlate_linux::{clock, usage};
-use howlate_model::{InjectedCause, Span, Stamp};
+use howlate_model::{InjectedCause, MonotonicInterval, Span};
 use howlate_procfs::{Kernel, Root};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
@@ -42,7 +42,7 @@ pub(crate) fn prepare(mut known: InjectedCause) -> io::Result<Work> {
             let switches = usage::of_this_thread().involuntary_switches;
             let from = clock::now();
             sender.send_to(&[0], to)?;
-            let stamp = Stamp { from, until: clock::now() };
+            let stamp = MonotonicInterval { from, until: clock::now() };
             let lost_cpu = usage::of_this_thread().involuntary_switches != switches;
             sent.push(Sent { stamp, lost_cpu });
         }
@@ -54,21 +54,21 @@ pub(crate) fn prepare(mut known: InjectedCause) -> io::Result<Work> {
 
 /// A packet that was sent.
 struct Sent {
-    stamp: Stamp,
+    stamp: MonotonicInterval,
     /// Whether another thread got the CPU before the clock was read again: the softirq was over by then.
     lost_cpu: bool,
 }
 
 /// When the softirq was at it. Of those that end with another thread on the CPU it is not known when the softirq ended: it is
 /// taken to have lasted no longer than half of the others, so that what that thread had is not taken for the softirq's.
-fn of_the_softirq(sent: Vec<Sent>) -> Vec<Stamp> {
+fn of_the_softirq(sent: Vec<Sent>) -> Vec<MonotonicInterval> {
     let lasted = |one: &Sent| one.stamp.until.since(one.stamp.from);
     let mut undisturbed: Vec<Span> = sent.iter().filter(|one| !one.lost_cpu).map(lasted).collect();
     undisturbed.sort_unstable();
     let usual = undisturbed.get(undisturbed.len() / 2).copied().unwrap_or(Span::ZERO);
     let stamp = |one: Sent| {
         let most = if one.lost_cpu { one.stamp.from.plus(usual) } else { one.stamp.until };
-        Stamp { from: one.stamp.from, until: one.stamp.until.min(most) }
+        MonotonicInterval { from: one.stamp.from, until: one.stamp.until.min(most) }
     };
     sent.into_iter().map(stamp).collect()
 }
@@ -120,7 +120,7 @@ mod tests {
 
     fn sent(from: i64, until: i64, lost_cpu: bool) -> Sent {
         let at = MonotonicTime::from_nanos;
-        Sent { stamp: Stamp { from: at(from), until: at(until) }, lost_cpu }
+        Sent { stamp: MonotonicInterval { from: at(from), until: at(until) }, lost_cpu }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io;
 
 use howlate_linux::clock;
 use howlate_linux::sched;
-use howlate_model::{CpuSet, MonotonicTime, Span, Stamp};
+use howlate_model::{CpuSet, MonotonicInterval, MonotonicTime, Span};
 use howlate_procfs::{ProcessStat, Root};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -38,7 +38,7 @@ pub(crate) fn prepare(order: &Order) -> io::Result<Work> {
             sleep_until(goes_on);
             let until = clock::now();
             kill_process(process, Signal::CONT)?;
-            known.stamps.extend(from.map(|from| Stamp { from, until }));
+            known.stamps.extend(from.map(|from| MonotonicInterval { from, until }));
         }
         Ok(InjectorReport { known: Some(known), ..InjectorReport::default() })
     }))

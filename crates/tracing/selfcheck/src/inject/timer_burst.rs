@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use howlate_linux::clock::{self, timespec_at, timespec_for};
-use howlate_model::{InjectedCause, MonotonicTime, Span, Stamp};
+use howlate_model::{InjectedCause, MonotonicInterval, MonotonicTime, Span};
 use howlate_procfs::{Kernel, Root};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
@@ -52,7 +52,7 @@ fn arm(timer: &OwnedFd, due: MonotonicTime) -> io::Result<()> {
 
 /// The stretch around `due` in which the CPU was gone: the timers were served, and then the measured thread ran. `None` where
 /// they were armed too late to be served together.
-fn gone_at(due: MonotonicTime) -> Option<Stamp> {
+fn gone_at(due: MonotonicTime) -> Option<MonotonicInterval> {
     let mut found = (clock::now() >= due).then_some(None);
     watch(due.plus(Span::from_micros(20)), |gap| {
         if gap.from < due && due <= gap.until {

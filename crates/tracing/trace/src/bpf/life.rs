@@ -1,7 +1,7 @@
 //! What the kernel's side sends of a thread's life, as `bpf/record.h` lays it out.
 
 use howlate_linux::sched;
-use howlate_model::{Happened, Life};
+use howlate_model::{LifeEvent, LifeEventKind};
 
 use crate::fields::Fields;
 
@@ -9,7 +9,7 @@ use crate::fields::Fields;
 const LENGTH: usize = 56;
 
 /// Reads one record; `None` if it is not one.
-pub(super) fn parse(bytes: &[u8]) -> Option<Life> {
+pub(super) fn parse(bytes: &[u8]) -> Option<LifeEvent> {
     if bytes.len() != LENGTH {
         return None;
     }
@@ -18,12 +18,12 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Life> {
     let (tid, process, what) = (fields.u32()?, fields.u32()?, fields.u32()?);
     let (policy, priority, nice) = (fields.u32()?, fields.u32()?, fields.u32()?);
     let happened = match what {
-        0 => Happened::Born,
-        1 => Happened::Named,
-        _ => Happened::Ended,
+        0 => LifeEventKind::Born,
+        1 => LifeEventKind::Named,
+        _ => LifeEventKind::Ended,
     };
     let policy = sched::policy_of(policy, priority, nice.cast_signed());
-    Some(Life { tid, process, at, happened, name: fields.comm()?, policy, slack })
+    Some(LifeEvent { tid, process, at, happened, name: fields.comm()?, policy, slack })
 }
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_record_is_read_field_by_field() {
         let life = parse(&record([0, 0, (-5i32).cast_unsigned()])).unwrap();
-        assert_eq!((life.tid, life.process, life.happened), (8, 7, Happened::Named));
+        assert_eq!((life.tid, life.process, life.happened), (8, 7, LifeEventKind::Named));
         assert_eq!((life.at, life.slack), (MonotonicTime::from_nanos(1_000), Span::from_nanos(50)));
         assert_eq!(
             (life.name.as_str(), life.policy),

@@ -13,7 +13,7 @@ use aya::programs::Iter;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_linux::clock;
-use howlate_model::{Iteration, Life, Span, TracedSleep, TracerGap, TracerRefusal};
+use howlate_model::{Iteration, LifeEvent, Span, TracedSleep, TracerGap, TracerRefusal};
 use howlate_procfs::Root;
 
 use crate::irq_names::Interrupts;
@@ -82,7 +82,7 @@ pub(crate) struct Bpf {
     watched: Vec<u32>,
     /// Whether what they start is watched as well.
     children: bool,
-    lives: Vec<Life>,
+    lives: Vec<LifeEvent>,
     calls: bool,
     /// Whether event loops are watched, and what was seen of them.
     loops: bool,
@@ -254,7 +254,7 @@ impl Tracer for Bpf {
         std::mem::take(&mut self.iterations)
     }
 
-    fn lives(&mut self) -> Option<Vec<Life>> {
+    fn lives(&mut self) -> Option<Vec<LifeEvent>> {
         (!self.gaps.has(TracerGap::Lives)).then(|| std::mem::take(&mut self.lives))
     }
 

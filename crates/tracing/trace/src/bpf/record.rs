@@ -1,7 +1,10 @@
 //! What the kernel's side sends, as `bpf/record.h` lays it out.
 
 use howlate_linux::wait_syscall_table::call_name;
-use howlate_model::{Asleep, Deferred, Expiry, Holder, Occupant, SleptIn, Span, TracedSleep, Who, WokenBy};
+use howlate_model::{
+    CpuHolder, DeferredTimers, Expiry, HolderKind, Occupant, SleepSite, SleepState, Span, TracedSleep,
+    WakeSource,
+};
 
 use crate::fields::Fields;
 use crate::irq_names::Interrupts;
@@ -70,14 +73,14 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
     let by_number = (LOST_TO..).step_by(LOST_TO as usize).zip(lost_in);
     let known = by_number.filter_map(|(number, stretch)| Some(stretch?.split_by(held.during(number))));
     let lost = known.flatten().collect();
-    let deferred = deferred.map(|at| Deferred {
+    let deferred = deferred.map(|at| DeferredTimers {
         interrupt: at,
         interrupted: by.clone(),
         occupants: held.during(BEFORE),
     });
     let woken_by = if flags & BY_TIMER != 0 {
         let interrupted = by;
-        WokenBy::Timer(Expiry {
+        WakeSource::Timer(Expiry {
             soft,
             hard,
             interrupt,
@@ -89,13 +92,13 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
             deferred,
         })
     } else {
-        WokenBy::Other(by)
+        WakeSource::Other(by)
     };
-    let stopped = || Asleep::Stopped((stopper != 0).then(|| thread(stopper, stopper_comm)));
+    let stopped = || SleepState::Stopped((stopper != 0).then(|| thread(stopper, stopper_comm)));
     Some(TracedSleep {
         tid,
         asleep_since,
-        asleep: if state & STOPPED != 0 { stopped() } else { Asleep::Waiting },
+        asleep: if state & STOPPED != 0 { stopped() } else { SleepState::Waiting },
         slept_in: place(slept_in),
         woken_by,
         waking,
@@ -119,12 +122,12 @@ pub(super) fn parse(bytes: &[u8], interrupts: &mut Interrupts) -> Option<TracedS
 }
 
 /// Where it slept, by the number of a system call.
-fn place(call: u32) -> Option<SleptIn> {
+fn place(call: u32) -> Option<SleepSite> {
     let named = |call| call_name(call).map_or_else(|| format!("system call {call}"), str::to_owned);
     match call {
         UNSEEN_CALL => None,
-        NO_CALL => Some(SleptIn::PageFault),
-        call => Some(SleptIn::Call(named(call))),
+        NO_CALL => Some(SleepSite::PageFault),
+        call => Some(SleepSite::Call(named(call))),
     }
 }
 
@@ -152,7 +155,7 @@ struct Held(Vec<(u32, Occupant)>);
 /// One name: what waited, who it is, whether it is several threads, and what it had of which nobody knows when.
 struct Name {
     during: u32,
-    who: Who,
+    who: CpuHolder,
     several: bool,
     left: Span,
 }
@@ -172,7 +175,7 @@ impl Held {
         if stretches > 0 {
             (names..NAMES).try_for_each(|number| one(number).map(drop))?;
         }
-        let mut others = Name { during: 0, who: nameless(Holder::Others), several: true, left: others };
+        let mut others = Name { during: 0, who: nameless(HolderKind::Others), several: true, left: others };
         let mut placed = Vec::new();
         for _ in 0..stretches {
             let (from, until, id, who) = (fields.time()?, fields.time()?, fields.u32()?, fields.u32()?);
@@ -183,12 +186,15 @@ impl Held {
                 name.left = name.left.minus(ns);
             }
             let pid = name.who.pid.map(|_| id);
-            placed.push((during, Occupant { who: Who { pid, ..name.who.clone() }, ns, from: Some(from) }));
+            placed.push((
+                during,
+                Occupant { who: CpuHolder { pid, ..name.who.clone() }, ns, from: Some(from) },
+            ));
         }
         placed.sort_by_key(|(_, one)| one.from);
         let together = all.into_iter().chain([others]).filter(|name| !name.left.is_zero()).map(|name| {
             let pid = name.who.pid.filter(|_| !name.several);
-            (name.during, Occupant { who: Who { pid, ..name.who }, ns: name.left, from: None })
+            (name.during, Occupant { who: CpuHolder { pid, ..name.who }, ns: name.left, from: None })
         });
         Some(Self(together.chain(placed).collect()))
     }
@@ -311,14 +317,14 @@ mod tests {
             let from = one.from.map(|from| from.as_nanos());
             (one.who.holder, one.who.name.clone(), one.who.pid, from, one.ns.as_nanos())
         };
-        let herd = |pid, from, ns| (Holder::Thread, "herd".to_owned(), pid, from, ns);
-        let others = |from, ns| (Holder::Others, String::new(), None, from, ns);
+        let herd = |pid, from, ns| (HolderKind::Thread, "herd".to_owned(), pid, from, ns);
+        let others = |from, ns| (HolderKind::Others, String::new(), None, from, ns);
         let expected = [
             herd(None, None, 20),
             others(None, 10),
             herd(Some(12), Some(1_130), 15),
             others(Some(1_145), 20),
-            (Holder::Softirq, "NET_RX".to_owned(), None, Some(1_165), 10),
+            (HolderKind::Softirq, "NET_RX".to_owned(), None, Some(1_165), 10),
             herd(Some(11), Some(1_175), 25),
         ];
         assert_eq!(one.occupants.iter().map(told).collect::<Vec<_>>(), expected);
@@ -351,10 +357,10 @@ mod tests {
             (one.tid, one.cpu, one.asleep_since, one.switched_in),
             (7, 1, Some(at(100)), Some(at(1_200)))
         );
-        let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+        let WakeSource::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
         assert_eq!(
             (expiry.soft, expiry.hard, expiry.interrupted.holder),
-            (at(1_000), at(1_050), Holder::Idle)
+            (at(1_000), at(1_050), HolderKind::Idle)
         );
         assert_eq!(
             (one.first_fault, one.asleep_again, one.unnamed),
@@ -368,7 +374,7 @@ mod tests {
         assert_eq!(lost.collect::<Vec<_>>(), expected, "nobody knows in which order");
         assert_eq!((one.next_timer, one.stolen), (Some(at(1_140)), Some(Span::from_nanos(30))));
         let names: Vec<_> = one.occupants.iter().map(|one| (one.who.holder, one.who.name.as_str())).collect();
-        assert_eq!(names, [(Holder::Thread, "hog"), (Holder::Softirq, "NET_RX")]);
+        assert_eq!(names, [(HolderKind::Thread, "hog"), (HolderKind::Softirq, "NET_RX")]);
         assert_eq!((expiry.deferred.as_ref(), expiry.idle_since), (None, Some(at(90))));
         assert_eq!(expiry.rearmed, Some(at(1_060)));
     }
@@ -380,7 +386,8 @@ mod tests {
         let numbers = [7, 1, 9, BY_TIMER, 1, 0, 0, 3];
         let waited = [(30, 15, 0, "ktimers/0"), (380, 9, BEFORE, "hog"), (10, 8, BEFORE | 2, "")];
         let one = parse(&record(times, numbers, &waited), &mut Interrupts::default()).unwrap();
-        let WokenBy::Timer(Expiry { deferred: Some(deferred), interrupt: None, .. }) = &one.woken_by else {
+        let WakeSource::Timer(Expiry { deferred: Some(deferred), interrupt: None, .. }) = &one.woken_by
+        else {
             panic!("{one:?}")
         };
         assert_eq!(
@@ -399,8 +406,8 @@ mod tests {
             let one = parse(&bytes, &mut Interrupts::default()).unwrap();
             (one.occupants[0].who.holder, one.occupants[0].who.name.clone())
         };
-        assert_eq!(holder(BY_TIMER | REAL_TIME_THREAD), (Holder::Server, "batch".to_owned()));
-        assert_eq!(holder(BY_TIMER), (Holder::Thread, "batch".to_owned()));
+        assert_eq!(holder(BY_TIMER | REAL_TIME_THREAD), (HolderKind::Server, "batch".to_owned()));
+        assert_eq!(holder(BY_TIMER), (HolderKind::Thread, "batch".to_owned()));
     }
 
     #[test]
@@ -409,16 +416,16 @@ mod tests {
             record([1; 18], [7, 1, 0, BY_TIMER, 1, 0, 0, 2], &[(30, 9, 6, "audio"), (20, 8, 0, "cc1")]);
         let one = parse(&bytes, &mut Interrupts::default()).unwrap();
         let holders: Vec<_> = one.occupants.iter().map(|one| (one.who.holder, one.who.pid)).collect();
-        assert_eq!(holders, [(Holder::RealTimeThread, Some(9)), (Holder::Thread, Some(8))]);
+        assert_eq!(holders, [(HolderKind::RealTimeThread, Some(9)), (HolderKind::Thread, Some(8))]);
     }
 
     #[test]
     fn a_stop_names_who_sent_it() {
         let numbers = [7, 1, 44, 0, 0x104, 0, 44, 0];
         let one = parse(&record([1; 18], numbers, &[]), &mut Interrupts::default()).unwrap();
-        let Asleep::Stopped(Some(who)) = one.asleep else { panic!() };
+        let SleepState::Stopped(Some(who)) = one.asleep else { panic!() };
         assert_eq!((who.pid, who.name.as_str()), (Some(44), "stopper"));
-        let WokenBy::Other(who) = one.woken_by else { panic!() };
+        let WakeSource::Other(who) = one.woken_by else { panic!() };
         assert_eq!(who.name, "waker");
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
-use howlate_model::WokenBy;
+use howlate_model::WakeSource;
 use howlate_testing::skip;
 
 use super::*;
@@ -84,7 +84,7 @@ fn what_a_timer_wakes_is_woken_by_nobody_else_at_the_beginning_and_the_end() {
         tracer.stop();
         tracer.read(&mut |one| {
             if one.tid == tid {
-                by[usize::from(matches!(one.woken_by, WokenBy::Other(_)))] += 1;
+                by[usize::from(matches!(one.woken_by, WakeSource::Other(_)))] += 1;
             }
         });
     }

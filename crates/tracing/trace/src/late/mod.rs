@@ -27,7 +27,8 @@ use aya::maps::{Array, MapData, RingBuf};
 use aya::programs::Iter;
 use howlate_linux::clock;
 use howlate_model::{
-    CpuTimeline, LateRead, LateWait, LoopAway, MonotonicTime, Span, TracerRefusal, Unseen, WaitGroup,
+    CpuTimeline, EventLoopStall, LateWait, LateWaitStats, MissingProbes, MonotonicTime, Span, TracerRefusal,
+    WaitGroup,
 };
 use howlate_procfs::Root;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -85,8 +86,8 @@ pub struct LateReader {
     told: [u64; 3],
     settings: Settings,
     /// Event loops that were away for too long, since that was asked last.
-    away: Vec<LoopAway>,
-    unseen: Unseen,
+    away: Vec<EventLoopStall>,
+    unseen: MissingProbes,
     /// How often counts were read: of two sets of them, the one that this is odd or even for is counted into.
     set: u32,
 }
@@ -144,7 +145,7 @@ impl LateReader {
         let (interrupts, steal) = (Interrupts::default(), Steal::new(Root::live()));
         let quotas = Quotas::new(Root::live());
         let settings = Settings { late, left_out: std::process::id() };
-        let (told, set, away, unseen) = ([0; 3], 0, Vec::new(), Unseen::default());
+        let (told, set, away, unseen) = ([0; 3], 0, Vec::new(), MissingProbes::default());
         let mut reader = Self {
             kernel,
             sent,
@@ -183,13 +184,13 @@ impl LateReader {
     }
 
     /// What it cannot tell of here.
-    pub const fn unseen(&self) -> &Unseen {
+    pub const fn unseen(&self) -> &MissingProbes {
         &self.unseen
     }
 
     /// The event loops that have come back since the last call after they were away for too long, as far as [`Self::read`] has
     /// met them.
-    pub fn take_away(&mut self) -> Vec<LoopAway> {
+    pub fn take_away(&mut self) -> Vec<EventLoopStall> {
         std::mem::take(&mut self.away)
     }
 
@@ -230,7 +231,7 @@ impl LateReader {
         &mut self,
         mut wanted: impl FnMut(&LateWait) -> bool,
         room: impl FnOnce(usize) -> usize,
-    ) -> Result<(LateRead, LateWaits<'_>), TracerRefusal> {
+    ) -> Result<(LateWaitStats, LateWaits<'_>), TracerRefusal> {
         let mut found = Vec::new();
         while let Some(bytes) = self.sent.next() {
             match Sent::parse(&bytes) {
@@ -257,7 +258,7 @@ impl LateReader {
         let now = told.and_then(|told| told.get(&0, 0).ok()).unwrap_or(self.told);
         let before = std::mem::replace(&mut self.told, now);
         let grew = |place: usize| now[place].saturating_sub(before[place]);
-        let read = LateRead { left_out, lost: grew(0), unseen: grew(1), at };
+        let read = LateWaitStats { left_out, lost: grew(0), unseen: grew(1), at };
         let Self { rings, interrupts, steal, quotas, .. } = self;
         Ok((read, LateWaits { found: found.into_iter(), rings, interrupts, steal, quotas }))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Holder, MonotonicTime, Occupant, Span, TracedSleep, Who};
+use howlate_model::{CpuHolder, HolderKind, MonotonicTime, Occupant, Span, TracedSleep};
 use howlate_procfs::{Cgroup, CpuCgroups, CpuQuota, ProcessStat, Root};
 
 /// A thread that can run, and does not, on a CPU that has nothing else to do, is kept from it: leaving idle takes less.
@@ -43,7 +43,7 @@ impl Quotas {
             Limited::No if !one.throttled => return,
             Limited::Several | Limited::No => String::new(),
         };
-        charge(one, &Who { holder: Holder::Quota, pid: None, name });
+        charge(one, &CpuHolder { holder: HolderKind::Quota, pid: None, name });
     }
 
     /// A thread may have ended since: then what was found before stands.
@@ -76,10 +76,10 @@ impl Quotas {
 }
 
 fn kept(occupant: &Occupant) -> bool {
-    occupant.who.holder == Holder::Idle && occupant.ns >= KEPT
+    occupant.who.holder == HolderKind::Idle && occupant.ns >= KEPT
 }
 
-fn charge(one: &mut TracedSleep, quota: &Who) {
+fn charge(one: &mut TracedSleep, quota: &CpuHolder) {
     if one.throttled {
         let ns = one.switched_in.map_or(Span::ZERO, |until| until.since(one.waking));
         one.occupants = vec![Occupant { who: quota.clone(), ns, from: Some(one.waking) }];
@@ -93,7 +93,7 @@ fn charge(one: &mut TracedSleep, quota: &Who) {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::WokenBy;
+    use howlate_model::WakeSource;
 
     use super::*;
 
@@ -102,7 +102,7 @@ mod tests {
     }
 
     fn charged(quotas: &mut Quotas, second: i64) -> String {
-        let by = WokenBy::NotSeen { slack: Span::ZERO, runnable_known: true };
+        let by = WakeSource::NotSeen { slack: Span::ZERO, runnable_known: true };
         let woken = TracedSleep::woken(7, at(second), by);
         let mut one = TracedSleep { throttled: true, switched_in: Some(at(second)), ..woken };
         quotas.name(&mut one);

@@ -2,7 +2,8 @@
 
 use howlate_linux::sched;
 use howlate_model::{
-    Expiry, Holder, LateWait, LoopAway, MonotonicTime, Occupant, Policy, Span, TracedSleep, WokenBy,
+    EventLoopStall, Expiry, HolderKind, LateWait, MonotonicTime, Occupant, Policy, Span, TracedSleep,
+    WakeSource,
 };
 
 use super::quotas::Quotas;
@@ -16,7 +17,7 @@ pub(super) enum Sent {
     /// A thread ran late.
     Late(Box<Late>),
     /// An event loop was away from its events.
-    Away(LoopAway),
+    Away(EventLoopStall),
 }
 
 /// Bytes of `struct away` of `bpf/late.h`: nothing else is as short.
@@ -33,7 +34,7 @@ impl Sent {
     }
 }
 
-fn away(bytes: &[u8]) -> Option<LoopAway> {
+fn away(bytes: &[u8]) -> Option<EventLoopStall> {
     let mut fields = Fields(bytes);
     let (from, until) = (fields.time()?, fields.time()?);
     let (running, ready) = (fields.span()?, fields.span()?);
@@ -42,7 +43,7 @@ fn away(bytes: &[u8]) -> Option<LoopAway> {
     let length = until.since(from);
     let running = running.min(length);
     let ready = ready.min(length.minus(running));
-    Some(LoopAway { from, until, running, ready, cgroup, tid, pid, uid, cpu, policy, name, process })
+    Some(EventLoopStall { from, until, running, ready, cgroup, tid, pid, uid, cpu, policy, name, process })
 }
 
 /// A thread: `struct whose`.
@@ -160,8 +161,8 @@ impl Late {
     /// The wait, without who had the CPUs meanwhile.
     pub(super) fn alone(&self) -> LateWait {
         let (waking, by) = match &self.timer {
-            Some(timer) => (timer.served, WokenBy::Timer(timer.clone())),
-            None => (self.began(), WokenBy::NotSeen { slack: Span::ZERO, runnable_known: true }),
+            Some(timer) => (timer.served, WakeSource::Timer(timer.clone())),
+            None => (self.began(), WakeSource::NotSeen { slack: Span::ZERO, runnable_known: true }),
         };
         let sleep = TracedSleep {
             // Since when it slept is not known, but that it did then.
@@ -202,12 +203,12 @@ fn timer(fields: &mut Fields<'_>) -> Option<Option<Expiry>> {
 fn run_ahead(occupants: &mut [Occupant]) {
     let (mut first, mut is_later) = (None, false);
     for one in occupants {
-        let is_ordinary = matches!(one.who.holder, Holder::Thread | Holder::Idle);
-        if is_ordinary || one.who.holder == Holder::RealTimeThread {
+        let is_ordinary = matches!(one.who.holder, HolderKind::Thread | HolderKind::Idle);
+        if is_ordinary || one.who.holder == HolderKind::RealTimeThread {
             is_later |= *first.get_or_insert(one.who.pid) != one.who.pid;
         }
         if is_ordinary && is_later {
-            one.who.holder = Holder::Server;
+            one.who.holder = HolderKind::Server;
         }
     }
 }
@@ -220,7 +221,7 @@ fn further_back<'a>(one: &'a [Event], other: &'a [Event]) -> &'a [Event] {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::Who;
+    use howlate_model::CpuHolder;
     use howlate_procfs::Root;
 
     use super::*;
@@ -263,23 +264,23 @@ mod tests {
 
     #[test]
     fn whoever_comes_to_the_cpu_while_a_real_time_thread_waits_was_let_run_ahead_of_it() {
-        let who = |holder, pid| Who { holder, pid, name: String::new() };
+        let who = |holder, pid| CpuHolder { holder, pid, name: String::new() };
         let one = |who| Occupant { who, ns: Span::from_nanos(5), from: None };
-        let (busy, hog) = (who(Holder::Thread, Some(5)), who(Holder::RealTimeThread, Some(6)));
-        let tick = who(Holder::Interrupt, None);
-        let (other, idle) = (who(Holder::Thread, Some(7)), who(Holder::Idle, None));
+        let (busy, hog) = (who(HolderKind::Thread, Some(5)), who(HolderKind::RealTimeThread, Some(6)));
+        let tick = who(HolderKind::Interrupt, None);
+        let (other, idle) = (who(HolderKind::Thread, Some(7)), who(HolderKind::Idle, None));
         let mut all: Vec<Occupant> =
             [&busy, &tick, &busy, &hog, &other, &idle, &busy].map(|who| one(who.clone())).to_vec();
         run_ahead(&mut all);
-        let holders: Vec<Holder> = all.iter().map(|one| one.who.holder).collect();
-        let server = Holder::Server;
+        let holders: Vec<HolderKind> = all.iter().map(|one| one.who.holder).collect();
+        let server = HolderKind::Server;
         assert_eq!(
             holders,
             [
-                Holder::Thread,
-                Holder::Interrupt,
-                Holder::Thread,
-                Holder::RealTimeThread,
+                HolderKind::Thread,
+                HolderKind::Interrupt,
+                HolderKind::Thread,
+                HolderKind::RealTimeThread,
                 server,
                 server,
                 server
@@ -316,7 +317,7 @@ mod tests {
         assert_eq!((late.late(), late.began()), (Span::from_nanos(7_000), at(2_700)));
         let wait = late.alone();
         assert_eq!((wait.sleep.waking, wait.sleep.runnable), (at(2_620), at(2_700)));
-        let WokenBy::Timer(timer) = wait.sleep.woken_by else { panic!("{wait:?}") };
+        let WakeSource::Timer(timer) = wait.sleep.woken_by else { panic!("{wait:?}") };
         assert_eq!((timer.soft, timer.hard, timer.interrupt), (at(2_000), at(2_000), Some(at(2_600))));
         assert_eq!((timer.interrupted.name.as_str(), timer.interrupted.pid), ("busy", Some(5)));
     }

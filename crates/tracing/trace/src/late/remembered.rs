@@ -53,13 +53,13 @@ fn append(known: &mut CpuTimeline, now: CpuTimeline) {
 
 #[cfg(test)]
 mod tests {
-    use howlate_model::{Holder, Occupant, Span, Who};
+    use howlate_model::{CpuHolder, HolderKind, Occupant, Span};
 
     use super::*;
 
     fn cpu(cpu: u32, stretches: &[(i64, u64, &str)]) -> CpuTimeline {
         let one = |&(from, ns, name): &(i64, u64, &str)| Occupant {
-            who: Who { holder: Holder::Thread, pid: Some(1), name: name.to_owned() },
+            who: CpuHolder { holder: HolderKind::Thread, pid: Some(1), name: name.to_owned() },
             ns: Span::from_nanos(ns),
             from: Some(MonotonicTime::from_nanos(from)),
         };

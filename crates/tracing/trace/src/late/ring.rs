@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use aya::Ebpf;
 use aya::maps::{Array, MapData};
-use howlate_model::{MonotonicTime, Occupant, Span, TracerRefusal, Who};
+use howlate_model::{CpuHolder, MonotonicTime, Occupant, Span, TracerRefusal};
 
 use crate::fields::Fields;
 use crate::irq_names::Interrupts;
@@ -91,7 +91,7 @@ impl Event {
         }
     }
 
-    fn who(&self, interrupts: &mut Interrupts) -> Who {
+    fn who(&self, interrupts: &mut Interrupts) -> CpuHolder {
         let name = Fields(&self.name).comm().unwrap_or_default();
         self.occupant().who(self.id, name, interrupts)
     }

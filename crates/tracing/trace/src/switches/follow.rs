@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Holder, Lost, MonotonicTime, Occupant, Span, TracedSleep, Who, WokenBy};
+use howlate_model::{CpuHolder, CpuLoss, HolderKind, MonotonicTime, Occupant, Span, TracedSleep, WakeSource};
 
 use super::own_schedstat::Account;
 use super::record::Switch;
@@ -97,7 +97,7 @@ impl Follower {
 
     /// A sleep whose wait is not known yet: it is as if the thread had been switched in as soon as it could run.
     fn woken(&self, asleep_since: MonotonicTime, at: MonotonicTime, cpu: u32) -> TracedSleep {
-        let woken_by = WokenBy::NotSeen { slack: self.slack, runnable_known: false };
+        let woken_by = WakeSource::NotSeen { slack: self.slack, runnable_known: false };
         TracedSleep {
             asleep_since: Some(asleep_since),
             switched_in: Some(at),
@@ -144,7 +144,7 @@ fn wait(one: &mut TracedSleep, waited: Span, switched_in: MonotonicTime, slack: 
     let earliest = one.asleep_since.unwrap_or(switched_in);
     let runnable = switched_in.minus(waited).max(earliest);
     (one.waking, one.runnable) = (runnable, runnable);
-    one.woken_by = WokenBy::NotSeen { slack, runnable_known: true };
+    one.woken_by = WakeSource::NotSeen { slack, runnable_known: true };
     let ns = switched_in.since(runnable);
     if !ns.is_zero() {
         one.occupants.push(Occupant { who: nobody_knows(), ns, from: None });
@@ -153,14 +153,14 @@ fn wait(one: &mut TracedSleep, waited: Span, switched_in: MonotonicTime, slack: 
 
 fn add_lost(one: &mut TracedSleep, from: MonotonicTime, until: MonotonicTime) {
     if one.lost.len() < LISTED {
-        one.lost.push(Lost { from, until, to: nobody_knows(), throttled: false, merged: false });
+        one.lost.push(CpuLoss { from, until, to: nobody_knows(), throttled: false, merged: false });
     } else {
         one.lost_more += 1;
     }
 }
 
-const fn nobody_knows() -> Who {
-    Who { holder: Holder::NotSeen, pid: None, name: String::new() }
+const fn nobody_knows() -> CpuHolder {
+    CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() }
 }
 
 #[cfg(test)]
@@ -198,7 +198,7 @@ mod tests {
 
     /// When it could run, as far as that is known.
     fn runnable(one: &TracedSleep) -> Option<i64> {
-        let WokenBy::NotSeen { runnable_known, .. } = one.woken_by else { unreachable!() };
+        let WakeSource::NotSeen { runnable_known, .. } = one.woken_by else { unreachable!() };
         runnable_known.then_some(one.runnable.as_nanos())
     }
 

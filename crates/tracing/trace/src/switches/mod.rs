@@ -12,7 +12,7 @@ use std::io;
 
 use howlate_linux::clock;
 use howlate_linux::perf::SwitchRecords;
-use howlate_model::{AfterEach, Span, TracedSleep, TracerRefusal};
+use howlate_model::{Span, TracedSleep, TracerRefusal, WakeupHookFactory};
 use howlate_procfs::Root;
 
 use crate::steal::Steal;
@@ -76,7 +76,7 @@ impl Tracer for Switches {
         Ok(())
     }
 
-    fn after_each(&self) -> Option<AfterEach> {
+    fn after_each(&self) -> Option<WakeupHookFactory> {
         Some(self.accounts.reader())
     }
 

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use howlate_linux::{clock, thread};
-use howlate_model::{AfterEach, MonotonicTime, Span, Wakeup};
+use howlate_model::{MonotonicTime, Span, Wakeup, WakeupHookFactory};
 use howlate_procfs::{OwnSchedstat, Root};
 
 /// Readings that fit until they are taken: 200 threads at 1 kHz for a third of a second, or a few for much longer.
@@ -30,9 +30,9 @@ impl Accounts {
     }
 
     /// What each thread is to do after its wake-ups.
-    pub(super) fn reader(&self) -> AfterEach {
+    pub(super) fn reader(&self) -> WakeupHookFactory {
         let sender = self.sender.clone();
-        AfterEach::new(move || {
+        WakeupHookFactory::new(move || {
             let (sender, tid, own) = (sender.clone(), thread::id(), OwnSchedstat::open(&Root::live()));
             Box::new(move |wakeup: Wakeup| {
                 let waited = own.as_ref().and_then(OwnSchedstat::waited);

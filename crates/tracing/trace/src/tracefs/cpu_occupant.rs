@@ -1,6 +1,6 @@
 //! Who has, or had, a CPU. Pure.
 
-use howlate_model::{Holder, Who};
+use howlate_model::{CpuHolder, HolderKind};
 
 use super::event::Comm;
 use crate::irq_names::{Interrupts, TICK, softirq};
@@ -65,31 +65,35 @@ impl Has {
         }
     }
 
-    pub(super) fn named(&self, interrupts: &mut Interrupts) -> Who {
-        let nameless = |holder| Who { holder, pid: None, name: String::new() };
+    pub(super) fn named(&self, interrupts: &mut Interrupts) -> CpuHolder {
+        let nameless = |holder| CpuHolder { holder, pid: None, name: String::new() };
         match *self {
-            Self::Thread { pid: 0, .. } => nameless(Holder::Idle),
+            Self::Thread { pid: 0, .. } => nameless(HolderKind::Idle),
             // Neither its name nor the switch to it was seen.
-            Self::Thread { comm, .. } if comm[0] == 0 => nameless(Holder::NotSeen),
+            Self::Thread { comm, .. } if comm[0] == 0 => nameless(HolderKind::NotSeen),
             Self::Thread { pid, comm } => {
                 let name = comm.split(|byte| *byte == 0).next().unwrap_or_default();
                 let name = String::from_utf8_lossy(name).into_owned();
-                Who { holder: Holder::Thread, pid: Some(pid), name }
+                CpuHolder { holder: HolderKind::Thread, pid: Some(pid), name }
             }
             Self::RealTime { pid, comm } => match (Self::Thread { pid, comm }).named(interrupts) {
-                who if who.holder == Holder::Thread => Who { holder: Holder::RealTimeThread, ..who },
+                who if who.holder == HolderKind::Thread => {
+                    CpuHolder { holder: HolderKind::RealTimeThread, ..who }
+                }
                 nobody => nobody,
             },
             Self::Server { .. } => match self.to_ordinary().named(interrupts) {
-                who if who.holder == Holder::Thread => Who { holder: Holder::Server, ..who },
+                who if who.holder == HolderKind::Thread => CpuHolder { holder: HolderKind::Server, ..who },
                 nobody => nobody,
             },
             Self::Handler(number) => {
-                Who { holder: Holder::Interrupt, pid: None, name: interrupts.name(number) }
+                CpuHolder { holder: HolderKind::Interrupt, pid: None, name: interrupts.name(number) }
             }
-            Self::Softirq(vector) => Who { holder: Holder::Softirq, pid: None, name: softirq(vector) },
-            Self::Tick => Who { holder: Holder::Interrupt, pid: None, name: TICK.to_owned() },
-            Self::NotSeen => nameless(Holder::NotSeen),
+            Self::Softirq(vector) => {
+                CpuHolder { holder: HolderKind::Softirq, pid: None, name: softirq(vector) }
+            }
+            Self::Tick => CpuHolder { holder: HolderKind::Interrupt, pid: None, name: TICK.to_owned() },
+            Self::NotSeen => nameless(HolderKind::NotSeen),
         }
     }
 }

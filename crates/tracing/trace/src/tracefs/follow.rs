@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Asleep, MonotonicTime, TracedSleep, Who};
+use howlate_model::{CpuHolder, MonotonicTime, SleepState, TracedSleep};
 
 use super::cpu::Cpu;
 use super::cpu_occupant::Has;
@@ -27,7 +27,7 @@ pub(super) struct Follower {
     /// The CPU on which the most recent wake-up began, while nothing else has happened there, and of which thread.
     waking: Option<(u32, u32)>,
     /// Who sent the most recent signal that stops.
-    stopper: Option<Who>,
+    stopper: Option<CpuHolder>,
     interrupts: Interrupts,
     /// Whether a hypervisor may keep the CPUs from running.
     is_guest: bool,
@@ -105,7 +105,7 @@ impl Follower {
         let running = self.cpus.entry(event.cpu).or_default().holder();
         let Some(thread) = self.threads.get_mut(&event.pid) else { return };
         thread.finish(Some(event.at), &mut self.interrupts, seen);
-        thread.sleeps(event.at, Asleep::Waiting);
+        thread.sleeps(event.at, SleepState::Waiting);
         thread.waits_on(event.cpu);
         thread.woken(None, running.named(&mut self.interrupts), event.at, None);
         thread.stage = Stage::NeverLeft;
@@ -196,7 +196,7 @@ impl Follower {
         if !slept {
             // It was about to sleep, and has not left its CPU by itself.
             thread.finish(Some(event.at), &mut self.interrupts, seen);
-            thread.sleeps(event.at, Asleep::Waiting);
+            thread.sleeps(event.at, SleepState::Waiting);
         }
         let cpu = self.cpus.entry(event.cpu).or_default();
         let times = cpu.timer().and_then(|timer| self.timers.get(&timer));
@@ -232,8 +232,11 @@ impl Follower {
             return thread.loses_its_cpu(event.cpu, event.at);
         }
         thread.finish(Some(event.at), &mut self.interrupts, seen);
-        let asleep =
-            if state & STOPPED == 0 { Asleep::Waiting } else { Asleep::Stopped(self.stopper.clone()) };
+        let asleep = if state & STOPPED == 0 {
+            SleepState::Waiting
+        } else {
+            SleepState::Stopped(self.stopper.clone())
+        };
         thread.sleeps(event.at, asleep);
     }
 }

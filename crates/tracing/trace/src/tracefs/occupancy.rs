@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use howlate_model::{Deferred, MonotonicTime, Occupant, Span, Who};
+use howlate_model::{CpuHolder, DeferredTimers, MonotonicTime, Occupant, Span};
 
 use super::cpu_occupant::Has;
 use crate::irq_names::Interrupts;
@@ -61,7 +61,7 @@ impl Held {
         for (holder, ns, several) in &self.together {
             let who = holder.named(interrupts);
             let pid = who.pid.filter(|_| !several);
-            all.push(Occupant { who: Who { pid, ..who }, ns: *ns, from: None });
+            all.push(Occupant { who: CpuHolder { pid, ..who }, ns: *ns, from: None });
         }
         for (holder, from, ns) in &self.stretches {
             // A thread whose name was not seen at first may have been seen since.
@@ -120,7 +120,7 @@ impl Deferral {
         soft: MonotonicTime,
         served: MonotonicTime,
         names: &mut Interrupts,
-    ) -> Deferred {
+    ) -> DeferredTimers {
         let mut from = self.known_from.max(soft);
         let mut held = Held::default();
         for (holder, until) in &self.stretches {
@@ -129,7 +129,7 @@ impl Deferral {
             from = from.max(until);
         }
         let (interrupt, interrupted) = (self.interrupt, self.interrupted.named(names));
-        Deferred { interrupt, interrupted, occupants: held.named(names) }
+        DeferredTimers { interrupt, interrupted, occupants: held.named(names) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A thread that is followed, from sleep to sleep. Pure.
 
-use howlate_model::{Asleep, Expiry, MonotonicTime, Occupant, TracedSleep, Who, WokenBy};
+use howlate_model::{CpuHolder, Expiry, MonotonicTime, Occupant, SleepState, TracedSleep, WakeSource};
 
 use super::cpu_occupant::Has;
 use super::occupancy::Held;
@@ -28,7 +28,7 @@ pub(super) struct FollowedThread {
     /// As it was when it last left its CPU.
     pub(super) real_time: bool,
     asleep_since: Option<MonotonicTime>,
-    asleep: Asleep,
+    asleep: SleepState,
     /// The sleep that it was woken from.
     sleep: Option<TracedSleep>,
     /// The CPU that it waits for, and until when that is accounted for.
@@ -52,7 +52,7 @@ impl FollowedThread {
             stage: Stage::Asleep,
             real_time: false,
             asleep_since: None,
-            asleep: Asleep::Waiting,
+            asleep: SleepState::Waiting,
             sleep: None,
             cpu: 0,
             accounted: MonotonicTime::default(),
@@ -88,14 +88,20 @@ impl FollowedThread {
     }
 
     /// It sleeps from now on.
-    pub(super) fn sleeps(&mut self, at: MonotonicTime, asleep: Asleep) {
+    pub(super) fn sleeps(&mut self, at: MonotonicTime, asleep: SleepState) {
         let real_time = self.real_time;
         *self = Self { asleep_since: Some(at), asleep, real_time, ..Self::new(self.tid) };
     }
 
     /// It is being woken, perhaps in an interrupt of that CPU.
-    pub(super) fn woken(&mut self, expiry: Option<Expiry>, by: Who, at: MonotonicTime, cpu: Option<u32>) {
-        let woken_by = expiry.map_or(WokenBy::Other(by), WokenBy::Timer);
+    pub(super) fn woken(
+        &mut self,
+        expiry: Option<Expiry>,
+        by: CpuHolder,
+        at: MonotonicTime,
+        cpu: Option<u32>,
+    ) {
+        let woken_by = expiry.map_or(WakeSource::Other(by), WakeSource::Timer);
         self.sleep = Some(TracedSleep {
             asleep_since: self.asleep_since,
             asleep: self.asleep.clone(),

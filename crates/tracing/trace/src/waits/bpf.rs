@@ -9,7 +9,7 @@ use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::Iter;
 use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_linux::kernel_addresses;
-use howlate_model::{NOT_LOOKED_AT, Span, Stack, ThreadWaits, TracerRefusal, WaitsLost, WaitsRead};
+use howlate_model::{KernelStack, LostWaits, NOT_LOOKED_AT, Span, ThreadWaits, TracerRefusal, WaitsReport};
 use howlate_procfs::{KernelSymbols, Root};
 
 use super::delta::Earlier;
@@ -44,7 +44,7 @@ pub(super) struct Counting {
     read_at: u64,
     /// Stacks that were told.
     told: HashSet<u64>,
-    lost: WaitsLost,
+    lost: LostWaits,
 }
 
 impl Counting {
@@ -71,7 +71,7 @@ impl Counting {
             earlier: Earlier::default(),
             read_at: 0,
             told: HashSet::new(),
-            lost: WaitsLost::default(),
+            lost: LostWaits::default(),
         };
         counting.threads()?;
         counting.lost = counting.lost_in_all();
@@ -103,18 +103,18 @@ impl Counting {
     }
 
     /// The stacks that these threads waited at and that were not told before.
-    fn new_stacks(&mut self, threads: &[ThreadWaits]) -> Vec<Stack> {
+    fn new_stacks(&mut self, threads: &[ThreadWaits]) -> Vec<KernelStack> {
         let over = threads.iter().flat_map(|one| one.reasons.iter().map(|reason| reason.stack));
         let ongoing = threads.iter().filter_map(|one| one.ongoing?.stack);
         let all: Vec<u64> = over.chain(ongoing).filter(|stack| *stack != NOT_LOOKED_AT).collect();
         let new = all.into_iter().filter(|stack| self.told.insert(*stack));
-        new.map(|id| Stack { id, functions: functions(&self.stacks, &self.symbols, id) }).collect()
+        new.map(|id| KernelStack { id, functions: functions(&self.stacks, &self.symbols, id) }).collect()
     }
 
-    fn lost_in_all(&self) -> WaitsLost {
+    fn lost_in_all(&self) -> LostWaits {
         let told = self.kernel.map(".data.told").and_then(|map| Array::<_, [u64; 4]>::try_from(map).ok());
         let [_, unseen, threads, stacks] = told.and_then(|told| told.get(&0, 0).ok()).unwrap_or_default();
-        WaitsLost { unseen, threads, stacks }
+        LostWaits { unseen, threads, stacks }
     }
 }
 
@@ -128,7 +128,7 @@ impl WaitReader for Counting {
         Span::from_secs(1)
     }
 
-    fn read(&mut self) -> Result<WaitsRead, TracerRefusal> {
+    fn read(&mut self) -> Result<WaitsReport, TracerRefusal> {
         // First those that have ended: their numbers may be others' by now.
         let mut threads = Vec::new();
         while let Some(bytes) = self.ended.next() {
@@ -138,12 +138,12 @@ impl WaitReader for Counting {
         let stacks = self.new_stacks(&threads);
         let now = self.lost_in_all();
         let before = std::mem::replace(&mut self.lost, now);
-        let lost = WaitsLost {
+        let lost = LostWaits {
             unseen: now.unseen - before.unseen,
             threads: now.threads - before.threads,
             stacks: now.stacks - before.stacks,
         };
-        Ok(WaitsRead { threads, stacks, lost })
+        Ok(WaitsReport { threads, stacks, lost })
     }
 }
 

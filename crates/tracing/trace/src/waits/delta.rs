@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use howlate_model::{Ongoing, ReasonWaits, Span, ThreadWaits, Waits};
+use howlate_model::{OngoingWait, ReasonWaits, Span, ThreadWaits, Waits};
 
 use super::record::{Pending, Reason, Record, Rival, Sum};
 
@@ -51,8 +51,8 @@ fn news(record: &Record, known: Option<&Record>) -> ThreadWaits {
         more_reasons: waits(record.more_reasons, known.map(|known| known.more_reasons)),
         ongoing: match record.pending {
             Pending::None => None,
-            Pending::Cpu(lasts) => Some(Ongoing { stack: None, lasts }),
-            Pending::At(stack, lasts) => Some(Ongoing { stack: Some(stack), lasts }),
+            Pending::Cpu(lasts) => Some(OngoingWait { stack: None, lasts }),
+            Pending::At(stack, lasts) => Some(OngoingWait { stack: Some(stack), lasts }),
         },
     }
 }
@@ -74,10 +74,10 @@ fn reason(now: &Reason, known: Option<&Reason>) -> Option<ReasonWaits> {
     (waits.count > 0).then_some(ReasonWaits { stack: now.stack, waits, looked_at })
 }
 
-fn rival(now: &Rival, known: Option<&Rival>) -> Option<howlate_model::Rival> {
+fn rival(now: &Rival, known: Option<&Rival>) -> Option<howlate_model::CompetingProcess> {
     let known = known.filter(|known| known.pid == now.pid && known.ns <= now.ns).map_or(0, |known| known.ns);
     let time = Span::from_nanos(now.ns - known);
-    (!time.is_zero()).then_some(howlate_model::Rival { pid: now.pid, time })
+    (!time.is_zero()).then_some(howlate_model::CompetingProcess { pid: now.pid, time })
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
         );
         let second = earlier.since(record(1_000, (50, 5), &[(11, 300, 3), (12, 70, 1)]));
         assert_eq!((second.seen, second.cpu.time), (Span::from_nanos(400), Span::from_nanos(10)));
-        assert_eq!(second.rivals, [howlate_model::Rival { pid: 9, time: Span::from_nanos(10) }]);
+        assert_eq!(second.rivals, [howlate_model::CompetingProcess { pid: 9, time: Span::from_nanos(10) }]);
         let stacks: Vec<u64> = second.reasons.iter().map(|one| one.stack).collect();
         assert_eq!(stacks, [12], "nothing new came to the other");
     }

@@ -11,7 +11,7 @@ mod record;
 use std::fmt;
 use std::str::FromStr;
 
-use howlate_model::{Span, TracerRefusal, WaitsRead};
+use howlate_model::{Span, TracerRefusal, WaitsReport};
 use howlate_procfs::Root;
 
 /// Where it is known from.
@@ -75,7 +75,7 @@ pub trait WaitReader {
     /// # Errors
     ///
     /// When the kernel refuses what it allowed before.
-    fn read(&mut self) -> Result<WaitsRead, TracerRefusal>;
+    fn read(&mut self) -> Result<WaitsReport, TracerRefusal>;
 }
 
 /// Begins to add up, which ends when it is dropped; and why a better source cannot be had.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use howlate_linux::clock;
 use howlate_model::{
-    MonotonicTime, NOT_LOOKED_AT, Ongoing, ReasonWaits, Span, Stack, ThreadWaits, TracerRefusal, Waits,
-    WaitsRead,
+    KernelStack, MonotonicTime, NOT_LOOKED_AT, OngoingWait, ReasonWaits, Span, ThreadWaits, TracerRefusal,
+    Waits, WaitsReport,
 };
 use howlate_procfs::{Root, Schedstat, Status, threads};
 
@@ -23,7 +23,7 @@ pub(super) struct Sampling {
     listed: Option<MonotonicTime>,
     /// Functions by the number that they are told by; `new` of them are to be told yet.
     functions: HashMap<String, u64>,
-    new: Vec<Stack>,
+    new: Vec<KernelStack>,
 }
 
 /// A thread as it was when it last had changed.
@@ -149,7 +149,7 @@ impl Sampling {
         }
         let id = self.functions.len() as u64 + 1;
         self.functions.insert(function.to_owned(), id);
-        self.new.push(Stack { id, functions: vec![function.to_owned()] });
+        self.new.push(KernelStack { id, functions: vec![function.to_owned()] });
         id
     }
 }
@@ -163,10 +163,10 @@ impl WaitReader for Sampling {
         Span::from_millis(100)
     }
 
-    fn read(&mut self) -> Result<WaitsRead, TracerRefusal> {
+    fn read(&mut self) -> Result<WaitsReport, TracerRefusal> {
         let threads = self.sample(clock::now());
         let stacks = std::mem::take(&mut self.new);
-        Ok(WaitsRead { threads, stacks, ..WaitsRead::default() })
+        Ok(WaitsReport { threads, stacks, ..WaitsReport::default() })
     }
 }
 
@@ -179,7 +179,7 @@ impl LastReading {
     /// It had no CPU since: it sleeps on, or waits for one.
     fn unchanged(&self, tid: u32, seen: Span, now: MonotonicTime) -> ThreadWaits {
         let lasts = now.since(self.changed);
-        ThreadWaits { ongoing: Some(Ongoing { stack: self.asleep, lasts }), ..self.waits(tid, seen) }
+        ThreadWaits { ongoing: Some(OngoingWait { stack: self.asleep, lasts }), ..self.waits(tid, seen) }
     }
 
     /// It had its CPU meanwhile; what of the time was neither that nor a wait for it, it slept.
@@ -245,8 +245,8 @@ mod tests {
         sampling.threads.clear();
         sampling.list(at(0));
         let asleep = sampling.look(7, at(100)).unwrap();
-        assert_eq!(asleep.ongoing, Some(Ongoing { stack: Some(1), lasts: Span::from_millis(100) }));
-        assert_eq!(sampling.new, [Stack { id: 1, functions: vec!["pipe_read".into()] }]);
+        assert_eq!(asleep.ongoing, Some(OngoingWait { stack: Some(1), lasts: Span::from_millis(100) }));
+        assert_eq!(sampling.new, [KernelStack { id: 1, functions: vec!["pipe_read".into()] }]);
         // It woke, and slept three times more.
         write(folder.path(), "S (sleeping)", "pipe_read", (30, 40, 5), 4);
         let new = sampling.look(7, at(300)).unwrap();

@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Command;
 
 use howlate_linux::clock;
-use howlate_model::{LoopTurn, MonotonicTime, Span, SpanTime};
+use howlate_model::{LoopIteration, MonotonicTime, Span, SpanTime};
 use howlate_procfs::Root;
 use rustix::io::{FdFlags, fcntl_setfd};
 
@@ -52,7 +52,7 @@ pub struct MarkedTurn<'a> {
     /// Number of the loop.
     pub number: usize,
     pub marked_loop: &'a MarkedLoop,
-    pub turn: LoopTurn,
+    pub turn: LoopIteration,
     /// How much of the turn each span took.
     pub spans: &'a [SpanTime],
 }

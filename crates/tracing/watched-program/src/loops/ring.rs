@@ -1,6 +1,6 @@
 //! Reads the turns that a program wrote to its ring.
 
-use howlate_model::{LoopTurn, MonotonicTime, Span, SpanTime};
+use howlate_model::{LoopIteration, MonotonicTime, Span, SpanTime};
 
 use super::layout::{
     CAPACITY, CLOCK, HEAD, LOST, NAME, PERIOD, READ, SPAN_KINDS, SPAN_LOST, SPAN_WRITTEN, THREAD, TURN,
@@ -78,7 +78,7 @@ impl LoopRing {
         memory: &Memory,
         clock: &TurnClock,
         most: &mut u64,
-        take: &mut dyn FnMut(LoopTurn, &[SpanTime]),
+        take: &mut dyn FnMut(LoopIteration, &[SpanTime]),
     ) -> u64 {
         let written = self.head[WRITTEN];
         if written == self.read {
@@ -119,12 +119,12 @@ impl LoopRing {
         [expected, woke, done]: RawTurn,
         since: MonotonicTime,
         convert: impl Fn(u64) -> Option<MonotonicTime>,
-    ) -> Option<LoopTurn> {
+    ) -> Option<LoopIteration> {
         let woke = convert(woke).filter(|woke| self.last.is_none_or(|last| last <= *woke))?;
         let due = |nanos| plausible_time(nanos, woke).filter(|due| *due >= since);
         let expected = read_optional(expected, due)?;
         let done = read_optional(done, |time| convert(time).filter(|done| *done >= woke))?;
-        let turn = LoopTurn { expected, woke, done };
+        let turn = LoopIteration { expected, woke, done };
         self.last = Some(turn.done.unwrap_or(woke));
         Some(turn)
     }

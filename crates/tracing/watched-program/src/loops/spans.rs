@@ -1,6 +1,6 @@
 //! Named spans of time within turns.
 
-use howlate_model::{LoopTurn, MonotonicTime, Span, SpanTime};
+use howlate_model::{LoopIteration, MonotonicTime, Span, SpanTime};
 
 use super::layout::{NAME, SPAN, SPAN_CAPACITY, SPAN_KINDS, SPAN_NAMES, SPAN_READ, SPAN_TIMES};
 use super::memory::{Memory, read_name};
@@ -76,7 +76,7 @@ impl PendingSpans {
     /// How much of a turn lay in each span. Spans outside of completed turns are dropped.
     pub(super) fn of_turn(
         &mut self,
-        turn: LoopTurn,
+        turn: LoopIteration,
         convert: impl Fn(u64) -> Option<MonotonicTime>,
     ) -> Vec<SpanTime> {
         let done = turn.done.unwrap_or(turn.woke);

@@ -49,13 +49,13 @@ impl TestProgram {
         self.set(WRITTEN, self.written);
     }
 
-    fn read(&mut self) -> (Vec<LoopTurn>, u64) {
+    fn read(&mut self) -> (Vec<LoopIteration>, u64) {
         let mut turns = Vec::new();
         let lost = self.read_all(&mut |turn, _| turns.push(turn));
         (turns, lost)
     }
 
-    fn read_all(&mut self, take: &mut dyn FnMut(LoopTurn, &[SpanTime])) -> u64 {
+    fn read_all(&mut self, take: &mut dyn FnMut(LoopIteration, &[SpanTime])) -> u64 {
         self.loops.read(&mut |MarkedTurn { number, marked_loop, turn, spans }| {
             let name = "control".to_owned();
             let period = Span::from_millis(1);
@@ -105,8 +105,8 @@ fn turns_are_read_once_and_in_order() {
     program.turn(0, first_start, first_end);
     program.turn(first_start, first_end + 1, 0);
     let at = |nanos: u64| MonotonicTime::from_nanos(i64::try_from(nanos).unwrap());
-    let first = LoopTurn { expected: None, woke: at(first_start), done: Some(at(first_end)) };
-    let second = LoopTurn { expected: Some(at(first_start)), woke: at(first_end + 1), done: None };
+    let first = LoopIteration { expected: None, woke: at(first_start), done: Some(at(first_end)) };
+    let second = LoopIteration { expected: Some(at(first_start)), woke: at(first_end + 1), done: None };
     assert_eq!(program.read(), (vec![first, second], 0));
     assert_eq!(program.read(), (vec![], 0));
 }

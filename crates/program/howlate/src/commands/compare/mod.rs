@@ -4,7 +4,7 @@ mod self_test;
 
 use howlate_analyse::compare::{Comparison, Criteria, Track, Verdict, recordings, within};
 use howlate_analyse::{Analysis, is_as_asked};
-use howlate_model::{HasProperties, Property, Value};
+use howlate_model::{HasProperties, Property, PropertyValue};
 use howlate_render::{self as render, ComparisonReport, Detail};
 
 use super::detail;
@@ -74,7 +74,7 @@ fn against_base(tracks: &[Track], asked: Criteria) -> Result<Comparison, Error> 
 /// A policy that was refused: what ran is not what the other recording has.
 fn refused(track: &Track) -> Option<String> {
     let mut policies = track.analysis.outcomes().iter().filter_map(|outcome| outcome.value(Property::Policy));
-    policies.find(|policy| matches!(policy, Value::Refused { .. })).map(|policy| policy.to_string())
+    policies.find(|policy| matches!(policy, PropertyValue::Refused { .. })).map(|policy| policy.to_string())
 }
 
 /// The properties in which the conditions of a recording differ.

@@ -8,7 +8,7 @@ use howlate_guest::{
     Architecture, GuestError, HostSettings, Kernel, Program, TcgThreads, VirtualMachine, emulator_version,
     libvirt_xml,
 };
-use howlate_model::HowEnded;
+use howlate_model::EndReason;
 use howlate_plan::without_repeats;
 use howlate_recording::{HistoryEntry, Writer};
 use howlate_render as render;
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     let Some(boots) = rounds.boots else {
         return trouble.map(|_| Status::NotTrustworthy);
     };
-    let how = trouble.as_ref().copied().unwrap_or(HowEnded::Interrupted);
+    let how = trouble.as_ref().copied().unwrap_or(EndReason::Interrupted);
     let track = boots.end(trouble.is_ok().then_some(how));
     let text = if args.printing.json {
         render::json(&track.analysis, &limits)?

@@ -6,17 +6,17 @@ fn any_time() -> impl Strategy<Value = MonotonicTime> {
     (0..3_000i64).prop_map(MonotonicTime::from_nanos)
 }
 
-fn any_who() -> impl Strategy<Value = Who> {
+fn any_who() -> impl Strategy<Value = CpuHolder> {
     (0..6u32).prop_map(|number| {
         let holder = [
-            Holder::Idle,
-            Holder::Thread,
-            Holder::Interrupt,
-            Holder::Softirq,
-            Holder::NotSeen,
-            Holder::Server,
+            HolderKind::Idle,
+            HolderKind::Thread,
+            HolderKind::Interrupt,
+            HolderKind::Softirq,
+            HolderKind::NotSeen,
+            HolderKind::Server,
         ][number as usize];
-        Who { holder, pid: (number == 1).then_some(3), name: format!("n{number}") }
+        CpuHolder { holder, pid: (number == 1).then_some(3), name: format!("n{number}") }
     })
 }
 
@@ -25,13 +25,13 @@ fn any_occupant() -> impl Strategy<Value = Occupant> {
     all.prop_map(|(who, ns, from)| Occupant { who, ns: span(ns), from })
 }
 
-fn any_deferred() -> impl Strategy<Value = Deferred> {
+fn any_deferred() -> impl Strategy<Value = DeferredTimers> {
     let occupant = any_occupant();
     let all = (any_time(), any_who(), proptest::collection::vec(occupant, 0..4));
-    all.prop_map(|(interrupt, interrupted, occupants)| Deferred { interrupt, interrupted, occupants })
+    all.prop_map(|(interrupt, interrupted, occupants)| DeferredTimers { interrupt, interrupted, occupants })
 }
 
-fn any_woken() -> impl Strategy<Value = WokenBy> {
+fn any_woken() -> impl Strategy<Value = WakeSource> {
     let expiry = (
         any_time(),
         any_time(),
@@ -44,7 +44,7 @@ fn any_woken() -> impl Strategy<Value = WokenBy> {
     prop_oneof![
         expiry.prop_map(|(soft, hard, interrupt, interrupted, first_served, served, deferred)| {
             let idle_since = Some(first_served).filter(|_| served > first_served);
-            WokenBy::Timer(Expiry {
+            WakeSource::Timer(Expiry {
                 soft,
                 hard,
                 interrupt,
@@ -56,9 +56,9 @@ fn any_woken() -> impl Strategy<Value = WokenBy> {
                 deferred,
             })
         }),
-        any_who().prop_map(WokenBy::Other),
+        any_who().prop_map(WakeSource::Other),
         (0..3_000u64)
-            .prop_map(|slack| WokenBy::NotSeen { slack: span(slack), runnable_known: slack % 2 == 0 }),
+            .prop_map(|slack| WakeSource::NotSeen { slack: span(slack), runnable_known: slack % 2 == 0 }),
     ]
 }
 
@@ -74,7 +74,7 @@ prop_compose! {
             tid: 7,
             asleep_since: times.2,
             slept_in: None,
-            asleep: if flags.3 { Asleep::Stopped(None) } else { Asleep::Waiting },
+            asleep: if flags.3 { SleepState::Stopped(None) } else { SleepState::Waiting },
             woken_by,
             waking: times.0,
             runnable: times.1,
@@ -89,7 +89,7 @@ prop_compose! {
             next_timer: times.2,
             stolen: times.3.map(|time| time.since(at(0))),
             others_stood_still: vec![],
-            lost: lost.into_iter().map(|(from, until, to, throttled)| Lost { from, until, to, throttled, merged: false }).collect(),
+            lost: lost.into_iter().map(|(from, until, to, throttled)| CpuLoss { from, until, to, throttled, merged: false }).collect(),
             lost_more: 0,
             first_fault,
             asleep_again: times.4,

@@ -20,8 +20,8 @@ fn a_stop_is_followed_through_all_its_sleeps() {
     // 500 woken by the stop's signal, stopped at 520; 5000 woken by the going on; sleeps again at 5100 for a time that
     // has passed, is woken by the timer at 5200 and runs at 5240.
     let stop = thread(44, "stopper");
-    let by_other = |waking: i64, ran: i64, slept: i64, asleep: Asleep| TracedSleep {
-        woken_by: WokenBy::Other(stop.clone()),
+    let by_other = |waking: i64, ran: i64, slept: i64, asleep: SleepState| TracedSleep {
+        woken_by: WakeSource::Other(stop.clone()),
         asleep,
         waking: at(waking),
         runnable: at(waking),
@@ -30,14 +30,14 @@ fn a_stop_is_followed_through_all_its_sleeps() {
         asleep_again: Some(at(slept)),
         ..timely()
     };
-    let first = by_other(500, 510, 520, Asleep::Waiting);
+    let first = by_other(500, 510, 520, SleepState::Waiting);
     let second = TracedSleep {
         asleep_since: Some(at(520)),
-        ..by_other(5_000, 5_000, 5_100, Asleep::Stopped(Some(stop.clone())))
+        ..by_other(5_000, 5_000, 5_100, SleepState::Stopped(Some(stop.clone())))
     };
     let mut third =
         TracedSleep { waking: at(5_190), runnable: at(5_195), switched_in: Some(at(5_200)), ..timely() };
-    let WokenBy::Timer(expiry) = &mut third.woken_by else { unreachable!() };
+    let WakeSource::Timer(expiry) = &mut third.woken_by else { unreachable!() };
     (expiry.interrupt, expiry.first_served, expiry.served) = (Some(at(5_150)), at(5_160), at(5_180));
     third.occupants = vec![];
     third.asleep_since = Some(at(5_100));
@@ -64,7 +64,7 @@ fn whoever_kept_a_thread_from_asking_is_charged_with_it() {
     let wakeup = Wakeup { expected: at(1_000), ran: at(1_240) };
     let mut earlier = TracedSleep { asleep_again: Some(at(1_040)), asleep_since: Some(at(1)), ..timely() };
     (earlier.waking, earlier.runnable, earlier.switched_in) = (at(700), at(710), Some(at(720)));
-    earlier.lost = vec![Lost {
+    earlier.lost = vec![CpuLoss {
         from: at(900),
         until: at(1_030),
         to: thread(9, "rival"),

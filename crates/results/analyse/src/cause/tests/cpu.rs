@@ -20,7 +20,7 @@ fn who_had_the_cpu_is_named() {
 #[test]
 fn what_follows_the_last_stretch_that_is_listed_is_not_the_way_back() {
     let mut one = timely();
-    one.lost = vec![Lost {
+    one.lost = vec![CpuLoss {
         from: at(1_205),
         until: at(1_210),
         to: thread(9, "hog"),
@@ -40,11 +40,16 @@ fn what_follows_the_last_stretch_that_is_listed_is_not_the_way_back() {
 /// The fair server lets an ordinary thread run for 18 ms while this one, of real time, is ready; and again after it had begun.
 #[test]
 fn who_runs_ahead_of_real_time_threads_was_let_by_the_kernel() {
-    let ahead = Who { holder: Holder::Server, ..thread(9, "batch") };
+    let ahead = CpuHolder { holder: HolderKind::Server, ..thread(9, "batch") };
     let kinds = |waits: u64| {
         let ends = 1_150 + i64::try_from(waits).unwrap();
-        let again =
-            Lost { from: at(ends), until: at(2 * ends), to: ahead.clone(), throttled: false, merged: false };
+        let again = CpuLoss {
+            from: at(ends),
+            until: at(2 * ends),
+            to: ahead.clone(),
+            throttled: false,
+            merged: false,
+        };
         let one = TracedSleep {
             occupants: vec![Occupant { who: ahead.clone(), ns: span(waits), from: None }],
             switched_in: Some(at(ends)),
@@ -67,7 +72,7 @@ fn who_runs_ahead_of_real_time_threads_was_let_by_the_kernel() {
 #[test]
 fn an_idle_cpu_is_called_before_it_switches() {
     let mut one = timely();
-    one.woken_by = WokenBy::Other(thread(9, "sender"));
+    one.woken_by = WakeSource::Other(thread(9, "sender"));
     one.called = Some(at(1_180));
     let parts = |one: &TracedSleep| -> Vec<_> {
         let known = decompose(WAKEUP, None, from_ref(one), true).unwrap();
@@ -110,12 +115,15 @@ fn what_the_record_lost_came_first() {
 /// Two stretches of the wait lie where they were; what two others had in all fills what is left, and nothing of it is unexplained.
 #[test]
 fn what_is_known_lies_where_it_was_and_the_rest_between() {
-    let had =
-        |who: &Who, from: Option<i64>, ns| Occupant { who: who.clone(), ns: span(ns), from: from.map(at) };
+    let had = |who: &CpuHolder, from: Option<i64>, ns| Occupant {
+        who: who.clone(),
+        ns: span(ns),
+        from: from.map(at),
+    };
     let [a, b] = [(9, "a"), (10, "b")].map(|(pid, name)| thread(pid, name));
-    let herd = Who { pid: None, ..b };
-    let nameless = |holder, name: &str| Who { holder, pid: None, name: name.to_owned() };
-    let (eth0, others) = (nameless(Holder::Interrupt, "eth0"), nameless(Holder::Others, ""));
+    let herd = CpuHolder { pid: None, ..b };
+    let nameless = |holder, name: &str| CpuHolder { holder, pid: None, name: name.to_owned() };
+    let (eth0, others) = (nameless(HolderKind::Interrupt, "eth0"), nameless(HolderKind::Others, ""));
     let occupants = vec![
         had(&a, None, 8),
         had(&herd, None, 12),

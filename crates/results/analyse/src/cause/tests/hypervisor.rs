@@ -8,7 +8,7 @@ const HOLE: i64 = 9_180_000;
 fn holed(part: Part, stolen: Option<u64>) -> Vec<(Part, CauseKind, String, u64)> {
     let mut one = TracedSleep { stolen: stolen.map(span), ..timely() };
     let late = |time: MonotonicTime| at(time.as_nanos() + HOLE);
-    let net = Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() };
+    let net = CpuHolder { holder: HolderKind::Softirq, pid: None, name: "NET_RX".into() };
     one.occupants = vec![Occupant { who: net, ns: span(50), from: None }];
     match part {
         Part::WakeUp => (one.runnable, one.switched_in) = (late(one.runnable), one.switched_in.map(late)),
@@ -49,7 +49,7 @@ fn a_hole_in_a_guest_is_nobodys_without_a_witness_and_the_hypervisors_with_one()
 fn a_late_interrupt_has_a_witness_as_well() {
     let kind = |stolen: Option<u64>| {
         let mut one = TracedSleep { stolen: stolen.map(span), ..timely() };
-        let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+        let WakeSource::Timer(expiry) = &mut one.woken_by else { unreachable!() };
         (expiry.interrupt, expiry.interrupted) = (Some(at(61_050)), thread(9, "hog"));
         let wakeup = Wakeup { ran: at(70_000), ..WAKEUP };
         let delivery = decompose(wakeup, None, &[one], false).unwrap().wakeup.parts.swap_remove(1);
@@ -65,8 +65,8 @@ fn a_late_interrupt_has_a_witness_as_well() {
 fn no_idle_state_takes_as_long_as_a_machine_that_stands_still() {
     let kind = |stolen: Option<u64>, late: i64| {
         let mut one = TracedSleep { stolen: stolen.map(span), ..timely() };
-        let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
-        let idle = Who { holder: Holder::Idle, pid: None, name: String::new() };
+        let WakeSource::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+        let idle = CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() };
         (expiry.interrupt, expiry.interrupted) = (Some(at(1_050 + late)), idle);
         let wakeup = Wakeup { ran: at(2_000 + late), ..WAKEUP };
         decompose(wakeup, None, &[one], false).unwrap().wakeup.parts.swap_remove(1).cause.kind
@@ -80,11 +80,16 @@ fn no_idle_state_takes_as_long_as_a_machine_that_stands_still() {
 
 /// The longer parts, in tenths of a millisecond, of a wake-up whose idle CPU took its interrupt so late, and then needed so long to
 /// switch; nanoseconds.
-fn asleep(stolen: Option<u64>, late: i64, switching: i64, still: Option<Stamp>) -> Vec<(CauseKind, u64)> {
-    let idle = Who { holder: Holder::Idle, pid: None, name: String::new() };
+fn asleep(
+    stolen: Option<u64>,
+    late: i64,
+    switching: i64,
+    still: Option<MonotonicInterval>,
+) -> Vec<(CauseKind, u64)> {
+    let idle = CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() };
     let mut one =
         TracedSleep { stolen: stolen.map(span), others_stood_still: Vec::from_iter(still), ..timely() };
-    let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+    let WakeSource::Timer(expiry) = &mut one.woken_by else { unreachable!() };
     (expiry.interrupt, expiry.interrupted) = (Some(at(1_050 + late)), idle.clone());
     (expiry.first_served, expiry.served) = (at(1_060 + late), at(1_070 + late));
     (one.waking, one.runnable) = (at(1_080 + late), at(1_150 + late));
@@ -113,7 +118,7 @@ fn idle_is_left_once_however_many_parts_it_is_in() {
 #[test]
 fn who_is_asleep_when_the_machine_stands_still_is_not_known_to_leave_idle_before() {
     use CauseKind::{Hypervisor, IdleExit, Machine, Undetermined};
-    let still = Some(Stamp { from: at(2_502_000), until: at(29_000_000) });
+    let still = Some(MonotonicInterval { from: at(2_502_000), until: at(29_000_000) });
     let of = |stolen| asleep(stolen, 29_700_000, 0, still);
     assert_eq!(of(None), [(Undetermined, 25), (Machine, 264), (IdleExit, 7)]);
     assert_eq!(of(Some(0)), [(Undetermined, 25), (Hypervisor, 264), (IdleExit, 7)]);
@@ -123,12 +128,12 @@ fn who_is_asleep_when_the_machine_stands_still_is_not_known_to_leave_idle_before
 fn who_asks_late_because_the_machine_stood_still_did_not_compute() {
     use CauseKind::{LateArming, Machine, Undetermined};
     let (from, until) = (at(2_000_000), at(29_000_000));
-    let nobody = Who { holder: Holder::NotSeen, pid: None, name: String::new() };
-    let own_cpu = Lost { from, until, to: nobody, throttled: false, merged: false };
+    let nobody = CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() };
+    let own_cpu = CpuLoss { from, until, to: nobody, throttled: false, merged: false };
     let of = |others_stood_still, lost| {
         let before = TracedSleep { others_stood_still, lost, ..timely() };
         let mut one = TracedSleep { asleep_since: Some(at(30_000_000)), occupants: vec![], ..timely() };
-        let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+        let WakeSource::Timer(expiry) = &mut one.woken_by else { unreachable!() };
         (expiry.interrupt, expiry.soft, expiry.hard) = (Some(at(30_000_100)), at(30_000_000), at(30_000_000));
         (expiry.first_served, expiry.served) = (at(30_000_110), at(30_000_120));
         (one.waking, one.runnable) = (at(30_000_130), at(30_000_140));
@@ -140,7 +145,10 @@ fn who_asks_late_because_the_machine_stood_still_did_not_compute() {
         long.map(|one| (one.cause.kind, one.ns.as_nanos() / 1_000_000)).collect::<Vec<_>>()
     };
     assert_eq!(of(vec![], vec![]), [(LateArming, 29)]);
-    assert_eq!(of(vec![Stamp { from, until }], vec![]), [(LateArming, 1), (Machine, 27), (LateArming, 1)]);
+    assert_eq!(
+        of(vec![MonotonicInterval { from, until }], vec![]),
+        [(LateArming, 1), (Machine, 27), (LateArming, 1)]
+    );
     assert_eq!(of(vec![], vec![own_cpu]), [(LateArming, 1), (Undetermined, 27), (LateArming, 1)]);
 }
 
@@ -173,7 +181,7 @@ fn the_usual_way_and_other_threads_stay_what_they_are() {
 
 #[test]
 fn many_short_softirqs_among_others_are_no_hole() {
-    let net = Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() };
+    let net = CpuHolder { holder: HolderKind::Softirq, pid: None, name: "NET_RX".into() };
     let kind = |hogs: u64| {
         let occupants = vec![
             Occupant { who: net.clone(), ns: span(4_000_000), from: None },
@@ -199,14 +207,14 @@ fn hogged(stolen: Option<u64>, still: bool, pieces: &[i64]) -> Vec<(CauseKind, S
             ns: span(piece.unsigned_abs() * 1_000_000),
             from: Some(at(until)),
         };
-        let tick = Who { holder: Holder::Interrupt, pid: None, name: "local_timer".into() };
+        let tick = CpuHolder { holder: HolderKind::Interrupt, pid: None, name: "local_timer".into() };
         until += piece * 1_000_000 + 900;
         let tick = Occupant { who: tick, ns: span(900), from: Some(at(until - 900)) };
         one.occupants.extend([hog, tick]);
     }
     (one.switched_in, one.asleep_again) = (Some(at(until)), Some(at(until + 1_000)));
     if still {
-        one.others_stood_still = vec![Stamp { from: at(8_001_150), until: at(28_001_150) }];
+        one.others_stood_still = vec![MonotonicInterval { from: at(8_001_150), until: at(28_001_150) }];
     }
     let wakeup = Wakeup { ran: at(until + 40), ..WAKEUP };
     let known = decompose(wakeup, None, &[one], false).unwrap();
@@ -216,7 +224,7 @@ fn hogged(stolen: Option<u64>, still: bool, pieces: &[i64]) -> Vec<(CauseKind, S
 }
 
 /// What a wait of `millis` is charged to, in which `who` had the CPU at once, after a thread that had it for much longer.
-fn at_once(who: &Who, millis: u64, stolen: Option<u64>) -> CauseKind {
+fn at_once(who: &CpuHolder, millis: u64, stolen: Option<u64>) -> CauseKind {
     let (begins, lasts) = (at(1_150 + 50_000_000), span(millis * 1_000_000));
     let occupants = vec![
         Occupant { who: thread(9, "hog"), ns: span(50_000_000), from: Some(at(1_150)) },
@@ -231,7 +239,7 @@ fn at_once(who: &Who, millis: u64, stolen: Option<u64>) -> CauseKind {
 
 #[test]
 fn one_handler_is_not_as_long_as_a_stop_of_its_guest() {
-    let tick = Who { holder: Holder::Interrupt, pid: None, name: "local_timer".into() };
+    let tick = CpuHolder { holder: HolderKind::Interrupt, pid: None, name: "local_timer".into() };
     assert_eq!(at_once(&tick, 30, Some(0)), CauseKind::Undetermined);
     assert_eq!(at_once(&tick, 30, Some(90_000_000)), CauseKind::Hypervisor);
     assert_eq!(at_once(&tick, 1, Some(0)), CauseKind::Interrupt);
@@ -240,7 +248,7 @@ fn one_handler_is_not_as_long_as_a_stop_of_its_guest() {
 
 #[test]
 fn one_softirq_that_no_tick_parts_is_not_as_long_as_a_stop_of_its_guest() {
-    let balancing = Who { holder: Holder::Softirq, pid: None, name: "SCHED".into() };
+    let balancing = CpuHolder { holder: HolderKind::Softirq, pid: None, name: "SCHED".into() };
     assert_eq!(at_once(&balancing, 30, Some(0)), CauseKind::Undetermined);
     assert_eq!(at_once(&balancing, 30, Some(90_000_000)), CauseKind::Hypervisor);
     assert_eq!(at_once(&balancing, 9, Some(0)), CauseKind::Softirq, "a slow tick's time");

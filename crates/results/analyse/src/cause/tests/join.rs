@@ -8,7 +8,7 @@ fn wake_ups_find_their_own_sleeps() {
     let shifted = |by: i64| {
         let mut one = timely();
         let later = |time: MonotonicTime| at(time.as_nanos() + by);
-        one.woken_by = WokenBy::Timer(Expiry {
+        one.woken_by = WakeSource::Timer(Expiry {
             soft: later(at(1_000)),
             hard: later(at(1_050)),
             interrupt: Some(later(at(1_100))),
@@ -34,7 +34,7 @@ fn wake_ups_find_their_own_sleeps() {
     joiner.woke([wakeup(3_000)]);
     joiner.end();
     assert_eq!((joiner.ledger.decomposed, joiner.ledger.unknown(), joiner.ledger.lost_events), (2, 2, 3));
-    assert_eq!(joiner.ledger.not_decomposed[&NotDecomposed::LostEvents], 1);
+    assert_eq!(joiner.ledger.not_decomposed[&UndecomposedReason::LostEvents], 1);
     let why = Why::from_ledger(&joiner.ledger, "bpf", Some(Span::ZERO), None);
     assert_eq!(why.late.unexplained_ns, 480);
     assert_eq!(why.causes.iter().map(|one| one.late_ns).sum::<u64>(), why.late.total_ns);
@@ -56,14 +56,14 @@ fn what_happened_around_a_loss_is_not_attributed() {
         joiner.woke([WAKEUP]);
         assert_eq!(joiner.ledger.decomposed == 1, attributed, "{from}");
         let because = joiner.ledger.not_decomposed.keys().copied().collect::<Vec<_>>();
-        assert_eq!(because == [NotDecomposed::LostEvents], !attributed, "{from}");
+        assert_eq!(because == [UndecomposedReason::LostEvents], !attributed, "{from}");
     }
 }
 
 /// Sent at 1000; woken at 1090, switched in at 1200 and back at 1240.
 fn notified() -> TracedSleep {
     let mut one = timely();
-    one.woken_by = WokenBy::Other(thread(3, "sender"));
+    one.woken_by = WakeSource::Other(thread(3, "sender"));
     (one.waking, one.runnable) = (at(1_090), at(1_090));
     one.occupants = vec![Occupant { who: idle(), ns: span(110), from: None }];
     one

@@ -12,8 +12,8 @@ mod timer;
 use std::slice::from_ref;
 
 use howlate_model::{
-    Asleep, CauseKind, Deferred, Expiry, Holder, Lost, MonotonicTime, NotDecomposed, Occupant, Part, Span,
-    Stamp, TracedSleep, Wakeup, Who, WokenBy,
+    CauseKind, CpuHolder, CpuLoss, DeferredTimers, Expiry, HolderKind, MonotonicInterval, MonotonicTime,
+    Occupant, Part, SleepState, Span, TracedSleep, UndecomposedReason, WakeSource, Wakeup,
 };
 use proptest::prelude::*;
 
@@ -27,12 +27,12 @@ fn span(nanos: u64) -> Span {
     Span::from_nanos(nanos)
 }
 
-fn thread(pid: u32, name: &str) -> Who {
-    Who { holder: Holder::Thread, pid: Some(pid), name: name.into() }
+fn thread(pid: u32, name: &str) -> CpuHolder {
+    CpuHolder { holder: HolderKind::Thread, pid: Some(pid), name: name.into() }
 }
 
-fn idle() -> Who {
-    Who { holder: Holder::Idle, pid: None, name: String::new() }
+fn idle() -> CpuHolder {
+    CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() }
 }
 
 /// Deadline 1000, slack 50, interrupt at 1100, served 1130 (first 1120), runnable 1150, switched in at 1200.
@@ -41,8 +41,8 @@ fn timely() -> TracedSleep {
         tid: 7,
         asleep_since: Some(at(100)),
         slept_in: None,
-        asleep: Asleep::Waiting,
-        woken_by: WokenBy::Timer(Expiry {
+        asleep: SleepState::Waiting,
+        woken_by: WakeSource::Timer(Expiry {
             soft: at(1_000),
             hard: at(1_050),
             interrupt: Some(at(1_100)),

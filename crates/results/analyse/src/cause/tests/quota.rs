@@ -5,7 +5,8 @@ use super::*;
 #[test]
 fn a_quota_that_is_used_up_on_the_way_back() {
     let mut one = timely();
-    one.lost = vec![Lost { from: at(1_205), until: at(1_230), to: idle(), throttled: true, merged: false }];
+    one.lost =
+        vec![CpuLoss { from: at(1_205), until: at(1_230), to: idle(), throttled: true, merged: false }];
     let known = decompose(WAKEUP, None, &[one], false).unwrap();
     let lost = known.wakeup.parts.iter().find(|one| one.cause.part == Part::LostAgain).unwrap();
     assert_eq!((lost.cause.kind, lost.ns), (CauseKind::Throttled, span(25)));
@@ -28,9 +29,9 @@ fn whoever_runs_while_a_group_has_no_time_is_not_blamed() {
 #[test]
 fn the_group_that_had_no_time_is_named() {
     let mut one = timely();
-    let quota = Who { holder: Holder::Quota, pid: None, name: "/a/b".into() };
+    let quota = CpuHolder { holder: HolderKind::Quota, pid: None, name: "/a/b".into() };
     one.occupants = vec![Occupant { who: quota.clone(), ns: span(50), from: None }];
-    one.lost = vec![Lost { from: at(1_205), until: at(1_230), to: quota, throttled: true, merged: false }];
+    one.lost = vec![CpuLoss { from: at(1_205), until: at(1_230), to: quota, throttled: true, merged: false }];
     for throttled in [true, false] {
         one.throttled = throttled;
         let known = decompose(WAKEUP, None, &[one.clone()], false).unwrap();

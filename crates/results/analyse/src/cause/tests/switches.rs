@@ -6,9 +6,9 @@ use super::*;
 fn switched(runnable: Option<i64>, slack: u64) -> TracedSleep {
     let runnable_at = at(runnable.unwrap_or(1_200));
     let ns = at(1_200).since(runnable_at);
-    let nobody = Who { holder: Holder::NotSeen, pid: None, name: String::new() };
+    let nobody = CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() };
     TracedSleep {
-        woken_by: WokenBy::NotSeen { slack: span(slack), runnable_known: runnable.is_some() },
+        woken_by: WakeSource::NotSeen { slack: span(slack), runnable_known: runnable.is_some() },
         waking: runnable_at,
         runnable: runnable_at,
         occupants: (!ns.is_zero()).then_some(Occupant { who: nobody, ns, from: None }).into_iter().collect(),

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn an_interrupt_that_came_for_another_timer_before_ours() {
     let mut one = timely();
-    let WokenBy::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+    let WakeSource::Timer(expiry) = &mut one.woken_by else { unreachable!() };
     (expiry.interrupt, expiry.first_served) = (Some(at(980)), at(990));
     let expected = [
         (Part::OtherTimers, CauseKind::OtherTimers, "", 130),
@@ -22,7 +22,7 @@ fn timers_served_after_ours_are_no_part_of_our_wake_up() {
     // |wake-up|other timers  |NET_RX|idle   |return|
     let mut one = timely();
     (one.next_timer, one.runnable, one.switched_in) = (Some(at(1_140)), at(1_350), Some(at(1_400)));
-    let net = Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() };
+    let net = CpuHolder { holder: HolderKind::Softirq, pid: None, name: "NET_RX".into() };
     one.occupants = vec![
         Occupant { who: net, ns: span(20), from: None },
         Occupant { who: idle(), ns: span(30), from: None },
@@ -55,13 +55,13 @@ fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
         (thread(9, "hog"), 5_000, CauseKind::Kernel, ""),
         (thread(9, "hog"), 60_000, CauseKind::Undetermined, "hog"),
         (
-            Who { holder: Holder::Interrupt, pid: None, name: "eth0".into() },
+            CpuHolder { holder: HolderKind::Interrupt, pid: None, name: "eth0".into() },
             60_000,
             CauseKind::Interrupt,
             "eth0",
         ),
         (
-            Who { holder: Holder::Softirq, pid: None, name: "NET_RX".into() },
+            CpuHolder { holder: HolderKind::Softirq, pid: None, name: "NET_RX".into() },
             60_000,
             CauseKind::Undetermined,
             "NET_RX",
@@ -69,7 +69,7 @@ fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
     ] {
         let mut one = timely();
         let interrupt = at(1_050 + late);
-        one.woken_by = WokenBy::Timer(Expiry {
+        one.woken_by = WakeSource::Timer(Expiry {
             soft: at(1_000),
             hard: at(1_050),
             interrupt: Some(interrupt),
@@ -92,7 +92,7 @@ fn a_late_interrupt_is_blamed_by_what_the_cpu_did() {
 fn a_cpu_that_was_busy_until_late_was_not_leaving_idle_before() {
     // 1050 the slack's end, somebody has the CPU until 31050, nobody until the interrupt at 41050.
     let mut one = timely();
-    let WokenBy::Timer(expiry) = &mut one.woken_by else { panic!() };
+    let WakeSource::Timer(expiry) = &mut one.woken_by else { panic!() };
     (expiry.interrupt, expiry.idle_since) = (Some(at(41_050)), Some(at(31_050)));
     let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
     let known = decompose(wakeup, None, &[one], false).unwrap();
@@ -106,7 +106,7 @@ fn until_the_device_is_armed_anew_a_late_interrupt_is_the_kernels() {
     // 1050 the slack's end, the device is armed at 21050, the interrupt comes over the hog at 41050.
     for (rearmed, kernels) in [(None, 0), (Some(at(21_050)), 20_000), (Some(at(1_020)), 0)] {
         let mut one = timely();
-        let WokenBy::Timer(expiry) = &mut one.woken_by else { panic!() };
+        let WakeSource::Timer(expiry) = &mut one.woken_by else { panic!() };
         (expiry.interrupt, expiry.rearmed) = (Some(at(41_050)), rearmed);
         expiry.interrupted = thread(9, "hog");
         let wakeup = Wakeup { ran: at(100_000), ..WAKEUP };
@@ -126,19 +126,19 @@ fn a_timer_left_to_a_thread_waits_behind_whoever_has_the_cpu() {
     let mut one = timely();
     let occupants = vec![
         Occupant {
-            who: Who { holder: Holder::Interrupt, pid: None, name: "local_timer".into() },
+            who: CpuHolder { holder: HolderKind::Interrupt, pid: None, name: "local_timer".into() },
             ns: span(10),
             from: None,
         },
         Occupant { who: thread(9, "hog"), ns: span(70), from: None },
         Occupant {
-            who: Who { holder: Holder::Softirq, pid: None, name: "HRTIMER".into() },
+            who: CpuHolder { holder: HolderKind::Softirq, pid: None, name: "HRTIMER".into() },
             ns: span(8),
             from: None,
         },
     ];
-    let deferred = Deferred { interrupt: at(1_100), interrupted: thread(9, "hog"), occupants };
-    one.woken_by = WokenBy::Timer(Expiry {
+    let deferred = DeferredTimers { interrupt: at(1_100), interrupted: thread(9, "hog"), occupants };
+    one.woken_by = WakeSource::Timer(Expiry {
         soft: at(1_000),
         hard: at(1_050),
         interrupt: None,

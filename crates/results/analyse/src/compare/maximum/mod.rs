@@ -4,7 +4,7 @@ mod clusters;
 mod extrapolation;
 mod pareto;
 
-use howlate_model::{Distribution, Latency, Span, WORST_KEPT, Worst};
+use howlate_model::{Distribution, Latency, Span, WORST_KEPT, WorstWakeup};
 use serde::Serialize;
 
 use super::block_series::Piece;
@@ -99,8 +99,8 @@ fn ran(pieces: &[Piece]) -> Distribution {
 }
 
 /// The worst wake-ups of all.
-fn worst(pieces: &[Piece]) -> Vec<Worst> {
-    let mut all: Vec<Worst> = pieces.iter().flat_map(|piece| &piece.worst).copied().collect();
+fn worst(pieces: &[Piece]) -> Vec<WorstWakeup> {
+    let mut all: Vec<WorstWakeup> = pieces.iter().flat_map(|piece| &piece.worst).copied().collect();
     all.sort_by_key(|one| std::cmp::Reverse(one.latency));
     all.truncate(WORST_KEPT);
     all
@@ -119,7 +119,7 @@ impl Late {
         let last_kept = |piece: &Piece| piece.worst.get(WORST_KEPT - 1).map(|one| one.latency.as_nanos());
         let threshold = pieces.iter().filter_map(last_kept).max().unwrap_or(0) as f64;
         let event = |piece: &Piece| {
-            let one = |one: &Worst| (one.at.as_nanos() as f64 / 1e9, one.latency.as_nanos() as f64);
+            let one = |one: &WorstWakeup| (one.at.as_nanos() as f64 / 1e9, one.latency.as_nanos() as f64);
             piece.worst.iter().map(one).collect::<Vec<_>>()
         };
         let mut events: Vec<_> = pieces.iter().flat_map(event).filter(|one| one.1 > threshold).collect();

@@ -64,7 +64,7 @@ fn what_a_real_kernel_wrote_is_read() {
     events.iter().for_each(|event| follower.event(event, &mut |one| seen.push(one)));
     assert!(seen.len() >= 3, "{seen:?}");
     for one in &seen[1..] {
-        let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+        let WakeSource::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
         assert_eq!(expiry.hard.since(expiry.soft), Span::from_micros(50));
         assert!(expiry.soft <= expiry.interrupt.unwrap() && expiry.interrupt.unwrap() <= expiry.first_served);
         assert!(expiry.served <= one.waking && one.waking <= one.runnable);

@@ -12,7 +12,7 @@ fn of_priorities(mut switch: Event, from: u32, to: u32) -> Event {
 
 /// A hog of real-time priority 10 has the CPU while we sleep, until the kernel runs ordinary threads: 9 from 900 on, and 10
 /// from 1000 on, over whom our timer comes; we get the CPU at 1200.
-fn kept_off(mine: u32, hog_state: u32) -> Vec<(Holder, &'static str, u64)> {
+fn kept_off(mine: u32, hog_state: u32) -> Vec<(HolderKind, &'static str, u64)> {
     kept_off_with(mine, hog_state, None)
 }
 
@@ -21,7 +21,7 @@ fn kept_off_with(
     mine: u32,
     hog_state: u32,
     between: Option<(u32, &str)>,
-) -> Vec<(Holder, &'static str, u64)> {
+) -> Vec<(HolderKind, &'static str, u64)> {
     const HOG: u32 = 8;
     const BETWEEN: u32 = 12;
     let mut events = timely(10);
@@ -44,21 +44,25 @@ fn kept_off_with(
 
 #[test]
 fn who_runs_while_a_real_time_thread_is_ready_runs_ahead_of_all_of_those() {
-    assert_eq!(kept_off(49, 0), [(Holder::Server, "t10", 50)]);
-    assert_eq!(kept_off(49, 1), [(Holder::Thread, "t10", 50)], "the hog had gone to sleep");
-    assert_eq!(kept_off(120, 0), [(Holder::Thread, "t10", 50)], "an ordinary thread waits like any other");
+    assert_eq!(kept_off(49, 0), [(HolderKind::Server, "t10", 50)]);
+    assert_eq!(kept_off(49, 1), [(HolderKind::Thread, "t10", 50)], "the hog had gone to sleep");
+    assert_eq!(
+        kept_off(120, 0),
+        [(HolderKind::Thread, "t10", 50)],
+        "an ordinary thread waits like any other"
+    );
 }
 
 #[test]
 fn who_outranks_the_server_sets_its_thread_aside_for_a_moment() {
     const DEADLINE: u32 = (-1_i32).cast_unsigned();
     let holder = |between| kept_off_with(49, 0, Some(between))[0].0;
-    assert_eq!(holder((0, "migration/1")), Holder::Server);
-    assert_eq!(holder((DEADLINE, "control")), Holder::Server);
-    assert_eq!(holder((0, "control")), Holder::Thread, "the hog may be elsewhere since");
+    assert_eq!(holder((0, "migration/1")), HolderKind::Server);
+    assert_eq!(holder((DEADLINE, "control")), HolderKind::Server);
+    assert_eq!(holder((0, "control")), HolderKind::Thread, "the hog may be elsewhere since");
     assert_eq!(
         kept_off_with(49, 1, Some((0, "migration/1")))[0].0,
-        Holder::Thread,
+        HolderKind::Thread,
         "the hog had gone to sleep"
     );
 }
@@ -80,13 +84,13 @@ fn whoever_has_the_cpu_meanwhile_is_named() {
     assert_eq!(
         occupants(one),
         [
-            (Holder::Thread, "t8", 2),
-            (Holder::Softirq, "NET_RX", 4),
-            (Holder::Interrupt, "eth0", 8),
-            (Holder::Softirq, "NET_RX", 6),
-            (Holder::Thread, "t8", 10),
-            (Holder::Thread, "t11", 10),
-            (Holder::Thread, "t8", 10),
+            (HolderKind::Thread, "t8", 2),
+            (HolderKind::Softirq, "NET_RX", 4),
+            (HolderKind::Interrupt, "eth0", 8),
+            (HolderKind::Softirq, "NET_RX", 6),
+            (HolderKind::Thread, "t8", 10),
+            (HolderKind::Thread, "t11", 10),
+            (HolderKind::Thread, "t8", 10),
         ]
     );
     let begins = [1_150, 1_152, 1_156, 1_164, 1_170, 1_180, 1_190].map(|nanos| Some(at(nanos)));
@@ -105,14 +109,14 @@ fn a_switch_that_was_not_seen_is_not_guessed() {
     let one = &follow(&events)[0];
     assert_eq!(
         occupants(one),
-        [(Holder::NotSeen, "", 20), (Holder::Softirq, "TIMER", 10), (Holder::Thread, "t12", 20)]
+        [(HolderKind::NotSeen, "", 20), (HolderKind::Softirq, "TIMER", 10), (HolderKind::Thread, "t12", 20)]
     );
     // It leaves again without a word, and without a name.
     events[10] = switch(1_200, 0, (13, 0), ME);
     let one = &follow(&events)[0];
     assert_eq!(
         occupants(one),
-        [(Holder::NotSeen, "", 20), (Holder::Softirq, "TIMER", 10), (Holder::NotSeen, "", 20)]
+        [(HolderKind::NotSeen, "", 20), (HolderKind::Softirq, "TIMER", 10), (HolderKind::NotSeen, "", 20)]
     );
 }
 
@@ -124,7 +128,7 @@ fn a_switch_to_it_that_was_not_seen_is_not_replaced_by_the_next() {
     events.insert(10, switch(1_280, 0, (8, 0), ME));
     let one = &follow(&events)[0];
     assert_eq!((one.switched_in, one.first_fault), (None, Some(at(1_230))));
-    assert_eq!(occupants(one), [(Holder::NotSeen, "", 80)]);
+    assert_eq!(occupants(one), [(HolderKind::NotSeen, "", 80)]);
     assert_eq!((one.lost.len(), one.lost[0].from, one.lost[0].until), (1, at(1_250), at(1_280)));
 }
 
@@ -147,7 +151,11 @@ fn a_move_to_another_cpu_is_followed() {
     assert_eq!(one.runnable, at(1_140), "the interrupt on the other CPU is in nobody's way");
     assert_eq!(
         occupants(one),
-        [(Holder::Thread, "t5", 20), (Holder::Interrupt, "local_timer", 10), (Holder::Thread, "t5", 30)]
+        [
+            (HolderKind::Thread, "t5", 20),
+            (HolderKind::Interrupt, "local_timer", 10),
+            (HolderKind::Thread, "t5", 30)
+        ]
     );
 }
 
@@ -167,7 +175,7 @@ fn a_thread_that_is_pulled_waited_for_both_cpus() {
     assert_eq!((one.migrated, one.runnable, one.cpu), (false, at(1_150), 1));
     assert_eq!(
         occupants(one),
-        [(Holder::Thread, "t8", 20), (Holder::Softirq, "SCHED", 10), (Holder::Thread, "t5", 20)]
+        [(HolderKind::Thread, "t8", 20), (HolderKind::Softirq, "SCHED", 10), (HolderKind::Thread, "t5", 20)]
     );
 }
 
@@ -201,7 +209,7 @@ fn who_is_woken_without_a_cpu_on_the_way_to_its_sleep_waits() {
     let seen = follow(&events);
     let two = &seen[1];
     assert_eq!((two.runnable, two.switched_in), (at(1_220), Some(at(1_240))));
-    assert_eq!(occupants(two), [(Holder::Thread, "t11", 20)]);
+    assert_eq!(occupants(two), [(HolderKind::Thread, "t11", 20)]);
 }
 
 #[test]
@@ -222,7 +230,7 @@ fn a_cpu_that_is_lost_again_and_a_page_fault_are_seen() {
 }
 
 /// We get the CPU at 1200, lose it to 8 from `lost` on for 1 µs, if at all, and sleep again after the interrupts that come.
-fn interrupts_come(is_guest: bool, lost: Option<i64>, come: &[i64]) -> Vec<(Holder, i64, i64)> {
+fn interrupts_come(is_guest: bool, lost: Option<i64>, come: &[i64]) -> Vec<(HolderKind, i64, i64)> {
     let mut events = timely(8);
     let ends = events.pop().unwrap();
     if let Some(lost) = lost {
@@ -245,7 +253,7 @@ fn interrupts_come(is_guest: bool, lost: Option<i64>, come: &[i64]) -> Vec<(Hold
 fn a_guests_cpu_that_took_no_interrupt_did_not_run() {
     let millis = |numbers: &[i64]| numbers.iter().map(|one| one * 1_000_000).collect::<Vec<_>>();
     let still = |lost, come: &[i64]| interrupts_come(true, lost, &millis(come));
-    let (nobody, hog) = (Holder::NotSeen, Holder::Thread);
+    let (nobody, hog) = (HolderKind::NotSeen, HolderKind::Thread);
     assert_eq!(still(None, &[4, 8, 35, 39]), [(nobody, 8_000_000, 35_000_000)]);
     assert_eq!(still(None, &[8, 34, 38]), [(nobody, 8_000_000, 34_000_000)], "a handler is one as well");
     assert_eq!(still(None, &[30, 34]), [(nobody, 1_200, 30_000_000)], "not before it had the CPU");

@@ -6,7 +6,7 @@ mod kernels;
 mod pages;
 mod timers;
 
-use howlate_model::{Asleep, Holder, MonotonicTime, Occupant, Span, TracedSleep, WokenBy};
+use howlate_model::{HolderKind, MonotonicTime, Occupant, SleepState, Span, TracedSleep, WakeSource};
 
 use super::event::{Comm, Event, Records, What, missed};
 use super::follow::Follower;
@@ -79,7 +79,7 @@ fn follow_on(events: &[Event], is_guest: bool) -> Vec<TracedSleep> {
 }
 
 /// Kind, name and length of each who had the CPU.
-fn occupants(one: &TracedSleep) -> Vec<(Holder, &str, u64)> {
+fn occupants(one: &TracedSleep) -> Vec<(HolderKind, &str, u64)> {
     let named = |one: &'_ Occupant| (one.who.holder, one.ns.as_nanos());
     let names = one.occupants.iter().map(|one| one.who.name.as_str());
     one.occupants.iter().map(named).zip(names).map(|((holder, ns), name)| (holder, name, ns)).collect()
@@ -90,17 +90,17 @@ fn a_wake_up_is_seen_whole() {
     let seen = follow(&timely(8));
     assert_eq!(seen.len(), 1);
     let one = &seen[0];
-    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    let WakeSource::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
     assert_eq!((expiry.soft, expiry.hard, expiry.interrupt), (at(1_000), at(1_050), Some(at(1_100))));
     assert_eq!((expiry.first_served, expiry.served), (at(1_120), at(1_130)));
-    assert_eq!((expiry.interrupted.holder, expiry.interrupted.pid), (Holder::Thread, Some(8)));
+    assert_eq!((expiry.interrupted.holder, expiry.interrupted.pid), (HolderKind::Thread, Some(8)));
     assert_eq!((one.waking, one.runnable, one.switched_in), (at(1_135), at(1_150), Some(at(1_200))));
     assert_eq!((one.asleep_since, one.asleep_again), (Some(at(100)), Some(at(1_300))));
-    assert_eq!(occupants(one), [(Holder::Thread, "t8", 50)]);
+    assert_eq!(occupants(one), [(HolderKind::Thread, "t8", 50)]);
     assert_eq!(expiry.idle_since, None);
     let one = &follow(&timely(0))[0];
-    assert_eq!(one.occupants[0].who.holder, Holder::Idle);
-    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    assert_eq!(one.occupants[0].who.holder, HolderKind::Idle);
+    let WakeSource::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
     assert_eq!(expiry.idle_since, Some(at(100)));
 }
 
@@ -117,13 +117,13 @@ fn who_stopped_it_is_named() {
         switch(2_050, 0, (ME, 1), 8),
     ]);
     let one = &follow(&events)[0];
-    let Asleep::Stopped(Some(who)) = &one.asleep else { panic!("{one:?}") };
+    let SleepState::Stopped(Some(who)) = &one.asleep else { panic!("{one:?}") };
     assert_eq!((who.pid, who.name.as_str()), (Some(44), "t44"));
-    let WokenBy::Other(who) = &one.woken_by else { panic!("{one:?}") };
+    let WakeSource::Other(who) = &one.woken_by else { panic!("{one:?}") };
     assert_eq!(who.pid, Some(44));
     // Somebody else's signal stops nobody here.
     events[3].what = What::Signal { number: 19, thread: 99 };
-    assert_eq!(follow(&events)[0].asleep, Asleep::Stopped(None));
+    assert_eq!(follow(&events)[0].asleep, SleepState::Stopped(None));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn nothing_is_made_up_around_what_is_missing() {
     events.insert(6, missed(1, 1_132).unwrap());
     let one = &follow(&events)[0];
     assert!(one.asleep_since.is_none(), "it may have slept and run meanwhile");
-    assert!(matches!(one.woken_by, WokenBy::Timer(_)));
+    assert!(matches!(one.woken_by, WakeSource::Timer(_)));
     events.insert(9, missed(0, 1_160).unwrap());
     assert_eq!(follow(&events), []);
 }

@@ -9,19 +9,19 @@ fn other_machines_have_a_handler_or_a_softirq_for_timers() {
     events[3].what = What::HandlerBegins { interrupt: 24 };
     events[7].what = What::HandlerEnds;
     let one = &follow(&events)[0];
-    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    let WakeSource::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
     assert_eq!((expiry.interrupt, expiry.interrupted.pid), (Some(at(1_100)), Some(8)));
     assert_eq!(one.runnable, at(1_150));
     // A softirq serves timers, as for normal threads on PREEMPT_RT.
     events[3].what = What::SoftirqBegins { vector: 8 };
     events[7].what = What::SoftirqEnds { vector: 8 };
     let one = &follow(&events)[0];
-    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    let WakeSource::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
     assert_eq!((expiry.interrupt, expiry.interrupted.name.as_str()), (None, "HRTIMER"));
     // No event tells of the interrupt.
     events.remove(3);
     let one = &follow(&events)[0];
-    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    let WakeSource::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
     assert_eq!(expiry.interrupt, Some(expiry.first_served));
 }
 
@@ -35,9 +35,9 @@ fn what_comes_after_our_timer_is_told_apart() {
     let begin = event(1_150, 0, 8, What::SoftirqBegins { vector });
     events.splice(10..10, [begin, event(1_180, 0, 8, What::SoftirqEnds { vector })]);
     let one = &follow(&events)[0];
-    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    let WakeSource::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
     assert_eq!((expiry.served, one.next_timer, one.runnable), (at(1_130), Some(at(1_140)), at(1_150)));
-    assert_eq!(occupants(one), [(Holder::Softirq, "NET_RX", 30), (Holder::Thread, "t8", 20)]);
+    assert_eq!(occupants(one), [(HolderKind::Softirq, "NET_RX", 30), (HolderKind::Thread, "t8", 20)]);
     // Those of the next interrupt, or of another CPU, came when it waited for its CPU.
     let mut events = timely(8);
     let tick = [(1_160, What::TickBegins), (1_165, What::TimerServed { timer: 3 }), (1_170, What::TickEnds)];
@@ -45,7 +45,7 @@ fn what_comes_after_our_timer_is_told_apart() {
     events.insert(7, event(1_140, 1, 9, What::TimerServed { timer: 2 }));
     let one = &follow(&events)[0];
     assert_eq!((one.next_timer, one.runnable), (None, at(1_150)));
-    let (thread, tick) = ((Holder::Thread, "t8"), (Holder::Interrupt, "local_timer"));
+    let (thread, tick) = ((HolderKind::Thread, "t8"), (HolderKind::Interrupt, "local_timer"));
     assert_eq!(occupants(one), [(thread.0, thread.1, 10), (tick.0, tick.1, 10), (thread.0, thread.1, 30)]);
 }
 
@@ -80,7 +80,7 @@ fn left_to_a_thread() -> Vec<Event> {
 #[test]
 fn a_timer_that_waits_for_its_thread_waits_behind_others() {
     let one = &follow(&left_to_a_thread())[0];
-    let WokenBy::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
+    let WakeSource::Timer(expiry) = &one.woken_by else { panic!("{one:?}") };
     assert_eq!((expiry.interrupt, expiry.served), (None, at(1_620)));
     let deferred = expiry.deferred.as_ref().unwrap();
     assert_eq!((deferred.interrupt, deferred.interrupted.name.as_str()), (at(1_100), "t9"));
@@ -90,11 +90,11 @@ fn a_timer_that_waits_for_its_thread_waits_behind_others() {
         names,
         [("local_timer", 20), ("t9", 380), ("t15", 10), ("HRTIMER", 30), ("t9", 60), ("t15", 20)]
     );
-    assert_eq!(occupants(one), [(Holder::Thread, "t15", 5)]);
+    assert_eq!(occupants(one), [(HolderKind::Thread, "t15", 5)]);
     // The softirq of the next interrupt is another one.
     let mut events = left_to_a_thread();
     events.remove(4);
-    let WokenBy::Timer(expiry) = &follow(&events)[0].woken_by else { panic!() };
+    let WakeSource::Timer(expiry) = &follow(&events)[0].woken_by else { panic!() };
     assert_eq!(expiry.deferred, None);
 }
 
@@ -102,7 +102,7 @@ fn a_timer_that_waits_for_its_thread_waits_behind_others() {
 fn of_a_timer_that_came_due_meanwhile_only_what_came_after_counts() {
     let mut events = left_to_a_thread();
     events[1].what = What::TimerSet { timer: TIMER, soft: at(1_450), hard: at(1_450) };
-    let WokenBy::Timer(expiry) = &follow(&events)[0].woken_by.clone() else { panic!() };
+    let WakeSource::Timer(expiry) = &follow(&events)[0].woken_by.clone() else { panic!() };
     let deferred = expiry.deferred.as_ref().unwrap();
     assert_eq!((deferred.occupants[0].who.name.as_str(), deferred.occupants[0].ns.as_nanos()), ("t9", 50));
 }
@@ -121,7 +121,7 @@ fn a_time_that_has_passed_is_a_sleep_without_length() {
     assert_eq!((one.asleep_since, one.waking, one.runnable), (Some(at(2_000)), at(2_000), at(2_000)));
     assert_eq!((one.switched_in, one.first_fault), (None, Some(at(2_100))));
     assert_eq!(one.asleep_again, Some(at(2_300)));
-    assert!(matches!(&one.woken_by, WokenBy::Other(who) if who.pid == Some(ME)), "{one:?}");
+    assert!(matches!(&one.woken_by, WakeSource::Other(who) if who.pid == Some(ME)), "{one:?}");
     assert_eq!(seen[seen.len() - 2].asleep_again, Some(at(1_300)), "the one before is as it was");
 }
 
@@ -130,7 +130,7 @@ fn a_timer_on_another_clock_is_not_one_of_these() {
     let mut events = timely(8);
     let (soft, hard) = (at(1_700_000_000_000_000_000), at(1_700_000_000_000_000_050));
     events[1].what = What::TimerSet { timer: TIMER, soft, hard };
-    assert!(matches!(follow(&events)[0].woken_by, WokenBy::Other(_)));
+    assert!(matches!(follow(&events)[0].woken_by, WakeSource::Other(_)));
 }
 
 /// Since Linux 7.1: 1150 the interrupt's end, 1160 the device is armed, 1200 switched in.
@@ -140,13 +140,13 @@ fn an_interrupt_lasts_until_its_device_is_armed_anew() {
     events.insert(8, event(1_160, 0, 8, What::Rearmed));
     let one = &follow(&events)[0];
     assert_eq!(one.runnable, at(1_160));
-    assert_eq!(occupants(one), [(Holder::Thread, "t8", 40)]);
+    assert_eq!(occupants(one), [(HolderKind::Thread, "t8", 40)]);
     // At the end of a switch, it is nobody's wait any more.
     events.swap(8, 9);
     (events[8].at, events[9].at, events[9].pid) = (at(1_155), at(1_160), ME);
     let one = &follow(&events)[0];
     assert_eq!((one.runnable, one.switched_in), (at(1_150), Some(at(1_155))));
-    assert_eq!(occupants(one), [(Holder::Thread, "t8", 5)]);
+    assert_eq!(occupants(one), [(HolderKind::Thread, "t8", 5)]);
 }
 
 #[test]
@@ -164,7 +164,11 @@ fn who_waits_already_waits_for_the_interrupt_until_then() {
     assert_eq!(one.runnable, at(1_150));
     assert_eq!(
         occupants(one),
-        [(Holder::Thread, "t8", 20), (Holder::Interrupt, "local_timer", 20), (Holder::Thread, "t8", 10)]
+        [
+            (HolderKind::Thread, "t8", 20),
+            (HolderKind::Interrupt, "local_timer", 20),
+            (HolderKind::Thread, "t8", 10)
+        ]
     );
 }
 
@@ -175,7 +179,7 @@ fn a_timer_that_came_due_before_its_device_was_armed_says_when_that_was() {
         events.insert(3, event(armed, 0, 8, What::Rearmed));
         // The one after its own interrupt is none of its.
         events.insert(9, event(1_160, 0, 8, What::Rearmed));
-        let WokenBy::Timer(expiry) = &follow(&events)[0].woken_by.clone() else { panic!() };
+        let WakeSource::Timer(expiry) = &follow(&events)[0].woken_by.clone() else { panic!() };
         assert_eq!(expiry.rearmed, told);
     }
 }
