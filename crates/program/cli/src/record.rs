@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use glob::Pattern;
-use howlate_blackbox::{Action, AtMost, Bounds, ByteSize, Chosen, PolicyName, age, uid_of};
+use howlate_blackbox::{AtMost, Bounds, ByteSize, LateAction, PolicyKind, ThreadFilter, age, uid_of};
 use howlate_model::{LateThreshold, Span};
 use howlate_session::Keep;
 
@@ -35,7 +35,7 @@ pub struct Record {
     pub loop_above: Span,
     /// Only threads of these policies: other, fifo, rr, batch, idle, deadline, ext
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Whose waits")]
-    policy: Vec<PolicyName>,
+    policy: Vec<PolicyKind>,
     /// Only processes or threads with these names; * and ? are wildcards
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Whose waits")]
     process: Vec<Pattern>,
@@ -78,7 +78,7 @@ pub struct Record {
     pub at_most: AtMost,
     /// About each incident: a command, which gets its JSON; signal:PID:USR1; or stop, which ends recording
     #[arg(long, value_name = "COMMAND")]
-    pub on_late: Vec<Action>,
+    pub on_late: Vec<LateAction>,
     /// Print a unit of systemd that records with these options; with --yes, write it
     #[arg(long, conflicts_with_all = ["live", "duration"], help_heading = "As a service", hide_short_help = true)]
     pub install: bool,
@@ -101,8 +101,8 @@ pub struct Record {
 
 impl Record {
     /// Whose waits are kept.
-    pub fn chosen(&self) -> Chosen {
-        Chosen {
+    pub fn filter(&self) -> ThreadFilter {
+        ThreadFilter {
             process: self.process.clone(),
             uid: self.user.clone(),
             policy: self.policy.clone(),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use howlate_blackbox::{NotInstalled, NotRecorded, NotSnapped};
+use howlate_blackbox::{InstallError, RecordError, SnapError};
 use howlate_cli::{NothingToTrace, built_in_plans};
 use howlate_fleet::{FleetError, HostError};
 use howlate_gaps::NoGaps;
@@ -127,7 +127,7 @@ pub(crate) enum Error {
     #[error("`howlate {command}` does not take `{found}`")]
     FleetWords { command: &'static str, found: String },
     #[error(transparent)]
-    NotRecorded(#[from] NotRecorded),
+    NotRecorded(#[from] RecordError),
     #[error("{}", .path.as_ref().map_or("nothing is recorded in /var/lib/howlate".to_owned(), |path| format!("{} is not a folder of `howlate record`", path.display())))]
     NotOfRecord { path: Option<PathBuf> },
     #[error("a folder of `howlate record` cannot be shown in that format")]
@@ -147,9 +147,9 @@ pub(crate) enum Error {
     #[error(transparent)]
     Moment(#[from] TimeRangeError),
     #[error(transparent)]
-    NotSnapped(#[from] NotSnapped),
+    NotSnapped(#[from] SnapError),
     #[error(transparent)]
-    NotInstalled(#[from] NotInstalled),
+    NotInstalled(#[from] InstallError),
     #[error("there is no command `{0}`")]
     NoCommand(String),
 }
@@ -264,13 +264,13 @@ impl Error {
             }
             Self::FleetOption(option) => Some(option.hint().into()),
             Self::FleetWords { command, .. } => Some(format!("`howlate {command} --help` lists what it takes")),
-            Self::NotRecorded(NotRecorded::NotSeen(TracerRefusal::NotPermitted)) => Some(if geteuid().is_root() {
+            Self::NotRecorded(RecordError::NotSeen(TracerRefusal::NotPermitted)) => Some(if geteuid().is_root() {
                 "this root lacks CAP_BPF or CAP_PERFMON, or a filter of system calls forbids bpf(2)".into()
             } else {
                 format!("type `sudo {}`", typed())
             }),
-            Self::NotRecorded(NotRecorded::NotSeen(_)) => None,
-            Self::NotRecorded(NotRecorded::NotKept(reason)) => Some(reason.hint().into()),
+            Self::NotRecorded(RecordError::NotSeen(_)) => None,
+            Self::NotRecorded(RecordError::NotKept(reason)) => Some(reason.hint().into()),
             Self::NotOfRecord { path: None } => Some(format!("name the folder: `{} DIR`", typed())),
             Self::NotOfRecord { .. } => Some(NOT_OF_RECORD.into()),
             Self::FormatOfRecord => Some("`show` has text, json, folded and perfetto of it, `report` the page (html)".into()),
@@ -281,9 +281,9 @@ impl Error {
             Self::TraceToTerminal => Some("write it to a file: `howlate show … --format perfetto > late.pftrace`".into()),
             Self::ThreadsOfRecord => Some("write `--by process`, group or culprit; `howlate why FOLDER` has each thread that was late".into()),
             Self::Moment(_) => None,
-            Self::NotSnapped(NotSnapped::NobodyRecords { path }) => Some(format!("begin with `howlate record --out {}`", shell_path(path))),
+            Self::NotSnapped(SnapError::NoRecorder { path }) => Some(format!("begin with `howlate record --out {}`", shell_path(path))),
             Self::NotInstalled(reason) => Some(reason.hint().into()),
-            Self::NotSnapped(NotSnapped::NotAsked { .. }) => Some("run it as the user who records, or as root".into()),
+            Self::NotSnapped(SnapError::SignalFailed { .. }) => Some("run it as the user who records, or as root".into()),
             Self::NoCommand(_) => Some("`howlate --help` lists the commands".into()),
             Self::Output(_) | Self::Json(_) => None,
         }

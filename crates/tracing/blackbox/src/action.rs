@@ -1,4 +1,4 @@
-//! What is done when something was late: a command, a signal, or an end. The recorder waits for none of it.
+//! Actions for late incidents: a command, a signal, or the end. The recorder never waits for them.
 
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
@@ -10,21 +10,18 @@ use howlate_model::{Incident, MonotonicTime, Span};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// A command that runs longer is ended.
+/// Longer commands are killed.
 const LONGEST: Span = Span::from_secs(10);
 
-/// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// This command, by the shell, with the incident as JSON on its standard input.
+pub enum LateAction {
+    /// A shell command, with the incident as JSON on standard input.
     Command(String),
-    /// A signal to a process.
     Signal(Pid, Signal),
-    /// Recording ends after it.
     Stop,
 }
 
-impl FromStr for Action {
+impl FromStr for LateAction {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -52,40 +49,40 @@ impl FromStr for Action {
     }
 }
 
-/// What has been done.
+/// Runs actions, one command at a time.
 #[derive(Debug, Default)]
-pub(crate) struct Actions {
+pub(crate) struct ActionRunner {
     running: Option<(Child, MonotonicTime)>,
-    /// Commands that were not started, as the one before still ran, or could not be.
+    /// Commands not started, because the previous one was still running or starting failed.
     pub(crate) left_out: u64,
 }
 
-impl Actions {
-    /// Does what is to be done about an incident; `true`: recording is to end.
-    pub(crate) fn take(&mut self, all: &[Action], incident: &Incident, now: MonotonicTime) -> bool {
+impl ActionRunner {
+    /// Runs all actions for an incident; `true`: end the recording.
+    pub(crate) fn take(&mut self, all: &[LateAction], incident: &Incident, now: MonotonicTime) -> bool {
         self.look(now);
         let mut ends = false;
         for action in all {
             match action {
-                Action::Command(command) => self.start(command, incident, now),
-                // One that is gone needs none.
-                Action::Signal(pid, signal) => {
+                LateAction::Command(command) => self.start(command, incident, now),
+                // A process that has ended needs no signal.
+                LateAction::Signal(pid, signal) => {
                     let _ = kill_process(*pid, *signal);
                 }
-                Action::Stop => ends = true,
+                LateAction::Stop => ends = true,
             }
         }
         ends
     }
 
-    /// Ends a command that runs too long.
+    /// Kills a command that runs too long.
     pub(crate) fn look(&mut self, now: MonotonicTime) {
-        let Some((child, began)) = &mut self.running else { return };
-        let is_over = child.try_wait().map_or(true, |status| status.is_some());
-        if !is_over && now.since(*began) < LONGEST {
+        let Some((child, start)) = &mut self.running else { return };
+        let has_ended = child.try_wait().map_or(true, |status| status.is_some());
+        if !has_ended && now.since(*start) < LONGEST {
             return;
         }
-        if !is_over {
+        if !has_ended {
             end(child);
         }
         self.running = None;
@@ -107,8 +104,8 @@ impl Actions {
     }
 }
 
-impl Drop for Actions {
-    /// Nothing of it outlives the recorder.
+impl Drop for ActionRunner {
+    /// No command outlives the recorder.
     fn drop(&mut self) {
         if let Some((child, _)) = &mut self.running
             && !matches!(child.try_wait(), Ok(Some(_)))
@@ -118,7 +115,7 @@ impl Drop for Actions {
     }
 }
 
-/// The incident as a file without a name: writing to it waits for nobody who does not read it.
+/// The incident in a memory file: writing does not block, even if the command never reads it.
 fn input(incident: &Incident) -> io::Result<Stdio> {
     let mut file = File::from(memfd_create("incident", MemfdFlags::CLOEXEC)?);
     file.write_all(&serde_json::to_vec(incident)?)?;
@@ -127,7 +124,7 @@ fn input(incident: &Incident) -> io::Result<Stdio> {
 }
 
 fn end(child: &mut Child) {
-    // One that has just ended needs none.
+    // A group that has just ended needs no signal.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     drop(child.wait());
 }
@@ -168,39 +165,39 @@ mod tests {
         MonotonicTime::from_nanos(second * 1_000_000_000)
     }
 
-    fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
-        let happens = (0..1_000).any(|_| {
+    fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+        let is_met = (0..1_000).any(|_| {
             drop(howlate_linux::clock::pause(Span::from_millis(10)));
-            happened()
+            condition()
         });
-        assert!(happens, "{what}");
+        assert!(is_met, "{what}");
     }
 
     #[test]
     fn a_command_gets_the_incident() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("got");
-        let command = Action::Command(format!("cat > {0}.new && mv {0}.new {0}", file.display()));
-        let mut actions = Actions::default();
+        let command = LateAction::Command(format!("cat > {0}.new && mv {0}.new {0}", file.display()));
+        let mut actions = ActionRunner::default();
         assert!(!actions.take(&[command], &incident(), at(0)));
         wait_until("it was run", || file.exists());
-        let got: Incident = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-        assert_eq!(got, incident());
+        let received: Incident = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        assert_eq!(received, incident());
     }
 
     #[test]
     fn a_long_incident_waits_for_nobody_who_does_not_read_it() {
         let mut long = incident();
         long.thread.group = Some("g".repeat(1 << 20));
-        let mut actions = Actions::default();
-        actions.take(&[Action::Command("sleep 1000".into())], &long, at(0));
+        let mut actions = ActionRunner::default();
+        actions.take(&[LateAction::Command("sleep 1000".into())], &long, at(0));
         assert_eq!((actions.running.is_some(), actions.left_out), (true, 0));
     }
 
     #[test]
     fn one_that_hangs_is_not_waited_for_and_is_ended() {
-        let mut actions = Actions::default();
-        let hangs = [Action::Command("sleep 1000 & wait".into())];
+        let mut actions = ActionRunner::default();
+        let hangs = [LateAction::Command("sleep 1000 & wait".into())];
         actions.take(&hangs, &incident(), at(0));
         let group = Pid::from_child(&actions.running.as_ref().unwrap().0);
         actions.take(&hangs, &incident(), at(5));
@@ -210,19 +207,19 @@ mod tests {
         wait_until("what it started is ended as well", || {
             rustix::process::test_kill_process_group(group).is_err()
         });
-        actions.take(&[Action::Command("exit 3".into())], &incident(), at(12));
+        actions.take(&[LateAction::Command("exit 3".into())], &incident(), at(12));
         assert_eq!(actions.left_out, 1);
     }
 
     #[test]
     fn what_is_to_be_done_is_typed() {
-        let signal = |text: &str| text.parse::<Action>();
-        let one = Pid::from_raw(71).unwrap();
-        assert_eq!(signal("signal:71:USR2"), Ok(Action::Signal(one, Signal::USR2)));
-        assert_eq!(signal("signal:71"), Ok(Action::Signal(one, Signal::USR1)));
+        let signal = |text: &str| text.parse::<LateAction>();
+        let pid = Pid::from_raw(71).unwrap();
+        assert_eq!(signal("signal:71:USR2"), Ok(LateAction::Signal(pid, Signal::USR2)));
+        assert_eq!(signal("signal:71"), Ok(LateAction::Signal(pid, Signal::USR1)));
         assert!(signal("signal:0:USR1").is_err() && signal("signal:71:KILLALL").is_err());
-        assert_eq!(signal("stop"), Ok(Action::Stop));
-        assert_eq!(signal("logger late"), Ok(Action::Command("logger late".into())));
-        assert!(Actions::default().take(&[Action::Stop], &incident(), at(0)));
+        assert_eq!(signal("stop"), Ok(LateAction::Stop));
+        assert_eq!(signal("logger late"), Ok(LateAction::Command("logger late".into())));
+        assert!(ActionRunner::default().take(&[LateAction::Stop], &incident(), at(0)));
     }
 }

@@ -1,4 +1,4 @@
-//! A late wait, as it is kept: its parts and causes, by the same decomposition as everywhere.
+//! Late waits as incidents: parts and causes, by the common decomposition.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -9,33 +9,33 @@ use howlate_model::{
     Policy, Segment, Span, WakeSource, Wakeup, WakeupBreakdown,
 };
 
-use crate::thread_owner::{Origin, Origins};
+use crate::thread_owner::{ThreadOwner, ThreadOwners};
 
-/// Of more parts than these, those of one cause are joined.
+/// Maximum parts; above, parts of one cause are merged.
 const PARTS: usize = 32;
-/// Causes that are listed; what others took is one of them.
+/// Maximum listed causes; the rest is one cause.
 const CAUSES: usize = 12;
-/// Threads of one name that are told apart; of more, their time together says more.
+/// Maximum threads of one name listed separately; the sum of more is more useful.
 const APART: usize = 3;
 
-/// What is kept of a wait that ended `at`, as date and time. `None`: nothing was seen to split it by.
-pub(crate) fn incident(wait: &LateWait, at: String, origins: &mut Origins) -> Option<Incident> {
+/// Incident of a wait that ended `at`, as date and time; `None`: nothing was seen of its parts.
+pub(crate) fn incident(wait: &LateWait, at: String, owners: &mut ThreadOwners) -> Option<Incident> {
     let ran = wait.sleep.switched_in?;
     let wakeup = Wakeup { expected: ran.minus(wait.late), ran };
     let explained = decompose(wakeup, None, std::slice::from_ref(&wait.sleep), false)?.wakeup;
-    let joined = |(part, times): (Segment, usize)| Segment { merged: part.merged || times > 1, ..part };
-    let by_cause: Vec<Segment> = explained.by_cause().into_iter().map(joined).collect();
+    let merged = |(part, times): (Segment, usize)| Segment { merged: part.merged || times > 1, ..part };
+    let by_cause: Vec<Segment> = explained.by_cause().into_iter().map(merged).collect();
     let thread = LateThread {
         name: wait.name.clone(),
         process: wait.process.clone(),
         pid: wait.pid,
         tid: wait.sleep.tid,
-        command: origins.command(wait.sleep.tid),
+        command: owners.command(wait.sleep.tid),
         uid: wait.uid,
-        group: origins.group(wait.cgroup, wait.pid),
+        group: owners.group(wait.cgroup, wait.pid),
         policy: wait.policy,
     };
-    let causes = causes(by_thread(&explained.parts, origins), wait.late);
+    let causes = causes(by_thread(&explained.parts, owners), wait.late);
     let parts = parts(explained, by_cause);
     let kind = match wait.sleep.woken_by {
         WakeSource::Timer(_) => IncidentKind::Timer,
@@ -58,39 +58,39 @@ pub(crate) fn incident(wait: &LateWait, at: String, origins: &mut Origins) -> Op
     })
 }
 
-/// What is kept of an event loop that came back `at`, as date and time. Its time is that of its own work, of what it was blocked
-/// by, and of waiting for a CPU: when each was is not known.
-pub(crate) fn incident_away(one: &EventLoopStall, at: String, origins: &mut Origins) -> Incident {
+/// Incident of an event loop that returned `at`, as date and time. Its time is its own work, blocking, and waiting
+/// for a CPU; their order is unknown.
+pub(crate) fn incident_away(away: &EventLoopStall, at: String, owners: &mut ThreadOwners) -> Incident {
     let spent = [
-        (Part::Arming, CauseKind::LongWork, one.running),
-        (Part::Blocked, CauseKind::Unexplained, one.blocked()),
-        (Part::Waiting, CauseKind::Unexplained, one.ready),
+        (Part::Arming, CauseKind::LongWork, away.running),
+        (Part::Blocked, CauseKind::Unexplained, away.blocked()),
+        (Part::Waiting, CauseKind::Unexplained, away.ready),
     ];
-    let (mut from, whole) = (one.from, one.length());
+    let (mut from, whole) = (away.from, away.length());
     let mut parts = Vec::new();
     for (part, kind, ns) in spent.into_iter().filter(|(.., ns)| !ns.is_zero()) {
-        let pid = (kind == CauseKind::LongWork).then_some(one.tid);
+        let pid = (kind == CauseKind::LongWork).then_some(away.tid);
         let cause = Cause::new(part, kind, String::new());
         parts.push(Segment { cause, pid, from, ns, merged: true });
         from = from.plus(ns);
     }
     let thread = LateThread {
-        name: one.name.clone(),
-        process: one.process.clone(),
-        pid: one.pid,
-        tid: one.tid,
-        command: origins.command(one.tid),
-        uid: one.uid,
-        group: origins.group(one.cgroup, one.pid),
-        policy: one.policy,
+        name: away.name.clone(),
+        process: away.process.clone(),
+        pid: away.pid,
+        tid: away.tid,
+        command: owners.command(away.tid),
+        uid: away.uid,
+        group: owners.group(away.cgroup, away.pid),
+        policy: away.policy,
     };
     Incident {
         at,
-        at_ns: one.until,
+        at_ns: away.until,
         latency: whole,
         thread,
         kind: IncidentKind::EventLoop,
-        cpu: one.cpu,
+        cpu: away.cpu,
         causes: by_kind(&parts, whole),
         parts,
         late_above: None,
@@ -103,7 +103,7 @@ fn parts(explained: WakeupBreakdown, by_cause: Vec<Segment>) -> Vec<Segment> {
     if explained.parts.len() <= PARTS { explained.parts } else { by_cause }
 }
 
-/// Of parts that are nobody else's, what took the time: the longest first.
+/// Causes by kind, for parts without a culprit, the longest first.
 pub(crate) fn by_kind(parts: &[Segment], whole: Span) -> Vec<IncidentCause> {
     let mut by_kind: BTreeMap<CauseKind, Span> = BTreeMap::new();
     for part in parts {
@@ -132,15 +132,15 @@ fn nameless(kind: CauseKind, took: Span, whole: Span) -> IncidentCause {
     }
 }
 
-/// What took time, and whose thread that is.
-struct Taker {
+/// Time taken by a thread, and the thread's owner.
+struct ThreadTime {
     part: Segment,
-    whose: Whose,
+    owner: CommonOwner,
 }
 
-/// What a thread belongs to, as far as that is known; of several threads, as far as they have it in common.
+/// Owner of one or several threads, as far as known and common to all.
 #[derive(Clone, Default)]
-struct Whose {
+struct CommonOwner {
     pid: Option<u32>,
     process: Option<String>,
     command: Option<String>,
@@ -148,14 +148,14 @@ struct Whose {
     policy: Option<Policy>,
 }
 
-impl From<Origin> for Whose {
-    fn from(one: Origin) -> Self {
-        let Origin { pid, process, command, group, policy } = one;
+impl From<ThreadOwner> for CommonOwner {
+    fn from(owner: ThreadOwner) -> Self {
+        let ThreadOwner { pid, process, command, group, policy } = owner;
         Self { pid: Some(pid), process: Some(process), command, group, policy }
     }
 }
 
-impl Whose {
+impl CommonOwner {
     fn keep_common(&mut self, other: &Self) {
         self.pid = self.pid.filter(|pid| other.pid == Some(*pid));
         self.group = self.group.take().filter(|group| other.group.as_ref() == Some(group));
@@ -163,16 +163,17 @@ impl Whose {
     }
 }
 
-/// The parts added up by cause; threads of one name apart, as long as they are few: of more, those of a program together.
+/// Sums of the parts by cause and thread. Many threads of one name are summed by program.
 ///
-/// A wait of a second on a busy machine has thousands of parts, of thousands of threads where some are started again and again.
-fn by_thread(parts: &[Segment], origins: &mut Origins) -> Vec<Taker> {
+/// A wait of a second on a busy machine has thousands of parts, of thousands of threads if some
+/// are restarted again and again.
+fn by_thread(parts: &[Segment], owners: &mut ThreadOwners) -> Vec<ThreadTime> {
     let (mut all, mut places): (Vec<Segment>, HashMap<_, usize>) = Default::default();
     for part in parts {
         match places.entry((&part.cause, part.pid)) {
             Entry::Occupied(place) => {
-                let one = &mut all[*place.get()];
-                one.ns = one.ns.plus(part.ns);
+                let segment = &mut all[*place.get()];
+                segment.ns = segment.ns.plus(part.ns);
             }
             Entry::Vacant(place) => {
                 place.insert(all.len());
@@ -182,54 +183,55 @@ fn by_thread(parts: &[Segment], origins: &mut Origins) -> Vec<Taker> {
     }
     let mut threads: HashMap<&Cause, usize> = HashMap::new();
     places.keys().for_each(|(cause, _)| *threads.entry(cause).or_default() += 1);
-    let (mut joined, mut places): (Vec<Taker>, HashMap<_, usize>) = Default::default();
-    for one in &all {
-        let whose: Whose =
-            one.pid.and_then(|tid| origins.of_thread(tid)).map(Whose::from).unwrap_or_default();
-        let is_of_several = threads.get(&one.cause).is_some_and(|threads| *threads > APART);
-        let pid = one.pid.filter(|_| !is_of_several);
-        // The same program, by all that is told of one.
-        match places.entry((&one.cause, pid, whose.process.clone(), whose.command.clone())) {
+    let (mut sums, mut places): (Vec<ThreadTime>, HashMap<_, usize>) = Default::default();
+    for segment in &all {
+        let owner: CommonOwner =
+            segment.pid.and_then(|tid| owners.of_thread(tid)).map(CommonOwner::from).unwrap_or_default();
+        let has_many_threads = threads.get(&segment.cause).is_some_and(|threads| *threads > APART);
+        let pid = segment.pid.filter(|_| !has_many_threads);
+        // Equal process name and script mean one program.
+        match places.entry((&segment.cause, pid, owner.process.clone(), owner.command.clone())) {
             Entry::Occupied(place) => {
-                let other = &mut joined[*place.get()];
-                other.part.ns = other.part.ns.plus(one.ns);
-                other.whose.keep_common(&whose);
+                let sum = &mut sums[*place.get()];
+                sum.part.ns = sum.part.ns.plus(segment.ns);
+                sum.owner.keep_common(&owner);
             }
             Entry::Vacant(place) => {
-                place.insert(joined.len());
-                joined.push(Taker { part: Segment { pid, ..one.clone() }, whose });
+                place.insert(sums.len());
+                sums.push(ThreadTime { part: Segment { pid, ..segment.clone() }, owner });
             }
         }
     }
-    joined
+    sums
 }
 
-/// Who took the time, the longest first.
-fn causes(mut takers: Vec<Taker>, late: Span) -> Vec<IncidentCause> {
-    takers.sort_by_key(|one| std::cmp::Reverse(one.part.ns));
-    let others = takers.split_off(takers.len().min(CAUSES));
-    let mut causes: Vec<IncidentCause> = takers.into_iter().map(|one| one.cause(late)).collect();
-    let rest: u64 = others.iter().map(|one| one.part.ns.as_nanos()).sum();
+/// Causes of the wait, the longest first.
+fn causes(mut thread_times: Vec<ThreadTime>, late: Span) -> Vec<IncidentCause> {
+    thread_times.sort_by_key(|thread_time| std::cmp::Reverse(thread_time.part.ns));
+    let rest_of_causes = thread_times.split_off(thread_times.len().min(CAUSES));
+    let mut causes: Vec<IncidentCause> =
+        thread_times.into_iter().map(|thread_time| thread_time.cause(late)).collect();
+    let rest: u64 = rest_of_causes.iter().map(|thread_time| thread_time.part.ns.as_nanos()).sum();
     if rest > 0 {
         causes.push(nameless(CauseKind::Others, Span::from_nanos(rest), late));
     }
     causes
 }
 
-impl Taker {
+impl ThreadTime {
     fn cause(self, late: Span) -> IncidentCause {
-        let Self { part, whose } = self;
+        let Self { part, owner } = self;
         let name = Some(part.cause.name).filter(|name| !name.is_empty());
-        let group = if part.cause.kind == CauseKind::Throttled { name.clone() } else { whose.group };
+        let group = if part.cause.kind == CauseKind::Throttled { name.clone() } else { owner.group };
         IncidentCause {
             kind: part.cause.kind,
             name,
             pid: part.pid,
-            process_id: whose.pid,
-            process: whose.process,
-            command: whose.command,
-            is_recorder: whose.pid == Some(std::process::id()),
-            policy: whose.policy,
+            process_id: owner.pid,
+            process: owner.process,
+            command: owner.command,
+            is_recorder: owner.pid == Some(std::process::id()),
+            policy: owner.policy,
             group,
             took: part.ns,
             share: ratio(part.ns.as_nanos(), late.as_nanos().max(1)),
@@ -237,7 +239,7 @@ impl Taker {
     }
 }
 
-/// To four digits: more would only be longer.
+/// Rounded to four digits, to keep lines short.
 #[allow(clippy::cast_precision_loss, reason = "of a share, four digits are kept")]
 fn ratio(part: u64, whole: u64) -> f64 {
     (part as f64 / whole as f64 * 1e4).round() / 1e4
@@ -250,16 +252,16 @@ mod tests {
 
     use super::*;
 
-    /// Waited from 1000 on; each had the CPU for so long.
+    /// A wait from 1000 ns on, with the occupants of the CPU and their times.
     fn waited(occupants: &[(HolderKind, &str, u32, u64)]) -> LateWait {
         let whole: u64 = occupants.iter().map(|(.., ns)| ns).sum();
         let mut from = MonotonicTime::from_nanos(1_000);
         let mut occupant = |(holder, name, pid, ns): &(HolderKind, &str, u32, u64)| {
             let pid = (*pid > 0).then_some(*pid);
             let who = CpuHolder { holder: *holder, pid, name: (*name).to_owned() };
-            let one = Occupant { who, ns: Span::from_nanos(*ns), from: Some(from) };
-            from = from.plus(one.ns);
-            one
+            let occupant_of_cpu = Occupant { who, ns: Span::from_nanos(*ns), from: Some(from) };
+            from = from.plus(occupant_of_cpu.ns);
+            occupant_of_cpu
         };
         let occupants = occupants.iter().map(&mut occupant).collect();
         let by = WakeSource::NotSeen { slack: Span::ZERO, runnable_known: true };
@@ -282,7 +284,7 @@ mod tests {
         }
     }
 
-    fn told(wait: &LateWait) -> Incident {
+    fn incident_of(wait: &LateWait) -> Incident {
         let folder = tempfile::tempdir().unwrap();
         howlate_testing::write_below(folder.path(), "proc/9/status", "Name:\thog\nTgid:\t8\n");
         howlate_testing::write_below(folder.path(), "proc/8/comm", "python3");
@@ -290,13 +292,13 @@ mod tests {
         let fields = ["0"; 36].join(" ");
         howlate_testing::write_below(folder.path(), "proc/9/stat", &format!("9 (hog) R {fields} 50 1 0"));
         howlate_testing::write_below(folder.path(), "proc/9/cgroup", "0::/system.slice/batch.service\n");
-        incident(wait, "then".into(), &mut Origins::new(Root::at(folder.path()))).unwrap()
+        incident(wait, "then".into(), &mut ThreadOwners::new(Root::at(folder.path()))).unwrap()
     }
 
     #[test]
     fn who_had_the_cpu_is_the_cause_with_process_and_group() {
         let ours = [(HolderKind::Thread, "hog", 9, 700_000), (HolderKind::Softirq, "NET_RX", 0, 200_000)];
-        let found = told(&waited(&[&ours[..], &[(HolderKind::Thread, "hog", 9, 100_000)]].concat()));
+        let found = incident_of(&waited(&[&ours[..], &[(HolderKind::Thread, "hog", 9, 100_000)]].concat()));
         assert_eq!(
             (found.latency, found.cpu, found.kind),
             (Span::from_millis(1), 3, IncidentKind::Preempted)
@@ -317,7 +319,7 @@ mod tests {
     fn an_event_loop_was_at_work_blocked_and_without_a_cpu() {
         let at = MonotonicTime::from_nanos;
         let (running, ready) = (Span::from_nanos(500), Span::from_nanos(100));
-        let one = EventLoopStall {
+        let away = EventLoopStall {
             from: at(1_000),
             until: at(2_000),
             running,
@@ -331,7 +333,7 @@ mod tests {
             name: "worker".into(),
             process: "server".into(),
         };
-        let found = incident_away(&one, "then".into(), &mut Origins::new(Root::at("/nonexistent")));
+        let found = incident_away(&away, "then".into(), &mut ThreadOwners::new(Root::at("/nonexistent")));
         let parts: Vec<_> = found
             .parts
             .iter()
@@ -341,7 +343,7 @@ mod tests {
             parts,
             [(Part::Arming, 1_000, 500), (Part::Blocked, 1_500, 400), (Part::Waiting, 1_900, 100)]
         );
-        let causes: Vec<_> = found.causes.iter().map(|one| (one.kind, one.took.as_nanos())).collect();
+        let causes: Vec<_> = found.causes.iter().map(|cause| (cause.kind, cause.took.as_nanos())).collect();
         assert_eq!(causes, [(CauseKind::LongWork, 500), (CauseKind::Unexplained, 500)]);
         assert_eq!(
             (found.latency, found.at_ns, found.kind),
@@ -349,7 +351,7 @@ mod tests {
         );
     }
 
-    /// Waited from 1000 on, and was to be woken at 400.
+    /// A wait from 1000 ns on, after a timer due at 400.
     #[test]
     fn what_its_timer_was_late_is_a_part_of_it() {
         let at = MonotonicTime::from_nanos;
@@ -368,7 +370,7 @@ mod tests {
             deferred: None,
         });
         (wait.sleep.waking, wait.late, wait.preempted) = (served, Span::from_nanos(700_600), false);
-        let found = told(&wait);
+        let found = incident_of(&wait);
         assert_eq!((found.kind, found.latency), (IncidentKind::Timer, Span::from_nanos(700_600)));
         let parts: Vec<_> = found.parts.iter().map(|part| (part.cause.kind, part.ns.as_nanos())).collect();
         let expected = [
@@ -383,14 +385,18 @@ mod tests {
 
     #[test]
     fn few_threads_of_one_name_are_told_apart() {
-        let told_of = |threads: u32| {
+        let causes_of = |threads: u32| {
             let all: Vec<_> = (1..=threads)
                 .map(|pid| (HolderKind::Thread, "burner", 100 + pid, 1_000 * u64::from(pid)))
                 .collect();
-            told(&waited(&all)).causes.iter().map(|one| (one.pid, one.took.as_nanos())).collect::<Vec<_>>()
+            incident_of(&waited(&all))
+                .causes
+                .iter()
+                .map(|cause| (cause.pid, cause.took.as_nanos()))
+                .collect::<Vec<_>>()
         };
-        assert_eq!(told_of(2), [(Some(102), 2_000), (Some(101), 1_000)]);
-        assert_eq!(told_of(4), [(None, 10_000)]);
+        assert_eq!(causes_of(2), [(Some(102), 2_000), (Some(101), 1_000)]);
+        assert_eq!(causes_of(4), [(None, 10_000)]);
     }
 
     #[test]
@@ -400,17 +406,22 @@ mod tests {
         for (process, script) in [(50, "svc.py"), (60, "svc.py"), (70, "job.py")] {
             write(format!("proc/{process}/comm"), "python3");
             write(format!("proc/{process}/cmdline"), &format!("python3\0{script}\0"));
-            (0..2).for_each(|one| {
-                write(format!("proc/{}/status", process + one), &format!("Name:\tspin\nTgid:\t{process}\n"));
+            (0..2).for_each(|thread| {
+                write(
+                    format!("proc/{}/status", process + thread),
+                    &format!("Name:\tspin\nTgid:\t{process}\n"),
+                );
             });
         }
         let of = |all: &[u32]| {
             let all: Vec<_> = all.iter().map(|tid| (HolderKind::Thread, "spin", *tid, 1_000)).collect();
             let found =
-                incident(&waited(&all), "then".into(), &mut Origins::new(Root::at(folder.path()))).unwrap();
-            let told =
-                |one: &IncidentCause| (one.command.clone().unwrap(), one.process_id, one.took.as_nanos());
-            found.causes.iter().map(told).collect::<Vec<_>>()
+                incident(&waited(&all), "then".into(), &mut ThreadOwners::new(Root::at(folder.path())))
+                    .unwrap();
+            let fields = |cause: &IncidentCause| {
+                (cause.command.clone().unwrap(), cause.process_id, cause.took.as_nanos())
+            };
+            found.causes.iter().map(fields).collect::<Vec<_>>()
         };
         let (service, job) = (|id, ns| ("svc.py".to_owned(), id, ns), ("job.py".to_owned(), Some(70), 2_000));
         assert_eq!(of(&[50, 51, 60, 61, 70, 71]), [service(None, 4_000), job.clone()]);
@@ -420,7 +431,7 @@ mod tests {
     #[test]
     fn many_stretches_are_joined_by_cause_and_add_up() {
         let two = [(HolderKind::Thread, "a", 1, 1_000), (HolderKind::Thread, "b", 2, 2_000)];
-        let found = told(&waited(&two.repeat(200)));
+        let found = incident_of(&waited(&two.repeat(200)));
         assert_eq!(found.parts.len(), 2);
         assert_eq!(found.parts.iter().map(|part| part.ns.as_nanos()).sum::<u64>(), 600_000);
         assert!(found.parts.iter().all(|part| part.merged), "where each stretch was is not known");
@@ -434,10 +445,10 @@ mod tests {
             .zip(1..)
             .map(|(name, ns)| (HolderKind::Thread, name.as_str(), 100, ns * 1_000))
             .collect();
-        let found = told(&waited(&all));
+        let found = incident_of(&waited(&all));
         assert_eq!(found.causes.len(), CAUSES + 1);
         assert_eq!(found.causes[CAUSES].kind, CauseKind::Others);
-        let whole: u64 = found.causes.iter().map(|one| one.took.as_nanos()).sum();
+        let whole: u64 = found.causes.iter().map(|cause| cause.took.as_nanos()).sum();
         assert_eq!(whole, found.latency.as_nanos());
     }
 }

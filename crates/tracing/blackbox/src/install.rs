@@ -1,82 +1,62 @@
-//! The recorder as a service of systemd: a unit that may do what recording takes, and nothing else.
+//! The recorder as a systemd service with minimal rights.
 
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// The unit, but for what is recorded and where.
+/// The unit without command and folder.
 const TEMPLATE: &str = include_str!("record.service");
-/// Where systemd keeps what services keep.
+/// systemd creates `StateDirectory` below it.
 const STATE: &str = "/var/lib/";
-/// Where the unit and its user are written.
+/// Paths of the unit and of its user.
 const UNIT: &str = "etc/systemd/system/howlate-recording.service";
 const USER: &str = "etc/sysusers.d/howlate-recording.conf";
-/// Folders that the unit does not see.
+/// Folders hidden from the unit.
 const HOMES: [&str; 5] = ["/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/"];
 
-/// A service that records as the words say.
 #[derive(Clone, Debug)]
-pub struct Unit {
-    /// This program.
+pub struct SystemdUnit {
     pub program: PathBuf,
-    /// What follows `howlate record`.
-    pub words: Vec<String>,
-    /// Where it records to.
+    /// Arguments of `howlate record`.
+    pub arguments: Vec<String>,
+    /// Folder of the recording.
     pub out: PathBuf,
 }
 
-/// The files that were written.
+/// Paths of the written files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Installed {
-    /// The unit.
+pub struct InstalledFiles {
     pub unit: PathBuf,
-    /// What `systemd-sysusers` makes its user of.
+    /// File for `systemd-sysusers`, which creates the user.
     pub user: PathBuf,
 }
 
-/// Why nothing was installed.
 #[derive(Debug, thiserror::Error)]
-pub enum NotInstalled {
-    /// The unit could not start it.
+pub enum InstallError {
+    /// The program is in a folder hidden from the unit.
     #[error("a service cannot start {}: its folder is hidden from it", path.display())]
-    OutOfReach {
-        /// This program.
-        path: PathBuf,
-    },
-    /// Somebody else could put another program in its place.
+    OutOfReach { path: PathBuf },
+    /// Users other than root could replace the program.
     #[error("others than root can change {}: what they put there would run with the service's rights", path.display())]
-    NotRoots {
-        /// The program, or a folder above it.
+    NotOwnedByRoot {
+        /// The program or a parent folder.
         path: PathBuf,
     },
-    /// It would not be a folder of its own.
+    /// Not an absolute path below a folder.
     #[error("{} is not an absolute path below a folder", path.display())]
-    NoFolder {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// Somebody has another one there.
+    NoFolder { path: PathBuf },
+    /// A different file is there.
     #[error("{} already exists and differs; refusing to overwrite it", path.display())]
-    Exists {
-        /// The file that is there.
-        path: PathBuf,
-    },
-    /// They cannot be written.
+    Exists { path: PathBuf },
     #[error("cannot write {}: {source}", path.display())]
-    Io {
-        /// The file that could not be written.
-        path: PathBuf,
-        /// The kernel's reason.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
-impl NotInstalled {
-    /// What to do.
+impl InstallError {
     pub const fn hint(&self) -> &'static str {
         match self {
-            Self::OutOfReach { .. } | Self::NotRoots { .. } => {
+            Self::OutOfReach { .. } | Self::NotOwnedByRoot { .. } => {
                 "as root, copy it to /usr/local/bin, and run that one"
             }
             Self::NoFolder { .. } => "write an absolute path, such as `--out /var/lib/howlate`",
@@ -86,57 +66,57 @@ impl NotInstalled {
     }
 }
 
-impl Unit {
-    /// The unit's text.
+impl SystemdUnit {
+    /// Text of the unit.
     ///
     /// # Errors
     ///
-    /// When systemd could not start it.
-    pub fn text(&self) -> Result<String, NotInstalled> {
-        // What was typed comes first: a program can be copied, and is the same then.
+    /// When systemd could not start the program.
+    pub fn text(&self) -> Result<String, InstallError> {
+        // Errors of arguments come first: unlike them, the program's place can change.
         let state = self.state()?;
         if HOMES.iter().any(|home| self.program.starts_with(home)) {
-            return Err(NotInstalled::OutOfReach { path: self.program.clone() });
+            return Err(InstallError::OutOfReach { path: self.program.clone() });
         }
         let program = self.program.display().to_string();
-        let words = [program, "record".to_owned(), "--quiet".to_owned()];
-        let exec: Vec<String> = words.iter().chain(&self.words).map(|word| quoted(word)).collect();
+        let arguments = [program, "record".to_owned(), "--quiet".to_owned()];
+        let exec: Vec<String> = arguments.iter().chain(&self.arguments).map(|word| quote(word)).collect();
         Ok(TEMPLATE.replace("@EXEC@", &exec.join(" ")).replace("@STATE@", &state))
     }
 
-    /// What makes its folder, or lets it write there.
-    fn state(&self) -> Result<String, NotInstalled> {
+    /// Directive that creates the folder, or makes it writable.
+    fn state(&self) -> Result<String, InstallError> {
         let out = self.out.to_str().filter(|out| out.starts_with('/') && out.trim_matches('/').contains('/'));
-        let out = out.ok_or_else(|| NotInstalled::NoFolder { path: self.out.clone() })?;
+        let out = out.ok_or_else(|| InstallError::NoFolder { path: self.out.clone() })?;
         Ok(match out.strip_prefix(STATE) {
-            Some(name) => format!("StateDirectory={}\nStateDirectoryMode=0750", quoted(name)),
-            None => format!("ReadWritePaths={}", quoted(out)),
+            Some(name) => format!("StateDirectory={}\nStateDirectoryMode=0750", quote(name)),
+            None => format!("ReadWritePaths={}", quote(out)),
         })
     }
 
-    /// The user that it runs as, for `systemd-sysusers`.
+    /// The user, as a line for `systemd-sysusers`.
     pub fn user(&self) -> String {
-        format!("u howlate - \"Records waits for a CPU\" {}\n", quoted(&self.out.display().to_string()))
+        format!("u howlate - \"Records waits for a CPU\" {}\n", quote(&self.out.display().to_string()))
     }
 
-    /// Writes both below `root`. What is there already and is the same stays.
+    /// Writes unit and user below `root`. Equal existing files remain.
     ///
     /// # Errors
     ///
-    /// When they cannot be written, others are there, or others than root can change the program.
-    pub fn install(&self, root: &Path) -> Result<Installed, NotInstalled> {
-        if let Some(path) = first_of_others(&self.program) {
-            return Err(NotInstalled::NotRoots { path: path.to_owned() });
+    /// When they cannot be written, different ones exist, or users other than root can change the program.
+    pub fn install(&self, root: &Path) -> Result<InstalledFiles, InstallError> {
+        if let Some(path) = first_writable_by_others(&self.program) {
+            return Err(InstallError::NotOwnedByRoot { path: path.to_owned() });
         }
         let (unit, user) = (root.join(UNIT), root.join(USER));
         write(&unit, &self.text()?)?;
         write(&user, &self.user())?;
-        Ok(Installed { unit, user })
+        Ok(InstalledFiles { unit, user })
     }
 }
 
-/// Of a program and the folders above it the first that others than root can change; what is not there is nobody's.
-fn first_of_others(program: &Path) -> Option<&Path> {
+/// The program or the first parent folder that users other than root can change.
+fn first_writable_by_others(program: &Path) -> Option<&Path> {
     const WRITTEN_BY_OTHERS: u32 = 0o022;
     program.ancestors().find(|path| {
         let found = std::fs::symlink_metadata(path);
@@ -146,8 +126,8 @@ fn first_of_others(program: &Path) -> Option<&Path> {
     })
 }
 
-/// A word as systemd reads it: no variable, no specifier.
-fn quoted(word: &str) -> String {
+/// A word in systemd's syntax, without variables and specifiers.
+fn quote(word: &str) -> String {
     let word = word.replace('%', "%%").replace('$', "$$");
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:=@%$*".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -156,11 +136,11 @@ fn quoted(word: &str) -> String {
     format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), NotInstalled> {
-    let failed = |source| NotInstalled::Io { path: path.to_owned(), source };
+fn write(path: &Path, text: &str) -> Result<(), InstallError> {
+    let failed = |source| InstallError::Io { path: path.to_owned(), source };
     match std::fs::read_to_string(path) {
-        Ok(known) if known == text => return Ok(()),
-        Ok(_) => return Err(NotInstalled::Exists { path: path.to_owned() }),
+        Ok(existing) if existing == text => return Ok(()),
+        Ok(_) => return Err(InstallError::Exists { path: path.to_owned() }),
         Err(_) => {}
     }
     path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
@@ -173,9 +153,9 @@ mod tests {
 
     use super::*;
 
-    fn unit(program: &str, words: &[&str], out: &str) -> Unit {
-        let words = words.iter().map(|word| (*word).to_owned()).collect();
-        Unit { program: program.into(), words, out: out.into() }
+    fn unit(program: &str, arguments: &[&str], out: &str) -> SystemdUnit {
+        let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
+        SystemdUnit { program: program.into(), arguments, out: out.into() }
     }
 
     #[test]
@@ -201,14 +181,14 @@ mod tests {
 
     #[test]
     fn what_others_than_root_can_change_becomes_no_service() {
-        assert_eq!(first_of_others(Path::new("/proc/version")), None);
+        assert_eq!(first_writable_by_others(Path::new("/proc/version")), None);
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("howlate");
         std::fs::write(&program, "").unwrap();
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o777)).unwrap();
-        assert_eq!(first_of_others(&program), Some(program.as_path()));
+        assert_eq!(first_writable_by_others(&program), Some(program.as_path()));
         let refused = unit(program.to_str().unwrap(), &[], "/var/lib/howlate").install(folder.path());
-        assert!(matches!(refused, Err(NotInstalled::NotRoots { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(InstallError::NotOwnedByRoot { .. })), "{refused:?}");
         assert!(!folder.path().join(UNIT).exists());
     }
 
@@ -224,22 +204,22 @@ mod tests {
     #[test]
     fn what_a_unit_could_not_start_is_refused() {
         let at_home = unit("/home/me/howlate", &[], "/var/lib/howlate").text();
-        assert!(matches!(at_home, Err(NotInstalled::OutOfReach { .. })), "{at_home:?}");
+        assert!(matches!(at_home, Err(InstallError::OutOfReach { .. })), "{at_home:?}");
         for out in ["howlate", "/", "/var"] {
             let nowhere = unit("/usr/bin/howlate", &[], out).text();
-            assert!(matches!(nowhere, Err(NotInstalled::NoFolder { .. })), "{out}: {nowhere:?}");
+            assert!(matches!(nowhere, Err(InstallError::NoFolder { .. })), "{out}: {nowhere:?}");
         }
     }
 
     #[test]
     fn what_somebody_else_has_written_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let one = unit("/usr/bin/howlate", &[], "/var/lib/howlate");
-        let written = one.install(folder.path()).unwrap();
-        assert_eq!(std::fs::read_to_string(&written.unit).unwrap(), one.text().unwrap());
+        let first = unit("/usr/bin/howlate", &[], "/var/lib/howlate");
+        let written = first.install(folder.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(&written.unit).unwrap(), first.text().unwrap());
         assert!(std::fs::read_to_string(&written.user).unwrap().starts_with("u howlate - "));
-        assert_eq!(one.install(folder.path()).unwrap(), written, "the same again");
+        assert_eq!(first.install(folder.path()).unwrap(), written, "the same again");
         let other = unit("/usr/bin/howlate", &["--late-above", "1ms"], "/var/lib/howlate");
-        assert!(matches!(other.install(folder.path()), Err(NotInstalled::Exists { .. })));
+        assert!(matches!(other.install(folder.path()), Err(InstallError::Exists { .. })));
     }
 }

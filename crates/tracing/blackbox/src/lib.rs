@@ -1,6 +1,6 @@
-//! The black box: every thread of the machine, for weeks. What is late becomes a line at once, with who it was; how long all
-//! others waited becomes a line a minute. Programs may ask it to keep what all CPUs have just done, and hand it the turns of
-//! their loops.
+//! The black box recorder of `howlate record`: watches every thread of the machine for weeks. Each late wait becomes
+//! a line at once, with its causes; the waits of all threads become a line a minute. Programs may request the
+//! timelines of all CPUs, and hand over the turns of their loops.
 //!
 //! ```text
 //! trace ──► late waits, at once ──► chosen? ──► parts and causes ──► incident ─────────────┐
@@ -9,32 +9,41 @@
 
 mod action;
 mod background_priority;
-mod chosen;
-mod command_word;
+mod disk_health;
 mod explain;
-mod extent;
-pub mod fuzzing;
-mod held;
 mod install;
-mod keeping;
 mod notify;
 mod offered_loops;
-mod rate;
+mod pending_incidents;
+mod rate_limit;
 mod recorder;
 mod requests;
+mod script_name;
+mod sizes;
 mod snap;
-mod snapped;
+mod snap_lines;
+mod thread_filter;
 mod thread_owner;
 mod threshold;
-mod users;
 
-pub use action::Action;
-pub use chosen::{Chosen, PolicyName};
-pub use extent::{ByteSize, age};
+pub use action::LateAction;
+pub use disk_health::DiskEvent;
 pub use howlate_recording::{AtMost, Bounds};
-pub use install::{Installed, NotInstalled, Unit};
-pub use keeping::DiskNews;
-pub use recorder::{Asked, Display, Finished, NotRecorded, Requests, record};
-pub use requests::NotListening;
-pub use snap::{NotSnapped, snap};
-pub use users::{uid_of, user_names};
+pub use install::{InstallError, InstalledFiles, SystemdUnit};
+pub use recorder::{RecordError, RecorderDisplay, RecorderOptions, RecordingSummary, SignalFlags, record};
+pub use requests::ListenError;
+pub use sizes::{ByteSize, age};
+pub use snap::{SnapError, snap};
+pub use thread_filter::{PolicyKind, ThreadFilter, uid_of, user_names};
+
+/// Entry point of `fuzz/`: messages of programs, as any program may send them.
+pub mod fuzzing {
+    use howlate_linux::clock;
+
+    use crate::requests::check_message;
+
+    /// Panics unless whatever `bytes` contain was parsed into something short and legible.
+    pub fn message(bytes: &[u8]) {
+        check_message(bytes, clock::now());
+    }
+}

@@ -1,4 +1,4 @@
-//! What a service manager is told: that it records, and, again and again, that it still does.
+//! Notifications to the service manager: ready, alive, stopping.
 //!
 //! Source: `sd_notify(3)`, `sd_watchdog_enabled(3)`.
 
@@ -7,17 +7,17 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use howlate_model::{MonotonicTime, Span};
 
-/// Whoever started this process as a service, if somebody did.
+/// The service manager, if one started this process.
 #[derive(Debug)]
 pub(crate) struct ServiceManager {
     socket: Option<(UnixDatagram, SocketAddr)>,
-    /// How often it wants to hear: half of the time after which it ends who is silent.
+    /// Interval of `WATCHDOG=1`: half of `WATCHDOG_USEC`.
     every: Option<Span>,
-    told: Option<MonotonicTime>,
+    last_sent: Option<MonotonicTime>,
 }
 
 impl ServiceManager {
-    /// Of this process' environment, given a variable's value by its name.
+    /// Reads `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` through `variable`.
     pub(crate) fn find(variable: impl Fn(&str) -> Option<String>) -> Self {
         let address = variable("NOTIFY_SOCKET").and_then(|name| address(&name));
         let socket = address.and_then(|address| Some((UnixDatagram::unbound().ok()?, address)));
@@ -25,37 +25,35 @@ impl ServiceManager {
         let is_other = variable("WATCHDOG_PID").is_some_and(|pid| pid != std::process::id().to_string());
         let every =
             micros.filter(|micros| *micros > 0 && !is_other).map(|micros| Span::from_micros(micros / 2));
-        Self { socket, every, told: None }
+        Self { socket, every, last_sent: None }
     }
 
-    /// Nothing is missed any more.
     pub(crate) fn ready(&self) {
-        self.tell("READY=1\nSTATUS=Recording");
+        self.send("READY=1\nSTATUS=Recording");
     }
 
-    /// It still looks; told only as often as is wanted.
+    /// Sends `WATCHDOG=1` as often as needed.
     pub(crate) fn alive(&mut self, now: MonotonicTime) {
         let Some(every) = self.every else { return };
-        if self.told.is_none_or(|told| now.since(told) >= every) {
-            self.tell("WATCHDOG=1");
-            self.told = Some(now);
+        if self.last_sent.is_none_or(|last_sent| now.since(last_sent) >= every) {
+            self.send("WATCHDOG=1");
+            self.last_sent = Some(now);
         }
     }
 
-    /// It ends.
     pub(crate) fn stopping(&self) {
-        self.tell("STOPPING=1");
+        self.send("STOPPING=1");
     }
 
-    fn tell(&self, message: &str) {
+    fn send(&self, message: &str) {
         if let Some((socket, address)) = &self.socket {
-            // A manager that is gone has nothing to be told.
+            // A manager that has ended needs no message.
             drop(socket.send_to_addr(message.as_bytes(), address));
         }
     }
 }
 
-/// A path, or a name in the abstract namespace, which begins with an `@`.
+/// A path, or a name in the abstract namespace, which begins with `@`.
 fn address(name: &str) -> Option<SocketAddr> {
     match name.strip_prefix('@') {
         Some(name) => SocketAddr::from_abstract_name(name).ok(),
@@ -72,11 +70,11 @@ mod tests {
     fn a_manager_hears_as_often_as_it_wants() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notify");
-        let heard = UnixDatagram::bind(&path).unwrap();
-        heard.set_nonblocking(true).unwrap();
+        let receiver = UnixDatagram::bind(&path).unwrap();
+        receiver.set_nonblocking(true).unwrap();
         let message = || {
             let mut text = [0; 64];
-            let length = heard.recv(&mut text).ok()?;
+            let length = receiver.recv(&mut text).ok()?;
             Some(String::from_utf8_lossy(&text[..length]).into_owned())
         };
         let mut manager = ServiceManager::find(|name| match name {
@@ -97,10 +95,10 @@ mod tests {
 
     #[test]
     fn without_a_manager_nothing_is_told() {
-        let mut nobody = ServiceManager::find(|_| None);
-        nobody.ready();
-        nobody.alive(MonotonicTime::default());
-        assert!(nobody.socket.is_none() && nobody.told.is_none());
+        let mut manager = ServiceManager::find(|_| None);
+        manager.ready();
+        manager.alive(MonotonicTime::default());
+        assert!(manager.socket.is_none() && manager.last_sent.is_none());
         let of_another = ServiceManager::find(|name| match name {
             "WATCHDOG_PID" => Some("1".to_owned()),
             "WATCHDOG_USEC" => Some("4000000".to_owned()),

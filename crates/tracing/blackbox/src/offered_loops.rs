@@ -1,5 +1,4 @@
-//! Loops of programs that have handed over the memory in which they leave their turns: each turn that is not done in time is an
-//! incident.
+//! Loops of programs that handed over the shared memory of their turns: each late turn is an incident.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -16,48 +15,47 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::explain::by_kind;
 use crate::requests::{OfferedMemory, is_own};
-use crate::thread_owner::Origins;
+use crate::thread_owner::ThreadOwners;
 
-/// Programs that are read at once: more would take the time that is meant for all threads of the machine. Those of root and of this
-/// user find room beside all others, of which each has so much.
+/// Maximum programs: reading more would take time from the other threads. Of these, maximum programs of users other
+/// than root and this one, and of one such user.
 const PROGRAMS: usize = 64;
-const OF_OTHERS: usize = 48;
-const OF_A_USER: usize = 8;
-/// Turns and spans that are read at a look, a fifth of a second, for the same reason: of one's own, of all others, and of each.
+const PROGRAMS_OF_OTHERS: usize = 48;
+const PROGRAMS_OF_USER: usize = 8;
+/// Maximum turns and spans per read, every fifth of a second: own, of all other users, and of one.
 const TURNS: u64 = 100_000;
 const TURNS_OF_OTHERS: u64 = 1_200;
-const TURNS_OF_A_USER: u64 = 1_000;
-/// The part of a CPU's time for those of others, however slow it is: one in so many; and nanoseconds at once, after a while without any.
+const TURNS_OF_USER: u64 = 1_000;
+/// CPU time for programs of other users: one part in this many, and a burst in nanoseconds.
 const CPU_OF_OTHERS: u64 = 100;
-const CPU_AT_ONCE: i64 = 20_000_000;
+const CPU_BURST: i64 = 20_000_000;
 
-/// All programs that have handed over such memory, and have not ended.
+/// All programs with shared memory that have not ended.
 #[derive(Default)]
 pub(crate) struct OfferedLoops {
-    programs: Vec<Program>,
-    cpu: CpuOfOthers,
-    /// Turns that were lost, or cannot have been, and loops that are not read: since that was asked last.
+    programs: Vec<LoopProgram>,
+    cpu: CpuBudget,
+    /// Lost or impossible turns, and loops not read, since the last [`OfferedLoops::take_missing`].
     lost: u64,
-    left_out: u64,
+    omitted: u64,
 }
 
-struct Program {
+struct LoopProgram {
     peer: Peer,
     connection: OwnedFd,
     loops: MarkedLoops,
-    marked: BTreeMap<usize, Followed>,
-    /// Loops that found no ring, as far as that was counted.
-    left_out: u64,
+    marked: BTreeMap<usize, FollowedLoop>,
+    /// Loops without a ring, as counted by the program so far.
+    omitted: u64,
 }
 
-/// One loop.
-struct Followed {
-    of: Rc<Identity>,
+struct FollowedLoop {
+    of: Rc<LoopIdentity>,
     deadlines: Deadlines,
 }
 
-/// Whose a loop is.
-struct Identity {
+/// Thread of a loop, with its name and period.
+struct LoopIdentity {
     peer: Peer,
     name: String,
     period: Span,
@@ -65,107 +63,109 @@ struct Identity {
     tid: u32,
 }
 
-/// A turn that its program says was not done in time.
+/// A late turn, as reported by its program.
 pub(crate) struct MissedTurn {
-    of: Rc<Identity>,
+    of: Rc<LoopIdentity>,
     missed: MissedDeadline,
 }
 
 impl OfferedLoops {
-    /// Reads these from now on. What is none of such memory is left alone; of too many programs, that is counted.
-    pub(crate) fn take_in(&mut self, handed: OfferedMemory) {
-        let OfferedMemory { peer, connection, memory } = handed;
+    /// Adds a program. Invalid memory is ignored; programs above the limit are counted.
+    pub(crate) fn add(&mut self, offered: OfferedMemory) {
+        let OfferedMemory { peer, connection, memory } = offered;
         if !self.has_room(peer.uid) {
-            self.left_out = self.left_out.saturating_add(1);
+            self.omitted = self.omitted.saturating_add(1);
         } else if let Ok(loops) = MarkedLoops::from_file(memory) {
-            let (marked, left_out) = (BTreeMap::new(), 0);
-            self.programs.push(Program { peer, connection, loops, marked, left_out });
+            let (marked, omitted) = (BTreeMap::new(), 0);
+            self.programs.push(LoopProgram { peer, connection, loops, marked, omitted });
         }
     }
 
     fn has_room(&self, uid: u32) -> bool {
-        let of =
-            |chosen: &dyn Fn(u32) -> bool| self.programs.iter().filter(|one| chosen(one.peer.uid)).count();
-        let is_others = of(&|uid| !is_own(uid)) < OF_OTHERS && of(&|other| other == uid) < OF_A_USER;
-        self.programs.len() < PROGRAMS && (is_own(uid) || is_others)
+        let count_programs = |matches: &dyn Fn(u32) -> bool| {
+            self.programs.iter().filter(|program| matches(program.peer.uid)).count()
+        };
+        let fits_others = count_programs(&|uid| !is_own(uid)) < PROGRAMS_OF_OTHERS
+            && count_programs(&|other| other == uid) < PROGRAMS_OF_USER;
+        self.programs.len() < PROGRAMS && (is_own(uid) || fits_others)
     }
 
-    /// Turns that are known since the last call to have missed their deadline, by the user whose program tells it.
+    /// Reads all programs; returns new late turns by user.
     pub(crate) fn look(&mut self, now: MonotonicTime) -> BTreeMap<u32, Vec<MissedTurn>> {
-        let mut told: BTreeMap<u32, Vec<MissedTurn>> = BTreeMap::new();
-        let (mut lost, mut left_out) = (0, 0);
+        let mut late_turns: BTreeMap<u32, Vec<MissedTurn>> = BTreeMap::new();
+        let (mut lost, mut omitted) = (0, 0);
         let Self { programs, cpu, .. } = self;
         cpu.refill(now);
-        let mut most = Most::of_a_look(programs);
+        let mut budget = ReadBudget::for_pass(programs);
         programs.retain_mut(|program| {
-            let (uid, began) = (program.peer.uid, clock::thread_cpu_time());
-            // What it wrote before it ended is read after that was seen.
+            let (uid, start) = (program.peer.uid, clock::thread_cpu_time());
+            // Checked before reading, so that everything written before the end is read.
             let has_ended = has_ended(&program.connection);
-            let is_read = *most.left(uid) > 0 && (is_own(uid) || cpu.is_left());
+            let is_read = *budget.left(uid) > 0 && (is_own(uid) || cpu.has_time());
             if is_read {
-                lost = program.read(most.left(uid)).saturating_add(lost);
+                lost = program.read(budget.left(uid)).saturating_add(lost);
             }
-            left_out = program.newly_left_out().saturating_add(left_out);
+            omitted = program.newly_omitted().saturating_add(omitted);
             let is_over = has_ended && is_read;
-            told.entry(uid).or_default().extend(program.missed(now, is_over));
+            late_turns.entry(uid).or_default().extend(program.missed(now, is_over));
             if !is_own(uid) {
-                cpu.spend(clock::thread_cpu_time().minus(began));
+                cpu.spend(clock::thread_cpu_time().minus(start));
             }
             !is_over
         });
-        // Who was read last has what others left of the room.
+        // The last program gets the rest of the budget, so rotate.
         if let Some(last) = self.programs.len().checked_sub(1) {
             self.programs.rotate_left(1.min(last));
         }
         self.lost = self.lost.saturating_add(lost);
-        self.left_out = self.left_out.saturating_add(left_out);
-        told
+        self.omitted = self.omitted.saturating_add(omitted);
+        late_turns
     }
 
-    /// Turns that were lost, and loops that were left out, since the last call.
+    /// Lost turns and omitted loops since the last call.
     pub(crate) fn take_missing(&mut self) -> (u64, u64) {
-        (std::mem::take(&mut self.lost), std::mem::take(&mut self.left_out))
+        (std::mem::take(&mut self.lost), std::mem::take(&mut self.omitted))
     }
 }
 
-/// How much may still be read at a look.
-struct Most {
+/// Turns that may still be read in this pass.
+struct ReadBudget {
     own: u64,
-    /// Of each other user.
-    others: BTreeMap<u32, u64>,
+    /// Per user other than root and this one.
+    other_users: BTreeMap<u32, u64>,
 }
 
-impl Most {
-    /// Of other users that have any programs, each has the same part.
-    fn of_a_look(programs: &[Program]) -> Self {
-        let users = programs.iter().map(|one| one.peer.uid).filter(|uid| !is_own(*uid));
-        let mut others: BTreeMap<u32, u64> = users.map(|uid| (uid, 0)).collect();
-        let each = TURNS_OF_OTHERS / (others.len() as u64).max(1);
-        others.values_mut().for_each(|left| *left = each.min(TURNS_OF_A_USER));
-        Self { own: TURNS, others }
+impl ReadBudget {
+    /// Other users share their budget equally.
+    fn for_pass(programs: &[LoopProgram]) -> Self {
+        let users = programs.iter().map(|program| program.peer.uid).filter(|uid| !is_own(*uid));
+        let mut other_users: BTreeMap<u32, u64> = users.map(|uid| (uid, 0)).collect();
+        let each = TURNS_OF_OTHERS / (other_users.len() as u64).max(1);
+        other_users.values_mut().for_each(|turns| *turns = each.min(TURNS_OF_USER));
+        Self { own: TURNS, other_users }
     }
 
     fn left(&mut self, uid: u32) -> &mut u64 {
-        if is_own(uid) { &mut self.own } else { self.others.entry(uid).or_default() }
+        if is_own(uid) { &mut self.own } else { self.other_users.entry(uid).or_default() }
     }
 }
 
-/// The time of a CPU that may still be spent on programs of other users.
+/// CPU time that may still be spent on programs of other users.
 #[derive(Default)]
-struct CpuOfOthers {
-    /// Below zero: what a read took too much.
+struct CpuBudget {
+    /// Negative after a read that took too long.
     left_ns: i64,
     refilled: MonotonicTime,
 }
 
-impl CpuOfOthers {
+impl CpuBudget {
     fn refill(&mut self, now: MonotonicTime) {
         let since = now.since(std::mem::replace(&mut self.refilled, now)).as_nanos();
         let left_ns = self.left_ns.saturating_add_unsigned(since / CPU_OF_OTHERS);
-        self.left_ns = left_ns.min(CPU_AT_ONCE);
+        self.left_ns = left_ns.min(CPU_BURST);
     }
 
-    const fn is_left(&self) -> bool {
+    const fn has_time(&self) -> bool {
         self.left_ns > 0
     }
 
@@ -174,68 +174,70 @@ impl CpuOfOthers {
     }
 }
 
-/// Whether the program at the other end, and all that it has forked, are gone.
+/// Whether the program and all its forks have ended.
 fn has_ended(connection: &OwnedFd) -> bool {
     let mut polled = [PollFd::from_borrowed_fd(connection.as_fd(), PollFlags::empty())];
     let polled_now = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
-    polled_now.is_ok() && polled.iter().any(|one| one.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+    polled_now.is_ok()
+        && polled.iter().any(|descriptor| descriptor.revents().intersects(PollFlags::HUP | PollFlags::ERR))
 }
 
-impl Program {
-    /// Takes the turns that have come, so many at most; returns how many were lost.
+impl LoopProgram {
+    /// Reads at most `most` turns; returns how many were lost.
     fn read(&mut self, most: &mut u64) -> u64 {
         let Self { peer, loops, marked, .. } = self;
         loops.read_at_most(most, &mut |MarkedTurn { number, marked_loop: of, turn, spans }| {
-            let one = marked.entry(number).or_insert_with(|| Followed::new(of, *peer, &Root::live()));
-            one.deadlines.turned(turn, spans);
+            let followed =
+                marked.entry(number).or_insert_with(|| FollowedLoop::new(of, *peer, &Root::live()));
+            followed.deadlines.turned(turn, spans);
         })
     }
 
-    /// Turns that are known since the last call to have missed their deadline; `is_over`: nothing more will come.
+    /// New late turns; `is_over`: no more will come.
     fn missed(&mut self, now: MonotonicTime, is_over: bool) -> Vec<MissedTurn> {
-        let of_loop = |one: &mut Followed| {
-            let missed = if is_over { one.deadlines.end() } else { one.deadlines.settle(now) };
-            let of = Rc::clone(&one.of);
+        let of_loop = |followed: &mut FollowedLoop| {
+            let missed = if is_over { followed.deadlines.end() } else { followed.deadlines.settle(now) };
+            let of = Rc::clone(&followed.of);
             missed.into_iter().map(move |missed| MissedTurn { of: Rc::clone(&of), missed })
         };
         self.marked.values_mut().flat_map(of_loop).collect()
     }
 
-    /// Loops that have found no ring since the last call. A program may count there whatever it likes.
-    fn newly_left_out(&mut self) -> u64 {
-        let left_out = self.loops.unmeasured_loops();
-        left_out.saturating_sub(std::mem::replace(&mut self.left_out, left_out))
+    /// Loops without a ring since the last call. The counter is written by the program and not reliable.
+    fn newly_omitted(&mut self) -> u64 {
+        let omitted = self.loops.unmeasured_loops();
+        omitted.saturating_sub(std::mem::replace(&mut self.omitted, omitted))
     }
 }
 
-impl Followed {
+impl FollowedLoop {
     fn new(of: &MarkedLoop, peer: Peer, root: &Root) -> Self {
         let (pid, tid) = thread(of, peer, root);
-        let identity = Identity { peer, name: of.name.clone(), period: of.period, pid, tid };
+        let identity = LoopIdentity { peer, name: of.name.clone(), period: of.period, pid, tid };
         Self { of: Rc::new(identity), deadlines: Deadlines::every(of.period) }
     }
 }
 
 impl MissedTurn {
-    /// How long after its deadline it was done.
+    /// Time from the deadline to the end of the turn.
     pub(crate) fn latency(&self) -> Span {
         self.missed.done.since(self.missed.deadline)
     }
 
-    /// With what is known of its thread; the clock of the day is `ahead`.
-    pub(crate) fn incident(self, ahead: i64, origins: &mut Origins) -> Incident {
+    /// The turn as an incident. `ahead`: offset of the wall clock.
+    pub(crate) fn incident(self, ahead: i64, owners: &mut ThreadOwners) -> Incident {
         let (latency, missed) = (self.latency(), self.missed);
-        let Identity { peer, name: of_loop, period, pid, tid } = self.of.as_ref();
+        let LoopIdentity { peer, name: loop_name, period, pid, tid } = self.of.as_ref();
         let (peer, pid, tid, uid) = (*peer, *pid, *tid, peer.uid);
-        // Its id may be another's by now: nobody takes the name of one that is not its own.
-        let is_its_own = is_of(&Status::read(&Root::live(), tid), pid, peer);
-        let origin = is_its_own.then(|| origins.of_thread(tid)).flatten();
-        let gone = || "(ended)".to_owned();
-        let process = origin.as_ref().map_or_else(gone, |one| one.process.clone());
+        // The thread id may be reused or wrong: never report the name of a thread of another program.
+        let is_own_thread = is_of(&Status::read(&Root::live(), tid), pid, peer);
+        let owner = is_own_thread.then(|| owners.of_thread(tid)).flatten();
+        let ended = || "(ended)".to_owned();
+        let process = owner.as_ref().map_or_else(ended, |owner| owner.process.clone());
         let (group, policy, command) =
-            origin.map_or((None, None, None), |one| (one.group, one.policy, one.command));
-        let (name, cpu) = if is_its_own { name_and_cpu(tid) } else { (None, None) };
-        let turn = LateIteration { name: of_loop.clone(), period: *period, spans: missed.spans };
+            owner.map_or((None, None, None), |owner| (owner.group, owner.policy, owner.command));
+        let (name, cpu) = if is_own_thread { name_and_cpu(tid) } else { (None, None) };
+        let turn = LateIteration { name: loop_name.clone(), period: *period, spans: missed.spans };
         Incident {
             at: date_and_time(missed.done, ahead),
             at_ns: missed.done,
@@ -261,22 +263,23 @@ impl MissedTurn {
     }
 }
 
-/// What a thread is called, and which CPU it has, or had last.
+/// Name of a thread, and its current or last CPU.
 fn name_and_cpu(tid: u32) -> (Option<String>, Option<u32>) {
     let root = Root::live();
     let cpu = ProcessStat::read(&root, tid).and_then(|stat| stat.cpu());
     (root.read(&format!("/proc/{tid}/comm")).ok(), cpu)
 }
 
-/// Process and thread of a loop. The program says how they see themselves, which is as everybody does where they are the one that has
-/// connected, or another of the same user: a fork. Otherwise they are in a container, or it says what is not so.
+/// Process and thread of a loop. The ids in the program's memory are believed if they are the peer itself or of the
+/// same user (a fork). Otherwise the program is in a container or lies, and the peer's ids are used.
 fn thread(of: &MarkedLoop, peer: Peer, root: &Root) -> (u32, u32) {
-    let known = Status::read(root, of.tid);
-    let is_gone = known.process().is_none() && of.pid == peer.pid;
-    if is_gone || is_of(&known, of.pid, peer) { (of.pid, of.tid) } else { (peer.pid, peer.pid) }
+    let status = Status::read(root, of.tid);
+    let has_ended = status.process().is_none() && of.pid == peer.pid;
+    if has_ended || is_of(&status, of.pid, peer) { (of.pid, of.tid) } else { (peer.pid, peer.pid) }
 }
 
-/// Whether a thread is of this process, and that of who has connected: itself, whatever rights it has by now, or one of the same user.
+/// Whether a thread belongs to this process, and that to the peer: the peer itself, whatever its user now, or
+/// one of the same user.
 fn is_of(thread: &Status, pid: u32, peer: Peer) -> bool {
     thread.process() == Some(pid) && (pid == peer.pid || thread.effective_user() == Some(peer.uid))
 }
@@ -311,20 +314,20 @@ mod tests {
     #[test]
     fn what_is_no_memory_for_loops_is_left_alone() {
         let mut offered = OfferedLoops::default();
-        let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (own_end, _other_end) = std::os::unix::net::UnixStream::pair().unwrap();
         let peer = Peer { pid: 7, uid: 5 };
         let file = std::fs::File::open("/dev/null").unwrap();
-        offered.take_in(OfferedMemory { peer, connection: one.into(), memory: file.into() });
+        offered.add(OfferedMemory { peer, connection: own_end.into(), memory: file.into() });
         assert!(offered.programs.is_empty());
         assert_eq!(offered.take_missing(), (0, 0));
     }
 
-    /// One of this user: its end of the connection.
+    /// Offers memory as this user; returns the program's end of the connection.
     fn offer(offered: &mut OfferedLoops, uid: u32) -> std::os::unix::net::UnixStream {
-        let (one, other) = std::os::unix::net::UnixStream::pair().unwrap();
-        let connection = one.into();
-        offered.take_in(OfferedMemory { peer: Peer { pid: 7, uid }, connection, memory: memory() });
-        other
+        let (own_end, other_end) = std::os::unix::net::UnixStream::pair().unwrap();
+        let connection = own_end.into();
+        offered.add(OfferedMemory { peer: Peer { pid: 7, uid }, connection, memory: memory() });
+        other_end
     }
 
     #[test]
@@ -342,7 +345,7 @@ mod tests {
         let mut offered = OfferedLoops::default();
         drop(offer(&mut offered, 70_001));
         let mut programs_after = |left_ns: i64| {
-            offered.cpu = CpuOfOthers { left_ns, refilled: MonotonicTime::default() };
+            offered.cpu = CpuBudget { left_ns, refilled: MonotonicTime::default() };
             offered.look(MonotonicTime::default());
             offered.programs.len()
         };
@@ -358,9 +361,12 @@ mod tests {
             ends.extend((0..count).map(|_| offer(&mut offered, uid)));
             offered.programs.len() - before
         };
-        assert_eq!(all(70_001, 20), OF_A_USER);
-        assert_eq!((70_002..70_020).map(|uid| all(uid, 20)).sum::<usize>(), OF_OTHERS - OF_A_USER);
-        assert_eq!(all(0, 20), PROGRAMS - OF_OTHERS);
+        assert_eq!(all(70_001, 20), PROGRAMS_OF_USER);
+        assert_eq!(
+            (70_002..70_020).map(|uid| all(uid, 20)).sum::<usize>(),
+            PROGRAMS_OF_OTHERS - PROGRAMS_OF_USER
+        );
+        assert_eq!(all(0, 20), PROGRAMS - PROGRAMS_OF_OTHERS);
     }
 
     #[test]
@@ -368,23 +374,23 @@ mod tests {
         let most = |users: &[u32]| {
             let mut offered = OfferedLoops::default();
             let _ends: Vec<_> = users.iter().map(|uid| offer(&mut offered, *uid)).collect();
-            let mut most = Most::of_a_look(&offered.programs);
+            let mut most = ReadBudget::for_pass(&offered.programs);
             [0, 70_001, 70_002, 70_003].map(|uid| *most.left(uid))
         };
-        assert_eq!(most(&[70_001]), [TURNS, TURNS_OF_A_USER, 0, 0]);
+        assert_eq!(most(&[70_001]), [TURNS, TURNS_OF_USER, 0, 0]);
         assert_eq!(most(&[70_001, 70_001, 0, 70_002, 70_001, 70_003]), [TURNS, 400, 400, 400]);
     }
 
     #[test]
     fn of_a_cpu_other_users_have_a_hundredth_together() {
         let (at, millis) = (|ms: i64| MonotonicTime::from_nanos(ms * 1_000_000), Span::from_millis);
-        let mut cpu = CpuOfOthers::default();
+        let mut cpu = CpuBudget::default();
         cpu.refill(at(1_000_000));
         let mut left = |now: i64, spent: u64| {
             cpu.refill(at(now));
-            let is_left = cpu.is_left();
+            let has_time = cpu.has_time();
             cpu.spend(millis(spent));
-            is_left
+            has_time
         };
         assert_eq!([left(1_000_000, 19), left(1_000_000, 11)], [true, true], "so much at once");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The loop: looks, chooses, explains, keeps.
+//! The recorder's loop: reads waits, filters and explains them, writes lines.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,183 +19,181 @@ use howlate_recording::{
 use howlate_trace::{LateReader, TooLate, events_in};
 use jiff::Timestamp;
 
-use crate::action::{Action, Actions};
+use crate::action::{ActionRunner, LateAction};
 use crate::background_priority::RecorderPriority;
-use crate::chosen::{Candidate, Chosen, PolicyName, policy_name};
+use crate::disk_health::{DiskEvent, DiskHealth};
 use crate::explain::{incident, incident_away};
-use crate::held::{Held, lanes};
-use crate::keeping::{DiskNews, Keeping};
 use crate::notify::ServiceManager;
 use crate::offered_loops::OfferedLoops;
-use crate::rate::{Rate, RateOfUser};
-use crate::requests::{self, NotListening, Request, RequestSocket, SnapRequest, is_own};
-use crate::snapped::{name_of, snapped};
-use crate::thread_owner::Origins;
+use crate::pending_incidents::{PendingIncidents, lanes};
+use crate::rate_limit::{RateLimit, UserRateLimits};
+use crate::requests::{self, ListenError, Request, RequestSocket, SnapRequest, is_own};
+use crate::snap_lines::{snap_file_name, snap_lines};
+use crate::thread_filter::{PolicyKind, ThreadFilter, ThreadProperties, policy_name};
+use crate::thread_owner::ThreadOwners;
 use crate::threshold::Threshold;
 
-/// It looks when somebody was late, and this often if nobody was: programs ask for something as well.
+/// Interval of reading when no thread was late: programs may have sent requests.
 const LOOK: Span = Span::from_millis(200);
-/// Not more often than this, however many are late. A CPU that passes from one thread to another 400 000 times a second writes over
-/// what it did in less than four times that.
+/// Minimum interval of reading. A CPU that switches 400 000 times a second overwrites its history in
+/// less than four of these.
 const BETWEEN_LOOKS: Span = Span::from_millis(50);
 const MINUTE: Span = Span::from_secs(60);
 
-/// Letters of what a second recorder is told of this one.
+/// Maximum characters of [`holder`].
 const HOLDER: usize = 250;
 
-/// What is to be recorded.
+/// Options of `howlate record`.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// A wait longer than this is an incident.
+pub struct RecorderOptions {
+    /// Waits longer than this are incidents.
     pub late_above: LateThreshold,
-    /// An event loop that is away from its events for longer than this is one.
+    /// Event loops that are away from their events for longer are incidents.
     pub loop_above: Span,
-    /// Which threads are recorded.
-    pub chosen: Chosen,
-    /// The folder of the rotated recording.
+    /// Threads that are recorded.
+    pub filter: ThreadFilter,
+    /// Folder of the rotated recording.
     pub out: PathBuf,
-    /// How much is kept.
+    /// Size and age after which files are removed.
     pub bounds: Bounds,
-    /// How much of what CPUs did is remembered.
+    /// Length of the timelines.
     pub keep: Span,
-    /// How many incidents get a timeline of it.
+    /// Maximum number of incidents with a timeline.
     pub timelines: AtMost,
-    /// What is done about each incident.
-    pub on_late: Vec<Action>,
-    /// For how long; `None`: until it is to end.
+    /// Actions for each incident.
+    pub on_late: Vec<LateAction>,
+    /// `None`: until a signal.
     pub duration: Option<Span>,
 }
 
-/// Why nothing can be recorded.
 #[derive(Debug, thiserror::Error)]
-pub enum NotRecorded {
-    /// Nobody tells of waits.
+pub enum RecordError {
+    /// No tracer reports waits.
     #[error("waits of all threads cannot be seen here: {0}")]
     NotSeen(TracerRefusal),
-    /// They cannot be kept.
+    /// The recording cannot be written.
     #[error(transparent)]
     NotKept(#[from] NotRotated),
 }
 
-/// What was recorded.
+/// Numbers of a finished recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Finished {
-    /// How many were kept,
+pub struct RecordingSummary {
     pub incidents: u64,
-    /// left out because there were too many,
+    /// Incidents above the rate limit.
     pub left_out: u64,
-    /// and lost, because the ring had no room for them.
+    /// Incidents for which the ring buffer had no room.
     pub lost: u64,
-    /// Lines that are missing because the disk refused them,
+    /// Lines that could not be written.
     pub not_written: u64,
-    /// and why it refused the first of them.
+    /// Reason for the first of them.
     pub why_not_written: Option<AsText<WriteFailure>>,
-    /// What CPUs did when somebody asked for it, for which there was no room.
-    pub snaps_not_kept: u64,
-    /// Requests of programs for it that were too many.
+    /// Requested timelines that could not be written.
+    pub snaps_not_written: u64,
+    /// Requests for a timeline above the rate limit.
     pub snaps_left_out: u64,
-    /// Commands that were not run, as the one before still did.
+    /// `--on-late` commands not run, because the previous one was still running.
     pub commands_left_out: u64,
-    /// Whether it ended because something was late,
+    /// Whether `--on-late stop` ended it.
     pub stopped: bool,
-    /// or because its folder, or the file in it, was removed or renamed.
-    pub is_gone: bool,
+    /// Whether the folder or the file was removed or renamed.
+    pub folder_removed: bool,
 }
 
-/// Signals that are obeyed.
+/// Flags set by signal handlers.
 #[derive(Clone, Debug, Default)]
-pub struct Requests {
-    /// Set by whoever wants recording to end.
+pub struct SignalFlags {
     pub end: Arc<AtomicBool>,
-    /// To keep what all CPUs have done just now.
+    /// Write the timelines of all CPUs.
     pub snap: Arc<AtomicBool>,
 }
 
-/// Where it is shown what is recorded.
-pub trait Display {
-    /// Shows what has come since the last time: incidents, in order of time.
-    fn show(&mut self, new: &[Incident], so_far: &Finished);
-    /// Moments that somebody who watched it has marked since the last time.
+/// Live output of the recorder.
+pub trait RecorderDisplay {
+    /// New incidents, in order of time.
+    fn show(&mut self, new: &[Incident], summary: &RecordingSummary);
+    /// Marks that the user set since the last call.
     fn marks(&mut self) -> Vec<MonotonicTime>;
-    /// Tells that the disk refuses what is recorded, or takes it again.
-    fn disk(&mut self, news: &DiskNews);
-    /// Tells why programs cannot ask for anything.
-    fn cannot_be_asked(&mut self, why: &NotListening);
+    /// Writing failed, or works again.
+    fn disk_event(&mut self, event: &DiskEvent);
+    /// Programs cannot send requests.
+    fn requests_unavailable(&mut self, error: &ListenError);
 }
 
-/// Records until it is to end or the time is over. `begin` makes the first line of each file; `started` is told
-/// where the files are as soon as nothing is missed any more, and what is not seen here, and says where it is shown
-/// meanwhile.
+/// Records until a signal or the end of the duration. `begin` builds the first line of each file; `started` is called
+/// with the file and with what cannot be seen as soon as recording is complete, and returns the display.
 ///
 /// # Errors
 ///
-/// When it cannot begin, or the kernel refuses later what it allowed before. What was recorded until then stays.
+/// When it cannot begin, or the kernel refuses later what it allowed before. Lines written until then remain.
 pub fn record(
-    asked: &Asked,
-    requests: &Requests,
+    options: &RecorderOptions,
+    signals: &SignalFlags,
     begin: impl FnMut() -> Header + 'static,
-    started: impl FnOnce(&std::path::Path, &MissingProbes) -> Box<dyn Display>,
-) -> Result<Finished, NotRecorded> {
-    // Where nothing can be seen, no folder is made.
-    let mut threshold = Threshold::begin(asked.late_above);
-    let late = TooLate { above: threshold.now(), loop_above: asked.loop_above };
-    let reader = while_nothing_is_kept(|| LateReader::begin(late, events_in(asked.keep)));
-    let mut reader = reader.map_err(NotRecorded::NotSeen)?;
-    let kept = Rotated::open(&asked.out, &holder(), asked.bounds, begin)?;
-    if threshold.recall(kept.path()) {
-        reader.late_above(threshold.now()).map_err(NotRecorded::NotSeen)?;
+    started: impl FnOnce(&std::path::Path, &MissingProbes) -> Box<dyn RecorderDisplay>,
+) -> Result<RecordingSummary, RecordError> {
+    // The tracer first: if it fails, no folder is created.
+    let mut threshold = Threshold::begin(options.late_above);
+    let late = TooLate { above: threshold.now(), loop_above: options.loop_above };
+    let reader = while_nothing_is_kept(|| LateReader::begin(late, events_in(options.keep)));
+    let mut reader = reader.map_err(RecordError::NotSeen)?;
+    let recording = Rotated::open(&options.out, &holder(), options.bounds, begin)?;
+    if threshold.recall(recording.path()) {
+        reader.late_above(threshold.now()).map_err(RecordError::NotSeen)?;
     }
-    // Whoever is told that it records may ask it.
-    let socket = requests::socket_path().map(|place| RequestSocket::open(&place));
-    let mut display = started(kept.path(), reader.unseen());
-    let socket = socket.and_then(|opened| opened.inspect_err(|why| display.cannot_be_asked(why)).ok());
+    // The socket is open before `started` announces the recording.
+    let socket = requests::socket_path().map(|path| RequestSocket::open(&path));
+    let mut display = started(recording.path(), reader.unseen());
+    let socket =
+        socket.and_then(|socket| socket.inspect_err(|error| display.requests_unavailable(error)).ok());
     let manager = ServiceManager::find(|name| std::env::var(name).ok());
     manager.ready();
     let now = clock::now();
-    let (origins, rate) = (Origins::new(Root::live()), Rate::of_incidents(now));
-    let minute = Minute::begin(now);
-    let worst = Worst::new(asked.timelines);
-    let worst_told = Worst::new(few(asked.timelines));
-    let (actions, held, finished) = (Actions::default(), None, Finished::default());
-    let keeping = Keeping::default();
-    let (offered, told_rate, snap_rate) =
-        (OfferedLoops::default(), RateOfUser::of_missed_turns(), RateOfUser::of_snaps());
-    let mut recorder = Recorder {
-        asked,
+    let (owners, rate_limit) = (ThreadOwners::new(Root::live()), RateLimit::for_incidents(now));
+    let minute = MinuteCounts::begin(now);
+    let worst = Worst::new(options.timelines);
+    let worst_reported = Worst::new(few(options.timelines));
+    let (actions, pending, summary) = (ActionRunner::default(), None, RecordingSummary::default());
+    let disk = DiskHealth::default();
+    let (offered_loops, turn_limit, snap_limit) =
+        (OfferedLoops::default(), UserRateLimits::for_turns(), UserRateLimits::for_snaps());
+    let mut recorder = BlackboxRecorder {
+        options,
         reader,
         threshold,
-        kept,
-        keeping,
-        origins,
-        rate,
+        recording,
+        disk,
+        owners,
+        rate_limit,
         minute,
         worst,
-        worst_told,
+        worst_reported,
         actions,
-        held,
-        finished,
+        pending,
+        summary,
         display,
         manager,
         socket,
-        offered,
-        told_rate,
-        snap_rate,
-        priority: RecorderPriority::new(&requests.end),
+        offered_loops,
+        turn_limit,
+        snap_limit,
+        priority: RecorderPriority::new(&signals.end),
     };
-    let how = recorder.run(requests)?;
-    recorder.end(how)
+    let how_ended = recorder.run(signals)?;
+    recorder.end(how_ended)
 }
 
-/// What a second one is told of this process.
+/// Description of this process, for the error message of a second recorder.
 fn holder() -> String {
-    let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let since = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
-    let words = format!("process {}, since {since}: {}", std::process::id(), typed.join(" "));
-    words.chars().take(HOLDER).collect()
+    let description = format!("process {}, since {since}: {}", std::process::id(), arguments.join(" "));
+    description.chars().take(HOLDER).collect()
 }
 
-/// What came since the minute began.
-struct Minute {
+/// Counters of the current minute.
+struct MinuteCounts {
     from: MonotonicTime,
     until: MonotonicTime,
     lost: u64,
@@ -204,86 +202,88 @@ struct Minute {
     snaps_left_out: u64,
 }
 
-impl Minute {
-    /// It ends with the minute of the day, as far as the clock of the day goes as it does now.
+impl MinuteCounts {
+    /// Ends with the minute of the wall clock, unless that clock is set.
     fn begin(from: MonotonicTime) -> Self {
-        let into = clock::now_on(WaitClock::Realtime)
+        let into_minute = clock::now_on(WaitClock::Realtime)
             .rem_euclid(i64::try_from(MINUTE.as_nanos()).unwrap_or(i64::MAX));
-        let left = MINUTE.minus(Span::from_nanos(into.unsigned_abs()));
-        Self { from, until: from.plus(left), lost: 0, left_out: 0, unseen: 0, snaps_left_out: 0 }
+        let remaining = MINUTE.minus(Span::from_nanos(into_minute.unsigned_abs()));
+        Self { from, until: from.plus(remaining), lost: 0, left_out: 0, unseen: 0, snaps_left_out: 0 }
     }
 }
 
-struct Recorder<'a> {
-    asked: &'a Asked,
+struct BlackboxRecorder<'a> {
+    options: &'a RecorderOptions,
     reader: LateReader,
     threshold: Threshold,
-    kept: Rotated,
-    keeping: Keeping,
-    origins: Origins,
-    rate: Rate,
-    minute: Minute,
+    recording: Rotated,
+    disk: DiskHealth,
+    owners: ThreadOwners,
+    rate_limit: RateLimit,
+    minute: MinuteCounts,
     worst: Worst,
-    /// Of what programs of other users tell.
-    worst_told: Worst,
-    actions: Actions,
-    held: Option<Held>,
-    finished: Finished,
-    display: Box<dyn Display>,
+    /// Worst turns reported by programs of other users.
+    worst_reported: Worst,
+    actions: ActionRunner,
+    pending: Option<PendingIncidents>,
+    summary: RecordingSummary,
+    display: Box<dyn RecorderDisplay>,
     manager: ServiceManager,
     socket: Option<RequestSocket>,
-    offered: OfferedLoops,
-    told_rate: RateOfUser,
-    snap_rate: RateOfUser,
+    offered_loops: OfferedLoops,
+    turn_limit: UserRateLimits,
+    snap_limit: UserRateLimits,
     priority: RecorderPriority<'a>,
 }
 
-impl Recorder<'_> {
-    fn run(&mut self, requests: &Requests) -> Result<EndReason, NotRecorded> {
-        let began = clock::now();
+impl BlackboxRecorder<'_> {
+    fn run(&mut self, signals: &SignalFlags) -> Result<EndReason, RecordError> {
+        let start = clock::now();
         loop {
-            let left = self.asked.duration.map_or(LOOK, |all| all.minus(clock::now().since(began)));
-            self.pause(LOOK.min(left));
+            let remaining =
+                self.options.duration.map_or(LOOK, |duration| duration.minus(clock::now().since(start)));
+            self.pause(LOOK.min(remaining));
             self.requests()?;
             self.look()?;
-            self.look_at_the_disk();
+            self.check_disk();
             self.manager.alive(clock::now());
-            if requests.snap.swap(false, Ordering::Relaxed) {
+            if signals.snap.swap(false, Ordering::Relaxed) {
                 self.snap(&[])?;
             }
             if clock::now() >= self.minute.until {
                 self.end_minute()?;
             }
-            if !self.kept.is_in_place() {
+            if !self.recording.is_in_place() {
                 return Ok(EndReason::Interrupted);
             }
-            if self.finished.stopped {
+            if self.summary.stopped {
                 return Ok(EndReason::StoppedAbove);
             }
-            if requests.end.load(Ordering::Relaxed) {
+            if signals.end.load(Ordering::Relaxed) {
                 return Ok(EndReason::Interrupted);
             }
-            if self.asked.duration.is_some_and(|all| clock::now().since(began) >= all) {
+            if self.options.duration.is_some_and(|duration| clock::now().since(start) >= duration) {
                 return Ok(EndReason::Done);
             }
         }
     }
 
-    /// A signal makes the look come earlier.
+    /// Waits for late threads, at most `most`; a signal ends it early.
     fn pause(&mut self, most: Span) {
-        let (began, least) = (clock::now(), BETWEEN_LOOKS.min(most));
+        let (start, least) = (clock::now(), BETWEEN_LOOKS.min(most));
         if clock::pause(least).is_ok() {
-            self.priority.note_wakeup(clock::now().since(began).minus(least));
+            self.priority.note_wakeup(clock::now().since(start).minus(least));
             self.reader.wait(most.minus(least));
         }
     }
 
-    fn look(&mut self) -> Result<(), NotRecorded> {
+    fn look(&mut self) -> Result<(), RecordError> {
         let now = clock::now();
-        self.origins.at(now);
-        let Self { asked, reader, origins, rate, threshold, .. } = self;
-        let wanted = |wait: &LateWait| is_chosen(&asked.chosen, wait, origins);
-        let (read, waits) = reader.read(wanted, |all| rate.take(all, now)).map_err(NotRecorded::NotSeen)?;
+        self.owners.at(now);
+        let Self { options, reader, owners, rate_limit, threshold, .. } = self;
+        let is_wanted = |wait: &LateWait| includes_wait(&options.filter, wait, owners);
+        let (read, waits) =
+            reader.read(is_wanted, |count| rate_limit.take(count, now)).map_err(RecordError::NotSeen)?;
         self.minute.lost += read.lost;
         self.minute.unseen += read.unseen;
         self.minute.left_out += read.left_out;
@@ -292,178 +292,190 @@ impl Recorder<'_> {
         for wait in waits {
             let at = wait.sleep.switched_in.map(|at| date_and_time(at, ahead)).unwrap_or_default();
             let above = threshold.of(wait.late);
-            let known = |one: Incident| Incident { late_above: above, ..one };
-            new.extend(incident(&wait, at, origins).map(known));
+            let with_threshold = |incident: Incident| Incident { late_above: above, ..incident };
+            new.extend(incident(&wait, at, owners).map(with_threshold));
         }
         new.extend(self.late_loops(read.at, ahead));
-        new.extend(self.told(read.at, ahead));
-        self.finished.incidents += new.len() as u64;
-        self.display.show(&new, &self.finished);
-        self.display.marks().into_iter().for_each(|at| self.kept.write(&Line::Mark(Mark { at })));
+        new.extend(self.reported_turns(read.at, ahead));
+        self.summary.incidents += new.len() as u64;
+        self.display.show(&new, &self.summary);
+        self.display.marks().into_iter().for_each(|at| self.recording.write(&Line::Mark(Mark { at })));
         self.actions.look(read.at);
-        for one in new.iter().filter(|one| !is_told_by_others(one) || self.asked.chosen.names(one.thread.uid))
-        {
-            self.finished.stopped |= self.actions.take(&self.asked.on_late, one, read.at);
+        for incident in new.iter().filter(|incident| {
+            !is_reported_by_others(incident) || self.options.filter.names(incident.thread.uid)
+        }) {
+            self.summary.stopped |= self.actions.take(&self.options.on_late, incident, read.at);
         }
-        self.hold_or_write(new, read.at)
+        self.write_or_defer(new, read.at)
     }
 
-    /// Loops that did not come back to their events.
+    /// Event loops that returned late to their events.
     fn late_loops(&mut self, now: MonotonicTime, ahead: i64) -> Vec<Incident> {
-        let Self { asked, reader, origins, rate, minute, .. } = self;
+        let Self { options, reader, owners, rate_limit, minute, .. } = self;
         let away = reader.take_away();
-        let late = away.iter().map(|one| incident_away(one, date_and_time(one.until, ahead), origins));
-        let late = late.filter(|one| is_thread_chosen(&asked.chosen, &one.thread)).collect::<Vec<_>>();
-        let kept = rate.take(late.len(), now);
-        minute.left_out += late.len().saturating_sub(kept) as u64;
-        longest(late, kept)
+        let late = away
+            .iter()
+            .map(|loop_away| incident_away(loop_away, date_and_time(loop_away.until, ahead), owners));
+        let late =
+            late.filter(|loop_away| includes_thread(&options.filter, &loop_away.thread)).collect::<Vec<_>>();
+        let allowed = rate_limit.take(late.len(), now);
+        minute.left_out += late.len().saturating_sub(allowed) as u64;
+        longest(late, allowed)
     }
 
-    /// Turns of loops that were not done in time, as their programs tell: of each user so many, the longest.
-    fn told(&mut self, now: MonotonicTime, ahead: i64) -> Vec<Incident> {
-        let Self { asked, offered, origins, told_rate, minute, .. } = self;
+    /// Late loop turns reported by programs, rate limited by user, the longest first.
+    fn reported_turns(&mut self, now: MonotonicTime, ahead: i64) -> Vec<Incident> {
+        let Self { options, offered_loops, owners, turn_limit, minute, .. } = self;
         let mut all = Vec::new();
-        for (uid, mut told) in offered.look(now) {
-            told.sort_by_key(|one| std::cmp::Reverse(one.latency()));
-            let kept = told_rate.take(uid, told.len(), now);
-            minute.left_out += told.len().saturating_sub(kept) as u64;
-            all.extend(told.into_iter().take(kept).map(|one| one.incident(ahead, origins)));
+        for (uid, mut turns) in offered_loops.look(now) {
+            turns.sort_by_key(|turn| std::cmp::Reverse(turn.latency()));
+            let allowed = turn_limit.take(uid, turns.len(), now);
+            minute.left_out += turns.len().saturating_sub(allowed) as u64;
+            all.extend(turns.into_iter().take(allowed).map(|turn| turn.incident(ahead, owners)));
         }
-        all.retain(|one| is_thread_chosen(&asked.chosen, &one.thread));
-        all.sort_by_key(|one| one.at_ns);
+        all.retain(|turn| includes_thread(&options.filter, &turn.thread));
+        all.sort_by_key(|turn| turn.at_ns);
         all
     }
 
-    /// What programs have asked for since the last look.
-    fn requests(&mut self) -> Result<(), NotRecorded> {
+    /// Handles requests since the last call.
+    fn requests(&mut self) -> Result<(), RecordError> {
         let Some(socket) = &mut self.socket else { return Ok(()) };
         let now = clock::now();
         let mut snaps: BTreeMap<u32, Vec<SnapRequest>> = BTreeMap::new();
         for request in socket.take(now) {
             match request {
                 Request::Snap(snap) => snaps.entry(snap.peer.uid).or_default().push(snap),
-                Request::Loops(handed) => self.offered.take_in(handed),
+                Request::Loops(memory) => self.offered_loops.add(memory),
             }
         }
         socket.receive(now);
-        let mut obeyed = Vec::new();
-        for (uid, asked) in snaps {
-            if self.snap_rate.take(uid, 1, now) == 1 {
-                obeyed.extend(asked);
+        let mut granted = Vec::new();
+        for (uid, user_requests) in snaps {
+            if self.snap_limit.take(uid, 1, now) == 1 {
+                granted.extend(user_requests);
             } else {
-                self.minute.snaps_left_out += asked.len() as u64;
+                self.minute.snaps_left_out += user_requests.len() as u64;
             }
         }
-        if obeyed.is_empty() { Ok(()) } else { self.snap(&obeyed) }
+        if granted.is_empty() { Ok(()) } else { self.snap(&granted) }
     }
 
-    /// While it refuses, it is waited for each time: only so is it known when it does not any more.
-    fn look_at_the_disk(&mut self) {
-        if self.keeping.is_refusing() {
-            self.wait_for_the_disk();
+    /// While writing fails, each call syncs: only that shows when it works again.
+    fn check_disk(&mut self) {
+        if self.disk.is_failing() {
+            self.sync_disk();
         }
-        if let Some(news) = self.keeping.take(self.kept.take_account()) {
-            self.display.disk(&news);
+        if let Some(event) = self.disk.take(self.recording.take_account()) {
+            self.display.disk_event(&event);
         }
-        (self.finished.not_written, self.finished.why_not_written) = self.keeping.all();
+        (self.summary.not_written, self.summary.why_not_written) = self.disk.all();
     }
 
-    fn wait_for_the_disk(&mut self) {
-        self.kept.sync(clock::now_on(WaitClock::Realtime) / 1_000_000_000);
+    fn sync_disk(&mut self) {
+        self.recording.sync(clock::now_on(WaitClock::Realtime) / 1_000_000_000);
     }
 
-    /// Incidents are written at once, but where a timeline is to come with one of them.
-    fn hold_or_write(&mut self, new: Vec<Incident>, now: MonotonicTime) -> Result<(), NotRecorded> {
-        match &mut self.held {
-            Some(held) => held.incidents.extend(new),
-            None => match self.worth_a_timeline(&new, now) {
-                Some(mut held) => {
-                    held.incidents = new;
-                    self.remember(&mut held)?;
-                    self.held = Some(held);
+    /// Writes incidents at once, unless one of them gets a timeline.
+    fn write_or_defer(&mut self, new: Vec<Incident>, now: MonotonicTime) -> Result<(), RecordError> {
+        match &mut self.pending {
+            Some(pending) => pending.incidents.extend(new),
+            None => match self.timeline_for(&new, now) {
+                Some(mut pending) => {
+                    pending.incidents = new;
+                    self.remember(&mut pending)?;
+                    self.pending = Some(pending);
                 }
-                None => new.into_iter().for_each(|one| self.kept.write(&Line::Incident(Box::new(one)))),
+                None => new
+                    .into_iter()
+                    .for_each(|incident| self.recording.write(&Line::Incident(Box::new(incident)))),
             },
         }
-        match self.held.take() {
-            Some(held) if now >= held.until => self.write_held(held, now),
-            held => {
-                self.held = held;
+        match self.pending.take() {
+            Some(pending) if now >= pending.until => self.write_pending(pending, now),
+            pending => {
+                self.pending = pending;
                 Ok(())
             }
         }
     }
 
-    /// Around the worst of them, if it is one of the worst: what other users' programs tell comes after what was seen.
-    fn worth_a_timeline(&mut self, new: &[Incident], now: MonotonicTime) -> Option<Held> {
-        let most = self.asked.keep;
-        let held = |told: bool, worst: &mut Worst| {
-            let of_these = new.iter().filter(|one| is_told_by_others(one) == told);
-            let longest = of_these.max_by_key(|one| one.latency)?;
-            worst.is_one(longest.latency, now).then(|| Held::around(longest, most, told))
+    /// A timeline around the worst incident, if it ranks among the worst. Turns reported by
+    /// other users' programs come second.
+    fn timeline_for(&mut self, new: &[Incident], now: MonotonicTime) -> Option<PendingIncidents> {
+        let most = self.options.keep;
+        let pending_for = |is_reported: bool, worst: &mut Worst| {
+            let candidates = new.iter().filter(|incident| is_reported_by_others(incident) == is_reported);
+            let longest = candidates.max_by_key(|incident| incident.latency)?;
+            worst.is_one(longest.latency, now).then(|| PendingIncidents::around(longest, most, is_reported))
         };
-        held(false, &mut self.worst).or_else(|| held(true, &mut self.worst_told))
+        pending_for(false, &mut self.worst).or_else(|| pending_for(true, &mut self.worst_reported))
     }
 
-    fn remember(&mut self, held: &mut Held) -> Result<(), NotRecorded> {
-        held.remember(self.reader.timeline(held.from, held.until).map_err(NotRecorded::NotSeen)?);
+    fn remember(&mut self, pending: &mut PendingIncidents) -> Result<(), RecordError> {
+        pending.remember(self.reader.timeline(pending.from, pending.until).map_err(RecordError::NotSeen)?);
         Ok(())
     }
 
-    /// Writes the timeline, then the incidents, which name it. Where nothing is remembered any more, there is none.
-    fn write_held(&mut self, mut held: Held, now: MonotonicTime) -> Result<(), NotRecorded> {
-        self.remember(&mut held)?;
-        let text = held.cpus().map(|cpus| timeline_text(cpus, &held.lanes()));
-        let (beside, worst) = match held.is_told {
-            false => (SideFile::Seen(compact(&held.at)), &mut self.worst),
-            true => (SideFile::Asked(format!("{}-told", compact(&held.at))), &mut self.worst_told),
+    /// Writes the timeline, then the incidents, which name it. There is no timeline if the history was overwritten.
+    fn write_pending(
+        &mut self,
+        mut pending: PendingIncidents,
+        now: MonotonicTime,
+    ) -> Result<(), RecordError> {
+        self.remember(&mut pending)?;
+        let text = pending.cpus().map(|cpus| timeline_text(cpus, &pending.lanes()));
+        let (side_file, worst) = match pending.is_reported {
+            false => (SideFile::Seen(compact(&pending.at)), &mut self.worst),
+            true => (SideFile::Asked(format!("{}-told", compact(&pending.at))), &mut self.worst_reported),
         };
-        let name = text.and_then(|text| self.kept.write_beside(&beside, text.as_bytes()));
+        let name = text.and_then(|text| self.recording.write_beside(&side_file, text.as_bytes()));
         if let Some(name) = &name
-            && let Some(gone) = worst.keep(held.latency, now, name.clone())
+            && let Some(replaced) = worst.keep(pending.latency, now, name.clone())
         {
-            self.kept.remove_beside(&gone);
+            self.recording.remove_beside(&replaced);
         }
-        for mut one in std::mem::take(&mut held.incidents) {
-            one.timeline = name.clone().filter(|_| held.covers(&one));
-            self.kept.write(&Line::Incident(Box::new(one)));
+        for mut incident in std::mem::take(&mut pending.incidents) {
+            incident.timeline = name.clone().filter(|_| pending.covers(&incident));
+            self.recording.write(&Line::Incident(Box::new(incident)));
         }
         Ok(())
     }
 
-    /// Keeps what all CPUs have done just now, as far as it is remembered: one file, whichever programs have asked for it.
-    fn snap(&mut self, asked: &[SnapRequest]) -> Result<(), NotRecorded> {
+    /// Writes the timelines of all CPUs to one file for all requests.
+    fn snap(&mut self, requests: &[SnapRequest]) -> Result<(), RecordError> {
         let until = clock::now();
-        let from = until.minus(self.asked.keep);
-        let cpus = self.reader.timeline(from, until).map_err(NotRecorded::NotSeen)?;
+        let from = until.minus(self.options.keep);
+        let cpus = self.reader.timeline(from, until).map_err(RecordError::NotSeen)?;
         let ahead = clock::ahead(WaitClock::Realtime);
-        let beside = SideFile::Asked(name_of(&date_and_time(until, ahead), asked.first()));
-        let written =
-            self.kept.write_beside(&beside, timeline_text(&cpus, &lanes(std::iter::empty())).as_bytes());
-        self.finished.snaps_not_kept += u64::from(written.is_none());
-        for snap in snapped(asked, until, ahead, written.as_deref(), &mut self.origins) {
-            self.kept.write(&Line::Snap(Box::new(snap)));
+        let side_file = SideFile::Asked(snap_file_name(&date_and_time(until, ahead), requests.first()));
+        let written = self
+            .recording
+            .write_beside(&side_file, timeline_text(&cpus, &lanes(std::iter::empty())).as_bytes());
+        self.summary.snaps_not_written += u64::from(written.is_none());
+        for snap in snap_lines(requests, until, ahead, written.as_deref(), &mut self.owners) {
+            self.recording.write(&Line::Snap(Box::new(snap)));
         }
         Ok(())
     }
 
-    fn end_minute(&mut self) -> Result<(), NotRecorded> {
-        let groups = self.reader.groups().map_err(NotRecorded::NotSeen)?;
+    fn end_minute(&mut self) -> Result<(), RecordError> {
+        let groups = self.reader.groups().map_err(RecordError::NotSeen)?;
         let until = clock::now();
         let groups: Vec<WaitCounts> = groups.into_iter().filter_map(|group| self.counts(group)).collect();
         let late_above = self.threshold.changing();
         if self.threshold.end_minute(&groups) {
-            self.reader.late_above(self.threshold.now()).map_err(NotRecorded::NotSeen)?;
+            self.reader.late_above(self.threshold.now()).map_err(RecordError::NotSeen)?;
         }
         self.priority.end_minute();
-        let minute = std::mem::replace(&mut self.minute, Minute::begin(until));
-        self.finished.lost += minute.lost;
-        self.finished.left_out += minute.left_out;
-        let removed = self.kept.take_removed();
-        let lines_lost = self.keeping.untold();
-        let (turns_lost, loops_left_out) = self.offered.take_missing();
-        self.finished.snaps_left_out += minute.snaps_left_out;
-        self.kept.write(&Line::Minute(Box::new(WaitMinute {
+        let minute = std::mem::replace(&mut self.minute, MinuteCounts::begin(until));
+        self.summary.lost += minute.lost;
+        self.summary.left_out += minute.left_out;
+        let removed = self.recording.take_removed();
+        let lines_lost = self.disk.unreported_lines();
+        let (turns_lost, loops_left_out) = self.offered_loops.take_missing();
+        self.summary.snaps_left_out += minute.snaps_left_out;
+        self.recording.write(&Line::Minute(Box::new(WaitMinute {
             at: date_and_time(until, clock::ahead(WaitClock::Realtime)),
             from: minute.from,
             until,
@@ -479,25 +491,25 @@ impl Recorder<'_> {
             removed,
             clock: clock::day_clock(),
         })));
-        self.look_at_the_disk();
-        // Where the line itself was lost, the next one tells.
-        if !self.keeping.is_refusing() {
-            self.keeping.told(lines_lost);
+        self.check_disk();
+        // If this line was lost, the next one reports it.
+        if !self.disk.is_failing() {
+            self.disk.report(lines_lost);
         }
-        self.wait_for_the_disk();
+        self.sync_disk();
         Ok(())
     }
 
     fn counts(&mut self, group: WaitGroup) -> Option<WaitCounts> {
-        let path = self.origins.group_path(group.cgroup);
-        let policy = PolicyName::from_kernel(group.policy);
-        let is_chosen = self.asked.chosen.includes(&Candidate {
+        let path = self.owners.group_path(group.cgroup);
+        let policy = PolicyKind::from_kernel(group.policy);
+        let includes_wait = self.options.filter.includes(&ThreadProperties {
             names: &[&group.process],
             uid: group.uid,
             policy,
             group: path.as_deref(),
         });
-        is_chosen.then(|| WaitCounts {
+        includes_wait.then(|| WaitCounts {
             process: group.process,
             uid: group.uid,
             group: path,
@@ -508,26 +520,26 @@ impl Recorder<'_> {
         })
     }
 
-    fn end(mut self, how: EndReason) -> Result<Finished, NotRecorded> {
+    fn end(mut self, how_ended: EndReason) -> Result<RecordingSummary, RecordError> {
         self.manager.stopping();
         go_first();
-        if let Some(held) = self.held.take() {
-            self.write_held(held, clock::now())?;
+        if let Some(pending) = self.pending.take() {
+            self.write_pending(pending, clock::now())?;
         }
-        self.finished.commands_left_out = self.actions.left_out;
+        self.summary.commands_left_out = self.actions.left_out;
         self.end_minute()?;
-        self.kept.write(&Line::End(RecordingEnd { at: clock::now(), how }));
-        self.wait_for_the_disk();
-        self.look_at_the_disk();
-        self.finished.is_gone = !self.kept.is_in_place();
-        Ok(self.finished)
+        self.recording.write(&Line::End(RecordingEnd { at: clock::now(), how: how_ended }));
+        self.sync_disk();
+        self.check_disk();
+        self.summary.folder_removed = !self.recording.is_in_place();
+        Ok(self.summary)
     }
 }
 
-fn is_chosen(chosen: &Chosen, wait: &LateWait, origins: &mut Origins) -> bool {
-    let needs_group = !chosen.cgroup.is_empty() || !chosen.unit.is_empty();
-    let group = if needs_group { origins.group(wait.cgroup, wait.pid) } else { None };
-    chosen.includes(&Candidate {
+fn includes_wait(filter: &ThreadFilter, wait: &LateWait, owners: &mut ThreadOwners) -> bool {
+    let needs_group = !filter.cgroup.is_empty() || !filter.unit.is_empty();
+    let group = if needs_group { owners.group(wait.cgroup, wait.pid) } else { None };
+    filter.includes(&ThreadProperties {
         names: &[&wait.process, &wait.name],
         uid: wait.uid,
         policy: policy_name(wait.policy),
@@ -535,8 +547,8 @@ fn is_chosen(chosen: &Chosen, wait: &LateWait, origins: &mut Origins) -> bool {
     })
 }
 
-fn is_thread_chosen(chosen: &Chosen, thread: &LateThread) -> bool {
-    chosen.includes(&Candidate {
+fn includes_thread(filter: &ThreadFilter, thread: &LateThread) -> bool {
+    filter.includes(&ThreadProperties {
         names: &[&thread.process, &thread.name],
         uid: thread.uid,
         policy: policy_name(thread.policy),
@@ -544,20 +556,20 @@ fn is_thread_chosen(chosen: &Chosen, thread: &LateThread) -> bool {
     })
 }
 
-/// Whether nobody but a program of another user says that it was late: whoever likes can have said so.
-fn is_told_by_others(one: &Incident) -> bool {
-    one.kind == IncidentKind::Loop && !is_own(one.thread.uid)
+/// Whether only a program of another user reports it, which could be untrue.
+fn is_reported_by_others(incident: &Incident) -> bool {
+    incident.kind == IncidentKind::Loop && !is_own(incident.thread.uid)
 }
 
-/// So many of them get a timeline: a fifth of all, and one at least.
-fn few(of: AtMost) -> AtMost {
-    AtMost { count: of.count.div_ceil(5), ..of }
+/// A fifth of all, at least one.
+fn few(limit: AtMost) -> AtMost {
+    AtMost { count: limit.count.div_ceil(5), ..limit }
 }
 
-/// So many of them, the longest, in order of time.
-fn longest(mut late: Vec<Incident>, most: usize) -> Vec<Incident> {
-    late.sort_by_key(|one| std::cmp::Reverse(one.latency));
-    late.truncate(most);
-    late.sort_by_key(|one| one.at_ns);
-    late
+/// The `most` longest, in order of time.
+fn longest(mut incidents: Vec<Incident>, most: usize) -> Vec<Incident> {
+    incidents.sort_by_key(|incident| std::cmp::Reverse(incident.latency));
+    incidents.truncate(most);
+    incidents.sort_by_key(|incident| incident.at_ns);
+    incidents
 }

@@ -1,4 +1,4 @@
-//! Asks whoever records to keep what all CPUs have done just now.
+//! Asks a running recorder to write the timelines of all CPUs.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,40 +9,33 @@ use howlate_model::Span;
 use howlate_recording::recorder_of;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long a recorder is waited for, and how often is looked.
+/// Number and interval of checks for the file.
 const LOOKS: u32 = 100;
 const EVERY: Span = Span::from_millis(50);
 
-/// Why nothing was kept.
+/// Why no timeline was written.
 #[derive(Debug, thiserror::Error)]
-pub enum NotSnapped {
-    /// Nobody would.
+pub enum SnapError {
+    /// No process records there.
     #[error("nobody records to {}", path.display())]
-    NobodyRecords {
-        /// The folder that was named.
-        path: PathBuf,
-    },
-    /// Whoever would cannot be asked, or does not do it.
+    NoRecorder { path: PathBuf },
+    /// The signal cannot be sent, or no file appears.
     #[error("process {pid}, which records, cannot be asked: {source}")]
-    NotAsked {
-        /// Its process.
-        pid: i32,
-        /// The kernel's reason.
-        source: io::Error,
-    },
+    SignalFailed { pid: i32, source: io::Error },
 }
 
-/// Has the recorder of a folder keep it; returns the file.
+/// Signals the recorder of `folder` and returns the new file.
 ///
 /// # Errors
 ///
-/// When nobody records there, or does as asked.
-pub fn snap(folder: &Path) -> Result<PathBuf, NotSnapped> {
-    let nobody = || NotSnapped::NobodyRecords { path: folder.to_owned() };
-    let pid =
-        recorder_of(folder).and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).ok_or_else(nobody)?;
+/// When no process records there, or the file does not appear.
+pub fn snap(folder: &Path) -> Result<PathBuf, SnapError> {
+    let no_recorder = || SnapError::NoRecorder { path: folder.to_owned() };
+    let pid = recorder_of(folder)
+        .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?))
+        .ok_or_else(no_recorder)?;
     let before = snaps(folder);
-    let failed = |source: io::Error| NotSnapped::NotAsked { pid: pid.as_raw_nonzero().get(), source };
+    let failed = |source: io::Error| SnapError::SignalFailed { pid: pid.as_raw_nonzero().get(), source };
     kill_process(pid, Signal::USR2).map_err(|error| failed(error.into()))?;
     for _ in 0..LOOKS {
         drop(clock::pause(EVERY));

@@ -1,4 +1,4 @@
-//! Above what waits are late now: fixed, or a percentile of the last hour's.
+//! The threshold of late waits: fixed, or a percentile of the last hour's waits.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -8,18 +8,18 @@ use howlate_model::{Distribution, LateThreshold, Line, Span, WaitCounts};
 use howlate_recording::read_between;
 use jiff::{SignedDuration, Timestamp};
 
-/// Minutes of which waits are remembered.
+/// Minutes whose waits count.
 const MINUTES: usize = 60;
-/// Of so many waits that a percentile means something, it begins with this, or with the least if that is longer.
+/// Initial threshold, unless the minimum is longer, until there are enough waits for a percentile.
 const AT_FIRST: Span = Span::from_millis(5);
 
-/// It, and the waits that it follows from: a minute's waits are some hundred counts.
+/// The threshold and the waits of the last hour.
 #[derive(Debug)]
 pub(crate) struct Threshold {
     rule: LateThreshold,
     hour: VecDeque<Distribution>,
     now: Span,
-    /// Until a moment ago: waits that were late above it may not have been read yet.
+    /// The previous threshold: waits that exceeded it may not have been read yet.
     before: Span,
 }
 
@@ -32,39 +32,38 @@ impl Threshold {
         Self { rule, hour: VecDeque::new(), now, before: now }
     }
 
-    /// Above what waits are late now.
     pub(crate) const fn now(&self) -> Span {
         self.now
     }
 
-    /// The same, where it can change.
+    /// The current threshold; `None` if it is fixed.
     pub(crate) fn changing(&self) -> Option<Span> {
         self.rule.percent().map(|_| self.now)
     }
 
-    /// Above what a wait of this length was late, where that changes.
+    /// The threshold that a wait exceeded; `None` if it is fixed.
     pub(crate) fn of(&self, waited: Span) -> Option<Span> {
         self.changing().map(|now| if waited > now { now } else { self.before.min(now) })
     }
 
-    /// Takes in what a recorder before has counted in the last hour; whether that changes it.
+    /// Restores the last hour from a previous recording in `folder`; returns whether the threshold changed.
     pub(crate) fn recall(&mut self, folder: &Path) -> bool {
         if self.rule.percent().is_none() {
             return false;
         }
         let since = Timestamp::now().saturating_sub(SignedDuration::from_hours(1)).unwrap_or_default();
         let is_recent = |at: &str| at.parse::<Timestamp>().is_ok_and(|at| at > since);
-        let mut known = VecDeque::new();
+        let mut recalled = VecDeque::new();
         let read = read_between(folder, (Some(since), None), |line| match line {
-            Line::Minute(minute) if is_recent(&minute.at) => remember(&mut known, &minute.groups),
+            Line::Minute(minute) if is_recent(&minute.at) => remember(&mut recalled, &minute.groups),
             _ => {}
         });
-        // Without what was before, it begins like a first one.
-        self.hour = if read.is_ok() { known } else { VecDeque::new() };
+        // On errors it starts with an empty hour.
+        self.hour = if read.is_ok() { recalled } else { VecDeque::new() };
         self.follow()
     }
 
-    /// A minute is over in which these were all waits; whether that changes it.
+    /// Adds the waits of a minute; returns whether the threshold changed.
     pub(crate) fn end_minute(&mut self, groups: &[WaitCounts]) -> bool {
         if self.rule.percent().is_none() {
             return false;
@@ -77,7 +76,7 @@ impl Threshold {
         let LateThreshold::Percentile { percent, least } = self.rule else { return false };
         let mut all = Distribution::default();
         self.hour.iter().for_each(|minute| all.merge(minute));
-        // Of too few, it stays what it is.
+        // Unchanged with too few waits.
         let at = percentile(&all, percent / 100.0).and_then(|at| u64::try_from(at.as_nanos()).ok());
         self.before = self.now;
         self.now = at.map_or(self.now, |at| Span::from_nanos(at).max(least));
@@ -100,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// A group in which so many waited so long, in milliseconds, and a thousand hardly did.
+    /// A group with `many` waits of `ms` milliseconds and a thousand of 1 µs.
     fn waited(many: u64, ms: i64) -> Vec<WaitCounts> {
         let mut waits = Distribution::default();
         waits.record_n(Latency::from_nanos(1_000), 1_000);

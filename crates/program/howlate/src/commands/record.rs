@@ -4,7 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use howlate_blackbox::{Asked, DiskNews, Display, Finished, Installed, NotListening, Requests, Unit};
+use howlate_blackbox::{
+    DiskEvent, InstalledFiles, ListenError, RecorderDisplay, RecorderOptions, RecordingSummary, SignalFlags,
+    SystemdUnit,
+};
 use howlate_linux::clock;
 use howlate_live::LiveRecord;
 use howlate_model::{Header, Incident, MissingProbes, MonotonicTime, shell_path};
@@ -27,10 +30,10 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
         return install(asked);
     }
     let environment = startup::begin()?;
-    let wanted = Asked {
+    let wanted = RecorderOptions {
         late_above: asked.late_above,
         loop_above: asked.loop_above,
-        chosen: asked.chosen(),
+        filter: asked.filter(),
         out: asked.out.clone(),
         bounds: asked.bounds(),
         keep: asked.keep,
@@ -48,13 +51,13 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
     let begin =
         move || Header { id: Some(new_id()), started: date_and_time(), at: clock::now(), ..first.clone() };
     let above = late_above(asked.late_above);
-    let requests = Requests { end: Arc::clone(&environment.interrupted), snap: Arc::default() };
+    let requests = SignalFlags { end: Arc::clone(&environment.interrupted), snap: Arc::default() };
     let place = machine(&environment.system);
     let started = |folder: &std::path::Path, unseen: &MissingProbes| {
         if asked.live {
             let what = (asked.late_above, folder.display().to_string());
             match LiveRecord::begin(&requests.end, &requests.snap, place, what) {
-                Ok(live) => return Box::new(Whole(live)) as Box<dyn Display>,
+                Ok(live) => return Box::new(Whole(live)) as Box<dyn RecorderDisplay>,
                 Err(why) => tell(&format!("No live view: {why}.\n")),
             }
         }
@@ -87,17 +90,17 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
         let count = finished.snaps_left_out;
         tell(&format!("{count} requests of programs to keep what all CPUs had done were too many.\n"));
     }
-    if finished.is_gone {
+    if finished.folder_removed {
         tell(&format!("{}\n", folder_is_gone(&place_of(&asked.out))));
         return Ok(Status::NotTrustworthy);
     }
-    if let Finished { not_written: lost @ 1.., why_not_written: reason, .. } = &finished {
+    if let RecordingSummary { not_written: lost @ 1.., why_not_written: reason, .. } = &finished {
         let folder = place_of(&asked.out);
         tell(&format!("{}\n", lines_not_written(&folder, *lost, reason.as_ref())));
         return Ok(Status::NotTrustworthy);
     }
-    if finished.snaps_not_kept > 0 {
-        tell(&format!("{} of what `howlate snap` asked for found no room.\n", finished.snaps_not_kept));
+    if finished.snaps_not_written > 0 {
+        tell(&format!("{} of what `howlate snap` asked for found no room.\n", finished.snaps_not_written));
         return Ok(Status::NotTrustworthy);
     }
     Ok(if finished.stopped { Status::Exceeded } else { Status::Done })
@@ -110,12 +113,12 @@ fn install(asked: &Record) -> Result<Status, Error> {
     // Of these only the folder may be other than Unicode, and such a one is refused below.
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words = words.filter(is_ours).collect();
-    let unit = Unit { program: std::env::current_exe()?, words, out: asked.out.clone() };
+    let unit = SystemdUnit { program: std::env::current_exe()?, arguments: words, out: asked.out.clone() };
     if !asked.yes {
         terminal::print_as_is(&unit.text()?)?;
         return Ok(Status::Done);
     }
-    let Installed { unit, user } = unit.install(Path::new("/"))?;
+    let InstalledFiles { unit, user } = unit.install(Path::new("/"))?;
     let (unit, user) = (unit.display(), user.display());
     say(&format!(
         "Written to {unit} and {user}. To start it:\n  systemd-sysusers && systemctl daemon-reload && systemctl enable --now howlate-recording\n"
@@ -132,22 +135,22 @@ struct Words {
     folder: String,
 }
 
-impl Display for Words {
-    fn show(&mut self, _: &[Incident], _: &Finished) {}
+impl RecorderDisplay for Words {
+    fn show(&mut self, _: &[Incident], _: &RecordingSummary) {}
 
     fn marks(&mut self) -> Vec<MonotonicTime> {
         Vec::new()
     }
 
-    fn disk(&mut self, news: &DiskNews) {
-        let words = match news {
-            DiskNews::Refuses(loss) => disk_refuses(&self.folder, &loss.reason),
-            DiskNews::TakesAgain { lost } => disk_takes_again(&self.folder, *lost),
+    fn disk_event(&mut self, event: &DiskEvent) {
+        let words = match event {
+            DiskEvent::WriteFailed(loss) => disk_refuses(&self.folder, &loss.reason),
+            DiskEvent::Recovered { lost } => disk_takes_again(&self.folder, *lost),
         };
         tell(&format!("{words}\n"));
     }
 
-    fn cannot_be_asked(&mut self, why: &NotListening) {
+    fn requests_unavailable(&mut self, why: &ListenError) {
         tell(&format!("Programs cannot ask this recorder for anything: {why}.\n"));
     }
 }
@@ -155,22 +158,24 @@ impl Display for Words {
 /// The whole screen.
 struct Whole(LiveRecord);
 
-impl Display for Whole {
-    fn show(&mut self, new: &[Incident], so_far: &Finished) {
+impl RecorderDisplay for Whole {
+    fn show(&mut self, new: &[Incident], so_far: &RecordingSummary) {
         self.0.show(new, so_far.lost + so_far.left_out + so_far.not_written);
     }
 
     // Its count of what was lost goes up; the words come when the screen is left.
-    fn disk(&mut self, _: &DiskNews) {}
+    fn disk_event(&mut self, _: &DiskEvent) {}
 
-    fn cannot_be_asked(&mut self, _: &NotListening) {}
+    fn requests_unavailable(&mut self, _: &ListenError) {}
 
     fn marks(&mut self) -> Vec<MonotonicTime> {
         self.0.marks()
     }
 }
 
-const fn end_of(finished: &Finished) -> RecordEnd {
-    let Finished { incidents, left_out, lost, not_written, commands_left_out, is_gone, .. } = *finished;
-    RecordEnd { incidents, left_out, lost, not_written, commands_left_out, is_gone }
+const fn end_of(finished: &RecordingSummary) -> RecordEnd {
+    let RecordingSummary {
+        incidents, left_out, lost, not_written, commands_left_out, folder_removed, ..
+    } = *finished;
+    RecordEnd { incidents, left_out, lost, not_written, commands_left_out, is_gone: folder_removed }
 }

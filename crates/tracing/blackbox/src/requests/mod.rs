@@ -1,8 +1,8 @@
-//! What programs ask of a recorder, over a socket at an agreed place: to keep what all CPUs have just done, or to read the memory
-//! in which they leave the turns of their loops.
+//! Requests of programs, over a socket at a fixed path: write the timelines of all CPUs, or read the turns
+//! of loops from shared memory.
 //!
-//! Anybody may connect, and say anything: who it is, the kernel tells. Nothing is waited for, and of everything there is only so
-//! much, for each user. The other end is in `loop/` and `python/howlate/loop.py`.
+//! Any user may connect and send anything; the kernel provides the identity of the peer. Nothing blocks, and
+//! everything is limited per user. The clients are in `loop/` and `python/howlate/loop.py`.
 
 mod message;
 mod receiver;
@@ -20,68 +20,68 @@ use howlate_model::{MonotonicTime, Span};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::geteuid;
 
-pub(crate) use self::message::checked as checked_message;
-use self::message::{Message, message};
-use self::receiver::Received;
-pub use self::socket_file::NotListening;
+pub(crate) use self::message::check as check_message;
+use self::message::{RequestMessage, message};
+use self::receiver::ReceivedMessage;
+pub use self::socket_file::ListenError;
 use self::socket_file::SocketFile;
 pub(crate) use self::socket_file::socket_path;
 
-/// A receiver starts no sooner after the one before: who connects without end gets so much of a CPU, however often the recorder looks.
+/// Minimum interval of receivers, which limits the CPU time that clients can cause.
 const APART: Span = Span::from_millis(200);
-/// After so long another receiver is started: the one before may be kept from ending.
+/// Another receiver is started after this time, as closing a file may block the previous one.
 const KEPT_FROM_ENDING: Span = Span::from_secs(10);
 
-/// Whether programs of this user are believed as who records is: root's, and one's own.
+/// Whether programs of this user are trusted: root's, and this user's own.
 pub(crate) fn is_own(uid: u32) -> bool {
     uid == 0 || uid == geteuid().as_raw()
 }
 
-/// What a program asked for.
+/// A request of a program.
 #[derive(Debug)]
 pub(crate) enum Request {
     Snap(SnapRequest),
     Loops(OfferedMemory),
 }
 
-/// To keep what all CPUs have just done.
+/// Write the timelines of all CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SnapRequest {
     pub(crate) peer: Peer,
-    /// When; `None` where the program says what cannot be.
+    /// `None` if the program's time is impossible.
     pub(crate) at: Option<MonotonicTime>,
-    /// What its thread is called.
+    /// Name of the sending thread.
     pub(crate) thread: String,
     pub(crate) reason: Option<String>,
 }
 
-/// To read the turns of its loops.
+/// Read the turns of a program's loops.
 #[derive(Debug)]
 pub(crate) struct OfferedMemory {
     pub(crate) peer: Peer,
-    /// Ends with the program. Nothing comes over it any more.
+    /// Signals the end of the program; carries no more messages.
     pub(crate) connection: OwnedFd,
-    /// Memory for loops.
+    /// Shared memory of the loops.
     pub(crate) memory: OwnedFd,
 }
 
-/// Listens until it is dropped.
+/// The listening socket; dropping it removes its file.
 #[derive(Debug)]
 pub(crate) struct RequestSocket {
     _file: SocketFile,
-    /// The listening socket, and the end of the channel that the receiver writes to.
+    /// The listening socket, and the receiver's end of the channel.
     files: Arc<[OwnedFd; 2]>,
     channel: OwnedFd,
-    /// When the last receiver was started, and whether it still runs.
+    /// Start of the last receiver, and whether it still runs.
     since: MonotonicTime,
     is_receiving: Arc<AtomicBool>,
 }
 
 impl RequestSocket {
-    /// Listens there. A socket to which nobody listens any more is replaced.
-    pub(crate) fn open(path: &Path) -> Result<Self, NotListening> {
+    /// Listens at `path`; replaces an abandoned socket.
+    pub(crate) fn open(path: &Path) -> Result<Self, ListenError> {
         let (file, socket) = SocketFile::listen(path)?;
-        let failed = |source: io::Error| NotListening::Io { place: path.to_owned(), source };
+        let failed = |source: io::Error| ListenError::Io { place: path.to_owned(), source };
         let [channel, channel_end] = receiver::channel().map_err(failed)?;
         Ok(Self {
             _file: file,
@@ -92,16 +92,16 @@ impl RequestSocket {
         })
     }
 
-    /// The requests that were received since the last call.
+    /// Requests received since the last call.
     pub(crate) fn take(&mut self, now: MonotonicTime) -> Vec<Request> {
-        let mut asked = Vec::new();
+        let mut requests = Vec::new();
         while let Some(received) = receiver::next_received(&self.channel) {
-            asked.extend(request(received, now));
+            requests.extend(request(received, now));
         }
-        asked
+        requests
     }
 
-    /// Starts a receiver if somebody has connected and none runs.
+    /// Starts a receiver if there are connections and none runs.
     pub(crate) fn receive(&mut self, now: MonotonicTime) {
         let before = now.since(self.since);
         let is_receiving = self.is_receiving.load(Ordering::Acquire) && before < KEPT_FROM_ENDING;
@@ -127,11 +127,13 @@ impl RequestSocket {
     }
 }
 
-fn request(received: Received, now: MonotonicTime) -> Option<Request> {
-    let Received { peer, bytes, files } = received;
+fn request(received: ReceivedMessage, now: MonotonicTime) -> Option<Request> {
+    let ReceivedMessage { peer, bytes, files } = received;
     match message(&bytes, now)? {
-        Message::Snap { at, thread, reason } => Some(Request::Snap(SnapRequest { peer, at, thread, reason })),
-        Message::Loops => {
+        RequestMessage::Snap { at, thread, reason } => {
+            Some(Request::Snap(SnapRequest { peer, at, thread, reason }))
+        }
+        RequestMessage::Loops => {
             let (connection, memory) = files?;
             Some(Request::Loops(OfferedMemory { peer, connection, memory }))
         }

@@ -1,4 +1,4 @@
-//! Where a recorder listens: a socket that any user may connect to, in a folder where nobody else can put another one.
+//! The socket's file: any user may connect, but only root and this user can replace it.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io;
@@ -12,82 +12,68 @@ use rustix::net::{
 };
 use rustix::process::geteuid;
 
-/// Where it is, if not there; nowhere, if that is empty.
+/// Environment variable with another path; empty: no socket.
 pub(super) const VARIABLE: &str = "HOWLATE_RECORDER";
-pub(super) const USUAL: &str = "/run/howlate/record";
-/// Modes of its folder: as everybody has to reach it, and as an earlier version made it for something else.
+pub(super) const DEFAULT_PATH: &str = "/run/howlate/record";
+/// Modes of its folder: reachable by all users, and as an earlier version created it.
 const OPEN_TO_ALL: u32 = 0o755;
 const CLOSED_TO_OTHERS: u32 = 0o700;
-/// Connections that wait to be accepted.
-const WAITING: i32 = 512;
+const BACKLOG: i32 = 512;
 
-/// Why programs cannot ask this recorder for anything.
+/// Why programs cannot send requests.
 #[derive(Debug, thiserror::Error)]
-pub enum NotListening {
-    /// Another recorder is there.
+pub enum ListenError {
+    /// Another recorder listens there.
     #[error("another recorder listens at {}, and is asked instead of this one", place.display())]
-    Another {
-        /// Where it listens.
-        place: PathBuf,
-    },
-    /// Others could put something else in its place.
+    Another { place: PathBuf },
+    /// Other users can write to the folder.
     #[error(
         "others may write to {}, where it would listen; `chmod go-w {}`, or name another place in {VARIABLE}",
         folder.display(),
         folder.display()
     )]
-    Open {
-        /// Its folder.
-        folder: PathBuf,
-    },
-    /// Its owner could put something else in its place.
+    Open { folder: PathBuf },
+    /// The folder belongs to another user.
     #[error(
         "{}, where it would listen, belongs to user {uid}; name another place in {VARIABLE}",
         folder.display()
     )]
     Foreign {
-        /// Its folder.
         folder: PathBuf,
-        /// Whose it is.
+        /// Owner of the folder.
         uid: u32,
     },
-    /// The kernel's reason.
+    /// A system call failed.
     #[error("it cannot listen at {}: {source}; {VARIABLE} names another place", place.display())]
-    Io {
-        /// Where it would.
-        place: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Io { place: PathBuf, source: io::Error },
 }
 
-/// Where to listen; `None`: nowhere.
+/// `None` if the variable is empty.
 pub(crate) fn socket_path() -> Option<PathBuf> {
-    let named = std::env::var_os(VARIABLE);
-    let place = named.map_or_else(|| PathBuf::from(USUAL), PathBuf::from);
+    let variable = std::env::var_os(VARIABLE);
+    let place = variable.map_or_else(|| PathBuf::from(DEFAULT_PATH), PathBuf::from);
     (!place.as_os_str().is_empty()).then_some(place)
 }
 
-/// The socket's file, which is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
-    /// Its file system and number.
+    /// Device and inode numbers.
     id: (u64, u64),
 }
 
 impl SocketFile {
-    /// Listens there. A socket to which nobody listens any more is replaced.
-    pub(super) fn listen(path: &Path) -> Result<(Self, OwnedFd), NotListening> {
-        let failed = |source: io::Error| NotListening::Io { place: path.to_owned(), source };
+    /// Listens at `path`; replaces an abandoned socket.
+    pub(super) fn listen(path: &Path) -> Result<(Self, OwnedFd), ListenError> {
+        let failed = |source: io::Error| ListenError::Io { place: path.to_owned(), source };
         let folder = path.parent().unwrap_or(Path::new("/"));
-        if path == Path::new(USUAL) {
+        if path == Path::new(DEFAULT_PATH) {
             open_to_all(folder);
         }
         let address = SocketAddrUnix::new(path).map_err(|error| failed(error.into()))?;
         let is_there = path.symlink_metadata().is_ok();
         if is_there && !is_abandoned(path, &address).map_err(failed)? {
-            return Err(NotListening::Another { place: path.to_owned() });
+            return Err(ListenError::Another { place: path.to_owned() });
         }
         is_private(folder).map_err(failed)??;
         let socket = socket().map_err(failed)?;
@@ -97,14 +83,14 @@ impl SocketFile {
         bind(&socket, &address).map_err(|error| failed(error.into()))?;
         let file = Self { path: path.to_owned(), id: id(path).map_err(failed)? };
         fs::set_permissions(path, Permissions::from_mode(0o666)).map_err(failed)?;
-        listen(&socket, WAITING).map_err(|error| failed(error.into()))?;
+        listen(&socket, BACKLOG).map_err(|error| failed(error.into()))?;
         Ok((file, socket))
     }
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // By now it may be another's.
+        // Only if it is still this one.
         if id(&self.path).is_ok_and(|id| id == self.id) {
             drop(fs::remove_file(&self.path));
         }
@@ -117,34 +103,36 @@ pub(super) fn socket() -> io::Result<OwnedFd> {
 }
 
 fn id(place: &Path) -> io::Result<(u64, u64)> {
-    fs::symlink_metadata(place).map(|found| (found.dev(), found.ino()))
+    fs::symlink_metadata(place).map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// Makes the folder, or opens one that is this user's: an earlier version closed it to others, for a journal. Where neither can
-/// be, what follows tells.
+/// Creates the folder, or opens this user's folder that an earlier version closed to others for a journal. Errors
+/// appear in the checks that follow.
 fn open_to_all(folder: &Path) {
-    let is_made = fs::DirBuilder::new().mode(OPEN_TO_ALL).create(folder).is_ok();
-    let is_closed = |found: &Metadata| {
-        found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o7777 == CLOSED_TO_OTHERS
+    let is_created = fs::DirBuilder::new().mode(OPEN_TO_ALL).create(folder).is_ok();
+    let is_closed = |metadata: &Metadata| {
+        metadata.is_dir()
+            && metadata.uid() == geteuid().as_raw()
+            && metadata.mode() & 0o7777 == CLOSED_TO_OTHERS
     };
-    // One that was made may have less, by the umask.
-    if is_made || fs::symlink_metadata(folder).is_ok_and(|found| is_closed(&found)) {
+    // The umask may have reduced the mode.
+    if is_created || fs::symlink_metadata(folder).is_ok_and(|metadata| is_closed(&metadata)) {
         drop(fs::set_permissions(folder, Permissions::from_mode(OPEN_TO_ALL)));
     }
 }
 
-/// Whether nobody but this user and root can replace what is in it.
-fn is_private(folder: &Path) -> io::Result<Result<(), NotListening>> {
-    let found = folder.metadata()?;
-    let (uid, folder) = (found.uid(), || folder.to_owned());
+/// Whether only this user and root can replace files in it.
+fn is_private(folder: &Path) -> io::Result<Result<(), ListenError>> {
+    let metadata = folder.metadata()?;
+    let (uid, folder) = (metadata.uid(), || folder.to_owned());
     Ok(match uid == 0 || uid == geteuid().as_raw() {
-        false => Err(NotListening::Foreign { folder: folder(), uid }),
-        true if found.mode() & 0o022 != 0 => Err(NotListening::Open { folder: folder() }),
+        false => Err(ListenError::Foreign { folder: folder(), uid }),
+        true if metadata.mode() & 0o022 != 0 => Err(ListenError::Open { folder: folder() }),
         true => Ok(()),
     })
 }
 
-/// Whether it is a socket to which nobody listens, as a killed recorder leaves one.
+/// Whether it is a socket without listener, as a killed recorder leaves it.
 fn is_abandoned(place: &Path, address: &SocketAddrUnix) -> io::Result<bool> {
     let is_socket = fs::symlink_metadata(place)?.file_type().is_socket();
     Ok(is_socket && connect(socket()?, address) == Err(Errno::CONNREFUSED))
@@ -160,19 +148,19 @@ mod tests {
         let path = folder.path().join("record");
         let first = SocketFile::listen(&path).unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o666, "whoever it is");
-        assert!(matches!(SocketFile::listen(&path), Err(NotListening::Another { .. })));
+        assert!(matches!(SocketFile::listen(&path), Err(ListenError::Another { .. })));
         drop(first);
         assert!(!path.exists());
-        // As a killed one leaves it: the file is there, and nobody listens.
+        // As a killed recorder leaves it.
         let abandoned = folder.path().join("abandoned");
         let socket = socket().unwrap();
         bind(&socket, &SocketAddrUnix::new(&abandoned).unwrap()).unwrap();
         drop(socket);
         let taken = SocketFile::listen(&abandoned).unwrap();
-        // Another's file is left alone.
+        // Files of others remain.
         fs::remove_file(&abandoned).unwrap();
         fs::write(&abandoned, "mine").unwrap();
-        assert!(matches!(SocketFile::listen(&abandoned), Err(NotListening::Another { .. })));
+        assert!(matches!(SocketFile::listen(&abandoned), Err(ListenError::Another { .. })));
         drop(taken);
         assert_eq!(fs::read_to_string(&abandoned).unwrap(), "mine");
         fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
@@ -190,7 +178,7 @@ mod tests {
         fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
         open_to_all(&folder);
         assert_eq!(mode(), OPEN_TO_ALL);
-        // Somebody chose that.
+        // A mode set on purpose remains.
         fs::set_permissions(&folder, Permissions::from_mode(0o750)).unwrap();
         open_to_all(&folder);
         assert_eq!(mode(), 0o750);

@@ -1,4 +1,4 @@
-//! Programs that connect: those that ask, those that say nothing, and those that mean harm.
+//! Clients that send requests, stay silent, or are hostile.
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
@@ -46,18 +46,18 @@ pub(crate) fn memory() -> OwnedFd {
     file
 }
 
-/// Takes until so much has come.
+/// Waits for `count` requests.
 fn take(socket: &mut RequestSocket, count: usize) -> Vec<Request> {
-    let mut asked = Vec::new();
+    let mut requests = Vec::new();
     for _ in 0..6_000 {
         socket.receive(clock::now());
-        asked.extend(socket.take(clock::now()));
-        if asked.len() >= count {
-            return asked;
+        requests.extend(socket.take(clock::now()));
+        if requests.len() >= count {
+            return requests;
         }
         drop(clock::pause(Span::from_millis(10)));
     }
-    panic!("only {asked:?} came")
+    panic!("only {requests:?} came")
 }
 
 fn open() -> (tempfile::TempDir, std::path::PathBuf, RequestSocket) {
@@ -67,30 +67,30 @@ fn open() -> (tempfile::TempDir, std::path::PathBuf, RequestSocket) {
     (folder, path, socket)
 }
 
-/// The reasons of those that ask to keep something, and how many hand memory over.
-fn told(asked: &[Request]) -> (Vec<String>, usize) {
-    let reasons = asked.iter().filter_map(|one| match one {
+/// Reasons of timeline requests, and the number of memory offers.
+fn reasons_and_loops(requests: &[Request]) -> (Vec<String>, usize) {
+    let reasons = requests.iter().filter_map(|request| match request {
         Request::Snap(snap) => snap.reason.clone(),
         Request::Loops(_) => None,
     });
-    let loops = asked.iter().filter(|one| matches!(one, Request::Loops(_))).count();
+    let loops = requests.iter().filter(|request| matches!(request, Request::Loops(_))).count();
     (reasons.collect(), loops)
 }
 
 #[test]
 fn whoever_connects_is_heard_and_the_socket_is_removed() {
     let (_folder, path, mut socket) = open();
-    // One that is gone by the time that it is heard, one that says nothing, one that hands no file over, one that hands over another
-    // one, and one that does as it should.
-    let gone = client(&path);
-    send(&gone, &snap(b"player", b"frame dropped"), SendFlags::NOSIGNAL).unwrap();
-    drop(gone);
+    // A client that ended before it is read, a silent one, one without a file, one with a wrong
+    // file, and a valid one.
+    let ended = client(&path);
+    send(&ended, &snap(b"player", b"frame dropped"), SendFlags::NOSIGNAL).unwrap();
+    drop(ended);
     let [_silent, without, other, with] = [(); 4].map(|()| client(&path));
     hand_over(&without, b"loops1\0\0", NONE);
     hand_over(&other, b"loops1\0\0", &[other.as_fd()]);
     hand_over(&with, b"loops1\0\0", &[memory().as_fd()]);
-    let asked = take(&mut socket, 2);
-    let [Request::Snap(snap), Request::Loops(loops)] = &asked[..] else { panic!("{asked:?}") };
+    let requests = take(&mut socket, 2);
+    let [Request::Snap(snap), Request::Loops(loops)] = &requests[..] else { panic!("{requests:?}") };
     assert_eq!((snap.thread.as_str(), snap.reason.as_deref()), ("player", Some("frame dropped")));
     assert_eq!((snap.peer.pid, loops.peer.pid), (std::process::id(), std::process::id()));
     drop(socket);
@@ -103,14 +103,15 @@ fn who_says_something_later_is_heard_beside_others() {
     let late = client(&path);
     let early = client(&path);
     send(&early, &snap(b"a", b"first"), SendFlags::NOSIGNAL).unwrap();
-    assert_eq!(told(&take(&mut socket, 1)).0, ["first"]);
+    assert_eq!(reasons_and_loops(&take(&mut socket, 1)).0, ["first"]);
     let silent: Vec<OwnedFd> = (0..20).map(|_| client(&path)).collect();
     send(&late, &snap(b"a", b"second"), SendFlags::NOSIGNAL).unwrap();
-    assert_eq!(told(&take(&mut socket, 1)).0, ["second"]);
+    assert_eq!(reasons_and_loops(&take(&mut socket, 1)).0, ["second"]);
     drop(silent);
 }
 
-/// Each of them is the last that has it open when it is refused. The next receiver starts only when the one before has ended.
+/// Each is the last holder of the file when it is refused. The next receiver starts only after
+/// the previous one has ended.
 #[test]
 fn nobody_waits_for_what_is_handed_over_to_be_closed() {
     let (_folder, path, mut socket) = open();
@@ -140,7 +141,7 @@ fn nobody_waits_for_what_is_handed_over_to_be_closed() {
         send(&honest, &snap(b"a", reason.as_bytes()), SendFlags::NOSIGNAL).unwrap();
         let mut reasons = Vec::new();
         while !reasons.contains(&reason) {
-            let (some, loops) = told(&take(&mut socket, 1));
+            let (some, loops) = reasons_and_loops(&take(&mut socket, 1));
             assert_eq!(loops, 0, "{number}");
             reasons.extend(some);
         }
@@ -150,10 +151,10 @@ fn nobody_waits_for_what_is_handed_over_to_be_closed() {
 #[test]
 fn own_programs_may_have_more_connections_than_those_of_others() {
     let (_folder, path, mut socket) = open();
-    let others = (0..40).map(|_| client(&path)).collect::<Vec<_>>();
-    let heard = client(&path);
-    send(&heard, &snap(b"a", b"one's own"), SendFlags::NOSIGNAL).unwrap();
-    // All of them are this user's, who may have more than others.
-    assert_eq!(told(&take(&mut socket, 1)).0, ["one's own"]);
-    drop(others);
+    let previous = (0..40).map(|_| client(&path)).collect::<Vec<_>>();
+    let last = client(&path);
+    send(&last, &snap(b"a", b"one's own"), SendFlags::NOSIGNAL).unwrap();
+    // All are of this user, who may have more than others.
+    assert_eq!(reasons_and_loops(&take(&mut socket, 1)).0, ["one's own"]);
+    drop(previous);
 }

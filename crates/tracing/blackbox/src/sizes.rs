@@ -1,14 +1,14 @@
-//! How much is kept, as it is typed.
+//! Ages and sizes on the command line.
 
 use std::str::FromStr;
 
 use howlate_model::{Span, SpanError};
 
-/// A length of time that may be days or weeks.
+/// A duration with units up to days and weeks.
 ///
 /// # Errors
 ///
-/// When `text` is none, in words.
+/// When `text` is no duration.
 pub fn age(text: &str) -> Result<Span, String> {
     const DAY: u64 = 24 * 60 * 60;
     let days = [("d", DAY), ("w", 7 * DAY)];
@@ -20,12 +20,11 @@ pub fn age(text: &str) -> Result<Span, String> {
     }
 }
 
-/// A size of files, in bytes.
+/// A file size such as `500M`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteSize(u64);
 
 impl ByteSize {
-    /// The number of bytes.
     pub const fn bytes(self) -> u64 {
         self.0
     }
