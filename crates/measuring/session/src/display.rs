@@ -1,7 +1,7 @@
 //! What is shown while a measurement goes on.
 
 use howlate_analyse::Analysis;
-use howlate_analyse::sequential::known;
+use howlate_analyse::sequential::progress_of;
 use howlate_linux::clock;
 use howlate_model::{Condition, CpuSet, Line, Mark, MonotonicTime, Span, ThreadProgress, Turn};
 use howlate_procfs::{LoadAverage, Root};
@@ -156,8 +156,8 @@ impl Display {
         });
         let rows = threads.iter().filter_map(|thread| row(thread, so_far)).take(MOST_ROWS);
         let rows: Vec<LiveRow<'_>> = rows.collect();
-        let until =
-            known(so_far).map_or_else(String::new, |found| format!("{}\n", until_progress(&found, width)));
+        let until = progress_of(so_far)
+            .map_or_else(String::new, |found| format!("{}\n", until_progress(&found, width)));
         if self.current < READABLE {
             return format!("{until}{status}\n{}", live_overview(so_far, width));
         }

@@ -96,7 +96,7 @@ impl<'a> Joining<'a> {
     /// Wake-ups of a thread of the turn.
     pub(crate) fn wakeups(&mut self, thread: usize, wakeups: &[Wakeup]) {
         if let Some(thread) = self.threads.get_mut(thread) {
-            thread.joiner.woke(wakeups.iter().copied());
+            thread.joiner.record_wakeups(wakeups.iter().copied());
         }
     }
 
@@ -107,10 +107,10 @@ impl<'a> Joining<'a> {
         let now = clock::now();
         let since = replace(&mut self.read_at, began);
         // Which thread's they were cannot be told, so that they spoil the wake-ups of all.
-        self.threads.iter_mut().for_each(|thread| thread.joiner.lost(lost, since, now));
+        self.threads.iter_mut().for_each(|thread| thread.joiner.record_loss(lost, since, now));
         for one in seen {
             if let Some(thread) = self.by_tid.get(&one.tid).and_then(|number| self.threads.get_mut(*number)) {
-                thread.joiner.saw(one);
+                thread.joiner.record_sleep(one);
             }
         }
         let mut lines = self.timelines_of_late_ones(now);
@@ -137,7 +137,7 @@ impl<'a> Joining<'a> {
     fn say_which_are_late(&mut self) {
         let Some(timelines) = &self.timelines else { return };
         let above = Latency::from_span(timelines.late_above());
-        self.threads.iter_mut().for_each(|thread| thread.joiner.tell_above(above));
+        self.threads.iter_mut().for_each(|thread| thread.joiner.collect_above(above));
     }
 
     /// The turn is over: what came of it.

@@ -1,7 +1,7 @@
 //! Runs that go on until something is known: how their turns are planned, and when they end.
 
-use howlate_analyse::sequential::{Decision, Unreachable, known, least_pairs, least_time, lengths};
-use howlate_analyse::{Analysis, together};
+use howlate_analyse::sequential::{Decision, Unreachable, least_pairs, least_time, progress_of, run_lengths};
+use howlate_analyse::{Analysis, per_loop};
 use howlate_model::{Header, Span, StopRule, Turn};
 use howlate_plan::Plan;
 
@@ -131,7 +131,7 @@ impl Goal {
             return Err(NotUntil::Watched);
         }
         // How often its threads wake is not known yet.
-        let lengths = lengths(figure, Span::from_nanos(1));
+        let lengths = run_lengths(figure, Span::from_nanos(1));
         let lengths = lengths.map_err(|reason| NotUntil::unreachable(figure, reason))?;
         match lengths.least > at_most && figure.interval().is_none() {
             true => Err(NotUntil::TooLong { figure, needs: lengths.least, at_most }),
@@ -155,7 +155,7 @@ impl Goal {
         let figure = self.figure;
         if figure == StopRule::Compared {
             let analysis = Analysis::new(Header::for_conditions(plan.conditions.clone()));
-            let found = together(&analysis).len();
+            let found = per_loop(&analysis).len();
             let of_both = COMPARED_TURN.times(2 * least_pairs());
             return if found == 2 { Ok(of_both) } else { Err(NotUntil::NotTwo { found }) };
         }
@@ -182,7 +182,7 @@ impl Goal {
 
 /// Whether all is known that the run goes on until.
 pub fn is_known(analysis: &Analysis) -> bool {
-    known(analysis).is_some_and(|found| found.decision != Decision::Undecided)
+    progress_of(analysis).is_some_and(|found| found.decision != Decision::Undecided)
 }
 
 /// The same while a turn goes on, which says nothing of two that are compared turn by turn.

@@ -7,7 +7,7 @@ use crate::untrusted_text::legible;
 
 /// `` `howlate show --details` ``, with the recording where it was named.
 pub(crate) fn show_again(analysis: &Analysis, options: &str) -> String {
-    match &analysis.named {
+    match &analysis.path {
         Some(path) => format!("`howlate show {} {options}`", legible(&shell_path(path))),
         None => format!("`howlate show {options}`"),
     }

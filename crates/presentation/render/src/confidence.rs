@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use howlate_analyse::{Larger, Outcome, larger};
+use howlate_analyse::{LargerLatencies, Outcome, larger_latencies};
 use howlate_model::Distribution;
 
 use crate::numbers::{count, rough, round};
@@ -26,8 +26,8 @@ pub fn what_the_maxima_support<'a>(outcomes: impl Iterator<Item = &'a Outcome>) 
 /// How often and how soon the maxima of several conditions may be exceeded, with what that takes for granted: of the condition of
 /// which least is known, or why nothing is said of it.
 pub fn larger_ones<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<String> {
-    let rate = |one: &Larger| one.to_come.map_or(f64::INFINITY, |to_come| to_come.per_hour_at_most);
-    let all = outcomes.filter_map(larger);
+    let rate = |one: &LargerLatencies| one.to_come.map_or(f64::INFINITY, |to_come| to_come.per_hour_at_most);
+    let all = outcomes.filter_map(larger_latencies);
     let weakest = all.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
     let measured = rough(weakest.covered);
     Some(match weakest.to_come {

@@ -97,11 +97,7 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
         condition.kernel.clone(),
     ];
     cells.extend(planned(outcome));
-    cells.extend([
-        outcome.count().to_string(),
-        optional(outcome.known_missed()),
-        outcome.unfinished.to_string(),
-    ]);
+    cells.extend([outcome.count().to_string(), optional(outcome.missed()), outcome.unfinished.to_string()]);
     cells.extend(ALL.map(|column| optional(summary.as_ref().map(|summary| column.value(summary)))));
     cells.extend([
         optional(outcome.corrected_summary().map(|summary| summary.p99)),
@@ -122,7 +118,7 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
 
 /// The cells of every planned wake-up: how many, and the numbers that people read first.
 fn planned(outcome: &Outcome) -> [String; 5] {
-    if !outcome.knows_what_was_planned() {
+    if !outcome.knows_planned() {
         return Default::default();
     }
     let (planned, summary) = (outcome.planned().count(), outcome.planned_summary());

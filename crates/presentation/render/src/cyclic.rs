@@ -72,7 +72,7 @@ pub(crate) fn tables(analysis: &Analysis, brevity: Brevity, width: usize) -> Str
     let mut text = format!("{}\n\n", wrapped(&about, width, 0));
     text.push_str(&table(&outcomes, &varying, Counted::Planned, width));
     text.push('\n');
-    let missed: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.counts_missed()).copied().collect();
+    let missed: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.has_missed()).copied().collect();
     if !missed.is_empty() && !brevity.is(Brevity::WithoutAsides) {
         text.push_str(&format!("{}\n\n", wrapped(MISSED_COUNT, width, 0)));
         text.push_str(&table(&missed, &varying, Counted::Happened, width));

@@ -24,7 +24,7 @@ const fn words(how: EndReason) -> Option<(&'static str, &'static str)> {
 pub fn ending_after_title(analysis: &Analysis) -> String {
     let short = match &analysis.end {
         Some(end) => words(end.how).map(|(short, _)| short),
-        None if analysis.goes_on => Some("still running"),
+        None if analysis.is_running => Some("still running"),
         None => Some("did not end in order"),
     };
     short.map_or_else(String::new, |short| format!(" · {short}"))

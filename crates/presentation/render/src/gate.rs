@@ -17,7 +17,7 @@ pub fn gate_lines(checks: &[Check<'_>]) -> Vec<String> {
 }
 
 fn is_judged(check: &&Check<'_>) -> bool {
-    !matches!(check.kept, LimitVerdict::Unknown(_))
+    !matches!(check.verdict, LimitVerdict::Unknown(_))
 }
 
 fn line(limit: Limit, checks: &[Check<'_>]) -> Option<String> {

@@ -1,14 +1,14 @@
 //! The result as one JSON object. Names are public: add, never rename.
 
 use howlate_analyse::cause::Why;
-use howlate_analyse::nodes::{Spread, nodes};
+use howlate_analyse::nodes::{NodeSpread, nodes};
 use howlate_analyse::periodicity::Recurrence;
-use howlate_analyse::sequential::{Found, known};
+use howlate_analyse::sequential::{Progress, progress_of};
 use howlate_analyse::steps::{LengthStep, Staircase, staircases};
 use howlate_analyse::watch::{Rhythm, RhythmNumbers};
 use howlate_analyse::{
-    Analysis, BlockNumbers, Check, GateTrust, Insight, Interval, Larger, LimitVerdict, LoadEffect, Outcome,
-    Ranking, Summary, checks_of, gate_trust, insights, larger, rankings,
+    Analysis, BlockNumbers, Check, GateTrust, Insight, Interval, LargerLatencies, LimitVerdict, LoadEffect,
+    Outcome, Ranking, Summary, checks_of, gate_trust, insights, larger_latencies, rankings,
 };
 use howlate_model::{
     Boot, BootEnd, Caveat, Condition, EffectiveSettings, EndReason, Instrument, IrregularMessages, Limit,
@@ -61,10 +61,10 @@ struct Document<'a> {
     guests: Vec<Guest<'a>>,
     /// Of several machines: each condition, how far they lie apart, which stand out, and what those have in common.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    nodes: Vec<Spread>,
+    nodes: Vec<NodeSpread>,
     /// What it was to go on until, and what is known of that; the condition that decided, or of which least is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    until: Option<Found>,
+    until: Option<Progress>,
     /// Steps in the lateness of sleeps, the shortest length first; absent where no lengths were swept.
     #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<Vec<ToldStep>>,
@@ -184,11 +184,11 @@ struct Entry<'a> {
     max_exceeded_at_most_one_in: Option<u64>,
     /// What the maximum leaves open: how often, and how soon, it may be exceeded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    larger: Option<Larger>,
+    larger: Option<LargerLatencies>,
     worst: &'a [WorstWakeup],
     /// What is known of that which the run was to go on until.
     #[serde(skip_serializing_if = "Option::is_none")]
-    until: Option<Found>,
+    until: Option<Progress>,
     /// What the load did meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     load_effect: Option<&'a LoadEffect>,
@@ -237,7 +237,7 @@ enum Verdict {
 
 fn limit_entry(check: &Check<'_>) -> Option<LimitEntry> {
     let limit = check.limit?;
-    let (verdict, reason) = match check.kept {
+    let (verdict, reason) = match check.verdict {
         LimitVerdict::Yes => (Verdict::Kept, None),
         LimitVerdict::No => (Verdict::Exceeded, None),
         LimitVerdict::Unknown(_) => (Verdict::Unknown, Some(finding(check))),
@@ -291,14 +291,14 @@ fn noted(caveats: &[Caveat]) -> Vec<Noted> {
 
 fn entry<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> Entry<'a> {
     let findings = findings_for(outcome, analysis);
-    let corrected_blocks = Some(outcome.planned_blocks()).filter(|_| outcome.counts_missed());
+    let corrected_blocks = Some(outcome.planned_blocks()).filter(|_| outcome.has_missed());
     Entry {
         condition: &outcome.condition,
         in_force: outcome.in_force.as_ref(),
         sender_in_force: outcome.sender_in_force.as_ref(),
         runtime: outcome.runtime.as_deref(),
         count: outcome.count(),
-        planned: outcome.knows_what_was_planned().then(|| outcome.planned().count()),
+        planned: outcome.knows_planned().then(|| outcome.planned().count()),
         warm_up: outcome.warm_up,
         missed_periods: outcome.missed_periods(),
         unfinished: outcome.unfinished,
@@ -307,13 +307,13 @@ fn entry<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> Ent
         irregular: outcome.irregular(),
         found_awake: outcome.found_awake(),
         corrected_ns: outcome.corrected_summary(),
-        ran_as: outcome.ran_as().map(|policy| policy.to_string()),
+        ran_as: outcome.fallback_policy().map(|policy| policy.to_string()),
         p50_interval_ns: outcome.blocks().p50_interval(),
         p99_interval_ns: outcome.blocks().p99_interval(),
         corrected_p50_interval_ns: corrected_blocks.as_ref().and_then(BlockNumbers::p50_interval),
         corrected_p99_interval_ns: corrected_blocks.as_ref().and_then(BlockNumbers::p99_interval),
         max_exceeded_at_most_one_in: outcome.bound().map(|bound| bound.one_in),
-        larger: larger(outcome),
+        larger: larger_latencies(outcome),
         worst: outcome.worst(),
         until: outcome.until(),
         load_effect: outcome.load_effect.as_ref(),
@@ -349,7 +349,7 @@ fn document<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Document<'a> {
         rankings: parts.iter().flat_map(|(_, part)| rankings(part)).collect(),
         guests: guests(analysis),
         nodes: nodes(analysis),
-        until: known(analysis),
+        until: progress_of(analysis),
         steps: told_steps(&staircases),
         staircases,
         periodicity: told_recurrences(analysis),

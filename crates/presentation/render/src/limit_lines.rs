@@ -1,6 +1,6 @@
 //! Limits that were not kept, and what stopped a run, a line each.
 
-use howlate_analyse::{Analysis, Check, LimitVerdict, Unknown};
+use howlate_analyse::{Analysis, Check, LimitVerdict, UnknownReason};
 use howlate_model::{EndReason, Limit, LimitStatistic};
 
 use crate::condition::condition;
@@ -48,11 +48,13 @@ fn loops_not_judged(analysis: &Analysis, limits: &[Limit]) -> Option<String> {
 
 fn line(check: &Check<'_>) -> Option<String> {
     let (limit, found, of) = (check.limit?, finding(check), condition(check.outcome));
-    let (what, text) = match &check.kept {
+    let (what, text) = match &check.verdict {
         LimitVerdict::Yes => return None,
         LimitVerdict::No => ("limit exceeded:", format!("{found} ({of})")),
-        LimitVerdict::Unknown(Unknown::Spoiled(_) | Unknown::NotWhole(_)) => ("cannot be judged:", found),
-        LimitVerdict::Unknown(Unknown::TooFew { .. }) => {
+        LimitVerdict::Unknown(UnknownReason::Spoiled(_) | UnknownReason::NotWhole(_)) => {
+            ("cannot be judged:", found)
+        }
+        LimitVerdict::Unknown(UnknownReason::TooFew { .. }) => {
             ("cannot be judged:", format!("{} {found} ({of})", limit.statistic))
         }
         LimitVerdict::Unknown(_) => ("cannot be judged:", format!("{limit}: {found} ({of})")),

@@ -1,6 +1,6 @@
 //! What is known so far of each condition, where turns are too short for their own figures to be read.
 
-use howlate_analyse::{Analysis, together};
+use howlate_analyse::{Analysis, per_loop};
 
 use crate::condition::beside_one_another;
 use crate::numbers::count;
@@ -13,7 +13,7 @@ const MOST_ROWS: usize = 12;
 
 /// A row for each condition that has woken, as it fills; empty before that.
 pub fn live_overview(so_far: &Analysis, width: usize) -> String {
-    let mut loops = together(so_far);
+    let mut loops = per_loop(so_far);
     let names = beside_one_another(&loops);
     let mut names: Vec<String> = names.iter().map(|name| crate::legible(name).into_owned()).collect();
     let mut has_woken = loops.iter().map(|one| one.happened().count() > 0).collect::<Vec<_>>().into_iter();

@@ -1,6 +1,6 @@
 //! The same conditions on many machines, in words and tables.
 
-use howlate_analyse::nodes::{GroupShift, NodeNumber, NodeStatistic, RankedNode, Spread, ranked};
+use howlate_analyse::nodes::{GroupShift, NodeNumber, NodeSpread, NodeStatistic, RankedNode, rank_nodes};
 
 use howlate_model::Span;
 
@@ -22,9 +22,9 @@ const MOST_LATE_ONCE: usize = 3;
 const MOST_COLUMNS: usize = 8;
 
 /// All conditions in short, then each with its nodes and what is to be said of them.
-pub(crate) fn nodes(spreads: &[Spread], width: usize) -> String {
-    let conditions: Vec<&[Spread]> = of_each_condition(spreads).collect();
-    let is_told = ranked(spreads).len() < 3;
+pub(crate) fn nodes(spreads: &[NodeSpread], width: usize) -> String {
+    let conditions: Vec<&[NodeSpread]> = of_each_condition(spreads).collect();
+    let is_told = rank_nodes(spreads).len() < 3;
     let one_by_one: String = conditions.iter().map(|spreads| of_condition(spreads, is_told, width)).collect();
     let short =
         nodes_in_short(spreads).map_or_else(String::new, |said| format!("{}\n\n", wrapped(&said, width, 0)));
@@ -33,13 +33,13 @@ pub(crate) fn nodes(spreads: &[Spread], width: usize) -> String {
 }
 
 /// The statistics of one condition after the other.
-fn of_each_condition(spreads: &[Spread]) -> impl Iterator<Item = &[Spread]> {
+fn of_each_condition(spreads: &[NodeSpread]) -> impl Iterator<Item = &[NodeSpread]> {
     spreads.chunk_by(|one, other| one.condition == other.condition && one.ran_as == other.ran_as)
 }
 
 /// `Of 300 nodes, 2 stand out: n17, n203.` Nothing where there are no nodes.
-pub fn nodes_in_short(spreads: &[Spread]) -> Option<String> {
-    let ranked = ranked(spreads);
+pub fn nodes_in_short(spreads: &[NodeSpread]) -> Option<String> {
+    let ranked = rank_nodes(spreads);
     let out: Vec<&RankedNode<'_>> = ranked.iter().filter(|node| node.stands_out > 0).collect();
     let named: Vec<&str> = out.iter().take(MOST_NAMED).map(|node| node.node).collect();
     let named = named.join(", ");
@@ -59,7 +59,7 @@ pub fn nodes_in_short(spreads: &[Spread]) -> Option<String> {
 }
 
 /// Nodes whose worst moment was far worse than that of the others, each under the condition in which it was worst.
-fn late_once(spreads: &[Spread]) -> Option<String> {
+fn late_once(spreads: &[NodeSpread]) -> Option<String> {
     let mut found: Vec<(&NodeNumber, f64)> = Vec::new();
     for spread in spreads {
         for node in spread.once_late() {
@@ -87,16 +87,17 @@ fn once(node: &NodeNumber, usual: f64) -> String {
 }
 
 /// By how much the median of each node differs from the middle, the conditions side by side.
-fn overview(spreads: &[Spread], conditions: &[&[Spread]], width: usize) -> String {
+fn overview(spreads: &[NodeSpread], conditions: &[&[NodeSpread]], width: usize) -> String {
     let shown = &conditions[..conditions.len().min(MOST_COLUMNS)];
     let mut table = Columns::new(&headings(shown.len()), 1);
-    let ranked = ranked(spreads);
+    let ranked = rank_nodes(spreads);
     for node in ranked.iter().take(MOST_ROWS) {
-        let cell = |spreads: &&[Spread]| above(node.node, &spreads[0]);
+        let cell = |spreads: &&[NodeSpread]| above(node.node, &spreads[0]);
         table.row(std::iter::once(node.node.to_owned()).chain(shown.iter().map(cell)).collect());
     }
-    let key =
-        |(number, spreads): (usize, &&[Spread])| format!("  {}  {}\n", number + 1, condition(&spreads[0]));
+    let key = |(number, spreads): (usize, &&[NodeSpread])| {
+        format!("  {}  {}\n", number + 1, condition(&spreads[0]))
+    };
     let key: String = shown.iter().enumerate().map(key).collect();
     let more = conditions.len() - shown.len();
     let more = if more > 0 { format!("  … and {more} more conditions below\n") } else { String::new() };
@@ -114,7 +115,7 @@ fn headings(conditions: usize) -> Vec<String> {
 }
 
 /// How much a node is above the others, marked where it stands out: `+31.2 *`.
-fn above(node: &str, spread: &Spread) -> String {
+fn above(node: &str, spread: &NodeSpread) -> String {
     let Some(own) = spread.nodes.iter().find(|one| one.node == node) else { return "–".to_owned() };
     let text = signed(own.value_ns - spread.centre_ns);
     if own.stands_out { paint(WARN, format!("{text} *")) } else { text }
@@ -129,7 +130,7 @@ fn rest(nodes: usize) -> String {
 }
 
 /// One condition: a statistic each; what the whole `is_told` to be too few for is not said of each once more.
-fn of_condition(spreads: &[Spread], is_told: bool, width: usize) -> String {
+fn of_condition(spreads: &[NodeSpread], is_told: bool, width: usize) -> String {
     let title = format!("{}: {} nodes", condition(&spreads[0]), spreads[0].nodes.len());
     let heading = wrapped(&format!("{} · latency in µs", paint(HEADING, title)), width, 0);
     let mut text = format!("{heading}\n\n{}\n", table(spreads, width));
@@ -145,7 +146,7 @@ fn of_condition(spreads: &[Spread], is_told: bool, width: usize) -> String {
 }
 
 /// The worst nodes first, by the median.
-fn table(spreads: &[Spread], width: usize) -> String {
+fn table(spreads: &[NodeSpread], width: usize) -> String {
     let mut headings: Vec<String> = vec!["node".into(), "wake-ups".into()];
     for spread in spreads {
         headings.extend([spread.statistic.name().to_owned(), "± in blocks".into(), "from middle".into()]);
@@ -159,7 +160,7 @@ fn table(spreads: &[Spread], width: usize) -> String {
     format!("{}{}", table.text(width), paint(DIM, rest(order.len())))
 }
 
-fn row(node: &NodeNumber, spreads: &[Spread]) -> Vec<String> {
+fn row(node: &NodeNumber, spreads: &[NodeSpread]) -> Vec<String> {
     let absent = || "–".to_owned();
     let mut cells = vec![node.node.clone(), count(node.count)];
     for spread in spreads {
@@ -182,7 +183,7 @@ fn signed(nanos: f64) -> String {
 }
 
 /// How far nodes lie apart, beside what one node does by itself.
-fn apart(spread: &Spread) -> String {
+fn apart(spread: &NodeSpread) -> String {
     format!(
         "  {}: median of the nodes {} µs, spread between nodes {} µs, within a node {} µs. Differences below {} µs are ignored.",
         spread.statistic.name(),
@@ -197,11 +198,11 @@ fn apart(spread: &Spread) -> String {
 const OF_TWO: &str = "At least three nodes are needed to identify an outlier.";
 
 /// What is to be said of the nodes: those that stand out, and what they have in common.
-pub fn node_sentences(spread: &Spread) -> Vec<String> {
+pub fn node_sentences(spread: &NodeSpread) -> Vec<String> {
     sentences(spread, str::to_owned)
 }
 
-fn sentences(spread: &Spread, name: fn(&str) -> String) -> Vec<String> {
+fn sentences(spread: &NodeSpread, name: fn(&str) -> String) -> Vec<String> {
     if spread.nodes.len() < 3 {
         return vec![OF_TWO.to_owned()];
     }

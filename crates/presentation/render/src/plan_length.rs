@@ -1,6 +1,6 @@
 //! How long a measurement must be, for programs.
 
-use howlate_analyse::sequential::Lengths;
+use howlate_analyse::sequential::RunLengths;
 use howlate_model::Span;
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ struct Exceeded {
 /// # Errors
 ///
 /// None that is known: numbers and texts are JSON.
-pub fn lengths_json(of: &Lengths, period: Span, to_type: &str) -> Result<String, serde_json::Error> {
+pub fn lengths_json(of: &RunLengths, period: Span, to_type: &str) -> Result<String, serde_json::Error> {
     let each =
         |all: &[(u64, Span)]| all.iter().map(|&(exceeded, time)| Exceeded { exceeded, time }).collect();
     let document = Document {

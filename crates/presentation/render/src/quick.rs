@@ -135,8 +135,9 @@ impl Row<'_> {
 
     /// What ran, where the policy asked for was refused: idle or under load.
     fn refused(&self) -> Option<String> {
-        let refused =
-            |one: &Outcome| one.ran_as().and(one.value(Property::Policy)).map(|value| value.to_string());
+        let refused = |one: &Outcome| {
+            one.fallback_policy().and(one.value(Property::Policy)).map(|value| value.to_string())
+        };
         refused(self.idle).or_else(|| self.busy.and_then(refused))
     }
 }

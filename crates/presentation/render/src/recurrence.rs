@@ -130,7 +130,7 @@ pub(crate) fn probability(p: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use howlate_analyse::periodicity::Rhythmic;
+    use howlate_analyse::periodicity::PeriodicTimes;
     use howlate_model::{Cause, CauseKind, Part};
 
     use super::*;
@@ -138,7 +138,7 @@ mod tests {
     fn one(culprit: Option<RecurringCause>, candidates: Vec<KnownPeriod>) -> Recurrence {
         Recurrence {
             condition: 0,
-            rhythm: Rhythmic { period: Span::from_nanos(142_857_143), p: 3.2e-9, members: 98, of: 100 },
+            rhythm: PeriodicTimes { period: Span::from_nanos(142_857_143), p: 3.2e-9, members: 98, of: 100 },
             phase: Span::ZERO,
             may_be_shorter: true,
             culprit,

@@ -1,7 +1,9 @@
 //! What is known of that which a run goes on until, as sentences.
 
-use howlate_analyse::sequential::{Between, Decision, Found, Lengths, Unit, known};
-use howlate_analyse::{Analysis, slowest_covered, together};
+use howlate_analyse::sequential::{
+    Decision, DecisionInterval, IntervalUnit, Progress, RunLengths, progress_of,
+};
+use howlate_analyse::{Analysis, per_loop, slowest_covered};
 use howlate_model::{HasProperties, Latency, Span, StopRule, unit_name};
 
 use crate::numbers::{count, rough, round};
@@ -10,7 +12,7 @@ use crate::prose::{capitalised, wrapped};
 
 /// What was found, with its interval; `None` where the run went on until nothing.
 pub fn until(analysis: &Analysis) -> Option<String> {
-    let found = known(analysis)?;
+    let found = progress_of(analysis)?;
     let figure = found.figure;
     if figure == StopRule::Compared {
         return Some(compared(analysis, &found));
@@ -27,13 +29,13 @@ pub fn until(analysis: &Analysis) -> Option<String> {
 }
 
 /// `Decided: other is later than fifo:80, in 8 of 8 pairs of turns (95 %, however often you look).`
-fn compared(analysis: &Analysis, found: &Found) -> String {
+fn compared(analysis: &Analysis, found: &Progress) -> String {
     let word = if found.decision == Decision::Reached { "Decided" } else { "Undecided" };
     format!("{word}: {}{}.", pairs(analysis, found), needs(found))
 }
 
 /// The condition that decided, or is known least, where there are several.
-fn about(analysis: &Analysis, found: &Found) -> String {
+fn about(analysis: &Analysis, found: &Progress) -> String {
     let all = analysis.outcomes();
     let outcome = found.condition.and_then(|index| all.get(index as usize)).filter(|_| all.len() > 1);
     match (outcome, found.decision) {
@@ -49,7 +51,7 @@ fn among<T: HasProperties>(one: &T, all: &[T]) -> String {
     values.map(|value| typed_phrase(&value)).collect::<Vec<_>>().join(" · ")
 }
 
-fn evidence(analysis: &Analysis, found: &Found) -> String {
+fn evidence(analysis: &Analysis, found: &Progress) -> String {
     match found.figure {
         StopRule::Rare { .. } => rate(found),
         StopRule::Known { percent, .. } => percentile(percent, found),
@@ -61,7 +63,7 @@ fn evidence(analysis: &Analysis, found: &Found) -> String {
 const AN_HOUR: Span = Span::from_secs(3_600);
 
 /// `3 times in 4 h 10 min, 0.12 to 2.40 per hour (95 %, however often you look; late wake-ups within 60 s count once)`.
-fn rate(found: &Found) -> String {
+fn rate(found: &Progress) -> String {
     let times = match found.events.unwrap_or_default() {
         0 => "never exceeded".to_owned(),
         1 => "exceeded once".to_owned(),
@@ -74,13 +76,13 @@ fn rate(found: &Found) -> String {
     };
     let (unit, scale) = (unit_name(per), per.as_secs_f64() / AN_HOUR.as_secs_f64());
     let rate = match found.interval {
-        Some(Between { low, high: Some(high), unit: Unit::PerHour }) if low > 0.0 => {
+        Some(DecisionInterval { low, high: Some(high), unit: IntervalUnit::PerHour }) if low > 0.0 => {
             format!(", which is {} to {} per {unit}", round(low * scale), round(high * scale))
         }
-        Some(Between { low, high: None, unit: Unit::PerHour }) => {
+        Some(DecisionInterval { low, high: None, unit: IntervalUnit::PerHour }) => {
             format!(", which is at least {} per {unit}", round(low * scale))
         }
-        Some(Between { high: Some(high), unit: Unit::PerHour, .. }) => {
+        Some(DecisionInterval { high: Some(high), unit: IntervalUnit::PerHour, .. }) => {
             format!(", which is at most {} per {unit}", round(high * scale))
         }
         _ => String::new(),
@@ -95,9 +97,9 @@ fn rate(found: &Found) -> String {
     )
 }
 
-fn percentile(percent: f64, found: &Found) -> String {
+fn percentile(percent: f64, found: &Progress) -> String {
     let interval = match found.interval {
-        Some(Between { low, high: Some(high), unit: Unit::Ns }) => {
+        Some(DecisionInterval { low, high: Some(high), unit: IntervalUnit::Ns }) => {
             format!("p{percent} is {} to {}", latency(low), latency(high))
         }
         _ => format!("p{percent} has no interval yet"),
@@ -115,8 +117,8 @@ fn times_looked(looked: u64) -> String {
     if looked == 1 { "once".to_owned() } else { format!("{} times", count(looked)) }
 }
 
-fn pairs(analysis: &Analysis, found: &Found) -> String {
-    let all = together(analysis);
+fn pairs(analysis: &Analysis, found: &Progress) -> String {
+    let all = per_loop(analysis);
     let name = |index: usize| all.get(index).map(|one| among(one, &all)).unwrap_or_default();
     let (events, pairs) = (found.events.unwrap_or_default(), found.pairs.unwrap_or_default());
     if pairs == 0 {
@@ -136,7 +138,7 @@ fn pairs(analysis: &Analysis, found: &Found) -> String {
     )
 }
 
-fn confidence(found: &Found) -> String {
+fn confidence(found: &Progress) -> String {
     format!("{:.0} %", found.confidence * 100.0)
 }
 
@@ -145,7 +147,7 @@ fn latency(nanos: f64) -> String {
     Latency::from_nanos(nanos as i64).to_string()
 }
 
-fn needs(found: &Found) -> String {
+fn needs(found: &Progress) -> String {
     match (found.decision, found.needs_about) {
         (Decision::Undecided, Some(needs)) => {
             format!("; at this rate it needs about {} in all", rough(needs))
@@ -158,7 +160,7 @@ fn needs(found: &Found) -> String {
 }
 
 /// How long a run must be, said beforehand, in lines of `width`.
-pub fn lengths(of: &Lengths, width: usize) -> String {
+pub fn lengths(of: &RunLengths, width: usize) -> String {
     let mut lines = vec![match (of.wakeups, of.pairs) {
         (Some(wakeups), _) => format!(
             "`{}` takes at least {} wake-ups of each condition: {}. The first look is after two thirds of that, the next whenever the run has become half as long again.",
@@ -236,7 +238,7 @@ pub fn watched_until(
 }
 
 /// How far it is, in one line of `width`.
-pub fn until_progress(found: &Found, width: usize) -> String {
+pub fn until_progress(found: &Progress, width: usize) -> String {
     let so_far = match (found.events, found.pairs) {
         (Some(events), None) => format!("exceeded {} × in {}", count(events), rough(found.covered)),
         (Some(events), Some(pairs)) => {
@@ -350,9 +352,9 @@ mod tests {
     #[test]
     fn lines_are_broken_between_words() {
         let figure: StopRule = HOURLY.parse().unwrap();
-        let lengths = howlate_analyse::sequential::lengths(figure, Span::from_millis(1)).unwrap();
+        let lengths = howlate_analyse::sequential::run_lengths(figure, Span::from_millis(1)).unwrap();
         let known: StopRule = "p99.9 ±5%".parse().unwrap();
-        let of_known = howlate_analyse::sequential::lengths(known, Span::from_millis(1)).unwrap();
+        let of_known = howlate_analyse::sequential::run_lengths(known, Span::from_millis(1)).unwrap();
         for said in [
             until_announcement(figure, Span::from_secs(12_920), Span::from_secs(60), 60),
             watched_until(known, (Span::ZERO, Some(20_000)), Span::from_secs(3_600), 60),
@@ -370,7 +372,7 @@ mod tests {
     fn progress_is_one_line() {
         let mut analysis = analysis(HOURLY, &["other"]);
         minutes(&mut analysis, 12, Some(0));
-        let found = known(&analysis).unwrap();
+        let found = progress_of(&analysis).unwrap();
         let line = until_progress(&found, 200);
         assert!(line.starts_with("until max<100us: 1 per hour · exceeded 2 × in 12 min 00 s"), "{line}");
         assert_eq!(until_progress(&found, 10).chars().count(), 10);

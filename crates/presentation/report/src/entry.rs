@@ -95,7 +95,7 @@ impl<'a> Entry<'a> {
 
     /// Whether the requested policy was in force.
     pub(crate) fn has_requested_policy(&self) -> bool {
-        self.outcome.ran_as().is_none()
+        self.outcome.fallback_policy().is_none()
     }
 
     /// The latency by which conditions are ranked, in nanoseconds: the median of

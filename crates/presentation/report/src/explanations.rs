@@ -70,7 +70,7 @@ mod tests {
             stack: Vec::new(),
         };
         // Advice is for what came back, so one alone says nothing.
-        (0..3).for_each(|_| thread.iterated(&iteration, Span::from_millis(10), None, 1));
+        (0..3).for_each(|_| thread.record_loop_iteration(&iteration, Span::from_millis(10), None, 1));
         thread.reasons(at(50), "bpf").iter().for_each(|line| analysis.add(line));
         let recordings = [NamedRecording::new("run.jsonl", &analysis)];
         let subject = ReportInput { recordings: &recordings, comparison: None };

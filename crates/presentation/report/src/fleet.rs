@@ -1,6 +1,6 @@
 //! Recordings of several machines: nodes and outliers.
 
-use howlate_analyse::nodes::{Spread, nodes};
+use howlate_analyse::nodes::{NodeSpread, nodes};
 use howlate_model::Property;
 use howlate_render::condition::told_by;
 use howlate_render::node_sentences;
@@ -12,7 +12,7 @@ use crate::NamedRecording;
 pub(crate) struct FleetNodes<'a> {
     pub(crate) recording: NamedRecording<'a>,
     /// One per condition and statistic.
-    pub(crate) spreads: Vec<Spread>,
+    pub(crate) spreads: Vec<NodeSpread>,
 }
 
 /// Properties that tell nodes apart, not conditions.
@@ -38,7 +38,7 @@ impl<'a> FleetNodes<'a> {
     /// Sentences about the nodes, one line per condition; equal lines once.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
-        let named: Vec<(String, &Spread)> = self.names().into_iter().zip(&self.spreads).collect();
+        let named: Vec<(String, &NodeSpread)> = self.names().into_iter().zip(&self.spreads).collect();
         for same_condition in named.chunk_by(|a, b| a.0 == b.0) {
             let mut sentences: Vec<String> =
                 same_condition.iter().flat_map(|(_, spread)| node_sentences(spread)).collect();

@@ -60,7 +60,7 @@ pub(crate) fn results(entries: &[Entry<'_>]) -> ReportTable {
     losses(entries, &mut add);
     let rows =
         (0..entries.len()).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect();
-    let missed = if entries.iter().any(|entry| entry.outcome.counts_missed()) {
+    let missed = if entries.iter().any(|entry| entry.outcome.has_missed()) {
         " Missed periods count with the latency they would have had; raw is without them."
     } else {
         ""

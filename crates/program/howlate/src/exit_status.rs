@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use howlate_analyse::sequential::{Decision, known};
-use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks, is_as_asked};
+use howlate_analyse::sequential::{Decision, progress_of};
+use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks, is_measured_as_requested};
 use howlate_model::{EndReason, Limit, Work};
 use howlate_render::{gate_lines, limit_lines, not_as_asked, stopped_above};
 
@@ -41,10 +41,10 @@ pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> Status {
     stopped.iter().chain(&lines).for_each(|line| tell(line));
     let until = until(analysis);
     let conclusive = limits.is_empty() || is_judged(analysis, &checks);
-    match stopped.is_some() || checks.iter().any(|check| check.kept == LimitVerdict::No) {
+    match stopped.is_some() || checks.iter().any(|check| check.verdict == LimitVerdict::No) {
         true => Status::Exceeded,
         false if until == Status::Exceeded => Status::Exceeded,
-        false if conclusive && until == Status::Done && is_as_asked(analysis) => Status::Done,
+        false if conclusive && until == Status::Done && is_measured_as_requested(analysis) => Status::Done,
         false => {
             say_why_not_as_asked(analysis);
             Status::NotTrustworthy
@@ -75,7 +75,7 @@ fn say_why_not_as_asked(analysis: &Analysis) {
 
 /// How it ends by that which it was to go on until; the result has it as a sentence.
 fn until(analysis: &Analysis) -> Status {
-    match known(analysis).map(|found| found.decision) {
+    match progress_of(analysis).map(|found| found.decision) {
         None | Some(Decision::Reached | Decision::Holds) => Status::Done,
         Some(Decision::Refuted) => Status::Exceeded,
         Some(Decision::Undecided) => Status::NotTrustworthy,
@@ -85,7 +85,7 @@ fn until(analysis: &Analysis) -> Status {
 /// Whether every limit was judged, and there was something to judge. A program has threads that hardly run: of what was watched it is enough that one thread
 /// could be judged, and the others are named.
 fn is_judged(analysis: &Analysis, checks: &[Check<'_>]) -> bool {
-    let is_kept = |check: &Check<'_>| check.kept == LimitVerdict::Yes;
+    let is_kept = |check: &Check<'_>| check.verdict == LimitVerdict::Yes;
     let is_watched = |one: &Outcome| matches!(one.condition.work, Work::Watch { .. });
     match !checks.is_empty() && analysis.outcomes().iter().all(is_watched) {
         true => checks.iter().any(is_kept),

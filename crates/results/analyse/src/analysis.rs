@@ -1,4 +1,4 @@
-//! A recording's lines, summed up per condition.
+//! Sums up a recording's lines by condition.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,43 +9,43 @@ use howlate_model::{
     TimelineFile, WatchedProgram,
 };
 
-use crate::distinct_caveats::KnownCaveats;
+use crate::distinct_caveats::CaveatIndex;
 use crate::periodicity::{Recurrence, recurrences};
-use crate::{LoadEffect, Member, Outcome, member};
+use crate::{LoadEffect, MergedMachine, Outcome, member};
 
-/// Nobody keeps more of them.
-const TIMELINES_MOST: usize = 1_000;
+/// Most timelines listed.
+const MOST_TIMELINES: usize = 1_000;
 
 /// Everything known of a recording.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     /// Its first line.
     pub header: Header,
-    /// What to know that belongs to no single condition.
+    /// Caveats that belong to no single condition.
     pub caveats: Vec<Caveat>,
-    /// How it ended; `None` while it goes on, or when it was killed.
+    /// How it ended; `None` while it goes on, or if it was killed.
     pub end: Option<RecordingEnd>,
-    /// Whether whoever measures still does, and shows what is known so far.
-    pub goes_on: bool,
+    /// Whether the measurement still goes on, and this is the result so far.
+    pub is_running: bool,
     /// What is known of a watched program itself.
     pub program: Option<Box<WatchedProgram>>,
-    /// Moments that somebody who watched has marked, in their order.
+    /// Times that the user marked while watching, in order.
     pub marks: Vec<MonotonicTime>,
-    /// Files beside the recording that say what all CPUs did for a while, in their order.
+    /// Files beside the recording with the activity of all CPUs for a while, in order.
     pub timelines: Vec<TimelineFile>,
     /// The guests it was measured in, in the order in which they were booted.
     pub boots: Vec<Boot>,
-    /// How they ended.
+    /// How the guests ended.
     pub boots_ended: Vec<BootEnd>,
-    /// The machines of a merged recording, by name; empty in one of one machine that was not merged.
-    pub members: BTreeMap<String, Member>,
-    /// Differences between machines within this do not count, where that was asked for.
+    /// The machines of a merged recording, by name; empty for a recording of one machine.
+    pub members: BTreeMap<String, MergedMachine>,
+    /// Differences between machines within this margin do not count; `None` unless requested.
     pub margin: Option<Margin>,
-    /// The recording, where whoever asks has named it: to ask again.
-    pub named: Option<PathBuf>,
+    /// Path of the recording, if the user named it: for follow-up commands in the output.
+    pub path: Option<PathBuf>,
     outcomes: Vec<Outcome>,
-    known: KnownCaveats,
-    /// Looked for once: a screen that is fitted asks several times.
+    caveat_index: CaveatIndex,
+    /// Computed once: the live screen asks several times.
     recurrences: OnceLock<Vec<Recurrence>>,
 }
 
@@ -58,7 +58,7 @@ impl Analysis {
             header,
             caveats: Vec::new(),
             end: None,
-            goes_on: false,
+            is_running: false,
             program: None,
             marks: Vec::new(),
             timelines: Vec::new(),
@@ -66,9 +66,9 @@ impl Analysis {
             boots_ended: Vec::new(),
             members: BTreeMap::new(),
             margin: None,
-            named: None,
+            path: None,
             outcomes,
-            known: KnownCaveats::default(),
+            caveat_index: CaveatIndex::default(),
             recurrences: OnceLock::new(),
         }
     }
@@ -77,39 +77,41 @@ impl Analysis {
     pub fn add(&mut self, line: &Line) {
         self.recurrences.take();
         match line {
-            // What `howlate record` keeps is no condition's: see `incidents`.
+            // Incidents of `howlate record` belong to no condition: see `incidents`.
             Line::Header(_) | Line::Resumed(_) | Line::Incident(_) | Line::Minute(_) | Line::Snap(_) => {}
             Line::Mark(mark) => self.marks.push(mark.at),
-            Line::Timeline(timeline) => self.timeline(timeline),
-            Line::Caveat(caveat) => self.known.push_new(&mut self.caveats, caveat),
+            Line::Timeline(timeline) => self.add_timeline(timeline),
+            Line::Caveat(caveat) => self.caveat_index.push_new(&mut self.caveats, caveat),
             Line::Source(source) => member::add(&mut self.members, source),
             Line::Boot(boot) => self.boots.push((**boot).clone()),
             Line::BootEnded(ended) => self.boots_ended.push(ended.clone()),
             Line::End(end) => self.end = Some(end.clone()),
-            Line::Condition(condition) => self.condition(condition),
-            Line::Started(started) => self.with(started.condition, |outcome| outcome.started(started)),
-            Line::Block(block) => self.with(block.condition, |outcome| outcome.block(block)),
+            Line::Condition(condition) => self.add_condition(condition),
+            Line::Started(started) => self.update(started.condition, |outcome| outcome.start(started)),
+            Line::Block(block) => self.update(block.condition, |outcome| outcome.add_block(block)),
             Line::Load(load) => {
                 let effect = LoadEffect::from_block(load);
-                load.conditions.iter().for_each(|one| self.with(*one, |outcome| outcome.load(&effect)));
+                load.conditions
+                    .iter()
+                    .for_each(|condition| self.update(*condition, |outcome| outcome.add_load(&effect)));
             }
             Line::Program(program) => self.program = Some(program.clone()),
-            Line::Watched(watched) => self.with(watched.condition, |outcome| outcome.watched(watched)),
-            Line::Why(why) => self.with(why.condition, |outcome| outcome.why(why)),
-            Line::Finished(finished) => self.with(finished.condition, |outcome| outcome.finished(finished)),
+            Line::Watched(watched) => self.update(watched.condition, |outcome| outcome.add_watched(watched)),
+            Line::Why(why) => self.update(why.condition, |outcome| outcome.add_why(why)),
+            Line::Finished(finished) => self.update(finished.condition, |outcome| outcome.finish(finished)),
         }
     }
 
-    /// One file more, and one less where it takes the place of another.
-    fn timeline(&mut self, one: &TimelineFile) {
-        self.timelines.retain(|known| Some(&known.file) != one.replaces.as_ref());
-        if self.timelines.len() < TIMELINES_MOST {
-            self.timelines.push(one.clone());
+    /// Adds a timeline file, in place of the one that it replaces.
+    fn add_timeline(&mut self, timeline: &TimelineFile) {
+        self.timelines.retain(|earlier| Some(&earlier.file) != timeline.replaces.as_ref());
+        if self.timelines.len() < MOST_TIMELINES {
+            self.timelines.push(timeline.clone());
         }
     }
 
-    /// One that was not known at the start.
-    fn condition(&mut self, condition: &Condition) {
+    /// Adds a condition that was not known at the start.
+    fn add_condition(&mut self, condition: &Condition) {
         if self.outcomes.len() >= CONDITIONS_MOST {
             return;
         }
@@ -117,14 +119,14 @@ impl Analysis {
         self.outcomes.push(Outcome::new(condition.clone(), &self.header));
     }
 
-    /// A line may name a condition that the header lacks only in a damaged recording.
-    fn with(&mut self, condition: u32, change: impl FnOnce(&mut Outcome)) {
+    /// Updates the outcome of a condition. Only a damaged recording names one that the header lacks.
+    fn update(&mut self, condition: u32, change: impl FnOnce(&mut Outcome)) {
         if let Some(outcome) = self.outcomes.get_mut(condition as usize) {
             change(outcome);
         }
     }
 
-    /// The part that is about conditions that `keep` accepts.
+    /// The part of the analysis about the conditions that `keep` accepts.
     #[must_use]
     pub fn only(&self, keep: impl Fn(&Condition) -> bool) -> Self {
         let outcomes = self.outcomes.iter().filter(|outcome| keep(&outcome.condition)).cloned().collect();
@@ -133,7 +135,7 @@ impl Analysis {
             header,
             caveats,
             end,
-            goes_on: self.goes_on,
+            is_running: self.is_running,
             program: self.program.clone(),
             marks: self.marks.clone(),
             timelines: self.timelines.clone(),
@@ -141,19 +143,19 @@ impl Analysis {
             boots_ended: self.boots_ended.clone(),
             members: self.members.clone(),
             margin: self.margin,
-            named: self.named.clone(),
+            path: self.path.clone(),
             outcomes,
-            known: self.known.clone(),
+            caveat_index: self.caveat_index.clone(),
             recurrences: OnceLock::new(),
         }
     }
 
-    /// What is known of each condition, in the header's order.
+    /// The outcome of each condition, in the header's order.
     pub fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
     }
 
-    /// The same, each with the index of its condition in the recording's header, of which this may be a part in the same order.
+    /// Outcomes with the index of their condition in the recording's header, of which `self` may be a part in the same order.
     pub(crate) fn indexed(&self) -> impl Iterator<Item = (u32, &Outcome)> {
         let conditions = &self.header.conditions;
         let mut next = 0;
@@ -168,7 +170,7 @@ impl Analysis {
         self.outcomes.iter().filter_map(move |outcome| Some((index(outcome)?, outcome)))
     }
 
-    /// What comes back in each condition, the most certain first.
+    /// Periodic lateness in each condition, the most certain first.
     pub fn recurrences(&self) -> &[Recurrence] {
         self.recurrences.get_or_init(|| recurrences(self.indexed(), &self.header.system))
     }
@@ -213,7 +215,7 @@ mod tests {
         let (raw, corrected) = (outcome.summary().unwrap(), outcome.corrected_summary().unwrap());
         assert!(raw.p99 < 5_050);
         assert!(corrected.p99 > 400_000_000);
-        assert!(outcome.counts_missed() && outcome.percentile(0.99).unwrap().as_nanos() > 400_000_000);
+        assert!(outcome.has_missed() && outcome.percentile(0.99).unwrap().as_nanos() > 400_000_000);
         assert_eq!(outcome.planned().count(), 2_501 + 500);
         assert_eq!((raw.max, corrected.max), (500_000_000, 500_000_000));
         assert_eq!(outcome.worst()[0].latency.as_nanos(), 500_000_000);
@@ -265,7 +267,7 @@ mod tests {
             analysis.add(&turn(&[(100, 7), (210, 5), (320, 9)]));
         }
         let outcome = &analysis.outcomes()[0];
-        assert_eq!(outcome.took().collect::<Vec<_>>(), [107, 105, 109, 107, 105, 109]);
+        assert_eq!(outcome.sleep_lengths().collect::<Vec<_>>(), [107, 105, 109, 107, 105, 109]);
         assert_eq!(outcome.intervals().collect::<Vec<_>>(), [108, 114, 108, 114]);
     }
 }

@@ -1,70 +1,68 @@
-//! Results held against limits, for those who want to know whether a run has passed.
+//! Checks results against limits: whether a run has passed.
 
 use howlate_model::{Caveat, EndReason, Limit, LimitStatistic};
 
 use crate::limits::{Judgement, judge, value};
-use crate::trust::spoiled;
+use crate::watch::Rhythm;
 use crate::{Analysis, Outcome};
 
-/// One limit of one condition.
+/// The check of one limit for one condition.
 #[derive(Clone, Debug)]
 pub struct Check<'a> {
-    /// The condition and what is known of it.
     pub outcome: &'a Outcome,
-    /// What it must keep; `None` where no limit was given, and to be measured as asked is all.
+    /// `None` if no limit was given: then it only has to be measured as requested.
     pub limit: Option<Limit>,
-    /// The value that the limit is about: nanoseconds, or a count; `None` where nothing was measured.
+    /// The value that the limit is about: nanoseconds, or a count; `None` if nothing was measured.
     pub value: Option<u64>,
-    /// Whether it keeps it.
-    pub kept: LimitVerdict,
+    pub verdict: LimitVerdict,
 }
 
-/// Whether a limit is kept.
+/// Whether a limit holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LimitVerdict {
     /// The limit holds.
     Yes,
-    /// It is exceeded, whatever else is wrong.
+    /// It is exceeded, even if other things went wrong too.
     No,
-    /// What was measured does not decide it, and why.
-    Unknown(Unknown),
+    /// The measurement does not decide it.
+    Unknown(UnknownReason),
 }
 
-/// Why nobody knows whether a limit is kept.
+/// Why it is unknown whether a limit holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unknown {
-    /// The condition was not measured as asked.
+pub enum UnknownReason {
+    /// The condition was not measured as requested.
     Spoiled(Caveat),
-    /// The run did not do all that was asked: how it ended, where that is known. What it left out may be what exceeds a limit.
+    /// The run ended early, and how, if known: the rest might have exceeded the limit.
     NotWhole(Option<EndReason>),
     /// It was not measured at all.
     NotMeasured,
-    /// There are fewer wake-ups than the statistic takes.
+    /// There are too few wake-ups for the statistic.
     TooFew {
-        /// How many it takes.
+        /// Wake-ups that the statistic needs.
         needed: u64,
-        /// How many there are.
+        /// Wake-ups that were measured.
         count: u64,
     },
-    /// Nothing is known of what this is about: missed periods where another program measured, an event loop where none was seen.
-    NotSaid,
-    /// The program that measured it did not tell latencies of this and more apart, in nanoseconds.
+    /// The recording lacks what the limit is about: missed periods of another program's file, or an event loop.
+    NotRecorded,
+    /// The measuring program did not distinguish latencies from this one on, nanoseconds.
     Clipped(u64),
-    /// What was read is too coarse for the limit: the value lies in here, in nanoseconds, and so does the limit.
+    /// The imported histogram is too coarse: the value lies between these, in nanoseconds, and so does the limit.
     TooCoarse {
-        /// It is that at least.
+        /// Lower bound of the value.
         least: u64,
-        /// It is that at most.
+        /// Upper bound of the value.
         most: u64,
     },
 }
 
-/// Every limit held against every condition; without limits, one check for each condition.
+/// Checks every limit for every condition; without limits, makes one check for each condition.
 pub fn checks<'a>(analysis: &'a Analysis, limits: &[Limit]) -> Vec<Check<'a>> {
     analysis.outcomes().iter().flat_map(|outcome| checks_of(outcome, analysis, limits)).collect()
 }
 
-/// The same of one condition of `analysis`.
+/// Checks every limit for one condition of `analysis`.
 pub fn checks_of<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]) -> Vec<Check<'a>> {
     match limits {
         [] => vec![Check::judge(outcome, None, analysis)],
@@ -75,42 +73,64 @@ pub fn checks_of<'a>(outcome: &'a Outcome, analysis: &Analysis, limits: &[Limit]
 impl<'a> Check<'a> {
     fn judge(outcome: &'a Outcome, limit: Option<Limit>, analysis: &Analysis) -> Self {
         let value = limit.and_then(|limit| value(outcome, &outcome.planned(), limit.statistic));
-        let kept = match limit.map(|limit| (limit.statistic, judge(outcome, limit))) {
+        let verdict = match limit.map(|limit| (limit.statistic, judge(outcome, limit))) {
             Some((_, Judgement::Exceeded(_))) => LimitVerdict::No,
-            judged => unknown(outcome, analysis, judged).map_or(LimitVerdict::Yes, LimitVerdict::Unknown),
+            judgement => {
+                unknown_reason(outcome, analysis, judgement).map_or(LimitVerdict::Yes, LimitVerdict::Unknown)
+            }
         };
-        Self { outcome, limit, value, kept }
+        Self { outcome, limit, value, verdict }
     }
 }
 
-/// Why nobody knows whether a limit is kept that was not exceeded; `None` where it is.
-fn unknown(
+/// Why it is unknown whether a limit holds that was not exceeded; `None` if it holds.
+fn unknown_reason(
     outcome: &Outcome,
     analysis: &Analysis,
-    judged: Option<(LimitStatistic, Judgement)>,
-) -> Option<Unknown> {
+    judgement: Option<(LimitStatistic, Judgement)>,
+) -> Option<UnknownReason> {
     if let Some(caveat) = spoiled(outcome, analysis) {
-        return Some(Unknown::Spoiled(caveat));
+        return Some(UnknownReason::Spoiled(caveat));
     }
-    if let Some(how) = not_whole(analysis) {
-        return Some(Unknown::NotWhole(how));
+    if let Some(how) = early_end(analysis) {
+        return Some(UnknownReason::NotWhole(how));
     }
-    match judged {
-        Some((_, Judgement::NotSaid)) => Some(Unknown::NotSaid),
-        // A loop that finds events at once does not wake.
+    match judgement {
+        Some((_, Judgement::NotRecorded)) => Some(UnknownReason::NotRecorded),
+        // A loop that always finds events does not wake.
         Some((LimitStatistic::Loop, _)) => None,
-        _ if outcome.count() == 0 => Some(Unknown::NotMeasured),
-        Some((_, Judgement::TooFew { needed, count })) => Some(Unknown::TooFew { needed, count }),
-        Some((_, Judgement::Clipped(from))) => Some(Unknown::Clipped(from)),
-        Some((_, Judgement::TooCoarse { least, most })) => Some(Unknown::TooCoarse { least, most }),
+        _ if outcome.count() == 0 => Some(UnknownReason::NotMeasured),
+        Some((_, Judgement::TooFew { needed, count })) => Some(UnknownReason::TooFew { needed, count }),
+        Some((_, Judgement::Clipped(from))) => Some(UnknownReason::Clipped(from)),
+        Some((_, Judgement::TooCoarse { least, most })) => Some(UnknownReason::TooCoarse { least, most }),
         _ => None,
     }
 }
 
-/// How a run ended that did not do all that was asked; the inner `None` where it did not end in order.
-fn not_whole(analysis: &Analysis) -> Option<Option<EndReason>> {
+/// How a run ended that did not do all that was requested; the inner `None` if it was cut off.
+fn early_end(analysis: &Analysis) -> Option<Option<EndReason>> {
     let how = analysis.end.as_ref().map(|end| end.how);
     (how != Some(EndReason::Done)).then_some(how)
+}
+
+/// Whether every condition was measured to the end, with all requested settings.
+pub fn is_measured_as_requested(analysis: &Analysis) -> bool {
+    let outcomes = analysis.outcomes();
+    let ended_early = analysis.end.as_ref().is_none_or(|end| end.how != EndReason::Done);
+    !analysis.caveats.iter().any(Caveat::spoils)
+        && !outcomes.iter().any(|outcome| outcome.caveats().iter().any(Caveat::spoils))
+        && (ended_early || outcomes.iter().all(was_measured))
+}
+
+/// Whether there is a wake-up, or an iteration of a marked loop without a due time.
+fn was_measured(outcome: &Outcome) -> bool {
+    outcome.count() > 0 || outcome.rhythm.as_deref().is_some_and(Rhythm::has_turned)
+}
+
+/// The caveat that keeps this condition from being measured as requested; its own caveats come first.
+fn spoiled(outcome: &Outcome, analysis: &Analysis) -> Option<Caveat> {
+    let own = outcome.caveats();
+    own.iter().chain(&analysis.caveats).find(|caveat| caveat.spoils()).cloned()
 }
 
 #[cfg(test)]
@@ -129,43 +149,46 @@ mod tests {
         analysis
     }
 
-    fn kept(analysis: &Analysis, limits: &[&str]) -> Vec<LimitVerdict> {
+    fn verdicts(analysis: &Analysis, limits: &[&str]) -> Vec<LimitVerdict> {
         let limits: Vec<Limit> = limits.iter().map(|limit| limit.parse().unwrap()).collect();
-        checks(analysis, &limits).into_iter().map(|check| check.kept).collect()
+        checks(analysis, &limits).into_iter().map(|check| check.verdict).collect()
     }
 
     #[test]
     fn each_limit_is_held_against_each_condition() {
         let both = analysis(&[5_000, 50_000]);
         assert_eq!(
-            kept(&both, &["max>10us", "p50>100us"]),
+            verdicts(&both, &["max>10us", "p50>100us"]),
             [LimitVerdict::Yes, LimitVerdict::Yes, LimitVerdict::No, LimitVerdict::Yes]
         );
-        assert_eq!(kept(&both, &[]), [LimitVerdict::Yes, LimitVerdict::Yes]);
+        assert_eq!(verdicts(&both, &[]), [LimitVerdict::Yes, LimitVerdict::Yes]);
     }
 
     #[test]
     fn what_was_not_measured_as_asked_keeps_no_limit_but_may_exceed_one() {
-        let mut one = analysis(&[50_000]);
+        let mut analysis = analysis(&[50_000]);
         let ended = Caveat::LoadEnded { load: "cpu".into(), words: "it was done".into() };
-        one.add(&Line::Caveat(ended.clone()));
-        let unknown = LimitVerdict::Unknown(Unknown::Spoiled(ended));
-        assert_eq!(kept(&one, &["max>10us", "max>100us"]), [LimitVerdict::No, unknown.clone()]);
-        assert_eq!(kept(&one, &[]), [unknown]);
-        assert_eq!(kept(&analysis(&[0]), &["max>1s"]), [LimitVerdict::Unknown(Unknown::NotMeasured)]);
-        let few = LimitVerdict::Unknown(Unknown::TooFew { needed: 100, count: 20 });
-        assert_eq!(kept(&analysis(&[50_000]), &["p99>1ms"]), [few]);
+        analysis.add(&Line::Caveat(ended.clone()));
+        let unknown = LimitVerdict::Unknown(UnknownReason::Spoiled(ended));
+        assert_eq!(verdicts(&analysis, &["max>10us", "max>100us"]), [LimitVerdict::No, unknown.clone()]);
+        assert_eq!(verdicts(&analysis, &[]), [unknown]);
+        assert_eq!(
+            verdicts(&self::analysis(&[0]), &["max>1s"]),
+            [LimitVerdict::Unknown(UnknownReason::NotMeasured)]
+        );
+        let few = LimitVerdict::Unknown(UnknownReason::TooFew { needed: 100, count: 20 });
+        assert_eq!(verdicts(&self::analysis(&[50_000]), &["p99>1ms"]), [few]);
     }
 
     #[test]
     fn a_run_that_is_not_whole_keeps_no_limit_but_may_exceed_one() {
-        let mut one = analysis(&[50_000]);
+        let mut analysis = analysis(&[50_000]);
         let endings = [EndReason::Interrupted, EndReason::StoppedAbove, EndReason::ProgramEnded].map(Some);
         for how in endings.into_iter().chain([None]) {
-            one.end = how.map(|how| RecordingEnd { at: MonotonicTime::default(), how });
-            let unknown = LimitVerdict::Unknown(Unknown::NotWhole(how));
-            assert_eq!(kept(&one, &["max>10us", "max>100us"]), [LimitVerdict::No, unknown.clone()]);
-            assert_eq!(kept(&one, &[]), [unknown]);
+            analysis.end = how.map(|how| RecordingEnd { at: MonotonicTime::default(), how });
+            let unknown = LimitVerdict::Unknown(UnknownReason::NotWhole(how));
+            assert_eq!(verdicts(&analysis, &["max>10us", "max>100us"]), [LimitVerdict::No, unknown.clone()]);
+            assert_eq!(verdicts(&analysis, &[]), [unknown]);
         }
     }
 }

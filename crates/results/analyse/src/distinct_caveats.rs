@@ -1,18 +1,18 @@
-//! Caveats, each once: of a folder of many files there may be one for each.
+//! Lists of distinct caveats: a folder of many files may repeat one for each.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use howlate_model::Caveat;
 
-/// Where each caveat of a list is, by a hash of what is published of it: two that are equal say the same.
+/// Positions of the caveats in a list, by a hash of their JSON.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct KnownCaveats {
+pub(crate) struct CaveatIndex {
     places: HashMap<u64, Vec<usize>>,
 }
 
-impl KnownCaveats {
-    /// Adds a caveat that is not known yet to the list, which only grows.
+impl CaveatIndex {
+    /// Adds a caveat to the list unless it is there; the list must only grow.
     pub(crate) fn push_new(&mut self, caveats: &mut Vec<Caveat>, caveat: &Caveat) {
         let places = self.places.entry(hash(caveat)).or_default();
         if !places.iter().any(|place| caveats.get(*place) == Some(caveat)) {
@@ -24,7 +24,7 @@ impl KnownCaveats {
 
 fn hash(caveat: &Caveat) -> u64 {
     let mut hasher = DefaultHasher::new();
-    // What cannot be written is compared with whatever else cannot.
+    // Caveats that cannot be serialised share one hash and are compared with each other.
     serde_json::to_string(caveat).unwrap_or_default().hash(&mut hasher);
     hasher.finish()
 }
@@ -40,31 +40,31 @@ mod tests {
 
     #[test]
     fn each_is_there_once_and_in_order() {
-        let (mut known, mut caveats) = (KnownCaveats::default(), Vec::new());
+        let (mut index, mut caveats) = (CaveatIndex::default(), Vec::new());
         for count in [3, 1, 3, 2, 1] {
-            known.push_new(&mut caveats, &lost(count));
+            index.push_new(&mut caveats, &lost(count));
         }
         assert_eq!(caveats, [lost(3), lost(1), lost(2)]);
     }
 
     #[test]
     fn one_that_was_read_is_the_one_that_was_written() {
-        let (mut known, mut caveats) = (KnownCaveats::default(), Vec::new());
+        let (mut index, mut caveats) = (CaveatIndex::default(), Vec::new());
         let written = Caveat::RecordingIncomplete {
             lines_lost: 1,
             reason: AsText::Value(WriteFailure::from(OsError(28))),
         };
         let read: Caveat = serde_json::from_str(&serde_json::to_string(&written).unwrap()).unwrap();
-        known.push_new(&mut caveats, &written);
-        known.push_new(&mut caveats, &read);
+        index.push_new(&mut caveats, &written);
+        index.push_new(&mut caveats, &read);
         assert_eq!(caveats.len(), 1);
     }
 
     #[test]
     fn a_new_one_is_compared_with_hardly_any_other() {
-        let (mut known, mut caveats) = (KnownCaveats::default(), Vec::new());
-        (0..20_000).for_each(|count| known.push_new(&mut caveats, &lost(count)));
+        let (mut index, mut caveats) = (CaveatIndex::default(), Vec::new());
+        (0..20_000).for_each(|count| index.push_new(&mut caveats, &lost(count)));
         assert_eq!(caveats.len(), 20_000);
-        assert!(known.places.values().all(|places| places.len() <= 2));
+        assert!(index.places.values().all(|places| places.len() <= 2));
     }
 }

@@ -1,9 +1,8 @@
-//! What having seen no later wake-up is worth.
+//! Bounds for the probability and rate of events of which few or none occurred.
 
 use statrs::distribution::{Beta, ContinuousCDF, Gamma};
 
-/// The largest probability of an event that `seen` of them in `n` independent tries leave open,
-/// with one-sided `confidence`.
+/// The largest probability of an event that `seen` events in `n` independent tries leave open, with one-sided `confidence`.
 ///
 /// Sources: Clopper & Pearson, Biometrika 26 (1934); for none seen, about 3 / n at 95 %,
 /// Hanley & Lippman-Hand, JAMA 249 (1983).
@@ -17,18 +16,18 @@ pub(crate) fn probability_at_most(seen: u64, n: f64, confidence: f64) -> Option<
         return Some(-((1.0 - confidence).ln() / n).exp_m1());
     }
     let beta = Beta::new(seen + 1.0, n - seen).ok()?;
-    Some(bisected(|p| beta.cdf(p), confidence, 1.0))
+    Some(bisect(|p| beta.cdf(p), confidence, 1.0))
 }
 
-/// The largest rate of independent events that `seen` of them in `time` leave open, in events per unit of
-/// `time`: χ²(confidence; 2·seen + 2) / 2 / time.
+/// The largest rate of independent events that `seen` events in `time` leave open, per unit of `time`:
+/// χ²(confidence; 2·seen + 2) / 2 / time.
 pub(crate) fn rate_at_most(seen: u64, time: f64, confidence: f64) -> Option<f64> {
     let gamma = Gamma::new(seen as f64 + 1.0, 1.0).ok()?;
-    (time > 0.0).then(|| bisected(|x| gamma.cdf(x), confidence, 1e6) / time)
+    (time > 0.0).then(|| bisect(|x| gamma.cdf(x), confidence, 1e6) / time)
 }
 
 /// Where the rising `cdf` reaches `share`, between 0 and `most`, to the last digit.
-fn bisected(cdf: impl Fn(f64) -> f64, share: f64, most: f64) -> f64 {
+fn bisect(cdf: impl Fn(f64) -> f64, share: f64, most: f64) -> f64 {
     let (mut low, mut high) = (0.0, most);
     for _ in 0..200 {
         let middle = f64::midpoint(low, high);
@@ -37,9 +36,9 @@ fn bisected(cdf: impl Fn(f64) -> f64, share: f64, most: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The probability that the next `more` brings a new maximum when `so_far` brought this one, and nothing
-/// changes: more / (so far + more). No distribution is assumed, only that no moment is special.
-pub(crate) fn beaten_within(more: f64, so_far: f64) -> f64 {
+/// The probability that the next `more` time brings a new maximum after `so_far`, if nothing changes: more / (so_far + more). No
+/// distribution is assumed, only that no moment is special.
+pub(crate) fn new_maximum_probability(more: f64, so_far: f64) -> f64 {
     more / (so_far + more)
 }
 
@@ -48,9 +47,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn close(got: Option<f64>, expected: f64) {
-        let got = got.unwrap();
-        assert!((got / expected - 1.0).abs() < 2e-6, "{got:e} against {expected:e}");
+    fn close(actual: Option<f64>, expected: f64) {
+        let actual = actual.unwrap();
+        assert!((actual / expected - 1.0).abs() < 2e-6, "{actual:e} against {expected:e}");
     }
 
     #[test]
@@ -80,7 +79,7 @@ mod tests {
     #[test]
     fn a_maximum_is_beaten_as_often_as_time_goes_on() {
         for (more, so_far, expected) in [(1.0, 1.0, 0.5), (24.0, 1.0, 0.96), (60.0, 1.0, 0.9836)] {
-            assert!((beaten_within(more, so_far) - expected).abs() < 5e-5);
+            assert!((new_maximum_probability(more, so_far) - expected).abs() < 5e-5);
         }
     }
 }

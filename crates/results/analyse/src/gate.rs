@@ -1,4 +1,4 @@
-//! How often a limit fails a run by chance, and how long a run must be so that it hardly does.
+//! How often a limit fails a run by chance, and how long a run must be so that it hardly ever does.
 
 use howlate_model::{Limit, LimitStatistic, Span};
 use schemars::JsonSchema;
@@ -10,14 +10,14 @@ use crate::{Outcome, least_wakeups};
 
 /// A gate that fails more often by chance is not trusted.
 const TRUSTED: f64 = 0.05;
-/// Of bounds and ranges.
+/// Confidence of bounds and ranges.
 const CONFIDENCE: f64 = 0.95;
-/// Fewer events do not tell how often they come.
+/// Fewer events do not show their rate.
 const LEAST_EVENTS: usize = 5;
-/// Nothing is said of smaller shares: no run tells its own tail so well.
+/// Smaller shares are not reported: no run knows its own tail well enough.
 pub const LEAST_SHARE: f64 = 0.01;
-/// Nobody waits for longer.
-const LONGEST: f64 = 365.0 * 24.0 * 3_600.0;
+/// Longest run suggested, seconds: one year.
+const LONGEST_SECONDS: f64 = 365.0 * 24.0 * 3_600.0;
 
 /// What a limit is worth as a gate: what becomes of runs like this one as long as the machine does what it did.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -54,7 +54,7 @@ pub enum UnknownShare {
     TooShort,
 }
 
-/// What `limit` is worth of this condition; `None` where nothing was measured, or the limit is about something else than wake-ups.
+/// The trust in `limit` for this condition; `None` if nothing was measured, or the limit is not about wake-ups.
 pub fn gate_trust(outcome: &Outcome, limit: Limit) -> Option<GateTrust> {
     let (blocks, lasted) = outcome.planned_blocks().extent();
     let run = lasted.times(blocks);
@@ -62,8 +62,10 @@ pub fn gate_trust(outcome: &Outcome, limit: Limit) -> Option<GateTrust> {
         return None;
     }
     match limit.statistic {
-        LimitStatistic::Max => Some(of_maximum(outcome, limit, run)),
-        LimitStatistic::Percentile(percent) => Some(of_percentile(outcome, limit, percent / 100.0, run)),
+        LimitStatistic::Max => Some(trust_in_maximum(outcome, limit, run)),
+        LimitStatistic::Percentile(percent) => {
+            Some(trust_in_percentile(outcome, limit, percent / 100.0, run))
+        }
         LimitStatistic::Mean | LimitStatistic::Missed | LimitStatistic::Loop => None,
     }
 }
@@ -73,55 +75,55 @@ fn unknown(run: Span, unknown: UnknownShare) -> GateTrust {
     GateTrust { run, exceeds, exceeds_between, trusted_after, trusted: TRUSTED, unknown: Some(unknown) }
 }
 
-/// One wake-up is enough to exceed it; those that come together count once.
-fn of_maximum(outcome: &Outcome, limit: Limit, run: Span) -> GateTrust {
-    let spells = spells(outcome, limit.above);
-    if spells >= LEAST_EVENTS {
-        let exceeds = Some(-(-(spells as f64)).exp_m1());
+/// For a maximum: one wake-up is enough to exceed it; those that come together count once.
+fn trust_in_maximum(outcome: &Outcome, limit: Limit, run: Span) -> GateTrust {
+    let clusters = clusters(outcome, limit.above);
+    if clusters >= LEAST_EVENTS {
+        let exceeds = Some(-(-(clusters as f64)).exp_m1());
         return GateTrust { exceeds, unknown: None, ..unknown(run, UnknownShare::TooFewEvents) };
     }
     let inflation = outcome.bound().map(|bound| bound.inflation);
-    let trusted_after = inflation.filter(|_| spells == 0).and_then(|inflation| {
-        // At this rate at most, if as much again is without one.
+    let trusted_after = inflation.filter(|_| clusters == 0).and_then(|inflation| {
+        // The rate is at most this, and a run of this length is without an event as often as trusted.
         let times = rate_at_most(0, 1.0, CONFIDENCE)? * inflation / -(1.0 - TRUSTED).ln();
-        stretched(run, times)
+        times_run(run, times)
     });
     GateTrust { trusted_after, ..unknown(run, UnknownShare::TooFewEvents) }
 }
 
-/// Stretches of the run with a wake-up beyond `above`, neighbours counted once.
-fn spells(outcome: &Outcome, above: u64) -> usize {
+/// Number of clusters of slices with a wake-up beyond `above`.
+fn clusters(outcome: &Outcome, above: u64) -> usize {
     let slices = outcome.timeline().slices().iter();
     let is_beyond: Vec<bool> =
-        slices.map(|one| u64::try_from(one.max).is_ok_and(|max| max > above)).collect();
+        slices.map(|slice| u64::try_from(slice.max).is_ok_and(|max| max > above)).collect();
     let begins = |(place, beyond): (usize, &bool)| *beyond && (place == 0 || !is_beyond[place - 1]);
-    is_beyond.iter().enumerate().filter(|one| begins(*one)).count()
+    is_beyond.iter().enumerate().filter(|slice| begins(*slice)).count()
 }
 
-/// A run exceeds the limit where more than its share of wake-ups are told as later. How far that share lies apart in runs like this one, its
-/// stretches tell; its mean is known no better than that, so that a range is told beside the most plausible share of runs. Late wake-ups are
-/// skewed: a run with more of them lies further off, so that logarithms are compared.
-fn of_percentile(outcome: &Outcome, limit: Limit, quantile: f64, run: Span) -> GateTrust {
+/// For a percentile: a run exceeds the limit if too large a share of its wake-ups is later. The spread of that share between runs
+/// follows from the run's batches; its mean is known no better than that, so the result has a range beside the most plausible
+/// value. Late wake-ups are skewed, and runs with more of them differ more, so that logarithms are compared.
+fn trust_in_percentile(outcome: &Outcome, limit: Limit, quantile: f64, run: Span) -> GateTrust {
     let numbers = outcome.planned_blocks();
     let count = outcome.planned().count();
     let Some((share, error)) = numbers.share_up_to(limit.above).filter(|_| count >= least_wakeups(quantile))
     else {
         return unknown(run, UnknownShare::TooShort);
     };
-    let one = 1.0 / count as f64;
-    let beyond = (1.0 - share).max(one);
-    let apart = ((1.0 - quantile) / beyond).ln() * beyond / error.standard.max(one);
-    // What is not known of the mean, and of how far runs lie apart.
-    let off = error.t * (1.0 + apart * apart / (2.0 * error.freedom)).sqrt();
+    let one_wakeup = 1.0 / count as f64;
+    let beyond = (1.0 - share).max(one_wakeup);
+    let distance = ((1.0 - quantile) / beyond).ln() * beyond / error.standard.max(one_wakeup);
+    // Uncertainty of the mean, and of the spread between runs.
+    let uncertainty = error.t * (1.0 + distance * distance / (2.0 * error.freedom)).sqrt();
     let normal = Normal::standard();
-    let exceeds = |apart: f64| normal.cdf(-apart);
+    let exceeds = |distance: f64| normal.cdf(-distance);
     let needed = normal.inverse_cdf(1.0 - TRUSTED);
     let least = least_wakeups(quantile) as f64 / count.max(1) as f64;
-    let times = (needed / apart).powi(2).max(least);
-    let trusted_after = (apart > 0.0).then(|| stretched(run, times)).flatten();
+    let times = (needed / distance).powi(2).max(least);
+    let trusted_after = (distance > 0.0).then(|| times_run(run, times)).flatten();
     GateTrust {
-        exceeds: Some(exceeds(apart)),
-        exceeds_between: Some((exceeds(apart + off), exceeds(apart - off))),
+        exceeds: Some(exceeds(distance)),
+        exceeds_between: Some((exceeds(distance + uncertainty), exceeds(distance - uncertainty))),
         trusted_after,
         unknown: None,
         ..unknown(run, UnknownShare::TooShort)
@@ -129,9 +131,9 @@ fn of_percentile(outcome: &Outcome, limit: Limit, quantile: f64, run: Span) -> G
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and not a year")]
-fn stretched(run: Span, times: f64) -> Option<Span> {
+fn times_run(run: Span, times: f64) -> Option<Span> {
     let seconds = run.as_secs_f64() * times;
-    (seconds < LONGEST).then(|| Span::from_nanos((seconds * 1e9) as u64))
+    (seconds < LONGEST_SECONDS).then(|| Span::from_nanos((seconds * 1e9) as u64))
 }
 
 #[cfg(test)]
@@ -141,16 +143,16 @@ mod tests {
     use crate::testing::analysis_of;
     use howlate_model::{Block, Line, MonotonicTime, Wait, Wakeup, Work};
 
-    /// So many seconds of a wake-up each millisecond, as late as `late` says.
+    /// `seconds` seconds with a wake-up each millisecond, whose latencies are `late(second, number)`.
     fn outcome(seconds: i64, mut late: impl FnMut(i64, u64) -> u64) -> Outcome {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
         let mut analysis = analysis_of(&[work]);
         for second in 0..seconds {
             let from = MonotonicTime::from_nanos(second * 1_000_000_000);
             let mut block = Block { from, until: from.plus(Span::from_secs(1)), ..Block::default() };
-            for one in 0..1_000 {
-                let expected = from.plus(Span::from_millis(one));
-                let late = Span::from_nanos(late(second, one));
+            for number in 0..1_000 {
+                let expected = from.plus(Span::from_millis(number));
+                let late = Span::from_nanos(late(second, number));
                 block.record(Wakeup { expected, ran: expected.plus(late) }, None);
             }
             analysis.add(&Line::Block(Box::new(block)));
@@ -180,19 +182,24 @@ mod tests {
     #[test]
     fn a_maximum_that_is_exceeded_again_and_again_fails_every_run() {
         let mut plain = noise(2);
-        let spikes = outcome(
-            60,
-            |second, one| if second % 6 == 0 && one == 9 { 9_000_000 } else { plain(second, one) },
-        );
+        let spikes =
+            outcome(
+                60,
+                |second, number| {
+                    if second % 6 == 0 && number == 9 { 9_000_000 } else { plain(second, number) }
+                },
+            );
         let found = trust(&spikes, "max>5ms");
         assert!(found.exceeds.unwrap() > 0.99 && found.trusted_after.is_none(), "{found:?}");
         let mut plain = noise(2);
-        let once =
-            outcome(60, |second, one| if second == 6 && one == 9 { 9_000_000 } else { plain(second, one) });
+        let once = outcome(
+            60,
+            |second, number| if second == 6 && number == 9 { 9_000_000 } else { plain(second, number) },
+        );
         assert_eq!(trust(&once, "max>5ms").exceeds, None);
     }
 
-    /// The oracle: how often other runs of the same machine exceed the limit.
+    /// Oracle: how often other runs of the same machine exceed the limit.
     #[test]
     fn the_share_of_a_percentile_is_that_of_other_runs() {
         let p99 = |seed: u64| {
@@ -202,8 +209,8 @@ mod tests {
                 LimitStatistic::Percentile(99.0),
             )
         };
-        let others: Vec<u64> = (100..160).filter_map(p99).collect();
-        let mut sorted = others.clone();
+        let other_runs: Vec<u64> = (100..160).filter_map(p99).collect();
+        let mut sorted = other_runs.clone();
         sorted.sort_unstable();
         // Exceeded by one run in two, in four and in ten.
         for (place, low, high) in [(30, 0.2, 0.8), (45, 0.05, 0.6), (54, 0.01, 0.4)] {
@@ -213,13 +220,13 @@ mod tests {
             let truth = (59 - place) as f64 / 60.0;
             let range = |seed: u64| trust(&outcome(20, noise(seed)), &limit).exceeds_between;
             let ranges: Vec<(f64, f64)> = (0..12).filter_map(range).collect();
-            let held = ranges.iter().filter(|(from, to)| *from <= truth && truth <= *to).count();
-            assert!(held >= ranges.len() - 2 && held > 5, "{limit}: {truth} in {ranges:?}");
+            let covered = ranges.iter().filter(|(from, to)| *from <= truth && truth <= *to).count();
+            assert!(covered >= ranges.len() - 2 && covered > 5, "{limit}: {truth} in {ranges:?}");
             let mean = shares.iter().sum::<f64>() / shares.len() as f64;
             assert!((low..high).contains(&mean), "{limit}: {shares:?}");
         }
         let far = (0..8).map(|seed| trust(&outcome(20, noise(seed)), "p99>1ms"));
-        let far = far.into_iter().find(|one| one.exceeds.is_some()).unwrap();
+        let far = far.into_iter().find(|trust| trust.exceeds.is_some()).unwrap();
         assert!(far.exceeds.unwrap() < LEAST_SHARE && far.trusted_after.unwrap() <= far.run, "{far:?}");
     }
 

@@ -1,9 +1,9 @@
-//! What belongs together, in the order in which it came.
+//! Grouping by key, in order of first appearance.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Items with the same key together: keys in the order in which they came first, the items of each in theirs.
+/// Groups items by key: groups in the order of their first items, the items of each in theirs.
 pub fn grouped<Key: Eq + Hash, Item>(items: impl Iterator<Item = (Key, Item)>) -> Vec<Vec<Item>> {
     let (mut groups, mut places) = (Vec::<Vec<Item>>::new(), HashMap::new());
     for (key, item) in items {

@@ -1,4 +1,4 @@
-//! How sure a number is.
+//! Confidence intervals of quantiles.
 
 use howlate_model::{Distribution, Latency};
 use schemars::JsonSchema;
@@ -39,21 +39,21 @@ pub fn quantile_ranks(n: u64, quantile: f64) -> Option<(u64, u64)> {
     (low >= 1 && high <= n).then_some((low, high))
 }
 
-/// The wake-ups that a quantile takes so that at least one lies beyond it: 100 for the 99th percentile,
-/// 1 000 for the 99.9th.
+/// The number of wake-ups that a quantile needs so that at least one lies beyond it: 100 for the 99th percentile, 1 000 for the
+/// 99.9th.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "quantiles are between 0 and 1")]
 pub fn least_wakeups(quantile: f64) -> u64 {
     // Rounded down by a hair, so that 1 / (1 − 0.99) is 100 and not 101.
     (1.0 / (1.0 - quantile) - 1e-6).ceil() as u64
 }
 
-/// What a share of all latencies is at most; `None` where there are too few for that share.
+/// The `quantile`; `None` with too few latencies for it.
 pub fn percentile(all: &Distribution, quantile: f64) -> Option<Latency> {
     all.quantile(quantile).filter(|_| all.count() >= least_wakeups(quantile))
 }
 
-/// When none of `n` independent wake-ups exceeded a value, at most one in this many does, with
-/// 95 % confidence: 1 / (1 − 0.05^(1/n)), about n / 3.
+/// If none of `n` independent wake-ups exceeded a value, at most one in this many does, with 95 % confidence:
+/// 1 / (1 − 0.05^(1/n)), about n / 3.
 ///
 /// Source: Hanley & Lippman-Hand, If nothing goes wrong, is everything all right? JAMA 249 (1983).
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -98,8 +98,8 @@ mod tests {
     fn the_rule_of_three() {
         // 1 / 2.995728e-06, 1 / 8.321475e-07, 1 / 2.995732e-08
         for (n, one_in) in [(1_000_000, 333_808), (3_600_000, 1_201_711), (100_000_000, 33_380_822)] {
-            let got = exceeded_at_most(n).unwrap();
-            assert!(got.abs_diff(one_in) <= one_in / 1_000_000 + 1, "{n}: {got}");
+            let one_in_actual = exceeded_at_most(n).unwrap();
+            assert!(one_in_actual.abs_diff(one_in) <= one_in / 1_000_000 + 1, "{n}: {one_in_actual}");
         }
         assert_eq!(exceeded_at_most(0), None);
     }

@@ -4,36 +4,36 @@ use howlate_model::{Distribution, Latency, Span};
 
 /// A step between two neighbouring lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct SweepStep {
     pub(crate) below: Span,
     pub(crate) above: Span,
     pub(crate) median_below: Latency,
     pub(crate) median_above: Latency,
 }
 
-/// A step is at least this much of the median below it…
+/// The median must rise by this factor,
 const LEAST_RATIO: f64 = 1.4;
-/// …and at least this many nanoseconds.
+/// and by this many nanoseconds.
 const LEAST_RISE: i64 = 3_000;
-/// Fewer sleeps than this do not make a step.
+/// Fewer sleeps of a length are ignored.
 const LEAST_SAMPLES: u64 = 20;
 
 /// The steps between neighbours of `sweep`, which is in ascending order of length.
 ///
 /// To count, the middle halves of the two distributions must not overlap, and the median must
 /// rise clearly: single late wake-ups do not make a step.
-pub(crate) fn between(sweep: &[(Span, &Distribution)]) -> Vec<Step> {
+pub(crate) fn between(sweep: &[(Span, &Distribution)]) -> Vec<SweepStep> {
     let enough = |(_, latency): &&(Span, &Distribution)| latency.count() >= LEAST_SAMPLES;
     let sweep: Vec<_> = sweep.iter().filter(enough).collect();
     sweep.windows(2).filter_map(|pair| step(pair[0], pair[1])).collect()
 }
 
-fn step(low: &(Span, &Distribution), high: &(Span, &Distribution)) -> Option<Step> {
+fn step(low: &(Span, &Distribution), high: &(Span, &Distribution)) -> Option<SweepStep> {
     let (median_below, median_above) = (low.1.quantile(0.5)?, high.1.quantile(0.5)?);
     let rise = median_above.as_nanos() - median_below.as_nanos();
     let ratio = median_above.as_nanos() as f64 / median_below.as_nanos().max(1) as f64;
     let apart = high.1.quantile(0.25)? > low.1.quantile(0.75)?;
-    (apart && rise >= LEAST_RISE && ratio >= LEAST_RATIO).then_some(Step {
+    (apart && rise >= LEAST_RISE && ratio >= LEAST_RATIO).then_some(SweepStep {
         below: low.0,
         above: high.0,
         median_below,

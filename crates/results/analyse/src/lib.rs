@@ -1,5 +1,4 @@
-//! Numbers from recordings. Pure: lines in, numbers out; whether the lines come from a file or
-//! from a run that is still going makes no difference.
+//! Statistics of recordings. Pure: lines in, numbers out, the same for finished files and runs that still go on.
 
 mod across_cpus;
 mod advice;
@@ -11,7 +10,6 @@ mod bound;
 pub mod cause;
 mod check;
 pub mod compare;
-mod coverage;
 mod curve;
 mod distinct_caveats;
 mod exceedance;
@@ -28,7 +26,6 @@ mod member;
 pub mod nodes;
 mod outcome;
 pub mod periodicity;
-mod planned_wakeups;
 mod plot_buckets;
 mod ranking;
 mod ratio;
@@ -39,18 +36,16 @@ pub mod simulation;
 pub mod steps;
 mod summary;
 mod timeline;
-mod trust;
 mod turn_numbers;
 pub mod waits;
 pub mod watch;
 
-pub use across_cpus::{Together, one_by_one, together};
-pub use advice::{Cure, LateThread, ThreadAdvice, thread_advice};
+pub use across_cpus::{LoopOutcomes, per_loop, per_thread};
+pub use advice::{AdvisedThread, Cure, ThreadAdvice, thread_advice};
 pub use analysis::Analysis;
 pub use block_numbers::BlockNumbers;
 pub use bound::Bound;
-pub use check::{Check, LimitVerdict, Unknown, checks, checks_of};
-pub use coverage::slowest_covered;
+pub use check::{Check, LimitVerdict, UnknownReason, checks, checks_of, is_measured_as_requested};
 pub use curve::{CurvePoint, curve};
 pub use gate::{GateTrust, LEAST_SHARE, UnknownShare, gate_trust};
 pub use grouped::grouped;
@@ -60,15 +55,14 @@ pub use insight::{
 pub use interval::{Interval, exceeded_at_most, least_wakeups, percentile, quantile_ranks};
 pub use limits::{Judgement, judge};
 pub use load_effect::LoadEffect;
-pub use member::Member;
+pub use member::MergedMachine;
 pub use outcome::Outcome;
-pub use plot_buckets::{Column, Columns, equal_columns};
+pub use plot_buckets::{LatencyColumn, LatencyColumns, equal_columns};
 pub use ranking::{GapCost, IdleCost, RankedMechanism, Ranking, gap_costs, idle_costs, rankings};
 pub use ratio::{Ratio, ratio};
-pub use return_period::{Larger, ToCome, larger};
+pub use return_period::{LargerLatencies, LargerRates, larger_latencies, slowest_covered};
 pub use summary::Summary;
-pub use timeline::{Slice, Timeline, Turn};
-pub use trust::is_as_asked;
+pub use timeline::{TimeSlice, Timeline, TurnPeriod};
 pub use turn_numbers::TurnNumber;
 
 #[cfg(any(test, feature = "simulation"))]
@@ -90,7 +84,7 @@ mod testing {
         })
     }
 
-    /// The begin of a thread's turn as `other`.
+    /// The start of a turn under `SCHED_OTHER`.
     #[cfg(test)]
     pub(crate) fn started(condition: u32, caveats: Vec<Caveat>) -> Line {
         let in_force = EffectiveSettings {
@@ -114,12 +108,12 @@ mod testing {
         })
     }
 
-    /// The same of one whose policy was refused.
+    /// The start of a turn whose policy was refused.
     #[cfg(test)]
     pub(crate) fn refused(analysis: &Analysis, condition: u32) -> Line {
-        let asked = analysis.header.conditions[condition as usize].policy;
+        let requested = analysis.header.conditions[condition as usize].policy;
         let reason = SettingRefusal::Kernel(OsError(1)).into();
-        started(condition, vec![Caveat::policy_refused(asked, Policy::OTHER, reason, None)])
+        started(condition, vec![Caveat::policy_refused(requested, Policy::OTHER, reason, None)])
     }
 
     /// A turn of 20 wake-ups, all equally late.

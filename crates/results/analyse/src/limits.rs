@@ -1,63 +1,61 @@
-//! Comparing results with limits.
+//! Judges results by limits.
 
 use howlate_model::{Distribution, Latency, Limit, LimitStatistic};
 
 use crate::{Outcome, least_wakeups};
 
-/// What became of a limit.
+/// Result of comparing a value with a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// It was kept.
+    /// The limit holds.
     Kept,
-    /// It was exceeded by this: nanoseconds, or a count for missed periods.
+    /// The value that exceeded it: nanoseconds, or a count for missed periods.
     Exceeded(u64),
-    /// There are too few wake-ups to tell.
+    /// There are too few wake-ups for the statistic.
     TooFew {
-        /// How many the statistic takes.
+        /// Wake-ups that the statistic needs.
         needed: u64,
-        /// How many there are.
+        /// Wake-ups that were measured.
         count: u64,
     },
-    /// Nothing is known of what the limit is about: of missed periods where another program measured, of an event loop
-    /// where none was seen.
-    NotSaid,
-    /// The program that measured it did not tell latencies of this and more apart, in nanoseconds, and the limit is higher.
+    /// The recording lacks what the limit is about: missed periods of another program's file, or an event loop.
+    NotRecorded,
+    /// The measuring program did not distinguish latencies from this one on, nanoseconds, and the limit is higher.
     Clipped(u64),
-    /// What was read is too coarse for this limit: the value lies in here, in nanoseconds, and so does the limit.
+    /// The imported histogram is too coarse: the value lies between these, in nanoseconds, and so does the limit.
     TooCoarse {
-        /// It is that at least.
+        /// Lower bound of the value.
         least: u64,
-        /// It is that at most.
+        /// Upper bound of the value.
         most: u64,
     },
 }
 
-/// Whether `outcome` keeps `limit`. Every planned wake-up counts, so that a stall counts for every period
-/// that it took.
+/// Whether `outcome` keeps `limit`. All planned wake-ups count, so that a stall counts for every period that it took.
 pub fn judge(outcome: &Outcome, limit: Limit) -> Judgement {
     let all = outcome.planned();
     let (needed, count) = (needed(limit.statistic), all.count());
     let may_be_unknown = matches!(limit.statistic, LimitStatistic::Missed | LimitStatistic::Loop);
     if may_be_unknown && value(outcome, &all, limit.statistic).is_none() {
-        return Judgement::NotSaid;
+        return Judgement::NotRecorded;
     }
     let coarse = too_coarse(&all, limit);
     match value(outcome, &all, limit.statistic).filter(|value| *value > limit.above) {
-        // What is exceeded already stays so with more wake-ups, but a share of them does not.
+        // A maximum stays exceeded with more wake-ups, but a percentile may not.
         _ if count < needed => Judgement::TooFew { needed, count },
-        exceeded => coarse.unwrap_or_else(|| kept_or_not(outcome, &all, limit, exceeded)),
+        exceeded => coarse.unwrap_or_else(|| kept_or_exceeded(outcome, &all, limit, exceeded)),
     }
 }
 
-/// The same where nothing is too coarse for it; `exceeded` is a value above the limit.
-fn kept_or_not(outcome: &Outcome, all: &Distribution, limit: Limit, exceeded: Option<u64>) -> Judgement {
+/// The judgement where the value is precise enough; `exceeded` is a value above the limit.
+fn kept_or_exceeded(outcome: &Outcome, all: &Distribution, limit: Limit, exceeded: Option<u64>) -> Judgement {
     match exceeded {
         Some(value) => Judgement::Exceeded(value),
         None => clipped(outcome, all, limit).map_or(Judgement::Kept, Judgement::Clipped),
     }
 }
 
-/// Where the value is only known to be that or more, and the limit not lower than it: that. The largest is an upper bound.
+/// The latency at which the distribution was clipped, if the value equals it and the limit is not lower. The maximum is an upper bound.
 fn clipped(outcome: &Outcome, all: &Distribution, limit: Limit) -> Option<u64> {
     let from = all.clipped()?.as_nanos().max(0).unsigned_abs();
     let is_bound = match limit.statistic {
@@ -69,11 +67,11 @@ fn clipped(outcome: &Outcome, all: &Distribution, limit: Limit) -> Option<u64> {
     (is_bound && most.is_none_or(|most| most > limit.above)).then_some(from)
 }
 
-/// Of a file that counts in buckets: where the limit lies within what the percentile may be.
+/// For histograms of other programs: whether the limit lies within the bounds of the percentile.
 fn too_coarse(all: &Distribution, limit: Limit) -> Option<Judgement> {
     let LimitStatistic::Percentile(percent) = limit.statistic else { return None };
     let (least, most) = all.quantile_bounds(percent / 100.0)?;
-    let [least, most] = [least, most].map(|one| one.as_nanos().max(0).unsigned_abs());
+    let [least, most] = [least, most].map(|bound| bound.as_nanos().max(0).unsigned_abs());
     (least..most).contains(&limit.above).then_some(Judgement::TooCoarse { least, most })
 }
 
@@ -85,7 +83,7 @@ fn needed(statistic: LimitStatistic) -> u64 {
     }
 }
 
-/// What a limit is about: nanoseconds, or a count for missed periods. `None` where nothing was measured.
+/// The value that a limit is about: nanoseconds, or a count for missed periods. `None` if nothing was measured.
 #[allow(clippy::cast_possible_truncation, reason = "a limit is whole nanoseconds")]
 pub(crate) fn value(outcome: &Outcome, all: &Distribution, statistic: LimitStatistic) -> Option<u64> {
     let nanos = |latency: Option<Latency>| latency.map(|latency| latency.as_nanos().max(0).unsigned_abs());
@@ -93,7 +91,7 @@ pub(crate) fn value(outcome: &Outcome, all: &Distribution, statistic: LimitStati
         LimitStatistic::Max => nanos(all.max()),
         LimitStatistic::Percentile(percent) => nanos(all.quantile(percent / 100.0)),
         LimitStatistic::Mean => nanos(all.mean_nanos().map(|mean| Latency::from_nanos(mean as i64))),
-        LimitStatistic::Missed => outcome.known_missed(),
+        LimitStatistic::Missed => outcome.missed(),
         LimitStatistic::Loop => nanos(outcome.rhythm.as_deref()?.event_loop()?.iterations.max()),
     }
 }
@@ -131,7 +129,7 @@ mod tests {
             says_policy: false,
             says_load: false,
         };
-        let judged = |rows: &[(i64, u64)], width: u64, limit: &str| {
+        let judge_rows = |rows: &[(i64, u64)], width: u64, limit: &str| {
             let mut block = Block::default();
             for (micros, count) in rows {
                 block.latency.record_printed(Latency::from_nanos(micros * 1_000), *count);
@@ -142,14 +140,14 @@ mod tests {
             judge(&analysis.outcomes()[0], limit.parse().unwrap())
         };
         let whole = [(9, 985), (14, 14), (20, 1)];
-        assert_eq!(judged(&whole, 0, "p99>14us"), Judgement::Kept);
-        assert_eq!(judged(&whole, 0, "p99>13us"), Judgement::Exceeded(14_000));
-        assert_eq!(judged(&whole, 0, "max>20us"), Judgement::Kept);
+        assert_eq!(judge_rows(&whole, 0, "p99>14us"), Judgement::Kept);
+        assert_eq!(judge_rows(&whole, 0, "p99>13us"), Judgement::Exceeded(14_000));
+        assert_eq!(judge_rows(&whole, 0, "max>20us"), Judgement::Kept);
         let tens = [(10, 985), (20, 14), (377, 1)];
-        assert_eq!(judged(&tens, 9, "p99>25us"), Judgement::TooCoarse { least: 20_000, most: 29_000 });
-        assert_eq!(judged(&tens, 9, "p99>29us"), Judgement::Kept);
-        assert_eq!(judged(&tens, 9, "p99>19us"), Judgement::Exceeded(20_000));
-        assert_eq!(judged(&tens, 9, "max>377us"), Judgement::Kept);
+        assert_eq!(judge_rows(&tens, 9, "p99>25us"), Judgement::TooCoarse { least: 20_000, most: 29_000 });
+        assert_eq!(judge_rows(&tens, 9, "p99>29us"), Judgement::Kept);
+        assert_eq!(judge_rows(&tens, 9, "p99>19us"), Judgement::Exceeded(20_000));
+        assert_eq!(judge_rows(&tens, 9, "max>377us"), Judgement::Kept);
     }
 
     #[test]
@@ -157,7 +155,7 @@ mod tests {
         let mut analysis = analysis_of(&[Work::Watch { mechanism: Activation::Unseen }]);
         let judge =
             |analysis: &crate::Analysis, limit: &str| judge(&analysis.outcomes()[0], limit.parse().unwrap());
-        assert_eq!(judge(&analysis, "loop>20ms"), Judgement::NotSaid);
+        assert_eq!(judge(&analysis, "loop>20ms"), Judgement::NotRecorded);
         let mut event_loop = EventLoopBlock::above(Span::from_millis(10));
         let from = MonotonicTime::from_nanos(0);
         let away = Iteration {

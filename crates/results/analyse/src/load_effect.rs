@@ -26,7 +26,7 @@ pub struct LoadEffect {
 }
 
 impl LoadEffect {
-    /// What one stretch holds.
+    /// The effect within one block.
     pub(crate) fn from_block(block: &LoadBlock) -> Self {
         Self {
             elapsed: block.elapsed(),
@@ -37,28 +37,28 @@ impl LoadEffect {
         }
     }
 
-    /// Adds what another stretch, or another condition, holds.
+    /// Adds the effect of another block or condition.
     pub fn add(&mut self, other: &Self) {
         self.elapsed = self.elapsed.plus(other.elapsed);
         for part in &other.parts {
-            match self.parts.iter_mut().find(|known| known.part == part.part) {
-                Some(known) => known.add(part),
+            match self.parts.iter_mut().find(|own| own.part == part.part) {
+                Some(own) => own.add(part),
                 None => self.parts.push(part.clone()),
             }
         }
-        let both = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
+        let both = |sum: Option<u64>, other: Option<u64>| Some(sum? + other?);
         self.context_switches = both(self.context_switches, other.context_switches);
         self.interrupts = both(self.interrupts, other.interrupts);
         add_each(&mut self.idle_entries, &other.idle_entries);
     }
 
-    /// `count` per second of the stretches.
+    /// `count` per second of the measured time.
     pub fn per_second(&self, count: u64) -> Option<f64> {
         let seconds = self.elapsed.as_secs_f64();
         (seconds > 0.0).then(|| count as f64 / seconds)
     }
 
-    /// Parts that did nothing that could be seen.
+    /// Parts of the load without visible effect.
     pub(crate) fn idle_parts(&self) -> impl Iterator<Item = &PartEffect> {
         let did_nothing = |part: &&PartEffect| match (part.operations, part.cpu) {
             (Some(operations), _) => operations == 0,

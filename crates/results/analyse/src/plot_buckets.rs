@@ -1,26 +1,25 @@
-//! Counts in wider columns than a distribution's own, for pictures.
+//! Histograms with columns wider than a distribution's own buckets, for plots.
 
 use howlate_model::{Distribution, Packed};
 
-/// Columns per doubling of the latency. Their borders are borders of the distribution's own
-/// buckets, so that no latency is counted in the wrong column.
+/// Columns per doubling of the latency. Their borders are borders of the distribution's own buckets, so that no latency is counted
+/// in the wrong column.
 const PER_DOUBLING: usize = 8;
 const BITS: u32 = PER_DOUBLING.trailing_zeros();
 
-/// Counts per column; columns widen with the latency, as the axis of a logarithmic picture does.
+/// Counts per column; columns widen with the latency, like a logarithmic axis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Columns {
+pub struct LatencyColumns {
     counts: Packed,
 }
 
 /// One column that is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct LatencyColumn {
     /// The smallest latency counted here, in nanoseconds.
     pub from: u64,
-    /// The smallest latency that is not counted here any more, in nanoseconds.
+    /// The smallest latency beyond the column, in nanoseconds.
     pub until: u64,
-    /// Wake-ups counted.
     pub count: u64,
 }
 
@@ -41,7 +40,7 @@ const fn lowest(index: usize) -> u64 {
     ((index - doubling * PER_DOUBLING) as u64) << doubling
 }
 
-impl Columns {
+impl LatencyColumns {
     /// The columns of a distribution.
     pub fn from_distribution(distribution: &Distribution) -> Self {
         // Buckets ascend, so those of one column follow one another.
@@ -57,35 +56,35 @@ impl Columns {
         Self { counts: std::iter::from_fn(column).collect() }
     }
 
-    /// Counts all of `other` too.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.counts.merge(&other.counts);
     }
 
     /// The columns that are not empty, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = Column> + '_ {
-        self.counts.iter().map(|(place, count)| Column {
+    pub fn iter(&self) -> impl Iterator<Item = LatencyColumn> + '_ {
+        self.counts.iter().map(|(place, count)| LatencyColumn {
             from: lowest(place),
             until: lowest(place + 1),
             count,
         })
     }
 
-    /// How many latencies are in the column that holds `nanos` or in a higher one.
+    /// Number of latencies in the column that holds `nanos`, and in higher ones.
     pub fn reaching(&self, nanos: u64) -> u64 {
         let from = index(nanos);
         self.counts.iter().filter(|(place, _)| *place >= from).map(|(_, count)| count).sum()
     }
 
-    /// How many latencies there are.
+    /// Number of latencies.
     pub fn count(&self) -> u64 {
         self.counts.iter().map(|(_, count)| count).sum()
     }
 }
 
-/// Counts in columns of equal `width` from 0, and what lies beyond the last of them.
+/// Counts in columns of equal `width` from 0, and the count beyond the last of them.
 ///
-/// A bucket of the distribution that spans several columns is counted in the one of its middle.
+/// A bucket that spans several columns counts in the column of its middle.
 pub fn equal_columns(distribution: &Distribution, width: u64, columns: usize) -> (Vec<u64>, u64) {
     let (mut counts, mut beyond) = (vec![0; columns], 0);
     for bucket in distribution.buckets() {
@@ -121,14 +120,14 @@ mod tests {
         #[test]
         fn no_latency_is_lost(latencies in prop::collection::vec(0_i64..1_000_000_000, 0..200)) {
             let all = counting(&latencies);
-            prop_assert_eq!(Columns::from_distribution(&all).count(), all.count());
+            prop_assert_eq!(LatencyColumns::from_distribution(&all).count(), all.count());
             let (counts, beyond) = equal_columns(&all, 30_000_000, 30);
             prop_assert_eq!(counts.iter().sum::<u64>() + beyond, all.count());
         }
 
         #[test]
         fn columns_hold_what_is_between_their_borders(latencies in prop::collection::vec(0_i64..1_000_000, 1..50)) {
-            for column in Columns::from_distribution(&counting(&latencies)).iter() {
+            for column in LatencyColumns::from_distribution(&counting(&latencies)).iter() {
                 let within = |nanos: &&i64| (column.from..column.until).contains(&nanos.unsigned_abs());
                 prop_assert_eq!(latencies.iter().filter(within).count() as u64, column.count);
             }
@@ -137,7 +136,7 @@ mod tests {
 
     #[test]
     fn what_reaches_a_latency_is_counted() {
-        let columns = Columns::from_distribution(&counting(&[10, 100, 1_000, 10_000]));
+        let columns = LatencyColumns::from_distribution(&counting(&[10, 100, 1_000, 10_000]));
         assert_eq!((columns.reaching(100), columns.reaching(100_000), columns.reaching(0)), (3, 0, 4));
     }
 }

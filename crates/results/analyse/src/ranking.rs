@@ -1,4 +1,4 @@
-//! Which way to notify is fastest, by how much, and which cannot be told apart.
+//! Ranks notification mechanisms: which is fastest, by how much, and which are indistinguishable.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::compare::{SignedRank, least_pairs};
 use crate::{Analysis, Interval, Outcome, TurnNumber, grouped};
 
-/// How sure everything is that a ranking says, all of it together.
+/// Significance level of all statements of a ranking together.
 const ALPHA: f64 = 0.05;
 
 /// The ways to notify under the same circumstances, in order of their medians.
@@ -31,7 +31,7 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// Whether there were enough rounds to tell anything apart.
+    /// Whether there were enough rounds to tell any mechanisms apart.
     pub const fn has_enough_rounds(&self) -> bool {
         self.rounds >= self.rounds_needed
     }
@@ -62,26 +62,28 @@ pub struct RankedMechanism {
 }
 
 impl RankedMechanism {
-    /// Whether the difference to the fastest is certain to be one, at the median or at p99.
-    pub fn is_told_apart(&self) -> bool {
+    /// Whether it certainly differs from the fastest, at the median or at p99.
+    pub fn is_distinguishable(&self) -> bool {
         let apart = |by: Interval| by.low.as_nanos() > 0 || by.high.as_nanos() < 0;
         self.slower_ns.is_some_and(apart) || self.slower_p99_ns.is_some_and(apart)
     }
 }
 
-/// What was notified under the policy asked for; what ran as something else is not compared.
+/// Outcomes of notifications under the requested policy; if that was refused, they are not compared.
 fn notifications(analysis: &Analysis) -> impl Iterator<Item = &Outcome> {
-    let counts = |one: &&Outcome| one.condition.work.notifier().is_some() && one.ran_as().is_none();
+    let counts = |outcome: &&Outcome| {
+        outcome.condition.work.notifier().is_some() && outcome.fallback_policy().is_none()
+    };
     analysis.outcomes().iter().filter(counts)
 }
 
 /// One ranking for each set of circumstances under which several mechanisms were measured.
 pub fn rankings(analysis: &Analysis) -> Vec<Ranking> {
     let groups = grouped(notifications(analysis).map(|outcome| (circumstances(outcome), outcome)));
-    groups.iter().filter_map(|group| Contest::from_outcome(group)?.ranking()).collect()
+    groups.iter().filter_map(|group| Candidates::from_outcomes(group)?.ranking()).collect()
 }
 
-/// The condition, its mechanism left out.
+/// The condition without its mechanism.
 fn circumstances(outcome: &Outcome) -> Condition {
     let mut condition = outcome.condition.clone();
     if let Work::Notify { mechanism, .. } = &mut condition.work {
@@ -90,15 +92,15 @@ fn circumstances(outcome: &Outcome) -> Condition {
     condition
 }
 
-/// One that takes part in a ranking.
-struct Rival<'a> {
+/// One mechanism in a ranking.
+struct Candidate<'a> {
     outcome: &'a Outcome,
     mechanism: Notifier,
     p50: Latency,
     turns: Vec<TurnNumber>,
 }
 
-impl<'a> Rival<'a> {
+impl<'a> Candidate<'a> {
     fn from_outcome(outcome: &'a Outcome) -> Option<Self> {
         let (mechanism, p50) = (outcome.condition.work.notifier()?, outcome.latency().quantile(0.5)?);
         Some(Self { outcome, mechanism, p50, turns: outcome.turns() })
@@ -111,86 +113,90 @@ type Number = fn(&TurnNumber) -> Option<Latency>;
 const MEDIAN: Number = |turn| turn.p50;
 const P99: Number = |turn| turn.p99;
 
-/// All that are ranked, in order of their medians, and the level of each of their comparisons.
-struct Contest<'a> {
-    rivals: Vec<Rival<'a>>,
+/// All candidates, in order of their medians, and the significance level of each comparison.
+struct Candidates<'a> {
+    candidates: Vec<Candidate<'a>>,
     level: f64,
 }
 
-impl<'a> Contest<'a> {
-    /// `None` when there is nothing to compare.
-    fn from_outcome(group: &[&'a Outcome]) -> Option<Self> {
-        let mut rivals: Vec<Rival<'a>> = group.iter().filter_map(|one| Rival::from_outcome(one)).collect();
-        rivals.sort_by_key(|one| one.p50);
-        let pairs = rivals.len() * rivals.len().saturating_sub(1) / 2;
-        // Every pair, by its median and by its p99: whichever two look best were chosen among all.
-        (pairs > 0).then_some(Self { rivals, level: ALPHA / (2 * pairs) as f64 })
+impl<'a> Candidates<'a> {
+    /// `None` if there is nothing to compare.
+    fn from_outcomes(group: &[&'a Outcome]) -> Option<Self> {
+        let mut candidates: Vec<Candidate<'a>> =
+            group.iter().filter_map(|outcome| Candidate::from_outcome(outcome)).collect();
+        candidates.sort_by_key(|candidate| candidate.p50);
+        let pairs = candidates.len() * candidates.len().saturating_sub(1) / 2;
+        // Two numbers of every pair: the best-looking pair was chosen among all.
+        (pairs > 0).then_some(Self { candidates, level: ALPHA / (2 * pairs) as f64 })
     }
 
     fn ranking(&self) -> Option<Ranking> {
         let fastest = self.contenders().next()?;
-        let place = |rival: &Rival<'_>| {
-            let other = !std::ptr::eq(rival.outcome, fastest.outcome);
-            let slower = |of: Number| if other { self.interval(rival, fastest, of) } else { None };
-            let p99 = rival.outcome.latency().quantile(0.99);
+        let place = |candidate: &Candidate<'_>| {
+            let other = !std::ptr::eq(candidate.outcome, fastest.outcome);
+            let slower =
+                |number: Number| if other { self.interval(candidate, fastest, number) } else { None };
+            let p99 = candidate.outcome.latency().quantile(0.99);
             RankedMechanism {
-                mechanism: rival.mechanism,
-                p50: rival.p50,
-                p99: p99.filter(|_| rival.outcome.count() >= 100),
-                burns_cpu: rival.mechanism.burns_cpu(),
+                mechanism: candidate.mechanism,
+                p50: candidate.p50,
+                p99: p99.filter(|_| candidate.outcome.count() >= 100),
+                burns_cpu: candidate.mechanism.burns_cpu(),
                 slower_ns: slower(MEDIAN),
                 slower_p99_ns: slower(P99),
             }
         };
-        let unbeaten = |one: &&Rival<'_>| !self.contenders().any(|other| self.beats(other, one));
+        let unbeaten =
+            |candidate: &&Candidate<'_>| !self.contenders().any(|other| self.beats(other, candidate));
         Some(Ranking {
             fastest: fastest.outcome.condition.clone(),
-            places: self.rivals.iter().map(place).collect(),
-            best: self.contenders().filter(unbeaten).map(|one| one.mechanism).collect(),
-            rounds: self.rivals.iter().map(|one| one.turns.len()).min().unwrap_or(0),
+            places: self.candidates.iter().map(place).collect(),
+            best: self.contenders().filter(unbeaten).map(|candidate| candidate.mechanism).collect(),
+            rounds: self.candidates.iter().map(|candidate| candidate.turns.len()).min().unwrap_or(0),
             rounds_needed: least_pairs(self.level),
         })
     }
 
-    /// Those that leave the CPU to others; all of them where none does.
-    fn contenders(&self) -> impl Iterator<Item = &Rival<'a>> {
-        let all_burn = self.rivals.iter().all(|one| one.mechanism.burns_cpu());
-        self.rivals.iter().filter(move |one| all_burn || !one.mechanism.burns_cpu())
+    /// Candidates that leave the CPU to others; all of them if none does.
+    fn contenders(&self) -> impl Iterator<Item = &Candidate<'a>> {
+        let all_burn = self.candidates.iter().all(|candidate| candidate.mechanism.burns_cpu());
+        self.candidates.iter().filter(move |candidate| all_burn || !candidate.mechanism.burns_cpu())
     }
 
-    fn beats(&self, one: &Rival<'_>, other: &Rival<'_>) -> bool {
-        let orders = [MEDIAN, P99].map(|of| self.order(one, other, of));
+    fn beats(&self, first: &Candidate<'_>, second: &Candidate<'_>) -> bool {
+        let orders = [MEDIAN, P99].map(|number| self.order(first, second, number));
         orders.contains(&Some(Ordering::Less)) && !orders.contains(&Some(Ordering::Greater))
     }
 
-    /// Which of the two is earlier; `None` where that cannot be told.
-    fn order(&self, one: &Rival<'_>, other: &Rival<'_>, of: Number) -> Option<Ordering> {
-        let by = self.interval(one, other, of)?;
-        match (by.low.as_nanos(), by.high.as_nanos()) {
+    /// Which of the two is earlier; `None` if the difference is not significant.
+    fn order(&self, first: &Candidate<'_>, second: &Candidate<'_>, number: Number) -> Option<Ordering> {
+        let difference = self.interval(first, second, number)?;
+        match (difference.low.as_nanos(), difference.high.as_nanos()) {
             (_, high) if high < 0 => Some(Ordering::Less),
             (low, _) if low > 0 => Some(Ordering::Greater),
             _ => None,
         }
     }
 
-    /// By how much one is later than another, round by round, so that what slows both hits neither.
+    /// By how much `candidate` is later than `base`, compared within each round, so that drift affects both alike.
     #[allow(clippy::cast_possible_truncation, reason = "a difference of two latencies")]
-    fn interval(&self, one: &Rival<'_>, than: &Rival<'_>, of: Number) -> Option<Interval> {
-        let (low, high) = SignedRank::from_differences(&differences(one, than, of)).interval(self.level)?;
+    fn interval(&self, candidate: &Candidate<'_>, base: &Candidate<'_>, number: Number) -> Option<Interval> {
+        let (low, high) =
+            SignedRank::from_differences(&differences(candidate, base, number)).interval(self.level)?;
         Some(Interval { low: Latency::from_nanos(low as i64), high: Latency::from_nanos(high as i64) })
     }
 }
 
-/// The difference of each round in which both have the number.
-fn differences(one: &Rival<'_>, than: &Rival<'_>, of: Number) -> Vec<f64> {
+/// The difference in each round in which both have the number.
+fn differences(candidate: &Candidate<'_>, base: &Candidate<'_>, number: Number) -> Vec<f64> {
     let pair = |turn: &TurnNumber| {
-        let base = than.turns.iter().find(|other| other.round == turn.round)?;
-        Some((of(turn)?.as_nanos() - of(base)?.as_nanos()) as f64)
+        let base_turn = base.turns.iter().find(|other| other.round == turn.round)?;
+        Some((number(turn)?.as_nanos() - number(base_turn)?.as_nanos()) as f64)
     };
-    one.turns.iter().filter_map(pair).collect()
+    candidate.turns.iter().filter_map(pair).collect()
 }
 
-/// What a longer gap costs a mechanism: its receiver's CPU falls idle, or loses its caches.
+/// Cost of a longer gap for a mechanism: the receiver's CPU falls idle, or loses its caches.
 #[derive(Clone, Debug)]
 pub struct GapCost {
     /// The condition with the shorter gap.
@@ -203,12 +209,12 @@ pub struct GapCost {
 
 /// The cost of the longest gap against the shortest, for every mechanism under all circumstances.
 pub fn gap_costs(analysis: &Analysis) -> Vec<GapCost> {
-    let sweeps = grouped(notifications(analysis).map(|outcome| (gapless(outcome), outcome)));
+    let sweeps = grouped(notifications(analysis).map(|outcome| (without_gap(outcome), outcome)));
     sweeps.iter().filter_map(|sweep| gap_cost(sweep)).collect()
 }
 
-/// The condition, its gap left out.
-fn gapless(outcome: &Outcome) -> Condition {
+/// The condition without its gap.
+fn without_gap(outcome: &Outcome) -> Condition {
     let mut condition = outcome.condition.clone();
     if let Work::Notify { after_ns, .. } = &mut condition.work {
         *after_ns = Span::ZERO;
@@ -227,7 +233,7 @@ fn gap_cost(sweep: &[&Outcome]) -> Option<GapCost> {
     })
 }
 
-/// What an idle receiver's CPU adds to a mechanism: the same as left, and held awake.
+/// Cost of idle states of the receiver's CPU for a mechanism: the CPU left as it was, and kept awake.
 #[derive(Clone, Debug)]
 pub struct IdleCost {
     /// The condition in which the CPU was left as it was.
@@ -238,28 +244,28 @@ pub struct IdleCost {
     pub held_awake: Latency,
 }
 
-/// The cost of the idle CPU, for every condition that was measured both ways. Under a load the CPU does not idle by
-/// itself, so that such a condition tells nothing of it.
+/// The cost of idle states, for every condition that was measured both ways. Under a load the CPU does not idle by itself, so that
+/// such conditions say nothing of it.
 pub fn idle_costs(analysis: &Analysis) -> Vec<IdleCost> {
-    let mut places: HashMap<&Condition, &Outcome> = HashMap::new();
+    let mut by_condition: HashMap<&Condition, &Outcome> = HashMap::new();
     for outcome in analysis.outcomes() {
-        places.entry(&outcome.condition).or_insert(outcome);
+        by_condition.entry(&outcome.condition).or_insert(outcome);
     }
     let median = |outcome: &Outcome| outcome.latency().quantile(0.5);
-    let cost = |left: &Outcome| {
-        if !left.condition.load.is_idle() {
+    let cost = |as_left_outcome: &Outcome| {
+        if !as_left_outcome.condition.load.is_idle() {
             return None;
         }
-        let wanted = held_awake(&left.condition)?;
-        let awake = places.get(&wanted)?;
-        let (as_left, held_awake) = (median(left)?, median(awake)?);
-        Some(IdleCost { condition: left.condition.clone(), as_left, held_awake })
+        let awake_condition = keep_awake(&as_left_outcome.condition)?;
+        let awake = by_condition.get(&awake_condition)?;
+        let (as_left, held_awake) = (median(as_left_outcome)?, median(awake)?);
+        Some(IdleCost { condition: as_left_outcome.condition.clone(), as_left, held_awake })
     };
     notifications(analysis).filter_map(cost).collect()
 }
 
-/// The same condition with the receiver's CPU held awake, if it is not already.
-fn held_awake(condition: &Condition) -> Option<Condition> {
+/// The condition with the receiver's CPU kept awake, if it is not already.
+fn keep_awake(condition: &Condition) -> Option<Condition> {
     let mut condition = condition.clone();
     match &mut condition.work {
         Work::Notify { receiver: receiver @ ReceiverCpu::AsLeft, .. } => *receiver = ReceiverCpu::HeldAwake,
@@ -286,20 +292,20 @@ mod tests {
         }
     }
 
-    /// Ten rounds of turns; each mechanism's wake-ups, all of one size but for `late` of a hundred.
-    fn measured(rivals: &[(Notifier, i64, i64)]) -> Ranking {
-        let works: Vec<Work> = rivals.iter().map(|rival| notify(rival.0, 10)).collect();
+    /// Twelve rounds of turns; all wake-ups of a mechanism have one latency, but 5 of a hundred have the other.
+    fn measure(mechanisms: &[(Notifier, i64, i64)]) -> Ranking {
+        let works: Vec<Work> = mechanisms.iter().map(|mechanism| notify(mechanism.0, 10)).collect();
         let mut analysis = analysis_of(&works);
         for round in 0..12 {
             // All drift together, by far more than they differ.
             let drift = i64::from(round) * 3_000;
-            for (&(_, level, late), condition) in rivals.iter().zip(0..) {
-                // As often one way as the other, whichever two are compared.
+            for (&(_, level, late), condition) in mechanisms.iter().zip(0..) {
+                // Noise goes both ways equally often, whichever two are compared.
                 let noise = i64::from((round + 5 * condition) * 7 % 12) * 10;
                 let mut block = Block { condition, round, ..Block::default() };
-                let one = |latency: i64| Latency::from_nanos(latency + noise + drift);
-                block.latency.record_n(one(level), 95);
-                block.latency.record_n(one(late), 5);
+                let latency = |nanos: i64| Latency::from_nanos(nanos + noise + drift);
+                block.latency.record_n(latency(level), 95);
+                block.latency.record_n(latency(late), 5);
                 analysis.add(&Line::Block(Box::new(block)));
             }
         }
@@ -308,18 +314,22 @@ mod tests {
 
     #[test]
     fn what_differs_in_every_round_is_told_apart_and_noise_is_not() {
-        let found = measured(&[
+        let found = measure(&[
             (Notifier::BusyWait, 200, 300),
             (Notifier::Futex, 5_000, 6_000),
             (Notifier::Eventfd, 5_000, 6_000),
             (Notifier::Tcp, 11_000, 12_000),
         ]);
-        let told: Vec<_> = found.places.iter().map(|one| (one.mechanism, one.is_told_apart())).collect();
-        assert_eq!(told[0], (Notifier::BusyWait, true));
+        let distinguishable: Vec<_> = found
+            .places
+            .iter()
+            .map(|mechanism| (mechanism.mechanism, mechanism.is_distinguishable()))
+            .collect();
+        assert_eq!(distinguishable[0], (Notifier::BusyWait, true));
         let mut best = found.best.clone();
-        best.sort_by_key(|one| one.name());
+        best.sort_by_key(|notifier| notifier.name());
         assert_eq!(best, [Notifier::Eventfd, Notifier::Futex]);
-        assert_eq!(told.iter().filter(|one| one.1).count(), 2, "{told:?}");
+        assert_eq!(distinguishable.iter().filter(|row| row.1).count(), 2, "{distinguishable:?}");
         let tcp = found.places.last().unwrap().slower_ns.unwrap();
         assert!((5_800..=6_200).contains(&tcp.low.as_nanos()), "{tcp:?}");
         assert!(found.has_enough_rounds());
@@ -327,23 +337,24 @@ mod tests {
 
     #[test]
     fn a_low_median_with_a_high_p99_is_not_the_best() {
-        let found = measured(&[(Notifier::Futex, 5_000, 900_000), (Notifier::Pipe, 6_000, 7_000)]);
+        let found = measure(&[(Notifier::Futex, 5_000, 900_000), (Notifier::Pipe, 6_000, 7_000)]);
         assert_eq!(found.best.len(), 2, "{found:?}");
         let other = found.places[1];
         // Earlier than the one at the one number, and later at the other.
         let (median, p99) = (other.slower_ns.unwrap(), other.slower_p99_ns.unwrap());
         assert!(median.low.as_nanos().signum() == -p99.low.as_nanos().signum(), "{other:?}");
-        let found = measured(&[(Notifier::Futex, 5_000, 900_000), (Notifier::Pipe, 5_000, 7_000)]);
+        let found = measure(&[(Notifier::Futex, 5_000, 900_000), (Notifier::Pipe, 5_000, 7_000)]);
         assert_eq!(found.best, [Notifier::Pipe], "{found:?}");
     }
 
     #[test]
     fn the_more_there_are_the_more_rounds_it_takes() {
-        let of = |rivals: usize| {
-            let all: Vec<_> = Notifier::ALL.iter().take(rivals).map(|one| (*one, 5_000, 6_000)).collect();
-            measured(&all).rounds_needed
+        let rounds_needed = |count: usize| {
+            let all: Vec<_> =
+                Notifier::ALL.iter().take(count).map(|notifier| (*notifier, 5_000, 6_000)).collect();
+            measure(&all).rounds_needed
         };
-        assert_eq!((of(2), of(5), of(18)), (7, 10, 14));
+        assert_eq!((rounds_needed(2), rounds_needed(5), rounds_needed(18)), (7, 10, 14));
     }
 
     #[test]
@@ -400,15 +411,17 @@ mod tests {
                 error,
             }));
             let outcome = &analysis.outcomes()[0];
-            let told =
-                outcome.caveats().iter().any(|one| matches!(one, howlate_model::Caveat::FoundAwake { .. }));
-            (outcome.found_awake(), outcome.count(), told)
+            let has_caveat = outcome
+                .caveats()
+                .iter()
+                .any(|caveat| matches!(caveat, howlate_model::Caveat::FoundAwake { .. }));
+            (outcome.found_awake(), outcome.count(), has_caveat)
         };
-        let (awake, of, told) = slept(Notifier::Futex, 8);
-        assert_eq!((awake, told), (Some(of - 8), true));
-        let (awake, of, told) = slept(Notifier::Futex, 10_000);
+        let (awake, of, has_caveat) = slept(Notifier::Futex, 8);
+        assert_eq!((awake, has_caveat), (Some(of - 8), true));
+        let (awake, of, has_caveat) = slept(Notifier::Futex, 10_000);
         assert!(of > 0);
-        assert_eq!((awake, told), (Some(0), false));
+        assert_eq!((awake, has_caveat), (Some(0), false));
         assert_eq!(slept(Notifier::BusyWait, 0).0, None);
     }
 }

@@ -1,4 +1,4 @@
-//! How many times as late one condition is as another, as the turns that they took bear out.
+//! The ratio of two conditions' latencies, from the turns they took in the same rounds.
 
 use std::collections::BTreeMap;
 
@@ -7,47 +7,46 @@ use howlate_model::Latency;
 use crate::compare::SignedRank;
 use crate::{Outcome, TurnNumber};
 
-/// The confidence of all statements that are made together.
+/// Significance level of all statements together.
 const ALPHA: f64 = 0.05;
 
-/// What turns say of two conditions.
+/// Result of comparing two conditions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ratio {
-    /// One is later, by this many times: a 95 % interval that does not hold 1.
+    /// One is later, by this factor: a 95 % interval that does not contain 1.
     Settled {
-        /// Its lower end.
+        /// Lower end of the interval.
         low: f64,
-        /// Its upper end.
+        /// Upper end of the interval.
         high: f64,
-        /// Pairs of turns that say so.
+        /// Pairs of turns compared.
         pairs: usize,
     },
-    /// The turns do not tell them apart, or are too few to.
+    /// The turns do not distinguish them, or are too few.
     Open {
-        /// Pairs of turns there are.
+        /// Pairs of turns compared.
         pairs: usize,
     },
 }
 
-/// How many times as late `new` is as `base` in the number that `of` takes of each turn, when that is one
-/// of `statements` made together (Bonferroni).
+/// The ratio of `new` to `base` in the `number` of each turn, as one of `statements` made together (Bonferroni).
 ///
-/// Turns of one round are a pair; logarithms of their ratios are tested by flipping signs, as `compare` does
-/// with differences.
+/// Turns of one round are a pair; the logarithms of their ratios are tested by flipping signs, as `compare` does with
+/// differences.
 pub fn ratio(
     base: &Outcome,
     new: &Outcome,
-    of: fn(&TurnNumber) -> Option<Latency>,
+    number: fn(&TurnNumber) -> Option<Latency>,
     statements: usize,
 ) -> Ratio {
-    ratio_of_loops(&[(base, new)], of, statements)
+    ratio_of_loops(&[(base, new)], number, statements)
 }
 
-/// The same of loops: `threads` are each thread of one beside its like of the other. Threads of one round are one pair, as they ran
-/// side by side: its logarithm is the mean of theirs.
+/// The ratio for loops: `threads` pairs each thread of one loop with its counterpart of the other. All threads of a round are one pair,
+/// as they ran side by side: its logarithm is the mean of theirs.
 pub(crate) fn ratio_of_loops(
     threads: &[(&Outcome, &Outcome)],
-    of: fn(&TurnNumber) -> Option<Latency>,
+    number: fn(&TurnNumber) -> Option<Latency>,
     statements: usize,
 ) -> Ratio {
     let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -55,9 +54,9 @@ pub(crate) fn ratio_of_loops(
         let news: BTreeMap<u32, TurnNumber> =
             new.turns().into_iter().map(|turn| (turn.round, turn)).collect();
         for old in base.turns() {
-            let both = news.get(&old.round).and_then(|new| Some((of(&old)?, of(new)?)));
-            if let Some((was, is)) = both {
-                rounds.entry(old.round).or_default().push(logarithm(is) - logarithm(was));
+            let both = news.get(&old.round).and_then(|new| Some((number(&old)?, number(new)?)));
+            if let Some((old_value, new_value)) = both {
+                rounds.entry(old.round).or_default().push(logarithm(new_value) - logarithm(old_value));
             }
         }
     }
@@ -73,7 +72,7 @@ pub(crate) fn ratio_of_loops(
     }
 }
 
-/// A clock tells no less than a nanosecond.
+/// Natural logarithm; 1 ns is the least that a clock can tell.
 fn logarithm(latency: Latency) -> f64 {
     (latency.as_nanos().max(1) as f64).ln()
 }
@@ -88,7 +87,7 @@ mod tests {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
         let mut analysis = analysis_of(&[work, work]);
         for round in 0..rounds {
-            (0..2).for_each(|one| analysis.add(&block_of(one, round, late(one, round))));
+            (0..2).for_each(|condition| analysis.add(&block_of(condition, round, late(condition, round))));
         }
         let [base, new] = analysis.outcomes() else { panic!("two conditions") };
         ratio(base, new, |turn| turn.p50, 1)
@@ -96,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_ratio_takes_enough_turns() {
-        let thrice = |one: u32, round: u32| i64::from((1 + 2 * one) * (10_000 + 100 * round));
+        let thrice = |condition: u32, round: u32| i64::from((1 + 2 * condition) * (10_000 + 100 * round));
         assert_eq!(ratio_of(3, thrice), Ratio::Open { pairs: 3 });
         let Ratio::Settled { low, high, pairs: 8 } = ratio_of(8, thrice) else { panic!("it is settled") };
         assert!(low > 2.9 && high < 3.1, "{low} to {high}");
@@ -104,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_goes_both_ways_is_open() {
-        let either = |one: u32, round: u32| i64::from(10_000 + 5_000 * ((one + round) % 2));
+        let either = |condition: u32, round: u32| i64::from(10_000 + 5_000 * ((condition + round) % 2));
         assert_eq!(ratio_of(10, either), Ratio::Open { pairs: 10 });
     }
 }

@@ -1,4 +1,4 @@
-//! The numbers that a distribution is reported by.
+//! The summary statistics of a distribution.
 
 use howlate_model::{Distribution, Latency};
 use schemars::JsonSchema;
@@ -37,12 +37,12 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether a number of it is only known to be that or more.
+    /// Whether `nanos` equals the latency at which the distribution was clipped.
     pub fn is_lower_bound(&self, nanos: i64) -> bool {
         self.clipped_at == Some(nanos)
     }
 
-    /// The summary of `distribution`; `None` when it is empty.
+    /// The summary of `distribution`; `None` if it is empty.
     pub fn from_distribution(distribution: &Distribution) -> Option<Self> {
         let [p50, p90, p95, p99, p99_9, p99_99] =
             distribution.quantiles([0.5, 0.9, 0.95, 0.99, 0.999, 0.9999])?.map(Latency::as_nanos);
@@ -62,7 +62,7 @@ impl Summary {
     }
 }
 
-/// Rounds to a tenth of a nanosecond, which is more than any clock tells.
+/// Rounds to a tenth of a nanosecond, finer than any clock.
 fn tenths(nanos: f64) -> f64 {
     (nanos * 10.0).round() / 10.0
 }
@@ -76,8 +76,9 @@ mod tests {
         let mut all = Distribution::default();
         (1..=1_000).for_each(|nanos| all.record(Latency::from_nanos(nanos)));
         let summary = Summary::from_distribution(&all).unwrap();
-        let within =
-            |got: i64, exact: i64| assert!((got - exact).abs() <= exact / 100, "{got} against {exact}");
+        let within = |actual: i64, exact: i64| {
+            assert!((actual - exact).abs() <= exact / 100, "{actual} against {exact}")
+        };
         assert_eq!((summary.min, summary.max), (1, 1_000));
         within(summary.p50, 500);
         within(summary.p90, 900);
@@ -97,7 +98,7 @@ mod tests {
         all.clip(Latency::from_nanos(30_000));
         let summary = Summary::from_distribution(&all).unwrap();
         let bounds = [summary.p50, summary.p99, summary.p99_9, summary.p99_99, summary.max]
-            .map(|one| summary.is_lower_bound(one));
+            .map(|nanos| summary.is_lower_bound(nanos));
         assert_eq!(bounds, [false, false, true, false, false]);
         assert_eq!((summary.p99_9, summary.clipped_at), (30_000, Some(30_000)));
         let mut both = Distribution::default();

@@ -1,54 +1,51 @@
-//! What happened when: a condition's latencies along the run.
+//! A condition's latencies along the run.
 
 use howlate_model::{Block, MonotonicTime, TurnFinished, TurnStarted};
 
-use crate::plot_buckets::Columns;
+use crate::plot_buckets::LatencyColumns;
 
-/// Slices kept per condition. When there are more, neighbours are joined, so that memory stays
-/// constant however long the run.
-const SLICES_KEPT: usize = 256;
+/// Most slices per condition. Beyond that, neighbours are joined, so that memory stays constant however long the run.
+const MOST_SLICES: usize = 256;
 
-/// A stretch of time and the latencies seen in it.
+/// An interval of time with its latencies.
 #[derive(Clone, Debug)]
-pub struct Slice {
-    /// When it began.
+pub struct TimeSlice {
     pub from: MonotonicTime,
-    /// When it ended.
     pub until: MonotonicTime,
     /// The smallest latency in nanoseconds, exact.
     pub min: i64,
     /// The largest latency in nanoseconds, exact.
     pub max: i64,
-    /// How many were how late.
-    pub columns: Columns,
+    /// Histogram of the latencies.
+    pub columns: LatencyColumns,
     /// The latencies that missed periods would have had.
-    swallowed: Columns,
+    swallowed: LatencyColumns,
     /// Periods missed within the slice.
     pub missed_periods: u64,
     /// Wake-ups that were measured but lost.
     pub lost: u64,
 }
 
-impl Slice {
+impl TimeSlice {
     fn from_block(block: &Block) -> Option<Self> {
         Some(Self {
             from: block.from,
             until: block.until,
             min: block.latency.min()?.as_nanos(),
             max: block.latency.max()?.as_nanos(),
-            columns: Columns::from_distribution(&block.latency),
-            swallowed: block.swallowed.as_ref().map(Columns::from_distribution).unwrap_or_default(),
+            columns: LatencyColumns::from_distribution(&block.latency),
+            swallowed: block.swallowed.as_ref().map(LatencyColumns::from_distribution).unwrap_or_default(),
             missed_periods: block.missed_periods,
             lost: block.lost,
         })
     }
 
-    /// How many planned wake-ups were in the column that holds `nanos` or in a later one.
+    /// Number of planned wake-ups in the column that holds `nanos`, and in higher ones.
     pub fn reaching(&self, nanos: u64) -> u64 {
         self.columns.reaching(nanos) + self.swallowed.reaching(nanos)
     }
 
-    /// How many wake-ups were planned.
+    /// Number of planned wake-ups.
     pub fn count(&self) -> u64 {
         self.columns.count() + self.swallowed.count()
     }
@@ -65,42 +62,41 @@ impl Slice {
     }
 }
 
-/// One turn of a condition.
+/// When one turn of a condition was measured.
 #[derive(Clone, Debug)]
-pub struct Turn {
-    /// Which, from 0.
+pub struct TurnPeriod {
+    /// Number of the turn, from 0.
     pub round: u32,
-    /// When it began.
     pub from: MonotonicTime,
-    /// When it ended; `None` where the recording does not say.
+    /// `None` where the recording does not say.
     pub until: Option<MonotonicTime>,
 }
 
-/// A condition's slices and turns, in the order in which they happened.
+/// A condition's slices and turns, in order of time.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
-    slices: Vec<Slice>,
-    turns: Vec<Turn>,
-    /// How many blocks make a slice.
+    slices: Vec<TimeSlice>,
+    turns: Vec<TurnPeriod>,
+    /// Number of blocks in a full slice.
     joined: usize,
-    /// How many blocks the last slice holds.
+    /// Number of blocks in the last slice.
     in_last: usize,
 }
 
 impl Timeline {
-    pub(crate) fn started(&mut self, started: &TurnStarted) {
-        self.turns.push(Turn { round: started.round, from: started.at, until: None });
+    pub(crate) fn start_turn(&mut self, started: &TurnStarted) {
+        self.turns.push(TurnPeriod { round: started.round, from: started.at, until: None });
     }
 
-    pub(crate) fn finished(&mut self, finished: &TurnFinished) {
+    pub(crate) fn finish(&mut self, finished: &TurnFinished) {
         let turn = self.turns.iter_mut().rev().find(|turn| turn.round == finished.round);
         if let Some(turn) = turn {
             turn.until = Some(finished.at);
         }
     }
 
-    pub(crate) fn block(&mut self, block: &Block) {
-        let Some(slice) = Slice::from_block(block) else { return };
+    pub(crate) fn add_block(&mut self, block: &Block) {
+        let Some(slice) = TimeSlice::from_block(block) else { return };
         match self.slices.last_mut() {
             Some(last) if self.in_last < self.joined.max(1) => {
                 last.join(&slice);
@@ -111,13 +107,13 @@ impl Timeline {
                 self.in_last = 1;
             }
         }
-        if self.slices.len() > SLICES_KEPT {
+        if self.slices.len() > MOST_SLICES {
             self.halve();
         }
     }
 
     fn halve(&mut self) {
-        let join = |pair: &[Slice]| {
+        let join = |pair: &[TimeSlice]| {
             let mut joined = pair[0].clone();
             pair[1..].iter().for_each(|later| joined.join(later));
             joined
@@ -129,12 +125,12 @@ impl Timeline {
     }
 
     /// The slices in order of time.
-    pub fn slices(&self) -> &[Slice] {
+    pub fn slices(&self) -> &[TimeSlice] {
         &self.slices
     }
 
     /// The turns in order of time, for marks on the axis.
-    pub fn turns(&self) -> &[Turn] {
+    pub fn turns(&self) -> &[TurnPeriod] {
         &self.turns
     }
 }
@@ -154,9 +150,9 @@ mod tests {
     #[test]
     fn a_long_run_keeps_its_extremes_and_its_counts_in_bounded_memory() {
         let mut timeline = Timeline::default();
-        (0..10_000).for_each(|second| timeline.block(&block(second, 1_000 + second)));
+        (0..10_000).for_each(|second| timeline.add_block(&block(second, 1_000 + second)));
         let slices = timeline.slices();
-        assert!((SLICES_KEPT / 2..=SLICES_KEPT).contains(&slices.len()), "{}", slices.len());
+        assert!((MOST_SLICES / 2..=MOST_SLICES).contains(&slices.len()), "{}", slices.len());
         assert_eq!(slices.iter().map(|slice| slice.columns.count()).sum::<u64>(), 10_000);
         assert_eq!((slices[0].min, slices.last().unwrap().max), (1_000, 10_999));
         let sizes: Vec<u64> = slices.iter().map(|slice| slice.columns.count()).collect();
@@ -167,7 +163,7 @@ mod tests {
     #[test]
     fn an_empty_block_leaves_no_slice() {
         let mut timeline = Timeline::default();
-        timeline.block(&Block::default());
+        timeline.add_block(&Block::default());
         assert!(timeline.slices().is_empty());
     }
 }

@@ -1,20 +1,19 @@
-//! Numbers of single turns, which conditions that took turns are compared by.
+//! Percentiles of single turns, by which conditions that took turns are compared.
 
 use howlate_model::{Distribution, Latency};
 
 use crate::percentile;
 
-/// Turns kept per condition; whoever takes more has enough to compare.
-const TURNS_KEPT: usize = 1024;
+/// Most turns stored per condition; more are not needed for a comparison.
+const MOST_TURNS: usize = 1024;
 
 /// Median and 99th percentile of a turn, as far as it has the wake-ups for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnNumber {
-    /// Which turn, from 0.
+    /// Number of the turn, from 0.
     pub round: u32,
-    /// Its median, finer than a bucket.
+    /// Its median, interpolated within the bucket.
     pub p50: Option<Latency>,
-    /// Its 99th percentile.
     pub p99: Option<Latency>,
 }
 
@@ -27,34 +26,33 @@ impl TurnNumber {
 /// The turns of a condition, whose blocks come one after the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TurnNumbers {
-    over: Vec<TurnNumber>,
-    /// The turn that is under way.
-    now: Option<(u32, Distribution)>,
+    finished: Vec<TurnNumber>,
+    current: Option<(u32, Distribution)>,
 }
 
 impl TurnNumbers {
     pub(crate) fn add(&mut self, round: u32, latency: &Distribution) {
-        match &mut self.now {
-            Some((known, all)) if *known == round => {
+        match &mut self.current {
+            Some((current, all)) if *current == round => {
                 all.open();
                 all.merge(latency);
             }
             _ => {
-                self.finished();
-                self.now = Some((round, latency.clone()));
+                self.finish();
+                self.current = Some((round, latency.clone()));
             }
         }
     }
 
-    /// No more of the turn under way will come.
-    pub(crate) fn finished(&mut self) {
-        let (over, room) = (self.now.take(), self.over.len() < TURNS_KEPT);
-        self.over
-            .extend(over.filter(|_| room).map(|(round, all)| TurnNumber::from_distribution(round, &all)));
+    /// Ends the turn in progress.
+    pub(crate) fn finish(&mut self) {
+        let (turn, room) = (self.current.take(), self.finished.len() < MOST_TURNS);
+        self.finished
+            .extend(turn.filter(|_| room).map(|(round, all)| TurnNumber::from_distribution(round, &all)));
     }
 
     pub(crate) fn all(&self) -> Vec<TurnNumber> {
-        let now = self.now.iter().map(|(round, all)| TurnNumber::from_distribution(*round, all));
-        self.over.iter().copied().chain(now).collect()
+        let current = self.current.iter().map(|(round, all)| TurnNumber::from_distribution(*round, all));
+        self.finished.iter().copied().chain(current).collect()
     }
 }

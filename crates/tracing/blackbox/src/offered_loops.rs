@@ -189,7 +189,7 @@ impl LoopProgram {
         loops.read_at_most(most, &mut |MarkedTurn { number, marked_loop: of, turn, spans }| {
             let followed =
                 marked.entry(number).or_insert_with(|| FollowedLoop::new(of, *peer, &Root::live()));
-            followed.deadlines.turned(turn, spans);
+            followed.deadlines.record_turn(turn, spans);
         })
     }
 

@@ -48,7 +48,7 @@ impl Making<'_> {
         tracer.start().map_err(|refusal| refusal.to_string())?;
         tracer.follow(pid, self.class.slack()).map_err(|refusal| refusal.to_string())?;
         drop(clock::pause(SETTLING));
-        let mut joiner = Joiner::default().keeping();
+        let mut joiner = Joiner::default().storing_wakeups();
         parties.go()?;
         let mut read_at = clock::now();
         self.watch(&parties, |pid| take_in(&mut *tracer, pid, &mut read_at, &mut joiner))?;
@@ -59,9 +59,9 @@ impl Making<'_> {
         if let Some(group) = group {
             known.iter_mut().for_each(|known| known.name.clone_from(&group));
         }
-        joiner.woke(told.wakeups());
+        joiner.record_wakeups(told.wakeups());
         joiner.end();
-        Ok(score(&known, &joiner.into_kept()))
+        Ok(score(&known, &joiner.into_wakeups()))
     }
 
     /// Starts all processes, up to the moment when they wait for the start.
@@ -109,8 +109,8 @@ impl Making<'_> {
 fn take_in(tracer: &mut dyn Tracer, pid: u32, read_at: &mut MonotonicTime, joiner: &mut Joiner) {
     let (mut seen, began) = (Vec::new(), clock::now());
     let lost = tracer.read(&mut |one| seen.push(one));
-    joiner.lost(lost, std::mem::replace(read_at, began), clock::now());
-    seen.into_iter().filter(|one| one.tid == pid).for_each(|one| joiner.saw(one));
+    joiner.record_loss(lost, std::mem::replace(read_at, began), clock::now());
+    seen.into_iter().filter(|one| one.tid == pid).for_each(|one| joiner.record_sleep(one));
 }
 
 impl Parties {

@@ -1,6 +1,6 @@
 //! What a tracer saw, held against the causes that were made.
 
-use howlate_analyse::cause::Judged;
+use howlate_analyse::cause::ExplainedWakeup;
 use howlate_model::{
     CauseKind, CheckScore, InjectedCause, MISSES_KEPT, Miss, MissReason, MonotonicInterval, Part, Segment,
     Span, Wakeup, WakeupBreakdown,
@@ -11,7 +11,7 @@ use howlate_model::{
 const HIT: Span = Span::from_micros(30);
 
 /// Holds what was found against what was made.
-pub(crate) fn score(made: &[InjectedCause], judged: &[Judged]) -> CheckScore {
+pub(crate) fn score(made: &[InjectedCause], judged: &[ExplainedWakeup]) -> CheckScore {
     let mut score = CheckScore::default();
     let mut errors = Vec::new();
     let mut left: Vec<&[MonotonicInterval]> = made.iter().map(|known| known.stamps.as_slice()).collect();
@@ -40,7 +40,7 @@ pub(crate) fn score(made: &[InjectedCause], judged: &[Judged]) -> CheckScore {
     score
 }
 
-fn count(score: &mut CheckScore, one: &Judged) {
+fn count(score: &mut CheckScore, one: &ExplainedWakeup) {
     score.wakeups += 1;
     if let Some(explained) = &one.explained {
         score.decomposed += 1;
@@ -143,7 +143,7 @@ fn charged_during(
 }
 
 /// Counts a hit that was not found, and keeps it while there are few.
-fn missed(score: &mut CheckScore, reason: MissReason, made: &[MonotonicInterval], one: &Judged) {
+fn missed(score: &mut CheckScore, reason: MissReason, made: &[MonotonicInterval], one: &ExplainedWakeup) {
     match reason {
         MissReason::NotSeen => score.not_seen += 1,
         MissReason::InterruptLate => score.interrupt_late += 1,
@@ -172,7 +172,7 @@ fn total(explained: &WakeupBreakdown, wanted: impl Fn(&Segment) -> bool) -> Span
     explained.parts.iter().filter(|segment| wanted(segment)).map(|one| one.ns).fold(Span::ZERO, Span::plus)
 }
 
-fn late(score: &mut CheckScore, one: &Judged) {
+fn late(score: &mut CheckScore, one: &ExplainedWakeup) {
     score.late_ns += one.wakeup.latency().as_nanos().max(0).unsigned_abs();
     if let Some(explained) = &one.explained {
         score.named_ns += total(explained, |segment| segment.cause.kind.is_named()).as_nanos();
@@ -198,10 +198,10 @@ mod tests {
     }
 
     /// A wake-up asked for at `number` ms that was 400 µs late.
-    fn judged(number: i64, parts: Option<Vec<Segment>>) -> Judged {
+    fn judged(number: i64, parts: Option<Vec<Segment>>) -> ExplainedWakeup {
         let wakeup = Wakeup { expected: at(number * 1_000), ran: at(number * 1_000 + 400) };
         let (at, latency, cpu) = (wakeup.ran, Latency::from_nanos(400_000), Some(0));
-        Judged { wakeup, explained: parts.map(|parts| WakeupBreakdown { at, latency, cpu, parts }) }
+        ExplainedWakeup { wakeup, explained: parts.map(|parts| WakeupBreakdown { at, latency, cpu, parts }) }
     }
 
     /// A hog that takes the CPU from 50 µs before each of `count` wake-ups, for 350 µs of their 400 µs.
@@ -229,7 +229,7 @@ mod tests {
         wrongly: u64,
         detection: Detection,
     ) -> CheckScore {
-        let all: Vec<Judged> = (0..100).map(|number| judged(number, parts(number))).collect();
+        let all: Vec<ExplainedWakeup> = (0..100).map(|number| judged(number, parts(number))).collect();
         let score = score(&[hog(100)], &all);
         assert_eq!((score.hits, score.found, score.blamed_wrongly), (100, found, wrongly), "{score:?}");
         assert_eq!(score.detection(), detection);
@@ -310,7 +310,8 @@ mod tests {
                     part(CauseKind::Kernel, "", 350, 400, number),
                 ]
             };
-            let all: Vec<Judged> = (0..100).map(|number| judged(number, Some(parts(number)))).collect();
+            let all: Vec<ExplainedWakeup> =
+                (0..100).map(|number| judged(number, Some(parts(number)))).collect();
             let score = score(std::slice::from_ref(&stopped), &all);
             assert_eq!((score.hits, score.interrupt_late), (100, 0));
             (score.found, score.blamed_wrongly)
@@ -357,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_class_that_hardly_hit_is_not_judged() {
-        let all: Vec<Judged> = (0..100).map(|number| judged(number, Some(right()))).collect();
+        let all: Vec<ExplainedWakeup> = (0..100).map(|number| judged(number, Some(right()))).collect();
         assert_eq!(score(&[hog(19)], &all).detection(), Detection::TooFew);
         assert_eq!(score(&[hog(20)], &all).detection(), Detection::Found);
         assert_eq!(score(&[], &all).detection(), Detection::TooFew);
@@ -372,7 +373,7 @@ mod tests {
                 segment(CauseKind::Thread, "other", 78, 200),
             ])
         };
-        let all: Vec<Judged> = (0..50).map(|number| judged(number, both(number))).collect();
+        let all: Vec<ExplainedWakeup> = (0..50).map(|number| judged(number, both(number))).collect();
         let score = score(&[hog(50), other], &all);
         assert_eq!((score.hits, score.found, score.wakeups, score.late_ns), (100, 100, 50, 20_000_000));
     }

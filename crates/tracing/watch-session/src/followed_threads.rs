@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use howlate_analyse::cause::PastSleep;
-use howlate_analyse::watch::{Awakening, Chains, CompletedTurn, ThreadSummary, TimerIterations, Turns};
+use howlate_analyse::watch::{
+    Awakening, CompletedTurn, LoopTurns, ThreadSummary, TimerIterations, WakeupChains,
+};
 use howlate_linux::{clock, sched};
 use howlate_model::{
     Activation, CauseKind, Condition, EffectiveSettings, Iteration, Latency, LifeEvent, LifeEventKind, Line,
@@ -31,7 +33,7 @@ const WITH_EVENT_LOOPS: [Activation; 3] = [Activation::Timer, Activation::Handed
 pub(crate) struct FollowedThreads {
     kernel: String,
     identities: ThreadIdentities,
-    chains: Chains,
+    chains: WakeupChains,
     /// Ended threads of which events are still pending.
     ending: Vec<u32>,
     conditions: HashMap<(ThreadIdentity, Activation), usize>,
@@ -63,7 +65,7 @@ pub(crate) struct LateWakeup {
 struct LoopState {
     tid: u32,
     index: usize,
-    turns: Turns,
+    turns: LoopTurns,
 }
 
 impl FollowedThreads {
@@ -72,7 +74,7 @@ impl FollowedThreads {
         Self {
             kernel: kernel.to_owned(),
             identities: ThreadIdentities::for_names(selected),
-            chains: Chains::default(),
+            chains: WakeupChains::default(),
             ending: Vec::new(),
             conditions: HashMap::new(),
             counted: HashSet::new(),
@@ -116,7 +118,7 @@ impl FollowedThreads {
         self.identities.identify(sleep.tid, || name_of(sleep.tid, watched));
         self.event_loops.add_sleep(&sleep);
         let process = watched.process_of(sleep.tid);
-        self.chains.saw(sleep, process);
+        self.chains.record_sleep(sleep, process);
     }
 
     /// Records the sleeps that are complete by now; returns the first lines of new conditions.
@@ -126,7 +128,7 @@ impl FollowedThreads {
         chains.settle(now, |sleep, awakening| lines.extend(self.record_sleep(sleep, awakening, watched)));
         self.chains = chains;
         let chains = &self.chains;
-        let (ending, ended) = self.ending.drain(..).partition(|tid| chains.knows(*tid));
+        let (ending, ended) = self.ending.drain(..).partition(|tid| chains.is_followed(*tid));
         self.ending = ending;
         for tid in ended {
             self.forget_identity(tid);
@@ -146,13 +148,15 @@ impl FollowedThreads {
         self.loops
             .values_mut()
             .filter(|state| state.tid == tid)
-            .for_each(|state| state.turns.saw(sleep.clone()));
+            .for_each(|state| state.turns.record_sleep(sleep.clone()));
         awakening.iter_mut().for_each(|awakening| self.complete_causes(&mut awakening.parts.wakeup.parts));
-        let iteration = self.iterations.saw(sleep, awakening.as_ref());
+        let iteration = self.iterations.record_sleep(sleep, awakening.as_ref());
         let mut lines: Vec<Line> =
             awakening.iter().flat_map(|awakening| self.record_wakeup(tid, awakening, watched)).collect();
         if let Some(iteration) = iteration {
-            lines.extend(self.record(tid, Activation::Timer, watched, |thread| thread.completed(iteration)));
+            lines.extend(
+                self.record(tid, Activation::Timer, watched, |thread| thread.record_iteration(iteration)),
+            );
         }
         lines
     }
@@ -183,7 +187,7 @@ impl FollowedThreads {
         let mut condition = None;
         let lines = self.record(tid, awakening.activation, watched, |thread| {
             condition = Some(thread.condition());
-            thread.woke(awakening);
+            thread.record_wakeup(awakening);
         });
         condition.into_iter().for_each(|condition| self.note_late(condition, tid, awakening));
         lines
@@ -221,7 +225,9 @@ impl FollowedThreads {
             return Vec::new();
         }
         let preempted = sleep.lost.len() as u64 + u64::from(sleep.lost_more);
-        self.record(sleep.tid, Activation::Unseen, watched, |thread| thread.slept(at, preempted))
+        self.record(sleep.tid, Activation::Unseen, watched, |thread| {
+            thread.record_untraced_sleep(at, preempted)
+        })
     }
 
     /// A thread's CPU time and waits; returns the first lines of a new condition.
@@ -231,7 +237,9 @@ impl FollowedThreads {
         schedstat: Schedstat,
         watched: &mut WatchedThreads,
     ) -> Vec<Line> {
-        self.record(tid, Activation::Unseen, watched, |thread| thread.got(schedstat.turns, schedstat.waited))
+        self.record(tid, Activation::Unseen, watched, |thread| {
+            thread.record_run_queue(schedstat.turns, schedstat.waited)
+        })
     }
 
     /// Passes the summary of a thread to `update`, if the thread is selected; returns the first lines of a new condition.
@@ -263,12 +271,12 @@ impl FollowedThreads {
         };
         let thread = &mut self.threads[index];
         if self.counted.insert((tid, activation)) {
-            thread.begins();
+            thread.add_thread();
         }
         update(thread);
         // The next event may be of another thread of the group: the time between them is no interval.
         if is_joined {
-            thread.is_another();
+            thread.switch_thread();
         }
         lines
     }
@@ -277,8 +285,8 @@ impl FollowedThreads {
     pub(crate) fn add_turn(&mut self, turn: &MarkedTurn<'_>, traced: bool) -> Vec<Line> {
         let MarkedTurn { number, marked_loop, turn, spans } = *turn;
         if let Some(state) = self.loops.get_mut(&number) {
-            state.turns.turned(turn);
-            self.threads[state.index].spent(turn, spans);
+            state.turns.record_turn(turn);
+            self.threads[state.index].record_spans(turn, spans);
             return Vec::new();
         }
         if !self.identities.is_selected(&marked_loop.name) {
@@ -292,11 +300,11 @@ impl FollowedThreads {
             is_joined: false,
         };
         let (index, lines) = self.add(marked_loop.tid, identity, Activation::Loop, None);
-        self.threads[index].begins();
-        self.threads[index].turns_every(marked_loop.period);
-        self.threads[index].spent(turn, spans);
-        let mut turns = Turns::new(marked_loop.period, traced);
-        turns.turned(turn);
+        self.threads[index].add_thread();
+        self.threads[index].set_loop_period(marked_loop.period);
+        self.threads[index].record_spans(turn, spans);
+        let mut turns = LoopTurns::new(marked_loop.period, traced);
+        turns.record_turn(turn);
         self.loops.insert(number, LoopState { tid: marked_loop.tid, index, turns });
         lines
     }
@@ -331,7 +339,9 @@ impl FollowedThreads {
                 }
             };
             let PendingIteration { iteration, identity, function, shared_by } = pending;
-            let update = |thread: &mut ThreadSummary| thread.iterated(&iteration, above, function, shared_by);
+            let update = |thread: &mut ThreadSummary| {
+                thread.record_loop_iteration(&iteration, above, function, shared_by)
+            };
             lines.extend(self.record_as(identity, iteration.tid, owner, watched, update));
         }
         self.event_loops.put_back(too_early);
@@ -344,7 +354,7 @@ impl FollowedThreads {
         let mut late = Vec::new();
         for LoopState { index, turns, tid } in loops.values_mut() {
             let completed: Vec<CompletedTurn> = if is_end { turns.end() } else { turns.settle(now) };
-            completed.iter().for_each(|turn| threads[*index].turned(turn));
+            completed.iter().for_each(|turn| threads[*index].record_turn(turn));
             let condition = threads[*index].condition();
             late.extend(completed.into_iter().filter_map(|turn| Some((condition, *tid, turn.awakening?))));
         }
@@ -391,7 +401,7 @@ impl FollowedThreads {
         for activation in Activation::ALL {
             self.counted.remove(&(tid, activation));
             if let Some(index) = self.conditions.get(&(identity.clone(), activation)) {
-                self.threads[*index].is_another();
+                self.threads[*index].switch_thread();
             }
         }
     }

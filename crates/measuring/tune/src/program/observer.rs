@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use howlate_analyse::watch::{Chains, Turns};
+use howlate_analyse::watch::{LoopTurns, WakeupChains};
 use howlate_linux::clock;
 use howlate_model::{Activation, LifeEventKind, MonotonicTime, Span, Wakeup};
 use howlate_procfs::Root;
@@ -31,9 +31,9 @@ pub struct Sight {
     threads: WatchedThreads,
     /// Threads of other names are left out, if there are any names.
     chosen: Vec<String>,
-    chains: Chains,
+    chains: WakeupChains,
     /// Loops that the program has marked, by their number; whether they were chosen.
-    marked: BTreeMap<usize, (u32, bool, Turns)>,
+    marked: BTreeMap<usize, (u32, bool, LoopTurns)>,
     /// Threads that have ended, of which something may still be told.
     ending: Vec<u32>,
     /// Wake-ups that nobody saw because there were too many.
@@ -65,7 +65,7 @@ impl Sight {
             loops: subject.take_loops(),
             threads,
             chosen: options.threads.clone(),
-            chains: Chains::default(),
+            chains: WakeupChains::default(),
             marked: BTreeMap::new(),
             ending: Vec::new(),
             lost: 0,
@@ -105,7 +105,7 @@ impl Sight {
         let seen = self.settle(clock::now());
         let ended = std::mem::take(&mut self.ending);
         ended.iter().for_each(|tid| self.chains.forget(*tid));
-        let (ending, over) = ended.into_iter().partition(|tid| self.chains.knows(*tid));
+        let (ending, over) = ended.into_iter().partition(|tid| self.chains.is_followed(*tid));
         self.ending = ending;
         over.into_iter().for_each(|tid: u32| self.threads.forget_name(tid));
         seen
@@ -127,8 +127,8 @@ impl Sight {
         if let Some(loops) = loops {
             *lost += loops.read(&mut |MarkedTurn { number, marked_loop: of, turn, .. }| {
                 let is_chosen = chosen.is_empty() || chosen.contains(&of.name);
-                let new = || (of.tid, is_chosen, Turns::new(of.period, is_traced));
-                marked.entry(number).or_insert_with(new).2.turned(turn);
+                let new = || (of.tid, is_chosen, LoopTurns::new(of.period, is_traced));
+                marked.entry(number).or_insert_with(new).2.record_turn(turn);
             });
         }
         let Some(tracer) = tracer else { return };
@@ -144,7 +144,7 @@ impl Sight {
         }
         for one in seen {
             let process = threads.process_of(one.tid);
-            chains.saw(one, process);
+            chains.record_sleep(one, process);
         }
     }
 
@@ -157,7 +157,7 @@ impl Sight {
         chains.settle(now, |past, awakening| {
             let one = &past.sleep;
             let of_thread = marked.values_mut().filter(|(tid, ..)| *tid == one.tid);
-            of_thread.for_each(|(_, _, turns)| turns.saw(past.clone()));
+            of_thread.for_each(|(_, _, turns)| turns.record_sleep(past.clone()));
             let mut is_chosen = || *known.entry(one.tid).or_insert_with(|| self.is_chosen(one.tid));
             let Some(awakening) = awakening.filter(|_| is_chosen()) else { return };
             let (activation, wakeup) = (awakening.activation, awakening.wakeup);

@@ -1,6 +1,6 @@
 //! Details of one row: latencies over time, their distribution, and causes.
 
-use howlate_analyse::{Columns, Slice, Together};
+use howlate_analyse::{LatencyColumns, LoopOutcomes, TimeSlice};
 use howlate_model::Finding;
 use howlate_render::CauseTable;
 
@@ -10,15 +10,16 @@ use crate::screenful::{
 };
 
 /// Its blocks in the order of their measurement, without gaps for the turns of other conditions.
-pub(super) fn history(row: &Together<'_>) -> LatencyHistory {
-    let mut slices: Vec<&Slice> = row.outcomes().flat_map(|outcome| outcome.timeline().slices()).collect();
+pub(super) fn history(row: &LoopOutcomes<'_>) -> LatencyHistory {
+    let mut slices: Vec<&TimeSlice> =
+        row.outcomes().flat_map(|outcome| outcome.timeline().slices()).collect();
     slices.sort_by_key(|slice| slice.from);
     LatencyHistory { intervals: group_parallel(&slices).iter().map(|slices| interval(slices)).collect() }
 }
 
 /// Blocks of threads that ran side by side are one interval.
-fn group_parallel<'a>(slices: &[&'a Slice]) -> Vec<Vec<&'a Slice>> {
-    let mut intervals: Vec<Vec<&Slice>> = Vec::new();
+fn group_parallel<'a>(slices: &[&'a TimeSlice]) -> Vec<Vec<&'a TimeSlice>> {
+    let mut intervals: Vec<Vec<&TimeSlice>> = Vec::new();
     for slice in slices {
         match intervals.last_mut() {
             // Parallel: it begins within the first half of the other.
@@ -29,13 +30,13 @@ fn group_parallel<'a>(slices: &[&'a Slice]) -> Vec<Vec<&'a Slice>> {
     intervals
 }
 
-fn is_parallel(first: &Slice, slice: &Slice) -> bool {
+fn is_parallel(first: &TimeSlice, slice: &TimeSlice) -> bool {
     let half = first.until.since(first.from).as_nanos() / 2;
     slice.from.since(first.from).as_nanos() < half
 }
 
-fn interval(slices: &[&Slice]) -> HistoryInterval {
-    let mut columns = Columns::default();
+fn interval(slices: &[&TimeSlice]) -> HistoryInterval {
+    let mut columns = LatencyColumns::default();
     slices.iter().for_each(|slice| columns.merge(&slice.columns));
     let max = slices.iter().map(|slice| slice.max).max().unwrap_or(0);
     let max = u64::try_from(max).unwrap_or(0);
@@ -49,7 +50,7 @@ fn interval(slices: &[&Slice]) -> HistoryInterval {
 }
 
 /// The 99th percentile to the width of a column, an eighth of a doubling: enough for a picture.
-fn p99(columns: &Columns) -> u64 {
+fn p99(columns: &LatencyColumns) -> u64 {
     let beyond = columns.count() / 100;
     let mut remaining = columns.count();
     let p99_column = columns.iter().find(|column| {
@@ -59,9 +60,9 @@ fn p99(columns: &Columns) -> u64 {
     p99_column.map_or(0, |column| u64::midpoint(column.from, column.until))
 }
 
-pub(super) fn histogram(row: &Together<'_>) -> LatencyHistogram {
-    let columns = Columns::from_distribution(&row.planned());
-    let bucket = |column: howlate_analyse::Column| LatencyBucket {
+pub(super) fn histogram(row: &LoopOutcomes<'_>) -> LatencyHistogram {
+    let columns = LatencyColumns::from_distribution(&row.planned());
+    let bucket = |column: howlate_analyse::LatencyColumn| LatencyBucket {
         from: column.from,
         until: column.until,
         count: column.count,
@@ -70,7 +71,7 @@ pub(super) fn histogram(row: &Together<'_>) -> LatencyHistogram {
 }
 
 /// The causes of its late wake-ups, as the result lists them.
-pub(super) fn causes(row: Option<&Together<'_>>, findings: &[Finding]) -> LiveTable {
+pub(super) fn causes(row: Option<&LoopOutcomes<'_>>, findings: &[Finding]) -> LiveTable {
     let columns = vec![
         LiveColumn::growing("cause", 16),
         LiveColumn::number("share", 7, 0),

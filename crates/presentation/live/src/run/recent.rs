@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use howlate_analyse::{Analysis, Outcome, Together, percentile};
+use howlate_analyse::{Analysis, LoopOutcomes, Outcome, percentile};
 use howlate_model::{Latency, MonotonicTime, Span, WakeupBreakdown};
 use howlate_render::condition::joined;
 use howlate_render::numbers::rough;
@@ -80,7 +80,7 @@ impl RecentWakeups {
     /// The table of wake-ups, and for each the table of its parts by key.
     pub(super) fn tables(
         &self,
-        loops: &[Together<'_>],
+        loops: &[LoopOutcomes<'_>],
         names: &[String],
         analysis: &Analysis,
     ) -> (LiveTable, Vec<(u64, LiveTable)>) {

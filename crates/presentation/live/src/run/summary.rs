@@ -1,6 +1,6 @@
 //! The screen of a run, made by the same analysis that prints the final result.
 
-use howlate_analyse::{Analysis, Summary, Together, one_by_one, together};
+use howlate_analyse::{Analysis, LoopOutcomes, Summary, per_loop, per_thread};
 use howlate_model::{Command, Distribution, Header, Latency, Work};
 use howlate_render::condition::{beside_one_another, in_common, joined};
 use howlate_render::numbers::{count, micros_in, rough};
@@ -21,7 +21,7 @@ impl Baseline {
     }
 
     /// The largest latency of `row` since then. Exact if it is the overall maximum, otherwise to the width of a bucket (below 1 %).
-    fn largest_since(&self, row: &Together<'_>, analysis: &Analysis) -> Option<Latency> {
+    fn largest_since(&self, row: &LoopOutcomes<'_>, analysis: &Analysis) -> Option<Latency> {
         let largest_of_outcome = |outcome: &howlate_analyse::Outcome| {
             let place = analysis.outcomes().iter().position(|other| std::ptr::eq(other, outcome))?;
             let before = self.0.get(place);
@@ -85,8 +85,8 @@ fn title(header: &Header) -> String {
 }
 
 /// Loops with a row. The threads of a periodic loop differ only in their CPU and share a row; all others have their own.
-fn loops(analysis: &Analysis, each_cpu: bool) -> Vec<Together<'_>> {
-    if is_periodic(analysis) && !each_cpu { together(analysis) } else { one_by_one(analysis) }
+fn loops(analysis: &Analysis, each_cpu: bool) -> Vec<LoopOutcomes<'_>> {
+    if is_periodic(analysis) && !each_cpu { per_loop(analysis) } else { per_thread(analysis) }
 }
 
 fn is_periodic(analysis: &Analysis) -> bool {
@@ -94,7 +94,7 @@ fn is_periodic(analysis: &Analysis) -> bool {
 }
 
 /// Identifies a row between updates: index of its first condition.
-pub(super) fn key(row: &Together<'_>, analysis: &Analysis) -> u64 {
+pub(super) fn key(row: &LoopOutcomes<'_>, analysis: &Analysis) -> u64 {
     number(row.first(), analysis).unwrap_or(u64::MAX)
 }
 
@@ -107,15 +107,16 @@ fn number(outcome: &howlate_analyse::Outcome, analysis: &Analysis) -> Option<u64
         .map(|(_, number)| number)
 }
 
-fn names(loops: &[Together<'_>]) -> Vec<String> {
+fn names(loops: &[LoopOutcomes<'_>]) -> Vec<String> {
     beside_one_another(loops).iter().map(|name| legible(name).into_owned()).collect()
 }
 
 /// `stage 2 of 4: each_cpu setting · turn 3 of 12 · fifo:80`
-fn doing(run: &SoFar<'_>, loops: &[Together<'_>], names: &[String]) -> String {
+fn doing(run: &SoFar<'_>, loops: &[LoopOutcomes<'_>], names: &[String]) -> String {
     let stage = run.stage.map(TuneStage::in_words);
     let turn = run.turns.map(|[turn, turns]| format!("turn {turn} of {turns}"));
-    let is_current = |row: &&Together<'_>| row.outcomes().any(|outcome| Some(&outcome.condition) == run.now);
+    let is_current =
+        |row: &&LoopOutcomes<'_>| row.outcomes().any(|outcome| Some(&outcome.condition) == run.now);
     let current = loops.iter().zip(names).find(|(row, _)| is_current(row)).map(|(_, name)| name.clone());
     // Without a planned end, the elapsed time.
     let elapsed = (run.time.is_none() && run.turns.is_none()).then(|| rough(run.lasts));
@@ -130,7 +131,7 @@ fn doing(run: &SoFar<'_>, loops: &[Together<'_>], names: &[String]) -> String {
 }
 
 /// Settings that all rows share, and the tracer.
-fn fixed(analysis: &Analysis, loops: &[Together<'_>]) -> Vec<String> {
+fn fixed(analysis: &Analysis, loops: &[LoopOutcomes<'_>]) -> Vec<String> {
     let mut parts = in_common(loops);
     let tracer = analysis
         .outcomes()
@@ -148,7 +149,7 @@ const NUMBERS: [ColumnSpec; 4] = [MEDIAN, P99, P99_9, MAX];
 
 fn table(
     run: &SoFar<'_>,
-    loops: &[Together<'_>],
+    loops: &[LoopOutcomes<'_>],
     names: &[String],
     baseline: Option<&Baseline>,
     is_traced: bool,
@@ -173,7 +174,7 @@ fn table(
     if is_traced {
         columns.push(LiveColumn { drop_order: 3, ..LiveColumn::growing("main causes", 24) });
     }
-    let row = |(row, name): (&Together<'_>, &String)| {
+    let row = |(row, name): (&LoopOutcomes<'_>, &String)| {
         let planned = row.planned();
         let mut cells = vec![LiveCell::text(name.as_str()), count_cell(row.happened().count())];
         if is_periodic {
@@ -203,7 +204,7 @@ fn table(
     LiveTable { title, columns, rows, empty_text: "Nothing has woken yet.".to_owned() }
 }
 
-fn has_condition(row: &Together<'_>, condition: u32, analysis: &Analysis) -> bool {
+fn has_condition(row: &LoopOutcomes<'_>, condition: u32, analysis: &Analysis) -> bool {
     row.outcomes().any(|outcome| number(outcome, analysis) == Some(u64::from(condition)))
 }
 

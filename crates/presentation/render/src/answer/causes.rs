@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use howlate_analyse::cause::{Why, families};
-use howlate_analyse::{Analysis, Outcome, Together, one_by_one};
+use howlate_analyse::{Analysis, LoopOutcomes, Outcome, per_thread};
 use howlate_model::{Latency, Span, Work};
 
 use super::{loops, name_among};
@@ -38,7 +38,7 @@ pub(crate) struct Reasons<'a> {
 
 /// A loop that was traced and had late wake-ups.
 pub(super) struct Explained<'a> {
-    pub(super) one: Together<'a>,
+    pub(super) one: LoopOutcomes<'a>,
     name: String,
     pub(super) why: Why,
 }
@@ -131,9 +131,9 @@ impl<'a> Reasons<'a> {
 }
 
 /// Of what was asked for, everything; of several watched programs, what was latest.
-fn named_loops(analysis: &Analysis, detail: Detail) -> Vec<(String, Together<'_>)> {
+fn named_loops(analysis: &Analysis, detail: Detail) -> Vec<(String, LoopOutcomes<'_>)> {
     let mut loops = loops(analysis, detail);
-    let is_watched = |one: &Together<'_>| matches!(one.first().condition.work, Work::Watch { .. });
+    let is_watched = |one: &LoopOutcomes<'_>| matches!(one.first().condition.work, Work::Watch { .. });
     if loops.iter().all(is_watched) {
         loops.sort_by_key(|one| Reverse(one.happened().max()));
         loops.truncate(THREADS_SHOWN);
@@ -144,9 +144,9 @@ fn named_loops(analysis: &Analysis, detail: Detail) -> Vec<(String, Together<'_>
 }
 
 /// The threads of a watched program that matter most, each once.
-fn threads(analysis: &Analysis) -> Vec<(String, Together<'_>)> {
+fn threads(analysis: &Analysis) -> Vec<(String, LoopOutcomes<'_>)> {
     let outcomes: Vec<&Outcome> = analysis.outcomes().iter().collect();
-    let all = one_by_one(analysis);
+    let all = per_thread(analysis);
     let of = |outcome: &Outcome| all.iter().find(|one| std::ptr::eq(one.first(), outcome)).cloned();
     told(&outcomes).into_iter().filter_map(|(name, outcome)| Some((name, of(outcome)?))).collect()
 }

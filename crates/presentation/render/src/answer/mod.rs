@@ -11,7 +11,7 @@ mod tests;
 mod thread_advice;
 
 use howlate_analyse::{
-    Analysis, Insight, Outcome, Together, Turns, insights, one_by_one, together, turns_of,
+    Analysis, Insight, LoopOutcomes, Outcome, Turns, insights, per_loop, per_thread, turns_of,
 };
 use howlate_model::{Command, Work};
 
@@ -76,8 +76,8 @@ pub(crate) fn is_on_one_screen(analysis: &Analysis) -> bool {
 }
 
 /// The rows: a loop each, or a thread of one.
-fn loops(analysis: &Analysis, detail: Detail) -> Vec<Together<'_>> {
-    if detail == Detail::PerCpu { one_by_one(analysis) } else { together(analysis) }
+fn loops(analysis: &Analysis, detail: Detail) -> Vec<LoopOutcomes<'_>> {
+    if detail == Detail::PerCpu { per_thread(analysis) } else { per_loop(analysis) }
 }
 
 /// What stands between `top` and `bottom`, as much as there is room for.
@@ -109,13 +109,13 @@ fn explained(reasons: &Reasons<'_>, most: usize, width: usize) -> String {
 }
 
 /// What a loop is called beside the others: by that in which they differ. `None` where there is no other.
-fn name_among(one: &Together<'_>, all: &[Together<'_>]) -> Option<String> {
+fn name_among(one: &LoopOutcomes<'_>, all: &[LoopOutcomes<'_>]) -> Option<String> {
     let name = told_by(one, &varying(all));
     (all.len() > 1 && !name.is_empty()).then_some(name)
 }
 
 /// How late, what makes the difference, and what the maximum is worth.
-fn sentences(analysis: &Analysis, loops: &[Together<'_>], extent: Extent, width: usize) -> String {
+fn sentences(analysis: &Analysis, loops: &[LoopOutcomes<'_>], extent: Extent, width: usize) -> String {
     let mut sentences: Vec<String> = headline(loops).into_iter().collect();
     sentences.extend(recurrence::sentences(analysis).into_iter().take(1));
     let found = insights(analysis);
@@ -127,11 +127,11 @@ fn sentences(analysis: &Analysis, loops: &[Together<'_>], extent: Extent, width:
 }
 
 /// How late the iterations of the loop begin; of several, those of the best and of the worst.
-fn headline(loops: &[Together<'_>]) -> Option<String> {
-    let mut judged: Vec<(&Together<'_>, Turns)> =
+fn headline(loops: &[LoopOutcomes<'_>]) -> Option<String> {
+    let mut judged: Vec<(&LoopOutcomes<'_>, Turns)> =
         loops.iter().filter_map(|one| Some((one, turns_of(one)?))).collect();
     judged.sort_by_key(|(_, turns)| (turns.p99, turns.p999));
-    let named = |(one, turns): &(&Together<'_>, Turns)| {
+    let named = |(one, turns): &(&LoopOutcomes<'_>, Turns)| {
         name_among(one, loops).map(|name| format!("{} ({name})", turns.p99))
     };
     match judged.as_slice() {

@@ -1,6 +1,6 @@
 //! One table: how late each loop's wake-ups were.
 
-use howlate_analyse::Together;
+use howlate_analyse::LoopOutcomes;
 use howlate_model::{Distribution, Property, WorkKind};
 
 use crate::condition::joined;
@@ -16,12 +16,12 @@ use crate::table::Columns;
 const MISSED_COUNT: &str = "missed wake-ups included";
 
 /// A row for each loop, all its CPUs together, below what all of them have in common.
-pub(super) fn table(loops: &[Together<'_>], width: usize) -> String {
+pub(super) fn table(loops: &[LoopOutcomes<'_>], width: usize) -> String {
     let (mut about, varying) = common_and_varying(loops);
     about.push("latency in µs".to_owned());
     let are_missed = loops.iter().any(|one| one.missed() > 0);
     about.extend(are_missed.then(|| MISSED_COUNT.to_owned()));
-    let planned: Vec<Distribution> = loops.iter().map(Together::planned).collect();
+    let planned: Vec<Distribution> = loops.iter().map(LoopOutcomes::planned).collect();
     let mut table = Columns::without_columns(varying.len());
     for property in &varying {
         let cells = loops.iter().map(|one| cell(one, *property));
@@ -43,13 +43,13 @@ pub(super) fn table(loops: &[Together<'_>], width: usize) -> String {
 }
 
 /// Of the wake-ups that happened, as other programs have it: those that were missed are not in it.
-fn raw_p99(one: &Together<'_>) -> String {
+fn raw_p99(one: &LoopOutcomes<'_>) -> String {
     let happened = RowNumbers::supported_by(&one.happened());
     happened.nanos(&P99).map_or_else(|| "–".to_owned(), micros)
 }
 
 /// The CPU of the thread that was latest.
-fn worst(one: &Together<'_>) -> String {
+fn worst(one: &LoopOutcomes<'_>) -> String {
     one.latest().map_or_else(
         || "–".to_owned(),
         |outcome| match outcome.condition.cpu {

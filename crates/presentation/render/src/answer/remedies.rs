@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use howlate_analyse::cause::{OnlyIf, families, is_of_measuring, only_if, remedy};
+use howlate_analyse::cause::{OnlyIf, families, is_caused_by_measuring, only_if, remedy};
 use howlate_analyse::{Analysis, Cure, Insight, Priority, ThreadAdvice, insights, thread_advice};
 use howlate_model::{Command, Condition, Finding, FindingId, Header, Policy, Span};
 
@@ -104,7 +104,7 @@ impl Reasons<'_> {
         let main = |one: &Explained<'_>| {
             let first = families(&one.why).into_iter().next()?;
             let matters = first.cause.share >= MAIN && one.why.late.above >= WORTH_A_WORD;
-            (matters && !is_of_measuring(&first.cause)).then_some(first)
+            (matters && !is_caused_by_measuring(&first.cause)).then_some(first)
         };
         let first = self.explained.iter().filter_map(main).max_by_key(|family| family.cause.late_ns);
         let Some(first) = first else { return String::new() };

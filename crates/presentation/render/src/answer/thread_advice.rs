@@ -2,7 +2,7 @@
 
 use howlate_analyse::cause::WhyCause;
 use howlate_analyse::watch::LengthSleeps;
-use howlate_analyse::{Analysis, Cure, LateThread, ThreadAdvice};
+use howlate_analyse::{AdvisedThread, Analysis, Cure, ThreadAdvice};
 use howlate_model::{
     CauseKind, FIFO_OF_THREAD_CODE, GroupQuota, GroupWithoutRealtime, Latency, Priority, ProgramLanguage,
     Span,
@@ -418,7 +418,7 @@ impl Told<'_> {
 }
 
 /// The thread, so that nobody takes its name for the program's.
-fn name(thread: &LateThread) -> String {
+fn name(thread: &AdvisedThread) -> String {
     let tid = thread.tid.map_or_else(String::new, |tid| format!(" [{tid}]"));
     format!("{THREAD} {}{tid}", legible(&thread.name))
 }
@@ -450,8 +450,12 @@ mod tests {
     use super::*;
 
     fn advice(cure: Cure) -> ThreadAdvice {
-        let thread =
-            LateThread { name: "control".into(), tid: Some(4_712), policy: Policy::OTHER, share: Some(0.1) };
+        let thread = AdvisedThread {
+            name: "control".into(),
+            tid: Some(4_712),
+            policy: Policy::OTHER,
+            share: Some(0.1),
+        };
         ThreadAdvice { thread, cure, late_ns: 1, against: Vec::new() }
     }
 

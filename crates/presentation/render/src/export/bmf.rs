@@ -51,7 +51,7 @@ fn measures(outcome: &Outcome) -> Result<Map<String, Value>, serde_json::Error> 
     let Summary { p50, p99, max, .. } = summary;
     let blocks = outcome.planned_blocks();
     let mut measures = Map::new();
-    let counted = if outcome.knows_what_was_planned() { "planned-" } else { "" };
+    let counted = if outcome.knows_planned() { "planned-" } else { "" };
     for (name, nanos, interval) in [
         ("p50-latency", p50, blocks.p50_interval()),
         ("p99-latency", p99, blocks.p99_interval()),

@@ -70,14 +70,14 @@ fn tags(command: &str, outcome: &Outcome) -> Vec<(&'static str, String)> {
 fn fields(outcome: &Outcome) -> Vec<(String, i64)> {
     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let mut fields = Vec::new();
-    if let Some(summary) = outcome.planned_summary().filter(|_| outcome.knows_what_was_planned()) {
+    if let Some(summary) = outcome.planned_summary().filter(|_| outcome.knows_planned()) {
         fields.push(("planned".to_owned(), count(outcome.planned().count())));
         let number =
             |column: ColumnSpec| (format!("planned_{}", column.name_with_unit()), column.nanos(&summary));
         fields.extend([MEDIAN, P99, P99_9, MAX].map(number));
     }
     fields.push(("count".to_owned(), count(outcome.count())));
-    fields.extend(outcome.known_missed().map(|missed| ("missed_periods".to_owned(), count(missed))));
+    fields.extend(outcome.missed().map(|missed| ("missed_periods".to_owned(), count(missed))));
     if let Some(summary) = outcome.summary() {
         let number = |column: ColumnSpec| (column.name_with_unit(), column.nanos(&summary));
         fields.extend([MIN, MEDIAN, P99, P99_9, MAX].map(number));

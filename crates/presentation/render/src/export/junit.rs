@@ -44,7 +44,7 @@ fn suite(command: &str, checks: &[Check<'_>]) -> TestSuite {
 }
 
 fn case(command: &str, check: &Check<'_>) -> TestCase {
-    let mut status = match check.kept {
+    let mut status = match check.verdict {
         LimitVerdict::Yes => TestCaseStatus::success(),
         LimitVerdict::No => failure("limit_exceeded"),
         LimitVerdict::Unknown(_) => TestCaseStatus::skipped(),

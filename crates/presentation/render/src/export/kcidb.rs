@@ -31,7 +31,7 @@ fn test(analysis: &Analysis, check: &Check<'_>, tag: &str) -> Value {
         ("build_id".to_owned(), json!(format!("{ORIGIN}:{}", check.outcome.condition.kernel))),
         ("id".to_owned(), json!(format!("{ORIGIN}:{}:{tag}:{what}", header.started))),
         ("path".to_owned(), json!(path(&[header.command.name(), tag, &what]))),
-        ("status".to_owned(), json!(status(&check.kept))),
+        ("status".to_owned(), json!(status(&check.verdict))),
         ("comment".to_owned(), json!(format!("{}: {}", title(check), finding(check)))),
         ("start_time".to_owned(), json!(header.started)),
         ("duration".to_owned(), json!(check.outcome.covered().as_secs_f64())),

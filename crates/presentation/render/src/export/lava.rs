@@ -19,7 +19,7 @@ const MEASURED: [ColumnSpec; 3] = [MEDIAN, P99, MAX];
 /// measurement: LAVA would draw it as one.
 pub fn lava(analyses: &[Analysis], limits: &[Limit]) -> String {
     let runs: String = analyses.iter().map(|analysis| one_run(analysis, limits)).collect();
-    let knows = |analysis: &Analysis| analysis.outcomes().iter().any(Outcome::knows_what_was_planned);
+    let knows = |analysis: &Analysis| analysis.outcomes().iter().any(Outcome::knows_planned);
     let counted = if analyses.iter().any(knows) { COUNTED } else { "" };
     format!("{counted}{runs}")
 }
@@ -36,7 +36,7 @@ fn one_run(analysis: &Analysis, limits: &[Limit]) -> String {
 }
 
 fn numbers(check: &Check<'_>, tag: &str) -> String {
-    let result = result(&check.kept);
+    let result = result(&check.verdict);
     let Some(summary) = check.outcome.planned_summary() else {
         return format!("lava-test-case {tag} --result {result}\n");
     };
@@ -59,7 +59,11 @@ fn kept(check: &Check<'_>, tag: &str) -> String {
         (LimitStatistic::Missed, Some(count)) => format!(" --measurement {count} --units periods"),
         (_, Some(nanos)) => format!(" --measurement {} --units us", nanos_as_micros(nanos)),
     };
-    format!("lava-test-case {tag}-{}-limit --result {}{measurement}\n", limit.statistic, result(&check.kept))
+    format!(
+        "lava-test-case {tag}-{}-limit --result {}{measurement}\n",
+        limit.statistic,
+        result(&check.verdict)
+    )
 }
 
 const fn result(kept: &LimitVerdict) -> &'static str {

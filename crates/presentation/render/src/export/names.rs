@@ -1,6 +1,6 @@
 //! What exports call checks, and what they say of them.
 
-use howlate_analyse::{Check, LimitVerdict, Outcome, Unknown};
+use howlate_analyse::{Check, LimitVerdict, Outcome, UnknownReason};
 use howlate_model::{Latency, Limit, LimitStatistic, Span, Work};
 
 use crate::caveat;
@@ -27,28 +27,28 @@ pub(super) fn demand(limit: Option<Limit>) -> String {
 
 /// What was found, in a few words: the value and its limit, or the reason why it is not known whether that is kept.
 pub fn finding(check: &Check<'_>) -> String {
-    match &check.kept {
+    match &check.verdict {
         LimitVerdict::Unknown(reason) => reason_of(check, reason),
         LimitVerdict::Yes | LimitVerdict::No => found(check),
     }
 }
 
-fn reason_of(check: &Check<'_>, reason: &Unknown) -> String {
+fn reason_of(check: &Check<'_>, reason: &UnknownReason) -> String {
     match reason {
-        Unknown::Spoiled(one) => caveat(one),
-        Unknown::NotWhole(how) => why_not_whole(*how),
-        Unknown::NotSaid => not_said(check).to_owned(),
-        Unknown::Clipped(from) => format!(
+        UnknownReason::Spoiled(one) => caveat(one),
+        UnknownReason::NotWhole(how) => why_not_whole(*how),
+        UnknownReason::NotRecorded => not_said(check).to_owned(),
+        UnknownReason::Clipped(from) => format!(
             "the program that measured it does not resolve latencies above {}",
             Latency::from_nanos(signed(*from))
         ),
-        Unknown::TooCoarse { least, most } => format!(
+        UnknownReason::TooCoarse { least, most } => format!(
             "the file only says that it is between {} and {}",
             Latency::from_nanos(signed(*least)),
             Latency::from_nanos(signed(*most))
         ),
-        Unknown::NotMeasured => "nothing was measured".to_owned(),
-        Unknown::TooFew { needed, count: found } => {
+        UnknownReason::NotMeasured => "nothing was measured".to_owned(),
+        UnknownReason::TooFew { needed, count: found } => {
             format!("needs {} wake-ups; only {} were measured", count(*needed), count(*found))
         }
     }
@@ -87,8 +87,7 @@ pub(super) fn numbers(outcome: &Outcome) -> String {
     let Some(summary) = outcome.planned_summary() else {
         return "nothing was measured".to_owned();
     };
-    let missed =
-        outcome.known_missed().map_or_else(String::new, |missed| format!(", {missed} of them missed"));
+    let missed = outcome.missed().map_or_else(String::new, |missed| format!(", {missed} of them missed"));
     let [p50, p99, max] = [summary.p50, summary.p99, summary.max].map(|nanos| micros_in(&summary, nanos));
     format!(
         "n = {} {}{missed}: median {p50} µs, p99 {p99} µs, max {max} µs",
@@ -104,7 +103,7 @@ pub(super) fn planned(outcome: &Outcome) -> u64 {
 
 /// What the numbers are of, in words.
 fn counted(outcome: &Outcome) -> &'static str {
-    if outcome.knows_what_was_planned() && outcome.condition.work.period().is_some() {
+    if outcome.knows_planned() && outcome.condition.work.period().is_some() {
         "planned wake-ups"
     } else {
         "wake-ups"

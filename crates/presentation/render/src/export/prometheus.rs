@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use howlate_analyse::watch::Rhythm;
-use howlate_analyse::{Analysis, Outcome, is_as_asked};
+use howlate_analyse::{Analysis, Outcome, is_measured_as_requested};
 use howlate_model::{Bucket, Distribution, EndReason, HasProperties, Latency, Property};
 use jiff::Timestamp;
 
@@ -68,7 +68,7 @@ fn exposed(analyses: &[&Analysis], names: &[String], histograms: fn(&mut String,
         row.planned.max().map(|max| seconds(i128::from(max.as_nanos())))
     });
     gauge(&mut text, "howlate_missed_periods", "Whole periods that passed inside a latency.", &rows, |row| {
-        row.outcome.known_missed().map(|missed| missed.to_string())
+        row.outcome.missed().map(|missed| missed.to_string())
     });
     if rows.iter().any(|row| threads(row).is_some()) {
         let help = "Threads of a watched program that were counted here, one after the other or together.";
@@ -162,8 +162,8 @@ fn runs(text: &mut String, each: &[(&Analysis, Vec<(&'static str, String)>)]) {
     for (analysis, of) in each {
         let whole = match &analysis.end {
             Some(end) => end.how == EndReason::Done,
-            None => analysis.goes_on,
-        } && is_as_asked(analysis);
+            None => analysis.is_running,
+        } && is_measured_as_requested(analysis);
         let _ = writeln!(text, "howlate_run_trustworthy{{{}}} {}", labels(analysis, of), u8::from(whole));
     }
 }
@@ -355,7 +355,7 @@ mod tests {
     fn a_run_is_trusted_while_it_is_watched_and_not_where_its_end_is_missing() {
         let mut analysis = analysis_of_sleeps(1);
         for (goes_on, trusted) in [(false, " 0"), (true, " 1")] {
-            analysis.goes_on = goes_on;
+            analysis.is_running = goes_on;
             let text = prometheus(&[&analysis], &[String::new()]);
             let line = text.lines().find(|line| line.starts_with("howlate_run_trustworthy{")).unwrap();
             assert!(line.ends_with(trusted), "{line}");
@@ -382,7 +382,7 @@ mod tests {
             longest_sleep: None,
             stack: Vec::new(),
         };
-        thread.iterated(&one, Span::from_millis(10), None, 1);
+        thread.record_loop_iteration(&one, Span::from_millis(10), None, 1);
         thread.reasons(at(50), "bpf").iter().for_each(|line| analysis.add(line));
         let text = prometheus(&[&analysis], &[String::new()]);
         for (name, value) in

@@ -15,7 +15,7 @@ pub fn tap(analyses: &[Analysis], limits: &[Limit]) -> String {
 }
 
 fn point(number: usize, check: &Check<'_>) -> String {
-    let (ok, skip) = match &check.kept {
+    let (ok, skip) = match &check.verdict {
         LimitVerdict::Yes => ("ok", String::new()),
         LimitVerdict::No => ("not ok", String::new()),
         LimitVerdict::Unknown(_) => ("ok", format!(" # SKIP {}", finding(check))),

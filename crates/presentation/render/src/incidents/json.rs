@@ -2,7 +2,7 @@
 
 use howlate_analyse::incidents::{Culprit, GroupWaits, RecurringCulprit, culprits, groups, recurring};
 use howlate_analyse::percentile;
-use howlate_analyse::periodicity::Rhythmic;
+use howlate_analyse::periodicity::PeriodicTimes;
 use howlate_model::{
     Distribution, Incident, LateThreshold, Latency, RemovedFiles, Snapshot, WallClockState, schema_as_written,
 };
@@ -185,7 +185,7 @@ struct RecurringEntry {
     /// The process, or what it is called itself.
     name: String,
     #[serde(flatten)]
-    rhythm: Rhythmic,
+    rhythm: PeriodicTimes,
     /// The same in words.
     text: String,
 }

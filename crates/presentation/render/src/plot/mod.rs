@@ -48,7 +48,7 @@ pub fn plots(analysis: &Analysis, width: usize, symbols: Symbols) -> String {
     text.push_str(&histogram::histogram(&series, latencies, width, symbols));
     text.push_str(&format!("\n{}\n", paint(HEADING, "Latency by percentile")));
     text.push_str(&curve::curves(&series, latencies, width, symbols));
-    if series.iter().any(|one| one.outcome.counts_missed()) {
+    if series.iter().any(|one| one.outcome.has_missed()) {
         let missed = "Missed periods are counted, with the latency they would have had.";
         text.push_str(&format!("{}\n", wrapped(missed, width, 0)));
     }

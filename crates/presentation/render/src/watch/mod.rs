@@ -142,7 +142,7 @@ fn activation_table(outcomes: &[&Outcome], late: Option<Span>, unit: Unit, witho
     add("period", &|one| rhythm(one, Rhythm::period));
     add("jitter", &|one| rhythm(one, Rhythm::jitter));
     add("wake-ups", &|one| count(one.count()));
-    add("missed", &|one| one.known_missed().map_or_else(none, count));
+    add("missed", &|one| one.missed().map_or_else(none, count));
     add("overdue", &|one| overdue(one).map_or_else(none, count));
     if late.is_some() {
         add("late", &|one| one.why_late(late).map_or_else(none, |why| count(why.late.count)));
@@ -161,7 +161,7 @@ fn activation_table(outcomes: &[&Outcome], late: Option<Span>, unit: Unit, witho
 fn overdue(one: &Outcome) -> Option<u64> {
     let has_deadline = match one.condition.work {
         Work::Watch { mechanism: Activation::Loop } => true,
-        _ => one.known_missed().is_some(),
+        _ => one.missed().is_some(),
     };
     let period = one.rhythm.as_deref().and_then(Rhythm::period).filter(|_| has_deadline)?;
     Some(one.later_than(period).0).filter(|late| *late > 0)

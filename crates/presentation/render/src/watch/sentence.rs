@@ -73,7 +73,7 @@ fn after_the_next(one: &Outcome) -> String {
 
 /// Periods in which a thread did not run at all.
 fn missed(one: &Outcome) -> String {
-    match one.known_missed().unwrap_or_default() {
+    match one.missed().unwrap_or_default() {
         0 => String::new(),
         1 => " One of its periods passed without a wake-up.".to_owned(),
         missed => format!(" {} of its periods passed without a wake-up.", count(missed)),

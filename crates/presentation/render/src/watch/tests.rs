@@ -71,7 +71,7 @@ impl Row {
                 longest_sleep: Some((blocked, Some("pread64".to_owned()))),
                 stack: Vec::new(),
             };
-            thread.iterated(&one, ms(10), None, shared_by);
+            thread.record_loop_iteration(&one, ms(10), None, shared_by);
         }
         let lines = thread.reasons(MonotonicTime::default(), "bpf");
         let [Line::Watched(block)] = lines.as_slice() else { panic!("{lines:?}") };

@@ -1,6 +1,6 @@
 //! Density of latencies: a ridge for each condition on one axis.
 
-use howlate_analyse::{Analysis, Column, Columns, Ranking, Summary, rankings};
+use howlate_analyse::{Analysis, LatencyColumn, LatencyColumns, Ranking, Summary, rankings};
 use howlate_model::{Distribution, Latency, Property, Work};
 use howlate_render::capitalised;
 use howlate_render::numbers::{count, latency_in, length, micros};
@@ -63,10 +63,13 @@ fn picture_of(entries: &[Entry<'_>], entries_drawn: Vec<Entry<'_>>, rankings: &[
             .collect(),
         rules: rule(&entries_drawn, scale).into_iter().collect(),
     };
-    let columns: Vec<(String, Vec<Column>)> = entries_drawn
+    let columns: Vec<(String, Vec<LatencyColumn>)> = entries_drawn
         .iter()
         .map(|entry| {
-            (name(entry, &parts), Columns::from_distribution(&entry.outcome.planned()).iter().collect())
+            (
+                name(entry, &parts),
+                LatencyColumns::from_distribution(&entry.outcome.planned()).iter().collect(),
+            )
         })
         .collect();
     Picture {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use howlate_analyse::nodes::{NodeNumber, NodeStatistic, RankedNode, Spread, ranked};
+use howlate_analyse::nodes::{NodeNumber, NodeSpread, NodeStatistic, RankedNode, rank_nodes};
 use howlate_render::nodes_in_short;
 use howlate_render::numbers::{count, micros_of};
 
@@ -63,7 +63,7 @@ fn title(fleets: &[FleetNodes<'_>]) -> String {
 }
 
 fn about(fleet: &FleetNodes<'_>) -> String {
-    let nodes = &ranked(&fleet.spreads);
+    let nodes = &rank_nodes(&fleet.spreads);
     let margin = fleet.recording.analysis.margin;
     let margin = margin.map_or_else(|| "a tenth of the middle".to_owned(), |margin| margin.to_string());
     let strips = match (unnamed(nodes).len(), unnamed(nodes).chunks(nodes_per_line(nodes)).len()) {
@@ -101,14 +101,14 @@ fn nodes_per_line(nodes: &[RankedNode<'_>]) -> usize {
 /// A condition and a statistic.
 struct NodeColumn<'a> {
     name: String,
-    spread: &'a Spread,
+    spread: &'a NodeSpread,
     nodes: HashMap<&'a str, &'a NodeNumber>,
 }
 
 fn columns<'a>(fleet: &'a FleetNodes<'_>, statistic: NodeStatistic) -> Vec<NodeColumn<'a>> {
     let spreads_by_name = fleet.spreads.iter().zip(fleet.names());
     let of = spreads_by_name.filter(|(spread, _)| spread.statistic == statistic);
-    let nodes = |spread: &'a Spread| {
+    let nodes = |spread: &'a NodeSpread| {
         spread.nodes.iter().map(|node_value| (node_value.node.as_str(), node_value)).collect()
     };
     of.map(|(spread, name)| NodeColumn { name, spread, nodes: nodes(spread) }).collect()
@@ -116,7 +116,7 @@ fn columns<'a>(fleet: &'a FleetNodes<'_>, statistic: NodeStatistic) -> Vec<NodeC
 
 /// One panel per statistic, with the nodes in equal order.
 fn panels(fleet: &FleetNodes<'_>, is_named: bool) -> Vec<ChartPanel> {
-    let nodes = ranked(&fleet.spreads);
+    let nodes = rank_nodes(&fleet.spreads);
     let panel = |statistic: NodeStatistic| {
         let mut columns = columns(fleet, statistic);
         columns.truncate(MAX_CONDITIONS);
@@ -210,7 +210,7 @@ fn numbers(fleet: &FleetNodes<'_>) -> ReportTable {
     let value = |node: &str, column: &NodeColumn<'_>| {
         column.nodes.get(node).map_or_else(|| "–".to_owned(), |own| micros_of(own.value_ns))
     };
-    let nodes = ranked(&fleet.spreads);
+    let nodes = rank_nodes(&fleet.spreads);
     let row = |node: &RankedNode<'_>| {
         let first = [node.node.to_owned(), format!("{} of {}", node.stands_out, fleet.spreads.len())];
         first.into_iter().chain(columns.iter().map(|column| value(node.node, column))).collect()
@@ -275,7 +275,7 @@ mod tests {
         let fleets = FleetNodes::all(&[NamedRecording::new("all.jsonl", &analysis)]);
         let mut columns = columns(&fleets[0], NodeStatistic::ALL[0]);
         columns[1].name.push_str(" · load stress-ng");
-        let matrix = matrix(&columns, &ranked(&fleets[0].spreads));
+        let matrix = matrix(&columns, &rank_nodes(&fleets[0].spreads));
         assert_eq!(matrix.columns, ["1", "2"]);
         assert_eq!(matrix.key, ["1 · other", "2 · fifo:80 · load stress-ng"]);
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use howlate_analyse::{Column, Columns, equal_columns};
+use howlate_analyse::{LatencyColumn, LatencyColumns, equal_columns};
 use howlate_model::Latency;
 use howlate_render::numbers::{count, length};
 use howlate_render::scale::Scale;
@@ -57,17 +57,17 @@ fn title(entries: &[Entry<'_>]) -> String {
 
 fn whole(facet: &Facet<'_>) -> ChartPanel {
     let all = series::series(&facet.entries);
-    let columns: Vec<Vec<Column>> = all
+    let columns: Vec<Vec<LatencyColumn>> = all
         .iter()
-        .map(|series| Columns::from_distribution(&series.entry.outcome.planned()).iter().collect())
+        .map(|series| LatencyColumns::from_distribution(&series.entry.outcome.planned()).iter().collect())
         .collect();
-    let border = |of: fn(&Column) -> u64| columns.iter().flatten().map(of);
+    let border = |of: fn(&LatencyColumn) -> u64| columns.iter().flatten().map(of);
     let least = border(|column| column.from).min().unwrap_or(1).max(1);
     let most = border(|column| column.until).max().unwrap_or(1);
     let fullest = border(|column| column.count).max().unwrap_or(1);
     let mut marks: Vec<Mark> = Vec::new();
     for (series, columns) in all.iter().zip(&columns) {
-        let step = |column: &Column| (column.from as f64, column.until as f64, column.count as f64);
+        let step = |column: &LatencyColumn| (column.from as f64, column.until as f64, column.count as f64);
         marks.push(Mark::Steps {
             hue: series.hue,
             steps: columns.iter().map(step).collect(),
@@ -124,7 +124,7 @@ fn whole_counts(scale: Scale) -> Vec<(f64, String)> {
 }
 
 /// CSV of the coloured series.
-fn table_of(all: &[PlotSeries<'_>], columns: &[Vec<Column>]) -> String {
+fn table_of(all: &[PlotSeries<'_>], columns: &[Vec<LatencyColumn>]) -> String {
     let coloured = all.iter().zip(columns).filter(|(series, _)| series.hue != Hue::Rest);
     let columns_by_name: Vec<_> =
         coloured.map(|(series, columns)| (series.name.clone(), columns.clone())).collect();
@@ -132,7 +132,7 @@ fn table_of(all: &[PlotSeries<'_>], columns: &[Vec<Column>]) -> String {
 }
 
 /// CSV with one row per column of any series, one count per series.
-pub(super) fn counts_by_column(all: &[(String, Vec<Column>)]) -> String {
+pub(super) fn counts_by_column(all: &[(String, Vec<LatencyColumn>)]) -> String {
     let mut rows: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
     for (place, (_, columns)) in all.iter().enumerate() {
         for column in columns {
@@ -163,8 +163,8 @@ fn enlarged(facet: &Facet<'_>) -> ChartPanel {
     let counted: Vec<(Vec<u64>, u64)> =
         all.iter().map(|series| equal_columns(&series.entry.outcome.planned(), width, COLUMNS)).collect();
     let fullest = counted.iter().flat_map(|(counts, _)| counts).copied().max().unwrap_or(1);
-    let columns: Vec<Vec<Column>> = counted.iter().map(|(counts, _)| equal(counts, width)).collect();
-    let step = |column: &Column| (column.from as f64, column.until as f64, column.count as f64);
+    let columns: Vec<Vec<LatencyColumn>> = counted.iter().map(|(counts, _)| equal(counts, width)).collect();
+    let step = |column: &LatencyColumn| (column.from as f64, column.until as f64, column.count as f64);
     let marks = all.iter().zip(&columns).map(|(series, columns)| Mark::Steps {
         hue: series.hue,
         steps: columns.iter().map(step).collect(),
@@ -183,10 +183,10 @@ fn enlarged(facet: &Facet<'_>) -> ChartPanel {
     }
 }
 
-fn equal(counts: &[u64], width: u64) -> Vec<Column> {
+fn equal(counts: &[u64], width: u64) -> Vec<LatencyColumn> {
     let column = |(place, count): (usize, &u64)| {
         let from = place as u64 * width;
-        Column { from, until: from + width, count: *count }
+        LatencyColumn { from, until: from + width, count: *count }
     };
     counts.iter().enumerate().map(column).filter(|column| column.count > 0).collect()
 }
@@ -196,7 +196,7 @@ pub(super) fn reached(entries: &[Entry<'_>]) -> ReportTable {
     let parts = varying(entries);
     let steps: Vec<u64> = (3..=8).map(|power| 10_u64.pow(power)).collect();
     let row = |entry: &Entry<'_>| {
-        let columns = Columns::from_distribution(&entry.outcome.planned());
+        let columns = LatencyColumns::from_distribution(&entry.outcome.planned());
         let later = |border: &u64| {
             let all: u64 =
                 columns.iter().filter(|column| column.from >= *border).map(|column| column.count).sum();

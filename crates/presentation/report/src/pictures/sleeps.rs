@@ -61,7 +61,7 @@ fn time_label(nanos: i64) -> String {
 }
 
 fn panel(entry: &Entry<'_>, name: String) -> ChartPanel {
-    let in_order: Vec<i64> = entry.outcome.took().collect();
+    let in_order: Vec<i64> = entry.outcome.sleep_lengths().collect();
     let mut sorted = in_order.clone();
     sorted.sort_unstable();
     let asked_for = entry.work().length().as_nanos() as f64;

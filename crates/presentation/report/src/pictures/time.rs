@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use howlate_analyse::{Column, Slice};
+use howlate_analyse::{LatencyColumn, TimeSlice};
 use howlate_model::{Latency, MonotonicTime, WorstWakeup};
 use howlate_render::numbers::{count, length};
 use howlate_render::scale::Scale;
@@ -112,7 +112,7 @@ fn plot(entry: &Entry<'_>, time: Scale, latencies: Scale, is_last: bool) -> Plot
 
 fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Vec<Mark> {
     let slices = entry.outcome.timeline().slices();
-    let top = |slice: &Slice| {
+    let top = |slice: &TimeSlice| {
         let (from, until) = stretch(entry, slice);
         (from, until, slice.max as f64)
     };
@@ -135,7 +135,7 @@ fn marks(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Vec<Mark> {
 }
 
 /// Start and end of a slice in seconds.
-fn stretch(entry: &Entry<'_>, slice: &Slice) -> (f64, f64) {
+fn stretch(entry: &Entry<'_>, slice: &TimeSlice) -> (f64, f64) {
     (since(entry, slice.from), since(entry, slice.until))
 }
 
@@ -159,7 +159,7 @@ fn heat(entry: &Entry<'_>, time: Scale, latencies: Scale) -> Mark {
 }
 
 /// Distributes the wake-ups of a column of latencies over its cells.
-fn add(counts: &mut [f64], columns: &Range<usize>, latencies: Scale, column: Column) {
+fn add(counts: &mut [f64], columns: &Range<usize>, latencies: Scale, column: LatencyColumn) {
     let [low, high] = [column.from, column.until].map(|nanos| latencies.place(nanos as f64));
     let rows = cells(low, high, ROWS);
     let each = column.count as f64 / (rows.len() * columns.len()) as f64;
@@ -189,7 +189,7 @@ fn shades(entry: &Entry<'_>) -> Vec<Mark> {
         return Vec::new();
     }
     let turns = entry.outcome.timeline().turns().iter();
-    let shade = |turn: &howlate_analyse::Turn| {
+    let shade = |turn: &howlate_analyse::TurnPeriod| {
         let until = turn.until?;
         Some(Mark::Shade { from: since(entry, turn.from), until: since(entry, until) })
     };
@@ -199,7 +199,7 @@ fn shades(entry: &Entry<'_>) -> Vec<Mark> {
 fn table_of(entry: &Entry<'_>) -> String {
     let headings =
         ["from_s", "until_s", "wake_ups", "min_ns", "max_ns", "missed_periods", "lost"].map(str::to_owned);
-    let row = |slice: &Slice| {
+    let row = |slice: &TimeSlice| {
         vec![
             format!("{:.3}", since(entry, slice.from)),
             format!("{:.3}", since(entry, slice.until)),
@@ -244,7 +244,7 @@ mod tests {
         for (from, until, count) in
             [(1, 2, 3), (1_000, 1_100, 5), (999_999, 2_000_000, 7), (5_000, 80_000, 11)]
         {
-            add(&mut counts, &cells(0.999, 1.0, COLUMNS), latencies, Column { from, until, count });
+            add(&mut counts, &cells(0.999, 1.0, COLUMNS), latencies, LatencyColumn { from, until, count });
         }
         assert!((counts.iter().sum::<f64>() - 26.0).abs() < 1e-9);
         assert!(counts[COLUMNS - 1] >= 7.0 && counts[ROWS * COLUMNS - 1] >= 3.0, "the latest are on top");

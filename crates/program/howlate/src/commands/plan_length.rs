@@ -1,6 +1,6 @@
 //! `howlate plan-length`
 
-use howlate_analyse::sequential::lengths;
+use howlate_analyse::sequential::run_lengths;
 use howlate_model::StopRule;
 use howlate_session::{NotUntil, SessionError};
 
@@ -10,7 +10,7 @@ use crate::terminal;
 use howlate_cli::PlanLength;
 
 pub(crate) fn run(asked: &PlanLength) -> Result<Status, Error> {
-    let lengths = lengths(asked.figure, asked.period)
+    let lengths = run_lengths(asked.figure, asked.period)
         .map_err(|reason| SessionError::from(NotUntil::unreachable(asked.figure, reason)))?;
     let options = match asked.figure {
         StopRule::Compared => " --policy other,fifo:80",

@@ -87,7 +87,7 @@ fn read(asked: &Why, recordings: &[PathBuf]) -> Result<Status, Error> {
     };
     let mut analyses = recordings.iter().map(analysis).collect::<Result<Vec<_>, _>>()?;
     for (analysis, path) in analyses.iter_mut().zip(&asked.recordings) {
-        analysis.named = Some(path.clone());
+        analysis.path = Some(path.clone());
     }
     if is_json {
         let text = match analyses.as_slice() {

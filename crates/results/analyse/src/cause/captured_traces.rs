@@ -1,4 +1,4 @@
-//! Traces that each tracer took of real wake-ups, split again.
+//! Traces that each tracer took of real wake-ups, decomposed again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use super::Joiner;
 
 /// A trace as `crates/tracing/trace` captures it.
 #[derive(Deserialize)]
-struct Trace {
-    /// For each wake-up the time asked for, and the thread's own reading.
+struct CapturedTrace {
+    /// The expected time of each wake-up, and the thread's own clock reading.
     wakeups: Vec<[MonotonicTime; 2]>,
     seen: Vec<TracedSleep>,
 }
@@ -22,10 +22,10 @@ fn traces() -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
 }
 
-fn replay(trace: Trace) -> Joiner {
+fn replay(trace: CapturedTrace) -> Joiner {
     let mut joiner = Joiner::new(false);
-    trace.seen.into_iter().for_each(|one| joiner.saw(one));
-    joiner.woke(trace.wakeups.into_iter().map(|[expected, ran]| Wakeup { expected, ran }));
+    trace.seen.into_iter().for_each(|sleep| joiner.record_sleep(sleep));
+    joiner.record_wakeups(trace.wakeups.into_iter().map(|[expected, ran]| Wakeup { expected, ran }));
     joiner.end();
     joiner
 }
@@ -39,21 +39,21 @@ fn captured_traces_have_their_parts() {
         "one of each tracer, here, in Debian's 6.1 kernels for two architectures, and in its 7.2"
     );
     for path in traces {
-        let trace: Trace = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let trace: CapturedTrace = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         let count = trace.wakeups.len();
         let joiner = replay(trace);
         let worst: &[WakeupBreakdown] = joiner.ledger.worst();
         assert_eq!((worst.len(), joiner.ledger.clamped), (count, 0), "{}", path.display());
-        for one in worst {
-            let sum: u64 = one.parts.iter().map(|part| part.ns.as_nanos()).sum();
-            assert_eq!(i64::try_from(sum).unwrap(), one.latency.as_nanos(), "{}", path.display());
+        for wakeup in worst {
+            let sum: u64 = wakeup.parts.iter().map(|part| part.ns.as_nanos()).sum();
+            assert_eq!(i64::try_from(sum).unwrap(), wakeup.latency.as_nanos(), "{}", path.display());
         }
-        let (found, kept) =
+        let (found, expected) =
             (serde_json::to_string_pretty(worst).unwrap() + "\n", path.with_extension("parts"));
         if std::env::var_os("HOWLATE_UPDATE").is_some() {
-            fs::write(kept, found).unwrap();
+            fs::write(expected, found).unwrap();
         } else {
-            assert_eq!(found, fs::read_to_string(kept).unwrap(), "{}", path.display());
+            assert_eq!(found, fs::read_to_string(expected).unwrap(), "{}", path.display());
         }
     }
 }

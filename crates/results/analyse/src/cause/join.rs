@@ -1,11 +1,11 @@
-//! Which of the sleeps that a tracer saw belong to which wake-up.
+//! Joins traced sleeps to the wake-ups that ended them.
 //!
 //! ```text
 //! loop           ran                        expected      ran
 //!                |--------------------------|-------------|
 //! tracer   wakes      sleeps   wakes   sleeps    wakes        sleeps
 //!          |----------|        |-------|         |------------|
-//!           the one before      past: no part     explains the lateness, from here on all is known
+//!        the one before      past: no part     explains the latency; complete once the thread sleeps again
 //! ```
 
 use std::collections::VecDeque;
@@ -14,95 +14,93 @@ use howlate_model::{
     Latency, Ledger, MonotonicTime, TracedSleep, UndecomposedReason, Wakeup, WakeupBreakdown,
 };
 
-use super::decompose::{Decomposed, decompose, found_awake};
+use super::decompose::{Decomposed, decompose, decompose_awake};
 
-/// Sleeps that are kept while the wake-ups that they belong to have not arrived.
-const KEPT: usize = 65_536;
-/// Late wake-ups that are told of by themselves, between two calls.
-const LATE: usize = 1_024;
+/// Most sleeps stored while their wake-ups have not arrived.
+const MOST_SLEEPS: usize = 65_536;
+/// Most late wake-ups stored between two calls.
+const MOST_LATE: usize = 1_024;
 
-/// Joins the wake-ups of one thread with what a tracer saw of it, and enters them into a ledger.
+/// Joins the wake-ups of one thread with its traced sleeps, and enters them into a ledger.
 ///
-/// Both come in the order of time, each in its own time: a sleep is known when the next one begins.
+/// Both arrive in order of time, but independently: a sleep is complete when the next one begins.
 #[derive(Debug, Default)]
 pub struct Joiner {
-    seen: VecDeque<TracedSleep>,
+    sleeps: VecDeque<TracedSleep>,
     waiting: VecDeque<Wakeup>,
     before: Option<MonotonicTime>,
-    /// Stretches of time in which the tracer lost something, in order and apart.
+    /// Intervals in which the tracer lost events, in order and apart.
     doubtful: VecDeque<(MonotonicTime, MonotonicTime)>,
     /// When the last of them ended.
     lost_until: Option<MonotonicTime>,
     notified: bool,
-    /// The sleep of the thread before those that are still to be looked at.
+    /// The last sleep that was taken out of `sleeps`.
     last: Option<TracedSleep>,
-    /// What came of it.
+    /// Sums of the causes so far.
     pub ledger: Ledger,
-    /// Every wake-up by itself, where that is wanted.
-    kept: Option<Vec<Judged>>,
-    /// Later ones than this are told of by themselves, where that is wanted.
+    /// All wake-ups, if they are to be stored.
+    wakeups: Option<Vec<ExplainedWakeup>>,
+    /// Wake-ups later than this go into `late`.
     late_above: Option<Latency>,
     late: Vec<WakeupBreakdown>,
 }
 
-/// A wake-up, and its parts where they are known.
+/// A wake-up, with its parts if they are known.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
-    /// When it was to be, and when it was.
+pub struct ExplainedWakeup {
     pub wakeup: Wakeup,
-    /// What is known of it.
     pub explained: Option<WakeupBreakdown>,
 }
 
 impl Joiner {
-    /// For a thread that is woken by messages rather than by a timer, if `notified`.
+    /// `notified`: the thread is woken by messages rather than by a timer.
     pub fn new(notified: bool) -> Self {
         Self { notified, ..Self::default() }
     }
 
-    /// The same, and every wake-up is kept by itself: for as many as fit into memory.
+    /// Also stores every wake-up; memory is not bounded.
     #[must_use]
-    pub fn keeping(self) -> Self {
-        Self { kept: Some(Vec::new()), ..self }
+    pub fn storing_wakeups(self) -> Self {
+        Self { wakeups: Some(Vec::new()), ..self }
     }
 
-    /// From now on, wake-ups that are later than this are told of by themselves.
-    pub fn tell_above(&mut self, above: Latency) {
+    /// From now on, stores wake-ups later than this for `take_late`.
+    pub fn collect_above(&mut self, above: Latency) {
         self.late_above = Some(above);
     }
 
-    /// Those since the last call, in order; of one that was not seen, no parts.
+    /// The late wake-ups since the last call, in order; without parts if they were not traced.
     pub fn take_late(&mut self) -> Vec<WakeupBreakdown> {
         std::mem::take(&mut self.late)
     }
 
-    /// The wake-ups that were kept, in order.
-    pub fn into_kept(self) -> Vec<Judged> {
-        self.kept.unwrap_or_default()
+    /// The stored wake-ups, in order.
+    pub fn into_wakeups(self) -> Vec<ExplainedWakeup> {
+        self.wakeups.unwrap_or_default()
     }
 
-    /// Takes what was seen of the thread.
-    pub fn saw(&mut self, one: TracedSleep) {
-        if self.seen.len() == KEPT {
-            self.seen.pop_front();
+    /// Takes the next sleep of the thread.
+    pub fn record_sleep(&mut self, sleep: TracedSleep) {
+        if self.sleeps.len() == MOST_SLEEPS {
+            self.sleeps.pop_front();
         }
-        self.seen.push_back(one);
+        self.sleeps.push_back(sleep);
         while self.waiting.front().is_some_and(|wakeup| self.is_complete(*wakeup)) {
             self.settle();
         }
     }
 
     /// Takes wake-ups of the thread.
-    pub fn woke(&mut self, wakeups: impl IntoIterator<Item = Wakeup>) {
+    pub fn record_wakeups(&mut self, wakeups: impl IntoIterator<Item = Wakeup>) {
         self.waiting.extend(wakeups);
         while self.waiting.front().is_some_and(|wakeup| self.is_complete(*wakeup)) {
             self.settle();
         }
     }
 
-    /// The tracer lost `events` between two times: no wake-up that was due or under way then can be attributed. To be said
-    /// before what was seen in that time is handed on.
-    pub fn lost(&mut self, events: u64, from: MonotonicTime, until: MonotonicTime) {
+    /// The tracer lost `events` between two times: wake-ups that were due or under way then cannot be attributed. Must be called before
+    /// the sleeps of that time are recorded.
+    pub fn record_loss(&mut self, events: u64, from: MonotonicTime, until: MonotonicTime) {
         if events == 0 {
             return;
         }
@@ -114,7 +112,7 @@ impl Joiner {
         }
     }
 
-    /// Whether something was lost while `wakeup` was late. They come in order: what is past is forgotten.
+    /// Whether events were lost while `wakeup` was late. Wake-ups come in order, so earlier losses are dropped.
     fn is_doubtful(&mut self, wakeup: Wakeup) -> bool {
         while self.doubtful.front().is_some_and(|(_, until)| *until < wakeup.expected) {
             self.doubtful.pop_front();
@@ -122,66 +120,70 @@ impl Joiner {
         self.doubtful.iter().any(|(from, _)| *from <= wakeup.ran)
     }
 
-    /// Nothing more will come.
+    /// Settles the remaining wake-ups, when nothing more will come.
     pub fn end(&mut self) {
         while !self.waiting.is_empty() {
             self.settle();
         }
     }
 
-    /// Whether all that belongs to `wakeup` has come: the thread went to sleep again after it.
+    /// Whether all that belongs to `wakeup` has arrived: the thread went to sleep again after it.
     fn is_complete(&self, wakeup: Wakeup) -> bool {
-        self.seen.back().is_some_and(|last| last.asleep_again.is_some_and(|again| again >= wakeup.ran))
+        self.sleeps.back().is_some_and(|last| last.asleep_again.is_some_and(|again| again >= wakeup.ran))
     }
 
     fn settle(&mut self) {
         let Some(wakeup) = self.waiting.pop_front() else { return };
         let since = self.before.replace(wakeup.ran);
-        while self.seen.front().is_some_and(|one| since.is_some_and(|since| one.waking <= since)) {
-            self.seen.pop_front();
+        while self.sleeps.front().is_some_and(|sleep| since.is_some_and(|since| sleep.waking <= since)) {
+            self.sleeps.pop_front();
         }
-        let mine = self.seen.iter().take_while(|one| one.waking <= wakeup.ran).count();
-        let mine: Vec<TracedSleep> = self.seen.drain(..mine).collect();
-        // Sleeps that ended before the time asked for have no part in it.
-        let past =
-            mine.iter().take_while(|one| is_past(one, wakeup)).count().min(mine.len().saturating_sub(1));
+        let own_count = self.sleeps.iter().take_while(|sleep| sleep.waking <= wakeup.ran).count();
+        let own_sleeps: Vec<TracedSleep> = self.sleeps.drain(..own_count).collect();
+        // Sleeps that ended before the expected time have no part in it.
+        let past = own_sleeps
+            .iter()
+            .take_while(|sleep| is_past(sleep, wakeup))
+            .count()
+            .min(own_sleeps.len().saturating_sub(1));
         let is_doubtful = self.is_doubtful(wakeup);
-        let known = if is_doubtful { None } else { self.explain(wakeup, &mine, past) };
-        self.last = mine.last().cloned().or(self.last.take());
-        match &known {
-            Some(known) => {
-                self.ledger.add(&known.wakeup);
-                self.ledger.clamped += known.clamped;
+        let decomposed = if is_doubtful { None } else { self.explain(wakeup, &own_sleeps, past) };
+        self.last = own_sleeps.last().cloned().or(self.last.take());
+        match &decomposed {
+            Some(decomposed) => {
+                self.ledger.add(&decomposed.wakeup);
+                self.ledger.clamped += decomposed.clamped;
             }
-            None => self.ledger.add_unknown(wakeup.latency(), self.why_not(wakeup, is_doubtful)),
+            None => self.ledger.add_unknown(wakeup.latency(), self.reason_unexplained(wakeup, is_doubtful)),
         }
-        if self.late_above.is_some_and(|above| wakeup.latency() > above) && self.late.len() < LATE {
+        if self.late_above.is_some_and(|above| wakeup.latency() > above) && self.late.len() < MOST_LATE {
             let unknown = || WakeupBreakdown {
                 at: wakeup.ran,
                 latency: wakeup.latency(),
                 cpu: None,
                 parts: Vec::new(),
             };
-            self.late.push(known.as_ref().map_or_else(unknown, |known| known.wakeup.clone()));
+            self.late.push(decomposed.as_ref().map_or_else(unknown, |decomposed| decomposed.wakeup.clone()));
         }
-        if let Some(kept) = &mut self.kept {
-            kept.push(Judged { wakeup, explained: known.map(|known| known.wakeup) });
+        if let Some(wakeups) = &mut self.wakeups {
+            wakeups
+                .push(ExplainedWakeup { wakeup, explained: decomposed.map(|decomposed| decomposed.wakeup) });
         }
     }
 
-    /// Splits `wakeup` by `mine`, of which the first ones are `past`; of a receiver that nobody had to wake, by what it was
-    /// up to.
-    fn explain(&self, wakeup: Wakeup, mine: &[TracedSleep], past: usize) -> Option<Decomposed> {
-        let before = past.checked_sub(1).map_or(self.last.as_ref(), |last| mine.get(last));
-        let awake = before.filter(|before| self.notified && mine.is_empty() && was_awake(before, wakeup));
+    /// Splits `wakeup` by its sleeps, of which the first ones are `past`; for a receiver that was awake, by what it was doing.
+    fn explain(&self, wakeup: Wakeup, own_sleeps: &[TracedSleep], past: usize) -> Option<Decomposed> {
+        let before = past.checked_sub(1).map_or(self.last.as_ref(), |last| own_sleeps.get(last));
+        let awake =
+            before.filter(|before| self.notified && own_sleeps.is_empty() && was_awake(before, wakeup));
         match awake {
-            Some(awake) => Some(found_awake(wakeup, awake)),
-            None => decompose(wakeup, before, &mine[past..], self.notified),
+            Some(awake) => Some(decompose_awake(wakeup, awake)),
+            None => decompose(wakeup, before, &own_sleeps[past..], self.notified),
         }
     }
 
-    /// Of a wake-up that was not seen before something was lost, that may have been what was lost.
-    fn why_not(&self, wakeup: Wakeup, is_doubtful: bool) -> UndecomposedReason {
+    /// A wake-up that was not traced before a loss of events may be among the lost ones.
+    fn reason_unexplained(&self, wakeup: Wakeup, is_doubtful: bool) -> UndecomposedReason {
         if is_doubtful || self.lost_until.is_some_and(|lost| wakeup.ran <= lost) {
             UndecomposedReason::LostEvents
         } else {
@@ -196,6 +198,6 @@ fn was_awake(before: &TracedSleep, wakeup: Wakeup) -> bool {
     ran && before.asleep_again.is_some_and(|again| again >= wakeup.ran)
 }
 
-fn is_past(one: &TracedSleep, wakeup: Wakeup) -> bool {
-    one.asleep_again.is_some_and(|again| again <= wakeup.expected)
+fn is_past(sleep: &TracedSleep, wakeup: Wakeup) -> bool {
+    sleep.asleep_again.is_some_and(|again| again <= wakeup.expected)
 }

@@ -1,14 +1,12 @@
-//! Why wake-ups were late, from what a tracer saw. Pure: events in, parts out.
+//! Why wake-ups were late, from traced events. Pure: events in, parts out.
 //!
-//! `join` finds what was seen of each wake-up, `decompose` splits it into parts whose sum is its
-//! lateness; the model's `Ledger` adds them up, and `late` reads it.
+//! `join` finds the traced sleeps of each wake-up, `decompose` splits its latency into parts that add up to it; the model's
+//! `Ledger` sums them, and `why_late` reads the ledger.
 
 mod decompose;
 mod hypervisor;
-mod inherited_deadline;
 mod join;
 mod loop_turn;
-mod only_if;
 mod past;
 mod plausible_durations;
 mod remedy;
@@ -19,16 +17,14 @@ mod traces;
 mod waiting;
 mod why_late;
 
-pub use decompose::{Decomposed, decompose, decompose_since};
-pub use inherited_deadline::handed_on;
-pub use join::{Joiner, Judged};
-pub use loop_turn::{Beforehand, turn};
-pub use only_if::OnlyIf;
-pub use past::{LOCK_CALL, Past, PastSleep, activity, waited_in};
-pub use remedy::{is_of_measuring, only_if, remedy};
+pub use decompose::{Decomposed, decompose, decompose_since, inherit_deadline};
+pub use join::{ExplainedWakeup, Joiner};
+pub use loop_turn::{TurnContext, decompose_turn};
+pub use past::{LOCK_CALL, Past, PastSleep, activity, wait_cause};
+pub use remedy::{is_caused_by_measuring, only_if, remedy};
 pub use thread_pools::{Family, families};
 pub use traces::Traces;
-pub use why_late::{ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};
+pub use why_late::{OnlyIf, ProbeEffect, Why, WhyCause, WhyLate, WhyPart, WhyRemedy};
 
 #[cfg(test)]
 mod captured_traces;

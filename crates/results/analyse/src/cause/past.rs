@@ -1,4 +1,4 @@
-//! What a thread did before it went to sleep on its timer: who asks too late was kept from asking, by itself or by others.
+//! What a thread did before it went to sleep on its timer: if it asked too late, it or others kept it from asking.
 //!
 //! ```text
 //! due                                           asleep on its timer
@@ -16,74 +16,74 @@ use howlate_model::{
 };
 
 use super::time_line::{Charge, TimeLine};
-use super::waiting::{blocked, lost_to, wait, wake_up};
+use super::waiting::{blocked, charge_for_loss, wait, wake_up};
 
 /// The system call in which threads wait for each other's locks: futex(2).
 pub const LOCK_CALL: &str = "futex";
 
-/// A sleep that is over, and what the thread waited for while it slept.
+/// A sleep that is over, with what the thread waited for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastSleep {
     /// The sleep, and what the thread did until it slept again.
     pub sleep: TracedSleep,
-    /// From when it had gone to sleep until it was woken, without a gap, where that is known better than from the sleep alone: what
-    /// the thread did meanwhile that it waited for.
+    /// What the thread that it waited for did, from falling asleep until being woken, without a gap; empty if only the sleep itself is
+    /// known.
     pub blocked: Vec<Segment>,
-    /// Where it stands for several sleeps: all that the thread did from when it had gone to sleep first until it slept again last, added
-    /// up by cause. Empty otherwise.
-    folded: Vec<Segment>,
+    /// If it stands for several sleeps: all that the thread did from the start of the first until it slept after the last, summed by
+    /// cause. Empty otherwise.
+    merged: Vec<Segment>,
 }
 
-/// Causes of a folded stretch that are told apart, those that took the most; the rest is charged to the last of them.
-const FOLDED: usize = 8;
+/// Most causes in merged sleeps, the largest ones; the rest is charged to the last of them.
+const MERGED_CAUSES: usize = 8;
 
 impl PastSleep {
-    /// One of which nothing more is known.
+    /// A sleep without more detail.
     pub const fn from_sleep(sleep: TracedSleep) -> Self {
         Self::new(sleep, Vec::new())
     }
 
-    /// One of which it is known what the thread waited for.
+    /// A sleep with what the thread waited for meanwhile.
     pub const fn new(sleep: TracedSleep, blocked: Vec<Segment>) -> Self {
-        Self { sleep, blocked, folded: Vec::new() }
+        Self { sleep, blocked, merged: Vec::new() }
     }
 
-    /// This one and the next as one, in less memory: how long each cause took is kept, when is not. `None` where it is not known from
-    /// when to when they were.
-    pub fn folded_with(&self, next: &Self) -> Option<Self> {
+    /// Merges this sleep and the next to save memory: the time of each cause is kept, but not when it was. `None` if their start and end
+    /// are unknown.
+    pub fn merged_with(&self, next: &Self) -> Option<Self> {
         let (from, until) = (self.sleep.asleep_since?, next.sleep.asleep_again?);
         let mut line = TimeLine::between(from, until);
-        [self, next].into_iter().for_each(|one| live_through(&mut line, one, CauseKind::LongWork));
+        [self, next].into_iter().for_each(|past| cut_past_sleep(&mut line, past, CauseKind::LongWork));
         let parts = line.parts_until_end(Charge::from_wakeup(Part::Arming, CauseKind::LongWork));
         let (at, latency) = (until, Latency::from_span(until.since(from)));
         let mut parts = WakeupBreakdown { at, latency, cpu: None, parts }.by_cause();
         parts.sort_by_key(|(part, _)| Reverse(part.ns));
-        let rest = parts.iter().skip(FOLDED).map(|(part, _)| part.ns).fold(Span::ZERO, Span::plus);
-        parts.truncate(FOLDED);
+        let rest = parts.iter().skip(MERGED_CAUSES).map(|(part, _)| part.ns).fold(Span::ZERO, Span::plus);
+        parts.truncate(MERGED_CAUSES);
         if let Some((last, _)) = parts.last_mut() {
             last.ns = last.ns.plus(rest);
         }
         let mut begins = from;
-        let folded = parts.into_iter().map(|(part, _)| {
+        let merged = parts.into_iter().map(|(part, _)| {
             let part = Segment { from: begins, merged: true, ..part };
             begins = begins.plus(part.ns);
             part
         });
-        let folded = folded.collect();
+        let merged = merged.collect();
         let sleep =
             TracedSleep { asleep_since: Some(from), asleep_again: Some(until), ..next.sleep.without_wait() };
-        Some(Self { sleep, blocked: Vec::new(), folded })
+        Some(Self { sleep, blocked: Vec::new(), merged })
     }
 }
 
 /// What is known of a thread from before the sleep that its wake-up ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Past<'a> {
-    /// The last time that it was stopped, or frozen, longer ago than `sleeps` go.
+    /// The last time that it was stopped or frozen, before `sleeps` begin.
     pub stopped: Option<&'a TracedSleep>,
     /// Its sleeps, the last one at the end.
     pub sleeps: &'a [PastSleep],
-    /// Whose time it is that it ran.
+    /// Cause of the time in which it ran.
     pub running: CauseKind,
 }
 
@@ -92,20 +92,20 @@ impl Past<'_> {
     pub const NONE: Self = Past { stopped: None, sleeps: &[], running: CauseKind::LateArming };
 }
 
-/// Cuts up to `asleep`, when it went to sleep at last: by what it did, as far as that is known.
-pub(super) fn kept_from_asking(line: &mut TimeLine, past: Past<'_>, asleep: Option<MonotonicTime>) {
+/// Cuts up to `asleep`, when it last went to sleep, by what it did until then, as far as that is known.
+pub(super) fn cut_before_sleep(line: &mut TimeLine, past: Past<'_>, asleep: Option<MonotonicTime>) {
     let Some(asleep) = asleep else { return };
     let begin = line.cursor();
     if asleep <= begin {
         return;
     }
     let mut before = TimeLine::between(begin, asleep);
-    // Where its sleeps are not known as far back as that.
+    // The stop counts only if its sleeps are not known as far back.
     let known_since = past.sleeps.first().and_then(|first| first.sleep.asleep_since);
     let stopped =
         past.stopped.filter(|stopped| known_since.is_none_or(|since| stopped.asleep_since < Some(since)));
-    stopped.into_iter().for_each(|stopped| stop(&mut before, stopped));
-    past.sleeps.iter().for_each(|one| live_through(&mut before, one, past.running));
+    stopped.into_iter().for_each(|stopped| cut_stop(&mut before, stopped));
+    past.sleeps.iter().for_each(|sleep| cut_past_sleep(&mut before, sleep, past.running));
     let running = Charge::from_wakeup(
         Part::Arming,
         if known_since.is_some() { past.running } else { CauseKind::LateArming },
@@ -116,63 +116,63 @@ pub(super) fn kept_from_asking(line: &mut TimeLine, past: Past<'_>, asleep: Opti
     }
 }
 
-/// While it was stopped it could not ask.
-fn stop(line: &mut TimeLine, stopped: &TracedSleep) {
+/// Cuts by a stop, during which it could not arm its timer.
+fn cut_stop(line: &mut TimeLine, stopped: &TracedSleep) {
     let (Some(from), Some(until)) = (stopped.asleep_since, stopped.switched_in) else { return };
     line.cut_as_far(from, Charge::from_wakeup(Part::Arming, CauseKind::LateArming));
     line.cut_as_far(until, blocked(&stopped.asleep));
 }
 
-/// Cuts by a sleep that is over, and by what came after it, until the thread slept again.
-pub(super) fn live_through(line: &mut TimeLine, past: &PastSleep, running: CauseKind) {
-    for piece in &past.folded {
+/// Cuts by a past sleep, and by what the thread did until it slept again.
+pub(super) fn cut_past_sleep(line: &mut TimeLine, past: &PastSleep, running: CauseKind) {
+    for piece in &past.merged {
         let mut charge = Charge::of(piece);
         if charge.kind == CauseKind::LongWork {
             charge.kind = running;
         }
         line.cut_as_far(piece.from.plus(piece.ns), charge);
     }
-    let one = &past.sleep;
+    let sleep = &past.sleep;
     let runs = || Charge::from_wakeup(Part::Arming, running);
-    if let Some(since) = one.asleep_since {
+    if let Some(since) = sleep.asleep_since {
         line.cut_as_far(since, runs());
         for piece in &past.blocked {
-            line.cut_as_far(piece.from, sleeping(one));
+            line.cut_as_far(piece.from, charge_for_sleep(sleep));
             line.cut_as_far(piece.from.plus(piece.ns), Charge::of(piece));
         }
-        line.cut_as_far(one.waking, sleeping(one));
+        line.cut_as_far(sleep.waking, charge_for_sleep(sleep));
     }
-    wake_up(line, one);
-    wait(line, one);
-    for lost in &one.lost {
+    wake_up(line, sleep);
+    wait(line, sleep);
+    for lost in &sleep.lost {
         line.cut_as_far(lost.from, runs());
-        line.cut_as_far(lost.until, lost_to(lost, &one.lost));
+        line.cut_as_far(lost.until, charge_for_loss(lost, &sleep.lost));
     }
-    // Others had its CPU as well, and nobody knows when.
-    let rest = if one.lost_more > 0 { CauseKind::Undetermined } else { running };
-    if let Some(again) = one.asleep_again {
+    // Others had its CPU as well, at unknown times.
+    let rest = if sleep.lost_more > 0 { CauseKind::Undetermined } else { running };
+    if let Some(again) = sleep.asleep_again {
         line.cut_as_far(again, Charge::from_wakeup(Part::Arming, rest));
     }
 }
 
-/// In what a thread slept, as far as the sleep itself tells.
-pub(super) fn sleeping(one: &TracedSleep) -> Charge {
-    if let SleepState::Stopped(_) = one.asleep {
-        return blocked(&one.asleep);
+/// What a thread slept in, as far as the sleep itself tells.
+pub(super) fn charge_for_sleep(sleep: &TracedSleep) -> Charge {
+    if let SleepState::Stopped(_) = sleep.asleep {
+        return blocked(&sleep.asleep);
     }
-    let waker = match &one.woken_by {
+    let waker = match &sleep.woken_by {
         WakeSource::Other(who) if who.holder == HolderKind::Thread => Some(who),
         _ => None,
     };
-    let Cause { part, kind, name, call, .. } = waited_in(one, waker);
+    let Cause { part, kind, name, call, .. } = wait_cause(sleep, waker);
     let pid = waker.and_then(|who| who.pid);
     Charge { pid, call, ..Charge::from_wakeup(part, kind).named(&name) }
 }
 
 /// What a thread waited for that was blocked until `waker` woke it.
-pub fn waited_in(one: &TracedSleep, waker: Option<&CpuHolder>) -> Cause {
+pub fn wait_cause(sleep: &TracedSleep, waker: Option<&CpuHolder>) -> Cause {
     let name = waker.map_or_else(String::new, |who| who.name.clone());
-    let (kind, call, name) = match &one.slept_in {
+    let (kind, call, name) = match &sleep.slept_in {
         Some(SleepSite::PageFault) => (CauseKind::PageFault, "", String::new()),
         Some(SleepSite::Call(call)) if call == LOCK_CALL && waker.is_some() => {
             (CauseKind::Lock, call.as_str(), name)
@@ -183,8 +183,8 @@ pub fn waited_in(one: &TracedSleep, waker: Option<&CpuHolder>) -> Cause {
     Cause { call: call.to_owned(), ..Cause::new(Part::Blocked, kind, name) }
 }
 
-/// What a thread did from `from` until `until`, of which its sleeps are `past`: a stretch in which it ran, or of which nothing is
-/// known, is the cause of `otherwise`, by its thread.
+/// What a thread with the sleeps `past` did from `from` until `until`. Time in which it ran, or of which nothing is known, gets the
+/// cause and thread of `otherwise`.
 pub fn activity(
     past: &[&PastSleep],
     from: MonotonicTime,
@@ -192,12 +192,12 @@ pub fn activity(
     otherwise: &Segment,
 ) -> Vec<Segment> {
     let mut line = TimeLine::between(from, until);
-    past.iter().for_each(|one| live_through(&mut line, one, CauseKind::LongWork));
+    past.iter().for_each(|sleep| cut_past_sleep(&mut line, sleep, CauseKind::LongWork));
     let mut parts = line.parts_until_end(Charge::from_wakeup(Part::Arming, CauseKind::LongWork));
     for part in &mut parts {
-        // Where it lost its CPU more often than is known, it ran or was about to.
-        let is_its = matches!(part.cause.kind, CauseKind::LongWork | CauseKind::Undetermined);
-        let is_running = is_its && part.cause.part == Part::Arming;
+        // If it lost its CPU more often than is listed, it ran or was about to.
+        let may_run = matches!(part.cause.kind, CauseKind::LongWork | CauseKind::Undetermined);
+        let is_running = may_run && part.cause.part == Part::Arming;
         match is_running {
             true => (part.cause, part.pid) = (otherwise.cause.clone(), otherwise.pid),
             false => part.cause.part = otherwise.cause.part,
@@ -227,9 +227,9 @@ mod tests {
         })
     }
 
-    fn took(past: &[PastSleep], from: i64, until: i64) -> Vec<(CauseKind, u64)> {
+    fn time_by_kind(past: &[PastSleep], from: i64, until: i64) -> Vec<(CauseKind, u64)> {
         let mut line = TimeLine::between(at(from), at(until));
-        past.iter().for_each(|one| live_through(&mut line, one, CauseKind::LongWork));
+        past.iter().for_each(|sleep| cut_past_sleep(&mut line, sleep, CauseKind::LongWork));
         let parts = line.parts_until_end(Charge::from_wakeup(Part::Arming, CauseKind::Unexplained));
         let (kinds, mut all) =
             ([CauseKind::SystemCall, CauseKind::LongWork, CauseKind::Unexplained], Vec::new());
@@ -245,13 +245,13 @@ mod tests {
     #[test]
     fn what_took_the_time_is_kept_where_sleeps_are_folded() {
         let all: Vec<PastSleep> = (0..4).map(writes).collect();
-        let [first, second] =
-            [[0, 1], [2, 3]].map(|[one, next]: [usize; 2]| all[one].folded_with(&all[next]).unwrap());
-        let whole = first.folded_with(&second).unwrap();
-        let wanted =
+        let [first, second] = [[0, 1], [2, 3]]
+            .map(|[earlier, later]: [usize; 2]| all[earlier].merged_with(&all[later]).unwrap());
+        let whole = first.merged_with(&second).unwrap();
+        let expected =
             [(CauseKind::SystemCall, 1_200), (CauseKind::LongWork, 2_800), (CauseKind::Unexplained, 0)];
-        assert_eq!(took(&all, 0, 4_000), wanted);
-        assert_eq!(took(&[first, second], 0, 4_000), wanted);
-        assert_eq!(took(&[whole], 0, 4_000), wanted);
+        assert_eq!(time_by_kind(&all, 0, 4_000), expected);
+        assert_eq!(time_by_kind(&[first, second], 0, 4_000), expected);
+        assert_eq!(time_by_kind(&[whole], 0, 4_000), expected);
     }
 }

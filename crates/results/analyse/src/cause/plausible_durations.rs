@@ -1,4 +1,4 @@
-//! How long the kernel's own doings take at most.
+//! Upper bounds for the durations of the kernel's own activities.
 
 use howlate_model::Span;
 

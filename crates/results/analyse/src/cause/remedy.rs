@@ -1,7 +1,7 @@
-//! What can be done about a cause: the finding of doctor that says how.
+//! Remedies for causes: the finding of `howlate doctor` that says what to do.
 //!
-//! Advice is a claim. A finding stands beside a cause only where it can change that cause for the thread that was late; the table,
-//! with the reason of each row, is in `docs/causes.md`.
+//! Users will follow the advice. A finding stands beside a cause only where it can change that cause for the thread that was late;
+//! the table, with the reason of each row, is in `docs/causes.md`.
 
 use howlate_model::FindingId::{
     self, CpuDmaLatency, CpuQuota, FairServer, Hypervisor, IdleStates, InterruptAffinity, IsolatedCpus,
@@ -12,26 +12,26 @@ use howlate_model::{CauseKind, Finding, Policy, Priority, Remedy, Verdict};
 
 use super::{OnlyIf, Why, WhyCause, WhyRemedy};
 
-/// A cause of less of the late time than this is not worth changing anything for.
+/// A cause of less than this share of the late time is not worth changing anything for.
 const LEAST_SHARE: f64 = 0.05;
-/// What was met in fewer late wake-ups may never come again.
+/// A cause met in fewer late wake-ups may never come again.
 const LEAST_WAKEUPS: u64 = 3;
 
 /// Softirqs that are served where their device's interrupt is. The others follow the thread that caused them.
-const OF_DEVICES: [&str; 4] = ["NET_RX", "NET_TX", "BLOCK", "IRQ_POLL"];
+const DEVICE_SOFTIRQS: [&str; 4] = ["NET_RX", "NET_TX", "BLOCK", "IRQ_POLL"];
 
-/// The findings that bear on `cause` where it made a thread of this policy late, the nearest first: what is the thread's own and can
-/// be taken back comes before what changes the machine.
+/// The findings that bear on `cause` for a late thread of this policy, the best first: settings of the thread that are easily undone
+/// come before settings of the machine.
 ///
-/// Nothing bears on the kernel's own way: it takes the time that it takes, with other settings too. Nor on what nobody knows.
-fn bearing(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
+/// None for the kernel's own path, which takes its time with other settings too, nor for unknown causes.
+fn findings_against(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
     let is_realtime = policy.is_realtime();
     match cause.kind {
         // Real-time threads have none: timerslack_ns(5) in proc(5).
         CauseKind::TimerSlack if !is_realtime => &[TimerSlack],
         CauseKind::IdleExit => &[CpuDmaLatency, IdleStates],
-        CauseKind::Interrupt if is_of_device(cause) => &[InterruptAffinity],
-        CauseKind::Softirq if OF_DEVICES.contains(&cause.name()) => &[InterruptAffinity],
+        CauseKind::Interrupt if is_device_interrupt(cause) => &[InterruptAffinity],
+        CauseKind::Softirq if DEVICE_SOFTIRQS.contains(&cause.name()) => &[InterruptAffinity],
         // Callbacks of RCU are run elsewhere for CPUs that `rcu_nocbs=` names, as those of `nohz_full=` are:
         // Documentation/admin-guide/kernel-per-CPU-kthreads.rst.
         CauseKind::Softirq if cause.name() == "RCU" => &[NohzFull],
@@ -47,62 +47,66 @@ fn bearing(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
 }
 
 fn against_thread(cause: &WhyCause, policy: Policy) -> &'static [FindingId] {
-    // What doctor says of real-time priority ends in the usual one.
+    // The finding on real-time priority leads to the usual priority.
     let may_rise = policy.priority().is_some_and(|priority| priority < Priority::USUAL);
     match policy.is_realtime() {
-        // Howlate's own are there because it measures; nobody gets ahead of the stopper; what makes threads of one program late is
-        // not mended by raising that program; and no policy wakes who is blocked.
-        _ if is_of_measuring(cause) || is_stopper(cause) || cause.own || !cause.through.is_empty() => &[],
-        // No weight takes the CPU from a real-time thread, and preemption none from one of higher priority.
+        // Howlate's own threads exist because it measures; no thread gets ahead of the stopper; raising a program does not help against
+        // threads of the same program; and no policy wakes a blocked thread.
+        _ if is_caused_by_measuring(cause) || is_stopper(cause) || cause.own || !cause.through.is_empty() => {
+            &[]
+        }
+        // No weight takes the CPU from a real-time thread, and no preemption takes it from one of higher priority.
         false if cause.real_time => &[RtGroupScheduling, RealtimePermission],
-        // Preempted by others: priority, then weight.
+        // Preempted by others: priority first, then weight.
         false => &[RtGroupScheduling, RealtimePermission, NicePermission],
-        // It runs where its interrupt is.
+        // An interrupt thread runs on the CPU of its interrupt.
         true if cause.name().starts_with("irq/") => &[InterruptAffinity],
         true if cause.real_time && is_bound(cause) => &[],
         true if cause.real_time && may_rise => &[RealtimePermission, IsolatedCpus],
         true if cause.real_time => &[IsolatedCpus],
-        // No isolation keeps away who belongs to the CPU.
+        // No isolation keeps away a thread that is bound to the CPU.
         true if is_bound(cause) => &[Preemption],
         true => &[Preemption, IsolatedCpus],
     }
 }
 
-/// `migration/N`, which runs ahead of everybody. Source: kernel/stop_machine.c.
+/// `migration/N`, which preempts all other threads. Source: kernel/stop_machine.c.
 fn is_stopper(cause: &WhyCause) -> bool {
     cause.name().starts_with("migration/")
 }
 
-/// A thread that the kernel has for each CPU: `ksoftirqd/1`, `kworker/1:2`, or several of them with a `*` for the number.
-/// `kworker/u8:3` may run anywhere.
+/// A per-CPU thread of the kernel: `ksoftirqd/1`, `kworker/1:2`, or several of them with a `*` for the number. `kworker/u8:3` may
+/// run anywhere.
 fn is_bound(cause: &WhyCause) -> bool {
     let number = cause.name().split_once('/').and_then(|(_, number)| number.chars().next());
     number.is_some_and(|first| first.is_ascii_digit() || first == '*')
 }
 
-/// The tick comes to every CPU whatever interrupts are sent where.
-fn is_of_device(cause: &WhyCause) -> bool {
+/// The tick comes to every CPU, whichever way interrupts are routed.
+fn is_device_interrupt(cause: &WhyCause) -> bool {
     !matches!(cause.name(), "" | "local_timer")
 }
 
-/// Howlate's own threads, the loads that it makes, and the terminal that shows its output: without the measuring they would not be
-/// there.
-pub fn is_of_measuring(cause: &WhyCause) -> bool {
+/// Howlate's own threads, its loads, and the terminal that shows its output: they would not run without the measurement.
+pub fn is_caused_by_measuring(cause: &WhyCause) -> bool {
     let names = ["load-", "howlate", "tmux: "];
     names.iter().any(|name| cause.name().starts_with(name))
 }
 
-/// The nearest finding that says what to do about `cause` where it made a thread of this policy late. `None` where nothing is to be
-/// done: because nothing can be, because doctor found nothing, or because the cause is too small or was met too seldom.
+/// The best finding that says what to do about `cause` for a late thread of this policy. `None` if nothing can be done, doctor found
+/// nothing, or the cause is too small or too rare.
 pub fn remedy<'a>(cause: &WhyCause, policy: Policy, findings: &'a [Finding]) -> Option<&'a Finding> {
     if cause.share < LEAST_SHARE || cause.wakeups < LEAST_WAKEUPS {
         return None;
     }
-    let helps = |one: &&Finding| helps(one) && is_about(one, cause) && !is_overtaken(one, findings);
-    bearing(cause, policy).iter().find_map(|id| findings.iter().find(|one| &one.id == id).filter(helps))
+    let helps =
+        |finding: &&Finding| helps(finding) && is_about(finding, cause) && !is_superseded(finding, findings);
+    findings_against(cause, policy)
+        .iter()
+        .find_map(|id| findings.iter().find(|finding| &finding.id == id).filter(helps))
 }
 
-/// What has to be so for that finding to help against `cause`, where no event tells whether it is.
+/// The condition under which that finding helps against `cause`, if no event tells whether it holds.
 pub fn only_if(cause: &WhyCause, finding: &FindingId) -> Option<OnlyIf> {
     match (cause.kind, finding) {
         (CauseKind::Thread, RtGroupScheduling | RealtimePermission) if cause.real_time => {
@@ -116,35 +120,39 @@ pub fn only_if(cause: &WhyCause, finding: &FindingId) -> Option<OnlyIf> {
     }
 }
 
-/// Whether the finding is about what was met: a quota of another group than the one that ran out of time is not. Where a namespace
-/// makes a group the top one, its path does not tell.
+/// Whether the finding is about the cause: a quota of another group than the throttled one is not. If a namespace makes a group the
+/// top one, its path does not tell.
 fn is_about(finding: &Finding, cause: &WhyCause) -> bool {
     if finding.id != CpuQuota || cause.name().is_empty() {
         return true;
     }
-    let folder =
-        finding.evidence.first().and_then(|one| one.path.rsplit_once('/')).map_or("", |(folder, _)| folder);
+    let folder = finding
+        .evidence
+        .first()
+        .and_then(|evidence| evidence.path.rsplit_once('/'))
+        .map_or("", |(folder, _)| folder);
     let below = folder.strip_prefix("/sys/fs/cgroup").unwrap_or(folder);
     let is_top = below.is_empty() || below.starts_with("/cpu") && !below[1..].contains('/');
     is_top || below.ends_with(cause.name())
 }
 
-/// Throttling is nothing beside the fair server, which takes the CPU whatever the budget is, unless that is off.
-fn is_overtaken(finding: &Finding, findings: &[Finding]) -> bool {
-    let serves =
-        |one: &Finding| one.id == FairServer && (one.verdict == Verdict::Unknown || one.remedy.is_some());
+/// RT throttling does not matter beside the fair server, which takes the CPU whatever the budget is, unless that is off.
+fn is_superseded(finding: &Finding, findings: &[Finding]) -> bool {
+    let serves = |finding: &Finding| {
+        finding.id == FairServer && (finding.verdict == Verdict::Unknown || finding.remedy.is_some())
+    };
     finding.id == RtThrottling && findings.iter().any(serves)
 }
 
 impl WhyCause {
-    /// Its name; empty where there is none.
+    /// Its name; empty if it has none.
     pub(super) fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
     }
 }
 
 impl Why {
-    /// The same of a thread of this policy, with the nearest of `findings` beside each cause that something can be done about.
+    /// Adds the best of `findings` beside each cause that something can be done about, for a thread of this policy.
     #[must_use]
     pub fn with_remedies(mut self, policy: Policy, findings: &[Finding]) -> Self {
         for cause in &mut self.causes {
@@ -160,15 +168,16 @@ fn beside(cause: &WhyCause, finding: &Finding) -> WhyRemedy {
     WhyRemedy { only_if: only_if(cause, &id), finding: id, found, apply, undo }
 }
 
-/// What is as it should be, or was not read, needs nothing done; but what one may do is a means, and the finding says how.
+/// Whether the finding asks for a change. A good or unknown setting needs none, but a permission is a means even if it is good.
 fn helps(finding: &Finding) -> bool {
-    let says = finding.remedy.as_ref().is_some_and(|remedy| !remedy.apply.is_empty());
+    let has_steps = finding.remedy.as_ref().is_some_and(|remedy| !remedy.apply.is_empty());
     let is_means = matches!(finding.id, RealtimePermission | NicePermission | MemoryLock | CpuDmaLatency);
-    says && match finding.verdict {
-        Verdict::Good => is_means,
-        Verdict::Unknown => false,
-        Verdict::Blocks | Verdict::Costs | Verdict::Note => true,
-    }
+    has_steps
+        && match finding.verdict {
+            Verdict::Good => is_means,
+            Verdict::Unknown => false,
+            Verdict::Blocks | Verdict::Costs | Verdict::Note => true,
+        }
 }
 
 #[cfg(test)]
@@ -209,17 +218,17 @@ mod tests {
 
     /// Every finding, each with something to type.
     fn all() -> Vec<Finding> {
-        let strangers = [FindingId::RealtimeKernel, FindingId::Mitigations, FindingId::TimerMigration];
-        let of_rcu = std::iter::once(NohzFull);
-        let told = strangers.into_iter().chain(of_rcu).chain(bearing_on_anything());
-        told.map(|id| finding(id, Verdict::Costs, &["do it"])).collect()
+        let unrelated = [FindingId::RealtimeKernel, FindingId::Mitigations, FindingId::TimerMigration];
+        let rcu = std::iter::once(NohzFull);
+        let ids = unrelated.into_iter().chain(rcu).chain(all_findings_against());
+        ids.map(|id| finding(id, Verdict::Costs, &["do it"])).collect()
     }
 
-    fn bearing_on_anything() -> Vec<FindingId> {
+    fn all_findings_against() -> Vec<FindingId> {
         let mut ids = Vec::new();
         for kind in KINDS {
             for policy in [Policy::OTHER, FIFO] {
-                ids.extend(bearing(&cause(kind, "hog"), policy).iter().cloned());
+                ids.extend(findings_against(&cause(kind, "hog"), policy).iter().cloned());
             }
         }
         ids
@@ -246,48 +255,52 @@ mod tests {
         CauseKind::Unexplained,
     ];
 
-    fn advised(kind: CauseKind, name: &str, policy: Policy) -> Option<FindingId> {
-        remedy(&cause(kind, name), policy, &all()).map(|one| one.id.clone())
+    fn finding_for(kind: CauseKind, name: &str, policy: Policy) -> Option<FindingId> {
+        remedy(&cause(kind, name), policy, &all()).map(|finding| finding.id.clone())
     }
 
     #[test]
     fn an_ordinary_thread_is_offered_priority_and_a_real_time_one_what_it_lacks() {
-        assert_eq!(advised(CauseKind::Thread, "hog", Policy::OTHER), Some(RtGroupScheduling));
-        assert_eq!(advised(CauseKind::Thread, "hog", FIFO), Some(Preemption));
+        assert_eq!(finding_for(CauseKind::Thread, "hog", Policy::OTHER), Some(RtGroupScheduling));
+        assert_eq!(finding_for(CauseKind::Thread, "hog", FIFO), Some(Preemption));
         for policy in [Policy::OTHER, FIFO] {
-            assert_eq!(advised(CauseKind::Thread, "load-cpu", policy), None, "howlate makes it");
-            assert_eq!(advised(CauseKind::Thread, "howlate", policy), None, "it is there to measure");
+            assert_eq!(finding_for(CauseKind::Thread, "load-cpu", policy), None, "howlate makes it");
+            assert_eq!(finding_for(CauseKind::Thread, "howlate", policy), None, "it is there to measure");
         }
-        assert_eq!(advised(CauseKind::TimerSlack, "", FIFO), None, "real-time threads have none");
+        assert_eq!(finding_for(CauseKind::TimerSlack, "", FIFO), None, "real-time threads have none");
     }
 
     #[test]
     fn against_a_real_time_thread_neither_weight_nor_preemption_is_offered() {
         let hog = WhyCause { real_time: true, ..cause(CauseKind::Thread, "hog") };
-        assert_eq!(bearing(&hog, FIFO), [IsolatedCpus]);
+        assert_eq!(findings_against(&hog, FIFO), [IsolatedCpus]);
         let low = Policy::Fifo { priority: Priority::USUAL.lowered(70) };
-        assert_eq!(bearing(&hog, low), [RealtimePermission, IsolatedCpus], "its own may be higher");
-        assert_eq!(bearing(&hog, Policy::OTHER), [RtGroupScheduling, RealtimePermission]);
+        assert_eq!(findings_against(&hog, low), [RealtimePermission, IsolatedCpus], "its own may be higher");
+        assert_eq!(findings_against(&hog, Policy::OTHER), [RtGroupScheduling, RealtimePermission]);
     }
 
     #[test]
     fn no_isolation_is_advised_against_who_belongs_to_the_cpu() {
         let thread = |name: &str, real_time| WhyCause { real_time, ..cause(CauseKind::Thread, name) };
-        assert_eq!(bearing(&thread("rcuc/0", true), FIFO), [NohzFull]);
+        assert_eq!(findings_against(&thread("rcuc/0", true), FIFO), [NohzFull]);
         for name in ["kworker/1:2", "kworker/1:*", "ksoftirqd/*"] {
-            assert_eq!(bearing(&thread(name, false), FIFO), [Preemption], "{name}");
-            assert_eq!(bearing(&thread(name, true), FIFO), [], "{name}");
+            assert_eq!(findings_against(&thread(name, false), FIFO), [Preemption], "{name}");
+            assert_eq!(findings_against(&thread(name, true), FIFO), [], "{name}");
         }
         for name in ["kworker/u8:3", "hog", "a/b"] {
-            assert_eq!(bearing(&thread(name, false), FIFO), [Preemption, IsolatedCpus], "{name}");
+            assert_eq!(findings_against(&thread(name, false), FIFO), [Preemption, IsolatedCpus], "{name}");
         }
         assert_eq!(
-            bearing(&thread("irq/36-eth0", true), FIFO),
+            findings_against(&thread("irq/36-eth0", true), FIFO),
             [InterruptAffinity],
             "where its interrupt is"
         );
         for policy in [Policy::OTHER, FIFO] {
-            assert_eq!(bearing(&thread("migration/1", true), policy), [], "it runs ahead of everybody");
+            assert_eq!(
+                findings_against(&thread("migration/1", true), policy),
+                [],
+                "it runs ahead of everybody"
+            );
         }
     }
 
@@ -311,13 +324,13 @@ mod tests {
             [] => Finding { remedy: None, ..finding(FairServer, verdict, &[]) },
             _ => finding(FairServer, verdict, apply),
         };
-        let advised = |findings: &[Finding]| {
-            remedy(&cause(CauseKind::RtThrottled, ""), FIFO, findings).map(|one| one.id.clone())
+        let finding_for = |findings: &[Finding]| {
+            remedy(&cause(CauseKind::RtThrottled, ""), FIFO, findings).map(|finding| finding.id.clone())
         };
-        assert_eq!(advised(std::slice::from_ref(&throttling)), Some(RtThrottling), "before 6.12");
-        assert_eq!(advised(&[throttling.clone(), server(Verdict::Note, &["echo 0"])]), Some(FairServer));
-        assert_eq!(advised(&[throttling.clone(), server(Verdict::Unknown, &[])]), None, "it may run");
-        assert_eq!(advised(&[throttling, server(Verdict::Note, &[])]), Some(RtThrottling), "it is off");
+        assert_eq!(finding_for(std::slice::from_ref(&throttling)), Some(RtThrottling), "before 6.12");
+        assert_eq!(finding_for(&[throttling.clone(), server(Verdict::Note, &["echo 0"])]), Some(FairServer));
+        assert_eq!(finding_for(&[throttling.clone(), server(Verdict::Unknown, &[])]), None, "it may run");
+        assert_eq!(finding_for(&[throttling, server(Verdict::Note, &[])]), Some(RtThrottling), "it is off");
     }
 
     #[test]
@@ -355,32 +368,37 @@ mod tests {
         ];
         for (kind, name) in none {
             for policy in [Policy::OTHER, FIFO] {
-                assert_eq!(advised(kind, name, policy), None, "{kind:?} {name}");
+                assert_eq!(finding_for(kind, name, policy), None, "{kind:?} {name}");
             }
         }
-        assert_eq!(advised(CauseKind::Softirq, "RCU", FIFO), Some(NohzFull));
-        assert_eq!(advised(CauseKind::Softirq, "NET_RX", FIFO), Some(InterruptAffinity));
-        assert_eq!(advised(CauseKind::Interrupt, "eth0", FIFO), Some(InterruptAffinity));
+        assert_eq!(finding_for(CauseKind::Softirq, "RCU", FIFO), Some(NohzFull));
+        assert_eq!(finding_for(CauseKind::Softirq, "NET_RX", FIFO), Some(InterruptAffinity));
+        assert_eq!(finding_for(CauseKind::Interrupt, "eth0", FIFO), Some(InterruptAffinity));
     }
 
     #[test]
     fn what_is_small_or_was_met_once_is_left_alone() {
         let all = all();
-        let of = |share, wakeups| {
+        let finding_for_share = |share, wakeups| {
             let cause = WhyCause { share, wakeups, ..cause(CauseKind::PageFault, "") };
-            remedy(&cause, FIFO, &all).map(|one| one.id.clone())
+            remedy(&cause, FIFO, &all).map(|finding| finding.id.clone())
         };
-        assert_eq!((of(0.04, 20), of(0.9, 2), of(0.05, 3)), (None, None, Some(MemoryLock)));
+        assert_eq!(
+            (finding_for_share(0.04, 20), finding_for_share(0.9, 2), finding_for_share(0.05, 3)),
+            (None, None, Some(MemoryLock))
+        );
     }
 
     #[test]
     fn what_one_may_do_is_a_means_and_what_is_as_it_should_be_is_not() {
-        let told = [
+        let findings = [
             finding(RtGroupScheduling, Verdict::Good, &["nothing"]),
             finding(RealtimePermission, Verdict::Good, &["chrt --fifo 80 PROGRAM"]),
             finding(CpuQuota, Verdict::Costs, &[]),
         ];
-        let id = |kind, name| remedy(&cause(kind, name), Policy::OTHER, &told).map(|one| one.id.clone());
+        let id = |kind, name| {
+            remedy(&cause(kind, name), Policy::OTHER, &findings).map(|finding| finding.id.clone())
+        };
         assert_eq!(id(CauseKind::Thread, "hog"), Some(RealtimePermission));
         assert_eq!(id(CauseKind::Throttled, "/a"), None, "it says nothing to type");
     }
@@ -390,7 +408,7 @@ mod tests {
     fn the_docs_have_the_table() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/causes.md");
         let page = std::fs::read_to_string(path).unwrap();
-        for id in bearing_on_anything() {
+        for id in all_findings_against() {
             assert!(
                 page.contains(&format!("`{}`", id.name())),
                 "docs/causes.md says nothing of {}",

@@ -1,4 +1,4 @@
-//! Time in which no CPU of the machine did anything.
+//! Time in which no CPU of the machine ran.
 //!
 //! ```text
 //! this CPU       |------ one part, without an event ------|
@@ -8,22 +8,22 @@
 
 use howlate_model::{CauseKind, MonotonicInterval, MonotonicTime, Segment, Span};
 
-/// Shorter ones are not looked at: CPUs that wait for one lock with interrupts off stand still together as well, and not for long.
-const LEAST: Span = Span::from_millis(1);
+/// Shorter ones are ignored: CPUs that wait for one lock with interrupts off stand still together as well, but not for long.
+const SHORTEST: Span = Span::from_millis(1);
 
-/// Charges what of a part lies in the stretch to what is `below` the kernel. Between two parts something happened on this CPU: most of
-/// the stretch has to be in one of them, as far as it is in the wake-up at all.
+/// Charges the time of a standstill to `below`, the layer below the kernel. Between two parts this CPU had an event: most of the
+/// standstill, as far as it lies in the wake-up, has to be in one part.
 pub(super) fn charge_standstill(parts: &mut Vec<Segment>, still: MonotonicInterval, below: CauseKind) {
     let Some((first, last)) = parts.first().zip(parts.last()) else { return };
     let within = overlap(still, MonotonicInterval { from: first.from, until: end(last) });
-    let most = |part: &Segment| length(overlap(still, of(part))).times(2) > length(within);
-    let Some(place) = parts.iter().position(most).filter(|_| length(within) >= LEAST) else { return };
-    let pieces = cut_out(&parts[place], overlap(still, of(&parts[place])), below);
+    let most = |part: &Segment| length(overlap(still, stamp(part))).times(2) > length(within);
+    let Some(place) = parts.iter().position(most).filter(|_| length(within) >= SHORTEST) else { return };
+    let pieces = cut_out(&parts[place], overlap(still, stamp(&parts[place])), below);
     parts.splice(place..=place, pieces);
 }
 
-/// The part before, in and after the stretch, which lies in it. An idle CPU is still asleep where the stretch begins: the machine may
-/// have stood still from before it, up to the last event.
+/// The part before, in and after the standstill, which lies within it. An idle CPU is still idle where the standstill begins: the
+/// machine may have stood still since the last event before it.
 fn cut_out(
     part: &Segment,
     still: MonotonicInterval,
@@ -44,7 +44,7 @@ fn end(part: &Segment) -> MonotonicTime {
     part.from.plus(part.ns)
 }
 
-fn of(part: &Segment) -> MonotonicInterval {
+fn stamp(part: &Segment) -> MonotonicInterval {
     MonotonicInterval { from: part.from, until: end(part) }
 }
 
@@ -52,12 +52,12 @@ fn length(stamp: MonotonicInterval) -> Span {
     stamp.until.since(stamp.from)
 }
 
-/// What is in both; of no length where nothing is.
-fn overlap(one: MonotonicInterval, other: MonotonicInterval) -> MonotonicInterval {
-    MonotonicInterval { from: one.from.max(other.from), until: one.until.min(other.until) }
+/// The intersection; of no length if there is none.
+fn overlap(first: MonotonicInterval, second: MonotonicInterval) -> MonotonicInterval {
+    MonotonicInterval { from: first.from.max(second.from), until: first.until.min(second.until) }
 }
 
-/// Who was under way then is not to blame: neither by name nor otherwise.
+/// Charges a part to `kind`, without the name of what was under way, which is not to blame.
 pub(super) fn charge(part: &mut Segment, kind: CauseKind) {
     (part.cause.kind, part.pid) = (kind, None);
     part.cause.name.clear();

@@ -1,38 +1,38 @@
-//! Causes that are several of a kind: the threads of a pool, whose names differ in a number at the end.
+//! Groups causes of one kind: the threads of a pool, whose names differ in a number at the end.
 
 use howlate_model::CauseKind;
 
 use super::{Why, WhyCause};
 
-/// What stands for the part in which the names differ.
+/// Stands for the number in which the names differ.
 const ANY: &str = "*";
 
-/// Causes of one kind whose names differ in nothing but the number at their end: `opt cgu.04` and `opt cgu.11`.
+/// Causes of one kind whose names differ only in the number at their end: `opt cgu.04` and `opt cgu.11`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    /// All of them as one. Its name has a `*` for the number where they are several; a late wake-up in which two of them met
-    /// counts twice, but there are never more than were late.
+    /// Sum of all of them. Its name has a `*` for the number if they are several; a late wake-up in which two of them took part counts
+    /// twice, but the count is limited to the number of late wake-ups.
     pub cause: WhyCause,
-    /// How many names there are.
+    /// Number of names.
     pub names: usize,
 }
 
-/// The causes of `why` by family, the most first.
+/// The causes of `why` by family, the largest first.
 pub fn families(why: &Why) -> Vec<Family> {
     let mut found: Vec<(Family, String)> = Vec::new();
     for cause in &why.causes {
         let stem = stem(cause);
-        let is_kin = |(known, of): &&mut (Family, String)| {
-            known.cause.kind == cause.kind
-                && known.cause.part == cause.part
-                && known.cause.real_time == cause.real_time
-                && known.cause.own == cause.own
-                && known.cause.call == cause.call
-                && known.cause.through == cause.through
-                && *of == stem
+        let is_same_family = |(family, family_stem): &&mut (Family, String)| {
+            family.cause.kind == cause.kind
+                && family.cause.part == cause.part
+                && family.cause.real_time == cause.real_time
+                && family.cause.own == cause.own
+                && family.cause.call == cause.call
+                && family.cause.through == cause.through
+                && *family_stem == stem
         };
-        match found.iter_mut().find(is_kin) {
-            Some((known, _)) => known.join(cause, &stem, why.late.count),
+        match found.iter_mut().find(is_same_family) {
+            Some((family, _)) => family.join(cause, &stem, why.late.count),
             None => found.push((Family { cause: cause.clone(), names: 1 }, stem)),
         }
     }
@@ -53,7 +53,7 @@ impl Family {
     }
 }
 
-/// A thread's name without the number at its end. Other causes are known by the whole of theirs.
+/// A thread's name without the number at its end; for other causes, the whole name.
 fn stem(cause: &WhyCause) -> String {
     let name = cause.name();
     let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
@@ -88,9 +88,11 @@ mod tests {
             (thread, "42", 50),
         ]);
         let found = families(&why);
-        let told = found.iter().map(|one| (one.cause.name(), one.names, one.cause.wakeups, one.cause.pid));
+        let rows = found
+            .iter()
+            .map(|family| (family.cause.name(), family.names, family.cause.wakeups, family.cause.pid));
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            rows.collect::<Vec<_>>(),
             [("cgu.*", 2, 2, None), ("hog", 1, 1, Some(7)), ("42", 1, 1, Some(7))]
         );
         assert!((found[0].cause.share - 0.55).abs() < 1e-9 && found[0].cause.max == Span::from_nanos(300));

@@ -1,8 +1,8 @@
-//! The line from the time asked for to the time it became, cut piece by piece.
+//! The line from the expected time to the actual one, cut piece by piece.
 
 use howlate_model::{Cause, CauseKind, MonotonicTime, Part, Priority, Segment, Wakeup, WakeupBreakdown};
 
-/// A wake-up's time-line under construction. Whatever is cut off it, the pieces add up.
+/// A wake-up's time line under construction. However it is cut, the pieces add up to the whole.
 pub(super) struct TimeLine {
     end: MonotonicTime,
     cursor: MonotonicTime,
@@ -10,7 +10,7 @@ pub(super) struct TimeLine {
     clamped: u64,
 }
 
-/// Who a piece is charged to.
+/// What a piece is charged to.
 #[derive(Clone)]
 pub(super) struct Charge {
     pub(super) part: Part,
@@ -18,7 +18,7 @@ pub(super) struct Charge {
     pub(super) name: String,
     /// Whether it is a thread of real-time priority.
     pub(super) real_time: bool,
-    /// As [`Cause`] has them.
+    // The next four as in [`Cause`].
     pub(super) own: bool,
     pub(super) priority: Option<Priority>,
     pub(super) call: String,
@@ -29,7 +29,7 @@ pub(super) struct Charge {
 }
 
 impl Charge {
-    /// Time of the kernel's own way.
+    /// Time of the kernel's own code path.
     pub(super) const fn kernel(part: Part) -> Self {
         Self::from_wakeup(part, CauseKind::Kernel)
     }
@@ -49,7 +49,7 @@ impl Charge {
         }
     }
 
-    /// The same as another piece.
+    /// The charge of an existing piece.
     pub(super) fn of(piece: &Segment) -> Self {
         let Cause { part, kind, name, real_time, own, priority, call, through } = piece.cause.clone();
         Self {
@@ -76,12 +76,12 @@ impl TimeLine {
         Self { end: wakeup.ran, cursor: wakeup.expected, parts: Vec::new(), clamped: 0 }
     }
 
-    /// Any stretch of time.
+    /// A line between any two times.
     pub(super) const fn between(from: MonotonicTime, until: MonotonicTime) -> Self {
         Self { end: until, cursor: from, parts: Vec::new(), clamped: 0 }
     }
 
-    /// All pieces; the rest is charged to `rest`.
+    /// All pieces, the last one charged to `rest`.
     pub(super) fn parts_until_end(mut self, rest: Charge) -> Vec<Segment> {
         self.cut_as_far(self.end, rest);
         self.parts
@@ -92,7 +92,7 @@ impl TimeLine {
         self.cursor
     }
 
-    /// Cuts the piece that ends at `until`, which the thread's own reading comes after. It is counted if it does not.
+    /// Cuts the piece that ends at `until`, which should be before the thread's own clock reading; counted as clamped if it is not.
     pub(super) fn cut(&mut self, until: MonotonicTime, charge: Charge) {
         if until > self.end {
             self.clamped += 1;
@@ -100,8 +100,8 @@ impl TimeLine {
         self.cut_as_far(until, charge);
     }
 
-    /// Cuts the piece that ends at `until`, as far as there is one: what happened before the time asked for makes nothing
-    /// late, and neither does what came after the thread's own reading.
+    /// Cuts the piece that ends at `until`, clipped to the line: events before the expected time make nothing late, nor do those
+    /// after the thread's own reading.
     pub(super) fn cut_as_far(&mut self, until: MonotonicTime, charge: Charge) {
         let until = until.min(self.end);
         if until <= self.cursor {
@@ -118,7 +118,7 @@ impl TimeLine {
         self.cursor = until;
     }
 
-    /// Charges the rest; returns the whole and how many readings were out of order.
+    /// Charges the rest; returns the whole and the number of readings that were out of order.
     pub(super) fn end(mut self, wakeup: Wakeup, cpu: Option<u32>, rest: Charge) -> (WakeupBreakdown, u64) {
         self.cut_as_far(self.end, rest);
         let explained = WakeupBreakdown { at: wakeup.ran, latency: wakeup.latency(), cpu, parts: self.parts };

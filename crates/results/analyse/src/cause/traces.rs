@@ -1,4 +1,4 @@
-//! The turns of one condition that were traced.
+//! The traced turns of one condition.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use howlate_model::{CauseBlock, Latency, Ledger, Span};
 use super::{ProbeEffect, Why};
 use crate::{Interval, TurnNumber};
 
-/// What tracers found of one condition, all its traced turns together.
+/// Causes of one condition's latencies, all its traced turns together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traces {
-    /// What saw it; several where recordings of several are joined.
+    /// Name of the tracer; several names if recordings are joined.
     pub tracer: String,
-    /// The causes, added up.
+    /// Sums of the causes.
     pub ledger: Ledger,
-    /// The median of each traced turn, by the turn that it was taken beside.
+    /// The median of each traced turn, by the untraced turn beside it.
     medians: BTreeMap<u32, Latency>,
 }
 
@@ -24,7 +24,7 @@ impl Traces {
     }
 
     pub(crate) fn add(&mut self, block: &CauseBlock) {
-        if !self.tracer.split(", ").any(|known| known == block.tracer) {
+        if !self.tracer.split(", ").any(|name| name == block.tracer) {
             self.tracer = format!("{}, {}", self.tracer, block.tracer);
         }
         if let Some(median) = block.ledger.latency.median() {
@@ -33,19 +33,19 @@ impl Traces {
         self.ledger.merge(&block.ledger);
     }
 
-    /// Why the wake-ups were late: those at least `above` late, or above the 99th percentile; `untraced` are the
-    /// turns that the traced ones were taken beside.
+    /// Why the wake-ups were late: those at least `above` late, or above the 99th percentile; `untraced` are the turns measured
+    /// beside the traced ones.
     pub(crate) fn why(&self, above: Option<Span>, untraced: &[TurnNumber]) -> Why {
         Why::from_ledger(&self.ledger, &self.tracer, above, self.effect(untraced))
     }
 
-    /// What tracing adds to the median: the differences of turns that were taken side by side. `None` where there are
-    /// fewer than six of them, too few for an interval.
+    /// What tracing adds to the median, by the differences of turns measured side by side. `None` with fewer than six of them, too few
+    /// for an interval.
     fn effect(&self, untraced: &[TurnNumber]) -> Option<ProbeEffect> {
-        let plain: BTreeMap<u32, Latency> =
+        let untraced_p50: BTreeMap<u32, Latency> =
             untraced.iter().filter_map(|turn| Some((turn.round, turn.p50?))).collect();
         let difference = |(beside, traced): (&u32, &Latency)| {
-            Some(Latency::from_nanos(traced.as_nanos() - plain.get(beside)?.as_nanos()))
+            Some(Latency::from_nanos(traced.as_nanos() - untraced_p50.get(beside)?.as_nanos()))
         };
         let mut differences: Vec<Latency> = self.medians.iter().filter_map(difference).collect();
         let interval = Interval::of_median(&mut differences)?;

@@ -1,4 +1,4 @@
-//! A ledger as people and machines read it: the usual wake-up, the late ones, and what made them so.
+//! Summary of a ledger: the usual wake-up, the late ones, and their causes.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,6 @@ use howlate_model::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::OnlyIf;
 
 /// Why the wake-ups of a condition were late. Serialised under `results[].why`; names are added to, never changed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -140,8 +138,24 @@ pub struct WhyRemedy {
     pub only_if: Option<OnlyIf>,
 }
 
+/// What has to be so for a remedy to help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnlyIf {
+    /// The thread that had the CPU has a lower real-time priority than the late one is given.
+    LowerPriority,
+    /// The thread that had the CPU is not bound to it: isolation keeps those away that may run elsewhere.
+    NotBound,
+    /// A device brought the work: what programs of one machine send to each other is served on the CPU of whoever sends.
+    OfDevice,
+    /// Nice values count among threads of one session or control group.
+    SameGroup,
+    /// It is one of the CPUs that are named there.
+    CpuOfIts,
+}
+
 impl Why {
-    /// Reads `ledger`; late is what is above `above`, or above the 99th percentile.
+    /// Reads `ledger`; wake-ups count as late above `above`, or above the 99th percentile.
     pub fn from_ledger(
         ledger: &Ledger,
         tracer: &str,
@@ -162,7 +176,7 @@ impl Why {
                 above: late.above,
                 count: late.count,
                 total_ns: late.total,
-                unexplained_ns: of_kind(&late, CauseKind::Unexplained),
+                unexplained_ns: time_of_kind(&late, CauseKind::Unexplained),
             },
             causes: causes(&late),
             worst: ledger.worst().to_vec(),
@@ -182,7 +196,7 @@ fn p99(ledger: &Ledger) -> Span {
     Span::from_nanos(p99.unsigned_abs())
 }
 
-fn of_kind(late: &LateCauses, kind: CauseKind) -> u64 {
+fn time_of_kind(late: &LateCauses, kind: CauseKind) -> u64 {
     late.causes.iter().filter(|(cause, _)| cause.kind == kind).map(|(_, share)| share.total).sum()
 }
 
@@ -194,10 +208,14 @@ fn parts(ledger: &Ledger) -> Vec<WhyPart> {
     ledger
         .parts()
         .iter()
-        .map(|(part, had)| {
-            let mut all = had.clone();
-            all.record_n(howlate_model::Latency::default(), ledger.decomposed.saturating_sub(had.count()));
-            let at = |quantile| all.quantile(quantile).map_or(0, |one| one.as_nanos().max(0).unsigned_abs());
+        .map(|(part, recorded)| {
+            let mut all = recorded.clone();
+            all.record_n(
+                howlate_model::Latency::default(),
+                ledger.decomposed.saturating_sub(recorded.count()),
+            );
+            let at =
+                |quantile| all.quantile(quantile).map_or(0, |value| value.as_nanos().max(0).unsigned_abs());
             let sum = u64::try_from(all.sum_nanos()).unwrap_or(0);
             let mean_ns = sum.checked_div(all.count()).unwrap_or(0);
             WhyPart { part: *part, mean_ns, p50_ns: at(0.5), p99_ns: at(0.99), max_ns: at(1.0) }
@@ -205,28 +223,28 @@ fn parts(ledger: &Ledger) -> Vec<WhyPart> {
         .collect()
 }
 
-/// Grouped by who, wherever on the way it was met; the kernel's own way, and what nobody knows, by its parts.
-/// What is one cause, whatever part of the way it took.
-type Who = (CauseKind, String, Option<Part>, bool, bool, String, String);
+/// What counts as one cause, wherever on the path it occurred; the kernel's own path and unknown causes are kept apart by part.
+type CauseKey = (CauseKind, String, Option<Part>, bool, bool, String, String);
 
 fn causes(late: &LateCauses) -> Vec<WhyCause> {
-    let mut who: BTreeMap<Who, (CauseShare, Option<Priority>)> = BTreeMap::new();
-    for (cause, one) in &late.causes {
+    let mut by_key: BTreeMap<CauseKey, (CauseShare, Option<Priority>)> = BTreeMap::new();
+    for (cause, cause_share) in &late.causes {
         let name =
             if cause.kind == CauseKind::Kernel { cause.part.name().to_owned() } else { cause.name.clone() };
         let is_unknown = cause.kind == CauseKind::Undetermined && name.is_empty();
         let part = is_unknown.then_some(cause.part);
         let (call, through) = (cause.call.clone(), cause.through.clone());
-        who.entry((cause.kind, name, part, cause.real_time, cause.own, call, through))
-            .and_modify(|(known, priority)| {
-                known.add(one);
+        by_key
+            .entry((cause.kind, name, part, cause.real_time, cause.own, call, through))
+            .and_modify(|(sum, priority)| {
+                sum.add(cause_share);
                 *priority = (*priority).max(cause.priority);
             })
-            .or_insert((*one, cause.priority));
+            .or_insert((*cause_share, cause.priority));
     }
-    let mut causes: Vec<WhyCause> = who
+    let mut causes: Vec<WhyCause> = by_key
         .into_iter()
-        .map(|((kind, name, part, real_time, own, call, through), (one, priority))| WhyCause {
+        .map(|((kind, name, part, real_time, own, call, through), (sum, priority))| WhyCause {
             kind,
             part,
             real_time,
@@ -235,14 +253,14 @@ fn causes(late: &LateCauses) -> Vec<WhyCause> {
             call,
             through,
             name: (!name.is_empty()).then_some(name),
-            pid: one.pid.one(),
-            late_ns: one.total,
-            share: share(one.total, late.total),
-            wakeups: one.wakeups.min(late.count),
-            max: one.max,
+            pid: sum.pid.one(),
+            late_ns: sum.total,
+            share: share(sum.total, late.total),
+            wakeups: sum.wakeups.min(late.count),
+            max: sum.max,
             remedy: None,
         })
         .collect();
-    causes.sort_by_key(|one| std::cmp::Reverse(one.late_ns));
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.late_ns));
     causes
 }

@@ -49,7 +49,7 @@ impl Group {
 /// The conditions that ran as asked, each with its index. What was refused ran as something else, and is not
 /// compared.
 fn as_asked(track: &Track) -> impl Iterator<Item = (usize, &Condition)> {
-    let ran = |(_, outcome): &(usize, &Outcome)| outcome.ran_as().is_none();
+    let ran = |(_, outcome): &(usize, &Outcome)| outcome.fallback_policy().is_none();
     track.analysis.outcomes().iter().enumerate().filter(ran).map(|(index, one)| (index, &one.condition))
 }
 

@@ -6,8 +6,8 @@ use howlate_model::Distribution;
 
 use super::block_series::Piece;
 use super::mann_whitney::MannWhitney;
-use super::statistic::{LEAST, Statistic, together};
-use crate::autocorrelation::{inflation_beside, is_too_alike, lag_one};
+use super::statistic::{LEAST, Statistic, per_loop};
+use crate::autocorrelation::{is_too_correlated, lag_one, variance_inflation};
 
 /// About as many units are made at most, of the shorter recording and of the longer one.
 const MOST: usize = 32;
@@ -121,7 +121,8 @@ pub(crate) fn stretches(statistic: Statistic, base: &[Piece], new: &[Piece]) -> 
         }
         units = longer;
     }
-    units.alike = is_too_alike(units.likeness, units.base.len() + units.new.len()) || units.halves_differ;
+    units.alike =
+        is_too_correlated(units.likeness, units.base.len() + units.new.len()) || units.halves_differ;
     Ok(units)
 }
 
@@ -136,8 +137,8 @@ fn joined(statistic: Statistic, base: &[Piece], new: &[Piece], wakeups: u64) -> 
     let ((base, new), level) = (of(statistic), of(Statistic::P50));
     let (own, level) = ([&base[..], &new[..]], [&level.0[..], &level.1[..]]);
     let likeness = lag_one(&own).max(lag_one(&level));
-    let inflation = inflation_beside(&own, &level);
-    let worth = inflation_beside(&level, &level);
+    let inflation = variance_inflation(&own, &level);
+    let worth = variance_inflation(&level, &level);
     let halves_differ = level.iter().any(|side| halves_differ(side, worth));
     Units { base, new, wakeups, likeness, alike: false, inflation, halves_differ, short: 0 }
 }
@@ -157,7 +158,7 @@ fn halves_differ(values: &[f64], inflation: f64) -> bool {
 ///
 /// When a side has too few wake-ups for the statistic.
 pub(crate) fn whole(statistic: Statistic, base: &[Piece], new: &[Piece]) -> Result<Units, TooShort> {
-    let (base, new) = (together(base), together(new));
+    let (base, new) = (per_loop(base), per_loop(new));
     let wakeups = base.count().min(new.count());
     if wakeups < statistic.least() {
         return Err(TooShort { wakeups });
@@ -265,7 +266,7 @@ mod tests {
         let steady = blocks((0..64).map(noise));
         let units = |new: &[Piece]| stretches(Statistic::P50, &steady, new).unwrap();
         assert!(units(&changed).alike && units(&changed).halves_differ, "{:?}", units(&changed));
-        assert!(!is_too_alike(units(&changed).likeness, 64), "by their neighbours it does not show");
+        assert!(!is_too_correlated(units(&changed).likeness, 64), "by their neighbours it does not show");
         assert!(!units(&steady).alike);
     }
 

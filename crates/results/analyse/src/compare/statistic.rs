@@ -61,7 +61,7 @@ impl Statistic {
 
     /// Whether its value over all of these is only known to be that or more.
     pub(crate) fn is_lower_bound(self, pieces: &[Piece]) -> bool {
-        let all = together(pieces);
+        let all = per_loop(pieces);
         self.value_in(&all).is_some_and(|value| all.clipped().map(nanos) == Some(value))
     }
 
@@ -85,7 +85,7 @@ fn middle(all: &Distribution) -> Option<Latency> {
 }
 
 /// The wake-ups of all pieces.
-pub(crate) fn together(pieces: &[Piece]) -> Distribution {
+pub(crate) fn per_loop(pieces: &[Piece]) -> Distribution {
     let mut all = Distribution::default();
     pieces.iter().for_each(|piece| all.merge(&piece.latency));
     all

@@ -6,7 +6,7 @@ use howlate_model::{CauseKind, Incident, MonotonicTime, Span};
 
 use super::Kept;
 use super::charged::charged_to;
-use crate::periodicity::{Rhythmic, rhythmic};
+use crate::periodicity::{PeriodicTimes, periodic_times};
 
 /// Incidents that follow one within this have its cause: whoever waited at the same time.
 const SHORTEST: Span = Span::from_secs(1);
@@ -29,7 +29,7 @@ pub struct RecurringCulprit {
     /// Its process, or what it is called itself.
     pub name: String,
     /// How often.
-    pub rhythm: Rhythmic,
+    pub rhythm: PeriodicTimes,
 }
 
 /// Those of whom chance is no explanation, the most certain first.
@@ -42,7 +42,7 @@ pub fn recurring(kept: &Kept) -> Vec<RecurringCulprit> {
     }
     let all = times.len();
     let of = |((kind, name), times): ((CauseKind, &str), Vec<i64>)| {
-        let rhythm = rhythmic(times, &stretches, (SHORTEST, &KNOWN), all)?;
+        let rhythm = periodic_times(times, &stretches, (SHORTEST, &KNOWN), all)?;
         Some(RecurringCulprit { kind, name: name.to_owned(), rhythm })
     };
     let mut found: Vec<RecurringCulprit> = times.into_iter().filter_map(of).collect();

@@ -91,14 +91,14 @@ pub(super) fn find(idle: &[Indexed<'_>], awake: &[Indexed<'_>], system: &System)
 }
 
 fn explained(
-    step: lateness_steps::Step,
+    step: lateness_steps::SweepStep,
     conditions: Vec<u32>,
     sides: [&Outcome; 2],
     awake: &[Indexed<'_>],
     system: &System,
 ) -> Step {
     let origins = origins(step, system);
-    let lateness_steps::Step { below, above, median_below, median_above } = step;
+    let lateness_steps::SweepStep { below, above, median_below, median_above } = step;
     let rise = median_above.as_nanos() - median_below.as_nanos();
     let awake = kept_awake(sides, awake, rise);
     Step { conditions, below, above, median_below, median_above, awake, origins }
@@ -145,7 +145,7 @@ fn is_left_to_the_kernel(outcome: &Outcome) -> bool {
     timed && outcome.condition.work.period().is_none() && slack_of_call(outcome).is_none()
 }
 
-fn origins(step: lateness_steps::Step, system: &System) -> Vec<Origin> {
+fn origins(step: lateness_steps::SweepStep, system: &System) -> Vec<Origin> {
     let within = |length: Span| step.below < length && length <= step.above;
     let states = system.cpus.first().map(|cpu| cpu.idle_states.as_slice()).unwrap_or_default();
     let mut origins: Vec<Origin> = states

@@ -14,7 +14,7 @@ use howlate_model::{Latency, LoadKind, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::across_cpus::by_loop;
+use crate::across_cpus::group_by_loop;
 use crate::steps::is_swept;
 use crate::{Analysis, Outcome, grouped};
 pub use lateness_step::{Awake, Origin, Step};
@@ -81,7 +81,7 @@ fn by_node<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
 
 /// The threads of each loop, those of one machine together.
 fn loops<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
-    let of_node = |node: &Vec<Indexed<'a>>| by_loop(node.iter().copied(), |one| one.1);
+    let of_node = |node: &Vec<Indexed<'a>>| group_by_loop(node.iter().copied(), |one| one.1);
     by_node(all).iter().flat_map(of_node).collect()
 }
 

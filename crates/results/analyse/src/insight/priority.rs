@@ -82,7 +82,8 @@ fn pairs<'a>(all: &[Indexed<'a>]) -> Vec<Pair<'a>> {
         |is_one: fn(&Outcome) -> bool| loops.iter().filter(move |one| one.iter().all(|one| is_one(one.1)));
     let ordinary = of_policy(|outcome| outcome.condition.policy == Policy::OTHER);
     let realtime: Vec<&Vec<Indexed<'a>>> =
-        of_policy(|outcome| outcome.condition.policy.is_realtime() && outcome.ran_as().is_none()).collect();
+        of_policy(|outcome| outcome.condition.policy.is_realtime() && outcome.fallback_policy().is_none())
+            .collect();
     let pair = |ordinary: &Vec<Indexed<'a>>| {
         let partner = realtime.iter().find(|realtime| is_partner(ordinary, realtime))?;
         Some(Pair { ordinary: ordinary.clone(), realtime: (*partner).clone() })

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Indexed, loops};
-use crate::{Outcome, Together, percentile};
+use crate::{LoopOutcomes, Outcome, percentile};
 
 /// How late a periodic thread's turns begin: of all its CPUs together, every planned turn counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -50,7 +50,7 @@ fn turns(group: &[Indexed<'_>]) -> Option<Turns> {
 
 /// How late the iterations of a loop begin, that of all its threads; its conditions are left out. `None` where there are too few
 /// for a 99th percentile, or it has no period.
-pub fn turns_of(one: &Together<'_>) -> Option<Turns> {
+pub fn turns_of(one: &LoopOutcomes<'_>) -> Option<Turns> {
     of_all(&one.outcomes().collect::<Vec<_>>())
 }
 

@@ -242,7 +242,7 @@ mod tests {
     fn what_a_tracer_saw_of_slack_is_stated_and_decides() {
         let with_slack_of = |nanos| {
             let mut one = sleeps(Wait::ClockNanosleep, None, 72_000);
-            one.why(&traced_sleeps(72_000, nanos));
+            one.add_why(&traced_sleeps(72_000, nanos));
             [one]
         };
         let [seen] = find(&idle(&with_slack_of(50_000))).try_into().unwrap();

@@ -1,4 +1,4 @@
-//! Nodes that have something in common, beside those that have not.
+//! Groups of nodes that share a property, compared with the other nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::NodeNumber;
-use crate::Member;
+use crate::MergedMachine;
 use crate::compare::{MannWhitney, between, holm};
 
-/// Fewer nodes on a side say nothing.
+/// Groups with fewer nodes on a side are not compared.
 const LEAST: usize = 3;
-/// The level of all groups of a condition together.
+/// Significance level of all groups of a condition together.
 const LEVEL: f64 = 0.05;
-/// Properties with more values than this tell nodes apart one by one.
+/// Properties with more values identify single nodes rather than groups.
 const MOST_VALUES: usize = 32;
 
 /// Nodes of which one property is the same are later, or earlier, than the others.
@@ -35,9 +35,9 @@ pub struct GroupShift {
     pub p_corrected: f64,
 }
 
-/// The groups that differ from the other nodes by more than `margin`, the furthest first.
+/// The groups that differ from the other nodes by more than `margin`, the largest difference first.
 pub(super) fn groups(
-    members: &BTreeMap<String, Member>,
+    members: &BTreeMap<String, MergedMachine>,
     nodes: &[NodeNumber],
     margin: f64,
 ) -> Vec<GroupShift> {
@@ -52,21 +52,21 @@ pub(super) fn groups(
         .map(|((group, _), corrected)| GroupShift { p_corrected: corrected.p, ..group })
         .filter(|group| group.p_corrected <= LEVEL && group.difference_ns.abs() > margin)
         .collect();
-    groups.sort_by(|one, other| other.difference_ns.abs().total_cmp(&one.difference_ns.abs()));
+    groups.sort_by(|left, right| right.difference_ns.abs().total_cmp(&left.difference_ns.abs()));
     groups
 }
 
-/// Every value of every property that has more than one. Of two values, each is the other's others: one is enough.
-fn candidates(members: &BTreeMap<String, Member>) -> Vec<(&str, &str)> {
+/// Every value of every property that has more than one. Of two values, one is enough, as each is compared with the other.
+fn candidates(members: &BTreeMap<String, MergedMachine>) -> Vec<(&str, &str)> {
     let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (property, value) in members.values().flat_map(|member| &member.properties) {
         values.entry(property).or_default().insert(value);
     }
-    values.into_iter().flat_map(|(property, values)| told(property, values)).collect()
+    values.into_iter().flat_map(|(property, values)| grouping_values(property, values)).collect()
 }
 
-/// The values of a property that nodes are told apart by.
-fn told<'a>(property: &'a str, values: BTreeSet<&'a str>) -> Vec<(&'a str, &'a str)> {
+/// The values of a property to group nodes by.
+fn grouping_values<'a>(property: &'a str, values: BTreeSet<&'a str>) -> Vec<(&'a str, &'a str)> {
     let skipped = match values.len() {
         2 => 1,
         3..=MOST_VALUES => 0,
@@ -75,9 +75,9 @@ fn told<'a>(property: &'a str, values: BTreeSet<&'a str>) -> Vec<(&'a str, &'a s
     values.into_iter().skip(skipped).map(|value| (property, value)).collect()
 }
 
-/// The nodes with a value beside the others, and the p of that; `None` where there are too few on a side.
+/// The nodes with a value against the others, with the p-value; `None` with too few on a side.
 fn shift(
-    members: &BTreeMap<String, Member>,
+    members: &BTreeMap<String, MergedMachine>,
     nodes: &[NodeNumber],
     property: &str,
     value: &str,

@@ -1,9 +1,8 @@
-//! The same conditions on many machines: how far nodes lie apart, which stand out, and what those have in common.
+//! Conditions measured on many machines: how far nodes differ, which stand out, and what those have in common.
 //!
-//! A node is one value per condition and statistic: the median of what its blocks say. What is compared are nodes with
-//! nodes, never blocks of one with blocks of another: that two machines differ is certain before anything is measured.
+//! A node is one value per condition and statistic: the median over its blocks. Nodes are compared with nodes, never blocks of
+//! one with blocks of another: that two machines differ is certain before anything is measured.
 
-mod benjamini_hochberg;
 mod groups;
 mod numbers;
 mod outliers;
@@ -17,30 +16,30 @@ use serde::Serialize;
 
 pub use groups::GroupShift;
 pub use numbers::NodeStatistic;
-pub use rank::{RankedNode, ranked};
+pub use rank::{RankedNode, rank_nodes};
 
 use crate::compare::median;
 use crate::{Analysis, Outcome, grouped};
-use benjamini_hochberg::benjamini_hochberg;
-use numbers::Measured;
-use outliers::{OF_MAD, Others, apart, mad};
+use numbers::NodeSample;
+use outliers::{OF_MAD, OtherNodes, benjamini_hochberg, deviation, mad};
 
-/// The share of nodes said to stand out, but that do not, is at most this on average.
+/// Expected share of nodes that do not stand out, among those reported to.
 const FALSE_ALARMS: f64 = 0.05;
-/// Differences within this share of the middle are of no interest, unless one was asked for.
+/// Margin unless one is requested: smaller differences, as a share of the centre, are of no interest.
 const USUAL_MARGIN: Margin = Margin::Share(0.1);
 
-/// A maximum of so many times the usual one is worth a look, whatever made it.
+/// A maximum this many times the usual one is reported, whatever caused it.
 const TIMES_USUAL: f64 = 10.0;
 
-/// From so many nodes on, each is held against all of them.
-const MANY: usize = 200;
-/// One in so many nodes may be an exception.
-const EXCEPTIONS: usize = 3;
+/// From this many nodes on, each is compared with all of them.
+const MANY_NODES: usize = 200;
+/// If more than one in this many nodes stands out, none does.
+const MOST_OUTLIERS: usize = 3;
 
 /// One condition on all nodes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Spread {
+#[schemars(rename = "Spread")]
+pub struct NodeSpread {
     /// The condition; which machine, kernel, CPU and thread are left out.
     pub condition: Condition,
     /// The policy that ran, when the one asked for was refused.
@@ -63,7 +62,7 @@ pub struct Spread {
     pub groups: Vec<GroupShift>,
 }
 
-impl HasProperties for Spread {
+impl HasProperties for NodeSpread {
     fn value(&self, property: Property) -> Option<PropertyValue<'_>> {
         match (property, self.ran_as) {
             (Property::Policy, Some(ran)) => {
@@ -74,14 +73,14 @@ impl HasProperties for Spread {
     }
 }
 
-impl Spread {
-    /// The usual maximum of a node: the median of theirs, nanoseconds.
+impl NodeSpread {
+    /// The usual maximum of a node: the median of the nodes' maxima, nanoseconds.
     pub fn usual_max(&self) -> f64 {
         median(&self.nodes.iter().map(|node| node.max_ns as f64).collect::<Vec<_>>()).unwrap_or(0.0)
     }
 
-    /// Nodes that had one moment far worse than the others ever had. It says nothing of how they usually are, and no
-    /// percentile need show it.
+    /// Nodes with a maximum far above that of the others. It says nothing of how they usually are, and no percentile need show
+    /// it.
     pub fn once_late(&self) -> impl Iterator<Item = &NodeNumber> {
         let least = (TIMES_USUAL * self.usual_max()).max(self.margin_ns);
         let can_tell = self.nodes.len() > 2;
@@ -126,9 +125,9 @@ pub struct NodeNumber {
     pub stands_out: bool,
 }
 
-/// What the nodes of a merged recording say: each condition, each statistic that there are wake-ups for. Differences
-/// within the analysis's margin do not count, or within a tenth of the middle. Empty where there is one machine.
-pub fn nodes(analysis: &Analysis) -> Vec<Spread> {
+/// The spread of nodes of a merged recording, for each condition and each statistic with enough wake-ups. Differences within the
+/// analysis's margin do not count, or within a tenth of the centre. Empty for a single machine.
+pub fn nodes(analysis: &Analysis) -> Vec<NodeSpread> {
     if analysis.members.len() < 2 {
         return Vec::new();
     }
@@ -138,103 +137,106 @@ pub fn nodes(analysis: &Analysis) -> Vec<Spread> {
             spreads.extend(spread(analysis, &outcomes, statistic));
         }
     }
-    let mut all: Vec<_> = spreads.iter_mut().map(|one| (one.nodes.as_mut_slice(), one.margin_ns)).collect();
+    let mut all: Vec<_> =
+        spreads.iter_mut().map(|spread| (spread.nodes.as_mut_slice(), spread.margin_ns)).collect();
     correct(&mut all);
     spreads
 }
 
-/// Properties in which nodes may differ and are compared nevertheless: threads and CPUs of a node belong together.
-const OF_NODES: [Property; 4] = [Property::Node, Property::Kernel, Property::Cpu, Property::Thread];
+/// Properties in which outcomes of one condition may differ.
+const NODE_PROPERTIES: [Property; 4] = [Property::Node, Property::Kernel, Property::Cpu, Property::Thread];
 
-/// The outcomes of each condition, whatever machine they are of. What was refused somewhere is a condition of its own.
+/// The outcomes of each condition on all machines. A condition whose policy was refused somewhere counts by itself.
 fn conditions(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
     let properties: Vec<Property> =
-        Property::ALL.iter().copied().filter(|one| !OF_NODES.contains(one)).collect();
-    let key =
-        |outcome: &Outcome| -> Vec<String> { properties.iter().map(|one| one.typed(outcome)).collect() };
+        Property::ALL.iter().copied().filter(|property| !NODE_PROPERTIES.contains(property)).collect();
+    let key = |outcome: &Outcome| -> Vec<String> {
+        properties.iter().map(|property| property.typed(outcome)).collect()
+    };
     let measured = analysis.outcomes().iter().filter(|outcome| outcome.count() > 0);
     grouped(measured.map(|outcome| (key(outcome), outcome)))
 }
 
-fn spread(analysis: &Analysis, outcomes: &[&Outcome], statistic: NodeStatistic) -> Option<Spread> {
-    let measured = numbers::measured(outcomes, statistic);
-    let values: Vec<f64> = measured.iter().map(|one| one.value).collect();
+fn spread(analysis: &Analysis, outcomes: &[&Outcome], statistic: NodeStatistic) -> Option<NodeSpread> {
+    let samples = numbers::samples(outcomes, statistic);
+    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
     let centre = median(&values).filter(|_| values.len() > 1)?;
     let margin = analysis.margin.unwrap_or(USUAL_MARGIN).nanos_around(centre);
-    let mut nodes = judge(&measured);
-    nodes.sort_by(|one, other| other.value_ns.total_cmp(&one.value_ns));
+    let mut nodes = judge(&samples);
+    nodes.sort_by(|left, right| right.value_ns.total_cmp(&left.value_ns));
     let mut condition = outcomes[0].condition.clone();
     (condition.node, condition.cpu, condition.thread) = (None, None, 0);
-    if outcomes.iter().any(|one| one.value(Property::Kernel) != outcomes[0].value(Property::Kernel)) {
+    if outcomes.iter().any(|outcome| outcome.value(Property::Kernel) != outcomes[0].value(Property::Kernel)) {
         condition.kernel.clear();
     }
-    Some(Spread {
+    Some(NodeSpread {
         condition,
-        ran_as: outcomes[0].ran_as(),
+        ran_as: outcomes[0].fallback_policy(),
         statistic,
         centre_ns: centre,
         between_ns: OF_MAD * mad(&values)?,
-        within_ns: median(&measured.iter().map(|one| one.within).collect::<Vec<_>>())?,
+        within_ns: median(&samples.iter().map(|sample| sample.within).collect::<Vec<_>>())?,
         margin_ns: margin,
         groups: groups::groups(&analysis.members, &nodes, margin),
         nodes,
     })
 }
 
-/// Each node beside the others; each p is not corrected yet. Where all are above zero, they are held against each other by their
-/// logarithms: machines differ by factors, and a few slow ones are no surprise then.
-fn judge(measured: &[Measured]) -> Vec<NodeNumber> {
-    let is_by_factors = measured.iter().all(|one| one.value > 0.0);
+/// Compares each node with the others; p-values are not corrected yet. If all values are above zero, their logarithms are compared:
+/// machines differ by factors, and a few slow ones are then no surprise.
+fn judge(samples: &[NodeSample]) -> Vec<NodeNumber> {
+    let is_by_factors = samples.iter().all(|sample| sample.value > 0.0);
     let scaled = |value: f64| if is_by_factors { value.ln() } else { value };
-    let values: Vec<f64> = measured.iter().map(|one| scaled(one.value)).collect();
-    // Of a logarithm, the deviation is that of the value in shares of it.
-    let variance =
-        |one: &Measured| if is_by_factors { one.variance / one.value.powi(2) } else { one.variance };
-    let usual = median(&measured.iter().map(variance).collect::<Vec<_>>()).unwrap_or(0.0);
-    // One of so many moves neither the median nor the spread.
-    let all = (values.len() > MANY).then(|| Others::from_values(&values)).flatten();
-    let without = |place: usize| Others::from_values(&[&values[..place], &values[place + 1..]].concat());
-    let beside = |(place, one): (usize, &Measured)| {
+    let values: Vec<f64> = samples.iter().map(|sample| scaled(sample.value)).collect();
+    // The deviation of a logarithm is the relative deviation of the value.
+    let variance = |sample: &NodeSample| {
+        if is_by_factors { sample.variance / sample.value.powi(2) } else { sample.variance }
+    };
+    let usual = median(&samples.iter().map(variance).collect::<Vec<_>>()).unwrap_or(0.0);
+    // With so many nodes, one moves neither the median nor the spread.
+    let all = (values.len() > MANY_NODES).then(|| OtherNodes::from_values(&values)).flatten();
+    let without = |place: usize| OtherNodes::from_values(&[&values[..place], &values[place + 1..]].concat());
+    let compare = |(place, sample): (usize, &NodeSample)| {
         let others = all.or_else(|| without(place))?;
-        let apart = apart(scaled(one.value), others, variance(one) - usual)?;
+        let deviation = deviation(scaled(sample.value), others, variance(sample) - usual)?;
         let centre = if is_by_factors { others.centre().exp() } else { others.centre() };
         let from_centre = |by: f64| if is_by_factors { centre * by.exp_m1() } else { by };
         let [low, difference, high] =
-            [-apart.reach, 0.0, apart.reach].map(|by| from_centre(apart.difference + by));
-        Some((difference, (low, high), apart))
+            [-deviation.reach, 0.0, deviation.reach].map(|by| from_centre(deviation.difference + by));
+        Some((difference, (low, high), deviation))
     };
-    let number = |(place, one): (usize, &Measured)| {
-        let found = beside((place, one));
+    let number = |(place, sample): (usize, &NodeSample)| {
+        let found = compare((place, sample));
         NodeNumber {
-            node: one.node.clone(),
-            value_ns: one.value,
-            within_ns: one.within,
-            blocks: one.blocks,
-            count: one.count,
-            max_ns: one.max,
+            node: sample.node.clone(),
+            value_ns: sample.value,
+            within_ns: sample.within,
+            blocks: sample.blocks,
+            count: sample.count,
+            max_ns: sample.max,
             difference_ns: found.map(|(difference, ..)| difference),
             interval_ns: found.map(|(_, interval, _)| interval),
-            z: found.map(|(.., apart)| apart.z),
-            p_corrected: found.map(|(.., apart)| apart.p),
+            z: found.map(|(.., deviation)| deviation.z),
+            p_corrected: found.map(|(.., deviation)| deviation.p),
             stands_out: false,
         }
     };
-    measured.iter().enumerate().map(number).collect()
+    samples.iter().enumerate().map(number).collect()
 }
 
-/// Corrects each p for all nodes of all conditions, and says who stands out by more than the margin of its condition.
+/// Corrects each p-value for all nodes of all conditions, and marks nodes that stand out by more than the margin of their condition.
 fn correct(all: &mut [(&mut [NodeNumber], f64)]) {
-    let ps = all.iter().flat_map(|(nodes, _)| nodes.iter().map(|one| one.p_corrected.unwrap_or(1.0)));
+    let ps = all.iter().flat_map(|(nodes, _)| nodes.iter().map(|node| node.p_corrected.unwrap_or(1.0)));
     let mut corrected = benjamini_hochberg(&ps.collect::<Vec<_>>()).into_iter();
     for (nodes, margin) in all {
-        for one in nodes.iter_mut() {
+        for node in nodes.iter_mut() {
             let p = corrected.next().unwrap_or(1.0);
-            one.p_corrected = one.p_corrected.map(|_| p);
-            one.stands_out = p <= FALSE_ALARMS && one.difference_ns.is_some_and(|by| by > *margin);
+            node.p_corrected = node.p_corrected.map(|_| p);
+            node.stands_out = p <= FALSE_ALARMS && node.difference_ns.is_some_and(|by| by > *margin);
         }
-        // What is so common is no exception; what it has in common is for the groups to say.
-        if EXCEPTIONS * nodes.iter().filter(|one| one.stands_out).count() > nodes.len() {
-            nodes.iter_mut().for_each(|one| one.stands_out = false);
+        // A deviation of so many nodes is no exception; what they have in common is for the groups to show.
+        if MOST_OUTLIERS * nodes.iter().filter(|node| node.stands_out).count() > nodes.len() {
+            nodes.iter_mut().for_each(|node| node.stands_out = false);
         }
     }
 }

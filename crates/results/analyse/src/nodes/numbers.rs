@@ -1,4 +1,4 @@
-//! A node's number under one condition, from its blocks.
+//! A node's statistics under one condition, from its blocks.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::outliers::{OF_MAD, mad};
 use crate::Outcome;
-use crate::autocorrelation::inflation_beside;
+use crate::autocorrelation::variance_inflation;
 use crate::compare::median;
 
 /// What of its blocks a node is judged by.
@@ -22,7 +22,7 @@ pub enum NodeStatistic {
 }
 
 impl NodeStatistic {
-    /// All of them.
+    /// All statistics.
     pub const ALL: [Self; 2] = [Self::P50, Self::P99];
 
     /// The share of wake-ups at or below it.
@@ -33,24 +33,24 @@ impl NodeStatistic {
         }
     }
 
-    /// As it is called in tables.
+    /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P50 => "median",
-            // Not that of all its wake-ups: the median of what its stretches of time have.
+            // Not the p99 of all its wake-ups, but the median over its batches.
             Self::P99 => "usual p99",
         }
     }
 }
 
-/// A node's number, nanoseconds.
+/// A node's value for one statistic, nanoseconds.
 #[derive(Clone, Debug)]
-pub(super) struct Measured {
+pub(super) struct NodeSample {
     pub(super) node: String,
     pub(super) value: f64,
-    /// How far blocks lie apart.
+    /// Median absolute deviation of its blocks, scaled to a standard deviation.
     pub(super) within: f64,
-    /// How uncertain the value is by that.
+    /// Variance of the value.
     pub(super) variance: f64,
     pub(super) blocks: usize,
     pub(super) count: u64,
@@ -58,31 +58,31 @@ pub(super) struct Measured {
 }
 
 /// Each node that has enough wake-ups for `statistic`, in order of names.
-pub(super) fn measured(outcomes: &[&Outcome], statistic: NodeStatistic) -> Vec<Measured> {
+pub(super) fn samples(outcomes: &[&Outcome], statistic: NodeStatistic) -> Vec<NodeSample> {
     let mut nodes: BTreeMap<String, Vec<&Outcome>> = BTreeMap::new();
     for outcome in outcomes {
         nodes.entry(Property::Node.typed(*outcome)).or_default().push(outcome);
     }
-    nodes.into_iter().filter_map(|(node, outcomes)| measure(node, &outcomes, statistic)).collect()
+    nodes.into_iter().filter_map(|(node, outcomes)| sample(node, &outcomes, statistic)).collect()
 }
 
-/// The numbers of all threads of a node together.
-fn measure(node: String, outcomes: &[&Outcome], statistic: NodeStatistic) -> Option<Measured> {
+/// The statistics of all threads of a node together.
+fn sample(node: String, outcomes: &[&Outcome], statistic: NodeStatistic) -> Option<NodeSample> {
     let series = |outcome: &&Outcome| outcome.planned_blocks().quantiles(statistic.quantile());
     let threads: Vec<Vec<f64>> = outcomes.iter().map(series).filter(|values| !values.is_empty()).collect();
     let all = threads.concat();
     let value = median(&all)?;
     let within = OF_MAD * mad(&all)?;
     let slices: Vec<&[f64]> = threads.iter().map(Vec::as_slice).collect();
-    let worth = all.len() as f64 / inflation_beside(&slices, &slices);
+    let effective = all.len() as f64 / variance_inflation(&slices, &slices);
     let latency = |outcome: &&Outcome| outcome.planned().into_owned();
-    Some(Measured {
+    Some(NodeSample {
         node,
         value,
         within,
-        variance: within * within * std::f64::consts::FRAC_PI_2 / worth.max(1.0),
+        variance: within * within * std::f64::consts::FRAC_PI_2 / effective.max(1.0),
         blocks: all.len(),
-        count: outcomes.iter().map(|one| latency(one).count()).sum(),
-        max: outcomes.iter().filter_map(|one| latency(one).max()).map(|max| max.as_nanos()).max()?,
+        count: outcomes.iter().map(|outcome| latency(outcome).count()).sum(),
+        max: outcomes.iter().filter_map(|outcome| latency(outcome).max()).map(|max| max.as_nanos()).max()?,
     })
 }

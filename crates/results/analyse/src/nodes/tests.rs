@@ -4,11 +4,11 @@ use howlate_model::{
 
 use super::*;
 
-/// What a simulated fleet is like, in nanoseconds.
+/// A simulated fleet, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-struct Fleet {
+struct SimulatedFleet {
     nodes: usize,
-    /// How far nodes lie apart, and blocks of one.
+    /// Standard deviation between nodes, and between blocks of one.
     between: f64,
     within: f64,
 }
@@ -16,78 +16,78 @@ struct Fleet {
 const QUIET: f64 = 50_000.0;
 const BLOCKS: u32 = 10;
 
-/// Bell-shaped, with variance 1.
+/// Approximately normal, with variance 1.
 fn normal(random: &mut fastrand::Rng) -> f64 {
     2.0 * ((0..3).map(|_| random.f64()).sum::<f64>() - 1.5)
 }
 
-/// The numbers of each node, the first of which are later by `shift`.
-fn measured(fleet: Fleet, late: usize, shift: f64, random: &mut fastrand::Rng) -> Vec<Measured> {
-    let one = |place: usize| {
+/// The statistics of each node, the first of which are later by `shift`.
+fn simulate(fleet: SimulatedFleet, late: usize, shift: f64, random: &mut fastrand::Rng) -> Vec<NodeSample> {
+    let sample = |place: usize| {
         let own = QUIET + fleet.between * normal(random) + if place < late { shift } else { 0.0 };
         let blocks: Vec<f64> = (0..BLOCKS).map(|_| own + fleet.within * normal(random)).collect();
         let within = OF_MAD * mad(&blocks).unwrap();
         let variance = within * within * std::f64::consts::FRAC_PI_2 / f64::from(BLOCKS);
         let (node, value) = (place.to_string(), median(&blocks).unwrap());
-        Measured { node, value, within, variance, blocks: blocks.len(), count: 20_000, max: 0 }
+        NodeSample { node, value, within, variance, blocks: blocks.len(), count: 20_000, max: 0 }
     };
-    (0..fleet.nodes).map(one).collect()
+    (0..fleet.nodes).map(sample).collect()
 }
 
-/// Each node, judged alone with those of one condition.
-fn judged(measured: &[Measured], margin: f64) -> Vec<NodeNumber> {
-    let mut judged = judge(measured);
-    correct(&mut [(judged.as_mut_slice(), margin)]);
-    judged
+/// Judges nodes as those of a single condition.
+fn judge_nodes(samples: &[NodeSample], margin: f64) -> Vec<NodeNumber> {
+    let mut nodes = judge(samples);
+    correct(&mut [(nodes.as_mut_slice(), margin)]);
+    nodes
 }
 
 /// Which nodes stand out by more than 2 µs.
-fn named(measured: &[Measured]) -> Vec<usize> {
-    judged(measured, 2_000.0)
+fn outliers(samples: &[NodeSample]) -> Vec<usize> {
+    judge_nodes(samples, 2_000.0)
         .iter()
-        .filter(|one| one.stands_out)
-        .map(|one| one.node.parse().unwrap())
+        .filter(|node| node.stands_out)
+        .map(|node| node.node.parse().unwrap())
         .collect()
 }
 
-/// In how many of `runs` something is so.
-fn times(runs: u64, mut is_so: impl FnMut(&mut fastrand::Rng) -> bool) -> u64 {
-    (0..runs).filter(|seed| is_so(&mut fastrand::Rng::with_seed(*seed))).count() as u64
+/// In how many of `runs` a condition holds.
+fn times(runs: u64, mut holds: impl FnMut(&mut fastrand::Rng) -> bool) -> u64 {
+    (0..runs).filter(|seed| holds(&mut fastrand::Rng::with_seed(*seed))).count() as u64
 }
 
-const FLEETS: [Fleet; 5] = [
-    Fleet { nodes: 3, between: 500.0, within: 1_000.0 },
-    Fleet { nodes: 3, between: 5_000.0, within: 1_000.0 },
-    Fleet { nodes: 9, between: 3_000.0, within: 4_000.0 },
-    Fleet { nodes: 20, between: 3_000.0, within: 1_000.0 },
-    Fleet { nodes: 100, between: 3_000.0, within: 1_000.0 },
+const FLEETS: [SimulatedFleet; 5] = [
+    SimulatedFleet { nodes: 3, between: 500.0, within: 1_000.0 },
+    SimulatedFleet { nodes: 3, between: 5_000.0, within: 1_000.0 },
+    SimulatedFleet { nodes: 9, between: 3_000.0, within: 4_000.0 },
+    SimulatedFleet { nodes: 20, between: 3_000.0, within: 1_000.0 },
+    SimulatedFleet { nodes: 100, between: 3_000.0, within: 1_000.0 },
 ];
 
 #[test]
 fn nodes_that_differ_by_chance_are_not_named() {
     for fleet in FLEETS {
-        // Five in a hundred are 25; 41 come once in a thousand times. More nodes take longer: 13 of 100 are as rare.
+        // Five in a hundred are 25; 41 occur once in a thousand times. More nodes take longer: 13 of 100 are as rare.
         let (runs, most) = if fleet.nodes > 3 { (100, 12) } else { (500, 40) };
-        let false_alarms = times(runs, |random| !named(&measured(fleet, 0, 0.0, random)).is_empty());
+        let false_alarms = times(runs, |random| !outliers(&simulate(fleet, 0, 0.0, random)).is_empty());
         assert!(false_alarms <= most, "{fleet:?}: {false_alarms} of {runs}");
     }
 }
 
-/// Machines differ by factors, and each is asked about a dozen times: five in a hundred fleets name one, and 13 once in a thousand times.
+/// Machines differ by factors, and each is tested a dozen times: five in a hundred fleets have a false alarm, and 13 once in a thousand times.
 #[test]
 fn of_many_conditions_no_node_is_named_by_chance() {
     let fleet = |random: &mut fastrand::Rng| -> Vec<Vec<NodeNumber>> {
-        let one = |place: usize, random: &mut fastrand::Rng| {
+        let sample = |place: usize, random: &mut fastrand::Rng| {
             let value = QUIET * (0.4 * normal(random)).exp();
             let node = place.to_string();
-            Measured { node, value, within: 1.0, variance: 1.0, blocks: 10, count: 20_000, max: 0 }
+            NodeSample { node, value, within: 1.0, variance: 1.0, blocks: 10, count: 20_000, max: 0 }
         };
-        (0..12).map(|_| judge(&(0..10).map(|place| one(place, random)).collect::<Vec<_>>())).collect()
+        (0..12).map(|_| judge(&(0..10).map(|place| sample(place, random)).collect::<Vec<_>>())).collect()
     };
     let alarms = times(100, |random| {
         let mut all = fleet(random);
         correct(&mut all.iter_mut().map(|nodes| (nodes.as_mut_slice(), 0.0)).collect::<Vec<_>>());
-        all.iter().flatten().any(|one| one.stands_out)
+        all.iter().flatten().any(|node| node.stands_out)
     });
     assert!(alarms <= 12, "{alarms} of 100");
 }
@@ -95,41 +95,42 @@ fn of_many_conditions_no_node_is_named_by_chance() {
 #[test]
 fn one_node_that_is_30_us_late_is_named_and_no_other() {
     for (fleet, least) in FLEETS.into_iter().zip([16, 0, 18, 18, 18]) {
-        let (mut found, mut others) = (0, 0);
+        let (mut found, mut false_names) = (0, 0);
         for seed in 0..20 {
-            let named = named(&measured(fleet, 1, 30_000.0, &mut fastrand::Rng::with_seed(seed)));
-            found += u64::from(named.contains(&0));
-            others += u64::from(named.iter().any(|one| *one != 0));
+            let outliers = outliers(&simulate(fleet, 1, 30_000.0, &mut fastrand::Rng::with_seed(seed)));
+            found += u64::from(outliers.contains(&0));
+            false_names += u64::from(outliers.iter().any(|node| *node != 0));
         }
-        assert!(found >= least && others <= 3, "{fleet:?}: {found} found, {others} others");
+        assert!(found >= least && false_names <= 3, "{fleet:?}: {found} found, {false_names} others");
     }
 }
 
 #[test]
 fn several_late_nodes_do_not_hide_each_other() {
-    let fleet = Fleet { nodes: 20, between: 1_000.0, within: 1_000.0 };
-    let all =
-        times(20, |random| (0..4).all(|one| named(&measured(fleet, 4, 30_000.0, random)).contains(&one)));
+    let fleet = SimulatedFleet { nodes: 20, between: 1_000.0, within: 1_000.0 };
+    let all = times(20, |random| {
+        (0..4).all(|node| outliers(&simulate(fleet, 4, 30_000.0, random)).contains(&node))
+    });
     assert!(all >= 18, "{all} of 20");
 }
 
 #[test]
 fn a_difference_within_the_margin_is_none() {
-    let fleet = Fleet { nodes: 20, between: 10.0, within: 10.0 };
-    let measured = measured(fleet, 1, 1_500.0, &mut fastrand::Rng::with_seed(1));
-    assert!(named(&measured).is_empty());
-    assert!(judged(&measured, 1_000.0)[0].stands_out);
+    let fleet = SimulatedFleet { nodes: 20, between: 10.0, within: 10.0 };
+    let samples = simulate(fleet, 1, 1_500.0, &mut fastrand::Rng::with_seed(1));
+    assert!(outliers(&samples).is_empty());
+    assert!(judge_nodes(&samples, 1_000.0)[0].stands_out);
 }
 
 const WORK: Work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
 
-/// A merged recording of so many nodes, in two racks, in which nothing was measured yet.
+/// A merged recording of `nodes` nodes, in two racks, without measurements yet.
 fn merged_of(nodes: usize) -> Analysis {
     let mut header = crate::testing::analysis_of(&[WORK]).header;
     let condition = header.conditions.remove(0);
     let name = |place: usize| format!("n{place}");
     header.conditions =
-        (0..nodes).map(|one| Condition { node: Some(name(one)), ..condition.clone() }).collect();
+        (0..nodes).map(|place| Condition { node: Some(name(place)), ..condition.clone() }).collect();
     let mut analysis = Analysis::new(header);
     for place in 0..nodes {
         let labels = [("rack".to_owned(), (place % 2).to_string())].into();
@@ -144,7 +145,7 @@ fn merged_of(nodes: usize) -> Analysis {
     analysis
 }
 
-/// A block of a node, late by each of these.
+/// Adds a block of a node with these latencies.
 fn add_block(analysis: &mut Analysis, node: usize, lates: &[i64]) {
     let mut block = Block { condition: u32::try_from(node).unwrap(), ..Block::default() };
     let at = MonotonicTime::from_nanos;
@@ -154,12 +155,12 @@ fn add_block(analysis: &mut Analysis, node: usize, lates: &[i64]) {
     analysis.add(&Line::Block(Box::new(block)));
 }
 
-/// A merged recording of these nodes, each late by so much.
+/// A merged recording of nodes with these latencies.
 fn merged(late: &[i64]) -> Analysis {
     let mut analysis = merged_of(late.len());
     for (place, late) in late.iter().enumerate() {
         for second in 0..8 {
-            // Neither blocks nor nodes are all the same.
+            // Neither blocks nor nodes are all equal.
             let late = late + (second * 7 + i64::try_from(place).unwrap() * 3) % 5 * 400;
             add_block(&mut analysis, place, &[late; 200]);
         }
@@ -171,10 +172,10 @@ fn merged(late: &[i64]) -> Analysis {
 fn a_merged_recording_tells_its_nodes_apart() {
     let analysis = merged(&[50_000, 50_500, 49_800, 80_000, 50_200, 49_900, 50_100, 50_300, 50_400, 49_700]);
     let spreads = nodes(&analysis);
-    assert_eq!(spreads.iter().map(|one| one.statistic).collect::<Vec<_>>(), NodeStatistic::ALL);
+    assert_eq!(spreads.iter().map(|spread| spread.statistic).collect::<Vec<_>>(), NodeStatistic::ALL);
     let first = &spreads[0];
     assert_eq!((first.nodes[0].node.as_str(), first.nodes[0].stands_out), ("n3", true));
-    assert!(first.nodes[1..].iter().all(|one| !one.stands_out), "{first:?}");
+    assert!(first.nodes[1..].iter().all(|node| !node.stands_out), "{first:?}");
     let difference = first.nodes[0].difference_ns.unwrap();
     assert!((28_000.0..32_000.0).contains(&difference), "{difference}");
     assert!(first.groups.is_empty() && first.condition.node.is_none());
@@ -198,22 +199,22 @@ fn three(shift: i64, random: &mut fastrand::Rng) -> Analysis {
 
 #[test]
 fn of_three_recorded_nodes_the_late_one_is_named_and_no_other() {
-    let (mut found, mut others, mut false_alarms) = (0, 0, 0);
+    let (mut found, mut false_names, mut false_alarms) = (0, 0, 0);
     for seed in 0..20 {
         let out = |shift: i64| -> Vec<String> {
             let spreads = nodes(&three(shift, &mut fastrand::Rng::with_seed(seed)));
-            let ranked = ranked(&spreads);
-            ranked.iter().filter(|one| one.stands_out > 0).map(|one| one.node.to_owned()).collect()
+            let ranked = rank_nodes(&spreads);
+            ranked.iter().filter(|node| node.stands_out > 0).map(|node| node.node.to_owned()).collect()
         };
         let late = out(30_000);
         found += u32::from(late.contains(&"n2".to_owned()));
-        others += u32::from(late.iter().any(|one| one != "n2"));
+        false_names += u32::from(late.iter().any(|name| name != "n2"));
         false_alarms += u32::from(!out(0).is_empty());
     }
-    // Two statistics are asked, and each may be wrong once in twenty times.
+    // Two statistics are tested, and each may be wrong once in twenty times.
     assert!(
-        found >= 19 && others <= 1 && false_alarms <= 1,
-        "{found} found, {others} others, {false_alarms} alarms"
+        found >= 19 && false_names <= 1 && false_alarms <= 1,
+        "{found} found, {false_names} others, {false_alarms} alarms"
     );
 }
 
@@ -223,8 +224,8 @@ fn a_node_that_was_late_once_is_named_as_that() {
     let mut analysis = merged(&[50_000, 50_500, 49_800, 50_200, 49_900]);
     add_block(&mut analysis, 3, &[[50_000; 199].as_slice(), &[90_000_000]].concat());
     for spread in nodes(&analysis) {
-        assert!(spread.nodes.iter().all(|one| !one.stands_out));
-        assert_eq!(spread.once_late().map(|one| one.node.as_str()).collect::<Vec<_>>(), ["n3"]);
+        assert!(spread.nodes.iter().all(|node| !node.stands_out));
+        assert_eq!(spread.once_late().map(|node| node.node.as_str()).collect::<Vec<_>>(), ["n3"]);
         assert!(spread.usual_max() < 60_000.0);
     }
 }
@@ -232,10 +233,12 @@ fn a_node_that_was_late_once_is_named_as_that() {
 #[test]
 fn what_stands_out_most_often_is_ranked_first() {
     let spreads = nodes(&merged(&[50_000, 50_500, 49_800, 80_000, 50_200, 49_900, 50_100, 52_000]));
-    let ranked = ranked(&spreads);
+    let ranked = rank_nodes(&spreads);
     assert_eq!((ranked[0].node, ranked[0].stands_out), ("n3", 2));
     assert_eq!((ranked[1].node, ranked[1].stands_out), ("n7", 0));
-    assert!(ranked[0].margins > 5.0 && ranked.windows(2).skip(1).all(|two| two[0].margins >= two[1].margins));
+    assert!(
+        ranked[0].margins > 5.0 && ranked.windows(2).skip(1).all(|pair| pair[0].margins >= pair[1].margins)
+    );
 }
 
 #[test]
@@ -252,5 +255,5 @@ fn nodes_that_share_a_rack_are_named_by_it() {
         low <= group.difference_ns && group.difference_ns <= high && low > 25_000.0 && high < 37_000.0,
         "{group:?}"
     );
-    assert!(!spreads[0].nodes.iter().any(|one| one.stands_out), "half of all are no exception");
+    assert!(!spreads[0].nodes.iter().any(|node| node.stands_out), "half of all are no exception");
 }

@@ -1,11 +1,11 @@
-//! What is known to come with a period on Linux.
+//! Periods of known activities of Linux.
 
 use howlate_model::{Policy, Span, System};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A period is another's if they are no further apart than this share.
-const ALIKE: f64 = 0.01;
+/// Largest relative difference between a period found and a known one.
+const TOLERANCE: f64 = 0.01;
 
 /// Something of the kernel that comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -41,13 +41,13 @@ pub enum Periodic {
     Minute,
 }
 
-/// `cpu.max` and `cpu.cfs_period_us` where nobody changes them.
+/// Default of `cpu.max` and `cpu.cfs_period_us`.
 const QUOTA: Span = Span::from_millis(100);
 
 const SECOND: Span = Span::from_secs(1);
 
-/// Of this machine; where it does not say, as Linux has them by default.
-pub(super) fn of_machine(system: &System) -> Vec<KnownPeriod> {
+/// The periods of this machine; Linux's defaults where it does not say.
+pub(super) fn periods_of(system: &System) -> Vec<KnownPeriod> {
     let tick =
         system.tick_hz.filter(|hz| *hz > 0).map(|hz| Span::from_nanos(SECOND.as_nanos() / u64::from(hz)));
     let tick = tick.map(|period| (Periodic::Tick, period));
@@ -60,16 +60,21 @@ pub(super) fn of_machine(system: &System) -> Vec<KnownPeriod> {
         (Periodic::WriteBack, Span::from_secs(5)),
         (Periodic::Minute, Span::from_secs(60)),
     ];
-    let of_host = system.hypervisor.is_some().then_some((Periodic::HostQuota, QUOTA));
-    tick.into_iter().chain(usual).chain(of_host).map(|(what, period)| KnownPeriod { what, period }).collect()
+    let host_quota = system.hypervisor.is_some().then_some((Periodic::HostQuota, QUOTA));
+    tick.into_iter()
+        .chain(usual)
+        .chain(host_quota)
+        .map(|(what, period)| KnownPeriod { what, period })
+        .collect()
 }
 
-/// Those that have this period, in nanoseconds, and can hold up a thread with this policy.
-pub(super) fn near(known: &[KnownPeriod], period: f64, policy: Policy) -> Vec<KnownPeriod> {
+/// Known activities with this period, in nanoseconds, that can delay a thread with this policy.
+pub(super) fn near(candidates: &[KnownPeriod], period: f64, policy: Policy) -> Vec<KnownPeriod> {
     // Source: kernel/sched/fair.c: quotas are of the fair class.
-    let concerns = |one: &&KnownPeriod| one.what != Periodic::Quota || !policy.is_realtime();
-    let is_near = |one: &&KnownPeriod| (one.period.as_nanos() as f64 / period - 1.0).abs() <= ALIKE;
-    known.iter().filter(is_near).filter(concerns).copied().collect()
+    let concerns = |candidate: &&KnownPeriod| candidate.what != Periodic::Quota || !policy.is_realtime();
+    let is_near =
+        |candidate: &&KnownPeriod| (candidate.period.as_nanos() as f64 / period - 1.0).abs() <= TOLERANCE;
+    candidates.iter().filter(is_near).filter(concerns).copied().collect()
 }
 
 #[cfg(test)]
@@ -80,8 +85,8 @@ mod tests {
     fn a_quota_holds_up_no_realtime_thread_but_that_of_the_host_does() {
         let found = |hypervisor: Option<&str>, policy: &str| {
             let system = System { hypervisor: hypervisor.map(str::to_owned), ..System::default() };
-            let near = near(&of_machine(&system), 100.2e6, policy.parse().unwrap());
-            near.iter().map(|one| one.what).collect::<Vec<_>>()
+            let near = near(&periods_of(&system), 100.2e6, policy.parse().unwrap());
+            near.iter().map(|candidate| candidate.what).collect::<Vec<_>>()
         };
         assert_eq!(found(None, "other"), [Periodic::Quota]);
         assert_eq!(found(None, "fifo:80"), []);

@@ -1,21 +1,23 @@
-//! When the latest wake-ups of a condition were, in bounded memory.
+//! The wake-ups of a condition with the largest latencies, in bounded memory.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use howlate_model::{Block, Cause, CauseBlock, MonotonicTime, WakeupBreakdown};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// Wake-ups kept of a condition, where there are few conditions; of ten as many each, of more their share.
-const MOST: usize = 2_000;
-const OF_ALL: usize = 10 * MOST;
-/// Stretches that are told apart: a thread that is watched for weeks has a gap between any two blocks.
-const STRETCHES: usize = 4_096;
-/// Fewer would tell nothing.
-const LEAST: usize = 50;
-/// Causes told apart.
-const CAUSES: usize = 256;
+/// Most wake-ups stored per condition; with more than ten conditions, fewer.
+const MOST_PER_CONDITION: usize = 2_000;
+const MOST_OF_ALL: usize = 10 * MOST_PER_CONDITION;
+/// Most intervals stored: a thread watched for weeks has a gap between any two blocks.
+const MOST_INTERVALS: usize = 4_096;
+/// With less room, nothing is stored.
+const LEAST_ROOM: usize = 50;
+/// Most different causes.
+const MOST_CAUSES: usize = 256;
 
-/// A late wake-up: how late, when it ran, in nanoseconds, and what took most of it, where that is known.
+/// A late wake-up: its latency and when it ran, in nanoseconds, and its main cause, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LateMark {
     pub(super) late: i64,
@@ -23,71 +25,72 @@ pub(crate) struct LateMark {
     pub(super) cause: Option<u16>,
 }
 
-/// The latest wake-ups, and when there could have been any.
+/// The wake-ups with the largest latencies, and the times that were measured.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LateMarks {
     room: usize,
-    /// The least late one first.
-    kept: BinaryHeap<Reverse<LateMark>>,
+    /// The one with the smallest latency first.
+    largest: BinaryHeap<Reverse<LateMark>>,
     causes: Vec<Cause>,
-    /// When was measured, in nanoseconds; what follows without a gap is one stretch.
-    stretches: Vec<(i64, i64)>,
+    /// The measured time in nanoseconds; blocks without a gap are one interval.
+    intervals: Vec<(i64, i64)>,
 }
 
 impl LateMarks {
-    /// For one of as many conditions.
+    /// For one of `conditions` conditions.
     pub(crate) fn with_room(conditions: usize) -> Self {
-        let room = (OF_ALL / conditions.max(1)).min(MOST);
-        Self { room: if room < LEAST { 0 } else { room }, ..Self::default() }
+        let room = (MOST_OF_ALL / conditions.max(1)).min(MOST_PER_CONDITION);
+        Self { room: if room < LEAST_ROOM { 0 } else { room }, ..Self::default() }
     }
 
-    pub(crate) fn block(&mut self, block: &Block) {
-        self.measured(block.from, block.until);
-        block.worst.iter().for_each(|one| self.add(one.latency.as_nanos(), one.at, None));
+    pub(crate) fn add_block(&mut self, block: &Block) {
+        self.add_interval(block.from, block.until);
+        block.worst.iter().for_each(|wakeup| self.add(wakeup.latency.as_nanos(), wakeup.at, None));
     }
 
-    pub(crate) fn why(&mut self, block: &CauseBlock) {
+    pub(crate) fn add_why(&mut self, block: &CauseBlock) {
         if self.room == 0 {
             return;
         }
-        self.measured(block.from, block.until);
-        for one in block.ledger.worst() {
-            let cause = self.cause(one);
-            self.add(one.latency.as_nanos(), one.at, cause);
+        self.add_interval(block.from, block.until);
+        for wakeup in block.ledger.worst() {
+            let cause = self.main_cause(wakeup);
+            self.add(wakeup.latency.as_nanos(), wakeup.at, cause);
         }
     }
 
-    fn measured(&mut self, from: MonotonicTime, until: MonotonicTime) {
+    fn add_interval(&mut self, from: MonotonicTime, until: MonotonicTime) {
         let (from, until) = (from.as_nanos(), until.as_nanos());
-        match self.stretches.last_mut() {
+        match self.intervals.last_mut() {
             Some(last) if (last.0..=last.1).contains(&from) => last.1 = last.1.max(until),
-            _ if self.room > 0 && until > from => self.stretches.push((from, until)),
+            _ if self.room > 0 && until > from => self.intervals.push((from, until)),
             _ => {}
         }
-        if self.stretches.len() >= STRETCHES {
-            let pairs = self.stretches.chunks(2);
-            self.stretches = pairs.map(|pair| (pair[0].0, pair[pair.len() - 1].1)).collect();
+        if self.intervals.len() >= MOST_INTERVALS {
+            let pairs = self.intervals.chunks(2);
+            self.intervals = pairs.map(|pair| (pair[0].0, pair[pair.len() - 1].1)).collect();
         }
     }
 
     fn add(&mut self, late: i64, ran: MonotonicTime, cause: Option<u16>) {
         let mark = LateMark { late, ran: ran.as_nanos(), cause };
-        let is_full = self.kept.len() >= self.room;
-        if is_full && self.kept.peek().is_none_or(|least| mark <= least.0) {
+        let is_full = self.largest.len() >= self.room;
+        if is_full && self.largest.peek().is_none_or(|least| mark <= least.0) {
             return;
         }
         if is_full {
-            self.kept.pop();
+            self.largest.pop();
         }
-        self.kept.push(Reverse(mark));
+        self.largest.push(Reverse(mark));
     }
 
-    fn cause(&mut self, one: &WakeupBreakdown) -> Option<u16> {
-        let most = one.by_cause().into_iter().max_by_key(|(part, _)| part.ns)?.0.cause;
-        let known = self.causes.iter().position(|known| *known == most);
-        let place = match known {
+    /// Index of the cause that took most of the wake-up's latency.
+    fn main_cause(&mut self, wakeup: &WakeupBreakdown) -> Option<u16> {
+        let most = wakeup.by_cause().into_iter().max_by_key(|(part, _)| part.ns)?.0.cause;
+        let place = self.causes.iter().position(|cause| *cause == most);
+        let place = match place {
             Some(place) => place,
-            None if self.causes.len() >= CAUSES => return None,
+            None if self.causes.len() >= MOST_CAUSES => return None,
             None => {
                 self.causes.push(most);
                 self.causes.len() - 1
@@ -96,23 +99,23 @@ impl LateMarks {
         u16::try_from(place).ok()
     }
 
-    /// The cause with this place.
+    /// The cause with this index.
     pub(super) fn cause_at(&self, place: u16) -> Option<&Cause> {
         self.causes.get(usize::from(place))
     }
 
-    /// The latest first; one that a tracer saw too is there once.
-    pub(super) fn latest(&self) -> Vec<LateMark> {
-        let mut all: Vec<LateMark> = self.kept.iter().map(|one| one.0).collect();
-        all.sort_unstable_by_key(|one| (one.ran, Reverse(one.cause)));
-        all.dedup_by_key(|one| one.ran);
-        all.sort_unstable_by(|one, other| other.cmp(one));
+    /// The largest latency first; a wake-up that a tracer saw too is listed once.
+    pub(super) fn largest_first(&self) -> Vec<LateMark> {
+        let mut all: Vec<LateMark> = self.largest.iter().map(|mark| mark.0).collect();
+        all.sort_unstable_by_key(|mark| (mark.ran, Reverse(mark.cause)));
+        all.dedup_by_key(|mark| mark.ran);
+        all.sort_unstable_by(|left, right| right.cmp(left));
         all
     }
 
-    /// When was measured, in order and without overlaps.
-    pub(super) fn stretches(&self) -> Vec<(i64, i64)> {
-        let mut all = self.stretches.clone();
+    /// The measured time, in order and without overlaps.
+    pub(super) fn intervals(&self) -> Vec<(i64, i64)> {
+        let mut all = self.intervals.clone();
         all.sort_unstable();
         let mut joined: Vec<(i64, i64)> = Vec::new();
         for (from, until) in all {
@@ -123,6 +126,39 @@ impl LateMarks {
         }
         joined
     }
+}
+
+/// Least number of wake-ups of the rhythm with a known cause.
+const LEAST_KNOWN: usize = 3;
+/// The share of them that one cause must have taken most of.
+const LEAST_SHARE: f64 = 0.5;
+
+/// What took most of the late wake-ups that come back.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RecurringCause {
+    /// What it was.
+    #[serde(flatten)]
+    pub cause: Cause,
+    /// Of how many it took most.
+    pub took: usize,
+    /// Of how many that is known.
+    pub known: usize,
+}
+
+/// The main cause of the wake-ups that `is_member` assigns to the rhythm.
+pub(super) fn recurring_cause(
+    latest: &[LateMark],
+    marks: &LateMarks,
+    is_member: impl Fn(&LateMark) -> bool,
+) -> Option<RecurringCause> {
+    let mut times: HashMap<u16, usize> = HashMap::new();
+    let causes = latest.iter().filter(|mark| is_member(mark)).filter_map(|mark| mark.cause);
+    causes.for_each(|cause| *times.entry(cause).or_default() += 1);
+    let with_cause: usize = times.values().sum();
+    let (place, took) = times.into_iter().max_by_key(|(place, took)| (*took, Reverse(*place)))?;
+    let is_main = with_cause >= LEAST_KNOWN && took as f64 >= LEAST_SHARE * with_cause as f64;
+    let cause = marks.cause_at(place).filter(|_| is_main)?.clone();
+    Some(RecurringCause { cause, took, known: with_cause })
 }
 
 #[cfg(test)]
@@ -141,30 +177,30 @@ mod tests {
     #[test]
     fn the_latest_stay_and_what_was_measured_is_one_where_it_joins() {
         let mut marks = LateMarks { room: 2, ..LateMarks::default() };
-        marks.block(&block(0, 10, &[(3, 50), (5, 7)]));
-        marks.block(&block(10, 20, &[(12, 9)]));
-        marks.block(&block(30, 40, &[(33, 8)]));
+        marks.add_block(&block(0, 10, &[(3, 50), (5, 7)]));
+        marks.add_block(&block(10, 20, &[(12, 9)]));
+        marks.add_block(&block(30, 40, &[(33, 8)]));
         assert_eq!(
-            marks.latest().iter().map(|one| (one.ran, one.late)).collect::<Vec<_>>(),
+            marks.largest_first().iter().map(|mark| (mark.ran, mark.late)).collect::<Vec<_>>(),
             [(3, 50), (12, 9)]
         );
-        assert_eq!(marks.stretches(), [(0, 20), (30, 40)]);
+        assert_eq!(marks.intervals(), [(0, 20), (30, 40)]);
     }
 
     #[test]
     fn a_watch_of_weeks_takes_no_more_room_than_one_of_hours() {
         let mut marks = LateMarks::with_room(1);
-        (0..100_000).for_each(|number| marks.block(&block(10 * number, 10 * number + 5, &[])));
-        let stretches = marks.stretches();
-        assert!(stretches.len() < STRETCHES && stretches[0].0 == 0, "{}", stretches.len());
-        assert_eq!(stretches.last().unwrap().1, 999_995);
+        (0..100_000).for_each(|number| marks.add_block(&block(10 * number, 10 * number + 5, &[])));
+        let intervals = marks.intervals();
+        assert!(intervals.len() < MOST_INTERVALS && intervals[0].0 == 0, "{}", intervals.len());
+        assert_eq!(intervals.last().unwrap().1, 999_995);
     }
 
     #[test]
     fn of_very_many_conditions_nothing_is_kept() {
         assert_eq!([1, 100, 1_000, 10_000].map(|all| LateMarks::with_room(all).room), [2_000, 200, 0, 0]);
         let mut none = LateMarks::with_room(10_000);
-        none.block(&block(0, 10, &[(3, 50)]));
-        assert!(none.latest().is_empty() && none.stretches().is_empty());
+        none.add_block(&block(0, 10, &[(3, 50)]));
+        assert!(none.largest_first().is_empty() && none.intervals().is_empty());
     }
 }

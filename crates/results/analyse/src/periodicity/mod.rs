@@ -1,41 +1,40 @@
-//! What comes back: a period in which the latest wake-ups come, and who takes the time then.
+//! Periodic lateness: a period in which the wake-ups with the largest latencies come, and their cause.
 //!
-//! The times at which late wake-ups ran are tested against a grid of periods and against those that machines are known for. What is
-//! seen in turns only, or comes in bursts, has some rhythm by itself; that is taken off, and what is left is held against chance,
-//! corrected for every period that was tried.
+//! The times at which late wake-ups ran are tested against a grid of periods and against known periods of Linux. Turns and bursts
+//! have some rhythm by themselves; that is subtracted, and the rest is tested against chance, corrected for every period that was
+//! tried.
 
-mod culprit;
 mod known_periods;
 mod late_marks;
+mod measured_time;
 mod rayleigh;
 mod scan;
 mod spectrum;
-mod watched;
 
 use howlate_model::{Latency, MonotonicTime, Span, System};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Outcome;
-pub use culprit::RecurringCause;
 pub use known_periods::{KnownPeriod, Periodic};
 pub(crate) use late_marks::LateMarks;
-use scan::{Question, Rhythm, rhythm};
-use watched::Watched;
+pub use late_marks::RecurringCause;
+use measured_time::MeasuredTime;
+use scan::{FoundRhythm, Search, find_rhythm};
 
-/// So many of the latest are looked at, each time for itself.
+/// How many of the largest latencies are searched, each number by itself.
 const LEVELS: [usize; 3] = [30, 200, 1_500];
-/// The shortest period of a loop is so many times its own: shorter ones look like others.
+/// The shortest period searched, in periods of the loop: shorter ones are aliases of others.
 const OWN_PERIODS: u64 = 2;
-/// Of so many wake-ups one may be among the latest: the rhythm of all of them is the thread's own.
+/// At most one in this many wake-ups counts as late: the rhythm of all of them is the thread's own.
 const ONE_IN: u64 = 10;
-/// A late wake-up is twice as late as the median, and so many nanoseconds later at least.
-const MATTERS: i64 = 5_000;
-/// How often chance alone may be taken for a rhythm: of wake-ups in general, in each of many conditions, and of what has a name,
-/// where each time is one of it.
-const OF_WAKE_UPS: f64 = 0.001;
-const OF_THE_NAMED: f64 = 0.01;
-/// Nothing comes back faster, as far as anybody knows.
+/// A late wake-up is twice as late as the median, and at least this many nanoseconds later.
+const LEAST_EXCESS: i64 = 5_000;
+/// Probability of a false alarm: for wake-ups, in each of many conditions, and for incidents with a name, all of which are of one
+/// kind.
+const FALSE_ALARMS_OF_WAKEUPS: f64 = 0.001;
+const FALSE_ALARMS_OF_INCIDENTS: f64 = 0.01;
+/// Shortest period searched: no known activity recurs faster.
 const SHORTEST: Span = Span::from_millis(1);
 
 /// Late wake-ups of a condition that come back.
@@ -45,7 +44,7 @@ pub struct Recurrence {
     pub condition: u32,
     /// In which rhythm.
     #[serde(flatten)]
-    pub rhythm: Rhythmic,
+    pub rhythm: PeriodicTimes,
     /// When one is due, on `CLOCK_MONOTONIC`, after a whole number of periods.
     #[serde(rename = "phase_ns")]
     pub phase: Span,
@@ -61,42 +60,47 @@ pub struct Recurrence {
     pub seen: Vec<(f64, bool)>,
 }
 
-/// What comes back in conditions of this machine, each with its index, the most certain first.
+/// Periodic lateness in conditions of this machine, each with its index, the most certain first.
 pub(crate) fn recurrences<'a>(
     conditions: impl Iterator<Item = (u32, &'a Outcome)>,
     system: &System,
 ) -> Vec<Recurrence> {
-    let known = known_periods::of_machine(system);
+    let known = known_periods::periods_of(system);
     let mut all: Vec<Recurrence> =
-        conditions.filter_map(|(index, outcome)| of_outcome(outcome, index, &known)).collect();
-    all.sort_by(|one, other| one.rhythm.p.total_cmp(&other.rhythm.p));
+        conditions.filter_map(|(index, outcome)| find_recurrence(outcome, index, &known)).collect();
+    all.sort_by(|left, right| left.rhythm.p.total_cmp(&right.rhythm.p));
     all
 }
 
-fn of_outcome(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> Option<Recurrence> {
+fn find_recurrence(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> Option<Recurrence> {
     let marks = outcome.late_marks();
-    let (mut latest, watched) = (marks.latest(), Watched::new(marks.stretches().into_iter())?);
-    latest.truncate(usize::try_from(outcome.count() / ONE_IN).unwrap_or(usize::MAX));
-    latest.retain(|mark| mark.late >= much_later_than_usual(outcome));
-    let shortest = SHORTEST.as_nanos().max(own_period(outcome, &watched).saturating_mul(OWN_PERIODS));
+    let (mut marks_by_latency, measured) =
+        (marks.largest_first(), MeasuredTime::new(marks.intervals().into_iter())?);
+    marks_by_latency.truncate(usize::try_from(outcome.count() / ONE_IN).unwrap_or(usize::MAX));
+    marks_by_latency.retain(|mark| mark.late >= least_late(outcome));
+    let shortest = SHORTEST.as_nanos().max(own_period(outcome, &measured).saturating_mul(OWN_PERIODS));
     let shortest = shortest as f64;
-    let periods: Vec<f64> = known.iter().map(|one| one.period.as_nanos() as f64).collect();
-    // Where there are fewer than a level, all of them: what is left out might tell a period from its fractions.
-    let mut levels: Vec<usize> = LEVELS.iter().map(|level| (*level).min(latest.len())).collect();
+    let periods: Vec<f64> = known.iter().map(|period| period.period.as_nanos() as f64).collect();
+    // With fewer marks than a level, all of them: left-out ones might tell a period from its fractions.
+    let mut levels: Vec<usize> = LEVELS.iter().map(|level| (*level).min(marks_by_latency.len())).collect();
     levels.dedup();
-    let of_level = |level: usize| {
-        let times = watched.apart(latest.iter().take(level).map(|mark| mark.ran), shortest);
-        let asked = Question { shortest, known: &periods, tries: levels.len(), false_alarms: OF_WAKE_UPS };
-        let found = rhythm(&times, &watched, asked)?;
+    let search_level = |level: usize| {
+        let times =
+            measured.distinct_times(marks_by_latency.iter().take(level).map(|mark| mark.ran), shortest);
+        let search =
+            Search { shortest, known: &periods, tries: levels.len(), false_alarms: FALSE_ALARMS_OF_WAKEUPS };
+        let found = find_rhythm(&times, &measured, search)?;
         Some((found, times))
     };
-    let all = levels.iter().filter_map(|level| of_level(*level));
-    let (found, times) = all.min_by(|one, other| one.0.p.total_cmp(&other.0.p))?;
-    let culprit = culprit::of(&latest, marks, |mark| found.has(watched.since_begin(mark.ran)));
+    let all = levels.iter().filter_map(|level| search_level(*level));
+    let (found, times) = all.min_by(|left, right| left.0.p.total_cmp(&right.0.p))?;
+    let culprit = late_marks::recurring_cause(&marks_by_latency, marks, |mark| {
+        found.is_member(measured.since_begin(mark.ran))
+    });
     Some(Recurrence {
         condition,
-        rhythm: Rhythmic::new(&found, &times),
-        phase: span((watched.began() + found.phase).rem_euclid(found.period)),
+        rhythm: PeriodicTimes::new(&found, &times),
+        phase: span((measured.begin() + found.phase).rem_euclid(found.period)),
         may_be_shorter: outcome.condition.work.period().is_some() && !outcome.condition.dithered,
         candidates: if culprit.is_some() {
             Vec::new()
@@ -104,13 +108,14 @@ fn of_outcome(outcome: &Outcome, condition: u32, known: &[KnownPeriod]) -> Optio
             known_periods::near(known, found.period, outcome.policy_in_force())
         },
         culprit,
-        seen: seen(&times, &found),
+        seen: relative_times(&times, &found),
     })
 }
 
 /// Times that come back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Rhythmic {
+#[schemars(rename = "Rhythmic")]
+pub struct PeriodicTimes {
     /// How long it takes until they come again.
     #[serde(rename = "period_ns")]
     pub period: Span,
@@ -122,50 +127,50 @@ pub struct Rhythmic {
     pub of: usize,
 }
 
-/// The rhythm of `times`, which were looked for in `stretches`, where its period is at least the shortest; `tries`: how many such
-/// questions are asked. `known` periods take less to be seen.
-pub(crate) fn rhythmic(
+/// The rhythm of `times`, which can only have been seen in `intervals`, with a period of at least `shortest`; `tries` is the number of
+/// such searches. `known` periods need less evidence.
+pub(crate) fn periodic_times(
     times: Vec<i64>,
-    stretches: &[(MonotonicTime, MonotonicTime)],
+    intervals: &[(MonotonicTime, MonotonicTime)],
     (shortest, known): (Span, &[Span]),
     tries: usize,
-) -> Option<Rhythmic> {
-    let stretches = stretches.iter().map(|(from, until)| (from.as_nanos(), until.as_nanos()));
-    let (watched, shortest) = (Watched::new(stretches)?, shortest.as_nanos() as f64);
-    let known: Vec<f64> = known.iter().map(|one| one.as_nanos() as f64).collect();
-    let times = watched.apart(times.into_iter(), shortest);
-    let asked = Question { shortest, known: &known, tries, false_alarms: OF_THE_NAMED };
-    let found = rhythm(&times, &watched, asked)?;
-    Some(Rhythmic::new(&found, &times))
+) -> Option<PeriodicTimes> {
+    let intervals = intervals.iter().map(|(from, until)| (from.as_nanos(), until.as_nanos()));
+    let (measured, shortest) = (MeasuredTime::new(intervals)?, shortest.as_nanos() as f64);
+    let known: Vec<f64> = known.iter().map(|period| period.as_nanos() as f64).collect();
+    let times = measured.distinct_times(times.into_iter(), shortest);
+    let search = Search { shortest, known: &known, tries, false_alarms: FALSE_ALARMS_OF_INCIDENTS };
+    let found = find_rhythm(&times, &measured, search)?;
+    Some(PeriodicTimes::new(&found, &times))
 }
 
-impl Rhythmic {
-    fn new(found: &Rhythm, times: &[f64]) -> Self {
-        let members = times.iter().filter(|time| found.has(**time)).count();
+impl PeriodicTimes {
+    fn new(found: &FoundRhythm, times: &[f64]) -> Self {
+        let members = times.iter().filter(|time| found.is_member(**time)).count();
         Self { period: span(found.period), p: three_digits(found.p), members, of: times.len() }
     }
 }
 
-/// More of a probability than that is of the processor's sines.
+/// Rounds a probability to three digits: further ones depend on the processor's sine function.
 fn three_digits(p: f64) -> f64 {
     format!("{p:.2e}").parse().unwrap_or(p)
 }
 
-/// Of wake-ups that are all alike some are the latest, and nobody needs to know in which rhythm.
-fn much_later_than_usual(outcome: &Outcome) -> i64 {
+/// The least latency of a late wake-up: if all are alike, some are the latest by chance, and their rhythm does not matter.
+fn least_late(outcome: &Outcome) -> i64 {
     let usual = outcome.latency().median().map_or(0, Latency::as_nanos);
-    usual.saturating_add(usual.max(MATTERS))
+    usual.saturating_add(usual.max(LEAST_EXCESS))
 }
 
-/// From one wake-up to the next, in nanoseconds: as asked for, or as they come.
+/// From one wake-up to the next, in nanoseconds: the requested period or the mean one, whichever is longer.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive")]
-fn own_period(outcome: &Outcome, watched: &Watched) -> u64 {
-    let come = (watched.watched / outcome.count().max(1) as f64).max(0.0) as u64;
-    outcome.condition.work.length().as_nanos().max(come)
+fn own_period(outcome: &Outcome, measured: &MeasuredTime) -> u64 {
+    let mean_period = (measured.total / outcome.count().max(1) as f64).max(0.0) as u64;
+    outcome.condition.work.length().as_nanos().max(mean_period)
 }
 
-fn seen(times: &[f64], found: &Rhythm) -> Vec<(f64, bool)> {
-    times.iter().map(|time| ((time - found.phase) / found.period, found.has(*time))).collect()
+fn relative_times(times: &[f64], found: &FoundRhythm) -> Vec<(f64, bool)> {
+    times.iter().map(|time| ((time - found.phase) / found.period, found.is_member(*time))).collect()
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive")]
@@ -188,7 +193,7 @@ mod tests {
     /// From one late wake-up to the next.
     const EVERY: i64 = 142_857_143;
 
-    /// A second in which everything is late that is due; the others are by a microsecond.
+    /// A second in which all wake-ups that are due at multiples of `EVERY` are late; others by a microsecond.
     fn block(number: i64) -> Line {
         let (from, until) = (number * SECOND, (number + 1) * SECOND);
         let mut latency = Distribution::default();
@@ -204,17 +209,17 @@ mod tests {
         Line::Block(Box::new(Block { from: at(from), until: at(until), latency, worst, ..Block::default() }))
     }
 
-    /// The same of a traced turn, in which `hog` had the CPU.
+    /// The block of a traced turn, in which `hog` had the CPU.
     fn traced(number: i64) -> Line {
         let Line::Block(block) = block(number) else { unreachable!() };
         let mut ledger = Ledger::default();
-        for one in block.worst.iter().filter(|one| one.latency.as_nanos() > 1_000) {
+        for wakeup in block.worst.iter().filter(|wakeup| wakeup.latency.as_nanos() > 1_000) {
             let cause = Cause::new(Part::Waiting, CauseKind::Thread, "hog".to_owned());
-            let length = Span::from_nanos(one.latency.as_nanos().unsigned_abs());
-            let part = Segment::new(cause, Some(7), one.at.minus(length), length);
+            let length = Span::from_nanos(wakeup.latency.as_nanos().unsigned_abs());
+            let part = Segment::new(cause, Some(7), wakeup.at.minus(length), length);
             ledger.add(&WakeupBreakdown {
-                at: one.at,
-                latency: one.latency,
+                at: wakeup.at,
+                latency: wakeup.latency,
                 cpu: Some(1),
                 parts: vec![part],
             });
@@ -250,15 +255,21 @@ mod tests {
     #[test]
     fn what_comes_back_is_found_with_who_took_the_time() {
         let all = found((0..30).map(|number| if number % 3 == 2 { traced(number) } else { block(number) }));
-        let [one] = all.as_slice() else { panic!("{all:?}") };
-        assert!((one.rhythm.period.as_nanos() as f64 / EVERY as f64 - 1.0).abs() < 1e-4, "{one:?}");
-        assert!(one.rhythm.p < 1e-20 && one.rhythm.members >= 200 && one.may_be_shorter, "{one:?}");
-        let culprit = one.culprit.as_ref().unwrap();
+        let [recurrence] = all.as_slice() else { panic!("{all:?}") };
+        assert!(
+            (recurrence.rhythm.period.as_nanos() as f64 / EVERY as f64 - 1.0).abs() < 1e-4,
+            "{recurrence:?}"
+        );
+        assert!(
+            recurrence.rhythm.p < 1e-20 && recurrence.rhythm.members >= 200 && recurrence.may_be_shorter,
+            "{recurrence:?}"
+        );
+        let culprit = recurrence.culprit.as_ref().unwrap();
         assert!(
             culprit.cause.name == "hog" && culprit.took == culprit.known && culprit.known >= 60,
             "{culprit:?}"
         );
-        assert!(one.candidates.is_empty());
+        assert!(recurrence.candidates.is_empty());
     }
 
     /// All wake-ups of a thread have its own rhythm, and nothing makes some of them late in it.
@@ -267,7 +278,7 @@ mod tests {
         let few = |line: Line| match line {
             Line::Block(mut block) => {
                 block.latency = Distribution::default();
-                block.worst.iter().for_each(|one| block.latency.record(one.latency));
+                block.worst.iter().for_each(|wakeup| block.latency.record(wakeup.latency));
                 Line::Block(block)
             }
             other => other,
@@ -283,7 +294,7 @@ mod tests {
                 block
                     .worst
                     .iter_mut()
-                    .for_each(|one| one.latency = one.latency.min(Latency::from_nanos(5_900)));
+                    .for_each(|wakeup| wakeup.latency = wakeup.latency.min(Latency::from_nanos(5_900)));
                 Line::Block(block)
             }
             other => other,
@@ -294,7 +305,7 @@ mod tests {
     #[test]
     fn without_traces_nobody_is_named() {
         let all = found((0..30).map(block));
-        assert_eq!(all.iter().map(|one| one.culprit.as_ref()).collect::<Vec<_>>(), [None]);
+        assert_eq!(all.iter().map(|recurrence| recurrence.culprit.as_ref()).collect::<Vec<_>>(), [None]);
         assert!(found(std::iter::empty()).is_empty());
     }
 }

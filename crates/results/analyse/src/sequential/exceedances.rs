@@ -1,45 +1,45 @@
-//! How often late wake-ups come, where those that come together count once.
+//! Counts late wake-ups, where those that come together count once.
 
 use howlate_model::{Block, Latency, MonotonicTime, Span, WORST_KEPT};
 
-/// Late wake-ups are counted in spells of at least this: longer than what one cause usually keeps busy, and the blocks that
-/// are recorded, which name no more than the worst.
-const SHORTEST: Span = Span::from_secs(1);
-/// However rare events are to be, what is further apart than this has not come together.
-const LONGEST: Span = Span::from_secs(60);
-/// How many spells fit into the time in which one event is allowed: so many that who is late all the time is found out soon, so few
-/// that a machine that wanders for a while is not counted again and again. In simulation, decisions hold where it forgets within a
-/// 10th of that time; with spells of a 20th they do not.
-const SPELLS: u64 = 8;
+/// Shortest spell in which late wake-ups count once: longer than one cause usually lasts, and than recorded blocks, which list only
+/// their largest latencies.
+const SHORTEST_SPELL: Span = Span::from_secs(1);
+/// Longest spell: what is further apart has not come together, however rare events are to be.
+const LONGEST_SPELL: Span = Span::from_secs(60);
+/// How many spells fit into the time in which one event is allowed: enough that a machine that is always late is found out soon, but
+/// few enough that one that drifts for a while is not counted again and again. In simulation, decisions hold if the machine forgets
+/// within a 10th of that time; with spells of a 20th they do not.
+const SPELLS_PER_INTERVAL: u64 = 8;
 
-/// The shortest time in which one event may be allowed: spells of less would be shorter than many disturbances.
+/// The shortest time in which one event may be allowed: with less, spells would be shorter than many disturbances.
 pub(crate) const LEAST_INTERVAL: Span = Span::from_secs(20);
 
-/// How long a spell is, where one event is allowed in so much time.
+/// Length of a spell if one event is allowed per `interval`.
 pub(crate) fn spell(interval: Span) -> Span {
-    Span::from_nanos(interval.as_nanos() / SPELLS).clamp(SHORTEST, LONGEST)
+    Span::from_nanos(interval.as_nanos() / SPELLS_PER_INTERVAL).clamp(SHORTEST_SPELL, LONGEST_SPELL)
 }
 
-/// Spells in which wake-ups were later than a limit, in the time that was measured. A spell begins with a late wake-up and
-/// lasts for as long as it always does: who is late all the time has one spell after the other.
+/// Spells in which wake-ups were later than a limit. A spell begins with a late wake-up and has a fixed length: a machine that is
+/// always late has one spell after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Exceedances {
     limit: Latency,
     spell: Span,
-    began: Option<MonotonicTime>,
-    /// Spells that were seen.
+    spell_began: Option<MonotonicTime>,
+    /// Spells counted.
     pub(crate) seen: u64,
-    /// Spells that there may have been besides: among wake-ups that were lost, or whose times are not told.
+    /// Spells that may have occurred besides: among lost wake-ups, or among those that blocks do not list.
     pub(crate) hidden: u64,
     /// The time that was measured.
     pub(crate) covered: Span,
 }
 
 impl Exceedances {
-    /// Of wake-ups later than `limit`, in spells of this length.
+    /// Counts wake-ups later than `limit`, in spells of this length.
     pub(crate) fn later_than(limit: Span, spell: Span) -> Self {
         let limit = Latency::from_nanos(i64::try_from(limit.as_nanos()).unwrap_or(i64::MAX));
-        Self { limit, spell, began: None, seen: 0, hidden: 0, covered: Span::ZERO }
+        Self { limit, spell, spell_began: None, seen: 0, hidden: 0, covered: Span::ZERO }
     }
 
     /// Takes in the next block.
@@ -47,23 +47,23 @@ impl Exceedances {
         let lasted = block.until.since(block.from);
         self.covered = self.covered.plus(lasted);
         let mut late: Vec<MonotonicTime> =
-            block.worst.iter().filter(|one| one.latency > self.limit).map(|one| one.at).collect();
+            block.worst.iter().filter(|wakeup| wakeup.latency > self.limit).map(|wakeup| wakeup.at).collect();
         late.sort_unstable();
-        // Blocks name the worst only. In one that is no longer than a spell it makes no difference.
+        // Blocks list the largest latencies only, which makes no difference in a block no longer than a spell.
         if late.len() >= WORST_KEPT {
-            self.hide(lasted.as_nanos() / self.spell.plus(Span::from_nanos(1)).as_nanos());
+            self.add_hidden(lasted.as_nanos() / self.spell.plus(Span::from_nanos(1)).as_nanos());
         }
-        late.into_iter().for_each(|at| self.late_at(at));
-        self.hide(u64::from(block.lost > 0));
+        late.into_iter().for_each(|at| self.add_late(at));
+        self.add_hidden(u64::from(block.lost > 0));
     }
 
-    const fn hide(&mut self, spells: u64) {
+    const fn add_hidden(&mut self, spells: u64) {
         self.hidden = self.hidden.saturating_add(spells);
     }
 
-    fn late_at(&mut self, at: MonotonicTime) {
-        if self.began.is_none_or(|began| at.since(began) >= self.spell) {
-            self.began = Some(at);
+    fn add_late(&mut self, at: MonotonicTime) {
+        if self.spell_began.is_none_or(|began| at.since(began) >= self.spell) {
+            self.spell_began = Some(at);
             self.seen = self.seen.saturating_add(1);
         }
     }
@@ -76,7 +76,7 @@ mod tests {
 
     const MILLI: i64 = 1_000_000;
 
-    /// A block of a second whose wake-ups at these milliseconds were so many microseconds late.
+    /// A block of a second with late wake-ups: (milliseconds in the block, microseconds late).
     fn block(second: i64, late: &[(i64, i64)]) -> Block {
         let from = MonotonicTime::from_nanos(second * 1_000 * MILLI);
         let worst = |(at, micros): &(i64, i64)| WorstWakeup {
@@ -84,14 +84,14 @@ mod tests {
             latency: Latency::from_nanos(micros * 1_000),
         };
         let mut worst: Vec<WorstWakeup> = late.iter().map(worst).collect();
-        worst.sort_by_key(|one| std::cmp::Reverse(one.latency));
+        worst.sort_by_key(|wakeup| std::cmp::Reverse(wakeup.latency));
         Block { from, until: from.plus(Span::from_secs(1)), worst, ..Block::default() }
     }
 
-    fn counted(blocks: &[Block]) -> Exceedances {
-        let mut all = Exceedances::later_than(Span::from_micros(100), SHORTEST);
-        for one in blocks {
-            all.add(one);
+    fn count(blocks: &[Block]) -> Exceedances {
+        let mut all = Exceedances::later_than(Span::from_micros(100), SHORTEST_SPELL);
+        for block in blocks {
+            all.add(block);
         }
         all
     }
@@ -107,15 +107,15 @@ mod tests {
             block(2, &[(200, 500)]),
             block(3, &[(100, 500)]),
         ];
-        let all = counted(&blocks);
+        let all = count(&blocks);
         assert_eq!((all.seen, all.hidden, all.covered), (2, 0, Span::from_secs(4)));
     }
 
-    /// Never a second apart, and no single event for all that.
+    /// Never a second apart, and still no single event.
     #[test]
     fn who_is_late_all_the_time_has_one_spell_after_the_other() {
         let blocks: Vec<Block> = (0..100).map(|second| block(second, &[(0, 200), (900, 200)])).collect();
-        assert_eq!(counted(&blocks).seen, 100);
+        assert_eq!(count(&blocks).seen, 100);
     }
 
     #[test]
@@ -129,16 +129,16 @@ mod tests {
     #[test]
     fn what_was_not_seen_may_have_been_late() {
         let lost = Block { lost: 3, ..block(0, &[(5, 20)]) };
-        let all = counted(&[lost, block(5, &[(5, 200)])]);
+        let all = count(&[lost, block(5, &[(5, 200)])]);
         assert_eq!((all.seen, all.hidden), (1, 1));
     }
 
     #[test]
     fn a_long_block_that_names_only_the_worst_may_hide_events() {
         let many: Vec<(i64, i64)> = (0..10).map(|at| (at, 200)).collect();
-        assert_eq!(counted(&[block(0, &many)]).hidden, 0);
+        assert_eq!(count(&[block(0, &many)]).hidden, 0);
         let mut long = block(0, &many);
         long.until = long.from.plus(Span::from_secs(60));
-        assert_eq!((counted(&[long.clone()]).seen, counted(&[long]).hidden), (1, 59));
+        assert_eq!((count(&[long.clone()]).seen, count(&[long]).hidden), (1, 59));
     }
 }

@@ -1,32 +1,31 @@
-//! Statistics that may be looked at at any time: a run that is measured until something is known looks at them again and
-//! again, and what it says in the end is to hold at its confidence all the same.
+//! Sequential statistics: a run that goes on until something is known tests again and again, and its result must still hold at
+//! its confidence.
 //!
-//! A fixed bound does not: χ² bounds of a rate at 95 %, looked at every minute of a day, are below the true rate at some
-//! time in 17 of 100 runs. What is here is valid at whatever time one stops (`rate`, `sign_test`), or says at
-//! which lengths it looks and is held to its confidence by simulation (`looks`).
+//! A fixed bound does not: χ² bounds of a rate at 95 %, read every minute of a day, are below the true rate at some time in 17
+//! of 100 runs. The tests here are valid at whatever time one stops (`rate`, `sign_test`), or look at fixed lengths and were
+//! tested by simulation (`looks`).
 
-mod compared;
+mod comparison;
 pub(crate) mod exceedances;
-mod found;
-mod known;
-mod lengths;
 pub(crate) mod looks;
-mod of_all;
+mod progress;
 pub(crate) mod rate;
+mod run_lengths;
+mod run_progress;
 mod sign_test;
-mod tracked;
+mod tracker;
 
-pub use compared::least_pairs;
-pub use found::{Between, Decision, Found, Unit};
-pub use known::known;
-pub use lengths::{Lengths, lengths};
-pub(crate) use tracked::Tracked;
-pub use tracked::{Unreachable, least_time};
+pub use comparison::least_pairs;
+pub use progress::{Decision, DecisionInterval, IntervalUnit, Progress};
+pub use run_lengths::{RunLengths, run_lengths};
+pub use run_progress::progress_of;
+pub(crate) use tracker::Tracker;
+pub use tracker::{Unreachable, least_time};
 
-/// How sure what is said is.
+/// Confidence of all results.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// From this evidence on, as the logarithm of an e-value, something is decided at [`CONFIDENCE`]: ln(1 / α).
+/// The evidence, as the logarithm of an e-value, that decides at [`CONFIDENCE`]: ln(1 / α).
 ///
 /// Source: Ville's inequality; Howard et al., Time-uniform, nonparametric, nonasymptotic confidence sequences, Annals of
 /// Statistics 49 (2021).

@@ -1,14 +1,13 @@
-//! How often something happens, from how often it happened so far: a gamma-Poisson mixture.
+//! Bounds for the rate of events, from their number so far: a gamma-Poisson mixture.
 //!
-//! Events come independently at a steady rate; the likelihood of each rate is weighed against that of a mixture of
-//! rates. The ratio is a martingale at the true rate, so that the chance that it is ever large is small, whenever
-//! one looks.
+//! Events come independently at a steady rate; the likelihood of each rate is weighed against that of a mixture of rates. The
+//! ratio is a martingale at the true rate, so that the chance that it is ever large is small, whenever one looks.
 //!
 //! Sources: Robbins, Annals of Mathematical Statistics 41 (1970); Howard et al., Annals of Statistics 49 (2021).
 
 use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};
 
-/// Rates are mixed by a gamma distribution.
+/// A gamma distribution of rates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mixture {
     /// Its shape, a.
@@ -24,51 +23,50 @@ impl Mixture {
     }
 }
 
-/// For intervals, and to show that a rate is low, where time is counted in the time in which the limit allows one event.
+/// For intervals, and to show that a rate is low, where time is in units of the time in which the limit allows one event.
 pub(crate) const TO_HOLD: Mixture = Mixture { shape: 0.5, time: 1.0 };
-/// To show that a rate is high: soon, where it is very high.
+/// To show that a rate is high: soon, if it is very high.
 pub(crate) const TO_REFUTE: Mixture = Mixture { shape: 1.0, time: 0.5 };
 
-/// So many events in so much time.
+/// Number of events in a length of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Counted {
-    /// Events counted in that time.
+pub(crate) struct EventCount {
     pub(crate) events: u64,
-    /// Time, in any unit; rates are per this unit.
+    /// In any unit; rates are per this unit.
     pub(crate) time: f64,
 }
 
-impl Counted {
+impl EventCount {
     fn count(self) -> f64 {
         self.events as f64
     }
 
-    /// ln of what the mixture gives these events, in units of what a rate of 1 would give them without its exponential.
-    fn mixed(self, Mixture { shape, time }: Mixture) -> f64 {
+    /// ln of the likelihood of these events under the mixture, divided by that of a rate of 1 without its exponential.
+    fn mixture_likelihood(self, Mixture { shape, time }: Mixture) -> f64 {
         let after = shape + self.count();
         shape * time.ln() - ln_gamma(shape) + ln_gamma(after) - after * (time + self.time).ln()
     }
 
-    /// The rates that are not excluded: those against which the evidence is below `decisive`, lowest and highest.
+    /// The lowest and highest rate that is not excluded: those against which the evidence is below `decisive`.
     pub(crate) fn interval(self, mixture: Mixture, decisive: f64) -> Option<(f64, f64)> {
         if self.time <= 0.0 {
             return None;
         }
-        let mixed = self.mixed(mixture);
+        let mixed = self.mixture_likelihood(mixture);
         let evidence = |rate: f64| {
-            let of_events = if self.events == 0 { 0.0 } else { self.count() * rate.ln() };
-            mixed - of_events + rate * self.time - decisive
+            let events_term = if self.events == 0 { 0.0 } else { self.count() * rate.ln() };
+            mixed - events_term + rate * self.time - decisive
         };
-        // The evidence is least at the rate that was seen, and rises to both sides.
-        let seen = self.count() / self.time;
-        let mut above = seen.max(1.0 / self.time);
+        // The evidence is least at the observed rate, and rises to both sides.
+        let observed = self.count() / self.time;
+        let mut above = observed.max(1.0 / self.time);
         while evidence(above) < 0.0 {
             above *= 2.0;
         }
-        let high = bisected(|rate| evidence(rate) >= 0.0, seen, above);
+        let high = bisect(|rate| evidence(rate) >= 0.0, observed, above);
         let low = match self.events {
             0 => 0.0,
-            _ => bisected(|rate| evidence(rate) < 0.0, 0.0, seen),
+            _ => bisect(|rate| evidence(rate) < 0.0, 0.0, observed),
         };
         Some((low, high))
     }
@@ -83,22 +81,26 @@ impl Counted {
         self.evidence(mixture, gamma_ur)
     }
 
-    /// The lowest rate below which the true one is, by evidence of at least `decisive`: what [`Self::evidence_below_one`] asks of
-    /// a rate of 1, asked of all.
+    /// The lowest rate that the true one is certainly below, by evidence of at least `decisive`: [`Self::evidence_below_one`] for any
+    /// rate instead of 1.
     pub(crate) fn at_most(self, mixture: Mixture, decisive: f64) -> f64 {
         let is_below = |rate: f64| self.scaled(rate).evidence_below_one(mixture.scaled(rate)) >= decisive;
         let mut high = (self.count() / self.time).max(1.0 / self.time);
         while !is_below(high) {
             high *= 2.0;
         }
-        bisected(is_below, 0.0, high)
+        bisect(is_below, 0.0, high)
     }
 
-    /// The highest rate above which the true one is, by the same; 0 where there is none.
+    /// The highest rate that the true one is certainly above, likewise; 0 if there is none.
     pub(crate) fn at_least(self, mixture: Mixture, decisive: f64) -> f64 {
-        let seen = self.count() / self.time;
+        let observed = self.count() / self.time;
         let is_open = |rate: f64| self.scaled(rate).evidence_above_one(mixture.scaled(rate)) < decisive;
-        if self.events == 0 || is_open(seen * 1e-9) { 0.0 } else { bisected(is_open, seen * 1e-9, seen) }
+        if self.events == 0 || is_open(observed * 1e-9) {
+            0.0
+        } else {
+            bisect(is_open, observed * 1e-9, observed)
+        }
     }
 
     /// With `rate` as the unit of rates.
@@ -106,33 +108,33 @@ impl Counted {
         Self { time: self.time * rate, ..self }
     }
 
-    /// Against a rate of 1, with the part of the mixture of which `share` is the incomplete gamma function.
+    /// Evidence against a rate of 1, with the part of the mixture of which `share` is the incomplete gamma function.
     fn evidence(self, mixture: Mixture, share: fn(f64, f64) -> f64) -> f64 {
         let Mixture { shape, time } = mixture;
         let (before, after) = (share(shape, time), share(shape + self.count(), time + self.time));
-        self.time + self.mixed(mixture) - before.ln() + after.ln()
+        self.time + self.mixture_likelihood(mixture) - before.ln() + after.ln()
     }
 }
 
 /// The time after which `events` events, and no more, show that the rate is below 1.
 pub(crate) fn time_to_hold(events: u64, mixture: Mixture, decisive: f64) -> f64 {
-    let holds = |time: f64| Counted { events, time }.evidence_below_one(mixture) >= decisive;
+    let holds = |time: f64| EventCount { events, time }.evidence_below_one(mixture) >= decisive;
     let mut enough = (events as f64).max(1.0);
     while !holds(enough) {
         enough *= 2.0;
     }
-    bisected(holds, 0.9 * events as f64, enough)
+    bisect(holds, 0.9 * events as f64, enough)
 }
 
-/// The longest time in which `events` events show that the rate is above 1; `None` where so few never do.
+/// The longest time in which `events` events show that the rate is above 1; `None` if so few never do.
 pub(crate) fn time_to_refute(events: u64, mixture: Mixture, decisive: f64) -> Option<f64> {
-    let open = |time: f64| Counted { events, time }.evidence_above_one(mixture) < decisive;
+    let open = |time: f64| EventCount { events, time }.evidence_above_one(mixture) < decisive;
     let most = events as f64;
-    (!open(1e-9) && open(most)).then(|| bisected(open, 1e-9, most))
+    (!open(1e-9) && open(most)).then(|| bisect(open, 1e-9, most))
 }
 
-/// Where `is_beyond` turns true, between one number at which it is false and one at which it is true.
-fn bisected(is_beyond: impl Fn(f64) -> bool, mut low: f64, mut high: f64) -> f64 {
+/// Where `is_beyond` turns true, between `low`, at which it is false, and `high`, at which it is true.
+fn bisect(is_beyond: impl Fn(f64) -> bool, mut low: f64, mut high: f64) -> f64 {
     for _ in 0..80 {
         let middle = f64::midpoint(low, high);
         if is_beyond(middle) { high = middle } else { low = middle }
@@ -148,11 +150,14 @@ mod tests {
     const HALF: Mixture = Mixture { shape: 0.5, time: 1.0 };
 
     #[track_caller]
-    fn close(got: f64, expected: f64) {
-        assert!((got - expected).abs() <= 6e-7_f64.max(expected.abs() * 6e-7), "{got} against {expected}");
+    fn close(actual: f64, expected: f64) {
+        assert!(
+            (actual - expected).abs() <= 6e-7_f64.max(expected.abs() * 6e-7),
+            "{actual} against {expected}"
+        );
     }
 
-    /// Computed with scipy, as everything below.
+    /// Computed with scipy, like all values below.
     #[test]
     fn intervals_of_a_rate() {
         for (events, time, low, high) in [
@@ -166,24 +171,24 @@ mod tests {
             (5, 1.0, 0.564_625, 17.825_837),
             (10, 24.0, 0.131_843, 0.958_339),
         ] {
-            let (from, to) = Counted { events, time }.interval(HALF, decisive()).unwrap();
+            let (from, to) = EventCount { events, time }.interval(HALF, decisive()).unwrap();
             close(from, low);
             close(to, high);
         }
-        assert_eq!(Counted::default().interval(HALF, decisive()), None);
+        assert_eq!(EventCount::default().interval(HALF, decisive()), None);
     }
 
     #[test]
     fn evidence_for_and_against_a_limit() {
-        close(Counted { events: 0, time: 3.0 }.evidence_below_one(HALF), 2.473_307);
-        close(Counted { events: 2, time: 10.0 }.evidence_below_one(HALF), 3.888_199);
-        close(Counted { events: 6, time: 1.0 }.evidence_above_one(HALF), 3.425_498);
-        close(Counted { events: 3, time: 0.1 }.evidence_above_one(HALF), 2.191_171);
+        close(EventCount { events: 0, time: 3.0 }.evidence_below_one(HALF), 2.473_307);
+        close(EventCount { events: 2, time: 10.0 }.evidence_below_one(HALF), 3.888_199);
+        close(EventCount { events: 6, time: 1.0 }.evidence_above_one(HALF), 3.425_498);
+        close(EventCount { events: 3, time: 0.1 }.evidence_above_one(HALF), 2.191_171);
     }
 
     #[track_caller]
-    fn near(got: f64, expected: f64) {
-        assert!((got - expected).abs() <= 6e-5, "{got} against {expected}");
+    fn near(actual: f64, expected: f64) {
+        assert!((actual - expected).abs() <= 6e-5, "{actual} against {expected}");
     }
 
     #[test]
@@ -218,32 +223,32 @@ mod tests {
         assert_eq!(time_to_refute(0, TO_REFUTE, decisive()), None);
     }
 
-    /// A limit of just that is one that is decided just then.
+    /// A limit equal to the bound is decided at just that time.
     #[test]
     fn bounds_to_one_side_say_what_was_decided() {
         for (events, hours) in (0..).zip([3.5889, 6.5522, 8.8264, 10.8506]) {
-            near(Counted { events, time: hours }.at_most(TO_HOLD, decisive()), 1.0);
+            near(EventCount { events, time: hours }.at_most(TO_HOLD, decisive()), 1.0);
         }
         for events in 3..8 {
             let time = time_to_refute(events, TO_REFUTE, decisive()).unwrap();
-            near(Counted { events, time }.at_least(TO_REFUTE, decisive()), 1.0);
+            near(EventCount { events, time }.at_least(TO_REFUTE, decisive()), 1.0);
         }
-        let none = Counted { events: 0, time: 3.0 };
+        let none = EventCount { events: 0, time: 3.0 };
         assert!(none.at_least(TO_REFUTE, decisive()).abs() < 1e-12);
         assert!(none.at_most(TO_HOLD, decisive()) < none.interval(TO_HOLD, decisive()).unwrap().1);
     }
 
     #[test]
     fn a_great_many_events_are_no_trouble() {
-        let many = Counted { events: 1_000_000, time: 10.0 };
+        let many = EventCount { events: 1_000_000, time: 10.0 };
         assert!(many.evidence_above_one(TO_REFUTE) > 1e6);
         assert!(many.evidence_below_one(TO_HOLD) < 0.0);
-        let none = Counted { events: 0, time: 1e6 };
+        let none = EventCount { events: 0, time: 1e6 };
         assert!(none.evidence_below_one(TO_HOLD) > 1e5);
         assert!(none.evidence_above_one(TO_REFUTE) < 0.0);
     }
 
-    /// How many of 2000 runs of at most 72 hours hold and are refuted when events come at this rate, looked at without a break.
+    /// How many of 2000 runs of at most 72 hours hold and are refuted when events come at this rate, tested without a break.
     fn decided_at(rate: f64) -> (u32, u32) {
         let (mut hold, mut refuted) = (0, 0);
         for seed in 0..2_000 {
@@ -252,12 +257,12 @@ mod tests {
             while time < 72.0 {
                 // Time speaks for a limit and events against it: what can be decided is so just before an event or just after.
                 time += -random.f64().max(1e-12).ln() / rate;
-                if (Counted { events, time: time.min(72.0) }).evidence_below_one(TO_HOLD) >= decisive() {
+                if (EventCount { events, time: time.min(72.0) }).evidence_below_one(TO_HOLD) >= decisive() {
                     hold += 1;
                     break;
                 }
                 events += 1;
-                if (Counted { events, time }).evidence_above_one(TO_REFUTE) >= decisive() {
+                if (EventCount { events, time }).evidence_above_one(TO_REFUTE) >= decisive() {
                     refuted += 1;
                     break;
                 }
@@ -271,7 +276,7 @@ mod tests {
         // At the limit itself either is wrong: 5 in 100 at most.
         let (hold, refuted) = decided_at(1.0);
         assert!((20..=100).contains(&hold) && (20..=100).contains(&refuted), "{hold} {refuted}");
-        // What is far from it is decided, and rightly.
+        // A rate far from it is decided, and rightly.
         assert_eq!(decided_at(0.1), (2_000, 0));
         let (hold, refuted) = decided_at(5.0);
         assert!(hold <= 2 && refuted >= 1_998, "{hold} {refuted}");
@@ -279,10 +284,10 @@ mod tests {
         assert!((1_850..2_000).contains(&hold), "{hold}");
     }
 
-    /// The fixed bound of 95 %, looked at every minute of a day, is below the truth at some time in 17 of 100 runs.
+    /// The fixed bound of 95 %, read every minute of a day, is below the truth at some time in 17 of 100 runs.
     #[test]
     fn a_fixed_bound_would_not_hold_for_every_look() {
-        let is_ever_wrong = |seed: u64, bound: &dyn Fn(Counted) -> f64| {
+        let is_ever_wrong = |seed: u64, bound: &dyn Fn(EventCount) -> f64| {
             let mut random = fastrand::Rng::with_seed(seed);
             let (mut time, mut events) = (0.0, 0);
             loop {
@@ -290,16 +295,17 @@ mod tests {
                 if time > 24.0 {
                     return false;
                 }
-                if time > 1.0 / 60.0 && bound(Counted { events, time }) < 1.0 {
+                if time > 1.0 / 60.0 && bound(EventCount { events, time }) < 1.0 {
                     return true;
                 }
                 events += 1;
             }
         };
         let wrong =
-            |bound: &dyn Fn(Counted) -> f64| (0..600).filter(|seed| is_ever_wrong(*seed, bound)).count();
-        let fixed = |seen: Counted| crate::exceedance::rate_at_most(seen.events, seen.time, 0.95).unwrap();
-        let mixture = |seen: Counted| seen.interval(HALF, decisive()).unwrap().1;
+            |bound: &dyn Fn(EventCount) -> f64| (0..600).filter(|seed| is_ever_wrong(*seed, bound)).count();
+        let fixed =
+            |count: EventCount| crate::exceedance::rate_at_most(count.events, count.time, 0.95).unwrap();
+        let mixture = |count: EventCount| count.interval(HALF, decisive()).unwrap().1;
         assert!(wrong(&fixed) > 60, "{}", wrong(&fixed));
         assert!(wrong(&mixture) <= 30, "{}", wrong(&mixture));
     }

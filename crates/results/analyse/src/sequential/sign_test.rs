@@ -1,7 +1,7 @@
-//! Which of two is larger, from pairs of them that are looked at one after the other.
+//! A sequential sign test: which of two is larger, from pairs that are looked at one after the other.
 //!
-//! Where both are alike, each pair's difference has either sign with the same chance. The evidence is the
-//! likelihood of the signs under a mixture of chances, over that of equal ones: a martingale.
+//! If both are alike, each pair's difference has either sign with the same probability. The evidence is the likelihood of the
+//! signs under a mixture of probabilities, over that of equal ones: a martingale.
 //!
 //! Source: Robbins, Annals of Mathematical Statistics 41 (1970); the mixture is Beta(½, ½).
 
@@ -16,7 +16,7 @@ pub(crate) fn evidence(larger: u64, pairs: u64) -> f64 {
     signs + (larger + smaller) * std::f64::consts::LN_2
 }
 
-/// The fewest pairs that can decide, where `against` of them have the other sign.
+/// The fewest pairs that can decide, if `against` of them have the other sign.
 pub(crate) fn least_pairs(against: u64, decisive: f64) -> u64 {
     let decides = |pairs: &u64| evidence(against, *pairs) >= decisive;
     (2 * against + 1..).find(decides).unwrap_or(u64::MAX)
@@ -40,13 +40,13 @@ mod tests {
             (2, 16, 30.607),
             (16, 19, 23.663),
         ] {
-            let got = evidence(larger, pairs).exp();
-            assert!((got - expected).abs() < 6e-4, "{larger} of {pairs}: {got}");
+            let actual = evidence(larger, pairs).exp();
+            assert!((actual - expected).abs() < 6e-4, "{larger} of {pairs}: {actual}");
         }
         assert_eq!([0, 1, 2, 3].map(|against| least_pairs(against, decisive())), [7, 12, 16, 19]);
     }
 
-    /// Of two that are alike, hardly any run of looks ever decides.
+    /// For two that are alike, hardly any run ever decides.
     #[test]
     fn two_that_are_alike_are_not_told_apart() {
         let wrong = |seed: u64| {

@@ -42,7 +42,7 @@ pub fn ranking(series: Series, rivals: usize, rounds: u32, seeds: Range<u64>) ->
         }
         let Some(ranking) = rankings(&track.analysis).into_iter().next() else { return Vec::new() };
         let how = format!("ranking of {rivals} equal ones");
-        let told_apart = ranking.places.iter().any(crate::RankedMechanism::is_told_apart);
+        let told_apart = ranking.places.iter().any(crate::RankedMechanism::is_distinguishable);
         let said: [Observation; 2] = [
             (format!("{how}: none told apart from the first"), Some(0.95), !told_apart),
             (format!("{how}: none beaten"), Some(0.95), ranking.best.len() == rivals),

@@ -8,7 +8,7 @@ use howlate_model::Span;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::series::Series;
-use crate::coverage::slowest_covered;
+use crate::slowest_covered;
 
 /// A statement that is made with a stated confidence, and how often it was true.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use super::tally::{Observation, Scope, Tally, tallied};
 use crate::sequential::decisive;
 use crate::sequential::exceedances::{Exceedances, spell};
 use crate::sequential::looks::Looks;
-use crate::sequential::rate::{Counted, TO_HOLD, TO_REFUTE};
+use crate::sequential::rate::{EventCount, TO_HOLD, TO_REFUTE};
 use crate::{Analysis, Interval};
 
 /// What is said of a percentile when its interval was first as narrow as asked for, after at most so many seconds of
@@ -55,7 +55,8 @@ pub fn rate(series: Series, quantile: f64, times: f64, seeds: Range<u64>) -> Vec
         let (mut is_held, mut holds, mut refuted) = (true, false, false);
         for block in machine.blocks(0, 0, (times * 1_000.0 / truth.per_second) as u64, 0.0) {
             late.add(&block);
-            let counted = Counted { events: late.seen, time: late.covered.as_secs_f64() * truth.per_second };
+            let counted =
+                EventCount { events: late.seen, time: late.covered.as_secs_f64() * truth.per_second };
             let interval = counted.interval(TO_HOLD, decisive());
             is_held &= interval.is_none_or(|(low, high)| low <= 1.0 && 1.0 <= high);
             holds |= counted.evidence_below_one(TO_HOLD) >= decisive();

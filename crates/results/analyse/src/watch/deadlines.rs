@@ -1,56 +1,55 @@
-//! Turns of a marked loop that miss their deadline: whose work was not done when the next turn was due.
+//! Iterations of a marked loop that miss their deadline: the work was not done when the next iteration was due.
 
 use std::collections::VecDeque;
 
 use howlate_model::{Cause, CauseKind, LoopIteration, MonotonicTime, Part, Segment, Span, SpanTime};
 
-use super::loop_turns::{CompletedTurn, Turns};
+use super::loop_turns::{CompletedTurn, LoopTurns};
 
-/// The turns of one loop, in their order.
+/// The iterations of one loop, in their order.
 #[derive(Debug)]
 pub struct Deadlines {
     period: Span,
-    turns: Turns,
-    /// Of turns that are not judged yet.
+    turns: LoopTurns,
+    /// Time in named spans, of iterations that are not settled yet.
     spans: VecDeque<Vec<SpanTime>>,
-    /// When the last of those was done that missed theirs.
+    /// When the last iteration that missed its deadline was done.
     late_until: Option<MonotonicTime>,
 }
 
-/// A turn that was not done in time.
+/// An iteration that was not done in time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissedDeadline {
-    /// When it was to be done,
     pub deadline: MonotonicTime,
-    /// and when it was; began, where the program does not say that it was done.
+    /// When its work ended; when it began, if the program does not report the end.
     pub done: MonotonicTime,
-    /// From the deadline on, without a gap: why it began late, and its work.
+    /// Causes of the time from the deadline on, without a gap: why it began late, and its own work.
     pub parts: Vec<Segment>,
     /// How much of it lay in spans that the program has named.
     pub spans: Vec<SpanTime>,
 }
 
 impl Deadlines {
-    /// Of a loop with this period, by which each turn is to be done. Without one there is no deadline.
+    /// For a loop with this period, by whose end each iteration must be done. Zero: no deadlines.
     pub fn every(period: Span) -> Self {
-        Self { period, turns: Turns::new(period, false), spans: VecDeque::new(), late_until: None }
+        Self { period, turns: LoopTurns::new(period, false), spans: VecDeque::new(), late_until: None }
     }
 
-    /// Takes the next turn.
-    pub fn turned(&mut self, turn: LoopIteration, spans: &[SpanTime]) {
+    /// Takes the next iteration.
+    pub fn record_turn(&mut self, turn: LoopIteration, spans: &[SpanTime]) {
         if !self.period.is_zero() {
-            self.turns.turned(turn);
+            self.turns.record_turn(turn);
             self.spans.push_back(spans.to_vec());
         }
     }
 
-    /// Those that are known by now to have missed it.
+    /// The missed deadlines that are certain by `now`.
     pub fn settle(&mut self, now: MonotonicTime) -> Vec<MissedDeadline> {
         let settled = self.turns.settle(now);
         settled.into_iter().filter_map(|turn| self.judge(turn)).collect()
     }
 
-    /// The same of those that are left: nothing more will come.
+    /// The missed deadlines among the remaining iterations, when nothing more will come.
     pub fn end(&mut self) -> Vec<MissedDeadline> {
         let settled = self.turns.end();
         settled.into_iter().filter_map(|turn| self.judge(turn)).collect()
@@ -66,7 +65,7 @@ impl Deadlines {
             return None;
         }
         let before = self.late_until.replace(done);
-        // Due before the one before was done, it could not begin in time: that one's lateness is told already.
+        // An iteration due before the previous one was done could not begin in time: that lateness is already reported.
         if before.is_some_and(|before| due < before) && worked <= self.period {
             return None;
         }
@@ -75,7 +74,7 @@ impl Deadlines {
     }
 }
 
-/// What lies after the deadline: of why it began late, and of its work.
+/// The parts after the deadline: of the late start, and of the work.
 fn beyond(
     deadline: MonotonicTime,
     late: Vec<Segment>,
@@ -105,11 +104,11 @@ mod tests {
         MonotonicTime::from_nanos(nanos)
     }
 
-    /// Which deadline, by how much it was missed, and by what parts.
+    /// Number of the deadline, by how much it was missed, and the parts.
     type Missed = (i64, u64, Vec<(CauseKind, u64)>);
 
-    /// Of turns that are due each period: those that began so much later, and worked so long, in thousandths of a period.
-    fn missed(odd: &[(i64, i64, i64)], told: bool) -> Vec<Missed> {
+    /// Iterations are due each period; `odd` lists those that began late and worked long: (number, late, work) in thousandths of a period.
+    fn missed(odd: &[(i64, i64, i64)], is_stated: bool) -> Vec<Missed> {
         let mut deadlines = Deadlines::every(Span::from_nanos(PERIOD.unsigned_abs()));
         for number in 1..60 {
             let skipped =
@@ -118,25 +117,25 @@ mod tests {
                 odd.iter().find(|(of, ..)| *of == number).map_or((1, 100), |(_, late, work)| (*late, *work));
             let woke = number * PERIOD + late * 1_000;
             let turn = LoopIteration {
-                expected: told.then(|| at(number * PERIOD)),
+                expected: is_stated.then(|| at(number * PERIOD)),
                 woke: at(woke),
                 done: Some(at(woke + work * 1_000)),
             };
             if !skipped {
                 let spans = [SpanTime { name: number.to_string(), spent: Span::from_nanos(5) }];
-                deadlines.turned(turn, &spans);
+                deadlines.record_turn(turn, &spans);
             }
         }
         let all = deadlines.settle(at(i64::MAX));
         all.iter()
-            .map(|one| {
-                let sum: u64 = one.parts.iter().map(|part| part.ns.as_nanos()).sum();
-                assert_eq!(one.done.since(one.deadline).as_nanos(), sum, "{one:?}");
-                assert_eq!(one.parts[0].from, one.deadline);
-                assert_eq!(one.spans[0].name, (one.deadline.as_nanos() / PERIOD - 1).to_string());
+            .map(|missed| {
+                let sum: u64 = missed.parts.iter().map(|part| part.ns.as_nanos()).sum();
+                assert_eq!(missed.done.since(missed.deadline).as_nanos(), sum, "{missed:?}");
+                assert_eq!(missed.parts[0].from, missed.deadline);
+                assert_eq!(missed.spans[0].name, (missed.deadline.as_nanos() / PERIOD - 1).to_string());
                 let parts =
-                    one.parts.iter().map(|part| (part.cause.kind, part.ns.as_nanos() / 1_000)).collect();
-                (one.deadline.as_nanos() / PERIOD, sum / 1_000, parts)
+                    missed.parts.iter().map(|part| (part.cause.kind, part.ns.as_nanos() / 1_000)).collect();
+                (missed.deadline.as_nanos() / PERIOD, sum / 1_000, parts)
             })
             .collect()
     }
@@ -146,10 +145,10 @@ mod tests {
     // x     xxxxxxxxxxxxxxxxxxx     x       to be done at 31; 31, 32 and 33 are left out
     #[test]
     fn work_that_is_too_long_is_told_once() {
-        for told in [true, false] {
-            let found = missed(&[(30, 1, 3_000)], told);
-            let long = (CauseKind::LongWork, if told { 2_001 } else { 2_000 });
-            assert_eq!(found, [(31, long.1, vec![long])], "told: {told}");
+        for is_stated in [true, false] {
+            let found = missed(&[(30, 1, 3_000)], is_stated);
+            let long = (CauseKind::LongWork, if is_stated { 2_001 } else { 2_000 });
+            assert_eq!(found, [(31, long.1, vec![long])], "is_stated: {is_stated}");
         }
         assert_eq!(missed(&[(30, 1, 999)], true), [], "done when the next was due");
     }
@@ -173,7 +172,7 @@ mod tests {
         let mut deadlines = Deadlines::every(Span::from_nanos(PERIOD.unsigned_abs()));
         let mut turn = |due: i64, woke: i64, work: i64| {
             let [expected, woke, done] = [due, woke, woke + work].map(|time| at(time * 1_000));
-            deadlines.turned(LoopIteration { expected: Some(expected), woke, done: Some(done) }, &[]);
+            deadlines.record_turn(LoopIteration { expected: Some(expected), woke, done: Some(done) }, &[]);
         };
         turn(30_000, 30_000, 3_000);
         (0..3).for_each(|number| turn(31_000 + number * 1_000, 33_000 + number * 100, 100));
@@ -183,14 +182,15 @@ mod tests {
         turn(51_000, 53_000, 1_500);
         let all = deadlines.settle(at(i64::MAX));
         let lengths: Vec<u64> =
-            all.iter().map(|one| one.done.since(one.deadline).as_nanos() / 1_000).collect();
+            all.iter().map(|missed| missed.done.since(missed.deadline).as_nanos() / 1_000).collect();
         assert_eq!(lengths, [2_000, 2_000, 2_500]);
     }
 
     #[test]
     fn without_a_period_there_is_no_deadline() {
         let mut deadlines = Deadlines::every(Span::ZERO);
-        deadlines.turned(LoopIteration { expected: Some(at(5)), woke: at(9), done: Some(at(PERIOD)) }, &[]);
+        deadlines
+            .record_turn(LoopIteration { expected: Some(at(5)), woke: at(9), done: Some(at(PERIOD)) }, &[]);
         assert_eq!(deadlines.settle(at(i64::MAX)), []);
         assert!(deadlines.spans.is_empty());
     }

@@ -1,51 +1,50 @@
-//! When the turns of a marked loop were to begin, where nobody says so.
+//! When the iterations of a marked loop were due, if the program does not say so.
 //!
-//! A loop that keeps a rhythm has one turn in each period. How the rhythm lies is known from its turns that came earliest, so
-//! that lateness which they all have is not seen. A loop that asks for a length, its period or what its work has left of it,
-//! drifts: its turns are always further apart than the period.
+//! A loop with a strict rhythm has one iteration per period. Its phase is taken from the iterations that came earliest, so a
+//! lateness common to all of them stays invisible. A loop that sleeps for a length (its period, or what its work has left of
+//! it) drifts: its iterations are always further apart than the period.
 
 use std::collections::VecDeque;
 
 use howlate_model::{LoopIteration, MonotonicTime, Span};
 
-/// So many steps in a row that are longer than the period: in a rhythm a late turn is followed by a shorter step.
-pub(super) const TELLING: usize = 16;
-/// The earliest of so many turns in a row is on time.
+/// This many steps in a row longer than the period mean drift: in a strict rhythm, a late iteration is followed by a shorter step.
+pub(super) const DRIFT_STEPS: usize = 16;
+/// The earliest of this many iterations in a row counts as on time.
 const RECENT: usize = 64;
 
-/// Where the turns of a loop lie.
+/// The phase of a loop.
 #[derive(Debug, Default)]
 pub(super) struct Due {
     period: Span,
-    /// When the turn before was to begin, and what it was.
+    /// When the previous iteration was due, and its record.
     before: Option<(MonotonicTime, LoopIteration)>,
-    /// Steps in a row that were longer than the period; sleeps in a row that were.
+    /// Steps in a row that were longer than the period, and sleeps in a row.
     long_steps: usize,
     long_sleeps: usize,
-    /// Periods that went by while the turn before was late: skipped, or still to be caught up with.
+    /// Periods that passed while the previous iteration was late: skipped, or still to be caught up with.
     owed: u64,
     recent: VecDeque<Span>,
 }
 
-/// When a turn was to begin.
+/// When an iteration was due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Expected {
     pub(super) at: MonotonicTime,
-    /// The time that its program waited for: later where its work was too long for the one before.
+    /// The time that its program waited for: later than `at` if the previous iteration worked too long.
     pub(super) waited_for: MonotonicTime,
-    /// Whole periods before it in which there was no turn.
+    /// Whole periods before it without an iteration.
     pub(super) missed: u64,
-    /// Whether nobody said so.
+    /// Whether the time follows from the rhythm, as the program does not say it.
     pub(super) inferred: bool,
 }
 
 impl Due {
-    /// Of a loop with this period.
     pub(super) fn every(period: Span) -> Self {
         Self { period, ..Self::default() }
     }
 
-    /// Looks at the first turns of a loop, so that it is known from the first one on how they lie.
+    /// Learns the phase from the first iterations, so that it is known from the first one on.
     pub(super) fn learn<'a>(&mut self, turns: impl Iterator<Item = &'a LoopIteration>) {
         let mut before: Option<&LoopIteration> = None;
         for turn in turns {
@@ -53,36 +52,36 @@ impl Due {
         }
     }
 
-    /// The next turn; `told` is when it was to begin, where that is known, and `following` when the turn after it began.
-    /// `None`: without a period, nobody knows.
+    /// Takes the next iteration; `expected` is when it was due, if the program or its timer says so, and `following` when the one
+    /// after it began. `None` without a period.
     pub(super) fn next(
         &mut self,
         turn: LoopIteration,
-        told: Option<MonotonicTime>,
+        stated: Option<MonotonicTime>,
         following: Option<MonotonicTime>,
     ) -> Option<Expected> {
         if let Some((_, before)) = self.before {
             self.step(&before, &turn);
         }
-        let expected = match told {
+        let expected = match stated {
             Some(at) => self.expected_for(at),
             None => self.infer(turn, following).filter(|_| !self.period.is_zero())?,
         };
-        let from = if told.is_some() { expected.waited_for } else { expected.at };
+        let from = if stated.is_some() { expected.waited_for } else { expected.at };
         self.owed = self.periods(turn.woke.since(from));
         self.before = Some((from, turn));
         Some(expected)
     }
 
-    /// Who was still at work when a turn was due, and then waits for a later time, is late for the first that it left out.
+    /// A thread still at work when an iteration was due, which then waits for a later time, is late for the first one skipped.
     fn expected_for(&self, at: MonotonicTime) -> Expected {
-        let told = Expected { at, waited_for: at, missed: 0, inferred: false };
-        let Some((before, last)) = self.before else { return told };
+        let stated = Expected { at, waited_for: at, missed: 0, inferred: false };
+        let Some((before, last)) = self.before else { return stated };
         let half = Span::from_nanos(self.period.as_nanos() / 2);
         let missed = self.periods(at.since(before).plus(half)).saturating_sub(1);
         let due = before.plus(self.period);
         let was_at_work = last.done.is_some_and(|done| done > due);
-        Expected { at: if missed > 0 && was_at_work { due } else { at }, missed, ..told }
+        Expected { at: if missed > 0 && was_at_work { due } else { at }, missed, ..stated }
     }
 
     /// Whole periods within a length.
@@ -91,7 +90,7 @@ impl Due {
     }
 
     fn step(&mut self, before: &LoopIteration, turn: &LoopIteration) {
-        let count = |known: usize, is_long: bool| if is_long { known + 1 } else { 0 };
+        let count = |count_before: usize, is_long: bool| if is_long { count_before + 1 } else { 0 };
         self.long_steps = count(self.long_steps, turn.woke.since(before.woke) > self.period);
         let slept = before.done.map(|done| turn.woke.since(done));
         self.long_sleeps = count(self.long_sleeps, slept.is_some_and(|slept| slept > self.period));
@@ -99,14 +98,14 @@ impl Due {
 
     fn infer(&mut self, turn: LoopIteration, following: Option<MonotonicTime>) -> Option<Expected> {
         let Some((before, last)) = self.before else { return Some(self.inferred(turn.woke, turn, 0)) };
-        if self.long_steps >= TELLING {
-            let from = last.done.filter(|_| self.long_sleeps >= TELLING).unwrap_or(last.woke);
+        if self.long_steps >= DRIFT_STEPS {
+            let from = last.done.filter(|_| self.long_sleeps >= DRIFT_STEPS).unwrap_or(last.woke);
             return Some(self.inferred(from.plus(self.period), turn, 0));
         }
         let next = before.plus(self.period);
-        let missed = self.left_out(next, turn.woke, following);
+        let missed = self.skipped(next, turn.woke, following);
         let at = next.plus(self.period.times(missed));
-        let on_time = all_late(&mut self.recent, turn.woke.since(at));
+        let on_time = common_lateness(&mut self.recent, turn.woke.since(at));
         Some(self.inferred(at.plus(on_time), turn, missed))
     }
 
@@ -116,24 +115,24 @@ impl Due {
         Expected { at, waited_for, missed, inferred: true }
     }
 
-    /// How many of the periods that are owed a turn has left out, where it is not the one due `next`. Who leaves out none
-    /// follows it with another before that has come which would be the next.
-    fn left_out(&self, next: MonotonicTime, woke: MonotonicTime, following: Option<MonotonicTime>) -> u64 {
-        let left_out = self.periods(woke.since(next)).min(self.owed);
-        let after = next.plus(self.period.times(left_out + 1));
-        if following.is_none_or(|following| following >= after) { left_out } else { 0 }
+    /// How many of the owed periods an iteration has skipped, unless it is the one due `next`. A loop that skips none runs the
+    /// following iteration before the time that would be due next.
+    fn skipped(&self, next: MonotonicTime, woke: MonotonicTime, following: Option<MonotonicTime>) -> u64 {
+        let skipped = self.periods(woke.since(next)).min(self.owed);
+        let after = next.plus(self.period.times(skipped + 1));
+        if following.is_none_or(|following| following >= after) { skipped } else { 0 }
     }
 }
 
-/// How late all recent turns were, the next one with them.
-fn all_late(recent: &mut VecDeque<Span>, late: Span) -> Span {
+/// How late even the earliest of the recent iterations was, including this one; that offset is taken out of `recent`.
+fn common_lateness(recent: &mut VecDeque<Span>, late: Span) -> Span {
     recent.push_back(late);
     if recent.len() <= RECENT {
         return Span::ZERO;
     }
     recent.pop_front();
     let least = recent.iter().min().copied().unwrap_or(Span::ZERO);
-    recent.iter_mut().for_each(|one| *one = one.minus(least));
+    recent.iter_mut().for_each(|lateness| *lateness = lateness.minus(least));
     least
 }
 
@@ -146,13 +145,13 @@ mod tests {
         LoopIteration { expected: None, woke: at(woke), done: Some(at(done)) }
     }
 
-    /// How late each turn is, and what was missed, with a period of 1000.
-    fn judged(turns: &[(i64, i64)]) -> Vec<(u64, u64)> {
+    /// Lateness and missed periods of each iteration, with a period of 1000.
+    fn lateness_and_missed(turns: &[(i64, i64)]) -> Vec<(u64, u64)> {
         let turns: Vec<LoopIteration> = turns.iter().map(|(woke, done)| turn(*woke, *done)).collect();
         let mut due = Due::every(Span::from_nanos(1_000));
         due.learn(turns.iter());
         let judge = |number: usize| {
-            let following = turns.get(number + 1).map(|one| one.woke);
+            let following = turns.get(number + 1).map(|turn| turn.woke);
             let expected = due.next(turns[number], None, following).unwrap();
             (turns[number].woke.since(expected.at).as_nanos(), expected.missed)
         };
@@ -164,14 +163,16 @@ mod tests {
     // x     xxxxxxxxxxxxxxx^  x     x       the turn due at 2000 comes at 3500, and the one due at 3000 is skipped
     #[test]
     fn a_rhythm_goes_on_after_long_work() {
-        let found = judged(&[(0, 100), (1_000, 3_490), (3_500, 3_600), (4_010, 4_100), (5_000, 5_100)]);
+        let found =
+            lateness_and_missed(&[(0, 100), (1_000, 3_490), (3_500, 3_600), (4_010, 4_100), (5_000, 5_100)]);
         assert_eq!(found, [(0, 0), (0, 0), (1_500, 0), (10, 1), (0, 0)]);
     }
 
-    // the same, but every turn is made up for
+    // as above, but every iteration is caught up with
     #[test]
     fn turns_that_are_caught_up_with_were_not_missed() {
-        let found = judged(&[(0, 100), (1_000, 3_490), (3_500, 3_550), (3_560, 3_600), (4_005, 4_100)]);
+        let found =
+            lateness_and_missed(&[(0, 100), (1_000, 3_490), (3_500, 3_550), (3_560, 3_600), (4_005, 4_100)]);
         assert_eq!(found, [(0, 0), (0, 0), (1_500, 0), (560, 0), (5, 0)]);
     }
 
@@ -180,13 +181,17 @@ mod tests {
     // x                          x  ^ at once, for the one due at 4000; then as before
     #[test]
     fn a_loop_that_leaves_out_what_went_by_may_still_be_late_for_the_last_of_it() {
-        let found = judged(&[(0, 100), (4_700, 4_750), (4_760, 4_800), (5_000, 5_100), (6_000, 6_100)]);
+        let found =
+            lateness_and_missed(&[(0, 100), (4_700, 4_750), (4_760, 4_800), (5_000, 5_100), (6_000, 6_100)]);
         assert_eq!(found, [(0, 0), (3_700, 0), (760, 2), (0, 0), (0, 0)]);
     }
 
     #[test]
     fn a_turn_that_comes_early_shows_where_the_rhythm_lies() {
-        assert_eq!(judged(&[(80, 90), (1_000, 1_010), (2_030, 2_040)]), [(0, 0), (0, 0), (30, 0)]);
+        assert_eq!(
+            lateness_and_missed(&[(80, 90), (1_000, 1_010), (2_030, 2_040)]),
+            [(0, 0), (0, 0), (30, 0)]
+        );
     }
 
     #[test]
@@ -194,7 +199,7 @@ mod tests {
         let early = [(0, 10)]
             .into_iter()
             .chain((1..100).map(|turn| (turn * 1_000 + 500 + turn % 3, turn * 1_000 + 600)));
-        let late = judged(&early.collect::<Vec<_>>());
+        let late = lateness_and_missed(&early.collect::<Vec<_>>());
         assert_eq!(late[40].0, 501);
         assert!(late[80].0 <= 2, "{:?}", late[80]);
     }
@@ -203,10 +208,10 @@ mod tests {
     fn a_loop_that_sleeps_for_its_period_is_late_by_what_it_slept_longer() {
         // Works for 200, sleeps for 1000 and a little.
         let turns: Vec<(i64, i64)> = (0..40).map(|turn| (turn * 1_207, turn * 1_207 + 200)).collect();
-        assert_eq!(judged(&turns)[1..], [(7, 0); 39]);
+        assert_eq!(lateness_and_missed(&turns)[1..], [(7, 0); 39]);
         // Sleeps for what its work has left.
         let turns: Vec<(i64, i64)> = (0..40).map(|turn| (turn * 1_007, turn * 1_007 + 200)).collect();
-        assert_eq!(judged(&turns)[1..], [(7, 0); 39]);
+        assert_eq!(lateness_and_missed(&turns)[1..], [(7, 0); 39]);
     }
 
     // 0     1000  2000  3000  4000
@@ -218,8 +223,8 @@ mod tests {
         let mut due = Due::every(Span::from_nanos(1_000));
         due.next(turn(1_005, 3_100), Some(at(1_000)), None);
         let expected = due.next(turn(4_005, 4_100), Some(at(4_000)), None).unwrap();
-        let wanted = Expected { at: at(2_000), waited_for: at(4_000), missed: 2, inferred: false };
-        assert_eq!(expected, wanted);
+        let right = Expected { at: at(2_000), waited_for: at(4_000), missed: 2, inferred: false };
+        assert_eq!(expected, right);
         let expected = due.next(turn(5_005, 5_100), Some(at(5_000)), None).unwrap();
         assert_eq!((expected.at, expected.missed), (at(5_000), 0));
     }
@@ -230,8 +235,8 @@ mod tests {
         let at = MonotonicTime::from_nanos;
         due.next(turn(5, 10), Some(at(0)), None);
         let expected = due.next(turn(3_005, 3_010), Some(at(3_000)), None).unwrap();
-        let wanted = Expected { at: at(3_000), waited_for: at(3_000), missed: 2, inferred: false };
-        assert_eq!(expected, wanted, "it left them out of its own will");
+        let right = Expected { at: at(3_000), waited_for: at(3_000), missed: 2, inferred: false };
+        assert_eq!(expected, right, "it left them out of its own will");
         assert_eq!(Due::default().next(turn(5, 6), None, None), None, "it has no period");
         assert!(Due::default().next(turn(5, 6), Some(at(4)), None).is_some());
     }

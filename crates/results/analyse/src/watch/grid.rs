@@ -1,32 +1,32 @@
-//! Strict rhythms: times at equal distances, which a thread asks for one after the other, however late it ran.
+//! Strict rhythms: times at equal distances that a thread asks for one after the other, however late it ran.
 //!
-//! A loop that sleeps for a length after its work has none: each turn begins when the one before has ended, and nothing can
-//! be missed.
+//! A loop that sleeps for a length after its work has none: each iteration begins when the previous one has ended, and
+//! nothing can be missed.
 
 use std::collections::VecDeque;
 
 use howlate_model::{MonotonicTime, Span};
 
-/// Steps that are looked at.
+/// Number of recent steps considered.
 const WINDOW: usize = 16;
-/// A rhythm is known from so many on.
+/// A rhythm is recognised from this many steps on.
 const ENOUGH: usize = 8;
-/// Steps of a strict rhythm differ by at most one part in this many, which is more than clocks are steered by.
+/// Steps of a strict rhythm differ by at most one part in this many: more than clock discipline changes.
 const STRICT: u64 = 10_000;
-/// And by this at least, what a program's arithmetic may round.
-const ROUNDED: Span = Span::from_nanos(50);
+/// Tolerated in any case, for rounding in the program's arithmetic.
+const ROUNDING: Span = Span::from_nanos(50);
 
-/// The most recent steps of one thread, and what they missed.
+/// The most recent steps of one thread.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Grid {
+pub(super) struct RhythmGrid {
     before: Option<MonotonicTime>,
     steps: VecDeque<u64>,
     is_known: bool,
 }
 
-impl Grid {
-    /// Takes the next time that was asked for. Returns the step to it, and how many times of the rhythm lie in between;
-    /// `None` while no strict rhythm is known.
+impl RhythmGrid {
+    /// Takes the next time that the thread asked for. Returns the step to it, and how many times of the rhythm lie in between;
+    /// `None` while no strict rhythm is recognised.
     pub(super) fn next(&mut self, expected: MonotonicTime) -> (Option<Span>, Option<u64>) {
         let before = self.before.replace(expected);
         let Some(step) = before.filter(|before| *before < expected).map(|before| expected.since(before))
@@ -40,13 +40,13 @@ impl Grid {
         let was_known = std::mem::replace(&mut self.is_known, false);
         let Some(period) = self.period() else { return (Some(step), None) };
         self.is_known = true;
-        // The first time, also what was missed before it was known.
+        // When the rhythm is first recognised, also what the earlier steps missed.
         let new = if was_known { 1 } else { self.steps.len() };
         let missed = self.steps.iter().rev().take(new).map(|step| between(*step, period)).sum();
         (Some(step), Some(missed))
     }
 
-    /// The strict rhythm of the most recent steps: what three in four of them have in common.
+    /// Period of the recent steps, if at least three quarters of them agree.
     fn period(&self) -> Option<u64> {
         if self.steps.len() < ENOUGH {
             return None;
@@ -60,17 +60,17 @@ impl Grid {
 }
 
 fn tolerance(period: u64) -> u64 {
-    (period / STRICT).max(ROUNDED.as_nanos())
+    (period / STRICT).max(ROUNDING.as_nanos())
 }
 
-/// How many times of the rhythm lie within a step of it; none where the step is not of it.
+/// How many times of the rhythm lie within a step; 0 if the step is no multiple of the period.
 const fn between(step: u64, period: u64) -> u64 {
     if period == 0 {
         return 0;
     }
     let times = (step + period / 2) / period;
     let off = step.abs_diff(times.saturating_mul(period));
-    let most = (period / STRICT + ROUNDED.as_nanos()).saturating_mul(times);
+    let most = (period / STRICT + ROUNDING.as_nanos()).saturating_mul(times);
     if times >= 2 && off <= most { times - 1 } else { 0 }
 }
 
@@ -80,7 +80,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn missed(times: impl IntoIterator<Item = i64>) -> Option<u64> {
-        let mut grid = Grid::default();
+        let mut grid = RhythmGrid::default();
         let found = times.into_iter().filter_map(|time| grid.next(MonotonicTime::from_nanos(time)).1);
         found.fold(None, |all, more| Some(all.unwrap_or(0) + more))
     }
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_loop_that_sleeps_for_a_length_misses_nothing() {
-        let steps = (0..100_i64).map(|turn| 5_060_000 + (turn * 7_919) % 40_000);
+        let steps = (0..100_i64).map(|iteration| 5_060_000 + (iteration * 7_919) % 40_000);
         let times = steps.scan(0, |time, step| {
             *time += step;
             Some(*time)
@@ -110,8 +110,9 @@ mod tests {
 
     #[test]
     fn a_break_is_not_many_missed_periods() {
-        let times =
-            (0..20).map(|turn| turn * 1_000_000).chain((0..20).map(|turn| 60_300_000 + turn * 1_000_000));
+        let times = (0..20)
+            .map(|iteration| iteration * 1_000_000)
+            .chain((0..20).map(|iteration| 60_300_000 + iteration * 1_000_000));
         assert_eq!(missed(times), Some(0));
     }
 

@@ -1,4 +1,4 @@
-//! The turns of a marked loop, joined with what a tracer saw of its thread.
+//! The iterations of a marked loop, joined with what a tracer saw of its thread.
 
 use std::collections::VecDeque;
 
@@ -7,77 +7,76 @@ use howlate_model::{
 };
 
 use super::Awakening;
-use super::due::{Due, Expected, TELLING};
-use crate::cause::{Beforehand, PastSleep, turn};
+use super::due::{DRIFT_STEPS, Due, Expected};
+use crate::cause::{PastSleep, TurnContext, decompose_turn};
 
-/// No turn waits longer than this for what a tracer saw of it, or for turns to compare it with.
-const PATIENCE: Span = Span::from_secs(2);
-/// Sleeps that are kept while the turns that they belong to have not arrived.
-const KEPT: usize = 16_384;
+/// An iteration waits at most this long for its traced sleeps, or for iterations to compare it with.
+const SETTLE_TIMEOUT: Span = Span::from_secs(2);
+/// Most sleeps stored while their iterations have not arrived.
+const MOST_SLEEPS: usize = 16_384;
 
-/// The turns of one loop, in their order.
+/// The iterations of one loop, in their order.
 #[derive(Debug)]
-pub struct Turns {
+pub struct LoopTurns {
     due: Due,
-    has_learnt: bool,
+    has_phase: bool,
     traced: bool,
     waiting: VecDeque<LoopIteration>,
-    seen: VecDeque<PastSleep>,
-    /// The turn before, the last sleep that was over when it began, and those within its work.
+    sleeps: VecDeque<PastSleep>,
+    /// The previous iteration, the last sleep that was over when it began, and those within its work.
     before: Option<LoopIteration>,
     slept: Vec<PastSleep>,
-    /// What made it late.
+    /// Causes of its lateness.
     stall: Vec<Segment>,
 }
 
-/// A turn of which all is known that will be.
+/// An iteration with everything that will be known of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompletedTurn {
-    /// How late it was, and why; `None` where nobody knows when it was to begin.
+    /// How late it was, and why; `None` where it is unknown when it was due.
     pub awakening: Option<Awakening>,
-    /// When it began.
     pub woke: MonotonicTime,
-    /// How long its work took, where the program said so.
+    /// Length of its work, if the program reports its end.
     pub worked: Option<Span>,
-    /// Whole periods before it in which there was no turn.
+    /// Whole periods before it without an iteration.
     pub missed: u64,
-    /// Whether nobody said when it was to begin, so that it follows from the loop's own rhythm.
+    /// Whether the time at which it was due follows from the loop's own rhythm, as the program does not say it.
     pub inferred: bool,
 }
 
-impl Turns {
-    /// Of a loop with this period; `traced`: whether a tracer sees its thread.
+impl LoopTurns {
+    /// `traced`: whether a tracer sees the loop's thread.
     pub fn new(period: Span, traced: bool) -> Self {
         Self {
             due: Due::every(period),
-            has_learnt: false,
+            has_phase: false,
             traced,
             waiting: VecDeque::new(),
-            seen: VecDeque::new(),
+            sleeps: VecDeque::new(),
             before: None,
             slept: Vec::new(),
             stall: Vec::new(),
         }
     }
 
-    /// Takes the next turn.
-    pub fn turned(&mut self, turn: LoopIteration) {
+    /// Takes the next iteration.
+    pub fn record_turn(&mut self, turn: LoopIteration) {
         self.waiting.push_back(turn);
     }
 
     /// Takes the next sleep of its thread.
-    pub fn saw(&mut self, one: PastSleep) {
-        if self.seen.len() == KEPT {
-            self.seen.pop_front();
+    pub fn record_sleep(&mut self, sleep: PastSleep) {
+        if self.sleeps.len() == MOST_SLEEPS {
+            self.sleeps.pop_front();
         }
-        self.seen.push_back(one);
+        self.sleeps.push_back(sleep);
     }
 
-    /// The turns that are known by now.
+    /// The iterations that are complete by `now`.
     pub fn settle(&mut self, now: MonotonicTime) -> Vec<CompletedTurn> {
         let mut settled = Vec::new();
         while let Some(turn) = self.waiting.front().copied() {
-            let is_old = now.since(turn.woke) >= PATIENCE;
+            let is_old = now.since(turn.woke) >= SETTLE_TIMEOUT;
             let is_known = self.can_compare() && self.is_complete(turn);
             if !is_known && !is_old {
                 break;
@@ -87,7 +86,7 @@ impl Turns {
         settled
     }
 
-    /// Those that are left: nothing more will come.
+    /// The remaining iterations, when nothing more will come.
     pub fn end(&mut self) -> Vec<CompletedTurn> {
         let mut settled = Vec::new();
         while let Some(turn) = self.waiting.front().copied() {
@@ -96,34 +95,35 @@ impl Turns {
         settled
     }
 
-    /// Whether there are enough turns to see how they lie.
+    /// Whether there are enough iterations to know their phase.
     fn can_compare(&self) -> bool {
-        self.has_learnt || self.waiting.len() > TELLING
+        self.has_phase || self.waiting.len() > DRIFT_STEPS
     }
 
-    /// Whether all that belongs to `turn` has come: its thread went to sleep again after it.
+    /// Whether all that belongs to `turn` has arrived: its thread went to sleep again after it.
     fn is_complete(&self, turn: LoopIteration) -> bool {
-        let again = self.seen.back().and_then(|last| last.sleep.asleep_again);
+        let again = self.sleeps.back().and_then(|last| last.sleep.asleep_again);
         !self.traced || again.is_some_and(|again| again >= turn.woke)
     }
 
     fn take(&mut self, turn: LoopIteration) -> CompletedTurn {
-        if !std::mem::replace(&mut self.has_learnt, true) {
+        if !std::mem::replace(&mut self.has_phase, true) {
             self.due.learn(self.waiting.iter());
         }
         self.waiting.pop_front();
         let before = self.before.replace(turn);
-        let mine = self.sleeps(before, turn);
-        let told = turn.expected.or_else(|| mine.iter().rev().find_map(|one| timer(&one.sleep)));
+        let own_sleeps = self.take_sleeps(before, turn);
+        let stated = turn.expected.or_else(|| own_sleeps.iter().rev().find_map(|past| timer(&past.sleep)));
         let following = self.waiting.front().map(|next| next.woke);
-        let expected = self.due.next(turn, told, following);
+        let expected = self.due.next(turn, stated, following);
         let awakening = expected.map(|expected| {
             let wakeup = Wakeup { expected: expected.at, ran: turn.woke };
             let work = before.and_then(|before| work(before, &expected));
-            self.explain(wakeup, work, &mine)
+            self.explain(wakeup, work, &own_sleeps)
         });
-        self.stall = awakening.as_ref().map_or_else(Vec::new, |one| added_up(&one.parts.wakeup.parts));
-        self.slept = mine.into_iter().last().or_else(|| self.slept.pop()).into_iter().collect();
+        self.stall =
+            awakening.as_ref().map_or_else(Vec::new, |awakening| sum_older(&awakening.parts.wakeup.parts));
+        self.slept = own_sleeps.into_iter().last().or_else(|| self.slept.pop()).into_iter().collect();
         CompletedTurn {
             awakening,
             woke: turn.woke,
@@ -134,29 +134,32 @@ impl Turns {
     }
 
     /// The sleeps between the work of the iteration before and this one.
-    fn sleeps(&mut self, before: Option<LoopIteration>, turn: LoopIteration) -> Vec<PastSleep> {
+    fn take_sleeps(&mut self, before: Option<LoopIteration>, turn: LoopIteration) -> Vec<PastSleep> {
         let since = before.map(|before| before.done.unwrap_or(before.woke));
-        while self.seen.front().is_some_and(|one| since.is_some_and(|since| one.sleep.waking <= since)) {
-            self.slept.extend(self.seen.pop_front());
+        while self.sleeps.front().is_some_and(|past| since.is_some_and(|since| past.sleep.waking <= since)) {
+            self.slept.extend(self.sleeps.pop_front());
         }
-        let mine = self.seen.iter().take_while(|one| one.sleep.waking <= turn.woke).count();
-        self.seen.drain(..mine).collect()
+        let own_count = self.sleeps.iter().take_while(|past| past.sleep.waking <= turn.woke).count();
+        self.sleeps.drain(..own_count).collect()
     }
 
     fn explain(
         &self,
         wakeup: Wakeup,
         work: Option<(MonotonicTime, MonotonicTime)>,
-        mine: &[PastSleep],
+        own_sleeps: &[PastSleep],
     ) -> Awakening {
         let slept = self.slept.as_slice();
         let awake =
             slept.last().and_then(|last| last.sleep.asleep_again).is_some_and(|again| again >= wakeup.ran);
-        // Sleeps that ended before the time asked for have no part in it.
-        let is_past = |one: &&PastSleep| one.sleep.asleep_again.is_some_and(|again| again <= wakeup.expected);
-        let past = mine.iter().take_while(is_past).count().min(mine.len().saturating_sub(1));
-        let seen: Vec<TracedSleep> = mine[past..].iter().map(|one| one.sleep.clone()).collect();
-        let parts = turn(wakeup, Beforehand { work, slept, awake, stall: &self.stall }, &seen);
+        // Sleeps that ended before the iteration was due have no part in it.
+        let is_past = |past_sleep: &&PastSleep| {
+            past_sleep.sleep.asleep_again.is_some_and(|again| again <= wakeup.expected)
+        };
+        let skipped = own_sleeps.iter().take_while(is_past).count().min(own_sleeps.len().saturating_sub(1));
+        let recent: Vec<TracedSleep> =
+            own_sleeps[skipped..].iter().map(|past_sleep| past_sleep.sleep.clone()).collect();
+        let parts = decompose_turn(wakeup, TurnContext { work, slept, awake, stall: &self.stall }, &recent);
         Awakening {
             activation: Activation::Loop,
             by: None,
@@ -168,20 +171,20 @@ impl Turns {
     }
 }
 
-/// Parts of a stall that are told one by one. A loop that never catches up would have more with each turn.
-const PARTS: usize = 4;
+/// Latest parts of a stall that stay separate. A loop that never catches up would otherwise have more with each iteration.
+const SEPARATE_PARTS: usize = 4;
 
-/// The parts of a stall; of too many, those that are older are added up, one of each cause.
-fn added_up(parts: &[Segment]) -> Vec<Segment> {
-    if parts.len() <= 2 * PARTS {
+/// The parts of a stall; of too many, the older ones are summed by cause.
+fn sum_older(parts: &[Segment]) -> Vec<Segment> {
+    if parts.len() <= 2 * SEPARATE_PARTS {
         return parts.to_vec();
     }
-    let (older, newer) = parts.split_at(parts.len() - PARTS);
+    let (older, newer) = parts.split_at(parts.len() - SEPARATE_PARTS);
     let mut sums: Vec<Segment> = Vec::new();
-    for one in older {
-        match sums.iter_mut().find(|sum| sum.pid == one.pid && sum.cause == one.cause) {
-            Some(sum) => sum.ns = sum.ns.plus(one.ns),
-            None => sums.push(Segment { merged: true, ..one.clone() }),
+    for part in older {
+        match sums.iter_mut().find(|sum| sum.pid == part.pid && sum.cause == part.cause) {
+            Some(sum) => sum.ns = sum.ns.plus(part.ns),
+            None => sums.push(Segment { merged: true, ..part.clone() }),
         }
     }
     let mut from = older[0].from;
@@ -193,16 +196,16 @@ fn added_up(parts: &[Segment]) -> Vec<Segment> {
     sums
 }
 
-/// From when to when the turn `before` worked, where the program said so. Work that was too long costs all of the time up to
-/// that for which the program waits then.
+/// Start and end of the work of iteration `before`, if the program reports its end. Work that was too long costs all of the
+/// time up to the one that the program waits for then.
 fn work(before: LoopIteration, next: &Expected) -> Option<(MonotonicTime, MonotonicTime)> {
     let done = before.done?;
     Some((before.woke, if done > next.at { done.max(next.waited_for) } else { done }))
 }
 
-/// The time that a timer was set to, if that ended the sleep.
-fn timer(one: &TracedSleep) -> Option<MonotonicTime> {
-    match &one.woken_by {
+/// The time that a timer was set to, if one ended the sleep.
+fn timer(sleep: &TracedSleep) -> Option<MonotonicTime> {
+    match &sleep.woken_by {
         WakeSource::Timer(expiry) => Some(expiry.soft),
         WakeSource::Other(_) | WakeSource::NotSeen { .. } => None,
     }
@@ -216,7 +219,7 @@ mod tests {
 
     const PERIOD: i64 = 1_000_000;
 
-    /// A hundred turns with a little work, and one of long work; the timer leaves out what went by.
+    /// A hundred iterations with a little work, and one of long work; the timer skips what has passed.
     fn program() -> Vec<(LoopIteration, TracedSleep)> {
         let mut turns = Vec::new();
         let mut due = PERIOD;
@@ -238,15 +241,19 @@ mod tests {
         turns
     }
 
-    /// The work of each turn is longer than the period, for ever: each is late by all that was before.
+    /// The work of each iteration is longer than the period, for ever: each is late by all of the previous ones.
     #[test]
     fn a_loop_that_never_catches_up_has_no_more_parts_with_each_turn() {
-        let mut turns = Turns::new(Span::from_millis(1), false);
+        let mut turns = LoopTurns::new(Span::from_millis(1), false);
         let mut all = Vec::new();
         for number in 0..20_000 {
             let woke = number * (PERIOD + 101_000);
             let expected = Some(at(number * PERIOD));
-            turns.turned(LoopIteration { expected, woke: at(woke), done: Some(at(woke + PERIOD + 100_000)) });
+            turns.record_turn(LoopIteration {
+                expected,
+                woke: at(woke),
+                done: Some(at(woke + PERIOD + 100_000)),
+            });
             all.extend(turns.settle(at(woke)));
         }
         all.extend(turns.end());
@@ -254,62 +261,62 @@ mod tests {
         let last = &all[19_999].awakening.as_ref().unwrap().parts.wakeup;
         assert_eq!(last.latency.as_nanos(), 19_999 * 101_000);
         assert_eq!(last.parts.iter().map(|part| part.ns.as_nanos()).sum::<u64>(), 19_999 * 101_000);
-        assert!(last.parts.len() <= 2 * PARTS + 4, "{}", last.parts.len());
+        assert!(last.parts.len() <= 2 * SEPARATE_PARTS + 4, "{}", last.parts.len());
         let worked = last.parts.iter().filter(|part| part.cause.kind == CauseKind::LongWork);
         assert!(worked.map(|part| part.ns.as_nanos()).sum::<u64>() > 19_999 * 99_000);
     }
 
     #[test]
     fn without_a_tracer_the_rhythm_tells_what_was_late_and_missed() {
-        let mut turns = Turns::new(Span::from_millis(1), false);
-        program().into_iter().for_each(|(turn, _)| turns.turned(turn));
+        let mut turns = LoopTurns::new(Span::from_millis(1), false);
+        program().into_iter().for_each(|(turn, _)| turns.record_turn(turn));
         let mut all = turns.settle(at(0));
         all.extend(turns.end());
         assert_eq!(all.len(), 100);
-        assert!(all.iter().all(|one| one.inferred));
-        assert_eq!(all.iter().map(|one| one.missed).sum::<u64>(), 2);
-        let worked = all.iter().filter(|one| one.worked.unwrap() > Span::from_millis(1)).count();
+        assert!(all.iter().all(|turn| turn.inferred));
+        assert_eq!(all.iter().map(|turn| turn.missed).sum::<u64>(), 2);
+        let worked = all.iter().filter(|turn| turn.worked.unwrap() > Span::from_millis(1)).count();
         assert_eq!(worked, 1);
     }
 
     #[test]
     fn with_a_tracer_turns_are_late_from_their_timers_time() {
-        let mut turns = Turns::new(Span::from_millis(1), true);
+        let mut turns = LoopTurns::new(Span::from_millis(1), true);
         let mut all = Vec::new();
         for (turn, slept) in program() {
-            turns.turned(turn);
+            turns.record_turn(turn);
             let early = turns.settle(turn.woke);
-            assert!(early.iter().all(|one| one.woke < turn.woke), "its sleep is not told yet");
+            assert!(early.iter().all(|completed| completed.woke < turn.woke), "its sleep is not told yet");
             all.extend(early);
-            turns.saw(PastSleep::from_sleep(slept));
+            turns.record_sleep(PastSleep::from_sleep(slept));
             all.extend(turns.settle(turn.woke));
         }
         all.extend(turns.end());
         assert_eq!(all.len(), 100);
-        for one in &all {
-            let awakening = one.awakening.as_ref().unwrap();
-            assert!(!one.inferred);
+        for completed in &all {
+            let awakening = completed.awakening.as_ref().unwrap();
+            assert!(!completed.inferred);
             // After long work, the turn is late for the first that it left out.
-            let late = if one.missed > 0 { 2_005_000 } else { 5_000 };
+            let late = if completed.missed > 0 { 2_005_000 } else { 5_000 };
             assert_eq!(awakening.wakeup.latency().as_nanos(), late);
             let parts = &awakening.parts.wakeup.parts;
             let last = parts.last().map(|part| (part.cause.part, part.ns.as_nanos()));
             assert_eq!(last, Some((Part::Return, 1_000)), "up to the program's own reading");
         }
-        assert_eq!(all.iter().map(|one| one.missed).sum::<u64>(), 2);
+        assert_eq!(all.iter().map(|completed| completed.missed).sum::<u64>(), 2);
     }
 
     #[test]
     fn a_turn_that_followed_long_work_at_once_is_late_by_that() {
-        let mut turns = Turns::new(Span::from_millis(1), true);
+        let mut turns = LoopTurns::new(Span::from_millis(1), true);
         let turn = |woke, done| LoopIteration { expected: None, woke: at(woke), done: Some(at(done)) };
         let mut slept = by_timer(7, 1_000_000, 1_004_000);
         slept.asleep_again = Some(at(3_600_000));
         // The second begins without a sleep, 500 ns after the first is done.
         [turn(1_005_000, 3_500_000), turn(3_500_500, 3_550_000)]
             .into_iter()
-            .for_each(|one| turns.turned(one));
-        turns.saw(PastSleep::from_sleep(slept));
+            .for_each(|turn| turns.record_turn(turn));
+        turns.record_sleep(PastSleep::from_sleep(slept));
         let all = turns.end();
         let second = all[1].awakening.as_ref().unwrap();
         assert_eq!(second.wakeup.expected, at(2_000_000));
@@ -320,10 +327,10 @@ mod tests {
 
     // 1000   2000   3000   4000   5000   6000   7000
     // |------|------|------|------|------|------|
-    // x      ^ the loop's timer for 2000 is served only at 5000, when a hog lets it run; then four turns follow at once
+    // x      ^ the loop's timer for 2000 is served only at 5000, when a hog lets it run; then four iterations follow at once
     #[test]
     fn turns_that_catch_up_are_late_by_the_stall_and_not_by_themselves() {
-        let mut turns = Turns::new(Span::from_millis(1), true);
+        let mut turns = LoopTurns::new(Span::from_millis(1), true);
         let turn = |due: i64, woke: i64| LoopIteration {
             expected: Some(at(due)),
             woke: at(woke),
@@ -336,27 +343,27 @@ mod tests {
             ..by_timer(7, due, runs)
         };
         let first = [sleep(1_000_000, 1_002_000, 1_020_000), sleep(2_000_000, 5_000_000, 5_100_000)];
-        turns.turned(turn(1_000_000, 1_005_000));
+        turns.record_turn(turn(1_000_000, 1_005_000));
         let caught_up = [(2, 5_005_000), (3, 5_020_000), (4, 5_040_000), (5, 5_060_000)];
-        caught_up.iter().for_each(|(due, woke)| turns.turned(turn(due * PERIOD, *woke)));
-        first.into_iter().for_each(|one| turns.saw(PastSleep::from_sleep(one)));
+        caught_up.iter().for_each(|(due, woke)| turns.record_turn(turn(due * PERIOD, *woke)));
+        first.into_iter().for_each(|sleep| turns.record_sleep(PastSleep::from_sleep(sleep)));
         let all = turns.end();
-        let whole = |one: &CompletedTurn| one.awakening.clone().unwrap().parts.wakeup;
-        let own = |one: &CompletedTurn| -> u64 {
-            let parts = whole(one).parts.into_iter();
+        let whole = |turn: &CompletedTurn| turn.awakening.clone().unwrap().parts.wakeup;
+        let own = |turn: &CompletedTurn| -> u64 {
+            let parts = whole(turn).parts.into_iter();
             let arming = parts.filter(|part| part.cause.kind == CauseKind::LateArming);
             arming.map(|part| part.ns.as_nanos()).sum()
         };
         assert_eq!(whole(&all[2]).latency.as_nanos(), 2_020_000);
-        for one in &all[2..] {
-            assert!(own(one) <= 40_000, "{:?}", whole(one));
+        for turn in &all[2..] {
+            assert!(own(turn) <= 40_000, "{:?}", whole(turn));
         }
     }
 
     #[test]
     fn nothing_waits_for_ever() {
-        let mut turns = Turns::new(Span::from_millis(1), true);
-        turns.turned(LoopIteration { expected: None, woke: at(0), done: None });
+        let mut turns = LoopTurns::new(Span::from_millis(1), true);
+        turns.record_turn(LoopIteration { expected: None, woke: at(0), done: None });
         assert_eq!(turns.settle(at(1_000)).len(), 0);
         assert_eq!(turns.settle(at(3_000_000_000)).len(), 1);
     }

@@ -1,8 +1,9 @@
-//! Programs that were watched: from what a tracer saw of their threads to wake-ups, rhythms and causes. Pure.
+//! Watched programs: from traced sleeps of their threads to wake-ups, rhythms and causes. Pure.
 //!
-//! `observed_wakeup` says of one sleep what it was to end with and when; `wakeup_chains` follows deadlines that threads hand on; `grid` finds strict rhythms; `thread` sums up one
-//! thread; `rhythm` reads those sums from a recording. `turns` does for loops that a program has marked what `observed_wakeup` does
-//! for sleeps, `due` says when their turns were to begin, and `deadlines` which were not done in time.
+//! `observed_wakeup` reads one sleep; `wakeup_chains` follows deadlines that threads pass along; `grid` finds strict rhythms;
+//! `thread` sums up one thread; `rhythm` reads those sums from a recording. For loops that a program has marked,
+//! `loop_turns` does what `observed_wakeup` does for sleeps, `due` infers when iterations were due, and `deadlines` finds
+//! those that were not done in time.
 
 mod deadlines;
 mod due;
@@ -15,7 +16,7 @@ mod timer_iterations;
 mod wakeup_chains;
 
 pub use deadlines::{Deadlines, MissedDeadline};
-pub use loop_turns::{CompletedTurn, Turns};
+pub use loop_turns::{CompletedTurn, LoopTurns};
 pub use observed_wakeup::Awakening;
 pub use rhythm::{
     EventLoopNumbers, IterationWaitNumbers, LengthSleeps, LongReasonNumbers, Rhythm, RhythmNumbers,
@@ -23,4 +24,4 @@ pub use rhythm::{
 };
 pub use thread::ThreadSummary;
 pub use timer_iterations::{TimerIteration, TimerIterations};
-pub use wakeup_chains::Chains;
+pub use wakeup_chains::WakeupChains;

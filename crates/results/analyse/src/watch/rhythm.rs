@@ -1,4 +1,4 @@
-//! The rhythm of a watched thread, as a recording tells it.
+//! The rhythm of a watched thread, as recorded.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::Summary;
 /// The rhythm of a watched thread, and who woke it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rhythm {
-    all: WatchedBlock,
+    block: WatchedBlock,
 }
 
 /// The same as it is published under `results[].rhythm`. Names are added to, never changed.
@@ -205,205 +205,216 @@ pub struct SpanNumbers {
     pub time_ns: Option<Summary>,
 }
 
-/// Fewer pairs do not show what a step depends on.
-const PAIRS: u64 = 50;
-/// Each microsecond of delay moves the next time by so many, or it is not what moves it.
+/// Fewer pairs of lateness and step do not show what a step depends on.
+const LEAST_PAIRS: u64 = 50;
+/// If lateness moves the next time, each microsecond of it moves that by about one.
 const SLOPE: std::ops::RangeInclusive<f64> = 0.8..=1.2;
-/// So many standard errors below what was found, the slope is still above this, or nothing is shown.
+/// The slope must exceed `LEAST_SLOPE` by this many standard errors.
 const ERRORS: f64 = 3.0;
 const LEAST_SLOPE: f64 = 0.5;
-/// A loop that runs so much too slowly is told of.
-const MUCH: f64 = 0.005;
-/// Who sleeps for a length has sleeps of the same length: they differ by less than this share of it,
-const SAME: f64 = 0.01;
-/// and from one time to the next it is as much as its work differs: so many times more than that.
-const MORE: f64 = 3.0;
+/// Share of the step by which a loop must run too slowly to be reported.
+const LEAST_DELAY: f64 = 0.005;
+/// Sleeps for a length are equally long: their standard deviation is below this share of their mean,
+const SLEEP_DEVIATION: f64 = 0.01;
+/// and at least this many times smaller than that of the steps, which vary with the work.
+const STEP_TO_SLEEP_DEVIATION: f64 = 3.0;
 
 /// Fewer steps are no rhythm.
-const ENOUGH: u64 = 8;
+const LEAST_STEPS: u64 = 8;
 
 impl Rhythm {
     pub(crate) fn add(&mut self, block: &WatchedBlock) {
-        self.all.merge(block);
+        self.block.merge(block);
     }
 
-    /// Threads that were counted here; `None` in recordings that do not say.
+    /// Number of threads that counted here; `None` in recordings that do not say.
     pub fn threads(&self) -> Option<u64> {
-        Some(self.all.threads).filter(|threads| *threads > 0)
+        Some(self.block.threads).filter(|threads| *threads > 0)
     }
 
-    /// The usual time from one activation to the next: the median of the half of the steps that are the most alike, where all
-    /// of these are within a tenth of it. Whatever a busy machine does to the other half does not matter.
+    /// The usual time from one activation to the next: the median of the half of the steps that are most alike, if all of those
+    /// are within a tenth of it. What a busy machine does to the other half does not matter.
     pub fn period(&self) -> Option<Span> {
-        let at = |percent: u32| nanos(&self.all.steps, f64::from(percent) / 100.0);
+        let at = |percent: u32| nanos(&self.block.steps, f64::from(percent) / 100.0);
         let halves = (0..=50).step_by(5).filter_map(|from| Some((at(from)?, at(from + 25)?, at(from + 50)?)));
         let (low, median, high) = halves.min_by_key(|(low, _, high)| high.saturating_sub(*low))?;
         let is_regular = high - median <= median / 10 && median - low <= median / 10;
-        (self.all.steps.count() >= ENOUGH && is_regular).then_some(Span::from_nanos(median))
+        (self.block.steps.count() >= LEAST_STEPS && is_regular).then_some(Span::from_nanos(median))
     }
 
     /// The spread of the time from one run to the next: its 99th percentile less its first.
     pub fn jitter(&self) -> Option<Span> {
-        let (low, high) = (nanos(&self.all.intervals, 0.01)?, nanos(&self.all.intervals, 0.99)?);
-        (self.all.intervals.count() >= ENOUGH).then(|| Span::from_nanos(high.saturating_sub(low)))
+        let (low, high) = (nanos(&self.block.intervals, 0.01)?, nanos(&self.block.intervals, 0.99)?);
+        (self.block.intervals.count() >= LEAST_STEPS).then(|| Span::from_nanos(high.saturating_sub(low)))
     }
 
     /// Times of a strict rhythm at which it did not wake; `None` where it has none.
     pub const fn missed(&self) -> Option<u64> {
-        self.all.missed
+        self.block.missed
     }
 
     /// Who woke it, the most frequent first.
     pub fn woken_by(&self) -> &[WakerCount] {
-        &self.all.woken_by
+        &self.block.woken_by
     }
 
-    /// The ways that its deadlines were handed on, the most frequent first.
+    /// The chains of threads that its deadlines were passed along, the most frequent first.
     pub fn handed_on(&self) -> &[HandoffCount] {
-        &self.all.handed_on
+        &self.block.handed_on
     }
 
-    /// The work of its iterations; `None` where its program has not marked them.
+    /// The work of its iterations; `None` if its program has not marked them.
     pub const fn turns(&self) -> Option<&IterationsBlock> {
-        self.all.turns.as_ref()
+        self.block.turns.as_ref()
     }
 
-    /// Whether its program marked iterations, which may have no time at which they were to begin.
+    /// Whether its program marked iterations, even if without a time at which they were due.
     pub fn has_turned(&self) -> bool {
-        self.all.has_turned()
+        self.block.has_turned()
     }
 
-    /// What it got of CPUs; `None` where each of its wake-ups was seen.
+    /// Its time on the run queue; `None` where each of its wake-ups was traced.
     pub fn run_queue(&self) -> Option<RunQueueNumbers> {
-        let all = self.all.run_queue?;
-        let mean = all.waited.as_nanos().checked_div(all.switch_ins);
+        let block = self.block.run_queue?;
+        let mean = block.waited.as_nanos().checked_div(block.switch_ins);
         Some(RunQueueNumbers {
-            switch_ins: all.switch_ins,
-            preempted: all.preempted,
-            waited: all.waited,
+            switch_ins: block.switch_ins,
+            preempted: block.preempted,
+            waited: block.waited,
             mean_wait: mean.map(Span::from_nanos),
         })
     }
 
     /// The iterations of its event loop; `None` where it has none, or none was seen.
     pub const fn event_loop(&self) -> Option<&EventLoopBlock> {
-        self.all.event_loop.as_ref()
+        self.block.event_loop.as_ref()
     }
 
-    /// Its iterations, from timer to timer; `None` where no timer of its own wakes it, or nobody saw.
+    /// Its iterations from timer to timer; `None` if no timer of its own wakes it, or that was not traced.
     pub const fn timer_loop(&self) -> Option<&TimerLoopBlock> {
-        self.all.timer_loop.as_ref()
+        self.block.timer_loop.as_ref()
     }
 
-    /// That it sleeps for a length instead of until a time; `None` where it does not, or its times do not show it.
+    /// The drift of a loop that sleeps for a length instead of until a time; `None` if it does not, or its times do not show it.
     pub fn sleeps_for_length(&self) -> Option<LengthSleeps> {
         let is_strict = self.missed().is_some();
-        self.timer_loop().filter(|_| !is_strict).and_then(|of| sleeps_for_length(&of.drift))
+        self.timer_loop().filter(|_| !is_strict).and_then(|timer_loop| sleeps_for_length(&timer_loop.drift))
     }
 
-    /// All of it, as it is published.
+    /// All numbers, as published.
     pub fn numbers(&self) -> RhythmNumbers {
         RhythmNumbers {
             threads: self.threads(),
             period: self.period(),
             jitter: self.jitter(),
-            steps_ns: Summary::from_distribution(&self.all.steps),
-            intervals_ns: Summary::from_distribution(&self.all.intervals),
+            steps_ns: Summary::from_distribution(&self.block.steps),
+            intervals_ns: Summary::from_distribution(&self.block.intervals),
             missed: self.missed(),
-            woken_by: self.all.woken_by.clone(),
-            handed_on: self.all.handed_on.clone(),
+            woken_by: self.block.woken_by.clone(),
+            handed_on: self.block.handed_on.clone(),
             turns: self.turns().map(turns),
             run_queue: self.run_queue(),
             event_loop: self.event_loop().map(event_loop),
-            timer_loop: self.timer_loop().map(|of| timer_loop(of, self.sleeps_for_length())),
+            timer_loop: self.timer_loop().map(|block| timer_loop(block, self.sleeps_for_length())),
         }
     }
 }
 
-/// Who sleeps for a length: by its sleeps, which are all as long, while its steps are not; or by its delays, which move its steps.
-fn sleeps_for_length(of: &Drift) -> Option<LengthSleeps> {
-    let pairs = of.pairs as f64;
-    let (mean, delay) = (of.step_us / pairs, of.late_us / pairs);
+/// Detects sleeps for a length: by equally long sleeps between unequal steps, or by lateness that moves the steps.
+fn sleeps_for_length(drift: &Drift) -> Option<LengthSleeps> {
+    let pairs = drift.pairs as f64;
+    let (mean, delay) = (drift.step_us / pairs, drift.late_us / pairs);
     let span = |micros: f64| {
         let length = Duration::try_from_secs_f64(micros / 1e6).unwrap_or_default();
         Span::from_nanos(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX))
     };
-    (of.pairs >= PAIRS && (has_equal_sleeps(of) || is_moved(of)) && delay >= MUCH * (mean - delay))
+    (drift.pairs >= LEAST_PAIRS
+        && (has_equal_sleeps(drift) || is_moved_by_lateness(drift))
+        && delay >= LEAST_DELAY * (mean - delay))
         .then(|| LengthSleeps { step: span(mean), without_delay: span(mean - delay) })
 }
 
-fn has_equal_sleeps(of: &Drift) -> bool {
-    let deviation = |count: u64, sum: f64, squares: f64| {
+fn has_equal_sleeps(drift: &Drift) -> bool {
+    let mean_and_deviation = |count: u64, sum: f64, squares: f64| {
         let mean = sum / count as f64;
         (mean, (squares / count as f64 - mean * mean).max(0.0).sqrt())
     };
-    let (length, of_sleeps) = deviation(of.sleeps, of.slept_us, of.slept_squared_us2);
-    let (_, of_steps) = deviation(of.pairs, of.step_us, of.step_squared_us2);
-    of.sleeps >= PAIRS && of_sleeps < SAME * length && MORE * of_sleeps < of_steps
+    let (length, sleep_deviation) = mean_and_deviation(drift.sleeps, drift.slept_us, drift.slept_squared_us2);
+    let (_, step_deviation) = mean_and_deviation(drift.pairs, drift.step_us, drift.step_squared_us2);
+    drift.sleeps >= LEAST_PAIRS
+        && sleep_deviation < SLEEP_DEVIATION * length
+        && STEP_TO_SLEEP_DEVIATION * sleep_deviation < step_deviation
 }
 
 /// Least squares of the step over the lateness before it.
-fn is_moved(of: &Drift) -> bool {
-    let pairs = of.pairs as f64;
-    let covered = |product: f64, one: f64, other: f64| product / pairs - one / pairs * (other / pairs);
-    let late = covered(of.late_squared_us2, of.late_us, of.late_us);
-    let step = covered(of.step_squared_us2, of.step_us, of.step_us);
-    let both = covered(of.late_step_us2, of.late_us, of.step_us);
+fn is_moved_by_lateness(drift: &Drift) -> bool {
+    let pairs = drift.pairs as f64;
+    let covariance =
+        |product: f64, sum: f64, other_sum: f64| product / pairs - sum / pairs * (other_sum / pairs);
+    let late = covariance(drift.late_squared_us2, drift.late_us, drift.late_us);
+    let step = covariance(drift.step_squared_us2, drift.step_us, drift.step_us);
+    let both = covariance(drift.late_step_us2, drift.late_us, drift.step_us);
     let slope = both / late;
     let error = ((step - slope * both).max(0.0) / (pairs - 2.0) / late).sqrt();
     SLOPE.contains(&slope) && slope - ERRORS * error > LEAST_SLOPE
 }
 
-fn timer_loop(all: &TimerLoopBlock, sleeps_for_length: Option<LengthSleeps>) -> TimerLoopNumbers {
-    let wait = |one: &IterationWait| IterationWaitNumbers {
-        kind: one.kind,
-        call: one.call.clone(),
-        by: one.by.clone(),
-        tid: one.tid,
-        own: one.own,
-        iterations: one.time.count(),
-        time_ns: Summary::from_distribution(&one.time),
-        total: one.total,
+fn timer_loop(block: &TimerLoopBlock, sleeps_for_length: Option<LengthSleeps>) -> TimerLoopNumbers {
+    let numbers = |wait: &IterationWait| IterationWaitNumbers {
+        kind: wait.kind,
+        call: wait.call.clone(),
+        by: wait.by.clone(),
+        tid: wait.tid,
+        own: wait.own,
+        iterations: wait.time.count(),
+        time_ns: Summary::from_distribution(&wait.time),
+        total: wait.total,
     };
-    let waits = all.waits.iter().map(wait).collect();
-    TimerLoopNumbers { iteration_ns: Summary::from_distribution(&all.length), waits, sleeps_for_length }
+    let waits = block.waits.iter().map(numbers).collect();
+    TimerLoopNumbers { iteration_ns: Summary::from_distribution(&block.length), waits, sleeps_for_length }
 }
 
-fn turns(all: &IterationsBlock) -> TurnsNumbers {
-    let (period, work_ns) = (all.period, Summary::from_distribution(&all.work));
-    let (spans, longest) = (all.spans.iter().map(span).collect(), all.longest.clone());
-    TurnsNumbers { period, work_ns, long: all.long, inferred: all.inferred, spans, longest }
+fn turns(block: &IterationsBlock) -> TurnsNumbers {
+    let (period, work_ns) = (block.period, Summary::from_distribution(&block.work));
+    let (spans, longest) = (block.spans.iter().map(span).collect(), block.longest.clone());
+    TurnsNumbers { period, work_ns, long: block.long, inferred: block.inferred, spans, longest }
 }
 
-fn span(all: &SpanBlock) -> SpanNumbers {
-    let (name, count) = (all.name.clone(), all.time.count());
-    SpanNumbers { name, count, time_ns: Summary::from_distribution(&all.time) }
+fn span(block: &SpanBlock) -> SpanNumbers {
+    let (name, count) = (block.name.clone(), block.time.count());
+    SpanNumbers { name, count, time_ns: Summary::from_distribution(&block.time) }
 }
 
-fn event_loop(all: &EventLoopBlock) -> EventLoopNumbers {
+fn event_loop(block: &EventLoopBlock) -> EventLoopNumbers {
     EventLoopNumbers {
-        wait: all.wait,
-        iterations: all.iterations.count(),
-        iteration_ns: Summary::from_distribution(&all.iterations),
-        spent: all.spent,
-        above: all.above,
-        long: all.long,
-        long_spent: all.long_spent,
-        functions: all.functions.clone(),
-        blocked_in: all.blocked_in.clone(),
-        long_reasons: all.reasons.iter().map(long_reason).collect(),
-        longest: all.longest.clone(),
-        shared_by: all.shared_by,
+        wait: block.wait,
+        iterations: block.iterations.count(),
+        iteration_ns: Summary::from_distribution(&block.iterations),
+        spent: block.spent,
+        above: block.above,
+        long: block.long,
+        long_spent: block.long_spent,
+        functions: block.functions.clone(),
+        blocked_in: block.blocked_in.clone(),
+        long_reasons: block.reasons.iter().map(long_reason).collect(),
+        longest: block.longest.clone(),
+        shared_by: block.shared_by,
     }
 }
 
-fn long_reason(one: &StallTotal) -> LongReasonNumbers {
-    let (call, each_ns) = (one.call.clone(), Summary::from_distribution(&one.each));
-    LongReasonNumbers { reason: one.reason, call, iterations: one.iterations, total: one.total, each_ns }
+fn long_reason(reason: &StallTotal) -> LongReasonNumbers {
+    let (call, each_ns) = (reason.call.clone(), Summary::from_distribution(&reason.each));
+    LongReasonNumbers {
+        reason: reason.reason,
+        call,
+        iterations: reason.iterations,
+        total: reason.total,
+        each_ns,
+    }
 }
 
-fn nanos(all: &Distribution, quantile: f64) -> Option<u64> {
-    all.quantile(quantile).map(|value| value.as_nanos().max(0).unsigned_abs())
+fn nanos(distribution: &Distribution, quantile: f64) -> Option<u64> {
+    distribution.quantile(quantile).map(|value| value.as_nanos().max(0).unsigned_abs())
 }
 
 #[cfg(test)]
@@ -423,11 +434,11 @@ mod tests {
     }
 
     /// A loop of 1 ms that is late by up to 200 µs, a little differently each time.
-    fn drifting(moves: impl Fn(i64) -> i64) -> Option<LengthSleeps> {
+    fn drifting(moved_by: impl Fn(i64) -> i64) -> Option<LengthSleeps> {
         let mut drift = Drift::default();
-        for turn in 0..200 {
-            let late = 20_000 + turn * 7_919 % 180_000;
-            let step = 1_000_000 + moves(late) + turn * 31 % 2_000;
+        for number in 0..200 {
+            let late = 20_000 + number * 7_919 % 180_000;
+            let step = 1_000_000 + moved_by(late) + number * 31 % 2_000;
             drift.add(Span::from_nanos(late.unsigned_abs()), Span::from_nanos(step.unsigned_abs()));
         }
         sleeps_for_length(&drift)
@@ -447,9 +458,9 @@ mod tests {
     /// after a length.
     fn working(until_a_time: bool) -> Option<LengthSleeps> {
         let (mut drift, mut due) = (Drift::default(), 0_i64);
-        for turn in 0..200 {
-            let (late, work) = (100_000 + turn * 7_919 % 40_000, 900_000 + turn * 60_013 % 300_000);
-            let asleep = due + late + work + 3_000 + turn * 977 % 2_000;
+        for number in 0..200 {
+            let (late, work) = (100_000 + number * 7_919 % 40_000, 900_000 + number * 60_013 % 300_000);
+            let asleep = due + late + work + 3_000 + number * 977 % 2_000;
             let next = if until_a_time { due + 10_000_000 } else { asleep - 4_000 + 10_000_000 };
             let nanos = |length: i64| Span::from_nanos(length.unsigned_abs());
             drift.add(nanos(late), nanos(next - due));
@@ -469,14 +480,15 @@ mod tests {
     #[test]
     fn a_period_is_what_most_steps_have_in_common() {
         let drifting =
-            rhythm((0..100).map(|turn| if turn == 50 { 90_000_000 } else { 5_060_000 + turn * 100 }));
+            rhythm((0..100).map(|number| if number == 50 { 90_000_000 } else { 5_060_000 + number * 100 }));
         let period = drifting.period().unwrap().as_nanos();
         // Distributions have two digits.
         assert!((5_015_000..5_115_000).contains(&period), "{period}");
         assert!(drifting.jitter().is_some());
-        assert_eq!(rhythm((0..100).map(|turn| 1_000_000 + turn * 100_000)).period(), None);
-        let busy =
-            rhythm((0..100).map(|turn| if turn % 5 < 2 { 5_100_000 + turn * 700_000 } else { 5_060_000 }));
+        assert_eq!(rhythm((0..100).map(|number| 1_000_000 + number * 100_000)).period(), None);
+        let busy = rhythm(
+            (0..100).map(|number| if number % 5 < 2 { 5_100_000 + number * 700_000 } else { 5_060_000 }),
+        );
         let period = busy.period().unwrap().as_nanos();
         assert!((5_015_000..5_115_000).contains(&period), "two in five steps are late: {period}");
         assert_eq!(rhythm([1_000_000; 4]).period(), None, "too few to tell");

@@ -1,4 +1,4 @@
-//! One thread of a watched program, summed up as it goes.
+//! Sums over the wake-ups of one thread of a watched program.
 
 use std::mem::{replace, take};
 
@@ -7,30 +7,30 @@ use howlate_model::{
     LoopIteration, MonotonicTime, RunQueueBlock, Span, SpanTime, Wakeup, WatchedBlock,
 };
 
-use super::grid::Grid;
+use super::grid::RhythmGrid;
 use super::{Awakening, CompletedTurn, TimerIteration};
 
-/// The wake-ups of one thread by one kind of activation: what a condition of a recording is about.
+/// The wake-ups of one thread by one kind of activation, as one condition of a recording has them.
 #[derive(Debug)]
 pub struct ThreadSummary {
     block: Block,
     ledger: Ledger,
     rhythm: WatchedBlock,
-    grid: Grid,
-    ran: Option<MonotonicTime>,
-    /// The last time at which its timer was to wake it, and how late it ran then.
+    grid: RhythmGrid,
+    last_run: Option<MonotonicTime>,
+    /// The last time that its timer was due, and how late it ran then.
     due: Option<(MonotonicTime, Span)>,
-    /// And how long after the one before that was.
+    /// The step from the time before to that one.
     step: Option<Span>,
-    /// Wake-ups so far; times that it got a CPU where those are not seen.
+    /// Wake-ups so far; switch-ins where wake-ups are not traced.
     pub count: u64,
-    /// The latest of them all.
+    /// The largest latency so far.
     pub worst: Latency,
-    /// Time that it waited for CPUs so far; `None` where its wake-ups are seen.
+    /// Time that it waited for CPUs so far; `None` where its wake-ups are traced.
     pub waited: Option<Span>,
     /// Iterations of its event loop so far, those that were long, and the longest.
     pub iterations: (u64, u64, Span),
-    /// Whether other threads wait on the same events: then nobody waits for it alone.
+    /// Whether other threads wait on the same events: then an iteration delays no event for certain.
     pub shares_events: bool,
 }
 
@@ -41,8 +41,8 @@ impl ThreadSummary {
             block: Block { condition, from, until: from, ..Block::default() },
             ledger: Ledger::default(),
             rhythm: WatchedBlock { condition, from, until: from, ..WatchedBlock::default() },
-            grid: Grid::default(),
-            ran: None,
+            grid: RhythmGrid::default(),
+            last_run: None,
             due: None,
             step: None,
             count: 0,
@@ -53,112 +53,118 @@ impl ThreadSummary {
         }
     }
 
-    /// Number of the condition under which it is counted.
+    /// Number of the condition that its wake-ups count under.
     pub const fn condition(&self) -> u32 {
         self.block.condition
     }
 
-    /// One more thread is counted here.
-    pub fn begins(&mut self) {
+    /// Adds a thread that counts here.
+    pub fn add_thread(&mut self) {
         self.rhythm.threads += 1;
     }
 
-    /// Another thread goes on in its place: nothing is known of the time in between.
-    pub fn is_another(&mut self) {
-        (self.grid, self.ran, self.due, self.step) = (Grid::default(), None, None, None);
+    /// Another thread continues in its place: the time in between is unknown.
+    pub fn switch_thread(&mut self) {
+        (self.grid, self.last_run, self.due, self.step) = (RhythmGrid::default(), None, None, None);
     }
 
-    /// It is a loop that its program has marked, and that is to turn every `period`.
-    pub fn turns_every(&mut self, period: Span) {
+    /// Marks it as a loop marked by its program, with this period.
+    pub fn set_loop_period(&mut self, period: Span) {
         self.rhythm.turns = Some(IterationsBlock { period, ..IterationsBlock::default() });
     }
 
     /// Takes its next wake-up.
-    pub fn woke(&mut self, one: &Awakening) {
-        self.was_late(one);
-        self.ran(one.wakeup.ran);
-        one.by.iter().for_each(|who| self.rhythm.woken(who));
-        if !one.through.is_empty() {
-            let through: Vec<String> = one.through.iter().map(|who| who.name.clone()).collect();
+    pub fn record_wakeup(&mut self, wakeup: &Awakening) {
+        self.record_latency(wakeup);
+        self.record_run(wakeup.wakeup.ran);
+        wakeup.by.iter().for_each(|who| self.rhythm.woken(who));
+        if !wakeup.through.is_empty() {
+            let through: Vec<String> = wakeup.through.iter().map(|who| who.name.clone()).collect();
             self.rhythm.handed_on(&through, 1);
         }
-        if one.activation == Activation::Timer && one.sleeps_by_call {
-            self.was_due(one.wakeup);
+        if wakeup.activation == Activation::Timer && wakeup.sleeps_by_call {
+            self.record_timer(wakeup.wakeup);
         }
-        let (step, missed) = self.grid.next(one.wakeup.expected);
+        let (step, missed) = self.grid.next(wakeup.wakeup.expected);
         step.into_iter().for_each(|step| self.rhythm.steps.record(length(step)));
-        self.missed(missed);
+        self.add_missed(missed);
     }
 
-    /// How far its next time lies behind, against how late it was. Who is late by more than half of that may leave times out, and so
-    /// has who takes half as long again as the time before, or less.
-    fn was_due(&mut self, one: Wakeup) {
-        let late = one.ran.since(one.expected);
-        if let Some((before, late)) = self.due.replace((one.expected, late)) {
-            let step = one.expected.since(before);
-            let is_alike = |known: Span| {
-                let [known, step] = [known, step].map(Span::as_nanos);
-                step * 2 < known * 3 && known * 2 < step * 3
+    /// Records how far the next timer lies from the one before, against how late that wake-up was. Left out are pairs in which a
+    /// timer may have been skipped: late by more than half the step, or a step that differs from the one before by half or more.
+    fn record_timer(&mut self, wakeup: Wakeup) {
+        let late = wakeup.ran.since(wakeup.expected);
+        if let Some((before, late)) = self.due.replace((wakeup.expected, late)) {
+            let step = wakeup.expected.since(before);
+            let is_alike = |previous: Span| {
+                let [previous, step] = [previous, step].map(Span::as_nanos);
+                step * 2 < previous * 3 && previous * 2 < step * 3
             };
             let is_usual = self.step.replace(step).is_some_and(is_alike);
-            if one.expected > before && is_usual && late.as_nanos() * 2 < step.as_nanos() {
+            if wakeup.expected > before && is_usual && late.as_nanos() * 2 < step.as_nanos() {
                 self.rhythm.timer_loop.get_or_insert_default().drift.add(late, step);
             }
         }
     }
 
-    /// Takes its next iteration, from timer to timer.
-    pub fn completed(&mut self, one: TimerIteration) {
-        let of = self.rhythm.timer_loop.get_or_insert_default();
-        of.drift.slept(one.slept);
-        of.completed(one.length, one.waits);
+    /// Takes its next iteration from timer to timer.
+    pub fn record_iteration(&mut self, iteration: TimerIteration) {
+        let timer_loop = self.rhythm.timer_loop.get_or_insert_default();
+        timer_loop.drift.slept(iteration.slept);
+        timer_loop.completed(iteration.length, iteration.waits);
     }
 
-    /// Takes the next turn of its loop.
-    pub fn turned(&mut self, one: &CompletedTurn) {
-        self.ran(one.woke);
+    /// Takes the next iteration of its marked loop.
+    pub fn record_turn(&mut self, turn: &CompletedTurn) {
+        self.record_run(turn.woke);
         if let Some(turns) = &mut self.rhythm.turns {
-            one.worked.into_iter().for_each(|length| turns.worked(length));
-            turns.inferred += u64::from(one.inferred);
+            turn.worked.into_iter().for_each(|length| turns.worked(length));
+            turns.inferred += u64::from(turn.inferred);
         }
-        if let Some(awakening) = &one.awakening {
-            self.was_late(awakening);
+        if let Some(awakening) = &turn.awakening {
+            self.record_latency(awakening);
             let (step, _) = self.grid.next(awakening.wakeup.expected);
             step.into_iter().for_each(|step| self.rhythm.steps.record(length(step)));
-            self.missed(Some(one.missed));
+            self.add_missed(Some(turn.missed));
         }
     }
 
-    /// Takes where a turn of its loop was, of those whose end is known.
-    pub fn spent(&mut self, turn: LoopIteration, spans: &[SpanTime]) {
+    /// Takes the named spans of an iteration of its marked loop, if the iteration's end is known.
+    pub fn record_spans(&mut self, turn: LoopIteration, spans: &[SpanTime]) {
         if let (Some(turns), Some(done)) = (&mut self.rhythm.turns, turn.done) {
             turns.spent(done.since(turn.woke), spans);
         }
     }
 
-    /// Takes the next iteration of its event loop. One that is longer than `above` is long; `function` is where it was then.
-    /// So many threads wait on the same events.
-    pub fn iterated(&mut self, one: &Iteration, above: Span, function: Option<String>, shared_by: u64) {
-        let of = self.rhythm.event_loop.get_or_insert_with(|| EventLoopBlock::above(above));
-        of.add(one, function);
-        of.shared_by = Some(shared_by).filter(|threads| *threads > 1).max(of.shared_by);
+    /// Takes the next iteration of its event loop. One longer than `above` counts as long, and `function` is where it was then;
+    /// `shared_by` threads wait on the same events.
+    pub fn record_loop_iteration(
+        &mut self,
+        iteration: &Iteration,
+        above: Span,
+        function: Option<String>,
+        shared_by: u64,
+    ) {
+        let event_loop = self.rhythm.event_loop.get_or_insert_with(|| EventLoopBlock::above(above));
+        event_loop.add(iteration, function);
+        event_loop.shared_by = Some(shared_by).filter(|threads| *threads > 1).max(event_loop.shared_by);
         self.shares_events |= shared_by > 1;
         let (all, long, longest) = self.iterations;
-        let is_long = u64::from(one.length() > above);
-        self.iterations = (all + 1, long + is_long, longest.max(one.length()));
+        let is_long = u64::from(iteration.length() > above);
+        self.iterations = (all + 1, long + is_long, longest.max(iteration.length()));
     }
 
-    /// It slept, ran again `at` that time, and was preempted so often before the next sleep; nobody saw what woke it.
-    pub fn slept(&mut self, at: MonotonicTime, preempted: u64) {
-        if let Some(before) = self.ran {
+    /// A sleep whose waker was not traced: it ran again `at` that time, and was preempted so often before the next sleep.
+    pub fn record_untraced_sleep(&mut self, at: MonotonicTime, preempted: u64) {
+        if let Some(before) = self.last_run {
             self.rhythm.steps.record(length(at.since(before)));
         }
-        self.ran(at);
+        self.record_run(at);
         *self.run_queue().preempted.get_or_insert(0) += preempted;
     }
 
-    /// It got so many CPUs, and waited so long for them.
-    pub fn got(&mut self, switch_ins: u64, waited: Span) {
+    /// It got a CPU `switch_ins` times, and waited so long for them in all.
+    pub fn record_run_queue(&mut self, switch_ins: u64, waited: Span) {
         self.run_queue().merge(&RunQueueBlock { switch_ins, preempted: None, waited });
         self.count += switch_ins;
         self.waited = Some(self.waited.unwrap_or_default().plus(waited));
@@ -168,27 +174,27 @@ impl ThreadSummary {
         self.rhythm.run_queue.get_or_insert_default()
     }
 
-    fn was_late(&mut self, one: &Awakening) {
-        self.block.record(one.wakeup, None);
-        self.ledger.add(&one.parts.wakeup);
-        self.ledger.clamped += one.parts.clamped;
-        (self.count, self.worst) = (self.count + 1, self.worst.max(one.wakeup.latency()));
+    fn record_latency(&mut self, observed: &Awakening) {
+        self.block.record(observed.wakeup, None);
+        self.ledger.add(&observed.parts.wakeup);
+        self.ledger.clamped += observed.parts.clamped;
+        (self.count, self.worst) = (self.count + 1, self.worst.max(observed.wakeup.latency()));
     }
 
-    fn ran(&mut self, at: MonotonicTime) {
-        if let Some(before) = self.ran.replace(at) {
+    fn record_run(&mut self, at: MonotonicTime) {
+        if let Some(before) = self.last_run.replace(at) {
             self.rhythm.intervals.record(length(at.since(before)));
         }
     }
 
-    fn missed(&mut self, more: Option<u64>) {
+    fn add_missed(&mut self, more: Option<u64>) {
         self.rhythm.missed = more.map(|more| self.rhythm.missed.unwrap_or(0) + more).or(self.rhythm.missed);
     }
 
-    /// How late it was since the last block; `None` where it did not wake.
+    /// Its latencies since the last block; `None` if it did not wake.
     pub fn block(&mut self, now: MonotonicTime) -> Option<Line> {
         if self.block.latency.is_empty() {
-            // The stretch in which it slept belongs to what comes next.
+            // The time in which it slept belongs to the next block.
             return None;
         }
         let condition = self.block.condition;
@@ -197,7 +203,7 @@ impl ThreadSummary {
         Some(Line::Block(Box::new(Block { until: now, ..block })))
     }
 
-    /// Why, and its rhythm, since the last time; nothing where it did not wake.
+    /// Causes and rhythm since the last call; empty if it did not wake.
     pub fn reasons(&mut self, now: MonotonicTime, tracer: &str) -> Vec<Line> {
         let condition = self.block.condition;
         let turns = self
@@ -272,15 +278,16 @@ mod tests {
     use crate::testing::analysis_of;
     use howlate_model::Work;
 
-    fn watched(turns: &[(i64, i64)]) -> Analysis {
+    fn watched(wakeups: &[(i64, i64)]) -> Analysis {
         let mut analysis = analysis_of(&[]);
         let condition =
             analysis_of(&[Work::Watch { mechanism: Activation::Timer }]).header.conditions[0].clone();
         analysis.add(&Line::Condition(Box::new(condition)));
         let mut thread = ThreadSummary::new(0, at(0));
-        for (expected, late) in turns {
-            thread
-                .woke(&Awakening::from_sleep(&by_timer(7, *expected, expected + late), Past::NONE).unwrap());
+        for (expected, late) in wakeups {
+            thread.record_wakeup(
+                &Awakening::from_sleep(&by_timer(7, *expected, expected + late), Past::NONE).unwrap(),
+            );
         }
         thread.block(at(1_000_000_000)).iter().for_each(|line| analysis.add(line));
         thread.reasons(at(1_000_000_000), "bpf").iter().for_each(|line| analysis.add(line));
@@ -293,11 +300,11 @@ mod tests {
 
     #[test]
     fn a_condition_that_comes_later_has_all_of_its_thread() {
-        let turns: Vec<(i64, i64)> =
-            (0..20).filter(|turn| *turn != 13).map(|turn| (turn * 1_000_000, 5_000)).collect();
-        let analysis = watched(&turns);
+        let wakeups: Vec<(i64, i64)> =
+            (0..20).filter(|number| *number != 13).map(|number| (number * 1_000_000, 5_000)).collect();
+        let analysis = watched(&wakeups);
         let outcome = &analysis.outcomes()[0];
-        assert_eq!((outcome.count(), outcome.known_missed()), (19, Some(1)));
+        assert_eq!((outcome.count(), outcome.missed()), (19, Some(1)));
         let rhythm = outcome.rhythm.as_deref().unwrap();
         // Distributions have two digits.
         assert!(rhythm.period().unwrap().as_nanos().abs_diff(1_000_000) <= 10_000);
@@ -309,8 +316,10 @@ mod tests {
     #[test]
     fn where_nobody_saw_what_woke_it_its_runs_and_waits_are_known() {
         let mut thread = ThreadSummary::new(0, at(0));
-        (1..=20).for_each(|turn| thread.slept(at(turn * 5_000_000), u64::from(turn % 10 == 0)));
-        thread.got(23, Span::from_micros(46));
+        (1..=20).for_each(|number| {
+            thread.record_untraced_sleep(at(number * 5_000_000), u64::from(number % 10 == 0))
+        });
+        thread.record_run_queue(23, Span::from_micros(46));
         assert_eq!((thread.count, thread.waited), (23, Some(Span::from_micros(46))));
         assert_eq!(thread.block(at(100_000_000)), None, "nobody knows how late it was");
         let lines = thread.reasons(at(100_000_000), "none");
@@ -318,22 +327,25 @@ mod tests {
         let mut rhythm = crate::watch::Rhythm::default();
         rhythm.add(block);
         assert!(rhythm.period().unwrap().as_nanos().abs_diff(5_000_000) <= 50_000);
-        let got = rhythm.run_queue().unwrap();
-        assert_eq!((got.switch_ins, got.preempted), (23, Some(2)));
-        assert_eq!(got.mean_wait, Some(Span::from_micros(2)));
-        thread.got(5, Span::ZERO);
+        let run_queue = rhythm.run_queue().unwrap();
+        assert_eq!((run_queue.switch_ins, run_queue.preempted), (23, Some(2)));
+        assert_eq!(run_queue.mean_wait, Some(Span::from_micros(2)));
+        thread.record_run_queue(5, Span::ZERO);
         thread.reasons(at(200_000_000), "none").iter().for_each(|line| match line {
             Line::Watched(block) => rhythm.add(block),
             other => panic!("{other:?}"),
         });
-        assert_eq!(rhythm.run_queue().map(|got| (got.switch_ins, got.preempted)), Some((28, Some(2))));
+        assert_eq!(
+            rhythm.run_queue().map(|run_queue| (run_queue.switch_ins, run_queue.preempted)),
+            Some((28, Some(2)))
+        );
         assert_eq!(thread.reasons(at(300_000_000), "none"), vec![]);
     }
 
     #[test]
     fn turns_that_no_time_was_set_for_have_their_work() {
         let mut thread = ThreadSummary::new(0, at(0));
-        thread.turns_every(Span::ZERO);
+        thread.set_loop_period(Span::ZERO);
         let turn = |number: i64| CompletedTurn {
             awakening: None,
             woke: at(number * 1_000),
@@ -341,7 +353,7 @@ mod tests {
             missed: 0,
             inferred: false,
         };
-        (1..=20).for_each(|number| thread.turned(&turn(number)));
+        (1..=20).for_each(|number| thread.record_turn(&turn(number)));
         assert_eq!(thread.block(at(30_000)), None, "nobody knows how late they were");
         let lines = thread.reasons(at(30_000), "bpf");
         let [Line::Watched(block)] = lines.as_slice() else { panic!("{lines:?}") };
@@ -354,7 +366,7 @@ mod tests {
         let mut thread = ThreadSummary::new(0, at(0));
         for number in 0..40i64 {
             let length = if number % 10 == 9 { 30 } else { 1 };
-            let one = Iteration {
+            let iteration = Iteration {
                 tid: 7,
                 wait: howlate_model::LoopWait::Epoll,
                 file: Some(3),
@@ -366,7 +378,7 @@ mod tests {
                 longest_sleep: None,
                 stack: Vec::new(),
             };
-            thread.iterated(&one, Span::from_nanos(10), Some("handler".to_owned()), 1);
+            thread.record_loop_iteration(&iteration, Span::from_nanos(10), Some("handler".to_owned()), 1);
         }
         assert_eq!(thread.iterations, (40, 4, Span::from_nanos(30)));
         let lines = thread.reasons(at(50_000), "bpf");
@@ -379,8 +391,8 @@ mod tests {
 
     #[test]
     fn without_a_strict_rhythm_nobody_knows_what_was_missed() {
-        let turns: Vec<(i64, i64)> =
-            (0..20).map(|turn| (turn * 1_000_000 + turn * turn * 999, 5_000)).collect();
-        assert_eq!(watched(&turns).outcomes()[0].known_missed(), None);
+        let wakeups: Vec<(i64, i64)> =
+            (0..20).map(|number| (number * 1_000_000 + number * number * 999, 5_000)).collect();
+        assert_eq!(watched(&wakeups).outcomes()[0].missed(), None);
     }
 }

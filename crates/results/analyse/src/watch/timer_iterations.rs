@@ -1,4 +1,4 @@
-//! What threads do between their timers: how long each iteration takes, and what it is blocked in meanwhile.
+//! Iterations of threads between their timers: how long each takes, and what it is blocked in meanwhile.
 
 use std::collections::HashMap;
 
@@ -8,23 +8,22 @@ use howlate_model::{
 };
 
 use super::Awakening;
-use crate::cause::{PastSleep, waited_in};
+use crate::cause::{PastSleep, wait_cause};
 
-/// Calls in which programs wait for events: whoever is in one has nothing else to do.
+/// Calls in which programs wait for events: a thread in one of them has nothing else to do.
 const WAITS_FOR_EVENTS: [&str; 8] =
     ["epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6", "io_uring_enter"];
-/// Different waits that are told apart within one iteration.
-const WAITS_OF_ONE: usize = 12;
+/// Most different waits listed per iteration.
+const WAITS_PER_ITERATION: usize = 12;
 
-/// The iterations that threads are in.
+/// The iterations in progress.
 #[derive(Debug, Default)]
 pub struct TimerIterations {
-    of: HashMap<u32, Begun>,
+    by_tid: HashMap<u32, OpenIteration>,
 }
 
 #[derive(Debug)]
-struct Begun {
-    /// When it was due.
+struct OpenIteration {
     due: MonotonicTime,
     waits: Vec<(Cause, Option<u32>, Span)>,
 }
@@ -34,55 +33,61 @@ struct Begun {
 pub struct TimerIteration {
     /// From the time that its timer was set to until it slept on its timer again.
     pub length: Span,
-    /// From then until the time that the timer was set to.
+    /// From then until the next time that the timer was set to.
     pub slept: Span,
     /// What it was blocked in.
     pub waits: Vec<IterationWait>,
 }
 
 impl TimerIterations {
-    /// Takes a sleep of a thread; `Some` where that was on a timer, which ended the iteration before.
-    pub fn saw(&mut self, one: &PastSleep, awakening: Option<&Awakening>) -> Option<TimerIteration> {
-        let (tid, sleep) = (one.sleep.tid, &one.sleep);
+    /// Takes a sleep of a thread; `Some` if a timer ended it, and with it the iteration before.
+    pub fn record_sleep(
+        &mut self,
+        past: &PastSleep,
+        awakening: Option<&Awakening>,
+    ) -> Option<TimerIteration> {
+        let (tid, sleep) = (past.sleep.tid, &past.sleep);
         let by_timer = awakening.filter(|awakening| awakening.activation == Activation::Timer);
         let Some(by_timer) = by_timer else {
-            if let Some(begun) = self.of.get_mut(&tid) {
-                begun.blocked(one);
+            if let Some(iteration) = self.by_tid.get_mut(&tid) {
+                iteration.blocked(past);
             }
             return None;
         };
         let due = by_timer.wakeup.expected;
-        let before = self.of.insert(tid, Begun { due, waits: Vec::new() })?;
+        let before = self.by_tid.insert(tid, OpenIteration { due, waits: Vec::new() })?;
         Some(before.end(sleep.asleep_since?, due))
     }
 
-    /// A thread has ended.
+    /// Drops the state of a thread that has ended.
     pub fn forget(&mut self, tid: u32) {
-        self.of.remove(&tid);
+        self.by_tid.remove(&tid);
     }
 }
 
-impl Begun {
-    /// Counts a sleep within it, for which no time was asked.
+impl OpenIteration {
+    /// Adds a sleep without a time limit within the iteration.
     fn blocked(&mut self, past: &PastSleep) {
-        let one = &past.sleep;
+        let sleep = &past.sleep;
         let (Some(since), SleepState::Waiting, WakeSource::Other(who)) =
-            (one.asleep_since, &one.asleep, &one.woken_by)
+            (sleep.asleep_since, &sleep.asleep, &sleep.woken_by)
         else {
             return;
         };
-        if matches!(&one.slept_in, Some(SleepSite::Call(call)) if WAITS_FOR_EVENTS.contains(&call.as_str())) {
+        if matches!(&sleep.slept_in, Some(SleepSite::Call(call)) if WAITS_FOR_EVENTS.contains(&call.as_str()))
+        {
             return;
         }
         let waker = Some(who).filter(|who| who.holder == HolderKind::Thread);
-        // Of threads of its own program it is known what they did meanwhile.
+        // Only for threads of its own program is it recorded what they did meanwhile.
         let own = !past.blocked.is_empty();
-        let (cause, length) = (Cause { own, ..waited_in(one, waker) }, one.waking.since(since));
+        let (cause, length) = (Cause { own, ..wait_cause(sleep, waker) }, sleep.waking.since(since));
         let pid = waker.and_then(|waker| waker.pid);
-        let has_room = self.waits.len() < WAITS_OF_ONE;
-        match self.waits.iter_mut().find(|(known, ..)| *known == cause) {
-            Some((_, known, total)) => {
-                (*known, *total) = (known.filter(|known| Some(*known) == pid), total.plus(length))
+        let has_room = self.waits.len() < WAITS_PER_ITERATION;
+        match self.waits.iter_mut().find(|(wait_cause, ..)| *wait_cause == cause) {
+            Some((_, waker_tid, total)) => {
+                (*waker_tid, *total) =
+                    (waker_tid.filter(|waker_tid| Some(*waker_tid) == pid), total.plus(length))
             }
             None if has_room => self.waits.push((cause, pid, length)),
             None => {}
@@ -104,7 +109,7 @@ impl Begun {
             }
         };
         let waits = self.waits.into_iter().map(wait).collect();
-        // Who asks for a time that has passed slept after it.
+        // A thread that asks for a time in the past sleeps only after it.
         let length = if asleep > self.due { asleep.since(self.due) } else { Span::ZERO };
         TimerIteration { length, slept: next.since(asleep), waits }
     }
@@ -117,8 +122,12 @@ mod tests {
     use crate::watch::thread::testing::{at, by_timer, woken};
     use howlate_model::{CauseKind, CpuHolder, TracedSleep};
 
-    fn asleep(since: i64, call: &str, one: TracedSleep) -> TracedSleep {
-        TracedSleep { asleep_since: Some(at(since)), slept_in: Some(SleepSite::Call(call.to_owned())), ..one }
+    fn asleep(since: i64, call: &str, sleep: TracedSleep) -> TracedSleep {
+        TracedSleep {
+            asleep_since: Some(at(since)),
+            slept_in: Some(SleepSite::Call(call.to_owned())),
+            ..sleep
+        }
     }
 
     // 1000    1100   1200    1700   2000      3000
@@ -127,24 +136,24 @@ mod tests {
     fn what_an_iteration_waited_for_is_told_when_the_next_timer_ends_a_sleep() {
         let planner = CpuHolder { holder: HolderKind::Thread, pid: Some(9), name: "planner".to_owned() };
         let mut iterations = TimerIterations::default();
-        let mut saw = |one: TracedSleep| {
-            let awakening = Awakening::from_sleep(&one, Past::NONE);
-            iterations.saw(&PastSleep::from_sleep(one), awakening.as_ref())
+        let mut record = |sleep: TracedSleep| {
+            let awakening = Awakening::from_sleep(&sleep, Past::NONE);
+            iterations.record_sleep(&PastSleep::from_sleep(sleep), awakening.as_ref())
         };
-        assert_eq!(saw(asleep(900, "clock_nanosleep", by_timer(7, 1_000, 1_100))), None);
-        assert_eq!(saw(asleep(1_200, "futex", woken(7, planner.clone(), 1_700, 1_710))), None);
-        assert_eq!(saw(asleep(1_720, "futex", woken(7, planner.clone(), 1_730, 1_740))), None);
+        assert_eq!(record(asleep(900, "clock_nanosleep", by_timer(7, 1_000, 1_100))), None);
+        assert_eq!(record(asleep(1_200, "futex", woken(7, planner.clone(), 1_700, 1_710))), None);
+        assert_eq!(record(asleep(1_720, "futex", woken(7, planner.clone(), 1_730, 1_740))), None);
         assert_eq!(
-            saw(asleep(1_750, "epoll_wait", woken(7, planner, 1_900, 1_910))),
+            record(asleep(1_750, "epoll_wait", woken(7, planner, 1_900, 1_910))),
             None,
             "it had nothing to do"
         );
-        let one = saw(asleep(2_000, "clock_nanosleep", by_timer(7, 3_000, 3_100))).unwrap();
-        assert_eq!((one.length, one.slept), (Span::from_nanos(1_000), Span::from_nanos(1_000)));
-        let [wait] = one.waits.as_slice() else { panic!("{:?}", one.waits) };
+        let iteration = record(asleep(2_000, "clock_nanosleep", by_timer(7, 3_000, 3_100))).unwrap();
+        assert_eq!((iteration.length, iteration.slept), (Span::from_nanos(1_000), Span::from_nanos(1_000)));
+        let [wait] = iteration.waits.as_slice() else { panic!("{:?}", iteration.waits) };
         assert_eq!((wait.kind, wait.by.as_str(), wait.tid), (CauseKind::Lock, "planner", Some(9)));
         assert_eq!((wait.total, wait.time.count()), (Span::from_nanos(510), 1));
-        let none = saw(asleep(3_200, "clock_nanosleep", by_timer(7, 4_000, 4_100))).unwrap();
+        let none = record(asleep(3_200, "clock_nanosleep", by_timer(7, 4_000, 4_100))).unwrap();
         assert_eq!((none.length, none.waits.len()), (Span::from_nanos(200), 0));
     }
 }

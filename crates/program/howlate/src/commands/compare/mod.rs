@@ -3,7 +3,7 @@
 mod self_test;
 
 use howlate_analyse::compare::{Comparison, Criteria, Track, Verdict, recordings, within};
-use howlate_analyse::{Analysis, is_as_asked};
+use howlate_analyse::{Analysis, is_measured_as_requested};
 use howlate_model::{HasProperties, Property, PropertyValue};
 use howlate_render::{self as render, ComparisonReport, Detail};
 
@@ -101,7 +101,7 @@ fn status(comparison: &Comparison, tracks: &[Track]) -> Status {
     match comparison.verdict() {
         Verdict::Worse => Status::Exceeded,
         Verdict::Inconclusive => Status::NotTrustworthy,
-        _ if !tracks.iter().all(|track| is_as_asked(&track.analysis)) => Status::NotTrustworthy,
+        _ if !tracks.iter().all(|track| is_measured_as_requested(&track.analysis)) => Status::NotTrustworthy,
         Verdict::Better | Verdict::NotDistinguishable | Verdict::Equivalent => Status::Done,
     }
 }

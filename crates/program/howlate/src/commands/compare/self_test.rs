@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use howlate_analyse::compare::{Track, false_alarms};
-use howlate_analyse::is_as_asked;
+use howlate_analyse::is_measured_as_requested;
 use howlate_model::Span;
 use howlate_plan::{CyclicChoices, Plan};
 use howlate_render::{self as render, SelfTest};
@@ -44,7 +44,11 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
     let text =
         if is_json { render::self_test_json(&test)? } else { render::self_test(&test, terminal::width()) };
     terminal::print_or_json(&text, is_json)?;
-    Ok(if is_as_asked(&track.analysis) && !alarms.is_empty() { Status::Done } else { Status::NotTrustworthy })
+    Ok(if is_measured_as_requested(&track.analysis) && !alarms.is_empty() {
+        Status::Done
+    } else {
+        Status::NotTrustworthy
+    })
 }
 
 /// What `howlate cyclic` would make of the words; ends the program with its message when they are wrong.

@@ -69,7 +69,7 @@ fn seen(
     let (answer, answered) = sync_channel(1);
     let look: AnalysisQuery = Box::new(move |analysis| {
         let mut so_far = analysis.clone();
-        so_far.goes_on = true;
+        so_far.is_running = true;
         drop(answer.send(make(&so_far).into()));
     });
     ask.lock().unwrap_or_else(PoisonError::into_inner).send(look).ok()?;

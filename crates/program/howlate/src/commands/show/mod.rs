@@ -35,7 +35,7 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
         recordings.iter().map(|path| reading::analysis(path, opening)).collect::<Result<Vec<_>, _>>()?;
     for (analysis, path) in analyses.iter_mut().zip(&recordings) {
         analysis.margin = asked.margin;
-        analysis.named = (!asked.recordings.is_empty()).then(|| path.clone());
+        analysis.path = (!asked.recordings.is_empty()).then(|| path.clone());
     }
     let untraced = recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
     if let (Format::Trace, Some((path, _))) = (asked.printed(), untraced) {

@@ -1,4 +1,4 @@
-//! Anything that a tracer could say.
+//! Decomposes arbitrary traced sleeps.
 
 use super::*;
 
@@ -63,7 +63,7 @@ fn any_woken() -> impl Strategy<Value = WakeSource> {
 }
 
 prop_compose! {
-    /// Anything a tracer could say, however little sense it makes.
+    /// Any traced sleep, however little sense it makes.
     fn any_traced()(woken_by in any_woken(),
                     times in (any_time(), any_time(), proptest::option::of(any_time()), proptest::option::of(any_time()), proptest::option::of(any_time())),
                     occupants in proptest::collection::vec(any_occupant(), 0..5),
@@ -102,22 +102,22 @@ proptest! {
     fn parts_are_not_negative_and_add_up(seen in proptest::collection::vec(any_traced(), 1..5),
                                          expected in any_time(), late in -5..4_000i64, notified: bool) {
         let wakeup = Wakeup { expected, ran: at(expected.as_nanos() + late) };
-        let known = decompose(wakeup, None, &seen, notified).unwrap();
-        whole(&known, wakeup);
-        let sum: u64 = known.wakeup.parts.iter().map(|one| one.ns.as_nanos()).sum();
+        let decomposed = decompose(wakeup, None, &seen, notified).unwrap();
+        whole(&decomposed, wakeup);
+        let sum: u64 = decomposed.wakeup.parts.iter().map(|part| part.ns.as_nanos()).sum();
         prop_assert_eq!(sum, late.max(0).unsigned_abs());
     }
 
     #[test]
     fn occupants_fill_the_wait(occupants in proptest::collection::vec((any_who(), 1..20u64), 1..5)) {
-        let total: u64 = occupants.iter().map(|one| one.1).sum();
-        let mut one = timely();
-        one.switched_in = Some(one.runnable.plus(span(total)));
-        one.occupants = occupants.iter().map(|(who, ns)| Occupant { who: who.clone(), ns: span(*ns), from: None }).collect();
+        let total: u64 = occupants.iter().map(|occupant| occupant.1).sum();
+        let mut sleep = timely();
+        sleep.switched_in = Some(sleep.runnable.plus(span(total)));
+        sleep.occupants = occupants.iter().map(|(who, ns)| Occupant { who: who.clone(), ns: span(*ns), from: None }).collect();
         let wakeup = Wakeup { ran: at(2_000), ..WAKEUP };
-        let known = decompose(wakeup, None, &[one], false).unwrap();
-        let waited: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
-        prop_assert_eq!(waited.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), total);
-        prop_assert!(waited.iter().all(|one| one.cause.kind != CauseKind::Unexplained));
+        let decomposed = decompose(wakeup, None, &[sleep], false).unwrap();
+        let waited: Vec<_> = decomposed.wakeup.parts.iter().filter(|part| part.cause.part == Part::Waiting).collect();
+        prop_assert_eq!(waited.iter().map(|part| part.ns.as_nanos()).sum::<u64>(), total);
+        prop_assert!(waited.iter().all(|part| part.cause.kind != CauseKind::Unexplained));
     }
 }

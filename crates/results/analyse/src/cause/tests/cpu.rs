@@ -1,26 +1,27 @@
-//! Who has the CPU before and after the switch.
+//! What has the CPU before and after the switch-in.
 
 use super::*;
 
 #[test]
 fn who_had_the_cpu_is_named() {
-    let mut one = timely();
-    one.occupants = vec![
+    let mut sleep = timely();
+    sleep.occupants = vec![
         Occupant { who: thread(9, "hog"), ns: span(30), from: None },
         Occupant { who: idle(), ns: span(15), from: None },
     ];
-    let known = decompose(WAKEUP, None, &[one], false).unwrap();
-    let waiting: Vec<_> = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting).collect();
+    let decomposed = decompose(WAKEUP, None, &[sleep], false).unwrap();
+    let waiting: Vec<_> =
+        decomposed.wakeup.parts.iter().filter(|part| part.cause.part == Part::Waiting).collect();
     assert_eq!((waiting[0].cause.name.as_str(), waiting[0].pid, waiting[0].ns), ("hog", Some(9), span(30)));
     assert_eq!(waiting[1].ns, span(15));
     assert_eq!((waiting[2].cause.kind, waiting[2].ns), (CauseKind::Unexplained, span(5)));
-    whole(&known, WAKEUP);
+    whole(&decomposed, WAKEUP);
 }
 
 #[test]
 fn what_follows_the_last_stretch_that_is_listed_is_not_the_way_back() {
-    let mut one = timely();
-    one.lost = vec![CpuLoss {
+    let mut sleep = timely();
+    sleep.lost = vec![CpuLoss {
         from: at(1_205),
         until: at(1_210),
         to: thread(9, "hog"),
@@ -30,14 +31,14 @@ fn what_follows_the_last_stretch_that_is_listed_is_not_the_way_back() {
     for (lost_more, part, kind) in
         [(0, Part::Return, CauseKind::Kernel), (1, Part::LostAgain, CauseKind::Undetermined)]
     {
-        one.lost_more = lost_more;
-        let known = decompose(WAKEUP, None, &[one.clone()], false).unwrap();
-        let last = known.wakeup.parts.last().unwrap();
+        sleep.lost_more = lost_more;
+        let decomposed = decompose(WAKEUP, None, &[sleep.clone()], false).unwrap();
+        let last = decomposed.wakeup.parts.last().unwrap();
         assert_eq!((last.cause.part, last.cause.kind, last.ns), (part, kind, span(30)));
     }
 }
 
-/// The fair server lets an ordinary thread run for 18 ms while this one, of real time, is ready; and again after it had begun.
+/// The fair server lets an ordinary thread run for 18 ms while this real-time thread is ready; and again after it had begun.
 #[test]
 fn who_runs_ahead_of_real_time_threads_was_let_by_the_kernel() {
     let ahead = CpuHolder { holder: HolderKind::Server, ..thread(9, "batch") };
@@ -50,17 +51,21 @@ fn who_runs_ahead_of_real_time_threads_was_let_by_the_kernel() {
             throttled: false,
             merged: false,
         };
-        let one = TracedSleep {
+        let sleep = TracedSleep {
             occupants: vec![Occupant { who: ahead.clone(), ns: span(waits), from: None }],
             switched_in: Some(at(ends)),
             lost: vec![again],
             ..timely()
         };
         let wakeup = Wakeup { ran: at(2 * ends + 40), ..WAKEUP };
-        let known = decompose(wakeup, None, &[one], false).unwrap();
-        whole(&known, wakeup);
-        let last =
-            known.wakeup.parts.into_iter().skip(5).map(|one| (one.cause.kind, one.cause.name, one.pid));
+        let decomposed = decompose(wakeup, None, &[sleep], false).unwrap();
+        whole(&decomposed, wakeup);
+        let last = decomposed
+            .wakeup
+            .parts
+            .into_iter()
+            .skip(5)
+            .map(|part| (part.cause.kind, part.cause.name, part.pid));
         last.take(2).collect::<Vec<_>>()
     };
     let throttled = (CauseKind::RtThrottled, String::new(), None);
@@ -71,40 +76,45 @@ fn who_runs_ahead_of_real_time_threads_was_let_by_the_kernel() {
 
 #[test]
 fn an_idle_cpu_is_called_before_it_switches() {
-    let mut one = timely();
-    one.woken_by = WakeSource::Other(thread(9, "sender"));
-    one.called = Some(at(1_180));
-    let parts = |one: &TracedSleep| -> Vec<_> {
-        let known = decompose(WAKEUP, None, from_ref(one), true).unwrap();
-        known.wakeup.parts.iter().map(|part| (part.cause.part, part.cause.kind, part.ns.as_nanos())).collect()
+    let mut sleep = timely();
+    sleep.woken_by = WakeSource::Other(thread(9, "sender"));
+    sleep.called = Some(at(1_180));
+    let parts = |sleep: &TracedSleep| -> Vec<_> {
+        let decomposed = decompose(WAKEUP, None, from_ref(sleep), true).unwrap();
+        decomposed
+            .wakeup
+            .parts
+            .iter()
+            .map(|part| (part.cause.part, part.cause.kind, part.ns.as_nanos()))
+            .collect()
     };
     let (waiting, idle) = (Part::Waiting, CauseKind::IdleExit);
-    assert_eq!(parts(&one)[2..4], [(Part::Called, idle, 30), (waiting, CauseKind::Kernel, 20)]);
-    // Who had the CPU meanwhile was in the way, and not the call.
-    one.occupants = vec![Occupant { who: thread(9, "hog"), ns: span(50), from: None }];
-    assert_eq!(parts(&one)[2], (waiting, CauseKind::Thread, 50));
+    assert_eq!(parts(&sleep)[2..4], [(Part::Called, idle, 30), (waiting, CauseKind::Kernel, 20)]);
+    // A thread that had the CPU meanwhile was in the way, not the call.
+    sleep.occupants = vec![Occupant { who: thread(9, "hog"), ns: span(50), from: None }];
+    assert_eq!(parts(&sleep)[2], (waiting, CauseKind::Thread, 50));
 }
 
 #[test]
 fn page_faults_take_the_rest() {
-    let mut one = timely();
-    one.first_fault = Some(at(1_210));
-    let known = decompose(WAKEUP, None, &[one], false).unwrap();
-    let last = known.wakeup.parts.last().unwrap();
+    let mut sleep = timely();
+    sleep.first_fault = Some(at(1_210));
+    let decomposed = decompose(WAKEUP, None, &[sleep], false).unwrap();
+    let last = decomposed.wakeup.parts.last().unwrap();
     assert_eq!((last.cause.kind, last.ns), (CauseKind::PageFault, span(30)));
 }
 
 #[test]
 fn what_the_record_lost_came_first() {
-    let mut one = timely();
-    one.unnamed = span(20);
-    one.occupants = vec![Occupant { who: thread(9, "hog"), ns: span(30), from: None }];
-    let known = decompose(WAKEUP, None, &[one], false).unwrap();
-    whole(&known, WAKEUP);
-    let waiting = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting);
-    let told: Vec<_> = waiting.map(|one| (one.cause.kind, one.from, one.ns)).collect();
+    let mut sleep = timely();
+    sleep.unnamed = span(20);
+    sleep.occupants = vec![Occupant { who: thread(9, "hog"), ns: span(30), from: None }];
+    let decomposed = decompose(WAKEUP, None, &[sleep], false).unwrap();
+    whole(&decomposed, WAKEUP);
+    let waiting = decomposed.wakeup.parts.iter().filter(|part| part.cause.part == Part::Waiting);
+    let found: Vec<_> = waiting.map(|part| (part.cause.kind, part.from, part.ns)).collect();
     assert_eq!(
-        told,
+        found,
         [(CauseKind::Unexplained, at(1_150), span(20)), (CauseKind::Thread, at(1_170), span(30))]
     );
 }
@@ -112,10 +122,10 @@ fn what_the_record_lost_came_first() {
 //          1150     1160     1170    1180     1195  1200
 // waits    |--------|--------|-------|--------|-----|
 // had it   |a or b  |a       |a or b |eth0    |others
-/// Two stretches of the wait lie where they were; what two others had in all fills what is left, and nothing of it is unexplained.
+/// Two occupants of the wait lie where they were; two others, of which only the length is known, fill the rest. Nothing stays unexplained.
 #[test]
 fn what_is_known_lies_where_it_was_and_the_rest_between() {
-    let had = |who: &CpuHolder, from: Option<i64>, ns| Occupant {
+    let occupant = |who: &CpuHolder, from: Option<i64>, ns| Occupant {
         who: who.clone(),
         ns: span(ns),
         from: from.map(at),
@@ -125,25 +135,25 @@ fn what_is_known_lies_where_it_was_and_the_rest_between() {
     let nameless = |holder, name: &str| CpuHolder { holder, pid: None, name: name.to_owned() };
     let (eth0, others) = (nameless(HolderKind::Interrupt, "eth0"), nameless(HolderKind::Others, ""));
     let occupants = vec![
-        had(&a, None, 8),
-        had(&herd, None, 12),
-        had(&a, Some(1_160), 10),
-        had(&eth0, Some(1_180), 15),
-        had(&others, Some(1_195), 5),
+        occupant(&a, None, 8),
+        occupant(&herd, None, 12),
+        occupant(&a, Some(1_160), 10),
+        occupant(&eth0, Some(1_180), 15),
+        occupant(&others, Some(1_195), 5),
     ];
-    let one = TracedSleep { occupants, ..timely() };
-    let known = decompose(WAKEUP, None, &[one], false).unwrap();
-    whole(&known, WAKEUP);
-    let waiting = known.wakeup.parts.iter().filter(|one| one.cause.part == Part::Waiting);
-    let told: Vec<_> = waiting
-        .map(|one| {
+    let sleep = TracedSleep { occupants, ..timely() };
+    let decomposed = decompose(WAKEUP, None, &[sleep], false).unwrap();
+    whole(&decomposed, WAKEUP);
+    let waiting = decomposed.wakeup.parts.iter().filter(|part| part.cause.part == Part::Waiting);
+    let found: Vec<_> = waiting
+        .map(|part| {
             (
-                one.cause.name.as_str(),
-                one.cause.kind,
-                one.pid,
-                one.from.as_nanos(),
-                one.ns.as_nanos(),
-                one.merged,
+                part.cause.name.as_str(),
+                part.cause.kind,
+                part.pid,
+                part.from.as_nanos(),
+                part.ns.as_nanos(),
+                part.merged,
             )
         })
         .collect();
@@ -156,5 +166,5 @@ fn what_is_known_lies_where_it_was_and_the_rest_between() {
         ("eth0", interrupt, None, 1_180, 15, false),
         ("", CauseKind::Others, None, 1_195, 5, false),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
 }

@@ -1,29 +1,31 @@
-//! What a hypervisor made of a wake-up, with a witness and without.
+//! Wake-ups in a guest that its hypervisor delayed, with steal time as a witness and without.
 
 use super::*;
 
 const HOLE: i64 = 9_180_000;
 
-/// A softirq that waited for its turn, then a hole of 9.18 ms in the wake-up, or in another part; the CPU was robbed of so much.
+/// A softirq that waited for its turn, then a hole of 9.18 ms in the wake-up, or in another part; `stolen` is the steal time.
 fn holed(part: Part, stolen: Option<u64>) -> Vec<(Part, CauseKind, String, u64)> {
-    let mut one = TracedSleep { stolen: stolen.map(span), ..timely() };
+    let mut sleep = TracedSleep { stolen: stolen.map(span), ..timely() };
     let late = |time: MonotonicTime| at(time.as_nanos() + HOLE);
     let net = CpuHolder { holder: HolderKind::Softirq, pid: None, name: "NET_RX".into() };
-    one.occupants = vec![Occupant { who: net, ns: span(50), from: None }];
+    sleep.occupants = vec![Occupant { who: net, ns: span(50), from: None }];
     match part {
-        Part::WakeUp => (one.runnable, one.switched_in) = (late(one.runnable), one.switched_in.map(late)),
+        Part::WakeUp => {
+            (sleep.runnable, sleep.switched_in) = (late(sleep.runnable), sleep.switched_in.map(late))
+        }
         Part::Waiting => {
-            one.occupants[0].ns = span(50 + HOLE.unsigned_abs());
-            one.switched_in = one.switched_in.map(late);
+            sleep.occupants[0].ns = span(50 + HOLE.unsigned_abs());
+            sleep.switched_in = sleep.switched_in.map(late);
         }
         _ => {}
     }
-    one.asleep_again = one.asleep_again.map(late);
+    sleep.asleep_again = sleep.asleep_again.map(late);
     let wakeup = Wakeup { ran: late(WAKEUP.ran), ..WAKEUP };
-    let known = decompose(wakeup, None, &[one], false).unwrap();
-    whole(&known, wakeup);
-    let long = known.wakeup.parts.into_iter().filter(|one| one.ns > span(1_000));
-    long.map(|one| (one.cause.part, one.cause.kind, one.cause.name, one.ns.as_nanos())).collect()
+    let decomposed = decompose(wakeup, None, &[sleep], false).unwrap();
+    whole(&decomposed, wakeup);
+    let long = decomposed.wakeup.parts.into_iter().filter(|part| part.ns > span(1_000));
+    long.map(|part| (part.cause.part, part.cause.kind, part.cause.name, part.ns.as_nanos())).collect()
 }
 
 #[test]
@@ -48,28 +50,28 @@ fn a_hole_in_a_guest_is_nobodys_without_a_witness_and_the_hypervisors_with_one()
 #[test]
 fn a_late_interrupt_has_a_witness_as_well() {
     let kind = |stolen: Option<u64>| {
-        let mut one = TracedSleep { stolen: stolen.map(span), ..timely() };
-        let WakeSource::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+        let mut sleep = TracedSleep { stolen: stolen.map(span), ..timely() };
+        let WakeSource::Timer(expiry) = &mut sleep.woken_by else { unreachable!() };
         (expiry.interrupt, expiry.interrupted) = (Some(at(61_050)), thread(9, "hog"));
         let wakeup = Wakeup { ran: at(70_000), ..WAKEUP };
-        let delivery = decompose(wakeup, None, &[one], false).unwrap().wakeup.parts.swap_remove(1);
+        let delivery = decompose(wakeup, None, &[sleep], false).unwrap().wakeup.parts.swap_remove(1);
         assert_eq!((delivery.cause.part, delivery.ns), (Part::InterruptDelivery, span(60_000)));
         (delivery.cause.kind, delivery.cause.name, delivery.pid)
     };
-    let nobody_knows = (CauseKind::Undetermined, "hog".to_owned(), Some(9));
-    assert_eq!([kind(None), kind(Some(29_999))], [nobody_knows.clone(), nobody_knows]);
+    let unknown = (CauseKind::Undetermined, "hog".to_owned(), Some(9));
+    assert_eq!([kind(None), kind(Some(29_999))], [unknown.clone(), unknown]);
     assert_eq!(kind(Some(30_000)), (CauseKind::Hypervisor, String::new(), None));
 }
 
 #[test]
 fn no_idle_state_takes_as_long_as_a_machine_that_stands_still() {
     let kind = |stolen: Option<u64>, late: i64| {
-        let mut one = TracedSleep { stolen: stolen.map(span), ..timely() };
-        let WakeSource::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+        let mut sleep = TracedSleep { stolen: stolen.map(span), ..timely() };
+        let WakeSource::Timer(expiry) = &mut sleep.woken_by else { unreachable!() };
         let idle = CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() };
         (expiry.interrupt, expiry.interrupted) = (Some(at(1_050 + late)), idle);
         let wakeup = Wakeup { ran: at(2_000 + late), ..WAKEUP };
-        decompose(wakeup, None, &[one], false).unwrap().wakeup.parts.swap_remove(1).cause.kind
+        decompose(wakeup, None, &[sleep], false).unwrap().wakeup.parts.swap_remove(1).cause.kind
     };
     let still = 30_000_000;
     assert_eq!(kind(None, still), CauseKind::IdleExit, "nobody could take anything");
@@ -78,8 +80,8 @@ fn no_idle_state_takes_as_long_as_a_machine_that_stands_still() {
     assert_eq!(kind(Some(0), 2_600_000), CauseKind::IdleExit, "the deepest state there is");
 }
 
-/// The longer parts, in tenths of a millisecond, of a wake-up whose idle CPU took its interrupt so late, and then needed so long to
-/// switch; nanoseconds.
+/// The longer parts, in tenths of a millisecond, of a wake-up whose idle CPU took its interrupt `late` ns late, and then needed
+/// `switching` ns to switch.
 fn asleep(
     stolen: Option<u64>,
     late: i64,
@@ -87,21 +89,21 @@ fn asleep(
     still: Option<MonotonicInterval>,
 ) -> Vec<(CauseKind, u64)> {
     let idle = CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() };
-    let mut one =
+    let mut sleep =
         TracedSleep { stolen: stolen.map(span), others_stood_still: Vec::from_iter(still), ..timely() };
-    let WakeSource::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+    let WakeSource::Timer(expiry) = &mut sleep.woken_by else { unreachable!() };
     (expiry.interrupt, expiry.interrupted) = (Some(at(1_050 + late)), idle.clone());
     (expiry.first_served, expiry.served) = (at(1_060 + late), at(1_070 + late));
-    (one.waking, one.runnable) = (at(1_080 + late), at(1_150 + late));
+    (sleep.waking, sleep.runnable) = (at(1_080 + late), at(1_150 + late));
     let switched_in = at(1_200 + late + switching);
     let length = span(50 + switching.unsigned_abs());
-    one.occupants = vec![Occupant { who: idle, ns: length, from: None }];
-    one.switched_in = Some(switched_in);
+    sleep.occupants = vec![Occupant { who: idle, ns: length, from: None }];
+    sleep.switched_in = Some(switched_in);
     let wakeup = Wakeup { ran: switched_in.plus(span(40)), ..WAKEUP };
-    let known = decompose(wakeup, None, &[one], false).unwrap();
-    whole(&known, wakeup);
-    let long = known.wakeup.parts.iter().filter(|one| one.ns >= span(500_000));
-    long.map(|one| (one.cause.kind, one.ns.as_nanos() / 100_000)).collect()
+    let decomposed = decompose(wakeup, None, &[sleep], false).unwrap();
+    whole(&decomposed, wakeup);
+    let long = decomposed.wakeup.parts.iter().filter(|part| part.ns >= span(500_000));
+    long.map(|part| (part.cause.kind, part.ns.as_nanos() / 100_000)).collect()
 }
 
 #[test]
@@ -119,57 +121,58 @@ fn idle_is_left_once_however_many_parts_it_is_in() {
 fn who_is_asleep_when_the_machine_stands_still_is_not_known_to_leave_idle_before() {
     use CauseKind::{Hypervisor, IdleExit, Machine, Undetermined};
     let still = Some(MonotonicInterval { from: at(2_502_000), until: at(29_000_000) });
-    let of = |stolen| asleep(stolen, 29_700_000, 0, still);
-    assert_eq!(of(None), [(Undetermined, 25), (Machine, 264), (IdleExit, 7)]);
-    assert_eq!(of(Some(0)), [(Undetermined, 25), (Hypervisor, 264), (IdleExit, 7)]);
+    let long_parts = |stolen| asleep(stolen, 29_700_000, 0, still);
+    assert_eq!(long_parts(None), [(Undetermined, 25), (Machine, 264), (IdleExit, 7)]);
+    assert_eq!(long_parts(Some(0)), [(Undetermined, 25), (Hypervisor, 264), (IdleExit, 7)]);
 }
 
 #[test]
 fn who_asks_late_because_the_machine_stood_still_did_not_compute() {
     use CauseKind::{LateArming, Machine, Undetermined};
     let (from, until) = (at(2_000_000), at(29_000_000));
-    let nobody = CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() };
-    let own_cpu = CpuLoss { from, until, to: nobody, throttled: false, merged: false };
-    let of = |others_stood_still, lost| {
+    let unknown = CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() };
+    let own_cpu = CpuLoss { from, until, to: unknown, throttled: false, merged: false };
+    let long_parts = |others_stood_still, lost| {
         let before = TracedSleep { others_stood_still, lost, ..timely() };
-        let mut one = TracedSleep { asleep_since: Some(at(30_000_000)), occupants: vec![], ..timely() };
-        let WakeSource::Timer(expiry) = &mut one.woken_by else { unreachable!() };
+        let mut sleep = TracedSleep { asleep_since: Some(at(30_000_000)), occupants: vec![], ..timely() };
+        let WakeSource::Timer(expiry) = &mut sleep.woken_by else { unreachable!() };
         (expiry.interrupt, expiry.soft, expiry.hard) = (Some(at(30_000_100)), at(30_000_000), at(30_000_000));
         (expiry.first_served, expiry.served) = (at(30_000_110), at(30_000_120));
-        (one.waking, one.runnable) = (at(30_000_130), at(30_000_140));
-        (one.switched_in, one.asleep_again) = (Some(at(30_000_200)), None);
+        (sleep.waking, sleep.runnable) = (at(30_000_130), at(30_000_140));
+        (sleep.switched_in, sleep.asleep_again) = (Some(at(30_000_200)), None);
         let wakeup = Wakeup { ran: at(30_000_240), ..WAKEUP };
-        let known = decompose(wakeup, Some(&before), &[one], false).unwrap();
-        whole(&known, wakeup);
-        let long = known.wakeup.parts.iter().filter(|one| one.ns >= span(500_000));
-        long.map(|one| (one.cause.kind, one.ns.as_nanos() / 1_000_000)).collect::<Vec<_>>()
+        let decomposed = decompose(wakeup, Some(&before), &[sleep], false).unwrap();
+        whole(&decomposed, wakeup);
+        let long = decomposed.wakeup.parts.iter().filter(|part| part.ns >= span(500_000));
+        long.map(|part| (part.cause.kind, part.ns.as_nanos() / 1_000_000)).collect::<Vec<_>>()
     };
-    assert_eq!(of(vec![], vec![]), [(LateArming, 29)]);
+    assert_eq!(long_parts(vec![], vec![]), [(LateArming, 29)]);
     assert_eq!(
-        of(vec![MonotonicInterval { from, until }], vec![]),
+        long_parts(vec![MonotonicInterval { from, until }], vec![]),
         [(LateArming, 1), (Machine, 27), (LateArming, 1)]
     );
-    assert_eq!(of(vec![], vec![own_cpu]), [(LateArming, 1), (Undetermined, 27), (LateArming, 1)]);
+    assert_eq!(long_parts(vec![], vec![own_cpu]), [(LateArming, 1), (Undetermined, 27), (LateArming, 1)]);
 }
 
 #[test]
 fn what_was_stolen_explains_no_more_than_that() {
     let hole = HOLE.unsigned_abs();
-    let mut one = TracedSleep { stolen: Some(span(hole)), ..timely() };
-    (one.runnable, one.switched_in) = (at(1_150 + HOLE), Some(at(1_200 + HOLE)));
+    let mut sleep = TracedSleep { stolen: Some(span(hole)), ..timely() };
+    (sleep.runnable, sleep.switched_in) = (at(1_150 + HOLE), Some(at(1_200 + HOLE)));
     let wakeup = Wakeup { ran: at(1_240 + 2 * HOLE), ..WAKEUP };
-    let parts = decompose(wakeup, None, &[one], false).unwrap().wakeup.parts;
-    let long: Vec<_> = parts.iter().filter(|one| one.ns > span(1_000)).map(|one| one.cause.kind).collect();
+    let parts = decompose(wakeup, None, &[sleep], false).unwrap().wakeup.parts;
+    let long: Vec<_> =
+        parts.iter().filter(|part| part.ns > span(1_000)).map(|part| part.cause.kind).collect();
     assert_eq!(long, [CauseKind::Hypervisor, CauseKind::Undetermined]);
 }
 
 #[test]
 fn the_usual_way_and_other_threads_stay_what_they_are() {
     let usual = TracedSleep { stolen: Some(span(1_000_000)), ..timely() };
-    let kinds = |one: &TracedSleep, ran: i64| {
+    let kinds = |sleep: &TracedSleep, ran: i64| {
         let wakeup = Wakeup { ran: at(ran), ..WAKEUP };
-        let parts = decompose(wakeup, None, from_ref(one), false).unwrap().wakeup.parts;
-        parts.iter().map(|one| one.cause.kind).collect::<Vec<_>>()
+        let parts = decompose(wakeup, None, from_ref(sleep), false).unwrap().wakeup.parts;
+        parts.iter().map(|part| part.cause.kind).collect::<Vec<_>>()
     };
     let bare = TracedSleep { stolen: None, ..usual.clone() };
     assert_eq!(kinds(&usual, 101_200), kinds(&bare, 101_200), "100 µs to return");
@@ -188,18 +191,18 @@ fn many_short_softirqs_among_others_are_no_hole() {
             Occupant { who: thread(9, "hog"), ns: span(hogs), from: None },
         ];
         let ends = at(1_150 + 4_000_000 + i64::try_from(hogs).unwrap());
-        let one = TracedSleep { occupants, switched_in: Some(ends), stolen: Some(Span::ZERO), ..timely() };
+        let sleep = TracedSleep { occupants, switched_in: Some(ends), stolen: Some(Span::ZERO), ..timely() };
         let wakeup = Wakeup { ran: ends.plus(span(40)), ..WAKEUP };
-        decompose(wakeup, None, &[one], false).unwrap().wakeup.parts[5].cause.kind
+        decompose(wakeup, None, &[sleep], false).unwrap().wakeup.parts[5].cause.kind
     };
     assert_eq!(kind(1_000_000), CauseKind::Undetermined);
     assert_eq!(kind(5_000_000), CauseKind::Softirq);
 }
 
-/// Of a wait of 34 ms in which `hog` had the CPU, in pieces of `pieces` ms that ticks part; the others stood still for the 20 ms
-/// from 8 ms after the time asked for.
+/// Parts of a wait of 34 ms in which `hog` had the CPU, in pieces of `pieces` ms between ticks; the other CPUs stood still for the 20 ms
+/// from 8 ms after the expected time on.
 fn hogged(stolen: Option<u64>, still: bool, pieces: &[i64]) -> Vec<(CauseKind, String, u64)> {
-    let mut one = TracedSleep { stolen: stolen.map(span), occupants: vec![], ..timely() };
+    let mut sleep = TracedSleep { stolen: stolen.map(span), occupants: vec![], ..timely() };
     let mut until = 1_150;
     for piece in pieces {
         let hog = Occupant {
@@ -210,20 +213,20 @@ fn hogged(stolen: Option<u64>, still: bool, pieces: &[i64]) -> Vec<(CauseKind, S
         let tick = CpuHolder { holder: HolderKind::Interrupt, pid: None, name: "local_timer".into() };
         until += piece * 1_000_000 + 900;
         let tick = Occupant { who: tick, ns: span(900), from: Some(at(until - 900)) };
-        one.occupants.extend([hog, tick]);
+        sleep.occupants.extend([hog, tick]);
     }
-    (one.switched_in, one.asleep_again) = (Some(at(until)), Some(at(until + 1_000)));
+    (sleep.switched_in, sleep.asleep_again) = (Some(at(until)), Some(at(until + 1_000)));
     if still {
-        one.others_stood_still = vec![MonotonicInterval { from: at(8_001_150), until: at(28_001_150) }];
+        sleep.others_stood_still = vec![MonotonicInterval { from: at(8_001_150), until: at(28_001_150) }];
     }
     let wakeup = Wakeup { ran: at(until + 40), ..WAKEUP };
-    let known = decompose(wakeup, None, &[one], false).unwrap();
-    whole(&known, wakeup);
-    let long = known.wakeup.parts.into_iter().filter(|one| one.ns > span(1_000));
-    long.map(|one| (one.cause.kind, one.cause.name, one.ns.as_nanos() / 1_000_000)).collect()
+    let decomposed = decompose(wakeup, None, &[sleep], false).unwrap();
+    whole(&decomposed, wakeup);
+    let long = decomposed.wakeup.parts.into_iter().filter(|part| part.ns > span(1_000));
+    long.map(|part| (part.cause.kind, part.cause.name, part.ns.as_nanos() / 1_000_000)).collect()
 }
 
-/// What a wait of `millis` is charged to, in which `who` had the CPU at once, after a thread that had it for much longer.
+/// Cause of a wait of `millis` in which `who` had the CPU, after a thread that had it for much longer.
 fn at_once(who: &CpuHolder, millis: u64, stolen: Option<u64>) -> CauseKind {
     let (begins, lasts) = (at(1_150 + 50_000_000), span(millis * 1_000_000));
     let occupants = vec![
@@ -231,10 +234,10 @@ fn at_once(who: &CpuHolder, millis: u64, stolen: Option<u64>) -> CauseKind {
         Occupant { who: who.clone(), ns: lasts, from: Some(begins) },
     ];
     let ends = begins.plus(lasts);
-    let one = TracedSleep { occupants, switched_in: Some(ends), stolen: stolen.map(span), ..timely() };
+    let sleep = TracedSleep { occupants, switched_in: Some(ends), stolen: stolen.map(span), ..timely() };
     let wakeup = Wakeup { ran: ends.plus(span(40)), ..WAKEUP };
-    let parts = decompose(wakeup, None, &[one], false).unwrap().wakeup.parts;
-    parts.iter().find(|one| one.ns == lasts).unwrap().cause.kind
+    let parts = decompose(wakeup, None, &[sleep], false).unwrap().wakeup.parts;
+    parts.iter().find(|part| part.ns == lasts).unwrap().cause.kind
 }
 
 #[test]
@@ -258,9 +261,9 @@ fn one_softirq_that_no_tick_parts_is_not_as_long_as_a_stop_of_its_guest() {
 #[test]
 fn what_no_tick_parts_is_not_a_threads_in_a_guest() {
     let hog = |millis| (CauseKind::Thread, "hog".to_owned(), millis);
-    let (nobody, hypervisor) = (CauseKind::Undetermined, CauseKind::Hypervisor);
+    let (unknown, hypervisor) = (CauseKind::Undetermined, CauseKind::Hypervisor);
     assert_eq!(hogged(None, false, &[34]), [hog(34)], "nobody could take anything");
-    assert_eq!(hogged(Some(0), false, &[34]), [(nobody, String::new(), 34)]);
+    assert_eq!(hogged(Some(0), false, &[34]), [(unknown, String::new(), 34)]);
     assert_eq!(hogged(Some(20_000_000), false, &[34]), [(hypervisor, String::new(), 34)]);
     assert_eq!(hogged(Some(0), false, &[10, 10, 10]), [hog(10), hog(10), hog(10)], "it had the CPU");
 }

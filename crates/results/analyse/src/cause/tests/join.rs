@@ -1,4 +1,4 @@
-//! Which sleeps belong to which wake-up.
+//! Joins sleeps to wake-ups.
 
 use super::*;
 
@@ -6,9 +6,9 @@ use super::*;
 fn wake_ups_find_their_own_sleeps() {
     let mut joiner = Joiner::new(false);
     let shifted = |by: i64| {
-        let mut one = timely();
+        let mut sleep = timely();
         let later = |time: MonotonicTime| at(time.as_nanos() + by);
-        one.woken_by = WakeSource::Timer(Expiry {
+        sleep.woken_by = WakeSource::Timer(Expiry {
             soft: later(at(1_000)),
             hard: later(at(1_050)),
             interrupt: Some(later(at(1_100))),
@@ -19,30 +19,31 @@ fn wake_ups_find_their_own_sleeps() {
             idle_since: None,
             rearmed: None,
         });
-        one.asleep_since = one.asleep_since.map(later);
-        (one.waking, one.runnable) = (later(one.waking), later(one.runnable));
-        (one.switched_in, one.asleep_again) = (one.switched_in.map(later), one.asleep_again.map(later));
-        one
+        sleep.asleep_since = sleep.asleep_since.map(later);
+        (sleep.waking, sleep.runnable) = (later(sleep.waking), later(sleep.runnable));
+        (sleep.switched_in, sleep.asleep_again) =
+            (sleep.switched_in.map(later), sleep.asleep_again.map(later));
+        sleep
     };
     let wakeup = |by: i64| Wakeup { expected: at(1_000 + by), ran: at(1_240 + by) };
-    // The second was not seen; one comes late, and one while nothing was recorded.
-    joiner.saw(shifted(0));
-    joiner.woke([wakeup(0), wakeup(1_000), wakeup(2_000)]);
+    // The second was not traced; one arrives late, and one while nothing was recorded.
+    joiner.record_sleep(shifted(0));
+    joiner.record_wakeups([wakeup(0), wakeup(1_000), wakeup(2_000)]);
     assert_eq!(joiner.ledger.decomposed, 1);
-    joiner.saw(shifted(2_000));
-    joiner.lost(3, at(3_500), at(9_000));
-    joiner.woke([wakeup(3_000)]);
+    joiner.record_sleep(shifted(2_000));
+    joiner.record_loss(3, at(3_500), at(9_000));
+    joiner.record_wakeups([wakeup(3_000)]);
     joiner.end();
     assert_eq!((joiner.ledger.decomposed, joiner.ledger.unknown(), joiner.ledger.lost_events), (2, 2, 3));
     assert_eq!(joiner.ledger.not_decomposed[&UndecomposedReason::LostEvents], 1);
     let why = Why::from_ledger(&joiner.ledger, "bpf", Some(Span::ZERO), None);
     assert_eq!(why.late.unexplained_ns, 480);
-    assert_eq!(why.causes.iter().map(|one| one.late_ns).sum::<u64>(), why.late.total_ns);
+    assert_eq!(why.causes.iter().map(|cause| cause.late_ns).sum::<u64>(), why.late.total_ns);
 }
 
 #[test]
 fn what_happened_around_a_loss_is_not_attributed() {
-    // 1000 asked for, 1240 ran; something was lost in between, before, or after.
+    // 1000 expected, 1240 ran; events were lost in between, before, or after.
     for (from, until, attributed) in [
         (1_100, 1_110, false),
         (0, 1_000, false),
@@ -51,9 +52,9 @@ fn what_happened_around_a_loss_is_not_attributed() {
         (1_241, 1_300, true),
     ] {
         let mut joiner = Joiner::new(false);
-        joiner.lost(2, at(from), at(until));
-        joiner.saw(timely());
-        joiner.woke([WAKEUP]);
+        joiner.record_loss(2, at(from), at(until));
+        joiner.record_sleep(timely());
+        joiner.record_wakeups([WAKEUP]);
         assert_eq!(joiner.ledger.decomposed == 1, attributed, "{from}");
         let because = joiner.ledger.not_decomposed.keys().copied().collect::<Vec<_>>();
         assert_eq!(because == [UndecomposedReason::LostEvents], !attributed, "{from}");
@@ -62,35 +63,35 @@ fn what_happened_around_a_loss_is_not_attributed() {
 
 /// Sent at 1000; woken at 1090, switched in at 1200 and back at 1240.
 fn notified() -> TracedSleep {
-    let mut one = timely();
-    one.woken_by = WakeSource::Other(thread(3, "sender"));
-    (one.waking, one.runnable) = (at(1_090), at(1_090));
-    one.occupants = vec![Occupant { who: idle(), ns: span(110), from: None }];
-    one
+    let mut sleep = timely();
+    sleep.woken_by = WakeSource::Other(thread(3, "sender"));
+    (sleep.waking, sleep.runnable) = (at(1_090), at(1_090));
+    sleep.occupants = vec![Occupant { who: idle(), ns: span(110), from: None }];
+    sleep
 }
 
 #[test]
 fn a_message_is_sent_wakes_and_comes_in() {
     // 1000     1090   1200   1240
     // |sending |wait  |return|
-    let mut joiner = Joiner::new(true).keeping();
-    joiner.saw(notified());
-    joiner.woke([WAKEUP]);
-    let parts = |one: &crate::cause::Judged| {
-        let parts = &one.explained.as_ref().unwrap().parts;
-        parts.iter().map(|one| (one.cause.part, one.cause.kind, one.ns.as_nanos())).collect::<Vec<_>>()
+    let mut joiner = Joiner::new(true).storing_wakeups();
+    joiner.record_sleep(notified());
+    joiner.record_wakeups([WAKEUP]);
+    let parts = |wakeup: &crate::cause::ExplainedWakeup| {
+        let parts = &wakeup.explained.as_ref().unwrap().parts;
+        parts.iter().map(|part| (part.cause.part, part.cause.kind, part.ns.as_nanos())).collect::<Vec<_>>()
     };
     // 1250 sent again, before it slept at 1300.
-    joiner.woke([Wakeup { expected: at(1_250), ran: at(1_270) }]);
-    joiner.saw(TracedSleep { waking: at(5_000), asleep_again: Some(at(6_000)), ..notified() });
+    joiner.record_wakeups([Wakeup { expected: at(1_250), ran: at(1_270) }]);
+    joiner.record_sleep(TracedSleep { waking: at(5_000), asleep_again: Some(at(6_000)), ..notified() });
     joiner.end();
     assert_eq!(joiner.ledger.unknown(), 0);
-    let kept = joiner.into_kept();
+    let stored = joiner.into_wakeups();
     let first = [
         (Part::Sending, CauseKind::Kernel, 90),
         (Part::Waiting, CauseKind::IdleExit, 110),
         (Part::Return, CauseKind::Kernel, 40),
     ];
-    assert_eq!(parts(&kept[0]), first);
-    assert_eq!(parts(&kept[1]), [(Part::Sending, CauseKind::Kernel, 20)], "nobody had to wake it");
+    assert_eq!(parts(&stored[0]), first);
+    assert_eq!(parts(&stored[1]), [(Part::Sending, CauseKind::Kernel, 20)], "nobody had to wake it");
 }

@@ -1,7 +1,7 @@
-//! Time-lines drawn, then asserted.
+//! Time lines drawn, then asserted.
 
 mod any;
-mod asking;
+mod before_sleep;
 mod cpu;
 mod hypervisor;
 mod join;
@@ -81,26 +81,26 @@ const fn at_const(nanos: i64) -> MonotonicTime {
 
 #[track_caller]
 fn check(wakeup: Wakeup, seen: &[TracedSleep], expected: &[(Part, CauseKind, &str, u64)]) -> Decomposed {
-    let known = decompose(wakeup, None, seen, false).unwrap();
-    let parts: Vec<_> = known
+    let decomposed = decompose(wakeup, None, seen, false).unwrap();
+    let parts: Vec<_> = decomposed
         .wakeup
         .parts
         .iter()
-        .map(|one| (one.cause.part, one.cause.kind, one.cause.name.as_str(), one.ns.as_nanos()))
+        .map(|part| (part.cause.part, part.cause.kind, part.cause.name.as_str(), part.ns.as_nanos()))
         .collect();
     assert_eq!(parts, expected);
-    whole(&known, wakeup);
-    known
+    whole(&decomposed, wakeup);
+    decomposed
 }
 
-/// The parts follow each other from the time asked for to the reading, and none is empty.
+/// The parts follow each other from the expected time to the reading, and none is empty.
 #[track_caller]
-fn whole(known: &Decomposed, wakeup: Wakeup) {
+fn whole(decomposed: &Decomposed, wakeup: Wakeup) {
     let mut cursor = wakeup.expected;
-    for one in &known.wakeup.parts {
-        assert_eq!(one.from, cursor);
-        assert!(!one.ns.is_zero());
-        cursor = cursor.plus(one.ns);
+    for part in &decomposed.wakeup.parts {
+        assert_eq!(part.from, cursor);
+        assert!(!part.ns.is_zero());
+        cursor = cursor.plus(part.ns);
     }
     assert_eq!(cursor, wakeup.ran.max(wakeup.expected));
 }
@@ -109,7 +109,7 @@ fn whole(known: &Decomposed, wakeup: Wakeup) {
 fn every_nanosecond_has_its_part() {
     // 1000   1050     1100   1120   1130    1150   1200   1240
     // |slack |delivery|entry |others|wake-up|wait  |return|
-    let known = check(
+    let decomposed = check(
         WAKEUP,
         &[timely()],
         &[
@@ -122,11 +122,11 @@ fn every_nanosecond_has_its_part() {
             (Part::Return, CauseKind::Kernel, "", 40),
         ],
     );
-    assert_eq!((known.clamped, known.wakeup.cpu), (0, Some(1)));
+    assert_eq!((decomposed.clamped, decomposed.wakeup.cpu), (0, Some(1)));
 }
 
 #[test]
 fn a_reading_after_the_threads_own_is_counted() {
-    let one = TracedSleep { switched_in: Some(at(1_250)), ..timely() };
-    assert_eq!(decompose(WAKEUP, None, &[one], false).unwrap().clamped, 1);
+    let sleep = TracedSleep { switched_in: Some(at(1_250)), ..timely() };
+    assert_eq!(decompose(WAKEUP, None, &[sleep], false).unwrap().clamped, 1);
 }

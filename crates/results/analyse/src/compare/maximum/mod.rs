@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::block_series::Piece;
 use crate::bound::Maxima;
-use crate::exceedance::{beaten_within, rate_at_most};
+use crate::exceedance::{new_maximum_probability, rate_at_most};
 pub use extrapolation::{Extrapolation, Refusal};
 
 /// A new cluster of late wake-ups begins after this long without any: longer than what one cause
@@ -77,7 +77,7 @@ impl Maximum {
             later_per_hour_at_most: per_hour,
             later_at_most_one_in: bound.map(|bound| bound.one_in),
             extremal_index: bound.map(|bound| bound.extremal_index),
-            beaten_next_hour: beaten_within(HOUR, covered.as_secs_f64()),
+            beaten_next_hour: new_maximum_probability(HOUR, covered.as_secs_f64()),
             not_extrapolated: extrapolated.as_ref().err().copied(),
             extrapolated: extrapolated.ok(),
         })

@@ -1,4 +1,4 @@
-//! What a run that goes on until something is known knows of it.
+//! Progress of a run that goes on until something is known.
 
 use howlate_model::{Span, StopRule};
 use schemars::JsonSchema;
@@ -20,8 +20,9 @@ pub enum Decision {
 
 /// What the numbers of an interval are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Unit")]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum IntervalUnit {
     /// Of a time, in nanoseconds.
     Ns,
     /// Events per hour.
@@ -30,19 +31,21 @@ pub enum Unit {
 
 /// Between which numbers something lies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Between {
+#[schemars(rename = "Between")]
+pub struct DecisionInterval {
     /// Lower end.
     pub low: f64,
     /// Upper end; absent where nothing is said of how high it may be: a limit that is broken is so by however much.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// Unit of both ends.
-    pub unit: Unit,
+    pub unit: IntervalUnit,
 }
 
 /// What is known so far.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Found {
+#[schemars(rename = "Found")]
+pub struct Progress {
     /// What the run goes on until.
     pub figure: StopRule,
     /// Which condition it is about, from 0; absent where it is about two.
@@ -52,7 +55,7 @@ pub struct Found {
     pub decision: Decision,
     /// The percentile, or how often the limit is exceeded; absent while too little is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Between>,
+    pub interval: Option<DecisionInterval>,
     /// How often it was looked at. For rates and comparisons it makes no difference to the confidence.
     pub looked: u64,
     /// Of the interval and the decision.
@@ -76,9 +79,9 @@ pub struct Found {
     pub needs_about: Option<Span>,
 }
 
-impl Found {
-    /// Before anything was looked at.
-    pub(crate) const fn nothing(figure: StopRule) -> Self {
+impl Progress {
+    /// The progress before the first block.
+    pub(crate) const fn none(figure: StopRule) -> Self {
         Self {
             figure,
             condition: None,

@@ -1,24 +1,24 @@
-//! Before it slept: who asks too late, and what kept it from asking.
+//! Before the sleep: threads that ask too late, and what kept them from asking.
 
 use super::*;
 
 #[test]
 fn a_thread_that_was_not_asleep_yet_was_armed_late() {
-    let mut one = timely();
-    one.asleep_since = Some(at(1_090));
-    let known = decompose(WAKEUP, None, &[one], false).unwrap();
-    let first = &known.wakeup.parts[0];
+    let mut sleep = timely();
+    sleep.asleep_since = Some(at(1_090));
+    let decomposed = decompose(WAKEUP, None, &[sleep], false).unwrap();
+    let first = &decomposed.wakeup.parts[0];
     assert_eq!(
         (first.cause.part, first.cause.kind, first.ns.as_nanos()),
         (Part::Arming, CauseKind::LateArming, 90)
     );
-    whole(&known, WAKEUP);
+    whole(&decomposed, WAKEUP);
 }
 
 #[test]
 fn a_stop_is_followed_through_all_its_sleeps() {
-    // 500 woken by the stop's signal, stopped at 520; 5000 woken by the going on; sleeps again at 5100 for a time that
-    // has passed, is woken by the timer at 5200 and runs at 5240.
+    // 500 woken by the stop's signal, stopped at 520; 5000 continued; sleeps again at 5100 for a time that has passed, is woken by the
+    // timer at 5200 and runs at 5240.
     let stop = thread(44, "stopper");
     let by_other = |waking: i64, ran: i64, slept: i64, asleep: SleepState| TracedSleep {
         woken_by: WakeSource::Other(stop.clone()),
@@ -44,8 +44,8 @@ fn a_stop_is_followed_through_all_its_sleeps() {
     third.asleep_again = Some(at(9_000));
     let wakeup = Wakeup { expected: at(1_000), ran: at(5_240) };
     let mut joiner = Joiner::new(false);
-    [first, second, third].into_iter().for_each(|one| joiner.saw(one));
-    joiner.woke([wakeup]);
+    [first, second, third].into_iter().for_each(|sleep| joiner.record_sleep(sleep));
+    joiner.record_wakeups([wakeup]);
     let worst = &joiner.ledger.worst()[0];
     let (first, second) = (&worst.parts[0], &worst.parts[1]);
     assert_eq!(
@@ -53,12 +53,12 @@ fn a_stop_is_followed_through_all_its_sleeps() {
         (CauseKind::Stopped, "stopper", span(4_000))
     );
     assert_eq!((second.cause.kind, second.cause.part), (CauseKind::Stopped, Part::Arming));
-    assert_eq!(worst.parts.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), 4_240);
+    assert_eq!(worst.parts.iter().map(|part| part.ns.as_nanos()).sum::<u64>(), 4_240);
 }
 
 #[test]
 fn whoever_kept_a_thread_from_asking_is_charged_with_it() {
-    // 1000 asked for; 1040 asleep at last, since another had the CPU from 900 to 1030.
+    // 1000 expected; asleep only at 1040, since another thread had the CPU from 900 to 1030.
     let mut late = timely();
     late.asleep_since = Some(at(1_040));
     let wakeup = Wakeup { expected: at(1_000), ran: at(1_240) };
@@ -71,21 +71,21 @@ fn whoever_kept_a_thread_from_asking_is_charged_with_it() {
         throttled: false,
         merged: false,
     }];
-    // Where others had its CPU besides, of whom nothing is known, the rest was not its own doing either.
+    // If others also had its CPU at unknown times, the rest was not its own doing either.
     for (lost_more, rest) in [(0, CauseKind::LateArming), (1, CauseKind::Undetermined)] {
-        let mut joiner = Joiner::new(false).keeping();
-        joiner.saw(TracedSleep { lost_more, ..earlier.clone() });
-        joiner.woke([Wakeup { expected: at(600), ran: at(740) }]);
-        joiner.saw(late.clone());
-        joiner.woke([wakeup]);
+        let mut joiner = Joiner::new(false).storing_wakeups();
+        joiner.record_sleep(TracedSleep { lost_more, ..earlier.clone() });
+        joiner.record_wakeups([Wakeup { expected: at(600), ran: at(740) }]);
+        joiner.record_sleep(late.clone());
+        joiner.record_wakeups([wakeup]);
         joiner.end();
-        let explained = joiner.into_kept().pop().unwrap().explained.unwrap();
+        let explained = joiner.into_wakeups().pop().unwrap().explained.unwrap();
         let (first, second) = (&explained.parts[0], &explained.parts[1]);
         assert_eq!(
             (first.cause.part, first.cause.kind, first.cause.name.as_str(), first.pid, first.ns),
             (Part::Arming, CauseKind::Thread, "rival", Some(9), span(30))
         );
         assert_eq!((second.cause.part, second.cause.kind, second.ns), (Part::Arming, rest, span(10)));
-        assert_eq!(explained.parts.iter().map(|one| one.ns.as_nanos()).sum::<u64>(), 240);
+        assert_eq!(explained.parts.iter().map(|part| part.ns.as_nanos()).sum::<u64>(), 240);
     }
 }
