@@ -27,11 +27,11 @@ pub struct Captured {
 ///
 /// When `into` cannot be written.
 pub fn capture(into: &Path) -> io::Result<Captured> {
-    let root = Root::live().remembering();
+    let root = Root::live().with_path_log();
     describe(&root);
     examine(&root);
     let mut captured = Captured::default();
-    for path in root.asked() {
+    for path in root.logged_paths() {
         take(&path, into, &mut captured)?;
     }
     if !captured.refused.is_empty() {

@@ -133,7 +133,7 @@ fn capture(tracer: &mut dyn Tracer) -> io::Result<Value> {
         expected = clock::now().plus(PERIOD);
     }
     // The last one is known when the next sleep has begun.
-    clock::pause(PERIOD)?;
+    clock::sleep_for(PERIOD)?;
     tracer.stop();
     let mut seen = Vec::new();
     tracer.read(&mut |one| seen.push(one));

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     // This is the program of the guests that it boots.
     howlate_guest::serve_as_init();
     // And its own guardian, where it changes settings of the machine.
-    if let Some(served) = howlate_guard::GUARDIAN.serve_if_asked() {
+    if let Some(served) = howlate_guard::GUARDIAN.serve_if_started_as() {
         return told(served);
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -106,7 +106,7 @@ fn looks(child: &mut Child, time: Span, out: &Path) -> io::Result<Vec<Look>> {
     let mut looks = Vec::new();
     println!("{:>10} {:>14} {:>12} {:>16}", "after", "memory KiB", "descriptors", "recording bytes");
     loop {
-        clock::pause(every)?;
+        clock::sleep_for(every)?;
         if child.try_wait()?.is_some() {
             return Ok(looks);
         }

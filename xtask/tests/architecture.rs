@@ -392,7 +392,7 @@ const NAMES_THEM: &[(&str, &str)] = &[
     ("crates/foundation/procfs/", "it is the parser"),
     ("crates/machine/guard/src/quota_cgroup.rs", "writes a quota, and reads back what it wrote"),
     (
-        "crates/machine/guard/src/thread.rs",
+        "crates/machine/guard/src/thread_setting.rs",
         "tells why a thread cannot be asked for its age, with the kernel's own words",
     ),
 ];

@@ -19,7 +19,7 @@ pub(super) fn taken_beside_many<T>(run: impl FnOnce() -> io::Result<T>) -> io::R
     thread::scope(|scope| {
         let sleeps = || {
             while !over.load(Ordering::Relaxed) {
-                drop(clock::pause(Span::from_millis(100)));
+                drop(clock::sleep_for(Span::from_millis(100)));
             }
         };
         for _ in 0..THREADS {

@@ -46,7 +46,7 @@ pub fn run_for(time: Span) -> io::Result<()> {
     };
     let mut all = COMMANDS.iter().enumerate().map(begin).collect::<io::Result<Vec<_>>>()?;
     for look in 1..=LOOKS {
-        clock::pause(Span::from_nanos(time.as_nanos() / LOOKS))?;
+        clock::sleep_for(Span::from_nanos(time.as_nanos() / LOOKS))?;
         let after = time.as_secs_f64() * look as f64 / LOOKS as f64;
         all.iter_mut().try_for_each(|one| one.look(after))?;
     }

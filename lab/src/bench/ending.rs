@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use howlate_linux::termination::go_first;
+use howlate_linux::termination::raise_termination_priority;
 use howlate_linux::{clock, sched};
 use howlate_model::{Nice, Policy, Span};
 use rustix::process::{Pid, Signal, kill_process};
@@ -39,7 +39,7 @@ pub fn run() -> io::Result<()> {
     let busy = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().map(Ended);
     let _busy = (0..BUSY).map(|_| busy()).collect::<io::Result<Vec<_>>>()?;
     // Else this would be told late that they have ended.
-    go_first();
+    raise_termination_priority();
     let mut limits = Limits::default();
     for (words, after) in COMMANDS {
         let (status, value) = ended(&howlate, words, after)?;
@@ -58,7 +58,7 @@ fn ended(howlate: &Path, words: &str, after: Span) -> io::Result<(ExitStatus, f6
     command.args(words.split(' ').map(|word| if word == "OUT" { &out } else { word }));
     let mut program = Ended(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
     sched::set_policy(program.0.id(), Policy::Other { nice: Nice::new(0) })?;
-    clock::pause(after)?;
+    clock::sleep_for(after)?;
     let told = clock::now();
     kill_process(Pid::from_child(&program.0), Signal::INT)?;
     let status = program.0.wait()?;

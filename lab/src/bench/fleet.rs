@@ -146,7 +146,7 @@ fn measured(command: &mut Command) -> io::Result<(f64, String)> {
         if let Some(line) = status.lines().find_map(|line| line.strip_prefix("VmHWM:")) {
             most = line.trim().to_owned();
         }
-        clock::pause(Span::from_millis(10))?;
+        clock::sleep_for(Span::from_millis(10))?;
     }
     Ok((clock::now().since(began).as_secs_f64(), most))
 }

@@ -122,7 +122,7 @@ impl Terminal {
     /// Waits for the end; the result.
     fn result(&self) -> io::Result<Value> {
         while self.is_there() {
-            drop(clock::pause(EACH));
+            drop(clock::sleep_for(EACH));
         }
         let path: PathBuf = self.folder.path().join("result.json");
         Ok(serde_json::from_slice(&std::fs::read(path)?)?)
@@ -146,10 +146,10 @@ fn median_of(howlate: &Path, live: &str) -> io::Result<f64> {
 /// CPU time of the thread that observes and of the one that paints, in per cent of a CPU.
 fn taken(howlate: &Path, live: &str) -> io::Result<[f64; 2]> {
     let terminal = Terminal::begin(howlate, &format!("{ROWS}{live}"))?;
-    drop(clock::pause(Span::from_secs(20)));
+    drop(clock::sleep_for(Span::from_secs(20)));
     let pid = terminal.pid()?;
     let (before, began) = (cpu_ns(pid)?, clock::now());
-    drop(clock::pause(LOOK));
+    drop(clock::sleep_for(LOOK));
     let (after, lasted) = (cpu_ns(pid)?, clock::now().since(began));
     Ok([0, 1].map(|which| 100.0 * (after[which] - before[which]) as f64 / lasted.as_nanos() as f64))
 }
@@ -180,12 +180,12 @@ fn answered(howlate: &Path) -> io::Result<f64> {
     let terminal = Terminal::begin(howlate, &format!("{ROWS} --live"))?;
     let shows_help = || terminal.screen().map(|screen| screen.contains("end and print the result"));
     while !terminal.screen()?.contains("so far") {
-        drop(clock::pause(EACH));
+        drop(clock::sleep_for(EACH));
     }
     let mut waited = Vec::new();
     for number in 0..KEYS {
         // At any moment between two frames.
-        drop(clock::pause(Span::from_millis(fastrand::u64(100..400))));
+        drop(clock::sleep_for(Span::from_millis(fastrand::u64(100..400))));
         let began = clock::now();
         terminal.tmux(&["send-keys", "-t", "it", "?"])?;
         while shows_help()? == (number % 2 == 1) {}

@@ -76,9 +76,9 @@ fn pairs(ours: impl Fn() -> io::Result<f64>, theirs: impl Fn() -> io::Result<f64
 /// Context switches per second while `program` runs.
 fn switches(program: &mut Command) -> io::Result<f64> {
     let running = KilledOnDrop(program.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
-    clock::pause(WARM_UP)?;
+    clock::sleep_for(WARM_UP)?;
     let (begin, before) = (clock::now(), context_switches()?);
-    clock::pause(MEASURED)?;
+    clock::sleep_for(MEASURED)?;
     let (elapsed, after) = (clock::now().since(begin), context_switches()?);
     drop(running);
     Ok((after - before) as f64 / elapsed.as_secs_f64())

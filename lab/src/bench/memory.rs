@@ -64,7 +64,7 @@ fn look(child: &Child, threads: &str) -> io::Result<()> {
     let long = std::env::var_os("HOWLATE_BENCH_LONG").map(|_| 600);
     let mut waited = 0;
     for seconds in LOOKS.into_iter().chain(long) {
-        clock::pause(Span::from_secs(seconds - waited))?;
+        clock::sleep_for(Span::from_secs(seconds - waited))?;
         waited = seconds;
         let status = fs::read_to_string(format!("/proc/{}/status", child.id()))?;
         let resident = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or("VmRSS: ?");

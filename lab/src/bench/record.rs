@@ -83,7 +83,7 @@ fn others() -> io::Result<()> {
         let beside = || {
             let mut other = Command::new(program);
             let mut other = other.args(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-            clock::pause(TO_BEGIN)?;
+            clock::sleep_for(TO_BEGIN)?;
             let still_runs = other.try_wait()?.is_none();
             let recorded = round_trips();
             kill_process(Pid::from_child(&other), Signal::INT)?;
@@ -134,7 +134,7 @@ fn most_resident(recording: &mut Child) -> io::Result<f64> {
     let mut most = 0.0_f64;
     while recording.try_wait()?.is_none() {
         most = memory(recording.id()).map_or(most, |[_, peak]| most.max(peak));
-        drop(clock::pause(Span::from_millis(200)));
+        drop(clock::sleep_for(Span::from_millis(200)));
     }
     Ok(most)
 }

@@ -124,14 +124,14 @@ impl Recorded {
             if recorder.0.try_wait()?.is_some() {
                 return Err(io::Error::other("it ended before it recorded"));
             }
-            clock::pause(Span::from_millis(50))?;
+            clock::sleep_for(Span::from_millis(50))?;
         }
         let _others = others(&place)?;
         let mut most = 0.0_f64;
         let mut share_of = |time: Span| -> io::Result<f64> {
             let (began, before) = (clock::now(), cpu_time(&recorder.0)?);
             for _ in 0..LOOKS {
-                clock::pause(Span::from_nanos(time.as_nanos() / LOOKS))?;
+                clock::sleep_for(Span::from_nanos(time.as_nanos() / LOOKS))?;
                 let [_, peak] = memory(recorder.0.id())?;
                 most = most.max(peak);
             }

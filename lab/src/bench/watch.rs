@@ -27,7 +27,7 @@ const SETTLING: Span = Span::from_millis(30);
 pub fn run() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let program = compiled("bench/timer.c", folder.path())?;
-    let last = sched::bindable()?.iter().max().unwrap_or(0);
+    let last = sched::bindable_cpus()?.iter().max().unwrap_or(0);
     let over = AtomicBool::new(false);
     let added = thread::scope(|scope| {
         // Leaving idle takes tens of microseconds that differ from turn to turn.

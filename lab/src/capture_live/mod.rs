@@ -45,10 +45,10 @@ fn take(howlate: &Path, shot: &Shot) -> io::Result<Capture> {
     let (columns, rows) = (COLUMNS.to_string(), ROWS.to_string());
     let command = format!("exec {} {}", howlate.display(), shot.words);
     tmux(&["-f", "/dev/null", "new-session", "-d", "-s", "it", "-x", &columns, "-y", &rows, &command])?;
-    drop(clock::pause(shot.after));
+    drop(clock::sleep_for(shot.after));
     for key in shot.keys {
         tmux(&["send-keys", "-t", "it", key])?;
-        drop(clock::pause(Span::from_millis(500)));
+        drop(clock::sleep_for(Span::from_millis(500)));
     }
     let screen = tmux(&["capture-pane", "-e", "-p", "-t", "it"])?;
     tmux(&["kill-server"])?;

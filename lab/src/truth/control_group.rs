@@ -71,7 +71,7 @@ impl Drop for ControlGroup {
     fn drop(&mut self) {
         let until = clock::now().plus(PATIENCE);
         while fs::remove_dir(&self.folder).is_err() && clock::now() < until {
-            drop(clock::pause(EVERY));
+            drop(clock::sleep_for(EVERY));
         }
     }
 }

@@ -46,7 +46,7 @@ fn contend(number: u64, quiet: &AtomicBool, tid: &Sender<u32>, over: &Receiver<(
         while clock::now() < done {
             std::hint::spin_loop();
         }
-        drop(clock::pause(Span::from_micros(200 + 90 * number)));
+        drop(clock::sleep_for(Span::from_micros(200 + 90 * number)));
     }
     // The sender is gone when it is over.
     let _ = over.recv();
@@ -92,9 +92,9 @@ pub fn attack(program: &Path, seconds: u64, scores: &mut Scores) -> io::Result<(
     top.args(["--duration", &format!("{}us", length.as_nanos() / 1_000)]);
     let instance = Instance::create("witness-top", OF_THREADS)?;
     let top = top.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    clock::pause(MARGIN)?;
+    clock::sleep_for(MARGIN)?;
     let (contenders, tids) = Contenders::start(6)?;
-    clock::pause(Span::from_secs(seconds))?;
+    clock::sleep_for(Span::from_secs(seconds))?;
     let quiet = clock::now().as_nanos() / 1_000;
     contenders.keep_still();
     let output = top.wait_with_output()?;

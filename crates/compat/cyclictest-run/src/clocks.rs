@@ -30,5 +30,5 @@ pub(crate) fn check(options: &Options, streams: Streams) {
 
 /// Nanoseconds that the clock waited on is ahead of `CLOCK_MONOTONIC`.
 pub(crate) fn ahead(options: &Options) -> i64 {
-    if options.clock.is_monotonic() { 0 } else { clock::ahead(options.clock) }
+    if options.clock.is_monotonic() { 0 } else { clock::offset_from_monotonic(options.clock) }
 }

@@ -1,7 +1,7 @@
 //! What JSON says of the machine and the run.
 
 use howlate_cyclictest::{Options, RunFacts};
-use howlate_procfs::{Root, node_of};
+use howlate_procfs::{Root, numa_node};
 use rustix::system::uname;
 
 /// Now, RFC 2822, in local time.
@@ -47,5 +47,5 @@ fn named_node(root: &Root, cpu: Option<u32>, options: &Options) -> i32 {
 
 /// The NUMA node of a CPU; 0 where the kernel knows of none.
 fn node(root: &Root, cpu: u32) -> i32 {
-    node_of(root, cpu).and_then(|node| node.try_into().ok()).unwrap_or(0)
+    numa_node(root, cpu).and_then(|node| node.try_into().ok()).unwrap_or(0)
 }

@@ -76,6 +76,6 @@ fn serve(path: &Path, text: &Mutex<String>) {
         let text = text.lock().unwrap_or_else(PoisonError::into_inner).clone();
         drop(pipe.write_all(text.as_bytes()));
         drop(pipe);
-        drop(clock::pause(PAUSE));
+        drop(clock::sleep_for(PAUSE));
     }
 }

@@ -1,7 +1,7 @@
 //! `--deepest-idle-state`: keeps the measured CPUs out of deeper idle states.
 
 use howlate_cyclictest::{CpuMasks, Options, Power};
-use howlate_guard::{Applied, Guard, Wanted};
+use howlate_guard::{AppliedSettings, Guard, SettingRequest};
 use howlate_model::{Caveat, CpuSet, Turn};
 use howlate_procfs::Root;
 use howlate_render as render;
@@ -10,7 +10,7 @@ use crate::streams::Streams;
 
 /// Idle states that are disabled until this is dropped, or the process killed.
 pub(crate) struct Disabled {
-    applied: Option<Applied>,
+    applied: Option<AppliedSettings>,
     streams: Streams,
 }
 
@@ -37,12 +37,16 @@ pub(crate) fn limit(options: &Options, turn: &Turn, masks: &CpuMasks, streams: S
 /// The switches of the states of a CPU that are deeper than asked; `None` where it has no states.
 ///
 /// Source: Documentation/admin-guide/pm/cpuidle.rst, `disable`.
-fn deeper(root: &Root, cpu: u32, deepest: i64) -> Option<Vec<Wanted>> {
+fn deeper(root: &Root, cpu: u32, deepest: i64) -> Option<Vec<SettingRequest>> {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
     let names = Some(root.list(&folder)).filter(|names| !names.is_empty())?;
     let number = |name: &String| name.strip_prefix("state")?.parse::<i64>().ok();
     let deeper = names.iter().filter(|name| number(name).is_some_and(|state| state > deepest));
-    Some(deeper.filter_map(|name| Wanted::parse(&format!("{folder}/{name}/disable"), "1").ok()).collect())
+    Some(
+        deeper
+            .filter_map(|name| SettingRequest::parse(&format!("{folder}/{name}/disable"), "1").ok())
+            .collect(),
+    )
 }
 
 pub(crate) fn warn(caveats: &[Caveat], streams: Streams) {
@@ -51,6 +55,6 @@ pub(crate) fn warn(caveats: &[Caveat], streams: Streams) {
 
 impl Drop for Disabled {
     fn drop(&mut self) {
-        warn(&self.applied.take().map(Applied::undo).unwrap_or_default(), self.streams);
+        warn(&self.applied.take().map(AppliedSettings::undo).unwrap_or_default(), self.streams);
     }
 }

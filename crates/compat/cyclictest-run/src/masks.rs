@@ -3,7 +3,7 @@
 use howlate_cyclictest::{Align, CpuMasks, Options, break_threshold};
 use howlate_linux::sched;
 use howlate_model::{CpuSet, Span, Turn, TurnControl, TurnStart};
-use howlate_procfs::{Root, list_of_cpus};
+use howlate_procfs::{Root, read_cpu_list};
 
 use crate::streams::Streams;
 use crate::trace;
@@ -11,9 +11,9 @@ use crate::trace;
 /// What the options must know of this machine.
 pub(crate) fn read() -> CpuMasks {
     let allowed = sched::affinity().unwrap_or_default();
-    let bindable = sched::bindable().unwrap_or_else(|_| allowed.clone());
+    let bindable = sched::bindable_cpus().unwrap_or_else(|_| allowed.clone());
     let count = |list: &str| {
-        let cpus = list_of_cpus(&Root::live(), &format!("/sys/devices/system/cpu/{list}"));
+        let cpus = read_cpu_list(&Root::live(), &format!("/sys/devices/system/cpu/{list}"));
         let cpus = if cpus.is_empty() { &allowed } else { &cpus };
         u32::try_from(cpus.len()).unwrap_or(u32::MAX)
     };

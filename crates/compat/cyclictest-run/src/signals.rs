@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_linux::termination::on_every_request_to_end;
+use howlate_linux::termination::on_every_termination_signal;
 use howlate_procfs::{Root, Status};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
@@ -24,7 +24,7 @@ impl Signals {
         let (interrupted, print, store) = <(Arc<AtomicBool>, Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         let hangup = (!Status::read_own(&Root::live()).ignores(SIGHUP)).then_some(SIGHUP);
         let ending: Vec<i32> = [SIGINT, SIGTERM].into_iter().chain(hangup).collect();
-        on_every_request_to_end(&ending, &interrupted).map_err(Failure::Signals)?;
+        on_every_termination_signal(&ending, &interrupted).map_err(Failure::Signals)?;
         for (signal, set) in [(SIGUSR1, &print), (SIGUSR2, &store)] {
             flag::register(signal, Arc::clone(set)).map_err(Failure::Signals)?;
         }

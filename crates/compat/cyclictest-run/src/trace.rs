@@ -1,7 +1,7 @@
 //! `--tracemark`: marks the kernel's trace and stops it, from the thread that was late.
 
 use howlate_cyclictest::{Options, trace_mark};
-use howlate_guard::Trace;
+use howlate_guard::KernelTrace;
 use howlate_model::{Latency, ThresholdAction};
 
 use crate::streams::Streams;
@@ -20,7 +20,7 @@ pub fn stop_trace(
     mark: impl Fn(Latency) -> String + Send + Sync + 'static,
     streams: Streams,
 ) -> Option<ThresholdAction> {
-    let Some(trace) = Trace::open() else {
+    let Some(trace) = KernelTrace::open() else {
         streams.say(
             "WARN: cannot write to the kernel's trace; is tracefs mounted at /sys/kernel/tracing, and are you root?\n",
         );

@@ -27,7 +27,7 @@ const COLLECTED: Span = Span::from_millis(100);
 pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Result<u8, Failure> {
     let started = now();
     let interrupted = on_signals()?;
-    let bindable = sched::bindable().unwrap_or_default();
+    let bindable = sched::bindable_cpus().unwrap_or_default();
     let options = match read(words, &bindable, dialect) {
         Ok(options) => options,
         Err(Refusal::Help) => return Ok(streams.print(&usage(dialect)).map(|()| 0)?),
@@ -144,7 +144,7 @@ impl<'a> Run<'a> {
             }
             self.draw()?;
             // A signal makes the look come earlier.
-            drop(clock::pause(every.min(left)));
+            drop(clock::sleep_for(every.min(left)));
             threads.drain(&mut |thread, latency| self.add(thread, latency));
         }
         Ok(threads.end(&mut |thread, latency| self.add(thread, latency)))

@@ -6,7 +6,7 @@ use std::io;
 use howlate_linux::sched;
 use howlate_measure::{DeadlineRefused, DeadlineThread, Step};
 use howlate_model::{CpuSet, OsError};
-use howlate_procfs::{Root, Status, list_of_cpus};
+use howlate_procfs::{Root, Status, read_cpu_list};
 
 /// `EPERM`, `EBUSY` and `EINVAL` of `<asm-generic/errno-base.h>`.
 const NOT_PERMITTED: i32 = 1;
@@ -51,8 +51,8 @@ impl Facts {
         Self {
             may: Status::read_own(&root).has_bit("CapEff", SYS_NICE).unwrap_or(true),
             allowed: sched::affinity().unwrap_or_default(),
-            bindable: sched::bindable().unwrap_or_default(),
-            online: list_of_cpus(&root, "/sys/devices/system/cpu/online"),
+            bindable: sched::bindable_cpus().unwrap_or_default(),
+            online: read_cpu_list(&root, "/sys/devices/system/cpu/online"),
             runtime_us: number("sched_rt_runtime_us"),
             period_us: number("sched_rt_period_us"),
             shortest_us: number("sched_deadline_period_min_us"),

@@ -20,7 +20,7 @@ use crate::moved::moved;
 /// Does what hwlatdetect would do; returns the exit status.
 pub(crate) fn run(words: &[String], streams: Streams) -> Result<u8, Failure> {
     let interrupted = on_signals()?;
-    let bindable = sched::bindable().unwrap_or_default();
+    let bindable = sched::bindable_cpus().unwrap_or_default();
     let options = match read(words, &bindable) {
         Ok(options) => options,
         Err(Refusal::Help) => return Ok(streams.print(&usage()).map(|()| 0)?),
@@ -82,7 +82,7 @@ impl Detector<'_> {
             let next = began.plus(Span::from_micros(self.options.window_us)).min(ends);
             while clock::now() < next && !interrupted.load(Ordering::Relaxed) {
                 // A signal ends it earlier.
-                drop(clock::pause(next.since(clock::now())));
+                drop(clock::sleep_for(next.since(clock::now())));
             }
         }
         Ok(())
@@ -117,7 +117,7 @@ impl Detector<'_> {
     }
 
     fn take(&mut self, run: &GapRun) -> Result<(), Failure> {
-        let ahead = clock::ahead(WaitClock::Realtime);
+        let ahead = clock::offset_from_monotonic(WaitClock::Realtime);
         for cpu in &run.cpus {
             if let Some(smis) = cpu.account.smis {
                 self.count(cpu.counted.cpu, smis);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_linux::termination::on_every_request_to_end;
+use howlate_linux::termination::on_every_termination_signal;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::failure::Failure;
@@ -11,6 +11,6 @@ use crate::failure::Failure;
 /// Set by `SIGINT` and `SIGTERM` from now on.
 pub(crate) fn on_signals() -> Result<Arc<AtomicBool>, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    on_every_request_to_end(&[SIGINT, SIGTERM], &interrupted).map_err(Failure::Signals)?;
+    on_every_termination_signal(&[SIGINT, SIGTERM], &interrupted).map_err(Failure::Signals)?;
     Ok(interrupted)
 }

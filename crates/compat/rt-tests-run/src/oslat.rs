@@ -26,7 +26,7 @@ pub(crate) fn run(words: &[String], dialect: Dialect, streams: Streams) -> Resul
     let started = now();
     streams.print(&format!("oslat V {}\n", dialect.version()))?;
     let interrupted = on_signals()?;
-    let bindable = sched::bindable().unwrap_or_default();
+    let bindable = sched::bindable_cpus().unwrap_or_default();
     let options = match read(words, &bindable, dialect) {
         Ok(options) => options,
         Err(Refusal::Version) => return Ok(0),

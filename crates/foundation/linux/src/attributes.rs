@@ -1,4 +1,4 @@
-//! All that the scheduler was told about a thread, to be changed in part and put back exactly.
+//! A thread's `sched_attr`, to be changed in part and restored exactly.
 
 use std::fmt;
 use std::io;
@@ -9,11 +9,11 @@ use howlate_model::{Nice, Policy, Span};
 
 use crate::sched::{empty_attr, get_attr, number, set_attr, slice};
 
-/// What `sched_getattr` tells of a thread. As text it is one line of words, each a name and a number.
+/// A `struct sched_attr`. As text it is one line of `name=number` pairs.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/sched_setattr.2.html>
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attributes {
+pub struct SchedAttributes {
     policy: u32,
     flags: u64,
     nice: i32,
@@ -23,8 +23,8 @@ pub struct Attributes {
     period: u64,
 }
 
-impl Attributes {
-    /// `sched_getattr(tid, …)`. A slice that is the kernel's usual one stands as none, so that it stays the kernel's.
+impl SchedAttributes {
+    /// `sched_getattr(tid, …)`. The kernel's default slice is stored as 0, which asks for the default when it is set.
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/sched_setattr.2.html>
     ///
@@ -33,13 +33,13 @@ impl Attributes {
     /// `ESRCH` when there is no such thread.
     pub fn of_thread(tid: u32) -> io::Result<Self> {
         let attr = get_attr(tid)?;
-        let is_usual = has_slices(attr.sched_policy) && attr.sched_runtime == usual_slice();
+        let is_default = has_slices(attr.sched_policy) && attr.sched_runtime == default_slice();
         Ok(Self {
             policy: attr.sched_policy,
             flags: attr.sched_flags,
             nice: attr.sched_nice,
             priority: attr.sched_priority,
-            runtime: if is_usual { 0 } else { attr.sched_runtime },
+            runtime: if is_default { 0 } else { attr.sched_runtime },
             deadline: attr.sched_deadline,
             period: attr.sched_period,
         })
@@ -71,7 +71,7 @@ impl Attributes {
         matches!(self.policy, number::FIFO | number::RR | number::DEADLINE)
     }
 
-    /// The same with an ordinary policy, `SCHED_FIFO` or `SCHED_RR`; with any other, as it is.
+    /// Replaces the policy by `SCHED_OTHER`, `SCHED_FIFO` or `SCHED_RR`; any other `policy` changes nothing.
     #[must_use]
     pub fn with_policy(self, policy: Policy) -> Self {
         let fixed = |policy, priority| Self { policy, priority, nice: 0, runtime: 0, ..self };
@@ -85,7 +85,7 @@ impl Attributes {
         }
     }
 
-    /// The same with a slice of the fair scheduler.
+    /// Replaces the slice of the fair scheduler.
     #[must_use]
     pub const fn with_slice(self, slice: Span) -> Self {
         Self { runtime: slice.as_nanos(), ..self }
@@ -96,13 +96,13 @@ const fn has_slices(policy: u32) -> bool {
     matches!(policy, number::OTHER | number::BATCH)
 }
 
-/// The slice of threads that asked for none: that of the thread of this process that was the first to ask.
-fn usual_slice() -> u64 {
-    static USUAL: OnceLock<u64> = OnceLock::new();
-    *USUAL.get_or_init(|| slice().ok().flatten().map_or(0, Span::as_nanos))
+/// The default slice, in nanoseconds: that of the first thread of this process to call this.
+fn default_slice() -> u64 {
+    static DEFAULT: OnceLock<u64> = OnceLock::new();
+    *DEFAULT.get_or_init(|| slice().ok().flatten().map_or(0, Span::as_nanos))
 }
 
-impl fmt::Display for Attributes {
+impl fmt::Display for SchedAttributes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { policy, flags, nice, priority, runtime, deadline, period } = self;
         write!(f, "policy={policy} flags={flags} nice={nice} priority={priority} ")?;
@@ -110,7 +110,7 @@ impl fmt::Display for Attributes {
     }
 }
 
-impl FromStr for Attributes {
+impl FromStr for SchedAttributes {
     type Err = io::Error;
 
     fn from_str(text: &str) -> io::Result<Self> {
@@ -126,9 +126,9 @@ impl FromStr for Attributes {
     }
 }
 
-/// The number behind `name=`.
+/// The number after `name=`.
 fn number_in<T: FromStr>(text: &str, name: &str) -> io::Result<T> {
-    let value = text.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok());
+    let value = text.split(' ').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')?.parse().ok());
     value.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("`{text}` says no {name}")))
 }
 
@@ -139,20 +139,20 @@ mod tests {
 
     #[test]
     fn what_is_read_is_written_as_one_line_and_read_again() {
-        let own = Attributes::of_thread(THIS_THREAD).unwrap();
+        let own = SchedAttributes::of_thread(THIS_THREAD).unwrap();
         assert!(own.is_fair() && !own.is_realtime(), "{own}");
-        assert_eq!(own.to_string().parse::<Attributes>().unwrap(), own);
+        assert_eq!(own.to_string().parse::<SchedAttributes>().unwrap(), own);
         let fifo = own.with_policy("fifo:80".parse().unwrap());
         assert!(fifo.is_realtime() && fifo.to_string().contains("priority=80 runtime=0"), "{fifo}");
         for wrong in ["", "policy=0", "policy=-1 flags=0 nice=0 priority=0 runtime=0 deadline=0 period=0"] {
-            assert!(wrong.parse::<Attributes>().is_err(), "{wrong}");
+            assert!(wrong.parse::<SchedAttributes>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn one_part_is_changed_and_the_rest_is_as_it_was() {
         let thread = std::thread::spawn(|| {
-            let now = || Attributes::of_thread(THIS_THREAD).unwrap();
+            let now = || SchedAttributes::of_thread(THIS_THREAD).unwrap();
             let nicer = now().with_policy(Policy::Other { nice: Nice::new(19) });
             nicer.set(THIS_THREAD).unwrap();
             let short = nicer.with_slice(Span::from_micros(700));
@@ -160,7 +160,7 @@ mod tests {
             let knows_slices = slice().unwrap().is_some();
             assert_eq!(now(), if knows_slices { short } else { nicer });
             nicer.set(THIS_THREAD).unwrap();
-            assert_eq!(now(), nicer, "a usual slice is the kernel's again");
+            assert_eq!(now(), nicer, "the default slice is in force again");
         });
         thread.join().unwrap();
     }

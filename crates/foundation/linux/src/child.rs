@@ -1,4 +1,4 @@
-//! Programs started under settings of their own, as `chrt`, `nice` and `taskset` start them.
+//! Programs started with scheduling settings, as `chrt`, `nice` and `taskset` do.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,32 +14,32 @@ use rustix::process::{Pid, Resource, Rlimit, WaitId, WaitIdOptions, setrlimit, w
 use crate::parent::die_with;
 use crate::{sched, thread, usage};
 
-/// What a program is to be started with.
+/// SpawnSettings of a program from its first instruction on.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// The policy and its priority, asked of `sched_setattr(2)`.
+pub struct SpawnSettings {
+    /// Set by `sched_setattr(2)`.
     pub policy: Policy,
-    /// The timer slack; `None`: as inherited.
+    /// Timer slack; `None`: as inherited.
     pub slack: Option<Span>,
-    /// Where it may run; `None`: as inherited.
+    /// Affinity; `None`: as inherited.
     pub cpus: Option<CpuSet>,
 }
 
-/// What the kernel made of [`Settings`] before the program began.
+/// Which [`SpawnSettings`] the kernel accepted.
 #[derive(Debug)]
-pub struct Applied {
-    /// What `sched_setattr(2)` answered.
+pub struct SpawnReport {
+    /// Result of `sched_setattr(2)`.
     pub policy: io::Result<()>,
-    /// What `prctl(PR_SET_TIMERSLACK)` answered.
+    /// Result of `prctl(PR_SET_TIMERSLACK)`.
     pub slack: io::Result<()>,
-    /// What `sched_setaffinity(2)` answered.
+    /// Result of `sched_setaffinity(2)`.
     pub cpus: io::Result<()>,
-    /// `prctl(PR_GET_TIMERSLACK)`, which only a thread itself may ask without privilege.
+    /// `prctl(PR_GET_TIMERSLACK)`, which a thread can only read of itself without privilege.
     pub slack_in_force: Span,
 }
 
-/// CPU time that a real-time program may use without ever waiting before the kernel kills it, so
-/// that one that spins does not keep the machine. No program that sleeps comes near.
+/// `RLIMIT_RTTIME` of a real-time program, in microseconds: the kernel kills it after this much CPU time without a blocking
+/// call, so that a program that spins does not take over the machine. No program that sleeps comes near.
 const MOST_REALTIME_CPU_US: u64 = 10_000_000;
 
 /// Starts `command` in a process group of its own, under `settings`, which are applied between
@@ -47,10 +47,10 @@ const MOST_REALTIME_CPU_US: u64 = 10_000_000;
 ///
 /// # Errors
 ///
-/// When the program cannot be started. A refused setting is no error: see [`Applied`].
+/// When the program cannot be started. A refused setting is no error: see [`SpawnReport`].
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html>
-pub fn spawn(mut command: Command, settings: Settings) -> io::Result<(Child, Applied)> {
+pub fn spawn(mut command: Command, settings: SpawnSettings) -> io::Result<(Child, SpawnReport)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     let parent = rustix::process::getpid();
     command.process_group(0);
@@ -58,13 +58,13 @@ pub fn spawn(mut command: Command, settings: Settings) -> io::Result<(Child, App
     // run between fork and exec of a process with threads.
     unsafe { command.pre_exec(move || prepare(&settings, parent, &writer)) };
     let child = command.spawn();
-    // The closure, and with it our end for writing.
+    // Drops the closure, and with it this process's write end of the pipe.
     drop(command);
     let applied = read_report(reader);
     Ok((child?, applied?))
 }
 
-/// Starts `command` in a process group of its own, as Ctrl-C is for this program. It dies with the calling thread.
+/// Starts `command` in a process group of its own, which Ctrl-C does not reach. It dies with the calling thread.
 ///
 /// # Errors
 ///
@@ -79,13 +79,13 @@ pub fn spawn_bound(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// What the child does before it becomes the program.
-fn prepare(settings: &Settings, parent: Pid, report: &OwnedFd) -> io::Result<()> {
+/// Runs in the child between fork(2) and execve(2).
+fn prepare(settings: &SpawnSettings, parent: Pid, report: &OwnedFd) -> io::Result<()> {
     die_with(parent)?;
     if settings.policy.is_realtime() {
-        let most = Some(MOST_REALTIME_CPU_US);
+        let limit = Some(MOST_REALTIME_CPU_US);
         // Refused only where the limit is lower already.
-        let _ = setrlimit(Resource::Rttime, Rlimit { current: most, maximum: most });
+        let _ = setrlimit(Resource::Rttime, Rlimit { current: limit, maximum: limit });
     }
     let cpus = settings.cpus.as_ref().map_or(Ok(()), sched::bind);
     let slack = settings.slack.map_or(Ok(()), thread::set_timer_slack);
@@ -98,7 +98,7 @@ fn prepare(settings: &Settings, parent: Pid, report: &OwnedFd) -> io::Result<()>
     Ok(())
 }
 
-/// Policy, slack, affinity: their errors; then the slack in force.
+/// The errors of policy, slack and affinity, then the slack in force.
 const REPORT_WORDS: usize = 4;
 
 fn errno(result: &io::Result<()>) -> u64 {
@@ -106,7 +106,7 @@ fn errno(result: &io::Result<()>) -> u64 {
     number.map_or(0, |number| u64::from(number.unsigned_abs()))
 }
 
-fn read_report(reader: OwnedFd) -> io::Result<Applied> {
+fn read_report(reader: OwnedFd) -> io::Result<SpawnReport> {
     let mut bytes = Vec::with_capacity(REPORT_WORDS * 8);
     File::from(reader).read_to_end(&mut bytes)?;
     let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
@@ -117,7 +117,7 @@ fn read_report(reader: OwnedFd) -> io::Result<Applied> {
         None => Err(io::ErrorKind::UnexpectedEof.into()),
     };
     let slack_in_force = Span::from_nanos(words.get(REPORT_WORDS - 1).copied().unwrap_or(0));
-    Ok(Applied { policy: result(0), slack: result(1), cpus: result(2), slack_in_force })
+    Ok(SpawnReport { policy: result(0), slack: result(1), cpus: result(2), slack_in_force })
 }
 
 /// Whether process `pid`, a child, has ended; it can still be signalled and must be reaped.
@@ -128,12 +128,12 @@ fn read_report(reader: OwnedFd) -> io::Result<Applied> {
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/waitid.2.html>
 pub fn has_ended(pid: Pid) -> io::Result<bool> {
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-    Ok(waitid(WaitId::Pid(pid), look)?.is_some())
+    let flags = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    Ok(waitid(WaitId::Pid(pid), flags)?.is_some())
 }
 
-/// `wait4(pid, …)`: waits for a child's end; tells how it ended, and what it and the children that
-/// it waited for used from their start on. `elapsed` is left 0.
+/// `wait4(pid, …)`: waits for a child's end; returns its status, and the resources that it and the children
+/// it waited for used. `elapsed` stays 0.
 ///
 /// # Errors
 ///
@@ -142,15 +142,15 @@ pub fn has_ended(pid: Pid) -> io::Result<bool> {
 /// Source: <https://man7.org/linux/man-pages/man2/wait4.2.html>
 pub fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
-    let mut used = MaybeUninit::<libc::rusage>::zeroed();
+    let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
     let pid = pid.as_raw_nonzero().get();
     loop {
-        // SAFETY: `status` and `used` have room for what the call writes, and outlive it.
-        let reaped = unsafe { libc::wait4(pid, &raw mut status, 0, used.as_mut_ptr()) };
+        // SAFETY: `status` and `rusage` have room for what the call writes, and outlive it.
+        let reaped = unsafe { libc::wait4(pid, &raw mut status, 0, rusage.as_mut_ptr()) };
         if reaped == pid {
             // SAFETY: zeroed is a valid rusage, and the call has filled it.
-            let used = unsafe { used.assume_init() };
-            return Ok((ExitStatus::from_raw(status), usage::from_rusage(&used)));
+            let rusage = unsafe { rusage.assume_init() };
+            return Ok((ExitStatus::from_raw(status), usage::from_rusage(&rusage)));
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
@@ -171,9 +171,9 @@ mod tests {
         command
     }
 
-    fn asked(policy: &str) -> Settings {
+    fn settings_with(policy: &str) -> SpawnSettings {
         let cpu = sched::affinity().unwrap().iter().next().unwrap();
-        Settings {
+        SpawnSettings {
             policy: policy.parse().unwrap(),
             slack: Some(Span::from_nanos(12_345)),
             cpus: Some(CpuSet::from_iter([cpu])),
@@ -181,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn a_program_begins_with_what_was_asked_for() {
+    fn a_program_starts_with_its_settings() {
         for policy in ["batch", "idle", "nice:19"] {
-            let (child, applied) = spawn(sleeper(), asked(policy)).unwrap();
+            let (child, applied) = spawn(sleeper(), settings_with(policy)).unwrap();
             let pid = Pid::from_child(&child);
             assert_eq!(sched::policy(child.id()).unwrap().to_string(), policy);
             assert!(applied.policy.is_ok() && applied.slack.is_ok() && applied.cpus.is_ok(), "{applied:?}");
@@ -198,8 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_setting_is_told_and_the_program_runs() {
-        let settings = Settings { cpus: Some(CpuSet::from_iter([1_000])), ..asked("other") };
+    fn a_refused_setting_is_reported_and_the_program_runs() {
+        let settings = SpawnSettings { cpus: Some(CpuSet::from_iter([1_000])), ..settings_with("other") };
         let (child, applied) = spawn(sleeper(), settings).unwrap();
         assert_eq!(applied.cpus.unwrap_err().raw_os_error(), Some(libc::EINVAL));
         let pid = Pid::from_child(&child);
@@ -208,8 +208,8 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_an_error() {
-        let error = spawn(Command::new("/no/such/program"), asked("other")).unwrap_err();
+    fn a_missing_program_is_an_error() {
+        let error = spawn(Command::new("/no/such/program"), settings_with("other")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

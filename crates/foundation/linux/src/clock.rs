@@ -16,8 +16,8 @@ pub fn now() -> MonotonicTime {
     MonotonicTime::from_nanos(read(libc::CLOCK_MONOTONIC))
 }
 
-/// `clock_gettime(CLOCK_MONOTONIC_RAW)`: as the counter runs, without what NTP adds to keep pace with the day. Nothing but the
-/// difference of two of its readings means anything.
+/// `clock_gettime(CLOCK_MONOTONIC_RAW)`: the hardware counter without NTP's adjustment of its rate. Only differences of two readings
+/// are meaningful.
 ///
 /// The kernel spaces the periods of `SCHED_DEADLINE` by its scheduler clock, which NTP does not change either: on
 /// [`now`], 20 ppm would add 20 µs of latency each second.
@@ -28,15 +28,15 @@ pub fn raw() -> MonotonicTime {
     MonotonicTime::from_nanos(read(libc::CLOCK_MONOTONIC_RAW))
 }
 
-/// `clock_gettime(CLOCK_THREAD_CPUTIME_ID)`: how long the calling thread has had a CPU.
+/// `clock_gettime(CLOCK_THREAD_CPUTIME_ID)`: CPU time of the calling thread.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
 pub fn thread_cpu_time() -> Span {
     Span::from_nanos(read(libc::CLOCK_THREAD_CPUTIME_ID).unsigned_abs())
 }
 
-/// Nanoseconds on a clock, by libc: rustix looks for the vDSO in a way that finds none in static programs, and a system call
-/// takes eight times as long.
+/// Nanoseconds on a clock, through libc: rustix does not find the vDSO in static programs, and a system call takes eight
+/// times as long.
 #[inline]
 fn read(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -48,7 +48,7 @@ fn read(clock: libc::clockid_t) -> i64 {
 /// `CLOCK_AUX`, the first of the auxiliary clocks (`include/uapi/linux/time.h`, Linux 6.17).
 const FIRST_AUXILIARY: libc::clockid_t = 16;
 
-/// What system calls know a clock by.
+/// The clock id that system calls take.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/clock_getres.2.html>
 #[inline]
@@ -71,7 +71,7 @@ pub fn exists(clock: WaitClock) -> bool {
     unsafe { libc::clock_gettime(id(clock), &raw mut time) == 0 }
 }
 
-/// `clock_gettime` on a clock that [exists], in nanoseconds since its own beginning.
+/// `clock_gettime` on a clock that [exists], in nanoseconds since its epoch.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
 #[inline]
@@ -89,39 +89,39 @@ pub fn now_on(clock: WaitClock) -> i64 {
 #[inline]
 pub fn sleep_until_on(clock: WaitClock, nanos: i64) -> io::Result<()> {
     let until = libc::timespec { tv_sec: nanos / NANOS_PER_SEC, tv_nsec: nanos % NANOS_PER_SEC };
-    // SAFETY: `until` outlives the call, and nothing is written where the rest of the time would go.
+    // SAFETY: `until` outlives the call, and nothing is written where the remaining time would go.
     let error = unsafe {
         libc::clock_nanosleep(id(clock), libc::TIMER_ABSTIME, &raw const until, std::ptr::null_mut())
     };
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
-/// How far `clock` is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
+/// `clock` minus `CLOCK_MONOTONIC`, in nanoseconds.
 ///
-/// Of a few pairs of readings the closest counts, so that an interruption between two does not.
+/// The closest of a few pairs of readings counts, so that a preemption between two readings does not.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
-pub fn ahead(clock: WaitClock) -> i64 {
+pub fn offset_from_monotonic(clock: WaitClock) -> i64 {
     let pair = || {
-        let (before, ahead_of, after) = (now(), now_on(clock), now());
-        (after.since(before), ahead_of - before.as_nanos())
+        let (before, reading, after) = (now(), now_on(clock), now());
+        (after.since(before), reading - before.as_nanos())
     };
-    (0..5).map(|_| pair()).min_by_key(|(apart, _)| *apart).map_or(0, |(_, ahead)| ahead)
+    (0..5).map(|_| pair()).min_by_key(|(apart, _)| *apart).map_or(0, |(_, offset)| offset)
 }
 
 /// The clock is not set by another one: `STA_UNSYNC` of `include/uapi/linux/timex.h`.
 const UNSYNCHRONISED: i32 = 0x0040;
 
-/// How well `CLOCK_REALTIME` is set; `None` where the kernel does not tell.
+/// How well `CLOCK_REALTIME` is synchronised; `None` where `adjtimex(2)` fails.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/adjtimex.2.html>
 pub fn day_clock() -> Option<WallClockState> {
     // SAFETY: all fields are numbers. With `modes` 0, nothing is changed.
-    let mut told: libc::timex = unsafe { std::mem::zeroed() };
-    // SAFETY: `told` is this function's own, and of the size that the call expects.
-    let state = unsafe { libc::adjtimex(&raw mut told) };
-    let micros = u64::try_from(told.maxerror).ok()?;
-    let synchronised = told.status & UNSYNCHRONISED == 0;
+    let mut timex: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: `timex` is this function's own, and of the size that the call expects.
+    let state = unsafe { libc::adjtimex(&raw mut timex) };
+    let micros = u64::try_from(timex.maxerror).ok()?;
+    let synchronised = timex.status & UNSYNCHRONISED == 0;
     (state >= 0).then_some(WallClockState { synchronised, max_error: Span::from_micros(micros) })
 }
 
@@ -132,14 +132,12 @@ pub fn resolution() -> Span {
     from_timespec(clock_getres(ClockId::Monotonic))
 }
 
-/// A point in time as the kernel takes it.
 #[inline]
 pub fn timespec_at(time: MonotonicTime) -> Timespec {
     let nanos = time.as_nanos();
     Timespec { tv_sec: nanos / NANOS_PER_SEC, tv_nsec: nanos % NANOS_PER_SEC }
 }
 
-/// A length of time as the kernel takes it.
 #[inline]
 pub fn timespec_for(span: Span) -> Timespec {
     // Spans are read from text within i64; see `Span::from_str`.
@@ -151,14 +149,14 @@ fn from_timespec(time: Timespec) -> Span {
     Span::from_nanos(nanos.max(0).unsigned_abs())
 }
 
-/// Waits for `span`, or until a signal arrives. For everything that is not measured.
+/// Waits for `span`, or until a signal arrives. Measured waits use other functions.
 ///
 /// # Errors
 ///
 /// `Interrupted` when a signal handler ran.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/clock_nanosleep.2.html>
-pub fn pause(span: Span) -> io::Result<()> {
+pub fn sleep_for(span: Span) -> io::Result<()> {
     match clock_nanosleep_relative(SleepClock::Monotonic, &timespec_for(span)) {
         NanosleepRelativeResult::Ok => Ok(()),
         NanosleepRelativeResult::Interrupted(_) => Err(io::ErrorKind::Interrupted.into()),
@@ -176,16 +174,18 @@ mod tests {
             let readings: Vec<_> = (0..10_000).map(|_| read()).collect();
             assert!(readings.is_sorted());
         }
-        assert!(exists(WaitClock::Monotonic) && ahead(WaitClock::Monotonic).abs() < NANOS_PER_SEC);
+        assert!(
+            exists(WaitClock::Monotonic) && offset_from_monotonic(WaitClock::Monotonic).abs() < NANOS_PER_SEC
+        );
         assert!(!resolution().is_zero());
     }
 
     #[test]
-    fn the_kernel_tells_how_well_the_clock_of_the_day_is_set() {
-        let told = day_clock().unwrap();
+    fn the_kernel_reports_how_well_the_realtime_clock_is_synchronised() {
+        let realtime = day_clock().unwrap();
         // NTP_PHASE_LIMIT of include/linux/timex.h: from there on it is unsynchronised, and counts no further.
-        assert!(told.max_error <= Span::from_secs(16), "{told:?}");
-        assert!(told.max_error < Span::from_secs(16) || !told.synchronised, "{told:?}");
+        assert!(realtime.max_error <= Span::from_secs(16), "{realtime:?}");
+        assert!(realtime.max_error < Span::from_secs(16) || !realtime.synchronised, "{realtime:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A condition variable with its mutex in shared memory, the C library's own.
+//! A condition variable with its mutex in shared memory.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,19 +8,19 @@ use std::sync::Arc;
 use crate::shared_memory::SharedMemory;
 
 #[repr(C, align(64))]
-struct Pair {
+struct MutexAndCondition {
     mutex: libc::pthread_mutex_t,
     condition: libc::pthread_cond_t,
 }
 
-/// A condition variable of one direction of shared memory.
+/// The condition variable of one lane (direction) of shared memory.
 pub struct ConditionVariable {
     memory: Arc<SharedMemory>,
     lane: usize,
 }
 
 impl ConditionVariable {
-    /// `pthread_mutex_init(3)` and `pthread_cond_init(3)`: call once, before anybody attaches.
+    /// `pthread_mutex_init(3)` and `pthread_cond_init(3)`: call once, before any `attach`.
     ///
     /// # Errors
     ///
@@ -29,12 +29,12 @@ impl ConditionVariable {
     /// Source: <https://man7.org/linux/man-pages/man3/pthread_cond_init.3.html>
     pub fn init(memory: &Arc<SharedMemory>, lane: usize, processes: bool) -> io::Result<()> {
         let scope = if processes { libc::PTHREAD_PROCESS_SHARED } else { libc::PTHREAD_PROCESS_PRIVATE };
-        let pair = memory.object::<Pair>(lane);
+        let pair = memory.object::<MutexAndCondition>(lane);
         init_mutex(pair, scope)?;
         init_condition(pair, scope)
     }
 
-    /// The condition variable that [`ConditionVariable::init`] made; makes no call.
+    /// The condition variable that [`ConditionVariable::init`] initialised.
     pub const fn attach(memory: Arc<SharedMemory>, lane: usize) -> Self {
         Self { memory, lane }
     }
@@ -61,7 +61,7 @@ impl ConditionVariable {
         checked(unsafe { libc::pthread_cond_signal(self.condition()) })
     }
 
-    /// `pthread_cond_wait(3)` until `is_over`, which is asked with the mutex held.
+    /// `pthread_cond_wait(3)` until `is_over`, which is called with the mutex held.
     ///
     /// Source: <https://man7.org/linux/man-pages/man3/pthread_cond_wait.3p.html>
     #[inline]
@@ -77,37 +77,37 @@ impl ConditionVariable {
     }
 }
 
-fn mutex(pair: NonNull<Pair>) -> *mut libc::pthread_mutex_t {
+fn mutex(pair: NonNull<MutexAndCondition>) -> *mut libc::pthread_mutex_t {
     // SAFETY: takes an address within the object; nothing is read.
     unsafe { addr_of_mut!((*pair.as_ptr()).mutex) }
 }
 
-fn condition(pair: NonNull<Pair>) -> *mut libc::pthread_cond_t {
+fn condition(pair: NonNull<MutexAndCondition>) -> *mut libc::pthread_cond_t {
     // SAFETY: takes an address within the object; nothing is read.
     unsafe { addr_of_mut!((*pair.as_ptr()).condition) }
 }
 
-fn init_mutex(pair: NonNull<Pair>, scope: i32) -> io::Result<()> {
+fn init_mutex(pair: NonNull<MutexAndCondition>, scope: i32) -> io::Result<()> {
     let mut attributes = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
     // SAFETY: initialises the attributes it is given.
     checked(unsafe { libc::pthread_mutexattr_init(attributes.as_mut_ptr()) })?;
     // SAFETY: initialised above.
     checked(unsafe { libc::pthread_mutexattr_setpshared(attributes.as_mut_ptr(), scope) })?;
-    // SAFETY: the place is large enough and aligned, and nobody uses it yet.
+    // SAFETY: the place is large enough and aligned, and it is not in use yet.
     checked(unsafe { libc::pthread_mutex_init(mutex(pair), attributes.as_ptr()) })
 }
 
-fn init_condition(pair: NonNull<Pair>, scope: i32) -> io::Result<()> {
+fn init_condition(pair: NonNull<MutexAndCondition>, scope: i32) -> io::Result<()> {
     let mut attributes = MaybeUninit::<libc::pthread_condattr_t>::uninit();
     // SAFETY: initialises the attributes it is given.
     checked(unsafe { libc::pthread_condattr_init(attributes.as_mut_ptr()) })?;
     // SAFETY: initialised above.
     checked(unsafe { libc::pthread_condattr_setpshared(attributes.as_mut_ptr(), scope) })?;
-    // SAFETY: the place is large enough and aligned, and nobody uses it yet.
+    // SAFETY: the place is large enough and aligned, and it is not in use yet.
     checked(unsafe { libc::pthread_cond_init(condition(pair), attributes.as_ptr()) })
 }
 
-/// The pthread functions return the error.
+/// The pthread functions return the error instead of setting `errno`.
 #[inline]
 fn checked(result: i32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(result)) }

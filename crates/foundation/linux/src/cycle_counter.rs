@@ -1,35 +1,33 @@
-//! The processor's own count of time.
+//! The CPU's cycle counter: the TSC, or Arm's virtual counter.
 
 use howlate_model::MonotonicTime;
 
 use crate::clock;
 
-/// One moment by both: the processor's ticks, and `CLOCK_MONOTONIC`.
+/// The cycle counter and `CLOCK_MONOTONIC` at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// What the CPU's counter said, in its own ticks.
+pub struct CounterReading {
     pub ticks: u64,
-    /// What `CLOCK_MONOTONIC` said.
     pub clock: MonotonicTime,
 }
 
-/// Pairs of readings of which the closest counts, so that an interruption between two does not.
+/// The closest of this many pairs of readings counts, so that a preemption between two readings does not.
 const PAIRS: usize = 8;
 
-/// Now, by both; `None` on processors whose ticks programs do not read alike.
+/// Reads both now; `None` on architectures where [`read`] is not available.
 ///
 /// Source: <https://www.felixcloutier.com/x86/rdtsc>, <https://man7.org/linux/man-pages/man2/clock_gettime.2.html>
 ///
-/// Whether the clock is made of the ticks stands in `/sys/devices/system/clocksource/clocksource0/current_clocksource`.
-pub fn now() -> Option<Moment> {
+/// Whether the clock is derived from this counter stands in `/sys/devices/system/clocksource/clocksource0/current_clocksource`.
+pub fn now() -> Option<CounterReading> {
     let pair = || {
         let before = read()?;
         let clock = clock::now();
         let after = read()?;
         let apart = after.checked_sub(before)?;
-        Some((apart, Moment { ticks: before + apart / 2, clock }))
+        Some((apart, CounterReading { ticks: before + apart / 2, clock }))
     };
-    (0..PAIRS).filter_map(|_| pair()).min_by_key(|(apart, _)| *apart).map(|(_, moment)| moment)
+    (0..PAIRS).filter_map(|_| pair()).min_by_key(|(apart, _)| *apart).map(|(_, reading)| reading)
 }
 
 /// `RDTSC`: the time-stamp counter.
@@ -49,7 +47,7 @@ const fn read() -> Option<u64> {
 /// Whether [`ticks`] reads a counter of the processor.
 pub const HAS_TICKS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
-/// `RDTSC`, without waiting for what comes before: for loops that do nothing but read it.
+/// `RDTSC`, not serialised with the instructions before it: for loops that only read it.
 ///
 /// Source: <https://www.felixcloutier.com/x86/rdtsc>
 #[cfg(target_arch = "x86_64")]
@@ -73,7 +71,7 @@ pub fn ticks() -> u64 {
     count
 }
 
-/// Nanoseconds, where programs do not read a counter.
+/// `CLOCK_MONOTONIC` in nanoseconds, where programs cannot read a counter.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[inline]
 pub fn ticks() -> u64 {
@@ -92,10 +90,10 @@ mod tests {
 
     #[test]
     fn both_go_on() {
-        let Some(one) = now() else {
-            return howlate_testing::skip("programs do not read this processor's ticks alike");
+        let Some(first) = now() else {
+            return howlate_testing::skip("this processor's counter cannot be read here");
         };
-        let other = now().unwrap();
-        assert!(other.ticks > one.ticks && other.clock >= one.clock);
+        let second = now().unwrap();
+        assert!(second.ticks > first.ticks && second.clock >= first.clock);
     }
 }

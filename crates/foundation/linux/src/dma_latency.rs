@@ -1,11 +1,11 @@
-//! `/dev/cpu_dma_latency`: a promise of the kernel not to enter slow idle states.
+//! `/dev/cpu_dma_latency`: a limit on the exit latency of idle states.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 
-/// Holds a limit on exit latencies of idle states for as long as it lives.
+/// A limit on the exit latency of idle states, in force as long as this lives.
 ///
-/// The kernel forgets the limit when the file is closed, by whatever end of the process,
+/// The kernel drops the limit when the file is closed, however the process ends,
 /// so there is nothing to restore. Source: Documentation/power/pm_qos_interface.rst.
 pub struct DmaLatency {
     file: File,
@@ -13,7 +13,7 @@ pub struct DmaLatency {
 }
 
 impl DmaLatency {
-    /// Asks that no CPU take longer than `micros` to leave an idle state.
+    /// Requests that no CPU take longer than `micros` to leave an idle state.
     ///
     /// # Errors
     ///
@@ -26,11 +26,7 @@ impl DmaLatency {
         Ok(Self { file, micros })
     }
 
-    /// The shortest limit that anybody holds now, in microseconds, as the kernel says it.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's reason.
+    /// The smallest limit that any process requests now, in microseconds.
     ///
     /// Source: <https://docs.kernel.org/power/pm_qos_interface.html>
     pub fn in_force(&mut self) -> io::Result<i32> {
@@ -39,7 +35,7 @@ impl DmaLatency {
         Ok(i32::from_ne_bytes(limit))
     }
 
-    /// The limit held, in microseconds.
+    /// The limit requested here, in microseconds.
     pub const fn micros(&self) -> i32 {
         self.micros
     }

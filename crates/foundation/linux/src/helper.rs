@@ -1,6 +1,6 @@
-//! Helper processes: this program, started again in a role of its own.
+//! Helper processes: this program, executed again in another role.
 //!
-//! Here is how they are started and how they end; what they do stays with the crate that needs them.
+//! This module starts and ends them; their work is implemented by the crate that needs it.
 
 use std::ffi::CStr;
 use std::io::{self, stdin};
@@ -13,35 +13,34 @@ use rustix::process::Pid;
 
 use crate::clock::timespec_for;
 use crate::parent::die_with;
-use crate::signal::unignore_those_of_the_c_library;
+use crate::signal::reset_libc_signals;
 
-/// This program, even when its file was replaced meanwhile. Source: proc_pid_exe(5).
+/// This program, even when its file has been replaced. Source: proc_pid_exe(5).
 pub const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// A helper process: its name, its end, its work.
+/// A role in which this program can be started as a helper process.
 #[derive(Clone, Copy, Debug)]
 pub struct Helper {
-    /// What it is to be: the program's first argument.
+    /// The program's first argument, which selects the role.
     pub role: &'static str,
-    /// What `ps` and `top` call it, at most 15 bytes. Started through `/proc/self/exe`, it would be `exe`.
+    /// Thread name (`comm`), at most 15 bytes. Started through `/proc/self/exe`, it would be `exe`.
     pub name: &'static CStr,
-    /// How long it lives.
     pub lifetime: Lifetime,
-    /// What it does, given the arguments that it was started with.
+    /// The helper's work; receives its arguments.
     pub serve: fn(&[String]) -> io::Result<()>,
 }
 
-/// When a helper process ends, however the process that started it does.
+/// What ends a helper process, however the process that started it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
-    /// It is killed by the kernel with the thread that started it: it has nothing to put in order.
+    /// The kernel kills it with the thread that started it: it has nothing to clean up.
     OfParent,
-    /// It puts things in order when its standard input ends, whose other side the kernel closes with the parent.
+    /// It cleans up when its standard input ends, whose other end the kernel closes with the parent.
     OfInput,
 }
 
 impl Helper {
-    /// What starts it, with `arguments`.
+    /// The command that starts it with `arguments`.
     pub fn command(&self, arguments: impl IntoIterator<Item = String>) -> Command {
         let mut command = Command::new(THIS_PROGRAM);
         command.arg(self.role).arg(std::process::id().to_string()).args(arguments);
@@ -50,19 +49,20 @@ impl Helper {
         command
     }
 
-    /// Does the helper's work if this program was started as this helper; `None` otherwise.
-    pub fn serve_if_asked(&self) -> Option<io::Result<()>> {
-        // Only helpers have Unicode for certain; a person may type anything.
-        let words = std::env::args_os().skip(1);
-        let arguments: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    /// Does the helper's work; `None` if this program was not started in this role.
+    pub fn serve_if_started_as(&self) -> Option<io::Result<()>> {
+        // A user may pass arguments that are not UTF-8; those of helpers always are.
+        let os_arguments = std::env::args_os().skip(1);
+        let arguments: Vec<String> =
+            os_arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
         let [role, parent, rest @ ..] = arguments.as_slice() else { return None };
-        (role == self.role).then(|| self.bound_to(parent).and_then(|()| (self.serve)(rest)))
+        (role == self.role).then(|| self.bind_to(parent).and_then(|()| (self.serve)(rest)))
     }
 
-    fn bound_to(&self, parent: &str) -> io::Result<()> {
+    fn bind_to(&self, parent: &str) -> io::Result<()> {
         let parent = parent.parse().ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
         rustix::thread::set_name(self.name)?;
-        unignore_those_of_the_c_library();
+        reset_libc_signals();
         match self.lifetime {
             Lifetime::OfParent => die_with(parent),
             Lifetime::OfInput => Ok(()),
@@ -70,15 +70,15 @@ impl Helper {
     }
 }
 
-/// `poll(2)`: whether the standard input of this helper ends within `patience`. Nothing is ever sent through it.
+/// `poll(2)`: whether the standard input of this helper ends within `timeout`. Nothing is ever sent through it.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/poll.2.html>
 ///
 /// # Errors
 ///
 /// `Interrupted` when a handler of a signal ran.
-pub fn input_ends_within(patience: Span) -> io::Result<bool> {
+pub fn input_ends_within(timeout: Span) -> io::Result<bool> {
     let stdin = stdin();
     let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
-    Ok(poll(&mut polled, Some(&timespec_for(patience)))? > 0)
+    Ok(poll(&mut polled, Some(&timespec_for(timeout)))? > 0)
 }

@@ -1,4 +1,4 @@
-//! Keeping memory where it is.
+//! Locking memory, and anonymous mappings.
 
 use std::hint::black_box;
 use std::io;
@@ -12,10 +12,10 @@ use crate::process::limit;
 /// Stack that a measuring thread touches before it measures. Its loop uses less than 1 KiB.
 const STACK_TOUCHED: usize = 64 * 1024;
 
-/// `mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)`: pages stay once they were touched.
+/// `mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)`: locks pages once they are touched.
 ///
 /// `MCL_ONFAULT` (Linux 4.4) keeps untouched stack and heap from costing memory;
-/// what is measured is touched beforehand, see [`touch_stack`].
+/// the stack is touched beforehand, see [`touch_stack`].
 ///
 /// # Errors
 ///
@@ -37,20 +37,20 @@ fn has_ipc_lock() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK))
 }
 
-/// Touches the stack below the caller, so that measuring does not meet its page faults.
+/// Touches the stack below the caller, so that it does not page-fault while measuring.
 #[inline(never)]
 pub fn touch_stack() {
     let stack = [0_u8; STACK_TOUCHED];
     black_box(&stack);
 }
 
-/// `mallopt(M_ARENA_MAX, 1)`: threads share one heap. With one of its own, glibc keeps for each what that once needed: beside a
-/// crowd, half as much again. Other libraries have but one.
+/// `mallopt(M_ARENA_MAX, 1)`: all threads share one heap. With one heap per thread, glibc keeps each at its peak size:
+/// with many threads, half as much memory again. Other C libraries have one anyway.
 ///
 /// Source: <https://man7.org/linux/man-pages/man3/mallopt.3.html>
 pub fn share_one_heap() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: only numbers are passed. Where it is refused, more memory is used, and nothing else changes.
+    // SAFETY: only numbers are passed. A refusal only costs memory.
     let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
@@ -74,19 +74,19 @@ impl Pages {
         // SAFETY: a new mapping at an address of the kernel's choice; it overlaps nothing.
         let base = unsafe { mmap_anonymous(ptr::null_mut(), len, access, MapFlags::PRIVATE)? };
         let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        // SAFETY: the whole range was just mapped. Kernels without huge pages refuse, and need not be told.
+        // SAFETY: the whole range was just mapped. Kernels without huge pages refuse, and do not need it.
         let _ = unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxNoHugepage) };
         Ok(Self { base, len })
     }
 
-    /// The memory itself, as many bytes as were asked for.
+    /// The memory, `len` bytes.
     pub const fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is `len` bytes long, belongs to self alone and lives as long.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
     }
 
-    /// `madvise(MADV_DONTNEED)`: gives the memory back to the kernel; it reads as 0, and each page costs a page fault when it
-    /// is touched next.
+    /// `madvise(MADV_DONTNEED)`: returns the memory to the kernel; it then reads as 0, and the next access to each page
+    /// faults.
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/madvise.2.html>
     ///

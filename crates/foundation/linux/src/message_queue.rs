@@ -7,14 +7,14 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 
 /// `mq_open(name, O_CREAT | O_EXCL | O_RDWR, 0600, …)` and `mq_unlink(name)`: a queue of 8-byte
-/// messages that has lost its name. `name` begins with a slash.
+/// messages whose name is removed at once. `name` begins with a slash.
 ///
 /// # Errors
 ///
 /// `ENOSYS` without `CONFIG_POSIX_MQUEUE`, `EMFILE` at the limit `RLIMIT_MSGQUEUE`, `EEXIST`.
 ///
 /// Source: <https://man7.org/linux/man-pages/man3/mq_open.3.html>
-pub fn create_nameless(name: &CStr) -> io::Result<OwnedFd> {
+pub fn create_unlinked(name: &CStr) -> io::Result<OwnedFd> {
     // SAFETY: an all-zero mq_attr is valid; the fields that matter are set below.
     let mut attributes: libc::mq_attr = unsafe { MaybeUninit::zeroed().assume_init() };
     attributes.mq_maxmsg = 8;
@@ -27,7 +27,7 @@ pub fn create_nameless(name: &CStr) -> io::Result<OwnedFd> {
     }
     // SAFETY: the name ends in a zero byte.
     unsafe { libc::mq_unlink(name.as_ptr()) };
-    // SAFETY: on Linux a queue descriptor is a file descriptor; this one is new and nobody else's.
+    // SAFETY: on Linux a queue descriptor is a file descriptor; this one is new, so it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(queue) })
 }
 

@@ -1,4 +1,4 @@
-//! `perf_event_open(2)`: when the kernel switches a thread in and out.
+//! `perf_event_open(2)`: records of a thread's context switches.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -32,7 +32,7 @@ const HEADER: usize = 8;
 /// `struct perf_event_attr` as of Linux 4.3 (`PERF_ATTR_SIZE_VER5`), as far as it is used.
 #[repr(C)]
 #[derive(Default)]
-struct Attributes {
+struct PerfEventAttr {
     kind: u32,
     size: u32,
     config: u64,
@@ -52,12 +52,12 @@ struct Attributes {
     rest: [u32; 2],
 }
 
-/// The switches of one thread, in a ring that the kernel writes.
+/// Context switches of one thread, in a ring that the kernel writes.
 pub struct SwitchRecords {
     event: OwnedFd,
     /// One page of control words, then the ring.
     base: NonNull<u8>,
-    /// The ring's length, a power of two.
+    /// Length of the ring in bytes, a power of two.
     len: usize,
     tail: u64,
 }
@@ -85,7 +85,7 @@ impl SwitchRecords {
         Ok(Self { event, base, len, tail: 0 })
     }
 
-    /// `ioctl(PERF_EVENT_IOC_DISABLE)`: records no more; what was recorded can still be read.
+    /// `ioctl(PERF_EVENT_IOC_DISABLE)`: stops recording; existing records can still be read.
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/perf_event_open.2.html>
     pub fn stop(&self) -> io::Result<()> {
@@ -94,7 +94,7 @@ impl SwitchRecords {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Hands on the records since the last call, each whole with its header.
+    /// Calls `record` with each record since the last call, header included.
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/perf_event_open.2.html>
     pub fn read(&mut self, mut record: impl FnMut(&[u8])) {
@@ -104,7 +104,7 @@ impl SwitchRecords {
             let mut header = [0; HEADER];
             self.copy(self.tail, &mut header);
             let size = u16::from_ne_bytes([header[6], header[7]]);
-            // The kernel writes no such record; nothing behind it could be found.
+            // The kernel writes no such record; the records after it could not be found.
             if usize::from(size) < HEADER {
                 self.tail = head;
                 break;
@@ -125,7 +125,7 @@ impl SwitchRecords {
         unsafe { word.cast::<AtomicU64>().as_ref() }
     }
 
-    /// Copies what lies at `position` of the endless stream of which the ring is a window.
+    /// Copies from stream position `position`, of which the ring holds the latest bytes.
     fn copy(&self, position: u64, to: &mut [u8]) {
         #[allow(clippy::cast_possible_truncation, reason = "what is left is below the ring's length")]
         let at = (position & (self.len as u64 - 1)) as usize;
@@ -155,15 +155,15 @@ impl Drop for SwitchRecords {
 
 fn open(tid: u32) -> io::Result<OwnedFd> {
     let flags = EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR | SAMPLE_ID_ALL | USE_CLOCK_ID | CONTEXT_SWITCH;
-    let attributes = Attributes {
+    let attributes = PerfEventAttr {
         kind: SOFTWARE,
-        size: size_of::<Attributes>().try_into().unwrap_or(u32::MAX),
+        size: size_of::<PerfEventAttr>().try_into().unwrap_or(u32::MAX),
         config: DUMMY,
         sample_type: TID_TIME_CPU,
-        // C's bit-fields begin at the other end there.
+        // Bit-fields of C start at the other end there.
         flags: if cfg!(target_endian = "big") { flags.reverse_bits() } else { flags },
         clock: libc::CLOCK_MONOTONIC,
-        ..Attributes::default()
+        ..PerfEventAttr::default()
     };
     // SAFETY: `attributes` is a perf_event_attr of the size that it states, and outlives the call.
     let event = unsafe {
@@ -171,7 +171,7 @@ fn open(tid: u32) -> io::Result<OwnedFd> {
     };
     let event = i32::try_from(event).ok().filter(|event| *event >= 0);
     let event = event.ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: the call returned it just now, so that nobody else owns it.
+    // SAFETY: the call returned it just now, so it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(event) })
 }
 
@@ -186,9 +186,9 @@ mod tests {
     const SWITCH: u32 = 14;
 
     fn sleep_and_read(records: &mut SwitchRecords, sleeps: u32) -> Vec<u32> {
-        let pause =
+        let duration =
             rustix::time::Timespec { tv_sec: 0, tv_nsec: Duration::from_micros(20).subsec_nanos().into() };
-        (0..sleeps).for_each(|_| drop(rustix::thread::nanosleep(&pause)));
+        (0..sleeps).for_each(|_| drop(rustix::thread::nanosleep(&duration)));
         let mut kinds = Vec::new();
         records.read(|record| {
             let kind = u32::from_ne_bytes([record[0], record[1], record[2], record[3]]);
@@ -199,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_sleeps_is_switched_out_and_in_and_what_is_lost_is_told() {
+    fn a_sleeping_thread_is_switched_out_and_in_and_lost_records_are_reported() {
         let Ok(mut records) = SwitchRecords::of_thread(thread::id(), page_size()) else {
             return howlate_testing::skip("perf_event_open is not permitted here");
         };
         let full = sleep_and_read(&mut records, 200);
         assert!(full.len() >= 100 && full.iter().all(|kind| *kind == SWITCH), "{full:?}");
-        // What tells of the loss has another length, so that records lie across the ring's end from there on.
+        // The record of the loss has another length, so that from there on records wrap around the ring's end.
         let mut after = Vec::new();
         // A sleep that is over before the thread has left its CPU is no switch.
         for _ in 0..1_000 {
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(after[0], LOST);
         assert!(after.len() >= 400 && after[1..].iter().all(|kind| *kind == SWITCH), "{after:?}");
         records.stop().unwrap();
-        // Others may have had the CPU since the last reading.
+        // There may have been switches since the last read.
         sleep_and_read(&mut records, 0);
         assert_eq!(sleep_and_read(&mut records, 5), [] as [u32; 0]);
     }

@@ -9,9 +9,9 @@ use howlate_model::{MonotonicTime, Span, WaitClock};
 use crate::clock::{self, timespec_at, timespec_for};
 use crate::signal_set::SignalSet;
 
-/// A timer whose expiry is waited for with `sigtimedwait(2)`.
+/// A timer whose expiry is awaited with `sigtimedwait(2)`.
 ///
-/// Belongs to the thread that made it: the signal goes there (`SIGEV_THREAD_ID`).
+/// Belongs to the thread that created it: the signal goes there (`SIGEV_THREAD_ID`).
 pub struct PosixTimer {
     timer: libc::timer_t,
     signals: SignalSet,
@@ -61,8 +61,8 @@ impl PosixTimer {
     #[inline]
     pub fn arm_after(&self, span: Span) -> io::Result<()> {
         // An expiry of zero would disarm the timer.
-        let least = Span::from_nanos(1);
-        self.arm(0, timespec_for(span.max(least)))
+        let shortest = Span::from_nanos(1);
+        self.arm(0, timespec_for(span.max(shortest)))
     }
 
     #[inline]

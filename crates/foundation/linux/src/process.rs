@@ -1,4 +1,4 @@
-//! Processes made from this one, and what they used.
+//! Forked processes, their CPU time, and resource limits.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -9,7 +9,7 @@ use rustix::process::{Resource, Rlimit, getpid, setrlimit};
 
 use crate::parent::die_with;
 
-/// `getrlimit(2)`: the limit in force, and how far it can be raised; `None` is unlimited.
+/// `getrlimit(2)`: the soft and the hard limit; `None` is unlimited.
 ///
 /// # Errors
 ///
@@ -28,24 +28,22 @@ pub fn limit(resource: Resource) -> io::Result<Rlimit> {
     Ok(Rlimit { current: finite(limit.rlim_cur), maximum: finite(limit.rlim_max) })
 }
 
-/// What became of [`raise_realtime_time`]: `None` is unlimited.
+/// Soft limits on `RLIMIT_RTTIME` around [`raise_rttime_limit`]; `None` is unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RealtimeTime {
-    /// The soft limit before.
+pub struct RttimeLimit {
     pub before: Option<Span>,
-    /// The soft limit now.
     pub now: Option<Span>,
 }
 
-impl RealtimeTime {
-    /// Whether there was a limit that is another one now.
+impl RttimeLimit {
+    /// Whether the limit changed.
     pub fn is_raised(&self) -> bool {
         self.before != self.now
     }
 }
 
-/// `RLIMIT_RTTIME` of this process, the soft limit; `None`: unlimited, or not told.
-pub fn realtime_time() -> Option<Span> {
+/// Soft limit on `RLIMIT_RTTIME` of this process; `None` if unlimited, or if the call is refused.
+pub fn rttime_limit() -> Option<Span> {
     limit(Resource::Rttime).ok().and_then(|limit| limit.current).map(Span::from_micros)
 }
 
@@ -57,19 +55,19 @@ pub fn realtime_time() -> Option<Span> {
 /// Where a filter of system calls refuses it.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/getrlimit.2.html>
-pub fn raise_realtime_time() -> io::Result<RealtimeTime> {
-    let was = limit(Resource::Rttime)?;
-    if was.current.is_some() {
+pub fn raise_rttime_limit() -> io::Result<RttimeLimit> {
+    let before = limit(Resource::Rttime)?;
+    if before.current.is_some() {
         let unlimited = Rlimit { current: None, maximum: None };
-        let to_hard = Rlimit { current: was.maximum, maximum: was.maximum };
+        let to_hard = Rlimit { current: before.maximum, maximum: before.maximum };
         setrlimit(Resource::Rttime, unlimited).or_else(|_| setrlimit(Resource::Rttime, to_hard))?;
     }
     let now = limit(Resource::Rttime)?;
     let span = |limit: Option<u64>| limit.map(Span::from_micros);
-    Ok(RealtimeTime { before: span(was.current), now: span(now.current) })
+    Ok(RttimeLimit { before: span(before.current), now: span(now.current) })
 }
 
-/// How a child ends whose function panicked; as Rust programs do.
+/// Exit status of a child whose function panicked; that of Rust programs.
 const PANICKED: i32 = 101;
 
 /// `fork(2)`: a child that runs `work` and ends with the status it returns. It is killed when the
@@ -92,8 +90,12 @@ pub fn fork(work: impl FnOnce() -> i32) -> io::Result<u32> {
     // SAFETY: this is the only thread, as was checked, so the child has a whole process.
     match unsafe { libc::fork() } {
         0 => {
-            let bound = die_with(parent).is_ok();
-            end(if bound { catch_unwind(AssertUnwindSafe(work)).unwrap_or(PANICKED) } else { PANICKED })
+            let dies_with_parent = die_with(parent).is_ok();
+            end(if dies_with_parent {
+                catch_unwind(AssertUnwindSafe(work)).unwrap_or(PANICKED)
+            } else {
+                PANICKED
+            })
         }
         -1 => Err(io::Error::last_os_error()),
         child => Ok(child.unsigned_abs()),
@@ -157,7 +159,7 @@ mod tests {
         while cpu_time(std::process::id()).unwrap() <= before.plus(Span::from_millis(2)) {
             state = std::hint::black_box(state.wrapping_mul(3));
         }
-        // No Linux gives out a process id above 2^22.
+        // Linux has no process id above 2^22.
         assert!(cpu_time((1 << 22) + 1).is_err());
     }
 
@@ -170,16 +172,16 @@ mod tests {
 
     #[test]
     fn a_limit_on_real_time_threads_is_raised_as_far_as_it_goes() {
-        // Of the whole process: it is put back, and was none where tests run as usual.
+        // It applies to the whole test process, so it is restored; usually it is unlimited.
         let was = limit(Resource::Rttime).unwrap();
         let low = Rlimit { current: Some(3_600_000_000), maximum: was.maximum };
         setrlimit(Resource::Rttime, low).unwrap();
-        let raised = raise_realtime_time().unwrap();
+        let raised = raise_rttime_limit().unwrap();
         assert_eq!(raised.before, Some(Span::from_secs(3_600)));
         assert!(
             raised.is_raised() && raised.now.is_none_or(|now| was.maximum == Some(now.as_nanos() / 1_000))
         );
-        assert!(!raise_realtime_time().unwrap().is_raised(), "there is nothing more to raise");
+        assert!(!raise_rttime_limit().unwrap().is_raised(), "there is nothing more to raise");
         setrlimit(Resource::Rttime, was).unwrap();
     }
 

@@ -6,8 +6,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 use crate::signal_set::SignalSet;
 
-/// The signal that notifies. Each direction has its own.
-fn number_of(lane: usize) -> i32 {
+/// Each lane (direction) has its own signal.
+fn signal_number(lane: usize) -> i32 {
     // SIGRTMIN and the next few belong to the C library, +7 and +8 to `signal` and `posix_timer`.
     libc::SIGRTMIN() + 9 + i32::from(lane > 0)
 }
@@ -31,13 +31,13 @@ const _: () = assert!(size_of::<Info>() == size_of::<libc::siginfo_t>());
 ///
 /// # Errors
 ///
-/// `ESRCH` when the thread is gone, `EAGAIN` at the limit `RLIMIT_SIGPENDING`, `EPERM` when it
+/// `ESRCH` when the thread has ended, `EAGAIN` at the limit `RLIMIT_SIGPENDING`, `EPERM` when it
 /// belongs to another user.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/rt_sigqueueinfo.2.html>
 #[inline]
 pub fn queue(pid: u32, tid: u32, lane: usize, value: u64) -> io::Result<()> {
-    let signal = number_of(lane);
+    let signal = signal_number(lane);
     let info =
         Info { signal, error: 0, code: libc::SI_QUEUE, _padding: 0, pid: 0, uid: 0, value, _rest: [0; 12] };
     // SAFETY: `info` has the size and layout of a siginfo_t and outlives the call.
@@ -45,22 +45,22 @@ pub fn queue(pid: u32, tid: u32, lane: usize, value: u64) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The signal of one direction, blocked in the thread that waits for it.
+/// The signal of one lane, blocked in the thread that waits for it.
 pub struct QueuedSignal {
     signals: SignalSet,
 }
 
 impl QueuedSignal {
-    /// `pthread_sigmask(SIG_BLOCK)`: gets the calling thread ready to wait.
+    /// `pthread_sigmask(SIG_BLOCK)`: blocks the signal in the calling thread, so that it can wait for it.
     ///
     /// Source: <https://man7.org/linux/man-pages/man3/pthread_sigmask.3.html>
     pub fn block(lane: usize) -> Self {
-        let signals = SignalSet::only(number_of(lane));
+        let signals = SignalSet::only(signal_number(lane));
         signals.block();
         Self { signals }
     }
 
-    /// `sigwaitinfo(2)`: the number that came with the signal.
+    /// `sigwaitinfo(2)`: waits for the signal and returns its number.
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/sigwaitinfo.2.html>
     ///
@@ -75,7 +75,7 @@ impl QueuedSignal {
         Ok(unsafe { info.as_ptr().cast::<Info>().read() }.value)
     }
 
-    /// `signalfd(2)`: a descriptor to read the signals from; [`value_read`] finds the number.
+    /// `signalfd(2)`: a descriptor to read the signals from; [`read_value`] finds the number.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl QueuedSignal {
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: new, and nobody else's.
+        // SAFETY: new, so it has no other owner.
         Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
     }
 }
@@ -96,11 +96,11 @@ impl QueuedSignal {
 /// Bytes of one signal read from a signalfd.
 pub const READ_SIZE: usize = size_of::<libc::signalfd_siginfo>();
 
-/// The number within what was read from a signalfd.
+/// The number in a `signalfd_siginfo`.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/signalfd.2.html>
 #[inline]
-pub fn value_read(read: &[u8; READ_SIZE]) -> u64 {
+pub fn read_value(read: &[u8; READ_SIZE]) -> u64 {
     const AT: usize = std::mem::offset_of!(libc::signalfd_siginfo, ssi_ptr);
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&read[AT..AT + 8]);
@@ -121,6 +121,6 @@ mod tests {
         queue(pid, tid, 0, 77).unwrap();
         let mut read = [0; READ_SIZE];
         assert_eq!(rustix::io::read(&descriptor, &mut read).unwrap(), READ_SIZE);
-        assert_eq!(value_read(&read), 77);
+        assert_eq!(read_value(&read), 77);
     }
 }

@@ -41,15 +41,12 @@ pub(crate) fn set_attr(tid: u32, attr: &libc::sched_attr) -> io::Result<()> {
 
 /// [`set_slice_of`] the calling thread.
 ///
-/// # Errors
-///
-/// As there.
 pub fn set_slice(slice: Span) -> io::Result<()> {
     set_slice_of(THIS_THREAD, slice)
 }
 
-/// `sched_setattr(tid, attr, 0)` with `sched_runtime`: asks for a slice of the fair scheduler, policy and nice value left as
-/// they are. Kernels before 6.12 take it and do nothing; see [`slice()`].
+/// `sched_setattr(tid, attr, 0)` with `sched_runtime`: requests a slice of the fair scheduler; policy and nice value stay as
+/// they are. Kernels before 6.12 accept it and do nothing; see [`slice()`].
 ///
 /// # Errors
 ///
@@ -69,12 +66,12 @@ pub fn set_slice_of(tid: u32, slice: Span) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// What `sched_getattr(2)` answers.
+/// Those of `sched_getattr(2)`.
 pub fn slice() -> io::Result<Option<Span>> {
     slice_of(THIS_THREAD)
 }
 
-/// `sched_getattr(tid, …)`: the slice that the fair scheduler gives a thread; `None` where the kernel does not say, or
+/// `sched_getattr(tid, …)`: the slice that the fair scheduler gives a thread; `None` where the kernel does not report it, or
 /// the policy has none.
 ///
 /// # Errors
@@ -88,7 +85,7 @@ pub fn slice_of(tid: u32) -> io::Result<Option<Span>> {
     Ok((is_fair && attr.sched_runtime > 0).then(|| Span::from_nanos(attr.sched_runtime)))
 }
 
-/// `sched_getattr(tid, …)`: the policy in force, with the nice value it runs at.
+/// `sched_getattr(tid, …)`: the policy in force, with its nice value.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/sched_setattr.2.html>
 ///
@@ -106,7 +103,7 @@ pub fn policy(tid: u32) -> io::Result<Policy> {
     policy_of(attr.sched_policy, attr.sched_priority, attr.sched_nice).ok_or_else(|| unknown(&attr))
 }
 
-/// The policy of this number in the kernel's `sched.h`; `None` where these numbers do not say all of it.
+/// The policy with this number in the kernel's `sched.h`; `None` for those with further parameters, and unknown ones.
 ///
 /// Source: <https://man7.org/linux/man-pages/man7/sched.7.html>
 pub fn policy_of(policy: u32, priority: u32, nice: i32) -> Option<Policy> {
@@ -189,14 +186,14 @@ pub fn bind(cpus: &CpuSet) -> io::Result<()> {
     bind_thread(THIS_THREAD, cpus)
 }
 
-/// `sched_setaffinity(tid, …)`: binds a thread, of whichever process, to `cpus`. `tid` 0 is the
+/// `sched_setaffinity(tid, …)`: binds a thread of any process to `cpus`. `tid` 0 is the
 /// calling thread.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html>
 ///
 /// # Errors
 ///
-/// As [`bind`]; `EPERM` for another user's thread, `ESRCH` when it is gone.
+/// As [`bind`]; `EPERM` for another user's thread, `ESRCH` when it has ended.
 pub fn bind_thread(tid: u32, cpus: &CpuSet) -> io::Result<()> {
     let mut set = rustix::thread::CpuSet::new();
     for cpu in cpus.iter() {
@@ -210,7 +207,7 @@ pub fn bind_thread(tid: u32, cpus: &CpuSet) -> io::Result<()> {
     Ok(())
 }
 
-/// `None` for the calling thread.
+/// `None` (the calling thread) for 0.
 fn pid(tid: u32) -> Option<Pid> {
     Pid::from_raw(tid.cast_signed())
 }
@@ -228,27 +225,27 @@ pub fn affinity() -> io::Result<CpuSet> {
 ///
 /// # Errors
 ///
-/// `ESRCH` when it is gone.
+/// `ESRCH` when it has ended.
 pub fn affinity_of(tid: u32) -> io::Result<CpuSet> {
     let set = sched_getaffinity(pid(tid))?;
     let cpus = 0..u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(u32::MAX);
     Ok(cpus.filter(|cpu| set.is_set(*cpu as usize)).collect())
 }
 
-/// Where a thread of this process may be bound to, whatever mask the process was started with: what is
-/// online and in its cpuset. Isolated CPUs are among them although no mask holds them by itself.
+/// CPUs to which a thread of this process may be bound, whatever mask it inherited: those online and in its
+/// cpuset. They include isolated CPUs, which no default mask holds.
 ///
-/// Asked of the kernel: a thread of its own asks for every CPU, and reads back what it got.
+/// Found by trial: a thread binds itself to every CPU and reads back its affinity.
 ///
 /// # Errors
 ///
 /// `EPERM` where a seccomp filter forbids the call, `EAGAIN` where no thread can be started.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html>, notes on cpusets
-pub fn bindable() -> io::Result<CpuSet> {
+pub fn bindable_cpus() -> io::Result<CpuSet> {
     let every = (0..u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(0)).collect::<CpuSet>();
-    let asking = std::thread::Builder::new().spawn(move || bind(&every).and_then(|()| affinity()))?;
-    asking.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+    let probe = std::thread::Builder::new().spawn(move || bind(&every).and_then(|()| affinity()))?;
+    probe.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
 
 #[cfg(test)]
@@ -261,7 +258,7 @@ mod tests {
     const _: () = assert!(std::mem::offset_of!(libc::sched_attr, sched_period) == 40);
 
     #[test]
-    fn a_slice_is_as_asked_where_the_kernel_knows_slices() {
+    fn a_slice_is_read_back_where_the_kernel_has_slices() {
         let (before, after) = std::thread::spawn(|| {
             let before = slice().unwrap();
             set_slice(Span::from_micros(700)).unwrap();
@@ -278,13 +275,13 @@ mod tests {
     }
 
     #[test]
-    fn policies_that_need_no_right_are_applied_and_read_back() {
-        for asked in [Policy::Batch, Policy::Idle] {
-            let got = std::thread::spawn(move || {
-                set_policy(THIS_THREAD, asked).unwrap();
+    fn unprivileged_policies_are_applied_and_read_back() {
+        for requested in [Policy::Batch, Policy::Idle] {
+            let result = std::thread::spawn(move || {
+                set_policy(THIS_THREAD, requested).unwrap();
                 policy(THIS_THREAD).unwrap()
             });
-            assert_eq!(got.join().unwrap(), asked);
+            assert_eq!(result.join().unwrap(), requested);
         }
     }
 
@@ -292,29 +289,29 @@ mod tests {
     fn a_thread_can_be_bound_to_each_cpu_it_may_use() {
         let allowed = affinity().unwrap();
         for cpu in allowed.iter() {
-            let one = CpuSet::from_iter([cpu]);
-            let got = std::thread::spawn({
-                let one = one.clone();
-                move || bind(&one).and_then(|()| affinity()).unwrap()
+            let mask = CpuSet::from_iter([cpu]);
+            let result = std::thread::spawn({
+                let mask = mask.clone();
+                move || bind(&mask).and_then(|()| affinity()).unwrap()
             });
-            assert_eq!(got.join().unwrap(), one);
+            assert_eq!(result.join().unwrap(), mask);
         }
     }
 
     #[test]
-    fn a_mask_that_was_inherited_hides_no_cpu() {
+    fn an_inherited_mask_hides_no_cpu() {
         let before = affinity().unwrap();
         let (inherited, found) = std::thread::spawn({
             let first = before.iter().next().unwrap();
             move || {
                 bind(&CpuSet::from_iter([first])).unwrap();
-                let found = bindable().unwrap();
+                let found = bindable_cpus().unwrap();
                 (affinity().unwrap(), found)
             }
         })
         .join()
         .unwrap();
-        assert_eq!(inherited.len(), 1, "the one who asks keeps its mask");
+        assert_eq!(inherited.len(), 1, "the calling thread keeps its mask");
         assert!(before.without(&found).is_empty(), "{before} was allowed, {found} was found");
     }
 

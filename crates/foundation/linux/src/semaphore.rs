@@ -1,18 +1,18 @@
-//! A POSIX semaphore in shared memory, the C library's own.
+//! A POSIX semaphore in shared memory.
 
 use std::io;
 use std::sync::Arc;
 
 use crate::shared_memory::SharedMemory;
 
-/// A semaphore of one direction of shared memory.
+/// The semaphore of one lane (direction) of shared memory.
 pub struct Semaphore {
     memory: Arc<SharedMemory>,
     lane: usize,
 }
 
 impl Semaphore {
-    /// `sem_init(sem, shared, 0)`: call once, before anybody attaches.
+    /// `sem_init(sem, shared, 0)`: call once, before any `attach`.
     ///
     /// # Errors
     ///
@@ -21,12 +21,12 @@ impl Semaphore {
     /// Source: <https://man7.org/linux/man-pages/man3/sem_init.3.html>
     pub fn init(memory: &Arc<SharedMemory>, lane: usize, processes: bool) -> io::Result<()> {
         let semaphore = memory.object::<libc::sem_t>(lane);
-        // SAFETY: the place is large enough and aligned; nobody uses it yet.
+        // SAFETY: the place is large enough and aligned; it is not in use yet.
         let result = unsafe { libc::sem_init(semaphore.as_ptr(), i32::from(processes), 0) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// The semaphore that [`Semaphore::init`] made; makes no call.
+    /// The semaphore that [`Semaphore::init`] initialised.
     pub const fn attach(memory: Arc<SharedMemory>, lane: usize) -> Self {
         Self { memory, lane }
     }
@@ -37,7 +37,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// `EOVERFLOW` after 2³¹ − 1 posts that nobody waited for.
+    /// `EOVERFLOW` after 2³¹ − 1 posts without a wait.
     #[inline]
     pub fn post(&self) -> io::Result<()> {
         // SAFETY: initialised before it was attached to, and mapped as long as self lives.

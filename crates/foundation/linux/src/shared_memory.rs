@@ -1,4 +1,4 @@
-//! Memory that two processes share: a nameless file, mapped by both.
+//! Memory that two processes share: an anonymous file (memfd) that both map.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Bytes at the start that hold the C library's objects, out of reach of [`SharedMemory::words`].
-const OBJECTS: usize = LANES * LANE;
-/// Objects of one direction.
+/// Bytes at the start that hold the C library's semaphores and condition variables, outside [`SharedMemory::words`].
+const OBJECT_BYTES: usize = LANES * LANE_BYTES;
+/// One lane per direction.
 const LANES: usize = 2;
-const LANE: usize = 256;
+const LANE_BYTES: usize = 256;
 const WORD: usize = size_of::<u64>();
 
 /// A mapping of shared memory, unmapped on drop.
@@ -28,7 +28,7 @@ unsafe impl Send for SharedMemory {}
 unsafe impl Sync for SharedMemory {}
 
 impl SharedMemory {
-    /// `memfd_create(2)` and `mmap(2)`: zeroed memory for `words` words, and the file to share it by.
+    /// `memfd_create(2)` and `mmap(2)`: zeroed memory of `words` words, and the file to share it by.
     ///
     /// # Errors
     ///
@@ -40,10 +40,10 @@ impl SharedMemory {
         Ok((Self::open(&file)?, file))
     }
 
-    /// A file of that many words, which neither side can take away from the other.
+    /// Sealed, so that neither side can shrink the file under the other's mapping.
     fn file(words: usize) -> io::Result<OwnedFd> {
         let file = memfd_create("howlate", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-        ftruncate(&file, (OBJECTS + words * WORD) as u64)?;
+        ftruncate(&file, (OBJECT_BYTES + words * WORD) as u64)?;
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         Ok(file)
     }
@@ -56,11 +56,11 @@ impl SharedMemory {
     ///
     /// `InvalidInput` when the file is too short or can still shrink; `ENOMEM`.
     pub fn open(file: impl AsFd) -> io::Result<Self> {
-        // The seal first: it stays, and a size that is read before it may be another by then. Whatever is no memory is refused by it, before
-        // anything is asked that could take its owner's time.
+        // The seal first: it cannot be removed, whereas a size that is read before it may change. On anything but a memfd this call fails
+        // at once, before `fstat`, which the file system of a foreign file could delay.
         let sealed = rustix::fs::fcntl_get_seals(&file)?.contains(SealFlags::SHRINK);
         let len = usize::try_from(fstat(&file)?.st_size).unwrap_or(0);
-        if len < OBJECTS + WORD || !sealed {
+        if len < OBJECT_BYTES + WORD || !sealed {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -73,9 +73,9 @@ impl SharedMemory {
 
     /// The memory as words.
     pub fn words(&self) -> &[AtomicU64] {
-        let count = (self.len - OBJECTS) / WORD;
+        let count = (self.len - OBJECT_BYTES) / WORD;
         // SAFETY: the objects fit into the mapping; see `open`.
-        let first = unsafe { self.base.add(OBJECTS) };
+        let first = unsafe { self.base.add(OBJECT_BYTES) };
         // SAFETY: page-aligned plus a multiple of 8, within the mapping, which lives as long as
         // self; other processes change it through atomics too.
         unsafe { std::slice::from_raw_parts(first.cast().as_ptr(), count) }
@@ -90,20 +90,20 @@ impl SharedMemory {
     /// When there is no such word.
     pub fn half_word(&self, index: usize) -> &AtomicU32 {
         let word: *const AtomicU64 = &raw const self.words()[index];
-        // SAFETY: half of an atomic that nobody uses as a whole is an atomic itself; it lives
+        // SAFETY: half of an atomic that is never used as a whole is an atomic itself; it lives
         // as long as self.
         unsafe { &*word.cast::<AtomicU32>() }
     }
 
-    /// Where the C library's object of one direction lies, all zero at first.
+    /// Address of the C library's object of one lane, initially all zero.
     ///
     /// # Panics
     ///
-    /// When there is no such direction, or the object is too large.
+    /// When there is no such lane, or the object is too large.
     pub(crate) fn object<T>(&self, lane: usize) -> NonNull<T> {
-        assert!(lane < LANES && size_of::<T>() <= LANE && align_of::<T>() <= 64, "no such place");
-        // SAFETY: lanes lie within the first OBJECTS bytes of the mapping.
-        unsafe { self.base.add(lane * LANE) }.cast()
+        assert!(lane < LANES && size_of::<T>() <= LANE_BYTES && align_of::<T>() <= 64, "no such place");
+        // SAFETY: lanes lie within the first OBJECT_BYTES bytes of the mapping.
+        unsafe { self.base.add(lane * LANE_BYTES) }.cast()
     }
 }
 
@@ -122,13 +122,13 @@ mod tests {
 
     #[test]
     fn what_one_mapping_stores_the_other_reads() {
-        let (one, file) = SharedMemory::create(16).unwrap();
-        let other = SharedMemory::open(&file).unwrap();
-        assert_eq!(other.words().len(), 16);
-        one.words()[15].store(7, Ordering::Relaxed);
-        assert_eq!(other.words()[15].load(Ordering::Relaxed), 7);
-        other.half_word(3).store(9, Ordering::Relaxed);
-        assert_eq!(one.half_word(3).load(Ordering::Relaxed), 9);
+        let (first, file) = SharedMemory::create(16).unwrap();
+        let second = SharedMemory::open(&file).unwrap();
+        assert_eq!(second.words().len(), 16);
+        first.words()[15].store(7, Ordering::Relaxed);
+        assert_eq!(second.words()[15].load(Ordering::Relaxed), 7);
+        second.half_word(3).store(9, Ordering::Relaxed);
+        assert_eq!(first.half_word(3).load(Ordering::Relaxed), 9);
         assert!(ftruncate(&file, 0).is_err());
     }
 }

@@ -1,22 +1,21 @@
-//! Sets of signals, and which of them the calling thread keeps away.
+//! Sets of signals, and the signal mask of the calling thread.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// A set of signals.
 #[derive(Clone, Copy)]
 pub(crate) struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
-    /// Just one; `signal` must be one that this system has.
+    /// `signal` must be a valid signal number.
     pub(crate) fn only(signal: i32) -> Self {
         Self::of_all(&[signal])
     }
 
-    /// Those; each must be one that this system has.
+    /// Each must be a valid signal number.
     pub(crate) fn of_all(signals: &[i32]) -> Self {
-        let mut set = Self::made_by(libc::sigemptyset);
+        let mut set = Self::filled_by(libc::sigemptyset);
         for signal in signals {
             // SAFETY: the set is initialised, and the signal number is valid.
             unsafe { libc::sigaddset(&raw mut set.0, *signal) };
@@ -24,15 +23,15 @@ impl SignalSet {
         set
     }
 
-    /// All but one; `signal` must be one that this system has.
+    /// All signals except `signal`, which must be a valid number.
     pub(crate) fn all_but(signal: i32) -> Self {
-        let mut set = Self::made_by(libc::sigfillset);
+        let mut set = Self::filled_by(libc::sigfillset);
         // SAFETY: the set is initialised, and the signal number is valid.
         unsafe { libc::sigdelset(&raw mut set.0, signal) };
         set
     }
 
-    fn made_by(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> i32) -> Self {
+    fn filled_by(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> i32) -> Self {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: sigemptyset and sigfillset initialise the set they are given.
         unsafe { fill(set.as_mut_ptr()) };
@@ -40,24 +39,24 @@ impl SignalSet {
         Self(unsafe { set.assume_init() })
     }
 
-    /// `pthread_sigmask(SIG_BLOCK)`: keeps these away from the calling thread as well, so that it can wait for them.
+    /// `pthread_sigmask(SIG_BLOCK)`: adds these to the signals blocked in the calling thread, so that it can wait for them.
     pub(crate) fn block(&self) {
         self.mask(libc::SIG_BLOCK);
     }
 
-    /// `pthread_sigmask(SIG_SETMASK)`: keeps these away from the calling thread, and no others.
+    /// `pthread_sigmask(SIG_SETMASK)`: blocks exactly these in the calling thread.
     pub(crate) fn block_only(&self) {
         self.mask(libc::SIG_SETMASK);
     }
 
-    /// Does `what` while these are kept away from the calling thread; those that come meanwhile are taken after it.
-    pub(crate) fn while_blocked<T>(&self, what: impl FnOnce() -> T) -> T {
-        let mut before = Self::made_by(libc::sigemptyset);
+    /// Runs `work` while these are blocked in the calling thread; those that arrive meanwhile are delivered after it.
+    pub(crate) fn while_blocked<T>(&self, work: impl FnOnce() -> T) -> T {
+        let mut before = Self::filled_by(libc::sigemptyset);
         // SAFETY: both sets are initialised and outlive the call.
         unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const self.0, &raw mut before.0) };
-        let done = what();
+        let result = work();
         before.block_only();
-        done
+        result
     }
 
     fn mask(&self, how: i32) {
@@ -65,7 +64,7 @@ impl SignalSet {
         unsafe { libc::pthread_sigmask(how, &raw const self.0, ptr::null_mut()) };
     }
 
-    /// `sigwaitinfo(2)`: waits for one of them; what came with it is written to `info`, where that is wanted.
+    /// `sigwaitinfo(2)`: waits for one of them, and fills `info` where given.
     ///
     /// # Errors
     ///
@@ -78,7 +77,6 @@ impl SignalSet {
         if signal > 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// For calls that take the set itself.
     pub(crate) const fn as_ptr(&self) -> *const libc::sigset_t {
         &raw const self.0
     }

@@ -1,18 +1,17 @@
-//! System V semaphores and message queues. Their ids stay until somebody removes them.
+//! System V semaphores and message queues. Their ids outlive the process unless they are removed.
 
 use std::io;
 use std::ptr;
 
-/// An id that is removed on drop.
+/// A System V IPC id that is removed on drop.
 #[derive(Debug)]
-pub enum Id {
-    /// Of a set of one semaphore.
+pub enum SysvId {
+    /// A set of one semaphore.
     Semaphore(i32),
-    /// Of a message queue.
     Queue(i32),
 }
 
-impl Id {
+impl SysvId {
     /// `semget(IPC_PRIVATE, 1, 0600)`.
     ///
     /// # Errors
@@ -39,7 +38,7 @@ impl Id {
         if id >= 0 { Ok(Self::Queue(id)) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// The number that other processes know it by.
+    /// The id, which is valid in every process.
     pub const fn number(&self) -> i32 {
         match self {
             Self::Semaphore(id) | Self::Queue(id) => *id,
@@ -47,7 +46,7 @@ impl Id {
     }
 }
 
-impl Drop for Id {
+impl Drop for SysvId {
     fn drop(&mut self) {
         match *self {
             // SAFETY: IPC_RMID takes no further argument; a removed id gives EINVAL.
@@ -74,7 +73,7 @@ pub fn change_semaphore(id: i32, change: i16) -> io::Result<()> {
 }
 
 #[repr(C)]
-struct Message {
+struct QueueMessage {
     kind: libc::c_long,
     number: u64,
 }
@@ -88,7 +87,7 @@ struct Message {
 /// `Interrupted` when a signal handler ran while the queue was full, `EIDRM` when the id was removed.
 #[inline]
 pub fn send(id: i32, number: u64) -> io::Result<()> {
-    let message = Message { kind: 1, number };
+    let message = QueueMessage { kind: 1, number };
     // SAFETY: the message begins with its type; the size is that of what follows.
     let result = unsafe { libc::msgsnd(id, (&raw const message).cast(), size_of::<u64>(), 0) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -103,7 +102,7 @@ pub fn send(id: i32, number: u64) -> io::Result<()> {
 /// `Interrupted` when a signal handler ran, `EIDRM` when the id was removed.
 #[inline]
 pub fn receive(id: i32) -> io::Result<u64> {
-    let mut message = Message { kind: 0, number: 0 };
+    let mut message = QueueMessage { kind: 0, number: 0 };
     // SAFETY: the buffer has room for the type and the size that is passed.
     let got = unsafe { libc::msgrcv(id, (&raw mut message).cast(), size_of::<u64>(), 0, 0) };
     if got >= 0 { Ok(message.number) } else { Err(io::Error::last_os_error()) }
@@ -115,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_queue_keeps_numbers_and_goes_with_its_id() {
-        let queue = Id::new_queue().unwrap();
+        let queue = SysvId::new_queue().unwrap();
         let number = queue.number();
         send(number, 42).unwrap();
         assert_eq!(receive(number).unwrap(), 42);

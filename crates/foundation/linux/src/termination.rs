@@ -1,4 +1,4 @@
-//! Signals that ask the program to end.
+//! Termination signals such as `SIGINT` and `SIGTERM`.
 
 use std::io;
 use std::sync::Arc;
@@ -10,67 +10,67 @@ use signal_hook::low_level::{emulate_default_handler, register};
 use crate::clock;
 use crate::signal_set::SignalSet;
 
-/// Signals that come within this time are one request: `timeout`, shells and supervisors signal a
-/// process and then its group, and a terminal that closes does so more than once.
-pub const ONE_REQUEST: Span = Span::from_secs(1);
+/// Signals that arrive within this time are one request: `timeout`, shells and supervisors signal a
+/// process and then its group, and a closing terminal signals more than once.
+const REPEAT_WINDOW: Span = Span::from_secs(1);
 
-/// The first signal that asked this process to end; 0: none has.
-static ASKED: AtomicI32 = AtomicI32::new(0);
+/// The first termination signal that arrived; 0 if none has.
+static FIRST_SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// Whether such a signal ends it there and then.
-static AT_ONCE: AtomicBool = AtomicBool::new(false);
+/// Whether a termination signal ends the process immediately.
+static END_IMMEDIATELY: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process goes before others because it was asked to end: what it starts from then on inherits that.
-static FIRST: AtomicBool = AtomicBool::new(false);
+/// Whether [`raise_termination_priority`] succeeded: threads and processes started from then on inherit its nice value.
+static PRIORITY_RAISED: AtomicBool = AtomicBool::new(false);
 
-/// The nice value that it has then.
-const NICE_TO_END: i32 = -20;
+/// Nice value of [`raise_termination_priority`].
+const TERMINATION_NICE: i32 = -20;
 
-/// Whether a thread has this nice value only because the process that starts it was asked to end meanwhile: nobody had started
-/// howlate like that.
-pub fn is_inherited_from_ending(caveat: &Caveat) -> bool {
-    let is_it = matches!(caveat, Caveat::NiceInherited { nice } if nice.get() == NICE_TO_END);
-    is_it && FIRST.load(Ordering::SeqCst)
+/// Whether the caveat's inherited nice value comes from [`raise_termination_priority`], rather than from how howlate was
+/// started.
+pub fn is_termination_nice(caveat: &Caveat) -> bool {
+    let is_raised = matches!(caveat, Caveat::NiceInherited { nice } if nice.get() == TERMINATION_NICE);
+    is_raised && PRIORITY_RAISED.load(Ordering::SeqCst)
 }
 
-/// Does what takes long while there is nothing to keep or to undo: whoever was asked to end by [`on_request_to_end`], or is
-/// meanwhile, is ended by that signal, as a program that does not handle it. The kernel takes programs for its events within a
-/// tenth of a second of a CPU, but that can be seconds beside two hundred busy threads.
-pub fn while_nothing_is_kept<T>(begin: impl FnOnce() -> T) -> T {
-    AT_ONCE.store(true, Ordering::SeqCst);
-    match ASKED.load(Ordering::SeqCst) {
+/// Runs `start`, which may take long and leaves nothing to save or to undo: a signal of [`on_termination_signal`] that arrived
+/// before or arrives meanwhile ends the process with the signal's default action. The kernel loads BPF programs within a
+/// tenth of a second of CPU time, but beside two hundred busy threads that can take seconds.
+pub fn with_immediate_termination<T>(start: impl FnOnce() -> T) -> T {
+    END_IMMEDIATELY.store(true, Ordering::SeqCst);
+    match FIRST_SIGNAL.load(Ordering::SeqCst) {
         0 => {}
-        signal => end_by(signal),
+        signal => end_by_default_action(signal),
     }
-    let begun = begin();
-    AT_ONCE.store(false, Ordering::SeqCst);
-    begun
+    let started = start();
+    END_IMMEDIATELY.store(false, Ordering::SeqCst);
+    started
 }
 
-/// `sigaction(2)`: from now on each of `signals` sets `requested`. One that comes later than
-/// [`ONE_REQUEST`] after the first ends the process at once with `status`, whatever it does.
+/// `sigaction(2)`: from now on each of `signals` sets `requested`. One that arrives later than
+/// [`REPEAT_WINDOW`] after the first ends the process immediately with `status`, whatever it does.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/sigaction.2.html>
 ///
 /// # Errors
 ///
 /// When a signal cannot be handled, such as `SIGKILL`.
-pub fn on_request_to_end(signals: &[i32], requested: &Arc<AtomicBool>, status: i32) -> io::Result<()> {
-    // Between the handler's installation and its action's, signal-hook takes a signal and does nothing.
+pub fn on_termination_signal(signals: &[i32], requested: &Arc<AtomicBool>, status: i32) -> io::Result<()> {
+    // Between the handler's installation and its action's, signal-hook swallows a signal.
     SignalSet::of_all(signals).while_blocked(|| handle(signals, requested, status))
 }
 
-/// The same without an end at once: each of `signals` sets `requested`, however often it comes.
+/// Each of `signals` sets `requested`, however often it arrives; none ends the process.
 ///
 /// # Errors
 ///
 /// When a signal cannot be handled, such as `SIGKILL`.
-pub fn on_every_request_to_end(signals: &[i32], requested: &Arc<AtomicBool>) -> io::Result<()> {
+pub fn on_every_termination_signal(signals: &[i32], requested: &Arc<AtomicBool>) -> io::Result<()> {
     for signal in signals {
         let requested = Arc::clone(requested);
         let handle = move || {
             requested.store(true, Ordering::Relaxed);
-            go_first();
+            raise_termination_priority();
         };
         // SAFETY: a signal handler may do this at any moment: it uses an atomic and makes a system call.
         unsafe { register(*signal, handle) }?;
@@ -85,12 +85,12 @@ fn handle(signals: &[i32], requested: &Arc<AtomicBool>, status: i32) -> io::Resu
         let number = *signal;
         let handle = move || {
             requested.store(true, Ordering::Relaxed);
-            let _earlier = ASKED.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst);
-            if AT_ONCE.load(Ordering::SeqCst) {
-                end_by(number);
+            let _earlier = FIRST_SIGNAL.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst);
+            if END_IMMEDIATELY.load(Ordering::SeqCst) {
+                end_by_default_action(number);
             }
-            go_first();
-            if is_another(&first, clock::now().as_nanos()) {
+            raise_termination_priority();
+            if is_second_request(&first, clock::now().as_nanos()) {
                 end(status);
             }
         };
@@ -101,31 +101,31 @@ fn handle(signals: &[i32], requested: &Arc<AtomicBool>, status: i32) -> io::Resu
     Ok(())
 }
 
-/// No request has come yet.
+/// No request has arrived yet.
 const NONE: i64 = i64::MIN;
 
 /// Whether a signal at `now` is a request of its own, rather than the first or a repeat of it.
-fn is_another(first: &AtomicI64, now: i64) -> bool {
+fn is_second_request(first: &AtomicI64, now: i64) -> bool {
     match first.compare_exchange(NONE, now, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => false,
-        Err(then) => now.saturating_sub(then).unsigned_abs() > ONE_REQUEST.as_nanos(),
+        Err(then) => now.saturating_sub(then).unsigned_abs() > REPEAT_WINDOW.as_nanos(),
     }
 }
 
-/// `setpriority(2)`: from now on this process's first thread goes before others, where that is allowed. Somebody waits for
-/// it to end, which beside two hundred busy threads would else take a minute.
+/// `setpriority(2)`: lowers the nice value of this process's first thread, where that is permitted. Beside two hundred busy
+/// threads the process would otherwise take a minute to end.
 ///
-/// Source: <https://man7.org/linux/man-pages/man2/setpriority.2.html>; on Linux it is of a thread.
-pub fn go_first() {
-    // SAFETY: passes three integers. Without permission it refuses, and everything stays as it is.
-    let refused = unsafe { libc::setpriority(libc::PRIO_PROCESS, std::process::id(), NICE_TO_END) };
-    if refused == 0 {
-        FIRST.store(true, Ordering::SeqCst);
+/// Source: <https://man7.org/linux/man-pages/man2/setpriority.2.html>; on Linux it applies to one thread.
+pub fn raise_termination_priority() {
+    // SAFETY: passes three integers. Without permission it changes nothing.
+    let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, std::process::id(), TERMINATION_NICE) };
+    if result == 0 {
+        PRIORITY_RAISED.store(true, Ordering::SeqCst);
     }
 }
 
-/// As a program ends that does not handle it: whoever waits for it sees which signal it was.
-fn end_by(signal: i32) {
+/// The signal's default action, so that the parent's `wait(2)` reports the signal.
+fn end_by_default_action(signal: i32) {
     drop(emulate_default_handler(signal));
     end(128 + signal);
 }
@@ -140,23 +140,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_that_comes_while_it_is_kept_away_is_taken_afterwards() {
-        let taken = Arc::new(AtomicBool::new(false));
+    fn a_signal_that_arrives_while_blocked_is_delivered_afterwards() {
+        let delivered = Arc::new(AtomicBool::new(false));
         let signal = signal_hook::consts::SIGUSR2;
-        signal_hook::flag::register(signal, Arc::clone(&taken)).unwrap();
+        signal_hook::flag::register(signal, Arc::clone(&delivered)).unwrap();
         let before = SignalSet::of_all(&[signal]).while_blocked(|| {
             signal_hook::low_level::raise(signal).unwrap();
-            taken.load(Ordering::Relaxed)
+            delivered.load(Ordering::Relaxed)
         });
         assert!(!before);
-        assert!(taken.load(Ordering::Relaxed));
+        assert!(delivered.load(Ordering::Relaxed));
     }
 
     #[test]
-    fn who_is_asked_to_end_goes_before_others() {
+    fn a_termination_signal_raises_the_priority() {
         let requested = Arc::new(AtomicBool::new(false));
         let signal = signal_hook::consts::SIGUSR1;
-        on_request_to_end(&[signal], &requested, 9).unwrap();
+        on_termination_signal(&[signal], &requested, 9).unwrap();
         // SAFETY: passes three integers.
         let set_nice = |nice: i32| unsafe { libc::setpriority(libc::PRIO_PROCESS, std::process::id(), nice) };
         // SAFETY: passes two integers.
@@ -176,7 +176,7 @@ mod tests {
     fn repeats_within_a_second_are_one_request() {
         let first = AtomicI64::new(NONE);
         let at = |millis: i64| 5_000_000_000 + millis * 1_000_000;
-        assert!(![0, 300, 1_000].into_iter().any(|millis| is_another(&first, at(millis))));
-        assert!(is_another(&first, at(1_100)));
+        assert!(![0, 300, 1_000].into_iter().any(|millis| is_second_request(&first, at(millis))));
+        assert!(is_second_request(&first, at(1_100)));
     }
 }

@@ -13,7 +13,7 @@ pub fn id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
 }
 
-/// `prctl(PR_GET_TIMERSLACK)`: how much the kernel may add to this thread's timeouts.
+/// `prctl(PR_GET_TIMERSLACK)`: how much later the kernel may let this thread's timeouts expire.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/PR_GET_TIMERSLACK.2const.html>
 pub fn timer_slack() -> io::Result<Span> {

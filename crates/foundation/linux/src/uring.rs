@@ -11,15 +11,16 @@ use crate::shared_memory::SharedMemory;
 const SIZE_U32: u32 = 2;
 /// `FUTEX2_PRIVATE`.
 const PRIVATE: u32 = 128;
+/// `FUTEX_BITSET_MATCH_ANY`.
 const ANY: u64 = u32::MAX as u64;
 
-/// A ring that waits on, or wakes, one word of shared memory.
+/// An io_uring that waits on, or wakes waiters of, one word of shared memory.
 pub struct FutexRing {
     ring: IoUring,
     memory: Arc<SharedMemory>,
     word: usize,
     flags: u32,
-    /// Whether a wait has been handed to the kernel and is not over.
+    /// Whether a submitted wait has not completed yet.
     waiting: bool,
 }
 
@@ -61,7 +62,7 @@ impl FutexRing {
         }
     }
 
-    /// `IORING_OP_FUTEX_WAKE`: wakes one that waits.
+    /// `IORING_OP_FUTEX_WAKE`: wakes one waiter.
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/io_uring_enter.2.html>
     ///
@@ -85,7 +86,7 @@ impl FutexRing {
         pushed.map_err(|_| io::ErrorKind::WouldBlock.into())
     }
 
-    /// The result of what has completed.
+    /// The result of the completed entry, if any.
     #[inline]
     fn completed(&mut self) -> io::Result<()> {
         match self.ring.completion().next() {

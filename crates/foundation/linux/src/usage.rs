@@ -1,33 +1,32 @@
-//! What the calling thread used.
+//! `getrusage(2)`: CPU time, page faults and context switches.
 
 use std::mem::MaybeUninit;
 
 use howlate_model::{Span, Usage};
 
-/// `getrusage(RUSAGE_THREAD)`, since the thread began. `elapsed` is left 0.
+/// `getrusage(RUSAGE_THREAD)`, since the thread began. `elapsed` stays 0.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/getrusage.2.html>
 pub fn of_this_thread() -> Usage {
     read(libc::RUSAGE_THREAD)
 }
 
-/// `getrusage(RUSAGE_CHILDREN)`: of all children that have ended and were waited for, and of theirs.
+/// `getrusage(RUSAGE_CHILDREN)`: all children that ended and were waited for, and their descendants.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/getrusage.2.html>
 pub fn of_ended_children() -> Usage {
     read(libc::RUSAGE_CHILDREN)
 }
 
-fn read(whose: i32) -> Usage {
+fn read(target: i32) -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` has room for a rusage; the call fills it.
-    unsafe { libc::getrusage(whose, usage.as_mut_ptr()) };
+    unsafe { libc::getrusage(target, usage.as_mut_ptr()) };
     // SAFETY: zeroed is a valid rusage, whether or not the call succeeded.
     let usage = unsafe { usage.assume_init() };
     from_rusage(&usage)
 }
 
-/// The same numbers with their units.
 pub(crate) fn from_rusage(usage: &libc::rusage) -> Usage {
     Usage {
         elapsed: Span::ZERO,

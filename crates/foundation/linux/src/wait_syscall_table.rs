@@ -1,33 +1,32 @@
-//! The calls in which event loops wait, and the names of those in which others sleep, by their numbers on this processor.
+//! System calls in which event loops wait, and names of system calls in which programs sleep, by number on this architecture.
 
 use howlate_model::LoopWait;
 
-/// A call in which event loops wait for events.
+/// A system call in which event loops wait for events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitCall {
-    /// Number of the system call on this architecture.
+    /// System call number on this architecture.
     pub number: u32,
-    /// What it waits by.
     pub wait: LoopWait,
-    /// Whoever uses one of a higher rank calls those of lower ranks within its iterations.
+    /// A loop that waits in a call of a higher rank makes calls of lower ranks within its iterations.
     pub rank: u32,
-    /// Where the argument is that tells whether it waits for events: bytes into the kernel's registers of the program, whose
-    /// layout is part of the interface to programs (`struct pt_regs` of `<asm/ptrace.h>`).
+    /// Offset in bytes of the argument that decides whether the call waits for events, in `struct pt_regs` of
+    /// `<asm/ptrace.h>`, whose layout is stable.
     pub argument: u32,
-    /// It does if any of these bits is set there; always, if there are none.
+    /// It waits if the argument has any of these bits; 0: always.
     pub mask: u64,
 }
 
-/// Where the first four arguments are.
+/// Offsets of the first four arguments.
 #[cfg(target_arch = "x86_64")]
 const ARGUMENTS: [u32; 4] = [112, 104, 96, 56];
 #[cfg(not(target_arch = "x86_64"))]
 const ARGUMENTS: [u32; 4] = [0, 8, 16, 24];
 
-/// `IORING_ENTER_GETEVENTS` of `<linux/io_uring.h>`: without it, work is only handed to the kernel.
+/// `IORING_ENTER_GETEVENTS` of `<linux/io_uring.h>`: without it, the call only submits work.
 const GET_EVENTS: u64 = 1;
 
-/// All calls in which event loops wait. Without files, `poll(2)` and `select(2)` only sleep.
+/// All calls in which event loops wait. Without descriptors, `poll(2)` and `select(2)` only sleep.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/syscalls.2.html>
 pub fn wait_calls() -> Vec<WaitCall> {
@@ -54,17 +53,17 @@ pub fn wait_calls() -> Vec<WaitCall> {
     all.into_iter().chain(older).flatten().collect()
 }
 
-/// The name of a call in which programs sleep.
+/// Name of a system call in which programs sleep.
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/syscalls.2.html>
 pub fn call_name(number: u32) -> Option<&'static str> {
-    let named = CALLS.iter().find(|(known, _)| i64::from(number) == *known);
+    let row = CALLS.iter().find(|(row, _)| i64::from(number) == *row);
     #[cfg(target_arch = "x86_64")]
-    let named = named.or_else(|| OLDER_CALLS.iter().find(|(known, _)| i64::from(number) == *known));
-    named.map(|(_, name)| *name)
+    let row = row.or_else(|| OLDER_CALLS.iter().find(|(row, _)| i64::from(number) == *row));
+    row.map(|(_, name)| *name)
 }
 
-/// One row per name, with its number on this processor.
+/// Pairs of number and name.
 macro_rules! numbered {
     ($($name:ident: $number:ident),* $(,)?) => { &[$((libc::$number, stringify!($name))),*] };
 }
@@ -82,7 +81,7 @@ const CALLS: &[(i64, &str)] = numbered!(
     io_uring_enter: SYS_io_uring_enter, epoll_pwait: SYS_epoll_pwait, sched_yield: SYS_sched_yield,
 );
 
-/// Those that newer processors do without.
+/// Calls that newer architectures lack.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const OLDER_CALLS: &[(i64, &str)] = numbered!(

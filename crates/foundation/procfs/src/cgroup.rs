@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::{CgroupMembership, Mounts, Root};
 
-/// Which of the two hierarchies a group belongs to.
+/// The hierarchy that a group belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CgroupVersion {
     /// One hierarchy for each controller: cgroup v1.
@@ -16,11 +16,10 @@ pub enum CgroupVersion {
 /// A group in a hierarchy that controls CPU time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cgroup {
-    /// Which of the two hierarchies it is of.
     pub version: CgroupVersion,
-    /// Where the hierarchy is mounted.
+    /// Mount point of the hierarchy.
     pub mount: String,
-    /// The group's path below the mount; empty for the top.
+    /// Path below the mount point; empty for the root group.
     path: String,
 }
 
@@ -30,29 +29,29 @@ impl Cgroup {
         format!("{}/{name}", self.folder())
     }
 
-    /// The folder with its files.
+    /// The group's folder.
     pub fn folder(&self) -> String {
         format!("{}{}", self.mount, self.path)
     }
 
-    /// This group, then the ones above it up to the mount.
+    /// This group and its ancestors up to the mount point.
     pub fn upwards(&self) -> Vec<Self> {
         let mut groups = vec![self.clone()];
         let mut path = self.path.as_str();
-        while let Some((above, _)) = path.rsplit_once('/') {
-            groups.push(Self { path: above.to_owned(), ..self.clone() });
-            path = above;
+        while let Some((parent, _)) = path.rsplit_once('/') {
+            groups.push(Self { path: parent.to_owned(), ..self.clone() });
+            path = parent;
         }
         groups
     }
 
-    /// The group's name for people: `/` for the top.
+    /// Path for display: `/` for the root group.
     pub fn name(&self) -> &str {
         if self.path.is_empty() { "/" } else { &self.path }
     }
 }
 
-/// The groups of one process that control its CPU time; of both hierarchies, where a machine has both.
+/// The groups that control the CPU time of one process, in both hierarchies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuCgroups {
     /// In the `cpu` hierarchy of cgroup v1.
@@ -62,7 +61,6 @@ pub struct CpuCgroups {
 }
 
 impl CpuCgroups {
-    /// Of a process or thread.
     pub fn read(root: &Root, process: impl Display) -> Self {
         let (membership, mounts) = (CgroupMembership::read(root, process), Mounts::read(root));
         let v1 = mounts.find(|mount| mount.kind == "cgroup" && mount.has_option("cpu"));
@@ -77,19 +75,19 @@ impl CpuCgroups {
         }
     }
 
-    /// Its groups, each followed by the ones above it.
+    /// The groups, each followed by its ancestors.
     pub fn upwards(&self) -> Vec<Cgroup> {
         [&self.v1, &self.v2].into_iter().flatten().flat_map(Cgroup::upwards).collect()
     }
 }
 
-/// The path below what is mounted. A group outside of it is shown with `..`, and its
-/// files are out of reach: the top of what is visible stands for it.
+/// The path relative to the mount's root. A group outside of the mount is shown with `..`, and its
+/// files cannot be reached: the root of the mount stands for it.
 fn below(path: &str, top: &str) -> String {
-    let inside =
+    let relative =
         path.strip_prefix(top.trim_end_matches('/')).filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    let inside = inside.unwrap_or(path);
-    if inside.contains("/..") { String::new() } else { inside.trim_end_matches('/').to_owned() }
+    let relative = relative.unwrap_or(path);
+    if relative.contains("/..") { String::new() } else { relative.trim_end_matches('/').to_owned() }
 }
 
 #[cfg(test)]

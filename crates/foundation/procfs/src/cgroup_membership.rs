@@ -1,61 +1,60 @@
-//! `/proc/PID/cgroup`: the control groups that a process is in, one in each hierarchy.
+//! `/proc/PID/cgroup`: the control groups of a process, one in each hierarchy.
 //!
-//! By our own: procfs-core 0.18 loses all lines where one is odd, and has nothing of the groups themselves.
+//! Not by procfs-core 0.18, which fails on the whole file where one line is malformed, and does not read the groups.
 
 use std::fmt::Display;
 
 use crate::{Reading, Root};
 
-/// The file with the outcome of reading it.
+/// The file of one process.
 ///
 /// Source: `cgroups(7)`, "/proc files".
 #[derive(Clone, Debug)]
 pub struct CgroupMembership {
-    /// What was read.
     pub reading: Reading,
 }
 
-/// The hierarchy that a line is about, and the path of the group in it.
-struct Line<'a> {
-    /// Of cgroup v1, or a name of its own: `cpu,cpuacct`, `name=systemd`. Of cgroup v2, none.
+/// A hierarchy, and the path of the group in it.
+struct HierarchyLine<'a> {
+    /// Of cgroup v1: `cpu,cpuacct`, or a name: `name=systemd`. Empty for cgroup v2.
     controllers: &'a str,
     path: &'a str,
 }
 
 impl CgroupMembership {
-    /// Of a process or thread.
     pub fn read(root: &Root, process: impl Display) -> Self {
         Self { reading: root.reading(format!("/proc/{process}/cgroup")) }
     }
 
-    /// The path in the hierarchy of cgroup v1 that has a controller.
+    /// The path in the cgroup v1 hierarchy with `controller`.
     pub fn v1(&self, controller: &str) -> Option<&str> {
         self.lines().find(|line| line.has(controller)).map(|line| line.path)
     }
 
     /// The path in the unified hierarchy, cgroup v2.
     pub fn v2(&self) -> Option<&str> {
-        self.lines().find(Line::is_unified).map(|line| line.path)
+        self.lines().find(HierarchyLine::is_unified).map(|line| line.path)
     }
 
-    /// The path that says most: before systemd has the unified hierarchy to itself, services are only in its own.
+    /// The most specific path: while systemd uses its own v1 hierarchy, services are only in that one.
     pub fn path(&self) -> Option<&str> {
-        let known = [self.v2(), self.v1("name=systemd"), self.v1("cpu")].into_iter().flatten();
-        known.clone().find(|path| *path != "/").or_else(|| known.clone().next())
+        let paths = [self.v2(), self.v1("name=systemd"), self.v1("cpu")].into_iter().flatten();
+        paths.clone().find(|path| *path != "/").or_else(|| paths.clone().next())
     }
 
-    /// The lines about the hierarchies that control CPU time, as evidence.
-    pub fn about_cpu_time(&self) -> Reading {
-        self.reading.lines(|line| Line::parse(line).is_some_and(|line| line.is_unified() || line.has("cpu")))
+    /// The lines of the hierarchies that control CPU time, as evidence.
+    pub fn cpu_time_lines(&self) -> Reading {
+        self.reading
+            .lines(|line| HierarchyLine::parse(line).is_some_and(|line| line.is_unified() || line.has("cpu")))
     }
 
-    fn lines(&self) -> impl Iterator<Item = Line<'_>> {
-        self.reading.text().unwrap_or_default().lines().filter_map(Line::parse)
+    fn lines(&self) -> impl Iterator<Item = HierarchyLine<'_>> {
+        self.reading.text().unwrap_or_default().lines().filter_map(HierarchyLine::parse)
     }
 }
 
-impl<'a> Line<'a> {
-    /// `4:cpu,cpuacct:/docker/1f` of cgroup v1, `0::/user.slice` of v2; a path may hold colons.
+impl<'a> HierarchyLine<'a> {
+    /// `4:cpu,cpuacct:/docker/1f` of cgroup v1, `0::/user.slice` of v2; a path may contain colons.
     fn parse(line: &'a str) -> Option<Self> {
         let mut parts = line.splitn(3, ':').skip(1);
         Some(Self { controllers: parts.next()?, path: parts.next()? })
@@ -66,7 +65,7 @@ impl<'a> Line<'a> {
     }
 
     fn has(&self, controller: &str) -> bool {
-        self.controllers.split(',').any(|one| one == controller)
+        self.controllers.split(',').any(|name| name == controller)
     }
 }
 
@@ -102,6 +101,6 @@ mod tests {
     #[test]
     fn evidence_is_what_controls_cpu_time() {
         let membership = membership("4:cpu,cpuacct:/a\n3:cpuset:/b\n1:name=systemd:/c\n0::/d");
-        assert_eq!(membership.about_cpu_time().text(), Some("4:cpu,cpuacct:/a\n0::/d"));
+        assert_eq!(membership.cpu_time_lines().text(), Some("4:cpu,cpuacct:/a\n0::/d"));
     }
 }

@@ -1,21 +1,21 @@
-//! The control groups of the unified hierarchy, by the kernel's numbers.
+//! Paths of the control groups of the unified hierarchy by cgroup id.
 
 use std::collections::HashMap;
 
 use crate::{Mounts, Root};
 
-/// Deeper ones are not looked for.
-const DEEPEST: usize = 32;
+/// Deeper groups are not searched.
+const MAX_DEPTH: usize = 32;
 
 impl Root {
-    /// The path of each group below the mount, by its number: that of its folder. Empty where there is no such hierarchy.
+    /// Path of each group below the mount by cgroup id, which is the inode number of its folder. Empty without cgroup v2.
     ///
-    /// Source: `Documentation/admin-guide/cgroup-v2.rst`; the number is what `bpf_get_current_cgroup_id` tells.
+    /// Source: `Documentation/admin-guide/cgroup-v2.rst`; the id is that of `bpf_get_current_cgroup_id`.
     pub fn cgroup_paths(&self) -> HashMap<u64, String> {
         let mounts = Mounts::read(self);
         let Some(mount) = mounts.find(|mount| mount.kind == "cgroup2") else { return HashMap::new() };
         let mut found = HashMap::new();
-        if let Some(number) = self.number(&mount.point) {
+        if let Some(number) = self.inode_number(&mount.point) {
             found.insert(number, "/".to_owned());
         }
         self.groups_below(&mount.point, "", 0, &mut found);
@@ -23,7 +23,7 @@ impl Root {
     }
 
     fn groups_below(&self, top: &str, path: &str, depth: usize, found: &mut HashMap<u64, String>) {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return;
         }
         for (name, number) in self.directories(&format!("{top}{path}")) {
@@ -39,7 +39,7 @@ mod tests {
     use crate::testing::tree;
 
     #[test]
-    fn each_group_is_found_by_the_number_of_its_folder() {
+    fn each_group_is_found_by_its_inode_number() {
         let mounts = "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw";
         let (folder, root) = tree(&[
             ("/proc/self/mountinfo", mounts),

@@ -1,60 +1,61 @@
-//! `/proc/cmdline`: what the kernel was booted with.
+//! `/proc/cmdline`: the kernel's boot parameters.
 
 use crate::{Reading, Root};
 
-/// The file, read once.
+/// The kernel command line.
 pub struct CommandLine {
-    /// What was read.
     pub reading: Reading,
 }
 
 impl CommandLine {
-    /// Reads what the kernel was booted with, `/proc/cmdline`.
     pub fn read(root: &Root) -> Self {
         Self { reading: root.reading("/proc/cmdline") }
     }
 
-    /// The kernel's own parameters: what stands before `--`, which is for the first process. A blank between quotes parts no words.
+    /// The kernel's own parameters: those before `--`; the rest is for init. White space within quotes does not separate.
     ///
     /// Source: `lib/cmdline.c`, `next_arg`; `kernel/params.c`, `parse_args`.
-    fn words(&self) -> impl DoubleEndedIterator<Item = &str> {
+    fn parameters(&self) -> impl DoubleEndedIterator<Item = &str> {
         let text = self.reading.text().unwrap_or_default();
         let mut is_quoted = false;
-        let parts = move |letter: char| {
+        let is_separator = move |letter: char| {
             is_quoted ^= letter == '"';
             letter.is_whitespace() && !is_quoted
         };
-        let all = text.split(parts).filter(|word| !word.is_empty());
-        all.take_while(|word| *word != "--").collect::<Vec<_>>().into_iter()
+        let parameters = text.split(is_separator).filter(|word| !word.is_empty());
+        parameters.take_while(|word| *word != "--").collect::<Vec<_>>().into_iter()
     }
 
     /// The value of `name=value`; the last one counts, as in the kernel.
     pub fn value(&self, name: &str) -> Option<&str> {
-        self.words().rev().find_map(|word| bare(word).strip_prefix(name)?.strip_prefix('=').map(bare))
+        self.parameters()
+            .rev()
+            .find_map(|word| unquoted(word).strip_prefix(name)?.strip_prefix('=').map(unquoted))
     }
 
-    /// Whether a parameter is there, with a value or without.
+    /// Whether a parameter is present, with or without a value.
     pub fn has(&self, name: &str) -> bool {
-        self.words().any(|word| parameter(word) == name)
+        self.parameters().any(|word| parameter_name(word) == name)
     }
 
-    /// Only the parameters that matter to one finding, as evidence.
+    /// Only the named parameters, as evidence.
     pub fn only(&self, names: &[&str]) -> Reading {
-        let kept: Vec<&str> = self.words().filter(|word| names.contains(&parameter(word))).collect();
-        let said = if kept.is_empty() { format!("no {}", names.join(", ")) } else { kept.join(" ") };
-        let content = self.reading.content.clone().map(|_| said);
+        let present: Vec<&str> =
+            self.parameters().filter(|word| names.contains(&parameter_name(word))).collect();
+        let text = if present.is_empty() { format!("no {}", names.join(", ")) } else { present.join(" ") };
+        let content = self.reading.content.clone().map(|_| text);
         Reading { path: self.reading.path.clone(), content }
     }
 }
 
-/// Without the quotes around it.
-fn bare(word: &str) -> &str {
+/// Strips the quotes around it.
+fn unquoted(word: &str) -> &str {
     word.strip_prefix('"').map_or(word, |word| word.strip_suffix('"').unwrap_or(word))
 }
 
 /// The name before `=`.
-fn parameter(word: &str) -> &str {
-    let word = bare(word);
+fn parameter_name(word: &str) -> &str {
+    let word = unquoted(word);
     word.split('=').next().unwrap_or(word)
 }
 
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_quoted_is_one_word_and_what_comes_after_two_dashes_is_for_init() {
+    fn quotes_hold_a_parameter_together_and_two_dashes_end_the_parameters() {
         let line =
             line("dyndbg=\"file a +p isolcpus=2\" \"nohz_full=1 \" preempt=full -- preempt=none single");
         assert_eq!((line.value("preempt"), line.value("isolcpus")), (Some("full"), None));
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn evidence_shows_only_what_matters() {
+    fn evidence_shows_only_the_named_parameters() {
         let line = line("quiet idle=poll secret=1");
         assert_eq!(line.only(&["idle"]).text(), Some("idle=poll"));
         assert_eq!(line.only(&["isolcpus"]).text(), Some("no isolcpus"));

@@ -1,19 +1,18 @@
-//! Whether this process runs in a container, and whose.
+//! The container that this process runs in.
 
 use crate::{CgroupMembership, Reading, Root, SELF};
 
-/// A container, and the file that gave it away.
+/// A container, and the file that reveals it.
 pub struct Container {
-    /// What runs it: `docker`, `kubernetes`.
+    /// Name of the runtime: `docker`, `kubernetes`.
     pub runtime: String,
-    /// What was read.
     pub reading: Reading,
 }
 
-/// The container this process runs in.
+/// The container that this process runs in; `None` outside.
 ///
-/// The most telling trace comes first: Kubernetes names itself inside containers that
-/// also look like Docker's or containerd's.
+/// The most specific sign is checked first: containers of Kubernetes also look like
+/// Docker's or containerd's.
 pub fn container(root: &Root) -> Option<Container> {
     kubernetes(root)
         .or_else(|| podman(root))
@@ -24,10 +23,10 @@ pub fn container(root: &Root) -> Option<Container> {
 
 fn kubernetes(root: &Root) -> Option<Container> {
     let account = root.reading("/var/run/secrets/kubernetes.io/serviceaccount/namespace");
-    // A pod may have no account; its names of hosts are the kubelet's all the same.
+    // A pod may have no service account; its /etc/hosts is still the kubelet's.
     let hosts = root.reading("/etc/hosts").lines(|line| line.starts_with("# Kubernetes-managed hosts file"));
-    let is_one = |reading: &Reading| reading.text().is_some_and(|text| !text.is_empty());
-    let reading = [account, hosts].into_iter().find(is_one)?;
+    let is_nonempty = |reading: &Reading| reading.text().is_some_and(|text| !text.is_empty());
+    let reading = [account, hosts].into_iter().find(is_nonempty)?;
     Some(Container { runtime: "kubernetes".into(), reading })
 }
 
@@ -39,7 +38,7 @@ fn podman(root: &Root) -> Option<Container> {
 }
 
 /// A virtual machine may be booted from a container image and keep its mark, so the mark
-/// counts only where the kernel's own threads are out of sight.
+/// counts only where kernel threads are not visible.
 fn docker(root: &Root) -> Option<Container> {
     let reading = root.reading("/.dockerenv");
     reading.text()?;
@@ -48,11 +47,11 @@ fn docker(root: &Root) -> Option<Container> {
     (!sees_kernel_threads).then(|| Container { runtime: "docker".into(), reading: mark })
 }
 
-/// systemd-nspawn, LXC and others set `container=` for the first process, which systemd writes down for everybody to read.
+/// systemd-nspawn, LXC and others set `container=` for PID 1; systemd copies it to a world-readable file.
 fn declared(root: &Root) -> Option<Container> {
-    let written = root.reading("/run/systemd/container");
-    if let Some(runtime) = written.text().filter(|text| !text.is_empty()).map(str::to_owned) {
-        return Some(Container { runtime, reading: written });
+    let systemd = root.reading("/run/systemd/container");
+    if let Some(runtime) = systemd.text().filter(|text| !text.is_empty()).map(str::to_owned) {
+        return Some(Container { runtime, reading: systemd });
     }
     let reading = root.reading("/proc/1/environ");
     let runtime = reading.text()?.split('\0').find_map(|entry| entry.strip_prefix("container="))?;
@@ -72,7 +71,7 @@ fn by_group(root: &Root) -> Option<Container> {
     let (hint, runtime) =
         hints.into_iter().find(|(hint, _)| reading.text().is_some_and(|text| text.contains(hint)))?;
     // The daemons themselves run in groups of these names with `.service` at the end.
-    let inside = reading.lines(|line| line.contains(hint) && !line.ends_with(".service"));
-    let known = inside.text().is_some_and(|lines| !lines.is_empty());
-    known.then(|| Container { runtime: runtime.into(), reading: inside })
+    let group_lines = reading.lines(|line| line.contains(hint) && !line.ends_with(".service"));
+    let is_inside = group_lines.text().is_some_and(|lines| !lines.is_empty());
+    is_inside.then(|| Container { runtime: runtime.into(), reading: group_lines })
 }

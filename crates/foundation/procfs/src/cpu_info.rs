@@ -1,4 +1,4 @@
-//! `/proc/cpuinfo`: what the processor calls itself.
+//! `/proc/cpuinfo`: the processor's model and flags.
 
 use crate::Root;
 
@@ -8,7 +8,6 @@ pub struct CpuInfo {
 }
 
 impl CpuInfo {
-    /// Reads what the processor says of itself, `/proc/cpuinfo`.
     pub fn read(root: &Root) -> Self {
         Self { text: root.read("/proc/cpuinfo").unwrap_or_default() }
     }
@@ -23,12 +22,12 @@ impl CpuInfo {
 
     /// Whether the first processor has the flag.
     pub fn has_flag(&self, flag: &str) -> bool {
-        self.field("flags").is_some_and(|flags| flags.split_whitespace().any(|one| one == flag))
+        self.field("flags").is_some_and(|flags| flags.split_whitespace().any(|word| word == flag))
     }
 
-    /// Whether the file says this anywhere.
-    pub fn mentions(&self, words: &str) -> bool {
-        self.text.contains(words)
+    /// Whether the file contains `text` anywhere.
+    pub fn mentions(&self, text: &str) -> bool {
+        self.text.contains(text)
     }
 }
 

@@ -1,19 +1,19 @@
-//! `os-release(5)`: whose system this is, by which commands differ.
+//! `os-release(5)`: the Linux distribution, by which commands differ.
 
 use crate::{CpuInfo, Root};
 
-/// Distributions that do the same things in the same way.
+/// Distributions whose commands and paths differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distribution {
+pub enum LinuxDistribution {
     /// Alpine, with `ash` and OpenRC.
     Alpine,
-    /// Arch and what is made of it.
+    /// Arch and its derivatives.
     Arch,
-    /// Debian itself, and what is made of it otherwise.
+    /// Debian, and derivatives not listed here.
     Debian,
     /// Fedora.
     Fedora,
-    /// NixOS, which is set up in one place of its own.
+    /// NixOS, which is configured in one place.
     NixOs,
     /// Proxmox VE, on Debian.
     Proxmox,
@@ -23,46 +23,46 @@ pub enum Distribution {
     RedHat,
     /// SUSE and openSUSE.
     Suse,
-    /// Ubuntu and what is made of it.
+    /// Ubuntu and its derivatives.
     Ubuntu,
-    /// Another one, or none that is known.
+    /// Any other.
     Other,
 }
 
-/// Words of `ID`, `ID_LIKE` and of the name for people, with what they stand for: the more special first.
-const WORDS: [(&str, Distribution); 19] = [
-    ("nixos", Distribution::NixOs),
-    ("raspbian", Distribution::RaspberryPi),
-    ("proxmox", Distribution::Proxmox),
-    ("ubuntu", Distribution::Ubuntu),
-    ("mint", Distribution::Ubuntu),
-    ("alpine", Distribution::Alpine),
-    ("arch", Distribution::Arch),
-    ("manjaro", Distribution::Arch),
-    ("rhel", Distribution::RedHat),
-    ("red", Distribution::RedHat),
-    ("centos", Distribution::RedHat),
-    ("rocky", Distribution::RedHat),
-    ("almalinux", Distribution::RedHat),
-    ("oracle", Distribution::RedHat),
-    ("fedora", Distribution::Fedora),
-    ("suse", Distribution::Suse),
-    ("opensuse", Distribution::Suse),
-    ("sles", Distribution::Suse),
-    ("debian", Distribution::Debian),
+/// Words of `ID`, `ID_LIKE` and `PRETTY_NAME` with their distribution, the more specific first.
+const WORDS: [(&str, LinuxDistribution); 19] = [
+    ("nixos", LinuxDistribution::NixOs),
+    ("raspbian", LinuxDistribution::RaspberryPi),
+    ("proxmox", LinuxDistribution::Proxmox),
+    ("ubuntu", LinuxDistribution::Ubuntu),
+    ("mint", LinuxDistribution::Ubuntu),
+    ("alpine", LinuxDistribution::Alpine),
+    ("arch", LinuxDistribution::Arch),
+    ("manjaro", LinuxDistribution::Arch),
+    ("rhel", LinuxDistribution::RedHat),
+    ("red", LinuxDistribution::RedHat),
+    ("centos", LinuxDistribution::RedHat),
+    ("rocky", LinuxDistribution::RedHat),
+    ("almalinux", LinuxDistribution::RedHat),
+    ("oracle", LinuxDistribution::RedHat),
+    ("fedora", LinuxDistribution::Fedora),
+    ("suse", LinuxDistribution::Suse),
+    ("opensuse", LinuxDistribution::Suse),
+    ("sles", LinuxDistribution::Suse),
+    ("debian", LinuxDistribution::Debian),
 ];
 
-impl Distribution {
-    /// Reads `os-release`. What Raspberry Pi and Proxmox make of Debian is called Debian there, and known by its kernel.
+impl LinuxDistribution {
+    /// Raspberry Pi OS and Proxmox call themselves Debian in `os-release`, and are recognised by their kernel.
     pub fn read(root: &Root) -> Self {
         let mut fields =
             ["ID", "ID_LIKE", "PRETTY_NAME"].into_iter().filter_map(|field| os_release(root, field));
-        let named = fields.find_map(|text| by_words(&text));
+        let distribution = fields.find_map(|text| find_in_words(&text));
         let kernel = root.read("/proc/sys/kernel/osrelease").unwrap_or_default();
-        match named {
+        match distribution {
             Some(Self::Debian) if kernel.contains("+rpt") => Self::RaspberryPi,
             Some(Self::Debian) if kernel.ends_with("-pve") => Self::Proxmox,
-            named => named.unwrap_or(Self::Other),
+            distribution => distribution.unwrap_or(Self::Other),
         }
     }
 
@@ -71,7 +71,7 @@ impl Distribution {
         matches!(self, Self::Debian | Self::Proxmox | Self::RaspberryPi | Self::Ubuntu)
     }
 
-    /// Whether systemd is what starts it.
+    /// Whether its init system is systemd.
     pub const fn has_systemd(self) -> bool {
         !matches!(self, Self::Alpine | Self::Other)
     }
@@ -84,25 +84,25 @@ pub fn os_release(root: &Root, field: &str) -> Option<String> {
     Some(value.trim_matches(['"', '\'']).to_owned())
 }
 
-fn by_words(text: &str) -> Option<Distribution> {
+fn find_in_words(text: &str) -> Option<LinuxDistribution> {
     let text = text.to_ascii_lowercase();
     let mut words = text.split(|letter: char| !letter.is_ascii_alphabetic());
-    let known =
-        |word: &str| WORDS.iter().find(|(known, _)| *known == word).map(|(_, distribution)| *distribution);
-    words.find_map(known)
+    let distribution_of =
+        |word: &str| WORDS.iter().find(|(key, _)| *key == word).map(|(_, distribution)| *distribution);
+    words.find_map(distribution_of)
 }
 
-/// Whether the system is one snapshot that is changed as a whole: MicroOS, Leap Micro, Aeon.
+/// Whether the root file system is read-only and updated by snapshots: MicroOS, Leap Micro, Aeon.
 pub fn is_transactional(root: &Root) -> bool {
     root.has("/usr/sbin/transactional-update")
         || os_release(root, "ID")
-            .is_some_and(|id| ["micro", "aeon", "kalpa"].iter().any(|one| id.contains(one)))
+            .is_some_and(|id| ["micro", "aeon", "kalpa"].iter().any(|name| id.contains(name)))
 }
 
-/// The board, where the firmware gave the kernel a tree of devices: `Raspberry Pi 5 Model B Rev 1.0`.
+/// Model of the board, where there is a device tree: `Raspberry Pi 5 Model B Rev 1.0`.
 pub fn board(root: &Root) -> Option<String> {
-    let by_tree = || root.read("/proc/device-tree/model").ok();
-    CpuInfo::read(root).field("Model").map(str::to_owned).or_else(by_tree)
+    let from_device_tree = || root.read("/proc/device-tree/model").ok();
+    CpuInfo::read(root).field("Model").map(str::to_owned).or_else(from_device_tree)
 }
 
 #[cfg(test)]
@@ -111,21 +111,21 @@ mod tests {
     use crate::testing::tree;
 
     #[track_caller]
-    fn check(release: &str, kernel: &str, distribution: Distribution) {
+    fn check(release: &str, kernel: &str, distribution: LinuxDistribution) {
         let files = [("/etc/os-release", release), ("/proc/sys/kernel/osrelease", kernel)];
-        assert_eq!(Distribution::read(&tree(&files).1), distribution, "{release}");
+        assert_eq!(LinuxDistribution::read(&tree(&files).1), distribution, "{release}");
     }
 
     #[test]
-    fn the_id_counts_before_what_it_is_like_and_both_before_the_name() {
-        check("PRETTY_NAME=\"Rocky Linux 9.5 (Blue Onyx)\"\n", "5.14.0", Distribution::RedHat);
-        check("NAME=Pop\nID=pop\nID_LIKE=\"ubuntu debian\"\n", "6.8.0", Distribution::Ubuntu);
-        check("ID=debian\n", "6.12.47+rpt-rpi-2712", Distribution::RaspberryPi);
-        check("ID=debian\n", "6.8.12-1-pve", Distribution::Proxmox);
-        check("ID=fedora\nPRETTY_NAME=\"Fedora Linux 44\"\n", "7.0", Distribution::Fedora);
-        check("PRETTY_NAME=\"SUSE Linux Enterprise Server 15 SP6\"\n", "6.4.0", Distribution::Suse);
-        check("PRETTY_NAME=\"Arago 2023.10\"\n", "6.6", Distribution::Other);
-        check("PRETTY_NAME=\"Arch Linux\"\n", "6.15", Distribution::Arch);
-        check("", "", Distribution::Other);
+    fn id_counts_before_id_like_and_both_before_the_name() {
+        check("PRETTY_NAME=\"Rocky Linux 9.5 (Blue Onyx)\"\n", "5.14.0", LinuxDistribution::RedHat);
+        check("NAME=Pop\nID=pop\nID_LIKE=\"ubuntu debian\"\n", "6.8.0", LinuxDistribution::Ubuntu);
+        check("ID=debian\n", "6.12.47+rpt-rpi-2712", LinuxDistribution::RaspberryPi);
+        check("ID=debian\n", "6.8.12-1-pve", LinuxDistribution::Proxmox);
+        check("ID=fedora\nPRETTY_NAME=\"Fedora Linux 44\"\n", "7.0", LinuxDistribution::Fedora);
+        check("PRETTY_NAME=\"SUSE Linux Enterprise Server 15 SP6\"\n", "6.4.0", LinuxDistribution::Suse);
+        check("PRETTY_NAME=\"Arago 2023.10\"\n", "6.6", LinuxDistribution::Other);
+        check("PRETTY_NAME=\"Arch Linux\"\n", "6.15", LinuxDistribution::Arch);
+        check("", "", LinuxDistribution::Other);
     }
 }

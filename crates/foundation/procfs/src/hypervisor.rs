@@ -1,18 +1,16 @@
-//! Whether this machine is a guest, and whose.
+//! Virtual machines: the hypervisor that this machine is a guest of, and its virtio ports.
 
 use crate::{CpuInfo, Reading, Root};
 
-/// A hypervisor, and the file that gave it away.
+/// A hypervisor, and the file that reveals it.
 pub struct Hypervisor {
-    /// What it is called.
     pub name: String,
-    /// The file, as it was read.
     pub reading: Reading,
 }
 
-/// The hypervisor this machine is a guest of.
+/// The hypervisor that this machine is a guest of; `None` on bare metal.
 pub fn hypervisor(root: &Root) -> Option<Hypervisor> {
-    if first_domain(root).is_some() {
+    if xen_dom0(root).is_some() {
         return None;
     }
     by_kernel(root)
@@ -22,13 +20,13 @@ pub fn hypervisor(root: &Root) -> Option<Hypervisor> {
         .or_else(|| by_flag(root))
 }
 
-/// Xen's first domain, which manages the machine and is no guest of it, with the file that says so.
-pub fn first_domain(root: &Root) -> Option<Reading> {
+/// The file that shows that this is Xen's Dom0, which manages the machine and is not a guest.
+pub fn xen_dom0(root: &Root) -> Option<Reading> {
     let reading = root.reading("/proc/xen/capabilities");
     reading.text().is_some_and(|text| text.contains("control_d")).then_some(reading)
 }
 
-/// WSL2's kernel is Microsoft's own, and its firmware has no tables.
+/// WSL2 has Microsoft's own kernel, and no DMI tables.
 fn by_kernel(root: &Root) -> Option<Hypervisor> {
     let reading = root.reading("/proc/sys/kernel/osrelease");
     let is_wsl = reading.text()?.to_ascii_lowercase().contains("microsoft-standard-wsl");
@@ -47,8 +45,8 @@ fn by_device_tree(root: &Root) -> Option<Hypervisor> {
     Some(Hypervisor { name: name.into(), reading })
 }
 
-/// What the firmware's tables call the machine, and whose guest that is: on processors without a flag for it, as ARM's, nothing else
-/// tells.
+/// Vendor or product in the DMI tables, and the hypervisor. On processors without a hypervisor flag, such as Arm's, nothing else
+/// reveals it.
 ///
 /// Source: systemd's `detect_vm_dmi_vendor` names most of them; the others are what those providers' machines show.
 const FIRMWARES: [(&str, &str); 17] = [
@@ -78,33 +76,43 @@ fn by_firmware(root: &Root) -> Option<Hypervisor> {
         let text = reading.text()?;
         let (_, name) = FIRMWARES.into_iter().find(|(mark, _)| text.contains(mark))?;
         let name = if text.contains("QEMU") && is_emulated(root) { "qemu (emulated CPU)" } else { name };
-        (!is_whole(root)).then(|| Hypervisor { name: name.into(), reading: reading.clone() })
+        (!is_bare_metal(root)).then(|| Hypervisor { name: name.into(), reading: reading.clone() })
     })
 }
 
 const PRODUCT: &str = "/sys/class/dmi/id/product_name";
 
-/// Whole machines are for rent as well: Amazon names them `….metal` or `….metal-24xl`, Hetzner anything but `vServer`.
-fn is_whole(root: &Root) -> bool {
+/// Providers rent bare-metal machines as well: Amazon names them `….metal` or `….metal-24xl`, Hetzner anything but `vServer`.
+fn is_bare_metal(root: &Root) -> bool {
     let product = root.read(PRODUCT).unwrap_or_default();
-    let is_of_hetzner = root.read("/sys/class/dmi/id/sys_vendor").is_ok_and(|vendor| vendor == "Hetzner");
-    product.contains(".metal") || product.ends_with("metal") || (is_of_hetzner && product != "vServer")
+    let is_hetzner = root.read("/sys/class/dmi/id/sys_vendor").is_ok_and(|vendor| vendor == "Hetzner");
+    product.contains(".metal") || product.ends_with("metal") || (is_hetzner && product != "vServer")
 }
 
-/// What QEMU calls a processor that is software.
+/// QEMU's name of a CPU that it emulates in software.
 fn is_emulated(root: &Root) -> bool {
     CpuInfo::read(root).mentions("QEMU TCG CPU")
 }
 
-/// Every x86 hypervisor sets this flag for its guests; it does not say whose.
+/// Every x86 hypervisor sets this flag for its guests; it does not name the hypervisor.
 fn by_flag(root: &Root) -> Option<Hypervisor> {
     let content = Ok("flags: … hypervisor …".into());
-    let by_clock = root.read("/sys/devices/system/clocksource/clocksource0/available_clocksource");
-    let kvm = by_clock.is_ok_and(|clocks| clocks.contains("kvm-clock"));
+    let clocksources = root.read("/sys/devices/system/clocksource/clocksource0/available_clocksource");
+    let kvm = clocksources.is_ok_and(|clocks| clocks.contains("kvm-clock"));
     let name = if kvm { "kvm" } else { "unnamed hypervisor" };
     CpuInfo::read(root)
         .has_flag("hypervisor")
         .then(|| Hypervisor { name: name.into(), reading: Reading { path: "/proc/cpuinfo".into(), content } })
+}
+
+/// Device of the virtio port that the host named `name`.
+///
+/// Source: `Documentation/ABI/testing/sysfs-class-virtio-console` of Linux, `name`.
+pub fn virtio_port(root: &Root, name: &str) -> Option<String> {
+    const PORTS: &str = "/sys/class/virtio-ports";
+    let has_name =
+        |device: &String| root.read(&format!("{PORTS}/{device}/name")).is_ok_and(|text| text.trim() == name);
+    root.list(PORTS).into_iter().find(has_name).map(|device| format!("/dev/{device}"))
 }
 
 #[cfg(test)]
@@ -113,11 +121,11 @@ mod tests {
     use crate::testing::tree;
 
     fn name(files: &[(&str, &str)]) -> Option<String> {
-        hypervisor(&tree(files).1).map(|found| found.name)
+        hypervisor(&tree(files).1).map(|hypervisor| hypervisor.name)
     }
 
     #[test]
-    fn a_guest_without_a_flag_is_known_by_its_firmware() {
+    fn a_guest_without_a_flag_is_recognised_by_its_firmware() {
         let of = |vendor, product| {
             name(&[("/sys/class/dmi/id/sys_vendor", vendor), ("/sys/class/dmi/id/product_name", product)])
         };
@@ -130,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_domain_of_xen_is_no_guest_whatever_its_processor_says() {
+    fn dom0_is_no_guest_despite_its_hypervisor_flag() {
         let dom0 = [
             ("/proc/xen/capabilities", "control_d\n"),
             ("/sys/hypervisor/type", "xen\n"),
@@ -138,12 +146,24 @@ mod tests {
         ];
         assert_eq!(name(&dom0), None);
         assert_eq!(name(&dom0[1..]).as_deref(), Some("xen"));
-        assert!(first_domain(&tree(&dom0).1).is_some() && first_domain(&tree(&dom0[1..]).1).is_none());
+        assert!(xen_dom0(&tree(&dom0).1).is_some() && xen_dom0(&tree(&dom0[1..]).1).is_none());
     }
 
     #[test]
-    fn wsl_is_told_by_its_kernel() {
+    fn wsl_is_recognised_by_its_kernel() {
         let wsl = ("/proc/sys/kernel/osrelease", "6.6.87.2-microsoft-standard-WSL2\n");
         assert_eq!(name(&[wsl, ("/proc/cpuinfo", "flags\t\t: hypervisor\n")]).as_deref(), Some("wsl2"));
+    }
+
+    #[test]
+    fn a_port_is_found_by_its_name() {
+        let ports = [
+            ("sys/class/virtio-ports/vport0p1/name", "one\n"),
+            ("sys/class/virtio-ports/vport0p2/name", "two\n"),
+        ];
+        let folder = howlate_testing::tree(&ports);
+        let root = Root::at(folder.path());
+        assert_eq!(virtio_port(&root, "two").as_deref(), Some("/dev/vport0p2"));
+        assert_eq!(virtio_port(&root, "three"), None);
     }
 }

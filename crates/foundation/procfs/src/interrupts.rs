@@ -1,40 +1,40 @@
-//! `/proc/interrupts`: how many interrupts each CPU took.
+//! `/proc/interrupts`: interrupt counts by CPU.
 
 use crate::Root;
 
-/// One reading.
+/// The file's text.
 #[derive(Clone, Debug, Default)]
 pub struct InterruptCounts(String);
 
 impl InterruptCounts {
-    /// Reads it; nothing where there is none.
+    /// Empty where the file cannot be read.
     pub fn read(root: &Root) -> Self {
         Self(root.read("/proc/interrupts").unwrap_or_default())
     }
 
-    /// How many of one row a CPU took: `NMI`, `LOC`, `24`.
+    /// Count of one row (`NMI`, `LOC`, `24`) on a CPU.
     pub fn of(&self, row: &str, cpu: u32) -> Option<u64> {
         let name = format!("CPU{cpu}");
-        let column = self.0.lines().next()?.split_whitespace().position(|one| one == name)?;
+        let column = self.0.lines().next()?.split_whitespace().position(|heading| heading == name)?;
         let counts =
             self.0.lines().find_map(|line| line.trim_start().strip_prefix(row)?.strip_prefix(':'))?;
         counts.split_whitespace().nth(column)?.parse().ok()
     }
 }
 
-/// One row of those that have a number.
+/// Description of a numbered interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterruptRow<'a> {
-    /// What it comes through: `GICv3`, `IO-APIC`.
+    /// Interrupt controller: `GICv3`, `IO-APIC`.
     pub chip: &'a str,
-    /// Its number there, where it is said.
+    /// Its number at the controller, where given.
     pub number_at_chip: Option<u32>,
-    /// Who handles it, the first of several: `arch_timer`, `nvme0q3`.
+    /// The first handler: `arch_timer`, `nvme0q3`.
     pub action: &'a str,
 }
 
 impl InterruptCounts {
-    /// What stands behind the counts of a row.
+    /// The description after the counts of a row.
     pub fn row(&self, row: &str) -> Option<InterruptRow<'_>> {
         let cpus = self.0.lines().next()?.split_whitespace().filter(|word| word.starts_with("CPU")).count();
         let counts =
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_says_what_it_comes_through_and_who_handles_it() {
+    fn a_row_names_its_controller_and_handler() {
         let text = "           CPU0       CPU1\n 11:         10         10     GICv3  30 Level     arch_timer\n 36:          0    2226417 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0\n";
         let counts = InterruptCounts(text.to_owned());
         let row = |chip, number, action| Some(InterruptRow { chip, number_at_chip: Some(number), action });

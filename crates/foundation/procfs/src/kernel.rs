@@ -1,4 +1,4 @@
-//! `/proc/sys/kernel/osrelease` and `version`: which kernel runs.
+//! `/proc/sys/kernel/osrelease` and `version`: the running kernel.
 
 use crate::Root;
 
@@ -11,19 +11,19 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Reads both; what cannot be read is empty.
+    /// A field that cannot be read is empty.
     pub fn read(root: &Root) -> Self {
         let read = |path| root.read(path).unwrap_or_default();
         Self { release: read("/proc/sys/kernel/osrelease"), build: read("/proc/sys/kernel/version") }
     }
 
-    /// What it runs on: `x86_64`, `aarch64`. It says so itself since Linux 6.1.
+    /// Architecture, such as `x86_64`; `None` before Linux 6.1.
     pub fn architecture(root: &Root) -> Option<String> {
         root.read("/proc/sys/kernel/arch").ok()
     }
 
-    /// Whether the kernel below `root` is a `PREEMPT_RT` one: its build string says so; `/sys/kernel/realtime` holds `1` on those that
-    /// have that file, which came with the patches and not with the kernel itself.
+    /// Whether the kernel below `root` is a `PREEMPT_RT` one: from its build string, or from
+    /// `/sys/kernel/realtime`, which only out-of-tree patches add.
     pub fn is_realtime(root: &Root) -> bool {
         Self::read(root).names_realtime() || root.read("/sys/kernel/realtime").as_deref() == Ok("1")
     }
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_realtime_kernel_is_told_by_its_build_or_by_its_file() {
+    fn a_realtime_kernel_is_recognised_by_its_build_or_by_its_file() {
         let named = |build: &str| Kernel { release: String::new(), build: build.into() }.names_realtime();
         assert!(
             named("#1 SMP PREEMPT_RT Debian 7.2.13-1 (2026-10-30)") && named("#1 SMP PREEMPT RT Thu Mar 4")

@@ -4,20 +4,20 @@ use std::io::{BufRead, BufReader};
 
 use crate::Root;
 
-/// The kernel's functions by address.
+/// Addresses and names of the kernel's functions.
 #[derive(Debug, Default)]
 pub struct KernelSymbols {
-    /// Address, and where its name begins and ends in `names`; by address.
+    /// Address, start and end of the name in `names`; sorted.
     functions: Vec<(u64, u32, u32)>,
     names: String,
 }
 
 impl KernelSymbols {
-    /// Reads them; none where the kernel hides addresses from this process.
+    /// Empty where the kernel hides addresses from this process.
     pub fn read(root: &Root) -> Self {
         let Ok(file) = root.open("/proc/kallsyms") else { return Self::default() };
         let (mut all, mut lines, mut line) = (Self::default(), BufReader::new(file), String::new());
-        // There are a hundred thousand and more, so that one place is used for all lines.
+        // One buffer for all lines, as there are more than a hundred thousand.
         while lines.read_line(&mut line).is_ok_and(|length| length > 0) {
             all.add(&line);
             line.clear();
@@ -26,25 +26,24 @@ impl KernelSymbols {
         all
     }
 
-    /// `ffffffff81000000 T do_wait [module]`.
+    /// Parses `ffffffff81000000 T do_wait [module]`.
     fn add(&mut self, line: &str) -> Option<()> {
-        let mut words = line.split_ascii_whitespace();
-        let address = u64::from_str_radix(words.next()?, 16).ok().filter(|address| *address != 0)?;
-        if !matches!(words.next()?, "t" | "T" | "w" | "W") {
+        let mut fields = line.split_ascii_whitespace();
+        let address = u64::from_str_radix(fields.next()?, 16).ok().filter(|address| *address != 0)?;
+        if !matches!(fields.next()?, "t" | "T" | "w" | "W") {
             return None;
         }
         let begin = u32::try_from(self.names.len()).ok()?;
-        self.names.push_str(plain(words.next()?));
+        self.names.push_str(source_name(fields.next()?));
         self.functions.push((address, begin, u32::try_from(self.names.len()).ok()?));
         Some(())
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty()
     }
 
-    /// The function that an address is in.
+    /// Name of the function that contains `address`.
     pub fn name(&self, address: u64) -> Option<&str> {
         let after = self.functions.partition_point(|(begin, ..)| *begin <= address);
         let (_, begin, end) = self.functions.get(after.checked_sub(1)?)?;
@@ -52,8 +51,8 @@ impl KernelSymbols {
     }
 }
 
-/// The name as it was written: a compiler adds `.isra.0`, `.constprop.0`, `.part.0`.
-fn plain(name: &str) -> &str {
+/// The name in the source: compilers append `.isra.0`, `.constprop.0`, `.part.0`.
+fn source_name(name: &str) -> &str {
     match name.find('.') {
         Some(end) if end > 0 => &name[..end],
         _ => name,
@@ -80,7 +79,7 @@ mod tests {
         assert_eq!(
             names,
             [None, Some("schedule"), Some("schedule"), Some("do_wait"), Some("fuse_read")],
-            "what is no function has no address"
+            "data symbols are left out"
         );
     }
 

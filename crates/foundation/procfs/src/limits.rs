@@ -1,13 +1,12 @@
-//! `/proc/PID/limits`: how much a process may have of each resource.
+//! `/proc/PID/limits`: resource limits.
 
 use std::fmt::Display;
 
 use crate::{Reading, Root, SELF};
 
-/// The file of this process with the outcome of reading it.
+/// The resource limits of one process.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// What was read.
     pub reading: Reading,
 }
 
@@ -15,24 +14,23 @@ pub struct Limits {
 pub const UNLIMITED: u64 = u64::MAX;
 
 impl Limits {
-    /// Those of this process.
+    /// Limits of this process.
     pub fn read(root: &Root) -> Self {
         Self::of(root, SELF)
     }
 
-    /// Those of a process.
     pub fn of(root: &Root, process: impl Display) -> Self {
         Self { reading: root.reading(format!("/proc/{process}/limits")) }
     }
 
-    /// The soft limit of a resource: `Max locked memory`. `None` where it is not said.
+    /// The soft limit of a resource such as `Max locked memory`.
     ///
-    /// Source: `proc_pid_limits(5)`; a name holds spaces, and ends where the numbers begin.
+    /// Source: `proc_pid_limits(5)`; names contain spaces; the numbers follow.
     pub fn soft(&self, name: &str) -> Option<u64> {
         self.column(name, 0)
     }
 
-    /// The hard limit of it, up to which the soft one may be raised by everybody.
+    /// The hard limit, up to which the soft limit may be raised without privilege.
     pub fn hard(&self, name: &str) -> Option<u64> {
         self.column(name, 1)
     }

@@ -1,4 +1,4 @@
-//! `/proc/loadavg`: how many threads wanted to run, on average.
+//! `/proc/loadavg`: load averages.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ pub struct LoadAverage {
 }
 
 impl LoadAverage {
-    /// Reads it; empty where there is none.
+    /// Empty where the file cannot be read.
     pub fn read(root: &Root) -> Self {
         Self { text: root.read("/proc/loadavg").unwrap_or_default() }
     }
 
-    /// Over the last minute.
+    /// Average over the last minute.
     pub fn last_minute(&self) -> Option<f64> {
         self.text.split(' ').next()?.parse().ok()
     }

@@ -1,6 +1,6 @@
-//! `/proc/self/mountinfo`: which file systems are mounted, and where.
+//! `/proc/self/mountinfo`: mounted file systems.
 //!
-//! By our own: procfs-core 0.18 leaves `\040` as it is, and one line that it does not know loses all.
+//! Not by procfs-core 0.18, which does not decode `\040`, and fails on the whole file where one line is malformed.
 
 use crate::Root;
 
@@ -10,29 +10,28 @@ pub struct Mounts {
     mounts: Vec<Mount>,
 }
 
-/// One line of the mounts: what is mounted where.
+/// One mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// The kind of file system: `tracefs`, `cgroup2`.
+    /// File system type: `tracefs`, `cgroup2`.
     pub kind: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub point: String,
-    /// The part of the file system that is mounted there: `/`, mostly.
+    /// Root of the mount within the file system: mostly `/`.
     pub top: String,
-    /// What holds for the whole file system: `rw,cpu,cpuacct`.
+    /// Options of the file system: `rw,cpu,cpuacct`.
     options: String,
 }
 
 impl Mounts {
-    /// Reads them; none where they cannot be read.
+    /// Empty where the file cannot be read.
     pub fn read(root: &Root) -> Self {
         let text = root.read("/proc/self/mountinfo").unwrap_or_default();
         Self { mounts: text.lines().filter_map(Mount::parse).collect() }
     }
 
-    /// The first that is `wanted`.
-    pub fn find(&self, wanted: impl Fn(&Mount) -> bool) -> Option<&Mount> {
-        self.mounts.iter().find(|mount| wanted(mount))
+    pub fn find(&self, predicate: impl Fn(&Mount) -> bool) -> Option<&Mount> {
+        self.mounts.iter().find(|mount| predicate(mount))
     }
 }
 
@@ -48,13 +47,13 @@ impl Mount {
         Some(Self { kind: kind.to_owned(), point, top, options: options.to_owned() })
     }
 
-    /// Whether an option holds for the whole file system; of cgroup v1, whether it has a controller.
+    /// Whether the file system has an option; for cgroup v1, a controller.
     pub fn has_option(&self, name: &str) -> bool {
         self.options.split(',').any(|option| option == name)
     }
 }
 
-/// The kernel writes a space, a tab, a line's end and a backslash as three octal digits: `\040`.
+/// Decodes the octal escapes (`\040`) of space, tab, newline and backslash.
 fn unescaped(path: &str) -> String {
     let mut parts = path.split('\\');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
@@ -102,14 +101,14 @@ mod tests {
         ] {
             assert_eq!(of_kind(kind), expected, "{kind}");
         }
-        assert_eq!(mounts.mounts.len(), 6, "what is cut off is none");
+        assert_eq!(mounts.mounts.len(), 6, "the truncated line is left out");
         let cpu = |mount: &Mount| mount.has_option("cpu");
         assert_eq!(mounts.find(cpu).map(|mount| mount.kind.as_str()), Some("cgroup"));
         assert!(mounts.find(|mount| mount.has_option("cpua")).is_none());
     }
 
     #[test]
-    fn what_is_no_octal_number_stays() {
+    fn a_malformed_escape_stays() {
         for (written, expected) in
             [(r"\040", " "), (r"a\b", r"a\b"), (r"\999", r"\999"), (r"\", r"\"), (r"\04µ", r"\04µ")]
         {

@@ -1,4 +1,4 @@
-//! `/proc/PID/stat`: a process in one line of numbers.
+//! `/proc/PID/stat`: scheduling state of a process or thread.
 
 use std::fmt::Display;
 
@@ -6,20 +6,20 @@ use howlate_model::{Nice, Policy, Priority, Span};
 
 use crate::{Root, ticks};
 
-/// A thread that belongs to the kernel: `PF_KTHREAD` of its `sched.h`.
+/// `PF_KTHREAD` of the kernel's `sched.h`.
 const KERNEL_THREAD: u64 = 0x0020_0000;
-/// A thread that is on its way out: `PF_EXITING` of the same.
+/// `PF_EXITING` of the kernel's `sched.h`.
 const EXITING: u64 = 0x0000_0004;
 
-/// A thread whose CPUs nobody may change: `PF_NO_SETAFFINITY` of the same.
+/// `PF_NO_SETAFFINITY` of the kernel's `sched.h`.
 const BOUND: u64 = 0x0400_0000;
 
-/// Places of fields after the name, which is the second. Source: `proc_pid_stat(5)`, fields 3, 9, 16 and 17.
+/// Indices of fields after the name, which is field 2. Source: `proc_pid_stat(5)`, fields 3, 9, 16 and 17.
 const STATE: usize = 0;
 const FLAGS: usize = 6;
-const OF_ENDED_CHILDREN: [usize; 2] = [13, 14];
+const ENDED_CHILDREN_TIMES: [usize; 2] = [13, 14];
 /// Field 22.
-const BEGUN: usize = 19;
+const START_TIME: usize = 19;
 /// Field 39.
 const CPU: usize = 36;
 /// Fields 19, 40 and 41.
@@ -27,48 +27,48 @@ const NICE: usize = 16;
 const RT_PRIORITY: usize = 37;
 const POLICY: usize = 38;
 
-/// What follows the name, which stands in brackets and may hold any.
+/// The fields after the name, which is in parentheses and may contain any character.
 #[derive(Clone, Debug)]
 pub struct ProcessStat {
     fields: String,
 }
 
 impl ProcessStat {
-    /// Reads that of a process or thread; `None` when it is gone.
+    /// `None` when the process or thread has ended.
     pub fn read(root: &Root, process: impl Display) -> Option<Self> {
         let text = root.read(&format!("/proc/{process}/stat")).ok()?;
         text.rsplit(')').next().map(|fields| Self { fields: fields.to_owned() })
     }
 
-    fn field(&self, place: usize) -> Option<&str> {
-        self.fields.split_whitespace().nth(place)
+    fn field(&self, index: usize) -> Option<&str> {
+        self.fields.split_whitespace().nth(index)
     }
 
-    fn number(&self, place: usize) -> Option<u64> {
-        self.field(place)?.parse().ok()
+    fn number(&self, index: usize) -> Option<u64> {
+        self.field(index)?.parse().ok()
     }
 
-    /// Whether it has ended, and only its parent has not asked how; so has one that says nothing.
+    /// Whether it is a zombie or dead, or has no fields.
     pub fn has_ended(&self) -> bool {
         self.field(STATE).is_none_or(|state| state.starts_with(['Z', 'X']))
     }
 
-    /// Whether it has ended, or is about to: what it had, it may have given back already.
+    /// Whether it has ended or is exiting: its resources may have been released already.
     pub fn is_ending(&self) -> bool {
         self.has_ended() || self.number(FLAGS).is_some_and(|flags| flags & EXITING != 0)
     }
 
-    /// Whether it is one of the kernel's threads that may be moved to other CPUs.
+    /// Whether it is a kernel thread whose affinity can be changed.
     pub fn is_movable_kernel_thread(&self) -> bool {
         self.number(FLAGS).is_some_and(|flags| flags & (KERNEL_THREAD | BOUND) == KERNEL_THREAD)
     }
 
-    /// When it began, in ticks since the machine started. Its id may be another's by now: this tells.
-    pub fn begun(&self) -> Option<u64> {
-        self.number(BEGUN)
+    /// Start time in ticks since boot; distinguishes processes that reuse an id.
+    pub fn start_ticks(&self) -> Option<u64> {
+        self.number(START_TIME)
     }
 
-    /// Whether it sleeps, or waits for a disk.
+    /// Whether it is in interruptible or uninterruptible sleep.
     pub fn is_asleep(&self) -> bool {
         self.field(STATE).is_some_and(|state| state.starts_with(['S', 'D']))
     }
@@ -78,12 +78,11 @@ impl ProcessStat {
         self.field(STATE).is_some_and(|state| state.starts_with(['T', 't']))
     }
 
-    /// Whether it belongs to the kernel.
-    pub fn is_of_the_kernel(&self) -> bool {
+    pub fn is_kernel_thread(&self) -> bool {
         self.number(FLAGS).is_some_and(|flags| flags & KERNEL_THREAD != 0)
     }
 
-    /// How it is scheduled, as far as that is a policy with a priority or a nice value.
+    /// `None` for `SCHED_DEADLINE` and unknown policies.
     ///
     /// Source: `SCHED_*` of `include/uapi/linux/sched.h`.
     pub fn policy(&self) -> Option<Policy> {
@@ -98,14 +97,16 @@ impl ProcessStat {
         })
     }
 
-    /// The CPU that it has, or had last.
+    /// The CPU that it runs on, or ran on last.
     pub fn cpu(&self) -> Option<u32> {
         self.field(CPU)?.parse().ok()
     }
 
-    /// CPU time of its children that have ended, to a tick: `cutime` and `cstime`.
-    pub fn of_ended_children(&self) -> Span {
-        ticks(OF_ENDED_CHILDREN.iter().filter_map(|place| self.number(*place)).fold(0, u64::saturating_add))
+    /// CPU time of waited-for children in whole ticks: `cutime` and `cstime`.
+    pub fn ended_children_cpu_time(&self) -> Span {
+        ticks(
+            ENDED_CHILDREN_TIMES.iter().filter_map(|index| self.number(*index)).fold(0, u64::saturating_add),
+        )
     }
 }
 
@@ -115,7 +116,7 @@ mod tests {
     use crate::testing::tree;
 
     #[test]
-    fn a_name_may_hold_brackets() {
+    fn a_name_may_contain_parentheses() {
         let line = "7 (a) b) S 1 7 7 0 -1 4 0 0 0 0 10 20 3 4 20 0 1";
         let kernel = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1";
         let (_folder, root) = tree(&[
@@ -126,13 +127,13 @@ mod tests {
             ("/proc/11/stat", "11 (T) T 1 11"),
         ]);
         let stat = |pid: u32| ProcessStat::read(&root, pid).unwrap();
-        assert_eq!((stat(7).of_ended_children(), stat(7).has_ended()), (ticks(7), false));
-        assert_eq!((stat(7).is_of_the_kernel(), stat(2).is_of_the_kernel()), (false, true));
+        assert_eq!((stat(7).ended_children_cpu_time(), stat(7).has_ended()), (ticks(7), false));
+        assert_eq!((stat(7).is_kernel_thread(), stat(2).is_kernel_thread()), (false, true));
         assert!(stat(9).has_ended() && stat(10).has_ended());
         // 4 is `PF_EXITING`.
         assert!(stat(7).is_ending() && stat(9).is_ending() && !stat(2).is_ending());
         assert!(stat(11).is_stopped() && !stat(7).is_stopped() && !stat(10).is_stopped());
-        assert_eq!(stat(9).of_ended_children(), Span::ZERO);
+        assert_eq!(stat(9).ended_children_cpu_time(), Span::ZERO);
         assert!(ProcessStat::read(&root, 8).is_none());
     }
 
@@ -151,11 +152,15 @@ mod tests {
             let between = "0 ".repeat(20);
             ProcessStat { fields: format!(" {before} {nice} {between}{priority} {policy} 0 0 0") }.policy()
         };
-        let told = |nice, priority, policy| stat(nice, priority, policy).map(|policy| policy.to_string());
-        assert_eq!(told(0, 0, 0).as_deref(), Some("other"));
-        assert_eq!(told(-5, 0, 0).as_deref(), Some("nice:-5"));
-        assert_eq!(told(0, 50, 1).as_deref(), Some("fifo:50"));
-        assert_eq!((told(0, 7, 2).as_deref(), told(19, 0, 5).as_deref()), (Some("rr:7"), Some("idle")));
-        assert_eq!((stat(0, 0, 6), stat(0, 0, 1)), (None, None), "no policy of one number; no priority");
+        let text = |nice, priority, policy| stat(nice, priority, policy).map(|policy| policy.to_string());
+        assert_eq!(text(0, 0, 0).as_deref(), Some("other"));
+        assert_eq!(text(-5, 0, 0).as_deref(), Some("nice:-5"));
+        assert_eq!(text(0, 50, 1).as_deref(), Some("fifo:50"));
+        assert_eq!((text(0, 7, 2).as_deref(), text(19, 0, 5).as_deref()), (Some("rr:7"), Some("idle")));
+        assert_eq!(
+            (stat(0, 0, 6), stat(0, 0, 1)),
+            (None, None),
+            "deadline has no single number; fifo needs a priority"
+        );
     }
 }

@@ -1,13 +1,13 @@
-//! `/proc/PID`: a process, its threads, and those that it started, and theirs.
+//! `/proc/PID`: threads, children and descendants of a process.
 
 use crate::Root;
 
-/// The threads of a process; empty when it is gone.
+/// Thread ids of a process; empty when it has ended.
 pub fn threads(root: &Root, pid: u32) -> Vec<u32> {
     root.list(&format!("/proc/{pid}/task")).iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// The children of process `pid`; empty as well where the kernel does not tell (`CONFIG_PROC_CHILDREN`).
+/// Child processes of `pid`; empty as well without `CONFIG_PROC_CHILDREN`.
 ///
 /// Source: <https://man7.org/linux/man-pages/man5/proc_tid_children.5.html>
 pub fn children(root: &Root, pid: u32) -> Vec<u32> {
@@ -17,12 +17,12 @@ pub fn children(root: &Root, pid: u32) -> Vec<u32> {
     lists.flat_map::<Vec<u32>, _>(numbers).collect()
 }
 
-/// All that `pid` started, directly or not.
+/// All descendants of `pid`.
 pub fn descendants(root: &Root, pid: u32) -> Vec<u32> {
     let mut found = children(root, pid);
-    let mut looked_at = 0;
-    while let Some(next) = found.get(looked_at).copied() {
-        looked_at += 1;
+    let mut visited = 0;
+    while let Some(next) = found.get(visited).copied() {
+        visited += 1;
         found.extend(children(root, next));
     }
     found
@@ -34,7 +34,7 @@ mod tests {
     use crate::testing::tree;
 
     #[test]
-    fn descendants_are_children_of_all_threads_and_theirs() {
+    fn descendants_are_children_of_all_threads_recursively() {
         let (_folder, root) = tree(&[
             ("/proc/7/task/7/children", "20 21 \n"),
             ("/proc/7/task/8/children", "22"),

@@ -1,19 +1,19 @@
-//! One file, and what came of reading it.
+//! The content of one file, or why it could not be read.
 
 use std::io;
 
 use howlate_model::Evidence;
 
-/// Evidence longer than this says no more to a reader, in characters.
+/// Longer evidence is cut, in characters.
 const LONGEST_EVIDENCE: usize = 200;
 
-/// Why a file gave nothing.
+/// Why a file could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// There is no such file: the kernel lacks the feature, or it is not mounted.
     #[error("no such file")]
     Missing,
-    /// This process may not open it.
+    /// This process is not permitted to open it.
     #[error("permission denied")]
     Permission,
     /// The kernel refused for another reason.
@@ -31,27 +31,24 @@ impl From<io::Error> for Unreadable {
     }
 }
 
-/// A path with its content, or with the reason why there is none.
+/// A path with its content, or the reason why it could not be read.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// Where, as on the examined system.
+    /// Absolute path on the examined system.
     pub path: String,
-    /// What it holds, trimmed, or why that is not known.
+    /// The content, trimmed.
     pub content: Result<String, Unreadable>,
 }
 
 impl Reading {
-    /// The content, where there is one.
     pub fn text(&self) -> Option<&str> {
         self.content.as_deref().ok()
     }
 
-    /// The content as a number.
     pub fn number<N: std::str::FromStr>(&self) -> Option<N> {
         self.text()?.parse().ok()
     }
 
-    /// Whether there is no such file.
     pub fn is_missing(&self) -> bool {
         self.content == Err(Unreadable::Missing)
     }
@@ -65,14 +62,15 @@ impl Reading {
         Evidence { path: self.path.clone(), value }
     }
 
-    /// Only the lines that `wanted` accepts as evidence; for long files.
-    pub fn lines(&self, wanted: impl Fn(&str) -> bool) -> Self {
-        let kept = |text: &String| text.lines().filter(|line| wanted(line)).collect::<Vec<_>>().join("\n");
-        Self { path: self.path.clone(), content: self.content.as_ref().map(kept).map_err(|reason| *reason) }
+    /// Keeps only the lines that `predicate` accepts, as evidence from long files.
+    pub fn lines(&self, predicate: impl Fn(&str) -> bool) -> Self {
+        let select =
+            |text: &String| text.lines().filter(|line| predicate(line)).collect::<Vec<_>>().join("\n");
+        Self { path: self.path.clone(), content: self.content.as_ref().map(select).map_err(|reason| *reason) }
     }
 }
 
-/// Tabs and line ends become single spaces; a cut is marked.
+/// On one line: runs of white space become single spaces, and a cut is marked by an ellipsis.
 fn shortened(text: &str) -> String {
     let lines: Vec<String> =
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -81,6 +79,16 @@ fn shortened(text: &str) -> String {
         Some((end, _)) => format!("{}…", &whole[..end]),
         None => whole,
     }
+}
+
+/// The choice in brackets: `always [madvise] never`, `none (full)`.
+pub fn bracketed_choice(text: &str) -> Option<&str> {
+    text.split_whitespace().find_map(strip_brackets).filter(|word| !word.is_empty())
+}
+
+fn strip_brackets(word: &str) -> Option<&str> {
+    let strip = |open, close| word.strip_prefix(open)?.strip_suffix(close);
+    strip('[', ']').or_else(|| strip('(', ')'))
 }
 
 #[cfg(test)]
@@ -106,7 +114,16 @@ mod tests {
     }
 
     #[test]
-    fn lines_keeps_what_is_asked_for() {
+    fn lines_keeps_what_the_predicate_accepts() {
         assert_eq!(reading("x 1\ny 2").lines(|line| line.starts_with('y')).text(), Some("y 2"));
+    }
+
+    #[test]
+    fn the_word_in_brackets_is_the_choice() {
+        assert_eq!(bracketed_choice("always [madvise] never"), Some("madvise"));
+        assert_eq!(bracketed_choice("none voluntary (full) lazy"), Some("full"));
+        for unmarked in ["none", "", "[", "[]", "[madvise", "[madvise]\u{fffd}"] {
+            assert_eq!(bracketed_choice(unmarked), None, "{unmarked:?}");
+        }
     }
 }

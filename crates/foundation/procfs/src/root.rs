@@ -8,79 +8,78 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use flate2::read::GzDecoder;
-use howlate_safe_path::foreign::{self, Within};
+use howlate_safe_path::foreign::{self, ConfinedFolder};
 use rustix::fs::{CWD, Dir, DirEntry, FileType, Mode, OFlags, Stat, fstat, readlinkat};
 
 use crate::{Reading, Unreadable};
 
-/// The file at the top of a captured tree that lists, one a line, the paths which the
-/// machine refused to open. A tree of ordinary files cannot say so by itself.
+/// File at the top of a captured tree that lists, one per line, the paths which the machine
+/// refused to open, as ordinary files cannot represent that.
 pub const REFUSED: &str = "REFUSED";
 
-/// No file of the kernel's that is read here comes near this, but a tree may hold anything, also a device that
-/// never ends.
-const LARGEST: u64 = 16 << 20;
+/// Maximum file size in bytes. Kernel files are far smaller, but a captured tree may contain anything, even an
+/// endless device.
+const MAX_BYTES: u64 = 16 << 20;
 
-/// Everything that `from` gives, unless it is more than [`LARGEST`].
-fn bounded(from: impl Read) -> io::Result<Vec<u8>> {
+/// Reads to the end; fails beyond [`MAX_BYTES`].
+fn read_bounded(reader: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+    reader.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
-/// The bytes as text. Nearly all are text as they are, which is found out much faster than what is not.
+/// Lossy conversion; valid UTF-8, the usual case, is checked first because that is much faster.
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Where the kernel's files are: `/` live, or a directory that holds a captured tree.
+/// The directory below which kernel files are read: `/` live, or a captured tree.
 #[derive(Debug)]
 pub struct Root {
-    top: Top,
+    top: RootKind,
     refused: BTreeSet<String>,
-    /// Paths asked for, where somebody wants to know.
-    asked: Option<Mutex<BTreeSet<String>>>,
-    /// What was unpacked, which takes longer than reading all the rest and is asked for again.
+    /// Requested paths, if [logged](Root::with_path_log).
+    path_log: Option<Mutex<BTreeSet<String>>>,
+    /// Cache of unpacked files, as unpacking takes longer than reading everything else.
     unpacked: Mutex<BTreeMap<String, Result<String, Unreadable>>>,
 }
 
-/// What paths begin at.
 #[derive(Debug)]
-enum Top {
-    /// `/`.
+enum RootKind {
     Live,
-    /// A directory that a stranger may have made; `None`: there is none.
-    Tree(Option<Within>),
+    /// An untrusted directory; `None` if it does not exist.
+    Tree(Option<ConfinedFolder>),
 }
 
 impl Root {
-    /// The files of this machine: those below `/`.
+    /// The files of this machine.
     pub fn live() -> Self {
-        Self::of(Top::Live, BTreeSet::new())
+        Self::of(RootKind::Live, BTreeSet::new())
     }
 
-    /// A tree of files as one machine had them. Whatever is in it, nothing leads out of it, and nothing is waited for.
+    /// A captured tree. Whatever it contains, no link leads out of it, and no read blocks.
     pub fn at(directory: impl AsRef<Path>) -> Self {
-        let within = foreign::folder(directory.as_ref()).ok();
-        let list = within.as_ref().map(|tree| tree.regular(Path::new(REFUSED)).and_then(bounded).map(text));
+        let tree = foreign::open_folder(directory.as_ref()).ok();
+        let list =
+            tree.as_ref().map(|tree| tree.open_file(Path::new(REFUSED)).and_then(read_bounded).map(text));
         let list = list.and_then(Result::ok).unwrap_or_default();
         let refused = list.lines().map(str::trim).filter(|path| !path.is_empty());
-        Self::of(Top::Tree(within), refused.map(str::to_owned).collect())
+        Self::of(RootKind::Tree(tree), refused.map(str::to_owned).collect())
     }
 
-    fn of(top: Top, refused: BTreeSet<String>) -> Self {
-        Self { top, refused, asked: None, unpacked: Mutex::default() }
+    fn of(top: RootKind, refused: BTreeSet<String>) -> Self {
+        Self { top, refused, path_log: None, unpacked: Mutex::default() }
     }
 
-    /// The same, remembering every path asked for, so that a capture copies exactly what was read.
+    /// Logs every requested path, so that a capture copies exactly the files that were read.
     #[must_use]
-    pub fn remembering(self) -> Self {
-        Self { asked: Some(Mutex::default()), ..self }
+    pub fn with_path_log(self) -> Self {
+        Self { path_log: Some(Mutex::default()), ..self }
     }
 
     /// The trimmed content of a text file; `path` is absolute, as on the examined system.
     pub fn read(&self, path: &str) -> Result<String, Unreadable> {
-        let bytes = self.open(path).and_then(|file| Ok(bounded(file)?));
+        let bytes = self.open(path).and_then(|file| Ok(read_bounded(file)?));
         match &bytes {
             Ok(bytes) => log::trace!("{path}: {} bytes", bytes.len()),
             Err(error) => log::debug!("{path}: {error}"),
@@ -95,51 +94,51 @@ impl Root {
     }
 
     fn unpack(&self, path: &str) -> Result<String, Unreadable> {
-        let bytes = bounded(GzDecoder::new(self.open(path)?))?;
+        let bytes = read_bounded(GzDecoder::new(self.open(path)?))?;
         Ok(text(bytes).trim().to_owned())
     }
 
-    /// The first bytes of a file, so many at most, whatever they are.
-    pub fn beginning(&self, path: &str, most: u64) -> Result<Vec<u8>, Unreadable> {
+    /// The first bytes of a file, at most `limit`.
+    pub fn read_prefix(&self, path: &str, limit: u64) -> Result<Vec<u8>, Unreadable> {
         let mut bytes = Vec::new();
-        self.open(path)?.take(most).read_to_end(&mut bytes)?;
+        self.open(path)?.take(limit).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// A file that is read again and again.
+    /// Opens a file that is read repeatedly.
     pub(crate) fn open(&self, path: &str) -> Result<File, Unreadable> {
-        self.admit(path)?;
+        self.check_access(path)?;
         Ok(match &self.top {
-            Top::Live => calm(OpenOptions::new().read(true)).open(path)?,
-            Top::Tree(_) => self.tree()?.regular(Path::new(path))?,
+            RootKind::Live => nonblocking(OpenOptions::new().read(true)).open(path)?,
+            RootKind::Tree(_) => self.tree()?.open_file(Path::new(path))?,
         })
     }
 
-    fn tree(&self) -> io::Result<&Within> {
+    fn tree(&self) -> io::Result<&ConfinedFolder> {
         match &self.top {
-            Top::Tree(Some(within)) => Ok(within),
-            Top::Live | Top::Tree(None) => Err(io::ErrorKind::NotFound.into()),
+            RootKind::Tree(Some(tree)) => Ok(tree),
+            RootKind::Live | RootKind::Tree(None) => Err(io::ErrorKind::NotFound.into()),
         }
     }
 
-    /// A file as a process sees its path, with the links of that process, which may be another user's: a file, or nothing.
+    /// Opens a regular file below the root directory of a process, which may belong to another user.
     ///
     /// # Errors
     ///
-    /// When it is not there, no file, or not ours to read.
-    pub fn file_of_process(&self, process: u32, path: &str) -> Result<File, Unreadable> {
-        let own = format!("/proc/{process}/root");
-        self.admit(&format!("{own}{path}"))?;
+    /// When it does not exist, is not a regular file, or may not be read.
+    pub fn open_in_process_root(&self, process: u32, path: &str) -> Result<File, Unreadable> {
+        let process_root = format!("/proc/{process}/root");
+        self.check_access(&format!("{process_root}{path}"))?;
         Ok(match &self.top {
-            Top::Live => foreign::folder(Path::new(&own))?,
-            Top::Tree(_) => self.tree()?.folder(Path::new(&own))?,
+            RootKind::Live => foreign::open_folder(Path::new(&process_root))?,
+            RootKind::Tree(_) => self.tree()?.open_folder(Path::new(&process_root))?,
         }
-        .regular(Path::new(path))?)
+        .open_file(Path::new(path))?)
     }
 
     /// The names in a directory, numbers in numeric order; empty where there is none.
     ///
-    /// The directory itself is not remembered: what is read in it will be.
+    /// The directory itself is not logged; files that are read in it are.
     pub fn list(&self, path: &str) -> Vec<String> {
         let mut names = self.names(path).unwrap_or_default();
         names.sort_by_cached_key(|name| numeric_order(name));
@@ -155,99 +154,99 @@ impl Root {
     fn entries(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = match &self.top {
-            Top::Live => rustix::fs::open(path, flags, Mode::empty())?,
-            Top::Tree(_) => self.tree()?.directory(Path::new(path))?,
+            RootKind::Live => rustix::fs::open(path, flags, Mode::empty())?,
+            RootKind::Tree(_) => self.tree()?.open_directory(Path::new(path))?,
         };
         Ok(Dir::new(opened)?.flatten().collect())
     }
 
-    /// The directories in one, with their numbers, in no order.
+    /// Subdirectories with their inode numbers, in no order.
     pub(crate) fn directories(&self, path: &str) -> Vec<(String, u64)> {
         let entries = self.entries(path).unwrap_or_default().into_iter();
         let directories = entries.filter(|entry| entry.file_type() == FileType::Directory);
-        let named = directories.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.ino()));
-        named.filter(|(name, _)| !matches!(name.as_str(), "." | "..")).collect()
+        let names = directories.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.ino()));
+        names.filter(|(name, _)| !matches!(name.as_str(), "." | "..")).collect()
     }
 
-    /// Of a directory, the number.
-    pub(crate) fn number(&self, path: &str) -> Option<u64> {
-        self.stat(path).ok().map(|found| found.st_ino)
+    pub(crate) fn inode_number(&self, path: &str) -> Option<u64> {
+        self.stat(path).ok().map(|stat| stat.st_ino)
     }
 
-    /// Where a link leads, as the kernel writes it: `/proc/PID/exe`. `None` where there is none, or none that this process may read.
+    /// Target of a symbolic link such as `/proc/PID/exe`; `None` if it does not exist or may not be read.
     pub fn target(&self, path: &str) -> Option<String> {
-        self.admit(path).ok()?;
+        self.check_access(path).ok()?;
         let target = match &self.top {
-            Top::Live => readlinkat(CWD, path, Vec::new()),
-            Top::Tree(_) => readlinkat(self.tree().ok()?.link(Path::new(path)).ok()?, "", Vec::new()),
+            RootKind::Live => readlinkat(CWD, path, Vec::new()),
+            RootKind::Tree(_) => {
+                readlinkat(self.tree().ok()?.open_link(Path::new(path)).ok()?, "", Vec::new())
+            }
         };
         Some(target.ok()?.to_string_lossy().into_owned())
     }
 
-    /// Whether there is a file or directory of this name.
     pub fn has(&self, path: &str) -> bool {
-        self.remember(path);
+        self.log_path(path);
         self.stat(path).is_ok()
     }
 
     fn stat(&self, path: &str) -> io::Result<Stat> {
         Ok(match &self.top {
-            Top::Live => rustix::fs::stat(path)?,
-            Top::Tree(_) => fstat(self.tree()?.place(Path::new(path))?)?,
+            RootKind::Live => rustix::fs::stat(path)?,
+            RootKind::Tree(_) => fstat(self.tree()?.open_path(Path::new(path))?)?,
         })
     }
 
-    /// Whether the kernel's files on processes are there, as they are not after `chroot` into a bare tree.
+    /// Whether `/proc` is mounted; it is not after `chroot` into a bare tree.
     pub fn has_processes(&self) -> bool {
         self.has("/proc/self") || self.list("/proc").iter().any(|name| name.parse::<u32>().is_ok())
     }
 
-    /// Whether this process may open a file for writing. Nothing is written.
+    /// Fails unless this process may open the file for writing. Nothing is written.
     pub fn writable(&self, path: &str) -> Result<(), Unreadable> {
-        self.admit(path)?;
+        self.check_access(path)?;
         match &self.top {
-            Top::Live => calm(OpenOptions::new().write(true)).open(path).map(drop)?,
-            Top::Tree(_) => self.tree()?.for_writing(Path::new(path)).map(drop)?,
+            RootKind::Live => nonblocking(OpenOptions::new().write(true)).open(path).map(drop)?,
+            RootKind::Tree(_) => self.tree()?.open_for_writing(Path::new(path)).map(drop)?,
         }
         Ok(())
     }
 
-    /// Whether the kernel lets anybody write to a file: a setting that cannot be changed has no right to write, not even for its owner.
+    /// Whether the file has write permission for its owner, which read-only settings lack.
     pub fn is_settable(&self, path: &str) -> bool {
-        self.remember(path);
-        self.stat(path).is_ok_and(|found| found.st_mode & 0o200 != 0)
+        self.log_path(path);
+        self.stat(path).is_ok_and(|stat| stat.st_mode & 0o200 != 0)
     }
 
-    /// Every path asked for so far, in order, if this root [remembers](Self::remembering).
-    pub fn asked(&self) -> Vec<String> {
-        let asked = self.asked.iter();
-        asked.flat_map(|asked| asked.lock().unwrap_or_else(PoisonError::into_inner).clone()).collect()
+    /// All requested paths in order; empty without [`with_path_log`](Self::with_path_log).
+    pub fn logged_paths(&self) -> Vec<String> {
+        let log = self.path_log.iter();
+        log.flat_map(|paths| paths.lock().unwrap_or_else(PoisonError::into_inner).clone()).collect()
     }
 
-    /// Reads a file and keeps its path with the outcome.
+    /// Reads a file; the result includes its path.
     pub fn reading(&self, path: impl Into<String>) -> Reading {
         let path = path.into();
         Reading { content: self.read(&path), path }
     }
 
-    fn admit(&self, path: &str) -> Result<(), Unreadable> {
-        self.remember(path);
+    fn check_access(&self, path: &str) -> Result<(), Unreadable> {
+        self.log_path(path);
         if self.refused.contains(path) { Err(Unreadable::Permission) } else { Ok(()) }
     }
 
-    fn remember(&self, path: &str) {
-        if let Some(asked) = &self.asked {
-            asked.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+    fn log_path(&self, path: &str) {
+        if let Some(paths) = &self.path_log {
+            paths.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
         }
     }
 }
 
-/// A pipe is not waited for, and no terminal becomes this process's.
-fn calm(options: &mut OpenOptions) -> &mut OpenOptions {
+/// Opening a pipe does not block, and a terminal does not become the controlling terminal.
+fn nonblocking(options: &mut OpenOptions) -> &mut OpenOptions {
     options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed())
 }
 
-/// `cpu2` before `cpu10`.
+/// Sort key that places `cpu2` before `cpu10`.
 fn numeric_order(name: &str) -> (String, u64, String) {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (stem.to_owned(), name[stem.len()..].parse().unwrap_or(0), name.to_owned())
@@ -288,9 +287,9 @@ mod tests {
         assert!(matches!(root.read("/sys/long"), Err(Unreadable::Other(_))));
     }
 
-    /// Of a tree that a stranger has made.
+    /// The tree is untrusted.
     #[test]
-    fn a_tree_leads_nowhere_else_and_keeps_nobody_waiting() {
+    fn links_do_not_leave_the_tree_and_no_read_blocks() {
         let (directory, _) = tree();
         let at = |name: &str| directory.path().join(name);
         rustix::fs::mkfifoat(CWD, at("sys/pipe"), rustix::fs::Mode::RWXU).unwrap();
@@ -307,7 +306,7 @@ mod tests {
         assert_eq!(root.read("/sys/kernel"), Err(Unreadable::Missing));
         assert!(!root.has("/sys/out") && root.list("/sys/out").is_empty());
         assert!(root.has("/sys/pipe") && root.writable("/sys/pipe").is_err());
-        assert_eq!(root.target("/sys/out").as_deref(), Some("/etc"), "that is what it says");
+        assert_eq!(root.target("/sys/out").as_deref(), Some("/etc"), "the target as written");
     }
 
     #[test]
@@ -318,11 +317,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_is_remembered() {
+    fn requested_paths_are_logged() {
         let (_directory, root) = tree();
-        let root = root.remembering();
+        let root = root.with_path_log();
         let _ = root.read("/sys/none");
         root.has("/sys/cpu2");
-        assert_eq!(root.asked(), ["/sys/cpu2", "/sys/none"]);
+        assert_eq!(root.logged_paths(), ["/sys/cpu2", "/sys/none"]);
     }
 }

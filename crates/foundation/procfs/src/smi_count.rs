@@ -1,4 +1,4 @@
-//! How many system management interrupts a processor has counted.
+//! The CPU's count of system management interrupts.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use crate::{CpuInfo, Root};
 /// `MSR_SMI_COUNT`: Intel Software Developer's Manual, volume 4.
 const SMI_COUNT: u64 = 0x34;
 
-/// Whether the processor counts them: Intel's have done so since Nehalem, all of family 6 that matter today.
+/// Whether the processor counts them: Intel's do since Nehalem, which are all of family 6 in use today.
 pub fn counts_smis(root: &Root) -> bool {
     let info = CpuInfo::read(root);
     info.field("vendor_id") == Some("GenuineIntel")
@@ -17,30 +17,27 @@ pub fn counts_smis(root: &Root) -> bool {
         && info.has_flag("msr")
 }
 
-/// The counter of one CPU, which is interrupted to read it.
+/// The counter of one CPU. Reading it interrupts that CPU.
 #[derive(Debug)]
 pub struct SmiCounter(File);
 
 impl SmiCounter {
-    /// The file that it is read from.
     pub fn path(cpu: u32) -> String {
         format!("/dev/cpu/{cpu}/msr")
     }
 
-    /// Opens it.
-    ///
     /// # Errors
     ///
-    /// Without root, and where the kernel's module `msr` is not loaded.
+    /// Without root, and where the kernel module `msr` is not loaded.
     pub fn open(cpu: u32) -> io::Result<Self> {
         File::open(Self::path(cpu)).map(Self)
     }
 
-    /// What it says: 32 bits, which go round.
+    /// The count, which wraps around at 32 bits.
     ///
     /// # Errors
     ///
-    /// Where the processor has no such register.
+    /// Where the processor lacks the register.
     pub fn read(&self) -> io::Result<u64> {
         let mut count = [0; 8];
         self.0.read_exact_at(&mut count, SMI_COUNT)?;

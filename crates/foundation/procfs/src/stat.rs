@@ -1,41 +1,39 @@
-//! `/proc/stat`: what the kernel has counted over the whole machine since it started.
+//! `/proc/stat`: counters of the whole machine since boot.
 
 use crate::Root;
 
-/// Counts at one moment. Each is looked for when it is asked for: the file is long, and most want two of its numbers.
+/// The file's text. Each counter is parsed on request: the file is long, and most callers need two of its numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
     text: String,
 }
 
-/// What CPUs spent their time on, in ticks of `USER_HZ`. Source: `proc_stat(5)`.
+/// CPU time in ticks of `USER_HZ`. Source: `proc_stat(5)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTicks {
-    /// Anything but the idle loop, what a host took included.
+    /// Everything but idle and iowait; includes steal.
     pub busy: u64,
-    /// Busy and idle.
+    /// Busy and idle together.
     pub whole: u64,
-    /// Taken by the host; old kernels do not say.
+    /// Time stolen by the hypervisor; `None` on old kernels.
     pub steal: Option<u64>,
 }
 
 impl Stat {
-    /// Reads the counts of time and interrupts, `/proc/stat`.
     pub fn read(root: &Root) -> Self {
         Self::parse(root.read("/proc/stat").unwrap_or_default())
     }
 
-    /// The file's text.
     pub fn parse(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }
 
-    /// Context switches; `None` where the file does not say, as everywhere here.
+    /// Like all counters here `None` where the file lacks it.
     pub fn context_switches(&self) -> Option<u64> {
         first_number(self.line("ctxt ")?)
     }
 
-    /// Interrupts that were serviced on all CPUs since the machine started.
+    /// Interrupts serviced on all CPUs.
     pub fn interrupts(&self) -> Option<u64> {
         first_number(self.line("intr ")?)
     }
@@ -51,20 +49,19 @@ impl Stat {
         lines.filter_map(|(number, ticks)| Some((number.parse().ok()?, CpuTicks::parse(ticks)?))).collect()
     }
 
-    /// What follows the name of a line.
     fn line(&self, name: &str) -> Option<&str> {
         self.text.lines().find_map(|line| line.strip_prefix(name))
     }
 }
 
-/// The first of some numbers; of a total and its parts, the total.
+/// The first number: of a total and its parts, the total.
 fn first_number(numbers: &str) -> Option<u64> {
     numbers.split(' ').next()?.parse().ok()
 }
 
 impl CpuTicks {
-    /// `user nice system idle iowait irq softirq steal guest guest_nice`; the guest's time is in the
-    /// user's already.
+    /// `user nice system idle iowait irq softirq steal guest guest_nice`; guest time is already
+    /// included in user time.
     fn parse(numbers: &str) -> Option<Self> {
         let mut ticks = numbers.split_ascii_whitespace().map_while(|tick| tick.parse::<u64>().ok()).fuse();
         let mut whole = 0_u64;
@@ -75,7 +72,7 @@ impl CpuTicks {
         Some(Self { busy: whole.saturating_sub(idle), whole, steal })
     }
 
-    /// What was added since `earlier`.
+    /// Difference from `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -85,13 +82,13 @@ impl CpuTicks {
         }
     }
 
-    /// These and those of another stretch of time.
+    /// Sum of the ticks of two intervals.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             busy: self.busy.saturating_add(other.busy),
             whole: self.whole.saturating_add(other.whole),
-            steal: self.steal.zip(other.steal).map(|(one, other)| one.saturating_add(other)),
+            steal: self.steal.zip(other.steal).map(|(left, right)| left.saturating_add(right)),
         }
     }
 }
@@ -108,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn guests_are_not_counted_twice_and_waiting_for_a_disk_is_idle() {
+    fn guest_time_is_not_counted_twice_and_iowait_is_idle() {
         let stat = Stat::parse("cpu  1 2 3 4 5 6 7 8 9 10\ncpu3 1 0 0 9 0\n");
         assert_eq!(stat.all(), Some(CpuTicks { busy: 27, whole: 36, steal: Some(8) }));
         assert_eq!(stat.cpus(), [(3, CpuTicks { busy: 1, whole: 10, steal: None })]);
@@ -116,10 +113,10 @@ mod tests {
 
     #[test]
     fn numbers_at_their_end_do_not_overflow() {
-        let most = u64::MAX;
-        let stat = Stat::parse(format!("cpu  {most} {most} 0 {most} {most} 0 0 0\n"));
+        let max = u64::MAX;
+        let stat = Stat::parse(format!("cpu  {max} {max} 0 {max} {max} 0 0 0\n"));
         let all = stat.all().unwrap();
-        assert_eq!(all.plus(all).whole, most);
+        assert_eq!(all.plus(all).whole, max);
         assert_eq!(CpuTicks::default().since(all).busy, 0);
     }
 }

@@ -1,6 +1,6 @@
-//! `/proc/PID/status`: what a process is, what it does, and what it may do.
+//! `/proc/PID/status`: identity, state, memory, capabilities and signals of a process.
 //!
-//! By our own: procfs-core 0.18 cuts a name at its colon, and refuses the whole file where one of twenty fields is missing.
+//! Not by procfs-core 0.18, which cuts a name at its colon, and fails on the whole file where one of twenty fields is missing.
 
 use std::fmt::Display;
 
@@ -8,22 +8,20 @@ use howlate_model::CpuSet;
 
 use crate::{Reading, Root, SELF};
 
-/// The file with the outcome of reading it. Each field is looked for when it is asked for.
+/// The file of one process or thread. Each field is parsed on request.
 ///
 /// Source: `proc_pid_status(5)`.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// What was read.
     pub reading: Reading,
 }
 
 impl Status {
-    /// Of this process.
+    /// Status of this process.
     pub fn read_own(root: &Root) -> Self {
         Self::read(root, SELF)
     }
 
-    /// Of a process or thread.
     pub fn read(root: &Root, process: impl Display) -> Self {
         Self { reading: root.reading(format!("/proc/{process}/status")) }
     }
@@ -39,32 +37,32 @@ impl Status {
         self.field(name)?.split_whitespace().next()?.parse().ok()
     }
 
-    /// The process that a thread belongs to.
+    /// Thread group id: the process that a thread belongs to.
     pub fn process(&self) -> Option<u32> {
         self.number("Tgid")?.try_into().ok()
     }
 
-    /// The process that it was started by, or left to.
+    /// Parent process id.
     pub fn parent(&self) -> Option<u32> {
         self.number("PPid")?.try_into().ok()
     }
 
-    /// The CPUs that it may use; none where that is not said.
+    /// Affinity; empty where unknown.
     pub fn cpus_allowed(&self) -> CpuSet {
         self.field("Cpus_allowed_list").and_then(|list| list.parse().ok()).unwrap_or_default()
     }
 
-    /// The user whose rights it has.
+    /// Effective user id.
     pub fn effective_user(&self) -> Option<u32> {
         self.field("Uid")?.split_whitespace().nth(1)?.parse().ok()
     }
 
-    /// Whether it neither runs nor wants to, and goes on some time: asleep, stopped, or an idle thread of the kernel.
+    /// Whether it is sleeping, stopped, or an idle kernel thread.
     pub fn is_asleep(&self) -> bool {
         self.is_in_state(&['S', 'D', 'T', 't', 'I'])
     }
 
-    /// Whether it has ended, and only its parent has not asked how.
+    /// Whether it is a zombie or dead.
     pub fn has_ended(&self) -> bool {
         self.is_in_state(&['Z', 'X'])
     }
@@ -73,24 +71,24 @@ impl Status {
         self.field("State").is_some_and(|state| state.starts_with(states))
     }
 
-    /// Whether it has memory of its own, as no thread of the kernel has, and nothing that has ended.
+    /// Whether it has an address space; kernel threads and zombies have none.
     pub fn has_memory(&self) -> bool {
         self.field("VmSize").is_some()
     }
 
-    /// Whether all memory is locked that is there.
+    /// Whether all resident memory is locked.
     pub fn is_memory_locked(&self) -> bool {
         let (locked, resident) = (self.number("VmLck"), self.number("VmRSS"));
         locked.zip(resident).is_some_and(|(locked, resident)| locked >= resident && locked > 0)
     }
 
-    /// Whether the bit is set in a field that is a mask: `CapEff`, `SigIgn`.
+    /// Whether a bit is set in a mask field: `CapEff`, `SigIgn`.
     pub fn has_bit(&self, name: &str, bit: u32) -> Option<bool> {
         let mask = u64::from_str_radix(self.field(name)?, 16).ok()?;
         mask.checked_shr(bit).map(|mask| mask & 1 == 1)
     }
 
-    /// Whether the signal is ignored, as `nohup` has it.
+    /// Whether the signal is ignored, as under `nohup`.
     pub fn ignores(&self, signal: i32) -> bool {
         let bit = u32::try_from(signal).ok().and_then(|signal| signal.checked_sub(1));
         bit.and_then(|bit| self.has_bit("SigIgn", bit)).unwrap_or(false)
@@ -119,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_known_by_its_whole_name() {
+    fn a_field_is_found_by_its_whole_name() {
         let status = status("Cpus_allowed_list:\t0-1\nCpus_allowed:\t3");
         assert_eq!(status.field("Cpus_allowed"), Some("3"));
         assert_eq!(status.field("Cpus"), None);
@@ -128,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_hold_what_parts_fields() {
+    fn a_name_may_contain_separators() {
         for name in ["a b", "loop) S 1 (x", "kworker/0:1-events", "State: Z"] {
             let status = status(&format!("Name:\t{name}\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t7"));
             assert_eq!(status.field("Name"), Some(name));
@@ -137,7 +135,7 @@ mod tests {
         }
     }
 
-    /// What Linux 6.18 says of a process whose parent does not ask: no memory any more.
+    /// The status of a zombie on Linux 6.18.
     #[test]
     fn a_zombie_has_no_memory() {
         let zombie = status(

@@ -1,102 +1,101 @@
-//! The process that puts settings back, as seen from the one that measures.
+//! The guardian process as seen by the measuring process.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use howlate_model::Caveat;
 
-use crate::helper_main::GUARDIAN;
+use crate::helper_main::{Answer, GUARDIAN, Order};
 use crate::journal::Journal;
-use crate::protocol::{Answer, Order};
 use crate::saved_setting::SavedSetting;
 
-/// Why a guardian did not do its part.
-pub(crate) enum Trouble {
-    /// It was killed.
-    Gone,
-    /// It said why.
+/// Why a request to the guardian failed.
+pub(crate) enum GuardianError {
+    /// The guardian was killed.
+    Lost,
+    /// The guardian's reason.
     Refused(String),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for GuardianError {
     fn from(_: io::Error) -> Self {
-        Self::Gone
+        Self::Lost
     }
 }
 
-/// The process that puts settings back once this one ends.
+/// The process that restores settings when this one ends.
 pub(crate) struct Guardian {
     child: Child,
-    /// Closing it makes the guardian put everything back.
+    /// Closing it makes the guardian restore everything.
     input: Option<ChildStdin>,
-    says: BufReader<ChildStdout>,
+    output: BufReader<ChildStdout>,
 }
 
 impl Guardian {
-    /// Starts one that shares the journal, and so its lock.
+    /// Starts a guardian that shares the journal and so its lock.
     pub(crate) fn start(journal: &Journal) -> io::Result<Self> {
         let mut child = GUARDIAN
             .command([])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // It has nothing to say to people: what it is given there is the journal.
+            // The guardian prints no errors; this descriptor passes the journal.
             .stderr(journal.copy()?)
             .spawn()?;
         let missing = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let says = BufReader::new(child.stdout.take().ok_or_else(missing)?);
-        Ok(Self { input: child.stdin.take(), says, child })
+        let output = BufReader::new(child.stdout.take().ok_or_else(missing)?);
+        Ok(Self { input: child.stdin.take(), output, child })
     }
 
-    /// Returns when the guardian knows it, so that the change may be made.
-    pub(crate) fn remember(&mut self, change: &SavedSetting) -> Result<(), Trouble> {
-        self.tell(&Order::Remember(change.clone()))
+    /// Returns when the guardian has stored `change`, so that it may be applied.
+    pub(crate) fn remember(&mut self, change: &SavedSetting) -> Result<(), GuardianError> {
+        self.request_storing(&Order::Remember(change.clone()))
     }
 
-    /// Returns when the guardian knows that this change is only lent.
-    pub(crate) fn lend(&mut self, id: u32, found: &str) -> Result<(), Trouble> {
-        self.tell(&Order::Lend(id, found.to_owned()))
+    /// Returns when the guardian has stored the value to expect at the restore of change `id`.
+    pub(crate) fn set_expected(&mut self, id: u32, value: &str) -> Result<(), GuardianError> {
+        self.request_storing(&Order::SetExpected(id, value.to_owned()))
     }
 
-    fn tell(&mut self, order: &Order) -> Result<(), Trouble> {
-        match self.ask(order)? {
+    fn request_storing(&mut self, order: &Order) -> Result<(), GuardianError> {
+        match self.request(order)? {
             Answer::Remembered => Ok(()),
-            Answer::NotRemembered(reason) => Err(Trouble::Refused(reason)),
-            Answer::Undone(_) => Err(Trouble::Gone),
+            Answer::NotRemembered(reason) => Err(GuardianError::Refused(reason)),
+            Answer::Undone(_) => Err(GuardianError::Lost),
         }
     }
 
-    /// Has some changes taken back; tells what could not be.
-    pub(crate) fn undo(&mut self, ids: &[u32]) -> Result<Vec<Caveat>, Trouble> {
-        match self.ask(&Order::Undo(ids.to_vec()))? {
+    /// Undoes some changes; returns caveats about those that could not be undone.
+    pub(crate) fn undo(&mut self, ids: &[u32]) -> Result<Vec<Caveat>, GuardianError> {
+        match self.request(&Order::Undo(ids.to_vec()))? {
             Answer::Undone(caveats) => Ok(caveats),
-            _ => Err(Trouble::Gone),
+            _ => Err(GuardianError::Lost),
         }
     }
 
-    /// Has everything put back; tells what could not be.
-    pub(crate) fn end(mut self) -> Result<Vec<Caveat>, Trouble> {
+    /// Restores everything; returns caveats about what could not be restored.
+    pub(crate) fn end(mut self) -> Result<Vec<Caveat>, GuardianError> {
         self.input = None;
         match self.receive()? {
             Answer::Undone(caveats) => Ok(caveats),
-            _ => Err(Trouble::Gone),
+            _ => Err(GuardianError::Lost),
         }
     }
 
-    fn ask(&mut self, order: &Order) -> Result<Answer, Trouble> {
-        let input = self.input.as_mut().ok_or(Trouble::Gone)?;
+    fn request(&mut self, order: &Order) -> Result<Answer, GuardianError> {
+        let input = self.input.as_mut().ok_or(GuardianError::Lost)?;
         writeln!(input, "{}", serde_json::to_string(order).map_err(io::Error::from)?)?;
         self.receive()
     }
 
-    fn receive(&mut self) -> Result<Answer, Trouble> {
+    fn receive(&mut self) -> Result<Answer, GuardianError> {
         let mut answer = String::new();
-        self.says.read_line(&mut answer)?;
-        serde_json::from_str(&answer).map_err(|_| Trouble::Gone)
+        self.output.read_line(&mut answer)?;
+        serde_json::from_str(&answer).map_err(|_| GuardianError::Lost)
     }
 }
 
 impl Drop for Guardian {
-    /// Lets it put back what is left, and waits until it has.
+    /// Lets the guardian restore the remaining changes, and waits for its end.
     fn drop(&mut self) {
         self.input = None;
         drop(self.child.wait());

@@ -1,4 +1,4 @@
-//! The changes in force, on disk, locked by those who made them.
+//! The journal of active changes on disk, locked by the processes that made them.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -7,67 +7,66 @@ use std::path::{Path, PathBuf};
 
 use howlate_model::Caveat;
 use howlate_procfs::Root;
-use howlate_safe_path::{Folder, NotPrivate, foreign};
+use howlate_safe_path::{PrivateFolder, UnsafePath, foreign};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use crate::saved_setting::{Changes, SavedSetting};
-use crate::setting::{can_be_put_back, is_same, read};
+use crate::setting::{is_restorable, is_same_value, read};
 
-/// Where root's journal is: gone after a restart, as the settings are. Not in `/run/howlate`, which everybody has to reach: a
-/// recorder listens there, as a user of its own, and systemd removes it when that ends.
-const OF_ROOT: &str = "/run/howlate-journal";
-/// Where it was before it had a folder of its own.
-const FORMERLY: &str = "/run/howlate";
-const NAME: &str = "settings";
+/// Folder of root's journal; `/run` is emptied at boot, when settings are reset as well. Not `/run/howlate`, which has to be
+/// accessible for all: a recorder of another user listens there, and systemd removes the folder when the recorder ends.
+const ROOT_FOLDER: &str = "/run/howlate-journal";
+/// Folder of root's journal in earlier versions.
+const PREVIOUS_ROOT_FOLDER: &str = "/run/howlate";
+const FILE_NAME: &str = "settings";
 
-/// It is made short again when it has grown by this, and to twice what is in force: a run lends settings for each of
-/// its turns, for hours.
-const MOST_GROWN: u64 = 64 << 10;
-/// None that howlate has written comes near, with a setting of each of ten thousand threads.
-const LONGEST: u64 = 64 << 20;
+/// The journal is compacted when it has grown by this many bytes, and to twice the size of the active changes: a run changes
+/// settings for each of its turns, for hours.
+const MAX_GROWTH: u64 = 64 << 10;
+/// Maximum length in bytes; settings of ten thousand threads take far less.
+const MAX_LENGTH: u64 = 64 << 20;
 
-/// Why settings may not be changed, or put back, now.
+/// Why settings may not be changed or restored now.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another one has it locked.
+    /// Another howlate holds the lock.
     #[error("another howlate keeps settings changed; wait until it ends")]
     Busy,
-    /// The place was prepared by somebody else.
+    /// Another user may have prepared the folder.
     #[error("nothing is changed without a journal, and {0}")]
-    Place(#[from] NotPrivate),
-    /// An ordinary user without a session.
+    UnsafeFolder(#[from] UnsafePath),
+    /// An unprivileged user without a login session.
     #[error("nothing is changed without a journal, and XDG_RUNTIME_DIR names no place for one")]
-    NoPlace,
-    /// Far longer than any that howlate has written.
+    NoFolder,
+    /// Longer than `MAX_LENGTH`, so not written by howlate.
     #[error(
         "nothing is changed without a journal, and {path} is no journal of howlate: it is {} MB long, where {} are the most; look at it, and remove it",
-        length >> 20, LONGEST >> 20
+        length >> 20, MAX_LENGTH >> 20
     )]
     TooLong {
-        /// Where it is.
         path: PathBuf,
-        /// Its length in bytes.
+        /// In bytes.
         length: u64,
     },
-    /// The kernel's reason.
     #[error("nothing is changed without a journal: {0}")]
     Io(#[from] io::Error),
 }
 
 /// One line of the journal.
 #[derive(Debug, Serialize, Deserialize)]
-enum Entry {
-    /// First: which start of the machine the rest is of.
+enum JournalEntry {
+    /// Boot id of the entries that follow.
     Boot(String),
-    /// What stands before no longer counts: this is all that was in force, in this start of the machine.
+    /// Replaces all entries before: the active changes of this boot.
     All { boot: String, changes: Vec<SavedSetting> },
-    /// About to be changed.
+    /// A change that is about to be made.
     Change(SavedSetting),
-    /// Changed, and only lent.
-    Lent(u32, String),
-    /// The change of this number was taken back.
+    /// The value to expect at the restore of the change with this id.
+    #[serde(rename = "Lent")]
+    Expected(u32, String),
+    /// The change with this id was undone.
     Undone(u32),
 }
 
@@ -75,92 +74,92 @@ enum Entry {
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
-    /// How long it may become before it is made short.
-    until: u64,
+    /// Length in bytes parent which it is compacted.
+    compact_above: u64,
 }
 
 impl Journal {
-    /// Locks this user's journal. Puts back what a killed howlate has left, and tells of it.
+    /// Locks this user's journal, and restores what a killed howlate left; returns caveats about that.
     pub(crate) fn lock() -> Result<(Self, Vec<Caveat>), LockError> {
-        Places::of_this_user().ok_or(LockError::NoPlace)?.lock()
+        JournalPaths::of_this_user().ok_or(LockError::NoFolder)?.lock()
     }
 
-    fn lock_in(place: &Path) -> Result<(Self, Vec<Caveat>), LockError> {
-        let file = Folder::make(place)?.closed_to_others()?.file(NAME)?;
-        let (mut journal, found) = Self::take_over(file, place)?;
-        journal.append(&Entry::Boot(boot()))?;
-        Ok((journal, found))
+    fn lock_in(folder: &Path) -> Result<(Self, Vec<Caveat>), LockError> {
+        let file = PrivateFolder::create(folder)?.require_mode_0700()?.file(FILE_NAME)?;
+        let (mut journal, caveats) = Self::lock_opened(file, folder)?;
+        journal.append(&JournalEntry::Boot(boot_id()))?;
+        Ok((journal, caveats))
     }
 
-    /// Locks one that is open, and puts back what is left by its account.
-    fn take_over(file: File, place: &Path) -> Result<(Self, Vec<Caveat>), LockError> {
+    /// Locks an open journal, and restores its active changes.
+    fn lock_opened(file: File, folder: &Path) -> Result<(Self, Vec<Caveat>), LockError> {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(LockError::Busy),
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
         let length = file.metadata()?.len();
-        if length > LONGEST {
-            return Err(LockError::TooLong { path: place.join(NAME), length });
+        if length > MAX_LENGTH {
+            return Err(LockError::TooLong { path: folder.join(FILE_NAME), length });
         }
         let mut journal = Self::inherited(file);
-        let (found, refused) = put_back(journal.in_force()?);
-        journal.keep(&refused)?;
-        Ok((journal, found))
+        let (caveats, refused) = restore_changes(journal.active_changes()?);
+        journal.replace_by(&refused)?;
+        Ok((journal, caveats))
     }
 
-    /// The same journal, for a process that was given it.
+    /// The journal that this process inherited.
     pub(crate) const fn inherited(file: File) -> Self {
-        Self { file, until: MOST_GROWN }
+        Self { file, compact_above: MAX_GROWTH }
     }
 
-    /// A copy of it to hand on; the lock lasts as long as any copy.
+    /// A duplicate to pass on; the lock lasts as long as any duplicate.
     pub(crate) fn copy(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    pub(crate) fn note(&mut self, change: &SavedSetting) -> io::Result<()> {
-        self.append(&Entry::Change(change.clone()))
+    pub(crate) fn record(&mut self, change: &SavedSetting) -> io::Result<()> {
+        self.append(&JournalEntry::Change(change.clone()))
     }
 
-    pub(crate) fn note_lent(&mut self, id: u32, found: &str) -> io::Result<()> {
-        self.append(&Entry::Lent(id, found.to_owned()))
+    pub(crate) fn record_expected(&mut self, id: u32, value: &str) -> io::Result<()> {
+        self.append(&JournalEntry::Expected(id, value.to_owned()))
     }
 
-    pub(crate) fn note_undone(&mut self, id: u32) -> io::Result<()> {
-        self.append(&Entry::Undone(id))
+    pub(crate) fn record_undone(&mut self, id: u32) -> io::Result<()> {
+        self.append(&JournalEntry::Undone(id))
     }
 
-    /// Puts back `changes` and whatever else is left by its own account; tells what could not be, and keeps what the kernel
-    /// refused: it is tried again, and told again, until the machine starts anew.
+    /// Restores `changes` and other active changes of the journal; returns caveats about failures. Changes that the kernel refused
+    /// stay in the journal: every later start tries and reports them again, until the next boot.
     pub(crate) fn end(&mut self, changes: Changes) -> Vec<Caveat> {
-        // One that cannot be read knows no more than is known already.
-        let mut all = self.in_force().unwrap_or_default().all;
-        all.retain(|one| changes.all.iter().all(|known| known.id != one.id));
+        // An unreadable journal adds nothing to `changes`.
+        let mut all = self.active_changes().unwrap_or_default().all;
+        all.retain(|recorded| changes.all.iter().all(|change| change.id != recorded.id));
         all.extend(changes.all);
-        let (caveats, refused) = Changes { all }.put_all_back();
-        // Where it cannot be written, the next start looks at what is back already.
-        drop(self.keep(&refused));
+        let (caveats, refused) = Changes { all }.restore_all();
+        // If the write fails, the next start only checks values that are restored already.
+        drop(self.replace_by(&refused));
         caveats
     }
 
-    /// Holds this and nothing else. Numbers from above are nobody's who comes later.
-    fn keep(&mut self, refused: &Changes) -> io::Result<()> {
+    /// Replaces the content by these changes. They get the highest ids, which later changes do not reach.
+    fn replace_by(&mut self, refused: &Changes) -> io::Result<()> {
         if refused.all.is_empty() {
             return self.file.set_len(0);
         }
-        let numbered = (0..=u32::MAX).rev().zip(refused.all.iter().rev());
+        let with_ids = (0..=u32::MAX).rev().zip(refused.all.iter().rev());
         let mut changes: Vec<SavedSetting> =
-            numbered.map(|(id, change)| SavedSetting { id, ..change.clone() }).collect();
+            with_ids.map(|(id, change)| SavedSetting { id, ..change.clone() }).collect();
         changes.reverse();
-        self.shorten_to(changes)
+        self.compact_to(changes)
     }
 
-    fn append(&mut self, entry: &Entry) -> io::Result<()> {
+    fn append(&mut self, entry: &JournalEntry) -> io::Result<()> {
         self.write(&line(entry)?)?;
-        if self.file.metadata()?.len() > self.until {
-            let changes = self.in_force()?.all;
-            self.shorten_to(changes)?;
+        if self.file.metadata()?.len() > self.compact_above {
+            let changes = self.active_changes()?.all;
+            self.compact_to(changes)?;
         }
         Ok(())
     }
@@ -170,166 +169,170 @@ impl Journal {
         self.file.write_all(line)
     }
 
-    /// Leaves one line, which says the same. A kill at any moment leaves it said as well: the line stands at the end
-    /// before what it replaces is written over, and all that is cut off afterwards is before it or it.
-    fn shorten_to(&mut self, changes: Vec<SavedSetting>) -> io::Result<()> {
-        let line = line(&Entry::All { boot: boot(), changes })?;
+    /// Replaces all lines by one `All` entry. A kill at any moment loses nothing: the line is appended before the start of the
+    /// file is overwritten by it, and what is cut off afterwards are old lines or the appended copy.
+    fn compact_to(&mut self, changes: Vec<SavedSetting>) -> io::Result<()> {
+        let line = line(&JournalEntry::All { boot: boot_id(), changes })?;
         let length = line.len() as u64;
         let before = self.file.metadata()?.len();
-        self.until = length.saturating_mul(2).max(MOST_GROWN).max(length.saturating_add(MOST_GROWN));
+        self.compact_above = length.saturating_mul(2).max(MAX_GROWTH).max(length.saturating_add(MAX_GROWTH));
         self.write(&line)?;
         if before < length {
-            // It would be written over itself.
+            // The copy at the start would overlap the appended one.
             return Ok(());
         }
-        // With it, what is written anywhere goes to the end.
+        // With `O_APPEND`, every write goes to the end.
         fcntl_setfl(&self.file, fcntl_getfl(&self.file)?.difference(OFlags::APPEND))?;
         self.file.write_all_at(&line, 0)?;
         self.file.set_len(length)
     }
 
-    /// What is in force by its account.
-    fn in_force(&mut self) -> io::Result<Changes> {
+    /// Changes that were not undone.
+    fn active_changes(&mut self) -> io::Result<Changes> {
         self.file.rewind()?;
-        in_force(&self.file, &boot())
+        active_changes(&self.file, &boot_id())
     }
 }
 
-fn line(entry: &Entry) -> io::Result<Vec<u8>> {
+fn line(entry: &JournalEntry) -> io::Result<Vec<u8>> {
     Ok(format!("{}\n", serde_json::to_string(entry)?).into_bytes())
 }
 
-/// Puts back what a howlate left that was killed together with its guardian; tells what that was.
-pub fn put_back_leftovers() -> Vec<Caveat> {
-    // One that is at work puts its own back.
+/// Restores what a howlate left that was killed together with its guardian; returns caveats about it.
+pub fn restore_leftovers() -> Vec<Caveat> {
+    // A running howlate restores its own changes.
     restore().unwrap_or_default()
 }
 
-/// The same for somebody who asked for it.
+/// Like [`restore_leftovers`], for an explicit request.
 ///
 /// # Errors
 ///
-/// [`LockError::Busy`] while another howlate is at work, which puts back what it has changed itself.
+/// [`LockError::Busy`] while another howlate is running, which restores its changes itself.
 pub fn restore() -> Result<Vec<Caveat>, LockError> {
-    Places::of_this_user().map_or_else(|| Ok(Vec::new()), |places| places.restore())
+    JournalPaths::of_this_user().map_or_else(|| Ok(Vec::new()), |paths| paths.restore())
 }
 
-/// What a howlate that was killed together with its guardian has left, and nobody has put back. Nothing is changed;
-/// nothing is left while one is at work, which puts its own back.
-pub fn unrestored() -> Vec<Caveat> {
-    Places::of_this_user().map(|places| places.unrestored()).unwrap_or_default()
+/// What a howlate left that was killed together with its guardian. Nothing is changed. Empty while a howlate is running,
+/// which restores its changes itself.
+pub fn leftovers() -> Vec<Caveat> {
+    JournalPaths::of_this_user().map(|paths| paths.leftovers()).unwrap_or_default()
 }
 
-/// Where a user's journal is, and where one of an earlier version may be.
-struct Places {
+/// Folders of a user's journal.
+struct JournalPaths {
     own: PathBuf,
-    former: Option<PathBuf>,
+    /// Folder of an earlier version.
+    previous: Option<PathBuf>,
 }
 
-impl Places {
+impl JournalPaths {
     fn of_this_user() -> Option<Self> {
         if rustix::process::geteuid().is_root() {
-            return Some(Self { own: PathBuf::from(OF_ROOT), former: Some(PathBuf::from(FORMERLY)) });
+            return Some(Self {
+                own: PathBuf::from(ROOT_FOLDER),
+                previous: Some(PathBuf::from(PREVIOUS_ROOT_FOLDER)),
+            });
         }
         let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        let own = own.filter(|own| own.is_absolute())?.join("howlate");
-        Some(Self { own, former: None })
+        let own = own.filter(|folder| folder.is_absolute())?.join("howlate");
+        Some(Self { own, previous: None })
     }
 
     fn lock(&self) -> Result<(Journal, Vec<Caveat>), LockError> {
-        let (journal, mut found) = Journal::lock_in(&self.own)?;
-        found.extend(self.restore_former()?);
-        Ok((journal, found))
+        let (journal, mut caveats) = Journal::lock_in(&self.own)?;
+        caveats.extend(self.restore_previous()?);
+        Ok((journal, caveats))
     }
 
     fn restore(&self) -> Result<Vec<Caveat>, LockError> {
-        let mut found = Vec::new();
-        if is_left_in(&self.own) {
-            found.extend(Journal::lock_in(&self.own)?.1);
+        let mut caveats = Vec::new();
+        if has_journal(&self.own) {
+            caveats.extend(Journal::lock_in(&self.own)?.1);
         }
-        found.extend(self.restore_former()?);
-        Ok(found)
+        caveats.extend(self.restore_previous()?);
+        Ok(caveats)
     }
 
-    /// Others may look into that place by now; what stands in it is believed where nobody else can have written it.
-    fn restore_former(&self) -> Result<Vec<Caveat>, LockError> {
-        let Some(place) = self.former.as_deref().filter(|place| is_left_in(place)) else {
+    /// Others may have access to that folder now; its journal counts only where no other user can have written it.
+    fn restore_previous(&self) -> Result<Vec<Caveat>, LockError> {
+        let Some(folder) = self.previous.as_deref().filter(|folder| has_journal(folder)) else {
             return Ok(Vec::new());
         };
-        let opened = Folder::open(place).and_then(|folder| folder.file(NAME));
-        opened.map_or_else(|_| Ok(Vec::new()), |file| Ok(Journal::take_over(file, place)?.1))
+        let opened = PrivateFolder::open(folder).and_then(|folder| folder.file(FILE_NAME));
+        opened.map_or_else(|_| Ok(Vec::new()), |file| Ok(Journal::lock_opened(file, folder)?.1))
     }
 
-    fn unrestored(&self) -> Vec<Caveat> {
-        let all = std::iter::once(&self.own).chain(&self.former);
-        all.flat_map(|place| unrestored_in(&place.join(NAME), &boot())).collect()
+    fn leftovers(&self) -> Vec<Caveat> {
+        let all = std::iter::once(&self.own).chain(&self.previous);
+        all.flat_map(|folder| leftovers_in(&folder.join(FILE_NAME), &boot_id())).collect()
     }
 }
 
-fn is_left_in(place: &Path) -> bool {
-    place.join(NAME).metadata().is_ok_and(|found| found.len() > 0)
+fn has_journal(folder: &Path) -> bool {
+    folder.join(FILE_NAME).metadata().is_ok_and(|metadata| metadata.len() > 0)
 }
 
-fn unrestored_in(journal: &Path, boot: &str) -> Vec<Caveat> {
-    let Ok(file) = foreign::regular_itself(journal) else { return Vec::new() };
-    let is_ours = file.metadata().is_ok_and(|found| found.uid() == geteuid().as_raw());
+fn leftovers_in(journal: &Path, boot: &str) -> Vec<Caveat> {
+    let Ok(file) = foreign::open_file_nofollow(journal) else { return Vec::new() };
+    let is_ours = file.metadata().is_ok_and(|metadata| metadata.uid() == geteuid().as_raw());
     if !is_ours || file.try_lock_shared().is_err() {
         return Vec::new();
     }
-    let changes = in_force(&file, boot).unwrap_or_default();
-    changes.all.iter().rev().filter_map(left_behind).collect()
+    let changes = active_changes(&file, boot).unwrap_or_default();
+    changes.all.iter().rev().filter_map(leftover_caveat).collect()
 }
 
-/// This start of the machine; after another one settings are the kernel's own again.
-fn boot() -> String {
+/// Settings are reset by a reboot, so changes count only with the same boot id.
+fn boot_id() -> String {
     Root::live().read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// The changes of this start of the machine that were not taken back. A line that is cut off was
-/// never acted on. Read a line at a time: what is in force is little, however often it was changed.
-fn in_force(journal: impl Read, boot: &str) -> io::Result<Changes> {
+/// The changes of this boot that were not undone. A truncated line belongs to a change that was
+/// never made. Read line by line: few changes are active, however long the journal is.
+fn active_changes(journal: impl Read, boot: &str) -> io::Result<Changes> {
     let mut changes = Changes::default();
-    let mut of_this_boot = false;
-    let mut lines = BufReader::new(journal.take(LONGEST));
+    let mut is_this_boot = false;
+    let mut lines = BufReader::new(journal.take(MAX_LENGTH));
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {
         let entry = std::str::from_utf8(&line).ok().and_then(|text| serde_json::from_str(text).ok());
         line.clear();
         let Some(entry) = entry else { continue };
         match entry {
-            Entry::Boot(of) => of_this_boot = of == boot,
-            Entry::All { boot: of, changes: all } => {
-                of_this_boot = of == boot;
-                let can_be = |change: &SavedSetting| of_this_boot && can_be_put_back(&change.path);
-                changes.all = all.into_iter().filter(can_be).collect();
+            JournalEntry::Boot(id) => is_this_boot = id == boot,
+            JournalEntry::All { boot: id, changes: all } => {
+                is_this_boot = id == boot;
+                let is_valid = |change: &SavedSetting| is_this_boot && is_restorable(&change.path);
+                changes.all = all.into_iter().filter(is_valid).collect();
             }
-            Entry::Change(change) if of_this_boot && can_be_put_back(&change.path) => {
+            JournalEntry::Change(change) if is_this_boot && is_restorable(&change.path) => {
                 changes.all.push(change)
             }
-            Entry::Change(_) => {}
-            Entry::Lent(id, found) => changes.lend(id, &found),
-            Entry::Undone(id) => changes.all.retain(|change| change.id != id),
+            JournalEntry::Change(_) => {}
+            JournalEntry::Expected(id, value) => changes.set_expected(id, &value),
+            JournalEntry::Undone(id) => changes.all.retain(|change| change.id != id),
         }
     }
     Ok(changes)
 }
 
-/// Puts back what was left; tells that, and returns what the kernel refused.
-fn put_back(changes: Changes) -> (Vec<Caveat>, Changes) {
-    let mut caveats: Vec<Caveat> = changes.all.iter().rev().filter_map(left_behind).collect();
-    let (more, refused) = changes.put_all_back();
+/// Restores leftovers; returns caveats about them, and what the kernel refused.
+fn restore_changes(changes: Changes) -> (Vec<Caveat>, Changes) {
+    let mut caveats: Vec<Caveat> = changes.all.iter().rev().filter_map(leftover_caveat).collect();
+    let (more, refused) = changes.restore_all();
     caveats.extend(more);
     (caveats, refused)
 }
 
-fn left_behind(change: &SavedSetting) -> Option<Caveat> {
-    if change.made {
+fn leftover_caveat(change: &SavedSetting) -> Option<Caveat> {
+    if change.created {
         let path = change.path.clone();
         return Path::new(&path).exists().then_some(Caveat::GroupLeftBehind { path });
     }
-    let left = read(&change.path).ok().filter(|now| !is_same(now, &change.value))?;
-    // What somebody else has set meanwhile is not put back; putting back the rest tells of it.
-    if change.taken_over(&left).is_some() {
+    let left = read(&change.path).ok().filter(|now| !is_same_value(now, &change.value))?;
+    // An external change is kept; the restore of the others reports it.
+    if change.external_change(&left).is_some() {
         return None;
     }
     Some(Caveat::SettingLeftBehind { path: change.path.clone(), left, restored: change.value.clone() })
@@ -345,143 +348,154 @@ mod tests {
             id,
             path: path.to_owned(),
             value: "1".to_owned(),
-            made: false,
-            lent: None,
-            since: None,
+            created: false,
+            expected: None,
+            changed_at: None,
         }
     }
 
-    fn text(entries: &[Entry]) -> String {
+    fn text(entries: &[JournalEntry]) -> String {
         entries.iter().map(|entry| serde_json::to_string(entry).unwrap() + "\n").collect()
     }
 
     #[test]
-    fn what_a_killed_one_has_left_is_seen_and_not_touched() {
+    fn leftovers_of_a_killed_run_are_found_and_not_touched() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(NAME);
-        let changed = Entry::Change(change(1, "/proc/sys/kernel/pid_max"));
-        fs::write(&path, text(&[Entry::Boot("now".into()), changed])).unwrap();
+        let path = folder.path().join(FILE_NAME);
+        let changed = JournalEntry::Change(change(1, "/proc/sys/kernel/pid_max"));
+        fs::write(&path, text(&[JournalEntry::Boot("now".into()), changed])).unwrap();
         let before = fs::read(&path).unwrap();
-        let left = unrestored_in(&path, "now");
+        let left = leftovers_in(&path, "now");
         assert!(
             matches!(&left[..], [Caveat::SettingLeftBehind { restored, .. }] if restored == "1"),
             "{left:?}"
         );
-        assert_eq!(unrestored_in(&path, "an earlier start"), []);
+        assert_eq!(leftovers_in(&path, "an earlier boot"), []);
         assert_eq!(fs::read(&path).unwrap(), before);
-        let at_work = File::open(&path).unwrap();
-        at_work.lock().unwrap();
-        assert_eq!(unrestored_in(&path, "now"), [], "one at work puts its own back");
-        assert_eq!(unrestored_in(&folder.path().join("none"), "now"), []);
+        let running = File::open(&path).unwrap();
+        running.lock().unwrap();
+        assert_eq!(leftovers_in(&path, "now"), [], "a running howlate restores its own changes");
+        assert_eq!(leftovers_in(&folder.path().join("none"), "now"), []);
     }
 
-    fn places(above: &Path) -> Places {
-        Places { own: above.join("howlate-journal"), former: Some(above.join("howlate")) }
+    fn journal_paths(parent: &Path) -> JournalPaths {
+        JournalPaths { own: parent.join("howlate-journal"), previous: Some(parent.join("howlate")) }
     }
 
     #[test]
-    fn a_folder_that_everybody_reaches_is_left_to_recorders() {
-        let above = tempfile::tempdir().unwrap();
-        let (places, recorder) = (places(above.path()), above.path().join("howlate"));
-        drop(places.lock().unwrap());
-        assert!(!recorder.exists(), "no recorder finds it closed");
+    fn the_folder_of_recorders_is_not_used() {
+        let parent = tempfile::tempdir().unwrap();
+        let (paths, recorder) = (journal_paths(parent.path()), parent.path().join("howlate"));
+        drop(paths.lock().unwrap());
+        assert!(!recorder.exists(), "recorders can create it");
         fs::create_dir(&recorder).unwrap();
         for mode in [0o755, 0o700] {
             fs::set_permissions(&recorder, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
-            assert!(places.lock().is_ok(), "{mode:o}");
+            assert!(paths.lock().is_ok(), "{mode:o}");
         }
         assert_eq!(fs::read_dir(&recorder).unwrap().count(), 0);
     }
 
     #[test]
-    fn what_an_earlier_version_has_left_is_put_back_from_where_that_had_its_journal() {
-        let above = tempfile::tempdir().unwrap();
-        let (places, former) = (places(above.path()), above.path().join("howlate"));
-        // No user may write it.
-        let left = text(&[Entry::Boot(boot()), Entry::Change(change(1, "/proc/sys/kernel/ostype"))]);
+    fn leftovers_of_an_earlier_version_are_restored_from_its_folder() {
+        let parent = tempfile::tempdir().unwrap();
+        let (paths, previous) = (journal_paths(parent.path()), parent.path().join("howlate"));
+        // Not even root can write it.
+        let left = text(&[
+            JournalEntry::Boot(boot_id()),
+            JournalEntry::Change(change(1, "/proc/sys/kernel/ostype")),
+        ]);
         let write = || {
-            let file = Folder::make(&former).unwrap().file(NAME).unwrap();
+            let file = PrivateFolder::create(&previous).unwrap().file(FILE_NAME).unwrap();
             file.set_len(0).and_then(|()| (&file).write_all(left.as_bytes())).unwrap();
         };
         write();
-        fs::set_permissions(&former, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let is_told = |found: &[Caveat]| found.iter().any(|one| format!("{one:?}").contains("ostype"));
-        assert!(is_told(&places.unrestored()));
-        assert!(is_told(&places.restore().unwrap()));
-        assert!(is_told(&places.lock().unwrap().1));
-        let at_work = File::open(former.join(NAME)).unwrap();
-        at_work.lock().unwrap();
-        assert!(matches!(places.lock(), Err(LockError::Busy)));
-        drop(at_work);
-        // Anybody may have written this one.
-        fs::set_permissions(&former, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
-        assert_eq!(places.lock().unwrap().1, []);
+        fs::set_permissions(&previous, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let is_reported =
+            |caveats: &[Caveat]| caveats.iter().any(|caveat| format!("{caveat:?}").contains("ostype"));
+        assert!(is_reported(&paths.leftovers()));
+        assert!(is_reported(&paths.restore().unwrap()));
+        assert!(is_reported(&paths.lock().unwrap().1));
+        let running = File::open(previous.join(FILE_NAME)).unwrap();
+        running.lock().unwrap();
+        assert!(matches!(paths.lock(), Err(LockError::Busy)));
+        drop(running);
+        // Any user may have written this one.
+        fs::set_permissions(&previous, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        assert_eq!(paths.lock().unwrap().1, []);
     }
 
     #[test]
-    fn what_was_not_taken_back_is_still_in_force() {
+    fn changes_that_were_not_undone_are_active() {
         let whole = text(&[
-            Entry::Boot("b".into()),
-            Entry::Change(change(1, "/sys/a")),
-            Entry::Change(change(2, "/proc/sys/b")),
-            Entry::Undone(1),
+            JournalEntry::Boot("b".into()),
+            JournalEntry::Change(change(1, "/sys/a")),
+            JournalEntry::Change(change(2, "/proc/sys/b")),
+            JournalEntry::Undone(1),
         ]);
         let ids = |text: &str, boot: &str| {
-            in_force(text.as_bytes(), boot).unwrap().all.iter().map(|change| change.id).collect::<Vec<_>>()
+            active_changes(text.as_bytes(), boot)
+                .unwrap()
+                .all
+                .iter()
+                .map(|change| change.id)
+                .collect::<Vec<_>>()
         };
         assert_eq!(ids(&whole, "b"), [2]);
-        let lent = whole.clone() + &text(&[Entry::Lent(2, "5".into())]);
-        assert_eq!(in_force(lent.as_bytes(), "b").unwrap().all[0].lent.as_deref(), Some("5"));
-        assert_eq!(ids(&whole, "another start"), [] as [u32; 0]);
-        assert_eq!(ids(&whole[..whole.len() - 5], "b"), [1, 2], "a line that is cut off was not acted on");
-        let foreign = text(&[Entry::Boot("b".into()), Entry::Change(change(1, "/etc/passwd"))]);
+        let expected = whole.clone() + &text(&[JournalEntry::Expected(2, "5".into())]);
+        assert_eq!(active_changes(expected.as_bytes(), "b").unwrap().all[0].expected.as_deref(), Some("5"));
+        assert_eq!(ids(&whole, "another boot"), [] as [u32; 0]);
+        assert_eq!(ids(&whole[..whole.len() - 5], "b"), [1, 2], "a truncated line is no change");
+        let foreign = text(&[JournalEntry::Boot("b".into()), JournalEntry::Change(change(1, "/etc/passwd"))]);
         assert_eq!(ids(&foreign, "b"), [] as [u32; 0]);
     }
 
-    /// What is in force by a journal of which no more than `bytes` are left.
+    /// Ids of the active changes of a journal that consists of `bytes`.
     fn ids_in(bytes: &[u8]) -> Vec<u32> {
-        in_force(bytes, &boot()).unwrap().all.iter().map(|change| change.id).collect()
+        active_changes(bytes, &boot_id()).unwrap().all.iter().map(|change| change.id).collect()
     }
 
     #[test]
-    fn it_does_not_grow_with_what_is_lent_and_taken_back() {
-        let above = tempfile::tempdir().unwrap();
-        let place = above.path().join("howlate");
-        let (mut journal, _) = Journal::lock_in(&place).unwrap();
-        journal.note(&change(1, "/sys/of/the/whole/run")).unwrap();
+    fn it_does_not_grow_with_changes_that_are_undone() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("howlate");
+        let (mut journal, _) = Journal::lock_in(&folder).unwrap();
+        journal.record(&change(1, "/sys/of/the/whole/run")).unwrap();
         let mut longest = 0;
         for turn in 2..5_000 {
-            journal.note(&change(turn, "/sys/of/a/turn")).unwrap();
-            journal.note_lent(turn, "5").unwrap();
+            journal.record(&change(turn, "/sys/of/a/turn")).unwrap();
+            journal.record_expected(turn, "5").unwrap();
             if turn < 4_999 {
-                journal.note_undone(turn).unwrap();
+                journal.record_undone(turn).unwrap();
             }
-            longest = longest.max(fs::metadata(place.join(NAME)).unwrap().len());
+            longest = longest.max(fs::metadata(folder.join(FILE_NAME)).unwrap().len());
         }
-        assert!(longest < 2 * MOST_GROWN, "{longest} bytes");
-        assert_eq!(ids_in(&fs::read(place.join(NAME)).unwrap()), [1, 4_999]);
-        assert_eq!(journal.in_force().unwrap().all[1].lent.as_deref(), Some("5"));
-        // A thousand settings are longer than what it was when they were noted last.
+        assert!(longest < 2 * MAX_GROWTH, "{longest} bytes");
+        assert_eq!(ids_in(&fs::read(folder.join(FILE_NAME)).unwrap()), [1, 4_999]);
+        assert_eq!(journal.active_changes().unwrap().all[1].expected.as_deref(), Some("5"));
+        // A thousand settings are longer than the file was before.
         let all: Vec<_> = (0..1_000).map(|id| change(id, "/sys/of/a/thread")).collect();
-        journal.shorten_to(all).unwrap();
-        journal.note(&change(1_000, "/sys/of/a/turn")).unwrap();
-        assert_eq!(ids_in(&fs::read(place.join(NAME)).unwrap()).len(), 1_001);
+        journal.compact_to(all).unwrap();
+        journal.record(&change(1_000, "/sys/of/a/turn")).unwrap();
+        assert_eq!(ids_in(&fs::read(folder.join(FILE_NAME)).unwrap()).len(), 1_001);
     }
 
     #[test]
-    fn a_kill_while_it_is_made_short_loses_nothing() {
+    fn a_kill_during_compaction_loses_nothing() {
         let long = text(&[
-            Entry::Boot(boot()),
-            Entry::Change(change(1, "/sys/a")),
-            Entry::Change(change(2, "/sys/b")),
-            Entry::Undone(1),
-            Entry::Change(change(3, "/sys/c")),
-            Entry::Change(change(4, "/sys/d")),
-            Entry::Undone(4),
+            JournalEntry::Boot(boot_id()),
+            JournalEntry::Change(change(1, "/sys/a")),
+            JournalEntry::Change(change(2, "/sys/b")),
+            JournalEntry::Undone(1),
+            JournalEntry::Change(change(3, "/sys/c")),
+            JournalEntry::Change(change(4, "/sys/d")),
+            JournalEntry::Undone(4),
         ]);
-        let short =
-            line(&Entry::All { boot: boot(), changes: vec![change(2, "/sys/b"), change(3, "/sys/c")] })
-                .unwrap();
+        let short = line(&JournalEntry::All {
+            boot: boot_id(),
+            changes: vec![change(2, "/sys/b"), change(3, "/sys/c")],
+        })
+        .unwrap();
         assert!(short.len() < long.len());
         let mut file = long.into_bytes();
         for written in 0..=short.len() {
@@ -501,65 +515,67 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_too_long_is_not_read() {
-        let above = tempfile::tempdir().unwrap();
-        let place = above.path().join("howlate");
-        drop(Journal::lock_in(&place).unwrap());
-        File::options().write(true).open(place.join(NAME)).unwrap().set_len(300 << 20).unwrap();
-        let refused = Journal::lock_in(&place).unwrap_err().to_string();
+    fn a_journal_that_is_too_long_is_not_read() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("howlate");
+        drop(Journal::lock_in(&folder).unwrap());
+        File::options().write(true).open(folder.join(FILE_NAME)).unwrap().set_len(300 << 20).unwrap();
+        let refused = Journal::lock_in(&folder).unwrap_err().to_string();
         assert!(refused.contains("300 MB") && refused.contains("64"), "{refused}");
     }
 
     #[test]
-    fn what_the_kernel_refuses_is_tried_and_told_again() {
-        let above = tempfile::tempdir().unwrap();
-        let place = above.path().join("howlate");
-        // No user may write it.
-        let left = text(&[Entry::Boot(boot()), Entry::Change(change(1, "/proc/sys/kernel/ostype"))]);
-        let file = Folder::make(&place).unwrap().closed_to_others().unwrap().file(NAME);
+    fn restores_that_the_kernel_refuses_are_tried_and_reported_again() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("howlate");
+        // Not even root can write it.
+        let left = text(&[
+            JournalEntry::Boot(boot_id()),
+            JournalEntry::Change(change(1, "/proc/sys/kernel/ostype")),
+        ]);
+        let file = PrivateFolder::create(&folder).unwrap().require_mode_0700().unwrap().file(FILE_NAME);
         file.unwrap().write_all(left.as_bytes()).unwrap();
         for _ in 0..3 {
-            let (_journal, found) = Journal::lock_in(&place).unwrap();
-            let refused =
-                |one: &Caveat| matches!(one, Caveat::SettingNotRestored { before, .. } if before == "1");
-            assert_eq!(found.iter().filter(|one| refused(one)).count(), 1, "{found:?}");
+            let (_journal, caveats) = Journal::lock_in(&folder).unwrap();
+            let refused = |caveat: &Caveat| matches!(caveat, Caveat::SettingNotRestored { before, .. } if before == "1");
+            assert_eq!(caveats.iter().filter(|caveat| refused(caveat)).count(), 1, "{caveats:?}");
         }
-        let (mut journal, _) = Journal::lock_in(&place).unwrap();
-        journal.note(&change(1, "/proc/sys/kernel/osrelease")).unwrap();
-        journal.note_undone(1).unwrap();
-        assert_eq!(journal.end(Changes::default()).len(), 1, "another's number is its own");
-        assert_eq!(journal.in_force().unwrap().all.len(), 1);
+        let (mut journal, _) = Journal::lock_in(&folder).unwrap();
+        journal.record(&change(1, "/proc/sys/kernel/osrelease")).unwrap();
+        journal.record_undone(1).unwrap();
+        assert_eq!(journal.end(Changes::default()).len(), 1, "ids of different runs are distinct");
+        assert_eq!(journal.active_changes().unwrap().all.len(), 1);
     }
 
     #[test]
-    fn one_holds_it_at_a_time_and_so_do_copies() {
-        let above = tempfile::tempdir().unwrap();
-        let place = above.path().join("howlate");
-        let (journal, found) = Journal::lock_in(&place).unwrap();
-        assert_eq!(found, []);
-        assert!(matches!(Journal::lock_in(&place), Err(LockError::Busy)));
+    fn one_process_and_its_copies_hold_the_lock() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("howlate");
+        let (journal, caveats) = Journal::lock_in(&folder).unwrap();
+        assert_eq!(caveats, []);
+        assert!(matches!(Journal::lock_in(&folder), Err(LockError::Busy)));
         let copy = journal.copy().unwrap();
         drop(journal);
-        assert!(matches!(Journal::lock_in(&place), Err(LockError::Busy)));
+        assert!(matches!(Journal::lock_in(&folder), Err(LockError::Busy)));
         drop(copy);
-        assert!(Journal::lock_in(&place).is_ok());
+        assert!(Journal::lock_in(&folder).is_ok());
     }
 
     #[test]
-    fn a_prepared_place_is_refused_and_left_alone() {
-        let above = tempfile::tempdir().unwrap();
-        let target = above.path().join("target");
+    fn a_prepared_folder_is_refused_and_not_changed() {
+        let parent = tempfile::tempdir().unwrap();
+        let target = parent.path().join("target");
         fs::write(&target, "precious").unwrap();
-        let place = above.path().join("howlate");
-        Folder::make(&place).unwrap();
-        std::os::unix::fs::symlink(&target, place.join(NAME)).unwrap();
-        assert!(matches!(Journal::lock_in(&place), Err(LockError::Place(_))));
-        fs::remove_file(place.join(NAME)).unwrap();
-        fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        assert!(matches!(Journal::lock_in(&place), Err(LockError::Place(_))));
-        fs::remove_dir(&place).unwrap();
-        std::os::unix::fs::symlink(above.path().join("elsewhere"), &place).unwrap();
-        assert!(matches!(Journal::lock_in(&place), Err(LockError::Place(_))));
+        let folder = parent.path().join("howlate");
+        PrivateFolder::create(&folder).unwrap();
+        std::os::unix::fs::symlink(&target, folder.join(FILE_NAME)).unwrap();
+        assert!(matches!(Journal::lock_in(&folder), Err(LockError::UnsafeFolder(_))));
+        fs::remove_file(folder.join(FILE_NAME)).unwrap();
+        fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        assert!(matches!(Journal::lock_in(&folder), Err(LockError::UnsafeFolder(_))));
+        fs::remove_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(parent.path().join("elsewhere"), &folder).unwrap();
+        assert!(matches!(Journal::lock_in(&folder), Err(LockError::UnsafeFolder(_))));
         assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
     }
 }

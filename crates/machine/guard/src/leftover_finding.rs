@@ -1,10 +1,10 @@
-//! Settings that a killed howlate has left changed.
+//! The finding about settings that a killed howlate left changed.
 
 use howlate_model::{Caveat, Evidence, Finding, FindingId, Remedy, Verdict};
 
-/// One finding for all that was `left`, with what puts it back; `None` where nothing was.
-pub fn leftover_finding(left: &[Caveat]) -> Option<Finding> {
-    let evidence: Vec<Evidence> = left.iter().filter_map(evidence).collect();
+/// One finding for all leftovers, with the command that restores them; `None` without leftovers.
+pub fn leftover_finding(leftovers: &[Caveat]) -> Option<Finding> {
+    let evidence: Vec<Evidence> = leftovers.iter().filter_map(evidence).collect();
     let found = match evidence.len() {
         0 => return None,
         1 => "a howlate that was killed has left a setting changed".to_owned(),
@@ -43,12 +43,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_left_is_one_finding_that_says_what_puts_it_back() {
+    fn leftovers_are_one_finding_with_a_remedy() {
         assert_eq!(leftover_finding(&[]), None);
         let (path, left, restored) = ("/proc/sys/kernel/x".to_owned(), "0".to_owned(), "1".to_owned());
-        let one = Caveat::SettingLeftBehind { path, left, restored };
+        let setting = Caveat::SettingLeftBehind { path, left, restored };
         let group = Caveat::GroupLeftBehind { path: "/sys/fs/cgroup/howlate".to_owned() };
-        let found = leftover_finding(&[one, group]).unwrap();
+        let found = leftover_finding(&[setting, group]).unwrap();
         assert!(found.found.contains("2 settings"), "{}", found.found);
         assert_eq!(found.evidence[0].value, "0 (it was 1)");
         assert_eq!(found.remedy.unwrap().apply, ["howlate tune --restore"]);

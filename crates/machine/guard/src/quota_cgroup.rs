@@ -1,4 +1,4 @@
-//! A control group with a quota of CPU time, for a while.
+//! A temporary control group with a CPU quota.
 
 use std::io;
 
@@ -8,42 +8,48 @@ use crate::scope::Guard;
 use crate::setting::{read, write};
 
 /// A control group that is removed when this is undone or dropped, or when the process is killed.
-pub struct Group {
+pub struct QuotaCgroup {
     guard: Guard,
     id: u32,
     path: String,
 }
 
 impl Guard {
-    /// Makes a group `name` whose members may use `quota` of CPU time in each `period`: below the first of the groups
-    /// `above` that lets it have one.
+    /// Creates a group `name` whose members may use `quota` of CPU time in each `period`, below the first of `parents`
+    /// where that works.
     ///
     /// # Errors
     ///
-    /// Why none does.
-    pub fn group(&self, above: &[String], name: &str, quota: Span, period: Span) -> Result<Group, String> {
+    /// Why it works below none.
+    pub fn create_quota_cgroup(
+        &self,
+        parents: &[String],
+        name: &str,
+        quota: Span,
+        period: Span,
+    ) -> Result<QuotaCgroup, String> {
         let mut reason = "no control group with CPU time is to be seen here".to_owned();
-        for folder in above {
+        for folder in parents {
             let path = format!("{folder}/{name}");
-            match self.make(&path).and_then(|group| group.limited(quota, period)) {
+            match self.create_cgroup(&path).and_then(|group| group.with_quota(quota, period)) {
                 Ok(group) => return Ok(group),
-                Err(because) => reason = format!("{path}: {because}"),
+                Err(error) => reason = format!("{path}: {error}"),
             }
         }
         Err(reason)
     }
 
-    fn make(&self, path: &str) -> Result<Group, String> {
-        let id = self.keeper().make(path).map_err(|reason| reason.to_string())?;
-        Ok(Group { guard: self.clone(), id, path: path.to_owned() })
+    fn create_cgroup(&self, path: &str) -> Result<QuotaCgroup, String> {
+        let id = self.registry().create_cgroup(path).map_err(|reason| reason.to_string())?;
+        Ok(QuotaCgroup { guard: self.clone(), id, path: path.to_owned() })
     }
 }
 
-impl Group {
-    /// Sets the quota, in the words of whichever of the two hierarchies it is in.
+impl QuotaCgroup {
+    /// Sets the quota in the format of cgroup v2 or v1.
     ///
     /// Source: Documentation/scheduler/sched-bwc.rst; Documentation/admin-guide/cgroup-v2.rst, "cpu.max".
-    fn limited(self, quota: Span, period: Span) -> Result<Self, String> {
+    fn with_quota(self, quota: Span, period: Span) -> Result<Self, String> {
         let [quota, period] = [quota, period].map(|span| (span.as_nanos() / 1_000).to_string());
         if read(&self.file("cpu.max")).is_ok() {
             self.set("cpu.max", &format!("{quota} {period}"))?;
@@ -54,7 +60,7 @@ impl Group {
         Ok(self)
     }
 
-    /// Sets a value, and reads it back.
+    /// Fails if another value is read back.
     fn set(&self, name: &str, value: &str) -> Result<(), String> {
         let file = self.file(name);
         let now =
@@ -71,25 +77,25 @@ impl Group {
         format!("{}/{name}", self.path)
     }
 
-    /// Moves a process into it, with all its threads.
+    /// Moves a process with all its threads into the group.
     ///
     /// # Errors
     ///
-    /// The kernel's reason.
+    /// Those of the kernel.
     pub fn add(&self, process: u32) -> io::Result<()> {
         write(&self.file("cgroup.procs"), &process.to_string())
     }
 
-    /// Removes it; what was in it has to have ended. Tells if that fails.
+    /// Removes the group, whose processes must have ended. Returns caveats if that fails.
     pub fn undo(self) -> Vec<Caveat> {
-        self.guard.keeper().undo(&[self.id])
+        self.guard.registry().undo(&[self.id])
     }
 }
 
-impl Drop for Group {
+impl Drop for QuotaCgroup {
     fn drop(&mut self) {
-        let mut keeper = self.guard.keeper();
-        let caveats = keeper.undo(&[self.id]);
-        keeper.tell_later(caveats);
+        let mut registry = self.guard.registry();
+        let caveats = registry.undo(&[self.id]);
+        registry.defer_caveats(caveats);
     }
 }

@@ -1,126 +1,136 @@
-//! What this process has changed, and the guardian who knows it too.
+//! All changes of this process, shared with its guardian.
 
 use std::io;
 use std::mem::take;
 
 use howlate_model::{AsText, Caveat, Setting, SettingRefusal, SettingWrite};
 
-use crate::guardian::{Guardian, Trouble};
+use crate::guardian::{Guardian, GuardianError};
 use crate::journal::{Journal, LockError};
 use crate::saved_setting::{Changes, SavedSetting};
-use crate::setting::{Kernel, Live, is_same, is_writable, read};
+use crate::setting::{LiveFiles, SettingFiles, is_same_value, is_writable, read};
 
-/// Why a setting is not in force.
-type NotSet = AsText<SettingRefusal>;
+/// Why a setting could not be changed.
+type RefusalReason = AsText<SettingRefusal>;
 
-impl From<LockError> for NotSet {
+impl From<LockError> for RefusalReason {
     fn from(error: LockError) -> Self {
         Self::Text(error.to_string())
     }
 }
 
-/// All changes of this process.
+/// Changes of this process, with its journal and its guardian.
 #[derive(Default)]
-pub(crate) struct Keeper {
+pub(crate) struct ChangeRegistry {
     journal: Option<Journal>,
     guardian: Option<Guardian>,
     changes: Changes,
     last_id: u32,
-    /// What nobody has been told yet.
-    untold: Vec<Caveat>,
+    /// Caveats for the next report.
+    deferred: Vec<Caveat>,
 }
 
-impl Keeper {
-    /// Sets a value and reads it back; also returns the number of the change.
+impl ChangeRegistry {
+    /// Sets a value and reads it back; also returns the id of the change.
     ///
-    /// A value that is in force already is guarded as well: whoever set it may take it back.
-    pub(crate) fn change(&mut self, path: &str, value: &str) -> Result<(Setting, u32), NotSet> {
+    /// A value that is in force already is recorded as well, as another program may change it later.
+    pub(crate) fn change(&mut self, path: &str, value: &str) -> Result<(Setting, u32), RefusalReason> {
         let before = read(path)?;
         self.change_from(before, path, value)
     }
 
-    /// The same for a setting that is only lent: where it holds something else by now, or does later, that is somebody
-    /// else's, and stays.
-    pub(crate) fn lend(&mut self, write: &SettingWrite) -> Result<(Setting, u32), NotSet> {
+    /// Like [`change`](Self::change), but external changes win: a value other than `write.now` is not changed, and a value that
+    /// is changed externally later is not restored.
+    pub(crate) fn change_unless_modified(
+        &mut self,
+        write: &SettingWrite,
+    ) -> Result<(Setting, u32), RefusalReason> {
         let before = read(&write.path)?;
-        if !is_same(&before, &write.now) {
+        if !is_same_value(&before, &write.now) {
             return Err(SettingRefusal::Changed { was: write.now.clone(), now: before }.into());
         }
         let (setting, id) = self.change_from(before, &write.path, &write.value)?;
-        // What is only watched over may be changed by what else is set: that is nobody else's.
+        // A watched setting may change as a side effect of other writes, which is no external change.
         if !write.watched {
-            self.lent(id, &setting.in_force);
+            self.set_expected(id, &setting.in_force);
         }
         Ok((setting, id))
     }
 
-    /// Until the guardian knows it, the value from before would be put back whatever is found.
-    fn lent(&mut self, id: u32, found: &str) {
-        self.changes.lend(id, found);
-        if let Some(Err(Trouble::Gone)) = self.guardian.as_mut().map(|guardian| guardian.lend(id, found)) {
-            self.lost_guardian();
+    /// Until the guardian has stored it, the previous value would be restored unconditionally.
+    fn set_expected(&mut self, id: u32, value: &str) {
+        self.changes.set_expected(id, value);
+        if let Some(Err(GuardianError::Lost)) =
+            self.guardian.as_mut().map(|guardian| guardian.set_expected(id, value))
+        {
+            self.forget_guardian();
         }
     }
 
-    fn change_from(&mut self, before: String, path: &str, value: &str) -> Result<(Setting, u32), NotSet> {
+    fn change_from(
+        &mut self,
+        before: String,
+        path: &str,
+        value: &str,
+    ) -> Result<(Setting, u32), RefusalReason> {
         self.last_id += 1;
         let change = SavedSetting {
             id: self.last_id,
             path: path.to_owned(),
             value: before.clone(),
-            made: false,
-            lent: None,
-            since: SavedSetting::since(path),
+            created: false,
+            expected: None,
+            changed_at: SavedSetting::change_ticks(path),
         };
-        let is_so = is_same(&before, value);
-        if !is_so || is_writable(path) {
+        let is_in_force = is_same_value(&before, value);
+        if !is_in_force || is_writable(path) {
             self.remember(&change)?;
         }
-        let in_force = if is_so { Ok(before.clone()) } else { set(&Live, path, value) };
+        let in_force = if is_in_force { Ok(before.clone()) } else { set(&LiveFiles, path, value) };
         let in_force = in_force.inspect_err(|_| {
             let caveats = self.undo(&[change.id]);
-            self.untold.extend(caveats);
+            self.deferred.extend(caveats);
         })?;
         Ok((Setting { path: change.path, before, in_force }, change.id))
     }
 
-    /// Makes a control group; returns the number of the change.
-    pub(crate) fn make(&mut self, path: &str) -> Result<u32, NotSet> {
+    /// Creates a control group; returns the id of the change.
+    pub(crate) fn create_cgroup(&mut self, path: &str) -> Result<u32, RefusalReason> {
         self.last_id += 1;
         let id = self.last_id;
         self.remember(&SavedSetting {
             id,
             path: path.to_owned(),
             value: String::new(),
-            made: true,
-            lent: None,
-            since: None,
+            created: true,
+            expected: None,
+            changed_at: None,
         })?;
         std::fs::create_dir(path).inspect_err(|_| drop(self.undo(&[id])))?;
         Ok(id)
     }
 
-    fn remember(&mut self, change: &SavedSetting) -> Result<(), NotSet> {
+    fn remember(&mut self, change: &SavedSetting) -> Result<(), RefusalReason> {
         match self.guardian()?.remember(change) {
             Ok(()) => {}
-            Err(Trouble::Refused(why)) => return Err(SettingRefusal::NotRemembered { why }.into()),
-            Err(Trouble::Gone) => self.replace_guardian(change)?,
+            Err(GuardianError::Refused(why)) => return Err(SettingRefusal::NotRemembered { why }.into()),
+            Err(GuardianError::Lost) => self.replace_guardian(change)?,
         }
         self.changes.all.push(change.clone());
         Ok(())
     }
 
-    /// Locks the journal, unless that is done.
+    /// Locks the journal, unless it is locked already.
     pub(crate) fn begin(&mut self) -> Result<(), LockError> {
         if self.journal.is_none() {
-            let (journal, left) = Journal::lock()?;
-            self.untold.extend(left);
+            let (journal, caveats) = Journal::lock()?;
+            self.deferred.extend(caveats);
             self.journal = Some(journal);
         }
         Ok(())
     }
 
-    fn guardian(&mut self) -> Result<&mut Guardian, NotSet> {
+    fn guardian(&mut self) -> Result<&mut Guardian, RefusalReason> {
         self.begin()?;
         if let (None, Some(journal)) = (&self.guardian, &self.journal) {
             self.guardian = Some(Guardian::start(journal)?);
@@ -128,50 +138,51 @@ impl Keeper {
         self.guardian.as_mut().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound).into())
     }
 
-    /// Starts another one in the place of one that was killed, and tells it all.
-    fn replace_guardian(&mut self, change: &SavedSetting) -> Result<(), NotSet> {
-        self.lost_guardian();
-        let known = self.changes.clone();
+    /// Starts another guardian in place of a killed one, and passes it all changes.
+    fn replace_guardian(&mut self, change: &SavedSetting) -> Result<(), RefusalReason> {
+        self.forget_guardian();
+        let changes = self.changes.clone();
         let guardian = self.guardian()?;
-        for one in known.all.iter().chain([change]) {
-            let told = guardian.remember(one);
-            told.map_err(|_| SettingRefusal::NotRemembered { why: "it is gone".to_owned() })?;
+        for recorded in changes.all.iter().chain([change]) {
+            let result = guardian.remember(recorded);
+            result.map_err(|_| SettingRefusal::NotRemembered { why: "it is gone".to_owned() })?;
         }
         Ok(())
     }
 
-    fn lost_guardian(&mut self) {
+    fn forget_guardian(&mut self) {
         self.guardian = None;
-        if !self.untold.contains(&Caveat::GuardianGone) {
-            self.untold.push(Caveat::GuardianGone);
+        if !self.deferred.contains(&Caveat::GuardianGone) {
+            self.deferred.push(Caveat::GuardianGone);
         }
     }
 
-    /// Takes some changes back, through the guardian, or without it if it was killed.
+    /// Undoes some changes, through the guardian, or directly if it was killed.
     pub(crate) fn undo(&mut self, ids: &[u32]) -> Vec<Caveat> {
-        let ids: Vec<u32> = self.changes.all.iter().map(|one| one.id).filter(|id| ids.contains(id)).collect();
+        let ids: Vec<u32> =
+            self.changes.all.iter().map(|change| change.id).filter(|id| ids.contains(id)).collect();
         if ids.is_empty() {
             return Vec::new();
         }
         match self.guardian.as_mut().map(|guardian| guardian.undo(&ids)) {
             Some(Ok(caveats)) => {
-                self.changes.all.retain(|one| !ids.contains(&one.id));
+                self.changes.all.retain(|change| !ids.contains(&change.id));
                 caveats
             }
             _ => {
-                self.lost_guardian();
+                self.forget_guardian();
                 let caveats = self.changes.undo(&ids);
-                let is_back = |id: &&u32| self.changes.all.iter().all(|one| one.id != **id);
-                let noted = self.journal.iter_mut();
-                noted.for_each(|journal| {
-                    ids.iter().filter(is_back).for_each(|id| drop(journal.note_undone(*id)))
+                let is_undone = |id: &&u32| self.changes.all.iter().all(|change| change.id != **id);
+                let journal = self.journal.iter_mut();
+                journal.for_each(|journal| {
+                    ids.iter().filter(is_undone).for_each(|id| drop(journal.record_undone(*id)))
                 });
                 caveats
             }
         }
     }
 
-    /// Takes all back; tells that and whatever was not told yet.
+    /// Undoes everything; returns all caveats, including deferred ones.
     pub(crate) fn end(&mut self) -> Vec<Caveat> {
         let caveats = match self.guardian.take().map(Guardian::end) {
             None => Vec::new(),
@@ -180,53 +191,52 @@ impl Keeper {
                 caveats
             }
             Some(Err(_)) => {
-                self.lost_guardian();
+                self.forget_guardian();
                 let changes = take(&mut self.changes);
                 match &mut self.journal {
                     Some(journal) => journal.end(changes),
-                    None => changes.put_all_back().0,
+                    None => changes.restore_all().0,
                 }
             }
         };
         self.journal = None;
-        self.untold().into_iter().chain(caveats).collect()
+        self.take_deferred().into_iter().chain(caveats).collect()
     }
 
-    /// What was not told yet.
-    pub(crate) fn untold(&mut self) -> Vec<Caveat> {
-        take(&mut self.untold)
+    pub(crate) fn take_deferred(&mut self) -> Vec<Caveat> {
+        take(&mut self.deferred)
     }
 
-    /// Keeps what nobody could be told.
-    pub(crate) fn tell_later(&mut self, caveats: Vec<Caveat>) {
-        self.untold.extend(caveats);
+    /// Keeps caveats for the next report.
+    pub(crate) fn defer_caveats(&mut self, caveats: Vec<Caveat>) {
+        self.deferred.extend(caveats);
     }
 }
 
-impl Drop for Keeper {
+impl Drop for ChangeRegistry {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// Writes a value, and reads it back.
-fn set(kernel: &impl Kernel, path: &str, value: &str) -> Result<String, NotSet> {
-    kernel.write(path, value)?;
-    let now = kernel.read(path)?;
-    if is_same(&now, value) { Ok(now) } else { Err(SettingRefusal::Kept { value: now }.into()) }
+/// Writes a value, and fails unless it is read back.
+fn set(files: &impl SettingFiles, path: &str, value: &str) -> Result<String, RefusalReason> {
+    files.write(path, value)?;
+    let now = files.read(path)?;
+    if is_same_value(&now, value) { Ok(now) } else { Err(SettingRefusal::Kept { value: now }.into()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setting::scripted::Scripted;
+    use crate::setting::scripted::ScriptedFiles;
 
     fn refusal_of(write: fn(&str) -> io::Result<String>) -> String {
-        set(&Scripted::new("1", write), "/sys/a", "7").unwrap_or_else(|refused| refused.to_string())
+        set(&ScriptedFiles::new("1", write), "/sys/a", "7").unwrap_or_else(|refused| refused.to_string())
     }
 
     #[test]
-    fn only_what_is_read_back_is_in_force() {
+    fn only_a_value_that_is_read_back_is_in_force() {
         assert_eq!(refusal_of(|value| Ok(value.to_owned())), "7");
         assert_eq!(refusal_of(|_| Ok("00000000,00000007".to_owned())), "00000000,00000007", "a mask");
         assert_eq!(refusal_of(|_| Ok("4".to_owned())), "the kernel took it and kept `4`", "it clamps");

@@ -1,4 +1,4 @@
-//! What was there before a change.
+//! Previous values of changed settings, and their restore.
 
 use std::fs;
 use std::io;
@@ -7,89 +7,95 @@ use howlate_linux::clock;
 use howlate_model::{Caveat, SettingRefusal, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::setting::{Kernel, Live, has_ended, is_same};
-use crate::thread::{OfThread, ticks_now};
+use crate::setting::{LiveFiles, SettingFiles, has_ended, is_same_value};
+use crate::thread_setting::{ThreadSetting, ticks_now};
 
-/// One change, as it is to be taken back.
+/// One change with the value to restore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SavedSetting {
-    /// Counted up by the process that measures.
+    /// Assigned in sequence by the measuring process.
     pub(crate) id: u32,
     pub(crate) path: String,
     pub(crate) value: String,
-    /// It was not there at all: a control group that is made, and goes again.
-    #[serde(default)]
-    pub(crate) made: bool,
-    /// What was read back, where the setting is only lent: whoever changes that meanwhile keeps what he has set. Without
-    /// it, the value from before is put back whatever is found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) lent: Option<String>,
-    /// Of a thread's setting, when it was about to be changed, in ticks: threads that it starts from then on inherit it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) since: Option<u64>,
+    /// `path` is a control group that the change creates, and that the restore removes.
+    #[serde(default, rename = "made")]
+    pub(crate) created: bool,
+    /// The value read back after the change: if another value is found at the restore, it is another program's, and is kept.
+    /// `None`: restored unconditionally.
+    #[serde(default, rename = "lent", skip_serializing_if = "Option::is_none")]
+    pub(crate) expected: Option<String>,
+    /// For a thread's setting, the time of the change in ticks since boot: threads that it starts later inherit the setting.
+    #[serde(default, rename = "since", skip_serializing_if = "Option::is_none")]
+    pub(crate) changed_at: Option<u64>,
 }
 
-/// How long a control group may still be in use by processes that are ending.
-const UNTIL_EMPTY: Span = Span::from_secs(2);
-const LOOK_EVERY: Span = Span::from_millis(5);
+/// How long exiting processes may keep a control group in use.
+const REMOVAL_TIMEOUT: Span = Span::from_secs(2);
+const RETRY_INTERVAL: Span = Span::from_millis(5);
 
 impl SavedSetting {
-    /// Removes what was made; the reason if it is still there then.
+    /// Removes a created control group; `Some` if that fails.
     fn remove(&self) -> Option<Caveat> {
-        let mut patience = UNTIL_EMPTY;
+        let mut remaining = REMOVAL_TIMEOUT;
         let reason = loop {
             match fs::remove_dir(&self.path) {
                 Ok(()) => return None,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-                Err(error) if patience.is_zero() => break (&error).into(),
-                // A signal that ends the pause only makes the next try come earlier.
-                Err(_) => drop(clock::pause(LOOK_EVERY)),
+                Err(error) if remaining.is_zero() => break (&error).into(),
+                // A signal that ends the sleep only makes the next try earlier.
+                Err(_) => drop(clock::sleep_for(RETRY_INTERVAL)),
             }
-            patience = patience.minus(LOOK_EVERY);
+            remaining = remaining.minus(RETRY_INTERVAL);
         };
         Some(Caveat::GroupNotRemoved { path: self.path.clone(), reason })
     }
 
-    /// Puts the value back, and reads it; the reason if it is not there then.
-    pub(crate) fn put_back(&self) -> Option<Caveat> {
-        if self.made { self.remove() } else { self.put_back_in(&Live) }
+    /// Restores the previous state; `Some` if that fails.
+    pub(crate) fn restore(&self) -> Option<Caveat> {
+        if self.created { self.remove() } else { self.restore_in(&LiveFiles) }
     }
 
-    /// When a thread's setting at `path` is changed that is changed now.
-    pub(crate) fn since(path: &str) -> Option<u64> {
-        OfThread::named(path).map(|_| ticks_now())
+    /// [`changed_at`](Self::changed_at) of a change of `path` that is made now.
+    pub(crate) fn change_ticks(path: &str) -> Option<u64> {
+        ThreadSetting::parse(path).map(|_| ticks_now())
     }
 
-    /// The same setting of threads that inherited it since it was changed, as it would be without.
-    fn of_heirs(&self) -> Vec<Self> {
-        let Some((thread, since)) = OfThread::named(&self.path).zip(self.since) else { return Vec::new() };
-        let inherited = self.lent.as_deref().filter(|lent| *lent != self.value).or(thread.hands_on());
-        let heirs = inherited.map(|value| thread.heirs(since, value)).unwrap_or_default();
-        heirs.into_iter().map(|path| Self { path, ..self.clone() }).collect()
+    /// Restores for threads that inherited the changed setting.
+    fn inherited_changes(&self) -> Vec<Self> {
+        let Some((thread, changed_at)) = ThreadSetting::parse(&self.path).zip(self.changed_at) else {
+            return Vec::new();
+        };
+        let inherited = self
+            .expected
+            .as_deref()
+            .filter(|value| *value != self.value)
+            .or(thread.default_inherited_value());
+        let paths = inherited.map(|value| thread.inheriting_threads(changed_at, value)).unwrap_or_default();
+        paths.into_iter().map(|path| Self { path, ..self.clone() }).collect()
     }
 
-    /// What somebody else has set meanwhile in place of what was lent.
-    pub(crate) fn taken_over(&self, now: &str) -> Option<Caveat> {
-        // Nobody sets nothing: that is a write of ours that was cut off.
-        let others = |lent: &String| !now.is_empty() && !is_same(lent, now);
-        let set = self.lent.clone().filter(others)?;
+    /// The caveat that another program has changed the setting to `now` since our change.
+    pub(crate) fn external_change(&self, now: &str) -> Option<Caveat> {
+        // An empty value is an interrupted write of ours.
+        let is_external = |expected: &String| !now.is_empty() && !is_same_value(expected, now);
+        let set = self.expected.clone().filter(is_external)?;
         Some(Caveat::SettingChanged { path: self.path.clone(), set, found: now.to_owned() })
     }
 
-    fn put_back_in(&self, kernel: &impl Kernel) -> Option<Caveat> {
-        let now = kernel.read(&self.path);
+    fn restore_in(&self, files: &impl SettingFiles) -> Option<Caveat> {
+        let now = files.read(&self.path);
         if now.as_ref().is_err_and(|error| has_ended(&self.path, error)) {
             return None;
         }
-        // What was never changed, or is back already, is not written.
-        if now.as_ref().is_ok_and(|now| is_same(now, &self.value)) {
+        // A value that was never changed, or is restored already, is not written.
+        if now.as_ref().is_ok_and(|now| is_same_value(now, &self.value)) {
             return None;
         }
-        if let Some(left) = now.ok().and_then(|now| self.taken_over(&now)) {
-            return Some(left);
+        if let Some(caveat) = now.ok().and_then(|now| self.external_change(&now)) {
+            return Some(caveat);
         }
-        let reason = match kernel.write(&self.path, &self.value).and_then(|()| kernel.read(&self.path)) {
-            Ok(now) if is_same(&now, &self.value) => return None,
+        let reason = match files.write(&self.path, &self.value).and_then(|()| files.read(&self.path)) {
+            Ok(now) if is_same_value(&now, &self.value) => return None,
             Ok(value) => SettingRefusal::Holds { value }.into(),
             Err(error) => (&error).into(),
         };
@@ -98,126 +104,133 @@ impl SavedSetting {
     }
 }
 
-/// Changes in force, oldest first.
+/// Active changes, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) all: Vec<SavedSetting>,
 }
 
 impl Changes {
-    /// Takes those of `ids` back, last change first; tells what could not be, which is tried again at the end.
+    /// Undoes the changes `ids`, last change first. Returns caveats; changes that the kernel refused to undo are tried again at the end.
     pub(crate) fn undo(&mut self, ids: &[u32]) -> Vec<Caveat> {
-        let (undone, kept) = std::mem::take(&mut self.all).into_iter().partition(|one| ids.contains(&one.id));
-        let (caveats, refused) = Self { all: undone }.put_all_back();
-        self.all = kept;
+        let (undone, remaining) =
+            std::mem::take(&mut self.all).into_iter().partition(|change| ids.contains(&change.id));
+        let (caveats, refused) = Self { all: undone }.restore_all();
+        self.all = remaining;
         self.all.extend(refused.all);
-        self.all.sort_by_key(|one| one.id);
+        self.all.sort_by_key(|change| change.id);
         caveats
     }
 
-    /// Takes all back, last change first; tells what could not be, and returns what the kernel refused.
-    pub(crate) fn put_all_back(self) -> (Vec<Caveat>, Self) {
-        let (refused, told) = try_each(self.all.iter().rev().cloned().collect());
-        let of_heirs = self.put_heirs_back();
-        // Some are only taken once others are back: an energy preference only without the governor `performance`.
-        let (refused, told_later) = try_each(refused.into_iter().map(|(one, _)| one).collect());
-        let caveats = told.into_iter().chain(told_later).map(|(_, caveat)| caveat).chain(of_heirs);
+    /// Restores all, last change first; returns caveats, and the changes that the kernel refused to undo.
+    pub(crate) fn restore_all(self) -> (Vec<Caveat>, Self) {
+        let (refused, reported) = restore_each(self.all.iter().rev().cloned().collect());
+        let inherited_caveats = self.restore_inherited();
+        // Some are only accepted once others are restored: an energy preference not under the governor `performance`.
+        let (refused, reported_later) = restore_each(refused.into_iter().map(|(change, _)| change).collect());
+        let caveats =
+            reported.into_iter().chain(reported_later).map(|(_, caveat)| caveat).chain(inherited_caveats);
         let caveats = caveats.chain(refused.iter().map(|(_, caveat)| caveat.clone())).collect();
-        (caveats, Self { all: refused.into_iter().rev().map(|(one, _)| one).collect() })
+        (caveats, Self { all: refused.into_iter().rev().map(|(change, _)| change).collect() })
     }
 
-    /// Takes back what threads have inherited. They may start others until they are found.
-    fn put_heirs_back(&self) -> Vec<Caveat> {
-        /// What still inherits then starts threads without end.
-        const MOST: usize = 8;
+    /// Restores the setting of threads that inherited it. They may start further threads meanwhile, hence the repetition.
+    fn restore_inherited(&self) -> Vec<Caveat> {
+        /// A program that still has inheriting threads after this many passes never stops starting them.
+        const MAX_PASSES: usize = 8;
         let mut caveats = Vec::new();
-        for _ in 0..MOST {
-            let heirs: Vec<SavedSetting> = self.all.iter().rev().flat_map(SavedSetting::of_heirs).collect();
-            if heirs.is_empty() {
+        for _ in 0..MAX_PASSES {
+            let inherited: Vec<SavedSetting> =
+                self.all.iter().rev().flat_map(SavedSetting::inherited_changes).collect();
+            if inherited.is_empty() {
                 break;
             }
-            let (refused, told) = try_each(heirs);
-            let new = refused.into_iter().chain(told).map(|(_, caveat)| caveat);
+            let (refused, reported) = restore_each(inherited);
+            let new = refused.into_iter().chain(reported).map(|(_, caveat)| caveat);
             let new: Vec<Caveat> = new.filter(|caveat| !caveats.contains(caveat)).collect();
             caveats.extend(new);
         }
         caveats
     }
 
-    /// From now on what `id` has changed is lent: it held `found` when it was read back.
-    pub(crate) fn lend(&mut self, id: u32, found: &str) {
-        let lent = self.all.iter_mut().filter(|one| one.id == id);
-        lent.for_each(|one| one.lent = Some(found.to_owned()));
+    /// Sets [`SavedSetting::expected`] of change `id`.
+    pub(crate) fn set_expected(&mut self, id: u32, value: &str) {
+        let changes = self.all.iter_mut().filter(|change| change.id == id);
+        changes.for_each(|change| change.expected = Some(value.to_owned()));
     }
 }
 
-/// A change, and what is to be told of taking it back.
-type Unreversed = (SavedSetting, Caveat);
+/// A change, and the caveat about its restore.
+type RestoreProblem = (SavedSetting, Caveat);
 
-/// Takes each back; returns what the kernel refused, and what else is to be told.
-fn try_each(changes: Vec<SavedSetting>) -> (Vec<Unreversed>, Vec<Unreversed>) {
+/// Restores each; returns what the kernel refused to restore, and other caveats.
+fn restore_each(changes: Vec<SavedSetting>) -> (Vec<RestoreProblem>, Vec<RestoreProblem>) {
     let is_refused = |caveat: &Caveat| matches!(caveat, Caveat::SettingNotRestored { .. });
-    let tried = changes.into_iter().filter_map(|one| one.put_back().map(|caveat| (one, caveat)));
-    tried.partition(|(_, caveat)| is_refused(caveat))
+    let problems = changes.into_iter().filter_map(|change| change.restore().map(|caveat| (change, caveat)));
+    problems.partition(|(_, caveat)| is_refused(caveat))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setting::scripted::Scripted;
+    use crate::setting::scripted::ScriptedFiles;
 
     fn change(id: u32, path: &std::path::Path, value: &str) -> SavedSetting {
         SavedSetting {
             id,
             path: path.to_str().unwrap().to_owned(),
             value: value.to_owned(),
-            made: false,
-            lent: None,
-            since: None,
+            created: false,
+            expected: None,
+            changed_at: None,
         }
     }
 
-    /// What putting `1` back comes to where `now` is found, after `5` was set; and what is there then.
-    fn found(now: &str, lent: bool, write: fn(&str) -> io::Result<String>) -> (Option<Caveat>, String) {
-        let kernel = Scripted::new(now, write);
-        let lent = lent.then(|| "5".to_owned());
-        let told =
-            SavedSetting { lent, ..change(1, std::path::Path::new("/sys/a"), "1") }.put_back_in(&kernel);
-        (told, kernel.read("/sys/a").unwrap())
+    /// Restores `1` where `now` is found after `5` was set; returns the caveat and the final value.
+    fn restore(
+        now: &str,
+        is_expected: bool,
+        write: fn(&str) -> io::Result<String>,
+    ) -> (Option<Caveat>, String) {
+        let files = ScriptedFiles::new(now, write);
+        let expected = is_expected.then(|| "5".to_owned());
+        let caveat =
+            SavedSetting { expected, ..change(1, std::path::Path::new("/sys/a"), "1") }.restore_in(&files);
+        (caveat, files.read("/sys/a").unwrap())
     }
 
     #[test]
-    fn what_somebody_else_set_stays_only_where_it_was_lent() {
-        let takes = |value: &str| Ok(value.to_owned());
-        assert_eq!(found("5", true, takes), (None, "1".into()));
-        assert_eq!(found("9", false, takes), (None, "1".into()), "a setting of a whole run is put back");
-        let (told, left) = found("9", true, takes);
-        assert_eq!(left, "9");
+    fn an_external_change_is_kept_only_with_an_expected_value() {
+        let accepts = |value: &str| Ok(value.to_owned());
+        assert_eq!(restore("5", true, accepts), (None, "1".into()));
+        assert_eq!(restore("9", false, accepts), (None, "1".into()), "unconditional");
+        let (caveat, value) = restore("9", true, accepts);
+        assert_eq!(value, "9");
         assert!(
-            matches!(told, Some(Caveat::SettingChanged { set, found, .. }) if (set.as_str(), found.as_str()) == ("5", "9"))
+            matches!(caveat, Some(Caveat::SettingChanged { set, found, .. }) if (set.as_str(), found.as_str()) == ("5", "9"))
         );
-        assert_eq!(found("", true, takes), (None, "1".into()), "a write was cut off");
-        // It is back already: nothing is written, and nothing is to be told.
-        assert_eq!(found("1", true, |_| unreachable!()), (None, "1".into()));
+        assert_eq!(restore("", true, accepts), (None, "1".into()), "an interrupted write");
+        // It is restored already: nothing is written or reported.
+        assert_eq!(restore("1", true, |_| unreachable!()), (None, "1".into()));
     }
 
     #[test]
-    fn a_kernel_that_refuses_or_clamps_is_named() {
+    fn a_refused_or_clamped_restore_is_reported() {
         let refuses = |_: &str| Err(io::Error::from_raw_os_error(16));
-        let (told, left) = found("5", true, refuses);
+        let (caveat, value) = restore("5", true, refuses);
         assert!(
-            matches!(told, Some(Caveat::SettingNotRestored { reason, .. }) if reason.to_string().contains("busy"))
+            matches!(caveat, Some(Caveat::SettingNotRestored { reason, .. }) if reason.to_string().contains("busy"))
         );
-        assert_eq!(left, "5");
-        let (told, left) = found("5", true, |_| Ok("2".to_owned()));
+        assert_eq!(value, "5");
+        let (caveat, value) = restore("5", true, |_| Ok("2".to_owned()));
         assert!(
-            matches!(told, Some(Caveat::SettingNotRestored { reason, .. }) if reason.to_string() == "it is `2`")
+            matches!(caveat, Some(Caveat::SettingNotRestored { reason, .. }) if reason.to_string() == "it is `2`")
         );
-        assert_eq!(left, "2");
+        assert_eq!(value, "2");
     }
 
     #[test]
-    fn the_last_change_is_taken_back_first() {
+    fn the_last_change_is_undone_first() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("setting");
         fs::write(&file, "3").unwrap();
@@ -225,32 +238,32 @@ mod tests {
         assert_eq!(changes.undo(&[2]), []);
         assert_eq!(fs::read_to_string(&file).unwrap(), "2");
         assert_eq!(changes.undo(&[2]), []);
-        assert_eq!(changes.put_all_back().0, []);
+        assert_eq!(changes.restore_all().0, []);
         assert_eq!(fs::read_to_string(&file).unwrap(), "1");
     }
 
     #[test]
-    fn what_was_never_changed_is_nothing_to_complain_of() {
+    fn a_setting_that_was_never_changed_is_not_reported() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("setting");
         fs::write(&file, "1\n").unwrap();
         fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
-        assert_eq!(change(1, &file, "1").put_back(), None);
+        assert_eq!(change(1, &file, "1").restore(), None);
         assert_eq!(fs::read_to_string(&file).unwrap(), "1\n", "it was not written either");
-        let gone = change(1, &folder.path().join("none"), "1").put_back();
-        assert!(matches!(gone, Some(Caveat::SettingNotRestored { .. })), "{gone:?}");
+        let missing = change(1, &folder.path().join("none"), "1").restore();
+        assert!(matches!(missing, Some(Caveat::SettingNotRestored { .. })), "{missing:?}");
     }
 
     #[test]
-    fn what_was_made_is_removed_and_only_when_it_is_empty() {
+    fn a_created_group_is_removed_when_it_is_empty() {
         let folder = tempfile::tempdir().unwrap();
-        let made = folder.path().join("group");
-        fs::create_dir(&made).unwrap();
-        let change = SavedSetting { made: true, ..change(1, &made, "") };
-        assert_eq!((change.put_back(), made.exists()), (None, false));
-        assert_eq!(change.put_back(), None, "gone already is what is wanted");
-        fs::create_dir(&made).unwrap();
-        fs::write(made.join("in_use"), "").unwrap();
-        assert!(matches!(change.put_back(), Some(Caveat::GroupNotRemoved { .. })));
+        let group = folder.path().join("group");
+        fs::create_dir(&group).unwrap();
+        let change = SavedSetting { created: true, ..change(1, &group, "") };
+        assert_eq!((change.restore(), group.exists()), (None, false));
+        assert_eq!(change.restore(), None, "already removed");
+        fs::create_dir(&group).unwrap();
+        fs::write(group.join("in_use"), "").unwrap();
+        assert!(matches!(change.restore(), Some(Caveat::GroupNotRemoved { .. })));
     }
 }

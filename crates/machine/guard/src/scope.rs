@@ -1,4 +1,4 @@
-//! Settings in force for a while: a run, or one turn of it.
+//! Settings in force for a run, or one turn of it.
 
 use std::io;
 use std::mem::take;
@@ -8,167 +8,167 @@ use howlate_linux::dma_latency::DmaLatency;
 use howlate_model::{AsText, Caveat, Setting, SettingRefusal, SettingWrite, SettingWriteKind};
 
 use crate::journal::LockError;
-use crate::registry::Keeper;
-use crate::requested::Wanted;
-use crate::setting::{is_same, read_or_why};
+use crate::registry::ChangeRegistry;
+use crate::setting::{is_same_value, read_or_error};
+use crate::setting_request::SettingRequest;
 
-/// Changes settings, and sees to it that all are put back: when it is ended or dropped with the
-/// last [`Applied`], or when the process is killed.
+/// Changes settings, and guarantees that all are restored: when this is ended or dropped with the
+/// last [`AppliedSettings`], or when the process is killed.
 #[derive(Clone, Default)]
 pub struct Guard {
-    keeper: Arc<Mutex<Keeper>>,
+    registry: Arc<Mutex<ChangeRegistry>>,
 }
 
 impl Guard {
-    /// Puts all that is wanted in force, as far as the machine lets it, until what is returned is
-    /// undone or dropped.
-    pub fn apply(&self, wanted: &[Wanted]) -> Applied {
-        let mut applied = Applied::new(self);
-        for one in wanted {
-            match one.paths() {
-                Ok(paths) => paths.iter().for_each(|path| applied.change(one, path)),
-                Err(reason) => applied.leave_out(one, reason.into()),
+    /// Applies the requests, as far as the machine permits, until the returned value is undone or
+    /// dropped.
+    pub fn apply(&self, requests: &[SettingRequest]) -> AppliedSettings {
+        let mut applied = AppliedSettings::new(self);
+        for request in requests {
+            match request.paths() {
+                Ok(paths) => paths.iter().for_each(|path| applied.change(request, path)),
+                Err(reason) => applied.leave_out(&request.name, &request.value, reason.into()),
             }
         }
-        applied.caveats.extend(self.keeper().untold());
+        applied.caveats.extend(self.registry().take_deferred());
         applied
     }
 
-    /// Makes sure that settings may be changed before any is.
+    /// Locks the journal before any setting is changed.
     ///
     /// # Errors
     ///
-    /// Why not: another howlate has some changed, or there is no place for a journal.
+    /// When another howlate holds the lock, or there is no folder for a journal.
     pub fn begin(&self) -> Result<(), LockError> {
-        self.keeper().begin()
+        self.registry().begin()
     }
 
-    /// The same for settings that are only lent: a file that holds something else than it did when it was looked at is left
-    /// out, and what somebody else writes into one meanwhile stays.
-    pub fn lend(&self, writes: &[SettingWrite]) -> Applied {
-        let mut applied = Applied::new(self);
+    /// Like [`apply`](Self::apply), but external changes win: a file that no longer holds [`SettingWrite::now`] is left out, and a value
+    /// that another program writes meanwhile is not restored.
+    pub fn apply_writes(&self, writes: &[SettingWrite]) -> AppliedSettings {
+        let mut applied = AppliedSettings::new(self);
         for write in writes {
             match write.kind() {
-                SettingWriteKind::Request => applied.hold(write),
-                SettingWriteKind::Setting => applied.borrow(write),
+                SettingWriteKind::Request => applied.hold_dma_latency(write),
+                SettingWriteKind::Setting => applied.write(write),
             }
         }
-        applied.caveats.extend(self.keeper().untold());
+        applied.caveats.extend(self.registry().take_deferred());
         applied
     }
 
-    /// Puts back whatever is still changed; tells what could not be, and what else went wrong.
+    /// Restores everything that is still changed; returns all caveats.
     pub fn end(&self) -> Vec<Caveat> {
-        self.keeper().end()
+        self.registry().end()
     }
 
-    pub(crate) fn keeper(&self) -> MutexGuard<'_, Keeper> {
-        self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn registry(&self) -> MutexGuard<'_, ChangeRegistry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Settings in force until this is undone or dropped. Of several for the same file, the last one
-/// has to go first.
+/// Settings in force until this is undone or dropped. Several for the same file must be undone in
+/// reverse order.
 #[derive(Default)]
-pub struct Applied {
+pub struct AppliedSettings {
     guard: Guard,
-    /// What was changed, and what was read back.
+    /// The changed settings with the values read back.
     pub settings: Vec<Setting>,
-    /// What could not be had.
+    /// Settings that could not be changed.
     pub caveats: Vec<Caveat>,
     ids: Vec<u32>,
-    /// What the kernel forgets when it is closed.
-    held: Vec<DmaLatency>,
+    /// In force as long as it is open.
+    dma_latency: Vec<DmaLatency>,
 }
 
-impl Applied {
+impl AppliedSettings {
     fn new(guard: &Guard) -> Self {
-        let (settings, caveats, ids, held) = Default::default();
-        Self { guard: guard.clone(), settings, caveats, ids, held }
+        let (settings, caveats, ids, dma_latency) = Default::default();
+        Self { guard: guard.clone(), settings, caveats, ids, dma_latency }
     }
 
-    fn change(&mut self, wanted: &Wanted, path: &str) {
-        let changed = self.guard.keeper().change(path, &wanted.value);
+    fn change(&mut self, request: &SettingRequest, path: &str) {
+        let changed = self.guard.registry().change(path, &request.value);
         match changed {
             Ok((setting, id)) => {
                 self.settings.push(setting);
                 self.ids.push(id);
             }
-            Err(reason) => self.leave_out(wanted, SettingRefusal::at(path, reason)),
+            Err(reason) => self.leave_out(&request.name, &request.value, SettingRefusal::at(path, reason)),
         }
     }
 
-    fn borrow(&mut self, write: &SettingWrite) {
-        let lent = self.guard.keeper().lend(write);
-        match lent {
+    fn write(&mut self, write: &SettingWrite) {
+        let changed = self.guard.registry().change_unless_modified(write);
+        match changed {
             Ok((setting, id)) => {
-                // What is to stay as it is may be changed by what else is set, and is put back after that.
+                // A watched setting is not changed here; it is restored if other writes change it.
                 self.settings.extend(Some(setting).filter(|_| !write.watched));
                 self.ids.push(id);
             }
-            Err(reason) => self.refused(write, reason),
+            Err(reason) => self.leave_out(&write.path, &write.value, reason),
         }
     }
 
-    /// `/dev/cpu_dma_latency`, with its number in words.
-    fn hold(&mut self, write: &SettingWrite) {
-        match held_at(&write.value) {
-            Ok(held) => self.held.push(held),
-            Err(reason) => self.refused(write, reason),
+    /// Holds `/dev/cpu_dma_latency` open.
+    fn hold_dma_latency(&mut self, write: &SettingWrite) {
+        match open_dma_latency(&write.value) {
+            Ok(dma_latency) => self.dma_latency.push(dma_latency),
+            Err(reason) => self.leave_out(&write.path, &write.value, reason),
         }
     }
 
-    /// Whether nothing of what was wanted is in force but what was so already.
-    pub fn is_nothing(&self) -> bool {
-        let is_as_before = |one: &Setting| is_same(&one.before, &one.in_force);
-        self.settings.iter().all(is_as_before) && self.held.is_empty()
+    /// Whether no value differs from before.
+    pub fn changed_nothing(&self) -> bool {
+        let is_unchanged = |setting: &Setting| is_same_value(&setting.before, &setting.in_force);
+        self.settings.iter().all(is_unchanged) && self.dma_latency.is_empty()
     }
 
-    fn leave_out(&mut self, wanted: &Wanted, reason: AsText<SettingRefusal>) {
-        let (setting, asked) = (wanted.name.clone(), wanted.value.clone());
+    fn leave_out(&mut self, setting: &str, value: &str, reason: AsText<SettingRefusal>) {
+        let (setting, asked) = (setting.to_owned(), value.to_owned());
         self.caveats.push(Caveat::SettingLeftOut { setting, asked, reason });
     }
 
-    fn refused(&mut self, write: &SettingWrite, reason: AsText<SettingRefusal>) {
-        let (setting, asked) = (write.path.clone(), write.value.clone());
-        self.caveats.push(Caveat::SettingLeftOut { setting, asked, reason });
-    }
-
-    /// Puts back what this changed. Tells what somebody else changed meanwhile, and what could not be put back.
+    /// Restores what this changed. Returns caveats about external changes meanwhile, and failed restores.
     pub fn undo(mut self) -> Vec<Caveat> {
-        self.put_back()
+        self.restore()
     }
 
-    fn put_back(&mut self) -> Vec<Caveat> {
+    fn restore(&mut self) -> Vec<Caveat> {
         let mut caveats: Vec<Caveat> =
-            take(&mut self.settings).into_iter().filter_map(changed_since).collect();
-        self.held.clear();
-        let mut keeper = self.guard.keeper();
-        // What somebody else has set is told by whoever leaves it as well.
-        let found = keeper.undo(&take(&mut self.ids)).into_iter().chain(keeper.untold());
-        let new: Vec<Caveat> = found.filter(|caveat| !caveats.contains(caveat)).collect();
+            take(&mut self.settings).into_iter().filter_map(external_change).collect();
+        self.dma_latency.clear();
+        let mut registry = self.guard.registry();
+        // The registry reports external changes that it keeps as well.
+        let more = registry.undo(&take(&mut self.ids)).into_iter().chain(registry.take_deferred());
+        let new: Vec<Caveat> = more.filter(|caveat| !caveats.contains(caveat)).collect();
         caveats.extend(new);
         caveats
     }
 }
 
-impl Drop for Applied {
+impl Drop for AppliedSettings {
     fn drop(&mut self) {
-        let caveats = self.put_back();
-        self.guard.keeper().tell_later(caveats);
+        let caveats = self.restore();
+        self.guard.registry().defer_caveats(caveats);
     }
 }
 
-/// Read back at the end: a value that does not stand was not in force all the time.
-fn held_at(micros: &str) -> Result<DmaLatency, AsText<SettingRefusal>> {
+/// Fails if the limit is not in force.
+fn open_dma_latency(micros: &str) -> Result<DmaLatency, AsText<SettingRefusal>> {
     let micros = micros.parse().map_err(io::Error::other)?;
-    let mut held = DmaLatency::hold(micros)?;
-    let in_force = held.in_force()?;
-    if in_force <= micros { Ok(held) } else { Err(SettingRefusal::LatencyHeld { micros: in_force }.into()) }
+    let mut dma_latency = DmaLatency::hold(micros)?;
+    let in_force = dma_latency.in_force()?;
+    if in_force <= micros {
+        Ok(dma_latency)
+    } else {
+        Err(SettingRefusal::LatencyHeld { micros: in_force }.into())
+    }
 }
 
-fn changed_since(setting: Setting) -> Option<Caveat> {
-    let found = read_or_why(&setting.path)?;
+/// A setting that was in force at the start, but holds another value now.
+fn external_change(setting: Setting) -> Option<Caveat> {
+    let found = read_or_error(&setting.path)?;
     let Setting { path, in_force, .. } = setting;
     (found != in_force).then_some(Caveat::SettingChanged { path, set: in_force, found })
 }
@@ -178,9 +178,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_this_machine_does_not_have_is_left_out_with_its_reason() {
-        let wanted = Wanted::parse("kernel.no_such_setting", "1").unwrap();
-        let applied = Guard::default().apply(&[wanted]);
+    fn a_missing_setting_is_left_out_with_its_reason() {
+        let request = SettingRequest::parse("kernel.no_such_setting", "1").unwrap();
+        let applied = Guard::default().apply(&[request]);
         assert!(applied.settings.is_empty());
         let [Caveat::SettingLeftOut { setting, reason, .. }] = &applied.caveats[..] else {
             panic!("{:?}", applied.caveats);

@@ -6,7 +6,7 @@
 //! sdbootutil.
 
 use howlate_model::Remedy;
-use howlate_procfs::{Distribution, Root, board, container, hypervisor, is_transactional, os_release};
+use howlate_procfs::{LinuxDistribution, Root, board, container, hypervisor, is_transactional, os_release};
 
 /// Said after a command that takes effect at the next start.
 const THEN_RESTART: &str = "   # then restart";
@@ -61,49 +61,51 @@ impl Keeper {
     fn of_distribution(root: &Root) -> Option<Self> {
         let grub = "GRUB_CMDLINE_LINUX in /etc/default/grub";
         let id = os_release(root, "ID").unwrap_or_default();
-        Some(match Distribution::read(root) {
+        Some(match LinuxDistribution::read(root) {
             // Its systemd-boot is what kernelstub writes; a machine without UEFI has GRUB.
-            Distribution::Ubuntu if id == "pop" && is_at(root, "/usr/bin", "kernelstub") => Self::Kernelstub,
-            Distribution::Suse if root.has("/usr/bin/sdbootutil") && root.has("/etc/kernel/cmdline") => {
+            LinuxDistribution::Ubuntu if id == "pop" && is_at(root, "/usr/bin", "kernelstub") => {
+                Self::Kernelstub
+            }
+            LinuxDistribution::Suse if root.has("/usr/bin/sdbootutil") && root.has("/etc/kernel/cmdline") => {
                 Self::Sentence {
                     place: "/etc/kernel/cmdline",
                     then: "run `sdbootutil update-all-entries`, and restart",
                 }
             }
-            Distribution::Suse if is_transactional(root) => {
+            LinuxDistribution::Suse if is_transactional(root) => {
                 Self::Sentence { place: grub, then: "run `transactional-update grub.cfg`, and restart" }
             }
-            Distribution::Alpine if root.has("/etc/update-extlinux.conf") => Self::Sentence {
+            LinuxDistribution::Alpine if root.has("/etc/update-extlinux.conf") => Self::Sentence {
                 place: "`default_kernel_opts` in /etc/update-extlinux.conf",
                 then: "run `update-extlinux`, and restart",
             },
-            Distribution::Alpine if root.has("/etc/default/grub") => Self::Sentence {
+            LinuxDistribution::Alpine if root.has("/etc/default/grub") => Self::Sentence {
                 place: grub,
                 then: "run `grub-mkconfig -o /boot/grub/grub.cfg`, and restart",
             },
-            Distribution::Arch if id == "steamos" => Self::Sentence {
+            LinuxDistribution::Arch if id == "steamos" => Self::Sentence {
                 place: "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub (`steamos-readonly disable` lets you)",
                 then: "run `update-grub`, and restart",
             },
-            Distribution::Fedora | Distribution::RedHat if is_there(root, "grubby") => Self::Grubby,
-            Distribution::Proxmox if root.has("/etc/kernel/cmdline") => Self::Sentence {
+            LinuxDistribution::Fedora | LinuxDistribution::RedHat if is_there(root, "grubby") => Self::Grubby,
+            LinuxDistribution::Proxmox if root.has("/etc/kernel/cmdline") => Self::Sentence {
                 place: "/etc/kernel/cmdline",
                 then: "run `proxmox-boot-tool refresh`, and restart",
             },
-            Distribution::Debian | Distribution::Ubuntu | Distribution::Proxmox
+            LinuxDistribution::Debian | LinuxDistribution::Ubuntu | LinuxDistribution::Proxmox
                 if is_there(root, "update-grub") =>
             {
                 Self::GrubFolder
             }
-            Distribution::NixOs => Self::Sentence {
+            LinuxDistribution::NixOs => Self::Sentence {
                 place: "`boot.kernelParams` in configuration.nix",
                 then: "run `nixos-rebuild boot`, and restart",
             },
-            Distribution::Suse => Self::Sentence {
+            LinuxDistribution::Suse => Self::Sentence {
                 place: grub,
                 then: "run `grub2-mkconfig -o /boot/grub2/grub.cfg`, and restart",
             },
-            Distribution::Arch => Self::Sentence {
+            LinuxDistribution::Arch => Self::Sentence {
                 place: "the options of systemd-boot's entry, or with GRUB to GRUB_CMDLINE_LINUX in /etc/default/grub",
                 then: "with GRUB, run `grub-mkconfig -o /boot/grub/grub.cfg`, and restart",
             },

@@ -34,7 +34,7 @@ pub use thread::timer_slack;
 pub use writes::{Writes, write_command};
 
 use howlate_model::Remedy;
-use howlate_procfs::{Distribution, Root};
+use howlate_procfs::{LinuxDistribution, Root};
 
 /// Every knob, in the order in which they are listed.
 pub fn all() -> impl Iterator<Item = &'static Knob> {
@@ -61,7 +61,7 @@ pub fn remedy(root: &Root, name: &str) -> Remedy {
 fn typed(root: &Root, knob: &Knob) -> Remedy {
     match knob.state(root).change {
         Some(Change::Files(writes)) => {
-            let has_systemd = root.has("/run/systemd/system") || Distribution::read(root).has_systemd();
+            let has_systemd = root.has("/run/systemd/system") || LinuxDistribution::read(root).has_systemd();
             // More files than these are no line that anybody types.
             let is_short = writes.patterns.len() <= MOST_PATTERNS;
             let lasting = (has_systemd && is_short).then(|| persistent::of_files(knob.name, &writes).apply);

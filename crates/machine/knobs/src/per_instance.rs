@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use howlate_model::{Remedy, SettingWrite};
-use howlate_procfs::{Reading, Root, chosen};
+use howlate_procfs::{Reading, Root, bracketed_choice};
 
 use crate::writes::{Writes, write_command};
 
@@ -159,7 +159,7 @@ impl Files {
     pub(crate) fn as_they_are(&self) -> Vec<SettingWrite> {
         let write = |(_, reading): &(String, Reading)| {
             let now = reading.text().unwrap_or_default();
-            let now = chosen(now).unwrap_or(now).to_owned();
+            let now = bracketed_choice(now).unwrap_or(now).to_owned();
             SettingWrite { path: reading.path.clone(), value: now.clone(), now, watched: false }
         };
         self.entries.iter().map(write).collect()

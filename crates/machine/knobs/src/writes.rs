@@ -1,7 +1,7 @@
 //! Files of the kernel, and what is to be written to them.
 
 use howlate_model::{CpuSet, Remedy, SettingWrite};
-use howlate_procfs::{Root, Unreadable, chosen};
+use howlate_procfs::{Root, Unreadable, bracketed_choice};
 
 /// All that is written for one knob.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Writes {
     /// Why it cannot be read.
     pub fn to_file(root: &Root, path: &str, value: &str) -> Result<Self, Unreadable> {
         let text = root.read(path)?;
-        Ok(Self::to_known_file(path, chosen(&text).unwrap_or(&text), value))
+        Ok(Self::to_known_file(path, bracketed_choice(&text).unwrap_or(&text), value))
     }
 
     /// One file whose value is known already.

@@ -16,7 +16,7 @@ pub(crate) fn cpu_time_of_descendants(pid: u32) -> Option<Span> {
     let root = Root::live();
     process::cpu_time(pid).ok()?;
     let of_ended =
-        |pid: u32| ProcessStat::read(&root, pid).map_or(Span::ZERO, |stat| stat.of_ended_children());
+        |pid: u32| ProcessStat::read(&root, pid).map_or(Span::ZERO, |stat| stat.ended_children_cpu_time());
     let of_one = |pid: u32| Some(process::cpu_time(pid).ok()?.plus(of_ended(pid)));
     let running = descendants(&root, pid).into_iter().filter_map(of_one);
     Some(running.fold(of_ended(pid), Span::plus))

@@ -52,7 +52,7 @@ impl<'a> DutyCycle<'a> {
             return Ok(());
         }
         self.began = next_cycle(self.began, worked, window);
-        if self.began > now { clock::pause(self.began.since(now)) } else { Ok(()) }
+        if self.began > now { clock::sleep_for(self.began.since(now)) } else { Ok(()) }
     }
 }
 

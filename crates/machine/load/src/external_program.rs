@@ -8,7 +8,7 @@ use howlate_linux::helper::input_ends_within;
 use howlate_linux::{clock, parent};
 use howlate_model::{CpuSet, LoadKind, LoadPart, Span};
 use howlate_procfs::{Root, descendants};
-use howlate_safe_path::Temporary;
+use howlate_safe_path::TemporaryFolder;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 
 use crate::scoreboard::Scoreboard;
@@ -29,7 +29,7 @@ const END_POLL_INTERVAL: Span = Span::from_millis(10);
 pub(crate) fn serve(part: &LoadPart, cpus: &CpuSet, scoreboard: &Scoreboard) -> io::Result<()> {
     // What the program leaves behind becomes a child of this process, and can be ended.
     set_child_subreaper(Some(getpid()))?;
-    let folder = Temporary::folder()?;
+    let folder = TemporaryFolder::create()?;
     let mut program = Program::start(part, cpus, folder.path())?;
     scoreboard.begin(clock::now());
     let ended = program.watch(part, cpus, folder.path());
@@ -75,7 +75,7 @@ impl Program {
     fn start(part: &LoadPart, cpus: &CpuSet, folder: &Path) -> io::Result<Self> {
         let mut command = command(part, cpus, folder)?;
         // Even when this helper itself is killed.
-        parent::dies_with_this_thread(&mut command);
+        parent::kill_with_this_thread(&mut command);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let stderr = child.stderr.take().map(StderrTail::new);
         Ok(Self { child, stderr })
@@ -116,6 +116,6 @@ fn end_all_children() {
                 let _ = kill_process(pid, signal);
             });
         }
-        drop(clock::pause(END_POLL_INTERVAL));
+        drop(clock::sleep_for(END_POLL_INTERVAL));
     }
 }

@@ -76,7 +76,7 @@ impl Helper {
                 return Err(StartError::Ended { load: self.part.to_string(), words });
             }
             // A signal that ends the pause only makes the look come earlier.
-            drop(clock::pause(POLL_INTERVAL));
+            drop(clock::sleep_for(POLL_INTERVAL));
         }
         Ok(())
     }
@@ -160,7 +160,7 @@ impl Helper {
             if clock::now() > give_up {
                 return self.kill();
             }
-            drop(clock::pause(POLL_INTERVAL));
+            drop(clock::sleep_for(POLL_INTERVAL));
         }
         // Had it been killed, its workers were, too; what it started from outside is in its group.
         drop(self.kill());

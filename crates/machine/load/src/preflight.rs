@@ -22,7 +22,7 @@ pub fn check(load: &Load) -> Result<(), StartError> {
 /// The kernel is asked: the mask that this process inherited says nothing about where a load may run.
 fn check_cpus(part: &LoadPart) -> Result<(), StartError> {
     let Some(asked) = &part.cpus else { return Ok(()) };
-    let bindable = sched::bindable().or_else(|_| sched::affinity()).unwrap_or_default();
+    let bindable = sched::bindable_cpus().or_else(|_| sched::affinity()).unwrap_or_default();
     if asked.is_empty() || !asked.without(&bindable).is_empty() {
         return Err(StartError::Cpus { asked: asked.clone(), bindable });
     }

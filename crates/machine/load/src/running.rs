@@ -80,7 +80,7 @@ impl Running {
         let give_up = self.began.plus(MOST_TO_SETTLE);
         while self.are_beginning() && clock::now() < give_up {
             // A signal that ends the pause only makes the look come earlier.
-            drop(clock::pause(LOOK_EVERY));
+            drop(clock::sleep_for(LOOK_EVERY));
         }
         self.last = Moment::now(&mut self.helpers);
         self.settled = Some(self.last.at.since(self.began));

@@ -137,14 +137,14 @@ fn an_empty_tree_describes_nothing_and_fails_nowhere() {
 
 #[test]
 fn this_machine_is_described_and_examined() {
-    let root = Root::live().remembering();
+    let root = Root::live().with_path_log();
     let system = describe(&root);
     assert!(!system.kernel.is_empty());
     assert!(!system.online.is_empty());
     assert_eq!(system.cpus.len(), system.online.len());
     let findings = examine(&root);
     assert!(findings.iter().any(|finding| finding.id.name() == "realtime_permission"));
-    assert!(root.asked().contains(&"/proc/self/status".to_owned()));
+    assert!(root.logged_paths().contains(&"/proc/self/status".to_owned()));
 }
 
 #[test]

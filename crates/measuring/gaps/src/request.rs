@@ -1,6 +1,6 @@
 //! What was asked for, and what of it is refused before a CPU is taken.
 
-use howlate_linux::process::realtime_time;
+use howlate_linux::process::rttime_limit;
 use howlate_linux::sched;
 use howlate_measure::{Counted, NotStarted, SpinPlan, counted, shortest_turn};
 use howlate_model::{CpuSet, Policy, Span};
@@ -129,9 +129,9 @@ pub(crate) fn plan(asked: &GapRequest) -> Result<(SpinPlan, bool), NoGaps> {
     let counted = counted();
     let facts = Facts {
         allowed: sched::affinity().map_err(NoGaps::NoCpus)?,
-        bindable: sched::bindable().map_err(NoGaps::NoCpus)?,
+        bindable: sched::bindable_cpus().map_err(NoGaps::NoCpus)?,
         is_throttled: throttling.trim() != "-1",
-        realtime_time: realtime_time(),
+        realtime_time: rttime_limit(),
         counted,
         turn: shortest_turn(counted),
     };

@@ -49,7 +49,7 @@ impl Run {
         let mut is_interrupted = false;
         while !self.spinners.are_over() && !is_interrupted {
             // A signal makes the look come earlier.
-            drop(clock::pause(EVERY));
+            drop(clock::sleep_for(EVERY));
             self.look(watcher);
             is_interrupted = watcher.progress(&self.progress()) || interrupted.load(Ordering::Relaxed);
         }
@@ -83,7 +83,7 @@ impl Run {
         let Self { spinners, mut join, accounts, reader, mut gaps, mut worst, mut events_lost, began } = self;
         let megahertz = spinners.megahertz();
         let counts = spinners.end(&mut |gap| take(gap, &mut join, &mut gaps, &mut worst, watcher));
-        drop(clock::pause(SETTLED));
+        drop(clock::sleep_for(SETTLED));
         let read = reader.map(|mut reader| reader.read()).unwrap_or_default();
         events_lost += read.lost;
         join.events(read.events, (read.lost > 0).then_some(read.until));

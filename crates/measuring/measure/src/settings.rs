@@ -3,7 +3,7 @@
 use std::io;
 
 use howlate_linux::dma_latency::DmaLatency;
-use howlate_linux::termination::is_inherited_from_ending;
+use howlate_linux::termination::is_termination_nice;
 use howlate_linux::{memory, process, sched, signal, thread};
 use howlate_model::{
     AsText, Caveat, CpuSet, EffectiveSettings, Policy, ProcessState, RefusedSettings, SettingRefusal, Task,
@@ -58,7 +58,7 @@ impl Process {
 pub fn allow_realtime(policies: impl IntoIterator<Item = Policy>) -> Option<Caveat> {
     let is_bounded = |policy: Policy| matches!(policy, Policy::Fifo { .. } | Policy::Rr { .. });
     policies.into_iter().any(is_bounded).then_some(())?;
-    let limit = process::raise_realtime_time().ok()?;
+    let limit = process::raise_rttime_limit().ok()?;
     let found_ns = limit.before?;
     Some(Caveat::RealtimeTime { found_ns, now_ns: limit.now })
 }
@@ -80,7 +80,7 @@ pub(crate) fn apply(task: &Task, process: ProcessState) -> io::Result<(Effective
         slice: slice.as_ref().map(SettingRefusal::of_thread),
     };
     let mut caveats = refused.caveats(task, &in_force);
-    caveats.retain(|caveat| !is_inherited_from_ending(caveat));
+    caveats.retain(|caveat| !is_termination_nice(caveat));
     Ok((in_force, caveats))
 }
 

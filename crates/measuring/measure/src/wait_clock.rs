@@ -22,7 +22,7 @@ const TOO_CLOSE: i64 = 100_000_000;
 impl ClockReading {
     /// Where `clock` is now.
     pub(crate) fn for_clock(clock: WaitClock) -> Self {
-        let ahead = if clock.is_monotonic() { 0 } else { clock::ahead(clock) };
+        let ahead = if clock.is_monotonic() { 0 } else { clock::offset_from_monotonic(clock) };
         Self { clock, ahead }
     }
 
@@ -48,7 +48,7 @@ impl ClockReading {
     /// auxiliary one has a speed of its own, and is not judged.
     pub(crate) fn stepped(self) -> Option<Caveat> {
         let runs_alike = !matches!(self.clock, WaitClock::Monotonic | WaitClock::Aux(_));
-        let by_ns = if runs_alike { clock::ahead(self.clock) - self.ahead } else { 0 };
+        let by_ns = if runs_alike { clock::offset_from_monotonic(self.clock) - self.ahead } else { 0 };
         (by_ns.abs() > NOT_A_STEP).then_some(Caveat::ClockStepped { clock: self.clock, by_ns })
     }
 

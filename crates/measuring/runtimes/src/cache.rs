@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use howlate_safe_path::{Folder, NotPrivate, Temporary, check, sweep};
+use howlate_safe_path::{PrivateFolder, TemporaryFolder, UnsafePath, check, sweep};
 use sha2::{Digest, Sha256};
 
 use crate::error::Failed;
@@ -21,16 +21,16 @@ const SUMS: &str = "SHA256SUMS";
 pub(crate) struct Cache {
     folder: PathBuf,
     /// Where nothing can be kept, the folder goes with this.
-    _temporary: Option<Temporary>,
+    _temporary: Option<TemporaryFolder>,
     /// Why nothing is kept in the usual place.
-    pub(crate) refused: Option<NotPrivate>,
+    pub(crate) refused: Option<UnsafePath>,
 }
 
 impl Cache {
     /// `$XDG_CACHE_HOME/howlate/probes`, or where that cannot be written to, or others could have written to
     /// it, a folder that goes in the end.
     pub(crate) fn open() -> io::Result<Self> {
-        let refused = match usual_place().map(|place| Folder::make(&place)) {
+        let refused = match usual_place().map(|place| PrivateFolder::create(&place)) {
             Some(Ok(kept)) if is_usable(kept.path()) => {
                 sweep(kept.path());
                 return Ok(Self { folder: kept.path().to_owned(), _temporary: None, refused: None });
@@ -38,7 +38,7 @@ impl Cache {
             Some(Err(refused)) => Some(refused),
             _ => None,
         };
-        let temporary = Temporary::folder()?;
+        let temporary = TemporaryFolder::create()?;
         let folder = temporary.path().join("probes");
         DirBuilder::new().mode(0o700).create(&folder)?;
         Ok(Self { folder, _temporary: Some(temporary), refused })
@@ -60,7 +60,7 @@ impl Cache {
             folder: self.folder.clone(),
             words: error.to_string(),
         };
-        let unfinished = Temporary::folder_in(&self.folder).map_err(problem)?;
+        let unfinished = TemporaryFolder::create_in(&self.folder).map_err(problem)?;
         let made = unfinished.path().join("made");
         DirBuilder::new().mode(0o700).create(&made).map_err(problem)?;
         make(&made)?;
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     fn cache() -> Cache {
-        let temporary = Temporary::folder().unwrap();
+        let temporary = TemporaryFolder::create().unwrap();
         let folder = temporary.path().join("probes");
         fs::create_dir(&folder).unwrap();
         fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();

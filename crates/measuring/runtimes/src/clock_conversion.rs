@@ -17,7 +17,7 @@ impl Conversion {
     pub(crate) fn for_clock(clock: Clock) -> Self {
         let ahead = match clock {
             Clock::Monotonic => 0,
-            Clock::Realtime => clock::ahead(WaitClock::Realtime),
+            Clock::Realtime => clock::offset_from_monotonic(WaitClock::Realtime),
         };
         Self { ahead }
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use howlate_linux::child::{self, Applied, Settings};
+use howlate_linux::child::{self, SpawnReport, SpawnSettings};
 use howlate_linux::{clock, sched};
 use howlate_model::{EffectiveSettings, Policy, Span, Usage};
 use howlate_procfs::{Root, threads};
@@ -42,7 +42,7 @@ struct Lines {
 
 impl Sleeping {
     /// Starts `command` under `settings`.
-    pub(crate) fn start(mut command: Command, settings: Settings) -> io::Result<(Self, Applied)> {
+    pub(crate) fn start(mut command: Command, settings: SpawnSettings) -> io::Result<(Self, SpawnReport)> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (mut child, applied) = child::spawn(command, settings)?;
         let pid = Pid::from_child(&child);
@@ -119,7 +119,7 @@ impl Sleeping {
     pub(crate) fn end(mut self, graceful: bool) -> io::Result<(ExitStatus, Usage)> {
         let until = clock::now().plus(PATIENCE_TO_END);
         while graceful && !child::has_ended(self.pid)? && clock::now() < until {
-            clock::pause(Span::from_millis(2))?;
+            clock::sleep_for(Span::from_millis(2))?;
         }
         self.kill();
         self.reaped = true;

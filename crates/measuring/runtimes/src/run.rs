@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 
-use howlate_linux::child::Applied;
+use howlate_linux::child::SpawnReport;
 use howlate_linux::clock;
 use howlate_model::{
     AsText, EndReason, Engine, EngineError, Latency, Line, MonotonicTime, Runtime, Sink, Span, Task,
@@ -110,7 +110,7 @@ enum Stopped {
 }
 
 impl ProgramTurn<'_> {
-    fn start(&self, probes: &Probes, runtime: Runtime) -> Result<(Sleeping, Applied), Failed> {
+    fn start(&self, probes: &Probes, runtime: Runtime) -> Result<(Sleeping, SpawnReport), Failed> {
         let count = self.task.samples.unwrap_or(u64::MAX).saturating_add(self.task.warm_up);
         let command = probes.command(runtime, self.task.work.length(), count)?;
         let name = command.get_program().display().to_string();
@@ -119,7 +119,7 @@ impl ProgramTurn<'_> {
     }
 
     /// Reads until the program ends or must; returns what it used and what went wrong.
-    fn watch(&mut self, mut program: Sleeping, applied: &Applied) -> (Option<Usage>, Option<Failed>) {
+    fn watch(&mut self, mut program: Sleeping, applied: &SpawnReport) -> (Option<Usage>, Option<Failed>) {
         self.sink.program_started(self.task.condition, program.id(), applied.slack_in_force);
         let unread = |error: io::Error| Stopped::Wrong(Failed::NotRead { words: error.to_string() });
         let stopped = self.read(&mut program, applied).unwrap_or_else(unread);
@@ -164,7 +164,7 @@ impl ProgramTurn<'_> {
     }
 
     /// Reads until there is a reason to stop.
-    fn read(&mut self, program: &mut Sleeping, applied: &Applied) -> io::Result<Stopped> {
+    fn read(&mut self, program: &mut Sleeping, applied: &SpawnReport) -> io::Result<Stopped> {
         loop {
             let lines = program.lines(TICK.min(self.until.since(clock::now())))?;
             let now = clock::now();
@@ -191,7 +191,7 @@ impl ProgramTurn<'_> {
     fn interpret(
         &mut self,
         program: &Sleeping,
-        applied: &Applied,
+        applied: &SpawnReport,
         line: &str,
         now: MonotonicTime,
     ) -> io::Result<Option<Stopped>> {
@@ -219,7 +219,7 @@ impl ProgramTurn<'_> {
     fn started(
         &mut self,
         program: &Sleeping,
-        applied: &Applied,
+        applied: &SpawnReport,
         hello: &Hello,
         now: MonotonicTime,
     ) -> io::Result<()> {

@@ -2,29 +2,29 @@
 
 use std::io;
 
-use howlate_linux::child::{Applied, Settings};
+use howlate_linux::child::{SpawnReport, SpawnSettings};
 use howlate_linux::sched;
-use howlate_linux::termination::is_inherited_from_ending;
+use howlate_linux::termination::is_termination_nice;
 use howlate_model::{
     Caveat, CpuSet, EffectiveSettings, Policy, RefusedSettings, SettingRefusal, Span, Task, ThreadSettings,
 };
 use howlate_procfs::{CgroupMembership, ProcessStat, Root, threads};
 
 /// What a program is to be started with.
-pub(crate) fn from_task(task: &Task) -> Settings {
+pub(crate) fn from_task(task: &Task) -> SpawnSettings {
     let bound = task.cpu.filter(|_| !is_deadline(task.policy));
-    Settings { policy: task.policy, slack: task.slack, cpus: bound.map(|cpu| CpuSet::from_iter([cpu])) }
+    SpawnSettings { policy: task.policy, slack: task.slack, cpus: bound.map(|cpu| CpuSet::from_iter([cpu])) }
 }
 
 /// Everything in which `in_force` and the `apart` threads of the program are not what was asked for.
 pub(crate) fn caveats(
     task: &Task,
-    applied: &Applied,
+    applied: &SpawnReport,
     in_force: &EffectiveSettings,
     apart: usize,
 ) -> Vec<Caveat> {
     let mut caveats = refused(task, applied).caveats(task, in_force);
-    caveats.retain(|caveat| !is_inherited_from_ending(caveat));
+    caveats.retain(|caveat| !is_termination_nice(caveat));
     caveats.extend(threads_apart(apart));
     caveats
 }
@@ -65,7 +65,7 @@ const fn is_deadline(policy: Policy) -> bool {
     matches!(policy, Policy::Deadline { .. })
 }
 
-fn refused(task: &Task, applied: &Applied) -> RefusedSettings {
+fn refused(task: &Task, applied: &SpawnReport) -> RefusedSettings {
     let said = |result: &io::Result<()>| result.as_ref().err().map(SettingRefusal::of_thread);
     let deadline = task.cpu.filter(|_| is_deadline(task.policy));
     let affinity = deadline.map(|_| SettingRefusal::DeadlineAffinity.into());

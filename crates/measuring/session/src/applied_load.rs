@@ -89,5 +89,5 @@ fn effect_of(sample: Sample) -> LoadEffect {
 /// Until the next look, or the end if that comes first. A signal makes the look come earlier.
 fn pause_until(end: Option<MonotonicTime>) {
     let left = end.map_or(LOOK_EVERY, |end| end.since(clock::now()).min(LOOK_EVERY));
-    drop(clock::pause(left));
+    drop(clock::sleep_for(left));
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_guard::{Applied, Guard, Wanted};
+use howlate_guard::{AppliedSettings, Guard, SettingRequest};
 use howlate_linux::{clock, sched};
 use howlate_measure::measure_instrument;
 use howlate_model::{
@@ -37,7 +37,7 @@ pub struct Environment {
     /// Programs of language runtimes that were asked for.
     pub probes: RefCell<Probes>,
     /// What puts the settings back, at the latest when this is dropped.
-    applied: RefCell<Option<Applied>>,
+    applied: RefCell<Option<AppliedSettings>>,
 }
 
 impl Environment {
@@ -48,7 +48,7 @@ impl Environment {
 
     /// The same with settings of the machine changed before it is looked at. They are put back by
     /// [`put_back`](Self::put_back), when this is dropped, or when the process is killed.
-    pub fn begin_with(wanted: &[Wanted], interrupted: Arc<AtomicBool>, found: Vec<Caveat>) -> Self {
+    pub fn begin_with(wanted: &[SettingRequest], interrupted: Arc<AtomicBool>, found: Vec<Caveat>) -> Self {
         let applied = Guard::default().apply(wanted);
         let refused = found.into_iter().chain(applied.caveats.iter().cloned()).collect();
         let settings = applied.settings.clone();
@@ -58,7 +58,7 @@ impl Environment {
 
     /// Puts the settings back; tells what could not be, and what somebody else changed meanwhile.
     pub fn put_back(&self) -> Vec<Caveat> {
-        self.applied.take().map(Applied::undo).unwrap_or_default()
+        self.applied.take().map(AppliedSettings::undo).unwrap_or_default()
     }
 
     /// Looks at the machine and at the instrument.
@@ -116,7 +116,7 @@ impl Environment {
 /// Describes this machine. Where threads can be bound to stands in no file: the kernel is asked. So it is where they may run, if
 /// there is no `/proc`.
 fn describe_live(root: &Root) -> System {
-    let bindable = sched::bindable().or_else(|_| sched::affinity()).unwrap_or_default();
+    let bindable = sched::bindable_cpus().or_else(|_| sched::affinity()).unwrap_or_default();
     let described = describe(root);
     let allowed = Some(described.allowed.clone()).filter(|cpus| !cpus.is_empty());
     let allowed = allowed.or_else(|| sched::affinity().ok()).unwrap_or_default();

@@ -142,7 +142,7 @@ impl<'a> Joining<'a> {
 
     /// The turn is over: what came of it.
     pub(crate) fn end(mut self) -> Vec<Line> {
-        drop(clock::pause(SETTLING));
+        drop(clock::sleep_for(SETTLING));
         self.tracer.stop();
         let mut lines = self.poll();
         self.threads.iter_mut().for_each(|thread| thread.joiner.end());

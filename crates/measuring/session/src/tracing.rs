@@ -74,7 +74,7 @@ impl Tracing {
             timelines.start()?;
         }
         // An interruption shortens it, and is seen by the turn itself.
-        drop(clock::pause(SETTLING));
+        drop(clock::sleep_for(SETTLING));
         let joining = Joining::begin(self.tracer.as_mut(), self.from_round, turn);
         Ok(Some(joining.keeping(self.timelines.as_mut())))
     }

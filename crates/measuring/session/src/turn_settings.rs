@@ -1,6 +1,6 @@
 //! Settings of the machine that hold for one turn each.
 
-use howlate_guard::{Applied, Guard};
+use howlate_guard::{AppliedSettings, Guard};
 use howlate_linux::clock;
 use howlate_model::{AsText, Caveat, SettingWrite, Span, TurnFailure};
 
@@ -11,7 +11,7 @@ const SETTLE: Span = Span::from_millis(50);
 /// Puts settings in force for a turn, and back after it.
 pub struct Turning {
     guard: Guard,
-    applied: Option<Applied>,
+    applied: Option<AppliedSettings>,
     settle: Span,
 }
 
@@ -34,9 +34,9 @@ impl Turning {
     ) -> (Vec<Caveat>, Result<(), AsText<TurnFailure>>) {
         let mut caveats = Vec::new();
         if !writes.is_empty() {
-            let mut applied = self.guard.lend(writes);
+            let mut applied = self.guard.apply_writes(writes);
             caveats.append(&mut applied.caveats);
-            if applied.is_nothing() {
+            if applied.changed_nothing() {
                 let why = caveats.iter().find_map(Caveat::setting_left_out);
                 caveats.retain(|caveat| caveat.setting_left_out().is_none());
                 return (caveats, Err(why.map_or_else(|| AsText::Text(String::new()), AsText::Value)));
@@ -44,13 +44,13 @@ impl Turning {
             self.applied = Some(applied);
         }
         // A signal that ends the pause ends the measurement as well.
-        drop(clock::pause(self.settle));
+        drop(clock::sleep_for(self.settle));
         (caveats, Ok(()))
     }
 
     /// Puts them back; tells what could not be, and what somebody else has changed meanwhile.
     pub(crate) fn end(&mut self) -> Vec<Caveat> {
-        self.applied.take().map(Applied::undo).unwrap_or_default()
+        self.applied.take().map(AppliedSettings::undo).unwrap_or_default()
     }
 
     /// Puts back whatever is left, and lets the journal go.

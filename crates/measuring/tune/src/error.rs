@@ -64,7 +64,7 @@ impl TuneError {
             Self::Locked(LockError::Busy) => {
                 Some("wait until it ends; if one was killed, `howlate tune --restore` puts settings back".into())
             }
-            Self::Locked(LockError::Place(_) | LockError::NoPlace | LockError::Io(_)) => Some(
+            Self::Locked(LockError::UnsafeFolder(_) | LockError::NoFolder | LockError::Io(_)) => Some(
                 "run it as root, or name a folder of yours in XDG_RUNTIME_DIR; without a program, `--knobs thread` changes \
                  only howlate's own threads"
                     .into(),

@@ -1,6 +1,6 @@
 //! What a program's threads are subject to before anything is tried on them.
 
-use howlate_guard::{Subject, read_of_thread};
+use howlate_guard::{ThreadSettingKind, read_thread_setting};
 use howlate_knobs::{Change, ThreadSetting, Whose};
 use howlate_linux::sched;
 use howlate_model::{CpuSet, Nice, Policy, Span};
@@ -27,7 +27,7 @@ pub(crate) struct Facts {
 impl Facts {
     /// Of the thread `tid`, one of so many.
     pub(crate) fn of_thread(tid: u32, threads: usize) -> Self {
-        let slack = read_of_thread(Subject::TimerSlack, tid).map_err(|error| {
+        let slack = read_thread_setting(ThreadSettingKind::TimerSlack, tid).map_err(|error| {
             format!("/proc/{tid}/timerslack_ns: {error}; other processes need root, or CAP_SYS_NICE")
         });
         let slack = slack.map(|nanos| Span::from_nanos(nanos.parse().unwrap_or_default()));

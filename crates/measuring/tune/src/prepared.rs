@@ -152,6 +152,8 @@ fn stand_alone(guard: &Guard, options: &Options) -> Result<(), LockError> {
     match of_machine.then(|| guard.begin()) {
         Some(Err(LockError::Busy)) => Err(LockError::Busy),
         Some(Err(too_long @ LockError::TooLong { .. })) => Err(too_long),
-        Some(Ok(()) | Err(LockError::Place(_) | LockError::NoPlace | LockError::Io(_))) | None => Ok(()),
+        Some(Ok(()) | Err(LockError::UnsafeFolder(_) | LockError::NoFolder | LockError::Io(_))) | None => {
+            Ok(())
+        }
     }
 }

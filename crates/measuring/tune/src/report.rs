@@ -1,7 +1,7 @@
 //! What trying came to, as a report.
 
 use howlate_analyse::compare::{Level, Statistic, Track, Trial, Verdict};
-use howlate_guard::not_as_before;
+use howlate_guard::changed_value;
 use howlate_model::{SettingWrite, SettingWriteKind};
 use howlate_render::{Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, Unrestored};
 
@@ -52,7 +52,7 @@ pub(crate) fn left_out(candidates: &Candidates) -> Option<Vec<Unrestored>> {
     // What is only held open is gone with the file.
     writes.retain(|write| write.kind() == SettingWriteKind::Setting);
     let found = |write: SettingWrite| {
-        let now = not_as_before(&write)?;
+        let now = changed_value(&write)?;
         Some(Unrestored { path: write.path, before: write.now, now })
     };
     (!writes.is_empty()).then(|| writes.into_iter().filter_map(found).collect())

@@ -104,12 +104,12 @@ impl Server {
                     None => refuse(stream, Refusal::TooMany),
                 },
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => drop(clock::pause(BREATHER)),
+                Err(_) => drop(clock::sleep_for(BREATHER)),
             }
         }
         let until = clock::now().plus(LAST_WORDS);
         while !answered.all().is_empty() && clock::now() < until {
-            drop(clock::pause(STEP));
+            drop(clock::sleep_for(STEP));
         }
     }
 

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     howlate_guest::serve_as_init();
     howlate_linux::memory::share_one_heap();
     // Without it a full file would be the end; there is nothing to do where it cannot be had.
-    drop(howlate_linux::signal::make_file_limit_an_error());
+    drop(howlate_linux::signal::handle_file_size_limit());
     if let Some(served) = serve_as_helper() {
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
@@ -71,7 +71,7 @@ fn on_enough_stack(begin: fn() -> ExitCode) -> ExitCode {
 }
 
 fn begin() -> ExitCode {
-    howlate_linux::kernel_addresses::set_aside();
+    howlate_linux::syslog_capability::lower();
     debug_log::begin(false);
     // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
     if let Some(call) = Call::from_arguments(std::env::args_os()) {
@@ -106,7 +106,7 @@ fn begin() -> ExitCode {
 /// Does a helper's work if this program has started itself again as one.
 fn serve_as_helper() -> Option<io::Result<()>> {
     let others = [howlate_load::HELPER, howlate_selfcheck::inject::HELPER, howlate_guard::GUARDIAN];
-    howlate_measure::HELPERS.iter().chain(&others).find_map(Helper::serve_if_asked)
+    howlate_measure::HELPERS.iter().chain(&others).find_map(Helper::serve_if_started_as)
 }
 
 /// The same complaint about the same words, if these were legible: it quotes them.

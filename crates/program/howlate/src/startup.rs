@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_guard::{Wanted, put_back_leftovers};
-use howlate_linux::termination::on_request_to_end;
+use howlate_guard::{SettingRequest, restore_leftovers};
+use howlate_linux::termination::on_termination_signal;
 use howlate_model::Caveat;
 use howlate_procfs::{Root, Status};
 use howlate_session::Environment;
@@ -18,7 +18,7 @@ pub(crate) fn begin() -> Result<Environment, Error> {
 }
 
 /// The same with settings of the machine changed before it is looked at.
-pub(crate) fn begin_with(wanted: &[Wanted]) -> Result<Environment, Error> {
+pub(crate) fn begin_with(wanted: &[SettingRequest]) -> Result<Environment, Error> {
     Ok(Environment::begin_with(wanted, on_interrupt()?, clear_up()))
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn clear_up() -> Vec<Caveat> {
     howlate_safe_path::sweep(&std::env::temp_dir());
     howlate_cyclictest_run::sweep();
     howlate_trace::clear_up();
-    put_back_leftovers()
+    restore_leftovers()
 }
 
 /// What a shell makes of a program that Ctrl-C ends.
@@ -47,6 +47,6 @@ pub(crate) fn on_interrupt() -> Result<Arc<AtomicBool>, Error> {
     let ignored = Status::read_own(&Root::live()).ignores(SIGHUP);
     let hangup = (!ignored).then_some(SIGHUP);
     let signals: Vec<i32> = [SIGINT, SIGTERM].into_iter().chain(hangup).collect();
-    on_request_to_end(&signals, &interrupted, INTERRUPTED_TWICE)?;
+    on_termination_signal(&signals, &interrupted, INTERRUPTED_TWICE)?;
     Ok(interrupted)
 }

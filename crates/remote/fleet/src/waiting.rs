@@ -134,7 +134,7 @@ impl<'a> Waiting<'a> {
                 return true;
             }
             // A signal makes the look come earlier.
-            drop(clock::pause(LOOK));
+            drop(clock::sleep_for(LOOK));
         }
         interrupted.load(Ordering::Relaxed)
     }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 
 use howlate_linux::{clock, parent};
 use howlate_model::{Accelerator, Caveat, HostThread, Span};
-use howlate_safe_path::Temporary;
+use howlate_safe_path::TemporaryFolder;
 
 use crate::emulator::{Places, command};
 use crate::error::GuestError;
@@ -43,7 +43,7 @@ pub(crate) struct EmulatorProcess {
     pub(crate) caveats: Vec<Caveat>,
     /// Closing it would be noticed; the folder holds its socket.
     _control: Qmp,
-    _folder: Temporary,
+    _folder: TemporaryFolder,
 }
 
 impl Drop for EmulatorProcess {
@@ -56,8 +56,8 @@ impl Drop for EmulatorProcess {
 
 impl EmulatorProcess {
     pub(crate) fn start(setup: &Setup<'_>, accelerator: Accelerator) -> Result<Self, GuestError> {
-        let folder =
-            Temporary::folder().map_err(|source| GuestError::Write { path: std::env::temp_dir(), source })?;
+        let folder = TemporaryFolder::create()
+            .map_err(|source| GuestError::Write { path: std::env::temp_dir(), source })?;
         let places = Places { folder: folder.path() };
         let packed = initramfs::pack(setup.program, setup.kernel, setup.command)?;
         let write = |source| GuestError::Write { path: folder.path().to_owned(), source };
@@ -102,7 +102,7 @@ fn spawn(setup: &Setup<'_>, accelerator: Accelerator, places: &Places<'_>) -> Re
     let mut command = command(setup.machine, setup.kernel, accelerator, places);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);
-    parent::dies_with_this_thread(&mut command);
+    parent::kill_with_this_thread(&mut command);
     let (program, package) = setup.machine.architecture.emulator();
     command.spawn().map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => GuestError::NoEmulator { program, package },
@@ -122,7 +122,7 @@ fn connect(child: &mut Child, socket: &Path) -> io::Result<UnixStream> {
         match UnixStream::connect(socket) {
             Ok(stream) => return Ok(stream),
             Err(error) if clock::now() > deadline || child.try_wait()?.is_some() => return Err(error),
-            Err(_) => clock::pause(Span::from_millis(10))?,
+            Err(_) => clock::sleep_for(Span::from_millis(10))?,
         }
     }
 }

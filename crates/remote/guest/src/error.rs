@@ -71,7 +71,7 @@ pub enum GuestError {
     NoCache,
     /// Somebody else could have put a kernel where fetched ones are kept.
     #[error("fetched kernels are not kept here: {0}")]
-    CacheNotPrivate(#[from] howlate_safe_path::NotPrivate),
+    CacheNotPrivate(#[from] howlate_safe_path::UnsafePath),
     /// Fetched files are not what the package manager vouches for, even after they were fetched again.
     #[error("the kernel kept in {} is not the one that Debian has signed", folder.display())]
     CacheDamaged {

@@ -237,7 +237,7 @@ impl<'a> Guest<'a> {
     pub fn switch_off(mut self) {
         let deadline = clock::now().plus(SWITCH_OFF);
         while clock::now() < deadline && !self.emulator.has_ended() {
-            drop(clock::pause(Span::from_millis(20)));
+            drop(clock::sleep_for(Span::from_millis(20)));
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use howlate_linux::helper::THIS_PROGRAM;
-use howlate_linux::{clock, network};
+use howlate_linux::{clock, socket};
 use howlate_model::Span;
 use howlate_procfs::{Root, virtio_port};
 use rustix::mount::{MountFlags, mount};
@@ -45,7 +45,7 @@ pub fn serve_as_init() {
     let _ = reboot(RebootCommand::PowerOff);
     // A kernel that cannot switch off halts here until the host ends it.
     loop {
-        drop(clock::pause(Span::from_secs(3_600)));
+        drop(clock::sleep_for(Span::from_secs(3_600)));
     }
 }
 
@@ -58,7 +58,7 @@ fn serve() -> io::Result<()> {
     let port = port()?;
     // Messages would be printed by an emulated serial port while others are being measured.
     drop(fs::write("/proc/sys/kernel/printk", "4"));
-    drop(network::loopback_up());
+    drop(socket::bring_loopback_up());
     if task.prints {
         control_groups();
     }
@@ -116,7 +116,7 @@ fn port() -> io::Result<PathBuf> {
                 "the port for results did not appear: this kernel lacks virtio-pci or virtio_console",
             ));
         }
-        clock::pause(Span::from_millis(20))?;
+        clock::sleep_for(Span::from_millis(20))?;
     }
 }
 

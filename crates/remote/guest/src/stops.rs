@@ -55,7 +55,7 @@ impl Emulator {
     /// Stops it for so long; returns how long it was stopped in the end.
     fn stop(&self, span: Span) -> io::Result<Span> {
         pidfd_send_signal(self.handle.as_fd(), Signal::STOP)?;
-        let stopped = self.when_stopped().and_then(|from| clock::pause(span).map(|()| from));
+        let stopped = self.when_stopped().and_then(|from| clock::sleep_for(span).map(|()| from));
         let lasted = stopped.map(|from| clock::now().since(from));
         // Whatever went wrong.
         pidfd_send_signal(self.handle.as_fd(), Signal::CONT)?;
@@ -68,7 +68,7 @@ impl Emulator {
             if clock::now() > give_up {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            clock::pause(LOOK_EVERY)?;
+            clock::sleep_for(LOOK_EVERY)?;
         }
         Ok(clock::now())
     }
@@ -76,7 +76,7 @@ impl Emulator {
 
 #[cfg(test)]
 mod tests {
-    use howlate_testing::Sleeps;
+    use howlate_testing::SleepProcess;
 
     use super::*;
 
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn it_is_stopped_as_long_as_asked_for_and_runs_on() {
-        let sleeps = Sleeps::new();
+        let sleeps = SleepProcess::new();
         let (guest, host) = UnixStream::pair().unwrap();
         answer(host, sleeps.0.id()).unwrap();
         let mut guest = BufReader::new(guest);

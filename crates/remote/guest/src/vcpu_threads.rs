@@ -110,7 +110,11 @@ mod tests {
     fn what_a_thread_got_is_the_difference_of_two_readings() {
         let ledger = |steal, ran, waited| Ledger {
             steal: Some(Span::from_nanos(steal)),
-            vcpus: vec![Schedstat { ran: Span::from_nanos(ran), waited: Span::from_nanos(waited), turns: 0 }],
+            vcpus: vec![Schedstat {
+                ran: Span::from_nanos(ran),
+                waited: Span::from_nanos(waited),
+                timeslices: 0,
+            }],
         };
         let (before, after) = (ledger(5, 1_000, 200), ledger(9, 4_000, 250));
         assert_eq!(after.steal_since(&before), Some(Span::from_nanos(4)));

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use howlate_safe_path::Folder;
+use howlate_safe_path::PrivateFolder;
 
 use crate::target::is_stream;
 use crate::timelines::{ENDING, is_of};
@@ -82,9 +82,9 @@ fn folder() -> Option<PathBuf> {
     let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
     let path = data.join("howlate");
     howlate_safe_path::check(path.ancestors().find(|above| above.exists())?).ok()?;
-    let folder = Folder::make(&path).ok()?;
+    let folder = PrivateFolder::create(&path).ok()?;
     fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).ok()?;
-    Some(folder.closed_to_others().ok()?.path().to_owned())
+    Some(folder.require_mode_0700().ok()?.path().to_owned())
 }
 
 /// `2026-11-22T06-47-23Z-cyclic-4711`: of this process, as others may begin in the same second; with a number behind it if that

@@ -167,7 +167,7 @@ mod tests {
 
     fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
         let is_met = (0..1_000).any(|_| {
-            drop(howlate_linux::clock::pause(Span::from_millis(10)));
+            drop(howlate_linux::clock::sleep_for(Span::from_millis(10)));
             condition()
         });
         assert!(is_met, "{what}");

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::background_priority::BackgroundPriority;
 use howlate_linux::sched;
-use howlate_linux::termination::go_first;
+use howlate_linux::termination::raise_termination_priority;
 use howlate_model::{Nice, Policy, Span};
 use rustix::process::{Resource, geteuid, getrlimit};
 
@@ -53,7 +53,7 @@ impl<'a> RecorderPriority<'a> {
     /// A request to end had raised the priority: beside two hundred busy threads the end would otherwise take minutes.
     fn hurry_to_end(&self) {
         if self.end_requested.load(Ordering::Relaxed) {
-            go_first();
+            raise_termination_priority();
         }
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use howlate_analyse::watch::{Deadlines, MissedDeadline};
 use howlate_linux::clock;
-use howlate_linux::peer::Peer;
+use howlate_linux::socket::Peer;
 use howlate_model::{Incident, IncidentKind, LateIteration, LateThread, MonotonicTime, Span};
 use howlate_procfs::{ProcessStat, Root, Status};
 use howlate_recording::date_and_time;

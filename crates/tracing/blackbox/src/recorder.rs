@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_linux::clock;
-use howlate_linux::termination::{go_first, while_nothing_is_kept};
+use howlate_linux::termination::{raise_termination_priority, with_immediate_termination};
 use howlate_model::{
     AsText, EndReason, Header, Incident, IncidentKind, LateThread, LateThreshold, LateWait, Line, Mark,
     MissingProbes, MonotonicTime, RecordingEnd, Span, TracerRefusal, WaitClock, WaitCounts, WaitGroup,
@@ -135,7 +135,7 @@ pub fn record(
     // The tracer first: if it fails, no folder is created.
     let mut threshold = Threshold::begin(options.late_above);
     let late = TooLate { above: threshold.now(), loop_above: options.loop_above };
-    let reader = while_nothing_is_kept(|| LateReader::begin(late, events_in(options.keep)));
+    let reader = with_immediate_termination(|| LateReader::begin(late, events_in(options.keep)));
     let mut reader = reader.map_err(RecordError::NotSeen)?;
     let recording = Rotated::open(&options.out, &holder(), options.bounds, begin)?;
     if threshold.recall(recording.path()) {
@@ -271,7 +271,7 @@ impl BlackboxRecorder<'_> {
     /// Waits for late threads, at most `most`; a signal ends it early.
     fn pause(&mut self, most: Span) {
         let (start, least) = (clock::now(), BETWEEN_LOOKS.min(most));
-        if clock::pause(least).is_ok() {
+        if clock::sleep_for(least).is_ok() {
             self.priority.note_wakeup(clock::now().since(start).minus(least));
             self.reader.wait(most.minus(least));
         }
@@ -287,7 +287,7 @@ impl BlackboxRecorder<'_> {
         self.minute.lost += read.lost;
         self.minute.unseen += read.unseen;
         self.minute.left_out += read.left_out;
-        let ahead = clock::ahead(WaitClock::Realtime);
+        let ahead = clock::offset_from_monotonic(WaitClock::Realtime);
         let mut new = Vec::new();
         for wait in waits {
             let at = wait.sleep.switched_in.map(|at| date_and_time(at, ahead)).unwrap_or_default();
@@ -447,7 +447,7 @@ impl BlackboxRecorder<'_> {
         let until = clock::now();
         let from = until.minus(self.options.keep);
         let cpus = self.reader.timeline(from, until).map_err(RecordError::NotSeen)?;
-        let ahead = clock::ahead(WaitClock::Realtime);
+        let ahead = clock::offset_from_monotonic(WaitClock::Realtime);
         let side_file = SideFile::Asked(snap_file_name(&date_and_time(until, ahead), requests.first()));
         let written = self
             .recording
@@ -476,7 +476,7 @@ impl BlackboxRecorder<'_> {
         let (turns_lost, loops_left_out) = self.offered_loops.take_missing();
         self.summary.snaps_left_out += minute.snaps_left_out;
         self.recording.write(&Line::Minute(Box::new(WaitMinute {
-            at: date_and_time(until, clock::ahead(WaitClock::Realtime)),
+            at: date_and_time(until, clock::offset_from_monotonic(WaitClock::Realtime)),
             from: minute.from,
             until,
             groups,
@@ -522,7 +522,7 @@ impl BlackboxRecorder<'_> {
 
     fn end(mut self, how_ended: EndReason) -> Result<RecordingSummary, RecordError> {
         self.manager.stopping();
-        go_first();
+        raise_termination_priority();
         if let Some(pending) = self.pending.take() {
             self.write_pending(pending, clock::now())?;
         }

@@ -38,7 +38,7 @@ pub fn snap(folder: &Path) -> Result<PathBuf, SnapError> {
     let failed = |source: io::Error| SnapError::SignalFailed { pid: pid.as_raw_nonzero().get(), source };
     kill_process(pid, Signal::USR2).map_err(|error| failed(error.into()))?;
     for _ in 0..LOOKS {
-        drop(clock::pause(EVERY));
+        drop(clock::sleep_for(EVERY));
         if let Some(new) = snaps(folder).difference(&before).next() {
             return Ok(new.clone());
         }

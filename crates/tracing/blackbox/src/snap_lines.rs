@@ -56,7 +56,7 @@ fn program(request: &SnapRequest, owners: &mut ThreadOwners) -> SnapProgram {
 
 #[cfg(test)]
 mod tests {
-    use howlate_linux::peer::Peer;
+    use howlate_linux::socket::Peer;
     use howlate_procfs::Root;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! A control group whose quota is used up again and again.
 
-use howlate_guard::{Group, Guard};
+use howlate_guard::{Guard, QuotaCgroup};
 use howlate_model::Span;
 use howlate_procfs::{Cgroup, CpuCgroups, Root, SELF};
 
@@ -9,14 +9,14 @@ const QUOTA: Span = Span::from_millis(4);
 const PERIOD: Span = Span::from_millis(10);
 
 /// The group; it goes again, however the program ends.
-pub(crate) struct Quota(Group);
+pub(crate) struct Quota(QuotaCgroup);
 
 impl Quota {
     pub(crate) fn make() -> Result<Self, String> {
         let name = format!("howlate-selfcheck-{}", std::process::id());
         let above: Vec<String> =
             CpuCgroups::read(&Root::live(), SELF).upwards().iter().map(Cgroup::folder).collect();
-        Guard::default().group(&above, &name, QUOTA, PERIOD).map(Self)
+        Guard::default().create_quota_cgroup(&above, &name, QUOTA, PERIOD).map(Self)
     }
 
     /// Moves a process into it.

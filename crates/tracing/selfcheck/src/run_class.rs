@@ -47,12 +47,12 @@ impl Making<'_> {
         let mut tracer = opened.tracer.ok_or("the tracer cannot be had any more")?;
         tracer.start().map_err(|refusal| refusal.to_string())?;
         tracer.follow(pid, self.class.slack()).map_err(|refusal| refusal.to_string())?;
-        drop(clock::pause(SETTLING));
+        drop(clock::sleep_for(SETTLING));
         let mut joiner = Joiner::default().storing_wakeups();
         parties.go()?;
         let mut read_at = clock::now();
         self.watch(&parties, |pid| take_in(&mut *tracer, pid, &mut read_at, &mut joiner))?;
-        drop(clock::pause(SETTLING));
+        drop(clock::sleep_for(SETTLING));
         tracer.stop();
         take_in(&mut *tracer, pid, &mut read_at, &mut joiner);
         let (told, mut known) = parties.tell()?;
@@ -98,7 +98,7 @@ impl Making<'_> {
                 return Err(format!("it was not done within {PATIENCE} after its time"));
             }
             // A signal that ends the pause only makes the look come earlier.
-            drop(clock::pause(LOOK_EVERY));
+            drop(clock::sleep_for(LOOK_EVERY));
             take_in(parties.measured.pid());
         }
         Ok(())

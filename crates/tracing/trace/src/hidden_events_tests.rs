@@ -34,7 +34,7 @@ fn seen(tracer: &mut dyn Tracer) -> Vec<TracedSleep> {
     let tid = thread::id();
     tracer.follow(tid, Span::from_micros(50)).unwrap();
     for _ in 0..SLEEPS {
-        clock::pause(Span::from_millis(1)).unwrap();
+        clock::sleep_for(Span::from_millis(1)).unwrap();
     }
     tracer.stop();
     let mut seen = Vec::new();

@@ -40,7 +40,7 @@ fn busy(cpu: &CpuSet, policy: Policy, end: MonotonicTime) -> JoinHandle<u32> {
 /// the fair server.
 fn chase(end: MonotonicTime) -> JoinHandle<()> {
     spawn(move || {
-        let cpus = sched::bindable().unwrap();
+        let cpus = sched::bindable_cpus().unwrap();
         let ((to_me, tid), over) = (channel(), Arc::new(AtomicBool::new(false)));
         let is_over = Arc::clone(&over);
         let chased = spawn(move || {
@@ -50,7 +50,7 @@ fn chase(end: MonotonicTime) -> JoinHandle<()> {
         let chased_id = tid.recv().unwrap();
         for cpu in cpus.iter().collect::<Vec<_>>().into_iter().cycle().take_while(|_| clock::now() < end) {
             sched::bind_thread(chased_id, &CpuSet::from_iter([cpu])).unwrap();
-            clock::pause(Span::from_micros(300)).unwrap();
+            clock::sleep_for(Span::from_micros(300)).unwrap();
         }
         sched::bind_thread(chased_id, &cpus).unwrap();
         over.store(true, Ordering::Relaxed);
@@ -61,7 +61,7 @@ fn chase(end: MonotonicTime) -> JoinHandle<()> {
 /// A real-time thread that sleeps, above one that never does, beside an ordinary one; returns what was seen of the first, and
 /// the id of the last.
 fn starve(tracer: &mut dyn Tracer) -> (Vec<TracedSleep>, u32) {
-    let cpu = CpuSet::from_iter(sched::bindable().unwrap().iter().last());
+    let cpu = CpuSet::from_iter(sched::bindable_cpus().unwrap().iter().last());
     let end = clock::now().plus(LASTS);
     tracer.start().unwrap();
     let ((to_me, tid), its_cpu) = (channel(), cpu.clone());

@@ -38,7 +38,7 @@ fn hold_up<W: FnMut()>(
     prepare: impl FnOnce() -> W + Send + 'static,
     mut look: impl FnMut(),
 ) -> (u32, u32, Vec<(i64, i64)>) {
-    let cpu = CpuSet::from_iter(sched::bindable().unwrap().iter().next());
+    let cpu = CpuSet::from_iter(sched::bindable_cpus().unwrap().iter().next());
     let (to_me, ids) = channel();
     let is_over = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&is_over);
@@ -71,7 +71,7 @@ fn hold_up<W: FnMut()>(
             sched::set_policy(sched::THIS_THREAD, Policy::Fifo { priority: Priority::USUAL }).unwrap();
             to_me.send((1, linux_thread::id())).unwrap();
             let turn = |_| {
-                drop(clock::pause(Span::from_millis(20)));
+                drop(clock::sleep_for(Span::from_millis(20)));
                 let began = clock::now();
                 while clock::now().since(began) < BUSY {}
                 (began.as_nanos(), clock::now().as_nanos())
@@ -82,7 +82,7 @@ fn hold_up<W: FnMut()>(
     let mut both: Vec<(u32, u32)> = ids.iter().take(2).collect();
     both.sort_unstable();
     while !hog.is_finished() {
-        drop(clock::pause(Span::from_millis(100)));
+        drop(clock::sleep_for(Span::from_millis(100)));
         look();
     }
     is_over.store(true, Ordering::Relaxed);
@@ -118,7 +118,7 @@ fn reader() -> Option<(LateReader, MutexGuard<'static, ()>)> {
 }
 
 fn sleeping() -> impl FnMut() {
-    || drop(clock::pause(WHILE))
+    || drop(clock::sleep_for(WHILE))
 }
 
 fn timerfd() -> OwnedFd {

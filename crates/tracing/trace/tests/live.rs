@@ -43,7 +43,7 @@ fn sleeper(
 /// Lets a thread sleep that `tracer` follows; returns its id and its wake-ups. Its CPU never idles meanwhile: some
 /// virtual machines raise no event for a switch that ends an idle CPU's rest.
 fn sleep_a_while(tracer: &mut dyn Tracer) -> (u32, Vec<Wakeup>) {
-    let cpu = CpuSet::from_iter(sched::bindable().unwrap().iter().next());
+    let cpu = CpuSet::from_iter(sched::bindable_cpus().unwrap().iter().next());
     let (_sleeping, slept) = channel();
     let its_cpu = cpu.clone();
     thread::spawn(move || keep_awake(&its_cpu, &slept));
@@ -155,7 +155,7 @@ fn await_state(process: &Child, state: char) {
     let path = format!("/proc/{}/stat", process.id());
     let is_there = || std::fs::read_to_string(&path).unwrap().contains(&format!(") {state} "));
     while !is_there() {
-        clock::pause(Span::from_millis(1)).unwrap();
+        clock::sleep_for(Span::from_millis(1)).unwrap();
     }
 }
 

@@ -48,7 +48,7 @@ fn sleeper(
 
 /// One that waits, behind one that is busy, on a CPU that wakes a third one meanwhile.
 fn follow(tracer: &mut dyn Tracer) -> (u32, Vec<TracedSleep>) {
-    let cpu = CpuSet::from_iter(sched::bindable().unwrap().iter().next());
+    let cpu = CpuSet::from_iter(sched::bindable_cpus().unwrap().iter().next());
     let start = clock::now().plus(Span::from_millis(50));
     tracer.start().unwrap();
     let (to_me, tids) = channel();

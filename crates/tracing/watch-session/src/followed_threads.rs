@@ -238,7 +238,7 @@ impl FollowedThreads {
         watched: &mut WatchedThreads,
     ) -> Vec<Line> {
         self.record(tid, Activation::Unseen, watched, |thread| {
-            thread.record_run_queue(schedstat.turns, schedstat.waited)
+            thread.record_run_queue(schedstat.timeslices, schedstat.waited)
         })
     }
 

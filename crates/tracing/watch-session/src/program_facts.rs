@@ -119,7 +119,7 @@ impl ProgramFacts {
 
 /// Whether a program was built by Go.
 fn is_go_program(root: &Root, process: u32) -> bool {
-    let start = root.beginning(&format!("/proc/{process}/exe"), GO_NOTE_WITHIN).unwrap_or_default();
+    let start = root.read_prefix(&format!("/proc/{process}/exe"), GO_NOTE_WITHIN).unwrap_or_default();
     GO_NOTES.iter().any(|note| start.windows(note.len()).any(|part| part == *note))
 }
 

@@ -44,7 +44,7 @@ impl SchedstatReader {
         if let Some(asleep_at) = before.asleep_at {
             self.limit_wait(&mut difference, asleep_at, clock::now());
         }
-        (difference.turns > 0 || !difference.waited.is_zero()).then_some(difference)
+        (difference.timeslices > 0 || !difference.waited.is_zero()).then_some(difference)
     }
 
     /// A thread that slept at `asleep_at` has waited at most the time since then, less its run time. Schedstat reports more where a thread
@@ -94,7 +94,7 @@ mod tests {
         let mut reader = SchedstatReader::new(Root::at(folder.path()), 7).unwrap();
         reader.set_start(&[7, 8]);
         let mut read =
-            |tid| reader.read(tid).map(|difference| (difference.turns, difference.waited.as_nanos()));
+            |tid| reader.read(tid).map(|difference| (difference.timeslices, difference.waited.as_nanos()));
         assert_eq!(read(7), None, "nothing new");
         now(7, "1000 800 9");
         assert_eq!((read(7), read(8)), (Some((2, 300)), None), "one that there is, and none");
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(read(8), Some((1, 10)), "all that a thread got that came later");
         reader.forget(7);
         now(7, "1000 20 3");
-        assert_eq!(reader.read(7).map(|difference| difference.turns), Some(3), "another thread");
+        assert_eq!(reader.read(7).map(|difference| difference.timeslices), Some(3), "another thread");
     }
 
     #[test]

@@ -163,7 +163,7 @@ impl WatchSession {
             let left = until.map_or(UPDATE_EVERY, |until| until.since(clock::now()).min(UPDATE_EVERY));
             let planned = clock::now().plus(left);
             // A signal ends the pause early.
-            drop(clock::pause(left));
+            drop(clock::sleep_for(left));
             self.priority.update(clock::now(), planned);
         }
         // Without a duration, the user ends a complete watch.
@@ -371,7 +371,7 @@ impl WatchSession {
     /// Detaches from the program, and returns the result.
     fn end(mut self, how: EndReason) -> WatchOutcome {
         self.priority.restore();
-        drop(clock::pause(SETTLING));
+        drop(clock::sleep_for(SETTLING));
         self.attachment.tracer.iter_mut().for_each(|tracer| tracer.stop());
         self.read();
         self.read_schedstats();

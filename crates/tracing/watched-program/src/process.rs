@@ -53,7 +53,7 @@ fn by_id(root: &Root, pid: u32, own: u32) -> Result<NamedProcess, WatchError> {
     if status.has_ended() {
         return Err(WatchError::Zombie { pid, name, parent: status.parent().unwrap_or(1) });
     }
-    if ProcessStat::read(root, pid).is_some_and(|stat| stat.is_of_the_kernel()) {
+    if ProcessStat::read(root, pid).is_some_and(|stat| stat.is_kernel_thread()) {
         return Err(WatchError::Kernel { pid, name });
     }
     Ok(NamedProcess { pid, name })

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 
 use howlate_linux::clock;
-use howlate_linux::held_before_exec::Held;
+use howlate_linux::suspended_program::SuspendedProgram;
 use howlate_model::Span;
 use howlate_procfs::Root;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
@@ -22,7 +22,7 @@ const LOOK_EVERY: Span = Span::from_millis(20);
 #[derive(Debug)]
 pub struct StartedProgram {
     name: String,
-    held: Option<Held>,
+    held: Option<SuspendedProgram>,
     child: Option<Child>,
     /// Limit of its real-time threads, read when it ended.
     realtime_limit: RealtimeLimit,
@@ -50,14 +50,14 @@ impl StartedProgram {
         let mut command = Command::new(program);
         command.args(arguments);
         prepare(&mut command);
-        let held =
-            Held::start(command).map_err(|source| WatchError::Start { program: name.clone(), source })?;
+        let held = SuspendedProgram::start(command)
+            .map_err(|source| WatchError::Start { program: name.clone(), source })?;
         Ok(Self { name, held: Some(held), child: None, realtime_limit: RealtimeLimit::default() })
     }
 
     /// 0 when it does not run.
     pub fn pid(&self) -> u32 {
-        self.held.as_ref().map(Held::pid).or(self.child.as_ref().map(Child::id)).unwrap_or(0)
+        self.held.as_ref().map(SuspendedProgram::pid).or(self.child.as_ref().map(Child::id)).unwrap_or(0)
     }
 
     /// Lets it run.
@@ -68,7 +68,7 @@ impl StartedProgram {
     pub fn release(&mut self) -> Result<(), WatchError> {
         let Some(held) = self.held.take() else { return Ok(()) };
         let failed = |source| WatchError::Start { program: self.name.clone(), source };
-        self.child = Some(held.let_go().map_err(failed)?);
+        self.child = Some(held.release().map_err(failed)?);
         Ok(())
     }
 
@@ -123,7 +123,7 @@ fn ends_within(child: &mut Child, patience: Span) -> bool {
     let until = clock::now().plus(patience);
     loop {
         match child.try_wait() {
-            Ok(None) if clock::now() < until => drop(clock::pause(LOOK_EVERY)),
+            Ok(None) if clock::now() < until => drop(clock::sleep_for(LOOK_EVERY)),
             Ok(None) => return false,
             Ok(Some(_)) | Err(_) => return true,
         }
@@ -180,7 +180,7 @@ mod tests {
             if let Some(status) = program.exit_status() {
                 return ProgramExit::ByItself(status, program.realtime_limit);
             }
-            drop(clock::pause(LOOK_EVERY));
+            drop(clock::sleep_for(LOOK_EVERY));
         }
     }
 

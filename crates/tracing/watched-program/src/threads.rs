@@ -54,7 +54,7 @@ impl WatchedThreads {
     /// The threads of `process`, and of its descendants if `with_children`.
     pub fn new(root: Root, process: u32, with_children: bool) -> Self {
         let (processes, names, traced) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let start_time = ProcessStat::read(&root, process).and_then(|stat| stat.begun());
+        let start_time = ProcessStat::read(&root, process).and_then(|stat| stat.start_ticks());
         Self { root, process, start_time, ended_at: None, with_children, processes, names, traced }
     }
 
@@ -145,7 +145,7 @@ impl WatchedThreads {
 
     /// `/proc/PID/stat` of the process; `None` once another process reuses its id.
     fn stat(&self) -> Option<ProcessStat> {
-        ProcessStat::read(&self.root, self.process).filter(|stat| stat.begun() == self.start_time)
+        ProcessStat::read(&self.root, self.process).filter(|stat| stat.start_ticks() == self.start_time)
     }
 }
 

@@ -47,7 +47,7 @@ fn resident_until_it_ends(child: &mut Child) -> io::Result<Vec<f64>> {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
         sizes.extend(kib.map(|kib| kib / 1024.0));
-        clock::pause(LOOK_EVERY)?;
+        clock::sleep_for(LOOK_EVERY)?;
     }
     Ok(sizes)
 }

@@ -75,7 +75,7 @@ pub(in crate::bench) fn losses(
 
 /// Round trips per second.
 pub(in crate::bench) fn round_trips() -> io::Result<f64> {
-    clock::pause(SETTLING)?;
+    clock::sleep_for(SETTLING)?;
     let ((their_end, mut to_them), (mut from_them, my_end)) = (pipe()?, pipe()?);
     let echo = thread::spawn(move || bound().and_then(|()| echo(their_end, my_end)));
     let mine = thread::spawn(move || {
@@ -96,7 +96,7 @@ pub(in crate::bench) fn round_trips() -> io::Result<f64> {
 
 /// Both on the last CPU, where the kernel's own work is least.
 fn bound() -> io::Result<()> {
-    let last = sched::bindable()?.iter().max().unwrap_or(0);
+    let last = sched::bindable_cpus()?.iter().max().unwrap_or(0);
     sched::bind(&CpuSet::from_iter([last]))
 }
 

@@ -101,7 +101,7 @@ impl Cell {
             if clock::now() >= until {
                 return Ok(None);
             }
-            drop(clock::pause(EVERY));
+            drop(clock::sleep_for(EVERY));
         }
     }
 }
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_spinner_of_the_real_time_class_is_ended() {
         let folder = tempfile::tempdir().unwrap();
-        let Some(cpu) = sched::bindable().ok().and_then(|all| all.iter().max()) else {
+        let Some(cpu) = sched::bindable_cpus().ok().and_then(|all| all.iter().max()) else {
             return skip("the CPUs are not known");
         };
         let bound = Span::from_millis(1_500);

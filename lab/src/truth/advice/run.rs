@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use howlate_guard::{Applied, Guard, Wanted};
+use howlate_guard::{AppliedSettings, Guard, SettingRequest};
 use howlate_linux::{clock, sched};
 use howlate_model::{CpuSet, Span};
 
@@ -199,7 +199,7 @@ impl Trying<'_> {
         cell.watchdog().count_anew();
         let (mut said, mut put_back) = (String::new(), Vec::new());
         if let Some((commands, then)) = manner.during {
-            drop(clock::pause(SETTLED));
+            drop(clock::sleep_for(SETTLED));
             drop(oldest(&cell, subject, &program));
             for command in commands {
                 let command = translated(command, then, &all_threads(&cell, subject, &program));
@@ -221,9 +221,9 @@ impl Trying<'_> {
     }
 
     /// A setting of the whole machine goes through the guardian, who puts it back.
-    fn of_machine(&self, command: &str) -> Option<io::Result<Applied>> {
+    fn of_machine(&self, command: &str) -> Option<io::Result<AppliedSettings>> {
         let written = Written::of(command).filter(Written::is_of_machine)?;
-        let wanted = Wanted::parse(&written.path, &written.value).map_err(io::Error::other);
+        let wanted = SettingRequest::parse(&written.path, &written.value).map_err(io::Error::other);
         Some(wanted.and_then(|wanted| {
             let applied = self.guard.apply(&[wanted]);
             match applied.settings.is_empty() {
@@ -256,7 +256,7 @@ impl Trying<'_> {
     fn running(&self, cell: &Cell, subject: &Subject) -> io::Result<Said> {
         let line = format!("exec {}", subject.shell_line());
         let program = cell.start(&as_whom(subject, &line), true, &environment(AROUND.as_secs_f64()))?;
-        drop(clock::pause(SETTLED));
+        drop(clock::sleep_for(SETTLED));
         let pid = oldest(cell, subject, &program)?;
         let whom = match subject.watched {
             Watched::ByName(name) => format!("'{name}'"),
@@ -295,7 +295,7 @@ impl Trying<'_> {
         let environment = environment(AROUND.as_secs_f64());
         let program =
             if is_running { Some(cell.start(&as_whom(subject, &start), true, &environment)?) } else { None };
-        drop(clock::pause(SETTLED));
+        drop(clock::sleep_for(SETTLED));
         let now = program.as_ref().map(|program| all_threads(&cell, subject, program)).unwrap_or_default();
         let line = translated(line, &said.threads, &now);
         let line = as_whom(subject, &format!("exec {line}"));
@@ -373,7 +373,7 @@ fn figures(pairs: &[Pair], subject: &Subject) -> String {
 
 /// The CPU of all cells: the others are for everybody else.
 fn cpu() -> u32 {
-    sched::bindable().ok().and_then(|cpus| cpus.iter().max()).unwrap_or(0)
+    sched::bindable_cpus().ok().and_then(|cpus| cpus.iter().max()).unwrap_or(0)
 }
 
 fn environment(seconds: f64) -> Vec<(&'static str, String)> {
@@ -410,10 +410,10 @@ fn oldest(cell: &Cell, subject: &Subject, program: &Started) -> io::Result<u32> 
         // What makes a server's files has its name as well.
         let is_it = |pid: &u32| *pid == program.id() || parent(*pid) == Some(program.id());
         if let Some(pid) = cell.processes(name).into_iter().find(is_it) {
-            drop(clock::pause(SETTLED));
+            drop(clock::sleep_for(SETTLED));
             return Ok(pid);
         }
-        drop(clock::pause(EVERY));
+        drop(clock::sleep_for(EVERY));
     }
     Err(io::Error::other(format!("no process of the name {name} came: {}", complaint(&program.err()))))
 }

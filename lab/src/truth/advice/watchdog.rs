@@ -102,7 +102,7 @@ fn beat(shared: &Shared, number: usize, cpu: u32) {
     let one = &shared.bystanders[number];
     while !shared.over.load(Ordering::Relaxed) {
         let due = nanos() + BEAT.as_nanos() as i64;
-        drop(clock::pause(BEAT));
+        drop(clock::sleep_for(BEAT));
         let ran = nanos();
         one.latest.fetch_max(ran - due, Ordering::Relaxed);
         one.last_ran.store(ran, Ordering::Relaxed);
@@ -121,7 +121,7 @@ fn watch(shared: &Shared, groups: &[Arc<ControlGroup>], bound: Span) {
             groups.iter().for_each(|group| group.kill());
             return;
         }
-        drop(clock::pause(LOOK));
+        drop(clock::sleep_for(LOOK));
     }
 }
 

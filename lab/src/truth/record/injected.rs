@@ -89,7 +89,7 @@ impl Programs {
 
 /// The last CPU: the first has most of the machine's own work.
 fn cpu() -> io::Result<u32> {
-    sched::bindable()?.iter().last().ok_or_else(|| io::Error::other("no CPU may be used"))
+    sched::bindable_cpus()?.iter().last().ok_or_else(|| io::Error::other("no CPU may be used"))
 }
 
 /// Those times that were mostly the other one's.
@@ -153,10 +153,10 @@ fn stopped(programs: &Programs, seconds: u64) -> io::Result<Injected> {
     let process = i32::try_from(tid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
     let mut stops = Vec::new();
     for _ in 0..seconds * 10 {
-        clock::pause(Span::from_millis(60))?;
+        clock::sleep_for(Span::from_millis(60))?;
         let from = clock::now().as_nanos();
         kill_process(process, Signal::STOP)?;
-        clock::pause(Span::from_millis(20))?;
+        clock::sleep_for(Span::from_millis(20))?;
         stops.push(Time { from, until: clock::now().as_nanos() });
         kill_process(process, Signal::CONT)?;
     }

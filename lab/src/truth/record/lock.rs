@@ -35,9 +35,9 @@ fn hold(lock: &Mutex<File>, end: MonotonicTime) -> io::Result<()> {
         file.rewind()?;
         file.write_all(&[1; 256 * 1024])?;
         file.sync_all()?;
-        clock::pause(HELD.minus(clock::now().since(since)))?;
+        clock::sleep_for(HELD.minus(clock::now().since(since)))?;
         drop(file);
-        clock::pause(LEFT)?;
+        clock::sleep_for(LEFT)?;
     }
     Ok(())
 }
@@ -49,7 +49,7 @@ fn wait(lock: &Mutex<File>, end: MonotonicTime) -> Vec<Time> {
         let from = clock::now().as_nanos();
         drop(lock.lock().unwrap_or_else(PoisonError::into_inner));
         times.push(Time { from, until: clock::now().as_nanos() });
-        drop(clock::pause(BETWEEN));
+        drop(clock::sleep_for(BETWEEN));
     }
     times
 }

@@ -61,7 +61,7 @@ fn once(
     let from = clock::now().as_nanos();
     let injected = (scene.play)(programs, seconds)?;
     let until = clock::now().as_nanos();
-    clock::pause(LOOKS)?;
+    clock::sleep_for(LOOKS)?;
     let told = recorder.end()?;
     let text = instance.text()?;
     let judged = Judged { told: &told, turns: &turns(&text), named: &first_called(&text, &recorder::NAMES) };

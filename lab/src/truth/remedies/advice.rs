@@ -1,6 +1,6 @@
 //! What howlate tells people to type, done as they would do it.
 
-use howlate_guard::{Applied, Guard, Wanted};
+use howlate_guard::{AppliedSettings, Guard, SettingRequest};
 
 /// A line of a remedy, understood.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,9 +60,9 @@ impl Step {
     }
 
     /// What it changes of the machine, until what is returned is dropped.
-    pub fn applied(&self, guard: &Guard) -> std::io::Result<Option<Applied>> {
+    pub fn applied(&self, guard: &Guard) -> std::io::Result<Option<AppliedSettings>> {
         let Self::Written { path, value } = self else { return Ok(None) };
-        let wanted = Wanted::parse(path, value).map_err(std::io::Error::other)?;
+        let wanted = SettingRequest::parse(path, value).map_err(std::io::Error::other)?;
         let applied = guard.apply(&[wanted]);
         match applied.settings.is_empty() {
             true => Err(std::io::Error::other(format!("{path}: {:?}", applied.caveats))),

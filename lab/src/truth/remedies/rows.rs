@@ -3,7 +3,7 @@
 use std::io;
 use std::process::{Child, Command, Stdio};
 
-use howlate_guard::{Group, Guard};
+use howlate_guard::{Guard, QuotaCgroup};
 use howlate_linux::sched;
 use howlate_model::Span;
 use howlate_procfs::{Cgroup, CpuCgroups, Root, SELF};
@@ -51,14 +51,14 @@ pub struct Making {
 pub struct Made {
     _rivals: Vec<Rivals>,
     _processes: Vec<Killed>,
-    group: Option<Group>,
+    group: Option<QuotaCgroup>,
     cpu: Option<u32>,
 }
 
 impl Made {
     /// What a shell runs before the late program, to be where the cause is.
     pub fn enter(&self) -> String {
-        let into = |group: &Group| format!("echo $$ > {}/cgroup.procs\n", group.path());
+        let into = |group: &QuotaCgroup| format!("echo $$ > {}/cgroup.procs\n", group.path());
         let bound = |cpu: u32| format!("taskset -cp {cpu} $$ > /dev/null\n");
         format!(
             "{}{}",
@@ -79,7 +79,7 @@ impl Drop for Killed {
 }
 
 fn last_cpu() -> u32 {
-    sched::bindable().ok().and_then(|cpus| cpus.iter().max()).unwrap_or(0)
+    sched::bindable_cpus().ok().and_then(|cpus| cpus.iter().max()).unwrap_or(0)
 }
 
 /// Beside rivals, all on one CPU.
@@ -115,11 +115,11 @@ fn without_real_time(guard: &Guard) -> io::Result<Made> {
     Ok(Made { group: Some(group), ..beside(&[(&["rival-a", "rival-b", "rival-c"], ORDINARY)]) })
 }
 
-fn group(guard: &Guard, quota: Span, period: Span) -> io::Result<Group> {
+fn group(guard: &Guard, quota: Span, period: Span) -> io::Result<QuotaCgroup> {
     let above: Vec<String> =
         CpuCgroups::read(&Root::live(), SELF).upwards().iter().map(Cgroup::folder).collect();
     let name = format!("howlate-truth-{}", std::process::id());
-    guard.group(&above, &name, quota, period).map_err(io::Error::other)
+    guard.create_quota_cgroup(&above, &name, quota, period).map_err(io::Error::other)
 }
 
 /// As a real-time thread where that is allowed.

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 
 use howlate_model::CpuSet;
-use howlate_procfs::{Root, list_of_cpus, siblings};
+use howlate_procfs::{Root, read_cpu_list, siblings};
 
 /// All CPUs of the last core, of those of the quickest kind, but never the first CPU's. `None` where there is no other core.
 pub fn core_to_isolate(root: &Root) -> Option<CpuSet> {
@@ -14,9 +14,9 @@ pub fn core_to_isolate(root: &Root) -> Option<CpuSet> {
 
 /// Cores that can be spared, the best first: all but the one of the first CPU, which handles what has to be handled somewhere.
 pub fn cores_to_spare(root: &Root) -> Vec<CpuSet> {
-    let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
+    let online = read_cpu_list(root, "/sys/devices/system/cpu/online");
     let Some(first) = online.iter().next() else { return Vec::new() };
-    let of_big_kind = list_of_cpus(root, "/sys/devices/cpu_core/cpus");
+    let of_big_kind = read_cpu_list(root, "/sys/devices/cpu_core/cpus");
     let quickness = |cpu: u32| {
         let capacity = root.reading(format!("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity")).number::<u64>();
         (capacity, of_big_kind.contains(cpu), cpu)

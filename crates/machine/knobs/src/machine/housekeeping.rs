@@ -7,7 +7,7 @@ use howlate_procfs::{Isolation, Root};
 /// isolated: interrupts have to be handled somewhere.
 pub fn housekeeping(root: &Root) -> (CpuSet, CpuSet) {
     let isolation = Isolation::read(root);
-    let (online, isolated) = (&isolation.online, isolation.apart());
+    let (online, isolated) = (&isolation.online, isolation.separated());
     let others = online.without(&isolated);
     let kept = match isolated.is_empty() || others.is_empty() {
         true => online.iter().take(1).collect(),

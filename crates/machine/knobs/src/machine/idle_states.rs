@@ -27,7 +27,7 @@ const CPUS: &str = "/sys/devices/system/cpu";
 pub const NOTICEABLE_US: u64 = 10;
 
 fn look(root: &Root) -> Look {
-    let cpus = Isolation::read(root).that_matter();
+    let cpus = Isolation::read(root).relevant_cpus();
     let names =
         |cpu: u32| root.list(&format!("{CPUS}/cpu{cpu}/cpuidle")).into_iter().filter(|name| is_state(name));
     let states: BTreeSet<String> = cpus.iter().flat_map(names).collect();

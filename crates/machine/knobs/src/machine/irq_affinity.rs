@@ -6,7 +6,7 @@
 //! Source: Documentation/core-api/irq/irq-affinity.rst; Linux commit c7718e5c76d4.
 
 use howlate_model::{CpuSet, SettingScope};
-use howlate_procfs::{CpuInfo, InterruptCounts, InterruptRow, Kernel, Root, list_of_cpus};
+use howlate_procfs::{CpuInfo, InterruptCounts, InterruptRow, Kernel, Root, read_cpu_list};
 
 use crate::knob::{Knob, Look};
 use crate::machine::housekeeping::housekeeping;
@@ -117,7 +117,7 @@ pub fn handled_by(root: &Root, interrupts: &Files, cpus: &CpuSet) -> Files {
     let meets = |list: &CpuSet| list.iter().any(|cpu| cpus.contains(cpu));
     let allowed = interrupts.only(|list| list.parse().is_ok_and(|list| meets(&list)));
     allowed.numbered(|number| {
-        let handled = list_of_cpus(root, &format!("{INTERRUPTS}/{number}/effective_affinity_list"));
+        let handled = read_cpu_list(root, &format!("{INTERRUPTS}/{number}/effective_affinity_list"));
         (handled.is_empty() || meets(&handled)) && !(is_arm && handled.len() > 1)
     })
 }

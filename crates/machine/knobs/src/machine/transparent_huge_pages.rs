@@ -4,7 +4,7 @@
 
 use howlate_model::SettingScope;
 use howlate_procfs::Root;
-use howlate_procfs::chosen;
+use howlate_procfs::bracketed_choice;
 
 use crate::knob::{Knob, Look};
 
@@ -22,7 +22,7 @@ pub(crate) const KNOB: Knob = Knob {
 
 fn look(root: &Root) -> Look {
     // What never joins pages is quieter still, and is left.
-    match root.read(FILE).ok().as_deref().and_then(chosen) {
+    match root.read(FILE).ok().as_deref().and_then(bracketed_choice) {
         Some(quiet @ ("madvise" | "never")) => Look::AsWanted(quiet.to_owned()),
         _ => Look::file(root, FILE, "madvise"),
     }

@@ -1,7 +1,7 @@
 //! One CPU: its siblings, its governor and its idle states.
 
 use howlate_model::{Cpu, CpuSet, IdleState};
-use howlate_procfs::{Root, governor, list_of_cpus, node_of, siblings};
+use howlate_procfs::{Root, governor, numa_node, read_cpu_list, siblings};
 
 pub(super) fn cpu(root: &Root, number: u32) -> Cpu {
     let directory = format!("/sys/devices/system/cpu/cpu{number}");
@@ -9,7 +9,7 @@ pub(super) fn cpu(root: &Root, number: u32) -> Cpu {
         number,
         siblings: siblings(root, number),
         cache: last_level_cache(root, &directory),
-        node: node_of(root, number),
+        node: numa_node(root, number),
         governor: governor(root, number).content.ok(),
         idle_states: idle_states(root, number),
     }
@@ -23,7 +23,7 @@ fn last_level_cache(root: &Root, directory: &str) -> CpuSet {
         root.read(&format!("{directory}/cache/{cache}/level")).ok()?.parse().ok()
     };
     let last = caches.max_by_key(level);
-    let list = last.map(|cache| list_of_cpus(root, &format!("{directory}/cache/{cache}/shared_cpu_list")));
+    let list = last.map(|cache| read_cpu_list(root, &format!("{directory}/cache/{cache}/shared_cpu_list")));
     list.unwrap_or_default()
 }
 

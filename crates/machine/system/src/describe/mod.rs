@@ -4,7 +4,7 @@ pub(crate) mod cpus;
 mod processor;
 
 use howlate_model::{CpuSet, Span, System};
-use howlate_procfs::{Isolation, Kernel, Root, Status, container, hypervisor, list_of_cpus, os_release};
+use howlate_procfs::{Isolation, Kernel, Root, Status, container, hypervisor, os_release, read_cpu_list};
 
 use crate::kernel::preemption;
 use crate::kernel_config::KernelConfig;
@@ -12,7 +12,7 @@ use crate::kernel_config::KernelConfig;
 /// Describes the machine. What cannot be read is left empty.
 pub fn describe(root: &Root) -> System {
     let kernel = Kernel::read(root);
-    let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
+    let online = read_cpu_list(root, "/sys/devices/system/cpu/online");
     System {
         preemption: preemption(root),
         realtime_kernel: Kernel::is_realtime(root),
@@ -21,7 +21,7 @@ pub fn describe(root: &Root) -> System {
         processor: processor::name(root),
         allowed: allowed(root),
         bindable: CpuSet::default(),
-        isolated: Isolation::read(root).untouched,
+        isolated: Isolation::read(root).isolated,
         cpus: online.iter().map(|number| cpus::cpu(root, number)).collect(),
         online,
         memory_bytes: memory_bytes(root),

@@ -12,7 +12,7 @@ const ASPM: &str = "/sys/module/pcie_aspm/parameters/policy";
 /// Source: `Documentation/admin-guide/kernel-parameters.txt`, `pcie_aspm.policy`.
 pub(super) fn links(root: &Root) -> Option<Finding> {
     let policy = root.reading(ASPM);
-    let chosen = howlate_procfs::chosen(policy.text()?)?.to_owned();
+    let chosen = howlate_procfs::bracketed_choice(policy.text()?)?.to_owned();
     if !has_sleeping_links(root) {
         return None;
     }

@@ -28,7 +28,7 @@ impl Policy {
     /// Source: Documentation/admin-guide/pm/cpufreq.rst; Documentation/ABI/testing/sysfs-devices-system-cpu, `bios_limit`.
     fn all(root: &Root) -> Vec<Self> {
         let isolation = Isolation::read(root);
-        let matter = isolation.that_matter();
+        let matter = isolation.relevant_cpus();
         let numbered = |name: String| name.strip_prefix("policy")?.parse::<u32>().ok();
         let numbers: Vec<u32> = root.list(FREQUENCY_POLICIES).into_iter().filter_map(numbered).collect();
         let one = |(place, number): (usize, &u32)| {
@@ -123,7 +123,7 @@ fn unread(root: &Root) -> Option<(u32, Reading)> {
     let isolation = Isolation::read(root);
     let numbered = |name: String| name.strip_prefix("policy")?.parse::<u32>().ok();
     let numbers = root.list(FREQUENCY_POLICIES).into_iter().filter_map(numbered);
-    let mut of_these = numbers.filter(|number| isolation.that_matter().contains(*number));
+    let mut of_these = numbers.filter(|number| isolation.relevant_cpus().contains(*number));
     let cannot =
         |number: &u32| root.read(&format!("{FREQUENCY_POLICIES}/policy{number}/{GOVERNOR}")).is_err();
     let number = of_these.find(cannot)?;

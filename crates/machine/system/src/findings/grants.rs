@@ -1,7 +1,7 @@
 //! Who hands out real-time priorities besides `limits.d`: rtkit, and the manager of services.
 
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{CgroupMembership, Distribution, Limits, Root, SELF, container};
+use howlate_procfs::{CgroupMembership, Limits, LinuxDistribution, Root, SELF, container};
 
 use super::draft::{Draft, finding};
 use crate::process::Process;
@@ -77,7 +77,7 @@ pub(super) fn service(root: &Root) -> Option<Finding> {
         );
     let draft = draft.when(verdict == Verdict::Costs, |draft| {
         let again = if is_manager { "restart, as it outlives a short logout" } else { "restart the service" };
-        if Distribution::read(root) == Distribution::NixOs {
+        if LinuxDistribution::read(root) == LinuxDistribution::NixOs {
             return by_nix(draft, &edited, again);
         }
         draft

@@ -60,7 +60,7 @@ fn of_cpu(latency: &Reading) -> Option<u64> {
 /// Source: Documentation/power/pm_qos_interface.rst: reading gives the value in force, a 32-bit number; 2000 s is "no request".
 fn request(root: &Root) -> Result<Option<u64>, Unreadable> {
     const NO_REQUEST: i32 = 2_000_000_000;
-    let bytes = root.beginning(REQUEST, 4)?;
+    let bytes = root.read_prefix(REQUEST, 4)?;
     let micros = <[u8; 4]>::try_from(bytes.as_slice()).ok().map(i32::from_ne_bytes);
     Ok(micros.filter(|micros| *micros != NO_REQUEST).and_then(|micros| u64::try_from(micros).ok()))
 }
@@ -81,7 +81,7 @@ pub(super) fn states(root: &Root) -> Option<Finding> {
 /// And how long it takes to leave the deepest of them, where that is a cost.
 fn examined(root: &Root) -> Option<(Finding, u64)> {
     let isolation = Isolation::read(root);
-    let cpus = isolation.that_matter();
+    let cpus = isolation.relevant_cpus();
     let first = cpus.iter().next()?;
     let asked = request(root).ok().flatten();
     if cpus.iter().all(|cpu| idle_states(root, cpu).is_empty()) {

@@ -13,7 +13,7 @@ const WHY: &str =
 /// Only those that can be moved: the others are where they have to be.
 pub(super) fn examine(root: &Root) -> Option<Finding> {
     let (isolation, movable) = (Isolation::read(root), movable(root));
-    let apart = isolation.apart();
+    let apart = isolation.separated();
     if movable.is_empty() || isolation.online.len() < 2 {
         return None;
     }
@@ -32,7 +32,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
             .undo(format!("`echo {} | sudo tee /proc/irq/N/smp_affinity_list`", isolation.online))
     } else {
         let near = handled_by(root, &movable, &apart);
-        let (is_clear, all, words) = (near.is_empty(), movable.len(), isolation.apart_in_words());
+        let (is_clear, all, words) = (near.is_empty(), movable.len(), isolation.describe_separated());
         let managed = avoidable_queues(root, &isolation);
         let (verdict, found) = match is_clear {
             true => {
@@ -76,7 +76,7 @@ fn sent_away(root: &Root, draft: Draft) -> Draft {
 
 /// Queues of disks that come to CPUs that are set apart, and need not: nobody has told the kernel to keep them away.
 fn avoidable_queues(root: &Root, isolation: &Isolation) -> Files {
-    let managed = managed_near(root, &isolation.apart());
+    let managed = managed_near(root, &isolation.separated());
     let is_told = flag_is_set(root) || Kernel::read(root).at_least(5, 6) == Some(false);
     if is_told { managed.numbered(|_| false) } else { managed }
 }
@@ -92,7 +92,7 @@ const FLAG: &str = "managed_irq";
 fn kept_away(root: &Root, draft: Draft, isolation: &Isolation) -> Draft {
     let line = CommandLine::read(root);
     let Some(before) = line.value("isolcpus") else {
-        return draft.boot(root, &format!("isolcpus={FLAG},{}", isolation.apart()));
+        return draft.boot(root, &format!("isolcpus={FLAG},{}", isolation.separated()));
     };
     // Without a flag it is `domain` that is meant, and with another one no longer.
     let has_flags = before.starts_with(|first: char| first.is_ascii_alphabetic());

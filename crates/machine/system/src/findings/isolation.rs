@@ -2,7 +2,7 @@
 
 use howlate_knobs::{core_to_isolate, housekeeping, nohz_full};
 use howlate_model::{CpuSet, Finding, FindingId, Verdict};
-use howlate_procfs::{CgroupMembership, CommandLine, Isolation, Root, SELF, container, cpus_of};
+use howlate_procfs::{CgroupMembership, CommandLine, Isolation, Root, SELF, container, parse_cpu_list};
 
 use super::boot_parameters::another_kernel;
 use super::draft::{Draft, finding};
@@ -13,12 +13,12 @@ const OPTION: &str = "CONFIG_NO_HZ_FULL";
 /// CPUs on which nothing runs that was not put there, whether since the start or by a control group.
 pub(super) fn isolated(root: &Root) -> Option<Finding> {
     let isolation = Isolation::read(root);
-    let Isolation { online, untouched, readings: [at_boot, by_groups], .. } = &isolation;
+    let Isolation { online, isolated: isolated_cpus, readings: [at_boot, by_groups], .. } = &isolation;
     if online.len() < 2 || (at_boot.text().is_none() && by_groups.text().is_none()) {
         return None;
     }
     let line = CommandLine::read(root);
-    let draft = match (untouched.is_empty(), online.without(untouched).is_empty()) {
+    let draft = match (isolated_cpus.is_empty(), online.without(isolated_cpus).is_empty()) {
         (true, _) if isolates(&line) => ineffective(&line),
         (true, _) => {
             let found = match isolation.tickless.is_empty() {
@@ -34,9 +34,9 @@ pub(super) fn isolated(root: &Root) -> Option<Finding> {
                 None => half_of_it(draft.turn(root, "isolcpus"), root, online),
             }
         }
-        (false, true) => all_isolated(root, untouched, &line),
+        (false, true) => all_isolated(root, isolated_cpus, &line),
         (false, false) => {
-            let found = format!("isolated CPUs: {untouched}; {}", how_to_use(root, &isolation));
+            let found = format!("isolated CPUs: {isolated_cpus}; {}", how_to_use(root, &isolation));
             finding(FindingId::IsolatedCpus, Verdict::Good, found)
         }
     };
@@ -50,12 +50,13 @@ pub(super) fn isolated(root: &Root) -> Option<Finding> {
 
 /// Where to measure: on those that this process may be bound to.
 fn how_to_use(root: &Root, isolation: &Isolation) -> String {
-    let untouched = &isolation.untouched;
-    let within = |cpus: &CpuSet| -> CpuSet { untouched.iter().filter(|cpu| cpus.contains(*cpu)).collect() };
+    let isolated_cpus = &isolation.isolated;
+    let within =
+        |cpus: &CpuSet| -> CpuSet { isolated_cpus.iter().filter(|cpu| cpus.contains(*cpu)).collect() };
     let own = within(&isolation.allowed);
     let bound = own_cpuset(root).or_else(|| container(root).map(|_| isolation.allowed.clone()));
-    let usable = bound.map_or_else(|| untouched.clone(), |bound| within(&bound));
-    let by_groups = cpus_of(&isolation.readings[1]).unwrap_or_default();
+    let usable = bound.map_or_else(|| isolated_cpus.clone(), |bound| within(&bound));
+    let by_groups = parse_cpu_list(&isolation.readings[1]).unwrap_or_default();
     match (usable.is_empty(), usable.without(&by_groups).is_empty() && own.is_empty()) {
         (true, _) => "this process may use none of them".to_owned(),
         (false, true) => "programs come there through the control group that has them".to_owned(),
@@ -69,7 +70,7 @@ fn how_to_use(root: &Root, isolation: &Isolation) -> String {
 fn own_cpuset(root: &Root) -> Option<CpuSet> {
     let path = CgroupMembership::read(root, SELF).v2()?.to_owned();
     let group = path.trim_end_matches('/');
-    cpus_of(&root.reading(format!("/sys/fs/cgroup{group}/cpuset.cpus.effective")))
+    parse_cpu_list(&root.reading(format!("/sys/fs/cgroup{group}/cpuset.cpus.effective")))
 }
 
 /// Flags were given, and not the one by which the scheduler moves nothing there: no flag is implied then.
@@ -162,7 +163,7 @@ pub(super) fn tickless(root: &Root) -> Option<Finding> {
     let reading = root.reading(nohz_full::FILE);
     let isolation = Isolation::read(root);
     let (line, config) = (CommandLine::read(root), KernelConfig::read(root));
-    let tickless = cpus_of(&reading);
+    let tickless = parse_cpu_list(&reading);
     if isolation.online.len() < 2 {
         return None;
     }

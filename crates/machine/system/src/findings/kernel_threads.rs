@@ -17,12 +17,12 @@ const FIRST_THREAD: u32 = 2;
 /// Source: `Documentation/admin-guide/kernel-parameters.txt`, `irqaffinity=`.
 pub(super) fn new_interrupts(root: &Root) -> Option<Finding> {
     let isolation = Isolation::read(root);
-    let apart = isolation.apart();
+    let apart = isolation.separated();
     let (default, line) = (root.reading(DEFAULT), CommandLine::read(root));
     let text = default.text().filter(|_| !apart.is_empty())?;
     let meets = apart.iter().any(|cpu| is_in_mask(text, cpu));
     let (kept, _) = housekeeping(root);
-    let words = isolation.apart_in_words();
+    let words = isolation.describe_separated();
     let found = if meets {
         format!("interrupts that a driver asks for later may go to {words} as well")
     } else {
@@ -68,7 +68,7 @@ fn on(root: &Root, apart: &CpuSet) -> Option<Vec<KernelThread>> {
 /// Source: `Documentation/core-api/workqueue.rst`; `Documentation/admin-guide/cpu-isolation.rst`.
 pub(super) fn threads(root: &Root) -> Option<Finding> {
     let isolation = Isolation::read(root);
-    let apart = isolation.apart();
+    let apart = isolation.separated();
     if apart.is_empty() {
         return None;
     }
@@ -79,7 +79,7 @@ pub(super) fn threads(root: &Root) -> Option<Finding> {
     if !is_known && workqueues.text().is_none() {
         return None;
     }
-    let words = isolation.apart_in_words();
+    let words = isolation.describe_separated();
     let which = names(&threads);
     let found = match (threads.is_empty(), by_work) {
         (true, false) if is_known => {
@@ -148,7 +148,7 @@ fn move_away(root: &Root, draft: Draft, threads: &[KernelThread]) -> Draft {
 /// Source: Documentation/networking/scaling.rst, "RPS".
 pub(super) fn packets(root: &Root) -> Option<Finding> {
     let isolation = Isolation::read(root);
-    let apart = isolation.apart();
+    let apart = isolation.separated();
     let queues = |card: String| {
         let names =
             root.list(&format!("{CARDS}/{card}/queues")).into_iter().filter(|name| name.starts_with("rx-"));
@@ -158,8 +158,11 @@ pub(super) fn packets(root: &Root) -> Option<Finding> {
         |reading: &Reading| reading.text().is_some_and(|mask| apart.iter().any(|cpu| is_in_mask(mask, cpu)));
     let steered = root.list(CARDS).into_iter().flat_map(queues).filter(meets).collect::<Vec<_>>();
     let first = steered.first()?;
-    let found =
-        format!("packets of {} are handled on {} as well", count(steered.len()), isolation.apart_in_words());
+    let found = format!(
+        "packets of {} are handled on {} as well",
+        count(steered.len()),
+        isolation.describe_separated()
+    );
     let draft = finding(FindingId::ReceiveSteering, Verdict::Costs, found).seen(first).why(
         "A CPU that got a packet's interrupt hands the packet on to those of this mask, which handle it in a softirq, ahead of their threads.",
     );
@@ -186,7 +189,7 @@ pub(super) fn callbacks(root: &Root) -> Option<Finding> {
         Some(list) => list.parse().unwrap_or_else(|_| isolation.online.clone()),
         None => CpuSet::default(),
     };
-    let here = isolation.untouched.without(&elsewhere).without(&isolation.tickless);
+    let here = isolation.isolated.without(&elsewhere).without(&isolation.tickless);
     if here.is_empty()
         || line.has("rcu_nocbs") && elsewhere.is_empty()
         || all_by_default

@@ -2,7 +2,7 @@
 
 use howlate_knobs::{numa_balancing, same_page_merging, swappiness, transparent_huge_pages};
 use howlate_model::{Finding, FindingId, Verdict, shell_word};
-use howlate_procfs::{Root, chosen, list_of_cpus};
+use howlate_procfs::{Root, bracketed_choice, read_cpu_list};
 
 use super::draft::{Draft, finding};
 
@@ -11,7 +11,7 @@ use super::draft::{Draft, finding};
 /// Source: `Documentation/admin-guide/mm/transhuge.rst`.
 pub(super) fn huge_pages(root: &Root) -> Option<Finding> {
     let reading = root.reading(transparent_huge_pages::FILE);
-    let choice = chosen(reading.text()?)?.to_owned();
+    let choice = bracketed_choice(reading.text()?)?.to_owned();
     let always = choice == "always";
     let verdict = if always { Verdict::Costs } else { Verdict::Good };
     let found = format!("transparent huge pages: {choice}");
@@ -122,7 +122,7 @@ pub(super) fn same_page_merging(root: &Root) -> Option<Finding> {
 
 /// Whether pages are unmapped now and then to learn who uses them.
 pub(super) fn numa_balancing(root: &Root) -> Option<Finding> {
-    let nodes = list_of_cpus(root, "/sys/devices/system/node/online");
+    let nodes = read_cpu_list(root, "/sys/devices/system/node/online");
     let reading = root.reading(numa_balancing::FILE);
     let now = reading.text().filter(|_| nodes.len() > 1)?.to_owned();
     let on = now != "0";

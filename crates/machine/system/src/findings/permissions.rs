@@ -2,7 +2,7 @@
 
 use howlate_knobs::autogroup;
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{CgroupMembership, Distribution, Limits, Root, SELF, UNLIMITED, hypervisor};
+use howlate_procfs::{CgroupMembership, Limits, LinuxDistribution, Root, SELF, UNLIMITED, hypervisor};
 
 use super::container::Advice;
 use super::draft::{Draft, finding};
@@ -85,7 +85,7 @@ fn grant_realtime(root: &Root, draft: Draft) -> Draft {
 
 /// A drop-in of its own, so that undoing it is deleting a file: `limits.conf(5)`. Where nothing reads it, what takes its place.
 fn raise_limit(root: &Root, draft: Draft, item: &str, value: &str) -> Draft {
-    if Distribution::read(root) == Distribution::NixOs {
+    if LinuxDistribution::read(root) == LinuxDistribution::NixOs {
         let line = format!("{{ domain = \"*\"; item = \"{item}\"; type = \"-\"; value = \"{value}\"; }}");
         return draft
             .apply(format!(
@@ -108,7 +108,7 @@ fn raise_limit(root: &Root, draft: Draft, item: &str, value: &str) -> Draft {
         return for_this_shell(draft, "");
     }
     // Logins of Alpine read no limits; what OpenRC starts has those of its settings.
-    if Distribution::read(root) == Distribution::Alpine {
+    if LinuxDistribution::read(root) == LinuxDistribution::Alpine {
         let flag = match item {
             "memlock" => "l",
             "nice" => "e",

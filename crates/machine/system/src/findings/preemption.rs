@@ -4,8 +4,8 @@ use howlate_knobs::Writes;
 use howlate_knobs::preemption_model::FILE as SWITCH;
 use howlate_model::{Finding, FindingId, Verdict};
 use howlate_procfs::{
-    CommandLine, Distribution, Kernel, Reading, Root, board, chosen, container, hypervisor, is_transactional,
-    os_release,
+    CommandLine, Kernel, LinuxDistribution, Reading, Root, board, bracketed_choice, container, hypervisor,
+    is_transactional, os_release,
 };
 
 use super::draft::{Draft, finding};
@@ -57,35 +57,35 @@ fn real_time_kernels(root: &Root) -> Vec<String> {
     let arch = Kernel::architecture(root).unwrap_or_default();
     let build =
         "build one with CONFIG_PREEMPT_RT (in the kernel itself since Linux 6.12), and restart into it";
-    match Distribution::read(root) {
-        Distribution::RaspberryPi => vec![
+    match LinuxDistribution::read(root) {
+        LinuxDistribution::RaspberryPi => vec![
             "sudo apt install linux-image-rpi-v8-rt   # then kernel=kernel8_rt.img in /boot/firmware/config.txt, and restart".to_owned(),
             "on a Raspberry Pi 5, whose own kernel has pages of 16 KiB, that is the one with 4 KiB; or build one".to_owned(),
         ],
         // A board's own kernel knows its devices; one from elsewhere may not start there.
-        Distribution::Debian => match of_debian(&release) {
+        LinuxDistribution::Debian => match of_debian(&release) {
             Some(package) => vec![format!("sudo apt install {package}   # then restart into it")],
             None => one(build),
         },
-        Distribution::Proxmox => one(
+        LinuxDistribution::Proxmox => one(
             "Proxmox has none, and Debian's does not know ZFS: have the kernel preempt itself (`preempt=full`), or run what is to be \
              punctual on a machine of its own",
         ),
         // It is for releases with long support, and for Ubuntu itself.
-        Distribution::Ubuntu if ["x86_64", "aarch64"].contains(&arch.as_str()) && is_long_supported(root) => one("sudo pro enable realtime-kernel   # then restart into it; it takes a subscription, free for a few machines"),
-        Distribution::RedHat => one("sudo dnf install kernel-rt   # from the repository rt; then restart into it"),
-        Distribution::Suse if is_transactional(root) => one("sudo transactional-update pkg install kernel-rt   # then restart into it"),
-        Distribution::Suse => one("sudo zypper install kernel-rt   # then restart into it"),
-        Distribution::Arch if os_release(root, "ID").as_deref() == Some("steamos") => {
+        LinuxDistribution::Ubuntu if ["x86_64", "aarch64"].contains(&arch.as_str()) && is_long_supported(root) => one("sudo pro enable realtime-kernel   # then restart into it; it takes a subscription, free for a few machines"),
+        LinuxDistribution::RedHat => one("sudo dnf install kernel-rt   # from the repository rt; then restart into it"),
+        LinuxDistribution::Suse if is_transactional(root) => one("sudo transactional-update pkg install kernel-rt   # then restart into it"),
+        LinuxDistribution::Suse => one("sudo zypper install kernel-rt   # then restart into it"),
+        LinuxDistribution::Arch if os_release(root, "ID").as_deref() == Some("steamos") => {
             one("SteamOS has none, and each of its updates replaces what was installed besides: have its kernel preempt itself (`preempt=full`)")
         }
-        Distribution::Arch => one("sudo pacman -S linux-rt   # then restart into it"),
-        Distribution::Fedora => {
+        LinuxDistribution::Arch => one("sudo pacman -S linux-rt   # then restart into it"),
+        LinuxDistribution::Fedora => {
             let other = os_release(root, "ID").filter(|id| id != "fedora").and_then(|_| os_release(root, "NAME"));
             vec![format!("{} has none: {build}", other.unwrap_or_else(|| "Fedora".to_owned()))]
         }
-        Distribution::NixOs => one("set `boot.kernelPackages = pkgs.linuxPackages-rt_latest` in configuration.nix, run `nixos-rebuild boot`, and restart"),
-        Distribution::Ubuntu | Distribution::Alpine | Distribution::Other => one(build),
+        LinuxDistribution::NixOs => one("set `boot.kernelPackages = pkgs.linuxPackages-rt_latest` in configuration.nix, run `nixos-rebuild boot`, and restart"),
+        LinuxDistribution::Ubuntu | LinuxDistribution::Alpine | LinuxDistribution::Other => one(build),
     }
 }
 
@@ -100,12 +100,14 @@ fn is_long_supported(root: &Root) -> bool {
 
 /// Boards and WSL have no menu to choose a kernel from.
 fn the_kernel_before(root: &Root) -> &'static str {
-    match Distribution::read(root) {
-        Distribution::RaspberryPi => "take `kernel=` out of /boot/firmware/config.txt again, and restart",
+    match LinuxDistribution::read(root) {
+        LinuxDistribution::RaspberryPi => {
+            "take `kernel=` out of /boot/firmware/config.txt again, and restart"
+        }
         _ if hypervisor(root).is_some_and(|found| found.name == "wsl2") => {
             "take `kernel=` out of .wslconfig again, and run `wsl --shutdown`"
         }
-        Distribution::Other | Distribution::Alpine => "start the present kernel again",
+        LinuxDistribution::Other | LinuxDistribution::Alpine => "start the present kernel again",
         _ => "choose the present kernel in the boot menu",
     }
 }
@@ -163,7 +165,7 @@ struct Model {
 /// command line decides, and the build's default otherwise.
 fn in_force(root: &Root) -> Model {
     let switch = root.reading(SWITCH);
-    if let Some(mode) = switch.text().and_then(chosen) {
+    if let Some(mode) = switch.text().and_then(bracketed_choice) {
         return Model { mode: Some(mode.to_owned()), seen: vec![switch.clone()], is_read: true };
     }
     inferred(root, switch)

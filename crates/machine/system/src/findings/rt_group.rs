@@ -75,7 +75,7 @@ fn evidence(root: &Root, draft: Draft) -> Draft {
 
 /// The lines about the hierarchies that divide CPU time.
 fn own_groups(root: &Root) -> Reading {
-    CgroupMembership::read(root, SELF).about_cpu_time()
+    CgroupMembership::read(root, SELF).cpu_time_lines()
 }
 
 fn by_share(root: &Root, group: &Cgroup, share: &Reading) -> Finding {

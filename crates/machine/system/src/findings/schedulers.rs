@@ -2,7 +2,7 @@
 
 use howlate_knobs::tuning_daemons;
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{Distribution, Isolation, Reading, Root};
+use howlate_procfs::{Isolation, LinuxDistribution, Reading, Root};
 
 use super::draft::{Draft, finding};
 
@@ -47,9 +47,11 @@ pub(super) fn daemons(root: &Root) -> Option<Finding> {
          are to last belong into their own configuration; irqbalance leaves alone what `isolcpus=` and `nohz_full=` name, not what control \
          groups isolate.",
     );
-    let apart = Isolation::read(root).apart();
-    let file = match Distribution::read(root) {
-        Distribution::RedHat | Distribution::Fedora | Distribution::Suse => "/etc/sysconfig/irqbalance",
+    let apart = Isolation::read(root).separated();
+    let file = match LinuxDistribution::read(root) {
+        LinuxDistribution::RedHat | LinuxDistribution::Fedora | LinuxDistribution::Suse => {
+            "/etc/sysconfig/irqbalance"
+        }
         _ => "/etc/default/irqbalance",
     };
     let stop = |draft: Draft, name: &&str| {

@@ -26,7 +26,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     if active.text() != Some("1") && sharing.is_empty() && control.text() != Some("off") {
         return None;
     }
-    let apart = isolation.apart();
+    let apart = isolation.separated();
     let half_isolated: Vec<(u32, CpuSet)> = apart
         .iter()
         .map(|cpu| (cpu, sibling_of(cpu).without(&apart)))
@@ -67,10 +67,10 @@ fn shared_with_others(root: &Root, half_isolated: &[(u32, CpuSet)]) -> Draft {
 /// The half of those cores that can be missed, while the machine runs: that of others, or, where those keep house for all, that of the
 /// isolated ones, if others are left of them.
 fn switched_off(draft: Draft, isolation: &Isolation, isolated: &CpuSet, others: &CpuSet) -> Draft {
-    let keeps_house = isolation.online.without(&isolation.apart());
+    let keeps_house = isolation.online.without(&isolation.separated());
     let first = isolation.online.iter().next().unwrap_or(0);
     let can_miss_others = !others.contains(first) && !keeps_house.without(others).is_empty();
-    let can_miss_isolated = !isolation.apart().without(isolated).is_empty();
+    let can_miss_isolated = !isolation.separated().without(isolated).is_empty();
     let switched = match (can_miss_others, can_miss_isolated) {
         (true, _) => others,
         (false, true) => isolated,
@@ -93,7 +93,7 @@ fn switched_off(draft: Draft, isolation: &Isolation, isolated: &CpuSet, others: 
 
 /// As many CPUs, in whole cores, as far as there are.
 fn in_whole_cores(draft: Draft, root: &Root, isolation: &Isolation) -> Draft {
-    let wanted = isolation.apart().len();
+    let wanted = isolation.separated().len();
     let mut chosen: Vec<u32> = Vec::new();
     for core in cores_to_spare(root) {
         if chosen.len() + core.len() <= wanted {

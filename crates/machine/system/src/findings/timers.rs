@@ -2,7 +2,7 @@
 
 use howlate_knobs::{nohz_full, timer_migration};
 use howlate_model::{Finding, FindingId, Verdict};
-use howlate_procfs::{CommandLine, Reading, Root, list_of_cpus};
+use howlate_procfs::{CommandLine, Reading, Root, read_cpu_list};
 
 use super::draft::finding;
 use crate::kernel_config::KernelConfig;
@@ -81,7 +81,7 @@ fn by_build(root: &Root, timers: &Reading) -> Finding {
 pub(super) fn migration(root: &Root) -> Option<Finding> {
     let migration = root.reading(timer_migration::FILE);
     let tickless = root.reading(nohz_full::FILE);
-    let several = list_of_cpus(root, "/sys/devices/system/cpu/online").len() > 1;
+    let several = read_cpu_list(root, "/sys/devices/system/cpu/online").len() > 1;
     let on = migration.text()? != "0";
     let has_tickless = tickless.text().is_some_and(|cpus| !matches!(cpus, "" | "(null)"));
     let (verdict, found) = match (on, has_tickless) {

@@ -10,8 +10,8 @@ const FELT: u64 = 100;
 
 /// Whether this is a guest.
 pub(super) fn hypervisor(root: &Root) -> Option<Finding> {
-    if let Some(first_domain) = howlate_procfs::first_domain(root) {
-        return Some(of_first_domain(&first_domain));
+    if let Some(xen_dom0) = howlate_procfs::xen_dom0(root) {
+        return Some(of_first_domain(&xen_dom0));
     }
     let hypervisor = howlate_procfs::hypervisor(root)?;
     let found = format!("this machine is a guest ({})", hypervisor.name);

@@ -2,7 +2,7 @@
 
 use howlate_knobs::watchdogs;
 use howlate_model::{CpuSet, Finding, FindingId, Verdict};
-use howlate_procfs::{Root, list_of_cpus};
+use howlate_procfs::{Root, read_cpu_list};
 
 use super::draft::finding;
 
@@ -16,7 +16,7 @@ pub(super) fn examine(root: &Root) -> Option<Finding> {
     let on = switch.text()? != "0" && seconds > 0;
     let every = f64::from(seconds) * 2.0 / 5.0;
     let by_nmi = if hard.text() == Some("1") { ", and a counter raises NMIs" } else { "" };
-    let online = list_of_cpus(root, "/sys/devices/system/cpu/online");
+    let online = read_cpu_list(root, "/sys/devices/system/cpu/online");
     let mask = root.reading("/proc/sys/kernel/watchdog_cpumask");
     let watched: Option<CpuSet> = mask.text().and_then(|list| list.parse().ok());
     let watched = watched.filter(|watched| !online.without(watched).is_empty());

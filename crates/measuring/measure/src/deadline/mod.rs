@@ -170,7 +170,7 @@ impl DeadlineThreads {
         self.stop.ask();
         while !self.threads.iter().all(|(_, thread)| thread.is_finished()) {
             self.drain(take);
-            drop(clock::pause(Span::from_millis(1)));
+            drop(clock::sleep_for(Span::from_millis(1)));
         }
         self.drain(take);
         let (mut end, mut first) = (DeadlineEnd::default(), None);
@@ -275,7 +275,7 @@ mod tests {
         };
         let tids = threads.tids().to_vec();
         assert!(tids.len() == 2 && tids[0] != tids[1]);
-        drop(clock::pause(Span::from_millis(40)));
+        drop(clock::sleep_for(Span::from_millis(40)));
         let end = threads.end(&mut take);
         assert_eq!(end, DeadlineEnd::default());
         assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
@@ -289,7 +289,7 @@ mod tests {
         };
         let Some(threads) = begin(&plan) else { return };
         while !threads.are_stopped() {
-            drop(clock::pause(Span::from_millis(1)));
+            drop(clock::sleep_for(Span::from_millis(1)));
         }
         let mut latencies = Vec::new();
         let end = threads.end(&mut |thread, latency| latencies.push((thread, latency)));

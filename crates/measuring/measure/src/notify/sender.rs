@@ -154,7 +154,7 @@ impl Sending {
     /// Sleeps; `false` when the run was stopped meanwhile.
     #[inline]
     fn sleep(&self, span: Span) -> bool {
-        while clock::pause(span).is_err() {
+        while clock::sleep_for(span).is_err() {
             if self.stop.is_asked() {
                 return false;
             }
@@ -179,7 +179,7 @@ impl Sending {
         let last = self.log.count();
         while self.stop.is_asked() && self.arrivals.most_recent() < last && clock::now() < give_up {
             // A signal, which only says that the run was stopped, shortens the nap.
-            drop(clock::pause(LEAST_NAP));
+            drop(clock::sleep_for(LEAST_NAP));
         }
     }
 

@@ -10,7 +10,7 @@ use std::process::Child;
 
 use howlate_linux::helper::{Helper, Lifetime};
 use howlate_linux::signal;
-use howlate_linux::sysv::Id;
+use howlate_linux::sysv::SysvId;
 use howlate_model::Span;
 
 use super::control;
@@ -68,8 +68,8 @@ impl Drop for Janitor {
     }
 }
 
-fn make(queue: bool) -> io::Result<Id> {
-    if queue { Id::new_queue() } else { Id::new_semaphore() }
+fn make(queue: bool) -> io::Result<SysvId> {
+    if queue { SysvId::new_queue() } else { SysvId::new_semaphore() }
 }
 
 /// The helper: makes the id, waits until nobody needs it, removes it.

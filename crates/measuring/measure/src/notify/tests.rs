@@ -217,7 +217,7 @@ impl Notify for StopsAfter {
         self.stop.ask();
         let arrivals = self.arrivals.clone();
         std::thread::spawn(move || {
-            clock::pause(Span::from_millis(50)).unwrap();
+            clock::sleep_for(Span::from_millis(50)).unwrap();
             arrivals.store(0, number, clock::now());
         });
         Ok(())

@@ -74,7 +74,7 @@ impl TickLength {
             Counted::Clock => Self { nanos: 1, ticks: 1 },
             Counted::Ticks => {
                 let (ticks, at) = pair();
-                drop(clock::pause(COMPARED));
+                drop(clock::sleep_for(COMPARED));
                 let (later_ticks, later) = pair();
                 let passed = later_ticks.saturating_sub(ticks);
                 Self { nanos: later.since(at).as_nanos().max(1), ticks: passed.max(1) }

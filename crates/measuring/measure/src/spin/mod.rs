@@ -136,7 +136,7 @@ impl Spinners {
         while !self.are_over() {
             self.drain(take);
             // The rest of a turn, or until it gets a CPU again.
-            drop(howlate_linux::clock::pause(Span::from_millis(1)));
+            drop(howlate_linux::clock::sleep_for(Span::from_millis(1)));
         }
         self.drain(take);
         for (_, ring, thread) in self.threads.drain(..) {
@@ -221,7 +221,7 @@ mod tests {
         let mut gaps = Vec::new();
         while !spinners.are_over() {
             spinners.drain(&mut |gap| gaps.push(gap));
-            drop(clock::pause(Span::from_millis(5)));
+            drop(clock::sleep_for(Span::from_millis(5)));
         }
         let [count] = spinners.end(&mut |gap| gaps.push(gap))[..] else { panic!("one thread spins") };
         assert_eq!(gaps.len() as u64 + count.lost, count.gaps);
@@ -244,7 +244,7 @@ mod tests {
         let spinners = Spinners::begin(&SpinPlan { copies, ..plan(Some(Span::from_millis(20))) }).unwrap();
         let megahertz = spinners.megahertz();
         while !spinners.are_over() {
-            drop(clock::pause(Span::from_millis(5)));
+            drop(clock::sleep_for(Span::from_millis(5)));
         }
         let [count] = spinners.end(&mut |_| {})[..] else { panic!("one thread spins") };
         assert!(count.shortest > shortest_turn(counted()) && megahertz > 0);

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use howlate_linux::clock::{pause, timespec_at};
+use howlate_linux::clock::{sleep_for, timespec_at};
 use howlate_model::{MonotonicTime, Span};
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 
@@ -19,7 +19,7 @@ impl Waiter for ClockNanosleep {
 
     #[inline]
     fn wait_for(&mut self, span: Span) -> io::Result<()> {
-        pause(span)
+        sleep_for(span)
     }
 }
 
@@ -29,11 +29,11 @@ pub(crate) struct ClockNanosleepRelative;
 impl Waiter for ClockNanosleepRelative {
     #[inline]
     fn wait_until(&mut self, time: MonotonicTime) -> io::Result<()> {
-        left_until(time).map_or(Ok(()), pause)
+        left_until(time).map_or(Ok(()), sleep_for)
     }
 
     #[inline]
     fn wait_for(&mut self, span: Span) -> io::Result<()> {
-        pause(span)
+        sleep_for(span)
     }
 }

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use howlate_linux::clock::pause;
+use howlate_linux::clock::sleep_for;
 use howlate_linux::posix_timer::PosixTimer;
 use howlate_model::{MonotonicTime, Span};
 
@@ -28,7 +28,7 @@ impl Waiter for SleepOnClock {
 
     #[inline]
     fn wait_for(&mut self, span: Span) -> io::Result<()> {
-        pause(span)
+        sleep_for(span)
     }
 }
 

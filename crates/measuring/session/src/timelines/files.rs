@@ -87,7 +87,7 @@ impl Files {
 
 /// A moment by the clock of the day.
 fn day(at: MonotonicTime) -> String {
-    date_and_time(at, clock::ahead(WaitClock::Realtime))
+    date_and_time(at, clock::offset_from_monotonic(WaitClock::Realtime))
 }
 
 /// A lane for each late wake-up.

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use howlate_guard::{Applied, Guard, Subject, not_as_before, read_of_thread, setting_of_thread};
-use howlate_linux::attributes::Attributes;
+use howlate_guard::{
+    AppliedSettings, Guard, ThreadSettingKind, changed_value, read_thread_setting, thread_setting_name,
+};
+use howlate_linux::attributes::SchedAttributes;
 use howlate_model::{Caveat, Policy, SettingWrite, Span, Task, TurnFailure};
 use howlate_render::Unrestored;
 
@@ -30,32 +32,32 @@ impl RequestedSettings {
         }
     }
 
-    fn subjects(&self) -> Vec<Subject> {
+    fn subjects(&self) -> Vec<ThreadSettingKind> {
         let all = [
-            (Subject::Scheduling, self.policy.is_some() || self.slice.is_some()),
-            (Subject::TimerSlack, self.slack.is_some()),
-            (Subject::Cpus, self.cpu.is_some()),
+            (ThreadSettingKind::Scheduling, self.policy.is_some() || self.slice.is_some()),
+            (ThreadSettingKind::TimerSlack, self.slack.is_some()),
+            (ThreadSettingKind::Cpus, self.cpu.is_some()),
         ];
         all.into_iter().filter(|(_, is_asked)| *is_asked).map(|(subject, _)| subject).collect()
     }
 
     /// What a thread is to be subject to, where that is something else than now, each with what it is now.
-    fn of_thread(&self, subject: Subject, tid: u32) -> io::Result<Option<(String, String)>> {
-        let now = read_of_thread(subject, tid)?;
+    fn of_thread(&self, subject: ThreadSettingKind, tid: u32) -> io::Result<Option<(String, String)>> {
+        let now = read_thread_setting(subject, tid)?;
         let wanted = match subject {
-            Subject::Scheduling => self.scheduling(now.parse()?).to_string(),
+            ThreadSettingKind::Scheduling => self.scheduling(now.parse()?).to_string(),
             // Real-time threads have none.
-            Subject::TimerSlack if Attributes::of_thread(tid)?.is_realtime() => now.clone(),
-            Subject::TimerSlack => {
+            ThreadSettingKind::TimerSlack if SchedAttributes::of_thread(tid)?.is_realtime() => now.clone(),
+            ThreadSettingKind::TimerSlack => {
                 self.slack.map_or_else(|| now.clone(), |slack| slack.as_nanos().to_string())
             }
-            Subject::Cpus => self.cpu.map_or_else(|| now.clone(), |cpu| cpu.to_string()),
+            ThreadSettingKind::Cpus => self.cpu.map_or_else(|| now.clone(), |cpu| cpu.to_string()),
         };
         Ok((now != wanted).then_some((now, wanted)))
     }
 
     /// What suits a thread of what is asked: an ordinary one has nice value and slice, a real-time one stays as it is.
-    fn scheduling(&self, now: Attributes) -> Attributes {
+    fn scheduling(&self, now: SchedAttributes) -> SchedAttributes {
         if !now.is_fair() {
             return now;
         }
@@ -67,7 +69,7 @@ impl RequestedSettings {
 /// What threads of others have been given.
 pub(super) struct Outside {
     guard: Guard,
-    applied: Vec<Applied>,
+    applied: Vec<AppliedSettings>,
     /// What threads held when they were last given something else.
     before: BTreeMap<String, SettingWrite>,
 }
@@ -108,7 +110,7 @@ impl Outside {
     fn give(
         &mut self,
         asked: &RequestedSettings,
-        subject: Subject,
+        subject: ThreadSettingKind,
         threads: &[OfProgram],
     ) -> (Vec<Caveat>, bool) {
         let (mut writes, mut refused) = (Vec::new(), Vec::new());
@@ -119,8 +121,8 @@ impl Outside {
                 Err(error) => refused.push(left_out(subject, *thread, &error)),
             }
         }
-        let applied = self.guard.lend(&writes);
-        let in_force = !applied.is_nothing();
+        let applied = self.guard.apply_writes(&writes);
+        let in_force = !applied.changed_nothing();
         refused.extend(applied.caveats.iter().filter(|one| is_of_the_living(one, &writes)).cloned());
         self.before.extend(writes.into_iter().map(|write| (write.path.clone(), write)));
         self.applied.push(applied);
@@ -140,7 +142,7 @@ impl Outside {
     /// What threads hold that is something else than before.
     pub(super) fn left(&self) -> Vec<Unrestored> {
         let left = |write: &SettingWrite| {
-            let now = not_as_before(write)?;
+            let now = changed_value(write)?;
             Some(Unrestored { path: write.path.clone(), before: write.now.clone(), now })
         };
         self.before.values().filter_map(left).collect()
@@ -151,24 +153,25 @@ impl Outside {
 /// is put back as well.
 fn writes_of(
     asked: &RequestedSettings,
-    subject: Subject,
+    subject: ThreadSettingKind,
     (tid, process): OfProgram,
 ) -> io::Result<Vec<SettingWrite>> {
     let write = |subject, now: String, value: String, watched| {
-        setting_of_thread(subject, tid, process).map(|path| SettingWrite { path, now, value, watched })
+        thread_setting_name(subject, tid, process).map(|path| SettingWrite { path, now, value, watched })
     };
     let Some((now, value)) = asked.of_thread(subject, tid)? else { return Ok(Vec::new()) };
-    let becomes_realtime = subject == Subject::Scheduling && asked.policy.is_some_and(Policy::is_realtime);
+    let becomes_realtime =
+        subject == ThreadSettingKind::Scheduling && asked.policy.is_some_and(Policy::is_realtime);
     if !becomes_realtime {
         return Ok(vec![write(subject, now, value, false)?]);
     }
-    let slack = read_of_thread(Subject::TimerSlack, tid)?;
-    let watched = write(Subject::TimerSlack, slack.clone(), slack, true)?;
+    let slack = read_thread_setting(ThreadSettingKind::TimerSlack, tid)?;
+    let watched = write(ThreadSettingKind::TimerSlack, slack.clone(), slack, true)?;
     Ok(vec![watched, write(subject, now, value, false)?])
 }
 
-fn left_out(subject: Subject, (tid, process): OfProgram, error: &io::Error) -> Caveat {
-    let setting = setting_of_thread(subject, tid, process).unwrap_or_else(|_| format!("thread {tid}"));
+fn left_out(subject: ThreadSettingKind, (tid, process): OfProgram, error: &io::Error) -> Caveat {
+    let setting = thread_setting_name(subject, tid, process).unwrap_or_else(|_| format!("thread {tid}"));
     Caveat::SettingLeftOut { setting, asked: String::new(), reason: error.into() }
 }
 
@@ -176,5 +179,5 @@ fn left_out(subject: Subject, (tid, process): OfProgram, error: &io::Error) -> C
 fn is_of_the_living(caveat: &Caveat, writes: &[SettingWrite]) -> bool {
     let Caveat::SettingLeftOut { setting, .. } = caveat else { return true };
     let thread = writes.iter().find(|write| write.path == *setting);
-    thread.is_none_or(|write| howlate_guard::is_there(&write.path))
+    thread.is_none_or(|write| howlate_guard::thread_exists(&write.path))
 }

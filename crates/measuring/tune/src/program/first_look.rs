@@ -51,7 +51,7 @@ impl FirstLook {
             if is_enough || is_over || length >= MOST {
                 return Self::new(length, counts, enough);
             }
-            drop(clock::pause(LOOK_EVERY));
+            drop(clock::sleep_for(LOOK_EVERY));
         }
     }
 

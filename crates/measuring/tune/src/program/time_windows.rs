@@ -106,7 +106,7 @@ impl<'a> Windows<'a> {
             self.go_on(length, &mut course, bounds, sink);
         }
         let back = self.outside.undo();
-        drop(clock::pause(TOLD_WITHIN));
+        drop(clock::sleep_for(TOLD_WITHIN));
         self.take_in();
         let changed = back.iter().find_map(changed);
         // What was cut, or was not what it was to be, is no turn.
@@ -137,7 +137,7 @@ impl<'a> Windows<'a> {
             } else if self.subject.has_ended(self.sight.threads()) {
                 course.how = EndReason::ProgramEnded;
             } else {
-                drop(clock::pause(until.since(clock::now()).min(LOOK_EVERY)));
+                drop(clock::sleep_for(until.since(clock::now()).min(LOOK_EVERY)));
             }
         }
     }

@@ -15,7 +15,8 @@ use howlate_cli::Output;
 pub(super) fn check(output: &Output) -> Result<(), Error> {
     let all = [&output.export_json, &output.export_markdown];
     all.into_iter().flatten().try_for_each(|path| atomic_write::check(path).map_err(failed(path)))?;
-    let same = atomic_write::first_twice(&output.files()).map(|(options, path)| (options, path.to_owned()));
+    let same =
+        atomic_write::first_duplicate(&output.files()).map(|(options, path)| (options, path.to_owned()));
     same.map_or(Ok(()), |(options, path)| Err(Error::SameFile { options, path }))
 }
 

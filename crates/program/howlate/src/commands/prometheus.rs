@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use howlate_analyse::Analysis;
 use howlate_render as render;
-use howlate_safe_path::atomic_write::replace_for_all;
+use howlate_safe_path::atomic_write::replace_world_readable;
 
 use crate::error::Error;
 
@@ -16,5 +16,6 @@ pub(super) fn write<'a>(
 ) -> Result<(), Error> {
     let analyses: Vec<&Analysis> = analyses.into_iter().collect();
     let text = render::prometheus(&analyses, names);
-    replace_for_all(path, &text).map_err(|source| Error::Prometheus { path: PathBuf::from(path), source })
+    replace_world_readable(path, &text)
+        .map_err(|source| Error::Prometheus { path: PathBuf::from(path), source })
 }

@@ -24,7 +24,7 @@ pub(super) fn wait_for(start: Option<StartAt>, interrupted: &AtomicBool, quiet: 
     while !interrupted.load(Ordering::Relaxed) {
         let left = begins - clock::now_on(WaitClock::Realtime);
         match u64::try_from(left.min(A_WHILE)) {
-            Ok(nanos @ 1..) => match clock::pause(Span::from_nanos(nanos)) {
+            Ok(nanos @ 1..) => match clock::sleep_for(Span::from_nanos(nanos)) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => {}
             },

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howlate_analyse::waits::{Adding, Table};
-use howlate_linux::keys::Keys;
+use howlate_linux::terminal_keys::TerminalKeys;
 use howlate_linux::{clock, sched};
 use howlate_live::LiveTop;
 use howlate_model::{MonotonicTime, Span, TracerRefusal};
@@ -21,7 +21,7 @@ use crate::startup::on_interrupt;
 use crate::terminal::{self, InPlace, is_watched};
 use howlate_cli::Top;
 
-/// Keys are looked for this often.
+/// TerminalKeys are looked for this often.
 const KEYS_EVERY: Span = Span::from_millis(100);
 /// How long is looked once.
 const ONCE: Span = Span::from_secs(5);
@@ -52,7 +52,7 @@ pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
         live,
         groups: ProcessCgroups::default(),
         place: in_place.then(InPlace::default),
-        keys: if in_place { Keys::listen() } else { Keys::none() },
+        keys: if in_place { TerminalKeys::listen() } else { TerminalKeys::none() },
         controls: Controls::default(),
         last: None,
         interrupted: &interrupted,
@@ -92,7 +92,7 @@ struct Looking<'a> {
     groups: ProcessCgroups,
     /// Where the table changes in place.
     place: Option<InPlace>,
-    keys: Keys,
+    keys: TerminalKeys,
     controls: Controls,
     /// What is shown, to be shown otherwise at a key.
     last: Option<Shown>,
@@ -134,7 +134,7 @@ impl Looking<'_> {
 
     fn wait_until(&mut self, until: MonotonicTime) -> bool {
         loop {
-            let pressed = self.controls.press(&self.keys.pressed(), &mut self.view);
+            let pressed = self.controls.press(&self.keys.read_pressed(), &mut self.view);
             if self.interrupted.load(Ordering::Relaxed) || pressed == Pressed::End {
                 return true;
             }
@@ -146,14 +146,14 @@ impl Looking<'_> {
                 return false;
             }
             // A signal makes the look come earlier.
-            let has_keys = self.keys.are_there() || self.live.is_some();
-            drop(clock::pause(if has_keys { left.min(KEYS_EVERY) } else { left }));
+            let has_keys = self.keys.is_listening() || self.live.is_some();
+            drop(clock::sleep_for(if has_keys { left.min(KEYS_EVERY) } else { left }));
         }
     }
 
     fn shown(&mut self, lasted: Span) -> Shown {
         let table: Table = self.adding.table();
-        let cpus = sched::bindable().map_or(1, |cpus| cpus.len());
+        let cpus = sched::bindable_cpus().map_or(1, |cpus| cpus.len());
         self.look_for_groups(&table);
         let groups = self.groups.paths().clone();
         Shown {
@@ -194,7 +194,7 @@ impl Looking<'_> {
         let (Some(place), width) = (&mut self.place, terminal::width()) else { return };
         let view = TopView { rows: terminal::height(), ..self.view.clone() };
         let keys =
-            if self.keys.are_there() { view.keys(self.controls.is_typing, width) } else { String::new() };
+            if self.keys.is_listening() { view.keys(self.controls.is_typing, width) } else { String::new() };
         let table = self.last.as_ref().map(|last| last.text(&view, width)).unwrap_or_default();
         place.show(&format!("{keys}\n\n{table}"));
     }

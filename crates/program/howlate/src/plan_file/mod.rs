@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
-use howlate_guard::Wanted;
+use howlate_guard::SettingRequest;
 use howlate_model::nearest;
 use howlate_plan::{Measure, PlanEntry, PlanFile};
 use howlate_recording::read_text_within;
@@ -44,7 +44,7 @@ pub(crate) struct Experiment {
     command: &'static str,
     pub(crate) about: Option<String>,
     pub(crate) options: Option<Run>,
-    pub(crate) settings: Vec<Wanted>,
+    pub(crate) settings: Vec<SettingRequest>,
     pub(crate) measures: Vec<Command>,
     /// The guests to measure in, if not here.
     pub(crate) guest: Option<Guest>,
@@ -113,7 +113,8 @@ impl Experiment {
         self.about = file.about.clone().or(self.about.take());
         for one in &file.settings {
             let value = one.values.first().map_or("", String::as_str);
-            let wanted = Wanted::parse(&one.name, value).map_err(|error| one.wrong(error.to_string()))?;
+            let wanted =
+                SettingRequest::parse(&one.name, value).map_err(|error| one.wrong(error.to_string()))?;
             self.settings.push(wanted);
         }
         let command = format!("run {}", path.display());

@@ -94,7 +94,7 @@ fn kept_awake(cpu: &CpuSet) -> Recorder {
 /// keeps it waiting, and its timers have no slack. Their CPU never idles meanwhile: some virtual machines raise no event for what ends
 /// an idle CPU's rest.
 pub(crate) fn held_up() -> HeldUp {
-    let cpu = CpuSet::from_iter(sched::bindable().unwrap().iter().next());
+    let cpu = CpuSet::from_iter(sched::bindable_cpus().unwrap().iter().next());
     let (to_me, ids) = channel();
     let spawn = |name: &str, policy: Policy| {
         let (cpu, to_me, is_hog) = (cpu.clone(), to_me.clone(), name == "hog");
@@ -123,7 +123,7 @@ pub(crate) fn held_up() -> HeldUp {
     let hog = builder.spawn(move || {
         begin();
         let turn = |_| {
-            drop(clock::pause(Span::from_millis(40)));
+            drop(clock::sleep_for(Span::from_millis(40)));
             take_the_cpu()
         };
         (0..TIMES).map(turn).collect()

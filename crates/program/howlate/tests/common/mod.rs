@@ -354,7 +354,7 @@ pub(crate) fn send(pid: u32, signal: Signal) {
 
 /// Waits at least this long.
 pub(crate) fn pause(millis: u64) {
-    howlate_linux::clock::pause(howlate_model::Span::from_millis(millis)).unwrap();
+    howlate_linux::clock::sleep_for(howlate_model::Span::from_millis(millis)).unwrap();
 }
 
 /// The result of a recording, as `howlate show --format json` prints it.

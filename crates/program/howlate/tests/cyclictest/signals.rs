@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use howlate_linux::clock::pause;
+use howlate_linux::clock::sleep_for;
 use howlate_model::Span;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -44,7 +44,7 @@ impl Signalled {
             return "C:      0".to_owned();
         }
         self.send(Signal::USR2);
-        pause(Span::from_millis(20)).unwrap();
+        sleep_for(Span::from_millis(20)).unwrap();
         self.status()
     }
 
@@ -54,7 +54,7 @@ impl Signalled {
             if seen() {
                 return;
             }
-            pause(Span::from_millis(20)).unwrap();
+            sleep_for(Span::from_millis(20)).unwrap();
         }
         panic!("{what} never came");
     }

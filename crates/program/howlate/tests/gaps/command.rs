@@ -118,7 +118,7 @@ fn without_root_gaps_are_counted_and_the_kernels_account_tells_of_threads() {
 
 #[test]
 fn a_thread_that_is_taken_off_its_cpu_is_told_of_and_its_causes_are_not() {
-    let all: Vec<u32> = howlate_linux::sched::bindable().unwrap().iter().collect();
+    let all: Vec<u32> = howlate_linux::sched::bindable_cpus().unwrap().iter().collect();
     let [first, .., last] = all.as_slice() else { return skip("needs two CPUs") };
     let words = ["gaps", "--cpus", &last.to_string(), "--duration", "3s", "--quiet", "--json"];
     let child = howlate(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -177,7 +177,7 @@ fn ctrl_c_keeps_the_result_and_missed_periods_are_told_of() {
     let tid = with_deadlines(child.id())[0];
     let_run(tid);
     kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
-    howlate_linux::clock::pause(howlate_model::Span::from_millis(100)).unwrap();
+    howlate_linux::clock::sleep_for(howlate_model::Span::from_millis(100)).unwrap();
     kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
     let_run(tid);
     let output = ended(child);
@@ -190,7 +190,7 @@ fn ctrl_c_keeps_the_result_and_missed_periods_are_told_of() {
 fn what_is_not_left_is_not_given_and_is_said() {
     let Some(_turn) = turn() else { return };
     // 60 % of all CPUs, twice.
-    let threads = sched::bindable().unwrap().len();
+    let threads = sched::bindable_cpus().unwrap().len();
     let call = format!("-q -i 10000 -s 0 -t {threads}");
     let first = started(&call, threads);
     let (second, _folder) = under_the_name("cyclicdeadline");
@@ -208,7 +208,7 @@ fn what_is_not_left_is_not_given_and_is_said() {
 #[test]
 fn a_cpu_of_its_own_is_refused_in_words() {
     let Some(_turn) = turn() else { return };
-    if sched::bindable().unwrap().len() < 2 {
+    if sched::bindable_cpus().unwrap().len() < 2 {
         return skip("needs two CPUs");
     }
     let cpu = last_cpu();

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Two CPUs that may be used: what is measured, and the only one in the mask; `None`, with the reason said,
 /// where there is but one.
 fn two_cpus() -> Option<(String, String)> {
-    let cpus: Vec<u32> = sched::bindable().unwrap().iter().collect();
+    let cpus: Vec<u32> = sched::bindable_cpus().unwrap().iter().collect();
     let [first, .., last] = cpus.as_slice() else {
         skip("needs two CPUs");
         return None;
@@ -103,7 +103,7 @@ fn one_thread_per_cpu_follows_the_mask_and_says_so() {
     assert_eq!(result["results"].as_array().unwrap().len(), 1);
     assert_eq!(result["results"][0]["condition"]["cpu"].to_string(), inside);
     assert!(has_caveat(&result, "cpus_not_measured"), "{}", result["caveats"]);
-    let all = sched::bindable().unwrap().to_string();
+    let all = sched::bindable_cpus().unwrap().to_string();
     let everywhere = measured(&inside, &["cyclic", "--samples", "20", "--cpus", &all]);
     assert!(
         everywhere["results"]
@@ -117,7 +117,7 @@ fn one_thread_per_cpu_follows_the_mask_and_says_so() {
 #[test]
 fn a_cpu_that_the_kernel_refuses_is_refused_with_those_that_it_allows() {
     let Some((_, inside)) = two_cpus() else { return };
-    let all = sched::bindable().unwrap().to_string();
+    let all = sched::bindable_cpus().unwrap().to_string();
     for (words, option) in [
         (["cyclic", "--cpus", "4095"], format!("`--cpus {all}`")),
         (["notify", "--pair", "0,4095"], format!("`--cpus {all}`")),

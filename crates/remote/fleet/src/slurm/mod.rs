@@ -110,7 +110,7 @@ impl Slurm {
                 return Ok(known);
             }
             // Whatever ends it sooner is looked for above.
-            drop(clock::pause(A_WHILE));
+            drop(clock::sleep_for(A_WHILE));
         }
     }
 

@@ -9,7 +9,7 @@ mod version;
 
 use std::path::{Path, PathBuf};
 
-use howlate_safe_path::{Folder, Temporary};
+use howlate_safe_path::{PrivateFolder, TemporaryFolder};
 
 use self::apt::Apt;
 use self::package::{Package, packages};
@@ -91,7 +91,7 @@ fn cache() -> Result<PathBuf, GuestError> {
         || Some(PathBuf::from(std::env::var_os("HOME").filter(|home| !home.is_empty())?).join(".cache"));
     let caches = std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
     let folder = caches.or_else(home).ok_or(GuestError::NoCache)?.join("howlate/kernels");
-    let folder = Folder::make(&folder)?.path().to_owned();
+    let folder = PrivateFolder::create(&folder)?.path().to_owned();
     howlate_safe_path::sweep(&folder);
     Ok(folder)
 }
@@ -145,7 +145,7 @@ fn fetch(
     folder: &Path,
 ) -> Result<(), GuestError> {
     let failed = |source| GuestError::Write { path: cache.to_owned(), source };
-    let temporary = Temporary::folder_in(cache).map_err(failed)?;
+    let temporary = TemporaryFolder::create_in(cache).map_err(failed)?;
     let mut downloaded = Vec::new();
     for file in &kernel.files {
         let fetched = temporary.path().join(&file.name);

@@ -161,7 +161,7 @@ fn last_written(of: &Segment) -> Option<Timestamp> {
 }
 
 fn last_line(path: &Path) -> io::Result<Option<Timestamp>> {
-    let mut file = foreign::regular_itself(path)?;
+    let mut file = foreign::open_file_nofollow(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
     let mut end = Vec::new();
@@ -183,7 +183,7 @@ fn when(line: &Line) -> Option<Timestamp> {
 
 fn read_one(path: &Path, read: &mut ReadBetween, each: &mut impl FnMut(Line)) {
     let opened =
-        foreign::regular_itself(path).map_err(|source| ReadError::Io { path: path.to_owned(), source });
+        foreign::open_file_nofollow(path).map_err(|source| ReadError::Io { path: path.to_owned(), source });
     let mut reader = match opened.and_then(|file| Reader::read(file, path)) {
         Ok(reader) => reader,
         // It made room meanwhile.

@@ -56,7 +56,7 @@ impl Follow {
 
 /// Reads whole lines from an offset on; returns where the next one begins.
 fn read_from(segment: &Segment, from: u64, each: &mut impl FnMut(Line)) -> io::Result<u64> {
-    let mut file = foreign::regular_itself(&segment.path)?;
+    let mut file = foreign::open_file_nofollow(&segment.path)?;
     let mut at = file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();

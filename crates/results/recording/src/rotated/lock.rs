@@ -5,7 +5,7 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use howlate_safe_path::{Folder, foreign};
+use howlate_safe_path::{PrivateFolder, foreign};
 
 use super::NotRotated;
 use crate::lock;
@@ -21,7 +21,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    pub(super) fn take(folder: &Folder, holder: &str) -> Result<Self, NotRotated> {
+    pub(super) fn take(folder: &PrivateFolder, holder: &str) -> Result<Self, NotRotated> {
         let mut file = folder.file(NAME)?;
         if lock::lock(&file).is_err() {
             let mut known = String::new();
@@ -42,7 +42,7 @@ impl Lock {
 
 /// Whether nobody writes to a folder any more; not where that cannot be seen.
 pub fn has_ended(folder: &Path) -> bool {
-    match foreign::regular_itself(&folder.join(NAME)) {
+    match foreign::open_file_nofollow(&folder.join(NAME)) {
         Ok(file) => lock::lock(&file).is_ok(),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
@@ -51,7 +51,7 @@ pub fn has_ended(folder: &Path) -> bool {
 /// The process that writes to a folder, if one does and says which it is: `process 7, since …`. It is believed where it has that file
 /// open, and nobody else can have written it.
 pub fn recorder_of(folder: &Path) -> Option<u32> {
-    let file = foreign::regular_itself(&folder.join(NAME)).ok()?;
+    let file = foreign::open_file_nofollow(&folder.join(NAME)).ok()?;
     if lock::lock(&file).is_ok() {
         return None;
     }
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn only_whoever_holds_a_folder_is_believed_to_record_there() {
         let above = tempfile::tempdir().unwrap();
-        let folder = Folder::make(&above.path().join("kept")).unwrap();
+        let folder = PrivateFolder::create(&above.path().join("kept")).unwrap();
         let of = |text: &str| {
             let lock = Lock::take(&folder, text).unwrap();
             let found = recorder_of(folder.path());

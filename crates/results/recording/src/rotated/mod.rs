@@ -21,7 +21,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use howlate_model::{Header, Line, RemovalReason, RemovedFiles, Span};
-use howlate_safe_path::{Folder, NotPrivate, Why};
+use howlate_safe_path::{PrivateFolder, UnsafePath, UnsafeReason};
 
 pub use self::files::{LineFilter, ReadBetween, is_rotated, read_between};
 use self::files::{Segment, file_name, segments};
@@ -46,7 +46,7 @@ pub struct Bounds {
     pub age: Option<Span>,
 }
 
-/// Why no recording can be kept in a folder.
+/// UnsafeReason no recording can be kept in a folder.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRotated {
     /// Another process writes there.
@@ -65,7 +65,7 @@ pub enum NotRotated {
     },
     /// It is not safe to write there.
     #[error(transparent)]
-    NotPrivate(#[from] NotPrivate),
+    UnsafePath(#[from] UnsafePath),
     /// There would be no room for what is to be kept.
     #[error("{size} bytes are too few: one busy minute takes up to {LEAST_SIZE}")]
     TooSmall {
@@ -91,7 +91,7 @@ impl NotRotated {
     fn disk_remedy(&self) -> Option<&'static str> {
         match self {
             Self::Io { source, .. } => disk_remedy(source),
-            Self::NotPrivate(NotPrivate { why: Why::Unreadable { error, .. }, .. }) => {
+            Self::UnsafePath(UnsafePath { reason: UnsafeReason::Unreadable { error, .. }, .. }) => {
                 disk_remedy(&io::Error::from(*error.as_ref()?))
             }
             _ => None,
@@ -103,7 +103,7 @@ impl NotRotated {
             Self::Held { .. } => "end it first, or choose another folder with `--out`",
             Self::Link { .. } => "name the folder itself with `--out`",
             Self::TooSmall { .. } => "give at least `--max-size 1M`",
-            Self::NotPrivate(_) | Self::Io { .. } => {
+            Self::UnsafePath(_) | Self::Io { .. } => {
                 "choose a folder with `--out` that is yours alone to write, and those above it root's"
             }
         }
@@ -152,7 +152,7 @@ type Begin = Box<dyn FnMut() -> Header>;
 
 /// An open recording of this kind. Once begun, it never fails: what cannot be written is counted.
 pub struct Rotated {
-    folder: Folder,
+    folder: PrivateFolder,
     _lock: Lock,
     bounds: Bounds,
     begin: Begin,
@@ -187,7 +187,7 @@ impl Rotated {
         if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
             return Err(NotRotated::Link { path: path.to_owned() });
         }
-        let folder = Folder::make(path)?;
+        let folder = PrivateFolder::create(path)?;
         let lock = Lock::take(&folder, holder)?;
         let failed = |source| NotRotated::Io { path: folder.path().to_owned(), source };
         files::remove_parts(folder.path()).map_err(failed)?;

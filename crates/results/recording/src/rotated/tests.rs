@@ -113,7 +113,7 @@ fn what_is_not_ours_is_not_written_to() {
     assert!(matches!(open(&link, SMALL), Err(NotRotated::Link { .. })));
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
-    assert!(matches!(open(&file, SMALL), Err(NotRotated::NotPrivate(_))));
+    assert!(matches!(open(&file, SMALL), Err(NotRotated::UnsafePath(_))));
     let few = Bounds { size: LEAST_SIZE - 1, age: None };
     assert!(matches!(open(&path, few), Err(NotRotated::TooSmall { .. })));
 }

@@ -183,14 +183,14 @@ struct Beginning {
 
 /// A recording of a folder: a file, and nothing that could be waited for.
 pub(super) fn open(path: &Path) -> Result<Reader, ReadError> {
-    let opened = foreign::regular(path).map_err(|source| ReadError::Io { path: path.to_owned(), source });
+    let opened = foreign::open_file(path).map_err(|source| ReadError::Io { path: path.to_owned(), source });
     opened.and_then(|file| Reader::read(file, path))
 }
 
 /// How a recording begins, with an id. The whole line is read where that does not give it, which also says what is wrong.
 fn beginning(path: &Path) -> Result<Beginning, String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-    let mut lines = BufReader::with_capacity(1 << 14, foreign::regular(path).map_err(failed)?);
+    let mut lines = BufReader::with_capacity(1 << 14, foreign::open_file(path).map_err(failed)?);
     let mut line = Vec::new();
     read_line_within(&mut lines, LONGEST_LINE, &mut line).map_err(failed)?;
     match text_of(&line).and_then(serde_json::from_str) {
@@ -216,7 +216,7 @@ fn id_of(header: &Header) -> String {
 /// What a merged recording calls the machines that it was made of.
 fn parts(path: &Path) -> Result<HashMap<String, Key>, String> {
     let failed = |error: std::io::Error| format!("cannot read it: {error}");
-    let mut lines = BufReader::with_capacity(1 << 16, foreign::regular(path).map_err(failed)?);
+    let mut lines = BufReader::with_capacity(1 << 16, foreign::open_file(path).map_err(failed)?);
     let (mut parts, mut line) = (HashMap::new(), Vec::new());
     while read_line_within(&mut lines, LONGEST_LINE, &mut line).map_err(failed)? == LineRead::Line {
         if line.starts_with(SOURCE)
@@ -232,7 +232,7 @@ fn parts(path: &Path) -> Result<HashMap<String, Key>, String> {
 /// How complete a copy is: whether it has its last line, and how long it is.
 fn extent(path: &Path) -> (bool, u64) {
     let read = || {
-        let mut file = foreign::regular(path)?;
+        let mut file = foreign::open_file(path)?;
         let length = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::End(LAST.min(i64::try_from(length).unwrap_or(LAST)).saturating_neg()))?;
         let mut last = Vec::new();

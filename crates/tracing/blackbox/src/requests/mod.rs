@@ -14,8 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_linux::own_files;
-use howlate_linux::peer::Peer;
+use howlate_linux::file_table;
+use howlate_linux::socket::Peer;
 use howlate_model::{MonotonicTime, Span};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::geteuid;
@@ -111,10 +111,14 @@ impl RequestSocket {
         self.since = now;
         self.is_receiving = Arc::new(AtomicBool::new(true));
         let is_running = Arc::clone(&self.is_receiving);
-        let started = own_files::start("requests", Arc::clone(&self.files), move |[listener, channel]| {
-            receiver::receive_requests(listener, channel);
-            is_running.store(false, Ordering::Release);
-        });
+        let started = file_table::spawn_with_own_table(
+            "requests",
+            Arc::clone(&self.files),
+            move |[listener, channel]| {
+                receiver::receive_requests(listener, channel);
+                is_running.store(false, Ordering::Release);
+            },
+        );
         if started.is_err() {
             self.is_receiving.store(false, Ordering::Release);
         }

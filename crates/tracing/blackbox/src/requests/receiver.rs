@@ -10,7 +10,7 @@ use std::mem::{MaybeUninit, forget};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use howlate_linux::clock;
-use howlate_linux::peer::{self, Peer};
+use howlate_linux::socket::{self, Peer};
 use howlate_model::Span;
 use howlate_watched_program::MarkedLoops;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -94,7 +94,7 @@ impl RequestReceiver<'_> {
         while self.users.len() < CONNECTIONS
             && let Ok(socket) = accept_with(self.listener, flags)
         {
-            let Ok(peer) = peer::of(&socket) else { return forget(socket) };
+            let Ok(peer) = socket::peer_of(&socket) else { return forget(socket) };
             let is_heard = is_heard(peer.uid, &self.users);
             self.users.push(peer.uid);
             if is_heard {

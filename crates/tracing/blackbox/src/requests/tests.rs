@@ -55,7 +55,7 @@ fn take(socket: &mut RequestSocket, count: usize) -> Vec<Request> {
         if requests.len() >= count {
             return requests;
         }
-        drop(clock::pause(Span::from_millis(10)));
+        drop(clock::sleep_for(Span::from_millis(10)));
     }
     panic!("only {requests:?} came")
 }

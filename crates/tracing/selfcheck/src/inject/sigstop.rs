@@ -60,13 +60,13 @@ fn when_stopped(process: Pid, give_up: MonotonicTime) -> Option<MonotonicTime> {
 
 #[cfg(test)]
 mod tests {
-    use howlate_testing::Sleeps;
+    use howlate_testing::SleepProcess;
 
     use super::*;
 
     #[test]
     fn a_process_is_stopped_once_it_has_taken_the_signal() {
-        let sleeps = Sleeps::new();
+        let sleeps = SleepProcess::new();
         let process = Pid::from_child(&sleeps.0);
         assert_eq!(when_stopped(process, clock::now().plus(LASTS)), None, "nobody has stopped it");
         kill_process(process, Signal::STOP).unwrap();

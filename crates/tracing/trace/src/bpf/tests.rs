@@ -48,7 +48,7 @@ fn a_wake_up_that_was_not_seen_is_counted() {
         Err(refusal) => return skip(&refusal.to_string()),
     };
     tracer.start().unwrap();
-    let sleep = || (0..20).for_each(|_| clock::pause(Span::from_millis(1)).unwrap());
+    let sleep = || (0..20).for_each(|_| clock::sleep_for(Span::from_millis(1)).unwrap());
     sleep();
     let before = tracer.missed();
     let place = tracer.attached.iter().position(|(name, _)| *name == "waking").unwrap();
@@ -73,14 +73,14 @@ fn what_a_timer_wakes_is_woken_by_nobody_else_at_the_beginning_and_the_end() {
     let sleeper = std::thread::spawn(move || {
         told.send(howlate_linux::thread::id()).unwrap();
         while !until.load(Ordering::Relaxed) {
-            drop(clock::pause(Span::from_micros(100)));
+            drop(clock::sleep_for(Span::from_micros(100)));
         }
     });
     let tid = tid.recv().unwrap();
     let mut by = [0, 0];
     for _ in 0..5 {
         tracer.start().unwrap();
-        clock::pause(Span::from_millis(20)).unwrap();
+        clock::sleep_for(Span::from_millis(20)).unwrap();
         tracer.stop();
         tracer.read(&mut |one| {
             if one.tid == tid {

@@ -27,7 +27,7 @@ pub(super) fn learn(kernel: &mut Ebpf) -> Result<(), TracerRefusal> {
         let [_, known @ ..] = functions.get(&0, 0).map_err(|error| refused(&error))?;
         let next = u64::from(thread::id()) | u64::from(what) << 32;
         functions.set(0, [next, known[0], known[1]], 0).map_err(|error| refused(&error))?;
-        let set = if what == SLEEP { clock::pause(Span::from_nanos(1)) } else { set_timerfd() };
+        let set = if what == SLEEP { clock::sleep_for(Span::from_nanos(1)) } else { set_timerfd() };
         set.map_err(|error| refused(&error))?;
     }
     let [_, known @ ..] = functions.get(&0, 0).map_err(|error| refused(&error))?;

@@ -160,11 +160,11 @@ mod tests {
         };
         let sleeps = move || {
             sched::bind(&CpuSet::from_iter([cpu])).unwrap();
-            (0..3).for_each(|_| drop(clock::pause(Span::from_millis(2))));
+            (0..3).for_each(|_| drop(clock::sleep_for(Span::from_millis(2))));
             thread::id()
         };
         let slept = std::thread::spawn(sleeps).join().unwrap();
-        drop(clock::pause(Span::from_millis(5)));
+        drop(clock::sleep_for(Span::from_millis(5)));
         let read = reader.read();
         let runs = |event: &&CpuEvent| matches!(&event.what, CpuChange::Runs { tid, .. } if *tid == slept);
         assert!(read.events.iter().filter(runs).count() >= 3, "{read:?}");

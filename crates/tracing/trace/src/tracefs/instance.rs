@@ -12,8 +12,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use howlate_linux::file::open_without_waiting;
-use howlate_linux::mount;
+use howlate_linux::files;
+use howlate_linux::files::open_nonblocking;
 use howlate_model::TracerRefusal;
 use howlate_procfs::{Mounts, Root};
 
@@ -84,7 +84,7 @@ impl Instance {
         if mounted().is_some() {
             return Self::make();
         }
-        let mount = mount::detached("tracefs").map_err(|_| TracerRefusal::NotMounted)?;
+        let mount = files::mount_detached("tracefs").map_err(|_| TracerRefusal::NotMounted)?;
         let tracefs = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
         let mut instance = Self::below(&tracefs)?;
         instance.mount = Some(mount);
@@ -151,7 +151,7 @@ impl Instance {
 
     /// Opens one of its streams.
     pub(super) fn stream(&self, file: &str) -> io::Result<File> {
-        open_without_waiting(&self.path(file))
+        open_nonblocking(&self.path(file))
     }
 }
 

@@ -8,7 +8,7 @@ use std::io::Read;
 use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::Iter;
 use aya::{Btf, Ebpf, EbpfLoader};
-use howlate_linux::kernel_addresses;
+use howlate_linux::syslog_capability;
 use howlate_model::{KernelStack, LostWaits, NOT_LOOKED_AT, Span, ThreadWaits, TracerRefusal, WaitsReport};
 use howlate_procfs::{KernelSymbols, Root};
 
@@ -53,7 +53,7 @@ impl Counting {
         has_the_kernels_ids()?;
         let types = Btf::from_sys_fs().map_err(|_| TracerRefusal::NoTypes)?;
         let mut kernel = loaded(&types)?;
-        let symbols = kernel_addresses::when_needed(|| KernelSymbols::read(&Root::live()));
+        let symbols = syslog_capability::with_raised(|| KernelSymbols::read(&Root::live()));
         if symbols.is_empty() {
             return Err(TracerRefusal::NoNames);
         }

@@ -190,7 +190,7 @@ impl LastReading {
         now: MonotonicTime,
         (account, doing): (Schedstat, Doing),
     ) -> ThreadWaits {
-        let Schedstat { ran, waited, turns } = account.since(self.account);
+        let Schedstat { ran, waited, timeslices: turns } = account.since(self.account);
         let slept = now.since(self.changed).minus(ran).minus(waited);
         let sleeps = doing.sleeps.saturating_sub(self.sleeps) + u64::from(self.asleep.is_some());
         let stack = self.asleep.or(doing.asleep).unwrap_or(NOT_LOOKED_AT);

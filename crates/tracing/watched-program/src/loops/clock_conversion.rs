@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use howlate_linux::clock;
-use howlate_linux::cycle_counter::{self, Moment};
+use howlate_linux::cycle_counter::{self, CounterReading};
 use howlate_model::MonotonicTime;
 
 /// Readings that are remembered: a turn may have begun several reads ago.
@@ -12,7 +12,7 @@ const CAPACITY: usize = 64;
 /// Pairs of readings of both clocks, between which times are interpolated.
 pub(super) struct ClockConversion {
     /// Empty where times are nanoseconds of `CLOCK_MONOTONIC`.
-    readings: VecDeque<Moment>,
+    readings: VecDeque<CounterReading>,
     start: MonotonicTime,
     now: MonotonicTime,
 }
@@ -83,7 +83,7 @@ mod tests {
     //       |---------|----------------|      clock 10, 510, then at half the speed 1010
     #[test]
     fn a_time_lies_on_the_line_between_two_moments() {
-        let reading = |ticks, clock| Moment { ticks, clock: MonotonicTime::from_nanos(clock) };
+        let reading = |ticks, clock| CounterReading { ticks, clock: MonotonicTime::from_nanos(clock) };
         let readings = [reading(1_000, 10), reading(2_000, 510), reading(4_000, 1_010)].into();
         let (start, now) = (MonotonicTime::from_nanos(10), MonotonicTime::from_nanos(1_010));
         let conversion = ClockConversion { readings, start, now };

@@ -94,7 +94,7 @@ fn find_symbol(
     let mapping = mappings.iter().find(|mapping| mapping.range.contains(&address))?;
     let program = mappings.first().map(|first| &first.path);
     let origin = if Some(&mapping.path) == program { SymbolOrigin::Program } else { SymbolOrigin::Library };
-    let file = root.file_of_process(process, &mapping.path).ok()?;
+    let file = root.open_in_process_root(process, &mapping.path).ok()?;
     let name = function_at(file, mapping.offset_of(address))?;
     let library = mapping.path.rsplit('/').next().unwrap_or_default();
     Some(Symbol { origin, name: format!("{name} ({library})") })

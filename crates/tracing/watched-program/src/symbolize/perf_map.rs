@@ -43,7 +43,7 @@ fn map_of(root: &Root, process: u32) -> Option<String> {
     let status = Status::read(root, process);
     let numbers = status.evidence("NSpid");
     let own = numbers.text()?.split_ascii_whitespace().last()?;
-    let file = root.file_of_process(process, &format!("/tmp/perf-{own}.map")).ok()?;
+    let file = root.open_in_process_root(process, &format!("/tmp/perf-{own}.map")).ok()?;
     if file.metadata().ok().map(|metadata| metadata.uid()) != status.effective_user() {
         return None;
     }

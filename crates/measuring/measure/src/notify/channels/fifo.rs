@@ -2,7 +2,7 @@
 
 use std::io;
 
-use howlate_safe_path::Temporary;
+use howlate_safe_path::TemporaryFolder;
 use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, mknodat, open};
 
 use super::descriptor::{Reading, Writing};
@@ -16,7 +16,7 @@ impl Channel for Fifo {
     type Receiver = Reading;
 
     fn make(_: &Direction) -> io::Result<Endpoints> {
-        let folder = Temporary::folder()?;
+        let folder = TemporaryFolder::create()?;
         let path = folder.path().join("fifo");
         mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
         // Without NONBLOCK, opening one end would wait for the other.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use howlate_linux::message_queue::{create_nameless, receive, send};
+use howlate_linux::message_queue::{create_unlinked, receive, send};
 
 use crate::notify::channel::{Await, Channel, Endpoint, Endpoints, Notify};
 use crate::notify::shared::Direction;
@@ -31,7 +31,7 @@ impl Channel for PosixMq {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let one = MADE.fetch_add(1, Ordering::Relaxed);
         let name = CString::new(format!("/howlate-{}-{one}", std::process::id()))?;
-        let queue = create_nameless(&name)?;
+        let queue = create_unlinked(&name)?;
         Ok(Endpoints::new(queue.try_clone()?, queue))
     }
 

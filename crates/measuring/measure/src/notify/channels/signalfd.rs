@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use howlate_linux::queued_signal::{QueuedSignal, READ_SIZE, value_read};
+use howlate_linux::queued_signal::{QueuedSignal, READ_SIZE, read_value};
 
 use super::signal::Sender;
 use crate::notify::channel::{Await, Channel, Endpoint};
@@ -38,6 +38,6 @@ impl Await for Receiver {
 
     #[inline]
     fn number(&self) -> u64 {
-        value_read(&self.read)
+        read_value(&self.read)
     }
 }

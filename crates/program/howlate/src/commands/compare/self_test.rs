@@ -6,7 +6,7 @@ use howlate_analyse::is_measured_as_requested;
 use howlate_model::Span;
 use howlate_plan::{CyclicChoices, Plan};
 use howlate_render::{self as render, SelfTest};
-use howlate_safe_path::Temporary;
+use howlate_safe_path::TemporaryFolder;
 
 use crate::commands::{cyclic, reading, request};
 use crate::error::Error;
@@ -81,7 +81,7 @@ fn choices(asked: &Cyclic, duration: Span) -> (CyclicChoices, Span) {
 
 /// Measures into a recording, because comparisons need every block of it.
 fn recorded(asked: &Cyclic, environment: &Environment, plan: &Plan, seed: u64) -> Result<Track, Error> {
-    let folder = Temporary::folder()?;
+    let folder = TemporaryFolder::create()?;
     let Measuring { run, output, .. } = &asked.measuring;
     let path = output.out.clone().unwrap_or_else(|| folder.path().join("self-test.jsonl"));
     let request = Request {

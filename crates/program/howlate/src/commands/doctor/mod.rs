@@ -19,7 +19,7 @@ pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
     let root = asked.root.as_ref().map_or_else(Root::live, Root::at);
     let mut found = examine(&root);
     if asked.root.is_none() {
-        found.splice(0..0, howlate_guard::leftover_finding(&howlate_guard::unrestored()));
+        found.splice(0..0, howlate_guard::leftover_finding(&howlate_guard::leftovers()));
     }
     let last = if asked.root.is_none() { measured_last::find(&found) } else { None };
     let text = if asked.json {

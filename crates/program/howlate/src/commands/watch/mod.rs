@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 
 use howlate_analyse::Analysis;
-use howlate_linux::termination::while_nothing_is_kept;
+use howlate_linux::termination::with_immediate_termination;
 use howlate_live::LiveRun;
 use howlate_model::Span;
 use howlate_render::{legible, watched_until};
@@ -84,7 +84,8 @@ pub(super) fn begin(
         duration: asked.lasts(),
     };
     // A program that does not run yet ends with this process.
-    let attached = while_nothing_is_kept(|| Attachment::new(&request, &environment.system.kernel, subject))?;
+    let attached =
+        with_immediate_termination(|| Attachment::new(&request, &environment.system.kernel, subject))?;
     let mut header = header("watch", 0, environment, Vec::new());
     header.node = asked.identity.apply(header.node);
     // With `--` where the program begins, as `howlate show` reads it.

@@ -1,4 +1,4 @@
-//! Settings as people write them.
+//! Settings requested by the user.
 
 use std::path::Path;
 
@@ -7,40 +7,40 @@ use howlate_procfs::Root;
 
 use crate::setting::is_setting;
 
-/// A setting that is to have a value.
+/// A setting and the value that it is to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SettingRequest {
     /// `governor`, a sysctl such as `kernel.sched_rt_runtime_us`, or a path below `/sys` or `/proc/sys`.
     pub name: String,
-    /// The value, as it is written to the file.
+    /// As it is written to the file.
     pub value: String,
 }
 
-/// A text that names no setting.
+/// A name that is not a setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown setting `{name}`; write `governor`, a name that sysctl knows such as `kernel.sched_rt_runtime_us`, or a path below /sys or /proc/sys"
 )]
-pub struct WantedError {
-    /// What was written.
+pub struct UnknownSetting {
+    /// As typed.
     pub name: String,
 }
 
-impl Wanted {
-    /// A setting by one of its three kinds of name.
+impl SettingRequest {
+    /// Accepts the three kinds of [`name`](Self::name).
     ///
     /// # Errors
     ///
-    /// When the name is of none of them.
-    pub fn parse(name: &str, value: &str) -> Result<Self, WantedError> {
+    /// When the name is none of them.
+    pub fn parse(name: &str, value: &str) -> Result<Self, UnknownSetting> {
         let sysctl = name.contains('.') && !name.contains('/');
         if name == "governor" || is_setting(name) || sysctl {
             return Ok(Self { name: name.to_owned(), value: value.to_owned() });
         }
-        Err(WantedError { name: name.to_owned() })
+        Err(UnknownSetting { name: name.to_owned() })
     }
 
-    /// The files it stands in; the reason if there is none.
+    /// The files of the setting.
     pub(crate) fn paths(&self) -> Result<Vec<String>, SettingRefusal> {
         if self.name == "governor" {
             return governors();
@@ -53,7 +53,7 @@ impl Wanted {
     }
 }
 
-/// In the order of their names, as it was recorded ever since.
+/// Sorted by name, the order of all recordings.
 fn governors() -> Result<Vec<String>, SettingRefusal> {
     let mut files = howlate_procfs::governors(&Root::live());
     files.sort();
@@ -70,10 +70,10 @@ mod tests {
     #[test]
     fn settings_have_three_kinds_of_name() {
         for name in ["governor", "kernel.timer_migration", "/sys/a/b", "/proc/sys/kernel/x"] {
-            assert!(Wanted::parse(name, "1").is_ok(), "{name}");
+            assert!(SettingRequest::parse(name, "1").is_ok(), "{name}");
         }
         for name in ["govenor", "/etc/passwd", "/sys/../etc/passwd", "/proc/1/mem", "kernel/../x.y"] {
-            assert!(Wanted::parse(name, "1").is_err(), "{name}");
+            assert!(SettingRequest::parse(name, "1").is_err(), "{name}");
         }
     }
 }

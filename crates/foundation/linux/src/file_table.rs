@@ -1,4 +1,4 @@
-//! Threads that have a table of open files of their own.
+//! Threads with a file descriptor table of their own.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,11 +12,12 @@ const STANDARD: u32 = 3;
 /// Source: <https://man7.org/linux/man-pages/man2/close_range.2.html>
 const UNSHARE: libc::c_uint = 1 << 1;
 
-/// Starts a thread that sees of this process's files only `kept`, and standard input, output and error, by the numbers that they have.
-/// What it opens or receives nobody else sees. What it has not closed is closed by its end, which waits for nothing: a socket with
-/// `SO_LINGER` keeps whoever closes it waiting, but not who ends. `what` must own no file: it would close another one of that number.
+/// Starts a thread whose descriptor table holds only `files` and standard input, output and error, with their numbers unchanged.
+/// Descriptors that it opens or receives are invisible to other threads. Those still open are closed when it ends, which does not block: a
+/// socket with `SO_LINGER` delays `close(2)`, but not the end of a thread. `work` must own no descriptor from outside: dropping it would
+/// close an unrelated one with that number.
 ///
-/// Where the kernel refuses that (before Linux 5.9), the thread ends without having done anything.
+/// Where the kernel refuses an own table (before Linux 5.9), the thread ends without calling `work`.
 ///
 /// # Errors
 ///
@@ -24,29 +25,29 @@ const UNSHARE: libc::c_uint = 1 << 1;
 ///
 /// Source: <https://man7.org/linux/man-pages/man2/close_range.2.html>, `inet_release` in
 /// <https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/net/ipv4/af_inet.c>
-pub fn start<const N: usize>(
+pub fn spawn_with_own_table<const N: usize>(
     name: &str,
-    kept: Arc<[OwnedFd; N]>,
-    what: impl FnOnce(&[OwnedFd; N]) + Send + 'static,
+    files: Arc<[OwnedFd; N]>,
+    work: impl FnOnce(&[OwnedFd; N]) + Send + 'static,
 ) -> io::Result<()> {
-    let own = move || {
-        if leave_only(kept.as_slice()).is_ok() {
-            what(&kept);
+    let body = move || {
+        if close_all_but(files.as_slice()).is_ok() {
+            work(&files);
         }
     };
-    thread::Builder::new().name(name.to_owned()).spawn(own).map(drop)
+    thread::Builder::new().name(name.to_owned()).spawn(body).map(drop)
 }
 
-/// Closes the copies of all other files in a table of this thread's own.
-fn leave_only(kept: &[OwnedFd]) -> io::Result<()> {
-    let mut numbers: Vec<u32> = kept
+/// Unshares the table and closes all other descriptors in it.
+fn close_all_but(files: &[OwnedFd]) -> io::Result<()> {
+    let mut numbers: Vec<u32> = files
         .iter()
-        .filter_map(|one| u32::try_from(one.as_raw_fd()).ok())
-        .filter(|one| *one >= STANDARD)
+        .filter_map(|file| u32::try_from(file.as_raw_fd()).ok())
+        .filter(|number| *number >= STANDARD)
         .collect();
     numbers.sort_unstable();
     let mut from = STANDARD;
-    // The last of all numbers is never one of a file: with it the table becomes its own, whatever is kept.
+    // No file has the last number: this call only unshares the table, even when nothing else is to be closed.
     close_range(u32::MAX, u32::MAX)?;
     for number in numbers {
         if from < number {
@@ -86,44 +87,44 @@ mod tests {
     fn numbers() -> Vec<RawFd> {
         let all = std::fs::read_dir("/proc/thread-self/fd").unwrap();
         let parsed = |entry: io::Result<std::fs::DirEntry>| entry.unwrap().file_name().to_str()?.parse().ok();
-        // Listing them takes one as well.
+        // Listing them opens one as well.
         all.filter_map(parsed).filter(|number| *number >= 3).collect()
     }
 
     #[test]
-    fn only_what_is_kept_is_seen_and_nothing_of_others_is_closed() {
-        let others = [File::open("/dev/null").unwrap(), File::open("/dev/null").unwrap()];
-        let kept = Arc::new([OwnedFd::from(File::open("/dev/zero").unwrap())]);
+    fn only_the_given_files_are_open_and_other_threads_keep_theirs() {
+        let inherited = [File::open("/dev/null").unwrap(), File::open("/dev/null").unwrap()];
+        let files = Arc::new([OwnedFd::from(File::open("/dev/zero").unwrap())]);
         let last = File::open("/dev/null").unwrap();
-        let number = kept[0].as_raw_fd();
-        let (tell, told) = mpsc::channel();
-        start("own-files", Arc::clone(&kept), move |_| {
+        let number = files[0].as_raw_fd();
+        let (sender, receiver) = mpsc::channel();
+        spawn_with_own_table("own-files", Arc::clone(&files), move |_| {
             let seen = numbers();
-            tell.send(seen).unwrap();
+            sender.send(seen).unwrap();
         })
         .unwrap();
-        let seen = told.recv().unwrap();
+        let seen = receiver.recv().unwrap();
         assert!(seen.contains(&number) && seen.len() <= 2, "{seen:?}");
-        assert!(others.iter().chain([&last]).all(|file| file.metadata().is_ok()));
+        assert!(inherited.iter().chain([&last]).all(|file| file.metadata().is_ok()));
     }
 
     #[test]
     fn its_end_does_not_wait_for_a_socket_that_lingers() {
         let (_listener, stream) = lingering_connection().unwrap();
-        let (ours, theirs) = UnixStream::pair().unwrap();
+        let (near, far) = UnixStream::pair().unwrap();
         let (mut ended, ends) = UnixStream::pair().unwrap();
         let files = [stream.as_fd(), ends.as_fd()];
         let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut with = SendAncillaryBuffer::new(&mut room);
         assert!(with.push(SendAncillaryMessage::ScmRights(&files)));
-        sendmsg(&ours, &[IoSlice::new(b"x")], &mut with, SendFlags::empty()).unwrap();
-        // From now on they are open only on their way: whoever receives them is the last that has them.
+        sendmsg(&near, &[IoSlice::new(b"x")], &mut with, SendFlags::empty()).unwrap();
+        // From now on they are open only in flight: the receiver has the last references.
         drop((stream, ends));
-        start("lingers", Arc::new([OwnedFd::from(theirs)]), |[theirs]| {
+        spawn_with_own_table("lingers", Arc::new([OwnedFd::from(far)]), |[far]| {
             let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
             let mut with = RecvAncillaryBuffer::new(&mut room);
             let mut byte = [0];
-            recvmsg(theirs, &mut [IoSliceMut::new(&mut byte)], &mut with, RecvFlags::empty()).unwrap();
+            recvmsg(far, &mut [IoSliceMut::new(&mut byte)], &mut with, RecvFlags::empty()).unwrap();
             for received in with.drain() {
                 let RecvAncillaryMessage::ScmRights(files) = received else { continue };
                 files.for_each(std::mem::forget);
@@ -131,6 +132,6 @@ mod tests {
         })
         .unwrap();
         ended.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        assert_eq!(ended.read(&mut [0]).unwrap(), 0, "the one that was closed after it");
+        assert_eq!(ended.read(&mut [0]).unwrap(), 0, "the socket closed after the lingering one");
     }
 }

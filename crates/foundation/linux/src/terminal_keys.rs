@@ -1,4 +1,4 @@
-//! The keys of a terminal, as they are pressed: two flags of termios(3), too little to build crossterm for.
+//! Key presses of the terminal without line buffering: two flags of termios(3), too little to build crossterm for.
 //!
 //! Source: <https://man7.org/linux/man-pages/man3/termios.3.html>
 
@@ -9,25 +9,25 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
 };
 
-/// Keys of the terminal that this was started on; its own settings come back when this is dropped.
-pub struct Keys {
+/// Key presses of the controlling terminal, whose settings are restored on drop.
+pub struct TerminalKeys {
     before: Option<Termios>,
 }
 
-impl Keys {
-    /// None are taken.
+impl TerminalKeys {
+    /// Reads no keys.
     pub const fn none() -> Self {
         Self { before: None }
     }
 
-    /// `tcsetattr(3)`: takes keys as they are pressed, if there is a terminal and it is ours to read.
+    /// `tcsetattr(3)`: disables line buffering and echo, if standard input is a terminal and this is its foreground process group.
     ///
     /// Source: <https://man7.org/linux/man-pages/man3/termios.3.html>
     pub fn listen() -> Self {
         let stdin = io::stdin();
-        let is_ours = || tcgetpgrp(&stdin).is_ok_and(|group| group == rustix::process::getpgrp());
-        let before = (stdin.is_terminal() && is_ours()).then(|| tcgetattr(&stdin).ok()).flatten();
-        let taken = before.filter(|before| {
+        let is_foreground = || tcgetpgrp(&stdin).is_ok_and(|group| group == rustix::process::getpgrp());
+        let before = (stdin.is_terminal() && is_foreground()).then(|| tcgetattr(&stdin).ok()).flatten();
+        let changed = before.filter(|before| {
             let mut keys = before.clone();
             // Ctrl-C stays a signal.
             keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
@@ -35,25 +35,24 @@ impl Keys {
             keys.special_codes[SpecialCodeIndex::VTIME] = 0;
             tcsetattr(&stdin, OptionalActions::Now, &keys).is_ok()
         });
-        Self { before: taken }
+        Self { before: changed }
     }
 
-    /// Whether there is anything to look for.
-    pub const fn are_there(&self) -> bool {
+    pub const fn is_listening(&self) -> bool {
         self.before.is_some()
     }
 
-    /// `poll(2)`, `read(2)`: what was pressed since the last time; nothing is waited for.
+    /// `poll(2)`, `read(2)`: keys pressed since the last call, without waiting.
     ///
     /// Source: <https://man7.org/linux/man-pages/man2/poll.2.html>
-    pub fn pressed(&self) -> String {
+    pub fn read_pressed(&self) -> String {
         let stdin = io::stdin();
-        let is_there = || {
-            let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
-            let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-            poll(&mut asked, Some(&now)).is_ok_and(|ready| ready > 0)
+        let is_readable = || {
+            let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+            let no_wait = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+            poll(&mut polled, Some(&no_wait)).is_ok_and(|ready| ready > 0)
         };
-        if self.before.is_none() || !is_there() {
+        if self.before.is_none() || !is_readable() {
             return String::new();
         }
         let mut pressed = [0; 64];
@@ -62,11 +61,11 @@ impl Keys {
     }
 }
 
-impl Drop for Keys {
+impl Drop for TerminalKeys {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // There is nobody to tell when the terminal is gone.
-            let _gone = tcsetattr(io::stdin(), OptionalActions::Now, before);
+            // Fails when the terminal is closed, and then nothing needs restoring.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
         }
     }
 }
