@@ -122,7 +122,7 @@ fn capture(tracer: &mut dyn Tracer) -> io::Result<Value> {
     tracer.start().map_err(io::Error::other)?;
     let tid = thread::id();
     tracer.follow(tid, Span::from_micros(50)).map_err(io::Error::other)?;
-    let mut noted = tracer.after_each().map(|after_each| after_each.begin());
+    let mut noted = tracer.after_each().map(|after_each| after_each.create());
     let mut expected = clock::now().plus(PERIOD);
     let mut woken = Vec::new();
     for _ in 0..SLEEPS {

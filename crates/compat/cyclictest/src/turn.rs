@@ -38,7 +38,7 @@ fn task(options: &Options, thread: usize, set: &CpuSet) -> Task {
         cpu: cpu_of(thread, set),
         samples: samples(options, interval),
         phase: interval.plus(phase(options, thread)),
-        ..Task::doing(work(options, interval))
+        ..Task::new(work(options, interval))
     }
 }
 

@@ -115,7 +115,7 @@ impl DeadlineRefusal {
     /// What it answered, without the error's number.
     fn kernels_words(&self) -> String {
         let source: &io::Error = &self.refused.source;
-        source.raw_os_error().map_or_else(|| source.to_string(), |number| OsError(number).words())
+        source.raw_os_error().map_or_else(|| source.to_string(), |number| OsError(number).message())
     }
 
     /// Percent of a CPU that the thread asks for.

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
-use crate::compact_counts::{Packed, Places};
+use crate::compact_counts::{PackedBuckets, PackedIter};
 
 /// Values below this have a bucket each; above, every doubling has half as many buckets.
 const LINEAR: u64 = 256;
@@ -16,45 +16,45 @@ const HALF_BITS: u32 = 7;
 /// Buckets per doubling, the steps in which room grows.
 const STEP: usize = 1 << HALF_BITS;
 
-/// Counts per bucket: open while single values are counted, else packed, which takes some 20 times less room.
+/// Counts per bucket: open while values are being counted, otherwise packed, which takes about 20 times less memory.
 #[derive(Clone, Debug)]
 pub enum Buckets {
-    /// An array, which is counted into.
-    Open(Open),
-    /// In little room.
-    Packed(Packed),
+    /// An array of counts, for counting.
+    Open(OpenBuckets),
+    /// Compressed counts, for keeping.
+    Packed(PackedBuckets),
 }
 
-/// A count for each bucket from the doubling of the smallest value counted to that of the largest: latencies have a least
-/// one, and what lies below it is most of the buckets.
+/// A count for each bucket from the doubling of the smallest value counted to that of the largest. Latencies have a lower bound,
+/// and most buckets lie below it.
 #[derive(Clone, Debug, Default)]
-pub struct Open {
+pub struct OpenBuckets {
     counts: Vec<u64>,
-    /// The place of the first count among all buckets.
+    /// Bucket index of the first count.
     base: usize,
 }
 
 impl Default for Buckets {
     fn default() -> Self {
-        Self::Open(Open::default())
+        Self::Open(OpenBuckets::default())
     }
 }
 
 impl PartialEq for Buckets {
-    /// Room that is not used makes no difference.
+    /// Unused capacity makes no difference.
     fn eq(&self, other: &Self) -> bool {
-        self.full().eq(other.full())
+        self.non_empty().eq(other.non_empty())
     }
 }
 
-/// One bucket that is not empty.
+/// A bucket that is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// The smallest value counted here.
     pub lowest: u64,
     /// The largest value counted here.
     pub highest: u64,
-    /// How many values are counted here.
+    /// Number of values counted here.
     pub count: u64,
 }
 
@@ -71,7 +71,7 @@ const fn index(value: u64) -> usize {
     ((bucket as usize) << HALF_BITS) + (value >> bucket) as usize
 }
 
-/// How many bits of a value its bucket does not tell.
+/// Low bits of a value that its bucket does not distinguish.
 #[allow(clippy::cast_possible_truncation, reason = "at most 64")]
 const fn shift(index: usize) -> u32 {
     if index < LINEAR as usize { 0 } else { (index >> HALF_BITS) as u32 - 1 }
@@ -82,8 +82,8 @@ const fn lowest(index: usize) -> u64 {
     ((index - ((shift as usize) << HALF_BITS)) as u64) << shift
 }
 
-impl Open {
-    /// Counts what is in this place `n` times.
+impl OpenBuckets {
+    /// Adds `n` to the bucket with this index.
     #[inline]
     fn add_at(&mut self, index: usize, n: u64) {
         match self.counts.get_mut(index.wrapping_sub(self.base)) {
@@ -105,7 +105,7 @@ impl Open {
         self.counts[index - self.base] = n;
     }
 
-    /// Makes room for the buckets from one place to another.
+    /// Grows to hold the buckets with indices `from..until`.
     fn reach(&mut self, from: usize, until: usize) {
         if self.counts.is_empty() {
             self.base = from;
@@ -114,52 +114,52 @@ impl Open {
             self.counts.splice(0..0, std::iter::repeat_n(0, self.base - from));
             self.base = from;
         }
-        let places = self.counts.len().max(until - self.base);
-        self.counts.reserve_exact(places - self.counts.len());
-        self.counts.resize(places, 0);
+        let length = self.counts.len().max(until - self.base);
+        self.counts.reserve_exact(length - self.counts.len());
+        self.counts.resize(length, 0);
     }
 
-    fn full(&self) -> OpenPlaces<'_> {
-        OpenPlaces { counts: &self.counts, base: self.base, next: 0 }
+    fn non_empty(&self) -> OpenIter<'_> {
+        OpenIter { counts: &self.counts, base: self.base, next: 0 }
     }
 
-    /// The same of the buckets that hold these values and what lies between.
-    fn full_within(&self, values: &RangeInclusive<u64>) -> OpenPlaces<'_> {
+    /// The non-empty buckets within a range of values.
+    fn non_empty_within(&self, values: &RangeInclusive<u64>) -> OpenIter<'_> {
         let within = self.within(values);
-        OpenPlaces { counts: &self.counts[within.clone()], base: self.base + within.start, next: 0 }
+        OpenIter { counts: &self.counts[within.clone()], base: self.base + within.start, next: 0 }
     }
 
-    /// Where the buckets of these values are among the counts.
+    /// Positions in `counts` of the buckets for these values.
     fn within(&self, values: &RangeInclusive<u64>) -> Range<usize> {
-        let at = |place: usize| place.saturating_sub(self.base).min(self.counts.len());
-        let start = at(index(*values.start()));
-        start..at(index(*values.end()) + 1).max(start)
+        let position = |index: usize| index.saturating_sub(self.base).min(self.counts.len());
+        let start = position(index(*values.start()));
+        start..position(index(*values.end()) + 1).max(start)
     }
 }
 
-/// Places and counts of buckets that are not empty, ascending. Most are empty, and stand together: those are passed over
+/// Indices and counts of the non-empty buckets, ascending. Empty buckets, which are mostly adjacent, are skipped
 /// eight at a time.
 #[derive(Clone, Debug)]
-pub struct OpenPlaces<'a> {
+pub struct OpenIter<'a> {
     counts: &'a [u64],
-    /// The place of the first of them.
+    /// Bucket index of the first count.
     base: usize,
     next: usize,
 }
 
-impl Iterator for OpenPlaces<'_> {
+impl Iterator for OpenIter<'_> {
     type Item = (usize, u64);
 
     #[inline]
     fn next(&mut self) -> Option<(usize, u64)> {
-        const TOGETHER: usize = 8;
+        const CHUNK: usize = 8;
         while let Some(count) = self.counts.get(self.next) {
             let place = self.next;
-            if place.is_multiple_of(TOGETHER)
-                && let Some(eight) = self.counts.get(place..place + TOGETHER)
-                && eight.iter().fold(0, |all, count| all | count) == 0
+            if place.is_multiple_of(CHUNK)
+                && let Some(chunk) = self.counts.get(place..place + CHUNK)
+                && chunk.iter().fold(0, |all, count| all | count) == 0
             {
-                self.next += TOGETHER;
+                self.next += CHUNK;
                 continue;
             }
             self.next += 1;
@@ -171,16 +171,16 @@ impl Iterator for OpenPlaces<'_> {
     }
 }
 
-/// Places and counts of buckets that are not empty, ascending.
+/// Indices and counts of buckets that are not empty, ascending.
 #[derive(Clone, Debug)]
-pub enum Full<'a> {
-    /// Of open buckets.
-    Open(OpenPlaces<'a>),
-    /// Of packed ones.
-    Packed(Places<'a>),
+pub enum NonEmptyIter<'a> {
+    /// Iterates over open buckets.
+    Open(OpenIter<'a>),
+    /// Iterates over packed buckets.
+    Packed(PackedIter<'a>),
 }
 
-impl Iterator for Full<'_> {
+impl Iterator for NonEmptyIter<'_> {
     type Item = (usize, u64);
 
     #[inline]
@@ -191,7 +191,7 @@ impl Iterator for Full<'_> {
         }
     }
 
-    /// Which of the two it is, is asked once.
+    /// Matches the variant once instead of per item.
     #[inline]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, f: F) -> B {
         match self {
@@ -201,53 +201,53 @@ impl Iterator for Full<'_> {
     }
 }
 
-/// How many are counted in places up to `last`.
+/// Sum of the counts up to the index `last`.
 #[inline]
 fn sum_up_to(places: impl Iterator<Item = (usize, u64)>, last: usize) -> u64 {
     places.take_while(|(place, _)| *place <= last).fold(0, |sum, (_, count)| sum.saturating_add(count))
 }
 
 #[cold]
-fn opened(packed: &Packed) -> Open {
-    let mut open = Open::default();
-    packed.iter().for_each(|(place, count)| open.add_at(place, count));
+fn unpack(packed: &PackedBuckets) -> OpenBuckets {
+    let mut open = OpenBuckets::default();
+    packed.iter().for_each(|(index, count)| open.add_at(index, count));
     open
 }
 
 impl Buckets {
-    /// Bytes that the counts take.
-    pub fn room(&self) -> usize {
+    /// Heap memory of the counts, bytes.
+    pub fn heap_bytes(&self) -> usize {
         match self {
             Self::Open(open) => open.counts.capacity() * size_of::<u64>(),
-            Self::Packed(packed) => packed.words().len(),
+            Self::Packed(packed) => packed.encoded().len(),
         }
     }
 
-    /// Lets `count` count into them; they are open from then on.
+    /// Opens the buckets and passes them to `count`.
     #[inline]
-    pub fn count(&mut self, count: impl FnOnce(&mut Open)) {
+    pub fn count(&mut self, count: impl FnOnce(&mut OpenBuckets)) {
         let mut open = match std::mem::take(self) {
             Self::Open(open) => open,
-            Self::Packed(packed) => opened(&packed),
+            Self::Packed(packed) => unpack(&packed),
         };
         count(&mut open);
         *self = Self::Open(open);
     }
 
-    /// The same counts, packed. All are of `values`: what was counted once may have left far more room than that.
-    pub fn packed(&self, values: &RangeInclusive<u64>) -> Packed {
+    /// The counts in packed form. `values` is the range that was counted: capacity may extend far beyond it.
+    pub fn to_packed(&self, values: &RangeInclusive<u64>) -> PackedBuckets {
         match self {
-            Self::Open(open) => open.full_within(values).collect(),
+            Self::Open(open) => open.non_empty_within(values).collect(),
             Self::Packed(packed) => packed.clone(),
         }
     }
 
-    /// Makes them open, for many more to be counted.
+    /// Switches to open buckets, before many values are counted.
     pub fn open(&mut self) {
         self.count(|_| ());
     }
 
-    /// Empties all buckets, which are of `values`; open ones keep their room.
+    /// Zeroes all counts, which lie within `values`. Open buckets keep their capacity.
     pub fn clear(&mut self, values: &RangeInclusive<u64>) {
         match self {
             Self::Open(open) => {
@@ -258,43 +258,43 @@ impl Buckets {
         }
     }
 
-    /// Counts all of `other` too.
+    /// Adds all counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         match (&mut *self, other) {
-            (Self::Packed(mine), Self::Packed(others)) => mine.merge(others),
+            (Self::Packed(packed), Self::Packed(other)) => packed.merge(other),
             (Self::Open(open), _) if open.counts.is_empty() => self.clone_from(other),
-            _ => self.count(|open| other.full().for_each(|(place, count)| open.add_at(place, count))),
+            _ => self.count(|open| other.non_empty().for_each(|(index, count)| open.add_at(index, count))),
         }
     }
 
-    /// Places and counts of the buckets that are not empty, ascending.
-    pub fn full(&self) -> Full<'_> {
+    /// Indices and counts of the buckets that are not empty, ascending.
+    pub fn non_empty(&self) -> NonEmptyIter<'_> {
         match self {
-            Self::Open(open) => Full::Open(open.full()),
-            Self::Packed(packed) => Full::Packed(packed.iter()),
+            Self::Open(open) => NonEmptyIter::Open(open.non_empty()),
+            Self::Packed(packed) => NonEmptyIter::Packed(packed.iter()),
         }
     }
 
-    /// How many are counted up to the bucket of `value`.
-    pub fn up_to(&self, value: u64) -> u64 {
-        match self.full() {
-            Full::Open(places) => sum_up_to(places, index(value)),
-            Full::Packed(places) => sum_up_to(places, index(value)),
+    /// Number of values counted up to and including the bucket of `value`.
+    pub fn count_up_to(&self, value: u64) -> u64 {
+        match self.non_empty() {
+            NonEmptyIter::Open(places) => sum_up_to(places, index(value)),
+            NonEmptyIter::Packed(places) => sum_up_to(places, index(value)),
         }
     }
 
-    /// Buckets that are not empty, ascending.
+    /// The non-empty buckets, ascending.
     pub fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
-        self.full().map(|(index, count)| {
+        self.non_empty().map(|(index, count)| {
             let lowest = lowest(index);
             Bucket { lowest, highest: lowest + ((1 << shift(index)) - 1), count }
         })
     }
 
-    /// The largest values of the buckets that hold the values of these ranks, which ascend from 1.
+    /// For each rank (ascending, from 1): the largest value of the bucket that holds the value of that rank.
     pub fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> Option<[u64; N]> {
         let (mut found, mut next, mut passed) = ([0; N], 0, 0_u64);
-        for (place, count) in self.full() {
+        for (place, count) in self.non_empty() {
             passed = passed.saturating_add(count);
             while next < N && passed >= ranks[next] {
                 found[next] = lowest(place) + ((1 << shift(place)) - 1);
@@ -307,13 +307,13 @@ impl Buckets {
         None
     }
 
-    /// The place of the bucket that `value` is counted in.
-    pub const fn place(value: u64) -> usize {
+    /// Index of the bucket that `value` is counted in.
+    pub const fn index_of(value: u64) -> usize {
         index(value)
     }
 
     /// The smallest value that shares a bucket with `value`.
-    pub const fn lowest_alike(value: u64) -> u64 {
+    pub const fn lowest_equivalent(value: u64) -> u64 {
         lowest(index(value))
     }
 }
@@ -338,21 +338,21 @@ mod tests {
         fn room_grows_in_any_order(values in proptest::collection::vec(0..u64::MAX >> 1, 1..20), split in 0..20usize) {
             let mut all = Buckets::default();
             values.iter().for_each(|value| all.count(|open| open.add(*value, 1)));
-            let (one, other) = values.split_at(split.min(values.len()));
+            let (first, second) = values.split_at(split.min(values.len()));
             let (mut merged, mut later) = (Buckets::default(), Buckets::default());
-            one.iter().for_each(|value| merged.count(|open| open.add(*value, 1)));
-            other.iter().rev().for_each(|value| later.count(|open| open.add(*value, 1)));
+            first.iter().for_each(|value| merged.count(|open| open.add(*value, 1)));
+            second.iter().rev().for_each(|value| later.count(|open| open.add(*value, 1)));
             // Whether either is open or packed makes no difference.
-            let packed = |buckets: &Buckets| Buckets::Packed(buckets.packed(&(0..=u64::MAX >> 1)));
-            for (mut mine, other) in
+            let packed = |buckets: &Buckets| Buckets::Packed(buckets.to_packed(&(0..=u64::MAX >> 1)));
+            for (mut left, right) in
                 [(packed(&merged), packed(&later)), (packed(&merged), later.clone()), (merged.clone(), packed(&later))]
             {
-                mine.merge(&other);
-                prop_assert_eq!(&mine, &all);
+                left.merge(&right);
+                prop_assert_eq!(&left, &all);
             }
             merged.merge(&later);
             prop_assert_eq!(&merged, &all);
-            prop_assert_eq!(&Buckets::Open(opened(&merged.packed(&(0..=u64::MAX >> 1)))), &all);
+            prop_assert_eq!(&Buckets::Open(unpack(&merged.to_packed(&(0..=u64::MAX >> 1)))), &all);
             prop_assert_eq!(merged.iter().map(|bucket| bucket.count).sum::<u64>(), values.len() as u64);
             prop_assert_eq!(merged.at_ranks([1]).is_some(), true);
         }
@@ -360,7 +360,7 @@ mod tests {
         #[test]
         fn the_layout_is_that_of_hdrhistogram(value in 0..3_600_000_000_000_u64) {
             let hdr = Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 2).unwrap();
-            prop_assert_eq!(Buckets::lowest_alike(value), hdr.lowest_equivalent(value));
+            prop_assert_eq!(Buckets::lowest_equivalent(value), hdr.lowest_equivalent(value));
             let mut buckets = Buckets::default();
             buckets.count(|open| open.add(value, 1));
             prop_assert_eq!(buckets.at_ranks([1]), Some([hdr.highest_equivalent(value)]));

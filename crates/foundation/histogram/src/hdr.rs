@@ -1,7 +1,7 @@
-//! Histograms in the plain encoding of `HdrHistogram`, V2, as others may have written them.
+//! Reads and writes the uncompressed V2 encoding of `HdrHistogram`, from untrusted sources too.
 //!
-//! The library's reader makes room for whatever sizes the bytes claim before it has seen the counts. This one
-//! takes count after count, and stops at the largest value that is wanted.
+//! The library's reader allocates whatever sizes the header claims before it has seen the counts. This one
+//! reads count after count, and stops at the largest value requested.
 //!
 //! Source: <https://github.com/HdrHistogram/HdrHistogram/blob/master/src/main/java/org/HdrHistogram/AbstractHistogram.java>,
 //! `encodeIntoByteBuffer`.
@@ -17,21 +17,21 @@ use crate::varint::{LONGEST, first_word};
 
 const PLAIN: u32 = 0x1c84_9313;
 
-/// More digits than the format has.
+/// Significant digits that the format allows at most.
 const MOST_DIGITS: u32 = 5;
 
-/// Why bytes are not a histogram that can be read.
+/// Why a histogram cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HdrError {
-    /// They end too early, or do not inflate.
+    /// The data ends too early, or does not inflate.
     Damaged,
-    /// They do not begin as the encoding does.
+    /// The data does not start with the magic number of the encoding.
     OtherEncoding,
     /// Digits or units that the format does not know.
     OtherBuckets,
-    /// A bucket above the largest value that is wanted.
+    /// A bucket above the largest value requested.
     TooLarge {
-        /// The largest value that is wanted.
+        /// The largest value requested.
         within: u64,
     },
 }
@@ -55,34 +55,34 @@ impl From<io::Error> for HdrError {
     }
 }
 
-/// The buckets of a histogram, as its bytes describe them.
+/// Bucket layout from the header of an encoded histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HdrLayout {
     /// Significant decimal digits.
     pub digits: u32,
     /// The smallest value that has a bucket of its own.
     pub lowest: u64,
-    /// The largest value that it was made for.
+    /// The largest trackable value.
     pub highest: u64,
 }
 
 impl HdrLayout {
     /// log2 of the buckets per doubling of values.
     fn half_bits(self) -> u32 {
-        // Of a few digits only, as `layout` sees to.
+        // `layout` has checked that there are few digits.
         let linear = 10_u64.saturating_pow(self.digits).saturating_mul(2);
         linear.checked_next_power_of_two().unwrap_or(1 << 63).trailing_zeros().saturating_sub(1)
     }
 }
 
-/// How places become values.
+/// Converts bucket indices to values.
 #[derive(Clone, Copy)]
-struct Ranges {
+struct IndexToValues {
     half_bits: u32,
     unit_bits: u32,
 }
 
-impl Ranges {
+impl IndexToValues {
     fn new(layout: HdrLayout) -> Self {
         Self { half_bits: layout.half_bits(), unit_bits: layout.lowest.ilog2() }
     }
@@ -98,11 +98,11 @@ impl Ranges {
     }
 }
 
-/// Reads a histogram that is not compressed, and gives `take` its buckets that are not empty, ascending.
+/// Reads an uncompressed histogram and passes its non-empty buckets to `take`, ascending.
 ///
 /// # Errors
 ///
-/// When it is none, is damaged, or counts a value above `within`. Some buckets may have been given by then.
+/// If it is not such a histogram, is damaged, or counts a value above `within`. Some buckets may have been passed on by then.
 pub fn read_plain(
     bytes: &mut impl BufRead,
     within: u64,
@@ -113,32 +113,32 @@ pub fn read_plain(
     }
     let length = number(bytes)?;
     let layout = layout(bytes)?;
-    let mut counts = Counts { ranges: Ranges::new(layout), within, index: 0 };
+    let mut decoder = CountDecoder { ranges: IndexToValues::new(layout), within, index: 0 };
     let mut rest = bytes.take(u64::from(length));
     while rest.limit() > 0 {
-        let words = rest.fill_buf()?;
+        let buffer = rest.fill_buf()?;
         let mut read = 0;
-        while let Some((word, length)) = first_word(&words[read..]) {
-            counts.word(word, &mut take)?;
+        while let Some((word, length)) = first_word(&buffer[read..]) {
+            decoder.word(word, &mut take)?;
             read = length.saturating_add(read);
         }
         rest.consume(read);
         if read == 0 {
-            counts.word(across_a_border(&mut rest)?, &mut take)?;
+            decoder.word(word_across_buffers(&mut rest)?, &mut take)?;
         }
     }
     Ok(layout)
 }
 
-/// Where in the buckets the next word stands.
-struct Counts {
-    ranges: Ranges,
+/// Decodes words into buckets.
+struct CountDecoder {
+    ranges: IndexToValues,
     within: u64,
     index: u64,
 }
 
-impl Counts {
-    /// A count, or below zero the number of empty buckets.
+impl CountDecoder {
+    /// Takes a word: a count, or if negative the number of empty buckets that follow.
     #[inline]
     fn word(&mut self, word: i64, take: &mut impl FnMut(Bucket)) -> Result<(), HdrError> {
         let Ok(count) = u64::try_from(word) else {
@@ -174,9 +174,9 @@ fn long(bytes: &mut impl Read) -> io::Result<u64> {
     Ok(u64::from_be_bytes(word))
 }
 
-/// A word of which only the beginning is there yet.
+/// Reads a word that continues in the next buffer.
 #[cold]
-fn across_a_border(bytes: &mut impl Read) -> io::Result<i64> {
+fn word_across_buffers(bytes: &mut impl Read) -> io::Result<i64> {
     let mut word = [0; LONGEST];
     let mut length = 0;
     loop {
@@ -188,16 +188,16 @@ fn across_a_border(bytes: &mut impl Read) -> io::Result<i64> {
     }
 }
 
-/// Writes counts in the plain encoding: `words` are those of a histogram with so many `digits` that was made for values up
-/// to `highest`.
-pub fn write_plain(digits: u32, highest: u64, words: &[u8]) -> Vec<u8> {
+/// Writes a histogram with `digits` significant digits and values up to `highest` in the uncompressed encoding; `counts` are its
+/// encoded counts.
+pub fn write_plain(digits: u32, highest: u64, counts: &[u8]) -> Vec<u8> {
     // The library always writes the first bucket.
-    let words = if words.is_empty() { &[0] } else { words };
-    let length = u32::try_from(words.len()).unwrap_or(u32::MAX);
-    let mut bytes = Vec::with_capacity(words.len().saturating_add(40));
+    let counts = if counts.is_empty() { &[0] } else { counts };
+    let length = u32::try_from(counts.len()).unwrap_or(u32::MAX);
+    let mut bytes = Vec::with_capacity(counts.len().saturating_add(40));
     bytes.extend([PLAIN, length, 0, digits].map(u32::to_be_bytes).as_flattened());
     bytes.extend([1, highest, 1_f64.to_bits()].map(u64::to_be_bytes).as_flattened());
-    bytes.extend(words);
+    bytes.extend(counts);
     bytes
 }
 
@@ -209,7 +209,7 @@ mod tests {
     use hdrhistogram::serialization::{Serializer, V2Serializer};
     use proptest::prelude::*;
 
-    fn encoded(hdr: &Histogram<u64>) -> Vec<u8> {
+    fn encode(hdr: &Histogram<u64>) -> Vec<u8> {
         let mut plain = Vec::new();
         V2Serializer::new().serialize(hdr, &mut plain).unwrap();
         plain
@@ -233,10 +233,10 @@ mod tests {
                 .iter_recorded()
                 .map(|step| (step.value_iterated_to(), step.count_at_value()))
                 .collect();
-            let got: Vec<_> = read(&encoded(&hdr), u64::MAX)
+            let got: Vec<_> = read(&encode(&hdr), u64::MAX)
                 .unwrap()
                 .iter()
-                .map(|one| (one.highest, one.count))
+                .map(|bucket| (bucket.highest, bucket.count))
                 .collect();
             prop_assert_eq!(&got, &expected);
         }
@@ -248,19 +248,19 @@ mod tests {
         }
     }
 
-    /// The 40 bytes before the counts.
-    fn head(length: u32, digits: u32) -> Vec<u8> {
-        let words = [PLAIN, length, 0, digits].map(u32::to_be_bytes).concat();
-        [words, [1, u64::MAX, 1_f64.to_bits()].map(u64::to_be_bytes).concat()].concat()
+    /// The header: 40 bytes before the counts.
+    fn header(length: u32, digits: u32) -> Vec<u8> {
+        let numbers = [PLAIN, length, 0, digits].map(u32::to_be_bytes).concat();
+        [numbers, [1, u64::MAX, 1_f64.to_bits()].map(u64::to_be_bytes).concat()].concat()
     }
 
     #[test]
     fn sizes_that_bytes_claim_are_not_believed() {
         // Four billion bytes of counts, of which none is there.
-        assert_eq!(read(&head(u32::MAX, 5), u64::MAX), Err(HdrError::Damaged));
-        assert_eq!(read(&head(0, 6), u64::MAX), Err(HdrError::OtherBuckets));
+        assert_eq!(read(&header(u32::MAX, 5), u64::MAX), Err(HdrError::Damaged));
+        assert_eq!(read(&header(0, 6), u64::MAX), Err(HdrError::OtherBuckets));
         // One count after the most empty buckets that a word can tell: the word that the library cannot negate.
-        let farthest = [head(10, 2), vec![0xff; 9], vec![2]].concat();
+        let farthest = [header(10, 2), vec![0xff; 9], vec![2]].concat();
         assert_eq!(read(&farthest, u64::MAX), Err(HdrError::TooLarge { within: u64::MAX }));
     }
 }

@@ -1,14 +1,14 @@
-//! The words that counts are written in: in `HdrHistogram`'s V2 encoding, and in memory where room is short.
+//! Variable-length integers for counts: in `HdrHistogram`'s V2 encoding, and in packed memory.
 //!
-//! ZigZag LEB128, but at most nine bytes, of which the last has eight bits. A word is a count or, below zero, the number of
-//! empty places that follow one another.
+//! ZigZag LEB128, but at most nine bytes, of which the last has eight bits. A word is a count or, if negative, a run length of
+//! empty buckets.
 
 #![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
 
 /// The most bytes that a word takes.
 pub(crate) const LONGEST: usize = 9;
 
-/// The first word of `bytes` and how many of them it takes; `None` where they end before it does.
+/// The first word of `bytes` and its length in bytes; `None` if the word is incomplete.
 #[inline]
 pub(crate) fn first_word(bytes: &[u8]) -> Option<(i64, usize)> {
     match bytes.first() {

@@ -23,7 +23,6 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// All of them.
     pub const ALL: [Self; 5] = [Self::Timer, Self::Event, Self::HandedOn, Self::Loop, Self::Unseen];
 
     /// The name used in recordings.
@@ -50,8 +49,8 @@ mod tests {
 
     #[test]
     fn names_are_those_of_recordings() {
-        for one in Activation::ALL {
-            assert_eq!(serde_json::to_value(one).unwrap(), one.name());
+        for activation in Activation::ALL {
+            assert_eq!(serde_json::to_value(activation).unwrap(), activation.name());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What measuring hands on: pieces of results, as they come.
+//! Blocks of wake-ups, and the start and end of a thread's turn.
 
 #![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
 
@@ -10,15 +10,14 @@ use crate::{
     Span, TurnFailure, Wakeup, WakeupGrid,
 };
 
-/// How many of the worst wake-ups each block and each result names with their time.
+/// Worst wake-ups that each block and each result lists with their time.
 pub const WORST_KEPT: usize = 10;
 
-/// Wake-ups of one turn that are kept in order; later ones are in the distribution only.
+/// Wake-ups of one turn that are stored individually, in order; later ones are in the distribution only.
 pub const SERIES_KEPT: usize = 100_000;
 
-/// How long the block lasts that begins so long after its turn: a 16th of what has passed, so that a short run has
-/// enough of them to say how sure its numbers are, but at least 100 ms and at most a second: ten in the first second, some
-/// thirty in four.
+/// Length of the block that begins `since_start` after its turn: a 16th of that time, so that a short run has enough blocks
+/// for confidence intervals, but at least 100 ms and at most a second: ten in the first second, about thirty in four.
 pub fn block_length(since_start: Span) -> Span {
     const SHORTEST: Span = Span::from_millis(100);
     const LONGEST: Span = Span::from_secs(1);
@@ -142,7 +141,7 @@ impl Block {
         self.latency.record_all(latencies);
     }
 
-    /// What it holds, in little room; then it is empty and begins `at` this time, and keeps the room that it counts in.
+    /// Returns its content in packed form, and restarts it at `at` with its buffers kept.
     pub(crate) fn cut(&mut self, at: MonotonicTime) -> Self {
         let (latency, swallowed, send) =
             (self.latency.packed(), take_packed(&mut self.swallowed), take_packed(&mut self.send));
@@ -153,19 +152,19 @@ impl Block {
         Self { latency, swallowed, send, ..std::mem::replace(self, next) }
     }
 
-    /// Takes the room in which later stretches are added quickly.
+    /// Switches its distributions to open buckets, before many blocks are merged into it.
     pub fn open(&mut self) {
         self.latency.open();
         self.swallowed.iter_mut().for_each(Distribution::open);
     }
 
-    /// Takes as little room as it needs; more may be added still.
+    /// Packs its distributions to save memory. More can still be merged.
     pub fn pack(&mut self) {
         self.latency = self.latency.packed();
         self.swallowed.iter_mut().for_each(|all| *all = all.packed());
     }
 
-    /// Counts all that a later stretch of the same condition and round holds.
+    /// Adds a later block of the same condition and round.
     pub fn merge(&mut self, later: &Self) {
         self.until = self.until.max(later.until);
         self.latency.merge(&later.latency);
@@ -178,7 +177,7 @@ impl Block {
         }
         self.irregular.add(later.irregular);
         self.lost = self.lost.saturating_add(later.lost);
-        later.worst.iter().for_each(|one| keep_worst(&mut self.worst, *one));
+        later.worst.iter().for_each(|wakeup| keep_worst(&mut self.worst, *wakeup));
         let shift = later.from.as_nanos().saturating_sub(self.from.as_nanos());
         self.series
             .extend(later.series.iter().map(|point| SeriesPoint(point.0.saturating_add(shift), point.1)));
@@ -189,7 +188,7 @@ fn take_packed(open: &mut Option<Distribution>) -> Option<Distribution> {
     open.take().map(|open| open.packed())
 }
 
-/// From this latency on, a wake-up may be among the worst, or has swallowed periods: one comparison serves both.
+/// Lowest latency of a wake-up that may be among the worst, or may have swallowed periods: one comparison serves both.
 fn unusual(worst: &[WorstWakeup], grid: Option<WakeupGrid>) -> Latency {
     let enough =
         worst.get(WORST_KEPT - 1).map_or(i64::MIN, |least| least.latency.as_nanos().saturating_add(1));
@@ -197,13 +196,13 @@ fn unusual(worst: &[WorstWakeup], grid: Option<WakeupGrid>) -> Latency {
     Latency::from_nanos(enough.min(period))
 }
 
-/// Keeps `one` in its place if it is among the worst.
+/// Inserts `wakeup` in order if it is among the worst.
 #[cold]
-fn keep_worst(worst: &mut Vec<WorstWakeup>, one: WorstWakeup) {
-    let place = worst.partition_point(|other| other.latency >= one.latency);
+fn keep_worst(worst: &mut Vec<WorstWakeup>, wakeup: WorstWakeup) {
+    let place = worst.partition_point(|other| other.latency >= wakeup.latency);
     if place < WORST_KEPT {
         worst.truncate(WORST_KEPT - 1);
-        worst.insert(place, one);
+        worst.insert(place, wakeup);
     }
 }
 
@@ -280,7 +279,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Adds what another turn used.
+    /// Adds the usage of another turn.
     pub fn add(&mut self, other: &Self) {
         self.elapsed = self.elapsed.plus(other.elapsed);
         self.user = self.user.plus(other.user);
@@ -341,8 +340,8 @@ mod tests {
         for late in [5, 900, 3, 70, 900, 1, 2, 8, 9, 10, 11, 12, 4] {
             block.record(wakeup(0, late), None);
         }
-        let kept: Vec<i64> = block.worst.iter().map(|one| one.latency.as_nanos()).collect();
-        assert_eq!(kept, [900, 900, 70, 12, 11, 10, 9, 8, 5, 4]);
+        let latencies: Vec<i64> = block.worst.iter().map(|wakeup| wakeup.latency.as_nanos()).collect();
+        assert_eq!(latencies, [900, 900, 70, 12, 11, 10, 9, 8, 5, 4]);
     }
 
     #[test]

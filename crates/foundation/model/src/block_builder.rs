@@ -1,22 +1,22 @@
-//! From the wake-ups of one thread to blocks, whatever measures them.
+//! Builds blocks from the wake-ups of one thread.
 
 use crate::{
     Block, IrregularMessages, Latency, MonotonicTime, SERIES_KEPT, SeriesPoint, Task, Wakeup, WakeupGrid,
 };
 
-/// Counts the wake-ups of one turn of a task, and closes a block now and then.
+/// Counts the wake-ups of a task's turn, and closes blocks on request.
 #[derive(Debug)]
 pub struct BlockBuilder {
     grid: Option<WakeupGrid>,
-    /// How many more wake-ups are kept in order.
+    /// How many more wake-ups can be stored in order.
     series_left: usize,
     block: Block,
-    /// How many were lost when the current block began.
+    /// Lost wake-ups before the current block.
     lost_before: u64,
 }
 
 impl BlockBuilder {
-    /// The builder of the blocks of `task`, the first of which begins at `from`.
+    /// A builder for `task` whose first block begins at `from`.
     pub fn new(task: &Task, from: MonotonicTime) -> Self {
         let (condition, round) = (task.condition, task.round);
         Self {
@@ -37,45 +37,45 @@ impl BlockBuilder {
         self.record_all(std::iter::once(wakeup));
     }
 
-    /// Counts wake-ups that came in this order.
+    /// Counts wake-ups, in order.
     pub fn record_all(&mut self, wakeups: impl Iterator<Item = Wakeup>) {
         if self.series_left == 0 {
             return self.block.record_all(wakeups, self.grid);
         }
         let (from, series, left) = (self.block.from, &mut self.block.series, &mut self.series_left);
-        let mut kept = std::mem::take(series);
+        let mut points = std::mem::take(series);
         let keep = |wakeup: &Wakeup| {
             if *left > 0 {
                 *left -= 1;
                 let offset = wakeup.expected.as_nanos() - from.as_nanos();
-                kept.push(SeriesPoint(offset, wakeup.latency()));
+                points.push(SeriesPoint(offset, wakeup.latency()));
             }
         };
         self.block.record_all(wakeups.inspect(keep), self.grid);
-        self.block.series = kept;
+        self.block.series = points;
     }
 
-    /// Counts how long a call took that notifies.
+    /// Counts the duration of a notifying call.
     pub fn record_send(&mut self, took: Latency) {
         self.block.send.get_or_insert_default().record(took);
     }
 
-    /// Notes how many wake-ups of the turn were measured but lost so far.
+    /// Sets the number of wake-ups of the turn that were measured but lost so far.
     pub fn set_lost(&mut self, so_far: u64) {
         self.block.lost = so_far - self.lost_before;
     }
 
-    /// Notes what went wrong with the notifications of the turn.
+    /// Sets the irregular notifications of the turn.
     pub fn set_irregular(&mut self, irregular: IrregularMessages) {
         self.block.irregular = irregular;
     }
 
-    /// What has come since the current block began.
+    /// The unfinished block.
     pub const fn current(&self) -> &Block {
         &self.block
     }
 
-    /// Ends the current block at `now` and begins the next; `None` if nothing happened in it.
+    /// Ends the current block at `now` and begins the next; `None` if it was empty.
     pub fn close(&mut self, now: MonotonicTime) -> Option<Block> {
         self.block.until = now;
         self.lost_before += self.block.lost;

@@ -60,7 +60,7 @@ pub enum CauseKind {
 }
 
 impl CauseKind {
-    /// The published name.
+    /// The name used in recordings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LateArming => "late_arming",
@@ -88,7 +88,7 @@ impl CauseKind {
         }
     }
 
-    /// Whether this names who it was.
+    /// Whether it identifies a culprit.
     pub const fn is_named(self) -> bool {
         !matches!(self, Self::Others | Self::Undetermined | Self::Unexplained)
     }
@@ -122,7 +122,7 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// One that is neither a real-time thread nor within a wait of the thread's own.
+    /// A cause without details: no real-time thread, no own wait.
     pub const fn new(part: Part, kind: CauseKind, name: String) -> Self {
         Self {
             part,
@@ -157,7 +157,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// One of the known place.
+    /// A segment with a known position.
     pub const fn new(cause: Cause, pid: Option<u32>, from: MonotonicTime, ns: Span) -> Self {
         Self { cause, pid, from, ns, merged: false }
     }
@@ -181,18 +181,17 @@ pub struct WakeupBreakdown {
 }
 
 impl WakeupBreakdown {
-    /// The parts of one cause added up, in the order in which each is first met, and of how many parts each is. The thread is
-    /// named where it is one.
+    /// Sums the parts by cause, in order of first appearance, with the number of parts. The pid is kept if all parts have the same.
     pub fn by_cause(&self) -> Vec<(Segment, usize)> {
         // A wait of a second on a busy machine has thousands of parts.
         let (mut all, mut places): (Vec<(Segment, usize)>, HashMap<&Cause, usize>) = Default::default();
         for part in &self.parts {
             match places.entry(&part.cause) {
                 Entry::Occupied(place) => {
-                    let (known, times) = &mut all[*place.get()];
-                    known.ns = known.ns.plus(part.ns);
-                    known.pid = known.pid.filter(|pid| Some(*pid) == part.pid);
-                    known.merged |= part.merged;
+                    let (segment, times) = &mut all[*place.get()];
+                    segment.ns = segment.ns.plus(part.ns);
+                    segment.pid = segment.pid.filter(|pid| Some(*pid) == part.pid);
+                    segment.merged |= part.merged;
                     *times += 1;
                 }
                 Entry::Vacant(place) => {
@@ -218,10 +217,10 @@ mod tests {
         let parts = vec![part("a", 1, 0, 5), part("b", 2, 5, 7), part("a", 1, 12, 1), part("b", 3, 13, 2)];
         let (at, latency) = (MonotonicTime::from_nanos(15), Latency::from_nanos(15));
         let all = WakeupBreakdown { at, latency, cpu: None, parts }.by_cause();
-        let told: Vec<_> = all
+        let sums: Vec<_> = all
             .iter()
-            .map(|(one, times)| (one.cause.name.as_str(), one.pid, one.ns.as_nanos(), *times))
+            .map(|(segment, times)| (segment.cause.name.as_str(), segment.pid, segment.ns.as_nanos(), *times))
             .collect();
-        assert_eq!(told, [("a", Some(1), 6, 2), ("b", None, 9, 2)]);
+        assert_eq!(sums, [("a", Some(1), 6, 2), ("b", None, 9, 2)]);
     }
 }

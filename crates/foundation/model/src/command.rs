@@ -1,4 +1,4 @@
-//! The command that made a recording.
+//! The command that wrote a recording.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Those that this version knows.
+    /// Commands that this version knows.
     const KNOWN: [Self; 10] = [
         Self::Quick,
         Self::Cyclic,
@@ -48,7 +48,6 @@ impl Command {
         Self::Merge,
     ];
 
-    /// The published name.
     pub fn name(&self) -> &str {
         match self {
             Self::Quick => "quick",
@@ -66,7 +65,7 @@ impl Command {
     }
 }
 
-/// Of a recording of which nothing is known.
+/// For a recording without metadata.
 impl Default for Command {
     fn default() -> Self {
         Self::Other(String::new())
@@ -96,8 +95,8 @@ impl fmt::Display for Command {
 
 impl From<&str> for Command {
     fn from(name: &str) -> Self {
-        let known = Self::KNOWN.into_iter().find(|one| one.name() == name);
-        known.unwrap_or_else(|| Self::Other(name.to_owned()))
+        let found = Self::KNOWN.into_iter().find(|command| command.name() == name);
+        found.unwrap_or_else(|| Self::Other(name.to_owned()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is measured, under which circumstances.
+//! Conditions: what is measured, with which settings, under which load.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Work of one thread with ordinary scheduling, wherever the scheduler puts it, and nothing else going on.
+    /// One unbound thread with ordinary scheduling, without load.
     pub fn new(work: Work, kernel: impl Into<String>) -> Self {
         Self {
             work,
@@ -74,15 +74,15 @@ impl Condition {
 /// The kinds of work that are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkKind {
-    /// Waking at equal distances.
+    /// Periodic wake-ups.
     Cyclic,
-    /// Sleeping for a length of time.
+    /// Sleeps of a given length.
     Sleep,
-    /// A thread is notified by another.
+    /// Notification by another thread.
     Notify,
-    /// Whatever a program does that was watched.
+    /// A watched program.
     Watch,
-    /// Whatever another program did.
+    /// Imported results of another program.
     Foreign,
 }
 
@@ -157,7 +157,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// Whether the policy of its condition is known; only other programs do not say it.
+    /// Whether the policy of its condition is known; imported results may lack it.
     pub const fn says_policy(self) -> bool {
         !matches!(self, Self::Foreign { says_policy: false, .. })
     }
@@ -167,7 +167,6 @@ impl Work {
         !matches!(self, Self::Foreign { says_load: false, .. } | Self::Watch { .. })
     }
 
-    /// What kind of work it is.
     pub const fn kind(self) -> WorkKind {
         match self {
             Self::Cyclic { .. } => WorkKind::Cyclic,
@@ -178,7 +177,7 @@ impl Work {
         }
     }
 
-    /// How the thread comes to run again.
+    /// The mechanism that wakes the thread.
     pub fn mechanism(self) -> Mechanism {
         match self {
             Self::Cyclic { mechanism, .. } => Mechanism::Wait(mechanism),
@@ -189,7 +188,7 @@ impl Work {
         }
     }
 
-    /// How a thread of howlate waits for a time; `None` when another notifies it or a program sleeps.
+    /// The wait of a howlate thread; `None` if it is notified, or a program sleeps.
     pub const fn wait(self) -> Option<Wait> {
         match self {
             Self::Cyclic { mechanism, .. } => Some(mechanism),
@@ -198,7 +197,7 @@ impl Work {
         }
     }
 
-    /// What the program is written in that sleeps; `None` when a thread of howlate does.
+    /// The runtime of the sleeping program; `None` if a howlate thread sleeps.
     pub const fn runtime(self) -> Option<Runtime> {
         match self {
             Self::Sleep { mechanism, .. } => mechanism.runtime(),
@@ -206,7 +205,7 @@ impl Work {
         }
     }
 
-    /// How the thread is notified; `None` when it waits for a time.
+    /// The notifier; `None` if the thread waits for a time.
     pub const fn notifier(self) -> Option<Notifier> {
         match self {
             Self::Notify { mechanism, .. } => Some(mechanism),
@@ -214,7 +213,7 @@ impl Work {
         }
     }
 
-    /// The CPU of the one that notifies, where it is bound.
+    /// The sender's CPU, if it is bound.
     pub const fn sender_cpu(self) -> Option<u32> {
         match self {
             Self::Notify { sender_cpu, .. } => sender_cpu,
@@ -230,7 +229,7 @@ impl Work {
         }
     }
 
-    /// The time one wake-up takes when nothing is late; 0 where that is not known.
+    /// Nominal time per wake-up: period, sleep length or gap; 0 if unknown.
     pub const fn length(self) -> Span {
         match self {
             Self::Cyclic { period_ns, .. } => period_ns,

@@ -1,4 +1,4 @@
-//! Time in which a CPU did not run the thread that asked for all of it, and what the kernel did meanwhile.
+//! Gaps in the CPU time of a spinning thread, and kernel events during them.
 
 use std::sync::Arc;
 
@@ -9,20 +9,18 @@ use crate::{MonotonicTime, Span};
 pub struct CpuGap {
     /// Number of the CPU.
     pub cpu: u32,
-    /// When the thread last ran.
+    /// Last clock reading before the gap.
     pub from: MonotonicTime,
-    /// For how long it did not.
     pub length: Span,
 }
 
 impl CpuGap {
-    /// When the thread ran again.
     pub const fn until(&self) -> MonotonicTime {
         self.from.plus(self.length)
     }
 }
 
-/// What kind of thing had the CPU.
+/// What had the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GapKind {
     /// Another thread.
@@ -35,13 +33,13 @@ pub enum GapKind {
     Nmi,
     /// The spinning thread's own page fault.
     PageFault,
-    /// Nobody: the spinning thread was kept from running, as by real-time throttling.
+    /// The CPU was idle: the spinning thread was not allowed to run, as by real-time throttling.
     Idle,
     /// The firmware: system management interrupts were counted.
     Smi,
-    /// Nothing that the kernel has an event for: the hypervisor, or the firmware.
+    /// No kernel event: the hypervisor or the firmware.
     NoEvent,
-    /// Nobody looked, or what was seen is not all.
+    /// Not traced, or events are missing.
     NotTraced,
 }
 
@@ -65,20 +63,18 @@ impl GapKind {
 /// What had the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GapCause {
-    /// What kind of thing.
     pub kind: GapKind,
-    /// A thread's comm, an interrupt's or softirq's name as the kernel has it; empty of others.
+    /// Comm of a thread, or the kernel's name of an interrupt or softirq; otherwise empty.
     pub name: Arc<str>,
 }
 
 impl GapCause {
-    /// One that has no name.
     pub fn unnamed(kind: GapKind) -> Self {
         Self { kind, name: Arc::default() }
     }
 }
 
-/// What an event says of who has a CPU.
+/// A change of the CPU's occupant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CpuChange {
     /// Events before this one are missing.
@@ -87,36 +83,26 @@ pub enum CpuChange {
     Enters(GapCause),
     /// The innermost interrupt or softirq of this kind ends.
     Leaves(GapKind),
-    /// A non-maskable interrupt is over, which took so long.
+    /// End of a non-maskable interrupt, with its duration.
     Nmi(Span),
-    /// The thread that has the CPU meets a page that is not there.
+    /// A page fault of the running thread.
     PageFault,
     /// Another thread gets the CPU; 0: the idle one.
-    Runs {
-        /// Its id.
-        tid: u32,
-        /// Its comm.
-        name: Arc<str>,
-    },
+    Runs { tid: u32, name: Arc<str> },
 }
 
-/// Something that changes who has a CPU.
+/// An event that changes a CPU's occupant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuEvent {
-    /// When it happened.
     pub at: MonotonicTime,
-    /// Where.
     pub cpu: u32,
-    /// What.
     pub what: CpuChange,
 }
 
-/// What a spinning thread counted itself, whether or not each gap could be handed on.
+/// Totals counted by a spinning thread, including gaps that were lost on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpinCount {
-    /// Number of its CPU.
     pub cpu: u32,
-    /// Its id.
     pub tid: u32,
     /// From its first reading of the clock to its last.
     pub lasted: Span,
@@ -126,14 +112,13 @@ pub struct SpinCount {
     pub shortest: Span,
     /// Gaps above the threshold.
     pub gaps: u64,
-    /// What they took together.
+    /// Total time in gaps.
     pub total: Span,
-    /// The longest one.
     pub longest: Span,
-    /// Gaps that could not be handed on.
+    /// Gaps that did not fit the ring buffer.
     pub lost: u64,
-    /// How long the thread was ready meanwhile, and had no CPU, by the kernel's account.
+    /// Time ready without a CPU, from the kernel's accounting.
     pub waited: Option<Span>,
-    /// Whether it may run elsewhere at the end: its CPU went offline, or somebody changed its affinity.
+    /// Whether its affinity changed: its CPU went offline, or another program changed it.
     pub moved: bool,
 }

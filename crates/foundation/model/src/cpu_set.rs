@@ -27,12 +27,10 @@ impl CpuSet {
         self.0.iter().copied()
     }
 
-    /// How many CPUs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no CPU in it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::long_reason;
-use crate::long_reason::{StallReason, Took};
+use crate::long_reason::{ReasonTime, StallReason};
 use crate::{Distribution, Latency, MonotonicTime, Span, StallTotal};
 
 /// The call in which an event loop waits for events.
@@ -42,34 +42,34 @@ impl fmt::Display for LoopWait {
     }
 }
 
-/// One iteration as a tracer saw it: from the return of the call in which the loop waits until the thread calls it again.
+/// One iteration as a tracer saw it: from the return of the waiting call until the thread calls it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {
     /// Thread id, `gettid(2)`.
     pub tid: u32,
-    /// The call that it comes back to.
+    /// The waiting call.
     pub wait: LoopWait,
-    /// Of epoll, the file that it waits on: threads that have one in common serve the same events.
+    /// The epoll file: threads that share one serve the same events. `None` for other calls.
     pub file: Option<u32>,
     /// When the call returned.
     pub from: MonotonicTime,
-    /// When the thread came back to it.
+    /// When the thread called it again.
     pub until: MonotonicTime,
-    /// Asleep meanwhile, in other calls or page faults.
+    /// Time asleep in other calls or page faults.
     pub blocked: Span,
-    /// Ready to run, and waiting for a CPU.
+    /// Time ready to run, waiting for a CPU.
     pub ready: Span,
     /// The part of that in which its control group had used up its quota, as far as that was seen.
     pub quota: Span,
-    /// The longest of its sleeps, and the call that it was in, if it is known.
+    /// The longest sleep, and its system call if known.
     pub longest_sleep: Option<(Span, Option<String>)>,
-    /// Where it was in its program when it was long already: addresses, the innermost first. Empty where nobody looked.
+    /// User stack, sampled when the iteration was already long: addresses, innermost first. Empty if not sampled.
     pub stack: Vec<u64>,
 }
 
 impl Iteration {
-    /// What an iteration was made of. A call is named that took most of the time in which it slept.
-    pub(crate) fn reasons(&self) -> Vec<Took> {
+    /// Splits the iteration into reasons. A call is named if it took most of the time asleep.
+    pub(crate) fn reasons(&self) -> Vec<ReasonTime> {
         let spent = self.spent();
         let longest = self.longest_sleep.as_ref().filter(|(time, _)| time.times(2) > spent.blocked);
         let call = longest.and_then(|(_, call)| call.clone());
@@ -83,12 +83,12 @@ impl Iteration {
         all.into_iter().filter(|(.., time)| !time.is_zero()).collect()
     }
 
-    /// How long the loop did not come back.
+    /// How long the loop stayed away from its waiting call.
     pub fn length(&self) -> Span {
         self.until.since(self.from)
     }
 
-    /// What it did meanwhile.
+    /// How the time was spent.
     pub fn spent(&self) -> IterationTime {
         let Self { blocked, ready, .. } = *self;
         IterationTime { running: self.length().minus(blocked).minus(ready), blocked, ready }
@@ -117,7 +117,6 @@ impl IterationTime {
         self.ready = self.ready.plus(other.ready);
     }
 
-    /// All of it.
     pub fn total(&self) -> Span {
         self.running.plus(self.blocked).plus(self.ready)
     }
@@ -161,10 +160,10 @@ pub struct StallSite {
     pub total: Span,
 }
 
-/// So many of the longest iterations are kept.
-pub const LONG_KEPT: usize = 5;
-/// So many functions, and calls, are kept apart.
-pub const LONG_IN_KEPT: usize = 32;
+/// Longest iterations stored per block.
+pub const LONGEST_KEPT: usize = 5;
+/// Distinct functions, and distinct calls, per block.
+pub const STALL_SITES_KEPT: usize = 32;
 
 /// The iterations of an event loop in one stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -201,15 +200,15 @@ pub struct EventLoopBlock {
 }
 
 impl EventLoopBlock {
-    /// Where iterations above this count as long.
-    pub fn above(above: Span) -> Self {
+    /// An empty block in which iterations longer than `above` count as long.
+    pub fn with_threshold(above: Span) -> Self {
         Self { above, ..Self::default() }
     }
 
-    /// Counts one iteration; `function` is where it was when it was long already.
-    pub fn add(&mut self, one: &Iteration, function: Option<String>) {
-        let (length, spent) = (one.length(), one.spent());
-        self.wait = one.wait;
+    /// Counts an iteration; `function` is where it was when it was already long.
+    pub fn add(&mut self, iteration: &Iteration, function: Option<String>) {
+        let (length, spent) = (iteration.length(), iteration.spent());
+        self.wait = iteration.wait;
         self.iterations.record(Latency::from_nanos(i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)));
         self.spent.add(spent);
         if length <= self.above {
@@ -217,9 +216,9 @@ impl EventLoopBlock {
         }
         self.long += 1;
         self.long_spent.add(spent);
-        long_reason::count(&mut self.reasons, one.reasons());
-        let blocked_in = one.longest_sleep.as_ref().and_then(|(_, call)| call.clone());
-        let slept = one.longest_sleep.as_ref().map_or(Span::ZERO, |(length, _)| *length);
+        long_reason::count(&mut self.reasons, iteration.reasons());
+        let blocked_in = iteration.longest_sleep.as_ref().and_then(|(_, call)| call.clone());
+        let slept = iteration.longest_sleep.as_ref().map_or(Span::ZERO, |(length, _)| *length);
         let is_mostly_asleep = slept.times(2) > length;
         if let Some(call) = blocked_in.as_ref().filter(|_| is_mostly_asleep) {
             count(&mut self.blocked_in, call, 1, length);
@@ -227,47 +226,53 @@ impl EventLoopBlock {
         if let Some(name) = &function {
             count(&mut self.functions, name, 1, length);
         }
-        let quota = one.quota;
-        self.keep(LongIteration { at: one.from, spent, quota, blocked_in, function });
+        let quota = iteration.quota;
+        self.keep(LongIteration { at: iteration.from, spent, quota, blocked_in, function });
     }
 
-    fn keep(&mut self, one: LongIteration) {
-        let place = self.longest.partition_point(|kept| kept.spent.total() >= one.spent.total());
-        self.longest.insert(place, one);
-        self.longest.truncate(LONG_KEPT);
+    fn keep(&mut self, iteration: LongIteration) {
+        let place = self.longest.partition_point(|other| other.spent.total() >= iteration.spent.total());
+        self.longest.insert(place, iteration);
+        self.longest.truncate(LONGEST_KEPT);
     }
 
-    /// Adds a later stretch of the same loop.
+    /// Adds a later block of the same loop.
     pub fn merge(&mut self, later: &Self) {
         (self.wait, self.above) = (later.wait, later.above);
         self.iterations.merge(&later.iterations);
         self.spent.add(later.spent);
         self.long = self.long.saturating_add(later.long);
         self.long_spent.add(later.long_spent);
-        later.functions.iter().for_each(|one| count(&mut self.functions, &one.name, one.count, one.total));
-        later.blocked_in.iter().for_each(|one| count(&mut self.blocked_in, &one.name, one.count, one.total));
+        later
+            .functions
+            .iter()
+            .for_each(|site| count(&mut self.functions, &site.name, site.count, site.total));
+        later
+            .blocked_in
+            .iter()
+            .for_each(|site| count(&mut self.blocked_in, &site.name, site.count, site.total));
         long_reason::merge(&mut self.reasons, &later.reasons);
-        later.longest.iter().for_each(|one| self.keep(one.clone()));
+        later.longest.iter().for_each(|iteration| self.keep(iteration.clone()));
         self.shared_by = self.shared_by.max(later.shared_by);
     }
 }
 
-/// The most frequent first; those beyond what is kept apart are in no row.
+/// Adds to the entry `name`, keeping the most frequent first; dropped if there are too many entries.
 fn count(all: &mut Vec<StallSite>, name: &str, times: u64, length: Span) {
-    if let Some(known) = all.iter_mut().find(|one| one.name == name) {
-        known.count = known.count.saturating_add(times);
-        known.total = known.total.plus(length);
-    } else if all.len() < LONG_IN_KEPT {
+    if let Some(site) = all.iter_mut().find(|site| site.name == name) {
+        site.count = site.count.saturating_add(times);
+        site.total = site.total.plus(length);
+    } else if all.len() < STALL_SITES_KEPT {
         all.push(StallSite { name: name.to_owned(), count: times, total: length });
     }
-    all.sort_by_key(|one| std::cmp::Reverse(one.count));
+    all.sort_by_key(|site| std::cmp::Reverse(site.count));
 }
 
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
 
-    /// One that slept in `clock_nanosleep`, if it did.
+    /// An iteration; any sleep was in `clock_nanosleep`.
     pub(crate) fn iteration(from: i64, running: u64, blocked: u64, ready: u64) -> Iteration {
         let length = i64::try_from(running + blocked + ready).unwrap();
         Iteration {
@@ -301,10 +306,10 @@ mod tests {
     fn long_iterations_are_counted_and_the_longest_kept_over_stretches() {
         let mut all = EventLoopBlock::default();
         for stretch in 0..3i64 {
-            let mut block = EventLoopBlock::above(Span::from_nanos(10));
+            let mut block = EventLoopBlock::with_threshold(Span::from_nanos(10));
             (0..4u32).for_each(|number| {
-                let one = iteration(stretch * 1_000 + i64::from(number), 5, u64::from(number) * 3, 0);
-                block.add(&one, Some("handler".to_owned()));
+                let iteration = iteration(stretch * 1_000 + i64::from(number), 5, u64::from(number) * 3, 0);
+                block.add(&iteration, Some("handler".to_owned()));
             });
             all.merge(&block);
         }
@@ -313,7 +318,8 @@ mod tests {
         assert_eq!((all.functions[0].count, all.functions[0].name.as_str()), (6, "handler"));
         // 6 of 11 and 9 of 14 ns are more than half.
         assert_eq!((all.blocked_in[0].count, all.blocked_in[0].name.as_str()), (6, "clock_nanosleep"));
-        let longest: Vec<u64> = all.longest.iter().map(|one| one.spent.total().as_nanos()).collect();
+        let longest: Vec<u64> =
+            all.longest.iter().map(|iteration| iteration.spent.total().as_nanos()).collect();
         assert_eq!(longest, [14, 14, 14, 11, 11]);
     }
 }

@@ -1,4 +1,4 @@
-//! Who notifies whom, and what became of the messages.
+//! Sender and receiver of notifications, and irregular messages.
 
 use std::fmt;
 
@@ -112,7 +112,7 @@ impl IrregularMessages {
         *self == Self::default()
     }
 
-    /// Adds what another stretch saw.
+    /// Adds the counts of another block.
     pub fn add(&mut self, other: Self) {
         self.messages_lost = self.messages_lost.saturating_add(other.messages_lost);
         self.messages_duplicated = self.messages_duplicated.saturating_add(other.messages_duplicated);

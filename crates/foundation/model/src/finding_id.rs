@@ -126,7 +126,7 @@ pub enum FindingId {
 }
 
 impl FindingId {
-    /// The published name.
+    /// The name used in recordings.
     pub fn name(&self) -> &str {
         match self {
             Self::BootParameters => "boot_parameters",

@@ -1,4 +1,4 @@
-//! What other programs measure.
+//! Measurements imported from other programs.
 
 use std::fmt;
 
@@ -66,7 +66,7 @@ impl ForeignTool {
         }
     }
 
-    /// Whether it wakes at equal distances, so that a period could be said.
+    /// Whether it has a period.
     pub const fn has_period(self) -> bool {
         matches!(
             self,
@@ -80,7 +80,7 @@ impl ForeignTool {
     }
 }
 
-/// What one is in a file that does not say its unit.
+/// Unit of the numbers in a file that does not state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeUnit {
     /// Nanoseconds.
@@ -94,10 +94,9 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// All of them, the shortest first.
+    /// Shortest first.
     pub const ALL: [Self; 4] = [Self::Nanoseconds, Self::Microseconds, Self::Milliseconds, Self::Seconds];
 
-    /// As it is typed and printed.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::Nanoseconds => "ns",
@@ -107,7 +106,6 @@ impl TimeUnit {
         }
     }
 
-    /// In words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nanoseconds => "nanoseconds",
@@ -117,7 +115,6 @@ impl TimeUnit {
         }
     }
 
-    /// Nanoseconds in one.
     pub const fn nanos(self) -> u64 {
         match self {
             Self::Nanoseconds => 1,
@@ -127,7 +124,7 @@ impl TimeUnit {
         }
     }
 
-    /// The unit of that symbol or name, as programs print it.
+    /// Parses a symbol or name, as programs print it.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         match text {

@@ -17,7 +17,7 @@ pub struct HostCondition {
     /// The background load on the host.
     pub load: Load,
     /// The policy asked for the threads that run the guest's CPUs, as typed; absent: as they are.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::policy::typed_if_any")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::policy::optional_text")]
     #[schemars(with = "Option<String>")]
     pub vcpu_policy: Option<Policy>,
 }

@@ -1,21 +1,21 @@
-//! Histograms in the encoding of `HdrHistogram`, compressed or not.
+//! Reads the V2 encoding of `HdrHistogram`, compressed or not.
 
 use std::io::{BufReader, Read};
 
 use flate2::read::ZlibDecoder;
 use howlate_histogram::{Bucket, HdrError, HdrLayout, read_plain};
 
-/// How compressed ones begin.
+/// Magic number of compressed histograms.
 const COMPRESSED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 
-/// Bytes that are inflated at a time: hardly more than are taken.
+/// Bytes inflated at a time: hardly more than are consumed.
 const INFLATED: usize = 512;
 
-/// Reads a histogram, compressed or not, and gives `take` its buckets that are not empty, ascending.
+/// Reads a histogram, compressed or not, and passes its non-empty buckets to `take`, ascending.
 ///
 /// # Errors
 ///
-/// When it is none, is damaged, or counts a value above `within`. Some buckets may have been given by then.
+/// If it is not a histogram, is damaged, or counts a value above `within`. Some buckets may have been passed on by then.
 pub fn read_hdr(bytes: &[u8], within: u64, take: impl FnMut(Bucket)) -> Result<HdrLayout, HdrError> {
     let Some(mut packed) = bytes.strip_prefix(&COMPRESSED) else {
         return read_plain(&mut &*bytes, within, take);
@@ -60,10 +60,10 @@ mod tests {
         }
     }
 
-    /// The 40 bytes before the counts, which are so many.
-    fn head(length: u32) -> Vec<u8> {
-        let words = [0x1c84_9313, length, 0, 2].map(u32::to_be_bytes).concat();
-        [words, [1, u64::MAX, 1_f64.to_bits()].map(u64::to_be_bytes).concat()].concat()
+    /// The 40 bytes before `length` bytes of counts.
+    fn header(length: u32) -> Vec<u8> {
+        let numbers = [0x1c84_9313, length, 0, 2].map(u32::to_be_bytes).concat();
+        [numbers, [1, u64::MAX, 1_f64.to_bits()].map(u64::to_be_bytes).concat()].concat()
     }
 
     #[test]
@@ -72,7 +72,7 @@ mod tests {
         let zeros = std::io::repeat(0).take(1 << 30);
         let mut bomb = Vec::new();
         let mut packed = flate2::read::ZlibEncoder::new(
-            std::io::Cursor::new(head(1 << 30)).chain(zeros),
+            std::io::Cursor::new(header(1 << 30)).chain(zeros),
             flate2::Compression::fast(),
         );
         let mut start = vec![0; 1 << 20];

@@ -1,4 +1,4 @@
-//! What `howlate record` keeps: threads that ran too late, and how late all others were.
+//! Lines of `howlate record`: incidents of late threads, and counts of all other waits per minute.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,7 @@ pub enum IncidentKind {
 }
 
 impl IncidentKind {
-    /// The published name.
+    /// The name used in recordings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Woken => "woken",

@@ -1,36 +1,33 @@
-//! Causes of lateness that were made on purpose, and when.
+//! Injected causes of lateness, and when they were active.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{CauseKind, MonotonicTime, Span, Wakeup};
 
-/// A stretch of time in which whoever made a cause was at it.
+/// A time interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MonotonicInterval {
-    /// When it began.
     pub from: MonotonicTime,
-    /// When it ended.
     pub until: MonotonicTime,
 }
 
 impl MonotonicInterval {
-    /// How much of `wakeup`'s lateness lies in it.
+    /// The part of `wakeup`'s lateness inside the interval.
     pub fn within(&self, wakeup: Wakeup) -> Span {
         let (from, until) = (self.from.max(wakeup.expected), self.until.min(wakeup.ran));
         until.since(from)
     }
 }
 
-/// A cause that was made, and what a tracer has to call it.
+/// An injected cause, and how a tracer should report it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InjectedCause {
-    /// What kind of thing.
     pub kind: CauseKind,
     /// The thread's comm, the softirq's name; empty where the kind has none.
     pub name: String,
     /// The thread's id, where it is a thread.
     pub pid: Option<u32>,
-    /// When it was at it, in order and apart.
+    /// When it was active, in order, without overlaps.
     pub stamps: Vec<MonotonicInterval>,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of a setting that may make wake-ups more punctual, whoever turns it.
+//! Settings that may make wake-ups more punctual, and how a condition changed them.
 
 use schemars::JsonSchema;
 use serde::Serialize;

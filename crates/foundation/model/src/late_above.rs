@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::{Span, SpanError};
 
-/// Above what a wait is late.
+/// Threshold above which a wait is late.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LateThreshold {
     /// A length of time.
@@ -14,18 +14,18 @@ pub enum LateThreshold {
     Percentile {
         /// 90 to 99.999.
         percent: f64,
-        /// The least that it may be.
+        /// Lower bound.
         least: Span,
     },
 }
 
-/// Where no other is typed: a shorter wait harms few programs, however rare it is.
+/// Default lower bound: a shorter wait harms few programs, however rare it is.
 const LEAST: Span = Span::from_millis(1);
-/// Half of all waits would be late above a median.
+/// Allowed percentiles: half of all waits would be late above a median.
 const PERCENT: std::ops::RangeInclusive<f64> = 90.0..=99.999;
 
 impl LateThreshold {
-    /// No wait is late that is not longer.
+    /// Lower bound of the threshold.
     pub const fn least(self) -> Span {
         match self {
             Self::Length(length) => length,
@@ -33,7 +33,6 @@ impl LateThreshold {
         }
     }
 
-    /// The percentile, where it is one.
     pub const fn percent(self) -> Option<f64> {
         match self {
             Self::Length(_) => None,
@@ -41,7 +40,7 @@ impl LateThreshold {
         }
     }
 
-    /// As a recording has it: the percentile where there is one, and the least.
+    /// From the header of a recording.
     pub fn from_parts(percent: Option<f64>, least: Span) -> Self {
         percent.map_or(Self::Length(least), |percent| Self::Percentile { percent, least })
     }
@@ -56,10 +55,10 @@ impl fmt::Display for LateThreshold {
     }
 }
 
-/// Why a text does not say above what waits are late.
+/// Why a text is not such a threshold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LateThresholdError {
-    /// A percentile of which nothing rare is above, or nothing at all.
+    /// A percentile outside the allowed range.
     #[error(
         "`{found}` is not a percentile of rare waits; write one from p90 to p99.999, such as `p99.9`, or `p99.9,500us`, so that shorter waits are never late"
     )]
@@ -83,8 +82,8 @@ impl FromStr for LateThreshold {
             Some((percent, least)) => (percent, least.parse()?),
             None => (percentile, LEAST),
         };
-        let known = percent.parse().ok().filter(|percent| PERCENT.contains(percent));
-        let percent = known.ok_or_else(|| LateThresholdError::Percentile { found: text.to_owned() })?;
+        let parsed = percent.parse().ok().filter(|percent| PERCENT.contains(percent));
+        let percent = parsed.ok_or_else(|| LateThresholdError::Percentile { found: text.to_owned() })?;
         Ok(Self::Percentile { percent, least })
     }
 }
@@ -105,7 +104,7 @@ mod tests {
             assert!(parsed(wrong).unwrap_err().to_string().contains("from p90 to p99.999"), "{wrong}");
         }
         assert!(parsed("p99,fast").is_err() && parsed("5").is_err());
-        let one = parsed("p99,2ms").unwrap();
-        assert_eq!(LateThreshold::from_parts(one.percent(), one.least()), one);
+        let threshold = parsed("p99,2ms").unwrap();
+        assert_eq!(LateThreshold::from_parts(threshold.percent(), threshold.least()), threshold);
     }
 }

@@ -1,27 +1,27 @@
-//! What is seen of threads that run late, of all that there are.
+//! Late threads of the whole machine, as `howlate record` sees them.
 
 use crate::{Distribution, MonotonicTime, Occupant, Policy, Span, TracedSleep, TracerRefusal};
 
 /// A thread ran later than allowed: it had waited for a CPU, or its timer was late.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LateWait {
-    /// The wait, as [`decompose`](TracedSleep) takes it: `waking` is when the thread could run, `switched_in` when it did.
+    /// The wait: `waking` is when the thread became runnable, `switched_in` when it ran.
     pub sleep: TracedSleep,
-    /// From when its timer was to wake it to running; where no timer did, from runnable to running.
+    /// From the timer's time to running; if no timer woke it, from runnable to running.
     pub late: Span,
     /// Process id of the thread that waited.
     pub pid: u32,
-    /// What the thread is called.
+    /// Thread name.
     pub name: String,
-    /// What its process is called.
+    /// Process name.
     pub process: String,
-    /// Whose it is.
+    /// User id.
     pub uid: u32,
-    /// The kernel's number of its control group in the unified hierarchy; 0: not known.
+    /// Id of its control group in the unified hierarchy; 0 if unknown.
     pub cgroup: u64,
-    /// `None` where its number does not say all of it, as of `SCHED_DEADLINE`.
+    /// `None` if it has further parameters, as `SCHED_DEADLINE` has.
     pub policy: Option<Policy>,
-    /// Whether it had a CPU before and lost it; otherwise it was woken.
+    /// Whether it was preempted; otherwise it was woken.
     pub preempted: bool,
 }
 
@@ -32,25 +32,23 @@ pub struct EventLoopStall {
     pub from: MonotonicTime,
     /// When it waited for events again.
     pub until: MonotonicTime,
-    /// In between it had a CPU,
+    /// Time with a CPU.
     pub running: Span,
-    /// and it was ready, and waited for one.
+    /// Time ready, waiting for a CPU.
     pub ready: Span,
-    /// As of [`LateWait::cgroup`].
+    /// See [`LateWait::cgroup`].
     pub cgroup: u64,
-    /// Its thread id.
     pub tid: u32,
-    /// Its process id.
     pub pid: u32,
-    /// Whose it is.
+    /// User id.
     pub uid: u32,
     /// The CPU on which it came back.
     pub cpu: u32,
-    /// As of [`LateWait::policy`].
+    /// See [`LateWait::policy`].
     pub policy: Option<Policy>,
-    /// What the thread is called.
+    /// Thread name.
     pub name: String,
-    /// What its process is called.
+    /// Process name.
     pub process: String,
 }
 
@@ -60,57 +58,53 @@ impl EventLoopStall {
         self.until.since(self.from)
     }
 
-    /// Of that, it was blocked: in other calls, or page faults.
+    /// Time blocked in other calls or page faults.
     pub fn blocked(&self) -> Span {
         self.length().minus(self.running).minus(self.ready)
     }
 }
 
-/// Who had a CPU, one stretch after the other.
+/// Occupants of one CPU over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuTimeline {
-    /// Number of the CPU.
     pub cpu: u32,
-    /// In their order; each has its `from`.
+    /// In order; each has its `from`.
     pub stretches: Vec<Occupant>,
 }
 
-/// All waits of threads that belong together.
+/// Waits of all threads with the same process name, user, control group and policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitGroup {
-    /// What their processes are called.
     pub process: String,
-    /// Whose they are.
     pub uid: u32,
-    /// As of [`LateWait::cgroup`].
+    /// See [`LateWait::cgroup`].
     pub cgroup: u64,
-    /// The kernel's number of their policy.
+    /// Numeric policy, as in `sched_setscheduler(2)`.
     pub policy: u32,
-    /// How late each was: counted by the kernel in four buckets to each doubling, so that a value may be 12 % off; the
-    /// longest is exact.
+    /// Latencies, counted in the kernel in four buckets per doubling, so that values may be 12 % off; the maximum is exact.
     pub waits: Distribution,
-    /// How many of them were longer than allowed.
+    /// Number of waits above the threshold.
     pub late: u64,
 }
 
-/// What is not seen on this machine, and why.
+/// Probes that are unavailable on this machine, and why; `None` if available.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissingProbes {
-    /// Event loops that do not come back.
+    /// Event loop stalls.
     pub loops: Option<TracerRefusal>,
-    /// By when timers were due: threads are late by their waits for a CPU only.
+    /// Timer expiries: without them only the wait for a CPU counts as lateness.
     pub timers: Option<TracerRefusal>,
 }
 
-/// What was seen since the last look, beside the waits.
+/// Statistics of one reading, besides the waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LateWaitStats {
-    /// Late waits for which there was no room, by what was said: they were shorter.
+    /// Late waits that were dropped in favour of longer ones.
     pub left_out: u64,
-    /// Late waits for which the kernel's side had no room.
+    /// Late waits dropped because the kernel-side buffer was full.
     pub lost: u64,
-    /// Switches that no event told of.
+    /// Context switches without an event.
     pub unseen: u64,
-    /// When it was looked.
+    /// Time of the reading.
     pub at: MonotonicTime,
 }

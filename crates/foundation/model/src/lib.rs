@@ -1,8 +1,7 @@
-//! The nouns of the field, with their units.
+//! The domain types, with their units.
 //!
-//! Every stage of howlate speaks in these types and in nothing else. There is no
-//! input or output here. All times are integer nanoseconds of a named clock;
-//! conversion for people happens in `howlate-render`.
+//! All stages of howlate exchange these types. There is no input or output here. All times are integer nanoseconds
+//! of a named clock; `howlate-render` formats them for people.
 
 mod activation;
 mod block;
@@ -81,7 +80,7 @@ mod watched;
 mod watched_program;
 mod worded;
 
-pub use howlate_histogram::{Bucket, HdrError, HdrLayout, Packed, Places};
+pub use howlate_histogram::{Bucket, HdrError, HdrLayout, PackedBuckets, PackedIter};
 
 pub use activation::Activation;
 pub use block::{
@@ -101,7 +100,8 @@ pub use engine::{
     TurnStart, WakeupHook, WakeupHookFactory,
 };
 pub use event_loop::{
-    EventLoopBlock, Iteration, IterationTime, LONG_IN_KEPT, LONG_KEPT, LongIteration, LoopWait, StallSite,
+    EventLoopBlock, Iteration, IterationTime, LONGEST_KEPT, LongIteration, LoopWait, STALL_SITES_KEPT,
+    StallSite,
 };
 pub use exchange::{IrregularMessages, Peers, Placement, ReceiverCpu};
 pub use finding::{Cost, Evidence, Finding, Remedy, Verdict};
@@ -177,7 +177,7 @@ pub use until::{StopRule, StopRuleError, unit_name};
 pub use wait::{UnknownMechanism, Wait};
 pub use wait_clock::{UnknownClock, WaitClock};
 pub use waits::{
-    CompetingProcess, KernelStack, LostWaits, NOT_LOOKED_AT, OUT_OF_QUOTA, OngoingWait, ReasonWaits,
+    CompetingProcess, KernelStack, LostWaits, NOT_SAMPLED, OUT_OF_QUOTA, OngoingWait, ReasonWaits,
     ThreadWaits, Waits, WaitsReport,
 };
 pub use wakeup::{Wakeup, WakeupGrid};

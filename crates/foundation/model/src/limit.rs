@@ -1,4 +1,4 @@
-//! Limits a result must keep: `max>100us`, `p99.9>50us`, `missed>0`, `loop>20ms`.
+//! Limits of `--fail-above`: `max>100us`, `p99.9>50us`, `missed>0`, `loop>20ms`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,49 +1,49 @@
-//! What a line is about, said once: conditions, a turn of them, times. No match has a wildcard, so that a new line is
-//! forgotten nowhere.
+//! The conditions, turns and times that each kind of line refers to. No match has a wildcard, so that a new kind of line is not
+//! forgotten.
 
 use std::slice::from_ref;
 
 use crate::{Line, MonotonicTime};
 
-/// A number in a line that means something only in its recording.
+/// A number in a line that is only meaningful within its recording.
 #[derive(Debug)]
 pub enum Reference<'a> {
     /// The index of a condition.
     Condition(&'a mut u32),
-    /// Which of its condition's turns.
+    /// Number of a condition's turn.
     Round(&'a mut u32),
-    /// Which of the run's boots.
+    /// Number of the run's boot.
     Boot(&'a mut u32),
     /// A reading of the recording's clock.
     Time(&'a mut MonotonicTime),
-    /// Nanoseconds that were added to another clock's readings to get this one's.
+    /// Offset added to another clock's readings, nanoseconds.
     Moved(&'a mut i64),
 }
 
-/// Said to and read from JSON here, once for all who do: what serde makes of the kinds of lines is a third of a megabyte, and each
-/// crate that asks for it by itself gets its own.
+/// JSON is read and written here rather than in each crate: serde's code for all kinds of lines is a third of a megabyte, and would
+/// be instantiated in each crate.
 impl Line {
-    /// Reads it as it is written.
+    /// Parses a line of a recording.
     ///
     /// # Errors
     ///
-    /// When it is no JSON, or none of a recording.
+    /// If it is not JSON, or not a line of a recording.
     pub fn from_json(text: &str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
 
-    /// Adds it to `text` as it is written, without a break.
+    /// Appends it to `text` as JSON, without a line break.
     ///
     /// # Errors
     ///
-    /// When it holds what JSON has no form for.
+    /// If a value cannot be represented in JSON.
     pub fn to_json(&self, text: &mut Vec<u8>) -> serde_json::Result<()> {
         serde_json::to_writer(text, self)
     }
 }
 
 impl Line {
-    /// The conditions that it is about, by index: those measured meanwhile, where it is about a load.
+    /// Indices of the conditions that it belongs to; for a load, of all conditions measured meanwhile.
     pub fn conditions(&self) -> &[u32] {
         match self {
             Self::Started(started) => from_ref(&started.condition),
@@ -69,7 +69,7 @@ impl Line {
         }
     }
 
-    /// Which of its conditions' turns it belongs to; none where it belongs to the whole run.
+    /// The round that it belongs to; `None` if it belongs to the whole run.
     pub const fn round(&self) -> Option<u32> {
         match self {
             Self::Started(started) => Some(started.round),
@@ -95,13 +95,13 @@ impl Line {
         }
     }
 
-    /// The turns that it belongs to, each as condition and round; none where it belongs to the whole run.
+    /// The turns that it belongs to, as condition and round; empty if it belongs to the whole run.
     pub fn turns(&self) -> impl Iterator<Item = (u32, u32)> {
         let of = |round| self.conditions().iter().map(move |condition| (*condition, round));
         self.round().into_iter().flat_map(of)
     }
 
-    /// Hands every reference to `change`.
+    /// Calls `change` for every reference.
     pub fn visit_mut(&mut self, change: &mut impl FnMut(Reference<'_>)) {
         use Reference::{Boot, Condition, Moved, Round, Time};
         match self {
@@ -137,7 +137,9 @@ impl Line {
                 change(Time(&mut watched.from));
                 change(Time(&mut watched.until));
                 let event_loop = watched.event_loop.iter_mut();
-                event_loop.flat_map(|of| &mut of.longest).for_each(|one| change(Time(&mut one.at)));
+                event_loop
+                    .flat_map(|of| &mut of.longest)
+                    .for_each(|iteration| change(Time(&mut iteration.at)));
             }
             Self::Finished(finished) => {
                 change(Condition(&mut finished.condition));

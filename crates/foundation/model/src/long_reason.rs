@@ -39,42 +39,42 @@ pub struct StallTotal {
     pub each: Distribution,
 }
 
-/// So many reasons are kept apart; beyond them, calls are none of their own.
+/// Entries with their own call; beyond them, reasons are counted without the call.
 const KEPT: usize = 32;
 
-/// What kept a loop, the call, and for how long.
-pub(crate) type Took = (StallReason, Option<String>, Span);
+/// Reason of a stall, its system call if known, and its time.
+pub(crate) type ReasonTime = (StallReason, Option<String>, Span);
 
-/// Adds one long iteration to what is known of those before it: what it was made of.
-pub(crate) fn count(all: &mut Vec<StallTotal>, took: Vec<Took>) {
+/// Adds a long iteration, split into reasons.
+pub(crate) fn count(all: &mut Vec<StallTotal>, took: Vec<ReasonTime>) {
     let most = took.iter().max_by_key(|(.., time)| *time).cloned();
     for (reason, call, time) in took {
         let is_most = most.as_ref().is_some_and(|most| *most == (reason, call.clone(), time));
-        let known = entry(all, reason, call);
-        known.total = known.total.plus(time);
+        let entry = entry(all, reason, call);
+        entry.total = entry.total.plus(time);
         if is_most {
-            known.iterations += 1;
-            known.each.record(Latency::from_span(time));
+            entry.iterations += 1;
+            entry.each.record(Latency::from_span(time));
         }
     }
     sort(all);
 }
 
-/// Adds those of a later stretch.
+/// Adds the totals of a later block.
 pub(crate) fn merge(all: &mut Vec<StallTotal>, later: &[StallTotal]) {
-    for one in later {
-        let known = entry(all, one.reason, one.call.clone());
-        known.total = known.total.plus(one.total);
-        known.iterations = known.iterations.saturating_add(one.iterations);
-        known.each.merge(&one.each);
+    for stall in later {
+        let entry = entry(all, stall.reason, stall.call.clone());
+        entry.total = entry.total.plus(stall.total);
+        entry.iterations = entry.iterations.saturating_add(stall.iterations);
+        entry.each.merge(&stall.each);
     }
     sort(all);
 }
 
 fn entry(all: &mut Vec<StallTotal>, reason: StallReason, call: Option<String>) -> &mut StallTotal {
-    let is_known = |one: &StallTotal, call: &Option<String>| one.reason == reason && one.call == *call;
-    let call = if all.len() < KEPT || all.iter().any(|one| is_known(one, &call)) { call } else { None };
-    let place = all.iter().position(|one| is_known(one, &call)).unwrap_or_else(|| {
+    let is_known = |stall: &StallTotal, call: &Option<String>| stall.reason == reason && stall.call == *call;
+    let call = if all.len() < KEPT || all.iter().any(|stall| is_known(stall, &call)) { call } else { None };
+    let place = all.iter().position(|stall| is_known(stall, &call)).unwrap_or_else(|| {
         let (iterations, total, each) = (0, Span::ZERO, Distribution::default());
         all.push(StallTotal { reason, call, iterations, total, each });
         all.len() - 1
@@ -82,9 +82,9 @@ fn entry(all: &mut Vec<StallTotal>, reason: StallReason, call: Option<String>) -
     &mut all[place]
 }
 
-/// What took most time first.
+/// Sorts by time, longest first.
 fn sort(all: &mut [StallTotal]) {
-    all.sort_by_key(|one| Reverse((one.total, one.iterations)));
+    all.sort_by_key(|stall| Reverse((stall.total, stall.iterations)));
 }
 
 #[cfg(test)]
@@ -104,12 +104,14 @@ mod tests {
         count(&mut all, iteration(0, ms(150), 0, ms(3)).reasons());
         let of_quota = Iteration { quota: Span::from_nanos(ms(30)), ..iteration(0, ms(1), 0, ms(40)) };
         count(&mut all, of_quota.reasons());
-        let told: Vec<_> = all
+        let totals: Vec<_> = all
             .iter()
-            .map(|one| (one.reason, one.call.as_deref(), one.iterations, one.total.as_nanos() / 1_000_000))
+            .map(|stall| {
+                (stall.reason, stall.call.as_deref(), stall.iterations, stall.total.as_nanos() / 1_000_000)
+            })
             .collect();
         assert_eq!(
-            told,
+            totals,
             [
                 (StallReason::Blocked, Some("clock_nanosleep"), 3, 240),
                 (StallReason::Ran, None, 1, 154),
@@ -130,6 +132,6 @@ mod tests {
             count(&mut all, Iteration { longest_sleep: Some(sleep), ..iteration(0, 0, 9, 0) }.reasons());
         }
         assert!(all.len() <= KEPT + 1, "{}", all.len());
-        assert_eq!(all.iter().map(|one| one.iterations).sum::<u64>(), 1_000);
+        assert_eq!(all.iter().map(|stall| stall.iterations).sum::<u64>(), 1_000);
     }
 }

@@ -1,4 +1,4 @@
-//! How much of a difference is none.
+//! Margins within which differences do not count.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ pub enum Margin {
 }
 
 impl Margin {
-    /// In nanoseconds, around a number of so many.
+    /// The margin around `nanos`, in nanoseconds.
     pub fn nanos_around(self, nanos: f64) -> f64 {
         match self {
             Self::Length(span) => span.as_nanos() as f64,
@@ -33,12 +33,12 @@ impl fmt::Display for Margin {
     }
 }
 
-/// As it was typed: floating point makes 7.000000000000001 of 7.
+/// Rounded, as floating point makes 7.000000000000001 of 7.
 fn in_per_cent(share: f64) -> f64 {
     (share * 1e8).round() / 1e6
 }
 
-/// What is wrong with a typed margin.
+/// Why a text is not a margin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MarginError {
     /// Not a share that could be meant.
@@ -76,8 +76,8 @@ mod tests {
         let nanos = |text: &str| text.parse::<Margin>().unwrap().nanos_around(-200.0).round();
         assert!((nanos("5us") - 5_000.0).abs() < 0.1);
         assert!((nanos("5%") - 10.0).abs() < 0.1 && (nanos(" 2.5 %") - 5.0).abs() < 0.1);
-        for (typed, shown) in [("7%", "7%"), ("2.5 %", "2.5%"), ("5us", "5us")] {
-            assert_eq!(typed.parse::<Margin>().unwrap().to_string(), shown);
+        for (text, shown) in [("7%", "7%"), ("2.5 %", "2.5%"), ("5us", "5us")] {
+            assert_eq!(text.parse::<Margin>().unwrap().to_string(), shown);
         }
         for wrong in ["5", "-5us", "0%", "-1%", "%", "NaN%", "inf%", "soon"] {
             let error = wrong.parse::<Margin>().unwrap_err().to_string();

@@ -1,21 +1,21 @@
-//! How a measured thread comes to run again.
+//! Mechanisms that wake a measured thread.
 
 use std::fmt;
 
 use crate::{Activation, ForeignTool, Notifier, Runtime, Sleeper, Wait};
 
-/// How a measured thread comes to run again: a way to wait, a language's sleep, or a way to be notified.
+/// How a measured thread is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mechanism {
     /// It waits for a time.
     Wait(Wait),
-    /// It sleeps in a program of its own.
+    /// A program sleeps.
     Runtime(Runtime),
-    /// Another notifies it.
+    /// Another thread notifies it.
     Notifier(Notifier),
-    /// What makes a thread of a watched program run again.
+    /// The wake-ups of a watched program.
     Activation(Activation),
-    /// Another program measured it.
+    /// Imported from another program.
     Foreign(ForeignTool),
 }
 

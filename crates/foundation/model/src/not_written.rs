@@ -1,42 +1,42 @@
-//! Why a recording lacks lines.
+//! Errors of writing a recording.
 
 use std::io;
 
 use crate::{AsText, OsError};
 
-/// Why lines are not in a recording.
+/// Why lines are missing from a recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteFailure {
-    /// The kernel's answer.
+    /// A write failed.
     #[error("{0}")]
     Os(OsError),
-    /// The kernel took it, and then the disk did not.
+    /// The write succeeded, but `fsync(2)` failed.
     #[error("the disk did not confirm that it has them: {0}")]
     Unconfirmed(OsError),
-    /// What was written is no longer where it was begun.
+    /// The path no longer refers to the file that was opened.
     #[error("the file was removed, or another was put in its place, during the run")]
     FileReplaced,
-    /// The same, and it is known where that is by now.
+    /// The file was renamed, and its new path is known.
     #[error("the file was moved during the run: all lines are in {to}")]
     FileMoved {
-        /// Path that was to be written.
+        /// Its new path.
         to: String,
     },
-    /// It is not as long any more as what was written to it.
+    /// The file's length is not the number of bytes written.
     #[error(
         "somebody else made the file {found} bytes long during the run, when {written} had been written: it holds what \
          was left then, and what came later"
     )]
     FileChanged {
-        /// How long it was found to be.
+        /// Its length in bytes.
         found: u64,
-        /// How long it should have been.
+        /// Bytes written to it.
         written: u64,
     },
 }
 
 impl WriteFailure {
-    /// Why what was written may not have reached the disk.
+    /// From a failed `fsync(2)`.
     pub fn unconfirmed(error: &io::Error) -> AsText<Self> {
         match error.raw_os_error() {
             Some(number) => Self::Unconfirmed(OsError(number)).into(),

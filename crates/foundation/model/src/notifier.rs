@@ -1,4 +1,4 @@
-//! The ways in which one process can wake another.
+//! Mechanisms by which one process or thread wakes another.
 
 use std::fmt;
 use std::str::FromStr;
@@ -120,7 +120,7 @@ impl Notifier {
         self.spins() || matches!(self, Self::SchedYield)
     }
 
-    /// Whether the receiver never gives its CPU away by itself.
+    /// Whether the receiver never yields its CPU.
     pub const fn spins(self) -> bool {
         matches!(self, Self::BusyWait | Self::BusyWaitNoPause)
     }
@@ -132,7 +132,7 @@ impl fmt::Display for Notifier {
     }
 }
 
-/// A text that names no way to notify.
+/// Not the name of a notifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{found}` is not a way to notify; choose from all, {}", Notifier::ALL.map(Notifier::name).join(", "))]
 pub struct UnknownNotifier {

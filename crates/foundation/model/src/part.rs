@@ -62,7 +62,7 @@ impl Part {
         Self::NotSeen,
     ];
 
-    /// The published name.
+    /// The name used in recordings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Arming => "arming",

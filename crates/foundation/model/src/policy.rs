@@ -20,7 +20,7 @@ impl Priority {
         u8::try_from(value).ok().filter(|p| (1..=99).contains(p)).map(Self)
     }
 
-    /// What most real-time programs use: above threaded interrupt handlers (50), below watchdogs (99).
+    /// Common among real-time programs: above threaded interrupt handlers (50), below watchdogs (99).
     pub const USUAL: Self = Self(80);
 
     /// The number, 1 to 99.
@@ -128,7 +128,7 @@ impl Policy {
     /// `SCHED_OTHER` at the nice value the process has.
     pub const OTHER: Self = Self::Other { nice: None };
 
-    /// Whether the thread comes before all normal threads.
+    /// Whether it takes precedence over normal threads.
     pub const fn is_realtime(self) -> bool {
         matches!(self, Self::Fifo { .. } | Self::Rr { .. } | Self::Deadline { .. })
     }
@@ -141,7 +141,7 @@ impl Policy {
         }
     }
 
-    /// The same policy, `steps` priorities lower where it has any.
+    /// Lowers the real-time priority, if any, by `steps`.
     #[must_use]
     pub fn lowered(self, steps: u32) -> Self {
         match self {
@@ -151,11 +151,11 @@ impl Policy {
         }
     }
 
-    /// Whether `in_force`, as read back from the kernel, is what this asked for.
+    /// Whether `in_force`, as read back from the kernel, satisfies this request.
     pub fn is_met_by(self, in_force: Self) -> bool {
         match (self, in_force) {
             (Self::Other { nice: None }, Self::Other { .. }) => true,
-            (asked, got) => asked == got,
+            (requested, got) => requested == got,
         }
     }
 }
@@ -199,21 +199,16 @@ pub enum PolicyError {
     PriorityRange {
         /// `fifo` or `rr`.
         name: String,
-        /// What was typed as the priority.
         found: String,
     },
     /// A nice value that is not one.
     #[error(
         "nice value `{found}` is out of range; write -20 (runs most) to 19 (runs least), such as `nice:-20`"
     )]
-    NiceRange {
-        /// What was typed as the nice value.
-        found: String,
-    },
+    NiceRange { found: String },
     /// A policy that takes no parameter got one.
     #[error("`{name}` takes no parameter, found `{found}`; write `{name}`")]
     Parameter {
-        /// The name that is no policy's.
         name: String,
         /// What was typed after the colon.
         found: String,
@@ -229,12 +224,7 @@ pub enum PolicyError {
     DeadlineSpan(#[from] SpanError),
     /// More runtime than period, or less than the kernel grants.
     #[error("runtime {runtime} must be at least 1024ns and no more than the period {period}")]
-    DeadlineRange {
-        /// Runtime as typed.
-        runtime: Span,
-        /// Period as typed.
-        period: Span,
-    },
+    DeadlineRange { runtime: Span, period: Span },
 }
 
 impl FromStr for Policy {
@@ -296,8 +286,8 @@ fn deadline(found: &str) -> Result<Policy, PolicyError> {
     Ok(Policy::Deadline { runtime, deadline_period: period })
 }
 
-/// A policy in a recording, as one would type it.
-pub(crate) mod typed {
+/// A policy in a recording, as text: `fifo:80`.
+pub(crate) mod text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     use super::Policy;
@@ -311,8 +301,8 @@ pub(crate) mod typed {
     }
 }
 
-/// The same where there may be none.
-pub(crate) mod typed_if_any {
+/// An optional policy in a recording, as text.
+pub(crate) mod optional_text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     use super::Policy;
@@ -325,8 +315,8 @@ pub(crate) mod typed_if_any {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Policy>, D::Error> {
-        let typed = Option::<String>::deserialize(from)?;
-        typed.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What conditions can differ in.
+//! Properties in which conditions can differ.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,14 +11,13 @@ use crate::{
 /// Declares the properties once: the variants, their names, and the list of all.
 macro_rules! properties {
     ($($(#[$doc:meta])* $property:ident = $name:literal,)*) => {
-        /// A property of a condition, in the order in which a name lists them.
+        /// A property of a condition, in the order used in condition names.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Property {
             $($(#[$doc])* $property,)*
         }
 
         impl Property {
-            /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$property,)*];
 
             /// The name used on the command line and in results.
@@ -215,13 +214,13 @@ const fn cpus(work: Work, receiver: u32) -> PropertyValue<'static> {
 }
 
 impl Property {
-    /// What a condition has of it.
+    /// The condition's value; `None` if the property does not apply.
     pub fn value_in(self, condition: &Condition) -> Option<PropertyValue<'_>> {
         condition.value(self)
     }
 
-    /// The same as one would type it: `fifo:80`, `50us`; `inherited`, `any` or nothing where it has none.
-    pub fn typed(self, condition: &impl HasProperties) -> String {
+    /// The condition's value as on the command line: `fifo:80`, `50us`; or a default such as `inherited`, `any`, or nothing.
+    pub fn text(self, condition: &impl HasProperties) -> String {
         condition.value(self).map_or_else(|| self.absent().to_owned(), |value| value.to_string())
     }
 
@@ -236,12 +235,12 @@ impl Property {
         }
     }
 
-    /// Whether one can ask for conditions to be compared by it.
+    /// Whether it can be used with `--by`.
     pub const fn is_choice(self) -> bool {
         !matches!(self, Self::Kind | Self::Name | Self::Thread)
     }
 
-    /// Those that one can ask to be compared.
+    /// Properties for `--by`.
     pub fn choices() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|property| property.is_choice())
     }
@@ -276,7 +275,7 @@ impl fmt::Display for Property {
     }
 }
 
-/// A word that is no property.
+/// Not the name of a property.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{found}` is not a property; choose from {}", names())]
 pub struct UnknownProperty {
@@ -307,7 +306,7 @@ mod tests {
     }
 
     fn typed(condition: &Condition) -> Vec<String> {
-        let with_name = |one: &Property| format!("{one}={}", one.typed(condition));
+        let with_name = |property: &Property| format!("{property}={}", property.text(condition));
         Property::ALL.iter().map(with_name).collect()
     }
 

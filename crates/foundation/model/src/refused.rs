@@ -1,80 +1,85 @@
-//! What became of the settings that a task asked for.
+//! What became of the settings that a task requested for.
 
 use crate::{AsText, Caveat, CpuSet, EffectiveSettings, Policy, SettingRefusal, Span, Task};
 
-/// What the kernel said when a task's settings were applied; `None` and `false` where it took them.
+/// The kernel's errors while a task's settings were applied; `None` and `false` if it accepted them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RefusedSettings {
-    /// Its answer on the policy.
+    /// Error of setting the policy.
     pub policy: Option<AsText<SettingRefusal>>,
-    /// Its answer on the CPU.
+    /// Error of setting the affinity.
     pub affinity: Option<AsText<SettingRefusal>>,
-    /// Whether it refused the timer slack.
+    /// Whether setting the timer slack failed.
     pub slack: bool,
-    /// Its answer on the slice.
+    /// Error of setting the slice.
     pub slice: Option<AsText<SettingRefusal>>,
 }
 
 impl RefusedSettings {
-    /// Everything in which `in_force`, as read back, is not what `task` asked for.
+    /// Everything in which `in_force`, as read back, differs from what `task` requested.
     pub fn caveats(self, task: &Task, in_force: &EffectiveSettings) -> Vec<Caveat> {
         let policy = policy_caveat(task.policy, self.policy, in_force);
         let affinity = task.cpu.and_then(|cpu| affinity_caveat(cpu, self.affinity, &in_force.cpus));
-        let slack = task.slack.and_then(|asked| slack_caveat(asked, self.slack, in_force));
-        let slice = task.slice.and_then(|asked| slice_caveat(asked, self.slice, in_force));
+        let slack = task.slack.and_then(|requested| slack_caveat(requested, self.slack, in_force));
+        let slice = task.slice.and_then(|requested| slice_caveat(requested, self.slice, in_force));
         [policy, inherited(task, in_force), affinity, slack, slice].into_iter().flatten().collect()
     }
 }
 
-fn reports_another() -> AsText<SettingRefusal> {
+fn reports_other_value() -> AsText<SettingRefusal> {
     SettingRefusal::ReportsAnother.into()
 }
 
 fn policy_caveat(
-    asked: Policy,
+    requested: Policy,
     refused: Option<AsText<SettingRefusal>>,
     in_force: &EffectiveSettings,
 ) -> Option<Caveat> {
-    let differs = !asked.is_met_by(in_force.policy);
-    let reason = refused.or_else(|| differs.then(reports_another))?;
-    Some(Caveat::policy_refused(asked, in_force.policy, reason, None))
+    let differs = !requested.is_met_by(in_force.policy);
+    let reason = refused.or_else(|| differs.then(reports_other_value))?;
+    Some(Caveat::policy_refused(requested, in_force.policy, reason, None))
 }
 
-fn affinity_caveat(asked: u32, refused: Option<AsText<SettingRefusal>>, in_force: &CpuSet) -> Option<Caveat> {
-    let asked = CpuSet::from_iter([asked]);
-    let reason = refused.or_else(|| (*in_force != asked).then(reports_another))?;
-    Some(Caveat::AffinityDiffers { asked, in_force: in_force.clone(), reason })
+fn affinity_caveat(
+    requested: u32,
+    refused: Option<AsText<SettingRefusal>>,
+    in_force: &CpuSet,
+) -> Option<Caveat> {
+    let requested = CpuSet::from_iter([requested]);
+    let reason = refused.or_else(|| (*in_force != requested).then(reports_other_value))?;
+    Some(Caveat::AffinityDiffers { asked: requested, in_force: in_force.clone(), reason })
 }
 
-/// What the thread has from whoever started howlate, and a normal program would not.
+/// Settings inherited from the process that started howlate, which a normal program would not have.
 fn inherited(task: &Task, in_force: &EffectiveSettings) -> Option<Caveat> {
     match (task.policy, in_force.policy) {
         (Policy::Other { nice: None }, Policy::Other { nice: Some(nice) }) if nice.get() != 0 => {
             Some(Caveat::NiceInherited { nice })
         }
-        (asked, _) if !asked.is_realtime() && task.slack.is_none() && in_force.slack.is_zero() => {
-            Some(Caveat::SlackInherited { asked })
+        (requested, _) if !requested.is_realtime() && task.slack.is_none() && in_force.slack.is_zero() => {
+            Some(Caveat::SlackInherited { asked: requested })
         }
         _ => None,
     }
 }
 
-/// Real-time threads have no slack; asking for some under one is no loss worth a caveat.
-fn slack_caveat(asked_ns: Span, refused: bool, in_force: &EffectiveSettings) -> Option<Caveat> {
-    let met = !refused && in_force.slack == asked_ns;
+/// Real-time threads have no slack: losing a requested one is not worth a caveat.
+fn slack_caveat(requested_ns: Span, refused: bool, in_force: &EffectiveSettings) -> Option<Caveat> {
+    let met = !refused && in_force.slack == requested_ns;
     let none_needed = in_force.policy.is_realtime() && in_force.slack.is_zero();
-    (!met && !none_needed).then_some(Caveat::SlackDiffers { asked_ns, in_force_ns: in_force.slack })
+    (!met && !none_needed)
+        .then_some(Caveat::SlackDiffers { asked_ns: requested_ns, in_force_ns: in_force.slack })
 }
 
-/// Kernels before 6.12 take a slice without a word, and know none.
+/// Kernels before 6.12 accept a slice silently and ignore it.
 fn slice_caveat(
-    asked_ns: Span,
+    requested_ns: Span,
     refused: Option<AsText<SettingRefusal>>,
     in_force: &EffectiveSettings,
 ) -> Option<Caveat> {
-    let met = refused.is_none() && in_force.slice == Some(asked_ns);
+    let met = refused.is_none() && in_force.slice == Some(requested_ns);
     let reason = refused.unwrap_or(SettingRefusal::NoSlices.into());
-    (!met).then_some(Caveat::SliceRefused { asked_ns, reason })
+    (!met).then_some(Caveat::SliceRefused { asked_ns: requested_ns, reason })
 }
 
 #[cfg(test)]
@@ -86,7 +91,7 @@ mod tests {
         let target_ns = Span::from_millis(1);
         let work = Work::Sleep { mechanism: Sleeper::Wait(Wait::Nanosleep), target_ns };
         let (policy, slack) = (policy.parse().unwrap(), Some(Span::from_nanos(1)));
-        Task { policy, slack, cpu, ..Task::doing(work) }
+        Task { policy, slack, cpu, ..Task::new(work) }
     }
 
     fn in_force(policy: &str, slack_ns: u64) -> EffectiveSettings {
@@ -101,7 +106,7 @@ mod tests {
         }
     }
 
-    fn worded(errno: i32) -> Option<AsText<SettingRefusal>> {
+    fn refusal(errno: i32) -> Option<AsText<SettingRefusal>> {
         Some(SettingRefusal::Kernel(OsError(errno)).into())
     }
 
@@ -114,16 +119,18 @@ mod tests {
     #[test]
     fn what_differs_is_named_whether_or_not_the_kernel_said_so() {
         let refused =
-            RefusedSettings { policy: worded(1), affinity: worded(22), ..RefusedSettings::default() };
+            RefusedSettings { policy: refusal(1), affinity: refusal(22), ..RefusedSettings::default() };
         let caveats = refused.caveats(&task("fifo:9", Some(5)), &in_force("nice:0", 50_000));
         assert!(
-            matches!(&caveats[0], Caveat::PolicyRefused { reason, .. } if Some(reason) == worded(1).as_ref())
+            matches!(&caveats[0], Caveat::PolicyRefused { reason, .. } if Some(reason) == refusal(1).as_ref())
         );
         assert!(
-            matches!(&caveats[1], Caveat::AffinityDiffers { reason, .. } if Some(reason) == worded(22).as_ref())
+            matches!(&caveats[1], Caveat::AffinityDiffers { reason, .. } if Some(reason) == refusal(22).as_ref())
         );
         assert!(matches!(&caveats[2], Caveat::SlackDiffers { .. }));
         let silent = RefusedSettings::default().caveats(&task("fifo:9", None), &in_force("nice:3", 1));
-        assert!(matches!(&silent[0], Caveat::PolicyRefused { reason, .. } if *reason == reports_another()));
+        assert!(
+            matches!(&silent[0], Caveat::PolicyRefused { reason, .. } if *reason == reports_other_value())
+        );
     }
 }

@@ -1,10 +1,10 @@
-//! The language runtimes whose own sleep can be measured, and programs of a user's own.
+//! Language runtimes whose sleep can be measured, and user programs.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// What a small program is written in that sleeps the way its language does.
+/// Language of a probe program, which sleeps by the language's own function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Runtime {
     /// Python: `time.sleep`.
@@ -25,9 +25,9 @@ pub enum Runtime {
     JavaPark,
     /// JavaScript on Node.js: `setTimeout`.
     Node,
-    /// Bash: the program `sleep`, whose start is part of what is measured.
+    /// Bash: the program `sleep`; its start is part of the measurement.
     Shell,
-    /// A program of the user's own that follows the protocol of `docs/probes.md`.
+    /// A user's program that follows the protocol of `docs/probes.md`.
     Own(OwnProgram),
 }
 
@@ -63,18 +63,18 @@ impl Runtime {
         }
     }
 
-    /// Whether it cannot even sleep without threads or processes beside its first one.
+    /// Whether it needs further threads or processes to sleep.
     pub const fn needs_threads(self) -> bool {
         matches!(self, Self::Tokio | Self::Go | Self::Java | Self::JavaPark | Self::Node | Self::Shell)
     }
 
-    /// Whether it is its first thread that sleeps and comes back.
+    /// Whether its first thread is the one that sleeps.
     pub const fn sleeps_in_first_thread(self) -> bool {
         !self.needs_threads() || matches!(self, Self::Node)
     }
 
-    /// The runtime that `text` names; a text with a `/` is the path of a program.
-    pub(crate) fn named(text: &str) -> Option<Self> {
+    /// Parses a name; a text with a `/` is the path of a program.
+    pub(crate) fn from_name(text: &str) -> Option<Self> {
         if text.contains('/') {
             return Some(Self::Own(OwnProgram::new(text)));
         }
@@ -88,24 +88,23 @@ impl fmt::Display for Runtime {
     }
 }
 
-/// The path of a user's own program.
+/// The path of a user's program, interned.
 ///
-/// Conditions are copied freely, so the path is kept once for as long as the process lives: a few
-/// bytes for each different program that was named.
+/// Conditions are `Copy`, so each distinct path is leaked once: a few bytes per program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OwnProgram(&'static str);
 
 impl OwnProgram {
     /// The program at `path`.
     pub fn new(path: &str) -> Self {
-        static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = known.get(path).copied().unwrap_or_else(|| Box::leak(path.into()));
-        known.insert(kept);
-        Self(kept)
+        static PATHS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let mut paths = PATHS.lock().unwrap_or_else(PoisonError::into_inner);
+        let interned = paths.get(path).copied().unwrap_or_else(|| Box::leak(path.into()));
+        paths.insert(interned);
+        Self(interned)
     }
 
-    /// Where it is, as typed.
+    /// Its path, as typed.
     pub const fn path(self) -> &'static str {
         self.0
     }
@@ -117,17 +116,17 @@ mod tests {
 
     #[test]
     fn a_path_is_kept_once() {
-        let (one, other) = (OwnProgram::new("./one"), OwnProgram::new("./other"));
-        assert_eq!(OwnProgram::new("./one").path().as_ptr(), one.path().as_ptr());
-        assert_ne!(one, other);
+        let (first, other) = (OwnProgram::new("./one"), OwnProgram::new("./other"));
+        assert_eq!(OwnProgram::new("./one").path().as_ptr(), first.path().as_ptr());
+        assert_ne!(first, other);
     }
 
     #[test]
     fn every_name_leads_back_to_its_runtime() {
         for runtime in Runtime::ALL {
-            assert_eq!(Runtime::named(runtime.name()), Some(runtime));
+            assert_eq!(Runtime::from_name(runtime.name()), Some(runtime));
         }
-        assert_eq!(Runtime::named("./python").map(Runtime::name), Some("./python"));
-        assert_eq!(Runtime::named("haskell"), None);
+        assert_eq!(Runtime::from_name("./python").map(Runtime::name), Some("./python"));
+        assert_eq!(Runtime::from_name("haskell"), None);
     }
 }

@@ -1,22 +1,22 @@
-//! JSON Schemas that every validator takes.
+//! JSON Schemas that strict validators accept.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-/// Formats of the standard that are used here. Others (`uint64`, …) are Rust's own: strict validators refuse them.
+/// Standard formats in use. Others (`uint64`, …) are specific to Rust, and strict validators refuse them.
 const STANDARD_FORMATS: [&str; 1] = ["date-time"];
 
-/// Keys of a schema that belong to the kind of value, not to its place.
-const OF_THE_VALUE: [&str; 4] = ["type", "minimum", "maximum", "items"];
+/// Keywords that describe the value's type.
+const TYPE_KEYWORDS: [&str; 4] = ["type", "minimum", "maximum", "items"];
 
-/// The schema of a type as it is read, draft 2020-12.
+/// The schema for deserialising a type, draft 2020-12.
 pub fn schema_as_read<T: JsonSchema>() -> Schema {
     generate::<T>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
-/// The schema of a type as it is written, draft 2020-12.
+/// The schema for serialising a type, draft 2020-12.
 pub fn schema_as_written<T: JsonSchema>() -> Schema {
     generate::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
@@ -25,8 +25,7 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Schema {
     settings.with_transform(RecursiveTransform(standardise)).into_generator().into_root_schema_for::<T>()
 }
 
-/// Leaves out formats that are none, and writes "this or null" as a choice of two schemas: strict validators
-/// refuse a list of types.
+/// Removes non-standard formats, and replaces a list of types by `anyOf`: strict validators refuse such lists.
 fn standardise(schema: &mut Schema) {
     let own = |format: &Value| format.as_str().is_none_or(|format| !STANDARD_FORMATS.contains(&format));
     if schema.get("format").is_some_and(own) {
@@ -38,13 +37,13 @@ fn standardise(schema: &mut Schema) {
 }
 
 fn split(schema: &mut Schema, types: &[Value]) {
-    let mut of_the_value = Map::new();
-    for key in OF_THE_VALUE {
-        of_the_value.extend(schema.remove(key).map(|value| (key.to_owned(), value)));
+    let mut type_keywords = Map::new();
+    for key in TYPE_KEYWORDS {
+        type_keywords.extend(schema.remove(key).map(|value| (key.to_owned(), value)));
     }
-    let choice = |one: &Value| {
-        let mut choice = if one == "null" { Map::new() } else { of_the_value.clone() };
-        choice.insert("type".to_owned(), one.clone());
+    let choice = |kind: &Value| {
+        let mut choice = if kind == "null" { Map::new() } else { type_keywords.clone() };
+        choice.insert("type".to_owned(), kind.clone());
         Value::Object(choice)
     };
     schema.insert("anyOf".to_owned(), json!(types.iter().map(choice).collect::<Vec<_>>()));

@@ -1,19 +1,19 @@
-//! What a tracer made of causes that were made on purpose.
+//! Results of `howlate selfcheck`: how a tracer explains injected causes.
 
 use serde::Serialize;
 
 use crate::{MonotonicInterval, Segment, Span};
 
-/// Hits that were not found are kept whole up to this many of a class; the rest is counted.
+/// Missed hits stored in full per class; further ones are only counted.
 pub const MISSES_KEPT: usize = 20;
 
-/// With fewer hits a class cannot be judged: one that was missed would decide.
+/// Fewest hits for a verdict on a class: with fewer, a single miss would decide.
 pub const HITS_NEEDED: u64 = 20;
 
-/// The share of the hits that has to be found.
+/// Required share of hits found.
 pub const SHARE_NEEDED: f64 = 0.95;
 
-/// What became of causes that were made on purpose. Names are public: add, never rename.
+/// Result for all injected causes. Field names are public: add, never rename.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SelfCheck {
     /// The tracer that was checked; absent where there is none.
@@ -124,31 +124,30 @@ pub enum MissReason {
 }
 
 impl SelfCheck {
-    /// Whether too little of any class was found.
+    /// Whether any class was missed.
     pub fn is_missed(&self) -> bool {
-        self.classes.iter().any(|one| one.result == Detection::Missed)
+        self.classes.iter().any(|class| class.result == Detection::Missed)
     }
 
-    /// Whether any class was found.
     pub fn is_any_found(&self) -> bool {
-        self.classes.iter().any(|one| one.result == Detection::Found)
+        self.classes.iter().any(|class| class.result == Detection::Found)
     }
 }
 
 impl CheckedClass {
-    /// A class that was made.
+    /// A class that was injected.
     pub fn from_score(class: &'static str, score: CheckScore) -> Self {
         Self { class, result: score.detection(), reason: None, score: Some(score) }
     }
 
-    /// A class that was not.
+    /// A class that could not be injected.
     pub const fn not_made(class: &'static str, reason: String) -> Self {
         Self { class, result: Detection::NotMade, reason: Some(reason), score: None }
     }
 }
 
 impl CheckScore {
-    /// Whether enough of the hits were found, and every sum is right. It was made: this is never [`Detection::NotMade`].
+    /// Whether enough of the hits were found, and every sum is right. Never [`Detection::NotMade`].
     pub fn detection(&self) -> Detection {
         match self.judged() {
             _ if self.not_adding_up > 0 => Detection::Missed,
@@ -158,12 +157,12 @@ impl CheckScore {
         }
     }
 
-    /// The hits that tell whether the tracer is right.
+    /// Hits that count for or against the tracer.
     pub const fn judged(&self) -> u64 {
         self.hits - self.interrupt_late
     }
 
-    /// The share of them that was found, 0 to 1.
+    /// Share of judged hits that were found, 0 to 1.
     pub fn share_found(&self) -> f64 {
         share(self.found, self.judged())
     }

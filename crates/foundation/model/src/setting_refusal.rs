@@ -1,86 +1,74 @@
-//! Why a setting is not as asked.
+//! Why a setting was refused, and why a turn failed.
 
 use std::io;
 
 use crate::{AsText, OsError};
 
-/// Why a setting of a thread, of the process or of the machine is not in force, or not back.
+/// Why a setting of a thread, the process or the machine is not in force, or not restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingRefusal {
-    /// The kernel's answer to what a thread asked for itself; its words alone.
-    #[error("{}", .0.words())]
+    /// An error of the kernel, shown without its number.
+    #[error("{}", .0.message())]
     Kernel(OsError),
-    /// The kernel's answer, with its number.
+    /// An error of the kernel, shown with its number.
     #[error("{0}")]
     Os(OsError),
-    /// It took the call, and something else is in force.
+    /// The call succeeded, but another value is in force.
     #[error("the kernel accepted it but reports another")]
     ReportsAnother,
     /// sched_setattr(2): a deadline thread must be allowed on all CPUs of its root domain.
     #[error("SCHED_DEADLINE takes no affinity")]
     DeadlineAffinity,
-    /// Older kernels take a slice without a word, and know none.
+    /// Older kernels accept a slice silently and ignore it.
     #[error("threads have slices of their own since Linux 6.12")]
     NoSlices,
-    /// Nothing gives a program one.
+    /// Programs of other languages cannot be given a slice.
     #[error("programs are started without one")]
     SliceOfProgram,
-    /// Somebody with the right has changed it since.
+    /// Another program changed it.
     #[error("it was changed, or a CPU went offline, while this was measured")]
     ChangedMeanwhile,
     /// The machine lacks its file.
     #[error("this machine has no {path}")]
-    NoFile {
-        /// Where it would be.
-        path: String,
-    },
-    /// The machine has no governors.
+    NoFile { path: String },
     #[error("this machine does not let Linux choose the CPU frequency")]
     NoGovernor,
-    /// Whoever would put it back cannot remember it.
+    /// The guardian cannot store it for restoring.
     #[error("the process that would put it back cannot remember it: {why}")]
     NotRemembered {
-        /// In its words.
+        /// The guardian's message.
         why: String,
     },
-    /// It was written, and reads otherwise.
+    /// It was written, but reads back differently.
     #[error("the kernel took it and kept `{value}`")]
-    Kept {
-        /// What it holds.
-        value: String,
-    },
-    /// It was to be changed from one value, and holds another.
+    Kept { value: String },
+    /// It does not hold the expected old value.
     #[error("it holds `{now}` and no longer `{was}`: something else has changed it, and it is left")]
     Changed {
-        /// What it was to hold.
+        /// Expected value.
         was: String,
-        /// What it holds.
         now: String,
     },
-    /// `/dev/cpu_dma_latency` is held at more than asked.
+    /// `/dev/cpu_dma_latency` is held at a higher value than requested.
     #[error("the kernel holds {micros}")]
     LatencyHeld {
         /// Microseconds in force.
         micros: i32,
     },
-    /// It does not hold what it held before.
+    /// It was not restored to its old value.
     #[error("it is `{value}`")]
-    Holds {
-        /// What it holds.
-        value: String,
-    },
-    /// It is one of several files, or threads, that a setting stands for.
+    Holds { value: String },
+    /// One of several files or threads of the setting refused it.
     #[error("{place}: {reason}")]
     At {
-        /// The file, or the thread, that refused it.
+        /// The file or thread.
         place: String,
-        /// What is the matter with it.
         reason: Box<AsText<SettingRefusal>>,
     },
 }
 
 impl SettingRefusal {
-    /// What a call of a thread about itself was answered.
+    /// From an error of a call that a thread made about itself.
     pub fn of_thread(error: &io::Error) -> AsText<Self> {
         match error.raw_os_error() {
             Some(number) => Self::Kernel(OsError(number)).into(),
@@ -88,7 +76,7 @@ impl SettingRefusal {
         }
     }
 
-    /// The same, of one of several places.
+    /// A refusal by one of several files or threads.
     pub fn at(place: impl Into<String>, reason: impl Into<AsText<Self>>) -> AsText<Self> {
         Self::At { place: place.into(), reason: Box::new(reason.into()) }.into()
     }

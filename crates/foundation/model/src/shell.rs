@@ -1,22 +1,22 @@
-//! Words for a shell: commands that are shown get copied and run.
+//! Shell quoting: printed commands can be copied and run.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// `word` as one word of a shell, whatever is in it. Bytes that are no printable ASCII are written as escapes of
-/// `$'…'`, which bash, zsh, ksh and POSIX 2024 know, so that the terminal meets none.
+/// Quotes `word` for a shell. Bytes other than printable ASCII become escapes of `$'…'`, which bash, zsh, ksh and POSIX 2024
+/// support, so that no control character reaches the terminal.
 pub fn shell_word(word: impl AsRef<OsStr>) -> String {
     let bytes = word.as_ref().as_bytes();
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.is_empty() && bytes.iter().all(is_plain) => text.to_owned(),
         Ok(text) if bytes.iter().all(is_printable) => format!("'{}'", text.replace('\'', r"'\''")),
-        _ => escaped(bytes),
+        _ => escape(bytes),
     }
 }
 
-/// `path` as one word of a shell that no command takes for an option.
+/// Quotes `path` for a shell; a leading `-` gets `./`, so that no command takes it for an option.
 pub fn shell_path(path: &Path) -> String {
     let dash = if path.as_os_str().as_bytes().starts_with(b"-") { "./" } else { "" };
     dash.to_owned() + &shell_word(path)
@@ -30,7 +30,7 @@ fn is_printable(byte: &u8) -> bool {
     (b' '..=b'~').contains(byte)
 }
 
-fn escaped(bytes: &[u8]) -> String {
+fn escape(bytes: &[u8]) -> String {
     let mut text = String::from("$'");
     for byte in bytes {
         match byte {

@@ -1,4 +1,4 @@
-//! What can sleep: a thread of howlate, or a program in another language.
+//! Sleepers: a howlate thread, or a program in another language.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::{Runtime, Wait, nearest};
 pub enum Sleeper {
     /// A thread of howlate, by one system call.
     Wait(Wait),
-    /// A program of its own, by what its language offers.
+    /// A program, by its language's sleep function.
     Runtime(Runtime),
 }
 
@@ -29,7 +29,7 @@ impl Sleeper {
         }
     }
 
-    /// The system call, where a thread of howlate sleeps.
+    /// The system call, if a howlate thread sleeps.
     pub const fn wait(self) -> Option<Wait> {
         match self {
             Self::Wait(wait) => Some(wait),
@@ -37,7 +37,7 @@ impl Sleeper {
         }
     }
 
-    /// The runtime, where a program of its own sleeps.
+    /// The runtime, if a program sleeps.
     pub const fn runtime(self) -> Option<Runtime> {
         match self {
             Self::Wait(_) => None,
@@ -52,11 +52,11 @@ impl fmt::Display for Sleeper {
     }
 }
 
-/// A text that names nothing that sleeps.
+/// Not the name of a sleeper.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{found}` is not a call that can be measured.{}\n  Calls: {}\n  Languages: {}\n  A program of your own is given by its path, such as ./{found}",
-    meant(found),
+    suggestion(found),
     Wait::ALL.map(Wait::name).join(", "),
     Runtime::ALL.map(Runtime::name).join(", ")
 )]
@@ -65,7 +65,7 @@ pub struct UnknownSleeper {
     pub found: String,
 }
 
-fn meant(found: &str) -> String {
+fn suggestion(found: &str) -> String {
     let names = Wait::ALL.map(Wait::name).into_iter().chain(Runtime::ALL.map(Runtime::name));
     nearest(found, names).map_or_else(String::new, |name| format!(" Did you mean `{name}`?"))
 }
@@ -76,7 +76,7 @@ impl FromStr for Sleeper {
     fn from_str(text: &str) -> Result<Self, UnknownSleeper> {
         let text = text.trim();
         let wait = text.parse().ok().map(Self::Wait);
-        wait.or_else(|| Runtime::named(text).map(Self::Runtime))
+        wait.or_else(|| Runtime::from_name(text).map(Self::Runtime))
             .ok_or_else(|| UnknownSleeper { found: text.to_owned() })
     }
 }

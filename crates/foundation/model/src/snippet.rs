@@ -1,10 +1,10 @@
-//! Lines of code that change a setting of the thread that runs them, to be copied into a program: the one table of them.
+//! Code snippets that change a setting of the calling thread, for copying into a program.
 //!
 //! `crates/program/howlate/tests/results/snippets.rs` compiles or runs each.
 
 use crate::Priority;
 
-/// What programs are written in.
+/// Programming language of a snippet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// C11.
@@ -15,12 +15,12 @@ pub enum Language {
     Rust,
     /// Python 3.
     Python,
-    /// Whatever is started from it has the setting.
+    /// Programs started from it inherit the setting.
     Shell,
 }
 
 impl Language {
-    /// Its name for people.
+    /// Display name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::C => "C",
@@ -31,7 +31,7 @@ impl Language {
         }
     }
 
-    /// What stands between statements on one line.
+    /// Separator between statements on one line.
     const fn separator(self) -> &'static str {
         match self {
             Self::C | Self::Cpp | Self::Rust => " ",
@@ -49,23 +49,22 @@ impl Language {
     }
 }
 
-/// How a setting is changed in one language.
+/// Code for a setting in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// Language of the lines.
     pub language: Language,
-    /// What makes the names known that the statements use: `#include`, `use` or `import`; empty where nothing has to.
+    /// `#include`, `use` or `import`; empty if none is needed.
     header: &'static str,
-    /// What the statements take besides, after the header.
+    /// Further requirements, shown as a comment after the header.
     needs: &'static str,
     /// Each short enough for a terminal of 60 columns.
     statements: &'static [&'static str],
-    /// What the setting holds for, where a heading does not say it.
+    /// What the setting applies to, if the heading does not say it.
     reach: &'static str,
 }
 
 impl Snippet {
-    /// One statement on each line, below what they need.
+    /// The header, then one statement per line.
     pub fn lines(&self) -> Vec<String> {
         let needs = match self.needs {
             "" => String::new(),
@@ -75,25 +74,25 @@ impl Snippet {
         header.into_iter().chain(self.statements.iter().map(|line| (*line).to_owned())).collect()
     }
 
-    /// The statements, with this priority instead of [`Priority::USUAL`], and what they take as a comment behind them.
+    /// The statements with this priority instead of [`Priority::USUAL`], and the requirements as a trailing comment.
     pub fn with_priority(&self, priority: Priority) -> Vec<String> {
-        let [usual, wanted] = [Priority::USUAL, priority].map(|one| one.get().to_string());
+        let [usual, requested] = [Priority::USUAL, priority].map(|value| value.get().to_string());
         let mut lines: Vec<String> =
-            self.statements.iter().map(|line| line.replace(&usual, &wanted)).collect();
+            self.statements.iter().map(|line| line.replace(&usual, &requested)).collect();
         if let Some(last) = lines.last_mut().filter(|_| !self.needs.is_empty()) {
             last.push_str(&format!("   {}", self.language.comment(self.needs)));
         }
         lines
     }
 
-    /// All in one line, what it takes and what it holds for as a comment. Headers of C, which take a line of their own,
-    /// are not named.
+    /// Everything on one line, with requirements and reach as a comment. `#include` lines are left out, as they need their own line.
     pub fn one_line(&self) -> String {
         let header = if self.header.starts_with('#') { "" } else { self.header };
         let parts =
             std::iter::once(header).chain(self.statements.iter().copied()).filter(|part| !part.is_empty());
         let code = parts.collect::<Vec<_>>().join(self.language.separator());
-        let remarks: Vec<&str> = [self.needs, self.reach].into_iter().filter(|one| !one.is_empty()).collect();
+        let remarks: Vec<&str> =
+            [self.needs, self.reach].into_iter().filter(|remark| !remark.is_empty()).collect();
         match remarks.join("; ").as_str() {
             "" => code,
             remarks => format!("{code}   {}", self.language.comment(remarks)),
@@ -101,7 +100,7 @@ impl Snippet {
     }
 }
 
-/// How a setting is changed in each language.
+/// Code for a setting in each language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snippets {
     pub c: Snippet,
@@ -112,8 +111,7 @@ pub struct Snippets {
 }
 
 impl Snippets {
-    /// That of one language.
-    pub const fn written_in(&self, language: Language) -> &Snippet {
+    pub const fn for_language(&self, language: Language) -> &Snippet {
         match language {
             Language::C => &self.c,
             Language::Cpp => &self.cpp,
@@ -126,7 +124,7 @@ impl Snippets {
 
 const EACH_THREAD: &str = "in each thread";
 
-/// What names of the crate `libc` need.
+/// Requirements of Rust snippets.
 const UNSAFE: &str = "crate libc; in an unsafe block";
 
 /// The least timer slack.
@@ -227,10 +225,10 @@ pub const FIFO_CODE: Snippets = Snippets {
 
 const IN_THAT_THREAD: &str = "in that thread";
 
-/// What a shell types for the same of one thread, from outside; `TID` stands for its id.
+/// Shell command for one thread, from outside; `TID` is its id.
 pub const FIFO_OF_THREAD: &str = "chrt --reset-on-fork --fifo -p 80 TID";
 
-/// Real-time priority 80 for one thread of a program: what it starts stays ordinary.
+/// Real-time priority 80 for one thread of a program; threads and programs that it starts stay ordinary.
 ///
 /// Source: `SCHED_RESET_ON_FORK` of `sched(7)`, which glibc's header has for `_GNU_SOURCE` only, as C++ has by itself. What is in C
 /// compiles as C++ as well: of a program that runs it is not known which of them it was.

@@ -1,9 +1,9 @@
-//! What a person may have meant.
+//! Suggestions for misspelled names.
 
-/// Names less alike than this are not what was meant. 1 is equal; `stress` and `stress-ng` have 0.93.
-const LEAST_ALIKE: f64 = 0.7;
+/// Minimum Jaro-Winkler similarity of a suggestion. 1 is equal; `stress` and `stress-ng` have 0.93.
+const LEAST_SIMILARITY: f64 = 0.7;
 
-/// The one of `names` of which `found` is a whole word, as `slack` is of `timer_slack`; otherwise the most alike, if any is much.
+/// The name that has `found` as a whole word, as `timer_slack` has `slack`; otherwise the most similar one above the minimum.
 pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let names: Vec<&str> = names.into_iter().collect();
     let has_word = |name: &&&str| name.split(['_', '-']).any(|word| word == found);
@@ -11,8 +11,8 @@ pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         return Some(name);
     }
     let alike = names.into_iter().map(|name| (strsim::jaro_winkler(found, name), name));
-    let best = alike.max_by(|one, other| one.0.total_cmp(&other.0));
-    best.filter(|(alike, _)| *alike >= LEAST_ALIKE).map(|(_, name)| name)
+    let best = alike.max_by(|left, other| left.0.total_cmp(&other.0));
+    best.filter(|(alike, _)| *alike >= LEAST_SIMILARITY).map(|(_, name)| name)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! What measuring threads are to do.
+//! Tasks of measuring threads, and the turns they form.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Condition, Load, Policy, Span, WaitClock, Work};
 
-/// One turn of one condition: a thread's work and the settings it asks for.
+/// One thread's work in a turn, and the settings it requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     /// Index of the condition in the recording's header.
@@ -36,18 +36,18 @@ pub struct Task {
 }
 
 impl Task {
-    /// The first turn of condition `number`: until its time is over, without warm-up.
+    /// The first turn of condition `number`, until the turn's duration is over, without warm-up.
     pub fn from_condition(number: usize, condition: &Condition) -> Self {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         let (policy, clock, slack, cpu) =
             (condition.policy, condition.clock, condition.slack_ns, condition.cpu);
         let dithered = condition.dithered;
         let slice = condition.tuned.as_ref().and_then(|tuned| tuned.slice);
-        Self { condition: number, policy, clock, dithered, slack, slice, cpu, ..Self::doing(condition.work) }
+        Self { condition: number, policy, clock, dithered, slack, slice, cpu, ..Self::new(condition.work) }
     }
 
-    /// `work` as the first condition, with no settings asked for.
-    pub const fn doing(work: Work) -> Self {
+    /// A task for the first condition, with default settings.
+    pub const fn new(work: Work) -> Self {
         Self {
             condition: 0,
             round: 0,
@@ -73,16 +73,16 @@ pub struct Turn {
     pub tasks: Vec<Task>,
     /// The background load meanwhile.
     pub load: Load,
-    /// Ends after this time, as asked; `None`: when every thread has its samples.
+    /// Requested duration; `None`: until every thread has its samples.
     pub duration: Option<Span>,
     /// Cuts threads that are not done after this time and reports them as unfinished.
     pub cut_after: Option<Span>,
-    /// How long it will take if nothing is late.
+    /// Expected duration if nothing is late.
     pub estimate: Span,
 }
 
 impl Turn {
-    /// How long what counts lasts, as asked or before it is cut; `None`: until every thread has its samples.
+    /// Maximum duration, requested or by the cut-off; `None`: until every thread has its samples.
     pub fn lasts(&self) -> Option<Span> {
         [self.duration, self.cut_after].into_iter().flatten().min()
     }

@@ -1,28 +1,28 @@
-//! What of a thread's settings somebody else may change while it is measured.
+//! Settings of a thread that other programs may change during a measurement.
 
 use crate::{Caveat, CpuSet, Policy, SettingRefusal, Span};
 
-/// What bears on when a thread runs, as the kernel had it at one time; `None`: not there, or not to be read.
+/// Settings that affect when a thread runs, read at one time; `None` if missing or unreadable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadSettings {
-    /// Its policy, priority and nice value: `chrt`, `renice`.
+    /// Policy, priority and nice value: `chrt`, `renice`.
     pub policy: Option<Policy>,
-    /// Its timer slack: `/proc/PID/timerslack_ns`.
+    /// Timer slack: `/proc/PID/timerslack_ns`.
     pub slack: Option<Span>,
-    /// Its slice of the fair scheduler: `chrt --sched-runtime`.
+    /// Slice of the fair scheduler: `chrt --sched-runtime`.
     pub slice: Option<Span>,
-    /// Where it may run: `taskset`, or a cpuset.
+    /// Affinity: `taskset`, or a cpuset.
     pub cpus: Option<CpuSet>,
-    /// The control groups that it is in, as `/proc/PID/cgroup` has them.
+    /// Control groups, the text of `/proc/PID/cgroup`.
     pub group: Option<String>,
 }
 
 impl ThreadSettings {
-    /// What of it is otherwise in `now`, which was read later.
+    /// Caveats for the settings that differ in `now`, which was read later.
     pub fn changes_until(&self, now: &Self) -> Vec<Caveat> {
         let policy = changed(self.policy.as_ref(), now.policy.as_ref());
         let policy = policy.map(|(began, ended)| Caveat::PolicyChanged { began: *began, ended: *ended });
-        // Of a thread with another policy the kernel sets another slack and slice itself.
+        // With a policy change the kernel changes slack and slice itself.
         let same_policy = policy.is_none();
         let slack = changed(self.slack.as_ref(), now.slack.as_ref()).filter(|_| same_policy);
         let slack = slack.map(|(began, ended)| Caveat::SlackChanged { began_ns: *began, ended_ns: *ended });
@@ -38,7 +38,7 @@ impl ThreadSettings {
     }
 }
 
-/// Both, where both are known and differ.
+/// Both values, if both are known and differ.
 fn changed<'a, T: PartialEq>(began: Option<&'a T>, ended: Option<&'a T>) -> Option<(&'a T, &'a T)> {
     began.zip(ended).filter(|(began, ended)| began != ended)
 }
@@ -66,10 +66,10 @@ mod tests {
             cpus: Some([1].into_iter().collect()),
             group: Some("0::/b".into()),
         };
-        let told = began().changes_until(&now);
+        let changes = began().changes_until(&now);
         assert!(
             matches!(
-                &told[..],
+                &changes[..],
                 [
                     Caveat::SlackChanged { .. },
                     Caveat::SliceChanged { .. },
@@ -77,9 +77,9 @@ mod tests {
                     Caveat::GroupChanged { began, ended },
                 ] if began == "0::/a" && ended == "0::/b"
             ),
-            "{told:?}"
+            "{changes:?}"
         );
-        assert!(told.iter().all(Caveat::spoils));
+        assert!(changes.iter().all(Caveat::spoils));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct MonotonicTime {
 }
 
 impl MonotonicTime {
-    /// A time that does not come, 292 years after the clock's beginning.
+    /// The end of time: 292 years after the clock's start.
     pub const MAX: Self = Self { nanos: i64::MAX };
 
     /// A reading of `nanos` nanoseconds.
@@ -90,11 +90,10 @@ impl Latency {
     }
 }
 
-/// No machine is up for longer than this, 36 years. Sums and differences of eight such numbers stay far from
-/// what an `i64` can hold, so that what was read can be calculated with.
+/// Longest plausible uptime, 36 years. Sums and differences of eight such numbers cannot overflow an `i64`.
 const LONGEST: i64 = 1 << 60;
 
-/// Reads nanoseconds that are at most [`LONGEST`], forwards or backwards.
+/// Reads nanoseconds within ±[`LONGEST`].
 pub(crate) fn within_36_years<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
     let nanos = i64::deserialize(from)?;
     match (-LONGEST..=LONGEST).contains(&nanos) {
@@ -106,7 +105,7 @@ pub(crate) fn within_36_years<'de, D: Deserializer<'de>>(from: D) -> Result<i64,
 /// Three significant digits and a unit: `987 ns`, `5.61 µs`, `1.07 ms`, `12.3 s`.
 impl fmt::Display for Latency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // For people: as wide as a plus.
+        // A true minus sign, as wide as a plus.
         f.pad(&three_digits(self.nanos).replace('-', "−"))
     }
 }
@@ -201,7 +200,7 @@ impl Span {
         Self { nanos: self.nanos.saturating_add(other.nanos) }
     }
 
-    /// What is left of this length without `other`; nothing where that is longer.
+    /// This length minus `other`, at least zero.
     #[must_use]
     #[inline]
     pub const fn minus(self, other: Self) -> Self {

@@ -1,4 +1,4 @@
-//! A stretch of time, as people say it.
+//! Time ranges for `--at`, `--since` and `--between`.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
@@ -6,19 +6,17 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::Span;
 
-/// From when until when; `None`: without a bound.
+/// A time range; `None` for an open end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeRange {
-    /// When it begins.
     pub from: Option<Timestamp>,
-    /// When it ends.
     pub until: Option<Timestamp>,
 }
 
-/// Words that say no stretch of time: what was found, and what to write.
+/// Why a text is not a time range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimeRangeError {
-    /// It has no time that can be read.
+    /// Not a readable time.
     #[error("`{0}` is not a time; write `03:12`, `03:12:30`, `2026-11-25 03:12`, or with a Z for UTC")]
     NoTime(String),
     /// A single time where two are wanted.
@@ -26,28 +24,23 @@ pub enum TimeRangeError {
     OneTime(String),
     /// An end before the beginning.
     #[error("--between ends before it begins: {from} is after {until}")]
-    Backwards {
-        /// When it begins.
-        from: Timestamp,
-        /// When it ends.
-        until: Timestamp,
-    },
+    Backwards { from: Timestamp, until: Timestamp },
 }
 
 impl TimeRange {
-    /// A minute; where a second is said, half a minute before and after it. A time without a date is the last that there was.
+    /// The given minute; if it has seconds, half a minute before and after. A time without a date is its last occurrence.
     ///
     /// # Errors
     ///
     /// When `text` is no time.
     pub fn at(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Self, TimeRangeError> {
-        let (at, is_exact) = moment(text, now, zone)?;
+        let (at, is_exact) = parse_time(text, now, zone)?;
         let (half, minute) = (SignedDuration::from_secs(30), SignedDuration::from_secs(60));
         let (from, until) = if is_exact { (at - half, at + half) } else { (at, at + minute) };
         Ok(Self { from: Some(from), until: Some(until) })
     }
 
-    /// From a time on, or as long ago as a length.
+    /// From a time on, or from a length of time ago.
     ///
     /// # Errors
     ///
@@ -55,7 +48,7 @@ impl TimeRange {
     pub fn since(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Self, TimeRangeError> {
         let from = match text.parse::<Span>() {
             Ok(span) => ago(now, span),
-            Err(_) => moment(text, now, zone)?.0,
+            Err(_) => parse_time(text, now, zone)?.0,
         };
         Ok(Self { from: Some(from), until: None })
     }
@@ -67,7 +60,7 @@ impl TimeRange {
     /// When `text` is not two times, the earlier one first.
     pub fn between(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Self, TimeRangeError> {
         let (from, until) = text.split_once(',').ok_or_else(|| TimeRangeError::OneTime(text.to_owned()))?;
-        let (from, until) = (moment(from, now, zone)?.0, moment(until, now, zone)?.0);
+        let (from, until) = (parse_time(from, now, zone)?.0, parse_time(until, now, zone)?.0);
         if until < from {
             return Err(TimeRangeError::Backwards { from, until });
         }
@@ -76,8 +69,8 @@ impl TimeRange {
 }
 
 impl TimeRange {
-    /// Whether a moment lies within, given as a date and time, RFC 3339, and how long before that.
-    pub fn holds(&self, at: &str, before: Span) -> bool {
+    /// Whether the time `before` before `at` (RFC 3339) is in the range.
+    pub fn contains(&self, at: &str, before: Span) -> bool {
         let Some(at) = at.parse::<Timestamp>().ok().map(|at| ago(at, before)) else { return false };
         self.from.is_none_or(|from| at >= from) && self.until.is_none_or(|until| at < until)
     }
@@ -88,17 +81,17 @@ fn ago(now: Timestamp, span: Span) -> Timestamp {
     now.checked_sub(back).unwrap_or(Timestamp::MIN)
 }
 
-/// Whether the time of day of a date and time has a second; where the zone is an offset, that has a colon as well.
-fn says_second(text: &str) -> bool {
+/// Whether a date and time has seconds. A zone offset may contain a colon too.
+fn has_seconds(text: &str) -> bool {
     let time = text.split(['T', 't', ' ']).nth(1).unwrap_or_default();
     time.split(['Z', 'z', '+', '-']).next().is_some_and(|time| time.matches(':').count() > 1)
 }
 
-/// A moment, and whether its second was said.
-fn moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<(Timestamp, bool), TimeRangeError> {
+/// Parses a time, and whether it has seconds.
+fn parse_time(text: &str, now: Timestamp, zone: &TimeZone) -> Result<(Timestamp, bool), TimeRangeError> {
     let text = text.trim();
     if let Ok(at) = text.parse::<Timestamp>() {
-        return Ok((at, says_second(text)));
+        return Ok((at, has_seconds(text)));
     }
     let (local, zone) = match text.strip_suffix(['Z', 'z']) {
         Some(local) => (local.trim_end(), TimeZone::UTC),
@@ -113,7 +106,7 @@ fn moment(text: &str, now: Timestamp, zone: &TimeZone) -> Result<(Timestamp, boo
     };
     if let Ok(time) = Time::strptime("%H:%M:%S", local).or_else(|_| Time::strptime("%H:%M", local)) {
         let at_that_time = at(today, time)?;
-        // What has not been yet was yesterday.
+        // A time in the future means yesterday.
         let yesterday = today.yesterday().map_err(|_| unreadable())?;
         return Ok((if at_that_time > now { at(yesterday, time)? } else { at_that_time }, is_exact));
     }
@@ -132,7 +125,7 @@ mod tests {
 
     type Read = fn(&str, Timestamp, &TimeZone) -> Result<TimeRange, TimeRangeError>;
 
-    fn said(read: Read, text: &str) -> Result<(String, String), String> {
+    fn parse(read: Read, text: &str) -> Result<(String, String), String> {
         // Two hours ahead of UTC: it is 05:00 there.
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         let now = "2026-11-25T03:00:00Z".parse().unwrap();
@@ -143,7 +136,7 @@ mod tests {
 
     #[track_caller]
     fn check(read: Read, text: &str, from: &str, until: &str) {
-        assert_eq!(said(read, text), Ok((from.to_owned(), until.to_owned())));
+        assert_eq!(parse(read, text), Ok((from.to_owned(), until.to_owned())));
     }
 
     #[test]
@@ -156,7 +149,7 @@ mod tests {
         check(TimeRange::at, "2026-11-20T01:12:00.5Z", "2026-11-20T01:11:30.5Z", "2026-11-20T01:12:30.5Z");
         check(TimeRange::at, "2026-11-20T01:12Z", "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
         check(TimeRange::at, "2026-11-20T03:12+02:00", "2026-11-20T01:12:00Z", "2026-11-20T01:13:00Z");
-        assert!(said(TimeRange::at, "noon").unwrap_err().contains("is not a time; write `03:12`"));
+        assert!(parse(TimeRange::at, "noon").unwrap_err().contains("is not a time; write `03:12`"));
     }
 
     #[test]
@@ -165,19 +158,19 @@ mod tests {
         check(TimeRange::since, "03:12", "2026-11-25T01:12:00Z", "-");
         check(TimeRange::since, "2026-11-20", "2026-11-19T22:00:00Z", "-");
         check(TimeRange::between, "03:12,03:20", "2026-11-25T01:12:00Z", "2026-11-25T01:20:00Z");
-        assert!(said(TimeRange::between, "03:20, 03:12").unwrap_err().contains("ends before it begins"));
-        assert!(said(TimeRange::between, "03:12").unwrap_err().contains("write two"));
+        assert!(parse(TimeRange::between, "03:20, 03:12").unwrap_err().contains("ends before it begins"));
+        assert!(parse(TimeRange::between, "03:12").unwrap_err().contains("write two"));
     }
 
     #[test]
     fn what_lies_in_a_stretch_is_held_by_it() {
         let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
         let minute = TimeRange { from: at("2026-11-25T03:12:00Z"), until: at("2026-11-25T03:13:00Z") };
-        let lies = |text: &str, before| minute.holds(text, Span::from_secs(before));
+        let lies = |text: &str, before| minute.contains(text, Span::from_secs(before));
         assert!(lies("2026-11-25T03:12:00.000001Z", 0) && lies("2026-11-25T03:12:59.999Z", 0));
         assert!(!lies("2026-11-25T03:11:59.999Z", 0) && !lies("2026-11-25T03:13:00Z", 0));
         assert!(lies("2026-11-25T03:13:00Z", 30), "the middle of the minute that ended then");
         assert!(!lies("2026-11-25T03:12:00Z", 30) && !lies("no time", 0));
-        assert!(TimeRange::default().holds("2026-11-25T03:13:00Z", Span::ZERO));
+        assert!(TimeRange::default().contains("2026-11-25T03:13:00Z", Span::ZERO));
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CauseKind, Distribution, Latency, Span};
 
-/// Waits of a thread's iterations that are kept apart; further ones are left out.
+/// Distinct waits at most; further ones are dropped.
 const WAITS_KEPT: usize = 24;
 
 /// The iterations of a thread in one stretch of time: each from the time that its timer was set to until it slept on its timer again.
@@ -46,7 +46,7 @@ pub struct IterationWait {
 }
 
 impl IterationWait {
-    /// Whether another one is a wait of the same kind.
+    /// Whether both are counted in the same entry.
     fn is_same(&self, other: &Self) -> bool {
         (self.kind, &self.call, &self.by, self.own) == (other.kind, &other.call, &other.by, other.own)
     }
@@ -84,36 +84,36 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 impl TimerLoopBlock {
-    /// Counts an iteration that took so long, and so much of which it waited each time.
-    pub fn completed(&mut self, length: Span, waits: Vec<IterationWait>) {
+    /// Counts an iteration with its waits.
+    pub fn record_iteration(&mut self, length: Span, waits: Vec<IterationWait>) {
         self.length.record(latency(length));
-        waits.into_iter().for_each(|wait| self.waited(wait));
+        waits.into_iter().for_each(|wait| self.record_wait(wait));
     }
 
-    fn waited(&mut self, one: IterationWait) {
+    fn record_wait(&mut self, wait: IterationWait) {
         let has_room = self.waits.len() < WAITS_KEPT;
-        match self.waits.iter_mut().find(|known| known.is_same(&one)) {
-            Some(known) => {
-                known.tid = known.tid.filter(|tid| Some(*tid) == one.tid);
-                known.time.merge(&one.time);
-                known.total = known.total.plus(one.total);
+        match self.waits.iter_mut().find(|sum| sum.is_same(&wait)) {
+            Some(sum) => {
+                sum.tid = sum.tid.filter(|tid| Some(*tid) == wait.tid);
+                sum.time.merge(&wait.time);
+                sum.total = sum.total.plus(wait.total);
             }
-            None if has_room => self.waits.push(one),
+            None if has_room => self.waits.push(wait),
             None => {}
         }
     }
 
-    /// Adds what came later.
+    /// Adds a later block.
     pub fn merge(&mut self, later: &Self) {
         self.length.merge(&later.length);
-        later.waits.iter().for_each(|wait| self.waited(wait.clone()));
+        later.waits.iter().for_each(|wait| self.record_wait(wait.clone()));
         self.waits.sort_by_key(|wait| std::cmp::Reverse(wait.total));
         self.drift.merge(later.drift);
     }
 }
 
 impl Drift {
-    /// Counts a wake-up that was so late, after which the next time came `step` later than its own.
+    /// Counts a wake-up that was `late`; the next timer was set `step` after its own.
     pub fn add(&mut self, late: Span, step: Span) {
         let [late_us, step_us] = [late, step].map(|span| span.as_secs_f64() * 1e6);
         self.merge(Self {
@@ -127,8 +127,8 @@ impl Drift {
         });
     }
 
-    /// Counts a sleep from then until the time that its timer was set to.
-    pub fn slept(&mut self, length: Span) {
+    /// Counts a sleep: from when the thread slept to its timer's time.
+    pub fn record_sleep(&mut self, length: Span) {
         let slept_us = length.as_secs_f64() * 1e6;
         self.merge(Self { sleeps: 1, slept_us, slept_squared_us2: slept_us * slept_us, ..Self::default() });
     }
@@ -171,21 +171,25 @@ mod tests {
     #[test]
     fn waits_for_the_same_are_added_up_and_have_an_id_where_it_is_one() {
         let mut all = TimerLoopBlock::default();
-        all.completed(Span::from_millis(5), vec![wait("planner", 7, 300), wait("logger", 9, 10)]);
+        all.record_iteration(Span::from_millis(5), vec![wait("planner", 7, 300), wait("logger", 9, 10)]);
         let mut later = TimerLoopBlock::default();
-        later.completed(Span::from_millis(6), vec![wait("planner", 7, 200), wait("logger", 10, 900)]);
+        later.record_iteration(Span::from_millis(6), vec![wait("planner", 7, 200), wait("logger", 10, 900)]);
         all.merge(&later);
-        let told: Vec<_> =
-            all.waits.iter().map(|one| (one.by.as_str(), one.tid, one.total, one.time.count())).collect();
+        let sums: Vec<_> = all
+            .waits
+            .iter()
+            .map(|wait| (wait.by.as_str(), wait.tid, wait.total, wait.time.count()))
+            .collect();
         let micros = Span::from_micros;
-        assert_eq!(told, [("logger", None, micros(910), 2), ("planner", Some(7), micros(500), 2)]);
+        assert_eq!(sums, [("logger", None, micros(910), 2), ("planner", Some(7), micros(500), 2)]);
         assert_eq!(all.length.count(), 2);
     }
 
     #[test]
     fn there_is_a_bound() {
         let mut all = TimerLoopBlock::default();
-        (0..100).for_each(|number| all.completed(Span::ZERO, vec![wait(&number.to_string(), number, 1)]));
+        (0..100)
+            .for_each(|number| all.record_iteration(Span::ZERO, vec![wait(&number.to_string(), number, 1)]));
         assert_eq!(all.waits.len(), WAITS_KEPT);
     }
 }

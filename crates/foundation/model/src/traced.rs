@@ -1,4 +1,4 @@
-//! What a tracer saw of one wake-up, whichever tracer it was.
+//! Traced wake-ups and thread events, independent of the tracer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,9 +37,9 @@ pub enum HolderKind {
 pub const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
-/// The number of a softirq of this name.
+/// Vector number of a softirq.
 pub fn softirq_vector(name: &str) -> Option<u64> {
-    (0..).zip(SOFTIRQS).find(|(_, known)| *known == name).map(|(number, _)| number)
+    (0..).zip(SOFTIRQS).find(|(_, softirq)| *softirq == name).map(|(number, _)| number)
 }
 
 /// Who had a CPU, or woke a thread.
@@ -55,26 +55,26 @@ pub struct CpuHolder {
     pub name: String,
 }
 
-/// How long somebody had the CPU that a thread waited for: one stretch of the wait, or all stretches of one name of which
-/// nobody knows when they were. Threads of one name have no id together.
+/// Time for which `who` had the CPU that a thread waited for: one stretch of the wait, or the sum of all stretches of one name if
+/// their times are unknown. Several threads of one name have no id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occupant {
     /// Who had the CPU.
     pub who: CpuHolder,
-    /// For how long, added up.
+    /// Duration, or sum of durations.
     pub ns: Span,
-    /// Since when; `None`: stretches that are only known together.
+    /// Start; `None` if only the sum is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<MonotonicTime>,
 }
 
-/// What a thread slept on, or was kept from running by.
+/// Why a thread slept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SleepState {
-    /// A wait of its own.
+    /// It waited for something.
     Waiting,
-    /// Stopped by a signal or a tracer; by whom, where that was seen.
+    /// Stopped by a signal or a tracer; the sender if it was seen.
     Stopped(Option<CpuHolder>),
 }
 
@@ -82,47 +82,46 @@ pub enum SleepState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SleepSite {
-    /// A system call, by its name.
+    /// The name of a system call.
     Call(String),
-    /// No call of its own: a page fault.
+    /// A page fault.
     PageFault,
 }
 
 /// A timer that expired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expiry {
-    /// The time asked for.
+    /// The time it was set to.
     pub soft: MonotonicTime,
-    /// The time it had to expire by: `soft` and the slack.
+    /// Latest expiry: `soft` plus the timer slack.
     pub hard: MonotonicTime,
-    /// When the interrupt came that served it; `None`: it was served in a softirq or its thread.
+    /// Arrival of the interrupt that served it; `None` if it was served in a softirq or its thread.
     pub interrupt: Option<MonotonicTime>,
     /// Who had the CPU when the interrupt came.
     pub interrupted: CpuHolder,
-    /// If nobody had, since when.
+    /// Since when the CPU was idle, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_since: Option<MonotonicTime>,
-    /// Where the device that interrupts is armed anew only after the interrupt before (Linux 7.1 and later): when that was, if it
-    /// was past the time asked for.
+    /// When the timer device was rearmed after the previous interrupt, if that was later than `soft` (Linux 7.1 and later).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rearmed: Option<MonotonicTime>,
     /// When the first timer of the interrupt was served.
     pub first_served: MonotonicTime,
-    /// When this one was.
+    /// When this timer was served.
     pub served: MonotonicTime,
-    /// What became of it until then, where an interrupt left it to a softirq and that was seen.
+    /// The time before, if the interrupt deferred it to a softirq and that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferred: Option<DeferredTimers>,
 }
 
-/// Timers that their interrupt left to a softirq; on `PREEMPT_RT` to that one's thread, which waits for the CPU like any other.
+/// Timers deferred from the interrupt to a softirq; on `PREEMPT_RT` to the softirq's thread, which waits for the CPU like any other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeferredTimers {
     /// When the interrupt came.
     pub interrupt: MonotonicTime,
     /// Who had the CPU then.
     pub interrupted: CpuHolder,
-    /// Who had it from then, or from the timer's own time if that was later, until the timer was served.
+    /// Who had the CPU from then, or from the timer's time if later, until the timer was served.
     pub occupants: Vec<Occupant>,
 }
 
@@ -130,20 +129,20 @@ pub struct DeferredTimers {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WakeSource {
-    /// The timer that it slept on.
+    /// Its own timer.
     Timer(Expiry),
     /// Another thread, an interrupt or a softirq.
     Other(CpuHolder),
-    /// The tracer does not see what wakes.
+    /// The tracer does not see wake-up sources.
     NotSeen {
-        /// The slack that the thread's timer may have.
+        /// The thread's timer slack.
         slack: Span,
-        /// Whether it is known when the thread could run; otherwise `waking` and `runnable` are the switch.
+        /// Whether the time at which the thread became runnable is known; otherwise `waking` and `runnable` are the switch.
         runnable_known: bool,
     },
 }
 
-/// A stretch in which a thread that had been switched in was off its CPU again.
+/// A stretch in which a thread that had been switched in lost its CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuLoss {
     /// When it lost the CPU.
@@ -152,16 +151,16 @@ pub struct CpuLoss {
     pub until: MonotonicTime,
     /// Who got the CPU.
     pub to: CpuHolder,
-    /// Whether its control group had no time left.
+    /// Whether its control group was throttled.
     pub throttled: bool,
-    /// Whether `from` and `until` only say how long: it was in several stretches, or nobody knows when.
+    /// Whether only the length of `from` to `until` is meaningful: several stretches, or at unknown times.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merged: bool,
 }
 
-/// What was seen of a thread from one sleep to the next.
+/// A thread's events from one sleep to the next.
 ///
-/// All times are of `CLOCK_MONOTONIC`. What was not seen is absent.
+/// All times are of `CLOCK_MONOTONIC`. Events that were not seen are `None`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracedSleep {
     /// Thread id, `gettid(2)`.
@@ -170,48 +169,46 @@ pub struct TracedSleep {
     pub asleep_since: Option<MonotonicTime>,
     /// How it slept.
     pub asleep: SleepState,
-    /// Where; `None`: nobody looked.
+    /// Where it slept; `None` if that was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slept_in: Option<SleepSite>,
     /// What woke it.
     pub woken_by: WakeSource,
     /// When the kernel began to wake it.
     pub waking: MonotonicTime,
-    /// From when on it waited for its CPU: the end of the interrupt that woke it, or the wake-up.
+    /// Start of its wait for the CPU: the end of the interrupt that woke it, or the wake-up.
     pub runnable: MonotonicTime,
-    /// Who had the CPU from then until the switch: in order, as far as that is known.
+    /// Who had the CPU from then until the switch, in order as far as known.
     pub occupants: Vec<Occupant>,
-    /// The part of that wait for which the record of occupants was too short.
+    /// The part of that wait that did not fit the list of occupants.
     pub unnamed: Span,
-    /// When it was switched in; `None`: it had not been switched out yet when it was woken.
+    /// When it was switched in; `None` if it had not been switched out when it was woken.
     pub switched_in: Option<MonotonicTime>,
     /// The CPU it ran on.
     pub cpu: u32,
     /// Whether it was moved to another CPU to be woken.
     pub migrated: bool,
-    /// Whether its control group had no time left when it was woken.
+    /// Whether its control group was throttled when it was woken.
     pub throttled: bool,
     /// Whether real-time throttling was on.
     pub rt_throttled: bool,
-    /// When its CPU, which was idle, took the interrupt by which another one told it; `None`: it was not idle, needed none, or
-    /// nobody looked.
+    /// When its idle CPU took the wake-up interrupt (IPI) from another CPU; `None` if the CPU was not idle, needed no interrupt, or
+    /// that was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<MonotonicTime>,
-    /// When the first timer after the one that woke it was served in the same interrupt; from then until `runnable` others
-    /// were served. `None`: none was.
+    /// When the next timer in the same interrupt was served; from then until `runnable` other timers were served. `None` if there
+    /// was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_timer: Option<MonotonicTime>,
-    /// In a virtual machine: what the hypervisor is known to have taken from its CPU since it had gone to sleep; it may have
-    /// been more. `None`: there is no hypervisor.
+    /// Lower bound of the steal time of its CPU since it went to sleep; `None` on bare metal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen: Option<Span>,
-    /// Stretches in which no other CPU of the machine took an interrupt that was due there: it stood still, if nothing happened
-    /// on this one either.
+    /// Stretches in which no other CPU took an interrupt that was due: the machine stood still if this CPU was inactive too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others_stood_still: Vec<MonotonicInterval>,
     /// Stretches in which it lost the CPU again.
     pub lost: Vec<CpuLoss>,
-    /// How many more of those there were than are listed.
+    /// Further such stretches that are not listed.
     pub lost_more: u32,
     /// The first page fault after the switch.
     pub first_fault: Option<MonotonicTime>,
@@ -220,16 +217,16 @@ pub struct TracedSleep {
 }
 
 impl TracedSleep {
-    /// Whether it was stopped, and did not wait for anything of its own.
+    /// Whether it was stopped rather than waiting.
     pub const fn is_stopped(&self) -> bool {
         matches!(self.asleep, SleepState::Stopped(_))
     }
 
-    /// What of it tells on the next ones: when it slept and ran, and where it lost its CPU. Thousands of threads are remembered by it:
-    /// who kept it waiting is left out.
+    /// The part that later sleeps refer to: when it slept and ran, and where it lost its CPU. Thousands of these are kept, so the
+    /// wait for the CPU is left out.
     #[must_use]
     pub fn without_wait(&self) -> Self {
-        let nobody = CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() };
+        let unseen = CpuHolder { holder: HolderKind::NotSeen, pid: None, name: String::new() };
         Self {
             asleep_since: self.asleep_since,
             asleep: self.asleep.clone(),
@@ -239,12 +236,12 @@ impl TracedSleep {
             lost: self.lost.clone(),
             lost_more: self.lost_more,
             asleep_again: self.asleep_again,
-            ..Self::woken(self.tid, self.waking, WakeSource::Other(nobody))
+            ..Self::new(self.tid, self.waking, WakeSource::Other(unseen))
         }
     }
 
-    /// One that was woken `waking` from a wait of its own; nothing else was seen yet.
-    pub const fn woken(tid: u32, waking: MonotonicTime, woken_by: WakeSource) -> Self {
+    /// A sleep that ended at `waking`, with nothing else seen yet.
+    pub const fn new(tid: u32, waking: MonotonicTime, woken_by: WakeSource) -> Self {
         Self {
             tid,
             asleep_since: None,

@@ -1,28 +1,28 @@
-//! Why a tracer cannot be had, and what to type.
+//! Why a tracer is unavailable, and what it cannot see.
 
-/// Why a tracer cannot be had.
+/// Why a tracer is unavailable, with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TracerRefusal {
-    /// The kernel's description of its own types is missing.
+    /// The kernel has no BTF.
     #[error(
         "the kernel does not describe its types (no /sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y"
     )]
     NoTypes,
-    /// It takes capabilities that this process lacks.
+    /// Missing capabilities.
     #[error(
         "not permitted: run as root, or `setcap cap_bpf,cap_perfmon+ep` on the program, given to a group first, or `--cap-add BPF --cap-add PERFMON` for a container"
     )]
     NotPermitted,
-    /// The kernel's trace is not there.
+    /// tracefs is not mounted.
     #[error("tracefs is not mounted: as root, `mount -t tracefs tracefs /sys/kernel/tracing`")]
     NotMounted,
-    /// The kernel's trace is there for reading only.
+    /// tracefs is read-only.
     #[error("{place} is read-only: `mount -o remount,rw {place}`, or run outside of this container")]
     ReadOnly {
-        /// Where it is mounted.
+        /// Mount point.
         place: String,
     },
-    /// The kernel's trace belongs to somebody else.
+    /// tracefs is not writable for this user.
     #[error(
         "not permitted to write below {place}: run as root, or `mount -o remount,gid=GROUP,mode=2770 {place}`"
     )]
@@ -30,77 +30,76 @@ pub enum TracerRefusal {
         /// Where it is mounted.
         place: String,
     },
-    /// The kernel lets nobody look into it.
+    /// Kernel lockdown.
     #[error(
         "the kernel is locked down (/sys/kernel/security/lockdown): boot without `lockdown=confidentiality`"
     )]
     LockedDown,
-    /// An event that there is no doing without.
+    /// A required event is missing.
     #[error("this kernel lacks the event {name}: it needs CONFIG_FTRACE=y and CONFIG_EVENT_TRACING=y")]
     NoEvent {
         /// The tracepoint, without its group: `sched_switch`.
         name: String,
     },
-    /// An event that there is no doing without, and that is not as any kernel is known to have it.
+    /// A required event has an unknown format.
     #[error("this kernel's event {name} cannot be read: {reason}")]
     EventUnreadable {
         /// The tracepoint, without its group: `sched_switch`.
         name: String,
-        /// Which field, and what is the matter with it.
+        /// The field, and what is wrong with it.
         reason: String,
     },
-    /// The kernel records switches for nobody without a capability.
+    /// `perf_event_paranoid` forbids recording switches.
     #[error(
         "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=2`, or `setcap cap_perfmon+ep` on the program, given to a group first"
     )]
     Paranoid {
-        /// What it is.
+        /// Current value.
         level: i32,
     },
-    /// Something else forbids it, such as the filter of a container.
+    /// `perf_event_open(2)` is forbidden, as by a container's filter.
     #[error(
         "recording switches (perf_event_open) is forbidden here: `--cap-add PERFMON` for a container, or a larger kernel.perf_event_mlock_kb for many threads"
     )]
     NoSwitches,
-    /// Process ids in here are not those that the kernel's events carry.
+    /// A PID namespace: process ids differ from those in kernel events.
     #[error(
         "this process has ids of its own (a PID namespace): share the host's, such as with `podman run --pid=host`"
     )]
     ForeignIds,
-    /// The kernel's files on processes are not mounted.
+    /// procfs is not mounted.
     #[error("there is no /proc here: as root, `mount -t proc proc /proc`")]
     NoProc,
-    /// The kernel keeps no account of threads, or shows none.
+    /// No `/proc/PID/schedstat`.
     #[error("there is no /proc/PID/schedstat: it needs /proc and CONFIG_SCHED_INFO=y")]
     NoAccounts,
-    /// The kernel tells this process no addresses.
+    /// Kernel addresses are hidden.
     #[error(
         "the names of the kernel's functions are hidden (/proc/kallsyms): run as root, or `setcap cap_bpf,cap_perfmon,cap_syslog+ep` on the program, given to a group first"
     )]
     NoNames,
-    /// An event that there is no doing without.
+    /// A required event is missing.
     #[error("this kernel lacks the event {name}: it takes Linux 5.18 or later")]
     EventMissing {
         /// The tracepoint, without its group: `sched_switch`.
         name: String,
     },
-    /// The processor's byte order.
+    /// Big-endian processors are unsupported.
     #[error("the programs for the kernel are made for little-endian processors")]
     Processor,
-    /// More processes than can be watched at once.
+    /// Too many processes to watch.
     #[error("{asked} processes are to be watched, and {most} can be")]
     TooMany {
-        /// How many were asked for.
         asked: usize,
-        /// How many there may be.
+        /// Maximum.
         most: usize,
     },
-    /// Anything else that the kernel said no to.
+    /// Another error from the kernel.
     #[error("the kernel refuses to {doing}: {reason}")]
     Kernel {
-        /// What was asked of it.
+        /// The attempted operation.
         doing: String,
-        /// What it said.
+        /// The error.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a run is to go on until: `p99.9 ±5%`, `max<100us: 1 per hour`, `compare decided`.
+//! Stop rules of `--until`: `p99.9 ±5%`, `max<100us: 1 per hour`, `compare decided`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,31 +9,31 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{Margin, MarginError, Span, SpanError};
 
-/// What a run is to go on until.
+/// When a run may stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StopRule {
-    /// A percentile is known this well.
+    /// The confidence interval of a percentile is narrow enough.
     Known {
-        /// 0 to 100, both left out.
+        /// Between 0 and 100, exclusive.
         percent: f64,
         /// How far its interval may reach to either side.
         within: Margin,
     },
-    /// It is known whether wake-ups later than a limit come at most this often.
+    /// It is decided whether wake-ups above a limit occur at most this often.
     Rare {
         /// Latency that counts as an event when it is exceeded.
         limit: Span,
-        /// Events that are allowed in that time.
+        /// Events allowed in `per`.
         events: u32,
-        /// In this time.
+        /// Reference time of the rate.
         per: Span,
     },
-    /// It is known which of two conditions is later.
+    /// It is decided which of two conditions is later.
     Compared,
 }
 
 impl StopRule {
-    /// The time in which one event is allowed; `None` where it is not about events.
+    /// Average time between allowed events; `None` for other rules.
     pub const fn interval(self) -> Option<Span> {
         match self {
             Self::Rare { events, per, .. } => Some(Span::from_nanos(per.as_nanos() / events as u64)),
@@ -42,7 +42,7 @@ impl StopRule {
     }
 }
 
-/// Units that a rate is told in.
+/// Units of rates.
 const UNITS: [(&str, Span); 5] = [
     ("second", Span::from_secs(1)),
     ("minute", Span::from_secs(60)),
@@ -51,7 +51,7 @@ const UNITS: [(&str, Span); 5] = [
     ("week", Span::from_secs(7 * 86_400)),
 ];
 
-/// What [`StopRule::Compared`] is written as.
+/// Text of [`StopRule::Compared`].
 const COMPARED: &str = "compare decided";
 
 impl fmt::Display for StopRule {
@@ -66,33 +66,33 @@ impl fmt::Display for StopRule {
     }
 }
 
-/// What a rate is per: `hour`, `10m`.
+/// Name of a rate's reference time: `hour`, `10m`.
 pub fn unit_name(per: Span) -> Cow<'static, str> {
     let unit = UNITS.iter().find(|(_, span)| *span == per);
     unit.map_or_else(|| Cow::Owned(per.to_string()), |(name, _)| Cow::Borrowed(*name))
 }
 
-/// Why a text is none of these.
+/// Why a text is not a stop rule.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StopRuleError {
-    /// None of the three shapes.
-    #[error("`{found}` is not something `--until` understands; write {}", what_to_write(.meant.as_ref()))]
+    /// None of the three forms.
+    #[error("`{found}` is not something `--until` understands; write {}", what_to_write(.suggestion.as_ref()))]
     Shape {
         /// What was typed.
         found: String,
-        /// What was probably meant by it.
-        meant: Option<StopRule>,
+        /// What was probably meant.
+        suggestion: Option<StopRule>,
     },
-    /// Not a percentile that has an interval.
+    /// Not a percentile between 0 and 100.
     #[error("`{found}` is not a percentile; write one above p0 and below p100, such as p50 or p99.9")]
     Percentile {
         /// What was typed.
         found: String,
     },
-    /// Not how far an interval may reach.
+    /// Not a margin.
     #[error(transparent)]
     Margin(#[from] MarginError),
-    /// Not a latency, or not a time.
+    /// Not a length of time.
     #[error(transparent)]
     Span(#[from] SpanError),
     /// Not a rate.
@@ -121,7 +121,7 @@ impl FromStr for StopRule {
                 within: within.trim().parse()?,
             });
         }
-        let shape = || StopRuleError::Shape { found: text.to_owned(), meant: meant(text) };
+        let shape = || StopRuleError::Shape { found: text.to_owned(), suggestion: suggestion(text) };
         let (limit, rate) = text.split_once(':').ok_or_else(shape)?;
         let limit = limit.trim().strip_prefix("max").and_then(|rest| rest.trim_start().strip_prefix('<'));
         let limit = limit.ok_or_else(shape)?.trim_start_matches('=').trim().parse()?;
@@ -130,9 +130,9 @@ impl FromStr for StopRule {
     }
 }
 
-fn what_to_write(meant: Option<&StopRule>) -> String {
-    match meant {
-        Some(meant) => format!("`{meant}`"),
+fn what_to_write(suggestion: Option<&StopRule>) -> String {
+    match suggestion {
+        Some(suggestion) => format!("`{suggestion}`"),
         None => "how well a percentile is to be known, such as `p99.9 ±5%`, how rarely a limit may be exceeded, such as \
                  `max<100us: 1 per hour`, or `compare decided`"
             .to_owned(),
@@ -140,7 +140,7 @@ fn what_to_write(meant: Option<&StopRule>) -> String {
 }
 
 /// A limit and a rate whose signs were mistyped: `max>500us 1 per minute`.
-fn meant(text: &str) -> Option<StopRule> {
+fn suggestion(text: &str) -> Option<StopRule> {
     let rest = text.strip_prefix("max")?.trim_start_matches([' ', '<', '>', '=']);
     let (limit, rate) = rest.split_once([' ', ':', ',', ';'])?;
     let (events, per) = rate_from(rate.trim_matches([' ', ':', ',', ';'])).ok()?;
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_is_typed_reads_back() {
-        for (typed, shown) in [
+        for (text, shown) in [
             ("p99.9 ±5%", "p99.9 ±5%"),
             ("p99.9+-5%", "p99.9 ±5%"),
             ("median +/- 2us", "p50 ±2us"),
@@ -211,7 +211,7 @@ mod tests {
             ("max<1ms: 1 per 10m", "max<1ms: 1 per 10m"),
             ("compare  decided", "compare decided"),
         ] {
-            let until: StopRule = typed.parse().unwrap();
+            let until: StopRule = text.parse().unwrap();
             assert_eq!(until.to_string(), shown);
             assert_eq!(shown.parse::<StopRule>().unwrap(), until);
             let json = serde_json::to_string(&until).unwrap();

@@ -1,4 +1,4 @@
-//! The ways a thread can wait.
+//! System calls by which a thread can wait for a time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,7 +39,7 @@ impl Wait {
     /// lateness of an unloaded machine.
     pub const SPIN: Span = Span::from_micros(120);
 
-    /// Every mechanism, in the order in which they are listed.
+    /// In display order.
     pub const ALL: [Self; 10] = [
         Self::ClockNanosleep,
         Self::ClockNanosleepRelative,
@@ -82,7 +82,7 @@ impl fmt::Display for Wait {
     }
 }
 
-/// A text that names no mechanism.
+/// Not the name of a waiting mechanism.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{found}` is not a call that can be measured; choose from {}", Wait::ALL.map(Wait::name).join(", "))]
 pub struct UnknownMechanism {

@@ -42,7 +42,7 @@ impl WaitClock {
         shared.into_iter().chain((0..Self::AUXILIARY).map(Self::Aux))
     }
 
-    /// Whether it is the one that is waited on where nothing else is asked for.
+    /// Whether it is the default clock.
     pub const fn is_monotonic(&self) -> bool {
         matches!(self, Self::Monotonic)
     }
@@ -59,7 +59,7 @@ impl WaitClock {
         )
     }
 
-    /// As the kernel calls it: `CLOCK_TAI`.
+    /// The kernel's name: `CLOCK_TAI`.
     pub fn constant(self) -> String {
         format!("CLOCK_{}", self.to_string().to_uppercase())
     }
@@ -77,7 +77,7 @@ impl fmt::Display for WaitClock {
     }
 }
 
-/// A text that names no clock.
+/// Not the name of a clock.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{found}` is not a clock to wait on; choose from monotonic, realtime, tai, boottime, aux0 to aux7")]
 pub struct UnknownClock {
@@ -90,8 +90,8 @@ impl FromStr for WaitClock {
 
     /// Takes the kernel's name as well: `CLOCK_TAI`.
     fn from_str(text: &str) -> Result<Self, UnknownClock> {
-        let typed = text.trim().to_lowercase();
-        let name = typed.strip_prefix("clock_").unwrap_or(&typed);
+        let lowercase = text.trim().to_lowercase();
+        let name = lowercase.strip_prefix("clock_").unwrap_or(&lowercase);
         let unknown = || UnknownClock { found: text.trim().to_owned() };
         Self::all().find(|clock| clock.to_string() == name).ok_or_else(unknown)
     }

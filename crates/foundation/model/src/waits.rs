@@ -1,111 +1,106 @@
-//! What the threads of a machine wait for, as somebody reads it now and then.
+//! What the threads of a machine wait for, read periodically.
 
 use crate::Span;
 
-/// Waits of one kind, added up.
+/// Sum of waits of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// Their lengths together.
+    /// Total time.
     pub time: Span,
-    /// How many there were.
     pub count: u64,
-    /// The longest one.
     pub longest: Span,
 }
 
-/// A place in the kernel at which threads wait: known by a number, its functions told once.
+/// A kernel stack at which threads wait. Each is reported once, and then referred to by its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelStack {
-    /// The number that [`ReasonWaits`] know it by.
+    /// Id used in [`ReasonWaits`].
     pub id: u64,
-    /// The functions, the innermost first.
+    /// Function names, innermost first.
     pub functions: Vec<String>,
 }
 
-/// The stack of a wait that nobody looked at.
-pub const NOT_LOOKED_AT: u64 = 0;
+/// Stack id of waits that were not sampled.
+pub const NOT_SAMPLED: u64 = 0;
 
-/// Waits at one place in the kernel.
+/// Waits at one kernel stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReasonWaits {
-    /// Where: a [`KernelStack`], or [`NOT_LOOKED_AT`].
+    /// Id of a [`KernelStack`], or [`NOT_SAMPLED`].
     pub stack: u64,
-    /// How often, and how long.
     pub waits: Waits,
-    /// Of how many of them the stack was looked at; the others waited in the same call as one of these.
-    pub looked_at: u64,
+    /// Number of waits whose stack was sampled; the others waited in the same call as one of these.
+    pub sampled: u64,
 }
 
-/// In place of a process: the thread's control group had used up its CPU quota, whoever had the CPU.
+/// In place of a process id: the thread's control group had used up its CPU quota.
 pub const OUT_OF_QUOTA: u32 = u32::MAX;
 
-/// Who had the CPU that a thread was ready for.
+/// The process that had the CPU while a thread was ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompetingProcess {
-    /// The process; 0 if the CPU was idle and had to wake up; [`OUT_OF_QUOTA`].
+    /// Process id; 0 if the CPU was idle and had to wake up; or [`OUT_OF_QUOTA`].
     pub pid: u32,
-    /// For how long.
     pub time: Span,
 }
 
-/// A wait that is not over.
+/// An unfinished wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OngoingWait {
-    /// Where in the kernel; `None` while it is ready to run.
+    /// Kernel stack; `None` while the thread is ready to run.
     pub stack: Option<u64>,
-    /// How long it has lasted.
+    /// Duration so far.
     pub lasts: Span,
 }
 
-/// What one thread has waited for since it was last read.
+/// Waits of one thread since the previous reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadWaits {
     /// Thread id, `gettid(2)`.
     pub tid: u32,
     /// Process id, as in `/proc`.
     pub pid: u32,
-    /// What it is called.
+    /// Thread name.
     pub name: String,
-    /// What its process is called.
+    /// Process name.
     pub process: String,
-    /// Part of the kernel.
+    /// Whether it is a kernel thread.
     pub of_kernel: bool,
-    /// It has ended; no more will come of it.
+    /// Whether it has ended.
     pub ended: bool,
-    /// For how long it was seen since then.
+    /// Time observed since the previous reading.
     pub seen: Span,
-    /// Ready to run, and without a CPU.
+    /// Waits for a CPU.
     pub cpu: Waits,
-    /// Who had that CPU.
+    /// Processes that had the CPU meanwhile.
     pub rivals: Vec<CompetingProcess>,
-    /// The same of those that there was no room for.
+    /// Time of further such processes that did not fit.
     pub more_rivals: Span,
-    /// Not ready to run.
+    /// Waits while not ready to run.
     pub reasons: Vec<ReasonWaits>,
-    /// The same at places that there was no room for.
+    /// Waits at further stacks that did not fit.
     pub more_reasons: Waits,
-    /// What it waits for now.
+    /// Current wait.
     pub ongoing: Option<OngoingWait>,
 }
 
-/// What all threads have waited for since they were last read.
+/// Waits of all threads since the previous reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitsReport {
-    /// Each thread that there is, or was.
+    /// Running and ended threads.
     pub threads: Vec<ThreadWaits>,
-    /// Places that were not told before.
+    /// Stacks that are new in this reading.
     pub stacks: Vec<KernelStack>,
-    /// What of it nobody saw.
     pub lost: LostWaits,
 }
 
-/// What nobody saw, or nobody could keep.
+/// Numbers of dropped or unseen items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostWaits {
-    /// Times without CPU that no event told of.
+    /// Waits for a CPU without an event.
     pub unseen: u64,
-    /// Threads that have ended without being told of.
+    /// Threads that ended without being reported.
     pub threads: u64,
-    /// Places that there was no room for.
+    /// Stacks that did not fit.
     pub stacks: u64,
 }

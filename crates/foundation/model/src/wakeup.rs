@@ -2,12 +2,12 @@
 
 use crate::{Latency, MonotonicTime, Span};
 
-/// The times at which a periodic thread is to wake.
+/// Planned wake-up times of a periodic thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeupGrid {
-    /// From one to the next; not zero.
+    /// Time between wake-ups; not zero.
     pub period: Span,
-    /// None is planned after this; the end of time where a turn ends by its count.
+    /// Last planned time; [`MonotonicTime::MAX`] if the turn ends by its count.
     pub until: MonotonicTime,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of a watched thread besides how late it was.
+//! Results for a watched thread besides its latency: wakers, hand-offs, marked loops.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,52 +69,52 @@ pub struct LongestIteration {
     pub spans: Vec<SpanTime>,
 }
 
-/// Spans of a loop that are kept apart; a program that keeps to the rules has fewer.
+/// Distinct spans of a loop at most; the documented limit for programs is lower.
 const SPANS_KEPT: usize = 64;
 
 impl IterationsBlock {
-    /// Counts the work of one turn.
-    pub fn worked(&mut self, length: Span) {
+    /// Counts the work of one iteration.
+    pub fn record_work(&mut self, length: Span) {
         self.work.record(latency(length));
         self.long += u64::from(!self.period.is_zero() && length > self.period);
     }
 
-    /// Counts where a turn was whose work took so long.
-    pub fn spent(&mut self, work: Span, spans: &[SpanTime]) {
-        for one in spans {
-            if let Some(known) = self.span(&one.name) {
-                known.time.record(latency(one.spent));
+    /// Counts the time in each span of an iteration whose work took `work`.
+    pub fn record_spans(&mut self, work: Span, spans: &[SpanTime]) {
+        for span in spans {
+            if let Some(block) = self.span(&span.name) {
+                block.time.record(latency(span.spent));
             }
         }
         if !self.spans.is_empty() {
             let mut spans = spans.to_vec();
-            spans.sort_by_key(|one| std::cmp::Reverse(one.spent));
-            self.is_longest(&LongestIteration { work, spans });
+            spans.sort_by_key(|span| std::cmp::Reverse(span.spent));
+            self.keep_longest(&LongestIteration { work, spans });
         }
     }
 
-    /// The span of this name; `None` where there are too many.
+    /// The span with this name, created if needed; `None` if there are too many.
     fn span(&mut self, name: &str) -> Option<&mut SpanBlock> {
-        let place = self.spans.iter().position(|known| known.name == name).unwrap_or(self.spans.len());
+        let place = self.spans.iter().position(|span| span.name == name).unwrap_or(self.spans.len());
         if place == self.spans.len() && place < SPANS_KEPT {
             self.spans.push(SpanBlock { name: name.to_owned(), time: Distribution::default() });
         }
         self.spans.get_mut(place)
     }
 
-    fn is_longest(&mut self, one: &LongestIteration) {
-        if self.longest.as_ref().is_none_or(|longest| longest.work < one.work) {
-            self.longest = Some(one.clone());
+    fn keep_longest(&mut self, iteration: &LongestIteration) {
+        if self.longest.as_ref().is_none_or(|longest| longest.work < iteration.work) {
+            self.longest = Some(iteration.clone());
         }
     }
 
     fn merge(&mut self, later: &Self) {
-        for one in &later.spans {
-            if let Some(known) = self.span(&one.name) {
-                known.time.merge(&one.time);
+        for span in &later.spans {
+            if let Some(block) = self.span(&span.name) {
+                block.time.merge(&span.time);
             }
         }
-        later.longest.iter().for_each(|one| self.is_longest(one));
+        later.longest.iter().for_each(|iteration| self.keep_longest(iteration));
         self.period = later.period;
         self.work.merge(&later.work);
         self.long = self.long.saturating_add(later.long);
@@ -136,7 +136,7 @@ pub struct RunQueueBlock {
 }
 
 impl RunQueueBlock {
-    /// Adds what came later.
+    /// Adds a later block.
     pub fn merge(&mut self, later: &Self) {
         self.switch_ins = self.switch_ins.saturating_add(later.switch_ins);
         let more = |more: u64| self.preempted.unwrap_or(0).saturating_add(more);
@@ -195,34 +195,34 @@ const fn is_none(threads: &u64) -> bool {
     *threads == 0
 }
 
-/// What stands for the tracer of marked loops where there was none.
+/// Recorded tracer name for marked loops that were measured without a tracer.
 pub const NO_TRACER: &str = "none";
 
-/// Names of a thread's wakers that are kept apart; the rest is counted together, without a name.
+/// Distinct wakers of a thread at most; further ones are counted together, without a name.
 pub const WAKERS_KEPT: usize = 64;
 
 impl WatchedBlock {
-    /// Whether a turn that its program marked is known: one that ended, or one after another.
-    pub fn has_turned(&self) -> bool {
+    /// Whether any marked iteration is known: a finished one, or two in a row.
+    pub fn has_iterations(&self) -> bool {
         self.turns.as_ref().is_some_and(|turns| !turns.work.is_empty() || !self.intervals.is_empty())
     }
 
     /// Counts one wake-up by `who`.
-    pub fn woken(&mut self, who: &CpuHolder) {
+    pub fn record_waker(&mut self, who: &CpuHolder) {
         self.count(who, 1);
     }
 
-    /// Counts one deadline that was handed on by the threads of these names; ways beyond those that are kept apart are not told.
-    pub fn handed_on(&mut self, through: &[String], times: u64) {
-        let known = self.handed_on.iter_mut().find(|one| one.through == through);
-        if let Some(known) = known {
-            known.count = known.count.saturating_add(times);
+    /// Counts deadlines handed on through threads with these names; dropped if there are too many distinct chains.
+    pub fn record_handoff(&mut self, through: &[String], times: u64) {
+        let handoff = self.handed_on.iter_mut().find(|handoff| handoff.through == through);
+        if let Some(handoff) = handoff {
+            handoff.count = handoff.count.saturating_add(times);
         } else if self.handed_on.len() < WAKERS_KEPT {
             self.handed_on.push(HandoffCount { through: through.to_vec(), count: times });
         }
     }
 
-    /// Adds a later stretch of the same thread.
+    /// Adds a later block of the same thread.
     pub fn merge(&mut self, later: &Self) {
         self.until = self.until.max(later.until);
         self.threads = self.threads.saturating_add(later.threads);
@@ -241,24 +241,25 @@ impl WatchedBlock {
         if let Some(timer_loop) = &later.timer_loop {
             self.timer_loop.get_or_insert_default().merge(timer_loop);
         }
-        later.woken_by.iter().for_each(|one| self.count(&one.by, one.count));
-        later.handed_on.iter().for_each(|one| self.handed_on(&one.through, one.count));
-        self.handed_on.sort_by_key(|one| std::cmp::Reverse(one.count));
-        self.woken_by.sort_by_key(|one| std::cmp::Reverse(one.count));
+        later.woken_by.iter().for_each(|waker| self.count(&waker.by, waker.count));
+        later.handed_on.iter().for_each(|handoff| self.record_handoff(&handoff.through, handoff.count));
+        self.handed_on.sort_by_key(|handoff| std::cmp::Reverse(handoff.count));
+        self.woken_by.sort_by_key(|waker| std::cmp::Reverse(waker.count));
     }
 
     fn count(&mut self, who: &CpuHolder, times: u64) {
         let room = self.woken_by.len() < WAKERS_KEPT;
         let nameless = CpuHolder { holder: who.holder, pid: None, name: String::new() };
-        let is =
-            |one: &&mut WakerCount, who: &CpuHolder| one.by.holder == who.holder && one.by.name == who.name;
-        if let Some(known) = self.woken_by.iter_mut().find(|one| is(one, who)) {
+        let is = |waker: &&mut WakerCount, who: &CpuHolder| {
+            waker.by.holder == who.holder && waker.by.name == who.name
+        };
+        if let Some(waker) = self.woken_by.iter_mut().find(|waker| is(waker, who)) {
             // Several threads of one name are counted together.
-            known.by.pid = known.by.pid.filter(|pid| who.pid == Some(*pid));
-            known.count = known.count.saturating_add(times);
+            waker.by.pid = waker.by.pid.filter(|pid| who.pid == Some(*pid));
+            waker.count = waker.count.saturating_add(times);
         } else if room {
             self.woken_by.push(WakerCount { by: who.clone(), count: times });
-        } else if let Some(rest) = self.woken_by.iter_mut().find(|one| is(one, &nameless)) {
+        } else if let Some(rest) = self.woken_by.iter_mut().find(|waker| is(waker, &nameless)) {
             rest.count = rest.count.saturating_add(times);
         } else {
             self.woken_by.push(WakerCount { by: nameless, count: times });
@@ -278,20 +279,20 @@ mod tests {
     #[test]
     fn wakers_of_one_name_are_counted_together() {
         let mut block = WatchedBlock::default();
-        [thread(1, "a"), thread(2, "b"), thread(3, "b")].iter().for_each(|who| block.woken(who));
+        [thread(1, "a"), thread(2, "b"), thread(3, "b")].iter().for_each(|who| block.record_waker(who));
         let mut all = WatchedBlock::default();
         all.merge(&block);
         all.merge(&block);
         let counts: Vec<_> =
-            all.woken_by.iter().map(|one| (one.by.name.as_str(), one.by.pid, one.count)).collect();
+            all.woken_by.iter().map(|waker| (waker.by.name.as_str(), waker.by.pid, waker.count)).collect();
         assert_eq!(counts, [("b", None, 4), ("a", Some(1), 2)]);
     }
 
     #[test]
     fn a_crowd_of_wakers_takes_no_more_room() {
         let mut block = WatchedBlock::default();
-        (0..1_000).for_each(|number| block.woken(&thread(number, &format!("t{number}"))));
-        assert_eq!(block.woken_by.iter().map(|one| one.count).sum::<u64>(), 1_000);
+        (0..1_000).for_each(|number| block.record_waker(&thread(number, &format!("t{number}"))));
+        assert_eq!(block.woken_by.iter().map(|waker| waker.count).sum::<u64>(), 1_000);
         assert!(block.woken_by.len() <= WAKERS_KEPT + 1);
     }
 }

@@ -36,19 +36,18 @@ pub struct WatchedProgram {
 }
 
 impl WatchedProgram {
-    /// The control group in which real-time policies are refused.
+    /// The control group that refuses real-time policies, if any.
     pub fn group_without_realtime(&self) -> Option<GroupWithoutRealtime> {
         let group = self.without_realtime.clone()?;
         Some(GroupWithoutRealtime { group, file: self.realtime_file.clone() })
     }
 }
 
-/// A control group in which real-time policies are refused.
+/// A control group that refuses real-time policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupWithoutRealtime {
-    /// Its path.
     pub group: String,
-    /// The file by which it is given running time, where there is one: cgroup v1.
+    /// The file that grants real-time runtime, in cgroup v1.
     pub file: Option<String>,
 }
 
@@ -67,7 +66,7 @@ pub enum ProgramLanguage {
 }
 
 impl ProgramLanguage {
-    /// By the name of the program's file: `python3.11`.
+    /// From the name of the program file: `python3.11`.
     pub fn from_program(name: &str) -> Option<Self> {
         match name {
             "node" | "nodejs" => Some(Self::Node),
@@ -114,7 +113,7 @@ mod tests {
     #[test]
     fn what_runs_a_program_is_known_by_its_name() {
         let of = ProgramLanguage::from_program;
-        assert_eq!([of("python3.11"), of("node"), of("java")].map(|one| one.is_some()), [true; 3]);
+        assert_eq!([of("python3.11"), of("node"), of("java")].map(|language| language.is_some()), [true; 3]);
         assert_eq!([of("javac"), of("my-python"), of("redis-server")], [None; 3]);
     }
 }

@@ -1,4 +1,4 @@
-//! Values that are published in words.
+//! Values that are published as text, and errors of the kernel.
 
 use std::fmt;
 use std::io;
@@ -10,14 +10,13 @@ use crate::OsError;
 
 /// A value that recordings and `--json` hold as a sentence.
 ///
-/// They have always held the sentence, and what is published stays as it is: so the words of `T` stand beside `T`, once, and
-/// whoever shows it takes them from there. What was read stays words, as nothing decides by why something was refused
-/// in another run; what says the same is equal, so that a line is the one that it was written from.
+/// The published format has the sentence, so `T`'s `Display` is the only source of its wording. When read back it stays text, as
+/// nothing decides by it. Values with equal text are equal, so that a line that was read equals the one that was written.
 #[derive(Clone, Debug)]
 pub enum AsText<T> {
     /// A value of this program.
     Value(T),
-    /// What only words are known of: read from a recording, or what another program has said.
+    /// Only text: read from a recording, or a message of another program.
     Text(String),
 }
 
@@ -25,7 +24,7 @@ impl<T: fmt::Display> fmt::Display for AsText<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(value) => write!(f, "{value}"),
-            Self::Text(words) => f.write_str(words),
+            Self::Text(text) => f.write_str(text),
         }
     }
 }
@@ -45,7 +44,7 @@ impl<T> From<T> for AsText<T> {
 }
 
 impl<T: From<OsError>> From<&io::Error> for AsText<T> {
-    /// The kernel's error by its number; another library's by its words.
+    /// A kernel error by its number; another library's by its text.
     fn from(error: &io::Error) -> Self {
         match error.raw_os_error() {
             Some(number) => Self::Value(OsError(number).into()),

@@ -220,7 +220,7 @@ impl<J: Job> WithWaiter for TurnsOf<'_, J> {
         match after_each {
             None => run_warm(&job, warm_up, waiter, stop, out),
             Some(after_each) => {
-                let mut noting = Noting { waiter, noted: after_each.begin() };
+                let mut noting = Noting { waiter, noted: after_each.create() };
                 run_warm(&job, warm_up, &mut noting, stop, out)
             }
         }

@@ -8,31 +8,31 @@ use howlate_model::{
 
 use crate::single::{limit, share_of_time};
 use crate::{
-    Circumstances, Machine, Plan, PlanError, check_count, check_extent, check_turns, finished, order, refuse,
+    CommonChoices, Plan, PlanError, PlanMachine, check_count, check_extent, check_turns, non_empty, order,
+    refuse,
 };
 
-/// How many threads run side by side.
+/// Number of concurrent threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Threads {
-    /// So many, one beside the other.
+pub enum ThreadSpec {
+    /// A fixed number.
     Count(u32),
-    /// One on every CPU, bound to it.
+    /// One bound to each CPU.
     PerCpu,
 }
 
-/// What to choose from for periodic threads.
+/// Choices for periodic threads.
 #[derive(Clone, Debug)]
 pub struct CyclicChoices {
     /// Policies, slacks, loads, CPUs, seed.
-    pub circumstances: Circumstances,
+    pub circumstances: CommonChoices,
     /// Ways to wait.
     pub mechanisms: Vec<Wait>,
     /// Clocks to wait on.
     pub clocks: Vec<WaitClock>,
-    /// Periods, each a condition of its own.
     pub periods: Vec<Span>,
-    /// Threads side by side.
-    pub threads: Threads,
+    /// Concurrent threads.
+    pub threads: ThreadSpec,
     /// Added to the period of each further thread.
     pub distance: Span,
     /// Whether each further thread gets the next lower priority.
@@ -41,29 +41,29 @@ pub struct CyclicChoices {
     pub aligned: bool,
     /// Whether planned times are moved by a random part of half a period.
     pub dithered: bool,
-    /// Wake-ups per thread; ends at whichever of this and the duration comes first.
+    /// Wake-ups per thread; a turn ends at this or its duration, whichever comes first.
     pub samples: Option<u64>,
-    /// Wake-ups that come first in each turn and are not counted; `None`: three, none of long periods.
+    /// Uncounted wake-ups at the start of each turn; `None`: three, or none for long periods.
     pub warm_up: Option<u64>,
     /// Time per condition.
     pub duration: Option<Span>,
-    /// Turns per condition; `None`: one, or several when conditions are to be compared.
+    /// Turns per condition; `None`: one for a single condition, otherwise several.
     pub rounds: Option<u32>,
 }
 
-/// Turns per condition when there is more than one. More and shorter turns show more than fewer and longer ones,
-/// because what is close in time is alike; half a second of the default time still holds a 99th percentile.
+/// Turns per condition if there are several conditions. Many short turns are better than few long ones, because the machine
+/// drifts; half a second of the default time is still enough for a 99th percentile.
 const ROUNDS_TO_COMPARE: u32 = 20;
 
-/// Wake-ups that come first and are not counted.
+/// Default number of uncounted wake-ups.
 const WARM_UP: u64 = 3;
 
-/// No warm-up for periods longer than this: it would make people wait for nothing.
+/// No warm-up for longer periods: it would take too long.
 const WARM_UP_PERIOD: Span = Span::from_millis(100);
 
-/// One combination of choices: a group of threads.
+/// A group of concurrent threads with one combination of choices.
 #[derive(Clone)]
-struct Group {
+struct ThreadGroup {
     mechanism: Wait,
     clock: WaitClock,
     period: Span,
@@ -73,14 +73,14 @@ struct Group {
 }
 
 impl CyclicChoices {
-    /// One thread that wakes every millisecond by `clock_nanosleep`; neither time nor turns are chosen.
-    pub fn of_one_thread(circumstances: Circumstances) -> Self {
+    /// One thread that wakes every millisecond by `clock_nanosleep`, without duration and rounds.
+    pub fn single_thread(circumstances: CommonChoices) -> Self {
         Self {
             circumstances,
             mechanisms: vec![Wait::ClockNanosleep],
             clocks: vec![WaitClock::Monotonic],
             periods: vec![Span::from_millis(1)],
-            threads: Threads::Count(1),
+            threads: ThreadSpec::Count(1),
             distance: Span::ZERO,
             staircase: false,
             aligned: false,
@@ -92,12 +92,12 @@ impl CyclicChoices {
         }
     }
 
-    /// Every combination, in interleaved turns.
+    /// All combinations, in interleaved turns.
     ///
     /// # Errors
     ///
-    /// When what was asked for makes no sense, or nothing of it can be measured.
-    pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
+    /// If the choices are invalid, or nothing of them can be measured.
+    pub fn plan(&self, machine: &PlanMachine) -> Result<Plan, PlanError> {
         self.check(machine)?;
         self.circumstances.check_product(&[self.mechanisms.len(), self.clocks.len(), self.periods.len()])?;
         let threads = self.thread_cpus(machine);
@@ -116,16 +116,16 @@ impl CyclicChoices {
                 self.turn(&groups[number], &conditions, first..first + threads.len(), round, rounds)
             })
             .collect();
-        finished(Plan { conditions, turns, left_out })
+        non_empty(Plan { conditions, turns, left_out })
     }
 
-    fn check(&self, machine: &Machine) -> Result<(), PlanError> {
+    fn check(&self, machine: &PlanMachine) -> Result<(), PlanError> {
         self.circumstances.check_cpus(machine)?;
         if self.periods.iter().any(|period| period.is_zero()) {
             return Err(PlanError::PeriodZero);
         }
         check_extent(self.samples, self.duration)?;
-        if self.threads == Threads::Count(0) {
+        if self.threads == ThreadSpec::Count(0) {
             return Err(PlanError::NothingAsked { what: "--threads" });
         }
         Ok(())
@@ -135,8 +135,8 @@ impl CyclicChoices {
         self.rounds.unwrap_or(if groups > 1 { ROUNDS_TO_COMPARE } else { 1 }).max(1)
     }
 
-    /// The combinations that can be measured, and those that cannot.
-    fn groups(&self, threads: &[Option<u32>], machine: &Machine) -> (Vec<Group>, Vec<Caveat>) {
+    /// The combinations that can be measured, and caveats for the others.
+    fn groups(&self, threads: &[Option<u32>], machine: &PlanMachine) -> (Vec<ThreadGroup>, Vec<Caveat>) {
         let (mut groups, mut left_out) = (Vec::new(), Vec::new());
         let choices = &self.circumstances;
         let calls =
@@ -144,8 +144,8 @@ impl CyclicChoices {
         for (mechanism, clock) in calls {
             for &period in &self.periods {
                 for &policy in &choices.policies {
-                    let group = |slack, load| Group { mechanism, clock, period, policy, slack, load };
-                    if let Some(reason) = self.refused(&group(None, Load::IDLE), threads, machine) {
+                    let group = |slack, load| ThreadGroup { mechanism, clock, period, policy, slack, load };
+                    if let Some(reason) = self.refusal(&group(None, Load::IDLE), threads, machine) {
                         let condition = Combination::Cyclic { wait: mechanism, period, policy }.into();
                         left_out.push(Caveat::LeftOut { condition, reason: reason.into() });
                         continue;
@@ -159,18 +159,18 @@ impl CyclicChoices {
         (groups, left_out)
     }
 
-    /// One thread per CPU follows the inherited mask, unless CPUs are named.
-    fn cpus_not_measured(&self, machine: &Machine) -> Option<Caveat> {
-        let follows = self.threads == Threads::PerCpu && self.circumstances.cpus.is_none();
+    /// Caveat if one thread per CPU follows the inherited mask, as no CPUs are given.
+    fn cpus_not_measured(&self, machine: &PlanMachine) -> Option<Caveat> {
+        let follows = self.threads == ThreadSpec::PerCpu && self.circumstances.cpus.is_none();
         if follows { machine.cpus_not_measured() } else { None }
     }
 
-    /// Why a group must not, or cannot, be measured: one of its threads, or all together.
-    fn refused(
+    /// Why a group must not, or cannot, be measured, because of one thread or of all together.
+    fn refusal(
         &self,
-        group: &Group,
+        group: &ThreadGroup,
         threads: &[Option<u32>],
-        machine: &Machine,
+        machine: &PlanMachine,
     ) -> Option<CombinationRefusal> {
         let work = Work::Cyclic { mechanism: group.mechanism, period_ns: group.period };
         let together = || {
@@ -185,25 +185,30 @@ impl CyclicChoices {
     }
 
     /// For each thread, the CPU it is bound to.
-    fn thread_cpus(&self, machine: &Machine) -> Vec<Option<u32>> {
+    fn thread_cpus(&self, machine: &PlanMachine) -> Vec<Option<u32>> {
         let chosen: Vec<u32> = self.circumstances.cpus.iter().flat_map(|cpus| cpus.iter()).collect();
         match self.threads {
-            Threads::PerCpu if chosen.is_empty() => machine.allowed.iter().map(Some).collect(),
-            Threads::PerCpu => chosen.into_iter().map(Some).collect(),
-            Threads::Count(count) if chosen.is_empty() => vec![None; count as usize],
-            Threads::Count(count) => chosen.into_iter().cycle().take(count as usize).map(Some).collect(),
+            ThreadSpec::PerCpu if chosen.is_empty() => machine.allowed.iter().map(Some).collect(),
+            ThreadSpec::PerCpu => chosen.into_iter().map(Some).collect(),
+            ThreadSpec::Count(count) if chosen.is_empty() => vec![None; count as usize],
+            ThreadSpec::Count(count) => chosen.into_iter().cycle().take(count as usize).map(Some).collect(),
         }
     }
 
-    /// What thread number `thread` of a group does.
-    fn work(&self, group: &Group, thread: usize) -> (Work, Policy) {
+    /// Work and policy of a group's thread.
+    fn work(&self, group: &ThreadGroup, thread: usize) -> (Work, Policy) {
         let step = u32::try_from(thread).unwrap_or(u32::MAX);
         let period_ns = group.period.plus(self.distance.times(u64::from(step)));
         let policy = if self.staircase { group.policy.lowered(step) } else { group.policy };
         (Work::Cyclic { mechanism: group.mechanism, period_ns }, policy)
     }
 
-    fn conditions(&self, group: &Group, threads: &[Option<u32>], machine: &Machine) -> Vec<Condition> {
+    fn conditions(
+        &self,
+        group: &ThreadGroup,
+        threads: &[Option<u32>],
+        machine: &PlanMachine,
+    ) -> Vec<Condition> {
         let condition = |(thread, &cpu): (usize, &Option<u32>)| {
             let (work, policy) = self.work(group, thread);
             Condition {
@@ -220,10 +225,10 @@ impl CyclicChoices {
         threads.iter().enumerate().map(condition).collect()
     }
 
-    /// A turn of those `conditions` that are of `group`, one per thread.
+    /// A turn of `group`, with one task per thread.
     fn turn(
         &self,
-        group: &Group,
+        group: &ThreadGroup,
         conditions: &[Condition],
         of_group: Range<usize>,
         round: u32,
@@ -242,14 +247,14 @@ impl CyclicChoices {
             Task { round, samples, warm_up, phase, ..Task::from_condition(number, condition) }
         };
         let tasks: Vec<Task> = of_group.enumerate().map(task).collect();
-        let for_samples = tasks.iter().filter_map(needed).max();
+        let for_samples = tasks.iter().filter_map(time_for_samples).max();
         let estimate = [duration, for_samples].into_iter().flatten().min().unwrap_or_default();
-        // Threads that others leave no time for would never have their samples.
+        // A starved thread would never reach its number of samples.
         let cut_after = if duration.is_none() { for_samples.map(limit) } else { None };
         Turn { tasks, load: group.load.clone(), duration, cut_after, estimate }
     }
 
-    /// Spreads the first wake-ups over the period, so that by default no two fall together.
+    /// First wake-up of a thread: spread over the period unless aligned.
     fn phase(&self, period: Span, thread: usize, threads: usize) -> Span {
         if self.aligned {
             return period;
@@ -264,14 +269,14 @@ fn periods_in(time: Span, period: Span) -> u64 {
     (time.as_nanos() / period.as_nanos().max(1)).max(1)
 }
 
-fn needed(task: &Task) -> Option<Span> {
+fn time_for_samples(task: &Task) -> Option<Span> {
     task.samples.map(|samples| task.work.length().times(samples.saturating_add(task.warm_up)))
 }
 
-/// The part of `all` that falls to `round` when each of `rounds` gets its equal share.
-pub(crate) fn share(all: u64, round: u32, rounds: u32) -> u64 {
+/// The share of `total` for `round`, if it is split evenly among `rounds`.
+pub(crate) fn share(total: u64, round: u32, rounds: u32) -> u64 {
     let (round, rounds) = (u64::from(round), u64::from(rounds));
-    all / rounds + u64::from(round < all % rounds)
+    total / rounds + u64::from(round < total % rounds)
 }
 
 #[cfg(test)]
@@ -280,7 +285,7 @@ mod tests {
     use crate::testing::{circumstances, machine};
 
     fn choices() -> CyclicChoices {
-        let choices = CyclicChoices::of_one_thread(circumstances());
+        let choices = CyclicChoices::single_thread(circumstances());
         CyclicChoices { duration: Some(Span::from_secs(12)), ..choices }
     }
 
@@ -288,7 +293,7 @@ mod tests {
     fn the_staircase_of_the_article_can_be_expressed() {
         let mut choices = choices();
         choices.circumstances.policies = vec!["fifo:99".parse().unwrap()];
-        choices.threads = Threads::Count(5);
+        choices.threads = ThreadSpec::Count(5);
         choices.distance = Span::from_micros(500);
         choices.staircase = true;
         let plan = choices.plan(&machine()).unwrap();
@@ -306,7 +311,7 @@ mod tests {
     fn conditions_to_compare_are_interleaved() {
         let mut choices = choices();
         choices.circumstances.policies = vec![Policy::OTHER, "fifo:80".parse().unwrap()];
-        choices.threads = Threads::PerCpu;
+        choices.threads = ThreadSpec::PerCpu;
         let plan = choices.plan(&machine()).unwrap();
         assert_eq!(plan.conditions.len(), 8);
         assert_eq!(plan.turns.len(), 40);
@@ -346,7 +351,7 @@ mod tests {
     #[test]
     fn wake_ups_are_spread_unless_aligned() {
         let mut choices = choices();
-        choices.threads = Threads::Count(4);
+        choices.threads = ThreadSpec::Count(4);
         let phases = |choices: &CyclicChoices| -> Vec<u64> {
             let plan = choices.plan(&machine()).unwrap();
             plan.turns[0].tasks.iter().map(|task| task.phase.as_nanos() / 1_000).collect()
@@ -373,7 +378,7 @@ mod tests {
         assert!(matches!(partly.plan(&machine()), Err(PlanError::NothingLeft(_))));
         let mut many = choices();
         many.periods = (1..=20_000).map(Span::from_micros).collect();
-        assert!(matches!(many.plan(&machine()), Err(PlanError::TooMany { asked: 20_000 })));
+        assert!(matches!(many.plan(&machine()), Err(PlanError::TooMany { count: 20_000 })));
     }
 
     #[test]

@@ -1,57 +1,54 @@
-//! Why there is nothing to measure.
+//! Errors of planning.
 
 use howlate_model::{Caveat, CpuSet};
 
-use crate::no_steps::NoSteps;
+use crate::steps_refusal::StepsRefusal;
 use crate::{MOST_CONDITIONS, MOST_TURNS};
 
-/// Why there is nothing to measure.
+/// Why a plan is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// A CPU that the kernel does not let this process bind threads to.
     #[error("CPU {cpu} cannot be used; the kernel lets this process use {bindable}")]
     NoSuchCpu {
-        /// What was asked for.
+        /// The requested CPU.
         cpu: u32,
-        /// What there is.
+        /// Usable CPUs.
         bindable: CpuSet,
-        /// What of it is isolated.
+        /// Isolated CPUs among these.
         isolated: CpuSet,
     },
-    /// A period of no length.
+    /// Period 0.
     #[error("period 0 would never sleep; write a length of time, such as `--period 1ms`")]
     PeriodZero,
-    /// Nothing to do.
+    /// A count of 0.
     #[error("{what} is 0; write at least 1")]
     NothingAsked {
         /// `--samples` or `--threads`.
         what: &'static str,
     },
-    /// A turn of no length.
+    /// Duration 0.
     #[error("duration 0 would measure nothing; write a length of time, such as `--duration 10s`")]
     DurationZero,
-    /// No steps can be looked for.
+    /// `--steps` is not possible.
     #[error(transparent)]
-    NoSteps(#[from] NoSteps),
+    NoSteps(#[from] StepsRefusal),
     /// Every combination was left out.
     #[error("nothing that was asked for can be measured: {}", reasons(.0))]
     NothingLeft(Vec<Caveat>),
-    /// More than anyone can have meant.
-    #[error("that makes {asked} conditions; at most {MOST_CONDITIONS} can be measured at once")]
-    TooMany {
-        /// How many combinations.
-        asked: usize,
-    },
-    /// More turns than anyone can have meant.
-    #[error("that makes {asked} turns of threads; at most {MOST_TURNS} can be taken in one run")]
+    /// Too many conditions.
+    #[error("that makes {count} conditions; at most {MOST_CONDITIONS} can be measured at once")]
+    TooMany { count: usize },
+    /// Too many turns.
+    #[error("that makes {count} turns of threads; at most {MOST_TURNS} can be taken in one run")]
     TooManyTurns {
-        /// How many threads in all turns together.
-        asked: usize,
+        /// Sum of threads over all turns.
+        count: usize,
     },
 }
 
 impl PlanError {
-    /// What to do.
+    /// Suggested remedy.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoSuchCpu { bindable, isolated, .. } => Some(cpu_hint(bindable, isolated)),
@@ -70,7 +67,7 @@ impl PlanError {
     }
 }
 
-/// What can be asked for; isolated CPUs are what people look for.
+/// Lists usable CPUs; isolated ones first, as they are most often wanted.
 fn cpu_hint(bindable: &CpuSet, isolated: &CpuSet) -> String {
     let isolated = match isolated.len() {
         0 => String::new(),

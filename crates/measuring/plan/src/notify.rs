@@ -1,4 +1,4 @@
-//! Plans for notification between processes.
+//! Plans for notifications.
 
 use howlate_model::{
     AsText, Caveat, Combination, CombinationRefusal, Condition, Cpu, Notifier, Peers, Placement, Policy,
@@ -6,89 +6,88 @@ use howlate_model::{
 };
 
 use crate::cyclic::share;
-use crate::pairs::{Pair, Pairs};
-use crate::single::{Extent, Single, share_of_time};
+use crate::pairs::{CpuPair, CpuPairs};
+use crate::single::{SingleTaskTurn, TurnExtent, share_of_time};
 use crate::{
-    Circumstances, Machine, Plan, PlanError, check_count, check_extent, check_turns, finished, order,
+    CommonChoices, Plan, PlanError, PlanMachine, check_count, check_extent, check_turns, non_empty, order,
 };
 
-/// What to choose from for notification.
+/// Choices for notifications.
 #[derive(Clone, Debug)]
 pub struct NotifyChoices {
-    /// Policies, slacks, loads, CPUs, seed. Ways to wait are not used.
-    pub circumstances: Circumstances,
-    /// Ways to notify.
+    /// Policies, slacks, loads, CPUs, seed.
+    pub circumstances: CommonChoices,
     pub notifiers: Vec<Notifier>,
-    /// Those that kernel or container refuse, with the reason.
+    /// Notifiers that the kernel or a container refuses.
     pub refused: Vec<(Notifier, AsText<CombinationRefusal>)>,
-    /// How long the sender sleeps before each notification.
+    /// Sleeps of the sender before each notification.
     pub gaps: Vec<Span>,
-    /// What sender and receiver are.
+    /// Processes or threads.
     pub between: Vec<Peers>,
     /// States of the receiver's CPU.
     pub receivers: Vec<ReceiverCpu>,
     /// The CPUs of senders and receivers.
-    pub pairs: Pairs,
-    /// Every CPU of the machine, for the placement.
+    pub pairs: CpuPairs,
+    /// All CPUs of the machine, for placements.
     pub cpus: Vec<Cpu>,
     /// Whether the latency runs until the sender has its answer.
     pub round_trip: bool,
     /// Notifications per condition; `None`: 1000.
     pub samples: Option<u64>,
-    /// Notifications that come first in each turn and are not counted; `None`: ten.
+    /// Uncounted notifications at the start of each turn; `None`: ten.
     pub warm_up: Option<u64>,
-    /// Cuts each condition after this time.
+    /// Cut-off time per condition.
     pub duration: Option<Span>,
-    /// Turns per condition; `None`: enough to tell conditions apart.
+    /// Turns per condition; `None`: enough to distinguish conditions.
     pub rounds: Option<u32>,
 }
 
-/// Notifications per condition, and those before that are not counted: as in the comparison
-/// that people quote, "Lowest latency notification method between processes under Linux".
+/// Counted and uncounted notifications per condition: as in the widely quoted comparison
+/// "Lowest latency notification method between processes under Linux".
 const SAMPLES: u64 = 1_000;
 const WARM_UP: u64 = 100;
 
-/// Turns per condition, at the fewest.
+/// Minimum turns per condition.
 const ROUNDS: u32 = 10;
 
-/// Turns that it takes to tell so many mechanisms apart: the chance that all turns of one pair have one sign, twice
-/// for each pair (median and p99), is to be at most 5 %.
+/// Turns needed to rank this many mechanisms: the probability that all turns of any pair have one sign, tested twice per pair
+/// (median and p99), is at most 5 %.
 const fn rounds_to_rank(mechanisms: u32) -> u32 {
     rounds_for(mechanisms * mechanisms.saturating_sub(1))
 }
 
-/// Turns that it takes until any of so many comparisons can show a difference: the smallest p of so many pairs of turns,
-/// as often as there are comparisons, is at most 5 %.
+/// Turns needed for this many comparisons to be able to show a difference: the smallest possible p-value, times the number of
+/// comparisons, is at most 5 %.
 const fn rounds_for(comparisons: u32) -> u32 {
     1 + (20 * comparisons).next_power_of_two().trailing_zeros()
 }
 
-/// Statistics that a turn of a hundred has: median, p99 and maximum.
+/// Statistics per turn of a hundred samples: median, p99 and maximum.
 const STATISTICS: u32 = 3;
 
-/// Notifications of one turn whose stamps fit into a few megabytes.
+/// Notifications per turn whose timestamps fit into a few megabytes.
 const MOST_PER_TURN: u64 = 1 << 18;
 
-/// What a notification takes besides its gap: sleeping late, and the way there.
+/// Approximate time of a notification besides its gap: late sleep and delivery.
 const OVERHEAD: Span = Span::from_micros(80);
 
-/// A real-time thread may keep a CPU busy for this long at a time.
+/// Maximum time for which a real-time thread may keep a CPU busy.
 const LONGEST_BUSY: Span = Span::from_secs(3);
 
 impl NotifyChoices {
-    /// Every combination, in interleaved turns.
+    /// All combinations, in interleaved turns.
     ///
     /// # Errors
     ///
-    /// When what was asked for makes no sense, or nothing of it can be measured.
-    pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
+    /// If the choices are invalid, or nothing of them can be measured.
+    pub fn plan(&self, machine: &PlanMachine) -> Result<Plan, PlanError> {
         self.circumstances.check_cpus(machine)?;
         check_extent(self.samples, self.duration)?;
         let usable = self.circumstances.cpus.clone().unwrap_or_else(|| machine.allowed.clone());
         let (pairs, mut left_out) = self.pairs.choose(&usable, machine, &self.cpus)?;
-        let others =
+        let factors =
             [self.notifiers.len(), self.gaps.len(), self.between.len(), self.receivers.len(), pairs.len()];
-        self.circumstances.check_product(&others)?;
+        self.circumstances.check_product(&factors)?;
         let conditions = self.conditions(&pairs, machine, &mut left_out);
         check_count(conditions.len())?;
         let rounds = self.rounds();
@@ -96,16 +95,21 @@ impl NotifyChoices {
         let order = order::interleaved(conditions.len(), rounds, self.circumstances.seed);
         let turn = |(number, round): (usize, u32)| self.turn(&conditions, number, round, rounds);
         let turns = order.into_iter().filter_map(turn).collect();
-        finished(Plan { conditions, turns, left_out })
+        non_empty(Plan { conditions, turns, left_out })
     }
 
-    fn conditions(&self, pairs: &[Pair], machine: &Machine, left_out: &mut Vec<Caveat>) -> Vec<Condition> {
+    fn conditions(
+        &self,
+        pairs: &[CpuPair],
+        machine: &PlanMachine,
+        left_out: &mut Vec<Caveat>,
+    ) -> Vec<Condition> {
         let mut conditions = Vec::new();
         for &policy in &self.circumstances.policies {
             for &notifier in &self.notifiers {
                 for &pair in pairs {
-                    match self.reason(notifier, policy, pair) {
-                        None => conditions.extend(self.with_gaps(notifier, policy, pair, machine)),
+                    match self.refusal(notifier, policy, pair) {
+                        None => conditions.extend(self.conditions_of(notifier, policy, pair, machine)),
                         Some((condition, reason)) => {
                             let caveat = Caveat::LeftOut { condition: condition.into(), reason };
                             if !left_out.contains(&caveat) {
@@ -119,12 +123,12 @@ impl NotifyChoices {
         conditions
     }
 
-    /// A combination that must not, or cannot, be measured, and why.
-    fn reason(
+    /// The combination that must not, or cannot, be measured, and why.
+    fn refusal(
         &self,
         notifier: Notifier,
         policy: Policy,
-        pair: Pair,
+        pair: CpuPair,
     ) -> Option<(Combination, AsText<CombinationRefusal>)> {
         if let Some((_, reason)) = self.refused.iter().find(|(refused, _)| *refused == notifier) {
             return Some((Combination::Notifier(notifier), reason.clone()));
@@ -143,13 +147,13 @@ impl NotifyChoices {
         None
     }
 
-    /// One condition for each gap, slack, load, and state of the receiver's CPU.
-    fn with_gaps(
+    /// All conditions of a notifier, policy and pair.
+    fn conditions_of(
         &self,
         mechanism: Notifier,
         policy: Policy,
-        pair: Pair,
-        machine: &Machine,
+        pair: CpuPair,
+        machine: &PlanMachine,
     ) -> Vec<Condition> {
         let mut conditions = Vec::new();
         for &slack_ns in self.circumstances.slacks_for(policy) {
@@ -168,8 +172,8 @@ impl NotifyChoices {
         conditions
     }
 
-    /// One for each gap, state of the receiver's CPU, and what the two ends are.
-    fn works(&self, mechanism: Notifier, pair: Pair) -> Vec<Work> {
+    /// One for each gap, receiver state and kind of peers.
+    fn works(&self, mechanism: Notifier, pair: CpuPair) -> Vec<Work> {
         let mut works = Vec::new();
         for &between in &self.between {
             for &receiver in &self.receivers {
@@ -189,22 +193,22 @@ impl NotifyChoices {
 
     fn samples(&self) -> u64 {
         // A turn of 100 has a 99th percentile.
-        let enough = if self.rounds.is_none() { 100 * u64::from(self.rounds_asked()) } else { 0 };
+        let enough = if self.rounds.is_none() { 100 * u64::from(self.requested_rounds()) } else { 0 };
         self.samples.unwrap_or(SAMPLES.max(enough))
     }
 
     fn rounds(&self) -> u32 {
         let least = u32::try_from(self.samples().div_ceil(MOST_PER_TURN)).unwrap_or(u32::MAX);
-        self.rounds_asked().max(least).max(1)
+        self.requested_rounds().max(least).max(1)
     }
 
-    fn rounds_asked(&self) -> u32 {
-        let rivals = u32::try_from(self.notifiers.len()).unwrap_or(u32::MAX).min(1_000);
-        let enough = || ROUNDS.max(rounds_to_rank(rivals)).max(rounds_for(self.comparisons()));
+    fn requested_rounds(&self) -> u32 {
+        let mechanisms = u32::try_from(self.notifiers.len()).unwrap_or(u32::MAX).min(1_000);
+        let enough = || ROUNDS.max(rounds_to_rank(mechanisms)).max(rounds_for(self.comparisons()));
         self.rounds.unwrap_or_else(enough)
     }
 
-    /// What `howlate compare --by` tests at most: for each other choice, all values of one property against the first.
+    /// Maximum number of tests of `howlate compare --by`: for each other choice, all values of one property against the first.
     fn comparisons(&self) -> u32 {
         let own = [self.notifiers.len(), self.gaps.len(), self.between.len(), self.receivers.len()];
         let choices =
@@ -217,7 +221,7 @@ impl NotifyChoices {
         self.warm_up.unwrap_or(WARM_UP.div_ceil(u64::from(self.rounds())))
     }
 
-    /// How long the longest turn with a gap takes.
+    /// Duration of the longest turn with this gap.
     fn turn_length(&self, gap: Span) -> Span {
         let messages = self.samples().div_ceil(u64::from(self.rounds())) + self.warm_up();
         gap.plus(OVERHEAD).times(messages)
@@ -226,8 +230,9 @@ impl NotifyChoices {
     fn turn(&self, conditions: &[Condition], number: usize, round: u32, rounds: u32) -> Option<Turn> {
         let each = conditions[number].work.length().plus(OVERHEAD);
         let samples = share(self.samples(), round, rounds);
-        let extent = Extent::Samples(samples, share_of_time(self.duration, rounds));
-        Single { number, round, extent, warm_up: self.warm_up(), each, first: Span::ZERO }.turn(conditions)
+        let extent = TurnExtent::Samples(samples, share_of_time(self.duration, rounds));
+        SingleTaskTurn { number, round, extent, warm_up: self.warm_up(), each, first: Span::ZERO }
+            .turn(conditions)
     }
 }
 
@@ -259,7 +264,7 @@ mod tests {
             gaps: [1, 10, 100, 1_000, 10_000].map(Span::from_micros).into(),
             between: vec![Peers::Processes],
             receivers: vec![ReceiverCpu::AsLeft],
-            pairs: Pairs::Nearest,
+            pairs: CpuPairs::Nearest,
             cpus: vec![],
             round_trip: false,
             samples: None,
@@ -304,14 +309,18 @@ mod tests {
     #[test]
     fn one_cpu_has_no_cross_cpu_result_and_no_spinning() {
         let mut choices = choices(&[Notifier::Pipe, Notifier::BusyWait, Notifier::SchedYield]);
-        let one = Machine { allowed: "2".parse().unwrap(), ..machine() };
-        let plan = choices.plan(&one).unwrap();
+        let one_cpu = PlanMachine { allowed: "2".parse().unwrap(), ..machine() };
+        let plan = choices.plan(&one_cpu).unwrap();
         let text = reasons(&plan).join("; ");
         assert!(text.contains("was started on CPU 2 only") && text.contains("would spin on CPU 2"), "{text}");
-        assert!(plan.conditions.iter().all(|one| one.cpu == Some(2) && one.work.sender_cpu() == Some(2)));
+        assert!(
+            plan.conditions
+                .iter()
+                .all(|condition| condition.cpu == Some(2) && condition.work.sender_cpu() == Some(2))
+        );
         assert_eq!(plan.conditions.len(), 10);
         choices.notifiers = vec![Notifier::BusyWait];
-        assert!(matches!(choices.plan(&one), Err(PlanError::NothingLeft(_))));
+        assert!(matches!(choices.plan(&one_cpu), Err(PlanError::NothingLeft(_))));
     }
 
     #[test]
@@ -324,7 +333,7 @@ mod tests {
         choices.circumstances.policies = vec![Policy::OTHER];
         assert_eq!(choices.plan(&machine()).unwrap().left_out, []);
         choices.rounds = None;
-        choices.pairs = Pairs::These(vec![(1, 1)]);
+        choices.pairs = CpuPairs::These(vec![(1, 1)]);
         choices.circumstances.policies = vec!["rr:1".parse().unwrap()];
         let plan = choices.plan(&machine()).unwrap();
         assert!(reasons(&plan)[0].starts_with("busy_wait on one CPU: "));

@@ -1,29 +1,29 @@
-//! Which CPU notifies which.
+//! Pairs of sender and receiver CPUs.
 
 use howlate_model::{Caveat, Combination, CombinationRefusal, Cpu, CpuSet, Placement};
 
-use crate::{Machine, PlanError};
+use crate::{PlanError, PlanMachine};
 
-/// Pairs of CPUs to choose.
+/// Choice of CPU pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pairs {
-    /// Two cores behind one cache where there are any, else the next best.
+pub enum CpuPairs {
+    /// Two cores that share a cache if possible, else the next best pair.
     Nearest,
-    /// One pair of each placement that there is.
+    /// One pair of each existing placement.
     All,
-    /// These: sender, receiver.
+    /// Given pairs: sender, receiver.
     These(Vec<(u32, u32)>),
 }
 
-/// Two CPUs, and where they are to each other.
+/// Two CPUs and their relative placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pair {
+pub(crate) struct CpuPair {
     pub(crate) sender: u32,
     pub(crate) receiver: u32,
     pub(crate) placement: Placement,
 }
 
-/// Placements in the order in which one is chosen when nothing was asked for.
+/// Placements by preference, for [`CpuPairs::Nearest`].
 const NEAREST: [Placement; 5] = [
     Placement::SameCache,
     Placement::OtherCache,
@@ -32,18 +32,18 @@ const NEAREST: [Placement; 5] = [
     Placement::SameCpu,
 ];
 
-impl Pairs {
-    /// The pairs among `usable` CPUs, and what cannot be had.
+impl CpuPairs {
+    /// Chooses pairs among `usable` CPUs; also returns caveats for what is impossible.
     pub(crate) fn choose(
         &self,
         usable: &CpuSet,
-        machine: &Machine,
+        machine: &PlanMachine,
         cpus: &[Cpu],
-    ) -> Result<(Vec<Pair>, Vec<Caveat>), PlanError> {
-        let of = |placement| first_pair(placement, usable, cpus);
-        let pairs: Vec<Pair> = match self {
-            Self::Nearest => NEAREST.into_iter().find_map(of).into_iter().collect(),
-            Self::All => Placement::ALL.into_iter().filter_map(of).collect(),
+    ) -> Result<(Vec<CpuPair>, Vec<Caveat>), PlanError> {
+        let find = |placement| first_pair(placement, usable, cpus);
+        let pairs: Vec<CpuPair> = match self {
+            Self::Nearest => NEAREST.into_iter().find_map(find).into_iter().collect(),
+            Self::All => Placement::ALL.into_iter().filter_map(find).collect(),
             Self::These(pairs) => {
                 let used: CpuSet = pairs.iter().flat_map(|pair| [pair.0, pair.1]).collect();
                 machine.check_cpus(&used)?;
@@ -61,24 +61,24 @@ impl Pairs {
     }
 }
 
-/// The first pair with this placement, in order of CPU numbers.
-fn first_pair(placement: Placement, usable: &CpuSet, cpus: &[Cpu]) -> Option<Pair> {
+/// The first pair with this placement, by CPU number.
+fn first_pair(placement: Placement, usable: &CpuSet, cpus: &[Cpu]) -> Option<CpuPair> {
     let pairs = usable.iter().flat_map(|sender| usable.iter().map(move |receiver| (sender, receiver)));
     pairs.map(|(sender, receiver)| pair(sender, receiver, cpus)).find(|pair| pair.placement == placement)
 }
 
-fn pair(sender: u32, receiver: u32, cpus: &[Cpu]) -> Pair {
-    Pair { sender, receiver, placement: placement(sender, receiver, cpus) }
+fn pair(sender: u32, receiver: u32, cpus: &[Cpu]) -> CpuPair {
+    CpuPair { sender, receiver, placement: placement(sender, receiver, cpus) }
 }
 
-/// Where two CPUs are to each other.
-fn placement(one: u32, other: u32, cpus: &[Cpu]) -> Placement {
+/// Placement of two CPUs relative to each other.
+fn placement(sender: u32, receiver: u32, cpus: &[Cpu]) -> Placement {
     let find = |number| cpus.iter().find(|cpu| cpu.number == number);
-    match (find(one), find(other)) {
-        _ if one == other => Placement::SameCpu,
-        (Some(cpu), _) if cpu.siblings.contains(other) => Placement::SmtSibling,
-        (Some(cpu), _) if cpu.cache.contains(other) => Placement::SameCache,
-        (Some(Cpu { node: Some(one), .. }), Some(Cpu { node: Some(other), .. })) if one != other => {
+    match (find(sender), find(receiver)) {
+        _ if sender == receiver => Placement::SameCpu,
+        (Some(cpu), _) if cpu.siblings.contains(receiver) => Placement::SmtSibling,
+        (Some(cpu), _) if cpu.cache.contains(receiver) => Placement::SameCache,
+        (Some(Cpu { node: Some(from), .. }), Some(Cpu { node: Some(to), .. })) if from != to => {
             Placement::OtherNode
         }
         _ => Placement::OtherCache,
@@ -102,12 +102,12 @@ mod tests {
         (0..16).map(cpu).collect()
     }
 
-    fn machine(bindable: &str) -> Machine {
-        Machine { bindable: bindable.parse().unwrap(), ..crate::testing::machine() }
+    fn machine(bindable: &str) -> PlanMachine {
+        PlanMachine { bindable: bindable.parse().unwrap(), ..crate::testing::machine() }
     }
 
     #[track_caller]
-    fn check(pairs: &Pairs, usable: &str, expected: &[(u32, u32, &str)]) {
+    fn check(pairs: &CpuPairs, usable: &str, expected: &[(u32, u32, &str)]) {
         let usable = usable.parse().unwrap();
         let (got, _) = pairs.choose(&usable, &machine("0-15"), &topology()).unwrap();
         let got: Vec<_> =
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn pairs_are_named_by_topology() {
         check(
-            &Pairs::All,
+            &CpuPairs::All,
             "0-15",
             &[
                 (0, 0, "same_cpu"),
@@ -128,22 +128,22 @@ mod tests {
                 (0, 8, "other_node"),
             ],
         );
-        check(&Pairs::Nearest, "0-15", &[(0, 2, "same_cache")]);
-        check(&Pairs::Nearest, "0,1", &[(0, 1, "smt_sibling")]);
-        check(&Pairs::Nearest, "1,9", &[(1, 9, "other_node")]);
-        check(&Pairs::Nearest, "3", &[(3, 3, "same_cpu")]);
-        check(&Pairs::These(vec![(9, 1), (2, 3)]), "0-15", &[(9, 1, "other_node"), (2, 3, "smt_sibling")]);
+        check(&CpuPairs::Nearest, "0-15", &[(0, 2, "same_cache")]);
+        check(&CpuPairs::Nearest, "0,1", &[(0, 1, "smt_sibling")]);
+        check(&CpuPairs::Nearest, "1,9", &[(1, 9, "other_node")]);
+        check(&CpuPairs::Nearest, "3", &[(3, 3, "same_cpu")]);
+        check(&CpuPairs::These(vec![(9, 1), (2, 3)]), "0-15", &[(9, 1, "other_node"), (2, 3, "smt_sibling")]);
     }
 
     #[test]
     fn one_cpu_is_told_and_a_missing_one_is_an_error() {
-        let one: CpuSet = "3".parse().unwrap();
-        assert_eq!(Pairs::All.choose(&one, &machine("3"), &[]).unwrap().1.len(), 1);
-        let wrong = Pairs::These(vec![(3, 4)]).choose(&one, &machine("3"), &[]);
+        let single: CpuSet = "3".parse().unwrap();
+        assert_eq!(CpuPairs::All.choose(&single, &machine("3"), &[]).unwrap().1.len(), 1);
+        let wrong = CpuPairs::These(vec![(3, 4)]).choose(&single, &machine("3"), &[]);
         assert!(matches!(wrong, Err(PlanError::NoSuchCpu { cpu: 4, .. })));
-        let told = Pairs::Nearest.choose(&one, &machine("2-3"), &[]).unwrap().1;
+        let left_out = CpuPairs::Nearest.choose(&single, &machine("2-3"), &[]).unwrap().1;
         assert!(
-            matches!(&told[..], [Caveat::LeftOut { reason, .. }] if reason.to_string().contains("--cpus 2-3"))
+            matches!(&left_out[..], [Caveat::LeftOut { reason, .. }] if reason.to_string().contains("--cpus 2-3"))
         );
     }
 }

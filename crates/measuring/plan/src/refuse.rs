@@ -1,52 +1,52 @@
-//! What is not measured, because it would take the machine away from everyone else.
+//! Refuses measurements that would starve the rest of the machine.
 
 use std::collections::BTreeMap;
 
 use howlate_model::{CombinationRefusal, Policy, Sleeper, Span, Wait, WaitClock, Work};
 
-use crate::Machine;
+use crate::PlanMachine;
 
-/// Real-time threads may keep a CPU busy for at most half of the time, in parts of a million.
+/// Maximum CPU share of real-time threads, in parts per million.
 const MOST_BUSY: u64 = 500_000;
-/// What is proposed instead keeps it busy for less, so that the next, slightly different reading of what a wake-up costs
-/// does not refuse what this one proposed.
+/// CPU share of proposed alternatives: lower, so that a slightly different reading of a wake-up's cost does not refuse what was
+/// proposed.
 const PROPOSED_BUSY: u64 = 350_000;
 const MILLION: u64 = 1_000_000;
 const PERCENT: u64 = MILLION / 100;
-/// A wake-up from a real sleep, with cold caches, costs up to about this many times the least one.
+/// Cost of a wake-up from a real sleep, with cold caches, as a multiple of the minimum.
 const REAL_WAIT: u64 = 2;
 
-/// Real-time sleeps too short to leave the CPU may go on for this many turns: well under a second.
+/// Maximum number of real-time sleeps that are too short to leave the CPU: well under a second.
 const MOST_BUSY_SLEEPS: u64 = 50_000;
 
-/// Why `work` must not, or cannot, be measured under `policy`; `None` if it can.
+/// Why `work` must not, or cannot, be measured under `policy`.
 pub(crate) fn reason(
     work: Work,
     policy: Policy,
     samples: Option<u64>,
-    machine: &Machine,
+    machine: &PlanMachine,
 ) -> Option<CombinationRefusal> {
     if let Work::Sleep { mechanism: Sleeper::Wait(Wait::ClockNanosleepRelative), .. } = work {
         return Some(CombinationRefusal::RelativeAlready);
     }
     if let (Policy::Deadline { .. }, Some(runtime)) =
-        (policy, work.runtime().filter(|one| one.needs_threads()))
+        (policy, work.runtime().filter(|runtime| runtime.needs_threads()))
     {
         // sched(7): fork(2) of a SCHED_DEADLINE thread fails with EAGAIN.
         return Some(CombinationRefusal::StartsThreads { runtime });
     }
-    // The kernel itself bounds a deadline thread.
+    // The kernel limits deadline threads by itself.
     if !takes_precedence(policy) {
         return None;
     }
-    let busy = turn_cost(work, machine);
+    let busy = wakeup_cost(work, machine);
     match work {
         Work::Cyclic { mechanism: Wait::BusyWait, .. }
         | Work::Sleep { mechanism: Sleeper::Wait(Wait::BusyWait), .. } => {
             Some(CombinationRefusal::NeverSleeps { policy })
         }
         Work::Cyclic { mechanism, period_ns: period } if share(busy, period) > MOST_BUSY => {
-            let proposed = proposed(busy);
+            let proposed = propose_period(busy);
             Some(if mechanism == Wait::SleepThenSpin {
                 CombinationRefusal::SpinsTooLong { spin: Wait::SPIN, period, policy, proposed }
             } else {
@@ -62,8 +62,12 @@ pub(crate) fn reason(
     }
 }
 
-/// Why `work` cannot wait on `clock`; `None` if it can.
-pub(crate) fn reason_on_clock(work: Work, clock: WaitClock, machine: &Machine) -> Option<CombinationRefusal> {
+/// Why `work` cannot wait on `clock`.
+pub(crate) fn reason_on_clock(
+    work: Work,
+    clock: WaitClock,
+    machine: &PlanMachine,
+) -> Option<CombinationRefusal> {
     if clock.is_monotonic() {
         return None;
     }
@@ -77,24 +81,23 @@ pub(crate) fn reason_on_clock(work: Work, clock: WaitClock, machine: &Machine) -
     (!machine.clocks.contains(&clock)).then_some(CombinationRefusal::NoClock(clock))
 }
 
-/// Why these threads must not run side by side, each with its CPU, or on any: together they would keep a CPU busy that none
-/// of them does alone.
+/// Why these threads, bound to a CPU or not, must not run concurrently: together they would keep a CPU too busy.
 pub(crate) fn reason_together(
-    each: impl Iterator<Item = (Work, Policy, Option<u32>)>,
-    machine: &Machine,
+    threads: impl Iterator<Item = (Work, Policy, Option<u32>)>,
+    machine: &PlanMachine,
 ) -> Option<CombinationRefusal> {
-    let mut threads = 0;
+    let mut count = 0;
     let mut busy: BTreeMap<Option<u32>, u64> = BTreeMap::new();
-    for (work, _, cpu) in each.filter(|(_, policy, _)| takes_precedence(*policy)) {
-        threads += 1;
-        *busy.entry(cpu).or_default() += share(turn_cost(work, machine), work.length());
+    for (work, _, cpu) in threads.filter(|(_, policy, _)| takes_precedence(*policy)) {
+        count += 1;
+        *busy.entry(cpu).or_default() += share(wakeup_cost(work, machine), work.length());
     }
-    // Those that run anywhere are spread over all CPUs.
+    // Unbound threads are spread over all CPUs.
     let anywhere = busy.remove(&None).unwrap_or(0) / machine.allowed.len().max(1) as u64;
     let (cpu, most) = busy.into_iter().max_by_key(|(_, busy)| *busy).unwrap_or((None, 0));
     let most = most + anywhere;
     (most > MOST_BUSY).then_some(CombinationRefusal::BusyTogether {
-        threads,
+        threads: count,
         cpu,
         percent: most / PERCENT,
         cost: machine.wait,
@@ -102,13 +105,13 @@ pub(crate) fn reason_together(
     })
 }
 
-/// Whether threads of `policy` run before all normal ones for as long as they like.
+/// Whether threads of `policy` can starve normal ones.
 const fn takes_precedence(policy: Policy) -> bool {
     matches!(policy, Policy::Fifo { .. } | Policy::Rr { .. })
 }
 
-/// CPU time that one turn of `work` takes.
-fn turn_cost(work: Work, machine: &Machine) -> Span {
+/// CPU time of one wake-up of `work`.
+fn wakeup_cost(work: Work, machine: &PlanMachine) -> Span {
     let wake_up = machine.wait.times(REAL_WAIT);
     match work {
         Work::Cyclic { mechanism: Wait::SleepThenSpin, .. } => wake_up.plus(Wait::SPIN),
@@ -116,13 +119,13 @@ fn turn_cost(work: Work, machine: &Machine) -> Span {
     }
 }
 
-/// How much of each `period` is `busy`, in parts of a million.
+/// The share of `busy` in `period`, in parts per million.
 fn share(busy: Span, period: Span) -> u64 {
     busy.as_nanos().saturating_mul(MILLION) / period.as_nanos().max(1)
 }
 
-/// A period that leaves enough, to two digits.
-fn proposed(busy: Span) -> Span {
+/// A period that leaves enough CPU time to others, rounded to two digits.
+fn propose_period(busy: Span) -> Span {
     let nanos = busy.as_nanos() * MILLION / PROPOSED_BUSY;
     let digit = 10_u64.pow(nanos.max(10).ilog10() - 1);
     Span::from_nanos(nanos.div_ceil(digit) * digit)
@@ -158,7 +161,7 @@ mod tests {
         check(cyclic(Wait::SleepThenSpin, 240), "fifo:9", Some("use at least 370us"));
         check(cyclic(Wait::SleepThenSpin, 370), "fifo:9", None);
         check(cyclic(Wait::SleepThenSpin, 1000), "fifo:9", None);
-        // The kernel itself bounds a deadline thread.
+        // The kernel limits deadline threads by itself.
         check(cyclic(Wait::BusyWait, 1000), "deadline:100us/1ms", None);
     }
 
@@ -178,10 +181,10 @@ mod tests {
     #[test]
     fn what_is_proposed_is_not_refused_by_another_reading() {
         for nanos in (1_000..30_000).step_by(371) {
-            let machine = |wait| Machine { wait: Span::from_nanos(wait), ..machine() };
+            let machine = |wait| PlanMachine { wait: Span::from_nanos(wait), ..machine() };
             let work = cyclic(Wait::ClockNanosleep, 1);
             let policy = "fifo:1".parse().unwrap();
-            let proposed = proposed(turn_cost(work, &machine(nanos)));
+            let proposed = propose_period(wakeup_cost(work, &machine(nanos)));
             let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: proposed };
             assert_eq!(reason(work, policy, None, &machine(nanos + nanos / 4)), None);
         }

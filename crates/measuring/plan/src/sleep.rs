@@ -6,46 +6,46 @@ use howlate_model::{
 };
 
 use crate::cyclic::share;
-use crate::single::{Extent, Single, share_of_time};
+use crate::single::{SingleTaskTurn, TurnExtent, share_of_time};
 use crate::{
-    Circumstances, Machine, Plan, PlanError, check_count, check_extent, check_turns, finished, order, refuse,
+    CommonChoices, Plan, PlanError, PlanMachine, check_count, check_extent, check_turns, non_empty, order,
+    refuse,
 };
 
-/// What to choose from for sleeps.
+/// Choices for sleeps.
 #[derive(Clone, Debug)]
 pub struct SleepChoices {
     /// Policies, slacks, loads, CPUs, seed.
-    pub circumstances: Circumstances,
-    /// What sleeps: system calls, languages, programs.
+    pub circumstances: CommonChoices,
+    /// System calls, languages, programs.
     pub sleepers: Vec<Sleeper>,
     /// Clocks to sleep by.
     pub clocks: Vec<WaitClock>,
-    /// How long to ask to sleep.
+    /// Requested sleep lengths.
     pub lengths: Vec<Span>,
-    /// Sleeps per condition; `None`: as many as fit into the duration, or else into a second, then at least 3, at most 1000.
+    /// Sleeps per condition; `None`: as many as fit into the duration, or without one into a second, at least 3 and at most 1000.
     pub samples: Option<u64>,
-    /// Sleeps that come first in each turn and are not counted; `None`: some milliseconds' worth, more for runtimes that
-    /// begin slowly.
+    /// Uncounted sleeps at the start of each turn; `None`: some milliseconds' worth, more for runtimes that start slowly.
     pub warm_up: Option<u64>,
-    /// How long each condition is measured; with a number of samples, the time after which it is cut.
+    /// Time per condition; with a number of samples, its cut-off time.
     pub duration: Option<Span>,
-    /// Turns per condition; `None`: one, or several when conditions are to be compared.
+    /// Turns per condition; `None`: one for a single condition, otherwise several.
     pub rounds: Option<u32>,
 }
 
-/// Turns per condition when there is more than one.
+/// Turns per condition if there are several conditions.
 const ROUNDS_TO_COMPARE: u32 = 10;
 
-/// Sleeps of one turn that the observer is sure to keep, however short they are.
+/// Sleeps per turn that fit the observer's buffer, however short they are.
 const MOST_PER_TURN: u64 = 1 << 20;
 
 impl SleepChoices {
-    /// Every combination, in interleaved turns.
+    /// All combinations, in interleaved turns.
     ///
     /// # Errors
     ///
-    /// When what was asked for makes no sense, or nothing of it can be measured.
-    pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
+    /// If the choices are invalid, or nothing of them can be measured.
+    pub fn plan(&self, machine: &PlanMachine) -> Result<Plan, PlanError> {
         self.circumstances.check_cpus(machine)?;
         check_extent(self.samples, self.duration)?;
         self.circumstances.check_product(&[self.sleepers.len(), self.clocks.len(), self.lengths.len()])?;
@@ -57,29 +57,29 @@ impl SleepChoices {
         let turns =
             order.into_iter().filter_map(|(number, round)| self.turn(&conditions, number, round, rounds));
         let turns = turns.collect();
-        finished(Plan { conditions, turns, left_out })
+        non_empty(Plan { conditions, turns, left_out })
     }
 
-    fn conditions(&self, machine: &Machine) -> (Vec<Condition>, Vec<Caveat>) {
+    fn conditions(&self, machine: &PlanMachine) -> (Vec<Condition>, Vec<Caveat>) {
         let (mut conditions, mut left_out) = (Vec::new(), Vec::new());
         for &mechanism in &self.sleepers {
-            if let Some(reason) = missing(mechanism, machine) {
+            if let Some(reason) = missing_reason(mechanism, machine) {
                 left_out.push(Caveat::LeftOut { condition: Combination::Sleeper(mechanism).into(), reason });
                 continue;
             }
             for &clock in &self.clocks {
-                self.on_clock(mechanism, clock, machine, &mut conditions, &mut left_out);
+                self.add_for_clock(mechanism, clock, machine, &mut conditions, &mut left_out);
             }
         }
         (conditions, left_out)
     }
 
-    /// The conditions of one way to sleep by one clock, and those that cannot be.
-    fn on_clock(
+    /// Adds the conditions of one sleeper on one clock, or caveats.
+    fn add_for_clock(
         &self,
         mechanism: Sleeper,
         clock: WaitClock,
-        machine: &Machine,
+        machine: &PlanMachine,
         conditions: &mut Vec<Condition>,
         left_out: &mut Vec<Caveat>,
     ) {
@@ -99,7 +99,7 @@ impl SleepChoices {
     }
 
     /// One condition for each slack, load and CPU.
-    fn places(&self, work: Work, clock: WaitClock, policy: Policy, machine: &Machine) -> Vec<Condition> {
+    fn places(&self, work: Work, clock: WaitClock, policy: Policy, machine: &PlanMachine) -> Vec<Condition> {
         let choices = &self.circumstances;
         let cpus: Vec<Option<u32>> = match &choices.cpus {
             Some(cpus) => cpus.iter().map(Some).collect(),
@@ -122,13 +122,13 @@ impl SleepChoices {
         places
     }
 
-    /// How many sleeps a condition has; `None`: as many as there are in its time.
+    /// Number of sleeps of a condition; `None`: as many as there are in its time.
     fn samples_of(&self, work: Work) -> Option<u64> {
         const SECOND: u64 = 1_000_000_000;
         let fit = |time: Span| time.as_nanos() / least_time(work).as_nanos().max(1);
         match (self.samples, self.duration) {
             (Some(samples), _) => Some(samples),
-            // A program that is ended keeps readings to itself, so it is told how many will take that long.
+            // A killed program would lose its readings, so it gets the number of sleeps that takes about that long.
             (None, Some(duration)) if work.runtime().is_some() => Some(fit(duration).max(1)),
             (None, Some(_)) => None,
             (None, None) => Some((SECOND / work.length().as_nanos().max(1)).clamp(3, 1_000)),
@@ -136,43 +136,44 @@ impl SleepChoices {
     }
 
     fn rounds(&self, conditions: &[Condition]) -> u32 {
-        let most = conditions.iter().filter_map(|one| self.samples_of(one.work)).max().unwrap_or(1);
-        let asked = self.rounds.unwrap_or(if conditions.len() > 1 { ROUNDS_TO_COMPARE } else { 1 }).max(1);
-        asked.max(u32::try_from(most.div_ceil(MOST_PER_TURN)).unwrap_or(u32::MAX))
+        let most =
+            conditions.iter().filter_map(|condition| self.samples_of(condition.work)).max().unwrap_or(1);
+        let rounds = self.rounds.unwrap_or(if conditions.len() > 1 { ROUNDS_TO_COMPARE } else { 1 }).max(1);
+        rounds.max(u32::try_from(most.div_ceil(MOST_PER_TURN)).unwrap_or(u32::MAX))
     }
 
     fn turn(&self, conditions: &[Condition], number: usize, round: u32, rounds: u32) -> Option<Turn> {
         let work = conditions[number].work;
         let time = share_of_time(self.duration, rounds);
         let extent = match (self.samples_of(work), time) {
-            (None, Some(time)) => Extent::Time(time),
+            (None, Some(time)) => TurnExtent::Time(time),
             (samples, time) => {
                 let samples = share(samples.unwrap_or_default(), round, rounds);
-                Extent::Samples(samples, time.filter(|_| self.samples.is_some()))
+                TurnExtent::Samples(samples, time.filter(|_| self.samples.is_some()))
             }
         };
         let warm_up = self.warm_up.unwrap_or_else(|| warm_up(work));
         let (each, first) = (least_time(work), start_of_program(work));
-        Single { number, round, extent, warm_up, each, first }.turn(conditions)
+        SingleTaskTurn { number, round, extent, warm_up, each, first }.turn(conditions)
     }
 }
 
-/// Why a runtime cannot be measured on this machine.
-fn missing(sleeper: Sleeper, machine: &Machine) -> Option<AsText<CombinationRefusal>> {
+/// Why a runtime is unavailable on this machine.
+fn missing_reason(sleeper: Sleeper, machine: &PlanMachine) -> Option<AsText<CombinationRefusal>> {
     let is = |(runtime, _): &&(Runtime, AsText<CombinationRefusal>)| Some(*runtime) == sleeper.runtime();
     machine.missing.iter().find(is).map(|(_, reason)| reason.clone())
 }
 
-/// About what a program needs before its first sleep, for the time that is estimated.
+/// Approximate start-up time of a program, for estimates.
 const PROGRAM_START: Span = Span::from_millis(100);
 
-/// About what the start of the program `sleep` adds to each sleep of a shell.
+/// Approximate start-up time of the program `sleep`, added to each sleep of a shell.
 const SHELL_ADDS: Span = Span::from_millis(3);
 
-/// What some runtimes at least sleep, because they count in milliseconds.
+/// Minimum sleep of runtimes that count in milliseconds.
 const WHOLE_MILLISECOND: Span = Span::from_millis(1);
 
-/// How long one sleep takes if it is no later than it must be.
+/// Minimum time of one sleep.
 fn least_time(work: Work) -> Span {
     match work.runtime() {
         Some(Runtime::Shell) => work.length().plus(SHELL_ADDS),
@@ -187,8 +188,8 @@ fn start_of_program(work: Work) -> Span {
     work.runtime().map_or(Span::ZERO, |_| PROGRAM_START)
 }
 
-/// Sleeps that come first and are not counted: about ten milliseconds' worth, none for long ones; for runtimes as many as
-/// they need to be warm, but at most about a second's worth.
+/// Number of uncounted sleeps: about ten milliseconds' worth, none for long ones; for runtimes as many as they need to warm up, but
+/// at most about a second's worth.
 fn warm_up(work: Work) -> u64 {
     const WORTH: u64 = 10_000_000;
     const MOST_WORTH: u64 = 1_000_000_000;
@@ -201,8 +202,7 @@ fn warm_up(work: Work) -> u64 {
     work.runtime().map_or(for_caches, |runtime| for_caches.max(until_warm(runtime).min(fit)))
 }
 
-/// Sleeps that a runtime is given to compile its code, grow its memory and start its threads. A choice rather than a
-/// threshold: of 100 sleeps of 1 ms in 4 turns on a busy machine, the median of Node.js fell from 147 µs without warm-up
+/// Sleeps in which a runtime compiles its code, grows its memory and starts its threads. The numbers are chosen generously: of 100 sleeps of 1 ms in 4 turns on a busy machine, the median of Node.js fell from 147 µs without warm-up
 /// to 121 µs after 50 and 87 to 111 µs after 100 and 200; that of Java and Python differed no more than by chance.
 const fn until_warm(runtime: Runtime) -> u64 {
     match runtime {
@@ -302,9 +302,9 @@ mod tests {
 
     #[test]
     fn runtimes_warm_up_until_they_are_warm() {
-        let warm_up = |call: Sleeper, length: &str, asked: Option<u64>| {
+        let warm_up = |call: Sleeper, length: &str, requested: Option<u64>| {
             let mut choices = choices(&[length]);
-            (choices.sleepers, choices.warm_up) = (vec![call], asked);
+            (choices.sleepers, choices.warm_up) = (vec![call], requested);
             choices.plan(&machine()).unwrap().turns[0].tasks[0].warm_up
         };
         let (call, node) = (Sleeper::Wait(Wait::ClockNanosleep), Sleeper::Runtime(Runtime::Node));
@@ -329,7 +329,7 @@ mod tests {
         choices.sleepers = vec![Sleeper::Runtime(Runtime::Go), Sleeper::Runtime(Runtime::Python)];
         choices.circumstances.policies.push(Policy::Idle);
         let reason = AsText::Text("go is not installed: `apt-get install golang-go`".to_owned());
-        let mut machine = Machine { missing: vec![(Runtime::Go, reason.clone())], ..machine() };
+        let mut machine = PlanMachine { missing: vec![(Runtime::Go, reason.clone())], ..machine() };
         let plan = choices.plan(&machine).unwrap();
         assert_eq!(
             plan.left_out,
@@ -338,7 +338,7 @@ mod tests {
                 reason
             }]
         );
-        assert!(plan.conditions.iter().all(|one| one.work.runtime() == Some(Runtime::Python)));
+        assert!(plan.conditions.iter().all(|condition| condition.work.runtime() == Some(Runtime::Python)));
         assert_eq!(plan.conditions.len(), 4);
         machine.missing.push((Runtime::Python, AsText::Text("python3 is not installed".to_owned())));
         let error = choices.plan(&machine).unwrap_err().to_string();

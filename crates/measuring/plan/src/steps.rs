@@ -1,4 +1,4 @@
-//! Plans that look for steps in the lateness of sleeps: many lengths, as they are and under controls.
+//! Plans of `--steps`: sleeps of many lengths, without and with controls, to find steps in their lateness.
 
 use howlate_model::{
     AsText, Caveat, Condition, CpuSet, Load, Policy, SettingRefusal, SettingWrite, Sleeper, Span, TunedKnobs,
@@ -6,36 +6,36 @@ use howlate_model::{
 };
 
 use crate::cyclic::share;
-use crate::no_steps::NoSteps;
-use crate::single::{Extent, Single};
-use crate::{Machine, Plan, PlanError};
+use crate::single::{SingleTaskTurn, TurnExtent};
+use crate::steps_refusal::StepsRefusal;
+use crate::{Plan, PlanError, PlanMachine};
 
-/// What to choose from.
+/// Choices for `--steps`.
 #[derive(Clone, Debug)]
 pub struct StepChoices {
-    /// Scheduling policies; there may be one.
+    /// Policies; only one is allowed.
     pub policies: Vec<Policy>,
-    /// Timer slacks of the sweep; there may be one. `None`: as inherited.
+    /// Timer slacks; only one is allowed. `None`: as inherited.
     pub slacks: Vec<Option<Span>>,
-    /// What sleeps; there may be one system call.
+    /// Sleepers; only one system call is allowed.
     pub sleepers: Vec<Sleeper>,
-    /// Clocks to sleep by; there may be one.
+    /// Clocks; only one is allowed.
     pub clocks: Vec<WaitClock>,
-    /// CPUs; there may be one. `None`: the last of those that howlate may use.
+    /// CPUs; only one is allowed. `None`: the last of the inherited mask.
     pub cpus: Option<CpuSet>,
     /// Sleeps per condition.
     pub samples: Option<u64>,
-    /// Sleeps that come first in each turn and are not counted; `None`: some milliseconds' worth.
+    /// Uncounted sleeps at the start of each turn; `None`: some milliseconds' worth.
     pub warm_up: Option<u64>,
     /// Turns per condition.
     pub rounds: Option<u32>,
-    /// What the order of turns is drawn with.
+    /// Seed of the order of turns.
     pub seed: u64,
-    /// Why `/dev/cpu_dma_latency` cannot be held; `None`: it can.
+    /// Why `/dev/cpu_dma_latency` cannot be held; `None` if it can.
     pub dma_latency_refused: Option<AsText<SettingRefusal>>,
 }
 
-/// As `howlate tune` calls the setting that is held.
+/// Name of the setting in `howlate tune`.
 const KNOB: &str = "cpu_dma_latency";
 const DMA_LATENCY: &str = "/dev/cpu_dma_latency";
 
@@ -44,22 +44,22 @@ const MANTISSAS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
 const SHORTEST: Span = Span::from_micros(10);
 const LENGTHS: usize = 34;
 
-/// Rounds where nothing else was asked for.
+/// Default number of rounds.
 const ROUNDS: u32 = 8;
-/// With fewer, no interval of 95 % is there.
+/// Fewer rounds give no 95 % confidence interval.
 const LEAST_ROUNDS: u32 = 6;
-/// Sleeps of each length and round where nothing else was asked for: about 20 s of sleeps in all.
+/// Default number of sleeps per length and round: about 20 s of sleeps in all.
 const SAMPLES: u64 = 6;
-/// A turn's median takes so many.
+/// Fewest samples for a turn's median.
 const LEAST_SAMPLES: u64 = 3;
 
 impl StepChoices {
-    /// Every length as it is and under each control, in interleaved rounds.
+    /// All lengths, without and with each control, in interleaved rounds.
     ///
     /// # Errors
     ///
-    /// When it is more than one sweep, or too little of it.
-    pub fn plan(&self, machine: &Machine) -> Result<Plan, PlanError> {
+    /// If there is more than one sweep, or too few rounds or samples.
+    pub fn plan(&self, machine: &PlanMachine) -> Result<Plan, PlanError> {
         let first = self.first(machine)?;
         let (rounds, samples) = self.extent()?;
         let families = self.families(&first);
@@ -67,9 +67,9 @@ impl StepChoices {
         let conditions: Vec<Condition> = families.iter().flat_map(sweep).collect();
         let turn = |(number, round): (usize, u32)| {
             let work = conditions[number].work;
-            let extent = Extent::Samples(share(samples, round, rounds), None);
+            let extent = TurnExtent::Samples(share(samples, round, rounds), None);
             let (warm_up, each) = (self.warm_up.unwrap_or_else(|| warm_up(work)), work.length());
-            Single { number, round, extent, warm_up, each, first: Span::ZERO }.turn(&conditions)
+            SingleTaskTurn { number, round, extent, warm_up, each, first: Span::ZERO }.turn(&conditions)
         };
         let turns: Vec<Turn> =
             order(families.len(), rounds, self.seed).into_iter().filter_map(turn).collect();
@@ -77,36 +77,36 @@ impl StepChoices {
     }
 
     /// The sweep's first condition.
-    fn first(&self, machine: &Machine) -> Result<Condition, PlanError> {
-        let sleeper = one("call", &self.sleepers)?;
-        let (policy, clock) = (one("policy", &self.policies)?, one("clock", &self.clocks)?);
+    fn first(&self, machine: &PlanMachine) -> Result<Condition, PlanError> {
+        let sleeper = only("call", &self.sleepers)?;
+        let (policy, clock) = (only("policy", &self.policies)?, only("clock", &self.clocks)?);
         check(sleeper)?;
         let work = Work::Sleep { mechanism: sleeper, target_ns: SHORTEST };
         let cpu = match &self.cpus {
             Some(cpus) => {
                 machine.check_cpus(cpus)?;
-                one("CPU", &cpus.iter().collect::<Vec<_>>())?
+                only("CPU", &cpus.iter().collect::<Vec<_>>())?
             }
             None => machine.allowed.iter().last().unwrap_or_default(),
         };
-        let slack_ns = one("slack", &self.slacks)?;
+        let slack_ns = only("slack", &self.slacks)?;
         Ok(Condition { policy, clock, slack_ns, cpu: Some(cpu), ..Condition::new(work, &machine.kernel) })
     }
 
-    /// Rounds, and sleeps of each condition in all.
-    fn extent(&self) -> Result<(u32, u64), NoSteps> {
+    /// Number of rounds, and of sleeps per condition.
+    fn extent(&self) -> Result<(u32, u64), StepsRefusal> {
         let rounds = self.rounds.unwrap_or(ROUNDS);
         if rounds < LEAST_ROUNDS {
-            return Err(NoSteps::FewRounds { least: LEAST_ROUNDS, found: rounds });
+            return Err(StepsRefusal::FewRounds { least: LEAST_ROUNDS, found: rounds });
         }
         let samples = self.samples.unwrap_or(SAMPLES * u64::from(rounds));
         if samples < LEAST_SAMPLES * u64::from(rounds) {
-            return Err(NoSteps::FewSamples { least: LEAST_SAMPLES, samples, rounds });
+            return Err(StepsRefusal::FewSamples { least: LEAST_SAMPLES, samples, rounds });
         }
         Ok((rounds, samples))
     }
 
-    /// The sweep as it is, then its controls.
+    /// First conditions of the sweep without controls and of each control's sweep.
     fn families(&self, first: &Condition) -> Vec<Condition> {
         let cpus: CpuSet = first.cpu.into_iter().collect();
         let held = TunedKnobs {
@@ -121,7 +121,7 @@ impl StepChoices {
         let can_hold = self.dma_latency_refused.is_none();
         let has_slack = !first.policy.is_realtime() && first.slack_ns != least;
         let controls = [(true, awake), (can_hold, shallow), (has_slack, punctual)];
-        let tried = controls.into_iter().filter_map(|(is_tried, one)| is_tried.then_some(one));
+        let tried = controls.into_iter().filter_map(|(is_tried, control)| is_tried.then_some(control));
         std::iter::once(first.clone()).chain(tried).collect()
     }
 
@@ -134,21 +134,21 @@ impl StepChoices {
     }
 }
 
-/// The only one there may be.
-fn one<T: Clone>(what: &'static str, all: &[T]) -> Result<T, NoSteps> {
+/// The only value, or an error if there are several.
+fn only<T: Clone>(what: &'static str, all: &[T]) -> Result<T, StepsRefusal> {
     match all {
-        [only] => Ok(only.clone()),
-        others => Err(NoSteps::Several { what, found: others.len() }),
+        [value] => Ok(value.clone()),
+        several => Err(StepsRefusal::Several { what, found: several.len() }),
     }
 }
 
-fn check(sleeper: Sleeper) -> Result<(), NoSteps> {
+fn check(sleeper: Sleeper) -> Result<(), StepsRefusal> {
     let because = match sleeper.wait() {
         None => "rounds lengths and starts programs of its own",
         Some(Wait::BusyWait | Wait::SleepThenSpin) => "spins",
         Some(_) => return Ok(()),
     };
-    Err(NoSteps::NotATimer { sleeper, because })
+    Err(StepsRefusal::NotATimer { sleeper, because })
 }
 
 /// The conditions of one sweep.
@@ -166,7 +166,7 @@ fn sweep(first: &Condition) -> Vec<Condition> {
     (0..LENGTHS).map(length).map(condition).collect()
 }
 
-/// In each round every sweep in random order, and in each sweep every length: loads are started once per sweep.
+/// In each round all sweeps in random order, and in each sweep all lengths in random order: a load is started once per sweep.
 fn order(families: usize, rounds: u32, seed: u64) -> Vec<(usize, u32)> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut sweeps: Vec<usize> = (0..families).collect();
@@ -182,7 +182,7 @@ fn order(families: usize, rounds: u32, seed: u64) -> Vec<(usize, u32)> {
     turns
 }
 
-/// About five milliseconds' worth: governors of idle states look at the last few sleeps.
+/// About five milliseconds' worth: idle governors consider the last few sleeps.
 fn warm_up(work: Work) -> u64 {
     const WORTH: u64 = 5_000_000;
     (WORTH / work.length().as_nanos().max(1)).clamp(1, 8)
@@ -214,12 +214,12 @@ mod tests {
         let plan = choices().plan(&machine()).unwrap();
         assert_eq!(plan.conditions.len(), 4 * LENGTHS);
         let lengths: Vec<String> =
-            plan.conditions[..LENGTHS].iter().map(|one| one.work.length().to_string()).collect();
+            plan.conditions[..LENGTHS].iter().map(|condition| condition.work.length().to_string()).collect();
         assert_eq!(
             [&lengths[0], &lengths[1], &lengths[13], &lengths[33]],
             ["10us", "12.5us", "200us", "20ms"]
         );
-        assert!(plan.conditions.iter().all(|one| one.cpu == Some(3)));
+        assert!(plan.conditions.iter().all(|condition| condition.cpu == Some(3)));
         assert_eq!(plan.conditions[LENGTHS].load.to_string(), "awake:cpus=3");
         assert_eq!(plan.conditions[2 * LENGTHS].tuned.as_ref().unwrap().writes[0].path, DMA_LATENCY);
         assert_eq!(plan.conditions[3 * LENGTHS].slack_ns, Some(Span::from_nanos(1)));
@@ -252,21 +252,21 @@ mod tests {
     #[test]
     fn what_is_no_sweep_is_refused_with_what_to_type() {
         let refused = |change: fn(&mut StepChoices)| {
-            let mut asked = choices();
-            change(&mut asked);
-            let error = asked.plan(&machine()).unwrap_err();
+            let mut choices = choices();
+            change(&mut choices);
+            let error = choices.plan(&machine()).unwrap_err();
             format!("{error} {}", error.hint().unwrap_or_default())
         };
-        let says = |change: fn(&mut StepChoices), words: &str| {
+        let says = |change: fn(&mut StepChoices), expected: &str| {
             let text = refused(change);
-            assert!(text.contains(words), "{text}");
+            assert!(text.contains(expected), "{text}");
         };
-        says(|one| one.policies.push(Policy::Idle), "one policy, and this run has 2");
-        says(|one| one.cpus = Some("0-1".parse().unwrap()), "one CPU, and this run has 2");
-        says(|one| one.cpus = Some("9".parse().unwrap()), "CPU 9 cannot be used");
-        says(|one| one.sleepers = vec![Sleeper::Runtime(Runtime::Python)], "`python` rounds lengths");
-        says(|one| one.sleepers = vec![Sleeper::Wait(Wait::BusyWait)], "`busy_wait` spins");
-        says(|one| one.rounds = Some(3), "`--rounds 6` or more");
-        says(|one| one.samples = Some(8), "`--samples 24` or more");
+        says(|choices| choices.policies.push(Policy::Idle), "one policy, and this run has 2");
+        says(|choices| choices.cpus = Some("0-1".parse().unwrap()), "one CPU, and this run has 2");
+        says(|choices| choices.cpus = Some("9".parse().unwrap()), "CPU 9 cannot be used");
+        says(|choices| choices.sleepers = vec![Sleeper::Runtime(Runtime::Python)], "`python` rounds lengths");
+        says(|choices| choices.sleepers = vec![Sleeper::Wait(Wait::BusyWait)], "`busy_wait` spins");
+        says(|choices| choices.rounds = Some(3), "`--rounds 6` or more");
+        says(|choices| choices.samples = Some(8), "`--samples 24` or more");
     }
 }

@@ -1,19 +1,18 @@
-//! Turns that are traced, beside those that are not.
+//! Traced turns beside untraced ones.
 
 use howlate_model::{Caveat, Condition, Notifier, Sleeper, Span, Turn, UntraceableReason, Wait, Work};
 
 use crate::Plan;
 
 impl Plan {
-    /// Adds to every turn whose threads sleep one that is like it and is to be traced, before or after it as the
-    /// seed decides. Those have rounds of their own, from the number on that is returned: that much more than the round
-    /// beside it. Why others cannot be traced is left in `left_out`. `None` where there is no such turn.
+    /// Adds a traced copy of every traceable turn, before or after it by the seed. The copy's round is that of the original plus the
+    /// returned number. Reasons why other turns cannot be traced are added to `left_out`. `None` if no turn is traceable.
     pub fn add_traced(&mut self, seed: u64) -> Option<u32> {
-        self.add_traced_of(seed, |_| true)
+        self.add_traced_for(seed, |_| true)
     }
 
-    /// The same beside turns of these conditions alone.
-    pub fn add_traced_of(&mut self, seed: u64, is_wanted: impl Fn(&Condition) -> bool) -> Option<u32> {
+    /// Like [`add_traced`](Self::add_traced), only for turns of selected conditions.
+    pub fn add_traced_for(&mut self, seed: u64, is_selected: impl Fn(&Condition) -> bool) -> Option<u32> {
         let rounds =
             self.turns.iter().flat_map(|turn| &turn.tasks).map(|task| task.round + 1).max().unwrap_or(0);
         let mut random = fastrand::Rng::with_seed(seed);
@@ -21,11 +20,11 @@ impl Plan {
         for turn in std::mem::take(&mut self.turns) {
             let mut conditions =
                 turn.tasks.iter().filter_map(|task| self.conditions.get(task.condition as usize));
-            if !conditions.any(&is_wanted) {
+            if !conditions.any(&is_selected) {
                 self.turns.push(turn);
                 continue;
             }
-            match cannot_be_traced(&turn) {
+            match untraceable_caveat(&turn) {
                 None => {
                     any = true;
                     self.turns.extend(pair(turn, rounds, random.bool()));
@@ -42,46 +41,45 @@ impl Plan {
     }
 }
 
-/// Of how many turns, or of how much of one, one is traced where nobody asked for it.
-const PART: u32 = 10;
-/// Shorter runs are over before a tracer is worth its start.
-const LEAST: Span = Span::from_secs(10);
+/// One in this many turns, or this fraction of a turn, is traced by default.
+const DEFAULT_FRACTION: u32 = 10;
+/// Shorter runs are not traced by default: starting a tracer would not pay off.
+const MIN_DURATION: Span = Span::from_secs(10);
 
 impl Plan {
-    /// Adds what a run of ten seconds or more traces without being asked, so that its result can name who made it late:
-    /// after one of ten turns of each condition, drawn by the seed, one that is like it and is to be traced. It comes after, so
-    /// that whoever ends a run early has numbers. Where a condition has fewer turns, the traced one is as much shorter.
-    /// What the numbers are of is left as it is. Returns the number from which on rounds are traced, as
-    /// [`add_traced`](Self::add_traced) does; `None` where nothing is added.
+    /// Adds default tracing to a run of ten seconds or more, so that its result can name causes: a traced copy after one of ten turns
+    /// of each condition, chosen by the seed. It comes after the original, so that a run that is ended early has results. If a
+    /// condition has fewer turns, the copy is shorter in proportion. The untraced turns do not change. Returns the first traced
+    /// round, like [`add_traced`](Self::add_traced); `None` if nothing is added.
     pub fn add_traced_part(&mut self, seed: u64) -> Option<u32> {
-        if self.estimate() < LEAST {
+        if self.estimate() < MIN_DURATION {
             return None;
         }
         let rounds =
             self.turns.iter().flat_map(|turn| &turn.tasks).map(|task| task.round + 1).max().unwrap_or(0);
-        // Every tenth, from a different one on in each run; all conditions take their turns in the same rounds.
-        let first = fastrand::Rng::with_seed(seed).u32(..rounds.clamp(1, PART));
-        let is_drawn = |turn: &Turn| {
-            turn.tasks.first().is_some_and(|task| task.round % PART == first)
-                && cannot_be_traced(turn).is_none()
+        // Every tenth round, with a random offset; the same rounds for all conditions.
+        let first = fastrand::Rng::with_seed(seed).u32(..rounds.clamp(1, DEFAULT_FRACTION));
+        let is_chosen = |turn: &Turn| {
+            turn.tasks.first().is_some_and(|task| task.round % DEFAULT_FRACTION == first)
+                && untraceable_caveat(turn).is_none()
         };
-        // Turns of one in `PART` rounds are a tenth where there are ten.
-        let of_ten = PART.min(rounds.max(1));
+        // With ten rounds or more, whole turns of every tenth round are a tenth.
+        let of_ten = DEFAULT_FRACTION.min(rounds.max(1));
         let mut any = false;
         for turn in std::mem::take(&mut self.turns) {
-            if !is_drawn(&turn) {
+            if !is_chosen(&turn) {
                 self.turns.push(turn);
                 continue;
             }
             any = true;
-            let traced = shortened(as_traced(&turn, rounds), of_ten, PART);
+            let traced = shortened(traced_copy(&turn, rounds), of_ten, DEFAULT_FRACTION);
             self.turns.extend([turn, traced]);
         }
         any.then_some(rounds)
     }
 }
 
-/// A turn of `part` in `whole` of the length: of the wake-ups where these are counted, of the time.
+/// Shortens a turn to `part / whole` of its samples and time.
 fn shortened(mut turn: Turn, part: u32, whole: u32) -> Turn {
     let (part, whole) = (u64::from(part), u64::from(whole));
     let share = |span: Span| Span::from_nanos(span.as_nanos() / whole * part);
@@ -93,16 +91,16 @@ fn shortened(mut turn: Turn, part: u32, whole: u32) -> Turn {
     turn
 }
 
-/// What is to be said of a turn whose wake-ups cannot be followed; `None` of one whose can.
-fn cannot_be_traced(turn: &Turn) -> Option<Caveat> {
+/// Caveat for a turn that cannot be traced; `None` if it can.
+fn untraceable_caveat(turn: &Turn) -> Option<Caveat> {
     turn.tasks.iter().find_map(|task| {
-        let reason = why_not(&task.work)?.into();
+        let reason = untraceable_reason(&task.work)?.into();
         Some(Caveat::NotTraced { mechanism: task.work.mechanism().to_string(), reason })
     })
 }
 
-/// Why work has no wake-ups that a tracer can follow.
-fn why_not(work: &Work) -> Option<UntraceableReason> {
+/// Why the wake-ups of `work` cannot be traced.
+fn untraceable_reason(work: &Work) -> Option<UntraceableReason> {
     match work {
         Work::Cyclic { mechanism, .. } | Work::Sleep { mechanism: Sleeper::Wait(mechanism), .. } => {
             thread_spins(*mechanism)
@@ -130,12 +128,12 @@ fn receiver_spins(notifier: Notifier) -> Option<UntraceableReason> {
 }
 
 fn pair(turn: Turn, rounds: u32, traced_first: bool) -> [Turn; 2] {
-    let traced = as_traced(&turn, rounds);
+    let traced = traced_copy(&turn, rounds);
     if traced_first { [traced, turn] } else { [turn, traced] }
 }
 
-/// The same in a round that is traced.
-fn as_traced(turn: &Turn, rounds: u32) -> Turn {
+/// A copy of the turn in a traced round.
+fn traced_copy(turn: &Turn, rounds: u32) -> Turn {
     let mut traced = turn.clone();
     for task in &mut traced.tasks {
         task.round += rounds;
@@ -150,15 +148,15 @@ mod tests {
 
     use super::*;
     use crate::testing::{circumstances, machine};
-    use crate::{CyclicChoices, Threads};
+    use crate::{CyclicChoices, ThreadSpec};
 
     fn choices() -> CyclicChoices {
         CyclicChoices {
             periods: vec![Span::from_millis(1), Span::from_millis(2)],
-            threads: Threads::Count(2),
+            threads: ThreadSpec::Count(2),
             samples: Some(40),
             rounds: Some(4),
-            ..CyclicChoices::of_one_thread(circumstances())
+            ..CyclicChoices::single_thread(circumstances())
         }
     }
 
@@ -170,10 +168,10 @@ mod tests {
         assert_eq!(plan.turns.len(), 16);
         let mut traced_first = 0;
         for (pair, before) in plan.turns.chunks(2).zip(&plain.turns) {
-            let (one, other) = (&pair[0].tasks[1], &pair[1].tasks[1]);
-            assert_eq!((one.condition, one.round.abs_diff(other.round)), (other.condition, 4));
+            let (first, other) = (&pair[0].tasks[1], &pair[1].tasks[1]);
+            assert_eq!((first.condition, first.round.abs_diff(other.round)), (other.condition, 4));
             assert!(pair.contains(before));
-            traced_first += u32::from(one.round > other.round);
+            traced_first += u32::from(first.round > other.round);
         }
         assert!((1..8).contains(&traced_first), "the order is drawn");
     }
@@ -183,7 +181,7 @@ mod tests {
         let mut plan = choices().plan(&machine()).unwrap();
         let millisecond = Span::from_millis(1);
         let is_short = |condition: &Condition| matches!(condition.work, Work::Cyclic { period_ns, .. } if period_ns == millisecond);
-        assert_eq!(plan.add_traced_of(3, is_short), Some(4));
+        assert_eq!(plan.add_traced_for(3, is_short), Some(4));
         assert_eq!(plan.turns.len(), 12);
         let traced = plan.turns.iter().flat_map(|turn| &turn.tasks).filter(|task| task.round >= 4);
         assert!(
@@ -238,11 +236,11 @@ mod tests {
         let before = plan.turns.clone();
         assert_eq!(plan.add_traced(3), None);
         assert_eq!(plan.turns, before);
-        let said = [Caveat::NotTraced {
+        let caveats = [Caveat::NotTraced {
             mechanism: "busy_wait".into(),
             reason: UntraceableReason::NeverSleeps.into(),
         }];
-        assert_eq!(plan.left_out, said, "once");
+        assert_eq!(plan.left_out, caveats, "once");
     }
 
     #[test]
@@ -270,7 +268,7 @@ mod tests {
             (call(Runtime::Go), false),
             (call(Runtime::Shell), false),
         ] {
-            assert_eq!(why_not(&work).is_none(), is_traced, "{work:?}");
+            assert_eq!(untraceable_reason(&work).is_none(), is_traced, "{work:?}");
         }
     }
 }

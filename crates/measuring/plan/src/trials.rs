@@ -1,4 +1,4 @@
-//! One condition as it is and with settings changed, turn by turn, as `tune` tries them.
+//! A condition and its variants with changed settings, for `howlate tune`.
 
 use std::ops::Range;
 
@@ -6,37 +6,36 @@ use howlate_model::{Condition, Task, Turn};
 
 use crate::{Plan, order};
 
-/// The turns of one condition, or of threads side by side, under settings that are changed together.
+/// Turns of a baseline condition, or of concurrent threads, and of variants with changed settings.
 #[derive(Clone, Debug)]
 pub struct Trials {
-    /// Of every variant, one after the other.
+    /// Conditions of all variants, one after the other.
     conditions: Vec<Condition>,
-    /// The baseline's turn, after which the others are made.
+    /// The baseline's turn, the template for the others.
     turn: Turn,
     /// Conditions of each variant.
     width: usize,
     seed: u64,
 }
 
-/// A plan that holds more than one condition.
+/// The plan has more than one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "settings are tried on one condition, and this makes {found}; choose one of each, such as one length, one call, one policy and one load"
 )]
-pub struct NotOne {
-    /// How many there are.
+pub struct SeveralConditions {
     pub found: usize,
 }
 
 impl Trials {
-    /// The condition of a plan that has a single turn.
+    /// From a plan with a single turn.
     ///
     /// # Errors
     ///
-    /// When it has several.
-    pub fn from_plan(plan: Plan, seed: u64) -> Result<Self, NotOne> {
+    /// If it has several.
+    pub fn from_plan(plan: Plan, seed: u64) -> Result<Self, SeveralConditions> {
         let found = plan.turns.len();
-        let turn = plan.turns.into_iter().next().filter(|_| found == 1).ok_or(NotOne { found })?;
+        let turn = plan.turns.into_iter().next().filter(|_| found == 1).ok_or(SeveralConditions { found })?;
         Ok(Self { width: plan.conditions.len(), conditions: plan.conditions, turn, seed })
     }
 
@@ -45,7 +44,7 @@ impl Trials {
         &self.conditions[..self.width]
     }
 
-    /// Those of every variant so far.
+    /// The conditions of all variants.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
@@ -55,8 +54,8 @@ impl Trials {
         &self.turn
     }
 
-    /// Adds the baseline with settings changed; returns its number. That of the baseline is 0. `None`, and nothing is added,
-    /// where `alter` cannot change all of its conditions.
+    /// Adds a variant and returns its number; the baseline is 0. `None`, and nothing is added, if `alter` returns `None` for any of the
+    /// baseline's conditions.
     pub fn add(&mut self, alter: impl Fn(&Condition) -> Option<Condition>) -> Option<usize> {
         let variant: Vec<Condition> = self.base().iter().map(alter).collect::<Option<_>>()?;
         self.conditions.extend(variant);
@@ -100,15 +99,15 @@ mod tests {
 
     use super::*;
     use crate::testing::{circumstances, machine};
-    use crate::{CyclicChoices, Threads};
+    use crate::{CyclicChoices, ThreadSpec};
 
     fn choices(periods: &[u64]) -> CyclicChoices {
         CyclicChoices {
             periods: periods.iter().map(|millis| Span::from_millis(*millis)).collect(),
-            threads: Threads::Count(2),
+            threads: ThreadSpec::Count(2),
             samples: Some(100),
             rounds: Some(1),
-            ..CyclicChoices::of_one_thread(circumstances())
+            ..CyclicChoices::single_thread(circumstances())
         }
     }
 
@@ -125,7 +124,7 @@ mod tests {
     fn every_round_has_each_variant_once_with_its_settings() {
         let mut trials = Trials::from_plan(choices(&[1]).plan(&machine()).unwrap(), 3).unwrap();
         assert_eq!(trials.add(|_| None), None);
-        assert_eq!((trials.add(|one| Some(one.clone())), trials.add(slice)), (Some(1), Some(2)));
+        assert_eq!((trials.add(|condition| Some(condition.clone())), trials.add(slice)), (Some(1), Some(2)));
         let turns = trials.turns(&[0, 2], 5..8);
         assert_eq!(turns.len(), 6);
         for pair in turns.chunks(2) {
@@ -147,6 +146,6 @@ mod tests {
     #[test]
     fn more_than_one_condition_is_refused() {
         let two = choices(&[1, 2]).plan(&machine()).unwrap();
-        assert_eq!(Trials::from_plan(two, 3).unwrap_err(), NotOne { found: 2 });
+        assert_eq!(Trials::from_plan(two, 3).unwrap_err(), SeveralConditions { found: 2 });
     }
 }

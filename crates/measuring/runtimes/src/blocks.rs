@@ -80,7 +80,7 @@ mod tests {
     fn blocks(warm_up: u64) -> Blocks {
         let work = Work::Sleep { mechanism: Sleeper::Runtime(Runtime::C), target_ns: Span::from_nanos(100) };
         let (condition, round, samples) = (3, 1, Some(9));
-        let task = Task { condition, round, samples, warm_up, keep_series: true, ..Task::doing(work) };
+        let task = Task { condition, round, samples, warm_up, keep_series: true, ..Task::new(work) };
         Blocks::new(&task, at(1_000))
     }
 

@@ -23,5 +23,5 @@ pub fn talk(text: &str) {
 
 fn task() -> Task {
     let mechanism = Sleeper::Runtime(Runtime::C);
-    Task { keep_series: true, ..Task::doing(Work::Sleep { mechanism, target_ns: Span::from_millis(1) }) }
+    Task { keep_series: true, ..Task::new(Work::Sleep { mechanism, target_ns: Span::from_millis(1) }) }
 }

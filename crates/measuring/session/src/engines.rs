@@ -37,7 +37,7 @@ mod tests {
 
     fn turn(work: Work) -> Turn {
         let (load, estimate) = (Load::IDLE, Span::ZERO);
-        Turn { tasks: vec![Task::doing(work)], load, duration: None, cut_after: None, estimate }
+        Turn { tasks: vec![Task::new(work)], load, duration: None, cut_after: None, estimate }
     }
 
     #[test]

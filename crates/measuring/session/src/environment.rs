@@ -11,7 +11,7 @@ use howlate_model::{
     AsText, Caveat, CombinationRefusal, Finding, Instrument, Node, Runtime, Setting, Sleeper, Span, System,
     WaitClock,
 };
-use howlate_plan::Machine;
+use howlate_plan::PlanMachine;
 use howlate_procfs::Root;
 use howlate_runtimes::Probes;
 use howlate_system::{describe, examine, node};
@@ -99,8 +99,8 @@ impl Environment {
     }
 
     /// What plans must know.
-    pub fn machine(&self) -> Machine {
-        Machine {
+    pub fn machine(&self) -> PlanMachine {
+        PlanMachine {
             allowed: self.system.allowed.clone(),
             bindable: self.system.can_bind().clone(),
             isolated: self.system.isolated_to_bind(),

@@ -10,7 +10,7 @@ use howlate_measure::{Process, allow_realtime};
 use howlate_model::{
     AsText, Caveat, EndReason, Line, SettingWrite, Turn, TurnControl, TurnFailure, TurnFinished,
 };
-use howlate_plan::{Plan, without_repeats};
+use howlate_plan::{Plan, deduplicate};
 use howlate_render::Screen;
 
 use crate::affinity::{contention, observer_cpus};
@@ -94,7 +94,7 @@ pub(crate) fn bounds(request: &Request<'_>, environment: &Environment, process: 
 /// So that nothing is measured in vain before a load that cannot be applied.
 pub(crate) fn check_loads(plan: &Plan) -> Result<(), StartError> {
     let loads = plan.conditions.iter().map(|condition| condition.load.clone());
-    let once = without_repeats(&loads.collect::<Vec<_>>());
+    let once = deduplicate(&loads.collect::<Vec<_>>());
     once.iter().try_for_each(howlate_load::check)
 }
 

@@ -203,7 +203,7 @@ mod tests {
                 period_ns: Span::from_millis(millis),
             };
             let turn = |number: u64| Turn {
-                tasks: vec![Task::doing(work(1 + number))],
+                tasks: vec![Task::new(work(1 + number))],
                 load: Load::IDLE,
                 duration: Some(share.duration),
                 cut_after: None,

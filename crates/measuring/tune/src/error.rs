@@ -1,7 +1,7 @@
 //! Why no setting could be tried, and what to do about it.
 
 use howlate_guard::LockError;
-use howlate_plan::NotOne;
+use howlate_plan::SeveralConditions;
 use howlate_session::SessionError;
 
 /// Why no setting could be tried.
@@ -9,7 +9,7 @@ use howlate_session::SessionError;
 pub enum TuneError {
     /// The plan is of several conditions.
     #[error(transparent)]
-    NotOne(#[from] NotOne),
+    NotOne(#[from] SeveralConditions),
     /// These programs change settings of the machine while they run.
     #[error("running here: {}; settings of the machine would change while they are tried", .0.join(" and "))]
     Tuners(Vec<&'static str>),

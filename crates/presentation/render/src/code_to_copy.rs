@@ -88,7 +88,7 @@ fn languages(analysis: &Analysis, conditions: &[u32]) -> Vec<Language> {
 fn each(setting: Setting, languages: &[Language]) -> Vec<(String, Vec<String>)> {
     let mut each: Vec<(String, Vec<String>)> = Vec::new();
     for language in languages {
-        let lines = setting.snippets().written_in(*language).lines();
+        let lines = setting.snippets().for_language(*language).lines();
         match each.iter_mut().find(|(_, known)| *known == lines) {
             Some((names, _)) => *names = format!("{names}, {}", language.name()),
             None => each.push((language.name().to_owned(), lines)),

@@ -68,7 +68,7 @@ pub(crate) fn named_by(condition: &impl HasProperties, properties: &[Property]) 
 pub fn told_by(condition: &impl HasProperties, properties: &[Property]) -> String {
     let said = |property: &Property| match condition.value(*property) {
         None if *property == Property::Knob => Some(BASELINE.to_owned()),
-        None if *property == Property::Clock => Some(format!("clock {}", property.typed(condition))),
+        None if *property == Property::Clock => Some(format!("clock {}", property.text(condition))),
         value => value.map(|value| phrase(&value)),
     };
     joined(&properties.iter().filter_map(said).collect::<Vec<_>>())
@@ -121,7 +121,7 @@ pub(crate) fn telling(conditions: &[impl HasProperties]) -> Vec<Property> {
 
 /// How many of `conditions` these properties tell apart.
 fn told_apart(conditions: &[impl HasProperties], properties: &[Property]) -> usize {
-    let typed = |one| properties.iter().map(|property| property.typed(one)).collect::<Vec<_>>();
+    let typed = |one| properties.iter().map(|property| property.text(one)).collect::<Vec<_>>();
     conditions.iter().map(typed).collect::<HashSet<_>>().len()
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn tags(analysis: &Analysis) -> Vec<String> {
     for (condition, tag) in conditions.iter().zip(&short) {
         let alike = conditions.iter().zip(&short).filter(|(_, other)| *other == tag);
         let alike: Vec<&Condition> = alike.map(|(one, _)| *one).collect();
-        let apart = varying(&alike).into_iter().map(|property| property.typed(*condition));
+        let apart = varying(&alike).into_iter().map(|property| property.text(*condition));
         let long = std::iter::once(tag.clone()).chain(apart.filter(|part| !part.is_empty()));
         let one = in_one_word(&long.collect::<Vec<_>>().join("-"));
         let before = tags.iter().filter(|other| **other == one || other.starts_with(&format!("{one}.")));
@@ -167,7 +167,7 @@ pub(crate) fn tags(analysis: &Analysis) -> Vec<String> {
 /// What most conditions are told apart by.
 fn tag(condition: &Condition) -> String {
     let known = [Property::Mechanism, Property::Length, Property::Policy, Property::Load];
-    let mut parts: Vec<String> = known.iter().map(|property| property.typed(condition)).collect();
+    let mut parts: Vec<String> = known.iter().map(|property| property.text(condition)).collect();
     parts.retain(|part| !part.is_empty());
     parts.extend(condition.work.sender_cpu().map(|cpu| format!("from{cpu}")));
     parts.extend(condition.cpu.map(|cpu| format!("cpu{cpu}")));

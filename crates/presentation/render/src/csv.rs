@@ -89,11 +89,11 @@ fn row(outcome: &Outcome, name: &str) -> Vec<String> {
         condition.work.kind().name().to_owned(),
         condition.work.mechanism().to_string(),
         optional(length_of(condition)),
-        Property::Policy.typed(condition),
+        Property::Policy.text(condition),
         optional(condition.slack_ns.map(howlate_model::Span::as_nanos)),
         optional(condition.cpu),
         condition.thread.to_string(),
-        Property::Load.typed(condition),
+        Property::Load.text(condition),
         condition.kernel.clone(),
     ];
     cells.extend(planned(outcome));

@@ -38,7 +38,7 @@ pub(crate) fn cell(one: &impl HasProperties, property: Property) -> String {
     match (one.value(property), property) {
         (Some(value), _) => property::value(&value),
         (None, Property::Knob) => property::BASELINE.to_owned(),
-        (None, Property::Clock) => property.typed(one),
+        (None, Property::Clock) => property.text(one),
         (None, _) => "–".to_owned(),
     }
 }

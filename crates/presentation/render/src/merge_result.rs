@@ -106,7 +106,7 @@ struct KeptApart {
 /// The values of a property, each once, in their order.
 fn all_values(conditions: &[Condition], property: Property) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let all = conditions.iter().map(|condition| property.typed(condition));
+    let all = conditions.iter().map(|condition| property.text(condition));
     all.filter(|value| seen.insert(value.clone())).collect()
 }
 

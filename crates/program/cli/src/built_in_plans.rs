@@ -1,51 +1,51 @@
-//! Plans that come with the program: whoever has nothing but the program has them as well.
+//! Plans that are built into the program.
 
 use std::path::Path;
 
 use howlate_model::nearest;
 use howlate_plan::PlanFile;
 
-/// A plan and its name, which is that of its file.
-pub struct BuiltIn {
-    /// As it is typed.
+/// A built-in plan.
+pub struct BuiltInPlan {
+    /// Its name on the command line.
     pub name: &'static str,
-    /// The plan, as TOML.
+    /// Its text, TOML.
     pub text: &'static str,
 }
 
 macro_rules! built_in {
     ($($name:literal),*) => {
-        [$(BuiltIn { name: $name, text: include_str!(concat!("../plans/", $name, ".toml")) }),*]
+        [$(BuiltInPlan { name: $name, text: include_str!(concat!("../plans/", $name, ".toml")) }),*]
     };
 }
 
-/// Every one, by name.
-pub const ALL: [BuiltIn; 7] =
+/// All plans, by name.
+pub const ALL: [BuiltInPlan; 7] =
     built_in!["container", "guest", "nanosleep", "notify", "python-sleep", "rt-kernel", "steps"];
 
-impl BuiltIn {
-    /// What it asks, in a sentence.
+impl BuiltInPlan {
+    /// Its question, in a sentence.
     pub fn about(&self) -> String {
         PlanFile::parse(self.text).ok().and_then(|plan| plan.about).unwrap_or_default()
     }
 }
 
-/// The one that `path` names, unless a file does.
-pub fn named(path: &Path) -> Option<&'static BuiltIn> {
+/// The plan with this name, unless a file has it.
+pub fn find(path: &Path) -> Option<&'static BuiltInPlan> {
     if path.is_file() {
         return None;
     }
     ALL.iter().find(|plan| path == Path::new(plan.name))
 }
 
-/// What to type instead of a path that is no plan; `command` is what took it, such as `howlate run`.
+/// A hint for a path that is not a plan; `command` is the command it was given to, such as `howlate run`.
 pub fn hint(path: &Path, command: &str) -> String {
     let found = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let meant = nearest(&found, ALL.iter().map(|plan| plan.name));
-    let meant = meant.map(|name| format!("did you mean `{command} {name}`? "));
+    let suggestion = nearest(&found, ALL.iter().map(|plan| plan.name));
+    let suggestion = suggestion.map(|name| format!("did you mean `{command} {name}`? "));
     format!(
         "{}`howlate run --list` lists the plans that come with it; `howlate run --help` says how to write one",
-        meant.unwrap_or_default()
+        suggestion.unwrap_or_default()
     )
 }
 
@@ -66,9 +66,9 @@ mod tests {
 
     #[test]
     fn a_file_comes_before_a_name() {
-        assert_eq!(named(Path::new("python-sleep")).unwrap().name, "python-sleep");
-        assert!(named(Path::new("./python-sleep")).is_none());
-        assert!(named(Path::new(file!())).is_none());
+        assert_eq!(find(Path::new("python-sleep")).unwrap().name, "python-sleep");
+        assert!(find(Path::new("./python-sleep")).is_none());
+        assert!(find(Path::new(file!())).is_none());
         assert!(
             hint(Path::new("plans/python-slep.toml"), "howlate run").contains("`howlate run python-sleep`?")
         );

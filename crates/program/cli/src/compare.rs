@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use howlate_model::{Margin, Property, Span, TimeUnit};
 
 use super::completion_values;
-use super::time_unit::time_unit;
+use super::value_parsers::time_unit;
 
 /// Whether two measurements differ, and by how much
 ///
@@ -20,12 +20,12 @@ howlate compare run.jsonl --by policy\n  \
 howlate compare before.jsonl after.jsonl --margin 5us --format md\n  \
 howlate compare --with-itself -- --policy fifo:80 --load cpu"
 )]
-pub struct Compare {
+pub struct CompareArgs {
     /// Recordings made with --out: the base, then what is compared with it
     #[arg(value_name = "RECORDING", required_unless_present = "with_itself")]
     pub recordings: Vec<PathBuf>,
     /// Compare conditions of one recording: policy, load, mechanism, kernel, slack, cpu, length, receiver, …
-    #[arg(long, value_name = "PROPERTY", value_parser = completion_values::known::<Property>(completion_values::properties), hide_possible_values = true)]
+    #[arg(long, value_name = "PROPERTY", value_parser = completion_values::completable::<Property>(completion_values::properties), hide_possible_values = true)]
     pub by: Option<Property>,
     /// With --by: the value that the others are compared with [default: the first measured]
     #[arg(long, value_name = "VALUE", requires = "by", allow_hyphen_values = true)]
@@ -70,14 +70,14 @@ pub struct Compare {
     pub cyclic: Vec<String>,
 }
 
-impl Compare {
-    /// What to print: `--json` is short for one of the formats.
-    pub const fn printed(&self) -> ComparisonFormat {
+impl CompareArgs {
+    /// The output format; `--json` is short for one of them.
+    pub const fn output_format(&self) -> ComparisonFormat {
         if self.json { ComparisonFormat::Json } else { self.format }
     }
 }
 
-/// A share of at least a half, typed in per cent.
+/// A confidence level, given in per cent, stored as a share.
 #[derive(Clone, Copy)]
 pub struct Confidence(pub f64);
 
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn confidence_is_per_cent() {
-        let share = |text: &str| text.parse::<Confidence>().map(|one| format!("{:.3}", one.0));
+        let share = |text: &str| text.parse::<Confidence>().map(|confidence| format!("{:.3}", confidence.0));
         assert_eq!(share("95"), Ok("0.950".to_owned()));
         assert_eq!(share("99.9 %"), Ok("0.999".to_owned()));
         for wrong in ["0.95", "100", "", "much", "-95", "NaN"] {

@@ -1,4 +1,4 @@
-//! Values that a shell can complete, of options whose parsers are our own and take others as well.
+//! Values that shells complete, for options whose parsers accept other values too.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use howlate_report::{Chart, ChartTheme};
 
 use crate::built_in_plans;
 
-/// A parser, and values that it is known to take.
+/// A parser with example values for completion.
 #[derive(Clone)]
 pub(crate) struct Completable<P> {
     parser: P,
@@ -36,12 +36,12 @@ impl<P: TypedValueParser> TypedValueParser for Completable<P> {
 
 type Parser<T> = fn(&str) -> Result<T, <T as FromStr>::Err>;
 
-/// What `T` reads, of which these are known.
-pub(crate) fn known<T: FromStr>(values: fn() -> Vec<&'static str>) -> Completable<Parser<T>> {
+/// The parser of `T`, with values for completion.
+pub(crate) fn completable<T: FromStr>(values: fn() -> Vec<&'static str>) -> Completable<Parser<T>> {
     Completable { parser: T::from_str, values }
 }
 
-/// A plan's name, or the path of any file.
+/// Parser of plan names and paths.
 pub(crate) fn plan() -> Completable<PathBufValueParser> {
     Completable {
         parser: PathBufValueParser::new(),
@@ -112,28 +112,28 @@ mod tests {
     use howlate_model::{LoadList, Policy, Sleeper};
     use howlate_trace::Choice;
 
-    use super::super::notify::By;
+    use super::super::notify::NotifierChoice;
     use super::*;
     use howlate_tune::KnobSelection;
 
     #[track_caller]
-    fn are_taken<T: FromStr>(values: fn() -> Vec<&'static str>) {
-        let refused: Vec<&str> = values().into_iter().filter(|one| one.parse::<T>().is_err()).collect();
+    fn assert_parse<T: FromStr>(values: fn() -> Vec<&'static str>) {
+        let refused: Vec<&str> = values().into_iter().filter(|value| value.parse::<T>().is_err()).collect();
         assert!(!values().is_empty() && refused.is_empty(), "{refused:?}");
     }
 
     #[test]
     fn what_a_shell_completes_is_taken() {
-        are_taken::<Policy>(policies);
-        are_taken::<LoadList>(loads);
-        are_taken::<Wait>(waits);
-        are_taken::<Sleeper>(sleepers);
-        are_taken::<By>(notifiers);
-        are_taken::<Property>(properties);
-        are_taken::<Chart>(charts);
-        are_taken::<ChartTheme>(themes);
-        are_taken::<Choice>(tracers);
-        are_taken::<KnobSelection>(knobs);
-        are_taken::<KernelSpec>(kernels);
+        assert_parse::<Policy>(policies);
+        assert_parse::<LoadList>(loads);
+        assert_parse::<Wait>(waits);
+        assert_parse::<Sleeper>(sleepers);
+        assert_parse::<NotifierChoice>(notifiers);
+        assert_parse::<Property>(properties);
+        assert_parse::<Chart>(charts);
+        assert_parse::<ChartTheme>(themes);
+        assert_parse::<Choice>(tracers);
+        assert_parse::<KnobSelection>(knobs);
+        assert_parse::<KernelSpec>(kernels);
     }
 }

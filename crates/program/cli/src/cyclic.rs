@@ -3,9 +3,9 @@
 use clap::Args;
 use howlate_model::{Span, Wait};
 
-use super::measuring::{Clocks, Measuring, ThreadCount};
-use super::tracing::Reasons;
-use super::{Rows, completion_values};
+use super::measuring::{ClockArgs, MeasureArgs, ThreadCount};
+use super::tracing::TracingArgs;
+use super::{RowPer, completion_values};
 
 /// How late periodic threads wake (what cyclictest measures)
 #[derive(Args)]
@@ -13,7 +13,7 @@ use super::{Rows, completion_values};
 howlate cyclic --policy fifo:80 --duration 1m\n  \
 howlate cyclic --threads 5 --policy fifo:99 --staircase --distance 500us\n  \
 howlate cyclic --policy other,fifo:80 --load idle,cpu \\\n      --fail-above 'p99.9>100us'")]
-pub struct Cyclic {
+pub struct CyclicArgs {
     /// Time between planned wake-ups
     #[arg(
         long,
@@ -31,7 +31,7 @@ pub struct Cyclic {
     /// clock_nanosleep (until a time), clock_nanosleep_relative, nanosleep, timerfd, posix_timer, ppoll, epoll_pwait2, futex,
     /// busy_wait, sleep_then_spin.
     #[arg(long, value_name = "CALL,…", value_delimiter = ',', default_value = "clock_nanosleep",
-        value_parser = completion_values::known::<Wait>(completion_values::waits), hide_possible_values = true)]
+        value_parser = completion_values::completable::<Wait>(completion_values::waits), hide_possible_values = true)]
     pub call: Vec<Wait>,
     /// Added to the period of each further thread
     #[arg(
@@ -53,14 +53,14 @@ pub struct Cyclic {
     pub dither: bool,
     /// The clocks that are waited on.
     #[command(flatten)]
-    pub clock: Clocks,
+    pub clock: ClockArgs,
     /// What all that measures take.
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasureArgs,
     /// Whether and how it is asked why.
     #[command(flatten)]
-    pub reasons: Reasons,
+    pub reasons: TracingArgs,
     /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
     #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json", "format"], hide_short_help = true, help_heading = "Output")]
-    pub by: Option<Rows>,
+    pub by: Option<RowPer>,
 }

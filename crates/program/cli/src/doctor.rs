@@ -10,7 +10,7 @@ use clap::Args;
 howlate doctor\n  \
 howlate doctor --verbose\n  \
 howlate doctor --json > findings.json")]
-pub struct Doctor {
+pub struct DoctorArgs {
     /// Print the findings for programs, as JSON
     #[arg(long)]
     pub json: bool,

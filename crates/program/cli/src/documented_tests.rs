@@ -1,4 +1,4 @@
-//! Commands in the documentation and in the help texts are commands that can be typed.
+//! Tests that commands in the documentation and in help texts parse.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
-use super::{Cli, written_out};
+use super::{Cli, expand_shorthand};
 
-/// Every page that people read.
+/// All pages of the documentation.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let mut pages = vec![root.join("README.md")];
@@ -19,41 +19,40 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Where something to type stands.
+/// Where a command appears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextLocation {
-    /// A line of its own, to be copied.
+    /// On a line of its own, to be copied.
     Line,
-    /// Within a sentence, which may leave out what it is not about.
+    /// Within a sentence, possibly incomplete.
     Sentence,
 }
 
-/// Lines of blocks, those that go on joined, without the column of remarks; and what stands between backquotes in
-/// sentences and tables.
-fn typed(text: &str) -> Vec<(TextLocation, String)> {
-    let text = text.split("\\\n").enumerate().map(joined).collect::<String>();
-    let mut typed = Vec::new();
+/// Lines of code blocks, with continuation lines joined and without remarks, and text in backquotes.
+fn commands(text: &str) -> Vec<(TextLocation, String)> {
+    let text = text.split("\\\n").enumerate().map(join_line).collect::<String>();
+    let mut found = Vec::new();
     let mut is_fenced = false;
     for line in text.lines() {
         if line.trim_start().starts_with("```") {
             is_fenced = !is_fenced;
         } else if is_fenced || line.starts_with("    ") {
             let line = line.trim();
-            typed.push((TextLocation::Line, line.split("     ").next().unwrap_or(line).to_owned()));
+            found.push((TextLocation::Line, line.split("     ").next().unwrap_or(line).to_owned()));
         } else {
             let quoted = line.split('`').skip(1).step_by(2);
-            typed.extend(quoted.map(|part| (TextLocation::Sentence, part.replace("\\|", "|"))));
+            found.extend(quoted.map(|part| (TextLocation::Sentence, part.replace("\\|", "|"))));
         }
     }
-    typed
+    found
 }
 
-/// A part of a text, without what indents it where a line goes on.
-fn joined((number, part): (usize, &str)) -> String {
+/// A continuation line without its indentation.
+fn join_line((number, part): (usize, &str)) -> String {
     if number == 0 { part.to_owned() } else { format!(" {}", part.trim_start()) }
 }
 
-/// What containers of the documentation are started with: `args: [record, "--out", …]`.
+/// Arguments of containers in the documentation parse: `args: [record, "--out", …]`.
 #[test]
 fn containers_are_started_with_what_can_be_typed() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs");
@@ -63,8 +62,8 @@ fn containers_are_started_with_what_can_be_typed() {
         let text = fs::read_to_string(&path).unwrap();
         let lists = text.lines().filter_map(|line| line.trim().strip_prefix("args: [")?.strip_suffix(']'));
         for list in lists {
-            let words = list.split(',').map(|word| word.trim().trim_matches('"'));
-            let parsed = Cli::try_parse_from(std::iter::once("howlate").chain(words));
+            let arguments = list.split(',').map(|word| word.trim().trim_matches('"'));
+            let parsed = Cli::try_parse_from(std::iter::once("howlate").chain(arguments));
             assert!(parsed.is_ok(), "{}: {list}: {}", path.display(), parsed.err().unwrap());
             found += 1;
         }
@@ -72,39 +71,39 @@ fn containers_are_started_with_what_can_be_typed() {
     assert!(found >= 3, "{found}");
 }
 
-/// What ends a command.
-fn ends(word: &str) -> bool {
+/// Whether a shell token ends a command.
+fn ends_command(word: &str) -> bool {
     matches!(word, "|" | "||" | "&&" | "&" | ";" | ">" | ">>" | "<" | "2>") || word.starts_with(['>', '|'])
 }
 
-/// Stands for what a reader puts in its place, so that the rest cannot be read as it is.
-fn is_a_gap(word: &str) -> bool {
+/// Whether a word is a placeholder for the reader's own text.
+fn is_placeholder(word: &str) -> bool {
     word.contains('…') || ["COMMAND", "SHELL", "OPTIONS", "FILE|"].contains(&word)
 }
 
-/// The calls of howlate in a line, each with its own words.
+/// The calls of howlate in a line.
 fn calls(line: &str) -> Vec<Vec<String>> {
-    let Some(words) = shlex::split(line) else { return Vec::new() };
+    let Some(arguments) = shlex::split(line) else { return Vec::new() };
     let begins = |place: &usize| {
-        let before = place.checked_sub(1).map(|place| words[place].as_str());
+        let before = place.checked_sub(1).map(|place| arguments[place].as_str());
         let is_first =
-            before.is_none_or(|before| ends(before) || ["$", "sudo", "-", "run:"].contains(&before));
-        words[*place] == "howlate" && is_first
+            before.is_none_or(|before| ends_command(before) || ["$", "sudo", "-", "run:"].contains(&before));
+        arguments[*place] == "howlate" && is_first
     };
     let call = |place: usize| -> Vec<String> {
-        words[place..]
+        arguments[place..]
             .iter()
-            .take_while(|word| !ends(word))
+            .take_while(|word| !ends_command(word))
             .map(|word| word.trim_end_matches(';').to_owned())
             .collect()
     };
-    let whole = |call: &Vec<String>| !call.iter().any(|word| is_a_gap(word));
-    (0..words.len()).filter(begins).map(call).filter(whole).collect()
+    let whole = |call: &Vec<String>| !call.iter().any(|word| is_placeholder(word));
+    (0..arguments.len()).filter(begins).map(call).filter(whole).collect()
 }
 
-/// Why a call would be refused.
+/// Why a call does not parse.
 fn refused(call: &[String], place: TextLocation) -> Option<String> {
-    let error = Cli::try_parse_from(written_out(call.iter().map(Into::into))).err()?;
+    let error = Cli::try_parse_from(expand_shorthand(call.iter().map(Into::into))).err()?;
     let is_accepted = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => true,
         ErrorKind::MissingRequiredArgument | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -123,7 +122,7 @@ fn what_the_pages_say_to_type_can_be_typed() {
     let (mut count, mut wrong) = (0, Vec::new());
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
-        for (place, line) in typed(&text) {
+        for (place, line) in commands(&text) {
             for call in calls(&line) {
                 count += 1;
                 let why = refused(&call, place);
@@ -158,7 +157,7 @@ fn a_call_is_found_with_its_own_words() {
     );
     assert_eq!(calls("howlate load 'cmd:a b' > x"), [["howlate", "load", "cmd:a b"]]);
     assert_eq!(calls("podman run howlate doctor"), Vec::<Vec<String>>::new());
-    let found = typed("a `b` c\n    howlate \\\n  d      said of it\n```\ne\n```");
+    let found = commands("a `b` c\n    howlate \\\n  d      said of it\n```\ne\n```");
     let found: Vec<(TextLocation, &str)> =
         found.iter().map(|(place, text)| (*place, text.as_str())).collect();
     assert_eq!(

@@ -12,7 +12,7 @@ use super::completion_values;
 /// The same plan on many machines, over ssh, Slurm or Kubernetes
 #[derive(Args)]
 #[command(disable_help_subcommand = true)]
-pub struct Fleet {
+pub struct FleetArgs {
     /// What is to be done.
     #[command(subcommand)]
     pub command: FleetCommand,
@@ -21,7 +21,7 @@ pub struct Fleet {
 /// What a fleet is told to do.
 #[derive(Subcommand)]
 pub enum FleetCommand {
-    Run(Box<FleetRun>),
+    Run(Box<FleetRunArgs>),
     /// How each node is doing
     Status {
         /// The fleet's folder
@@ -59,7 +59,7 @@ howlate fleet run record --on ssh:root@n1,root@n2 \\\n      -- --late-above 2ms 
 Ctrl-C ends the waiting, and the nodes go on: `howlate fleet collect FOLDER` fetches what they find, `howlate fleet cancel FOLDER` ends \
 them."
 )]
-pub struct FleetRun {
+pub struct FleetRunArgs {
     /// The plan: a file, which includes no other, or the name of one that comes with howlate; or `record`, for `howlate record` on
     /// each
     #[arg(value_parser = completion_values::plan(), hide_possible_values = true)]
@@ -115,7 +115,7 @@ pub struct FleetRun {
     pub placement: PlacementArgs,
     /// Options of `howlate run`, or of `howlate record`, for every node
     #[arg(last = true, value_name = "OPTIONS", allow_hyphen_values = true)]
-    pub words: Vec<String>,
+    pub arguments: Vec<String>,
 }
 
 /// What is asked of Slurm; each is handed on to `sbatch`, whose variables (`SBATCH_PARTITION`, `SBATCH_ACCOUNT`, …) count as well.

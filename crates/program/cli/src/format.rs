@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// What results can be printed as.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum OutputFormat {
     /// Tables for people
     #[default]
     Text,

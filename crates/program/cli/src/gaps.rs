@@ -4,7 +4,7 @@ use clap::Args;
 use howlate_gaps::GapRequest;
 use howlate_model::{CpuSet, Policy, Span};
 
-use super::Printing;
+use super::PrintArgs;
 
 /// What a thread that never sleeps does not get of its CPU, and who had it (oslat, sysjitter, hwlatdetect)
 #[derive(Args)]
@@ -14,7 +14,7 @@ howlate gaps --cpus 2-7 --policy fifo:80 --duration 1m\n  \
 howlate gaps --above 20us --json > gaps.json\n\n\
 Every gap is counted; as root, each is split into interrupts, softirqs, threads, NMIs, and time for which the kernel\n\
 has no event: the hypervisor or the firmware. Ctrl-C keeps the result.")]
-pub struct Gaps {
+pub struct GapsArgs {
     /// CPUs to measure, a spinning thread on each [default: all that can be used, except the first]
     #[arg(long, value_name = "LIST")]
     pub cpus: Option<CpuSet>,
@@ -38,11 +38,10 @@ pub struct Gaps {
     pub details: bool,
     /// How it is printed.
     #[command(flatten)]
-    pub printing: Printing,
+    pub printing: PrintArgs,
 }
 
-impl Gaps {
-    /// What is asked for.
+impl GapsArgs {
     pub fn request(&self) -> GapRequest {
         GapRequest {
             cpus: self.cpus.clone(),

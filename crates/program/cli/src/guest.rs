@@ -8,7 +8,7 @@ use howlate_guest::{Acceleration, Architecture, KernelSpec};
 use howlate_model::{LoadList, Policy, Span};
 
 use super::recording_name::recording_name;
-use super::{Identity, Printing, completion_values};
+use super::{IdentityArgs, PrintArgs, completion_values};
 
 /// The same measurement inside other kernels, booted in QEMU
 #[derive(Args)]
@@ -16,12 +16,12 @@ use super::{Identity, Printing, completion_values};
 howlate guest --kernel debian:standard --kernel debian:rt \\\n      -- cyclic --policy fifo:80 --duration 30s\n  \
 howlate guest --kernel ./bzImage --memory 1G --cpus 4 -- sleep --for 1ms\n  \
 howlate guest --kernel debian:rt --host-load idle,cpu \\\n      -- cyclic --policy fifo:80")]
-pub struct Guest {
+pub struct GuestArgs {
     /// Kernels to boot: the path of an image, `host`, or one of Debian's (see --list)
     ///
     /// debian:standard, debian:cloud and debian:rt are what apt would install here; debian:trixie, debian:backports:rt and so on the
     /// newest of a suite, debian:7.3 the newest of a version. --list shows them all.
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', required_unless_present_any = ["libvirt_xml", "list"], value_parser = completion_values::known::<KernelSpec>(completion_values::kernels), hide_possible_values = true)]
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', required_unless_present_any = ["libvirt_xml", "list"], value_parser = completion_values::completable::<KernelSpec>(completion_values::kernels), hide_possible_values = true)]
     pub kernel: Vec<KernelSpec>,
     /// What to measure in each guest: `cyclic`, `sleep` or `notify`, with its options
     #[arg(last = true, value_name = "COMMAND", required_unless_present_any = ["libvirt_xml", "list"])]
@@ -35,7 +35,7 @@ pub struct Guest {
     pub cpus: u32,
     /// Memory of each guest
     #[arg(long, value_name = "SIZE", default_value = "512M", help_heading = "Guest")]
-    pub memory: Memory,
+    pub memory: MemorySize,
     /// What runs the guest's instructions: kvm, tcg (emulation) or auto
     ///
     /// `auto` is KVM where guests make progress on it.
@@ -62,7 +62,7 @@ pub struct Guest {
     #[arg(long, value_name = "LOAD,…", default_value = "idle", help_heading = "Host")]
     pub host_load: Vec<LoadList>,
     /// Policies of the threads that run the guest's CPUs, such as fifo:1
-    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Host", value_parser = completion_values::known::<Policy>(completion_values::policies), hide_possible_values = true)]
+    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', help_heading = "Host", value_parser = completion_values::completable::<Policy>(completion_values::policies), hide_possible_values = true)]
     pub vcpu_policy: Vec<Policy>,
     /// Policy of QEMU's main thread
     #[arg(long, value_name = "POLICY", help_heading = "Host", hide_short_help = true)]
@@ -106,17 +106,17 @@ pub struct Guest {
     pub no_save: bool,
     /// What the recording says of where it was made.
     #[command(flatten)]
-    pub identity: Identity,
+    pub identity: IdentityArgs,
     /// How it is printed.
     #[command(flatten, next_help_heading = "Output")]
-    pub printing: Printing,
+    pub printing: PrintArgs,
 }
 
 /// A size of memory, in bytes.
 #[derive(Clone, Copy)]
-pub struct Memory(pub u64);
+pub struct MemorySize(pub u64);
 
-impl FromStr for Memory {
+impl FromStr for MemorySize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -1,21 +1,21 @@
-//! `howlate --help`: the commands that people need, in two groups; `howlate help --all` has all.
+//! `howlate --help`: the main commands in two groups; `howlate help --all` lists all.
 
 use clap::{Command, CommandFactory};
 
 use super::Cli;
 
-/// Commands to start with, then those that explain what was found.
+/// Groups of the main commands.
 pub const GROUPS: [(&str, &[&str]); 2] = [
     ("Start here", &["cyclic", "sleep", "watch", "doctor"]),
     ("Understand", &["why", "top", "tune", "compare", "show", "report"]),
 ];
 
-/// What `howlate` alone is, beside the commands.
+/// Row for `howlate` without a command.
 const ALONE: (&str, &str) = ("(alone)", "A quick look at this machine (about 20 s)");
-/// How the rest is found.
+/// Row for the remaining commands.
 const ALL: (&str, &str) = ("help --all", "Every command:");
 
-/// The program, with help in groups.
+/// The clap command with grouped help.
 pub fn program() -> Command {
     let program = Cli::command();
     let groups = groups(&program);
@@ -25,7 +25,7 @@ pub fn program() -> Command {
     ))
 }
 
-/// The program, with every command that people type.
+/// The clap command with help on all commands.
 pub fn everything() -> Command {
     Cli::command()
 }
@@ -35,7 +35,7 @@ fn heading(program: &Command, title: &str) -> String {
     format!("{style}{title}:{style:#}\n")
 }
 
-/// Every group, and how the rest is found.
+/// All groups, and the names of the other commands.
 fn groups(program: &Command) -> String {
     let about = |name: &'static str| {
         let about = program.find_subcommand(name).and_then(Command::get_about);
@@ -54,22 +54,22 @@ fn groups(program: &Command) -> String {
         format!("{}{lines}", heading(program, title))
     };
     let groups: Vec<String> = groups.iter().map(group).collect();
-    format!("{}{}\n", groups.join("\n"), listed(&others(program), width + 4))
+    format!("{}{}\n", groups.join("\n"), wrap_names(&ungrouped(program), width + 4))
 }
 
-/// Commands that are in no group.
-fn others(program: &Command) -> Vec<&str> {
-    let shown = program.get_subcommands().filter(|one| !one.is_hide_set()).map(Command::get_name);
+/// Commands in no group.
+fn ungrouped(program: &Command) -> Vec<&str> {
+    let shown = program.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
     shown.filter(|name| !GROUPS.iter().any(|(_, names)| names.contains(name))).collect()
 }
 
-/// Names in indented lines that fit.
-fn listed(names: &[&str], indent: usize) -> String {
+/// Names in wrapped, indented lines.
+fn wrap_names(names: &[&str], indent: usize) -> String {
     let text = howlate_render::wrapped(&names.join(", "), COLUMNS - indent, 0);
     text.lines().map(|line| format!("{:indent$}{line}", "")).collect::<Vec<_>>().join("\n")
 }
 
-/// Wide enough for every terminal.
+/// Maximum width of help lines.
 const COLUMNS: usize = 80;
 
 #[cfg(test)]
@@ -86,8 +86,8 @@ mod tests {
             ("howlate top --process 1", "top"),
             ("howlate compare --self-test", "compare"),
         ] {
-            let words = old.split(' ');
-            assert!(program().try_get_matches_from(words).is_ok(), "{old}");
+            let arguments = old.split(' ');
+            assert!(program().try_get_matches_from(arguments).is_ok(), "{old}");
             let help = everything().find_subcommand_mut(command).unwrap().render_long_help().to_string();
             let option = old.split(' ').nth(2).unwrap();
             assert!(
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn every_command_stands_in_help_once() {
         let help = program().render_help().to_string();
-        for command in everything().get_subcommands().filter(|one| !one.is_hide_set()) {
+        for command in everything().get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
             let name = command.get_name();
             let times = help
                 .split(|letter: char| !letter.is_alphanumeric() && letter != '-')

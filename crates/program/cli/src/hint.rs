@@ -1,4 +1,4 @@
-//! What was probably meant by a line that was refused, where its words tell.
+//! Hints for command lines that were refused.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,18 +7,19 @@ use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use howlate_model::shell_word;
 
-use super::{cyclictest_options, neighbours};
+use super::{cyclictest_options, similar_programs};
 
-/// A hint for the line `words`; where there is one, tips about the same words that would mislead are taken from `refused`.
-pub fn hint(refused: &mut Error, words: &[String]) -> Option<String> {
-    let hint = cyclictest_options::hint(refused, words).or_else(|| of_command(refused, words));
-    if hint.is_none() && words.get(1).is_some_and(|command| TAKE_PROGRAMS.contains(&command.as_str())) {
-        // `-- -c` would be a program of that name.
+/// A hint for the refused line `arguments`. If there is one, clap's own misleading suggestions are removed from `refused`.
+pub fn hint(refused: &mut Error, arguments: &[String]) -> Option<String> {
+    let hint = cyclictest_options::hint(refused, arguments).or_else(|| command_hint(refused, arguments));
+    if hint.is_none() && arguments.get(1).is_some_and(|command| PROGRAM_COMMANDS.contains(&command.as_str()))
+    {
+        // clap suggests `-- -c`, which would be a program of that name.
         refused.remove(ContextKind::Suggested);
     }
     let hint = hint?;
     refused.remove(ContextKind::Suggested);
-    // A name that only looks alike: `latency-test` is not hwlatdetect.
+    // Similar names mislead: `latency-test` is not hwlatdetect.
     refused.remove(ContextKind::SuggestedSubcommand);
     if refused.remove(ContextKind::SuggestedArg).is_some() {
         // It has the same suggestion.
@@ -28,24 +29,24 @@ pub fn hint(refused: &mut Error, words: &[String]) -> Option<String> {
 }
 
 /// Commands that take a program to start.
-const TAKE_PROGRAMS: [&str; 2] = ["watch", "tune"];
+const PROGRAM_COMMANDS: [&str; 2] = ["watch", "tune"];
 
-fn of_command(refused: &Error, words: &[String]) -> Option<String> {
-    let command = words.get(1)?.as_str();
+fn command_hint(refused: &Error, arguments: &[String]) -> Option<String> {
+    let command = arguments.get(1)?.as_str();
     match (refused.kind(), command) {
-        (ErrorKind::InvalidSubcommand, _) if neighbours::hint(&words[1..]).is_some() => {
-            neighbours::hint(&words[1..])
+        (ErrorKind::InvalidSubcommand, _) if similar_programs::hint(&arguments[1..]).is_some() => {
+            similar_programs::hint(&arguments[1..])
         }
         (ErrorKind::InvalidSubcommand, _) if refused.get(ContextKind::SuggestedSubcommand).is_none() => {
-            Some(format!("to watch a program: `howlate watch {}`", typed(&words[1..])))
+            Some(format!("to watch a program: `howlate watch {}`", shell_line(&arguments[1..])))
         }
         (ErrorKind::UnknownArgument, "why" | "show" | "report" | "compare")
-            if words.get(2).is_some_and(is_program) =>
+            if arguments.get(2).is_some_and(is_program) =>
         {
-            Some(format!("to watch a program: `howlate watch -- {}`", typed(&words[2..])))
+            Some(format!("to watch a program: `howlate watch -- {}`", shell_line(&arguments[2..])))
         }
-        (ErrorKind::UnknownArgument, "cyclic" | "sleep" | "notify" | "run") => of_deadline(refused, words),
-        (ErrorKind::ArgumentConflict, "sleep") if words.iter().any(|word| word == "--steps") => Some(
+        (ErrorKind::UnknownArgument, "cyclic" | "sleep" | "notify" | "run") => deadline_hint(refused, arguments),
+        (ErrorKind::ArgumentConflict, "sleep") if arguments.iter().any(|word| word == "--steps") => Some(
             "`--steps` chooses lengths and loads itself: write it alone, with `--call`, `--policy`, `--cpus`, `--samples` or `--rounds`"
                 .to_owned(),
         ),
@@ -62,7 +63,7 @@ fn of_command(refused: &Error, words: &[String]) -> Option<String> {
     }
 }
 
-/// Whether a word is the path of a program rather than of a recording, as far as its name tells.
+/// Whether an argument looks like the path of a program rather than of a recording.
 fn is_program(word: &String) -> bool {
     let ending = Path::new(word).extension().and_then(OsStr::to_str);
     match ending {
@@ -71,25 +72,26 @@ fn is_program(word: &String) -> bool {
     }
 }
 
-fn of_deadline(refused: &Error, words: &[String]) -> Option<String> {
-    if argument(refused)? != "--deadline" {
+fn deadline_hint(refused: &Error, arguments: &[String]) -> Option<String> {
+    if invalid_argument(refused)? != "--deadline" {
         return None;
     }
-    let after = words.iter().position(|word| word == "--deadline").and_then(|place| words.get(place + 1));
-    let equals = words.iter().find_map(|word| word.strip_prefix("--deadline="));
+    let after =
+        arguments.iter().position(|word| word == "--deadline").and_then(|place| arguments.get(place + 1));
+    let equals = arguments.iter().find_map(|word| word.strip_prefix("--deadline="));
     let length = equals.or(after.map(String::as_str)).unwrap_or("500us");
     Some(format!("`--fail-above 'max>{length}'`, or `howlate report --deadline {length}` of a recording"))
 }
 
-fn argument(refused: &Error) -> Option<&str> {
+fn invalid_argument(refused: &Error) -> Option<&str> {
     match refused.get(ContextKind::InvalidArg)? {
-        ContextValue::String(typed) => Some(typed),
+        ContextValue::String(name) => Some(name),
         _ => None,
     }
 }
 
-fn typed(words: &[String]) -> String {
-    words.iter().map(shell_word).collect::<Vec<_>>().join(" ")
+fn shell_line(arguments: &[String]) -> String {
+    arguments.iter().map(shell_word).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -98,14 +100,14 @@ mod tests {
     use crate::help;
 
     fn hint_for(line: &str) -> Option<String> {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let mut refused = help::program().try_get_matches_from(&words).err().unwrap();
-        hint(&mut refused, &words)
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let mut refused = help::program().try_get_matches_from(&arguments).err().unwrap();
+        hint(&mut refused, &arguments)
     }
 
     #[test]
     fn what_was_meant_is_said_whole() {
-        for (line, meant) in [
+        for (line, expected) in [
             ("howlate rtla timerlat top", "`howlate cyclic --policy fifo:95 --why`"),
             ("howlate why ./ctl --rate 8", "`howlate watch -- ./ctl --rate 8`"),
             ("howlate latency-test", "`howlate cyclic --policy fifo:80"),
@@ -118,7 +120,7 @@ mod tests {
             ("howlate watch", "`howlate watch 4711`"),
         ] {
             let hint = hint_for(line);
-            assert!(hint.as_ref().is_some_and(|hint| hint.contains(meant)), "{line}: {hint:?}");
+            assert!(hint.as_ref().is_some_and(|hint| hint.contains(expected)), "{line}: {hint:?}");
         }
         for line in ["howlate watch --banana", "howlate cyclik", "howlate sleep --banana"] {
             assert_eq!(hint_for(line), None, "{line}");
@@ -127,18 +129,18 @@ mod tests {
 
     #[test]
     fn a_neighbours_name_is_not_taken_for_a_command_that_looks_alike() {
-        let words = ["howlate", "latency-test"].map(str::to_owned);
-        let mut refused = help::program().try_get_matches_from(&words).err().unwrap();
-        hint(&mut refused, &words);
+        let arguments = ["howlate", "latency-test"].map(str::to_owned);
+        let mut refused = help::program().try_get_matches_from(&arguments).err().unwrap();
+        hint(&mut refused, &arguments);
         assert!(!refused.render().to_string().contains("hwlatdetect"), "{}", refused.render());
     }
 
     #[test]
     fn nobody_is_told_to_watch_an_option() {
         for line in ["howlate watch -c", "howlate watch --banana", "howlate tune program -c"] {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let mut refused = help::program().try_get_matches_from(&words).err().unwrap();
-            hint(&mut refused, &words);
+            let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let mut refused = help::program().try_get_matches_from(&arguments).err().unwrap();
+            hint(&mut refused, &arguments);
             assert!(!refused.render().to_string().contains("-- -"), "{line}: {}", refused.render());
         }
     }

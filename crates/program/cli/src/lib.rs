@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line: commands, options, help, manual pages, hints and built-in plans.
 
 pub mod built_in_plans;
 mod compare;
@@ -9,7 +9,6 @@ mod cyclictest_options;
 mod doctor;
 #[cfg(test)]
 mod documented_tests;
-mod file_name;
 mod fleet;
 mod format;
 mod gaps;
@@ -21,14 +20,11 @@ mod load;
 mod man_page;
 mod measuring;
 mod merge;
-mod neighbours;
 mod notify;
-mod number;
 mod output;
 mod plan_length;
-mod prometheus_file;
 mod quick;
-mod raw_words;
+mod raw_arguments;
 mod record;
 mod recording_name;
 #[cfg(test)]
@@ -40,71 +36,70 @@ mod selfcheck;
 mod serve;
 mod shorthand;
 mod show;
+mod similar_programs;
 mod sleep;
 mod snap;
 mod start_at;
 mod time_range;
-mod time_unit;
 mod top;
 mod tracing;
 mod tune;
 mod until;
+mod value_parsers;
 mod watch;
 mod why;
 
 use clap::{Parser, Subcommand};
 
-pub use compare::{Compare, ComparisonFormat};
-pub use condition_options::Factors;
-pub use cyclic::Cyclic;
-pub use doctor::Doctor;
-pub use file_name::file_name;
-pub use fleet::{Fleet, FleetCommand, FleetRun, PlacementArgs, SlurmArgs};
-pub use format::Format;
-pub use gaps::Gaps;
-pub use guest::Guest;
-pub use identity::Identity;
-pub use load::Load;
+pub use compare::{CompareArgs, ComparisonFormat};
+pub use condition_options::ConditionArgs;
+pub use cyclic::CyclicArgs;
+pub use doctor::DoctorArgs;
+pub use fleet::{FleetArgs, FleetCommand, FleetRunArgs, PlacementArgs, SlurmArgs};
+pub use format::OutputFormat;
+pub use gaps::GapsArgs;
+pub use guest::GuestArgs;
+pub use identity::IdentityArgs;
+pub use load::LoadArgs;
 pub use man_page::man_page;
-pub use measuring::Measuring;
-pub use merge::Merge;
-pub use notify::Notify;
-pub use output::{Display, Output, Printing, Rows};
-pub use plan_length::PlanLength;
-pub use quick::Quick;
-pub use raw_words::{Typed, names};
-pub use record::Record;
-pub use report::{Report, ReportFormat};
-pub use run::Run;
-pub use run_options::{Extent, WholeRun};
-pub use selfcheck::Selfcheck;
-pub use serve::Serve;
-pub use shorthand::written_out;
-pub use show::Show;
-pub use sleep::Sleep;
-pub use snap::Snap;
+pub use measuring::MeasureArgs;
+pub use merge::MergeArgs;
+pub use notify::NotifyArgs;
+pub use output::{DisplayArgs, OutputArgs, PrintArgs, RowPer};
+pub use plan_length::PlanLengthArgs;
+pub use quick::QuickArgs;
+pub use raw_arguments::{WithArguments, option_names};
+pub use record::RecordArgs;
+pub use report::{ReportArgs, ReportFormat};
+pub use run::RunArgs;
+pub use run_options::{ExtentArgs, WholeRunArgs};
+pub use selfcheck::SelfcheckArgs;
+pub use serve::ServeArgs;
+pub use shorthand::expand_shorthand;
+pub use show::ShowArgs;
+pub use sleep::SleepArgs;
+pub use snap::SnapArgs;
 pub use start_at::StartAt;
-pub use time_range::Moments;
-pub use top::Top;
-pub use tracing::{NothingToTrace, Reasons};
-pub use tune::{HowToTune, Tune, TuneProgram, TuneSubject, TuneWork};
-pub use until::{UntilKnown, UntilSeen};
-pub use watch::Watch;
-pub use why::Why;
+pub use time_range::TimeRangeArgs;
+pub use top::TopArgs;
+pub use tracing::{NothingToTrace, TracingArgs};
+pub use tune::{SearchArgs, TuneArgs, TuneProgram, TuneSubject, TuneWork};
+pub use until::{MeasureUntilArgs, WatchUntilArgs};
+pub use value_parsers::file_name;
+pub use watch::WatchArgs;
+pub use why::WhyArgs;
 
-/// What the program ends with.
+/// Help on the exit status.
 pub const EXIT_STATUS: &str = "Exit status: 0 done and within limits, 1 a limit was exceeded or something is worse, \
 2 could not (bad request, missing file), 3 ran, but not as asked, not to the end, or inconclusive.";
 
-/// Of oslat, whose exit status is that of the original.
+/// After-help of the programs whose exit status is that of the original.
 const OSLAT: &str = "Examples:\n  \
 howlate oslat --cpu-list 2-7 --rtprio 1 --duration 1m\n\n\
 Exit status: that of the original: 0 when done or interrupted, otherwise 1.";
-/// The same of hwlatdetect.
 const HWLATDETECT: &str = "Examples:\n  \
 howlate hwlatdetect --duration=1m --threshold=20us\n\n\
 Exit status: that of the original: 0 when done or interrupted, otherwise 1.";
-/// The same of cyclicdeadline.
 const CYCLICDEADLINE: &str = "Examples:\n  \
 howlate cyclicdeadline -D 10\n  \
 howlate cyclicdeadline -t 2 -i 10000 -D 1m -q --json=deadline.json\n\n\
@@ -124,7 +119,7 @@ does it run a thread that wants to run every millisecond, idle and busy, and wha
 pub struct Cli {
     /// What is to be done.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
     /// Say on standard error what is tried, refused, read and written
     #[arg(long, global = true, hide_short_help = true)]
     pub debug: bool,
@@ -133,24 +128,24 @@ pub struct Cli {
     pub debug_report: bool,
     /// What is measured where no command is typed.
     #[command(flatten)]
-    pub quick: Quick,
+    pub quick: QuickArgs,
 }
 
 /// What is to be done.
 #[derive(Subcommand)]
-pub enum Command {
-    Cyclic(Cyclic),
-    Sleep(Sleep),
-    Notify(Notify),
-    Run(Box<Run>),
-    Tune(Tune),
-    PlanLength(PlanLength),
-    Watch(Watch),
-    Top(Top),
-    Gaps(Gaps),
-    Record(Box<Record>),
-    Snap(Snap),
-    Load(Load),
+pub enum CliCommand {
+    Cyclic(CyclicArgs),
+    Sleep(SleepArgs),
+    Notify(NotifyArgs),
+    Run(Box<RunArgs>),
+    Tune(TuneArgs),
+    PlanLength(PlanLengthArgs),
+    Watch(WatchArgs),
+    Top(TopArgs),
+    Gaps(GapsArgs),
+    Record(Box<RecordArgs>),
+    Snap(SnapArgs),
+    Load(LoadArgs),
     /// Act as cyclictest: same command line, same output
     #[command(
         disable_help_flag = true,
@@ -159,39 +154,39 @@ pub enum Command {
     Cyclictest {
         /// What cyclictest takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
-        words: Vec<String>,
+        arguments: Vec<String>,
     },
     /// Act as oslat: same command line, same output
     #[command(disable_help_flag = true, after_help = OSLAT)]
     Oslat {
         /// What oslat takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
-        words: Vec<String>,
+        arguments: Vec<String>,
     },
     /// Act as hwlatdetect: same command line, same output
     #[command(disable_help_flag = true, after_help = HWLATDETECT)]
     Hwlatdetect {
         /// What hwlatdetect takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
-        words: Vec<String>,
+        arguments: Vec<String>,
     },
     /// Act as cyclicdeadline: same command line, same output
     #[command(disable_help_flag = true, after_help = CYCLICDEADLINE)]
     Cyclicdeadline {
         /// What cyclicdeadline takes
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
-        words: Vec<String>,
+        arguments: Vec<String>,
     },
-    Compare(Compare),
-    Doctor(Doctor),
-    Guest(Guest),
-    Why(Why),
-    Selfcheck(Selfcheck),
-    Show(Show),
-    Report(Report),
-    Serve(Serve),
-    Merge(Merge),
-    Fleet(Fleet),
+    Compare(CompareArgs),
+    Doctor(DoctorArgs),
+    Guest(GuestArgs),
+    Why(WhyArgs),
+    Selfcheck(SelfcheckArgs),
+    Show(ShowArgs),
+    Report(ReportArgs),
+    Serve(ServeArgs),
+    Merge(MergeArgs),
+    Fleet(FleetArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Examples:\n  \
 howlate completions bash > ~/.local/share/bash-completion/completions/howlate\n  \
@@ -212,13 +207,13 @@ howlate man cyclic | man -l -")]
     },
 }
 
-impl Command {
-    /// What measuring commands have in common; `None` for the others.
-    pub const fn measuring_mut(&mut self) -> Option<&mut Measuring> {
+impl CliCommand {
+    /// Common options of measuring commands; `None` for other commands.
+    pub const fn measuring_mut(&mut self) -> Option<&mut MeasureArgs> {
         match self {
-            Self::Cyclic(Cyclic { measuring, .. })
-            | Self::Sleep(Sleep { measuring, .. })
-            | Self::Notify(Notify { measuring, .. }) => Some(measuring),
+            Self::Cyclic(CyclicArgs { measuring, .. })
+            | Self::Sleep(SleepArgs { measuring, .. })
+            | Self::Notify(NotifyArgs { measuring, .. }) => Some(measuring),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 use clap::Args;
 use howlate_model::{CpuSet, Load as OneLoad, Span};
 
-use super::Printing;
+use super::PrintArgs;
 
 /// Apply a background load alone, and say how much it does
 #[derive(Args)]
@@ -16,7 +16,7 @@ howlate load pipe --duration 10s\n  \
 howlate load cpu:50% disk:/var/tmp --load-cpus 0\n  \
 howlate load hackbench:groups=4:loops=1000\n  \
 howlate load stress-ng:pipe \"cmd:'ping -q -f localhost'\"")]
-pub struct Load {
+pub struct LoadArgs {
     /// Loads that run side by side
     #[arg(required = true, value_name = "LOAD")]
     pub loads: Vec<OneLoad>,
@@ -28,5 +28,5 @@ pub struct Load {
     pub load_cpus: Option<CpuSet>,
     /// How it is printed.
     #[command(flatten)]
-    pub printing: Printing,
+    pub printing: PrintArgs,
 }

@@ -1,28 +1,28 @@
-//! Options that every measuring command has.
+//! Common options of measuring commands.
 
 use std::str::FromStr;
 
 use clap::Args;
 use howlate_model::{Span, WaitClock};
-use howlate_plan::{Plan, Threads};
+use howlate_plan::{Plan, ThreadSpec};
 
-use super::{Extent, Factors, Output, UntilKnown, WholeRun};
+use super::{ConditionArgs, ExtentArgs, MeasureUntilArgs, OutputArgs, WholeRunArgs};
 
 /// Conditions, extent and output of a measurement.
 #[derive(Args)]
-pub struct Measuring {
+pub struct MeasureArgs {
     /// The conditions.
     #[command(flatten)]
-    pub factors: Factors,
+    pub factors: ConditionArgs,
     /// How much is measured.
     #[command(flatten)]
-    pub extent: Extent,
+    pub extent: ExtentArgs,
     /// When it is known well enough.
     #[command(flatten)]
-    pub until: UntilKnown,
+    pub until: MeasureUntilArgs,
     /// What is of the whole run.
     #[command(flatten)]
-    pub run: WholeRun,
+    pub run: WholeRunArgs,
     /// Cut off a turn that is not done after this, and say so [default: ten times what it should take]
     #[arg(
         long,
@@ -34,15 +34,15 @@ pub struct Measuring {
     pub cut_after: Option<Span>,
     /// Where results go, and as what.
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub no_save: bool,
 }
 
-impl Measuring {
-    /// `plan` with the limit that was asked for.
-    pub fn cut(&self, mut plan: Plan) -> Plan {
+impl MeasureArgs {
+    /// Applies `--cut-after` to `plan`.
+    pub fn with_cut_off(&self, mut plan: Plan) -> Plan {
         if let Some(limit) = self.cut_after {
             plan.cut_after(limit);
         }
@@ -52,7 +52,7 @@ impl Measuring {
 
 /// On which clocks threads wait.
 #[derive(Args)]
-pub struct Clocks {
+pub struct ClockArgs {
     /// The clock to wait on and to read: monotonic, realtime, tai, boottime, aux0 to aux7
     ///
     /// A clock that is set while a thread waits on it makes that thread early or late, and the result says so.
@@ -69,19 +69,19 @@ pub struct Clocks {
 
 /// A number of threads, or one per CPU.
 #[derive(Clone, Copy)]
-pub struct ThreadCount(pub Threads);
+pub struct ThreadCount(pub ThreadSpec);
 
 impl FromStr for ThreadCount {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        /// More threads than this were not meant.
+        /// Maximum number of threads.
         const MOST: u32 = 1_000;
         if text == "per-cpu" {
-            return Ok(Self(Threads::PerCpu));
+            return Ok(Self(ThreadSpec::PerCpu));
         }
         match text.parse() {
-            Ok(count) if (1..=MOST).contains(&count) => Ok(Self(Threads::Count(count))),
+            Ok(count) if (1..=MOST).contains(&count) => Ok(Self(ThreadSpec::Count(count))),
             _ => Err(format!("write a number from 1 to {MOST}, or `per-cpu`")),
         }
     }

@@ -17,7 +17,7 @@ howlate merge results/ -o fleet.jsonl\n\n\
 Conditions are the same where all that was asked for is, and the machine: different periods, policies, loads or kernels stay
 apart, as does what was refused on one machine and ran on another. A recording that is given twice counts once."
 )]
-pub struct Merge {
+pub struct MergeArgs {
     /// Recordings made with --out, folders of them, or patterns
     #[arg(required = true, value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,

@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use howlate_model::{Notifier, Peers, ReceiverCpu, Span};
-use howlate_plan::{Pairs, without_repeats};
+use howlate_plan::{CpuPairs, deduplicate};
 
-use super::{Measuring, Reasons, completion_values};
+use super::{MeasureArgs, TracingArgs, completion_values};
 
 /// How long one process needs to wake another
 ///
@@ -22,15 +22,15 @@ howlate notify --policy other,fifo:80 --out notify.jsonl\n  \
 howlate notify --by all --after 100us\n  \
 howlate notify --by futex,eventfd --pair 0,1 --pair 1,1 \\\n      --receiver as_left,held_awake\n  \
 howlate notify --by pipe,futex --after 1ms --why")]
-pub struct Notify {
+pub struct NotifyArgs {
     /// How to notify, or `all`; `--help` lists them
     ///
     /// futex, semaphore, condvar, signal, signalfd, eventfd, pipe, fifo, socketpair, socketpair_dgram, socketpair_seqpacket,
     /// unix_stream, tcp, udp, posix_mq, sysv_sem, sysv_mq, io_uring, epoll_eventfd, epoll_pipe, busy_wait,
     /// busy_wait_no_pause, sched_yield; `all` for every one.
-    #[arg(long, value_name = "MECHANISM,…", value_delimiter = ',', value_parser = completion_values::known::<By>(completion_values::notifiers), hide_possible_values = true)]
+    #[arg(long, value_name = "MECHANISM,…", value_delimiter = ',', value_parser = completion_values::completable::<NotifierChoice>(completion_values::notifiers), hide_possible_values = true)]
     #[arg(default_value = "semaphore,signal,pipe,socketpair,busy_wait")]
-    pub by: Vec<By>,
+    pub by: Vec<NotifierChoice>,
     /// How long the sender sleeps before each notification
     #[arg(long, value_name = "LENGTH,…", value_delimiter = ',', default_value = "1us,10us,100us,1ms,10ms")]
     pub after: Vec<Span>,
@@ -65,61 +65,61 @@ pub struct Notify {
     pub round_trip: bool,
     /// What all that measures take.
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasureArgs,
     /// Whether and how it is asked why.
     #[command(flatten)]
-    pub reasons: Reasons,
+    pub reasons: TracingArgs,
 }
 
-impl Notify {
-    /// The mechanisms asked for, each once.
+impl NotifyArgs {
+    /// Requested notifiers, without duplicates.
     pub fn notifiers(&self) -> Vec<Notifier> {
-        let each = |by: &By| match by {
-            By::All => Notifier::ALL.to_vec(),
-            By::One(notifier) => vec![*notifier],
+        let each = |by: &NotifierChoice| match by {
+            NotifierChoice::All => Notifier::ALL.to_vec(),
+            NotifierChoice::One(notifier) => vec![*notifier],
         };
-        without_repeats(&self.by.iter().flat_map(each).collect::<Vec<_>>())
+        deduplicate(&self.by.iter().flat_map(each).collect::<Vec<_>>())
     }
 
-    /// The pairs of CPUs asked for.
-    pub fn pairs(&self) -> Pairs {
-        let one = |pair: &PairChoice| match pair {
+    /// Requested pairs of CPUs.
+    pub fn pairs(&self) -> CpuPairs {
+        let cpus = |pair: &PairChoice| match pair {
             PairChoice::All => None,
             PairChoice::These(sender, receiver) => Some((*sender, *receiver)),
         };
-        match self.pair.iter().map(one).collect::<Option<Vec<_>>>() {
-            None => Pairs::All,
-            Some(pairs) if pairs.is_empty() => Pairs::Nearest,
-            Some(pairs) => Pairs::These(without_repeats(&pairs)),
+        match self.pair.iter().map(cpus).collect::<Option<Vec<_>>>() {
+            None => CpuPairs::All,
+            Some(pairs) if pairs.is_empty() => CpuPairs::Nearest,
+            Some(pairs) => CpuPairs::These(deduplicate(&pairs)),
         }
     }
 
-    /// The states of the receiver's CPU asked for.
+    /// Requested states of the receiver's CPU.
     pub fn receivers(&self) -> Vec<ReceiverCpu> {
         if self.hold_awake {
             return vec![ReceiverCpu::HeldAwake];
         }
-        without_repeats(&self.receiver.iter().map(|choice| choice.cpu()).collect::<Vec<_>>())
+        deduplicate(&self.receiver.iter().map(|choice| choice.cpu()).collect::<Vec<_>>())
     }
 
-    /// What sender and receiver are to be.
-    pub fn kinds(&self) -> Vec<Peers> {
+    /// Requested kinds of peers.
+    pub fn peers(&self) -> Vec<Peers> {
         let kind = |choice: &BetweenChoice| match choice {
             BetweenChoice::Processes => Peers::Processes,
             BetweenChoice::Threads => Peers::Threads,
         };
-        without_repeats(&self.between.iter().map(kind).collect::<Vec<_>>())
+        deduplicate(&self.between.iter().map(kind).collect::<Vec<_>>())
     }
 }
 
-/// One mechanism, or all.
+/// One notifier, or all.
 #[derive(Clone, Copy)]
-pub enum By {
+pub enum NotifierChoice {
     All,
     One(Notifier),
 }
 
-impl FromStr for By {
+impl FromStr for NotifierChoice {
     type Err = howlate_model::UnknownNotifier;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::file_name::file_name;
 use super::recording_name::recording_name;
-use super::{Format, Identity};
+use super::value_parsers::file_name;
+use super::{IdentityArgs, OutputFormat};
 
 /// What a measuring command saves and prints.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Output")]
-pub struct Output {
+pub struct OutputArgs {
     /// Save the recording
     #[arg(long, short, value_name = "FILE", value_parser = recording_name(), value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
@@ -28,26 +28,26 @@ pub struct Output {
     #[arg(long, conflicts_with_all = ["json", "format"], hide_short_help = true)]
     pub details: bool,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json", hide_short_help = true)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text, conflicts_with = "json", hide_short_help = true)]
+    pub format: OutputFormat,
     /// What the recording says of where it was made.
     #[command(flatten)]
-    pub identity: Identity,
+    pub identity: IdentityArgs,
     /// How it is printed.
     #[command(flatten)]
-    pub printing: Printing,
+    pub printing: PrintArgs,
     /// What is shown meanwhile.
     #[command(flatten)]
-    pub display: Display,
+    pub display: DisplayArgs,
 }
 
-impl Output {
-    /// What to print: `--json` is short for one of the formats.
-    pub const fn printed(&self) -> Format {
-        if self.printing.json { Format::Json } else { self.format }
+impl OutputArgs {
+    /// The output format; `--json` is short for one of them.
+    pub const fn output_format(&self) -> OutputFormat {
+        if self.printing.json { OutputFormat::Json } else { self.format }
     }
 
-    /// The files that are written, by option.
+    /// The files to write, with their options.
     pub fn files(&self) -> Vec<(&'static str, &Path)> {
         let all = [
             ("--out", &self.out),
@@ -58,7 +58,7 @@ impl Output {
         all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect()
     }
 
-    /// The recording's name, `-` where nothing is saved.
+    /// The recording's name, `-` if it is not saved.
     pub fn name(&self) -> String {
         self.out.as_ref().map_or_else(|| "-".to_owned(), |path| path.display().to_string())
     }
@@ -66,7 +66,7 @@ impl Output {
 
 /// What has a row of its own.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Rows {
+pub enum RowPer {
     /// Each CPU
     Cpu,
 }
@@ -74,7 +74,7 @@ pub enum Rows {
 /// What is shown while it is measured.
 #[derive(Args, Clone, Copy, Default)]
 #[command(next_help_heading = "Output")]
-pub struct Display {
+pub struct DisplayArgs {
     /// Show the run on the whole screen; `?` lists its keys
     #[arg(long, conflicts_with = "quiet")]
     pub live: bool,
@@ -82,7 +82,7 @@ pub struct Display {
 
 /// What is printed, and what is shown meanwhile.
 #[derive(Args, Clone, Copy, Default)]
-pub struct Printing {
+pub struct PrintArgs {
     /// Print the result for programs, as JSON
     #[arg(long)]
     pub json: bool,

@@ -8,7 +8,7 @@ use howlate_model::{Span, StopRule};
 #[command(after_help = "Examples:\n  \
 howlate plan-length 'max<100us: 1 per hour'\n  \
 howlate plan-length 'p99.9 ±5%' --period 10ms")]
-pub struct PlanLength {
+pub struct PlanLengthArgs {
     /// What is to be known, as `--until` takes it
     #[arg(value_name = "FIGURE")]
     pub figure: StopRule,

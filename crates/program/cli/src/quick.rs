@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::recording_name::recording_name;
-use super::{Display, Identity, Printing};
+use super::{DisplayArgs, IdentityArgs, PrintArgs};
 
 /// What the quick look saves and prints.
 #[derive(Args)]
-pub struct Quick {
+pub struct QuickArgs {
     /// Save the recording
     #[arg(long, short, value_name = "FILE", value_parser = recording_name())]
     pub out: Option<PathBuf>,
@@ -18,11 +18,11 @@ pub struct Quick {
     pub no_save: bool,
     /// How it is printed.
     #[command(flatten)]
-    pub printing: Printing,
+    pub printing: PrintArgs,
     /// What the recording says of where it was made.
     #[command(flatten)]
-    pub identity: Identity,
+    pub identity: IdentityArgs,
     /// What is shown meanwhile.
     #[command(flatten)]
-    pub display: Display,
+    pub display: DisplayArgs,
 }

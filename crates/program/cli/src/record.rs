@@ -20,7 +20,7 @@ howlate record --late-above 20ms --on-late 'logger -t howlate'\n  \
 howlate record --process 'java*' --out /var/lib/howlate --max-size 1G --max-age 30d\n  \
 howlate show /var/lib/howlate --at 03:12\n\n\
 Needs root, or the capabilities BPF and PERFMON. Ctrl-C or SIGTERM ends it.")]
-pub struct Record {
+pub struct RecordArgs {
     /// Record whatever is later than this, or than p99.9 of the last hour; count all others
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "5ms")]
     pub late_above: LateThreshold,
@@ -111,7 +111,7 @@ impl Record {
         }
     }
 
-    /// How much is kept.
+    /// Limits of the recording's size and age.
     pub const fn bounds(&self) -> Bounds {
         Bounds { size: self.max_size.bytes(), age: self.max_age }
     }

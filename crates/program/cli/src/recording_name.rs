@@ -1,28 +1,27 @@
-//! The name of a recording that is to be written.
+//! Parser of file names for recordings.
 
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
-use super::file_name::NOT_STANDARD_OUTPUT;
-use super::{Format, ReportFormat};
+use super::value_parsers::NOT_STANDARD_OUTPUT;
+use super::{OutputFormat, ReportFormat};
 
-/// What is written as a recording, whatever its bytes; a name that asks for something else than a recording is refused with
-/// what writes that.
+/// A file name for a recording. Names that suggest another format are refused, with the command that writes it.
 pub(crate) fn recording_name() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|name| {
-        let refused = name.to_str().and_then(refused);
+        let refused = name.to_str().and_then(refusal);
         refused.map_or_else(|| Ok(PathBuf::from(&name)), Err)
     })
 }
 
-/// Why nobody can have meant a recording by this name, and what to type.
-fn refused(name: &str) -> Option<String> {
+/// Why a recording should not have this name, with the right command.
+fn refusal(name: &str) -> Option<String> {
     if name == "-" {
         return Some(NOT_STANDARD_OUTPUT.to_owned());
     }
-    if Format::from_str(name, true).is_ok() {
+    if OutputFormat::from_str(name, true).is_ok() {
         return Some(format!(
             "it is where the recording is saved; `--format {name}` prints the result as {name}, and `./{name}` is a file of this name"
         ));
@@ -42,7 +41,7 @@ fn refused(name: &str) -> Option<String> {
     ))
 }
 
-/// The command that writes files with this ending from a recording.
+/// The command that writes files with this extension from a recording.
 fn written_by(ending: &str, name: &str) -> Option<String> {
     let recording = Path::new(name).with_extension("jsonl").display().to_string();
     Some(match ending {
@@ -64,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_name_that_asks_for_something_else_is_refused_with_what_writes_that() {
-        for (name, typed) in [
+        for (name, command) in [
             ("json", "--format json"),
             ("CSV", "--format CSV"),
             ("html", "--format html"),
@@ -74,12 +73,12 @@ mod tests {
             ("metrics.prom", "--prometheus metrics.prom"),
             ("-", "/dev/stdout"),
         ] {
-            assert!(refused(name).is_some_and(|text| text.contains(typed)), "{name}: {:?}", refused(name));
+            assert!(refusal(name).is_some_and(|text| text.contains(command)), "{name}: {:?}", refusal(name));
         }
         for name in
             ["run.jsonl", "run.json", "run", "./json", "/dev/stdout", "before.2", "run.txt", "run.log"]
         {
-            assert_eq!(refused(name), None, "{name}");
+            assert_eq!(refusal(name), None, "{name}");
         }
     }
 }

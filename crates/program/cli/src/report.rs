@@ -7,9 +7,9 @@ use howlate_model::{Margin, Property, Span, TimeUnit};
 use howlate_report::{Chart, ChartTheme};
 
 use super::completion_values;
-use super::prometheus_file::prometheus_file;
-use super::time_range::{Moments, Together};
-use super::time_unit::time_unit;
+use super::time_range::{GroupingArgs, TimeRangeArgs};
+use super::value_parsers::prometheus_file;
+use super::value_parsers::time_unit;
 
 /// One page with words, tables and pictures of saved recordings
 ///
@@ -25,7 +25,7 @@ howlate report run.jsonl --chart percentiles -o percentiles.png\n  \
 howlate report run.jsonl -o run.md                    # and run.svg\n  \
 howlate report run.jsonl --format md >> \"$GITHUB_STEP_SUMMARY\"\n  \
 howlate report /var/lib/howlate --since 24h -o night.html")]
-pub struct Report {
+pub struct ReportArgs {
     /// Recordings [default: the most recent run]
     #[arg(value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
@@ -44,7 +44,7 @@ pub struct Report {
     format: Option<ReportFormat>,
     /// Compare conditions of one recording by this, such as policy or load; what differs in a single choice is
     /// compared by it without being asked. Several recordings are compared with the first
-    #[arg(long, value_name = "PROPERTY", value_parser = completion_values::known::<Property>(completion_values::properties), hide_possible_values = true)]
+    #[arg(long, value_name = "PROPERTY", value_parser = completion_values::completable::<Property>(completion_values::properties), hide_possible_values = true)]
     pub by: Option<Property>,
     /// Differences within this, such as 5us or 5% of the base, do not count [default between machines: a tenth of their middle]
     #[arg(long, value_name = "LENGTH|SHARE", allow_hyphen_values = true, hide_short_help = true)]
@@ -57,53 +57,51 @@ pub struct Report {
     pub prometheus: Option<PathBuf>,
     /// One picture (svg or png) instead of the page: nodes, density, forest, overview, percentiles, time, sleeps, staircase, pairs,
     /// causes, usual, worst or osadl
-    #[arg(long, value_name = "PICTURE", value_parser = completion_values::known::<Chart>(completion_values::charts), hide_possible_values = true)]
+    #[arg(long, value_name = "PICTURE", value_parser = completion_values::completable::<Chart>(completion_values::charts), hide_possible_values = true)]
     pub chart: Option<Chart>,
     /// Colours of the picture: light or dark [default: svg follows the viewer's setting, and png is light]
-    #[arg(long, value_name = "THEME", requires = "chart", value_parser = completion_values::known::<ChartTheme>(completion_values::themes), hide_possible_values = true, hide_short_help = true)]
+    #[arg(long, value_name = "THEME", requires = "chart", value_parser = completion_values::completable::<ChartTheme>(completion_values::themes), hide_possible_values = true, hide_short_help = true)]
     pub theme: Option<ChartTheme>,
     /// What one is in files of other programs that do not say their unit: ns, us, ms or s
     #[arg(long, value_name = "UNIT", value_parser = time_unit, hide_short_help = true)]
     pub unit: Option<TimeUnit>,
     /// Of when.
     #[command(flatten, next_help_heading = "Of a folder of howlate record")]
-    pub moments: Moments,
+    pub moments: TimeRangeArgs,
     /// What is shown together.
     #[command(flatten)]
-    pub together: Together,
+    pub together: GroupingArgs,
 }
 
-impl Report {
-    /// What to write: a picture is asked for by its name alone, and the file may say what it is.
-    /// Whether nothing but the file for Prometheus was asked for.
+impl ReportArgs {
+    /// Whether only the file for Prometheus is to be written.
     pub fn is_for_prometheus_alone(&self) -> bool {
         let page = self.out.is_some() || self.format.is_some() || self.chart.is_some() || self.open;
         self.prometheus.is_some() && !page
     }
 
-    /// The ending of the file to write, where nothing is written that ends so, and nothing else was asked for.
+    /// The output file's extension if it is unknown and no format was given.
     pub fn unknown_ending(&self) -> Option<&str> {
         let ending = self.out.as_ref()?.extension()?.to_str()?;
         let is_known = ReportFormat::from_str(ending, true).is_ok() || ending.eq_ignore_ascii_case("htm");
         (self.format.is_none() && !is_known).then_some(ending)
     }
 
-    /// As typed, or as the name of the file says.
+    /// The format as given, or by the file's extension.
     pub fn format(&self) -> ReportFormat {
         let usual = if self.chart.is_some() { ReportFormat::Svg } else { ReportFormat::Html };
         let ending = || self.out.as_ref()?.extension()?.to_str();
-        let named = || ReportFormat::from_str(ending()?, true).ok();
-        self.format.or_else(named).unwrap_or(usual)
+        let by_ending = || ReportFormat::from_str(ending()?, true).ok();
+        self.format.or_else(by_ending).unwrap_or(usual)
     }
 }
 
 impl ReportFormat {
-    /// Whether it is one picture.
     pub const fn is_picture(self) -> bool {
         matches!(self, Self::Svg | Self::Png)
     }
 
-    /// What files of it end in.
+    /// File extension.
     pub const fn ending(self) -> &'static str {
         match self {
             Self::Html => "html",
@@ -145,8 +143,8 @@ mod tests {
     use super::*;
 
     fn ending(out: &str, format: Option<ReportFormat>) -> Option<String> {
-        let asked = Report { out: Some(out.into()), format, ..Report::default() };
-        asked.unknown_ending().map(str::to_owned)
+        let report = ReportArgs { out: Some(out.into()), format, ..ReportArgs::default() };
+        report.unknown_ending().map(str::to_owned)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Extent, Output, Reasons, StartAt, Typed, WholeRun, completion_values};
+use super::{ExtentArgs, OutputArgs, StartAt, TracingArgs, WholeRunArgs, WithArguments, completion_values};
 
 /// A whole experiment: every condition of a plan, interleaved
 #[derive(Args)]
@@ -30,7 +30,7 @@ for = [\"100us\", \"1ms\"]\n  \
 policy = [\"other\", \"fifo:50\"]\n  \
 load = [\"idle\", \"cpu\"]\n\n\
 A plan that tries settings has one table `[[tune.cyclic]]`, `[[tune.sleep]]` or `[[tune.notify]]`, and no other.")]
-pub struct Run {
+pub struct RunArgs {
     /// The plan: a file, or the name of one that comes with howlate
     #[arg(required_unless_present = "list", value_parser = completion_values::plan(), hide_possible_values = true)]
     plan: Option<PathBuf>,
@@ -52,48 +52,47 @@ pub struct Run {
 
     /// How much is measured.
     #[command(flatten)]
-    pub extent: Typed<Extent>,
+    pub extent: WithArguments<ExtentArgs>,
     /// What is of the whole run.
     #[command(flatten)]
-    pub run: Typed<WholeRun>,
+    pub run: WithArguments<WholeRunArgs>,
     /// Where results go, and as what.
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
     /// Do not keep the run for `howlate show`
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub no_save: bool,
     /// Whether and how it is asked why.
     #[command(flatten)]
-    pub reasons: Reasons,
+    pub reasons: TracingArgs,
 }
 
-impl Run {
-    /// The plan; empty where they are only listed.
+impl RunArgs {
+    /// The plan; empty with `--list`.
     pub fn plan(&self) -> &Path {
         self.plan.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// Takes what was not typed from the plan's own options.
+    /// Fills in options from the plan that are not given on the command line.
     pub fn or(&mut self, plan: Self) {
         self.run.options = take(&mut self.run.options).or(plan.run.options);
         self.reasons = self.reasons.or(plan.reasons);
     }
 
-    /// What was typed, for a run of the same plan in a guest.
+    /// Arguments for running the same plan in a guest.
     pub fn in_guest(&self) -> Vec<String> {
-        let mut words = vec!["run".to_owned(), self.plan().display().to_string(), "--here".to_owned()];
-        words.extend(self.extent.words.iter().chain(&self.run.words).cloned());
+        let mut arguments = vec!["run".to_owned(), self.plan().display().to_string(), "--here".to_owned()];
+        arguments.extend(self.extent.arguments.iter().chain(&self.run.arguments).cloned());
         if self.reasons.why {
-            words.extend(["--why".to_owned(), format!("--tracer={}", self.reasons.tracer)]);
-            words.extend(self.reasons.late_above.map(|above| format!("--late-above={above}")));
+            arguments.extend(["--why".to_owned(), format!("--tracer={}", self.reasons.tracer)]);
+            arguments.extend(self.reasons.late_above.map(|above| format!("--late-above={above}")));
         }
-        words
+        arguments
     }
 
     /// The recording's path.
     pub fn recording(&self) -> PathBuf {
-        let named_after =
-            || PathBuf::from(self.plan().file_stem().unwrap_or_default()).with_extension("jsonl");
-        self.output.out.clone().unwrap_or_else(named_after)
+        let by_plan = || PathBuf::from(self.plan().file_stem().unwrap_or_default()).with_extension("jsonl");
+        self.output.out.clone().unwrap_or_else(by_plan)
     }
 }

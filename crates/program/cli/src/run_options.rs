@@ -1,16 +1,16 @@
-//! How much is measured, and what holds for a whole run.
+//! Options for the extent of a measurement and for whole runs.
 
 use clap::Args;
 use howlate_model::{Limit, Span};
 
-use super::number::whole;
+use super::value_parsers::count;
 
 /// How much of each condition is measured.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Duration")]
-pub struct Extent {
+pub struct ExtentArgs {
     /// Wake-ups per thread and condition
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     pub samples: Option<u64>,
     /// Time per condition
     ///
@@ -25,8 +25,8 @@ pub struct Extent {
     pub rounds: Option<u32>,
 }
 
-impl Extent {
-    /// Takes what was typed for the whole run instead.
+impl ExtentArgs {
+    /// Replaces values by those given for the whole run.
     pub fn replace(&mut self, run: &Self) {
         self.samples = run.samples.or(self.samples);
         self.duration = run.duration.or(self.duration);
@@ -38,7 +38,7 @@ impl Extent {
 /// What holds for a whole run, however many measuring commands it consists of.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Duration")]
-pub struct WholeRun {
+pub struct WholeRunArgs {
     /// Seed of the random order of turns [default: a new one each time]
     #[arg(long, value_name = "N", allow_hyphen_values = true, hide_short_help = true)]
     pub seed: Option<u64>,
@@ -53,8 +53,8 @@ pub struct WholeRun {
     pub fail_above: Vec<Limit>,
 }
 
-impl WholeRun {
-    /// Takes what was not typed from `plan`.
+impl WholeRunArgs {
+    /// Fills in missing values from `plan`.
     #[must_use]
     pub fn or(mut self, plan: Self) -> Self {
         self.seed = self.seed.or(plan.seed);
@@ -66,13 +66,13 @@ impl WholeRun {
         self
     }
 
-    /// What the order of turns is drawn with.
+    /// The given seed, or a random one.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000))
     }
 }
 
-/// Microseconds, which is what the kernel counts in.
+/// Parses a length into microseconds, the kernel's unit.
 fn dma_latency(text: &str) -> Result<i32, String> {
     let span: Span = text.parse().map_err(|error: howlate_model::SpanError| error.to_string())?;
     i32::try_from(span.as_nanos() / 1_000).map_err(|_| format!("`{text}` is too long; write at most 2000s"))

@@ -19,7 +19,7 @@ howlate serve --process ros2_control_no\n  \
 howlate serve results/ --listen 0.0.0.0 --token-file howlate.token\n\n\
 Whoever is to read it from another machine must know a token, as Prometheus' `credentials_file` holds it: \
 (umask 077; openssl rand -hex 32 > howlate.token). A browser needs none through a tunnel: ssh -L 9840:localhost:9840 HOST.")]
-pub struct Serve {
+pub struct ServeArgs {
     /// Recordings [default: whatever is the most recent run]
     #[arg(value_name = "RECORDING", conflicts_with = "process")]
     pub recordings: Vec<PathBuf>,

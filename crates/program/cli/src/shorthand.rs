@@ -1,4 +1,4 @@
-//! Words that may be left out of a command line.
+//! Expands shorthand command lines.
 
 use std::ffi::OsString;
 
@@ -6,66 +6,66 @@ use clap::{Arg, Command, CommandFactory};
 
 use super::Cli;
 
-/// The words of a command line with `cyclic` put in where `tune` is followed by nothing that settings are tried on, and `program`
-/// where it is followed by somebody's program; a program alone is watched, and `help --all` is a command of its own.
-pub fn written_out(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    const AS_THEY_ARE: [&str; 7] = ["cyclic", "sleep", "notify", "program", "-h", "--help", "help"];
-    let mut words: Vec<OsString> = words.collect();
-    if words.get(1).is_some_and(|word| word == "--") {
-        words.insert(1, "watch".into());
+/// Expands a command line: `tune` without a subject to `tune cyclic` or `tune program`, `howlate -- PROGRAM` to `howlate watch`, and
+/// `help --all` to its own command.
+pub fn expand_shorthand(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    const COMPLETE: [&str; 7] = ["cyclic", "sleep", "notify", "program", "-h", "--help", "help"];
+    let mut arguments: Vec<OsString> = arguments.collect();
+    if arguments.get(1).is_some_and(|word| word == "--") {
+        arguments.insert(1, "watch".into());
     }
-    if words.get(1..).is_some_and(|typed| typed == ["help", "--all"]) {
-        words.splice(1.., ["help-all".into()]);
+    if arguments.get(1..).is_some_and(|rest| rest == ["help", "--all"]) {
+        arguments.splice(1.., ["help-all".into()]);
     }
-    if words.get(1).is_some_and(|word| word == "watch") {
-        set_program_apart(&mut words);
+    if arguments.get(1).is_some_and(|word| word == "watch") {
+        separate_program(&mut arguments);
     }
-    let is_tune = words.get(1).is_some_and(|word| word == "tune");
-    if is_tune && !words.get(2).is_some_and(|next| AS_THEY_ARE.iter().any(|one| next == one)) {
-        let is_process = words.get(2).is_some_and(|next| !next.as_encoded_bytes().starts_with(b"-"));
-        let is_program = is_process || words.iter().any(|word| word == "--");
-        words.insert(2, if is_program { "program" } else { "cyclic" }.into());
+    let is_tune = arguments.get(1).is_some_and(|word| word == "tune");
+    if is_tune && !arguments.get(2).is_some_and(|next| COMPLETE.iter().any(|word| next == word)) {
+        let is_process = arguments.get(2).is_some_and(|next| !next.as_encoded_bytes().starts_with(b"-"));
+        let is_program = is_process || arguments.iter().any(|word| word == "--");
+        arguments.insert(2, if is_program { "program" } else { "cyclic" }.into());
     }
-    words
+    arguments
 }
 
-/// Puts `--` before a program that is to be watched where an option follows it that is none of ours, or a `--` of its own: then
-/// all that follows is the program's.
-fn set_program_apart(words: &mut Vec<OsString>) {
-    let everything = Cli::command();
-    let Some(watch) = everything.find_subcommand("watch") else { return };
-    let typed: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or("\u{fffd}")).collect();
-    let Some(program) = program(watch, &typed) else { return };
-    let mut rest = typed[program + 1..].iter();
-    let is_apart = loop {
+/// Inserts `--` before the program of `watch` if an unknown option or a `--` follows it: then all following arguments are the
+/// program's.
+fn separate_program(arguments: &mut Vec<OsString>) {
+    let cli = Cli::command();
+    let Some(watch) = cli.find_subcommand("watch") else { return };
+    let texts: Vec<&str> = arguments.iter().map(|argument| argument.to_str().unwrap_or("\u{fffd}")).collect();
+    let Some(program) = program_position(watch, &texts) else { return };
+    let mut rest = texts[program + 1..].iter();
+    let is_separate = loop {
         match rest.next() {
             None => return,
             Some(&"--") => break true,
-            Some(word) if is_option(word) => match option(watch, word) {
-                Known::No => break true,
-                Known::WithValue => drop(rest.next()),
-                Known::Alone => {}
+            Some(word) if is_option(word) => match option_kind(watch, word) {
+                OptionKind::Unknown => break true,
+                OptionKind::WithValue => drop(rest.next()),
+                OptionKind::Flag => {}
             },
             Some(_) => {}
         }
     };
-    if is_apart {
-        words.insert(program, "--".into());
+    if is_separate {
+        arguments.insert(program, "--".into());
     }
 }
 
-/// Where the first word stands that is neither an option of ours nor its value; `None` where `--` comes first, or what is no option
-/// of ours.
-fn program(watch: &Command, words: &[&str]) -> Option<usize> {
+/// Position of the first argument that is neither an option of `watch` nor its value; `None` if `--` or an unknown option comes
+/// first.
+fn program_position(watch: &Command, arguments: &[&str]) -> Option<usize> {
     let mut place = 2;
     loop {
-        match *words.get(place)? {
+        match *arguments.get(place)? {
             "--" => return None,
             word if is_option(word) => {
-                place += match option(watch, word) {
-                    Known::No => return None,
-                    Known::WithValue => 2,
-                    Known::Alone => 1,
+                place += match option_kind(watch, word) {
+                    OptionKind::Unknown => return None,
+                    OptionKind::WithValue => 2,
+                    OptionKind::Flag => 1,
                 };
             }
             _ => return Some(place),
@@ -77,39 +77,39 @@ fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')
 }
 
-/// Whether a word is an option of ours, and whether the next one is its value.
-enum Known {
-    No,
-    Alone,
+/// Kind of an argument that starts with `-`.
+enum OptionKind {
+    Unknown,
+    Flag,
     WithValue,
 }
 
-fn option(watch: &Command, word: &str) -> Known {
-    let takes_value = |one: &Arg| one.get_action().takes_values();
+fn option_kind(watch: &Command, word: &str) -> OptionKind {
+    let takes_value = |option: &Arg| option.get_action().takes_values();
     if let Some(long) = word.strip_prefix("--") {
         let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-        let named = |one: &&Arg| {
-            one.get_long() == Some(name) || one.get_all_aliases().is_some_and(|all| all.contains(&name))
+        let has_name = |option: &&Arg| {
+            option.get_long() == Some(name) || option.get_all_aliases().is_some_and(|all| all.contains(&name))
         };
-        return match watch.get_arguments().find(named) {
-            Some(one) if takes_value(one) && value.is_none() => Known::WithValue,
-            Some(_) => Known::Alone,
-            None if name == "help" => Known::Alone,
-            None => Known::No,
+        return match watch.get_arguments().find(has_name) {
+            Some(option) if takes_value(option) && value.is_none() => OptionKind::WithValue,
+            Some(_) => OptionKind::Flag,
+            None if name == "help" => OptionKind::Flag,
+            None => OptionKind::Unknown,
         };
     }
     let mut letters = word.chars().skip(1);
     while let Some(letter) = letters.next() {
-        match watch.get_arguments().find(|one| one.get_short() == Some(letter)) {
-            Some(one) if takes_value(one) => {
-                return if letters.next().is_some() { Known::Alone } else { Known::WithValue };
+        match watch.get_arguments().find(|option| option.get_short() == Some(letter)) {
+            Some(option) if takes_value(option) => {
+                return if letters.next().is_some() { OptionKind::Flag } else { OptionKind::WithValue };
             }
             Some(_) => {}
             None if letter == 'h' => {}
-            None => return Known::No,
+            None => return OptionKind::Unknown,
         }
     }
-    Known::Alone
+    OptionKind::Flag
 }
 
 #[cfg(test)]
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_program_is_its_own() {
-        for (typed, meant) in [
+        for (line, expanded) in [
             ("howlate watch java -cp x.jar J", "howlate watch -- java -cp x.jar J"),
             (
                 "howlate watch --duration 5s java -Xmx1g J -o x",
@@ -131,7 +131,7 @@ mod tests {
             ("howlate watch npm run x -- --flag", "howlate watch -- npm run x -- --flag"),
             ("howlate watch python3 loop.py --rate 5", "howlate watch -- python3 loop.py --rate 5"),
         ] {
-            assert_eq!(words(typed), meant);
+            assert_eq!(expand(line), expanded);
         }
         for ours in [
             "howlate watch 4711 --duration 30s",
@@ -141,25 +141,28 @@ mod tests {
             "howlate watch --thread a b -q",
             "howlate watch",
         ] {
-            assert_eq!(words(ours), ours);
+            assert_eq!(expand(ours), ours);
         }
     }
 
-    fn words(line: &str) -> String {
-        let words = written_out(line.split(' ').map(Into::into));
-        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    fn expand(line: &str) -> String {
+        let arguments = expand_shorthand(line.split(' ').map(Into::into));
+        arguments.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn tune_alone_tries_settings_on_periodic_threads() {
-        assert_eq!(words("howlate tune"), "howlate tune cyclic");
-        assert_eq!(words("howlate tune --dry-run"), "howlate tune cyclic --dry-run");
-        assert_eq!(words("howlate tune 4711 --dry-run"), "howlate tune program 4711 --dry-run");
-        assert_eq!(words("howlate tune --goal p50 -- ./sleep"), "howlate tune program --goal p50 -- ./sleep");
-        assert_eq!(words("howlate -- python3 loop.py"), "howlate watch -- python3 loop.py");
-        assert_eq!(words("howlate help --all"), "howlate help-all");
+        assert_eq!(expand("howlate tune"), "howlate tune cyclic");
+        assert_eq!(expand("howlate tune --dry-run"), "howlate tune cyclic --dry-run");
+        assert_eq!(expand("howlate tune 4711 --dry-run"), "howlate tune program 4711 --dry-run");
+        assert_eq!(
+            expand("howlate tune --goal p50 -- ./sleep"),
+            "howlate tune program --goal p50 -- ./sleep"
+        );
+        assert_eq!(expand("howlate -- python3 loop.py"), "howlate watch -- python3 loop.py");
+        assert_eq!(expand("howlate help --all"), "howlate help-all");
         for line in ["howlate tune sleep --for 1ms", "howlate tune --help", "howlate doctor", "howlate"] {
-            assert_eq!(words(line), line);
+            assert_eq!(expand(line), line);
         }
     }
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use howlate_model::{Limit, Margin, TimeUnit};
 
-use super::file_name::file_name;
-use super::format::Format;
-use super::output::Rows;
-use super::prometheus_file::prometheus_file;
+use super::format::OutputFormat;
+use super::output::RowPer;
 use super::recording_name::recording_name;
-use super::time_range::{Moments, Together};
-use super::time_unit::time_unit;
+use super::time_range::{GroupingArgs, TimeRangeArgs};
+use super::value_parsers::file_name;
+use super::value_parsers::prometheus_file;
+use super::value_parsers::time_unit;
 
 /// Results of saved recordings, as tables or for programs
 #[derive(Args)]
@@ -21,13 +21,13 @@ howlate show run.jsonl --plot\n  \
 howlate show run.jsonl --format csv > run.csv\n  \
 howlate show results/ -o nights.jsonl\n  \
 howlate show /var/lib/howlate --at 03:12")]
-pub struct Show {
+pub struct ShowArgs {
     /// Recordings [default: the most recent run]
     #[arg(value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// Print the result for programs, as JSON
     #[arg(long, conflicts_with_all = ["format", "plot", "details"])]
     pub json: bool,
@@ -36,7 +36,7 @@ pub struct Show {
     pub details: bool,
     /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
     #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json", "format"])]
-    pub by: Option<Rows>,
+    pub by: Option<RowPer>,
     /// Save all of them as one recording, without loss, and show that
     #[arg(long, short, value_name = "FILE", value_parser = recording_name(), value_hint = clap::ValueHint::FilePath)]
     pub out: Option<PathBuf>,
@@ -63,15 +63,15 @@ pub struct Show {
     pub ascii: bool,
     /// Of when.
     #[command(flatten, next_help_heading = "Of a folder of howlate record")]
-    pub moments: Moments,
+    pub moments: TimeRangeArgs,
     /// What is shown together.
     #[command(flatten)]
-    pub together: Together,
+    pub together: GroupingArgs,
 }
 
-impl Show {
-    /// What to print: `--json` is short for one of the formats.
-    pub const fn printed(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
+impl ShowArgs {
+    /// The output format; `--json` is short for one of them.
+    pub const fn output_format(&self) -> OutputFormat {
+        if self.json { OutputFormat::Json } else { self.format }
     }
 }

@@ -6,8 +6,8 @@ use clap::Args;
 use howlate_model::{Sleeper, Span, Wait};
 
 use super::completion_values;
-use super::measuring::{Clocks, Measuring};
-use super::tracing::Reasons;
+use super::measuring::{ClockArgs, MeasureArgs};
+use super::tracing::TracingArgs;
 
 /// How late sleeps return, by length, call, policy and load
 #[derive(Args)]
@@ -15,10 +15,10 @@ use super::tracing::Reasons;
 howlate sleep 1ms python\n  \
 howlate sleep 0,100ns,10us,1ms,10ms --policy other,nice:-20,rr:99\n  \
 howlate sleep --for 1ms --call clock_nanosleep,timerfd,ppoll")]
-pub struct Sleep {
+pub struct SleepArgs {
     /// Lengths and calls: short for --for and --call
-    #[arg(value_name = "LENGTH|CALL", value_delimiter = ',', value_parser = SleepWord::parse)]
-    words: Vec<SleepWord>,
+    #[arg(value_name = "LENGTH|CALL", value_delimiter = ',', value_parser = SleepArgument::parse)]
+    arguments: Vec<SleepArgument>,
     /// How long to ask to sleep [default: 10us,100us,1ms,10ms]
     #[arg(long = "for", value_name = "LENGTH,…", allow_hyphen_values = true, value_delimiter = ',')]
     pub lengths: Vec<Span>,
@@ -26,7 +26,7 @@ pub struct Sleep {
     ///
     /// Sleeps of 10 µs to 20 ms on one CPU, in random order, about 30 s; the same with the CPU kept awake, with /dev/cpu_dma_latency held at
     /// 0 (as root), and with a timer slack of 1 ns, to tell the cause of each step.
-    #[arg(long, conflicts_with_all = ["words", "lengths", "duration", "until", "why", "load", "load_cpus", "cut_after"])]
+    #[arg(long, conflicts_with_all = ["arguments", "lengths", "duration", "until", "why", "load", "load_cpus", "cut_after"])]
     pub steps: bool,
     /// What sleeps: a system call, a language, or a program
     ///
@@ -34,47 +34,47 @@ pub struct Sleep {
     /// busy_wait, sleep_then_spin. Languages: python, c, cpp, rust, tokio, go, java, java_park, node, shell. Default:
     /// clock_nanosleep.
     #[arg(long, value_name = "CALL,…", value_delimiter = ',',
-        value_parser = completion_values::known::<Sleeper>(completion_values::sleepers), hide_possible_values = true)]
+        value_parser = completion_values::completable::<Sleeper>(completion_values::sleepers), hide_possible_values = true)]
     pub call: Vec<Sleeper>,
     /// The clocks that are waited on.
     #[command(flatten)]
-    pub clock: Clocks,
+    pub clock: ClockArgs,
     /// What all that measures take.
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasureArgs,
     /// Whether and how it is asked why.
     #[command(flatten)]
-    pub reasons: Reasons,
+    pub reasons: TracingArgs,
 }
 
-impl Sleep {
-    /// How long to ask to sleep.
+impl SleepArgs {
+    /// Requested lengths, or the default ones.
     pub fn lengths(&self) -> Vec<Span> {
-        let typed = self.words.iter().filter_map(SleepWord::length);
-        let lengths: Vec<Span> = typed.chain(self.lengths.iter().copied()).collect();
+        let positional = self.arguments.iter().filter_map(SleepArgument::length);
+        let lengths: Vec<Span> = positional.chain(self.lengths.iter().copied()).collect();
         if lengths.is_empty() { LENGTHS.to_vec() } else { lengths }
     }
 
-    /// The calls and runtimes that were asked for, or the usual ones.
+    /// Requested calls and runtimes, or the default.
     pub fn calls(&self) -> Vec<Sleeper> {
-        let typed = self.words.iter().filter_map(SleepWord::call);
-        let calls: Vec<Sleeper> = typed.chain(self.call.iter().copied()).collect();
+        let positional = self.arguments.iter().filter_map(SleepArgument::call);
+        let calls: Vec<Sleeper> = positional.chain(self.call.iter().copied()).collect();
         if calls.is_empty() { vec![Sleeper::Wait(Wait::ClockNanosleep)] } else { calls }
     }
 }
 
-/// What is asked for where no length is given: from what a tick hides to what most loops have.
+/// Default lengths: from less than a tick to typical loop periods.
 const LENGTHS: [Span; 4] =
     [Span::from_micros(10), Span::from_micros(100), Span::from_millis(1), Span::from_millis(10)];
 
-/// A word without an option: what begins with a digit is a length.
+/// A positional argument: a length if it begins with a digit, otherwise a call.
 #[derive(Clone, Debug, PartialEq)]
-enum SleepWord {
+enum SleepArgument {
     Length(Span),
     Call(Sleeper),
 }
 
-impl SleepWord {
+impl SleepArgument {
     fn parse(text: &str) -> Result<Self, String> {
         if text.starts_with(|letter: char| letter.is_ascii_digit()) {
             return text.parse().map(Self::Length).map_err(|error: <Span as FromStr>::Err| error.to_string());
@@ -103,12 +103,12 @@ mod tests {
     #[derive(Parser)]
     struct Program {
         #[command(flatten)]
-        sleep: Sleep,
+        sleep: SleepArgs,
     }
 
-    fn typed(line: &str) -> Result<(String, String), clap::Error> {
-        let words = std::iter::once("sleep").chain(line.split_whitespace());
-        let sleep = Program::try_parse_from(words)?.sleep;
+    fn parse(line: &str) -> Result<(String, String), clap::Error> {
+        let arguments = std::iter::once("sleep").chain(line.split_whitespace());
+        let sleep = Program::try_parse_from(arguments)?.sleep;
         let lengths: Vec<String> = sleep.lengths().iter().map(ToString::to_string).collect();
         let calls: Vec<String> = sleep.calls().iter().map(ToString::to_string).collect();
         Ok((lengths.join(","), calls.join(",")))
@@ -117,11 +117,11 @@ mod tests {
     #[test]
     fn lengths_and_calls_need_no_option() {
         let of = |lengths: &str, calls: &str| (lengths.to_owned(), calls.to_owned());
-        assert_eq!(typed("").unwrap(), of("10us,100us,1ms,10ms", "clock_nanosleep"));
-        assert_eq!(typed("1ms").unwrap(), of("1ms", "clock_nanosleep"));
-        assert_eq!(typed("1ms,2ms python --call c").unwrap(), of("1ms,2ms", "python,c"));
-        assert_eq!(typed("python --for 5ms").unwrap(), of("5ms", "python"));
-        let refused = typed("banana").map(drop).unwrap_err().to_string();
+        assert_eq!(parse("").unwrap(), of("10us,100us,1ms,10ms", "clock_nanosleep"));
+        assert_eq!(parse("1ms").unwrap(), of("1ms", "clock_nanosleep"));
+        assert_eq!(parse("1ms,2ms python --call c").unwrap(), of("1ms,2ms", "python,c"));
+        assert_eq!(parse("python --for 5ms").unwrap(), of("5ms", "python"));
+        let refused = parse("banana").map(drop).unwrap_err().to_string();
         assert!(refused.contains("A length begins with a digit"), "{refused}");
         assert!(refused.lines().all(|line| line.len() < 150), "{refused}");
     }

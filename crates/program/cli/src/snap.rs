@@ -10,7 +10,7 @@ use clap::Args;
 howlate snap\n  \
 howlate snap /var/lib/howlate\n\n\
 Prints the file, which ui.perfetto.dev opens. SIGUSR2 to the recorder does the same.")]
-pub struct Snap {
+pub struct SnapArgs {
     /// The folder that is recorded to
     #[arg(value_name = "FOLDER", default_value = "/var/lib/howlate", value_hint = clap::ValueHint::DirPath)]
     pub folder: PathBuf,

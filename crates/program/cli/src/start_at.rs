@@ -1,18 +1,18 @@
-//! When several machines begin at the same time.
+//! Synchronised start of several machines.
 
 use std::str::FromStr;
 
 use howlate_model::Span;
 
-/// Whole multiples of this length since 1970 (UTC), by the wall clock: what machines have in common without talking.
+/// Start at a whole multiple of this length since 1970 (UTC), by the wall clock, which machines share without communication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartAt(Span);
 
-/// Longer than this is a typing error.
+/// Maximum length.
 const LONGEST: Span = Span::from_secs(24 * 3_600);
 
 impl StartAt {
-    /// The next one after `now`; both in nanoseconds since 1970.
+    /// The next start after `now`; both in nanoseconds since 1970.
     pub fn after(self, now: i64) -> i64 {
         let length = i64::try_from(self.0.as_nanos()).unwrap_or(i64::MAX);
         now.saturating_sub(now.rem_euclid(length)).saturating_add(length)

@@ -1,4 +1,4 @@
-//! `--at`, `--since` and `--between`: a stretch of time, as people say it.
+//! Options `--at`, `--since` and `--between`.
 
 use clap::Args;
 use howlate_analyse::incidents::Grouping;
@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 
 /// Which stretch of a recording of `howlate record`
 #[derive(Args, Clone, Debug, Default)]
-pub struct Moments {
+pub struct TimeRangeArgs {
     /// A minute: 03:12, '2026-11-25 03:12', 03:12Z for UTC
     #[arg(long, value_name = "TIME", conflicts_with_all = ["since", "between"])]
     pub at: Option<String>,
@@ -22,20 +22,20 @@ pub struct Moments {
 
 /// How threads of such a recording are counted
 #[derive(Args, Clone, Debug, Default)]
-pub struct Together {
+pub struct GroupingArgs {
     /// Count threads together by process, unit, cgroup, container, pod or user
     #[arg(long, value_name = "GROUP", hide_short_help = true)]
     pub group: Option<Grouping>,
 }
 
-impl Moments {
-    /// Whether any time was asked for.
-    pub const fn is_asked(&self) -> bool {
+impl TimeRangeArgs {
+    /// Whether any of the options is given.
+    pub const fn is_set(&self) -> bool {
         self.at.is_some() || self.since.is_some() || self.between.is_some()
     }
 
-    /// The stretch that is meant, in a time zone.
-    pub fn stretch(&self, now: Timestamp, zone: &TimeZone) -> Result<TimeRange, TimeRangeError> {
+    /// The range, relative to `now`, with local times in `zone`.
+    pub fn time_range(&self, now: Timestamp, zone: &TimeZone) -> Result<TimeRange, TimeRangeError> {
         match (&self.at, &self.since, &self.between) {
             (Some(at), ..) => TimeRange::at(at, now, zone),
             (_, Some(since), _) => TimeRange::since(since, now, zone),

@@ -6,7 +6,7 @@ use howlate_model::Span;
 use howlate_render::TopBy;
 use howlate_trace::WaitChoice;
 
-use super::time_range::Moments;
+use super::time_range::TimeRangeArgs;
 
 /// Which process is waiting for what, right now
 #[derive(Args)]
@@ -18,7 +18,7 @@ howlate top --kind cpu,disk --by thread\n  \
 howlate top --at 03:12 --by culprit\n  \
 howlate top --once --json > waits.json\n\n\
 On a terminal it takes the whole screen: ? lists its keys, and q or Ctrl-C ends it.")]
-pub struct Top {
+pub struct TopArgs {
     /// One process, by id or name: its threads, and where in the kernel they wait
     ///
     /// With --at, --since or --between, the folder of howlate record [default: /var/lib/howlate]
@@ -31,7 +31,7 @@ pub struct Top {
     #[arg(long, value_name = "WHAT", value_parser = by, default_value = "process")]
     by: TopBy,
     /// Only processes in this control group or below, such as /system.slice/nginx.service
-    #[arg(long, value_name = "PATH", conflicts_with = "Moments")]
+    #[arg(long, value_name = "PATH", conflicts_with = "TimeRangeArgs")]
     pub group: Option<String>,
     /// Show threads rather than processes: --by thread
     #[arg(long, hide_short_help = true)]
@@ -41,7 +41,7 @@ pub struct Top {
     pub sort: Sorting,
     /// Only waits of these kinds: cpu, disk, page_fault, memory, lock, kernel, pipe, socket, futex, child, stopped,
     /// other, not_seen, timer, event, signal, terminal, idle
-    #[arg(long, value_name = "KIND,…", value_delimiter = ',', conflicts_with = "Moments")]
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', conflicts_with = "TimeRangeArgs")]
     pub kind: Vec<WaitKind>,
     /// Print one table, of everything that happens within --duration, and end
     #[arg(long)]
@@ -69,7 +69,7 @@ pub struct Top {
     pub json: bool,
     /// Of when.
     #[command(flatten)]
-    pub moments: Moments,
+    pub moments: TimeRangeArgs,
 }
 
 fn by(text: &str) -> Result<TopBy, String> {
@@ -79,13 +79,13 @@ fn by(text: &str) -> Result<TopBy, String> {
     })
 }
 
-impl Top {
-    /// What has a row.
+impl TopArgs {
+    /// What each row stands for.
     pub const fn by(&self) -> TopBy {
         if self.threads { TopBy::Thread } else { self.by }
     }
 
-    /// The one process that is looked at.
+    /// The process to show, if only one.
     pub fn process(&self) -> Option<&str> {
         self.process.as_deref().or(self.named.as_deref())
     }

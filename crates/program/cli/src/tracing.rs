@@ -1,4 +1,4 @@
-//! Options that ask why.
+//! Tracing options.
 
 use clap::Args;
 use howlate_model::{Caveat, Condition, Span, Work};
@@ -10,14 +10,14 @@ use howlate_session::{Keep, TraceOptions};
 
 /// Turns that are traced beside those that are not.
 #[derive(Args, Clone, Copy, Default)]
-pub struct Reasons {
+pub struct TracingArgs {
     /// Also find out why wake-ups are late
     ///
     /// Every turn is repeated with a tracer running. Without it, `cyclic` traces a tenth of its turns where it can and lasts 10 s or more.
     #[arg(long, help_heading = "Tracing")]
     pub why: bool,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
-    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, requires_ifs = [("bpf", "why"), ("tracefs", "why"), ("switches", "why")], help_heading = "Tracing")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::completable::<Choice>(completion_values::tracers), hide_possible_values = true, requires_ifs = [("bpf", "why"), ("tracefs", "why"), ("switches", "why")], help_heading = "Tracing")]
     pub tracer: Choice,
     /// Which wake-ups count as late [default: those above the 99th percentile]
     #[arg(
@@ -42,25 +42,24 @@ pub struct Reasons {
     pub keep: Option<Keep>,
 }
 
-/// None of the conditions can be traced; why each was left out.
+/// None of the conditions can be traced, for these reasons.
 #[derive(Debug)]
 pub struct NothingToTrace(pub Vec<Caveat>);
 
-/// Turns per condition where nothing else was asked for: enough to tell what tracing adds.
+/// Default turns per condition: enough to measure the overhead of tracing.
 const ROUNDS: u32 = 10;
 
-impl Reasons {
-    /// What was typed, or what a plan says where nothing was.
+impl TracingArgs {
+    /// The given options, or those of a plan.
     pub const fn or(self, plan: Self) -> Self {
         if self.why { self } else { plan }
     }
 
-    /// The turns per condition.
-    pub fn rounds(self, asked: Option<u32>) -> Option<u32> {
-        asked.or(self.why.then_some(ROUNDS))
+    pub fn rounds(self, requested: Option<u32>) -> Option<u32> {
+        requested.or(self.why.then_some(ROUNDS))
     }
 
-    /// Adds the traced turns to a plan.
+    /// Adds traced turns to a plan if requested.
     pub fn add_to(self, plan: &mut Plan, seed: u64) -> Result<Option<TraceOptions>, NothingToTrace> {
         if !self.why {
             return Ok(None);
@@ -75,9 +74,9 @@ impl Reasons {
         }))
     }
 
-    /// The same, and where nobody asked, the part of a long run of periodic threads that is traced to name causes.
+    /// Like [`add_to`](Self::add_to), but by default also traces a part of a long run of periodic threads.
     pub fn add_to_run(self, plan: &mut Plan, seed: u64) -> Result<Option<TraceOptions>, NothingToTrace> {
-        let is_periodic = |one: &Condition| matches!(one.work, Work::Cyclic { .. });
+        let is_periodic = |condition: &Condition| matches!(condition.work, Work::Cyclic { .. });
         if self.why || self.tracer == Choice::None || !plan.conditions.iter().all(is_periodic) {
             return self.add_to(plan, seed);
         }

@@ -10,7 +10,7 @@ use howlate_trace::Choice;
 use howlate_tune::{KnobSelection, Options, ProgramOptions};
 
 use super::recording_name::recording_name;
-use super::{Cyclic, Display, Measuring, Notify, Printing, Sleep, completion_values};
+use super::{CyclicArgs, DisplayArgs, MeasureArgs, NotifyArgs, PrintArgs, SleepArgs, completion_values};
 
 /// Which settings help on this machine, proved in interleaved turns
 #[derive(Args)]
@@ -22,7 +22,7 @@ howlate tune sleep --for 1ms --policy other --budget 1m\n  \
 howlate tune cyclic --load cpu --knobs slice,nice,fifo --goal p99\n  \
 howlate tune --budget 3m -- ./my-program --its-option"
 )]
-pub struct Tune {
+pub struct TuneArgs {
     /// What it is tried on.
     #[command(subcommand)]
     pub subject: TuneSubject,
@@ -61,11 +61,11 @@ pub struct TuneProgram {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub turn: Option<Span>,
     /// What traces: auto takes the best that can be had here; or bpf, tracefs
-    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true)]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::completable::<Choice>(completion_values::tracers), hide_possible_values = true)]
     pub tracer: Choice,
     /// How it is tried.
     #[command(flatten)]
-    pub how: HowToTune,
+    pub how: SearchArgs,
     /// Seed of the random order of turns
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub seed: Option<u64>,
@@ -80,10 +80,10 @@ pub struct TuneProgram {
     pub details: bool,
     /// How it is printed.
     #[command(flatten)]
-    pub printing: Printing,
+    pub printing: PrintArgs,
     /// What is shown meanwhile.
     #[command(flatten)]
-    pub display: Display,
+    pub display: DisplayArgs,
 }
 
 /// What settings are tried on.
@@ -94,27 +94,27 @@ pub enum TuneWork {
         after_help = "Examples:\n  \
 howlate tune cyclic --load cpu --knobs slice,nice,fifo --goal p99\n  \
 howlate tune cyclic --knobs all --dry-run",
-        mut_args(only_what_is_for_tune)
+        mut_args(hide_refused)
     )]
-    Cyclic(Box<Tried<Cyclic>>),
+    Cyclic(Box<TuneRunArgs<CyclicArgs>>),
     /// Settings tried on sleeps
     #[command(
         after_help = "Examples:\n  \
 howlate tune sleep --for 1ms --policy other --budget 1m",
-        mut_args(only_what_is_for_tune)
+        mut_args(hide_refused)
     )]
-    Sleep(Box<Tried<Sleep>>),
+    Sleep(Box<TuneRunArgs<SleepArgs>>),
     /// Settings tried on notification
     #[command(
         after_help = "Examples:\n  \
 howlate tune notify --by pipe --after 1ms --pair 0,1",
-        mut_args(only_what_is_for_tune)
+        mut_args(hide_refused)
     )]
-    Notify(Box<Tried<Notify>>),
+    Notify(Box<TuneRunArgs<NotifyArgs>>),
 }
 
-/// Hides what measuring commands take and `tune` refuses with a reason.
-fn only_what_is_for_tune(argument: Arg) -> Arg {
+/// Hides options of measuring commands that `tune` refuses.
+fn hide_refused(argument: Arg) -> Arg {
     const REFUSED: [&str; 8] =
         ["rounds", "until", "at_most", "why", "fail_above", "samples_out", "export_json", "export_markdown"];
     let is_refused = REFUSED.contains(&argument.get_id().as_str());
@@ -123,11 +123,11 @@ fn only_what_is_for_tune(argument: Arg) -> Arg {
 
 /// What is measured, and how settings are tried on it.
 #[derive(Args)]
-pub struct Tried<T: Args> {
+pub struct TuneRunArgs<T: Args> {
     #[command(flatten)]
     pub work: T,
     #[command(flatten)]
-    pub how: HowToTune,
+    pub how: SearchArgs,
     /// Continue an interrupted run, in the recording that --out names
     #[arg(long, requires = "out", hide_short_help = true, help_heading = "Settings")]
     pub resume: bool,
@@ -136,13 +136,13 @@ pub struct Tried<T: Args> {
 /// How settings are tried.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Settings")]
-pub struct HowToTune {
+pub struct SearchArgs {
     /// Settings to try: names, `thread` for those of a thread, `machine`, or `all`; `--dry-run` lists them
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread", value_parser = completion_values::known::<KnobSelection>(completion_values::knobs), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "thread", value_parser = completion_values::completable::<KnobSelection>(completion_values::knobs), hide_possible_values = true)]
     pub knobs: Vec<KnobSelection>,
     /// What to make smaller: p50, p99 or max
-    #[arg(long, value_enum, default_value_t = Goal::P99, hide_possible_values = true)]
-    pub goal: Goal,
+    #[arg(long, value_enum, default_value_t = TuneGoal::P99, hide_possible_values = true)]
+    pub goal: TuneGoal,
     /// How long all turns together may take
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, default_value = "10m")]
     pub budget: Span,
@@ -158,7 +158,7 @@ pub struct HowToTune {
 }
 
 impl TuneProgram {
-    /// The same without what only the command line knows.
+    /// The options for the search.
     pub fn options(&self) -> ProgramOptions {
         ProgramOptions {
             threads: self.thread.clone(),
@@ -169,8 +169,8 @@ impl TuneProgram {
     }
 }
 
-impl HowToTune {
-    /// The same without what only the command line knows.
+impl SearchArgs {
+    /// The options for the search.
     pub fn options(&self) -> Options {
         Options {
             knobs: self.knobs.clone(),
@@ -183,7 +183,7 @@ impl HowToTune {
 
 /// A number of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Goal {
+pub enum TuneGoal {
     /// The median
     P50,
     /// 99 % are at most this
@@ -192,7 +192,7 @@ pub enum Goal {
     Max,
 }
 
-impl Goal {
+impl TuneGoal {
     pub const fn statistic(self) -> Statistic {
         match self {
             Self::P50 => Statistic::P50,
@@ -203,8 +203,8 @@ impl Goal {
 }
 
 impl TuneWork {
-    /// What is measured, and how settings are tried on it.
-    pub const fn parts(&mut self) -> (&mut Measuring, &mut HowToTune) {
+    /// Options for measuring and for the search.
+    pub const fn parts(&mut self) -> (&mut MeasureArgs, &mut SearchArgs) {
         match self {
             Self::Cyclic(tried) => (&mut tried.work.measuring, &mut tried.how),
             Self::Sleep(tried) => (&mut tried.work.measuring, &mut tried.how),
@@ -212,8 +212,8 @@ impl TuneWork {
         }
     }
 
-    /// Whether an interrupted run is to be continued.
-    pub const fn resumes(&mut self) -> &mut bool {
+    /// Whether to continue an interrupted run.
+    pub const fn resume_mut(&mut self) -> &mut bool {
         match self {
             Self::Cyclic(tried) => &mut tried.resume,
             Self::Sleep(tried) => &mut tried.resume,
@@ -221,8 +221,8 @@ impl TuneWork {
         }
     }
 
-    /// Whether reasons were asked for, which trying settings does not look for.
-    pub const fn asks_why(&self) -> bool {
+    /// Whether `--why` is given, which `tune` refuses.
+    pub const fn wants_reasons(&self) -> bool {
         match self {
             Self::Cyclic(tried) => tried.work.reasons.why,
             Self::Sleep(tried) => tried.work.reasons.why,

@@ -1,4 +1,4 @@
-//! Until what a measurement goes on.
+//! Options `--until` and `--at-most`.
 
 use clap::Args;
 use howlate_model::{Span, StopRule};
@@ -7,7 +7,7 @@ use howlate_session::Goal;
 /// Until what a measurement goes on.
 #[derive(Args, Clone, Copy)]
 #[command(next_help_heading = "Duration")]
-pub struct UntilKnown {
+pub struct MeasureUntilArgs {
     /// Measure until this is decided, such as 'p99.9 ±5%'
     ///
     /// `p99.9 ±5%` (or `+-5%`): the percentile's 95 % interval is that narrow. `max<100us: 1 per hour`: wake-ups later than that
@@ -36,7 +36,7 @@ pub struct UntilKnown {
 
 /// Until what a program is watched.
 #[derive(Args, Clone, Copy, Default)]
-pub struct UntilSeen {
+pub struct WatchUntilArgs {
     /// Watch until this is decided for each thread, such as 'max<1ms: 1 per hour' or 'p99.9 ±5%'
     ///
     /// `max<1ms: 1 per hour`: wake-ups later than that come at most that often, or do not; late ones that come together count once.
@@ -57,15 +57,15 @@ pub struct UntilSeen {
     pub at_most: Span,
 }
 
-impl UntilSeen {
-    /// What was asked for, if anything was.
+impl WatchUntilArgs {
+    /// The stop rule, if given.
     pub fn goal(self) -> Option<Goal> {
         self.until.map(|figure| Goal { figure, at_most: self.at_most })
     }
 }
 
-impl UntilKnown {
-    /// What was asked for, if anything was.
+impl MeasureUntilArgs {
+    /// The stop rule, if given.
     pub fn goal(self) -> Option<Goal> {
         self.until.map(|figure| Goal { figure, at_most: self.at_most })
     }
@@ -88,7 +88,7 @@ mod tests {
         ] {
             assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
         }
-        let asked = ["howlate", "cyclic", "--at-most", "1h", "--until", "p99 \u{b1}5%"];
-        assert!(Cli::try_parse_from(asked).is_ok());
+        let line = ["howlate", "cyclic", "--at-most", "1h", "--until", "p99 \u{b1}5%"];
+        assert!(Cli::try_parse_from(line).is_ok());
     }
 }

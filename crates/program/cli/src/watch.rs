@@ -10,9 +10,9 @@ use howlate_session::Keep;
 use howlate_trace::Choice;
 
 use super::recording_name::recording_name;
-use super::{Identity, Printing, UntilSeen, completion_values};
+use super::{IdentityArgs, PrintArgs, WatchUntilArgs, completion_values};
 
-/// What people notice of an event loop's delay begins about there.
+/// Default threshold: roughly where people notice an event loop's delay.
 const LOOP_ABOVE: Span = Span::from_millis(10);
 
 /// How late the threads of your own program run, and why
@@ -32,11 +32,11 @@ howlate watch --until 'max<1ms: 1 per hour' --thread control_loop 4711")]
 #[command(
     override_usage = "howlate watch [OPTIONS] <PID|NAME|CMD>...\n       howlate watch [OPTIONS] -- <CMD> [ARGUMENTS]..."
 )]
-#[command(group = clap::ArgGroup::new("whom").args(["words", "program"]).required(true))]
-pub struct Watch {
+#[command(group = clap::ArgGroup::new("whom").args(["targets", "program"]).required(true))]
+pub struct WatchArgs {
     /// A running process, by id or name; or a program to start, by its path or with arguments
     #[arg(value_name = "PID|NAME|CMD")]
-    words: Vec<OsString>,
+    targets: Vec<OsString>,
     /// A program to start and to watch, with its arguments and options
     #[arg(last = true, value_name = "CMD")]
     pub program: Vec<OsString>,
@@ -45,7 +45,7 @@ pub struct Watch {
     pub duration: Option<Span>,
     /// When it is known well enough.
     #[command(flatten)]
-    pub until: UntilSeen,
+    pub until: WatchUntilArgs,
     /// Only threads with this name [default: all]
     #[arg(long, value_name = "NAME")]
     pub thread: Vec<String>,
@@ -68,7 +68,7 @@ pub struct Watch {
     #[arg(long, value_name = "LIMIT")]
     pub fail_above: Vec<Limit>,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches
-    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true)]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::completable::<Choice>(completion_values::tracers), hide_possible_values = true)]
     pub tracer: Choice,
     /// Save the recording
     #[arg(long, short, value_name = "FILE", value_parser = recording_name(), value_hint = ValueHint::FilePath)]
@@ -81,34 +81,34 @@ pub struct Watch {
     pub no_save: bool,
     /// What the recording says of where it was made.
     #[command(flatten)]
-    pub identity: Identity,
+    pub identity: IdentityArgs,
     /// How it is printed.
     #[command(flatten)]
-    pub printing: Printing,
+    pub printing: PrintArgs,
 }
 
-impl Watch {
-    /// A running process, watched without a word; nothing is saved.
+impl WatchArgs {
+    /// Options for watching a running process quietly, without saving.
     pub fn parse(process: &str) -> Self {
-        let printing = Printing { quiet: true, ..Printing::default() };
-        let (words, loop_above) = (vec![process.into()], LOOP_ABOVE);
-        Self { words, loop_above, no_save: true, printing, ..Self::default() }
+        let printing = PrintArgs { quiet: true, ..PrintArgs::default() };
+        let (targets, loop_above) = (vec![process.into()], LOOP_ABOVE);
+        Self { targets, loop_above, no_save: true, printing, ..Self::default() }
     }
 
-    /// After which time it ends at the latest.
-    pub fn lasts(&self) -> Option<Span> {
+    /// Maximum duration.
+    pub fn max_duration(&self) -> Option<Span> {
         self.duration.or_else(|| self.until.goal().map(|goal| goal.at_most))
     }
 
-    /// A running process; `None` where a program is to be started. One word is a process, unless it is a path.
+    /// A running process; `None` if a program is to be started. A single argument is a process, unless it is a path.
     pub fn process(&self) -> Option<Cow<'_, str>> {
-        let [word] = self.words.as_slice() else { return None };
+        let [word] = self.targets.as_slice() else { return None };
         let is_path = word.as_encoded_bytes().contains(&b'/');
         (!is_path).then(|| word.to_string_lossy())
     }
 
     /// A program to start, with its arguments.
     pub fn program(&self) -> &[OsString] {
-        if self.program.is_empty() { &self.words } else { &self.program }
+        if self.program.is_empty() { &self.targets } else { &self.program }
     }
 }

@@ -8,7 +8,7 @@ use howlate_session::Keep;
 use howlate_trace::Choice;
 
 use super::recording_name::recording_name;
-use super::{Display, Identity, Moments, Printing, Reasons, Rows, completion_values};
+use super::{DisplayArgs, IdentityArgs, PrintArgs, RowPer, TimeRangeArgs, TracingArgs, completion_values};
 
 /// Where lateness comes from, on this machine or in recordings
 ///
@@ -20,7 +20,7 @@ howlate cyclic --why && howlate why --last --late-above 100us\n  \
 howlate cyclic --policy fifo:80,other --load idle,pipe --why --out w.jsonl\n  \
 howlate why w.jsonl --late-above 100us\n  \
 howlate why /var/lib/howlate --at 03:12")]
-pub struct Why {
+pub struct WhyArgs {
     /// Recordings made with --why [default: measure this machine]
     #[arg(value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
@@ -40,9 +40,9 @@ pub struct Why {
     pub details: bool,
     /// Give each CPU a row of its own: `cpu`; otherwise those of a condition are one row
     #[arg(long, value_name = "ROWS", conflicts_with_all = ["details", "json"])]
-    pub by: Option<Rows>,
+    pub by: Option<RowPer>,
     /// How to trace: auto takes the best available; or bpf, tracefs, switches, none
-    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::known::<Choice>(completion_values::tracers), hide_possible_values = true, conflicts_with = "recordings")]
+    #[arg(long, value_name = "TRACER", default_value = "auto", hide_short_help = true, value_parser = completion_values::completable::<Choice>(completion_values::tracers), hide_possible_values = true, conflicts_with = "recordings")]
     pub tracer: Choice,
     /// Save the recording
     #[arg(long, short, value_name = "FILE", conflicts_with = "recordings", value_parser = recording_name())]
@@ -52,21 +52,21 @@ pub struct Why {
     pub no_save: bool,
     /// What the recording says of where it was made.
     #[command(flatten)]
-    pub identity: Identity,
+    pub identity: IdentityArgs,
     /// How it is printed.
     #[command(flatten)]
-    pub printing: Printing,
+    pub printing: PrintArgs,
     /// What is shown meanwhile.
     #[command(flatten)]
-    pub display: Display,
+    pub display: DisplayArgs,
     /// Of when.
     #[command(flatten, next_help_heading = "Of a folder of howlate record")]
-    pub moments: Moments,
+    pub moments: TimeRangeArgs,
 }
 
-impl Why {
-    /// What is traced of this machine, and how.
-    pub const fn reasons(&self) -> Reasons {
-        Reasons { why: true, tracer: self.tracer, late_above: self.late_above, keep: self.keep }
+impl WhyArgs {
+    /// Tracing options for measuring this machine.
+    pub const fn reasons(&self) -> TracingArgs {
+        TracingArgs { why: true, tracer: self.tracer, late_above: self.late_above, keep: self.keep }
     }
 }

@@ -24,7 +24,7 @@ use howlate_rt_tests_run::Call as Other;
 use crate::commands::cyclictest::run_other;
 use crate::error::Error;
 use crate::exit_status::Status;
-use howlate_cli::{Cli, Command, help, hint, written_out};
+use howlate_cli::{Cli, CliCommand, expand_shorthand, help, hint};
 
 /// What shells know a program by that `SIGPIPE` ended, as in `… | head`. The signal itself would also
 /// end a run whose recording goes to a pipe.
@@ -80,7 +80,7 @@ fn begin() -> ExitCode {
     if let Some(call) = Other::from_arguments(std::env::args_os()) {
         return run_other(&call);
     }
-    let cli = match parse(written_out(std::env::args_os())) {
+    let cli = match parse(expand_shorthand(std::env::args_os())) {
         Ok(cli) => cli,
         Err(refused) => {
             let mut refused = legibly(refused);
@@ -115,7 +115,9 @@ fn legibly(refused: clap::Error) -> clap::Error {
 }
 
 fn legible_words() -> impl Iterator<Item = String> {
-    written_out(std::env::args_os()).into_iter().map(|word| legible(&word.to_string_lossy()).into_owned())
+    expand_shorthand(std::env::args_os())
+        .into_iter()
+        .map(|word| legible(&word.to_string_lossy()).into_owned())
 }
 
 /// What was typed, or the help that was asked for.
@@ -127,35 +129,41 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
     let status = match cli.command {
         None if cli.debug_report => commands::debug_report::run(),
         None => commands::quick::run(&cli.quick),
-        Some(Command::Cyclic(asked)) => commands::cyclic::run(&asked),
-        Some(Command::Cyclictest { words }) => return Ok(commands::cyclictest::run(&Call::with(words))),
-        Some(Command::Oslat { words }) => return Ok(run_other(&Other::as_oslat(words))),
-        Some(Command::Hwlatdetect { words }) => return Ok(run_other(&Other::as_hwlatdetect(words))),
-        Some(Command::Cyclicdeadline { words }) => return Ok(run_other(&Other::as_cyclicdeadline(words))),
-        Some(Command::Sleep(asked)) => commands::sleep::run(&asked),
-        Some(Command::Notify(asked)) => commands::notify::run(&asked),
-        Some(Command::Run(asked)) => commands::run::run(*asked),
-        Some(Command::Tune(asked)) => commands::tune::run(asked),
-        Some(Command::PlanLength(asked)) => commands::plan_length::run(&asked),
-        Some(Command::Watch(asked)) => commands::watch::run(&asked),
-        Some(Command::Top(asked)) => commands::top::run(&asked),
-        Some(Command::Gaps(asked)) => commands::gaps::run(&asked),
-        Some(Command::Record(asked)) => commands::record::run(&asked),
-        Some(Command::Snap(asked)) => commands::snap::run(&asked),
-        Some(Command::Load(asked)) => commands::load::run(&asked),
-        Some(Command::Compare(asked)) => commands::compare::run(&asked),
-        Some(Command::Doctor(asked)) => commands::doctor::run(&asked),
-        Some(Command::Guest(asked)) => commands::guest::run(&asked),
-        Some(Command::Show(asked)) => commands::show::run(&asked),
-        Some(Command::Selfcheck(asked)) => commands::selfcheck::run(&asked),
-        Some(Command::Why(asked)) => commands::why::run(&asked),
-        Some(Command::Fleet(asked)) => commands::fleet::run(&asked),
-        Some(Command::Merge(asked)) => commands::merge::run(&asked),
-        Some(Command::Serve(asked)) => commands::serve::run(&asked),
-        Some(Command::Report(asked)) => commands::report::run(&asked),
-        Some(Command::Completions { shell }) => commands::man_pages::completions(shell),
-        Some(Command::Help) => commands::man_pages::help_all(),
-        Some(Command::Man { name }) => commands::man_pages::man(name.as_deref()),
+        Some(CliCommand::Cyclic(asked)) => commands::cyclic::run(&asked),
+        Some(CliCommand::Cyclictest { arguments }) => {
+            return Ok(commands::cyclictest::run(&Call::with(arguments)));
+        }
+        Some(CliCommand::Oslat { arguments }) => return Ok(run_other(&Other::as_oslat(arguments))),
+        Some(CliCommand::Hwlatdetect { arguments }) => {
+            return Ok(run_other(&Other::as_hwlatdetect(arguments)));
+        }
+        Some(CliCommand::Cyclicdeadline { arguments }) => {
+            return Ok(run_other(&Other::as_cyclicdeadline(arguments)));
+        }
+        Some(CliCommand::Sleep(asked)) => commands::sleep::run(&asked),
+        Some(CliCommand::Notify(asked)) => commands::notify::run(&asked),
+        Some(CliCommand::Run(asked)) => commands::run::run(*asked),
+        Some(CliCommand::Tune(asked)) => commands::tune::run(asked),
+        Some(CliCommand::PlanLength(asked)) => commands::plan_length::run(&asked),
+        Some(CliCommand::Watch(asked)) => commands::watch::run(&asked),
+        Some(CliCommand::Top(asked)) => commands::top::run(&asked),
+        Some(CliCommand::Gaps(asked)) => commands::gaps::run(&asked),
+        Some(CliCommand::Record(asked)) => commands::record::run(&asked),
+        Some(CliCommand::Snap(asked)) => commands::snap::run(&asked),
+        Some(CliCommand::Load(asked)) => commands::load::run(&asked),
+        Some(CliCommand::Compare(asked)) => commands::compare::run(&asked),
+        Some(CliCommand::Doctor(asked)) => commands::doctor::run(&asked),
+        Some(CliCommand::Guest(asked)) => commands::guest::run(&asked),
+        Some(CliCommand::Show(asked)) => commands::show::run(&asked),
+        Some(CliCommand::Selfcheck(asked)) => commands::selfcheck::run(&asked),
+        Some(CliCommand::Why(asked)) => commands::why::run(&asked),
+        Some(CliCommand::Fleet(asked)) => commands::fleet::run(&asked),
+        Some(CliCommand::Merge(asked)) => commands::merge::run(&asked),
+        Some(CliCommand::Serve(asked)) => commands::serve::run(&asked),
+        Some(CliCommand::Report(asked)) => commands::report::run(&asked),
+        Some(CliCommand::Completions { shell }) => commands::man_pages::completions(shell),
+        Some(CliCommand::Help) => commands::man_pages::help_all(),
+        Some(CliCommand::Man { name }) => commands::man_pages::man(name.as_deref()),
     };
     status.map(ExitCode::from)
 }

@@ -1,6 +1,6 @@
 //! Histograms with columns wider than a distribution's own buckets, for plots.
 
-use howlate_model::{Distribution, Packed};
+use howlate_model::{Distribution, PackedBuckets};
 
 /// Columns per doubling of the latency. Their borders are borders of the distribution's own buckets, so that no latency is counted
 /// in the wrong column.

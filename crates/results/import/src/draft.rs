@@ -93,7 +93,7 @@ impl Imported {
     }
 
     fn room(&self) -> usize {
-        let room = |line: &Line| if let Line::Block(block) = line { block.latency.room() } else { 0 };
+        let room = |line: &Line| if let Line::Block(block) = line { block.latency.heap_bytes() } else { 0 };
         self.lines.iter().map(room).sum()
     }
 
@@ -154,7 +154,7 @@ impl Series {
 
     /// Bytes that its distributions take.
     pub(crate) fn room(&self) -> usize {
-        self.stretches.iter().map(|stretch| stretch.latency.room()).sum()
+        self.stretches.iter().map(|stretch| stretch.latency.heap_bytes()).sum()
     }
 
     fn condition(&self, kernel: &str) -> Condition {

@@ -27,8 +27,9 @@ pub fn incidents(
     let mut kept = Kept::default();
     // Asked first: what one that ends meanwhile writes is read.
     let is_recording = !has_ended(folder);
-    let read =
-        read_between(folder, (from, until), |line| kept.add(line, |at, before| stretch.holds(at, before)))?;
+    let read = read_between(folder, (from, until), |line| {
+        kept.add(line, |at, before| stretch.contains(at, before))
+    })?;
     // Of one that was not among the worst for long, the file is gone.
     for one in &mut kept.incidents {
         one.timeline = one.timeline.take().filter(|name| timeline_beside(folder, name).is_some());

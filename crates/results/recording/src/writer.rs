@@ -433,14 +433,14 @@ mod tests {
             (why.from, why.until) =
                 (MonotonicTime::from_nanos(minute), MonotonicTime::from_nanos(minute + 1));
             why.ledger
-                .add_unknown(Latency::from_nanos(minute), howlate_model::UndecomposedReason::LostEvents);
+                .add_undecomposed(Latency::from_nanos(minute), howlate_model::UndecomposedReason::LostEvents);
             writer.write(&Line::Why(Box::new(why)));
         }
         assert_eq!(writer.close(), None);
         let (mut late, mut lines) = ([0, 0], 0);
         for line in Reader::open(&path).unwrap().map(Result::unwrap) {
             let Line::Why(why) = line else { continue };
-            late[why.round as usize] += why.ledger.unknown();
+            late[why.round as usize] += why.ledger.undecomposed();
             assert!(why.until.since(why.from).as_nanos() >= 1);
             lines += 1;
         }

@@ -269,7 +269,7 @@ mod tests {
             occupants,
             switched_in: Some(from),
             cpu: 3,
-            ..TracedSleep::woken(7, MonotonicTime::from_nanos(1_000), by)
+            ..TracedSleep::new(7, MonotonicTime::from_nanos(1_000), by)
         };
         LateWait {
             sleep,

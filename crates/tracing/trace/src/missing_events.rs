@@ -135,7 +135,7 @@ mod tests {
                 throttled: false,
                 merged: false,
             }],
-            ..TracedSleep::woken(7, at(100), WakeSource::Timer(expiry))
+            ..TracedSleep::new(7, at(100), WakeSource::Timer(expiry))
         }
     }
 
@@ -167,7 +167,7 @@ mod tests {
     fn what_woke_a_thread_is_not_told_where_timers_are_not_seen() {
         let by = |asleep| {
             let other = WakeSource::Other(who(HolderKind::Idle, ""));
-            let one = TracedSleep { asleep, ..TracedSleep::woken(7, MonotonicTime::from_nanos(9), other) };
+            let one = TracedSleep { asleep, ..TracedSleep::new(7, MonotonicTime::from_nanos(9), other) };
             doubted(TracerGap::Timers, one).woken_by
         };
         let slack = Span::from_nanos(50);

@@ -199,7 +199,7 @@ mod tests {
             occupants: vec![Occupant { who: who.clone(), ns: Span::from_nanos(5), from: None }],
             switched_in: Some(at(waking + 5)),
             asleep_again: Some(at(again)),
-            ..TracedSleep::woken(7, at(waking), WakeSource::Other(who))
+            ..TracedSleep::new(7, at(waking), WakeSource::Other(who))
         }
     }
 

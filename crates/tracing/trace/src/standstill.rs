@@ -118,7 +118,7 @@ mod tests {
             asleep_again: Some(at(60)),
             switched_in: Some(came),
             cpu,
-            ..TracedSleep::woken(7, came, WakeSource::Timer(expiry))
+            ..TracedSleep::new(7, came, WakeSource::Timer(expiry))
         }
     }
 

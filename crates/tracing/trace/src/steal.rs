@@ -82,7 +82,7 @@ mod tests {
             asleep_again: Some(at(190)),
             cpu: 1,
             stolen,
-            ..TracedSleep::woken(7, at(150), WakeSource::Other(who))
+            ..TracedSleep::new(7, at(150), WakeSource::Other(who))
         }
     }
 

@@ -27,7 +27,7 @@ fn sleeper(
 ) -> Vec<Wakeup> {
     tid.send(linux_thread::id()).unwrap();
     may_begin.recv().unwrap();
-    let mut noted = after_each.map(|after_each| after_each.begin());
+    let mut noted = after_each.map(|after_each| after_each.create());
     let mut expected = clock::now().plus(PERIOD);
     let mut woken = Vec::new();
     for _ in 0..SLEEPS {

@@ -126,7 +126,7 @@ mod tests {
 
     fn sleep(since: i64, woken: i64) -> TracedSleep {
         let idle = CpuHolder { holder: HolderKind::Idle, pid: None, name: String::new() };
-        let sleep = TracedSleep::woken(7, at(woken), WakeSource::Other(idle));
+        let sleep = TracedSleep::new(7, at(woken), WakeSource::Other(idle));
         TracedSleep { asleep_since: Some(at(since)), asleep_again: Some(at(woken + 1_000)), ..sleep }
     }
 

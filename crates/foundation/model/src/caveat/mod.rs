@@ -18,11 +18,11 @@ pub enum Caveat {
     /// The kernel did not give the policy asked for.
     PolicyRefused {
         /// What was asked for.
-        #[serde(with = "crate::policy::typed")]
+        #[serde(with = "crate::policy::text")]
         #[schemars(with = "String")]
         asked: Policy,
         /// What is in force instead.
-        #[serde(with = "crate::policy::typed")]
+        #[serde(with = "crate::policy::text")]
         #[schemars(with = "String")]
         in_force: Policy,
         /// The kernel's words.
@@ -42,7 +42,7 @@ pub enum Caveat {
     /// A normal policy without timer slack: howlate was started with a real-time one.
     SlackInherited {
         /// The policy asked for.
-        #[serde(with = "crate::policy::typed")]
+        #[serde(with = "crate::policy::text")]
         #[schemars(with = "String")]
         asked: Policy,
     },

@@ -1,4 +1,4 @@
-//! Many latencies, in constant memory.
+//! Distribution of latencies, in constant memory.
 
 #![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
 
@@ -8,12 +8,12 @@ mod stored;
 use std::ops::RangeInclusive;
 
 use hdrhistogram::Histogram;
-use howlate_histogram::{Bucket, Buckets, Packed};
+use howlate_histogram::{Bucket, Buckets, PackedBuckets};
 use schemars::JsonSchema;
 
-use self::printed::Printed;
+use self::printed::PrintedValues;
 pub use self::stored::MOST_COUNTED;
-use self::stored::Stored;
+use self::stored::StoredDistribution;
 use crate::{Latency, Span};
 
 /// Latencies above this (one hour) are counted in its bucket; the exact maximum is kept beside it.
@@ -24,11 +24,10 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Latencies counted in log-linear buckets, with exact count, minimum, maximum and sum.
 ///
-/// Merging loses nothing. While it counts, memory depends on how many times the largest latency is the smallest, not on their
-/// number: 1 KiB for each doubling, 40 KiB from nothing to an hour. What is read or kept takes a byte or two for each bucket
-/// that is not empty. Recordings hold it as an `HdrHistogram`.
+/// Merging is lossless. While counting, memory depends on the range of latencies, not on their number: 1 KiB per doubling, 40 KiB
+/// from 0 to an hour. When packed it takes a byte or two per non-empty bucket. Recordings store it as an `HdrHistogram`.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
-#[schemars(with = "Stored<'_>")]
+#[schemars(with = "StoredDistribution<'_>")]
 pub struct Distribution {
     buckets: Buckets,
     count: u64,
@@ -36,13 +35,13 @@ pub struct Distribution {
     max: i64,
     sum: i128,
     early: u64,
-    /// From here on, in nanoseconds, whoever measured did not tell latencies apart: they count here, but for the largest.
+    /// Upper end of the source's histogram, nanoseconds: latencies beyond it, except the largest, are counted here.
     clipped: Option<i64>,
-    /// Of what was read of a file, its values; `None` where whole buckets were read or counted.
-    printed: Option<Box<Printed>>,
+    /// Exact values as printed in an imported file; `None` if buckets were read or counted.
+    printed: Option<Box<PrintedValues>>,
 }
 
-/// What a latency is counted as.
+/// The value under which a latency is counted.
 #[inline]
 const fn tracked(nanos: i64) -> u64 {
     match nanos {
@@ -52,9 +51,9 @@ const fn tracked(nanos: i64) -> u64 {
     }
 }
 
-/// The lower of two limits, either of which there may not be.
-fn lower(one: Option<i64>, other: Option<i64>) -> Option<i64> {
-    one.into_iter().chain(other).min()
+/// The lower of two optional limits.
+fn lower(limit: Option<i64>, other: Option<i64>) -> Option<i64> {
+    limit.into_iter().chain(other).min()
 }
 
 impl Default for Distribution {
@@ -73,32 +72,34 @@ impl Default for Distribution {
 }
 
 impl Distribution {
-    /// Bytes of memory that it takes beside itself: for bounds on what others wrote.
-    pub fn room(&self) -> usize {
-        self.buckets.room().saturating_add(self.printed.as_ref().map_or(0, |printed| printed.room()))
+    /// Heap memory, bytes: for limits on imported files.
+    pub fn heap_bytes(&self) -> usize {
+        self.buckets
+            .heap_bytes()
+            .saturating_add(self.printed.as_ref().map_or(0, |printed| printed.heap_bytes()))
     }
 
-    /// The same in as little room as it needs.
+    /// A copy with packed buckets.
     #[must_use]
     pub fn packed(&self) -> Self {
         Self { buckets: Buckets::Packed(self.packed_buckets()), printed: self.printed.clone(), ..*self }
     }
 
-    fn packed_buckets(&self) -> Packed {
-        self.buckets.packed(&self.values())
+    fn packed_buckets(&self) -> PackedBuckets {
+        self.buckets.to_packed(&self.values())
     }
 
-    /// What is counted lies in here; the first is the larger where nothing is.
+    /// Range of the values counted; empty if there are none.
     fn values(&self) -> RangeInclusive<u64> {
         tracked(self.min)..=tracked(self.max)
     }
 
-    /// Takes the room in which more is added quickly, until it is packed again.
+    /// Switches to open buckets, before much is counted or merged.
     pub fn open(&mut self) {
         self.buckets.open();
     }
 
-    /// Forgets everything; the room for counts stays.
+    /// Resets it, keeping the buffers.
     pub(crate) fn clear(&mut self) {
         let (mut buckets, values) = (std::mem::take(&mut self.buckets), self.values());
         buckets.clear(&values);
@@ -111,7 +112,7 @@ impl Distribution {
         self.record_n(latency, 1);
     }
 
-    /// Counts many; what is added up stays in registers meanwhile.
+    /// Counts many latencies; the sums stay in registers meanwhile.
     #[allow(clippy::arithmetic_side_effects, reason = "of readings in memory; 2⁶⁴ latencies fit 128 bits")]
     #[inline]
     pub fn record_all(&mut self, latencies: impl Iterator<Item = Latency>) {
@@ -134,7 +135,7 @@ impl Distribution {
         self.early = self.early.saturating_add(early);
     }
 
-    /// Counts the same latency `n` times.
+    /// Counts a latency `n` times.
     #[inline]
     pub fn record_n(&mut self, latency: Latency, n: u64) {
         let nanos = latency.as_nanos();
@@ -146,7 +147,7 @@ impl Distribution {
         self.early = self.early.saturating_add(if nanos < 0 { n } else { 0 });
     }
 
-    /// Counts a value `n` times as a file prints it, which percentiles then give again.
+    /// Counts a value printed in an imported file `n` times; percentiles will be exactly such values.
     pub fn record_printed(&mut self, latency: Latency, n: u64) {
         if self.is_empty() {
             self.printed = Some(Box::default());
@@ -157,7 +158,7 @@ impl Distribution {
         self.record_n(latency, n);
     }
 
-    /// Says that each printed value may have been up to so much less, or more: the width of a bucket.
+    /// Sets how much less or more than printed each value may have been: the bucket width of the source.
     pub fn set_printed_width(&mut self, below: Span, above: Span) {
         if let Some(printed) = &mut self.printed {
             printed.set_width((below, above));
@@ -180,12 +181,12 @@ impl Distribution {
         let mut left = most;
         while rest >= period && left > 0 {
             rest = rest.saturating_sub(period);
-            // Those that share a bucket are counted together, so that an hour's stall
+            // Latencies that share a bucket are counted together, so that an hour's stall
             // at a short period costs as many steps as there are buckets.
-            let bucket = Buckets::lowest_alike(rest.unsigned_abs().min(HIGHEST_TRACKED));
+            let bucket = Buckets::lowest_equivalent(rest.unsigned_abs().min(HIGHEST_TRACKED));
             let within = rest.saturating_sub(i64::try_from(bucket).unwrap_or(rest));
-            let others = i64::try_from(left.saturating_sub(1)).unwrap_or(i64::MAX);
-            let more = within.checked_div(period).unwrap_or(0).min(others);
+            let limit = i64::try_from(left.saturating_sub(1)).unwrap_or(i64::MAX);
+            let more = within.checked_div(period).unwrap_or(0).min(limit);
             let run = more.unsigned_abs().saturating_add(1);
             self.record_run(rest, period, run);
             rest = rest.saturating_sub(more.saturating_mul(period));
@@ -197,20 +198,20 @@ impl Distribution {
     #[inline]
     fn record_run(&mut self, first: i64, step: i64, n: u64) {
         self.record_n(Latency::from_nanos(first), n);
-        let others = n.saturating_sub(1);
-        let steps = i128::from(n).saturating_mul(i128::from(others)) / 2;
+        let intervals = n.saturating_sub(1);
+        let steps = i128::from(n).saturating_mul(i128::from(intervals)) / 2;
         self.sum = self.sum.saturating_sub(steps.saturating_mul(i128::from(step)));
         self.min =
-            self.min.min(first.saturating_sub(step.saturating_mul(i64::try_from(others).unwrap_or(0))));
+            self.min.min(first.saturating_sub(step.saturating_mul(i64::try_from(intervals).unwrap_or(0))));
     }
 
-    /// Counts all of `other` too.
+    /// Adds all counts of `other`.
     #[inline]
     pub fn merge(&mut self, other: &Self) {
         match (&mut self.printed, &other.printed) {
             _ if other.is_empty() => {}
             (printed, _) if self.count == 0 => printed.clone_from(&other.printed),
-            (Some(printed), Some(others)) => printed.merge(others),
+            (Some(printed), Some(other_printed)) => printed.merge(other_printed),
             (printed, _) => *printed = None,
         }
         self.buckets.merge(&other.buckets);
@@ -222,12 +223,12 @@ impl Distribution {
         self.clipped = lower(self.clipped, other.clipped);
     }
 
-    /// How many latencies were counted.
+    /// Number of latencies.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many of them were below zero.
+    /// Number of latencies below zero.
     pub const fn early(&self) -> u64 {
         self.early
     }
@@ -247,34 +248,33 @@ impl Distribution {
         (!self.is_empty()).then(|| Latency::from_nanos(self.max))
     }
 
-    /// Says that latencies of `from` and more were not told apart: they are counted there, and the largest, where it is
-    /// known, as itself. From then on a number of this distribution that equals `from` is a lower bound.
+    /// Marks `from` as the upper end of the source's histogram: latencies beyond it are counted there, except the largest if it is
+    /// known. A result equal to `from` is then a lower bound.
     pub fn clip(&mut self, from: Latency) {
         self.clipped = lower(self.clipped, Some(from.as_nanos()));
     }
 
-    /// From where on latencies were not told apart; `None` where all were.
+    /// Upper end of the source's histogram; `None` if it had none.
     pub fn clipped(&self) -> Option<Latency> {
         self.clipped.map(Latency::from_nanos)
     }
 
-    /// Puts the sum that whoever measured knew in place of that of the buckets, in which clipped latencies are too small;
-    /// one that is smaller still is not believed.
+    /// Replaces the sum of the buckets, in which clipped latencies are too small, by the source's own; a smaller sum is ignored.
     pub fn set_clipped_sum(&mut self, nanos: i128) {
         if self.clipped.is_some() {
             self.sum = self.sum.max(nanos.min(i128::from(self.max).saturating_mul(i128::from(self.count))));
         }
     }
 
-    /// The values that a file has printed, with their counts: of those that share a bucket and are too many, the largest.
+    /// Values printed in the imported file, with their counts; only the largest of a bucket with too many values.
     pub fn printed_values(&self) -> impl Iterator<Item = (Latency, u64)> + '_ {
-        let of = |bucket: Bucket| Some(self.printed.as_ref()?.of(bucket.lowest, bucket.count));
+        let of = |bucket: Bucket| Some(self.printed.as_ref()?.values_in(bucket.lowest, bucket.count));
         let values = self.buckets().filter_map(of).flatten();
         values.map(|(nanos, count)| (Latency::from_nanos(nanos), count))
     }
 
-    /// Puts the sum that whoever measured knew in place of that of values that were only printed as percentiles, or as the
-    /// edges of wide buckets; one that no such values can have is not believed.
+    /// Replaces the sum of values that were printed as percentiles or bucket edges by the source's own; an impossible sum is
+    /// ignored.
     pub fn set_printed_sum(&mut self, nanos: i128) {
         let times = |value: i64| i128::from(value).saturating_mul(i128::from(self.count));
         if self.printed.is_some() && (times(self.min)..=times(self.max)).contains(&nanos) {
@@ -282,7 +282,7 @@ impl Distribution {
         }
     }
 
-    /// The sum in nanoseconds; exact, or as it was told of clipped latencies.
+    /// The sum in nanoseconds; exact, or the source's own for clipped latencies.
     pub const fn sum_nanos(&self) -> i128 {
         self.sum
     }
@@ -294,7 +294,7 @@ impl Distribution {
 
     /// The standard deviation in nanoseconds, from the middles of the buckets.
     pub fn stddev_nanos(&self) -> Option<f64> {
-        let mean = self.middle()?;
+        let mean = self.deviation_center()?;
         let square = |bucket: Bucket| {
             let middle = bucket.lowest.midpoint(bucket.highest) as f64;
             (middle - mean).powi(2) * bucket.count as f64
@@ -302,13 +302,15 @@ impl Distribution {
         Some((self.buckets().map(square).sum::<f64>() / self.count as f64).sqrt())
     }
 
-    /// What the deviation is from: of clipped latencies the mean of what they count as, so that it is never too large.
-    fn middle(&self) -> Option<f64> {
+    /// Reference for the deviation: the mean, with clipped latencies as counted, so that the deviation is never too large.
+    fn deviation_center(&self) -> Option<f64> {
         if self.clipped.is_none() {
             return self.mean_nanos();
         }
-        let sum: f64 =
-            self.buckets().map(|one| one.lowest.midpoint(one.highest) as f64 * one.count as f64).sum();
+        let sum: f64 = self
+            .buckets()
+            .map(|bucket| bucket.lowest.midpoint(bucket.highest) as f64 * bucket.count as f64)
+            .sum();
         (!self.is_empty()).then(|| sum / self.count as f64)
     }
 
@@ -318,7 +320,7 @@ impl Distribution {
         self.quantiles([quantile]).map(|[value]| value)
     }
 
-    /// The same of several shares, which ascend, in one pass.
+    /// Several quantiles in one pass; `quantiles` must ascend.
     pub fn quantiles<const N: usize>(&self, quantiles: [f64; N]) -> Option<[Latency; N]> {
         let ranks = quantiles.map(|quantile| self.rank(quantile));
         let values = self.buckets.at_ranks(ranks.map(|rank| rank.clamp(1, self.count.max(1))))?;
@@ -337,8 +339,8 @@ impl Distribution {
         Some(found.map(Latency::from_nanos))
     }
 
-    /// What a quantile is known to lie between, where a file printed the values: those of the bucket that it is in, and how
-    /// much more than printed they may have been. `None` where it is exact, or nothing was printed.
+    /// Bounds of a quantile of printed values: those of its bucket, widened by the source's bucket width. `None` if it is exact, or
+    /// no values were printed.
     pub fn quantile_bounds(&self, quantile: f64) -> Option<(Latency, Latency)> {
         let (printed, at) = (self.printed.as_ref()?, self.quantile(quantile)?.as_nanos());
         let rank = self.rank(quantile).max(1);
@@ -351,16 +353,16 @@ impl Distribution {
         (lower < upper).then(|| (Latency::from_nanos(lower), Latency::from_nanos(upper)))
     }
 
-    /// The smallest and the largest that the value of a rank may be, which lies in the bucket of `nanos`.
+    /// Bounds of the value with this rank, which lies in the bucket of `nanos`.
     fn printed_at(&self, nanos: i64, rank: u64) -> Option<(i64, i64)> {
         let printed = self.printed.as_ref()?;
-        let bucket = Buckets::lowest_alike(tracked(nanos));
+        let bucket = Buckets::lowest_equivalent(tracked(nanos));
         let below = bucket.checked_sub(1).map_or(0, |highest| self.up_to(highest));
         printed.at(bucket, rank.saturating_sub(below))
     }
 
-    /// The median of grouped data: those that share a bucket are taken to lie in it evenly. For differences of medians,
-    /// which may be smaller than a bucket; `quantile(0.5)` is a bucket's end.
+    /// Median of grouped data: values are taken to be spread evenly within their bucket. For differences of medians, which may be
+    /// smaller than a bucket; `quantile(0.5)` is a bucket's end.
     pub fn median(&self) -> Option<Latency> {
         if self.printed.is_some() {
             return self.quantile(0.5);
@@ -378,30 +380,30 @@ impl Distribution {
         None
     }
 
-    /// How many latencies a share of them is.
+    /// Rank of a quantile.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn rank(&self, quantile: f64) -> u64 {
-        // Less what the product may be off by, so that 0.07 of 100 is rank 7 and not 8. Exact for four digits
+        // Reduced by the rounding error of the product, so that 0.07 of 100 is rank 7 and not 8. Exact for four digits
         // of a quantile up to 10¹¹ latencies.
         (quantile * self.count as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as u64
     }
 
-    /// How many latencies are in the buckets up to the one of `value`, nanoseconds.
+    /// Number of latencies in the buckets up to that of `value`, nanoseconds.
     pub fn up_to(&self, value: u64) -> u64 {
-        self.buckets.up_to(value)
+        self.buckets.count_up_to(value)
     }
 
-    /// The buckets that are not empty, ascending, in nanoseconds.
+    /// The non-empty buckets, ascending, in nanoseconds.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.buckets.iter()
     }
 
-    /// The value up to which a histogram of the library has to be made to hold all.
+    /// Largest trackable value that an `HdrHistogram` of these latencies needs.
     fn hdr_highest(&self) -> u64 {
         self.max.max(2).unsigned_abs().min(HIGHEST_TRACKED)
     }
 
-    /// The same counts in the library's type, for exports.
+    /// The counts as the library's histogram, for exports.
     pub fn to_hdr(&self) -> Histogram<u64> {
         let mut hdr =
             Histogram::new_with_max(self.hdr_highest(), SIGNIFICANT_DIGITS).expect("the bounds are valid");
@@ -412,7 +414,7 @@ impl Distribution {
     }
 }
 
-/// Nanoseconds from a bucket's lowest to the middle of the share that the value `rank` (from 1) of it has, if all have equal shares.
+/// Offset in a bucket, nanoseconds, of the value with this rank (from 1), if values are spread evenly.
 /// A bucket is at most an hour wide and holds less than 2⁶⁴.
 #[allow(
     clippy::arithmetic_side_effects,

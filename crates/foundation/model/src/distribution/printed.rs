@@ -1,4 +1,4 @@
-//! Values as a file prints them, beside the buckets that they are counted in.
+//! Exact values from imported files, beside the buckets that count them.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use howlate_histogram::Buckets;
 use super::tracked;
 use crate::Span;
 
-/// Bytes that one bucket takes, with its share of a tree's nodes and its values.
-const ENTRY: usize = 96;
+/// Memory of one bucket's entry, bytes, with its share of the tree's nodes.
+const ENTRY_BYTES: usize = 96;
 
-/// Values that are counted one by one in a bucket: as many as three decimal digits have where two have one.
+/// Distinct values per bucket that are counted individually: as many as three decimal digits have where two have one.
 const MOST_VALUES: usize = 8;
 
-/// Which values of each bucket were counted, and how much less or more than printed each may have been: percentiles of a file
-/// are its numbers, and not the ends of buckets.
+/// The values in each bucket, and how much less or more than printed each may have been. Percentiles of an imported file are its
+/// own numbers rather than bucket ends.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Printed {
-    /// By the bucket's lowest.
-    values: BTreeMap<u64, Values>,
-    /// How much less than printed a value may have been, and how much more, where that is more than its last digit.
+pub(super) struct PrintedValues {
+    /// Key: lowest value of the bucket.
+    values: BTreeMap<u64, BucketValues>,
+    /// How much less, and how much more, than printed a value may have been, if more than its last digit.
     width: (Span, Span),
 }
 
 /// The values of a bucket.
 #[derive(Clone, Debug, PartialEq)]
-enum Values {
+enum BucketValues {
     /// Each with its count, ascending.
     Each(Vec<(i64, u64)>),
     /// Too many to count each: the smallest and the largest.
     Between(i64, i64),
 }
 
-impl Values {
+impl BucketValues {
     fn ends(&self) -> (i64, i64) {
         match self {
             Self::Each(values) => {
@@ -65,7 +65,7 @@ impl Values {
         }
     }
 
-    /// The smallest and the largest that the value `rank` (from 1) of the bucket may be.
+    /// Bounds of the value with this rank (from 1) in the bucket.
     fn at(&self, rank: u64) -> (i64, i64) {
         let Self::Each(values) = self else { return self.ends() };
         let mut below = 0_u64;
@@ -77,30 +77,30 @@ impl Values {
     }
 }
 
-impl Printed {
+impl PrintedValues {
     pub(super) fn add(&mut self, nanos: i64, n: u64) {
-        let place = Buckets::lowest_alike(tracked(nanos));
-        self.values.entry(place).or_insert_with(|| Values::Each(Vec::new())).add(nanos, n);
+        let place = Buckets::lowest_equivalent(tracked(nanos));
+        self.values.entry(place).or_insert_with(|| BucketValues::Each(Vec::new())).add(nanos, n);
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
         for (place, values) in &other.values {
-            self.values.entry(*place).or_insert_with(|| Values::Each(Vec::new())).merge(values);
+            self.values.entry(*place).or_insert_with(|| BucketValues::Each(Vec::new())).merge(values);
         }
         let ((below, above), (other_below, other_above)) = (self.width, other.width);
         self.width = (below.max(other_below), above.max(other_above));
     }
 
-    /// The smallest and the largest that the value `rank` (from 1) of a bucket may be; `None` where none of it was printed.
+    /// Bounds of the value with this rank (from 1) in a bucket; `None` if no value of it was printed.
     pub(super) fn at(&self, bucket: u64, rank: u64) -> Option<(i64, i64)> {
         self.values.get(&bucket).map(|values| values.at(rank))
     }
 
-    /// The values of a bucket with their counts, of which it has `count`.
-    pub(super) fn of(&self, bucket: u64, count: u64) -> Vec<(i64, u64)> {
+    /// The values of a bucket that has `count` in all, with their counts.
+    pub(super) fn values_in(&self, bucket: u64, count: u64) -> Vec<(i64, u64)> {
         match self.values.get(&bucket) {
-            Some(Values::Each(values)) => values.clone(),
-            Some(Values::Between(_, most)) => vec![(*most, count)],
+            Some(BucketValues::Each(values)) => values.clone(),
+            Some(BucketValues::Between(_, most)) => vec![(*most, count)],
             None => Vec::new(),
         }
     }
@@ -113,7 +113,7 @@ impl Printed {
         self.width
     }
 
-    pub(super) fn room(&self) -> usize {
-        self.values.len().saturating_mul(ENTRY)
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.values.len().saturating_mul(ENTRY_BYTES)
     }
 }

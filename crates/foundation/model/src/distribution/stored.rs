@@ -1,11 +1,11 @@
-//! A distribution as recordings hold it, and whether what was written can be true.
+//! Serialised form of a distribution, and its plausibility checks when read.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use howlate_histogram::{Bucket, Buckets, HdrLayout, Packed, Packing, write_plain};
+use howlate_histogram::{Bucket, Buckets, HdrLayout, PackedBuckets, PackedBuilder, write_plain};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -16,7 +16,8 @@ use crate::hdr::read_hdr;
 
 /// A distribution as recordings hold it.
 #[derive(Serialize, Deserialize, JsonSchema)]
-pub(super) struct Stored<'a> {
+#[schemars(rename = "Stored")]
+pub(super) struct StoredDistribution<'a> {
     count: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     min_ns: Option<i64>,
@@ -44,7 +45,7 @@ impl Serialize for Distribution {
             Buckets::Packed(packed) => self.as_hdr(packed),
             Buckets::Open(_) => self.as_hdr(&self.packed_buckets()),
         };
-        let stored = Stored {
+        let stored = StoredDistribution {
             count: self.count(),
             min_ns: self.min().map(Latency::as_nanos),
             max_ns: self.max().map(Latency::as_nanos),
@@ -59,18 +60,18 @@ impl Serialize for Distribution {
 
 impl<'de> Deserialize<'de> for Distribution {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::try_from(Stored::deserialize(deserializer)?).map_err(D::Error::custom)
+        Self::try_from(StoredDistribution::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
-impl TryFrom<Stored<'_>> for Distribution {
+impl TryFrom<StoredDistribution<'_>> for Distribution {
     type Error = String;
 
-    fn try_from(stored: Stored<'_>) -> Result<Self, String> {
+    fn try_from(stored: StoredDistribution<'_>) -> Result<Self, String> {
         let bytes =
             BASE64.decode(stored.hdr.as_bytes()).map_err(|error| format!("hdr is not base64: {error}"))?;
-        let (packed, seen) = unpacked(&bytes)?;
-        let held = seen.held;
+        let (packed, seen) = decode(&bytes)?;
+        let held = seen.count;
         if held != stored.count {
             return Err(format!("count is {}, but hdr holds {held}", stored.count));
         }
@@ -97,14 +98,15 @@ impl TryFrom<Stored<'_>> for Distribution {
     }
 }
 
-/// What there is to know of buckets in order to judge what is said of them.
+/// Facts about the buckets, against which the other fields are checked.
 #[derive(Default)]
 struct BucketCheck {
-    held: u64,
-    /// The first that is not empty, and the last.
+    /// Sum of all counts.
+    count: u64,
+    /// The first and the last non-empty bucket.
     first: Option<Bucket>,
     last: Option<Bucket>,
-    /// The sums that they allow, where each value is the smallest of its bucket, and the largest.
+    /// Smallest and largest possible sum of the values.
     least: i128,
     most: i128,
 }
@@ -112,7 +114,7 @@ struct BucketCheck {
 impl BucketCheck {
     #[inline]
     fn add(&mut self, bucket: Bucket) {
-        self.held = self.held.saturating_add(bucket.count);
+        self.count = self.count.saturating_add(bucket.count);
         self.first.get_or_insert(bucket);
         self.last = Some(bucket);
         // At most 2⁴² times 2⁶⁴, of at most 2¹² buckets.
@@ -122,29 +124,29 @@ impl BucketCheck {
     }
 }
 
-/// The counts in `bytes`, which may be anything.
-fn unpacked(bytes: &[u8]) -> Result<(Packed, BucketCheck), String> {
-    let (mut packing, mut seen) = (Packing::with_room(bytes.len()), BucketCheck::default());
+/// Decodes counts from untrusted `bytes`.
+fn decode(bytes: &[u8]) -> Result<(PackedBuckets, BucketCheck), String> {
+    let (mut builder, mut seen) = (PackedBuilder::with_capacity(bytes.len()), BucketCheck::default());
     let layout = read_hdr(bytes, HIGHEST_TRACKED, |bucket| {
         seen.add(bucket);
-        packing.push(Buckets::place(bucket.lowest), bucket.count);
+        builder.push(Buckets::index_of(bucket.lowest), bucket.count);
     });
     let HdrLayout { digits, lowest, .. } = layout.map_err(|error| format!("hdr cannot be read: {error}"))?;
     if digits != u32::from(SIGNIFICANT_DIGITS) || lowest != 1 {
         return Err("hdr has other buckets than this format".to_owned());
     }
-    Ok((packing.packed(), seen))
+    Ok((builder.build(), seen))
 }
 
-/// More than a run can have: ten million wake-ups a second for 28 years.
+/// Plausible maximum count: ten million wake-ups a second for 28 years.
 pub const MOST_COUNTED: u64 = 1 << 53;
 
 impl Distribution {
-    fn as_hdr(&self, counts: &Packed) -> Vec<u8> {
-        write_plain(u32::from(SIGNIFICANT_DIGITS), self.hdr_highest(), counts.words())
+    fn as_hdr(&self, counts: &PackedBuckets) -> Vec<u8> {
+        write_plain(u32::from(SIGNIFICANT_DIGITS), self.hdr_highest(), counts.encoded())
     }
 
-    /// Whether what is stored beside the buckets can be true of them.
+    /// Checks the other fields against the buckets.
     fn check(&self, seen: &BucketCheck) -> Result<(), String> {
         let Some((first, last)) = seen.first.zip(seen.last) else {
             let is_empty = self.sum == 0 && self.early == 0;
@@ -170,24 +172,24 @@ impl Distribution {
         Ok(())
     }
 
-    /// The sums that the buckets, the extremes and the number of early ones allow.
+    /// Possible sums, given the buckets, the extremes and the number of early latencies.
     fn sums(&self, seen: &BucketCheck, last: Bucket) -> RangeInclusive<i128> {
         let early = i128::from(self.early);
         let beyond = i128::from(self.max).saturating_sub(i128::from(HIGHEST_TRACKED)).max(0);
         let lowest = seen.least.saturating_add(early.saturating_mul(i128::from(self.min)));
         let beyond = beyond.saturating_mul(i128::from(last.count));
-        // What was clipped counts for less than it was.
-        let told = if self.clipped.is_some() {
+        // Clipped latencies were larger than their buckets.
+        let clipped_sum = if self.clipped.is_some() {
             i128::from(self.max).saturating_mul(i128::from(self.count))
         } else {
             0
         };
-        let highest = seen.most.saturating_sub(early).saturating_add(beyond).max(told);
+        let highest = seen.most.saturating_sub(early).saturating_add(beyond).max(clipped_sum);
         lowest..=highest
     }
 }
 
-/// Whether a latency is counted in this bucket: early ones in that of 0, those above an hour in its.
+/// Whether a latency is counted in this bucket: early ones in that of 0, those above an hour in the last.
 fn holds(bucket: Bucket, nanos: i64) -> bool {
     let counted = nanos.max(0).unsigned_abs().min(HIGHEST_TRACKED);
     (bucket.lowest..=bucket.highest).contains(&counted)

@@ -204,11 +204,11 @@ fn printed(rows: &[(i64, u64)]) -> Distribution {
 #[test]
 fn percentiles_of_printed_values_are_printed_values() {
     let all = printed(&[(9, 985), (14, 14), (20, 1)]);
-    assert_eq!([0.5, 0.99, 1.0].map(|one| nanos(all.quantile(one))), [9_000, 14_000, 20_000]);
+    assert_eq!([0.5, 0.99, 1.0].map(|quantile| nanos(all.quantile(quantile))), [9_000, 14_000, 20_000]);
     assert_eq!((nanos(all.packed().quantile(0.99)), nanos(all.median())), (14_000, 9_000));
     assert_eq!(all.quantile_bounds(0.99), None, "each is exact");
     let all = printed(&[(300, 500), (301, 500), (900, 1)]);
-    assert_eq!([0.4, 0.6].map(|one| nanos(all.quantile(one))), [300_000, 301_000], "of one bucket");
+    assert_eq!([0.4, 0.6].map(|quantile| nanos(all.quantile(quantile))), [300_000, 301_000], "of one bucket");
     // More than are counted one by one cannot be told apart.
     let rows: Vec<(i64, u64)> = (5_000..5_020).map(|micros| (micros, 10)).collect();
     let all = printed(&rows);
@@ -228,11 +228,11 @@ fn a_printed_value_may_have_been_as_much_more_as_its_bucket_is_wide() {
 
 #[test]
 fn printed_values_are_so_only_where_all_are() {
-    let (one, other) = (printed(&[(14, 10)]), printed(&[(15, 10)]));
+    let (first, other) = (printed(&[(14, 10)]), printed(&[(15, 10)]));
     let mut both = Distribution::default();
-    both.merge(&one);
+    both.merge(&first);
     both.merge(&other);
-    assert_eq!([0.5, 1.0].map(|one| nanos(both.quantile(one))), [14_000, 15_000]);
+    assert_eq!([0.5, 1.0].map(|quantile| nanos(both.quantile(quantile))), [14_000, 15_000]);
     both.merge(&Distribution::default());
     assert_eq!(nanos(both.quantile(0.5)), 14_000);
     both.merge(&counting(&[1, 2, 3]));

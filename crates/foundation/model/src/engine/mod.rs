@@ -1,7 +1,6 @@
-//! What takes a turn: measuring threads, a program of its own, a sender and its receiver.
+//! Measurement engines: each runs turns in its own way, with measuring threads, a program, or a sender and a receiver.
 //!
-//! Each way to measure is an [`Engine`] in a crate of its own. Whoever runs a session asks its
-//! engines in order which of them takes a turn, and knows none of them by name.
+//! Each [`Engine`] is in a crate of its own. A session gives a turn to the first of its engines that accepts it.
 
 mod progress;
 mod sink;
@@ -22,23 +21,27 @@ pub trait Engine {
     /// Whether this engine can take `turn`.
     fn takes(&self, turn: &Turn) -> bool;
 
-    /// Takes `turn`: runs all its tasks side by side until they are done, its time is over, the `bounds`
-    /// are reached or the run is interrupted. `sink` gets the lines of the recording as they come.
+    /// Runs all tasks of `turn` concurrently until they are done, its duration is over, `control` ends it or the run is
+    /// interrupted. `sink` receives the recording's lines.
     ///
     /// # Errors
     ///
-    /// When nothing can be measured at all. A refused setting is no error: it is measured without, and
-    /// a caveat says so. What fails in one turn only is reported in its [`crate::TurnFinished`].
-    fn run(&mut self, turn: &Turn, bounds: &TurnControl, sink: &mut dyn Sink)
-    -> Result<TurnEnd, EngineError>;
+    /// If nothing can be measured at all. A refused setting is no error: the turn runs without it, with
+    /// a caveat. Failures of a single turn are reported in its [`crate::TurnFinished`].
+    fn run(
+        &mut self,
+        turn: &Turn,
+        control: &TurnControl,
+        sink: &mut dyn Sink,
+    ) -> Result<TurnEnd, EngineError>;
 }
 
-/// What came of a turn.
+/// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnEnd {
     /// Why it ended.
     pub how: EndReason,
-    /// Whether a thread never came back and may still be running.
+    /// Whether a thread did not return and may still be running.
     pub left_behind: bool,
 }
 
@@ -56,7 +59,6 @@ pub enum EngineError {
     Thread {
         /// Which of the threads, from 0.
         thread: usize,
-        /// The kernel's reason.
         source: io::Error,
     },
     /// A thread's settings could not be read back.
@@ -64,16 +66,12 @@ pub enum EngineError {
     ReadBack {
         /// Which of the threads, from 0.
         thread: usize,
-        /// The kernel's reason.
         source: io::Error,
     },
-    /// The clock to wait on is not there.
+    /// The clock is unavailable.
     #[error("{0}")]
     NoClock(CombinationRefusal),
     /// No engine takes such a turn.
     #[error("there is nothing here that can measure {mechanism}")]
-    NotTaken {
-        /// How the threads of the turn come to run.
-        mechanism: String,
-    },
+    NotTaken { mechanism: String },
 }

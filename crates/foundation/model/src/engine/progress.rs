@@ -1,8 +1,8 @@
-//! How far a thread has come.
+//! Progress of a measuring thread.
 
 use crate::{Block, EffectiveSettings, Latency, Policy, Task, Work};
 
-/// How far one thread has come, for a live display.
+/// Progress of one thread, for the live display.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadProgress {
     /// Index of the condition in the recording's header.
@@ -11,7 +11,6 @@ pub struct ThreadProgress {
     pub tid: u32,
     /// The policy in force.
     pub policy: Policy,
-    /// What it does.
     pub work: Work,
     /// Wake-ups counted so far.
     pub count: u64,
@@ -21,14 +20,14 @@ pub struct ThreadProgress {
     pub min: Latency,
     /// The most recent one.
     pub last: Latency,
-    /// The sum, in nanoseconds.
+    /// Sum of latencies, nanoseconds.
     pub sum_ns: i128,
     /// Largest latency so far.
     pub max: Latency,
 }
 
 impl ThreadProgress {
-    /// Of a thread that has yet to begin `task`.
+    /// Before the first wake-up of `task`.
     pub fn new(task: &Task, in_force: &EffectiveSettings) -> Self {
         Self {
             condition: task.condition,
@@ -44,7 +43,6 @@ impl ThreadProgress {
         }
     }
 
-    /// Adds what a block holds.
     pub fn add(&mut self, block: &Block) {
         let latency = &block.latency;
         let (Some(min), Some(max)) = (latency.min(), latency.max()) else { return };

@@ -3,16 +3,16 @@
 use super::ThreadProgress;
 use crate::{Line, Span, Wakeup};
 
-/// Where an engine puts what it sees.
+/// Receives an engine's results.
 pub trait Sink {
     /// A line of the recording.
     fn line(&mut self, line: Line);
-    /// Each time the observer has polled: how far each thread has come.
+    /// Progress of all threads, after each poll of the observer.
     fn progress(&mut self, threads: &[ThreadProgress]);
-    /// A program of its own was started for `condition`: `tid` is its first thread, with `slack` as its timer slack. Said
-    /// before it has set itself up, so that whoever watches it misses none of its sleeps.
+    /// A runtime's program was started for `condition`: `tid` is its first thread, `slack` its timer slack. Called before the
+    /// program is set up, so that a tracer misses none of its sleeps.
     fn program_started(&mut self, _condition: u32, _tid: u32, _slack: Span) {}
-    /// Whether [`Sink::wakeups`] is wanted; asked once.
+    /// Whether [`Sink::wakeups`] shall be called; evaluated once.
     fn wants_wakeups(&self) -> bool {
         false
     }

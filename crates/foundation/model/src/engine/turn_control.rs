@@ -1,4 +1,4 @@
-//! What begins and ends a turn besides its own end, and how it is watched.
+//! Start and stop conditions of a turn, and hooks while it runs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,28 +6,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{CpuSet, Latency, Span, Wakeup};
 
-/// What begins and ends a turn besides its own end, and how it is watched.
+/// Start and stop conditions of a turn, and hooks while it runs.
 #[derive(Clone, Debug, Default)]
 pub struct TurnControl {
     /// Ends at once when a latency exceeds this.
     pub stop_above: Option<Span>,
-    /// Done at once, by the thread that exceeded it.
+    /// Called at once by the thread that exceeded it.
     pub on_above: Option<ThresholdAction>,
-    /// Done by each thread after each wake-up, outside what is measured.
+    /// Called by each thread after each wake-up, outside the measured time.
     pub after_each: Option<WakeupHookFactory>,
     /// Ends at once when set: Ctrl-C, for example.
     pub interrupted: Arc<AtomicBool>,
-    /// Ends as soon as it is set, having done all that was asked: what was to be known is.
+    /// Ends as soon as it is set, as complete: the stop rule is decided.
     pub enough: Arc<AtomicBool>,
-    /// Where the observer runs, away from what is measured; `None`: anywhere.
+    /// CPUs of the observer, apart from the measured ones; `None`: any.
     pub observer_cpus: Option<CpuSet>,
-    /// How often the observer polls; `None`: as often as the engine usually does.
+    /// Poll interval of the observer; `None` for the engine's default.
     pub poll_interval: Option<Span>,
     /// Whether the first thread that is done ends the turn for all.
     pub first_ends: bool,
-    /// When the common start is, on the clock of the first task.
+    /// Common start, on the clock of the first task.
     pub start: TurnStart,
-    /// What holds for the whole process meanwhile.
+    /// Settings of the whole process.
     pub process: ProcessState,
 }
 
@@ -37,7 +37,7 @@ impl TurnControl {
         self.interrupted.load(Ordering::Relaxed) || self.is_enough()
     }
 
-    /// Whether all is known that was to be known.
+    /// Whether the stop rule is decided.
     pub fn is_enough(&self) -> bool {
         self.enough.load(Ordering::Relaxed)
     }
@@ -46,9 +46,9 @@ impl TurnControl {
 /// Settings of the whole process, as the kernel confirmed them; every thread reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessState {
-    /// Whether its memory is locked.
+    /// Whether the memory is locked.
     pub memory_locked: bool,
-    /// What it holds in `/dev/cpu_dma_latency`, in microseconds; `None`: nothing.
+    /// Value held in `/dev/cpu_dma_latency`, microseconds; `None` if not held.
     pub dma_latency_us: Option<i32>,
 }
 
@@ -62,17 +62,15 @@ pub enum TurnStart {
     FullSecond,
 }
 
-/// What the thread does whose latency exceeded the threshold, such as stopping a trace.
+/// Action of the thread whose latency exceeded the threshold, such as stopping a trace.
 #[derive(Clone)]
 pub struct ThresholdAction(Arc<dyn Fn(Latency) + Send + Sync>);
 
 impl ThresholdAction {
-    /// `act` gets the latency.
     pub fn new(act: impl Fn(Latency) + Send + Sync + 'static) -> Self {
         Self(Arc::new(act))
     }
 
-    /// Calls what waits for a latency beyond the limit.
     pub fn call(&self, latency: Latency) {
         (self.0)(latency);
     }
@@ -84,21 +82,21 @@ impl fmt::Debug for ThresholdAction {
     }
 }
 
-/// What one thread does after each of its wake-ups, before it waits again, such as reading its own account.
+/// Called by a thread after each of its wake-ups, before it waits again, for example to read its accounting.
 pub type WakeupHook = Box<dyn FnMut(Wakeup)>;
 
-/// Makes, in each measuring thread, what that thread does after each of its wake-ups.
+/// Creates the hook of each measuring thread.
 #[derive(Clone)]
 pub struct WakeupHookFactory(Arc<dyn Fn() -> WakeupHook + Send + Sync>);
 
 impl WakeupHookFactory {
-    /// `begin` is called once in each thread.
-    pub fn new(begin: impl Fn() -> WakeupHook + Send + Sync + 'static) -> Self {
-        Self(Arc::new(begin))
+    /// `create` is called once in each thread.
+    pub fn new(create: impl Fn() -> WakeupHook + Send + Sync + 'static) -> Self {
+        Self(Arc::new(create))
     }
 
-    /// What the calling thread is to do.
-    pub fn begin(&self) -> WakeupHook {
+    /// The hook of the calling thread.
+    pub fn create(&self) -> WakeupHook {
         (self.0)()
     }
 }

@@ -1,21 +1,21 @@
-//! Wake-ups of about the same lateness: edges that are a quarter apart at most.
+//! Latency bands: ranges of latency whose edges are at most a quarter apart.
 
 use std::collections::BTreeMap;
 
 use super::{CauseShare, OTHERS};
 use crate::Cause;
 
-/// Wake-ups of about the same lateness.
+/// Wake-ups in one latency band.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Slice {
+pub(super) struct LatencyBand {
     pub(super) count: u64,
     pub(super) total: u64,
     pub(super) causes: BTreeMap<Cause, CauseShare>,
 }
 
-impl Slice {
-    /// The cause under which to count; a new one needs room.
-    pub(super) fn place_of(&self, cause: Cause, room: bool) -> Cause {
+impl LatencyBand {
+    /// The cause under which to count: itself, or [`OTHERS`] if it is new and there is no room.
+    pub(super) fn entry_for(&self, cause: Cause, room: bool) -> Cause {
         if room || cause.name.is_empty() || self.causes.contains_key(&cause) {
             return cause;
         }
@@ -24,7 +24,7 @@ impl Slice {
 
     pub(super) fn enter(&mut self, cause: Cause, share: CauseShare) {
         match self.causes.get_mut(&cause) {
-            Some(known) => known.add(&share),
+            Some(sum) => sum.add(&share),
             None => drop(self.causes.insert(cause, share)),
         }
     }
@@ -33,19 +33,19 @@ impl Slice {
         self.count = self.count.saturating_add(other.count);
         self.total = self.total.saturating_add(other.total);
         for (cause, share) in &other.causes {
-            self.enter(self.place_of(cause.clone(), room), *share);
+            self.enter(self.entry_for(cause.clone(), room), *share);
         }
     }
 }
 
-/// Lateness below this shares one slice.
+/// Latencies below this share one band.
 const FIRST_EDGE: u64 = 1_024;
-/// log2 of the slices per doubling: an edge is at most a quarter away.
+/// log2 of the bands per doubling.
 const BITS: u32 = 2;
 
-/// Which slice a lateness belongs to.
-#[allow(clippy::cast_possible_truncation, clippy::arithmetic_side_effects, reason = "at most 64 · 4 slices")]
-pub(super) const fn slice_of(nanos: u64) -> u16 {
+/// Number of a latency's band.
+#[allow(clippy::cast_possible_truncation, clippy::arithmetic_side_effects, reason = "at most 64 · 4 bands")]
+pub(super) const fn band_of(nanos: u64) -> u16 {
     if nanos < FIRST_EDGE {
         return 0;
     }
@@ -54,12 +54,12 @@ pub(super) const fn slice_of(nanos: u64) -> u16 {
     ((doubling << BITS) as u16) + quarter as u16 + 1
 }
 
-/// The least lateness of a slice that [`slice_of`] has named.
-#[allow(clippy::arithmetic_side_effects, reason = "at most 64 · 4 slices")]
-pub(super) const fn lower_edge(slice: u16) -> u64 {
-    if slice == 0 {
+/// Lowest latency of a band.
+#[allow(clippy::arithmetic_side_effects, reason = "at most 64 · 4 bands")]
+pub(super) const fn lower_edge(band: u16) -> u64 {
+    if band == 0 {
         return 0;
     }
-    let (doubling, quarter) = ((slice - 1) >> BITS, (slice - 1) & ((1 << BITS) - 1));
+    let (doubling, quarter) = ((band - 1) >> BITS, (band - 1) & ((1 << BITS) - 1));
     ((1 << BITS) + quarter as u64) << (doubling as u32 + FIRST_EDGE.ilog2() - BITS)
 }

@@ -1,4 +1,4 @@
-//! The causes of lateness, added up.
+//! Causes of lateness, summed per latency band.
 
 #![deny(clippy::arithmetic_side_effects, reason = "numbers may be from a file that anybody wrote")]
 
@@ -11,24 +11,23 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::latency_band::{Slice, lower_edge, slice_of};
+use self::latency_band::{LatencyBand, band_of, lower_edge};
 pub use self::share::{CauseShare, Pid};
-use self::stored::Stored;
+use self::stored::StoredLedger;
 use crate::{
     Cause, CauseKind, Distribution, Latency, MonotonicTime, Part, Span, WORST_KEPT, WakeupBreakdown,
 };
 
-/// Entries of causes by lateness that are kept apart; when there are more, new names of the same part and
-/// kind share one entry.
+/// Entries by cause and latency band at most; beyond them, new names of the same part and kind share one entry.
 pub const ENTRIES_KEPT: usize = 4_096;
 
-/// The name under which causes are counted that found no place of their own.
+/// Name of the shared entry for causes beyond [`ENTRIES_KEPT`].
 pub const OTHERS: &str = "(others)";
 
 /// Wake-ups by how late they were, and what made them so. Constant memory; adding up loses nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "Stored", into = "Stored")]
-#[schemars(with = "Stored")]
+#[serde(from = "StoredLedger", into = "StoredLedger")]
+#[schemars(with = "StoredLedger")]
 pub struct Ledger {
     /// Wake-ups whose parts are known.
     pub decomposed: u64,
@@ -41,7 +40,7 @@ pub struct Ledger {
     /// How late all of them were, decomposed or not.
     pub latency: Distribution,
     parts: BTreeMap<Part, Distribution>,
-    slices: BTreeMap<u16, Slice>,
+    bands: BTreeMap<u16, LatencyBand>,
     worst: Vec<WakeupBreakdown>,
 }
 
@@ -79,53 +78,52 @@ pub enum UndecomposedReason {
     LostEvents,
 }
 
-/// Late wake-ups, and what made them so.
+/// Causes of all wake-ups above some latency.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LateCauses {
-    /// They were at least this late.
+    /// Lowest latency counted.
     pub above: Span,
-    /// Wake-ups of this lateness.
+    /// Number of wake-ups.
     pub count: u64,
-    /// Their lateness together, in nanoseconds.
+    /// Sum of their latencies, nanoseconds.
     pub total: u64,
-    /// What each cause contributed.
     pub causes: BTreeMap<Cause, CauseShare>,
 }
 
 impl Ledger {
-    /// Counts a wake-up whose parts are known.
-    pub fn add(&mut self, one: &WakeupBreakdown) {
+    /// Counts a decomposed wake-up.
+    pub fn add(&mut self, wakeup: &WakeupBreakdown) {
         self.decomposed = self.decomposed.saturating_add(1);
-        self.latency.record(one.latency);
+        self.latency.record(wakeup.latency);
         let mut of_part: BTreeMap<Part, u64> = BTreeMap::new();
-        for segment in &one.parts {
+        for segment in &wakeup.parts {
             let all = of_part.entry(segment.cause.part).or_default();
             *all = all.saturating_add(segment.ns.as_nanos());
         }
         for (part, nanos) in of_part {
             self.parts.entry(part).or_default().record(latency(nanos));
         }
-        self.enter(one.latency, one);
-        self.keep_worst(one);
+        self.enter(wakeup.latency, wakeup);
+        self.keep_worst(wakeup);
     }
 
-    /// Counts a wake-up whose parts are not known. All its lateness is unexplained.
-    pub fn add_unknown(&mut self, late: Latency, why: UndecomposedReason) {
+    /// Counts a wake-up that was not decomposed. All its lateness is unexplained.
+    pub fn add_undecomposed(&mut self, late: Latency, why: UndecomposedReason) {
         count(self.not_decomposed.entry(why).or_default(), 1);
         self.latency.record(late);
         let nanos = late.as_nanos().max(0).unsigned_abs();
-        let slice = self.slices.entry(slice_of(nanos)).or_default();
-        slice.count = slice.count.saturating_add(1);
-        slice.total = slice.total.saturating_add(nanos);
+        let band = self.bands.entry(band_of(nanos)).or_default();
+        band.count = band.count.saturating_add(1);
+        band.total = band.total.saturating_add(nanos);
         let cause = Cause::new(Part::NotSeen, CauseKind::Unexplained, String::new());
         let share = CauseShare { total: nanos, wakeups: 1, max: Span::from_nanos(nanos), pid: Pid::None };
-        slice.enter(cause, share);
+        band.enter(cause, share);
     }
 
-    fn enter(&mut self, late: Latency, one: &WakeupBreakdown) {
+    fn enter(&mut self, late: Latency, wakeup: &WakeupBreakdown) {
         let nanos = late.as_nanos().max(0).unsigned_abs();
         let mut shares: BTreeMap<Cause, CauseShare> = BTreeMap::new();
-        for segment in &one.parts {
+        for segment in &wakeup.parts {
             let share = CauseShare {
                 total: segment.ns.as_nanos(),
                 wakeups: 1,
@@ -133,34 +131,33 @@ impl Ledger {
                 pid: segment.pid.into(),
             };
             match shares.get_mut(&segment.cause) {
-                Some(known) => known.again(&share),
+                Some(sum) => sum.add_segment(&share),
                 None => drop(shares.insert(segment.cause.clone(), share)),
             }
         }
         let room = self.entries() < ENTRIES_KEPT;
-        let slice = self.slices.entry(slice_of(nanos)).or_default();
-        slice.count = slice.count.saturating_add(1);
-        slice.total = slice.total.saturating_add(nanos);
+        let band = self.bands.entry(band_of(nanos)).or_default();
+        band.count = band.count.saturating_add(1);
+        band.total = band.total.saturating_add(nanos);
         for (cause, share) in shares {
-            slice.enter(slice.place_of(cause, room), share);
+            band.enter(band.entry_for(cause, room), share);
         }
     }
 
-    /// How many entries there are.
     fn entries(&self) -> usize {
-        self.slices.values().map(|slice| slice.causes.len()).sum()
+        self.bands.values().map(|band| band.causes.len()).sum()
     }
 
-    fn keep_worst(&mut self, one: &WakeupBreakdown) {
-        if self.worst.get(WORST_KEPT - 1).is_some_and(|least| least.latency >= one.latency) {
+    fn keep_worst(&mut self, wakeup: &WakeupBreakdown) {
+        if self.worst.get(WORST_KEPT - 1).is_some_and(|least| least.latency >= wakeup.latency) {
             return;
         }
-        let place = self.worst.partition_point(|other| other.latency >= one.latency);
-        self.worst.insert(place, one.clone());
+        let place = self.worst.partition_point(|other| other.latency >= wakeup.latency);
+        self.worst.insert(place, wakeup.clone());
         self.worst.truncate(WORST_KEPT);
     }
 
-    /// Adds what another stretch, turn or machine found.
+    /// Adds the ledger of another block, turn or machine.
     pub fn merge(&mut self, other: &Self) {
         self.decomposed = self.decomposed.saturating_add(other.decomposed);
         self.lost_events = self.lost_events.saturating_add(other.lost_events);
@@ -172,18 +169,18 @@ impl Ledger {
         for (part, distribution) in &other.parts {
             self.parts.entry(*part).or_default().merge(distribution);
         }
-        for (late, slice) in &other.slices {
+        for (late, band) in &other.bands {
             let room = self.entries() < ENTRIES_KEPT;
-            self.slices.entry(*late).or_default().merge(slice, room);
+            self.bands.entry(*late).or_default().merge(band, room);
         }
-        other.worst.iter().for_each(|one| self.keep_worst(one));
+        other.worst.iter().for_each(|wakeup| self.keep_worst(wakeup));
     }
 
-    /// Moves the times of all wake-ups.
+    /// Applies `shift` to the times of all stored wake-ups.
     pub fn shift(&mut self, mut shift: impl FnMut(&mut MonotonicTime)) {
-        for one in &mut self.worst {
-            shift(&mut one.at);
-            one.parts.iter_mut().for_each(|part| shift(&mut part.from));
+        for wakeup in &mut self.worst {
+            shift(&mut wakeup.at);
+            wakeup.parts.iter_mut().for_each(|part| shift(&mut part.from));
         }
     }
 
@@ -192,12 +189,12 @@ impl Ledger {
         self.latency.is_empty() && self.lost_events == 0
     }
 
-    /// How many wake-ups' parts are not known.
-    pub fn unknown(&self) -> u64 {
+    /// Number of wake-ups that were not decomposed.
+    pub fn undecomposed(&self) -> u64 {
         self.not_decomposed.values().fold(0, |all, count| all.saturating_add(*count))
     }
 
-    /// How long each part took, of the wake-ups that had it.
+    /// Duration of each part, over the wake-ups that have it.
     pub const fn parts(&self) -> &BTreeMap<Part, Distribution> {
         &self.parts
     }
@@ -207,16 +204,16 @@ impl Ledger {
         &self.worst
     }
 
-    /// The wake-ups that were at least about `above` late: from the next lower edge on that the ledger has.
-    pub fn late(&self, above: Span) -> LateCauses {
-        let first = slice_of(above.as_nanos());
+    /// Causes of the wake-ups above about `above`: from the next lower band edge.
+    pub fn late_causes(&self, above: Span) -> LateCauses {
+        let first = band_of(above.as_nanos());
         let mut late = LateCauses { above: Span::from_nanos(lower_edge(first)), ..LateCauses::default() };
-        for slice in self.slices.range(first..).map(|(_, slice)| slice) {
-            late.count = late.count.saturating_add(slice.count);
-            late.total = late.total.saturating_add(slice.total);
-            for (cause, share) in &slice.causes {
+        for band in self.bands.range(first..).map(|(_, band)| band) {
+            late.count = late.count.saturating_add(band.count);
+            late.total = late.total.saturating_add(band.total);
+            for (cause, share) in &band.causes {
                 match late.causes.get_mut(cause) {
-                    Some(known) => known.add(share),
+                    Some(sum) => sum.add(share),
                     None => drop(late.causes.insert(cause.clone(), *share)),
                 }
             }

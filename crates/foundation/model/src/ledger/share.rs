@@ -1,26 +1,25 @@
-//! What one cause contributed.
+//! A cause's share of lateness.
 
 use crate::Span;
 
-/// What one cause contributed.
+/// A cause's share of the lateness of some wake-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CauseShare {
     /// Nanoseconds, all wake-ups together.
     pub total: u64,
-    /// In how many wake-ups.
+    /// Number of wake-ups.
     pub wakeups: u64,
-    /// The most in one wake-up.
+    /// Maximum in one wake-up.
     pub max: Span,
-    /// The thread, if it was always the same one.
     pub pid: Pid,
 }
 
 /// The thread behind a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pid {
-    /// It is not a thread's.
+    /// The cause is not a thread.
     None,
-    /// Always this one.
+    /// Always this thread.
     One(u32),
     /// Several threads of the same name.
     Several,
@@ -31,8 +30,8 @@ impl Pid {
         if self == other { self } else { Self::Several }
     }
 
-    /// The one thread.
-    pub const fn one(self) -> Option<u32> {
+    /// The thread id, if it was always the same.
+    pub const fn single(self) -> Option<u32> {
         if let Self::One(pid) = self { Some(pid) } else { None }
     }
 }
@@ -44,18 +43,16 @@ impl From<Option<u32>> for Pid {
 }
 
 impl CauseShare {
-    /// Adds what the same cause contributed elsewhere.
+    /// Adds the share of the same cause in other wake-ups.
     pub fn add(&mut self, other: &Self) {
         self.total = self.total.saturating_add(other.total);
         self.wakeups = self.wakeups.saturating_add(other.wakeups);
         self.max = self.max.max(other.max);
         self.pid = self.pid.with(other.pid);
     }
-}
 
-impl CauseShare {
-    /// Adds another stretch of the same wake-up.
-    pub(super) fn again(&mut self, other: &Self) {
+    /// Adds another segment of the same wake-up.
+    pub(super) fn add_segment(&mut self, other: &Self) {
         self.total = self.total.saturating_add(other.total);
         self.max = Span::from_nanos(self.total);
         self.pid = self.pid.with(other.pid);

@@ -1,17 +1,18 @@
-//! A ledger as recordings hold it.
+//! Serialised form of a ledger.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::latency_band::{Slice, lower_edge, slice_of};
+use super::latency_band::{LatencyBand, band_of, lower_edge};
 use super::{CauseShare, Ledger, Pid, UndecomposedReason};
 use crate::{Cause, CauseKind, Distribution, Part, Span, WakeupBreakdown};
 
 /// A ledger as recordings hold it.
 #[derive(Serialize, Deserialize, JsonSchema)]
-pub(super) struct Stored {
+#[schemars(rename = "Stored")]
+pub(super) struct StoredLedger {
     decomposed: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     not_decomposed: BTreeMap<UndecomposedReason, u64>,
@@ -23,13 +24,14 @@ pub(super) struct Stored {
     parts: BTreeMap<Part, Distribution>,
     /// What the shares below refer to by index.
     causes: Vec<Cause>,
-    late: Vec<StoredSlice>,
+    late: Vec<StoredBand>,
     worst: Vec<WakeupBreakdown>,
 }
 
 /// Wake-ups of about the same lateness.
 #[derive(Serialize, Deserialize, JsonSchema)]
-struct StoredSlice {
+#[schemars(rename = "StoredSlice")]
+struct StoredBand {
     /// At least this late, and less than the next possible slice: 1024 ns, then four per doubling.
     above_ns: u64,
     count: u64,
@@ -42,18 +44,18 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl From<Ledger> for Stored {
+impl From<Ledger> for StoredLedger {
     fn from(from: Ledger) -> Self {
         let mut indices: BTreeMap<Cause, u32> = BTreeMap::new();
         let mut causes = Vec::new();
         let late = from
-            .slices
+            .bands
             .into_iter()
-            .map(|(number, slice)| StoredSlice {
+            .map(|(number, band)| StoredBand {
                 above_ns: lower_edge(number),
-                count: slice.count,
-                total_ns: slice.total,
-                shares: slice
+                count: band.count,
+                total_ns: band.total,
+                shares: band
                     .causes
                     .into_iter()
                     .map(|(cause, share)| {
@@ -97,18 +99,18 @@ const fn read_pid(pid: Option<u32>) -> Pid {
     }
 }
 
-impl From<Stored> for Ledger {
+impl From<StoredLedger> for Ledger {
     /// A share that refers to a cause that is not there can only be damage: it is counted as unexplained.
-    fn from(stored: Stored) -> Self {
+    fn from(stored: StoredLedger) -> Self {
         let unknown = Cause::new(Part::NotSeen, CauseKind::Unexplained, String::new());
-        let mut slices: BTreeMap<u16, Slice> = BTreeMap::new();
-        for one in stored.late {
-            let slice = slices.entry(slice_of(one.above_ns)).or_default();
-            slice.count = slice.count.saturating_add(one.count);
-            slice.total = slice.total.saturating_add(one.total_ns);
-            for (index, total, wakeups, max, pid) in one.shares {
+        let mut bands: BTreeMap<u16, LatencyBand> = BTreeMap::new();
+        for entry in stored.late {
+            let band = bands.entry(band_of(entry.above_ns)).or_default();
+            band.count = band.count.saturating_add(entry.count);
+            band.total = band.total.saturating_add(entry.total_ns);
+            for (index, total, wakeups, max, pid) in entry.shares {
                 let cause = stored.causes.get(index as usize).unwrap_or(&unknown).clone();
-                slice.enter(cause, CauseShare { total, wakeups, max, pid: read_pid(pid) });
+                band.enter(cause, CauseShare { total, wakeups, max, pid: read_pid(pid) });
             }
         }
         Self {
@@ -118,7 +120,7 @@ impl From<Stored> for Ledger {
             clamped: stored.clamped,
             latency: stored.latency,
             parts: stored.parts,
-            slices,
+            bands,
             worst: stored.worst,
         }
     }

@@ -1,4 +1,4 @@
-//! What is added up is what was entered.
+//! Tests of adding, merging and storing.
 
 use super::*;
 use crate::Segment;
@@ -37,7 +37,7 @@ fn late_wake_ups_name_their_causes() {
     }
     ledger.add(&hog(7, 400_000));
     ledger.add(&hog(8, 300_000));
-    let late = ledger.late(Span::from_micros(100));
+    let late = ledger.late_causes(Span::from_micros(100));
     assert_eq!((late.count, late.total), (2, 718_000));
     let hog = Cause::new(Part::Waiting, CauseKind::Thread, "hog".into());
     let share = late.causes[&hog];
@@ -50,10 +50,10 @@ fn late_wake_ups_name_their_causes() {
 #[test]
 fn what_was_not_seen_is_unexplained() {
     let mut ledger = Ledger::default();
-    ledger.add_unknown(latency(50_000), UndecomposedReason::NotSeen);
-    let late = ledger.late(Span::ZERO);
+    ledger.add_undecomposed(latency(50_000), UndecomposedReason::NotSeen);
+    let late = ledger.late_causes(Span::ZERO);
     let cause = late.causes.keys().next().unwrap();
-    assert_eq!((cause.kind, late.total, ledger.unknown()), (CauseKind::Unexplained, 50_000, 1));
+    assert_eq!((cause.kind, late.total, ledger.undecomposed()), (CauseKind::Unexplained, 50_000, 1));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn names_are_bounded_and_their_time_is_not_lost() {
             5_000,
         )]));
     }
-    let late = ledger.late(Span::ZERO);
+    let late = ledger.late_causes(Span::ZERO);
     assert!(late.causes.len() <= ENTRIES_KEPT + 2, "{}", late.causes.len());
     assert_eq!(late.causes.values().map(|share| share.total).sum::<u64>(), 20_000 * 5_000);
 }
@@ -90,16 +90,16 @@ fn any_wakeup() -> impl Strategy<Value = WakeupBreakdown> {
 
 fn ledger_of(wakeups: &[WakeupBreakdown]) -> Ledger {
     let mut ledger = Ledger::default();
-    wakeups.iter().for_each(|one| ledger.add(one));
+    wakeups.iter().for_each(|wakeup| ledger.add(wakeup));
     ledger
 }
 
 proptest! {
     #[test]
     fn every_lateness_has_its_slice(nanos in 0..u64::MAX / 2) {
-        let slice = slice_of(nanos);
-        prop_assert!(lower_edge(slice) <= nanos);
-        prop_assert!(nanos < lower_edge(slice + 1));
+        let band = band_of(nanos);
+        prop_assert!(lower_edge(band) <= nanos);
+        prop_assert!(nanos < lower_edge(band + 1));
     }
 
     #[test]
@@ -108,14 +108,14 @@ proptest! {
         let mut merged = ledger_of(&a);
         merged.merge(&ledger_of(&b));
         let together = ledger_of(&[a, b].concat());
-        prop_assert_eq!(merged.late(Span::ZERO), together.late(Span::ZERO));
+        prop_assert_eq!(merged.late_causes(Span::ZERO), together.late_causes(Span::ZERO));
         prop_assert_eq!(merged.parts(), together.parts());
         prop_assert_eq!(merged, together);
     }
 
     #[test]
     fn causes_sum_up_to_the_lateness(a in proptest::collection::vec(any_wakeup(), 0..20), above in 0..2_000_000u64) {
-        let late = ledger_of(&a).late(Span::from_nanos(above));
+        let late = ledger_of(&a).late_causes(Span::from_nanos(above));
         prop_assert_eq!(late.causes.values().map(|share| share.total).sum::<u64>(), late.total);
     }
 

@@ -1,4 +1,4 @@
-//! What a load really did.
+//! What a load achieved.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,16 +26,16 @@ pub struct PartEffect {
 }
 
 impl PartEffect {
-    /// Adds what the same part did at another time.
+    /// Adds the same part's effect in another block.
     pub fn add(&mut self, other: &Self) {
         self.operations = both(self.operations, other.operations, u64::saturating_add);
         self.cpu = both(self.cpu, other.cpu, Span::plus);
     }
 }
 
-/// A sum of something that was counted both times.
-fn both<T>(one: Option<T>, other: Option<T>, sum: impl FnOnce(T, T) -> T) -> Option<T> {
-    one.zip(other).map(|(one, other)| sum(one, other))
+/// The sum, if both are known.
+fn both<T>(first: Option<T>, other: Option<T>, sum: impl FnOnce(T, T) -> T) -> Option<T> {
+    first.zip(other).map(|(first, other)| sum(first, other))
 }
 
 /// What a load did in one stretch of time, while conditions were measured.
@@ -67,17 +67,16 @@ pub struct LoadBlock {
 }
 
 impl LoadBlock {
-    /// How long the stretch lasted.
     pub fn elapsed(&self) -> Span {
         self.until.since(self.from)
     }
 
-    /// Adds what happened in a later stretch of the same turn.
+    /// Adds a later block of the same turn.
     pub fn merge(&mut self, later: &Self) {
         self.until = self.until.max(later.until);
         for part in &later.parts {
-            match self.parts.iter_mut().find(|known| known.part == part.part) {
-                Some(known) => known.add(part),
+            match self.parts.iter_mut().find(|sum| sum.part == part.part) {
+                Some(sum) => sum.add(part),
                 None => self.parts.push(part.clone()),
             }
         }
@@ -87,7 +86,7 @@ impl LoadBlock {
     }
 }
 
-/// Adds counts of the same things, in the same order.
+/// Adds `more` element by element.
 pub fn add_each(sums: &mut Vec<u64>, more: &[u64]) {
     sums.resize(sums.len().max(more.len()), 0);
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(*more));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::quote::{always_quoted, quoted};
 
-/// What one part of a load does. `docs/loads.md` says how.
+/// Kind of a load part. `docs/loads.md` describes how each works.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LoadKind {
     /// Threads that never sleep.
@@ -67,11 +67,11 @@ impl Default for Hackbench {
     }
 }
 
-/// Names of the loads from outside, as typed.
+/// Names of loads that run other programs.
 pub(super) const FROM_OUTSIDE: [&str; 3] = ["stress-ng", "hackbench-program", "cmd"];
 
 impl LoadKind {
-    /// Names of the loads that need no other program, as typed.
+    /// Names of loads that need no other program.
     pub const BUILT_IN: [&'static str; 11] = [
         "cpu",
         "pipe",
@@ -106,7 +106,7 @@ impl LoadKind {
         }
     }
 
-    /// What its operations are, in the plural; `None` where howlate cannot count them.
+    /// Unit of its operations, in the plural; `None` if howlate cannot count them.
     pub const fn operation(&self) -> Option<&'static str> {
         Some(match self {
             Self::Cpu | Self::Awake => "rounds",
@@ -123,7 +123,7 @@ impl LoadKind {
         })
     }
 
-    /// Whether it is another program, which howlate only starts and ends.
+    /// Whether it is another program.
     pub const fn is_from_outside(&self) -> bool {
         self.operation().is_none()
     }

@@ -1,4 +1,4 @@
-//! Background loads: what a person types, and what they did.
+//! Background loads, and what they achieved.
 
 mod effect;
 mod kind;
@@ -28,10 +28,10 @@ pub struct Load {
 }
 
 impl Load {
-    /// None by howlate; whatever else runs on the machine goes on.
+    /// No load by howlate.
     pub const IDLE: Self = Self { parts: Vec::new() };
 
-    /// A load of these parts; idle where there is none.
+    /// A load of these parts; idle if there are none.
     pub const fn from_parts(parts: Vec<LoadPart>) -> Self {
         Self { parts }
     }
@@ -46,7 +46,7 @@ impl Load {
         Self::from_parts(vec![LoadPart::new(LoadKind::Awake)])
     }
 
-    /// The same load; parts that say nothing of CPUs themselves are bound to `cpus`.
+    /// Binds parts without CPUs of their own to `cpus`.
     #[must_use]
     pub fn bound_to(mut self, cpus: &CpuSet) -> Self {
         for part in &mut self.parts {
@@ -55,7 +55,7 @@ impl Load {
         self
     }
 
-    /// What runs side by side.
+    /// The parts, which run concurrently.
     pub fn parts(&self) -> &[LoadPart] {
         &self.parts
     }
@@ -85,18 +85,17 @@ impl From<Load> for String {
 /// One part of a load.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LoadPart {
-    /// What it does.
     pub kind: LoadKind,
-    /// How much of the time.
+    /// Share of the time that it works.
     pub intensity: Intensity,
-    /// How many do it side by side; `None`: as many as the load has by itself.
+    /// Number of concurrent workers; `None` for the load's default.
     pub workers: Option<u32>,
-    /// The CPUs they may run on; `None`: all that howlate may.
+    /// CPUs of the workers; `None` for all that howlate may use.
     pub cpus: Option<CpuSet>,
 }
 
 impl LoadPart {
-    /// A part at full intensity with its own number of workers.
+    /// A part at full intensity with the default number of workers.
     pub const fn new(kind: LoadKind) -> Self {
         Self { kind, intensity: Intensity::FULL, workers: None, cpus: None }
     }
@@ -123,7 +122,6 @@ impl fmt::Display for LoadPart {
 pub struct Intensity(u8);
 
 impl Intensity {
-    /// All the time.
     pub const FULL: Self = Self(100);
 
     /// `percent` of the time, if that is from 1 to 100.

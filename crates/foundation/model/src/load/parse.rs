@@ -7,7 +7,7 @@ use super::quote::take_word;
 use super::{Hackbench, Intensity, Load, LoadKind, LoadPart};
 use crate::{CpuSet, nearest};
 
-/// A text that names no load.
+/// Why a text is not a load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
     /// There is no such load.
@@ -20,18 +20,18 @@ pub enum LoadError {
     Unknown {
         /// What was typed.
         found: String,
-        /// The load whose name is most like it, if any is.
+        /// The most similar load name, if any.
         nearest: Option<String>,
     },
     /// The load does not take this parameter.
-    #[error("the load `{load}` does not take `{found}`; {wanted}")]
+    #[error("the load `{load}` does not take `{found}`; {expected}")]
     Parameter {
         /// The load's name.
         load: String,
         /// What was typed.
         found: String,
-        /// What it takes, and how to type it.
-        wanted: String,
+        /// Parameters that it takes.
+        expected: String,
     },
     /// A quote is opened and not closed.
     #[error(
@@ -43,7 +43,7 @@ pub enum LoadError {
     },
 }
 
-/// Several loads, typed as a list with commas. Commas in quotes do not count.
+/// A comma-separated list of loads. Commas in quotes do not separate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadList(pub Vec<Load>);
 
@@ -66,7 +66,7 @@ impl FromStr for Load {
 
     fn from_str(text: &str) -> Result<Self, LoadError> {
         match LoadList::from_str(text)?.0.as_slice() {
-            [one] => Ok(one.clone()),
+            [load] => Ok(load.clone()),
             _ => Err(LoadError::Unknown { found: text.to_owned(), nearest: None }),
         }
     }
@@ -80,14 +80,14 @@ impl TryFrom<String> for Load {
     }
 }
 
-/// Takes one load off the front of `rest`, which is the end of `whole`.
+/// Parses one load from the front of `rest`, the unparsed end of `whole`.
 fn take_load(rest: &mut &str, whole: &str) -> Result<Load, LoadError> {
     let mut parts = Vec::new();
     loop {
-        let words = take_words(rest, whole)?;
-        let (name, parameters) = (words[0].as_str(), &words[1..]);
+        let fields = take_fields(rest, whole)?;
+        let (name, parameters) = (fields[0].as_str(), &fields[1..]);
         if name == "idle" {
-            no_more_than_idle(parts.is_empty(), parameters, rest)?;
+            check_idle(parts.is_empty(), parameters, rest)?;
             return Ok(Load::IDLE);
         }
         parts.push(part(name, parameters)?);
@@ -98,27 +98,27 @@ fn take_load(rest: &mut &str, whole: &str) -> Result<Load, LoadError> {
     }
 }
 
-fn no_more_than_idle(alone: bool, parameters: &[String], rest: &str) -> Result<(), LoadError> {
+fn check_idle(alone: bool, parameters: &[String], rest: &str) -> Result<(), LoadError> {
     let found =
         parameters.first().cloned().or_else(|| (!alone || rest.starts_with('+')).then(|| "+".to_owned()));
     found.map_or(Ok(()), |found| Err(wrong("idle", &found, "it is the absence of a load and stands alone")))
 }
 
-/// The name and the parameters of one part. The name is never absent.
-fn take_words(rest: &mut &str, whole: &str) -> Result<Vec<String>, LoadError> {
+/// Splits off one part: its name, then its parameters. Never empty.
+fn take_fields(rest: &mut &str, whole: &str) -> Result<Vec<String>, LoadError> {
     let open = || LoadError::OpenQuote { found: whole.to_owned() };
-    let mut words = vec![take_word(rest).ok_or_else(open)?.trim().to_owned()];
+    let mut fields = vec![take_word(rest).ok_or_else(open)?.trim().to_owned()];
     while let Some(more) = rest.strip_prefix(':') {
         *rest = more;
-        let is_text = ["cmd", "hackbench-program"].contains(&words[0].as_str());
-        if is_text && words.len() == 1 && !rest.starts_with('\'') {
-            // The shell has taken the quotes: all the rest is the command.
-            words.push(std::mem::take(rest).trim().to_owned());
+        let is_text = ["cmd", "hackbench-program"].contains(&fields[0].as_str());
+        if is_text && fields.len() == 1 && !rest.starts_with('\'') {
+            // The shell has removed the quotes: the rest is the command.
+            fields.push(std::mem::take(rest).trim().to_owned());
         } else {
-            words.push(take_word(rest).ok_or_else(open)?);
+            fields.push(take_word(rest).ok_or_else(open)?);
         }
     }
-    Ok(words)
+    Ok(fields)
 }
 
 fn part(name: &str, parameters: &[String]) -> Result<LoadPart, LoadError> {
@@ -130,11 +130,12 @@ fn part(name: &str, parameters: &[String]) -> Result<LoadPart, LoadError> {
     Ok(part)
 }
 
-/// The kind of load, and how many of the parameters went into it.
+/// The kind of load, and the number of parameters that belong to it.
 fn kind(name: &str, parameters: &[String]) -> Result<(LoadKind, usize), LoadError> {
     let first = parameters.first().cloned();
-    let needed =
-        |wanted: &str| first.clone().filter(|text| !text.is_empty()).ok_or_else(|| wrong(name, "", wanted));
+    let needed = |expected: &str| {
+        first.clone().filter(|text| !text.is_empty()).ok_or_else(|| wrong(name, "", expected))
+    };
     Ok(match name {
         "cpu" => (LoadKind::Cpu, 0),
         "pipe" => (LoadKind::Pipe, 0),
@@ -160,10 +161,10 @@ fn kind(name: &str, parameters: &[String]) -> Result<(LoadKind, usize), LoadErro
     })
 }
 
-/// Sets what one parameter says.
+/// Applies one parameter.
 fn set(part: &mut LoadPart, parameter: &str) -> Result<(), LoadError> {
-    let (name, takes) = (part.kind.name(), takes(&part.kind));
-    let refused = || wrong(name, parameter, &takes);
+    let (name, help) = (part.kind.name(), parameter_help(&part.kind));
+    let refused = || wrong(name, parameter, &help);
     let number =
         |text: &str, most: u32| text.parse().ok().filter(|n| (1..=most).contains(n)).ok_or_else(refused);
     let percent = parameter.strip_suffix('%').filter(|_| !is_path(parameter));
@@ -204,7 +205,7 @@ fn change_hackbench(part: &mut LoadPart, change: impl FnOnce(&mut Hackbench)) {
     }
 }
 
-/// More workers than this are a typing error; each group of hackbench is 40 processes.
+/// Maximum number of workers; each group of hackbench is 40 processes.
 const MOST_WORKERS: u32 = 1_000;
 const MOST_GROUPS: u32 = 100;
 
@@ -212,8 +213,8 @@ const fn takes_workers(kind: &LoadKind) -> bool {
     !matches!(kind, LoadKind::Hackbench(_) | LoadKind::HackbenchProgram { .. } | LoadKind::Command { .. })
 }
 
-/// What a kind of load takes, for people.
-fn takes(kind: &LoadKind) -> String {
+/// Help on the parameters of a kind of load.
+fn parameter_help(kind: &LoadKind) -> String {
     let workers = format!("`workers=N` (1 to {MOST_WORKERS}) or `cpus=LIST`");
     match kind {
         LoadKind::Hackbench(_) => {
@@ -232,8 +233,8 @@ fn takes(kind: &LoadKind) -> String {
     }
 }
 
-fn wrong(load: &str, found: &str, wanted: &str) -> LoadError {
-    LoadError::Parameter { load: load.to_owned(), found: found.to_owned(), wanted: wanted.to_owned() }
+fn wrong(load: &str, found: &str, expected: &str) -> LoadError {
+    LoadError::Parameter { load: load.to_owned(), found: found.to_owned(), expected: expected.to_owned() }
 }
 
 fn unknown(name: &str) -> LoadError {

@@ -1,21 +1,20 @@
-//! Quotes as shells have them: nothing in `'…'` is special, `\` takes the next letter as it is.
+//! Quoting as in shells: `'…'` is literal, and `\` escapes the next character.
 
-/// Letters that end a word.
+/// Characters that end a word.
 const SEPARATORS: [char; 3] = [',', '+', ':'];
 
-/// `text` so that it is read back as one word.
+/// `text`, quoted if needed to be read back as one word.
 pub(super) fn quoted(text: &str) -> String {
     let special =
         |letter: char| SEPARATORS.contains(&letter) || "'\\".contains(letter) || letter.is_whitespace();
     if text.is_empty() || text.contains(special) { always_quoted(text) } else { text.to_owned() }
 }
 
-/// `text` in quotes.
 pub(super) fn always_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Takes one word off the front of `rest`, without its quotes; `None` when a quote is left open.
+/// Splits off one word, without its quotes; `None` if a quote is unclosed.
 pub(super) fn take_word(rest: &mut &str) -> Option<String> {
     let (mut word, mut letters) = (String::new(), rest.chars());
     loop {

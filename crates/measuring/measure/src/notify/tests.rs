@@ -58,7 +58,7 @@ fn turn(mechanism: Notifier, between: Peers, round_trip: bool) -> Turn {
         receiver: ReceiverCpu::AsLeft,
         round_trip,
     };
-    let task = Task { samples: Some(20), warm_up: 3, keep_series: true, ..Task::doing(work) };
+    let task = Task { samples: Some(20), warm_up: 3, keep_series: true, ..Task::new(work) };
     let cut_after = Some(Span::from_secs(60));
     Turn { tasks: vec![task], load: Load::IDLE, duration: None, cut_after, estimate: Span::ZERO }
 }

@@ -2,7 +2,7 @@
 
 use howlate_guest::{HostSettings, Kernel};
 use howlate_model::{Condition, HostCondition, Load, LoadList, Policy};
-use howlate_plan::without_repeats;
+use howlate_plan::deduplicate;
 
 /// One kind of guest, and how to boot it.
 pub struct Bootable {
@@ -40,10 +40,10 @@ pub struct HostChoices {
 impl HostChoices {
     /// What was asked for, each once.
     pub fn new(loads: &[LoadList], policies: &[Policy], settings: HostSettings) -> Self {
-        let loads = without_repeats(&loads.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>());
+        let loads = deduplicate(&loads.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>());
         let policies = match policies {
             [] => vec![None],
-            some => without_repeats(some).into_iter().map(Some).collect(),
+            some => deduplicate(some).into_iter().map(Some).collect(),
         };
         Self { loads, policies, settings }
     }

@@ -111,7 +111,7 @@ impl<'a> Reasons<'a> {
     fn traced(&self) -> u64 {
         let ledger = |outcome: &'a Outcome| Some(&outcome.traces.as_deref()?.ledger);
         let ledgers = self.analysis.outcomes().iter().filter_map(ledger);
-        ledgers.map(|ledger| ledger.decomposed + ledger.unknown()).sum()
+        ledgers.map(|ledger| ledger.decomposed + ledger.undecomposed()).sum()
     }
 
     /// Whether far fewer wake-ups were traced than are in the numbers, as where nobody asked for it.

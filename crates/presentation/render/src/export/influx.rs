@@ -43,7 +43,7 @@ fn line(command: &str, outcome: &Outcome, at: Option<Timestamp>) -> String {
 
 fn tags(command: &str, outcome: &Outcome) -> Vec<(&'static str, String)> {
     let condition = &outcome.condition;
-    let typed = |property: Property| property.typed(condition);
+    let typed = |property: Property| property.text(condition);
     let mut tags = vec![
         ("command", command.to_owned()),
         ("mechanism", condition.work.mechanism().to_string()),

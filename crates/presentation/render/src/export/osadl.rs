@@ -28,7 +28,7 @@ pub fn osadl(analyses: &[Analysis]) -> Option<String> {
 fn conditions(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
     let key = |one: &Outcome| -> Vec<String> {
         let apart = |property: &&Property| !matches!(property, Property::Cpu | Property::Thread);
-        Property::ALL.iter().filter(apart).map(|property| property.typed(&one.condition)).collect()
+        Property::ALL.iter().filter(apart).map(|property| property.text(&one.condition)).collect()
     };
     let is_periodic = |one: &&Outcome| one.condition.work.kind() == WorkKind::Cyclic && one.count() > 0;
     let periodic = analysis.outcomes().iter().filter(is_periodic);
@@ -55,7 +55,7 @@ fn dataset(analysis: &Analysis, threads: &[&Outcome]) -> Value {
             "cycles": threads.iter().map(|one| one.count()).max(),
             "interval": condition.work.length().as_nanos() / A_MICROSECOND,
             "cyclictest": to_repeat(analysis),
-            "policy": Property::Policy.typed(condition),
+            "policy": Property::Policy.text(condition),
             "cpus": threads.iter().map(|one| one.condition.cpu).collect::<Vec<_>>(),
         },
         "latency": latency(threads),

@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn what_kept_a_loop_is_said_with_its_share() {
         let us = Span::from_micros;
-        let mut all = EventLoopBlock::above(us(10_000));
+        let mut all = EventLoopBlock::with_threshold(us(10_000));
         for (number, blocked) in [(0i64, 0), (1, 28_000)] {
             let from = MonotonicTime::from_nanos(number * 100_000_000);
             let one = Iteration {
@@ -334,7 +334,7 @@ mod tests {
         let of = EventLoopBlock {
             long: 5,
             long_spent: IterationTime { ready, ..IterationTime::default() },
-            ..EventLoopBlock::above(Span::from_millis(10))
+            ..EventLoopBlock::with_threshold(Span::from_millis(10))
         };
         let mut analysis = Analysis::new(howlate_model::Header::for_conditions(Vec::new()));
         assert!(!told_of("python3", &of, &analysis).what.contains("quota"));

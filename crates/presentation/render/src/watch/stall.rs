@@ -257,7 +257,7 @@ mod tests {
 
     /// Iterations that ran, were blocked in a call, and waited for the CPU, so many ms each, so often.
     fn event_loop(call: &str, iterations: &[(u64, [u64; 3])]) -> EventLoopBlock {
-        let mut all = EventLoopBlock::above(ms(10));
+        let mut all = EventLoopBlock::with_threshold(ms(10));
         for (times, [running, blocked, ready]) in iterations {
             let one = Iteration {
                 tid: 7,

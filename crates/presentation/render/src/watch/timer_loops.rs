@@ -85,7 +85,7 @@ mod tests {
             time: time.clone(),
             total,
         };
-        of.completed(Span::from_millis(5), vec![]);
+        of.record_iteration(Span::from_millis(5), vec![]);
         let words = |one: &IterationWait| wait_in_words("control", &of, one);
         let lock = words(&wait(CauseKind::Lock, "futex", "planner"));
         assert_eq!(

@@ -283,7 +283,7 @@ fn settings(condition: &Condition, in_force: Option<&EffectiveSettings>) -> Vec<
     let unknown = || "never started".to_owned();
     let read = |of: fn(&EffectiveSettings) -> String| in_force.map_or_else(unknown, of);
     vec![
-        howlate_model::Property::Policy.typed(condition),
+        howlate_model::Property::Policy.text(condition),
         read(|in_force| in_force.policy.to_string()),
         read(|in_force| length(in_force.slack)),
         read(|in_force| in_force.cpus.to_string()),

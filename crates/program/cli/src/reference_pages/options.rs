@@ -1,4 +1,4 @@
-//! docs/options.md: the options of every command, made of the table that `--help` is made of.
+//! docs/options.md: the options of every command, from the clap definitions.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ Reference, made from the program: what `howlate help COMMAND` says, in one place
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     name: String,
-    typed: String,
+    syntax: String,
     meaning: String,
 }
 
@@ -26,28 +26,28 @@ impl Row {
         let takes_value = argument.get_action().takes_values();
         let value = argument.get_value_names().filter(|_| takes_value).map(|names| names.join(" "));
         let value = value.unwrap_or_default();
-        let (name, typed) = match argument.get_long() {
+        let (name, syntax) = match argument.get_long() {
             Some(long) => (format!("--{long}"), format!("`{}`", format!("--{long} {value}").trim_end())),
             None => (value.clone(), format!("`{value}`")),
         };
         let short = argument.get_short().map(|short| format!("`-{short}`, ")).unwrap_or_default();
         let help = argument.get_long_help().or_else(|| argument.get_help()).map(ToString::to_string);
         let values = if takes_value { values(argument) } else { String::new() };
-        Self { name, typed: short + &typed, meaning: one_line(&help.unwrap_or_default()) + &values }
+        Self { name, syntax: short + &syntax, meaning: one_line(&help.unwrap_or_default()) + &values }
     }
 
     fn line(&self) -> String {
-        format!("| {} | {} |\n", self.typed.replace('|', "\\|"), self.meaning.replace('|', "\\|"))
+        format!("| {} | {} |\n", self.syntax.replace('|', "\\|"), self.meaning.replace('|', "\\|"))
     }
 }
 
-/// Paragraphs as sentences, one after the other.
+/// Joins paragraphs into one line.
 fn one_line(help: &str) -> String {
     let paragraphs = help.split("\n\n").map(|paragraph| paragraph.trim_end_matches('.').replace('\n', " "));
     paragraphs.collect::<Vec<_>>().join(". ")
 }
 
-/// What an option takes, and what it is without being given.
+/// Possible values and default of an option.
 fn values(argument: &Arg) -> String {
     let possible = argument.get_possible_values();
     let possible: Vec<String> = possible.iter().map(|value| format!("`{}`", value.get_name())).collect();
@@ -65,7 +65,7 @@ fn values(argument: &Arg) -> String {
     possible + &default
 }
 
-/// A command, what it is for, and its options.
+/// A command with its options.
 struct Section {
     name: String,
     about: String,
@@ -81,15 +81,15 @@ impl Section {
         Self { name: name.to_owned(), about, rows }
     }
 
-    /// Leaves those options that `same` describes in the same words to it.
-    fn without(&mut self, same: &Self) {
+    /// Removes options that `same` describes identically.
+    fn remove_shared(&mut self, same: &Self) {
         let missing = same.rows.iter().filter(|row| !self.rows.contains(row));
         let missing: Vec<String> = missing.map(|row| format!("`{}`", row.name)).collect();
         self.about = format!("Those of `{}`, but not {}. Also:", same.name, missing.join(", "));
         self.rows.retain(|row| !same.rows.contains(row));
     }
 
-    /// Its text; rows that are `common` are named only.
+    /// Its text; common rows are only named.
     fn text(&self, common: impl Fn(&Row) -> bool) -> String {
         let (shared, own): (Vec<&Row>, Vec<&Row>) = self.rows.iter().partition(|row| common(row));
         let names: Vec<String> = shared.iter().map(|row| format!("`{}`", row.name)).collect();
@@ -99,7 +99,7 @@ impl Section {
     }
 }
 
-/// Every command, in the order of `howlate help --all`.
+/// All commands, in the order of `howlate help --all`.
 fn sections(cli: &Command) -> Vec<Section> {
     let mut sections = vec![Section::new("howlate", cli)];
     for command in cli.get_subcommands().filter(|command| !command.is_hide_set()) {
@@ -108,7 +108,7 @@ fn sections(cli: &Command) -> Vec<Section> {
         for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
             let mut section = Section::new(&format!("{name} {}", below.get_name()), below);
             if let Some(same) = cli.find_subcommand(below.get_name()) {
-                section.without(&Section::new(&format!("howlate {}", below.get_name()), same));
+                section.remove_shared(&Section::new(&format!("howlate {}", below.get_name()), same));
             }
             sections.push(section);
         }
@@ -130,7 +130,7 @@ pub(super) fn page() -> String {
     for row in sections.iter().flat_map(|section| &section.rows) {
         *count.entry(row).or_default() += 1;
     }
-    // What two commands describe in the same words is described once.
+    // Options that several commands describe identically are described once.
     let is_common = |row: &Row| count[row] > 1;
     let common: Vec<&Row> = count.keys().copied().filter(|row| is_common(row)).collect();
     let text: String = sections.iter().map(|section| section.text(is_common)).collect();

@@ -1,40 +1,42 @@
 //! `howlate cyclic`
 
 use howlate_model::Span;
-use howlate_plan::{CyclicChoices, Plan, PlanError, without_repeats};
+use howlate_plan::{CyclicChoices, Plan, PlanError, deduplicate};
 
 use super::{measure_and_print, until};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
-use howlate_cli::Cyclic;
+use howlate_cli::CyclicArgs;
 use howlate_session::Environment;
 
 /// Time per condition where nothing else was asked for.
 const DURATION: Span = Span::from_secs(10);
 
-pub(crate) fn run(args: &Cyclic) -> Result<Status, Error> {
+pub(crate) fn run(args: &CyclicArgs) -> Result<Status, Error> {
     let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
     let plan = until::plan(&args.measuring, args.reasons, false, |share| {
-        Ok(args.measuring.cut(until::shared(choices(args, seed), share).plan(&environment.machine())?))
+        Ok(args
+            .measuring
+            .with_cut_off(until::shared(choices(args, seed), share).plan(&environment.machine())?))
     })?;
     measure_and_print("cyclic", &args.measuring, &environment, plan, seed, (args.reasons, args.by))
 }
 
 /// What is to be measured, in an order drawn with `seed`.
-pub(crate) fn plan(args: &Cyclic, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
+pub(crate) fn plan(args: &CyclicArgs, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
     let plan = choices(args, seed).plan(&environment.machine())?;
-    Ok(args.measuring.cut(plan))
+    Ok(args.measuring.with_cut_off(plan))
 }
 
 /// What was typed, as choices of a plan.
-pub(crate) fn choices(args: &Cyclic, seed: u64) -> CyclicChoices {
+pub(crate) fn choices(args: &CyclicArgs, seed: u64) -> CyclicChoices {
     let measuring = &args.measuring;
     CyclicChoices {
         circumstances: measuring.factors.circumstances(seed),
-        mechanisms: without_repeats(&args.call),
-        clocks: without_repeats(&args.clock.clocks),
-        periods: without_repeats(&args.period),
+        mechanisms: deduplicate(&args.call),
+        clocks: deduplicate(&args.clock.clocks),
+        periods: deduplicate(&args.period),
         threads: args.threads.0,
         distance: args.distance,
         staircase: args.staircase,

@@ -9,10 +9,10 @@ use howlate_report::{NamedRecording, ReportInput, markdown};
 use howlate_safe_path::atomic_write;
 
 use crate::error::Error;
-use howlate_cli::Output;
+use howlate_cli::OutputArgs;
 
 /// Whether the files can be written, before anything is measured, and none in place of another.
-pub(super) fn check(output: &Output) -> Result<(), Error> {
+pub(super) fn check(output: &OutputArgs) -> Result<(), Error> {
     let all = [&output.export_json, &output.export_markdown];
     all.into_iter().flatten().try_for_each(|path| atomic_write::check(path).map_err(failed(path)))?;
     let same =
@@ -21,7 +21,7 @@ pub(super) fn check(output: &Output) -> Result<(), Error> {
 }
 
 /// Writes those that were asked for.
-pub(super) fn write(analysis: &Analysis, output: &Output, limits: &[Limit]) -> Result<(), Error> {
+pub(super) fn write(analysis: &Analysis, output: &OutputArgs, limits: &[Limit]) -> Result<(), Error> {
     if let Some(path) = &output.export_json {
         atomic_write::replace(path, &render::json(analysis, limits)?).map_err(failed(path))?;
     }

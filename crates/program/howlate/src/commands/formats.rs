@@ -6,26 +6,33 @@ use howlate_render::{self as render, Detail};
 
 use crate::error::Error;
 use crate::terminal;
-use howlate_cli::Format;
+use howlate_cli::OutputFormat;
 
 /// Whether it is JSON, whose texts are as they were recorded.
-pub(super) const fn is_json(format: Format) -> bool {
+pub(super) const fn is_json(format: OutputFormat) -> bool {
     matches!(
         format,
-        Format::Json | Format::Kcidb | Format::Osadl | Format::Benchmark | Format::Bmf | Format::Trace
+        OutputFormat::Json
+            | OutputFormat::Kcidb
+            | OutputFormat::Osadl
+            | OutputFormat::Benchmark
+            | OutputFormat::Bmf
+            | OutputFormat::Trace
     )
 }
 
 /// Whether what these conditions measure can be printed so, before it is measured.
-pub(super) fn check(format: Format, conditions: &[Condition]) -> Result<(), Error> {
+pub(super) fn check(format: OutputFormat, conditions: &[Condition]) -> Result<(), Error> {
     let has = |is: fn(Work) -> bool| conditions.iter().any(|one| is(one.work));
     match format {
-        Format::Intervals if !has(|work| matches!(work, Work::Sleep { .. } | Work::Notify { .. })) => {
+        OutputFormat::Intervals if !has(|work| matches!(work, Work::Sleep { .. } | Work::Notify { .. })) => {
             Err(Error::NoSingleOnes)
         }
         // There is a trace of it when it has been recorded.
-        Format::Folded | Format::Perfetto => Err(Error::NotWhileMeasuring),
-        Format::Osadl if !has(|work| matches!(work, Work::Cyclic { .. })) => Err(Error::NothingPeriodic),
+        OutputFormat::Folded | OutputFormat::Perfetto => Err(Error::NotWhileMeasuring),
+        OutputFormat::Osadl if !has(|work| matches!(work, Work::Cyclic { .. })) => {
+            Err(Error::NothingPeriodic)
+        }
         _ => Ok(()),
     }
 }
@@ -46,29 +53,31 @@ fn has_single_ones(analysis: &Analysis) -> bool {
 
 impl Shown<'_> {
     /// The results as text.
-    pub(super) fn as_text(&self, format: Format) -> Result<String, Error> {
+    pub(super) fn as_text(&self, format: OutputFormat) -> Result<String, Error> {
         let Self { analyses, names, limits, .. } = *self;
         Ok(match format {
-            Format::Text => self.tables(),
-            Format::Json => match analyses {
+            OutputFormat::Text => self.tables(),
+            OutputFormat::Json => match analyses {
                 [one] => render::json(one, limits)?,
                 many => render::json_of_many(many, limits)?,
             },
-            Format::Csv => render::csv(analyses, names)?,
-            Format::Intervals if !analyses.iter().any(has_single_ones) => return Err(Error::NoSingleOnes),
-            Format::Intervals => render::intervals_csv(analyses, names)?,
-            Format::Hlog => render::hlog(analyses)?,
-            Format::Hgrm => render::hgrm(analyses),
-            Format::Junit => render::junit(analyses, limits).map_err(std::io::Error::other)?,
-            Format::Tap => render::tap(analyses, limits),
-            Format::Lava => render::lava(analyses, limits),
-            Format::Kcidb => render::kcidb(analyses, limits)?,
-            Format::Benchmark => render::benchmark(analyses)?,
-            Format::Bmf => render::bmf(analyses)?,
-            Format::Trace => render::trace(analyses)?,
-            Format::Osadl => render::osadl(analyses).ok_or(Error::NothingPeriodic)?,
-            Format::Influx => render::influx(analyses),
-            Format::Folded | Format::Perfetto => return Err(Error::NotOfRecord { path: None }),
+            OutputFormat::Csv => render::csv(analyses, names)?,
+            OutputFormat::Intervals if !analyses.iter().any(has_single_ones) => {
+                return Err(Error::NoSingleOnes);
+            }
+            OutputFormat::Intervals => render::intervals_csv(analyses, names)?,
+            OutputFormat::Hlog => render::hlog(analyses)?,
+            OutputFormat::Hgrm => render::hgrm(analyses),
+            OutputFormat::Junit => render::junit(analyses, limits).map_err(std::io::Error::other)?,
+            OutputFormat::Tap => render::tap(analyses, limits),
+            OutputFormat::Lava => render::lava(analyses, limits),
+            OutputFormat::Kcidb => render::kcidb(analyses, limits)?,
+            OutputFormat::Benchmark => render::benchmark(analyses)?,
+            OutputFormat::Bmf => render::bmf(analyses)?,
+            OutputFormat::Trace => render::trace(analyses)?,
+            OutputFormat::Osadl => render::osadl(analyses).ok_or(Error::NothingPeriodic)?,
+            OutputFormat::Influx => render::influx(analyses),
+            OutputFormat::Folded | OutputFormat::Perfetto => return Err(Error::NotOfRecord { path: None }),
         })
     }
 

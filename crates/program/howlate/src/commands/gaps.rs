@@ -15,9 +15,9 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::{clear_up, on_interrupt};
 use crate::terminal;
-use howlate_cli::Gaps;
+use howlate_cli::GapsArgs;
 
-pub(crate) fn run(asked: &Gaps) -> Result<Status, Error> {
+pub(crate) fn run(asked: &GapsArgs) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
     for caveat in clear_up() {
         terminal::tell(&format!("{}\n", howlate_render::caveat(&caveat)));

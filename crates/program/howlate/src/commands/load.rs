@@ -10,7 +10,7 @@ use crate::exit_status::Status;
 use crate::startup::{clear_up, on_interrupt};
 use crate::terminal;
 
-pub(crate) fn run(args: &howlate_cli::Load) -> Result<Status, Error> {
+pub(crate) fn run(args: &howlate_cli::LoadArgs) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
     for caveat in clear_up() {
         terminal::tell(&format!("{}\n", howlate_render::caveat(&caveat)));
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &howlate_cli::Load) -> Result<Status, Error> {
 }
 
 /// All loads args for, as one.
-fn load(args: &howlate_cli::Load) -> Load {
+fn load(args: &howlate_cli::LoadArgs) -> Load {
     let load = Load::from_parts(args.loads.iter().flat_map(|load| load.parts().to_vec()).collect());
     match &args.load_cpus {
         Some(cpus) => load.bound_to(cpus),

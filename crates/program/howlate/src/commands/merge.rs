@@ -10,9 +10,9 @@ use super::reading::files;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::Merge;
+use howlate_cli::MergeArgs;
 
-pub(crate) fn run(asked: &Merge) -> Result<Status, Error> {
+pub(crate) fn run(asked: &MergeArgs) -> Result<Status, Error> {
     let (merged, status) = into_one(&asked.recordings, &asked.out)?;
     let name = asked.out.display().to_string();
     let text = if asked.json { merged.json(&name)? } else { merged.words(&name) };

@@ -45,7 +45,7 @@ use crate::exit_status::{self, Status};
 use crate::startup;
 use crate::terminal;
 use formats::{Shown, is_json};
-use howlate_cli::{Measuring, Output, Reasons, Rows, WholeRun};
+use howlate_cli::{MeasureArgs, OutputArgs, RowPer, TracingArgs, WholeRunArgs};
 use howlate_recording::HistoryEntry;
 use howlate_render::Detail;
 use howlate_session::{Environment, Request, Resume, TraceOptions, measure};
@@ -53,14 +53,14 @@ use howlate_session::{Environment, Request, Resume, TraceOptions, measure};
 /// Measures a plan, prints the result, judges it.
 fn measure_and_print(
     command: &str,
-    args: &Measuring,
+    args: &MeasureArgs,
     environment: &Environment,
     mut plan: howlate_plan::Plan,
     seed: u64,
-    (reasons, by): (Reasons, Option<Rows>),
+    (reasons, by): (TracingArgs, Option<RowPer>),
 ) -> Result<Status, Error> {
     exported::check(&args.output)?;
-    formats::check(args.output.printed(), &plan.conditions)?;
+    formats::check(args.output.output_format(), &plan.conditions)?;
     // What stops a run is to be one of its numbers.
     let traced = match args.run.stop_above {
         Some(_) => reasons.add_to(&mut plan, seed)?,
@@ -87,8 +87,8 @@ fn request<'a>(
     command: &'a str,
     seed: u64,
     environment: &Environment,
-    run: &WholeRun,
-    output: &'a Output,
+    run: &WholeRunArgs,
+    output: &'a OutputArgs,
     traced: Option<TraceOptions>,
 ) -> Request<'a> {
     let keeps = traced.is_some_and(|traced| traced.keep.is_some());
@@ -116,10 +116,10 @@ fn say_kept(kept: HistoryEntry, quiet: bool) {
 }
 
 /// How much of a result to print.
-const fn detail(all: bool, by: Option<Rows>) -> Detail {
+const fn detail(all: bool, by: Option<RowPer>) -> Detail {
     match (all, by) {
         (true, _) => Detail::Full,
-        (false, Some(Rows::Cpu)) => Detail::PerCpu,
+        (false, Some(RowPer::Cpu)) => Detail::PerCpu,
         (false, None) => Detail::Brief,
     }
 }
@@ -134,13 +134,13 @@ fn named_or_most_recent(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
 
 fn print_result(
     analysis: &Analysis,
-    output: &Output,
-    by: Option<Rows>,
+    output: &OutputArgs,
+    by: Option<RowPer>,
     limits: &[Limit],
 ) -> Result<(), Error> {
     let (analyses, names) = (std::slice::from_ref(analysis), &[output.name()]);
     let shown = Shown { analyses, names, limits, detail: detail(output.details, by) };
-    let format = output.printed();
+    let format = output.output_format();
     exported::write(analysis, output, limits)?;
     Ok(terminal::print_or_json(&shown.as_text(format)?, is_json(format))?)
 }

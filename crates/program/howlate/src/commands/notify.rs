@@ -2,16 +2,16 @@
 
 use howlate_measure::is_allowed;
 use howlate_model::{AsText, CombinationRefusal, Notifier};
-use howlate_plan::{NotifyChoices, Plan, PlanError, without_repeats};
+use howlate_plan::{NotifyChoices, Plan, PlanError, deduplicate};
 
 use super::{measure_and_print, until};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
-use howlate_cli::Notify;
+use howlate_cli::NotifyArgs;
 use howlate_session::{Environment, Share};
 
-pub(crate) fn run(args: &Notify) -> Result<Status, Error> {
+pub(crate) fn run(args: &NotifyArgs) -> Result<Status, Error> {
     let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
     // What a turn of messages holds has room for its stamps.
     let plan =
@@ -20,12 +20,12 @@ pub(crate) fn run(args: &Notify) -> Result<Status, Error> {
 }
 
 /// What is to be measured, in an order drawn with `seed`.
-pub(crate) fn plan(args: &Notify, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
+pub(crate) fn plan(args: &NotifyArgs, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
     plan_of(args, environment, seed, None)
 }
 
 fn plan_of(
-    args: &Notify,
+    args: &NotifyArgs,
     environment: &Environment,
     seed: u64,
     share: Option<Share>,
@@ -37,8 +37,8 @@ fn plan_of(
         circumstances: measuring.factors.circumstances(seed),
         refused: notifiers.iter().filter_map(|notifier| refusal(*notifier)).collect(),
         notifiers,
-        gaps: without_repeats(&args.after),
-        between: args.kinds(),
+        gaps: deduplicate(&args.after),
+        between: args.peers(),
         receivers: args.receivers(),
         pairs: args.pairs(),
         cpus: environment.system.cpus.clone(),
@@ -50,7 +50,7 @@ fn plan_of(
         rounds: share.map_or(measuring.extent.rounds, |share| Some(share.rounds)),
     };
     let plan = choices.plan(&environment.machine())?;
-    Ok(measuring.cut(plan))
+    Ok(measuring.with_cut_off(plan))
 }
 
 /// Why kernel or container refuse a mechanism, if they do.

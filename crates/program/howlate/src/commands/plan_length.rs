@@ -7,7 +7,7 @@ use howlate_session::{NotUntil, SessionError};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::PlanLength;
+use howlate_cli::PlanLengthArgs;
 
 pub(crate) fn run(asked: &PlanLength) -> Result<Status, Error> {
     let lengths = run_lengths(asked.figure, asked.period)

@@ -1,7 +1,7 @@
 //! `howlate` alone: the quick look.
 
 use howlate_model::{Condition, EndReason, Finding, Load, Policy, Span};
-use howlate_plan::{Circumstances, CyclicChoices};
+use howlate_plan::{CommonChoices, CyclicChoices};
 use howlate_render::{Detail, quick};
 use howlate_trace::{Choice, Tier, open};
 
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
-use howlate_cli::{Output, Quick, WholeRun};
+use howlate_cli::{OutputArgs, QuickArgs, WholeRunArgs};
 use howlate_recording::HistoryEntry;
 use howlate_session as session;
 use howlate_session::{Request, Resume, TraceOptions, measure};
@@ -20,26 +20,26 @@ const MEASURED: Span = Span::from_secs(12);
 /// Turns of each condition.
 const ROUNDS: u32 = 8;
 
-pub(crate) fn run(asked: &Quick) -> Result<Status, Error> {
+pub(crate) fn run(asked: &QuickArgs) -> Result<Status, Error> {
     let environment = startup::begin()?;
     let realtime = realtime_policy();
     let may_trace = may_trace();
     let choices = choices(realtime, may_trace);
     let mut plan = choices.plan(&environment.machine())?;
     let seed = choices.circumstances.seed;
-    let traced = may_trace.then(|| plan.add_traced_of(seed, is_as_programs_are)).flatten().map(traced_from);
-    let output = Output {
+    let traced = may_trace.then(|| plan.add_traced_for(seed, is_as_programs_are)).flatten().map(traced_from);
+    let output = OutputArgs {
         out: asked.out.clone(),
         identity: asked.identity.clone(),
         printing: asked.printing,
         display: asked.display,
-        ..Output::default()
+        ..OutputArgs::default()
     };
     let kept = HistoryEntry::begin("quick", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request = Request {
         kept: place.as_deref(),
-        ..request("quick", seed, &environment, &WholeRun::default(), &output, traced)
+        ..request("quick", seed, &environment, &WholeRunArgs::default(), &output, traced)
     };
     let analysis = measure(request, &environment, &plan, Resume::No)?;
     let is_whole = analysis.end.as_ref().is_some_and(|end| end.how == EndReason::Done);
@@ -95,7 +95,7 @@ const fn traced_from(from_round: u32) -> TraceOptions {
 /// As a program is, without timer slack, and with real-time priority; idle and busy.
 fn choices(realtime: Option<Policy>, may_trace: bool) -> CyclicChoices {
     let ways = 2 + u64::from(realtime.is_some()) + u64::from(may_trace);
-    let circumstances = Circumstances {
+    let circumstances = CommonChoices {
         policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
         slacks: vec![None, Some(Span::from_nanos(1))],
         loads: vec![Load::IDLE, Load::cpu()],
@@ -105,6 +105,6 @@ fn choices(realtime: Option<Policy>, may_trace: bool) -> CyclicChoices {
     CyclicChoices {
         duration: Some(Span::from_nanos(MEASURED.as_nanos() / (2 * ways))),
         rounds: Some(ROUNDS),
-        ..CyclicChoices::of_one_thread(circumstances)
+        ..CyclicChoices::single_thread(circumstances)
     }
 }

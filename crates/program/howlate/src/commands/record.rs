@@ -23,9 +23,9 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal::{self, say, tell};
-use howlate_cli::Record;
+use howlate_cli::RecordArgs;
 
-pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
+pub(crate) fn run(asked: &RecordArgs) -> Result<Status, Error> {
     if asked.install {
         return install(asked);
     }
@@ -107,7 +107,7 @@ pub(crate) fn run(asked: &Record) -> Result<Status, Error> {
 }
 
 /// A service that records with the same options.
-fn install(asked: &Record) -> Result<Status, Error> {
+fn install(asked: &RecordArgs) -> Result<Status, Error> {
     let is_ours =
         |word: &String| !matches!(word.as_str(), "record" | "--install" | "--yes" | "--quiet" | "-q");
     // Of these only the folder may be other than Unicode, and such a one is refused below.

@@ -19,17 +19,17 @@ use super::{detail, reading};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::{Format, Moments, Show, Top, Why};
+use howlate_cli::{OutputFormat, ShowArgs, TimeRangeArgs, TopArgs, WhyArgs};
 
 /// Where `howlate record` writes if nothing else is said.
 const USUAL: &str = "/var/lib/howlate";
 
 /// The folder that is meant, if what was named is one of `howlate record`; where nothing was, the usual one, if it is there.
-pub(crate) fn folder<'a>(named: &'a [PathBuf], moments: &Moments) -> Result<Option<&'a Path>, Error> {
+pub(crate) fn folder<'a>(named: &'a [PathBuf], moments: &TimeRangeArgs) -> Result<Option<&'a Path>, Error> {
     match named {
         [only] if is_rotated(only) => Ok(Some(only)),
-        [] if moments.is_asked() && is_rotated(Path::new(USUAL)) => Ok(Some(Path::new(USUAL))),
-        _ if moments.is_asked() => Err(not_of_record(named.first())),
+        [] if moments.is_set() && is_rotated(Path::new(USUAL)) => Ok(Some(Path::new(USUAL))),
+        _ if moments.is_set() => Err(not_of_record(named.first())),
         _ => Ok(None),
     }
 }
@@ -50,9 +50,9 @@ fn not_of_record(named: Option<&PathBuf>) -> Error {
 }
 
 /// What a folder holds of these moments.
-pub(super) fn read(folder: &Path, moments: &Moments, by: Option<Grouping>) -> Result<Incidents, Error> {
+pub(super) fn read(folder: &Path, moments: &TimeRangeArgs, by: Option<Grouping>) -> Result<Incidents, Error> {
     let (now, zone) = (Timestamp::now(), TimeZone::system());
-    let stretch = moments.stretch(now, &zone)?;
+    let stretch = moments.time_range(now, &zone)?;
     Ok(reading::incidents(folder, stretch, by.unwrap_or_default(), user_names(), zone)?)
 }
 
@@ -77,13 +77,13 @@ fn print_json(incidents: &Incidents) -> Result<Status, Error> {
     Ok(status(incidents))
 }
 
-pub(super) fn show(folder: &Path, asked: &Show) -> Result<Status, Error> {
+pub(super) fn show(folder: &Path, asked: &ShowArgs) -> Result<Status, Error> {
     let kept = read(folder, &asked.moments, asked.together.group)?;
-    match asked.printed() {
-        Format::Json => print_json(&kept),
-        Format::Folded => print(&kept, &kept.folded()),
-        Format::Text => print(&kept, &kept.text(detail(asked.details, asked.by), terminal::width())),
-        Format::Perfetto => trace(folder, &kept),
+    match asked.output_format() {
+        OutputFormat::Json => print_json(&kept),
+        OutputFormat::Folded => print(&kept, &kept.folded()),
+        OutputFormat::Text => print(&kept, &kept.text(detail(asked.details, asked.by), terminal::width())),
+        OutputFormat::Perfetto => trace(folder, &kept),
         _ => Err(Error::FormatOfRecord),
     }
 }
@@ -103,7 +103,7 @@ fn trace(folder: &Path, kept: &Incidents) -> Result<Status, Error> {
     Ok(status(kept))
 }
 
-pub(super) fn why(folder: &Path, asked: &Why) -> Result<Status, Error> {
+pub(super) fn why(folder: &Path, asked: &WhyArgs) -> Result<Status, Error> {
     let kept = read(folder, &asked.moments, None)?;
     if asked.printing.json {
         return print_json(&kept);
@@ -122,7 +122,7 @@ fn findings_of(kept: &Incidents) -> Vec<Finding> {
     if is_here { examine(&root) } else { Vec::new() }
 }
 
-pub(super) fn top(asked: &Top) -> Result<Status, Error> {
+pub(super) fn top(asked: &TopArgs) -> Result<Status, Error> {
     let named: Vec<PathBuf> = asked.process().map(PathBuf::from).into_iter().collect();
     let folder = folder(&named, &asked.moments)?.unwrap_or(Path::new(USUAL));
     let by = match asked.by() {

@@ -10,7 +10,7 @@ use super::recorded;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::{Format, Moments, Show};
+use howlate_cli::{OutputFormat, ShowArgs, TimeRangeArgs};
 
 /// The folders that are meant, where each that was named is one, or has one in it for each machine; `None` where they are
 /// something else, or there is only one.
@@ -26,11 +26,11 @@ fn those_in(path: &Path) -> Vec<PathBuf> {
     if all.is_empty() || is_rotated(path) { vec![path.to_owned()] } else { all }
 }
 
-pub(super) fn show(folders: &[PathBuf], asked: &Show) -> Result<Status, Error> {
+pub(super) fn show(folders: &[PathBuf], asked: &ShowArgs) -> Result<Status, Error> {
     let (nodes, status) = read(folders, &asked.moments, asked.together.group)?;
-    match asked.printed() {
-        Format::Json => terminal::print_or_json(&nodes.json()?, true)?,
-        Format::Text => terminal::print(&nodes.text(terminal::width()))?,
+    match asked.output_format() {
+        OutputFormat::Json => terminal::print_or_json(&nodes.json()?, true)?,
+        OutputFormat::Text => terminal::print(&nodes.text(terminal::width()))?,
         _ => return Err(Error::FormatOfRecords),
     }
     Ok(status)
@@ -39,7 +39,7 @@ pub(super) fn show(folders: &[PathBuf], asked: &Show) -> Result<Status, Error> {
 /// What the folders hold of these moments, and whether all of it could be read.
 pub(super) fn read(
     folders: &[PathBuf],
-    moments: &Moments,
+    moments: &TimeRangeArgs,
     by: Option<Grouping>,
 ) -> Result<(NodesIncidents, Status), Error> {
     let read = |folder: &PathBuf| recorded::read(folder, moments, by);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use howlate_model::{AsText, Caveat, Combination, Condition, EndReason, LoadList, Span, shell_path};
-use howlate_plan::{Plan, PlanError, together};
+use howlate_plan::{Plan, PlanError, join_plans};
 use howlate_render as render;
 
 use super::{cyclic, exported, formats, guest, notify, print_result, request, say_kept, sleep, start};
@@ -13,12 +13,12 @@ use crate::plan_file::Experiment;
 use crate::startup;
 use crate::terminal;
 use howlate_cli::built_in_plans;
-use howlate_cli::{Command, Guest, Output, Run, Tune, TuneSubject, TuneWork};
+use howlate_cli::{CliCommand, GuestArgs, OutputArgs, RunArgs, TuneArgs, TuneSubject, TuneWork};
 use howlate_model::refused_option::{NotForGuests, NotForTune};
 use howlate_recording::HistoryEntry;
 use howlate_session::{Environment, Request, Resume, measure};
 
-pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
+pub(crate) fn run(mut args: RunArgs) -> Result<Status, Error> {
     if args.list {
         let plans: Vec<(&str, String)> =
             built_in_plans::ALL.iter().map(|plan| (plan.name, plan.about())).collect();
@@ -59,7 +59,7 @@ pub(crate) fn run(mut args: Run) -> Result<Status, Error> {
 }
 
 /// Tries settings on what the plan says, as if that had been typed after `howlate tune`.
-fn tuning(args: Run, mut work: TuneWork) -> Result<Status, Error> {
+fn tuning(args: RunArgs, mut work: TuneWork) -> Result<Status, Error> {
     if args.reasons.why {
         return Err(Error::NotForTune(NotForTune::Why));
     }
@@ -68,18 +68,18 @@ fn tuning(args: Run, mut work: TuneWork) -> Result<Status, Error> {
     }
     let path = args.recording();
     Resume::open(&path, args.resume || args.dry_run)?;
-    *work.resumes() = args.resume;
+    *work.resume_mut() = args.resume;
     let (measuring, how) = work.parts();
     how.dry_run = args.dry_run;
     measuring.extent.replace(&args.extent.options);
     measuring.run = args.run.options;
-    measuring.output = Output { out: Some(path), ..args.output };
+    measuring.output = OutputArgs { out: Some(path), ..args.output };
     measuring.no_save = args.no_save;
-    super::tune::run(Tune { subject: TuneSubject::Work(work) })
+    super::tune::run(TuneArgs { subject: TuneSubject::Work(work) })
 }
 
 /// The same run in each guest that the plan asks for.
-fn in_guests(args: &Run, mut guest: Guest) -> Result<Status, Error> {
+fn in_guests(args: &RunArgs, mut guest: GuestArgs) -> Result<Status, Error> {
     let refused = [("--resume", args.resume), ("--start-at", args.start_at.is_some())];
     if let Some((option, _)) = refused.iter().find(|(_, is_asked)| *is_asked) {
         return Err(Error::NotForGuests(NotForGuests::option(option)));
@@ -92,7 +92,7 @@ fn in_guests(args: &Run, mut guest: Guest) -> Result<Status, Error> {
 }
 
 fn take(
-    args: &Run,
+    args: &RunArgs,
     experiment: &mut Experiment,
     environment: &Environment,
     seed: u64,
@@ -100,7 +100,7 @@ fn take(
 ) -> Result<Status, Error> {
     exported::check(&args.output)?;
     let mut plan = plan(experiment, args, environment, seed)?;
-    formats::check(args.output.printed(), &plan.conditions)?;
+    formats::check(args.output.output_format(), &plan.conditions)?;
     let traced = args.reasons.add_to(&mut plan, seed)?;
     let path = args.recording();
     let options = &args.run.options;
@@ -126,19 +126,19 @@ fn take(
 /// What would be measured, in the words of each measuring command's own options.
 fn plan(
     experiment: &mut Experiment,
-    args: &Run,
+    args: &RunArgs,
     environment: &Environment,
     seed: u64,
 ) -> Result<Plan, PlanError> {
     let plans = experiment.measures.iter_mut().map(|command| planned(command, args, environment, seed));
-    together(plans.collect(), seed)
+    join_plans(plans.collect(), seed)
 }
 
 /// A measuring command's plan, with what was typed for the whole run and without loads that
 /// cannot be applied here.
 fn planned(
-    command: &mut Command,
-    args: &Run,
+    command: &mut CliCommand,
+    args: &RunArgs,
     environment: &Environment,
     seed: u64,
 ) -> Result<Plan, PlanError> {
@@ -150,9 +150,9 @@ fn planned(
         left_out = leave_out_loads(&mut measuring.factors.load)?;
     }
     let mut plan = match command {
-        Command::Sleep(one) => sleep::plan(one, environment, seed)?,
-        Command::Cyclic(one) => cyclic::plan(one, environment, seed)?,
-        Command::Notify(one) => notify::plan(one, environment, seed)?,
+        CliCommand::Sleep(one) => sleep::plan(one, environment, seed)?,
+        CliCommand::Cyclic(one) => cyclic::plan(one, environment, seed)?,
+        CliCommand::Notify(one) => notify::plan(one, environment, seed)?,
         // A plan file holds no others.
         _ => return Err(PlanError::NothingLeft(Vec::new())),
     };
@@ -187,7 +187,7 @@ fn introduce(experiment: &Experiment, plan: &Plan, path: &Path, quiet: bool) {
     terminal::tell(&format!("{about}{extent}; recorded in {}\n", path.display()));
 }
 
-fn out_option(args: &Run) -> String {
+fn out_option(args: &RunArgs) -> String {
     args.output.out.as_ref().map(|out| format!(" --out {}", shell_path(out))).unwrap_or_default()
 }
 

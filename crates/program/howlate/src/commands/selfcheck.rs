@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use howlate_model::SelfCheck;
-use howlate_plan::without_repeats;
+use howlate_plan::deduplicate;
 use howlate_render::{self_check, self_check_json, time_left};
 use howlate_selfcheck::inject::Class;
 use howlate_selfcheck::{Request, check};
@@ -12,15 +12,14 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::{clear_up, on_interrupt};
 use crate::terminal::{self, InPlace, is_watched};
-use howlate_cli::Selfcheck;
+use howlate_cli::SelfcheckArgs;
 
-pub(crate) fn run(asked: &Selfcheck) -> Result<Status, Error> {
+pub(crate) fn run(asked: &SelfcheckArgs) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
     for caveat in clear_up() {
         terminal::tell(&format!("{}\n", howlate_render::caveat(&caveat)));
     }
-    let classes =
-        if asked.classes.is_empty() { Class::ALL.to_vec() } else { without_repeats(&asked.classes) };
+    let classes = if asked.classes.is_empty() { Class::ALL.to_vec() } else { deduplicate(&asked.classes) };
     let mut place = (!asked.printing.quiet && is_watched()).then(InPlace::default);
     let request =
         Request { classes: &classes, lasts: asked.duration, tracer: asked.tracer, interrupted: &interrupted };

@@ -1,17 +1,17 @@
 //! `howlate sleep`
 
 use howlate_linux::dma_latency::DmaLatency;
-use howlate_plan::{Plan, PlanError, SleepChoices, StepChoices, without_repeats};
+use howlate_plan::{Plan, PlanError, SleepChoices, StepChoices, deduplicate};
 
 use super::{measure_and_print, until};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
-use howlate_cli::Sleep;
+use howlate_cli::SleepArgs;
 use howlate_session::{Environment, Share};
 
-pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {
+pub(crate) fn run(args: &SleepArgs) -> Result<Status, Error> {
     let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
     let plan =
         until::plan(&args.measuring, args.reasons, false, |share| plan_of(args, &environment, seed, share))?;
@@ -19,25 +19,25 @@ pub(crate) fn run(args: &Sleep) -> Result<Status, Error> {
 }
 
 /// What is to be measured, in an order drawn with `seed`.
-pub(crate) fn plan(args: &Sleep, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
+pub(crate) fn plan(args: &SleepArgs, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
     plan_of(args, environment, seed, None)
 }
 
 fn plan_of(
-    args: &Sleep,
+    args: &SleepArgs,
     environment: &Environment,
     seed: u64,
     share: Option<Share>,
 ) -> Result<Plan, PlanError> {
     let measuring = &args.measuring;
     if args.steps {
-        return Ok(measuring.cut(steps(args, seed).plan(&environment.machine())?));
+        return Ok(measuring.with_cut_off(steps(args, seed).plan(&environment.machine())?));
     }
     let choices = SleepChoices {
         circumstances: measuring.factors.circumstances(seed),
-        sleepers: without_repeats(&args.calls()),
-        clocks: without_repeats(&args.clock.clocks),
-        lengths: without_repeats(&args.lengths()),
+        sleepers: deduplicate(&args.calls()),
+        clocks: deduplicate(&args.clock.clocks),
+        lengths: deduplicate(&args.lengths()),
         samples: measuring.extent.samples,
         warm_up: measuring.extent.warm_up,
         duration: share.map_or(measuring.extent.duration, |share| Some(share.duration)),
@@ -47,18 +47,18 @@ fn plan_of(
     environment.prepare(&choices.sleepers, |doing| screen.iter_mut().for_each(|screen| screen.show(doing)));
     screen.iter_mut().for_each(|screen| screen.clear());
     let plan = choices.plan(&environment.machine())?;
-    Ok(measuring.cut(plan))
+    Ok(measuring.with_cut_off(plan))
 }
 
 /// A sweep of lengths with its controls; the limit on idle states is tried before.
-fn steps(args: &Sleep, seed: u64) -> StepChoices {
+fn steps(args: &SleepArgs, seed: u64) -> StepChoices {
     let measuring = &args.measuring;
     let circumstances = measuring.factors.circumstances(seed);
     StepChoices {
         policies: circumstances.policies,
         slacks: circumstances.slacks,
-        sleepers: without_repeats(&args.calls()),
-        clocks: without_repeats(&args.clock.clocks),
+        sleepers: deduplicate(&args.calls()),
+        clocks: deduplicate(&args.clock.clocks),
         cpus: circumstances.cpus,
         samples: measuring.extent.samples,
         warm_up: measuring.extent.warm_up,

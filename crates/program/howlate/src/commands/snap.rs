@@ -7,9 +7,9 @@ use serde_json::json;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::Snap;
+use howlate_cli::SnapArgs;
 
-pub(crate) fn run(asked: &Snap) -> Result<Status, Error> {
+pub(crate) fn run(asked: &SnapArgs) -> Result<Status, Error> {
     let file = howlate_blackbox::snap(&asked.folder)?;
     let text = if asked.json { json(&file)? } else { format!("{}\n", file.display()) };
     terminal::print_or_json(&text, asked.json)?;

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
 use crate::terminal::{self, InPlace, is_watched};
-use howlate_cli::Top;
+use howlate_cli::TopArgs;
 
 /// TerminalKeys are looked for this often.
 const KEYS_EVERY: Span = Span::from_millis(100);
@@ -28,8 +28,8 @@ const ONCE: Span = Span::from_secs(5);
 /// No table is of less.
 const LEAST: Span = Span::from_millis(100);
 
-pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
-    if asked.moments.is_asked() {
+pub(crate) fn run(asked: &TopArgs) -> Result<Status, Error> {
+    if asked.moments.is_set() {
         return recorded::top(asked);
     }
     let interrupted = on_interrupt()?;
@@ -66,7 +66,7 @@ pub(crate) fn run(asked: &Top) -> Result<Status, Error> {
     }
 }
 
-fn view(asked: &Top) -> TopView {
+fn view(asked: &TopArgs) -> TopView {
     TopView {
         order: asked.sort.into(),
         process: asked.process().map(str::to_owned),

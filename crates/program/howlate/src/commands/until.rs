@@ -6,13 +6,13 @@ use howlate_session::{NotUntil, SessionError, Share};
 
 use crate::error::Error;
 use crate::terminal;
-use howlate_cli::{Measuring, Reasons};
+use howlate_cli::{MeasureArgs, TracingArgs};
 
 /// The plan that `make` makes; of a share of the time for each condition where it is to go on until something is known, in turns
 /// where that is asked for.
 pub(super) fn plan(
-    measuring: &Measuring,
-    reasons: Reasons,
+    measuring: &MeasureArgs,
+    reasons: TracingArgs,
     in_turns: bool,
     make: impl Fn(Option<Share>) -> Result<Plan, PlanError>,
 ) -> Result<Plan, Error> {

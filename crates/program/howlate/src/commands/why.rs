@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use howlate_analyse::Analysis;
 use howlate_model::{Load, Policy, Span};
-use howlate_plan::{Circumstances, CyclicChoices};
+use howlate_plan::{CommonChoices, CyclicChoices};
 use howlate_render as render;
 
 use super::quick::realtime_policy;
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
-use howlate_cli::{Output, WholeRun, Why};
+use howlate_cli::{OutputArgs, WholeRunArgs, WhyArgs};
 use howlate_recording::HistoryEntry;
 use howlate_session::{Request, Resume, measure};
 
@@ -23,7 +23,7 @@ const PER_CONDITION: Span = Span::from_millis(3_600);
 /// Turns of each condition: enough to tell what tracing adds.
 const ROUNDS: u32 = 9;
 
-pub(crate) fn run(asked: &Why) -> Result<Status, Error> {
+pub(crate) fn run(asked: &WhyArgs) -> Result<Status, Error> {
     if let Some(folder) = recorded::folder(&asked.recordings, &asked.moments)? {
         return recorded::why(folder, asked);
     }
@@ -34,7 +34,7 @@ pub(crate) fn run(asked: &Why) -> Result<Status, Error> {
 }
 
 /// Why this machine is late: as a program is and with real-time priority, idle and busy.
-fn look(asked: &Why) -> Result<Status, Error> {
+fn look(asked: &WhyArgs) -> Result<Status, Error> {
     let environment = startup::begin()?;
     let choices = choices(realtime_policy());
     let mut plan = choices.plan(&environment.machine())?;
@@ -44,12 +44,12 @@ fn look(asked: &Why) -> Result<Status, Error> {
     let identity = asked.identity.clone();
     let (out, details) = (asked.out.clone(), asked.details);
     let display = asked.display;
-    let output = Output { out, identity, printing, display, details, ..Output::default() };
+    let output = OutputArgs { out, identity, printing, display, details, ..OutputArgs::default() };
     let kept = HistoryEntry::begin("why", asked.out.as_deref(), asked.no_save);
     let place = kept.path();
     let request = Request {
         kept: place.as_deref(),
-        ..request("why", seed, &environment, &WholeRun::default(), &output, traced)
+        ..request("why", seed, &environment, &WholeRunArgs::default(), &output, traced)
     };
     let analysis = measure(request, &environment, &plan, Resume::No)?;
     print_result(&analysis, &output, asked.by, &[])?;
@@ -58,7 +58,7 @@ fn look(asked: &Why) -> Result<Status, Error> {
 }
 
 fn choices(realtime: Option<Policy>) -> CyclicChoices {
-    let circumstances = Circumstances {
+    let circumstances = CommonChoices {
         policies: [Some(Policy::OTHER), realtime].into_iter().flatten().collect(),
         slacks: vec![None],
         loads: vec![Load::IDLE, Load::cpu()],
@@ -68,7 +68,7 @@ fn choices(realtime: Option<Policy>) -> CyclicChoices {
     CyclicChoices {
         duration: Some(PER_CONDITION),
         rounds: Some(ROUNDS),
-        ..CyclicChoices::of_one_thread(circumstances)
+        ..CyclicChoices::single_thread(circumstances)
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn is_explained(analysis: &Analysis) -> bool {
 }
 
 /// What recordings say.
-fn read(asked: &Why, recordings: &[PathBuf]) -> Result<Status, Error> {
+fn read(asked: &WhyArgs, recordings: &[PathBuf]) -> Result<Status, Error> {
     let is_json = asked.printing.json;
     let texts = if is_json { Texts::AsRecorded } else { Texts::Legible };
     let analysis = |path: &PathBuf| match reading::analysis(path, texts)? {

@@ -10,13 +10,14 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use howlate_guard::SettingRequest;
 use howlate_model::nearest;
-use howlate_plan::{Measure, PlanEntry, PlanFile};
+use howlate_plan::{MeasureTable, PlanEntry, PlanFile};
 use howlate_recording::read_text_within;
 
 use crate::error::Error;
 use howlate_cli::built_in_plans;
 use howlate_cli::{
-    Cli, Command, Guest, Output, Reasons, Run, Tune, TuneSubject, TuneWork, UntilKnown, WholeRun, names,
+    Cli, CliCommand, GuestArgs, MeasureUntilArgs, OutputArgs, RunArgs, TracingArgs, TuneArgs, TuneSubject,
+    TuneWork, WholeRunArgs, option_names,
 };
 
 /// Commands that a plan can hold.
@@ -26,8 +27,14 @@ const COMMANDS: [&str; 8] =
 /// Options that a plan's tables cannot hold: they belong to the whole run, or are no options of a measurement.
 fn not_in_tables() -> Vec<String> {
     let others = ["help", "libvirt-xml", "no-save", "dry-run", "restore", "resume"].map(str::to_owned);
-    [names::<WholeRun>(), names::<Output>(), names::<Reasons>(), names::<UntilKnown>(), others.into()]
-        .concat()
+    [
+        option_names::<WholeRunArgs>(),
+        option_names::<OutputArgs>(),
+        option_names::<TracingArgs>(),
+        option_names::<MeasureUntilArgs>(),
+        others.into(),
+    ]
+    .concat()
 }
 
 /// A plan is written by hand; this is a book of a thousand pages.
@@ -47,7 +54,7 @@ pub(crate) struct Experiment {
     pub(crate) settings: Vec<SettingRequest>,
     pub(crate) measures: Vec<Command>,
     /// The guests to measure in, if not here.
-    pub(crate) guest: Option<Guest>,
+    pub(crate) guest: Option<GuestArgs>,
     /// What settings are tried on, if any are.
     pub(crate) tuning: Option<TuneWork>,
     /// Every file that was read, without symbolic links; none of a plan that comes with the program.
@@ -118,9 +125,9 @@ impl Experiment {
             self.settings.push(wanted);
         }
         let command = format!("run {}", path.display());
-        let of_the_run = [names::<WholeRun>(), names::<Reasons>()].concat();
+        let of_the_run = [option_names::<WholeRunArgs>(), option_names::<TracingArgs>()].concat();
         let options = parsed(&command, &file.options, &of_the_run, 1, Vec::new())?;
-        if let Command::Run(options) = options {
+        if let CliCommand::Run(options) = options {
             let mut options = *options;
             if let Some(included) = self.options.take() {
                 options.or(included);
@@ -129,8 +136,8 @@ impl Experiment {
         }
         for measure in &file.measures {
             match command_of(measure, path)? {
-                Command::Guest(guest) => self.guest = Some(guest),
-                Command::Tune(Tune { subject: TuneSubject::Work(work) }) => {
+                CliCommand::Guest(guest) => self.guest = Some(guest),
+                CliCommand::Tune(TuneArgs { subject: TuneSubject::Work(work) }) => {
                     if self.tuning.replace(work).is_some() {
                         let reason = "settings are tried on one thing at a time: a plan has one `[[tune]]`";
                         return Err(Wrong { line: measure.line, reason: reason.to_owned() });
@@ -145,7 +152,7 @@ impl Experiment {
 
 /// The file without symbolic links, and its text; no file where the plan is one that comes with the program.
 fn read(path: &Path) -> io::Result<(Option<PathBuf>, String)> {
-    match built_in_plans::named(path) {
+    match built_in_plans::find(path) {
         Some(plan) => Ok((None, plan.text.to_owned())),
         None => Ok((Some(path.canonicalize()?), read_text_within(path, LARGEST_PLAN)?)),
     }
@@ -167,7 +174,7 @@ impl At for PlanEntry {
     }
 }
 
-fn command_of(measure: &Measure, path: &Path) -> Result<Command, Wrong> {
+fn command_of(measure: &MeasureTable, path: &Path) -> Result<CliCommand, Wrong> {
     if !COMMANDS.contains(&measure.command.as_str()) {
         let reason =
             format!("`{}` is not a plan command; {}", measure.command, choice(&measure.command, &COMMANDS));
@@ -199,7 +206,7 @@ fn parsed(
     known: &[String],
     line: usize,
     rest: Vec<String>,
-) -> Result<Command, Wrong> {
+) -> Result<CliCommand, Wrong> {
     for option in options {
         if !known.contains(&option.name) {
             return Err(option.wrong(unknown(&option.name, command, known)));
@@ -218,7 +225,7 @@ fn unknown(name: &str, command: &str, known: &[String]) -> String {
     if of_the_run && COMMANDS.iter().any(|command| options_of(command).iter().any(|one| one == name)) {
         return format!("`{name}` belongs into a table such as `[[sleep]]`, or on the command line");
     }
-    if names::<UntilKnown>().iter().any(|one| one == name) {
+    if option_names::<MeasureUntilArgs>().iter().any(|one| one == name) {
         return format!(
             "`{name}` is not for plans: type it after `howlate cyclic`, `howlate sleep` or `howlate notify`"
         );

@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, CommandFactory};
 use serde_json::{Map, Value, json};
 
 use super::{COMMANDS, not_in_tables, options_of};
-use howlate_cli::{Cli, Reasons, WholeRun, names};
+use howlate_cli::{Cli, TracingArgs, WholeRunArgs, option_names};
 
 /// All of it.
 fn schema() -> Value {
@@ -22,7 +22,8 @@ fn schema() -> Value {
             json!({ "$ref": "#/$defs/settings", "description": "Settings of the machine during the run" }),
         ),
     ]);
-    properties.extend(of_options("run", &[names::<WholeRun>(), names::<Reasons>()].concat()));
+    properties
+        .extend(of_options("run", &[option_names::<WholeRunArgs>(), option_names::<TracingArgs>()].concat()));
     let mut tables = Map::new();
     for command in COMMANDS {
         // `[[tune]]` is `[[tune.cyclic]]`.

@@ -237,7 +237,7 @@ fn who_is_hardly_late_or_only_answers_its_siblings_is_not_raised() {
         let mut analysis = program(&threads, WatchedProgram::default());
         let mut block = WatchedBlock { condition: 0, ..WatchedBlock::default() };
         let (holder, pid, name) = (howlate_model::HolderKind::Thread, Some(101), "client".into());
-        block.woken(&howlate_model::CpuHolder { holder, pid, name });
+        block.record_waker(&howlate_model::CpuHolder { holder, pid, name });
         analysis.add(&Line::Watched(Box::new(block)));
         thread_advice(&analysis).into_iter().map(|advice| advice.thread.name).collect::<Vec<_>>()
     };
@@ -323,7 +323,7 @@ fn beside_a_hog(waker: &str, tid: u32, language: Option<ProgramLanguage>, late: 
         pid: Some(tid),
         name: waker.into(),
     };
-    (0..LEAST_TIMES).for_each(|_| block.woken(&sibling));
+    (0..LEAST_TIMES).for_each(|_| block.record_waker(&sibling));
     analysis.add(&Line::Watched(Box::new(block)));
     thread_advice(&analysis).into_iter().map(|advice| advice.cure).collect()
 }
@@ -542,7 +542,7 @@ fn who_gives_way_is_told_so_once() {
     };
     for condition in 0..2 {
         let mut block = WatchedBlock { condition, ..WatchedBlock::default() };
-        (0..LEAST_TIMES).for_each(|_| block.woken(&client));
+        (0..LEAST_TIMES).for_each(|_| block.record_waker(&client));
         analysis.add(&Line::Watched(Box::new(block)));
     }
     let found: Vec<Cure> = thread_advice(&analysis).into_iter().map(|advice| advice.cure).collect();

@@ -157,7 +157,7 @@ mod tests {
             throttled: false,
             merged: false,
         }];
-        let mut slept = TracedSleep { lost, ..TracedSleep::woken(7, at(0), WakeSource::Other(hog)) };
+        let mut slept = TracedSleep { lost, ..TracedSleep::new(7, at(0), WakeSource::Other(hog)) };
         let found = |slept: &TracedSleep| {
             let work = Some((at(0), at(3_000)));
             let slept = [PastSleep::from_sleep(slept.clone())];
@@ -199,7 +199,7 @@ mod tests {
         let seen = TracedSleep {
             asleep_since: Some(at(2_400)),
             switched_in: Some(at(2_420)),
-            ..TracedSleep::woken(7, at(2_410), by)
+            ..TracedSleep::new(7, at(2_410), by)
         };
         assert_eq!(parts(&decompose_turn(late(1_000, 2_420), before, &[seen]))[..4], expected[..4]);
     }
@@ -213,7 +213,7 @@ mod tests {
         let seen = TracedSleep {
             asleep_since: Some(at(1_900)),
             switched_in: Some(at(2_060)),
-            ..TracedSleep::woken(7, at(2_000), by)
+            ..TracedSleep::new(7, at(2_000), by)
         };
         let before = TurnContext { work: Some((at(1_300), at(1_800))), ..TurnContext::default() };
         let all = decompose_turn(late(1_000, 2_060), before, &[seen]);

@@ -223,7 +223,7 @@ mod tests {
             slept_in: Some(SleepSite::Call("write".to_owned())),
             switched_in: Some(at(since + 300)),
             asleep_again: Some(at(since + 1_000)),
-            ..TracedSleep::woken(7, at(since + 300), WakeSource::Other(reader))
+            ..TracedSleep::new(7, at(since + 300), WakeSource::Other(reader))
         })
     }
 

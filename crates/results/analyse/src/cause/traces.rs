@@ -62,7 +62,7 @@ mod tests {
 
     fn traced(round: u32, beside: u32, late: i64) -> Line {
         let mut ledger = Ledger::default();
-        (0..20).for_each(|_| ledger.add_unknown(Latency::from_nanos(late), UndecomposedReason::NotSeen));
+        (0..20).for_each(|_| ledger.add_undecomposed(Latency::from_nanos(late), UndecomposedReason::NotSeen));
         let (from, until) = (MonotonicTime::default(), MonotonicTime::default());
         let tracer = "bpf".to_owned();
         Line::Why(Box::new(CauseBlock { condition: 0, round, beside, from, until, tracer, ledger }))

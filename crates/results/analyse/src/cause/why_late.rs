@@ -162,11 +162,11 @@ impl Why {
         above: Option<Span>,
         probe_effect_ns: Option<ProbeEffect>,
     ) -> Self {
-        let late = ledger.late(above.unwrap_or_else(|| p99(ledger)));
+        let late = ledger.late_causes(above.unwrap_or_else(|| p99(ledger)));
         Self {
             tracer: tracer.to_owned(),
             decomposed: ledger.decomposed,
-            not_decomposed: ledger.unknown(),
+            not_decomposed: ledger.undecomposed(),
             not_decomposed_because: ledger.not_decomposed.clone(),
             lost_events: ledger.lost_events,
             clamped: ledger.clamped,

@@ -56,7 +56,7 @@ fn as_asked(track: &Track) -> impl Iterator<Item = (usize, &Condition)> {
 fn groups(track: &Track, ignored: &[Property]) -> Vec<Group> {
     let kept: Vec<Property> = matched().filter(|property| !ignored.contains(property)).collect();
     let key = |condition: &Condition| -> Rc<[String]> {
-        kept.iter().map(|property| property.typed(condition)).collect()
+        kept.iter().map(|property| property.text(condition)).collect()
     };
     let keyed = as_asked(track).map(|(index, condition)| {
         let key = key(condition);
@@ -88,8 +88,8 @@ pub(crate) fn recordings(base: &Track, new: &Track) -> (Vec<Match>, usize) {
 
 fn differs_throughout(property: Property, base: &[Condition], new: &[Condition]) -> bool {
     let only = |conditions: &[Condition]| {
-        let first = property.typed(conditions.first()?);
-        conditions.iter().all(|one| property.typed(one) == first).then_some(first)
+        let first = property.text(conditions.first()?);
+        conditions.iter().all(|one| property.text(one) == first).then_some(first)
     };
     only(base).zip(only(new)).is_some_and(|(base, new)| base != new)
 }
@@ -103,7 +103,7 @@ fn says_nothing(property: Property, conditions: &[Condition]) -> bool {
 
 fn differences(properties: &[Property], base: &Condition, new: &Condition) -> Vec<Difference> {
     let difference = |property: &Property| {
-        let (base, new) = (property.typed(base), property.typed(new));
+        let (base, new) = (property.text(base), property.text(new));
         (base != new).then(|| Difference { property: property.name(), base, new })
     };
     properties.iter().filter_map(difference).collect()
@@ -123,7 +123,7 @@ pub(crate) fn property(
     let conditions = &track.analysis.header.conditions;
     let mut values: Vec<String> = Vec::new();
     for (_, condition) in as_asked(track) {
-        let value = property.typed(condition);
+        let value = property.text(condition);
         if !values.contains(&value) {
             values.push(value);
         }
@@ -148,12 +148,12 @@ fn together_with(property: Property) -> Vec<Property> {
 
 fn within(conditions: &[Condition], group: &Group, property: Property, base: &str) -> Vec<Match> {
     let having = |value: &str| -> Vec<usize> {
-        group.members.iter().copied().filter(|index| property.typed(&conditions[*index]) == value).collect()
+        group.members.iter().copied().filter(|index| property.text(&conditions[*index]) == value).collect()
     };
     let old = having(base);
     let mut others: Vec<String> = Vec::new();
     for index in &group.members {
-        let value = property.typed(&conditions[*index]);
+        let value = property.text(&conditions[*index]);
         if value != base && !others.contains(&value) {
             others.push(value);
         }

@@ -61,7 +61,7 @@ pub(super) struct NodeSample {
 pub(super) fn samples(outcomes: &[&Outcome], statistic: NodeStatistic) -> Vec<NodeSample> {
     let mut nodes: BTreeMap<String, Vec<&Outcome>> = BTreeMap::new();
     for outcome in outcomes {
-        nodes.entry(Property::Node.typed(*outcome)).or_default().push(outcome);
+        nodes.entry(Property::Node.text(*outcome)).or_default().push(outcome);
     }
     nodes.into_iter().filter_map(|(node, outcomes)| sample(node, &outcomes, statistic)).collect()
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use howlate_model::{
-    KernelStack, LostWaits, NOT_LOOKED_AT, OUT_OF_QUOTA, OngoingWait, Span, ThreadWaits, WaitsReport,
+    KernelStack, LostWaits, NOT_SAMPLED, OUT_OF_QUOTA, OngoingWait, Span, ThreadWaits, WaitsReport,
 };
 
 use super::kind::{Nature, WaitKind};
@@ -143,7 +143,7 @@ impl Adding {
         thread.sums.entry(WaitSite::Cpu).or_default().over(one.cpu, 0);
         for reason in &one.reasons {
             let into = thread.sums.entry(WaitSite::At(reason.stack)).or_default();
-            into.over(reason.waits, reason.looked_at);
+            into.over(reason.waits, reason.sampled);
         }
         thread.sums.entry(WaitSite::NoRoom).or_default().over(one.more_reasons, 0);
         thread.behind.extend(behind);
@@ -217,8 +217,8 @@ impl Adding {
 
     fn reason(&self, place: WaitSite) -> (Reason, u64) {
         match place {
-            WaitSite::Cpu => (Reason::from_kind(WaitKind::Cpu), NOT_LOOKED_AT),
-            WaitSite::NoRoom => (Reason::from_kind(WaitKind::NotSeen), NOT_LOOKED_AT),
+            WaitSite::Cpu => (Reason::from_kind(WaitKind::Cpu), NOT_SAMPLED),
+            WaitSite::NoRoom => (Reason::from_kind(WaitKind::NotSeen), NOT_SAMPLED),
             WaitSite::At(id) => {
                 let known = self.reasons.get(&id).map(|(reason, _)| reason.clone());
                 (known.unwrap_or_else(|| Reason::from_kind(WaitKind::NotSeen)), id)

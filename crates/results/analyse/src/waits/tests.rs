@@ -27,7 +27,7 @@ fn thread(tid: u32) -> ThreadWaits {
 }
 
 fn reason(stack: u64, count: u64, ms: u64) -> ReasonWaits {
-    ReasonWaits { stack, waits: waits(count, ms), looked_at: 1 }
+    ReasonWaits { stack, waits: waits(count, ms), sampled: 1 }
 }
 
 fn stack(id: u64, functions: &str) -> KernelStack {

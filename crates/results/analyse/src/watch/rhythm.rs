@@ -464,7 +464,7 @@ mod tests {
             let next = if until_a_time { due + 10_000_000 } else { asleep - 4_000 + 10_000_000 };
             let nanos = |length: i64| Span::from_nanos(length.unsigned_abs());
             drift.add(nanos(late), nanos(next - due));
-            drift.slept(nanos(next - asleep));
+            drift.record_sleep(nanos(next - asleep));
             due = next;
         }
         sleeps_for_length(&drift)

@@ -132,7 +132,7 @@ impl ThreadSummary {
     /// Takes the named spans of an iteration of its marked loop, if the iteration's end is known.
     pub fn record_spans(&mut self, turn: LoopIteration, spans: &[SpanTime]) {
         if let (Some(turns), Some(done)) = (&mut self.rhythm.turns, turn.done) {
-            turns.spent(done.since(turn.woke), spans);
+            turns.record_spans(done.since(turn.woke), spans);
         }
     }
 
@@ -214,7 +214,8 @@ impl ThreadSummary {
         let next = WatchedBlock { condition, from: now, until: now, turns, ..WatchedBlock::default() };
         let rhythm = WatchedBlock { until: now, ..replace(&mut self.rhythm, next) };
         if self.ledger.is_empty() {
-            let is_known = rhythm.run_queue.is_some() || rhythm.has_turned() || rhythm.event_loop.is_some();
+            let is_known =
+                rhythm.run_queue.is_some() || rhythm.has_iterations() || rhythm.event_loop.is_some();
             return is_known.then(|| Line::Watched(Box::new(rhythm))).into_iter().collect();
         }
         let why = CauseBlock {
@@ -264,7 +265,7 @@ pub(super) mod testing {
         TracedSleep {
             asleep_since: Some(at(0)),
             switched_in: Some(at(ran)),
-            ..TracedSleep::woken(tid, at(waking), WakeSource::Other(who))
+            ..TracedSleep::new(tid, at(waking), WakeSource::Other(who))
         }
     }
 }

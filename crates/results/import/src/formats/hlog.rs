@@ -149,7 +149,7 @@ impl Log {
         };
         let latency = counted(&buckets, self.unit.unwrap_or(TimeUnit::Nanoseconds))?;
         let stretch = self.stretch(&interval, latency);
-        self.room = self.room.saturating_add(stretch.latency.room());
+        self.room = self.room.saturating_add(stretch.latency.heap_bytes());
         self.stretches = self.stretches.saturating_add(1);
         self.series[place].stretches.push(stretch);
         if self.stretches > MOST_STRETCHES || self.room > MOST_ROOM { self.join() } else { Ok(()) }

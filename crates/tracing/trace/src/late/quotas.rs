@@ -103,7 +103,7 @@ mod tests {
 
     fn charged(quotas: &mut Quotas, second: i64) -> String {
         let by = WakeSource::NotSeen { slack: Span::ZERO, runnable_known: true };
-        let woken = TracedSleep::woken(7, at(second), by);
+        let woken = TracedSleep::new(7, at(second), by);
         let mut one = TracedSleep { throttled: true, switched_in: Some(at(second)), ..woken };
         quotas.name(&mut one);
         one.occupants[0].who.name.clone()

@@ -172,7 +172,7 @@ impl Late {
             asleep_again: Some(self.ended),
             cpu: self.whose.cpu,
             migrated: self.was_moved(),
-            ..TracedSleep::woken(self.whose.tid, waking, by)
+            ..TracedSleep::new(self.whose.tid, waking, by)
         };
         let Whose { cgroup, pid, uid, policy, name, process, .. } = self.whose.clone();
         LateWait { sleep, late: self.late(), pid, name, process, uid, cgroup, policy, preempted: false }

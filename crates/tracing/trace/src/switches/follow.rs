@@ -102,7 +102,7 @@ impl Follower {
             asleep_since: Some(asleep_since),
             switched_in: Some(at),
             cpu,
-            ..TracedSleep::woken(self.tid, at, woken_by)
+            ..TracedSleep::new(self.tid, at, woken_by)
         }
     }
 

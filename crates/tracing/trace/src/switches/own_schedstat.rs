@@ -65,7 +65,7 @@ mod tests {
         let reader = accounts.reader();
         let wakeup = Wakeup { expected: clock::now(), ran: clock::now() };
         let tid = std::thread::spawn(move || {
-            let mut noted = reader.begin();
+            let mut noted = reader.create();
             noted(wakeup);
             noted(wakeup);
             thread::id()

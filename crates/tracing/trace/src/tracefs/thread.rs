@@ -106,7 +106,7 @@ impl FollowedThread {
             asleep_since: self.asleep_since,
             asleep: self.asleep.clone(),
             cpu: self.cpu,
-            ..TracedSleep::woken(self.tid, at, woken_by)
+            ..TracedSleep::new(self.tid, at, woken_by)
         });
         self.woken_on = cpu;
         self.waits_from(at);

@@ -106,7 +106,7 @@ impl Counting {
     fn new_stacks(&mut self, threads: &[ThreadWaits]) -> Vec<KernelStack> {
         let over = threads.iter().flat_map(|one| one.reasons.iter().map(|reason| reason.stack));
         let ongoing = threads.iter().filter_map(|one| one.ongoing?.stack);
-        let all: Vec<u64> = over.chain(ongoing).filter(|stack| *stack != NOT_LOOKED_AT).collect();
+        let all: Vec<u64> = over.chain(ongoing).filter(|stack| *stack != NOT_SAMPLED).collect();
         let new = all.into_iter().filter(|stack| self.told.insert(*stack));
         new.map(|id| KernelStack { id, functions: functions(&self.stacks, &self.symbols, id) }).collect()
     }

@@ -71,7 +71,7 @@ fn reason(now: &Reason, known: Option<&Reason>) -> Option<ReasonWaits> {
     let known = known.filter(|known| known.stack == now.stack && known.sum.count <= now.sum.count);
     let waits = waits(now.sum, known.map(|known| known.sum));
     let looked_at = now.looked_at.saturating_sub(known.map_or(0, |known| known.looked_at));
-    (waits.count > 0).then_some(ReasonWaits { stack: now.stack, waits, looked_at })
+    (waits.count > 0).then_some(ReasonWaits { stack: now.stack, waits, sampled: looked_at })
 }
 
 fn rival(now: &Rival, known: Option<&Rival>) -> Option<howlate_model::CompetingProcess> {

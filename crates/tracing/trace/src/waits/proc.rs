@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use howlate_linux::clock;
 use howlate_model::{
-    KernelStack, MonotonicTime, NOT_LOOKED_AT, OngoingWait, ReasonWaits, Span, ThreadWaits, TracerRefusal,
+    KernelStack, MonotonicTime, NOT_SAMPLED, OngoingWait, ReasonWaits, Span, ThreadWaits, TracerRefusal,
     Waits, WaitsReport,
 };
 use howlate_procfs::{Root, Schedstat, Status, threads};
@@ -142,7 +142,7 @@ impl Sampling {
     /// The number of a function; whose programs are not one's own sleep in `0`.
     fn number(&mut self, function: &str) -> u64 {
         if function.is_empty() || function == "0" {
-            return NOT_LOOKED_AT;
+            return NOT_SAMPLED;
         }
         if let Some(known) = self.functions.get(function) {
             return *known;
@@ -193,9 +193,9 @@ impl LastReading {
         let Schedstat { ran, waited, timeslices: turns } = account.since(self.account);
         let slept = now.since(self.changed).minus(ran).minus(waited);
         let sleeps = doing.sleeps.saturating_sub(self.sleeps) + u64::from(self.asleep.is_some());
-        let stack = self.asleep.or(doing.asleep).unwrap_or(NOT_LOOKED_AT);
-        let looked_at = u64::from(stack != NOT_LOOKED_AT);
-        let reason = ReasonWaits { stack, waits: several(slept, sleeps.max(1)), looked_at };
+        let stack = self.asleep.or(doing.asleep).unwrap_or(NOT_SAMPLED);
+        let looked_at = u64::from(stack != NOT_SAMPLED);
+        let reason = ReasonWaits { stack, waits: several(slept, sleeps.max(1)), sampled: looked_at };
         self.name = doing.name;
         (self.account, self.sleeps, self.asleep, self.changed) = (account, doing.sleeps, doing.asleep, now);
         ThreadWaits {
@@ -262,7 +262,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "S (sleeping)", "0", (10, 0, 1), 1);
         let mut sampling = Sampling::begin(Root::at(folder.path())).unwrap();
-        assert_eq!(sampling.threads[&7].asleep, Some(NOT_LOOKED_AT));
+        assert_eq!(sampling.threads[&7].asleep, Some(NOT_SAMPLED));
         write(folder.path(), "Z (zombie)", "0", (11, 0, 2), 1);
         assert!(sampling.look(7, clock::now()).is_none() && sampling.threads.is_empty());
     }

@@ -12,13 +12,13 @@ use super::reading::{self, Opening, Reading, Texts};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::{Compare, ComparisonFormat};
+use howlate_cli::{CompareArgs, ComparisonFormat};
 
-pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
+pub(crate) fn run(asked: &CompareArgs) -> Result<Status, Error> {
     if asked.with_itself {
         return self_test::run(asked);
     }
-    let format = asked.printed();
+    let format = asked.output_format();
     let texts = if format == ComparisonFormat::Json { Texts::AsRecorded } else { Texts::Legible };
     let opening = Opening { texts, reading: Reading { unit: asked.unit } };
     let tracks =

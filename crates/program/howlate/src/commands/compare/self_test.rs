@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
-use howlate_cli::{Cli, Command, Compare, ComparisonFormat, Cyclic, Measuring};
+use howlate_cli::{Cli, CliCommand, CompareArgs, ComparisonFormat, CyclicArgs, MeasureArgs};
 use howlate_session::Environment;
 use howlate_session::{Request, Resume, measure};
 
@@ -26,7 +26,7 @@ const PERIOD: &str = "250us";
 /// Fewer rounds make not even one comparison.
 const LEAST_ROUNDS: u32 = 8;
 
-pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
+pub(crate) fn run(asked: &CompareArgs) -> Result<Status, Error> {
     let cyclic = typed(&asked.cyclic);
     let environment = startup::begin()?;
     let (choices, turn) = choices(&cyclic, asked.duration);
@@ -40,7 +40,7 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
         rounds: choices.rounds.unwrap_or_default(),
         false_alarms: &alarms,
     };
-    let is_json = asked.printed() == ComparisonFormat::Json;
+    let is_json = asked.output_format() == ComparisonFormat::Json;
     let text =
         if is_json { render::self_test_json(&test)? } else { render::self_test(&test, terminal::width()) };
     terminal::print_or_json(&text, is_json)?;
@@ -52,19 +52,19 @@ pub(crate) fn run(asked: &Compare) -> Result<Status, Error> {
 }
 
 /// What `howlate cyclic` would make of the words; ends the program with its message when they are wrong.
-fn typed(words: &[String]) -> Box<Cyclic> {
+fn typed(words: &[String]) -> Box<CyclicArgs> {
     let has_period = words.iter().any(|word| word.starts_with("--period"));
     let period = ["--period", PERIOD].into_iter().filter(|_| !has_period);
     let words = ["howlate", "cyclic"].into_iter().chain(period).chain(words.iter().map(String::as_str));
     match Cli::parse_from(words).command {
-        Some(Command::Cyclic(cyclic)) => Box::new(cyclic),
+        Some(CliCommand::Cyclic(cyclic)) => Box::new(cyclic),
         _ => unreachable!("the first word is `cyclic`"),
     }
 }
 
 /// The first condition of what was typed, twice, in as many short turns as there is time for; and the length
 /// of one.
-fn choices(asked: &Cyclic, duration: Span) -> (CyclicChoices, Span) {
+fn choices(asked: &CyclicArgs, duration: Span) -> (CyclicChoices, Span) {
     let mut choices = cyclic::choices(asked, asked.measuring.run.seed());
     choices.circumstances.policies.truncate(1);
     choices.circumstances.slacks.truncate(1);

@@ -10,9 +10,9 @@ use howlate_system::{describe, examine};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::Doctor;
+use howlate_cli::DoctorArgs;
 
-pub(crate) fn run(asked: &Doctor) -> Result<Status, Error> {
+pub(crate) fn run(asked: &DoctorArgs) -> Result<Status, Error> {
     if let Some(folder) = asked.root.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(Error::NoFolder(folder.clone()));
     }

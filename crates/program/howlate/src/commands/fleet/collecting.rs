@@ -12,7 +12,7 @@ use super::reading::{self, Texts};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::Moments;
+use howlate_cli::TimeRangeArgs;
 
 /// One line a node, or JSON; how the command ends.
 pub(super) fn print_states(fleet: &Fleet, states: &[State], is_json: bool) -> Result<Status, Error> {
@@ -71,7 +71,7 @@ fn print_recorded(
     folders: &[PathBuf],
     is_json: bool,
 ) -> Result<Status, Error> {
-    let (recorded, read) = recorded_nodes::read(folders, &Moments::default(), None)?;
+    let (recorded, read) = recorded_nodes::read(folders, &TimeRangeArgs::default(), None)?;
     let text = if is_json {
         FleetDocument::new(fleet, states, Some(recorded.json_value()?)).json()?
     } else {

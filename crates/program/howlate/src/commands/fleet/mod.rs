@@ -18,9 +18,9 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
 use crate::terminal;
-use howlate_cli::{Fleet as Asked, FleetCommand, FleetRun, SlurmArgs};
+use howlate_cli::{FleetArgs, FleetCommand, FleetRunArgs, SlurmArgs};
 
-pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
+pub(crate) fn run(asked: &FleetArgs) -> Result<Status, Error> {
     match &asked.command {
         FleetCommand::Run(asked) if asked.dry_run => dry_run(asked),
         FleetCommand::Run(asked) => start(asked),
@@ -36,7 +36,7 @@ pub(crate) fn run(asked: &Asked) -> Result<Status, Error> {
     }
 }
 
-fn dry_run(asked: &FleetRun) -> Result<Status, Error> {
+fn dry_run(asked: &FleetRunArgs) -> Result<Status, Error> {
     let sent = Sent::check(asked)?;
     let fleet = sent.fleet(asked, &Arc::default())?;
     let commands =
@@ -45,7 +45,7 @@ fn dry_run(asked: &FleetRun) -> Result<Status, Error> {
     Ok(Status::Done)
 }
 
-fn start(asked: &FleetRun) -> Result<Status, Error> {
+fn start(asked: &FleetRunArgs) -> Result<Status, Error> {
     let interrupted = on_interrupt()?;
     let folder = folder(asked);
     let (mut fleet, scheduler) = match asked.resume {
@@ -91,7 +91,7 @@ fn say(event: WaitEvent, screen: &mut Option<Box<dyn Screen>>) {
 }
 
 /// A new fleet, started.
-fn begun(asked: &FleetRun, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
+fn begun(asked: &FleetRunArgs, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
     let sent = Sent::check(asked)?;
     let program = sent.program.as_ref().map(|program| program.path.as_path());
     let mut fleet = sent.fleet(asked, interrupted)?.create(program, sent.plan.as_deref())?;
@@ -104,7 +104,7 @@ fn begun(asked: &FleetRun, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<
 /// A fleet that was started before, started again where nothing came of it and nothing goes on.
 fn resumed(
     folder: &Path,
-    asked: &FleetRun,
+    asked: &FleetRunArgs,
     interrupted: &Arc<AtomicBool>,
 ) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
     let (mut fleet, scheduler) = Fleet::open_with_scheduler(folder, interrupted)?;
@@ -128,7 +128,7 @@ fn resumed(
 }
 
 /// The fleet's folder.
-fn folder(asked: &FleetRun) -> PathBuf {
+fn folder(asked: &FleetRunArgs) -> PathBuf {
     let named_after = || {
         let stem = asked.plan.file_stem().unwrap_or_default().to_string_lossy();
         PathBuf::from(format!("{stem}-fleet"))

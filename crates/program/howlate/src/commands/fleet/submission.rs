@@ -16,7 +16,7 @@ use howlate_recording::{new_id, read_text_within};
 use crate::error::Error;
 use crate::plan_file::Experiment;
 use howlate_cli::built_in_plans;
-use howlate_cli::{Cli, Command, FleetRun, PlacementArgs, SlurmArgs};
+use howlate_cli::{Cli, CliCommand, FleetRunArgs, PlacementArgs, SlurmArgs};
 use howlate_model::refused_option::{FleetOption, PodOption};
 
 /// A longer plan, or list of hosts, is none.
@@ -43,7 +43,7 @@ pub(super) struct Sent {
 
 impl Sent {
     /// Reads what there is; the plan, and the options of what nodes do, must be ones.
-    pub(super) fn check(asked: &FleetRun) -> Result<Self, Error> {
+    pub(super) fn check(asked: &FleetRunArgs) -> Result<Self, Error> {
         let is_traced = match task(asked) {
             Task::Plan => check_plan(asked)?,
             Task::Record => check_recorder(asked)?,
@@ -55,7 +55,7 @@ impl Sent {
     }
 
     /// The fleet that is asked for, before anything is made.
-    pub(super) fn fleet(&self, asked: &FleetRun, interrupted: &Arc<AtomicBool>) -> Result<Fleet, Error> {
+    pub(super) fn fleet(&self, asked: &FleetRunArgs, interrupted: &Arc<AtomicBool>) -> Result<Fleet, Error> {
         let slurm = slurm(asked)?;
         let fleet = Fleet {
             id: new_id().chars().take(12).collect(),
@@ -63,7 +63,7 @@ impl Sent {
             sha256: self.program.as_ref().map(|program| program.sha256.clone()),
             machine: self.program.as_ref().and_then(|program| program.machine.clone()),
             task: task(asked),
-            words: asked.words.clone(),
+            words: asked.arguments.clone(),
             at_once: asked.at_once,
             timeout_s: asked.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000)),
             pods: self.pods.clone(),
@@ -94,7 +94,7 @@ impl Sent {
 }
 
 /// What pods are to be, on Kubernetes; what is said of pods must not be said elsewhere.
-pub(super) fn pods(asked: &FleetRun, is_traced: bool) -> Result<Option<Pods>, Error> {
+pub(super) fn pods(asked: &FleetRunArgs, is_traced: bool) -> Result<Option<Pods>, Error> {
     if !matches!(asked.on, Target::Kubernetes { .. }) {
         let of_pods = [
             (asked.nodes.is_some(), PodOption::Nodes),
@@ -132,7 +132,7 @@ fn placement(asked: &PlacementArgs) -> Placement {
 }
 
 /// What is asked of Slurm, and what its variables say; what is said of Slurm must not be said elsewhere.
-pub(super) fn slurm(asked: &FleetRun) -> Result<SlurmOptions, Error> {
+pub(super) fn slurm(asked: &FleetRunArgs) -> Result<SlurmOptions, Error> {
     let SlurmArgs { constraint, nodelist, account, qos, reservation, time } = asked.slurm.clone();
     if matches!(asked.on, Target::Slurm { .. }) {
         let options = SlurmOptions { partition: None, constraint, nodelist, account, qos, reservation, time };
@@ -151,28 +151,28 @@ pub(super) fn slurm(asked: &FleetRun) -> Result<SlurmOptions, Error> {
 }
 
 /// Whether a fleet is the one that is asked for; pods may be of another image.
-pub(super) fn must_be(fleet: &Fleet, asked: &FleetRun) -> Result<(), Error> {
+pub(super) fn must_be(fleet: &Fleet, asked: &FleetRunArgs) -> Result<(), Error> {
     let pods = pods(asked, false)?;
     let is_every_node = |pods: &Option<Pods>| pods.as_ref().map(|pods| pods.every_node);
     let is_as_many = asked.nodes.is_none_or(|nodes| usize::from(nodes) == fleet.members.len());
     let is_same = fleet.task == task(asked)
         && plan(asked)?.is_none_or(|plan| text(&fleet.path(PLAN)).is_ok_and(|text| text == plan));
     let is_there = is_as_many && is_every_node(&pods) == is_every_node(&fleet.pods);
-    match is_same && is_there && fleet.on == asked.on.to_string() && fleet.words == asked.words {
+    match is_same && is_there && fleet.on == asked.on.to_string() && fleet.words == asked.arguments {
         true => Ok(()),
         false => Err(Error::FleetOther { path: fleet.folder.clone() }),
     }
 }
 
 /// What each node is to do.
-fn task(asked: &FleetRun) -> Task {
+fn task(asked: &FleetRunArgs) -> Task {
     if asked.plan == Path::new(RECORD) { Task::Record } else { Task::Plan }
 }
 
 /// The plan's text, if one is measured: of one that comes with the program by its name, as `howlate run` takes it.
-fn plan(asked: &FleetRun) -> Result<Option<String>, FleetError> {
+fn plan(asked: &FleetRunArgs) -> Result<Option<String>, FleetError> {
     let read = || {
-        let built_in = built_in_plans::named(&asked.plan);
+        let built_in = built_in_plans::find(&asked.plan);
         built_in.map_or_else(|| text(&asked.plan), |plan| Ok(plan.text.to_owned()))
     };
     task(asked).eq(&Task::Plan).then(read).transpose()
@@ -183,7 +183,11 @@ fn text(path: &Path) -> Result<String, FleetError> {
 }
 
 /// The nodes that measure. Which those of a Job are is for Kubernetes to say.
-fn hosts(asked: &FleetRun, slurm: &SlurmOptions, interrupted: &Arc<AtomicBool>) -> Result<Vec<Host>, Error> {
+fn hosts(
+    asked: &FleetRunArgs,
+    slurm: &SlurmOptions,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Vec<Host>, Error> {
     let interrupted = Arc::clone(interrupted);
     match &asked.on {
         Target::Slurm { partition } => Ok(Slurm { partition: partition.clone(), interrupted }.nodes(slurm)?),
@@ -202,28 +206,33 @@ fn hosts(asked: &FleetRun, slurm: &SlurmOptions, interrupted: &Arc<AtomicBool>) 
 }
 
 /// Whether `howlate run` would take the plan and these words, and none is the fleet's to say; returns whether causes are asked for.
-fn check_plan(asked: &FleetRun) -> Result<bool, Error> {
+fn check_plan(asked: &FleetRunArgs) -> Result<bool, Error> {
     let experiment = Experiment::read(&asked.plan, "howlate fleet run")?;
     if experiment.files.len() > 1 {
         return Err(Error::FleetPlan { path: asked.plan.clone() });
     }
-    match command("run", &[PLAN], &asked.words, &OURS)? {
-        Command::Run(run) => Ok(run.reasons.why || experiment.options.is_some_and(|run| run.reasons.why)),
-        _ => Err(unknown("run", &asked.words)),
+    match command("run", &[PLAN], &asked.arguments, &OURS)? {
+        CliCommand::Run(run) => Ok(run.reasons.why || experiment.options.is_some_and(|run| run.reasons.why)),
+        _ => Err(unknown("run", &asked.arguments)),
     }
 }
 
 /// Whether `howlate record` would take these words; it is not for pods, which a DaemonSet of its own is for.
-fn check_recorder(asked: &FleetRun) -> Result<bool, Error> {
+fn check_recorder(asked: &FleetRunArgs) -> Result<bool, Error> {
     if matches!(asked.on, Target::Kubernetes { .. }) {
         return Err(FleetOption::Record.into());
     }
-    command(RECORD, &[], &asked.words, &OURS_OF_RECORD)?;
+    command(RECORD, &[], &asked.arguments, &OURS_OF_RECORD)?;
     Ok(false)
 }
 
 /// What howlate would do on a node, if it takes these words and none of them is `ours`.
-fn command(name: &'static str, before: &[&str], words: &[String], ours: &[&str]) -> Result<Command, Error> {
+fn command(
+    name: &'static str,
+    before: &[&str],
+    words: &[String],
+    ours: &[&str],
+) -> Result<CliCommand, Error> {
     let is_ours = |word: &&String| ours.contains(&word.split('=').next().unwrap_or_default());
     if let Some(word) = words.iter().find(is_ours) {
         return Err(Error::FleetWord { found: word.clone() });

@@ -9,14 +9,15 @@ use howlate_model::Limit;
 use crate::error::Error;
 use crate::plan_file::Experiment;
 use howlate_cli::{
-    Cli, Command, Display, Doctor, Format, Measuring, Output, Printing, Reasons, Run, Selfcheck, Top,
+    Cli, CliCommand, DisplayArgs, DoctorArgs, MeasureArgs, OutputArgs, OutputFormat, PrintArgs, RunArgs,
+    SelfcheckArgs, TopArgs, TracingArgs,
 };
 use howlate_model::refused_option::{NotForGuests, OutputOfGuest};
 
 /// What the guests are to do.
 pub(super) enum Task {
     /// To measure; the result of all of them must keep these limits. Also why, perhaps.
-    Measure(GuestCommand, Vec<Limit>, Reasons),
+    Measure(GuestCommand, Vec<Limit>, TracingArgs),
     /// To print something.
     Print(GuestCommand, Printed),
 }
@@ -56,7 +57,8 @@ impl Task {
     pub(super) const fn traces(&self) -> bool {
         matches!(
             self,
-            Self::Print(_, Printed::Check | Printed::Top) | Self::Measure(_, _, Reasons { why: true, .. })
+            Self::Print(_, Printed::Check | Printed::Top)
+                | Self::Measure(_, _, TracingArgs { why: true, .. })
         )
     }
 }
@@ -69,13 +71,13 @@ pub(super) fn prepare(words: &[String]) -> Result<Task, Error> {
     let command = GuestCommand { arguments, files: Vec::new(), prints: false };
     let first = || words.first().cloned().unwrap_or_default();
     match cli.command {
-        Some(Command::Selfcheck(args)) => check(command, &args),
-        Some(Command::Doctor(args)) => doctor(command, &args),
-        Some(Command::Top(args)) => top(command, &args),
-        Some(Command::Cyclic(args)) => with_limits(command, args.measuring, args.reasons),
-        Some(Command::Sleep(args)) => with_limits(command, args.measuring, args.reasons),
-        Some(Command::Notify(args)) => with_limits(command, args.measuring, args.reasons),
-        Some(Command::Run(args)) => with_plan(command, *args),
+        Some(CliCommand::Selfcheck(args)) => check(command, &args),
+        Some(CliCommand::Doctor(args)) => doctor(command, &args),
+        Some(CliCommand::Top(args)) => top(command, &args),
+        Some(CliCommand::Cyclic(args)) => with_limits(command, args.measuring, args.reasons),
+        Some(CliCommand::Sleep(args)) => with_limits(command, args.measuring, args.reasons),
+        Some(CliCommand::Notify(args)) => with_limits(command, args.measuring, args.reasons),
+        Some(CliCommand::Run(args)) => with_plan(command, *args),
         Some(_) => Err(Error::NotForGuests(NotForGuests::Command(first()))),
         // Options of the quick look.
         None if !words.is_empty() => Err(Error::NotForGuests(NotForGuests::Option(first()))),
@@ -83,13 +85,13 @@ pub(super) fn prepare(words: &[String]) -> Result<Task, Error> {
     }
 }
 
-fn check(mut command: GuestCommand, args: &Selfcheck) -> Result<Task, Error> {
+fn check(mut command: GuestCommand, args: &SelfcheckArgs) -> Result<Task, Error> {
     command.arguments.push("--quiet".to_owned());
     prints(command, Printed::Check, args.printing.json)
 }
 
 /// A captured tree is on the host.
-fn doctor(command: GuestCommand, args: &Doctor) -> Result<Task, Error> {
+fn doctor(command: GuestCommand, args: &DoctorArgs) -> Result<Task, Error> {
     if args.root.is_some() {
         return Err(Error::NotForGuests(NotForGuests::option("--root")));
     }
@@ -97,7 +99,7 @@ fn doctor(command: GuestCommand, args: &Doctor) -> Result<Task, Error> {
 }
 
 /// One table: nobody sits at the guest's terminal.
-fn top(mut command: GuestCommand, args: &Top) -> Result<Task, Error> {
+fn top(mut command: GuestCommand, args: &TopArgs) -> Result<Task, Error> {
     if !args.once {
         command.arguments.push("--once".to_owned());
     }
@@ -111,7 +113,11 @@ fn prints(command: GuestCommand, printed: Printed, is_json: bool) -> Result<Task
     Ok(Task::Print(GuestCommand { prints: true, ..command }, printed))
 }
 
-fn with_limits(mut command: GuestCommand, measuring: Measuring, reasons: Reasons) -> Result<Task, Error> {
+fn with_limits(
+    mut command: GuestCommand,
+    measuring: MeasureArgs,
+    reasons: TracingArgs,
+) -> Result<Task, Error> {
     refuse(&measuring.output)?;
     if measuring.until.until.is_some() {
         return Err(Error::NotForGuests(NotForGuests::option("--until")));
@@ -125,7 +131,7 @@ fn with_limits(mut command: GuestCommand, measuring: Measuring, reasons: Reasons
 }
 
 /// The plan, and what it includes, come along with the same paths to each other.
-fn with_plan(mut command: GuestCommand, args: Run) -> Result<Task, Error> {
+fn with_plan(mut command: GuestCommand, args: RunArgs) -> Result<Task, Error> {
     refuse(&args.output)?;
     command.arguments.push("--quiet".to_owned());
     let experiment = Experiment::read(args.plan(), "howlate guest … -- run")?;
@@ -146,23 +152,25 @@ fn with_plan(mut command: GuestCommand, args: Run) -> Result<Task, Error> {
 }
 
 /// What leaves a guest is its recording, which `howlate guest` itself saves and prints.
-fn refuse(output: &Output) -> Result<(), Error> {
+fn refuse(output: &OutputArgs) -> Result<(), Error> {
     match output {
-        Output { out: Some(_), .. } => Err(Error::OutputOfGuest(OutputOfGuest::Out)),
-        Output { printing: Printing { json: true, .. }, .. } => {
+        OutputArgs { out: Some(_), .. } => Err(Error::OutputOfGuest(OutputOfGuest::Out)),
+        OutputArgs { printing: PrintArgs { json: true, .. }, .. } => {
             Err(Error::OutputOfGuest(OutputOfGuest::Json))
         }
-        Output { format, .. } if *format != Format::Text => Err(Error::OutputOfGuest(OutputOfGuest::Format)),
-        Output { display: Display { live: true, .. }, .. } => {
+        OutputArgs { format, .. } if *format != OutputFormat::Text => {
+            Err(Error::OutputOfGuest(OutputOfGuest::Format))
+        }
+        OutputArgs { display: DisplayArgs { live: true, .. }, .. } => {
             Err(Error::NotForGuests(NotForGuests::option("--live")))
         }
-        Output { samples_out: Some(_), .. } => {
+        OutputArgs { samples_out: Some(_), .. } => {
             Err(Error::NotForGuests(NotForGuests::option("--samples-out")))
         }
-        Output { export_json: Some(_), .. } => {
+        OutputArgs { export_json: Some(_), .. } => {
             Err(Error::NotForGuests(NotForGuests::option("--export-json")))
         }
-        Output { export_markdown: Some(_), .. } => {
+        OutputArgs { export_markdown: Some(_), .. } => {
             Err(Error::NotForGuests(NotForGuests::option("--export-markdown")))
         }
         _ => Ok(()),

@@ -7,9 +7,9 @@ use serde_json::json;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::Guest;
+use howlate_cli::GuestArgs;
 
-pub(super) fn run(args: &Guest) -> Result<Status, Error> {
+pub(super) fn run(args: &GuestArgs) -> Result<Status, Error> {
     let architecture = args.arch.unwrap_or(Architecture::HERE);
     let kernels = debian_kernels(architecture, &mut |text| terminal::say(text))?;
     let text = if args.printing.json { json(&kernels)? } else { table(&kernels) };

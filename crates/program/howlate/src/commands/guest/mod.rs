@@ -9,7 +9,7 @@ use howlate_guest::{
     libvirt_xml,
 };
 use howlate_model::EndReason;
-use howlate_plan::without_repeats;
+use howlate_plan::deduplicate;
 use howlate_recording::{HistoryEntry, Writer};
 use howlate_render as render;
 use howlate_session::{Guests, HostChoices, Rounds};
@@ -21,9 +21,9 @@ use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::startup;
 use crate::terminal;
-use howlate_cli::Guest;
+use howlate_cli::GuestArgs;
 
-pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
+pub(crate) fn run(args: &GuestArgs) -> Result<Status, Error> {
     if args.libvirt_xml {
         terminal::print(&libvirt_xml(&settings(args), args.cpus))?;
         return Ok(Status::Done);
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     let machine = machine(args, architecture, TcgThreads::for_version(&qemu, task.traces()));
     let program = program(args, machine.architecture)?;
     let find = |kernel| Kernel::find(kernel, machine.architecture, &mut |text| terminal::say(text));
-    let kernels = without_repeats(&args.kernel).iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let kernels = deduplicate(&args.kernel).iter().map(find).collect::<Result<Vec<_>, _>>()?;
     kernels
         .iter()
         .filter(|_| task.traces())
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Guest) -> Result<Status, Error> {
     }
 }
 
-fn machine(args: &Guest, architecture: Architecture, tcg_threads: TcgThreads) -> VirtualMachine {
+fn machine(args: &GuestArgs, architecture: Architecture, tcg_threads: TcgThreads) -> VirtualMachine {
     VirtualMachine {
         architecture,
         cpus: args.cpus,
@@ -96,17 +96,17 @@ fn machine(args: &Guest, architecture: Architecture, tcg_threads: TcgThreads) ->
 }
 
 /// What is done on the host meanwhile.
-fn on_host(args: &Guest) -> HostChoices {
+fn on_host(args: &GuestArgs) -> HostChoices {
     HostChoices::new(&args.host_load, &args.vcpu_policy, settings(args))
 }
 
 /// How many guests are booted.
-pub(crate) fn boots(args: &Guest) -> usize {
-    on_host(args).boots(without_repeats(&args.kernel).len(), args.rounds)
+pub(crate) fn boots(args: &GuestArgs) -> usize {
+    on_host(args).boots(deduplicate(&args.kernel).len(), args.rounds)
 }
 
 /// What does not differ between kinds of guests.
-fn settings(args: &Guest) -> HostSettings {
+fn settings(args: &GuestArgs) -> HostSettings {
     HostSettings {
         vcpu_policy: args.vcpu_policy.first().copied(),
         emulator_policy: args.emulator_policy,
@@ -114,7 +114,7 @@ fn settings(args: &Guest) -> HostSettings {
     }
 }
 
-fn program(args: &Guest, architecture: Architecture) -> Result<Program, GuestError> {
+fn program(args: &GuestArgs, architecture: Architecture) -> Result<Program, GuestError> {
     match &args.program {
         Some(path) => Program::from_file(path, architecture),
         None if architecture == Architecture::HERE => Program::running(),

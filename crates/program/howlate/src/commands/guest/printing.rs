@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
 use crate::terminal;
-use howlate_cli::Guest;
+use howlate_cli::GuestArgs;
 use howlate_model::refused_option::NotForGuests;
 
 /// One such command in each guest.
 pub(super) struct Printing<'a> {
-    pub(super) args: &'a Guest,
+    pub(super) args: &'a GuestArgs,
     pub(super) guests: Guests,
     pub(super) machine: VirtualMachine,
     pub(super) printed: Printed,

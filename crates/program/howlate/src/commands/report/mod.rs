@@ -20,9 +20,9 @@ use super::{named_or_most_recent, prometheus, recorded};
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::terminal;
-use howlate_cli::{Report, ReportFormat};
+use howlate_cli::{ReportArgs, ReportFormat};
 
-pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
+pub(crate) fn run(asked: &ReportArgs) -> Result<Status, Error> {
     if let (Some(ending), Some(path)) = (asked.unknown_ending(), &asked.out) {
         return Err(Error::ReportEnding { path: path.clone(), ending: ending.to_owned() });
     }
@@ -56,7 +56,7 @@ pub(crate) fn run(asked: &Report) -> Result<Status, Error> {
 }
 
 /// The page of what `howlate record` kept.
-fn of_record(asked: &Report, folder: &Path) -> Result<Status, Error> {
+fn of_record(asked: &ReportArgs, folder: &Path) -> Result<Status, Error> {
     if asked.format() != ReportFormat::Html || asked.chart.is_some() || asked.prometheus.is_some() {
         return Err(Error::FormatOfRecord);
     }
@@ -90,12 +90,12 @@ fn reliance(tracks: &[Track]) -> Status {
 
 /// The page that these recordings give when nothing else is asked for.
 pub(super) fn page_of(recordings: &[PathBuf]) -> Result<String, Error> {
-    let asked = Report::default();
+    let asked = ReportArgs::default();
     let tracks = tracks(recordings, &asked)?;
     told(&asked, &tracks, &names(recordings, asked.format()), |subject| Ok(page(subject)))
 }
 
-fn tracks(recordings: &[PathBuf], asked: &Report) -> Result<Vec<Track>, Error> {
+fn tracks(recordings: &[PathBuf], asked: &ReportArgs) -> Result<Vec<Track>, Error> {
     let opening = Opening { texts: Texts::Legible, reading: Reading { unit: asked.unit } };
     let track = |path: &PathBuf| Ok(reading::track(path, opening)?);
     recordings.iter().map(track).collect()
@@ -114,7 +114,7 @@ fn names(paths: &[PathBuf], format: ReportFormat) -> Vec<String> {
 
 /// What is written; `picture` is the name of the file that Markdown's picture goes to.
 fn made(
-    asked: &Report,
+    asked: &ReportArgs,
     tracks: &[Track],
     names: &[String],
     picture: Option<&OsStr>,
@@ -138,7 +138,7 @@ fn made(
 
 /// What `tell` makes of the recordings and of what differs.
 fn told<T>(
-    asked: &Report,
+    asked: &ReportArgs,
     tracks: &[Track],
     names: &[String],
     tell: impl FnOnce(&ReportInput<'_>) -> Result<T, Error>,
@@ -160,13 +160,13 @@ fn told<T>(
 }
 
 /// As sure as `howlate compare` is when it is not asked otherwise.
-const fn criteria(asked: &Report) -> Criteria {
+const fn criteria(asked: &ReportArgs) -> Criteria {
     Criteria { confidence: 0.95, margin: asked.margin }
 }
 
 /// What differs: the conditions by what was asked for, several recordings from the first, or what differs in a
 /// choice by that; `None` where there is nothing to compare.
-fn comparison(asked: &Report, tracks: &[Track]) -> Result<Option<Comparison>, Error> {
+fn comparison(asked: &ReportArgs, tracks: &[Track]) -> Result<Option<Comparison>, Error> {
     let how = criteria(asked);
     match (tracks, asked.by) {
         (_, Some(property)) => compare::by(tracks, property, None, how).map(Some),
@@ -204,7 +204,7 @@ fn by_choice(track: &Track, how: Criteria) -> Option<Comparison> {
 }
 
 /// The files to write; `None` for standard output.
-fn files(asked: &Report, recordings: &[PathBuf]) -> Option<Files> {
+fn files(asked: &ReportArgs, recordings: &[PathBuf]) -> Option<Files> {
     let content = match &asked.out {
         Some(path) if path.as_os_str() == "-" => return None,
         Some(path) => path.clone(),
@@ -217,7 +217,7 @@ fn files(asked: &Report, recordings: &[PathBuf]) -> Option<Files> {
 
 /// A page goes to a file, and so does a picture that would fill a terminal; what people read and programs take does not.
 /// `run.html` for `run.jsonl`, `run-density.svg` for one of its pictures; `report` for several recordings.
-fn usual_file(asked: &Report, recordings: &[PathBuf]) -> Option<PathBuf> {
+fn usual_file(asked: &ReportArgs, recordings: &[PathBuf]) -> Option<PathBuf> {
     let format = asked.format();
     let fills_a_terminal = format.is_picture() && terminal::shows_results();
     if format != ReportFormat::Html && !fills_a_terminal {

@@ -17,17 +17,17 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
 use crate::terminal;
-use howlate_cli::{Moments, Serve};
+use howlate_cli::{ServeArgs, TimeRangeArgs};
 
 /// Where the page and the metrics are.
 const PAGE: &str = "/";
 const METRICS: &str = "/metrics";
 
-pub(crate) fn run(asked: &Serve) -> Result<Status, Error> {
+pub(crate) fn run(asked: &ServeArgs) -> Result<Status, Error> {
     let server = server(asked)?;
     match &asked.process {
         Some(process) => program::serve(process, &server, asked.json),
-        None => match recorded::folder(&asked.recordings, &Moments::default())? {
+        None => match recorded::folder(&asked.recordings, &TimeRangeArgs::default())? {
             Some(folder) => recorder::serve(folder, &server, asked.json),
             None => recordings(asked, &server),
         },
@@ -35,7 +35,7 @@ pub(crate) fn run(asked: &Serve) -> Result<Status, Error> {
 }
 
 /// The port, and who is answered there.
-fn server(asked: &Serve) -> Result<Server, Error> {
+fn server(asked: &ServeArgs) -> Result<Server, Error> {
     let address = asked.listen.address()?;
     let token = asked.token_file.as_deref().map(Token::read).transpose()?;
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -43,7 +43,7 @@ fn server(asked: &Serve) -> Result<Server, Error> {
     Ok(Server::listen(address, Admission::at(address, token, asked.no_auth, names)?)?)
 }
 
-fn recordings(asked: &Serve, server: &Server) -> Result<Status, Error> {
+fn recordings(asked: &ServeArgs, server: &Server) -> Result<Status, Error> {
     // A signal ends it at once while it reads for the first time: there is nothing to put in order.
     let saved = Saved::open(&asked.recordings)?;
     let end = on_interrupt()?;

@@ -18,7 +18,7 @@ use crate::commands::watch;
 use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
-use howlate_cli::Watch;
+use howlate_cli::WatchArgs;
 
 /// How long whoever watches may take to show what is known: it looks up twenty times a second.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ pub(super) fn serve(process: &str, server: &Server, is_json: bool) -> Result<Sta
     let environment = startup::begin()?;
     let mut watched = WatchTarget::new(Some(process), &[], true, None)?;
     let (ask, asked) = channel();
-    let begun = watch::begin(&Watch::parse(process), &environment, &mut watched, None)?;
+    let begun = watch::begin(&WatchArgs::parse(process), &environment, &mut watched, None)?;
     let watching = begun.with_queries(asked);
     say_where(server, is_json)?;
     let (ask, name, end) = (Mutex::new(ask), watched.name().to_owned(), Arc::new(AtomicBool::new(false)));

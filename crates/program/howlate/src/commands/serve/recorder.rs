@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup::on_interrupt;
 use crate::terminal::tell;
-use howlate_cli::Moments;
+use howlate_cli::TimeRangeArgs;
 
 /// What the page shows.
 const SHOWN: &str = "24h";
@@ -38,7 +38,7 @@ pub(super) fn serve(folder: &Path, server: &Server, is_json: bool) -> Result<Sta
 }
 
 fn page(folder: &Path) -> Result<String, Error> {
-    let moments = Moments { since: Some(SHOWN.to_owned()), ..Moments::default() };
+    let moments = TimeRangeArgs { since: Some(SHOWN.to_owned()), ..TimeRangeArgs::default() };
     Ok(recorded::page(folder, &recorded::read(folder, &moments, None)?))
 }
 

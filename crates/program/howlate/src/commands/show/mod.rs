@@ -14,16 +14,16 @@ use super::{detail, merge, named_or_most_recent, prometheus, recorded, recorded_
 use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::terminal;
-use howlate_cli::{Format, Show};
+use howlate_cli::{OutputFormat, ShowArgs};
 
-pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
+pub(crate) fn run(asked: &ShowArgs) -> Result<Status, Error> {
     if let Some(folders) = recorded_nodes::folders(&asked.recordings) {
         return recorded_nodes::show(&folders, asked);
     }
     if let Some(folder) = recorded::folder(&asked.recordings, &asked.moments)? {
         return recorded::show(folder, asked);
     }
-    let texts = if is_json(asked.printed()) { Texts::AsRecorded } else { Texts::Legible };
+    let texts = if is_json(asked.output_format()) { Texts::AsRecorded } else { Texts::Legible };
     let opening = Opening { texts, reading: Reading { unit: asked.unit } };
     let mut recordings = named_or_most_recent(&asked.recordings)?;
     let mut left_out = Status::Done;
@@ -38,10 +38,10 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
         analysis.path = (!asked.recordings.is_empty()).then(|| path.clone());
     }
     let untraced = recordings.iter().zip(&analyses).find(|(_, analysis)| !is_explained(analysis));
-    if let (Format::Trace, Some((path, _))) = (asked.printed(), untraced) {
+    if let (OutputFormat::Trace, Some((path, _))) = (asked.output_format(), untraced) {
         return Err(Error::NothingTraced { path: path.clone() });
     }
-    if asked.printed() == Format::Perfetto {
+    if asked.output_format() == OutputFormat::Perfetto {
         return timelines(&recordings, &analyses);
     }
     let names: Vec<String> = recordings.iter().map(|path| reading::name(path)).collect();
@@ -55,11 +55,11 @@ pub(crate) fn run(asked: &Show) -> Result<Status, Error> {
             recordings.iter().map(|path| reading::track(path, opening)).collect::<Result<_, _>>()?;
         write_table(path, &block_columns(&tracks, &names))?;
     }
-    let text = match asked.printed() {
-        Format::Text => text(asked, &recordings, &analyses),
+    let text = match asked.output_format() {
+        OutputFormat::Text => text(asked, &recordings, &analyses),
         other => shown.as_text(other)?,
     };
-    terminal::print_or_json(&text, is_json(asked.printed()))?;
+    terminal::print_or_json(&text, is_json(asked.output_format()))?;
     // Without limits nothing was asked of the results but to be shown.
     if asked.fail_above.is_empty() {
         let is_worth_little = analyses.iter().any(|one| reading::is_mixed(one) || reading::is_void(one));
@@ -90,7 +90,7 @@ fn worst(each: Vec<Status>) -> Status {
     if exceeded { Status::Exceeded } else { each.into_iter().max().unwrap_or(Status::Done) }
 }
 
-fn text(asked: &Show, paths: &[PathBuf], analyses: &[Analysis]) -> String {
+fn text(asked: &ShowArgs, paths: &[PathBuf], analyses: &[Analysis]) -> String {
     let several = analyses.len() > 1;
     let one = |(analysis, path): (&Analysis, &PathBuf)| {
         let heading = if several { format!("{}\n", reading::name(path)) } else { String::new() };
@@ -109,7 +109,7 @@ fn report(analysis: &Analysis, path: &Path, detail: Detail) -> String {
     render::report(analysis, detail, terminal::width())
 }
 
-fn plots(asked: &Show, analysis: &Analysis) -> String {
+fn plots(asked: &ShowArgs, analysis: &Analysis) -> String {
     let ascii = asked.ascii || !howlate_live::may_show_unicode();
     let symbols = if ascii { render::Symbols::Ascii } else { render::Symbols::Unicode };
     format!("\n{}", render::plots(analysis, terminal::width(), symbols))

@@ -15,11 +15,11 @@ use crate::error::Error;
 use crate::exit_status::Status;
 use crate::startup;
 use crate::terminal;
-use howlate_cli::{Format, HowToTune, Measuring, Tune, TuneSubject, TuneWork};
+use howlate_cli::{MeasureArgs, OutputFormat, SearchArgs, TuneArgs, TuneSubject, TuneWork};
 use howlate_model::refused_option::NotForTune;
 use howlate_recording::HistoryEntry;
 
-pub(crate) fn run(asked: Tune) -> Result<Status, Error> {
+pub(crate) fn run(asked: TuneArgs) -> Result<Status, Error> {
     match asked.subject {
         TuneSubject::Work(work) => try_on_own_threads(work),
         TuneSubject::Program(program) => program::run(&program),
@@ -28,11 +28,11 @@ pub(crate) fn run(asked: Tune) -> Result<Status, Error> {
 
 fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
     refuse_what_is_not_for_tune(&mut work)?;
-    let resumes = *work.resumes();
+    let resumes = *work.resume_mut();
     let (measuring, how) = work.parts();
     let how = how.clone();
     if how.restore {
-        return restore(is_json(measuring.output.printed()));
+        return restore(is_json(measuring.output.output_format()));
     }
     let resume = match measuring.output.out.as_deref() {
         Some(out) if resumes => Resume::open(out, true)?,
@@ -45,7 +45,7 @@ fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
     let (measuring, _) = work.parts();
     if how.dry_run {
         let settings = Prepared::look(plan, seed, how.options())?;
-        return list(&settings, &how, is_json(measuring.output.printed()));
+        return list(&settings, &how, is_json(measuring.output.output_format()));
     }
     let settings = Prepared::begin(plan, seed, how.options())?;
     try_all(settings, measuring, &environment, seed, resume)
@@ -53,7 +53,7 @@ fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
 
 fn try_all(
     settings: Prepared,
-    measuring: &Measuring,
+    measuring: &MeasureArgs,
     environment: &Environment,
     seed: u64,
     resume: Resume,
@@ -67,7 +67,7 @@ fn try_all(
         ..request("tune", seed, environment, &measuring.run, &measuring.output, None)
     };
     let found = settings.measure(request, environment, turning, resume)?;
-    print(&found, is_json(measuring.output.printed()), detail(measuring.output.details, None))?;
+    print(&found, is_json(measuring.output.output_format()), detail(measuring.output.details, None))?;
     say_kept(kept, quiet);
     if measuring.output.out.is_some() && !quiet {
         say_how_to_go_on(&found);
@@ -112,7 +112,7 @@ fn turning(settings: &Prepared, quiet: bool) -> Result<Option<Turning>, Error> {
 }
 
 /// Every setting with its state here; nothing is changed.
-fn list(settings: &Prepared, how: &HowToTune, is_json: bool) -> Result<Status, Error> {
+fn list(settings: &Prepared, how: &SearchArgs, is_json: bool) -> Result<Status, Error> {
     let (baseline, listed) = (settings.baseline(), settings.listed());
     let text = match is_json {
         true => render::tune_listing_json(baseline, &listed, how.budget)?,
@@ -146,7 +146,7 @@ fn plan(work: &mut TuneWork, environment: &Environment, seed: u64) -> Result<Pla
 
 /// Turns decide themselves how many there are, and only their latencies are compared.
 fn refuse_what_is_not_for_tune(work: &mut TuneWork) -> Result<(), Error> {
-    let asks_why = work.asks_why();
+    let asks_why = work.wants_reasons();
     let (measuring, _) = work.parts();
     let output = &measuring.output;
     let refused = [
@@ -157,7 +157,7 @@ fn refuse_what_is_not_for_tune(work: &mut TuneWork) -> Result<(), Error> {
         (NotForTune::ExportJson, output.export_json.is_some()),
         (NotForTune::ExportMarkdown, output.export_markdown.is_some()),
         (NotForTune::FailAbove, !measuring.run.fail_above.is_empty()),
-        (NotForTune::Format, !matches!(output.printed(), Format::Text | Format::Json)),
+        (NotForTune::Format, !matches!(output.output_format(), OutputFormat::Text | OutputFormat::Json)),
     ];
     match refused.into_iter().find(|(_, is_asked)| *is_asked) {
         Some((option, _)) => Err(Error::NotForTune(option)),

@@ -24,10 +24,10 @@ use crate::error::Error;
 use crate::exit_status::{self, Status};
 use crate::startup;
 use crate::terminal::{is_watched, say_all, tell, width};
-use howlate_cli::{Output, Watch, written_out};
+use howlate_cli::{OutputArgs, WatchArgs, expand_shorthand};
 use howlate_recording::HistoryEntry;
 
-pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
+pub(crate) fn run(asked: &WatchArgs) -> Result<Status, Error> {
     let environment = startup::begin()?;
     let goal = asked.until.goal().map(|goal| Ok((goal, goal.of_watched()?))).transpose().map_err(refused)?;
     let output = output_kept(asked)?;
@@ -53,7 +53,7 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
     print(asked, &analysis)?;
     say_kept(kept, asked.printing.quiet);
     // Without a length it goes on until somebody ends it.
-    let status = match asked.lasts() {
+    let status = match asked.max_duration() {
         Some(_) => exit_status::of_whole_run(&analysis, &asked.fail_above),
         None => exit_status::overall(&analysis, &asked.fail_above),
     };
@@ -61,7 +61,7 @@ pub(crate) fn run(asked: &Watch) -> Result<Status, Error> {
 }
 
 /// What is to be watched. Who follows children means, of several processes of one name, the one that has started the others.
-fn subject(asked: &Watch, output: Option<&File>) -> Result<WatchTarget, WatchError> {
+fn subject(asked: &WatchArgs, output: Option<&File>) -> Result<WatchTarget, WatchError> {
     let new = |process: Option<&str>| WatchTarget::new(process, asked.program(), asked.printing.json, output);
     match new(asked.process().as_deref()) {
         Err(WatchError::Several { first: Some(first), .. }) if asked.follow => new(Some(&first.to_string())),
@@ -71,7 +71,7 @@ fn subject(asked: &Watch, output: Option<&File>) -> Result<WatchTarget, WatchErr
 
 /// Begins to watch. A program that was started for it does not run yet.
 pub(super) fn begin(
-    asked: &Watch,
+    asked: &WatchArgs,
     environment: &Environment,
     subject: &mut WatchTarget,
     kept: Option<&Path>,
@@ -81,7 +81,7 @@ pub(super) fn begin(
         follow: asked.follow,
         loop_above: asked.loop_above,
         threads: &asked.thread,
-        duration: asked.lasts(),
+        duration: asked.max_duration(),
     };
     // A program that does not run yet ends with this process.
     let attached =
@@ -108,7 +108,7 @@ pub(super) fn begin(
 
 /// What was typed, with `--` before a program that has options of its own.
 fn words_as_understood() -> Vec<String> {
-    let words = written_out(std::env::args_os()).into_iter().skip(1);
+    let words = expand_shorthand(std::env::args_os()).into_iter().skip(1);
     words.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
@@ -119,7 +119,7 @@ fn refused(reason: NotUntil) -> Error {
 
 /// Says what is not seen of it, and shows the rest if somebody watches.
 fn announce(
-    asked: &Watch,
+    asked: &WatchArgs,
     environment: &Environment,
     subject: &WatchTarget,
     seen: Visibility,
@@ -129,24 +129,24 @@ fn announce(
 }
 
 /// The whole screen where the terminal is ours, or where that is wanted; where that will not do, some lines of it.
-fn display(asked: &Watch, environment: &Environment, subject: &WatchTarget) -> Box<dyn WatchDisplay> {
+fn display(asked: &WatchArgs, environment: &Environment, subject: &WatchTarget) -> Box<dyn WatchDisplay> {
     let is_ours = subject.has_own_terminal();
     if is_ours || asked.live {
         match LiveRun::begin(&environment.interrupted) {
             Ok(live) => {
                 let timeline = asked.keep.map(|_| Arc::clone(&environment.timeline_asked));
-                return Whole::display(live.with_timelines(timeline), asked.lasts());
+                return Whole::display(live.with_timelines(timeline), asked.max_duration());
             }
             Err(why) if asked.live => tell(&format!("No live view: {why}.\n")),
             Err(_) => {}
         }
     }
-    tell(&what_is_watched(subject, asked.lasts()));
+    tell(&what_is_watched(subject, asked.max_duration()));
     if is_ours { Threads::display() } else { Beside::display() }
 }
 
 /// Where the output of a program goes whose terminal has the live view: it is shown when that is over.
-fn output_kept(asked: &Watch) -> io::Result<Option<File>> {
+fn output_kept(asked: &WatchArgs) -> io::Result<Option<File>> {
     let is_started = asked.process().is_none();
     (asked.live && is_started && is_watched() && !asked.printing.quiet).then(tempfile::tempfile).transpose()
 }
@@ -158,7 +158,7 @@ fn what_is_watched(subject: &WatchTarget, duration: Option<Span>) -> String {
     format!("Watching {name} (pid {}) {until}; Ctrl-C ends it earlier.\n", subject.pid())
 }
 
-fn print(asked: &Watch, analysis: &Analysis) -> Result<(), Error> {
-    let output = Output { out: asked.out.clone(), printing: asked.printing, ..Output::default() };
+fn print(asked: &WatchArgs, analysis: &Analysis) -> Result<(), Error> {
+    let output = OutputArgs { out: asked.out.clone(), printing: asked.printing, ..OutputArgs::default() };
     print_result(analysis, &output, None, &asked.fail_above)
 }

@@ -34,7 +34,10 @@ fn wake_ups_find_their_own_sleeps() {
     joiner.record_loss(3, at(3_500), at(9_000));
     joiner.record_wakeups([wakeup(3_000)]);
     joiner.end();
-    assert_eq!((joiner.ledger.decomposed, joiner.ledger.unknown(), joiner.ledger.lost_events), (2, 2, 3));
+    assert_eq!(
+        (joiner.ledger.decomposed, joiner.ledger.undecomposed(), joiner.ledger.lost_events),
+        (2, 2, 3)
+    );
     assert_eq!(joiner.ledger.not_decomposed[&UndecomposedReason::LostEvents], 1);
     let why = Why::from_ledger(&joiner.ledger, "bpf", Some(Span::ZERO), None);
     assert_eq!(why.late.unexplained_ns, 480);

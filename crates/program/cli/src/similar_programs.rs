@@ -1,9 +1,9 @@
-//! Other programs' names typed as commands: the command that answers the same question.
+//! Hints for names of similar programs typed as commands: the command that answers the same question.
 
 use howlate_model::shell_word;
 
-/// Programs in the field, and what to type here; the first word that fits counts, and those of two words come first.
-const NEIGHBOURS: [(&[&str], &str); 23] = [
+/// Similar programs and the equivalent command; the first match counts, and names of two arguments come first.
+const SIMILAR_PROGRAMS: [(&[&str], &str); 23] = [
     (
         &["rtla timerlat", "timerlat"],
         "how late a timer's thread wakes, and why: `howlate cyclic --policy fifo:95 --why`",
@@ -95,16 +95,16 @@ const NEIGHBOURS: [(&[&str], &str); 23] = [
     ),
 ];
 
-/// What to type for what another program's words ask, `words` without `howlate`; `None` where it is none that is known. Such a
-/// program can still be watched.
-pub(crate) fn hint(words: &[String]) -> Option<String> {
-    let [first, rest @ ..] = words else { return None };
+/// The equivalent of a similar program's command line; `None` if the program is not known.
+pub(crate) fn hint(arguments: &[String]) -> Option<String> {
+    let [first, rest @ ..] = arguments else { return None };
     let second = rest.first().map(|second| format!("{first} {second}"));
-    let is =
-        |name: &&&str| name.eq_ignore_ascii_case(first) || second.as_ref().is_some_and(|two| two == **name);
-    let (_, typed) = NEIGHBOURS.iter().find(|(names, _)| names.iter().any(|name| is(&name)))?;
-    let program: Vec<String> = words.iter().map(shell_word).collect();
-    Some(format!("{typed}; `howlate watch -- {}` watches that program itself", program.join(" ")))
+    let is_match =
+        |name: &&&str| name.eq_ignore_ascii_case(first) || second.as_ref().is_some_and(|both| both == **name);
+    let (_, equivalent) =
+        SIMILAR_PROGRAMS.iter().find(|(names, _)| names.iter().any(|name| is_match(&name)))?;
+    let program: Vec<String> = arguments.iter().map(shell_word).collect();
+    Some(format!("{equivalent}; `howlate watch -- {}` watches that program itself", program.join(" ")))
 }
 
 #[cfg(test)]
@@ -139,16 +139,17 @@ mod tests {
         assert_eq!(hint_for("./my-program"), None);
     }
 
-    /// Whatever is between `` ` `` and begins with `howlate` can be typed.
+    /// Every quoted command that begins with `howlate` parses.
     #[test]
     fn what_is_told_is_understood() {
-        for (names, typed) in NEIGHBOURS {
-            let commands = typed.split('`').skip(1).step_by(2).filter(|part| part.starts_with("howlate"));
+        for (names, equivalent) in SIMILAR_PROGRAMS {
+            let commands =
+                equivalent.split('`').skip(1).step_by(2).filter(|part| part.starts_with("howlate"));
             for command in commands {
-                let typed = command.split(" > ").next().unwrap_or_default().split(' ');
-                let words = crate::written_out(typed.map(|word| word.trim_matches('\'').into()));
-                let understood = <crate::Cli as clap::Parser>::try_parse_from(words).is_ok();
-                assert!(understood, "{names:?}: {command}");
+                let words = command.split(" > ").next().unwrap_or_default().split(' ');
+                let arguments = crate::expand_shorthand(words.map(|word| word.trim_matches('\'').into()));
+                let parses = <crate::Cli as clap::Parser>::try_parse_from(arguments).is_ok();
+                assert!(parses, "{names:?}: {command}");
             }
         }
     }
@@ -157,7 +158,7 @@ mod tests {
     fn no_command_of_ours_is_a_neighbours() {
         let program = super::super::Cli::command();
         let ours: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
-        let taken = NEIGHBOURS.iter().flat_map(|(names, _)| *names).find(|name| ours.contains(*name));
+        let taken = SIMILAR_PROGRAMS.iter().flat_map(|(names, _)| *names).find(|name| ours.contains(*name));
         assert_eq!(taken, None);
     }
 }

@@ -1,48 +1,45 @@
-//! Why no steps can be looked for.
+//! Why `--steps` is not possible.
 
 use howlate_model::Sleeper;
 
-/// Why no steps can be looked for.
+/// Why `--steps` is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoSteps {
-    /// One sweep at a time.
+pub enum StepsRefusal {
+    /// Only one sweep at a time is possible.
     #[error("--steps sweeps one {what}, and this run has {found}")]
     Several {
-        /// What there may be one of.
+        /// Name of the choice.
         what: &'static str,
-        /// How many there are.
         found: usize,
     },
-    /// Something else than the kernel's timers decides when it returns.
+    /// The sleep does not end by a kernel timer.
     #[error("--steps is about the kernel's timers, and `{sleeper}` {because}")]
     NotATimer {
-        /// What was to sleep.
         sleeper: Sleeper,
-        /// What it does.
+        /// What it does instead.
         because: &'static str,
     },
-    /// Noise alone would look like steps.
+    /// Too few rounds: noise would look like steps.
     #[error("--steps tells steps from noise by {least} rounds or more, and this run has {found}")]
     FewRounds {
-        /// The fewest.
+        /// Minimum.
         least: u32,
-        /// What was asked for.
+        /// Requested number.
         found: u32,
     },
-    /// A turn has no median.
+    /// Too few samples per turn for a median.
     #[error("--steps needs {least} sleeps per round or more, and {samples} in {rounds} rounds are fewer")]
     FewSamples {
-        /// The fewest of a round.
+        /// Minimum per round.
         least: u64,
-        /// What was asked for.
+        /// Requested number.
         samples: u64,
-        /// In so many rounds.
         rounds: u32,
     },
 }
 
-impl NoSteps {
-    /// What to do.
+impl StepsRefusal {
+    /// Suggested remedy.
     pub fn hint(&self) -> String {
         match self {
             Self::Several { what, .. } => format!("give one {what}, and run it again for each other"),
