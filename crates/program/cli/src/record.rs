@@ -99,7 +99,7 @@ pub struct RecordArgs {
     pub quiet: bool,
 }
 
-impl Record {
+impl RecordArgs {
     /// Whose waits are kept.
     pub fn filter(&self) -> ThreadFilter {
         ThreadFilter {

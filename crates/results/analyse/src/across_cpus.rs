@@ -178,7 +178,7 @@ mod tests {
     fn one_by_one_they_are_told_apart_by_their_cpu() {
         let analysis = two_loops();
         let all = per_thread(&analysis);
-        let cpu = |thread: &LoopOutcomes<'_>| Property::Cpu.typed(thread);
+        let cpu = |thread: &LoopOutcomes<'_>| Property::Cpu.text(thread);
         assert_eq!(all.iter().map(cpu).collect::<Vec<_>>(), ["0", "1", "0", "1"]);
         assert!(all.iter().all(|thread| thread.threads() == 1 && thread.value(Property::Thread).is_none()));
     }

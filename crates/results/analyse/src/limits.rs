@@ -156,7 +156,7 @@ mod tests {
         let judge =
             |analysis: &crate::Analysis, limit: &str| judge(&analysis.outcomes()[0], limit.parse().unwrap());
         assert_eq!(judge(&analysis, "loop>20ms"), Judgement::NotRecorded);
-        let mut event_loop = EventLoopBlock::above(Span::from_millis(10));
+        let mut event_loop = EventLoopBlock::with_threshold(Span::from_millis(10));
         let from = MonotonicTime::from_nanos(0);
         let away = Iteration {
             tid: 7,

@@ -10,7 +10,7 @@ const BITS: u32 = PER_DOUBLING.trailing_zeros();
 /// Counts per column; columns widen with the latency, like a logarithmic axis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LatencyColumns {
-    counts: Packed,
+    counts: PackedBuckets,
 }
 
 /// One column that is not empty.

@@ -24,8 +24,9 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Latencies counted in log-linear buckets, with exact count, minimum, maximum and sum.
 ///
-/// Merging is lossless. While counting, memory depends on the range of latencies, not on their number: 1 KiB per doubling, 40 KiB
-/// from 0 to an hour. When packed it takes a byte or two per non-empty bucket. Recordings store it as an `HdrHistogram`.
+/// Merging loses nothing. While it counts, memory depends on how many times the largest latency is the smallest, not on their
+/// number: 1 KiB for each doubling, 40 KiB from nothing to an hour. What is read or kept takes a byte or two for each bucket
+/// that is not empty. Recordings hold it as an `HdrHistogram`.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
 #[schemars(with = "StoredDistribution<'_>")]
 pub struct Distribution {

@@ -9,7 +9,7 @@ use crate::exit_status::Status;
 use crate::terminal;
 use howlate_cli::PlanLengthArgs;
 
-pub(crate) fn run(asked: &PlanLength) -> Result<Status, Error> {
+pub(crate) fn run(asked: &PlanLengthArgs) -> Result<Status, Error> {
     let lengths = run_lengths(asked.figure, asked.period)
         .map_err(|reason| SessionError::from(NotUntil::unreachable(asked.figure, reason)))?;
     let options = match asked.figure {

@@ -50,9 +50,9 @@ pub(crate) struct Experiment {
     /// What reads it, as typed.
     command: &'static str,
     pub(crate) about: Option<String>,
-    pub(crate) options: Option<Run>,
+    pub(crate) options: Option<RunArgs>,
     pub(crate) settings: Vec<SettingRequest>,
-    pub(crate) measures: Vec<Command>,
+    pub(crate) measures: Vec<CliCommand>,
     /// The guests to measure in, if not here.
     pub(crate) guest: Option<GuestArgs>,
     /// What settings are tried on, if any are.

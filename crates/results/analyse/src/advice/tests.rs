@@ -299,7 +299,7 @@ fn who_is_ahead_of_a_holder_is_met_again_where_its_lock_is() {
                 time: time.clone(),
                 total: ns,
             };
-            timer_loop.completed(ns, vec![wait]);
+            timer_loop.record_iteration(ns, vec![wait]);
         }
         let watched = WatchedBlock { condition: 0, timer_loop: Some(timer_loop), ..WatchedBlock::default() };
         analysis.add(&Line::Watched(Box::new(watched)));
@@ -411,7 +411,7 @@ fn a_call_that_a_loop_has_time_for_is_left_to_it() {
                 time: time.clone(),
                 total: Span::from_millis(length / 2),
             };
-            timer_loop.completed(Span::from_millis(length), vec![wait]);
+            timer_loop.record_iteration(Span::from_millis(length), vec![wait]);
             steps.record(Latency::from_span(Span::from_millis(10)));
         }
         let watched =
@@ -441,7 +441,7 @@ fn nobody_is_raised_above_a_thread_whose_lock_it_waits_for_all_the_time() {
                 time: time.clone(),
                 total: ns,
             };
-            timer_loop.completed(ns, if iteration < iterations { vec![wait] } else { Vec::new() });
+            timer_loop.record_iteration(ns, if iteration < iterations { vec![wait] } else { Vec::new() });
         }
         let watched = WatchedBlock { condition: 0, timer_loop: Some(timer_loop), ..WatchedBlock::default() };
         analysis.add(&Line::Watched(Box::new(watched)));

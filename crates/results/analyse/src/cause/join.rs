@@ -154,7 +154,9 @@ impl Joiner {
                 self.ledger.add(&decomposed.wakeup);
                 self.ledger.clamped += decomposed.clamped;
             }
-            None => self.ledger.add_unknown(wakeup.latency(), self.reason_unexplained(wakeup, is_doubtful)),
+            None => {
+                self.ledger.add_undecomposed(wakeup.latency(), self.reason_unexplained(wakeup, is_doubtful))
+            }
         }
         if self.late_above.is_some_and(|above| wakeup.latency() > above) && self.late.len() < MOST_LATE {
             let unknown = || WakeupBreakdown {

@@ -253,7 +253,7 @@ fn causes(late: &LateCauses) -> Vec<WhyCause> {
             call,
             through,
             name: (!name.is_empty()).then_some(name),
-            pid: sum.pid.one(),
+            pid: sum.pid.single(),
             late_ns: sum.total,
             share: share(sum.total, late.total),
             wakeups: sum.wakeups.min(late.count),

@@ -151,7 +151,7 @@ fn conditions(analysis: &Analysis) -> Vec<Vec<&Outcome>> {
     let properties: Vec<Property> =
         Property::ALL.iter().copied().filter(|property| !NODE_PROPERTIES.contains(property)).collect();
     let key = |outcome: &Outcome| -> Vec<String> {
-        properties.iter().map(|property| property.typed(outcome)).collect()
+        properties.iter().map(|property| property.text(outcome)).collect()
     };
     let measured = analysis.outcomes().iter().filter(|outcome| outcome.count() > 0);
     grouped(measured.map(|outcome| (key(outcome), outcome)))

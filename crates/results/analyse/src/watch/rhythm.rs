@@ -270,7 +270,7 @@ impl Rhythm {
 
     /// Whether its program marked iterations, even if without a time at which they were due.
     pub fn has_turned(&self) -> bool {
-        self.block.has_turned()
+        self.block.has_iterations()
     }
 
     /// Its time on the run queue; `None` where each of its wake-ups was traced.

@@ -77,10 +77,10 @@ impl ThreadSummary {
     pub fn record_wakeup(&mut self, wakeup: &Awakening) {
         self.record_latency(wakeup);
         self.record_run(wakeup.wakeup.ran);
-        wakeup.by.iter().for_each(|who| self.rhythm.woken(who));
+        wakeup.by.iter().for_each(|who| self.rhythm.record_waker(who));
         if !wakeup.through.is_empty() {
             let through: Vec<String> = wakeup.through.iter().map(|who| who.name.clone()).collect();
-            self.rhythm.handed_on(&through, 1);
+            self.rhythm.record_handoff(&through, 1);
         }
         if wakeup.activation == Activation::Timer && wakeup.sleeps_by_call {
             self.record_timer(wakeup.wakeup);
@@ -110,15 +110,15 @@ impl ThreadSummary {
     /// Takes its next iteration from timer to timer.
     pub fn record_iteration(&mut self, iteration: TimerIteration) {
         let timer_loop = self.rhythm.timer_loop.get_or_insert_default();
-        timer_loop.drift.slept(iteration.slept);
-        timer_loop.completed(iteration.length, iteration.waits);
+        timer_loop.drift.record_sleep(iteration.slept);
+        timer_loop.record_iteration(iteration.length, iteration.waits);
     }
 
     /// Takes the next iteration of its marked loop.
     pub fn record_turn(&mut self, turn: &CompletedTurn) {
         self.record_run(turn.woke);
         if let Some(turns) = &mut self.rhythm.turns {
-            turn.worked.into_iter().for_each(|length| turns.worked(length));
+            turn.worked.into_iter().for_each(|length| turns.record_work(length));
             turns.inferred += u64::from(turn.inferred);
         }
         if let Some(awakening) = &turn.awakening {
@@ -145,7 +145,7 @@ impl ThreadSummary {
         function: Option<String>,
         shared_by: u64,
     ) {
-        let event_loop = self.rhythm.event_loop.get_or_insert_with(|| EventLoopBlock::above(above));
+        let event_loop = self.rhythm.event_loop.get_or_insert_with(|| EventLoopBlock::with_threshold(above));
         event_loop.add(iteration, function);
         event_loop.shared_by = Some(shared_by).filter(|threads| *threads > 1).max(event_loop.shared_by);
         self.shares_events |= shared_by > 1;

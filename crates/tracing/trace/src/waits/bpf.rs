@@ -9,7 +9,7 @@ use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::Iter;
 use aya::{Btf, Ebpf, EbpfLoader};
 use howlate_linux::syslog_capability;
-use howlate_model::{KernelStack, LostWaits, NOT_LOOKED_AT, Span, ThreadWaits, TracerRefusal, WaitsReport};
+use howlate_model::{KernelStack, LostWaits, NOT_SAMPLED, Span, ThreadWaits, TracerRefusal, WaitsReport};
 use howlate_procfs::{KernelSymbols, Root};
 
 use super::delta::Earlier;

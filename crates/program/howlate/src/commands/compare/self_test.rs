@@ -80,9 +80,9 @@ fn choices(asked: &CyclicArgs, duration: Span) -> (CyclicChoices, Span) {
 }
 
 /// Measures into a recording, because comparisons need every block of it.
-fn recorded(asked: &Cyclic, environment: &Environment, plan: &Plan, seed: u64) -> Result<Track, Error> {
+fn recorded(asked: &CyclicArgs, environment: &Environment, plan: &Plan, seed: u64) -> Result<Track, Error> {
     let folder = TemporaryFolder::create()?;
-    let Measuring { run, output, .. } = &asked.measuring;
+    let MeasureArgs { run, output, .. } = &asked.measuring;
     let path = output.out.clone().unwrap_or_else(|| folder.path().join("self-test.jsonl"));
     let request = Request {
         out: Some(&path),

@@ -88,7 +88,7 @@ fn a_message_is_sent_wakes_and_comes_in() {
     joiner.record_wakeups([Wakeup { expected: at(1_250), ran: at(1_270) }]);
     joiner.record_sleep(TracedSleep { waking: at(5_000), asleep_again: Some(at(6_000)), ..notified() });
     joiner.end();
-    assert_eq!(joiner.ledger.unknown(), 0);
+    assert_eq!(joiner.ledger.undecomposed(), 0);
     let stored = joiner.into_wakeups();
     let first = [
         (Part::Sending, CauseKind::Kernel, 90),
