@@ -75,7 +75,7 @@ impl Run {
         let Some(reader) = &mut self.reader else { return clock::now() };
         let read = reader.read();
         self.events_lost += read.lost;
-        self.join.events(read.events, (read.lost > 0).then_some(read.until));
+        self.join.record_events(read.events, (read.lost > 0).then_some(read.until));
         read.until
     }
 
@@ -86,7 +86,7 @@ impl Run {
         drop(clock::sleep_for(SETTLED));
         let read = reader.map(|mut reader| reader.read()).unwrap_or_default();
         events_lost += read.lost;
-        join.events(read.events, (read.lost > 0).then_some(read.until));
+        join.record_events(read.events, (read.lost > 0).then_some(read.until));
         let (cpus, stalls) = join.end(with_accounts(counts, &accounts.end()));
         GapRun {
             cpus,
@@ -116,7 +116,7 @@ fn take(
         *worst = Some(gap);
     }
     watcher.gap(&gap);
-    join.gap(gap);
+    join.record_gap(gap);
 }
 
 fn with_accounts(counts: Vec<SpinCount>, accounts: &[(u32, GapAccount)]) -> Vec<(SpinCount, GapAccount)> {

@@ -2,8 +2,8 @@
 //! consistent with it, and the control that would tell is named.
 
 use howlate_analyse::{
-    Analysis, Awake, CallSlack, Insight, Origin, Outcome, Priority, Ratio, Step, Tick, TimerSlack, Turns,
-    insights,
+    Analysis, AwakeControl, CallSlack, Insight, LatenessStep, Outcome, PriorityEffect, Punctuality, Ratio,
+    StepOrigin, Tick, TimerSlack, insights,
 };
 use howlate_model::{Latency, Property};
 
@@ -57,12 +57,12 @@ pub(crate) fn insight(insight: &Insight, analysis: &Analysis) -> String {
 /// By index in the recording's header.
 fn conditions(insight: &Insight) -> &[u32] {
     match insight {
-        Insight::Turns(Turns { conditions, .. })
-        | Insight::Priority(Priority { conditions, .. })
+        Insight::Turns(Punctuality { conditions, .. })
+        | Insight::Priority(PriorityEffect { conditions, .. })
         | Insight::TimerSlack(TimerSlack { conditions, .. })
         | Insight::CallSlack(CallSlack { conditions, .. })
         | Insight::Tick(Tick { conditions, .. })
-        | Insight::Step(Step { conditions, .. }) => conditions,
+        | Insight::Step(LatenessStep { conditions, .. }) => conditions,
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn explanation(insight: &Insight, analysis: &Analysis) -> String {
 }
 
 /// `A 1 ms loop (other): 99 % of iterations start within 137 µs; 0.1 % start more than 4.69 ms late.`
-fn of_turns(turns: &Turns, analysis: &Analysis) -> String {
+fn of_turns(turns: &Punctuality, analysis: &Analysis) -> String {
     let of = turns.conditions.first().and_then(|index| outcome(analysis, *index));
     let circumstances = of.map_or_else(String::new, |outcome| circumstances(outcome, analysis));
     let (period, late) = (length(turns.period), iterations(turns));
@@ -87,13 +87,13 @@ fn of_turns(turns: &Turns, analysis: &Analysis) -> String {
 }
 
 /// `99 % of iterations start within 137 µs; 0.1 % start more than 4.69 ms late.`
-pub(crate) fn iterations(turns: &Turns) -> String {
+pub(crate) fn iterations(turns: &Punctuality) -> String {
     let worst = turns.p999.map_or_else(String::new, |p999| format!("; 0.1 % start more than {p999} late"));
     format!("99 % of iterations start within {}{worst}.", turns.p99)
 }
 
 /// `3 of 6 000 were at least one full period late.`
-pub(crate) fn period_late(turns: &Turns) -> String {
+pub(crate) fn period_late(turns: &Punctuality) -> String {
     let planned = count(turns.planned);
     match turns.period_late {
         0 => format!("None of {planned} was a full period late."),
@@ -112,7 +112,7 @@ fn circumstances(outcome: &Outcome, analysis: &Analysis) -> String {
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }
 
-fn of_priority(gain: &Priority, analysis: &Analysis) -> String {
+fn of_priority(gain: &PriorityEffect, analysis: &Analysis) -> String {
     let ratio = Ratio::Settled { low: gain.ratio_low, high: gain.ratio_high, pairs: gain.pairs };
     let of = gain.conditions.first().and_then(|index| outcome(analysis, *index));
     let where_seen = of.map_or_else(String::new, |outcome| named_by(outcome, &[Property::Load]));
@@ -176,8 +176,8 @@ fn ticks(Tick { tick, is_read, .. }: &Tick) -> String {
     )
 }
 
-fn a_step(step: &Step) -> String {
-    let Step { below, above, median_below, median_above, .. } = step;
+fn a_step(step: &LatenessStep) -> String {
+    let LatenessStep { below, above, median_below, median_above, .. } = step;
     let origins: Vec<String> = step.origins.iter().map(origin).collect();
     let fits = if origins.is_empty() {
         String::new()
@@ -204,19 +204,19 @@ fn a_step(step: &Step) -> String {
     )
 }
 
-fn both(Awake { median_below, median_above, .. }: Awake) -> String {
+fn both(AwakeControl { median_below, median_above, .. }: AwakeControl) -> String {
     format!("they are {median_below} and {median_above} late")
 }
 
-fn origin(origin: &Origin) -> String {
+fn origin(origin: &StepOrigin) -> String {
     match origin {
-        Origin::IdleState { name, residency, exit_latency } => format!(
+        StepOrigin::IdleState { name, residency, exit_latency } => format!(
             "idle state {name} is entered from {} on (target residency) and takes up to {} to leave; \
              `--dma-latency 0us` keeps the CPU out of it.",
             length(*residency),
             length(*exit_latency)
         ),
-        Origin::HaltPoll { limit } => format!(
+        StepOrigin::HaltPoll { limit } => format!(
             "KVM on the host polls for {} by default (halt_poll_ns) before it deschedules an idle vCPU; longer sleeps pay for rescheduling it.",
             length(*limit)
         ),

@@ -1,7 +1,7 @@
 //! `howlate top`
 
 use clap::{Args, ValueEnum};
-use howlate_analyse::waits::{Order, WaitKind};
+use howlate_analyse::waits::{WaitKind, WaitOrder};
 use howlate_model::Span;
 use howlate_render::TopBy;
 use howlate_trace::WaitChoice;
@@ -106,7 +106,7 @@ pub enum Sorting {
     Max,
 }
 
-impl From<Sorting> for Order {
+impl From<Sorting> for WaitOrder {
     fn from(sorting: Sorting) -> Self {
         match sorting {
             Sorting::HeldUp => Self::HeldUp,

@@ -50,7 +50,8 @@ pub use curve::{CurvePoint, curve};
 pub use gate::{GateTrust, LEAST_SHARE, UnknownShare, gate_trust};
 pub use grouped::grouped;
 pub use insight::{
-    Awake, CallSlack, Control, Insight, Origin, Priority, Step, Tick, TimerSlack, Turns, insights, turns_of,
+    AwakeControl, CallSlack, Control, Insight, LatenessStep, PriorityEffect, Punctuality, StepOrigin, Tick,
+    TimerSlack, insights, punctuality_of,
 };
 pub use interval::{Interval, exceeded_at_most, least_wakeups, percentile, quantile_ranks};
 pub use limits::{Judgement, judge};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use howlate_analyse::incidents::{Grouping, Kept};
+use howlate_analyse::incidents::{Grouping, RecordedIncidents};
 use howlate_model::{CpuTimeline, Header, Incident, TimeRange};
 use howlate_recording::{has_ended, read_between, read_timeline, timeline_beside};
 use howlate_render::{Incidents, Written};
@@ -24,7 +24,7 @@ pub fn incidents(
     zone: TimeZone,
 ) -> Result<Incidents, NotRead> {
     let TimeRange { from, until } = stretch;
-    let mut kept = Kept::default();
+    let mut kept = RecordedIncidents::default();
     // Asked first: what one that ends meanwhile writes is read.
     let is_recording = !has_ended(folder);
     let read = read_between(folder, (from, until), |line| {

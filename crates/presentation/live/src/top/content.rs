@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use howlate_analyse::waits::{Nature, Order};
+use howlate_analyse::waits::{WaitNature, WaitOrder};
 use howlate_model::{Latency, Span};
 use howlate_render::numbers::{count, rough};
 use howlate_render::{Top, TopBy, TopRow, TopView, legible, percent};
@@ -145,13 +145,13 @@ fn columns(by: TopBy) -> Vec<LiveColumn> {
 }
 
 /// The column, in rows of processes, that sorts by `order`; `None` for the natural order, longest held up first.
-pub(super) fn column_of(order: Order) -> Option<usize> {
+pub(super) fn column_of(order: WaitOrder) -> Option<usize> {
     let heading = match order {
-        Order::HeldUp => return None,
-        Order::Time => "time",
-        Order::Count => "waits",
-        Order::Mean => "mean",
-        Order::Longest => "max",
+        WaitOrder::HeldUp => return None,
+        WaitOrder::Time => "time",
+        WaitOrder::Count => "waits",
+        WaitOrder::Mean => "mean",
+        WaitOrder::Longest => "max",
     };
     columns(TopBy::Process).iter().position(|column| column.heading == heading)
 }
@@ -206,9 +206,9 @@ fn line(row: &TopRow, by: TopBy) -> LiveRow {
 /// Severity as a sign and as a colour.
 fn severity(row: &TopRow) -> (&'static str, Tone) {
     match row.nature {
-        Some(Nature::HeldUp) if row.share >= BAD_SHARE => ("!!", Tone::Bad),
-        Some(Nature::HeldUp) if row.share >= NOTABLE_SHARE => ("!", Tone::Warn),
-        Some(Nature::AsAsked) => ("", Tone::Dim),
+        Some(WaitNature::HeldUp) if row.share >= BAD_SHARE => ("!!", Tone::Bad),
+        Some(WaitNature::HeldUp) if row.share >= NOTABLE_SHARE => ("!", Tone::Warn),
+        Some(WaitNature::AsAsked) => ("", Tone::Dim),
         _ => ("", Tone::Plain),
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use howlate_analyse::waits::Order;
+use howlate_analyse::waits::WaitOrder;
 use howlate_model::Span;
 use howlate_render::{Top, TopBy, TopView};
 
@@ -48,7 +48,7 @@ impl LiveTop {
         choices.group_by = TopBy::ALL.iter().position(|by| *by == view.by).unwrap_or(0);
         choices.idle = !view.kinds.is_empty() || view.process.is_some();
         let screen = LiveScreen::begin(interrupted, choices)?;
-        let view = TopView { order: Order::HeldUp, filter: String::new(), ..view };
+        let view = TopView { order: WaitOrder::HeldUp, filter: String::new(), ..view };
         Ok(Self { screen, view, every, machine, histories: HashMap::new(), samples: 0 })
     }
 

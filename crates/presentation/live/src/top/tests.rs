@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use howlate_analyse::waits::{Behind, Reason, Sum, Table, Wait, WaitKind, Waiter};
+use howlate_analyse::waits::{
+    CpuHolderTime, WaitKind, WaitReason, WaitSum, WaitTable, WaitTotal, WaiterTotals,
+};
 use howlate_model::{Span, TracerRefusal};
 use howlate_render::{Top, TopBy, TopView, is_legible};
 use proptest::prelude::*;
@@ -18,12 +20,12 @@ use crate::theme::LiveTheme;
 
 const HOSTILE: &str = "\u{1b}[2J\r\n\u{202e}日本語\u{301}-and-on-and-on";
 
-fn wait(kind: WaitKind, at: &str, count: u64, ms: u64) -> Wait {
+fn wait(kind: WaitKind, at: &str, count: u64, ms: u64) -> WaitTotal {
     let time = Span::from_millis(ms);
-    let sum = Sum { time, count, whole: time, longest: time, looked_at: 1, ongoing: 0 };
+    let sum = WaitSum { time, count, whole: time, longest: time, looked_at: 1, ongoing: 0 };
     let functions = if at.is_empty() { Vec::new() } else { vec!["schedule".into(), HOSTILE.into()] };
-    Wait {
-        reason: Reason { kind, at: at.into() },
+    WaitTotal {
+        reason: WaitReason { kind, at: at.into() },
         sum,
         share: ms as f64 / 5_000.0,
         behind: Vec::new(),
@@ -31,9 +33,9 @@ fn wait(kind: WaitKind, at: &str, count: u64, ms: u64) -> Wait {
     }
 }
 
-fn waiter(pid: u32, name: &str, waits: Vec<Wait>) -> Waiter {
+fn waiter(pid: u32, name: &str, waits: Vec<WaitTotal>) -> WaiterTotals {
     let (tid, of_kernel, threads, ended) = (None, false, 1, 0);
-    Waiter {
+    WaiterTotals {
         pid: Some(pid),
         tid,
         name: name.into(),
@@ -47,7 +49,7 @@ fn waiter(pid: u32, name: &str, waits: Vec<Wait>) -> Waiter {
 
 fn content(name: &str) -> TopContent {
     let mut cpu = wait(WaitKind::Cpu, "", 600, 2_500);
-    let behind = |name: &str, pid, ms| Behind { name: name.into(), pid, time: Span::from_millis(ms) };
+    let behind = |name: &str, pid, ms| CpuHolderTime { name: name.into(), pid, time: Span::from_millis(ms) };
     cpu.behind = vec![behind(name, Some(12), 2_450), behind("", None, 50)];
     let mut processes = vec![
         waiter(11, name, vec![cpu, wait(WaitKind::Timer, "sleeping", 3, 1_000)]),
@@ -57,8 +59,9 @@ fn content(name: &str) -> TopContent {
     ];
     processes
         .extend((20..60).map(|pid| waiter(pid, "many", vec![wait(WaitKind::Pipe, "reading a pipe", 1, 9)])));
-    let threads = processes.iter().map(|process| Waiter { tid: process.pid, ..process.clone() }).collect();
-    let table = Table { processes, threads, ..Table::default() };
+    let threads =
+        processes.iter().map(|process| WaiterTotals { tid: process.pid, ..process.clone() }).collect();
+    let table = WaitTable { processes, threads, ..WaitTable::default() };
     let refused = Some(TracerRefusal::NotPermitted);
     let groups = [(11, format!("/{name}")), (13, "/disk".to_owned())].into();
     let top = Top { source: "proc", refused, lasted: Span::from_secs(5), cpus: 2, table, groups };
@@ -117,14 +120,14 @@ fn a_wait_has_its_history_with_gaps() {
 
 #[test]
 fn orders_are_columns() {
-    use howlate_analyse::waits::Order;
+    use howlate_analyse::waits::WaitOrder;
     let shown = content("hog").screenful(&Query::default());
     let heading = |order| column_of(order).map(|place| shown.table.columns[place].heading.clone());
-    assert_eq!(heading(Order::HeldUp), None, "rows come in that order");
-    assert_eq!(heading(Order::Longest).as_deref(), Some("max"));
-    assert_eq!(heading(Order::Mean).as_deref(), Some("mean"));
-    assert_eq!(heading(Order::Count).as_deref(), Some("waits"));
-    assert_eq!(heading(Order::Time).as_deref(), Some("time"));
+    assert_eq!(heading(WaitOrder::HeldUp), None, "rows come in that order");
+    assert_eq!(heading(WaitOrder::Longest).as_deref(), Some("max"));
+    assert_eq!(heading(WaitOrder::Mean).as_deref(), Some("mean"));
+    assert_eq!(heading(WaitOrder::Count).as_deref(), Some("waits"));
+    assert_eq!(heading(WaitOrder::Time).as_deref(), Some("time"));
 }
 
 proptest! {

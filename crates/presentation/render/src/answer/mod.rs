@@ -11,7 +11,7 @@ mod tests;
 mod thread_advice;
 
 use howlate_analyse::{
-    Analysis, Insight, LoopOutcomes, Outcome, Turns, insights, per_loop, per_thread, turns_of,
+    Analysis, Insight, LoopOutcomes, Outcome, Punctuality, insights, per_loop, per_thread, punctuality_of,
 };
 use howlate_model::{Command, Work};
 
@@ -128,10 +128,10 @@ fn sentences(analysis: &Analysis, loops: &[LoopOutcomes<'_>], extent: Extent, wi
 
 /// How late the iterations of the loop begin; of several, those of the best and of the worst.
 fn headline(loops: &[LoopOutcomes<'_>]) -> Option<String> {
-    let mut judged: Vec<(&LoopOutcomes<'_>, Turns)> =
-        loops.iter().filter_map(|one| Some((one, turns_of(one)?))).collect();
+    let mut judged: Vec<(&LoopOutcomes<'_>, Punctuality)> =
+        loops.iter().filter_map(|one| Some((one, punctuality_of(one)?))).collect();
     judged.sort_by_key(|(_, turns)| (turns.p99, turns.p999));
-    let named = |(one, turns): &(&LoopOutcomes<'_>, Turns)| {
+    let named = |(one, turns): &(&LoopOutcomes<'_>, Punctuality)| {
         name_among(one, loops).map(|name| format!("{} ({name})", turns.p99))
     };
     match judged.as_slice() {

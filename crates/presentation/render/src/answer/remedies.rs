@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use howlate_analyse::cause::{OnlyIf, families, is_caused_by_measuring, only_if, remedy};
-use howlate_analyse::{Analysis, Cure, Insight, Priority, ThreadAdvice, insights, thread_advice};
+use howlate_analyse::{Analysis, Cure, Insight, PriorityEffect, ThreadAdvice, insights, thread_advice};
 use howlate_model::{Command, Condition, Finding, FindingId, Header, Policy, Span};
 
 use super::causes::{Explained, Reasons};
@@ -202,7 +202,7 @@ fn tried(one: &Advice<'_>, analysis: &Analysis) -> String {
             Insight::Priority(gain) => Some(gain),
             _ => None,
         });
-        if let Some(Priority { ordinary, realtime, .. }) = gain {
+        if let Some(PriorityEffect { ordinary, realtime, .. }) = gain {
             return format!("Measured here: p99 {ordinary} → {realtime}.");
         }
         if is_tried(one, analysis) {

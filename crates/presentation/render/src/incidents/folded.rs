@@ -1,7 +1,7 @@
 //! Late time as folded stacks, a line each, which flame-graph programs read: who waited, how it came to, on which part of the way, for
 //! whom; and nanoseconds.
 
-use howlate_analyse::incidents::{Frames, folded};
+use howlate_analyse::incidents::{Frames, late_time_by_stack};
 
 use super::Incidents;
 use super::words::way;
@@ -11,7 +11,7 @@ use crate::untrusted_text::legible;
 impl Incidents {
     /// All late time as folded stacks.
     pub fn folded(&self) -> String {
-        let all = folded(self.kept.incidents.iter());
+        let all = late_time_by_stack(self.kept.incidents.iter());
         all.iter().map(|(frames, took)| format!("{} {}\n", stack(frames), took.as_nanos())).collect()
     }
 }

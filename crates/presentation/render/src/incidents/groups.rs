@@ -1,6 +1,6 @@
 //! How long the threads of each group waited: all waits, late or not.
 
-use howlate_analyse::incidents::{GroupWaits, Grouping, groups};
+use howlate_analyse::incidents::{GroupWaits, Grouping, waits_by_group};
 use howlate_analyse::percentile;
 use jiff::Timestamp;
 
@@ -15,7 +15,7 @@ use crate::untrusted_text::legible;
 
 impl Incidents {
     pub(super) fn all_groups(&self) -> Vec<GroupWaits> {
-        groups(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users)
+        waits_by_group(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users)
     }
 
     pub(super) fn groups(&self, detail: Detail, width: usize) -> String {

@@ -1,6 +1,8 @@
 //! The same for machines.
 
-use howlate_analyse::incidents::{Culprit, GroupWaits, RecurringCulprit, culprits, groups, recurring};
+use howlate_analyse::incidents::{
+    Culprit, GroupWaits, RecurringCulprit, culprits, recurring_culprits, waits_by_group,
+};
 use howlate_analyse::percentile;
 use howlate_analyse::periodicity::PeriodicTimes;
 use howlate_model::{
@@ -273,10 +275,11 @@ impl Incidents {
 
     fn sums(&self) -> Sums {
         let missing = self.kept.missing();
-        let all = groups(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users);
+        let all =
+            waits_by_group(self.kept.minutes.iter().flat_map(|minute| &minute.groups), self.by, &self.users);
         Sums {
             culprits: culprits(self.kept.incidents.iter()).into_iter().map(culprit).collect(),
-            recurring: recurring(&self.kept).into_iter().map(recurring_entry).collect(),
+            recurring: recurring_culprits(&self.kept).into_iter().map(recurring_entry).collect(),
             group_by: self.by.name(),
             groups: all.into_iter().map(group).collect(),
             snaps: self.kept.snaps.clone(),

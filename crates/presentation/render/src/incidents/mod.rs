@@ -19,7 +19,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use howlate_analyse::incidents::{Grouping, Kept};
+use howlate_analyse::incidents::{Grouping, RecordedIncidents};
 use howlate_model::{LateThreshold, Node, System};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -39,7 +39,7 @@ pub use words::{
 #[derive(Clone, Debug)]
 pub struct Incidents {
     /// What was kept.
-    pub kept: Kept,
+    pub kept: RecordedIncidents,
     /// Where: the machine, and what it is called.
     pub machine: Option<(Node, System)>,
     /// Which waits were late.

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use howlate_analyse::incidents::{Grouping, Kept, LateCounts};
+use howlate_analyse::incidents::{Grouping, LateCounts, RecordedIncidents};
 use howlate_model::{
     Cause, CauseKind, Distribution, Evidence, Finding, FindingId, Incident, IncidentCause, IncidentKind,
     LateThread, LateThreshold, Latency, Line, MonotonicTime, Part, Policy, Remedy, Segment, Span, Verdict,
@@ -91,7 +91,7 @@ fn minute() -> WaitMinute {
 pub(super) fn kept(incidents: Vec<Incident>) -> Incidents {
     let from = "2026-11-25T03:12:00Z".parse().unwrap();
     Incidents {
-        kept: Kept { incidents, shorter: 0, minutes: vec![minute()], snaps: vec![] },
+        kept: RecordedIncidents { incidents, shorter: 0, minutes: vec![minute()], snaps: vec![] },
         machine: None,
         late_above: Some(LateThreshold::Length(Span::from_millis(5))),
         from: Some(from),
@@ -266,7 +266,11 @@ fn who_waited_for_whom_is_told_with_what_is_not_known() {
     assert!(narrow.contains("backup 22.0 ms\n"), "the other one finds no room: {narrow}");
     let text = plain(&kept(vec![incident()]).top(true, Detail::Brief, 80));
     assert!(text.contains("backup, fifo:50") && text.contains("1  11.0 ms  nginx\n"), "{text}");
-    let nothing = plain(&Incidents { kept: Kept::default(), ..kept(vec![]) }.top(false, Detail::Brief, 80));
+    let nothing = plain(&Incidents { kept: RecordedIncidents::default(), ..kept(vec![]) }.top(
+        false,
+        Detail::Brief,
+        80,
+    ));
     assert!(nothing.contains("Nothing was recorded then."), "{nothing}");
 }
 
@@ -326,7 +330,7 @@ fn written(second: &str, is_recording: bool) -> Written {
 
 #[test]
 fn of_a_time_when_nobody_recorded_it_is_not_said_that_nothing_was_late() {
-    let of = |written| Incidents { kept: Kept::default(), written, until: None, ..kept(vec![]) };
+    let of = |written| Incidents { kept: RecordedIncidents::default(), written, until: None, ..kept(vec![]) };
     let dead = of(written("02:00", false));
     let told = [
         dead.text(Detail::Brief, 120),

@@ -1,6 +1,6 @@
 //! For people.
 
-use howlate_analyse::incidents::{Culprit, RecurringCulprit, culprits, recurring};
+use howlate_analyse::incidents::{Culprit, RecurringCulprit, culprits, recurring_culprits};
 use howlate_model::Incident;
 
 use super::Incidents;
@@ -51,7 +51,7 @@ impl Incidents {
     /// The longest ones, in the order in which they happened.
     fn listed(&self, detail: Detail, width: usize) -> String {
         let mut kept = self.kept.clone();
-        kept.leave_out_the_shorter(listed(detail).incidents);
+        kept.drop_shorter(listed(detail).incidents);
         if kept.incidents.is_empty() {
             return format!("{}\n", self.nothing());
         }
@@ -83,7 +83,7 @@ impl Incidents {
     /// Those who come back in a rhythm.
     fn recurring(&self, most: usize, width: usize) -> String {
         let line = |one: &RecurringCulprit| format!("  {}\n", wrapped(&comes_back(one), width, 2));
-        recurring(&self.kept).iter().take(most).map(line).collect()
+        recurring_culprits(&self.kept).iter().take(most).map(line).collect()
     }
 }
 
@@ -159,7 +159,7 @@ fn culprit(one: &Culprit) -> Vec<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use howlate_analyse::incidents::{Grouping, Kept};
+    use howlate_analyse::incidents::{Grouping, RecordedIncidents};
     use howlate_model::{
         CauseKind, IncidentCause, IncidentKind, LateThread, LateThreshold, MonotonicTime, Span,
     };
@@ -209,7 +209,7 @@ mod tests {
 
     fn text(days: &[&str], oldest: &str, width: usize) -> String {
         let incidents = days.iter().map(|day| incident(&format!("{day}T03:12:00.5Z"), 12)).collect();
-        let kept = Kept { incidents, ..Kept::default() };
+        let kept = RecordedIncidents { incidents, ..Kept::default() };
         let kept = Incidents {
             kept,
             machine: None,

@@ -66,7 +66,7 @@ impl Incidents {
 
     fn told(&self, detail: Detail, width: usize) -> String {
         let (mut kept, most) = (self.kept.clone(), told_in(detail));
-        kept.leave_out_the_shorter(most.incidents);
+        kept.drop_shorter(most.incidents);
         if kept.incidents.is_empty() {
             return format!("{}\n", self.nothing());
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use howlate_analyse::incidents::{GroupWaits, Held, waited_for};
+use howlate_analyse::incidents::{GroupWaits, VictimWaits, waits_by_victim};
 use howlate_analyse::percentile;
 
 use super::Incidents;
@@ -38,7 +38,7 @@ impl Incidents {
 
     fn who_for_whom(&self, rows: usize, detail: Detail, width: usize) -> String {
         let all = self.all_groups();
-        let held = waited_for(self.kept.incidents.iter(), self.by, &self.users);
+        let held = waits_by_victim(self.kept.incidents.iter(), self.by, &self.users);
         if held.is_empty() && all.is_empty() {
             return format!("{}\n", self.nothing());
         }
@@ -55,7 +55,7 @@ impl Incidents {
     }
 
     /// A row for each that was late, then for the others.
-    fn table(&self, held: &[Held], all: &[GroupWaits], rows: usize, named: usize) -> Columns {
+    fn table(&self, held: &[VictimWaits], all: &[GroupWaits], rows: usize, named: usize) -> Columns {
         let mut waits: BTreeMap<&str, &GroupWaits> = all.iter().map(|one| (one.name.as_str(), one)).collect();
         let headings = [self.by.name(), "waits", "p99", "max", "kept", "in all", "mainly for"];
         let mut table = Columns::new(&headings.map(str::to_owned), 1);
@@ -84,7 +84,7 @@ impl Incidents {
     }
 }
 
-fn row(name: &str, waits: Option<&GroupWaits>, held: Option<(&Held, usize)>) -> Vec<String> {
+fn row(name: &str, waits: Option<&GroupWaits>, held: Option<(&VictimWaits, usize)>) -> Vec<String> {
     let unknown = || "–".to_owned();
     let waits_of = |told: fn(&GroupWaits) -> String| waits.map_or_else(unknown, told);
     vec![
@@ -98,7 +98,7 @@ fn row(name: &str, waits: Option<&GroupWaits>, held: Option<(&Held, usize)>) -> 
     ]
 }
 
-fn mainly(held: &Held, most: usize) -> String {
+fn mainly(held: &VictimWaits, most: usize) -> String {
     let one = |(kind, name, took): &(_, String, _)| format!("{} {}", named(*kind, name), span(*took));
     held.by.iter().take(most).map(one).collect::<Vec<_>>().join(", ")
 }

@@ -3,7 +3,7 @@
 mod words;
 
 use howlate_analyse::Analysis;
-use howlate_analyse::steps::{Controlled, LengthLevel, LengthStep, Remainder, Staircase, staircases};
+use howlate_analyse::steps::{ControlResult, LengthLevel, LengthStep, Remainder, Staircase, staircases};
 
 use crate::numbers::{count, length, micros_of, signed_micros};
 use crate::prose::wrapped;
@@ -102,7 +102,7 @@ fn rise(step: &LengthStep) -> String {
     format!("{} ({} … {})", signed_micros(step.rise.as_nanos() as f64), micros(low), micros(high))
 }
 
-fn left_of(one: &Controlled) -> String {
+fn left_of(one: &ControlResult) -> String {
     let left = micros_of(one.left.as_nanos() as f64);
     match one.verdict {
         Remainder::Gone => paint(GOOD, format!("{left} gone")),

@@ -1,7 +1,7 @@
 //! Sentences on steps in the lateness of sleeps.
 
 use howlate_analyse::Analysis;
-use howlate_analyse::steps::{Claim, Entered, LengthStep, Staircase, StepCause, StepControl};
+use howlate_analyse::steps::{CauseClaim, IdleStateEntries, LengthStep, Staircase, StepCause, StepControl};
 use howlate_model::Latency;
 
 use crate::numbers::{count, length, round, signed_latency};
@@ -36,9 +36,9 @@ fn place(step: &LengthStep) -> String {
 /// Why one is there, and what shows that.
 pub(crate) fn sentence(step: &LengthStep) -> String {
     let shown = match step.claim {
-        Claim::Shown => what_is(&step.cause),
-        Claim::Consistent => format!("{}consistent with {}", leaving_idle(step), what_is(&step.cause)),
-        Claim::Unexplained => "not explained".to_owned(),
+        CauseClaim::Shown => what_is(&step.cause),
+        CauseClaim::Consistent => format!("{}consistent with {}", leaving_idle(step), what_is(&step.cause)),
+        CauseClaim::Unexplained => "not explained".to_owned(),
     };
     let mut text = format!("At {}: {shown}{}.", length(step.at), by_control(step));
     let more = [why(&step.cause), counted(&step.entered), uncertain(step)];
@@ -96,9 +96,9 @@ fn why(cause: &StepCause) -> String {
 }
 
 /// The idle state whose use changes most, where that is much.
-fn counted(entered: &[Entered]) -> String {
+fn counted(entered: &[IdleStateEntries]) -> String {
     const MUCH: f64 = 0.3;
-    let change = |one: &Entered| (one.per_sleep_above - one.per_sleep_below).abs();
+    let change = |one: &IdleStateEntries| (one.per_sleep_above - one.per_sleep_below).abs();
     let most = entered.iter().max_by(|one, other| change(one).total_cmp(&change(other)));
     most.filter(|one| change(one) >= MUCH).map_or_else(String::new, |one| {
         format!(
@@ -164,12 +164,12 @@ fn round_up(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use howlate_analyse::Interval;
-    use howlate_analyse::steps::{Controlled, Remainder};
+    use howlate_analyse::steps::{ControlResult, Remainder};
     use howlate_model::Span;
 
     use super::*;
 
-    fn step(cause: StepCause, claim: Claim, control: Option<StepControl>, left: i64) -> LengthStep {
+    fn step(cause: StepCause, claim: CauseClaim, control: Option<StepControl>, left: i64) -> LengthStep {
         let latency = Latency::from_nanos;
         let (rise, interval) = (latency(6_940), Interval { low: latency(6_100), high: latency(7_700) });
         let verdict = if control.is_some() { Remainder::Gone } else { Remainder::Remains };
@@ -184,7 +184,7 @@ mod tests {
             cause,
             claim,
             control,
-            controls: vec![Controlled { control: StepControl::Awake, left, interval, verdict }],
+            controls: vec![ControlResult { control: StepControl::Awake, left, interval, verdict }],
             entered: Vec::new(),
         }
     }
@@ -197,19 +197,19 @@ mod tests {
         let polls =
             "KVM on the host polls for 200 µs by default before it gives the CPU away (halt_poll_ns).";
         assert_eq!(
-            sentence(&step(StepCause::LeavingIdle, Claim::Shown, awake, 210)),
+            sentence(&step(StepCause::LeavingIdle, CauseClaim::Shown, awake, 210)),
             format!("At 160 µs: leaving idle; {left}. Nothing that is known here begins at this length.")
         );
         assert_eq!(
-            sentence(&step(polling(), Claim::Consistent, awake, 210)),
+            sentence(&step(polling(), CauseClaim::Consistent, awake, 210)),
             format!("At 160 µs: leaving idle, consistent with the end of halt polling; {left}. {polls}")
         );
         assert_eq!(
-            sentence(&step(polling(), Claim::Consistent, None, 4_000)),
+            sentence(&step(polling(), CauseClaim::Consistent, None, 4_000)),
             format!("At 160 µs: consistent with the end of halt polling; no control made it vanish. {polls}")
         );
         assert_eq!(
-            sentence(&step(StepCause::Unknown, Claim::Unexplained, None, 6_900)),
+            sentence(&step(StepCause::Unknown, CauseClaim::Unexplained, None, 6_900)),
             "At 160 µs: not explained; no control made it vanish."
         );
     }

@@ -72,7 +72,7 @@ impl Controls {
 
 #[cfg(test)]
 mod tests {
-    use howlate_analyse::waits::Order;
+    use howlate_analyse::waits::WaitOrder;
 
     use super::*;
 
@@ -83,18 +83,18 @@ mod tests {
             let came = controls.press(keys, &mut view);
             (came, view.order, view.filter.clone())
         };
-        let held_up = Order::HeldUp;
+        let held_up = WaitOrder::HeldUp;
         assert_eq!(press("z"), (Pressed::Nothing, held_up, String::new()));
         assert_eq!(press("\u{1b}[A"), (Pressed::Nothing, held_up, String::new()), "an arrow is no letter");
-        assert_eq!(press("m"), (Pressed::Otherwise, Order::Mean, String::new()));
+        assert_eq!(press("m"), (Pressed::Otherwise, WaitOrder::Mean, String::new()));
         assert_eq!(
             press("/Sqx\u{7f}µ"),
-            (Pressed::Otherwise, Order::Mean, "Sqµ".into()),
+            (Pressed::Otherwise, WaitOrder::Mean, "Sqµ".into()),
             "q is a letter of it"
         );
-        assert_eq!(press("\nx"), (Pressed::Otherwise, Order::Longest, "Sqµ".into()));
-        assert_eq!(press("/b"), (Pressed::Otherwise, Order::Longest, "Sqµb".into()), "it is typed on");
-        assert_eq!(press("\u{1b}"), (Pressed::Otherwise, Order::Longest, String::new()));
+        assert_eq!(press("\nx"), (Pressed::Otherwise, WaitOrder::Longest, "Sqµ".into()));
+        assert_eq!(press("/b"), (Pressed::Otherwise, WaitOrder::Longest, "Sqµb".into()), "it is typed on");
+        assert_eq!(press("\u{1b}"), (Pressed::Otherwise, WaitOrder::Longest, String::new()));
         assert_eq!(press("hq").0, Pressed::End);
         assert_eq!((view.order, view.by), (held_up, TopBy::Process));
         controls.press("H", &mut view);

@@ -1,6 +1,6 @@
 //! The same for machines.
 
-use howlate_analyse::waits::{Behind, Wait, WaitKind, Waiter};
+use howlate_analyse::waits::{CpuHolderTime, WaitKind, WaitTotal, WaiterTotals};
 use howlate_model::{LostWaits, schema_as_written};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -143,8 +143,8 @@ impl Top {
         Ok(serde_json::to_string(&document)? + "\n")
     }
 
-    fn entry<'a>(&'a self, one: &'a Waiter, view: &TopView) -> Entry<'a> {
-        let is_wanted = |wait: &&Wait| view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
+    fn entry<'a>(&'a self, one: &'a WaiterTotals, view: &TopView) -> Entry<'a> {
+        let is_wanted = |wait: &&WaitTotal| view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
         Entry {
             pid: one.pid,
             tid: one.tid,
@@ -160,7 +160,7 @@ impl Top {
     }
 }
 
-fn wait(one: &Wait) -> WaitEntry<'_> {
+fn wait(one: &WaitTotal) -> WaitEntry<'_> {
     let kind = one.reason.kind;
     WaitEntry {
         kind: kind.name(),
@@ -178,7 +178,7 @@ fn wait(one: &Wait) -> WaitEntry<'_> {
     }
 }
 
-fn behind(one: &Behind) -> BehindEntry<'_> {
+fn behind(one: &CpuHolderTime) -> BehindEntry<'_> {
     BehindEntry { name: &one.name, pid: one.pid, ns: one.time.as_nanos() }
 }
 

@@ -1,6 +1,6 @@
 //! What can be pressed while a table changes in place, and what is chosen.
 
-use howlate_analyse::waits::Order;
+use howlate_analyse::waits::WaitOrder;
 
 use super::{TopBy, TopView};
 use crate::prose::wrapped;
@@ -8,12 +8,12 @@ use crate::style::{BOLD, DIM, paint};
 use crate::untrusted_text::legible;
 
 /// The orders, each with the key that chooses it, which is a letter of its name.
-pub const ORDERS: [(char, &str, Order); 5] = [
-    ('h', "held up", Order::HeldUp),
-    ('t', "time", Order::Time),
-    ('c', "count", Order::Count),
-    ('m', "mean", Order::Mean),
-    ('x', "max", Order::Longest),
+pub const ORDERS: [(char, &str, WaitOrder); 5] = [
+    ('h', "held up", WaitOrder::HeldUp),
+    ('t', "time", WaitOrder::Time),
+    ('c', "count", WaitOrder::Count),
+    ('m', "mean", WaitOrder::Mean),
+    ('x', "max", WaitOrder::Longest),
 ];
 
 impl TopView {
@@ -23,8 +23,9 @@ impl TopView {
             let filter = legible(&self.filter);
             return format!("/{filter}_  {}", paint(DIM, "Enter: keep it   Esc: none"));
         }
-        let order =
-            |(key, name, order): &(char, &str, Order)| chosen(*order == self.order, &format!("{key} {name}"));
+        let order = |(key, name, order): &(char, &str, WaitOrder)| {
+            chosen(*order == self.order, &format!("{key} {name}"))
+        };
         let orders: Vec<String> = ORDERS.iter().map(order).collect();
         let filter =
             if self.filter.is_empty() { String::new() } else { format!(" {}", legible(&self.filter)) };

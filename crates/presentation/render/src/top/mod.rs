@@ -11,7 +11,7 @@ mod words;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use howlate_analyse::waits::{Order, Table, WaitKind, Waiter};
+use howlate_analyse::waits::{WaitKind, WaitOrder, WaitTable, WaiterTotals};
 use howlate_model::{Span, TracerRefusal};
 
 pub use controls::{Controls, Pressed};
@@ -31,7 +31,7 @@ pub struct Top {
     /// CPUs that are on.
     pub cpus: usize,
     /// What was seen.
-    pub table: Table,
+    pub table: WaitTable,
     /// The control groups of processes, by their id, where they were looked up.
     pub groups: HashMap<u32, String>,
 }
@@ -69,7 +69,7 @@ impl TopBy {
 #[derive(Clone, Debug, Default)]
 pub struct TopView {
     /// What comes first.
-    pub order: Order,
+    pub order: WaitOrder,
     /// One process and no other: its id or its name.
     pub process: Option<String>,
     /// Waits of these kinds and no others, if there are any.
@@ -88,13 +88,13 @@ pub struct TopView {
 
 impl Top {
     /// Who is shown: processes or threads; of one that has ended there are no threads any more.
-    fn waiters(&self, view: &TopView) -> Vec<Cow<'_, Waiter>> {
+    fn waiters(&self, view: &TopView) -> Vec<Cow<'_, WaiterTotals>> {
         if view.by == TopBy::Group {
-            let group_of = |one: &Waiter| self.group_of(one).filter(|_| self.is_meant(one, view));
+            let group_of = |one: &WaiterTotals| self.group_of(one).filter(|_| self.is_meant(one, view));
             return self.table.by_group(group_of).into_iter().map(Cow::Owned).collect();
         }
         let threads = self.table.threads.iter().filter(|one| self.is_meant(one, view));
-        let threads: Vec<Cow<'_, Waiter>> =
+        let threads: Vec<Cow<'_, WaiterTotals>> =
             if view.shows_threads() { threads.map(Cow::Borrowed).collect() } else { Vec::new() };
         if !threads.is_empty() {
             return threads;
@@ -103,18 +103,18 @@ impl Top {
         processes.map(Cow::Borrowed).collect()
     }
 
-    fn group_of(&self, one: &Waiter) -> Option<&str> {
+    fn group_of(&self, one: &WaiterTotals) -> Option<&str> {
         self.groups.get(&one.pid?).map(String::as_str)
     }
 
     /// Whether it is of the group that is meant and of the process.
-    fn is_meant(&self, one: &Waiter, view: &TopView) -> bool {
+    fn is_meant(&self, one: &WaiterTotals, view: &TopView) -> bool {
         let is_within = |group: &String| self.group_of(one).is_some_and(|of| is_below(of, group));
         view.group.as_ref().is_none_or(is_within) && self.is_of_process(one, view)
     }
 
     /// Whether it is of the process that is meant, which the name of a thread does not say.
-    fn is_of_process(&self, one: &Waiter, view: &TopView) -> bool {
+    fn is_of_process(&self, one: &WaiterTotals, view: &TopView) -> bool {
         let Some(wanted) = &view.process else { return true };
         match (wanted.parse(), one.pid) {
             (Ok(pid), _) => one.pid == Some(pid) || one.tid == Some(pid),

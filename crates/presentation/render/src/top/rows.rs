@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use howlate_analyse::waits::{Culprit, Nature, Sum, Wait, Waiter};
+use howlate_analyse::waits::{CpuCulprit, WaitNature, WaitSum, WaitTotal, WaiterTotals};
 use howlate_model::Span;
 
 use super::wanted::{has, is_worth};
@@ -30,9 +30,9 @@ pub struct TopRow {
     /// The same with less of who had the CPU.
     pub short: String,
     /// What the wait means; `None` where it only ran.
-    pub nature: Option<Nature>,
+    pub nature: Option<WaitNature>,
     /// How often and how long; nothing where that is not known.
-    pub sum: Sum,
+    pub sum: WaitSum,
     /// The part of the time: of its threads; of a culprit, of all waits for a CPU.
     pub share: f64,
     /// Who had the CPU meanwhile, or whom a culprit held up: its name, and for how long.
@@ -48,13 +48,13 @@ impl Top {
             return self.table.culprits().iter().map(|one| self.of_culprit(one)).collect();
         }
         let waiters = self.waiters(view);
-        let is_shown = |one: &Waiter, wait: &Wait| {
+        let is_shown = |one: &WaiterTotals, wait: &WaitTotal| {
             let is_asked_for = idle || !view.kinds.is_empty();
             is_worth(one, wait, view)
-                && (is_asked_for || wait.reason.kind.nature() != Nature::AsAsked)
+                && (is_asked_for || wait.reason.kind.nature() != WaitNature::AsAsked)
                 && has(&(one, wait), &view.filter.to_lowercase())
         };
-        let mut all: Vec<(&Waiter, &Wait)> = waiters
+        let mut all: Vec<(&WaiterTotals, &WaitTotal)> = waiters
             .iter()
             .flat_map(|one| one.waits.iter().map(move |wait| (one.as_ref(), wait)))
             .filter(|(one, wait)| is_shown(one, wait))
@@ -62,7 +62,7 @@ impl Top {
         view.order.sort(&mut all);
         let mut rows: Vec<TopRow> =
             all.into_iter().map(|(one, wait)| self.of_wait(one, wait, view)).collect();
-        let runs = |one: &&Waiter| {
+        let runs = |one: &&WaiterTotals| {
             let has_row = |row: &TopRow| row.name == legible(&one.name) && row.id == id(one, view);
             self.cpu(one) >= RUNS && view.kinds.is_empty() && !rows.iter().any(has_row)
         };
@@ -74,11 +74,11 @@ impl Top {
     }
 
     /// The part of a CPU that its threads had.
-    fn cpu(&self, one: &Waiter) -> f64 {
+    fn cpu(&self, one: &WaiterTotals) -> f64 {
         one.ran().as_secs_f64() / self.lasted.as_secs_f64().max(1e-9)
     }
 
-    fn of_wait(&self, one: &Waiter, wait: &Wait, view: &TopView) -> TopRow {
+    fn of_wait(&self, one: &WaiterTotals, wait: &WaitTotal, view: &TopView) -> TopRow {
         TopRow {
             key: key(&(&one.name, one.pid, one.tid, &wait.reason)),
             name: legible(&one.name).into_owned(),
@@ -95,7 +95,7 @@ impl Top {
     }
 
     /// One that does not wait, to speak of.
-    fn of_runner(&self, one: &Waiter, view: &TopView) -> TopRow {
+    fn of_runner(&self, one: &WaiterTotals, view: &TopView) -> TopRow {
         TopRow {
             key: key(&(&one.name, one.pid, one.tid)),
             name: legible(&one.name).into_owned(),
@@ -104,14 +104,14 @@ impl Top {
             what: "runs".to_owned(),
             short: "runs".to_owned(),
             nature: None,
-            sum: Sum::default(),
+            sum: WaitSum::default(),
             share: 0.0,
             others: Vec::new(),
             functions: Vec::new(),
         }
     }
 
-    fn of_culprit(&self, one: &Culprit) -> TopRow {
+    fn of_culprit(&self, one: &CpuCulprit) -> TopRow {
         let of = |pid: u32| self.table.processes.iter().find(|process| process.pid == Some(pid));
         let name = words::name(&one.who).into_owned();
         let waiters: Vec<String> = one.waiters.iter().take(2).map(words::rival).collect();
@@ -126,8 +126,8 @@ impl Top {
             cpu: one.who.pid.and_then(of).map(|process| self.cpu(process)),
             what: format!("{}{more}", waiters.join(", ")),
             short: format!("{}{more}", waiters.iter().take(1).cloned().collect::<String>()),
-            nature: Some(Nature::HeldUp),
-            sum: Sum { time: one.who.time, count: one.waiters.len() as u64, ..Sum::default() },
+            nature: Some(WaitNature::HeldUp),
+            sum: WaitSum { time: one.who.time, count: one.waiters.len() as u64, ..WaitSum::default() },
             share: one.share,
             others: one.waiters.iter().map(|one| (words::rival(one), one.time)).collect(),
             functions: Vec::new(),
@@ -136,7 +136,7 @@ impl Top {
 }
 
 /// The thread where rows are of threads, the process otherwise.
-fn id(one: &Waiter, view: &TopView) -> Option<u32> {
+fn id(one: &WaiterTotals, view: &TopView) -> Option<u32> {
     one.tid.filter(|_| view.shows_threads()).or(one.pid)
 }
 

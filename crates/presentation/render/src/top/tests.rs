@@ -1,19 +1,19 @@
 //! Tables of a machine made up.
 
-use howlate_analyse::waits::{Behind, Nature, Reason, Sum, Wait};
+use howlate_analyse::waits::{CpuHolderTime, WaitNature, WaitReason, WaitSum, WaitTotal};
 use howlate_model::TracerRefusal;
 
 use super::*;
 
-fn wait(kind: WaitKind, at: &str, count: u64, ms: u64, of_ms: u64) -> Wait {
+fn wait(kind: WaitKind, at: &str, count: u64, ms: u64, of_ms: u64) -> WaitTotal {
     let time = Span::from_millis(ms);
-    let sum = Sum { time, count, whole: time, longest: time, looked_at: 1, ongoing: 0 };
+    let sum = WaitSum { time, count, whole: time, longest: time, looked_at: 1, ongoing: 0 };
     let share = ms as f64 / of_ms as f64;
     let functions = if at.is_empty() { Vec::new() } else { vec!["schedule".into(), "inside".into()] };
-    Wait { reason: Reason { kind, at: at.into() }, sum, share, behind: Vec::new(), functions }
+    WaitTotal { reason: WaitReason { kind, at: at.into() }, sum, share, behind: Vec::new(), functions }
 }
 
-fn waiter(pid: u32, name: &str, waits: Vec<Wait>) -> Waiter {
+fn waiter(pid: u32, name: &str, waits: Vec<WaitTotal>) -> Waiter {
     let (tid, of_kernel, threads, ended) = (None, name.starts_with('k'), 1, 0);
     let seen = Span::from_secs(5);
     Waiter { pid: Some(pid), tid, name: name.into(), of_kernel, threads, ended, seen, waits }
@@ -23,8 +23,8 @@ fn waiter(pid: u32, name: &str, waits: Vec<Wait>) -> Waiter {
 fn machine() -> Top {
     let mut cpu = wait(WaitKind::Cpu, "", 600, 2_500, 5_000);
     cpu.behind = vec![
-        Behind { name: "hog".into(), pid: Some(12), time: Span::from_millis(2_450) },
-        Behind { name: String::new(), pid: None, time: Span::from_millis(50) },
+        CpuHolderTime { name: "hog".into(), pid: Some(12), time: Span::from_millis(2_450) },
+        CpuHolderTime { name: String::new(), pid: None, time: Span::from_millis(50) },
     ];
     let processes = vec![
         waiter(11, "hog", vec![cpu]),
@@ -194,7 +194,8 @@ fn machines_read_the_same() {
 #[test]
 fn a_narrow_terminal_is_told_less_of_rivals_and_keeps_each_row_in_one_line() {
     let mut cpu = wait(WaitKind::Cpu, "", 317, 2_500, 5_000);
-    let rival = |name: &str, ms| Behind { name: name.into(), pid: Some(23_530), time: Span::from_millis(ms) };
+    let rival =
+        |name: &str, ms| CpuHolderTime { name: name.into(), pid: Some(23_530), time: Span::from_millis(ms) };
     cpu.behind = vec![rival("ksoftirqd/0", 2_000), rival("long-name-of-it", 400)];
     let mut machine = machine();
     machine.table.processes = vec![waiter(23_531, "long-name-of-me", vec![cpu])];
@@ -215,7 +216,7 @@ fn a_narrow_terminal_is_told_less_of_rivals_and_keeps_each_row_in_one_line() {
 fn a_wait_for_a_quota_blames_no_process() {
     let mut top = machine();
     let behind = &mut top.table.processes[0].waits[0].behind;
-    behind[1] = Behind { name: "(quota)".into(), pid: None, time: Span::from_millis(2_000) };
+    behind[1] = CpuHolderTime { name: "(quota)".into(), pid: None, time: Span::from_millis(2_000) };
     behind[0].time = Span::from_millis(500);
     behind.reverse();
     let text = anstream::adapter::strip_str(&top.text(&TopView::default(), 120)).to_string();
@@ -253,7 +254,7 @@ fn idle_waits_are_shown_when_asked_and_what_only_runs_has_a_row() {
     let rows = |idle| top.rows(&TopView::default(), idle);
     let of = |rows: &[TopRow], name: &str| rows.iter().find(|row| row.name == name).cloned();
     assert!(of(&rows(false), "sleep").is_none());
-    assert_eq!(of(&rows(true), "sleep").unwrap().nature, Some(Nature::AsAsked));
+    assert_eq!(of(&rows(true), "sleep").unwrap().nature, Some(WaitNature::AsAsked));
     let burner = of(&rows(false), "burner").unwrap();
     assert_eq!((burner.what.as_str(), burner.nature), ("runs", None));
     assert!((burner.cpu.unwrap() - 1.0).abs() < 1e-9);

@@ -1,6 +1,6 @@
 //! The table.
 
-use howlate_analyse::waits::{Nature, Order, Wait, WaitKind, Waiter};
+use howlate_analyse::waits::{WaitKind, WaitNature, WaitOrder, WaitTotal, WaiterTotals};
 use howlate_model::{Latency, Span};
 
 use super::wanted::{Row, WORTH, has, is_worth};
@@ -30,16 +30,16 @@ impl Top {
             return self.culprits(view, width);
         }
         let waiters = self.waiters(view);
-        let waiters: Vec<&Waiter> = waiters.iter().map(AsRef::as_ref).collect();
+        let waiters: Vec<&WaiterTotals> = waiters.iter().map(AsRef::as_ref).collect();
         let mut rows = rows(&waiters, view);
         view.order.sort(&mut rows);
         let all = rows.len();
-        rows.retain(|(_, wait)| view.shows_as_asked() || wait.reason.kind.nature() != Nature::AsAsked);
+        rows.retain(|(_, wait)| view.shows_as_asked() || wait.reason.kind.nature() != WaitNature::AsAsked);
         let as_asked = all - rows.len();
         // What holds work up stands last, where eyes are.
         let parts = match view.order {
-            Order::HeldUp => {
-                Nature::ALL.into_iter().rev().map(|one| part(one, &rows, view, width)).collect::<String>()
+            WaitOrder::HeldUp => {
+                WaitNature::ALL.into_iter().rev().map(|one| part(one, &rows, view, width)).collect::<String>()
             }
             _ => table(&rows, view, room(view), width),
         };
@@ -109,7 +109,7 @@ impl Top {
     }
 
     /// What the table leaves out, and how it was got.
-    fn how_lines(&self, waiters: &[&Waiter], as_asked: usize, view: &TopView, width: usize) -> String {
+    fn how_lines(&self, waiters: &[&WaiterTotals], as_asked: usize, view: &TopView, width: usize) -> String {
         let said = |text: String| format!("{}\n", paint(DIM, wrapped(&text, width, 2)));
         let without_work = waiters.iter().filter(|one| !view.shows_threads() && is_without_work(one)).count();
         let mut text = said(format!("  {}", self.how()));
@@ -142,7 +142,7 @@ impl Top {
 
     /// How the numbers were got.
     fn how(&self) -> String {
-        let of_others = |one: &&Wait| one.reason.kind != WaitKind::Cpu;
+        let of_others = |one: &&WaitTotal| one.reason.kind != WaitKind::Cpu;
         let waits = || self.table.processes.iter().flat_map(|one| &one.waits).filter(of_others);
         let (all, looked): (u64, u64) =
             waits().fold((0, 0), |(all, looked), one| (all + one.sum.count, looked + one.sum.looked_at));
@@ -173,13 +173,13 @@ impl Top {
 }
 
 /// A thread of the kernel that only waited for work.
-fn is_without_work(one: &Waiter) -> bool {
-    let is_idle = |wait: &Wait| matches!(wait.reason.kind, WaitKind::Idle | WaitKind::NotSeen);
+fn is_without_work(one: &WaiterTotals) -> bool {
+    let is_idle = |wait: &WaitTotal| matches!(wait.reason.kind, WaitKind::Idle | WaitKind::NotSeen);
     one.of_kernel && one.waits.iter().all(|wait| is_idle(wait) || wait.share < WORTH)
 }
 
 /// What is worth a row: of a whole machine not what has no work, nor what hardly waits.
-fn rows<'a>(waiters: &[&'a Waiter], view: &TopView) -> Vec<Row<'a>> {
+fn rows<'a>(waiters: &[&'a WaiterTotals], view: &TopView) -> Vec<Row<'a>> {
     let all = waiters.iter().flat_map(|one| one.waits.iter().map(|wait| (*one, wait)));
     let all = all.filter(|(one, wait)| is_worth(one, wait, view));
     let filter = view.filter.to_lowercase();
@@ -203,13 +203,13 @@ fn more(left: usize, view: &TopView) -> String {
 }
 
 /// The waits of one nature; nothing where there are none. Each has a third of the room, on a page what holds work up two.
-fn part(which: Nature, rows: &[Row<'_>], view: &TopView, width: usize) -> String {
+fn part(which: WaitNature, rows: &[Row<'_>], view: &TopView, width: usize) -> String {
     let of_this: Vec<Row<'_>> =
         rows.iter().filter(|(_, wait)| wait.reason.kind.nature() == which).copied().collect();
     let third = (room(view) / 3).max(2);
     let room = match (view.rows, which) {
         (None, _) if view.details => room(view),
-        (None, Nature::HeldUp) => 2 * third,
+        (None, WaitNature::HeldUp) => 2 * third,
         _ => third,
     };
     match of_this.is_empty() {

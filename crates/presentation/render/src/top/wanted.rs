@@ -1,6 +1,6 @@
 //! Which waits have a row: those that somebody asked for, and those that are worth one.
 
-use howlate_analyse::waits::{Wait, WaitKind, Waiter};
+use howlate_analyse::waits::{WaitKind, WaitTotal, WaiterTotals};
 
 use super::TopView;
 use super::words::{Rivals, wait};
@@ -9,10 +9,10 @@ use super::words::{Rivals, wait};
 pub(super) const WORTH: f64 = 0.001;
 
 /// Who waits, and one of its waits.
-pub(super) type Row<'a> = (&'a Waiter, &'a Wait);
+pub(super) type Row<'a> = (&'a WaiterTotals, &'a WaitTotal);
 
 /// Whether a wait is one that is wanted, and worth a row.
-pub(super) fn is_worth(one: &Waiter, wait: &Wait, view: &TopView) -> bool {
+pub(super) fn is_worth(one: &WaiterTotals, wait: &WaitTotal, view: &TopView) -> bool {
     let is_wanted = view.kinds.is_empty() || view.kinds.contains(&wait.reason.kind);
     let is_asked_for = view.process.is_some() || !view.kinds.is_empty();
     let says = match wait.reason.kind {

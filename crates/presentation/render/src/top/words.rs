@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use howlate_analyse::waits::{Behind, Nature, Reason, Wait, WaitKind};
+use howlate_analyse::waits::{CpuHolderTime, WaitKind, WaitNature, WaitReason, WaitTotal};
 
 use crate::cause_words::percent;
 use crate::untrusted_text::legible;
@@ -48,17 +48,17 @@ pub(super) const fn kind(kind: WaitKind) -> &'static str {
 }
 
 /// What waits of a nature have in common.
-pub(super) const fn nature(nature: Nature) -> &'static str {
+pub(super) const fn nature(nature: WaitNature) -> &'static str {
     match nature {
-        Nature::HeldUp => "Blocked with work to do",
-        Nature::ForOthers => "Waiting for another process",
-        Nature::AsAsked => "Waiting as asked, or with nothing to do",
+        WaitNature::HeldUp => "Blocked with work to do",
+        WaitNature::ForOthers => "Waiting for another process",
+        WaitNature::AsAsked => "Waiting as asked, or with nothing to do",
     }
 }
 
 /// `disk: reading a file`, `CPU, behind hog 4711 (98 %)`.
-pub(super) fn wait(wait: &Wait, rivals: Rivals) -> String {
-    let Reason { kind: what, at } = &wait.reason;
+pub(super) fn wait(wait: &WaitTotal, rivals: Rivals) -> String {
+    let WaitReason { kind: what, at } = &wait.reason;
     let at = legible(at);
     match what {
         WaitKind::Cpu => format!("CPU{}", behind(wait, rivals)),
@@ -67,12 +67,12 @@ pub(super) fn wait(wait: &Wait, rivals: Rivals) -> String {
     }
 }
 
-fn behind(wait: &Wait, rivals: Rivals) -> String {
+fn behind(wait: &WaitTotal, rivals: Rivals) -> String {
     let time = wait.sum.time.as_secs_f64();
-    let share = |one: &Behind| if time > 0.0 { (one.time.as_secs_f64() / time).min(1.0) } else { 0.0 };
+    let share = |one: &CpuHolderTime| if time > 0.0 { (one.time.as_secs_f64() / time).min(1.0) } else { 0.0 };
     let worth = wait.behind.iter().filter(|one| share(one) >= 0.05);
-    let with_share = |one: &Behind| format!("{} ({})", rival(one), percent(share(one)));
-    let (most, words): (usize, &dyn Fn(&Behind) -> String) = match rivals {
+    let with_share = |one: &CpuHolderTime| format!("{} ({})", rival(one), percent(share(one)));
+    let (most, words): (usize, &dyn Fn(&CpuHolderTime) -> String) = match rivals {
         Rivals::Two => (2, &with_share),
         Rivals::One => (1, &with_share),
         Rivals::Name => (1, &|one| name(one).into_owned()),
@@ -85,7 +85,7 @@ fn behind(wait: &Wait, rivals: Rivals) -> String {
 }
 
 /// `hog 4711`.
-pub(super) fn rival(behind: &Behind) -> String {
+pub(super) fn rival(behind: &CpuHolderTime) -> String {
     match behind.pid {
         Some(pid) if !behind.name.is_empty() => format!("{} {pid}", legible(&behind.name)),
         _ => name(behind).into_owned(),
@@ -93,7 +93,7 @@ pub(super) fn rival(behind: &Behind) -> String {
 }
 
 /// A process, or what stands for a CPU that was idle, or for a quota.
-pub(super) fn name(behind: &Behind) -> Cow<'_, str> {
+pub(super) fn name(behind: &CpuHolderTime) -> Cow<'_, str> {
     if behind.is_quota() {
         return Cow::Borrowed("quota of its group used up");
     }

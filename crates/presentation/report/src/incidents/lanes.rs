@@ -1,6 +1,6 @@
 //! Lanes of a timeline: the waits of late threads by part, then what each CPU ran.
 
-use howlate_analyse::incidents::{cause_of, charged_to};
+use howlate_analyse::incidents::{cause_of, culprit_name};
 use howlate_model::{CpuTimeline, HolderKind, Incident, IncidentCause, Occupant, Segment};
 use howlate_render::{incident_cause, part_in_words, part_of_incident, victim};
 
@@ -74,7 +74,7 @@ fn waiting_lane(incident: &Incident, other: &Incident, start: i64) -> TimeLane {
 
 fn part_hue(incident: &Incident, other: &Incident, part: &Segment) -> Hue {
     let cause = cause_of(other, part);
-    cause.map_or(Hue::Rest, |cause| hue(incident, &part.cause.name, part.pid, Some(charged_to(cause))))
+    cause.map_or(Hue::Rest, |cause| hue(incident, &part.cause.name, part.pid, Some(culprit_name(cause))))
 }
 
 /// The culprit comes first: short stretches have no room for more.
@@ -120,7 +120,7 @@ fn hue(incident: &Incident, name: &str, pid: Option<u32>, process: Option<&str>)
     }
     let matches = |cause: &&IncidentCause| match (cause.pid, pid) {
         (Some(culprit_pid), Some(pid)) if process.is_none() => culprit_pid == pid,
-        _ => process.map_or(cause.name.as_deref() == Some(name), |process| charged_to(cause) == process),
+        _ => process.map_or(cause.name.as_deref() == Some(name), |process| culprit_name(cause) == process),
     };
     let place = culprits(incident).position(|cause| matches(&cause));
     place.map_or(Hue::Rest, |place| Hue::nth(place + 1))

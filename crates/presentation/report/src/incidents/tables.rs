@@ -1,6 +1,8 @@
 //! Incidents, culprits and groups as tables.
 
-use howlate_analyse::incidents::{Culprit, GroupWaits, culprits as all_culprits, groups as all_groups};
+use howlate_analyse::incidents::{
+    Culprit, GroupWaits, culprits as all_culprits, waits_by_group as all_groups,
+};
 use howlate_analyse::percentile;
 use howlate_model::{Incident, Latency, Snapshot};
 use howlate_render::numbers::count;

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use howlate_analyse::incidents::{Grouping, Kept};
+use howlate_analyse::incidents::{Grouping, RecordedIncidents};
 use howlate_model::{
     Cause, CauseKind, CpuHolder, CpuTimeline, HolderKind, IncidentCause, IncidentKind, LateThread,
     LateThreshold, MonotonicTime, Occupant, Part, Segment, SnapProgram, Snapshot, Span, WaitMinute,
@@ -63,7 +63,7 @@ fn recorded_incidents(incidents: Vec<Incident>) -> Incidents {
         clock: None,
     };
     Incidents {
-        kept: Kept { incidents, shorter: 0, minutes: vec![minute], snaps: vec![] },
+        kept: RecordedIncidents { incidents, shorter: 0, minutes: vec![minute], snaps: vec![] },
         machine: None,
         late_above: Some(LateThreshold::Length(Span::from_millis(5))),
         from: None,

@@ -1,6 +1,6 @@
 //! Latency by length of sleep, with idle states and timer slack.
 
-use howlate_analyse::{Insight, Step, insights};
+use howlate_analyse::{Insight, LatenessStep, insights};
 use howlate_model::{Latency, Property, Span};
 use howlate_render::scale::Scale;
 use howlate_render::steps_headline;
@@ -68,7 +68,7 @@ fn title(entries: &[Entry<'_>], flights: &[Flight<'_>]) -> String {
         return steps.trim_end_matches('.').to_owned();
     }
     let step = analyses.take(1).flat_map(insights).find_map(|insight| match insight {
-        Insight::Step(Step { below, above, median_below, median_above, .. }) => Some(format!(
+        Insight::Step(LatenessStep { below, above, median_below, median_above, .. }) => Some(format!(
             "A step: sleeps of {below} return {median_below} late, sleeps of {above} {median_above}"
         )),
         _ => None,

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use howlate_analyse::waits::{Adding, Table};
+use howlate_analyse::waits::{WaitAccumulator, WaitTable};
 use howlate_linux::terminal_keys::TerminalKeys;
 use howlate_linux::{clock, sched};
 use howlate_live::LiveTop;
@@ -46,7 +46,7 @@ pub(crate) fn run(asked: &TopArgs) -> Result<Status, Error> {
     let mut looking = Looking {
         reader,
         refused,
-        adding: Adding::default(),
+        adding: WaitAccumulator::default(),
         view: view(asked),
         json: asked.json,
         live,
@@ -84,7 +84,7 @@ struct Looking<'a> {
     reader: Box<dyn WaitReader>,
     /// Why there is no better one.
     refused: Option<TracerRefusal>,
-    adding: Adding,
+    adding: WaitAccumulator,
     view: TopView,
     json: bool,
     /// Where it has the whole screen.
@@ -125,7 +125,7 @@ impl Looking<'_> {
         loop {
             let next = until.min(clock::now().plus(self.reader.every()));
             let over = self.wait_until(next);
-            self.adding.take(self.reader.read().map_err(Error::Waits)?);
+            self.adding.add_reading(self.reader.read().map_err(Error::Waits)?);
             if over || clock::now() >= until {
                 return Ok(over);
             }
@@ -152,7 +152,7 @@ impl Looking<'_> {
     }
 
     fn shown(&mut self, lasted: Span) -> Shown {
-        let table: Table = self.adding.table();
+        let table: WaitTable = self.adding.table();
         let cpus = sched::bindable_cpus().map_or(1, |cpus| cpus.len());
         self.look_for_groups(&table);
         let groups = self.groups.paths().clone();
@@ -167,7 +167,7 @@ impl Looking<'_> {
     }
 
     /// Where somebody may ask for them.
-    fn look_for_groups(&mut self, table: &Table) {
+    fn look_for_groups(&mut self, table: &WaitTable) {
         if self.live.is_none() && self.view.by != TopBy::Group && self.view.group.is_none() {
             return;
         }

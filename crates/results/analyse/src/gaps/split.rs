@@ -1,75 +1,74 @@
-//! Who had the CPU in a gap, part by part.
+//! Splits a gap by what had the CPU.
 //!
 //! ```text
 //! spins ──► |  enters  |   timer    |  leaves  | softirq | … | ──► spins
 //!           from       event        event                     until
 //! ```
 //!
-//! What lies between the loop and an event is the way into the kernel or out of it, and counts as time of what it led to, unless
-//! it is longer than such ways are: then nothing of the kernel's explains it.
+//! Time between the loop and an event is entry into the kernel or exit from it, and counts for what it led to, unless it is
+//! longer than entries and exits are: then no event explains it.
 
 use howlate_model::{CpuChange, CpuEvent, CpuGap, GapCause, GapKind, MonotonicTime, Span};
 
-use super::occupied::Occupied;
+use super::cpu_state::CpuState;
 
-/// Ways into the kernel and out of it, on processors with every mitigation and below a hypervisor, are shorter.
-const WAY: Span = Span::from_micros(5);
+/// Kernel entries and exits are shorter, on processors with every mitigation and below a hypervisor.
+const ENTRY_OR_EXIT: Span = Span::from_micros(5);
 /// The loop stamps the end of a gap some 50 ns after it, and the kernel's clock for events may be off by as much.
-const UNSHARP: Span = Span::from_nanos(250);
+const TOLERANCE: Span = Span::from_nanos(250);
 
 /// A part of a gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GapPart {
-    /// What had the CPU.
     pub cause: GapCause,
-    /// For how long.
     pub length: Span,
 }
 
 /// Splits a gap of the thread `spinner` by `events` of its CPU, by time; the parts add up to its length.
 pub(super) fn split(gap: &CpuGap, events: &[CpuEvent], spinner: u32) -> Vec<GapPart> {
-    let first = events.partition_point(|event| event.at < gap.from.minus(UNSHARP));
-    let last = events.partition_point(|event| event.at <= gap.until().plus(UNSHARP));
+    let first = events.partition_point(|event| event.at < gap.from.minus(TOLERANCE));
+    let last = events.partition_point(|event| event.at <= gap.until().plus(TOLERANCE));
     let within = &events[first..last.max(first)];
     if within.iter().any(|event| event.what == CpuChange::Missed) {
         return vec![GapPart { cause: GapCause::unnamed(GapKind::NotTraced), length: gap.length }];
     }
-    let mut walk = Walk { at: gap.from, state: Occupied::by(spinner), stretches: Vec::new() };
+    let mut splitter =
+        GapSplitter { at: gap.from, state: CpuState::spinning(spinner), intervals: Vec::new() };
     for event in within {
-        walk.pass(event.at.clamp(gap.from, gap.until()), &event.what);
+        splitter.apply(event.at.clamp(gap.from, gap.until()), &event.what);
     }
-    walk.until(gap.until());
-    walk.parts()
+    splitter.until(gap.until());
+    splitter.parts()
 }
 
-/// The way through a gap.
-struct Walk {
+/// A gap that is being split, from event to event.
+struct GapSplitter {
     at: MonotonicTime,
-    state: Occupied,
-    /// Stretches one after the other; `None`: the kernel, on the spinner's account.
-    stretches: Vec<(Option<GapCause>, Span)>,
+    state: CpuState,
+    /// Intervals one after the other; `None`: the kernel, on the spinner's behalf.
+    intervals: Vec<(Option<GapCause>, Span)>,
 }
 
-impl Walk {
+impl GapSplitter {
     fn until(&mut self, at: MonotonicTime) {
-        self.add(self.state.has(), at);
+        self.add(self.state.occupant(), at);
     }
 
     fn add(&mut self, cause: Option<GapCause>, until: MonotonicTime) {
-        self.stretches.push((cause, until.since(self.at)));
+        self.intervals.push((cause, until.since(self.at)));
         self.at = until;
     }
 
-    fn pass(&mut self, at: MonotonicTime, what: &CpuChange) {
+    fn apply(&mut self, at: MonotonicTime, what: &CpuChange) {
         if let CpuChange::Nmi(lasted) = what {
             self.until(at.minus(*lasted).max(self.at));
             return self.add(Some(GapCause::unnamed(GapKind::Nmi)), at);
         }
         self.until(at);
-        self.state.pass(what);
+        self.state.apply(what);
     }
 
-    /// The stretches with their causes, those of one cause together.
+    /// The intervals summed by cause.
     fn parts(self) -> Vec<GapPart> {
         let mut parts: Vec<GapPart> = Vec::new();
         let mut add =
@@ -78,18 +77,18 @@ impl Walk {
                 None => parts.push(GapPart { cause: cause.clone(), length }),
             };
         let none = GapCause::unnamed(GapKind::NoEvent);
-        for (place, (cause, length)) in self.stretches.iter().enumerate() {
-            let near = || self.neighbour(place).filter(|_| *length <= WAY);
+        for (place, (cause, length)) in self.intervals.iter().enumerate() {
+            let near = || self.neighbour_cause(place).filter(|_| *length <= ENTRY_OR_EXIT);
             add(cause.as_ref().or_else(near).unwrap_or(&none), *length);
         }
         parts.retain(|part| !part.length.is_zero());
         parts
     }
 
-    /// What a way into the kernel leads to; of one out of it, what it comes from.
-    fn neighbour(&self, place: usize) -> Option<&GapCause> {
-        let after = self.stretches[place..].iter().find_map(|(cause, _)| cause.as_ref());
-        let before = || self.stretches[..place].iter().rev().find_map(|(cause, _)| cause.as_ref());
+    /// The cause that a kernel entry leads to, or that an exit comes from.
+    fn neighbour_cause(&self, place: usize) -> Option<&GapCause> {
+        let after = self.intervals[place..].iter().find_map(|(cause, _)| cause.as_ref());
+        let before = || self.intervals[..place].iter().rev().find_map(|(cause, _)| cause.as_ref());
         after.or_else(before)
     }
 }

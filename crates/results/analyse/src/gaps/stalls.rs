@@ -1,60 +1,58 @@
-//! When all measured CPUs stood still at once.
+//! Stalls: times at which all measured CPUs stood still at once.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use howlate_model::{CpuGap, MonotonicTime, Span};
 
-/// Gaps of a CPU that wait for one of another: a minute's worth of a busy machine.
-const WAITING: usize = 1 << 16;
+/// Most gaps of a CPU stored until another CPU's overlap: a minute's worth of a busy machine.
+const MOST_WAITING: usize = 1 << 16;
 
-/// A stretch in which no measured CPU ran its thread.
+/// An interval in which no measured CPU ran its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// When it began.
     pub from: MonotonicTime,
-    /// For how long.
     pub length: Span,
 }
 
 /// Gaps of each CPU that may overlap with one of another.
 #[derive(Debug, Default)]
 pub(super) struct Overlaps {
-    of_cpus: BTreeMap<u32, VecDeque<(MonotonicTime, MonotonicTime)>>,
+    by_cpu: BTreeMap<u32, VecDeque<(MonotonicTime, MonotonicTime)>>,
 }
 
 impl Overlaps {
-    pub(super) fn of(cpus: impl Iterator<Item = u32>) -> Self {
-        Self { of_cpus: cpus.map(|cpu| (cpu, VecDeque::new())).collect() }
+    pub(super) fn for_cpus(cpus: impl Iterator<Item = u32>) -> Self {
+        Self { by_cpu: cpus.map(|cpu| (cpu, VecDeque::new())).collect() }
     }
 
-    /// A gap that is known to be followed by later ones of its CPU only.
+    /// Takes a gap; later calls must be for later gaps of that CPU.
     pub(super) fn add(&mut self, gap: &CpuGap) {
-        let gaps = self.of_cpus.entry(gap.cpu).or_default();
-        if gaps.len() == WAITING {
+        let gaps = self.by_cpu.entry(gap.cpu).or_default();
+        if gaps.len() == MOST_WAITING {
             gaps.pop_front();
         }
         gaps.push_back((gap.from, gap.until()));
     }
 
-    /// Hands on where gaps of all CPUs overlap, once every gap that ended up to now was added.
+    /// Calls `found` for overlaps of gaps of all CPUs, once every gap that ended up to now was added.
     pub(super) fn settle(&mut self, found: &mut dyn FnMut(Stall)) {
-        if self.of_cpus.len() < 2 {
-            self.of_cpus.values_mut().for_each(VecDeque::clear);
+        if self.by_cpu.len() < 2 {
+            self.by_cpu.values_mut().for_each(VecDeque::clear);
             return;
         }
         while let Some((from, until)) = self.next() {
             if until > from {
                 found(Stall { from, length: until.since(from) });
             }
-            // The one that ends first overlaps with nothing that comes.
-            let first = self.of_cpus.values_mut().min_by_key(|gaps| gaps.front().map(|gap| gap.1));
+            // The one that ends first overlaps with nothing later.
+            let first = self.by_cpu.values_mut().min_by_key(|gaps| gaps.front().map(|gap| gap.1));
             first.map(VecDeque::pop_front);
         }
     }
 
     /// The latest beginning and the earliest end of the first gaps; `None` while a CPU has none.
     fn next(&self) -> Option<(MonotonicTime, MonotonicTime)> {
-        let fronts: Option<Vec<_>> = self.of_cpus.values().map(|gaps| gaps.front().copied()).collect();
+        let fronts: Option<Vec<_>> = self.by_cpu.values().map(|gaps| gaps.front().copied()).collect();
         let fronts = fronts?;
         let from = fronts.iter().map(|gap| gap.0).max()?;
         Some((from, fronts.iter().map(|gap| gap.1).min()?))
@@ -71,7 +69,7 @@ mod tests {
     }
 
     fn stalls(cpus: u32, gaps: &[CpuGap]) -> Vec<(i64, u64)> {
-        let mut overlaps = Overlaps::of(0..cpus);
+        let mut overlaps = Overlaps::for_cpus(0..cpus);
         gaps.iter().for_each(|gap| overlaps.add(gap));
         let mut found = Vec::new();
         overlaps.settle(&mut |stall| found.push((stall.from.as_nanos(), stall.length.as_nanos())));
@@ -91,9 +89,9 @@ mod tests {
 
     #[test]
     fn memory_does_not_grow_while_another_cpu_has_no_gaps() {
-        let mut overlaps = Overlaps::of(0..2);
+        let mut overlaps = Overlaps::for_cpus(0..2);
         (0..100_000).for_each(|number| overlaps.add(&gap(0, number * 10, number * 10 + 5)));
-        assert_eq!(overlaps.of_cpus[&0].len(), WAITING);
+        assert_eq!(overlaps.by_cpu[&0].len(), MOST_WAITING);
     }
 
     #[test]

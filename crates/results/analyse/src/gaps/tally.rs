@@ -1,4 +1,4 @@
-//! What the gaps of one CPU come to.
+//! Sums over the gaps of one CPU.
 
 use std::collections::BTreeMap;
 
@@ -6,37 +6,35 @@ use howlate_model::{CpuGap, Distribution, GapCause, GapKind, Latency, Span, Spin
 
 use super::split::GapPart;
 
-/// Gaps that are told one by one.
+/// Most gaps listed one by one.
 pub(super) const WORST: usize = 10;
 
-/// What one cause took.
+/// Sums over the gaps of one cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GapShare {
-    /// What had the CPU.
     pub cause: GapCause,
     /// Gaps of which it is the largest part.
     pub gaps: u64,
     /// Gaps of which it is any part.
     pub in_gaps: u64,
-    /// What it took of all gaps together.
+    /// Its time in all gaps together.
     pub total: Span,
     /// The longest gap of which it is the largest part.
     pub longest: Span,
 }
 
-/// A gap with what explains it.
+/// A gap with its causes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedGap {
-    /// The gap.
     pub gap: CpuGap,
-    /// Its parts, the largest first.
+    /// The largest first.
     pub parts: Vec<GapPart>,
 }
 
-/// What else the kernel counts of a CPU, from before the first gap to behind the last one.
+/// The kernel's own counts for a CPU, from before the first gap to after the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GapAccount {
-    /// What the hypervisor took, in whole ticks.
+    /// Steal time, in whole ticks.
     pub stolen: Option<Span>,
     /// Non-maskable interrupts.
     pub nmis: Option<u64>,
@@ -47,15 +45,14 @@ pub struct GapAccount {
 /// The gaps of one CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuGaps {
-    /// What the thread counted: all gaps, whether or not they could be handed on.
+    /// The thread's own counts: all gaps, even those for which there was no room.
     pub counted: SpinCount,
-    /// How long the gaps were that were handed on.
+    /// Lengths of the gaps that were recorded.
     pub histogram: Distribution,
-    /// What they went to, the most first.
+    /// Sums by cause, the largest first.
     pub by: Vec<GapShare>,
-    /// The longest ones, the longest first.
+    /// The longest gaps, the longest first.
     pub worst: Vec<ExplainedGap>,
-    /// What else the kernel counts.
     pub account: GapAccount,
 }
 
@@ -69,13 +66,13 @@ impl CpuGaps {
 
 /// The gaps of one CPU while they come in.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct GapTally {
     histogram: Distribution,
     by: BTreeMap<GapCause, GapShare>,
     worst: Vec<ExplainedGap>,
 }
 
-impl Tally {
+impl GapTally {
     pub(super) fn add(&mut self, gap: CpuGap, mut parts: Vec<GapPart>) {
         self.histogram.record(Latency::from_span(gap.length));
         parts.sort_by_key(|part| std::cmp::Reverse(part.length));
@@ -94,38 +91,38 @@ impl Tally {
                 share.longest = share.longest.max(gap.length);
             }
         }
-        self.keep(ExplainedGap { gap, parts });
+        self.keep_worst(ExplainedGap { gap, parts });
     }
 
-    fn keep(&mut self, one: ExplainedGap) {
-        let place = self.worst.partition_point(|other| other.gap.length >= one.gap.length);
+    fn keep_worst(&mut self, gap: ExplainedGap) {
+        let place = self.worst.partition_point(|other| other.gap.length >= gap.gap.length);
         if place < WORST {
-            self.worst.insert(place, one);
+            self.worst.insert(place, gap);
             self.worst.truncate(WORST);
         }
     }
 
-    pub(super) fn end(mut self, counted: SpinCount, account: GapAccount) -> CpuGaps {
-        if counted.moved {
-            self.forget_causes();
+    pub(super) fn end(mut self, count: SpinCount, account: GapAccount) -> CpuGaps {
+        if count.moved {
+            self.drop_causes();
         }
         let mut by: Vec<GapShare> = self.by.into_values().collect();
         let mut worst = self.worst;
-        if explains(account.smis, &by) {
-            let parts = worst.iter_mut().flat_map(|one| &mut one.parts).map(|part| &mut part.cause);
+        if are_smis(account.smis, &by) {
+            let parts = worst.iter_mut().flat_map(|gap| &mut gap.parts).map(|part| &mut part.cause);
             let unexplained = by.iter_mut().map(|share| &mut share.cause).chain(parts);
             unexplained
                 .filter(|cause| cause.kind == GapKind::NoEvent)
                 .for_each(|cause| cause.kind = GapKind::Smi);
         }
         by.sort_by_key(|share| std::cmp::Reverse(share.total));
-        CpuGaps { counted, histogram: self.histogram, by, worst, account }
+        CpuGaps { counted: count, histogram: self.histogram, by, worst, account }
     }
 }
 
-impl Tally {
-    /// The events were those of the CPU that it was to stay on: since when it did not, nobody knows.
-    fn forget_causes(&mut self) {
+impl GapTally {
+    /// Drops all causes: the events were those of the CPU that the thread was to stay on, and when it left that is unknown.
+    fn drop_causes(&mut self) {
         let cause = GapCause::unnamed(GapKind::NotTraced);
         let worst = std::mem::take(&mut self.worst);
         let without = |ExplainedGap { gap, .. }| ExplainedGap {
@@ -136,19 +133,19 @@ impl Tally {
         let all = std::mem::take(&mut self.by)
             .into_values()
             .map(|share| GapShare { cause: cause.clone(), ..share });
-        let joined = all.reduce(|one, other| GapShare {
-            gaps: one.gaps + other.gaps,
-            in_gaps: one.in_gaps.max(other.in_gaps),
-            total: one.total.plus(other.total),
-            longest: one.longest.max(other.longest),
-            ..one
+        let joined = all.reduce(|left, right| GapShare {
+            gaps: left.gaps + right.gaps,
+            in_gaps: left.in_gaps.max(right.in_gaps),
+            total: left.total.plus(right.total),
+            longest: left.longest.max(right.longest),
+            ..left
         });
         self.by = joined.into_iter().map(|share| (cause.clone(), share)).collect();
     }
 }
 
-/// Whether the firmware interrupted at least as often as there are gaps without an event.
-fn explains(smis: Option<u64>, by: &[GapShare]) -> bool {
+/// Whether there were at least as many system management interrupts as gaps without an event.
+fn are_smis(smis: Option<u64>, by: &[GapShare]) -> bool {
     let unexplained =
         by.iter().find(|share| share.cause.kind == GapKind::NoEvent).map_or(0, |share| share.gaps);
     unexplained > 0 && smis.is_some_and(|smis| smis >= unexplained)
@@ -180,12 +177,12 @@ mod tests {
             moved
                 .worst
                 .iter()
-                .all(|one| one.parts == [part(GapKind::NotTraced, one.gap.length.as_nanos() / 1_000)])
+                .all(|gap| gap.parts == [part(GapKind::NotTraced, gap.gap.length.as_nanos() / 1_000)])
         );
     }
 
-    fn tally() -> Tally {
-        let mut tally = Tally::default();
+    fn tally() -> GapTally {
+        let mut tally = GapTally::default();
         tally.add(gap(10), vec![part(GapKind::Nmi, 4), part(GapKind::NoEvent, 6)]);
         tally.add(gap(30), vec![part(GapKind::Nmi, 30)]);
         tally
@@ -194,17 +191,17 @@ mod tests {
     #[test]
     fn a_gap_counts_for_its_largest_part_and_time_for_each() {
         let gaps = tally().end(SpinCount::default(), GapAccount::default());
-        let told: Vec<_> = gaps
+        let rows: Vec<_> = gaps
             .by
             .iter()
-            .map(|one| (one.cause.kind, [one.gaps, one.in_gaps], one.total, one.longest))
+            .map(|share| (share.cause.kind, [share.gaps, share.in_gaps], share.total, share.longest))
             .collect();
         let micros = Span::from_micros;
         let expected = [
             (GapKind::Nmi, [1, 2], micros(34), micros(30)),
             (GapKind::NoEvent, [1, 1], micros(6), micros(10)),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(rows, expected);
         assert_eq!(gaps.worst[0].gap.length, micros(30));
         assert_eq!(gaps.worst[1].parts[0].cause.kind, GapKind::NoEvent);
     }
@@ -221,10 +218,10 @@ mod tests {
 
     #[test]
     fn only_the_longest_are_told_one_by_one() {
-        let mut tally = Tally::default();
+        let mut tally = GapTally::default();
         (1..40).for_each(|micros| tally.add(gap(micros), Vec::new()));
         let gaps = tally.end(SpinCount::default(), GapAccount::default());
-        let lengths: Vec<u64> = gaps.worst.iter().map(|one| one.gap.length.as_nanos() / 1_000).collect();
+        let lengths: Vec<u64> = gaps.worst.iter().map(|gap| gap.gap.length.as_nanos() / 1_000).collect();
         assert_eq!(lengths, (30..40).rev().collect::<Vec<_>>());
     }
 
@@ -232,7 +229,7 @@ mod tests {
     fn what_is_taken_is_told_in_parts_per_million() {
         let counted =
             SpinCount { lasted: Span::from_secs(2), total: Span::from_micros(3), ..SpinCount::default() };
-        let gaps = Tally::default().end(counted, GapAccount::default());
+        let gaps = GapTally::default().end(counted, GapAccount::default());
         assert!((gaps.ppm() - 1.5).abs() < 1e-9);
     }
 }

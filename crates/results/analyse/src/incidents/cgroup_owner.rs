@@ -1,4 +1,4 @@
-//! What a control group belongs to, by its path: nobody is asked.
+//! The unit, container, pod or user that a control group belongs to, by its path alone.
 //!
 //! Source: `systemd.unit(5)`, `systemd.special(7)`; paths as Docker, Podman, containerd and CRI-O name them with either driver
 //! for control groups.
@@ -8,24 +8,24 @@ use std::str::FromStr;
 
 /// Endings of units that hold processes.
 const UNITS: [&str; 5] = [".service", ".scope", ".socket", ".mount", ".swap"];
-/// Letters of a container's id that are shown, as `docker ps` does.
-const SHOWN: usize = 12;
+/// Digits of a container's id that are shown, as `docker ps` does.
+const SHOWN_DIGITS: usize = 12;
 
-/// By what threads are counted together.
+/// How threads are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grouping {
-    /// The name of their process.
+    /// By the name of their process.
     #[default]
     Process,
-    /// The unit of systemd.
+    /// By unit of systemd.
     Unit,
-    /// The control group.
+    /// By control group.
     Cgroup,
-    /// Container id, as the runtime named it.
+    /// By container id, as the runtime named it.
     Container,
-    /// UID of the Kubernetes pod.
+    /// By UID of the Kubernetes pod.
     Pod,
-    /// UID of the user whose slice it is.
+    /// By UID of the user whose slice it is.
     User,
 }
 
@@ -39,13 +39,19 @@ impl Grouping {
         (Self::User, "user"),
     ];
 
-    /// As it is typed.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(of, _)| *of == self).map_or("", |(_, name)| name)
+        Self::ALL.iter().find(|(grouping, _)| *grouping == self).map_or("", |(_, name)| name)
     }
 
-    /// What a thread is counted as; `-` where it is in none. Users without a name are told by number.
-    pub fn of(self, process: &str, group: Option<&str>, uid: u32, users: &BTreeMap<u32, String>) -> String {
+    /// The group of a thread; `-` if it is in none. Users without a name are listed by number.
+    pub fn group_of(
+        self,
+        process: &str,
+        group: Option<&str>,
+        uid: u32,
+        users: &BTreeMap<u32, String>,
+    ) -> String {
         let path = group.unwrap_or_default();
         let found = match self {
             Self::Process => Some(process.to_owned()),
@@ -63,14 +69,14 @@ impl FromStr for Grouping {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.iter().find(|(_, name)| *name == text);
-        known.map(|(grouping, _)| *grouping).ok_or_else(|| {
+        let row = Self::ALL.iter().find(|(_, name)| *name == text);
+        row.map(|(grouping, _)| *grouping).ok_or_else(|| {
             format!("`{text}` groups nothing; write {}", Self::ALL.map(|(_, name)| name).join(", "))
         })
     }
 }
 
-/// The unit of systemd that a control group is in: the innermost.
+/// The innermost unit of systemd that a control group is in.
 pub fn unit(path: &str) -> Option<&str> {
     path.rsplit('/').find(|part| UNITS.iter().any(|ending| part.ends_with(ending)))
 }
@@ -82,11 +88,11 @@ pub fn container(path: &str) -> Option<String> {
         // `docker-1f…`, `cri-containerd-1f…`, `libpod-1f…`, or the id alone.
         let id = name.rsplit('-').next().unwrap_or(name);
         let is_id = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id.then(|| id.chars().take(SHOWN).collect())
+        is_id.then(|| id.chars().take(SHOWN_DIGITS).collect())
     })
 }
 
-/// The pod of Kubernetes, by its uid.
+/// The Kubernetes pod, by its uid.
 pub fn pod(path: &str) -> Option<String> {
     path.split('/').find_map(|part| {
         let name = part.strip_suffix(".slice").unwrap_or(part);
@@ -139,12 +145,23 @@ mod tests {
     #[test]
     fn what_is_in_none_is_said_to_be() {
         let users = BTreeMap::from([(33, "www-data".to_owned())]);
-        let of = |grouping: &str, uid| {
-            grouping.parse::<Grouping>().unwrap().of("nginx", Some("/system.slice/web.service"), uid, &users)
+        let group_of = |grouping: &str, uid| {
+            grouping.parse::<Grouping>().unwrap().group_of(
+                "nginx",
+                Some("/system.slice/web.service"),
+                uid,
+                &users,
+            )
         };
-        assert_eq!((of("process", 33).as_str(), of("unit", 33).as_str()), ("nginx", "web.service"));
-        assert_eq!((of("user", 33).as_str(), of("user", 34).as_str()), ("www-data", "34"));
-        assert_eq!((of("pod", 33).as_str(), of("cgroup", 33).as_str()), ("-", "/system.slice/web.service"));
+        assert_eq!(
+            (group_of("process", 33).as_str(), group_of("unit", 33).as_str()),
+            ("nginx", "web.service")
+        );
+        assert_eq!((group_of("user", 33).as_str(), group_of("user", 34).as_str()), ("www-data", "34"));
+        assert_eq!(
+            (group_of("pod", 33).as_str(), group_of("cgroup", 33).as_str()),
+            ("-", "/system.slice/web.service")
+        );
         assert!("room".parse::<Grouping>().is_err());
     }
 }

@@ -1,39 +1,38 @@
-//! Who held up others, all incidents together.
+//! What delayed threads, all incidents together.
 
 use std::collections::BTreeMap;
 
 use howlate_model::{CauseKind, Incident, IncidentCause, Policy, Span};
 
-use super::charged::{cause_of, charged_to};
+use super::culprit_of_cause::{cause_of, culprit_name};
 use super::own_time::OwnTime;
 
-/// One who did.
+/// A program, handler or other cause that delayed threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Culprit {
-    /// What kind of thing.
     pub kind: CauseKind,
-    /// Its process, or what it is called itself; empty where nobody knows.
+    /// Its process, or its own name; empty if unknown.
     pub name: String,
-    /// What that runs, where it is an interpreter.
+    /// The script that it runs, if it is an interpreter.
     pub command: Option<String>,
     /// Whether it is the recorder itself.
     pub is_recorder: bool,
-    /// How its thread was scheduled that took most of one incident, where that is known.
+    /// Policy of the thread that took most of one incident, if known.
     pub policy: Option<Policy>,
-    /// Of how many incidents it took a part.
+    /// Number of incidents that it took a part of.
     pub incidents: u64,
-    /// How much of them, in all: where several waited at once, the time of each counts.
+    /// Its time in them, in all: if several threads waited at once, the time of each counts.
     pub took: Span,
     /// How long it had what they waited for: counted once, however many waited.
     pub own: Span,
-    /// The most of one.
+    /// Its longest time in one incident.
     pub longest: Span,
-    /// Whom it held up longest, and for how long in all.
+    /// The process that it delayed longest, and for how long in all.
     pub victim: (String, Span),
 }
 
 #[derive(Default)]
-struct Sum {
+struct CulpritSum {
     policy: Option<Policy>,
     incidents: u64,
     took: Span,
@@ -42,52 +41,52 @@ struct Sum {
     victims: BTreeMap<String, Span>,
 }
 
-/// What is one culprit.
+/// What counts as one culprit.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Named {
+struct CulpritKey {
     kind: CauseKind,
     name: String,
     command: Option<String>,
     is_recorder: bool,
-    /// Against that, other things help than against the same program without.
+    /// Kept apart, as the remedies differ from those against ordinary threads of the same program.
     is_realtime: bool,
 }
 
-/// The culprits, whoever took most first. Threads are told apart by their process, and the real-time ones
-/// of a program from its others.
+/// The culprits, the longest time first. Threads are grouped by process, with the real-time ones of a program kept apart from its
+/// others.
 pub fn culprits<'a>(incidents: impl Iterator<Item = &'a Incident>) -> Vec<Culprit> {
-    let mut all: BTreeMap<Named, Sum> = BTreeMap::new();
+    let mut all: BTreeMap<CulpritKey, CulpritSum> = BTreeMap::new();
     for incident in incidents {
-        let mut here: BTreeMap<Named, (Span, Option<Policy>)> = BTreeMap::new();
+        let mut here: BTreeMap<CulpritKey, (Span, Option<Policy>)> = BTreeMap::new();
         for cause in &incident.causes {
-            let (took, policy) = here.entry(named(cause)).or_default();
+            let (took, policy) = here.entry(key_of(cause)).or_default();
             *took = took.plus(cause.took);
             *policy = policy.or(cause.policy);
         }
-        for (who, (took, policy)) in here {
-            all.entry(who).or_default().add(incident, took, policy);
+        for (key, (took, policy)) in here {
+            all.entry(key).or_default().add(incident, took, policy);
         }
         for part in &incident.parts {
-            let sum = cause_of(incident, part).and_then(|cause| all.get_mut(&named(cause)));
+            let sum = cause_of(incident, part).and_then(|cause| all.get_mut(&key_of(cause)));
             sum.into_iter().for_each(|sum| sum.own.add(incident, part));
         }
     }
-    let mut culprits: Vec<Culprit> = all.into_iter().map(|(who, sum)| sum.culprit(who)).collect();
-    culprits.sort_by_key(|one| std::cmp::Reverse(one.took));
+    let mut culprits: Vec<Culprit> = all.into_iter().map(|(key, sum)| sum.culprit(key)).collect();
+    culprits.sort_by_key(|culprit| std::cmp::Reverse(culprit.took));
     culprits
 }
 
-fn named(cause: &IncidentCause) -> Named {
-    Named {
+fn key_of(cause: &IncidentCause) -> CulpritKey {
+    CulpritKey {
         kind: cause.kind,
-        name: charged_to(cause).to_owned(),
+        name: culprit_name(cause).to_owned(),
         command: cause.command.clone(),
         is_recorder: cause.is_recorder,
         is_realtime: cause.policy.is_some_and(Policy::is_realtime),
     }
 }
 
-impl Sum {
+impl CulpritSum {
     fn add(&mut self, incident: &Incident, took: Span, policy: Option<Policy>) {
         if took > self.longest {
             (self.longest, self.policy) = (took, policy);
@@ -98,10 +97,10 @@ impl Sum {
         *victim = victim.plus(took);
     }
 
-    fn culprit(self, Named { kind, name, command, is_recorder, .. }: Named) -> Culprit {
+    fn culprit(self, CulpritKey { kind, name, command, is_recorder, .. }: CulpritKey) -> Culprit {
         let Self { policy, incidents, took, own, longest, victims } = self;
         let victim = victims.into_iter().max_by_key(|(_, took)| *took).unwrap_or_default();
-        // Parts of several threads of one name may be joined under one of them.
+        // Joined parts of several threads of one name count for one of them.
         let own = own.sum().min(took);
         Culprit { kind, name, command, is_recorder, policy, incidents, took, own, longest, victim }
     }
@@ -159,14 +158,14 @@ pub(super) mod tests {
 
     #[test]
     fn whom_several_waited_for_has_its_own_time_once() {
-        let waited = |victim: &str, from: i64, ms: u64| {
-            let one = incident(victim, &[("hog", None, ms)]);
-            Incident { parts: vec![part(9, from * 1_000_000, ms * 1_000_000)], ..one }
+        let wait_of = |victim: &str, from: i64, ms: u64| {
+            let victim_incident = incident(victim, &[("hog", None, ms)]);
+            Incident { parts: vec![part(9, from * 1_000_000, ms * 1_000_000)], ..victim_incident }
         };
-        let found = culprits([waited("web", 0, 10), waited("db", 5, 5)].iter());
+        let found = culprits([wait_of("web", 0, 10), wait_of("db", 5, 5)].iter());
         assert_eq!((found[0].took, found[0].own), (Span::from_millis(15), Span::from_millis(10)));
         let urgent = Policy::Fifo { priority: Priority::USUAL };
-        let mut all = [waited("web", 0, 10), waited("db", 20, 5)];
+        let mut all = [wait_of("web", 0, 10), wait_of("db", 20, 5)];
         all[0].causes[0].policy = Some(urgent);
         assert_eq!(culprits(all.iter())[0].policy, Some(urgent), "that of the longest");
     }
@@ -178,9 +177,9 @@ pub(super) mod tests {
         all[0].causes[0].policy = Some(urgent);
         all[1].causes[0].policy = Some(Policy::OTHER);
         let found = culprits(all.iter());
-        let told: Vec<_> = found.iter().map(|one| (one.policy, one.took)).collect();
+        let rows: Vec<_> = found.iter().map(|culprit| (culprit.policy, culprit.took)).collect();
         assert_eq!(
-            told,
+            rows,
             [(Some(urgent), Span::from_millis(30)), (Some(Policy::OTHER), Span::from_millis(20))]
         );
     }
@@ -193,8 +192,8 @@ pub(super) mod tests {
         ];
         all[0].causes[0].command = Some("svc.py".to_owned());
         let found = culprits(all.iter());
-        let told: Vec<_> = found.iter().map(|one| one.command.as_deref()).collect();
-        assert_eq!(told, [Some("svc.py"), None]);
+        let rows: Vec<_> = found.iter().map(|culprit| culprit.command.as_deref()).collect();
+        assert_eq!(rows, [Some("svc.py"), None]);
     }
 
     #[test]
@@ -204,8 +203,9 @@ pub(super) mod tests {
             incident("db", &[("GC 1", Some("java"), 4)]),
         ];
         let found = culprits(all.iter());
-        let told: Vec<_> = found.iter().map(|one| (one.name.as_str(), one.incidents, one.took)).collect();
-        assert_eq!(told, [("java", 2, Span::from_millis(19)), ("cc1", 1, Span::from_millis(1))]);
+        let rows: Vec<_> =
+            found.iter().map(|culprit| (culprit.name.as_str(), culprit.incidents, culprit.took)).collect();
+        assert_eq!(rows, [("java", 2, Span::from_millis(19)), ("cc1", 1, Span::from_millis(1))]);
         assert_eq!(found[0].longest, Span::from_millis(15));
         assert_eq!(found[0].victim, ("web".to_owned(), Span::from_millis(15)));
     }

@@ -1,4 +1,4 @@
-//! How long the threads of each group waited, all minutes together.
+//! Waits of the threads of each group, all minutes together.
 
 use std::collections::BTreeMap;
 
@@ -9,30 +9,29 @@ use super::Grouping;
 /// All waits of one group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupWaits {
-    /// What it is called.
     pub name: String,
-    /// How many waits were late.
+    /// Number of late waits.
     pub late: u64,
-    /// All of them.
+    /// All waits, late or not.
     pub waits: Distribution,
 }
 
-/// The groups of these minutes: those with the most late waits first, then those with the longest.
-pub fn groups<'a>(
+/// The waits of these minutes by group: most late waits first, then the longest wait.
+pub fn waits_by_group<'a>(
     counts: impl Iterator<Item = &'a WaitCounts>,
     by: Grouping,
     users: &BTreeMap<u32, String>,
 ) -> Vec<GroupWaits> {
     let mut all: BTreeMap<String, (u64, Distribution)> = BTreeMap::new();
-    for one in counts {
-        let name = by.of(&one.process, one.group.as_deref(), one.uid, users);
+    for count in counts {
+        let name = by.group_of(&count.process, count.group.as_deref(), count.uid, users);
         let (late, waits) = all.entry(name).or_default();
-        *late = late.saturating_add(one.late);
-        waits.merge(&one.waits);
+        *late = late.saturating_add(count.late);
+        waits.merge(&count.waits);
     }
     let mut groups: Vec<GroupWaits> =
         all.into_iter().map(|(name, (late, waits))| GroupWaits { name, late, waits }).collect();
-    groups.sort_by_key(|one| std::cmp::Reverse((one.late, one.waits.max())));
+    groups.sort_by_key(|group| std::cmp::Reverse((group.late, group.waits.max())));
     groups
 }
 
@@ -44,17 +43,18 @@ mod tests {
 
     #[test]
     fn minutes_are_added_up_by_what_is_asked_for() {
-        let one = |process: &str, late: u64, waits: &[i64]| {
+        let count = |process: &str, late: u64, waits: &[i64]| {
             let mut distribution = Distribution::default();
             waits.iter().for_each(|ns| distribution.record(Latency::from_nanos(*ns)));
             let (process, policy) = (process.to_owned(), "other".to_owned());
             WaitCounts { process, uid: 7, group: None, policy, late, waits: distribution }
         };
-        let minutes = [one("a", 0, &[5, 6]), one("b", 0, &[900]), one("c", 2, &[3]), one("a", 0, &[7])];
-        let found = groups(minutes.iter(), Grouping::Process, &BTreeMap::new());
-        let told: Vec<_> = found.iter().map(|one| (one.name.as_str(), one.waits.count())).collect();
-        assert_eq!(told, [("c", 1), ("b", 1), ("a", 3)]);
-        let found = groups(minutes.iter(), Grouping::User, &BTreeMap::new());
+        let minutes =
+            [count("a", 0, &[5, 6]), count("b", 0, &[900]), count("c", 2, &[3]), count("a", 0, &[7])];
+        let found = waits_by_group(minutes.iter(), Grouping::Process, &BTreeMap::new());
+        let rows: Vec<_> = found.iter().map(|group| (group.name.as_str(), group.waits.count())).collect();
+        assert_eq!(rows, [("c", 1), ("b", 1), ("a", 3)]);
+        let found = waits_by_group(minutes.iter(), Grouping::User, &BTreeMap::new());
         assert_eq!((found.len(), found[0].late, found[0].waits.count()), (1, 2, 5));
     }
 }

@@ -1,32 +1,32 @@
-//! What a recorder writes, counted for whoever asks again and again: numbers that only grow, of a bounded number of names.
+//! Counters over a recorder's lines, for exporters that are read repeatedly: they only grow, for a bounded number of names.
 
 use std::collections::BTreeMap;
 
 use howlate_model::{Distribution, Incident, Line, Span, WaitCounts};
 
 use super::Grouping;
-use super::charged::charged_to;
+use super::culprit_of_cause::culprit_name;
 
-/// Groups that are told apart, half of them kept for those that were late; all others are one.
-const GROUPS: usize = 50;
-/// Pairs of victim and culprit that are told apart.
-const PAIRS: usize = 4_096;
-/// What is beyond those.
+/// Most groups, half of them reserved for those that were late; all others count as one.
+const MOST_GROUPS: usize = 50;
+/// Most pairs of victim and culprit.
+const MOST_PAIRS: usize = 4_096;
+/// Name of the group, and of the pair, for what exceeds the limits.
 const OTHERS: &str = "(others)";
 
-/// Counts since whoever counts began.
+/// Counts since the start of the exporter.
 #[derive(Clone, Debug, Default)]
 pub struct LateCounts {
-    /// By what threads are counted together.
+    /// How threads are grouped.
     pub by: Grouping,
     /// Names of users.
     pub users: BTreeMap<u32, String>,
     /// All waits, late or not, by group.
     pub waits: BTreeMap<String, Distribution>,
     /// How long a victim waited for a culprit, in late waits.
-    pub held_up: BTreeMap<(String, String), Span>,
-    /// Late waits that are in no pair: there were too many, or there was no room for them.
-    pub not_kept: u64,
+    pub waited: BTreeMap<(String, String), Span>,
+    /// Late waits that are in no pair: beyond the recorder's limit, or lost for lack of room.
+    pub dropped: u64,
     /// When the last minute ended: date and time.
     pub until: Option<String>,
 }
@@ -37,7 +37,7 @@ impl LateCounts {
         match line {
             Line::Incident(incident) => self.add_incident(incident),
             Line::Minute(minute) => {
-                self.not_kept += minute.incidents_lost + minute.incidents_left_out;
+                self.dropped += minute.incidents_lost + minute.incidents_left_out;
                 self.until = Some(minute.at.clone());
                 minute.groups.iter().for_each(|group| self.add_group(group));
             }
@@ -46,8 +46,8 @@ impl LateCounts {
     }
 
     fn add_group(&mut self, counts: &WaitCounts) {
-        let name = self.by.of(&counts.process, counts.group.as_deref(), counts.uid, &self.users);
-        let room = if counts.late > 0 { GROUPS } else { GROUPS / 2 };
+        let name = self.by.group_of(&counts.process, counts.group.as_deref(), counts.uid, &self.users);
+        let room = if counts.late > 0 { MOST_GROUPS } else { MOST_GROUPS / 2 };
         let has_room = self.waits.contains_key(&name) || self.waits.len() < room;
         let name = if has_room { name } else { OTHERS.to_owned() };
         self.waits.entry(name).or_default().merge(&counts.waits);
@@ -55,20 +55,20 @@ impl LateCounts {
 
     fn add_incident(&mut self, incident: &Incident) {
         let thread = &incident.thread;
-        let victim = self.by.of(&thread.process, thread.group.as_deref(), thread.uid, &self.users);
+        let victim = self.by.group_of(&thread.process, thread.group.as_deref(), thread.uid, &self.users);
         for cause in &incident.causes {
-            let name = Some(charged_to(cause)).filter(|name| !name.is_empty()).unwrap_or(cause.kind.name());
+            let name = Some(culprit_name(cause)).filter(|name| !name.is_empty()).unwrap_or(cause.kind.name());
             let pair = (victim.clone(), name.to_owned());
-            let has_room = self.held_up.contains_key(&pair) || self.held_up.len() < PAIRS;
+            let has_room = self.waited.contains_key(&pair) || self.waited.len() < MOST_PAIRS;
             let pair = if has_room { pair } else { (OTHERS.to_owned(), OTHERS.to_owned()) };
-            let took = self.held_up.entry(pair).or_default();
+            let took = self.waited.entry(pair).or_default();
             *took = took.plus(cause.took);
         }
     }
 
-    /// The pairs with the longest time, so many at most.
+    /// At most `most` pairs, those with the longest time.
     pub fn longest(&self, most: usize) -> Vec<(&(String, String), Span)> {
-        let mut all: Vec<_> = self.held_up.iter().map(|(pair, took)| (pair, *took)).collect();
+        let mut all: Vec<_> = self.waited.iter().map(|(pair, took)| (pair, *took)).collect();
         all.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
         all.truncate(most);
         all
@@ -149,11 +149,11 @@ mod tests {
         let mut counts = LateCounts::default();
         let many = |late: u64| (0..200).map(|number| group(&format!("{late} {number}"), late)).collect();
         counts.add(&minute(many(0)));
-        assert_eq!(counts.waits.len(), GROUPS / 2 + 1, "half of them and the others");
+        assert_eq!(counts.waits.len(), MOST_GROUPS / 2 + 1, "half of them and the others");
         counts.add(&minute(many(1)));
-        assert_eq!(counts.waits.len(), GROUPS);
+        assert_eq!(counts.waits.len(), MOST_GROUPS);
         assert_eq!(counts.waits.values().map(Distribution::count).sum::<u64>(), 400);
-        assert_eq!((counts.not_kept, counts.until.as_deref()), (6, Some("2026-11-25T03:13:00Z")));
+        assert_eq!((counts.dropped, counts.until.as_deref()), (6, Some("2026-11-25T03:13:00Z")));
     }
 
     #[test]
@@ -162,15 +162,15 @@ mod tests {
         for (victim, culprit, ms) in [("web", Some("hog"), 5), ("web", Some("hog"), 7), ("db", None, 20)] {
             counts.add(&incident(victim, culprit, ms));
         }
-        let pair = |one: &str, other: &str| (one.to_owned(), other.to_owned());
+        let pair = |victim: &str, culprit: &str| (victim.to_owned(), culprit.to_owned());
         let longest = counts.longest(1);
         assert_eq!(
             longest,
             [(&pair("db", "thread"), Span::from_millis(20))],
             "its kind, where it has no name"
         );
-        assert_eq!(counts.held_up[&pair("web", "hog")], Span::from_millis(12));
-        (0..2 * PAIRS).for_each(|number| counts.add(&incident(&number.to_string(), Some("hog"), 1)));
-        assert_eq!(counts.held_up.len(), PAIRS + 1);
+        assert_eq!(counts.waited[&pair("web", "hog")], Span::from_millis(12));
+        (0..2 * MOST_PAIRS).for_each(|number| counts.add(&incident(&number.to_string(), Some("hog"), 1)));
+        assert_eq!(counts.waited.len(), MOST_PAIRS + 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Lengths from which on sleeps return clearly later, and what may be behind it.
+//! Lengths from which on sleeps return clearly later, and possible origins.
 
 use howlate_model::{Distribution, Latency, Load, Mechanism, Policy, Span, System, TunedKnobs, Wait};
 use schemars::JsonSchema;
@@ -12,7 +12,8 @@ use crate::steps::host_halt_poll;
 
 /// From some length on, sleeps return clearly later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Step {
+#[schemars(rename = "Step")]
+pub struct LatenessStep {
     /// The conditions on both sides, by index in the recording's header.
     pub conditions: Vec<u32>,
     /// The longest length before the step.
@@ -30,14 +31,15 @@ pub struct Step {
     /// The same two lengths with every CPU kept awake, which is the control for leaving the idle state.
     /// Absent: nobody measured that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub awake: Option<Awake>,
+    pub awake: Option<AwakeControl>,
     /// What lies at that length on this machine.
-    pub origins: Vec<Origin>,
+    pub origins: Vec<StepOrigin>,
 }
 
 /// Sleeps of two lengths with every CPU kept awake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Awake {
+#[schemars(rename = "Awake")]
+pub struct AwakeControl {
     /// Median latency at the length before the step.
     #[serde(rename = "median_below_ns")]
     pub median_below: Latency,
@@ -50,8 +52,9 @@ pub struct Awake {
 
 /// What lies at the length of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Origin")]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Origin {
+pub enum StepOrigin {
     /// An idle state becomes worth entering.
     IdleState {
         /// The idle state's name, as cpuidle gives it.
@@ -72,86 +75,95 @@ pub enum Origin {
 }
 
 /// Steps in each sweep over lengths that differ in nothing else.
-pub(super) fn find(idle: &[Indexed<'_>], awake: &[Indexed<'_>], system: &System) -> Vec<Step> {
-    let mut found: Vec<Step> = Vec::new();
+pub(super) fn find(idle: &[Indexed<'_>], awake: &[Indexed<'_>], system: &System) -> Vec<LatenessStep> {
+    let mut found: Vec<LatenessStep> = Vec::new();
     for sweep in by_node(idle).iter().flat_map(|node| sweeps(node)) {
         let lengths: Vec<(Span, &Distribution)> =
-            sweep.iter().map(|(_, one)| (one.condition.work.length(), one.latency())).collect();
+            sweep.iter().map(|(_, outcome)| (outcome.condition.work.length(), outcome.latency())).collect();
         for step in lateness_steps::between(&lengths) {
-            let at = |length| sweep.iter().find(|(_, one)| one.condition.work.length() == length);
+            let at = |length| sweep.iter().find(|(_, outcome)| outcome.condition.work.length() == length);
             let (Some(below), Some(above)) = (at(step.below), at(step.above)) else { continue };
             let conditions = vec![below.0, above.0];
-            match found.iter_mut().find(|known| known.above == step.above) {
-                Some(known) => known.conditions.extend(conditions),
-                None => found.push(explained(step, conditions, [below.1, above.1], awake, system)),
+            match found.iter_mut().find(|step_found| step_found.above == step.above) {
+                Some(step_found) => step_found.conditions.extend(conditions),
+                None => found.push(explain(step, conditions, [below.1, above.1], awake, system)),
             }
         }
     }
     found
 }
 
-fn explained(
+fn explain(
     step: lateness_steps::SweepStep,
     conditions: Vec<u32>,
     sides: [&Outcome; 2],
     awake: &[Indexed<'_>],
     system: &System,
-) -> Step {
+) -> LatenessStep {
     let origins = origins(step, system);
     let lateness_steps::SweepStep { below, above, median_below, median_above } = step;
     let rise = median_above.as_nanos() - median_below.as_nanos();
-    let awake = kept_awake(sides, awake, rise);
-    Step { conditions, below, above, median_below, median_above, awake, origins }
+    let awake = awake_control(sides, awake, rise);
+    LatenessStep { conditions, below, above, median_below, median_above, awake, origins }
 }
 
-/// The same two conditions under the load that keeps CPUs awake.
-fn kept_awake([below, above]: [&Outcome; 2], awake: &[Indexed<'_>], rise: i64) -> Option<Awake> {
-    let same = |outcome: &Outcome| {
-        let partner = |(_, one): &&Indexed<'_>| {
+/// Medians of both conditions under the load that keeps CPUs awake.
+fn awake_control([below, above]: [&Outcome; 2], awake: &[Indexed<'_>], rise: i64) -> Option<AwakeControl> {
+    let median_awake = |outcome: &Outcome| {
+        let is_partner = |(_, other): &&Indexed<'_>| {
             let load = outcome.condition.load.clone();
-            let condition = howlate_model::Condition { load, ..one.condition.clone() };
+            let condition = howlate_model::Condition { load, ..other.condition.clone() };
             condition == outcome.condition
         };
-        super::median(awake.iter().find(partner)?.1)
+        super::median(awake.iter().find(is_partner)?.1)
     };
-    let (median_below, median_above) = (same(below)?, same(above)?);
-    let left = median_above.as_nanos() - median_below.as_nanos();
-    Some(Awake { median_below, median_above, step_is_gone: left < rise / 2 })
+    let (median_below, median_above) = (median_awake(below)?, median_awake(above)?);
+    let remaining = median_above.as_nanos() - median_below.as_nanos();
+    Some(AwakeControl { median_below, median_above, step_is_gone: remaining < rise / 2 })
 }
 
-/// The condition, its length left out.
+/// What conditions of one sweep have in common: everything but the length.
 fn family(outcome: &Outcome) -> (Mechanism, Policy, Option<Span>, Option<u32>, &Load, &Option<TunedKnobs>) {
-    let one = &outcome.condition;
-    (one.work.mechanism(), one.policy, one.slack_ns, one.cpu, &one.load, &one.tuned)
+    let condition = &outcome.condition;
+    (
+        condition.work.mechanism(),
+        condition.policy,
+        condition.slack_ns,
+        condition.cpu,
+        &condition.load,
+        &condition.tuned,
+    )
 }
 
 /// Conditions that differ only in their length, which is ascending.
 fn sweeps<'a>(idle: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
     let mut families: Vec<Vec<Indexed<'a>>> = Vec::new();
-    for &one in idle.iter().filter(|(_, outcome)| is_left_to_the_kernel(outcome)) {
-        match families.iter_mut().find(|members| family(members[0].1) == family(one.1)) {
-            Some(members) => members.push(one),
-            None => families.push(vec![one]),
+    for &indexed in idle.iter().filter(|(_, outcome)| is_kernel_timed(outcome)) {
+        match families.iter_mut().find(|members| family(members[0].1) == family(indexed.1)) {
+            Some(members) => members.push(indexed),
+            None => families.push(vec![indexed]),
         }
     }
-    families.iter_mut().for_each(|members| members.sort_by_key(|(_, one)| one.condition.work.length()));
+    families
+        .iter_mut()
+        .for_each(|members| members.sort_by_key(|(_, outcome)| outcome.condition.work.length()));
     families
 }
 
-/// Whether nothing but the kernel's timers decides when a sleep ends: runtimes round, busy-waiting does not sleep,
-/// and calls that add slack in proportion to the length make steps of their own.
-fn is_left_to_the_kernel(outcome: &Outcome) -> bool {
+/// Whether only the kernel's timers decide when a sleep ends: runtimes round, busy-waiting does not sleep, and calls that add slack in
+/// proportion to the length make steps of their own.
+fn is_kernel_timed(outcome: &Outcome) -> bool {
     let timed = outcome.condition.work.wait().is_some_and(|wait| wait != Wait::BusyWait);
     timed && outcome.condition.work.period().is_none() && slack_of_call(outcome).is_none()
 }
 
-fn origins(step: lateness_steps::SweepStep, system: &System) -> Vec<Origin> {
+fn origins(step: lateness_steps::SweepStep, system: &System) -> Vec<StepOrigin> {
     let within = |length: Span| step.below < length && length <= step.above;
     let states = system.cpus.first().map(|cpu| cpu.idle_states.as_slice()).unwrap_or_default();
-    let mut origins: Vec<Origin> = states
+    let mut origins: Vec<StepOrigin> = states
         .iter()
         .filter(|state| !state.disabled && within(Span::from_micros(state.residency_us)))
-        .map(|state| Origin::IdleState {
+        .map(|state| StepOrigin::IdleState {
             name: state.name.clone(),
             residency: Span::from_micros(state.residency_us),
             exit_latency: Span::from_micros(state.exit_latency_us),
@@ -159,7 +171,7 @@ fn origins(step: lateness_steps::SweepStep, system: &System) -> Vec<Origin> {
         .collect();
     if origins.is_empty() {
         let polled = host_halt_poll(system).filter(|limit| step.below <= *limit && *limit < step.above);
-        origins.extend(polled.map(|limit| Origin::HaltPoll { limit }));
+        origins.extend(polled.map(|limit| StepOrigin::HaltPoll { limit }));
     }
     origins
 }
@@ -182,7 +194,7 @@ mod tests {
     fn what_lies_at_a_step_is_named_for_the_architecture_it_holds_for() {
         let sweep = sweep();
         let origins = |system: &System| find(&idle(&sweep), &[], system)[0].origins.clone();
-        assert_eq!(origins(&guest("x86_64")), [Origin::HaltPoll { limit: Span::from_micros(200) }]);
+        assert_eq!(origins(&guest("x86_64")), [StepOrigin::HaltPoll { limit: Span::from_micros(200) }]);
         assert_eq!(origins(&guest("aarch64")), []);
         assert_eq!(origins(&System::default()), []);
     }
@@ -191,9 +203,9 @@ mod tests {
     fn a_step_that_goes_when_cpus_are_kept_awake_was_the_idle_state() {
         let sweep = sweep();
         let controlled = |above: i64| {
-            let awake = [of_length(200_000, 3_000), of_length(250_000, above)].map(|mut one| {
-                one.condition.load = Load::awake();
-                one
+            let awake = [of_length(200_000, 3_000), of_length(250_000, above)].map(|mut outcome| {
+                outcome.condition.load = Load::awake();
+                outcome
             });
             find(&idle(&sweep), &idle(&awake), &guest("x86_64"))[0].awake.unwrap().step_is_gone
         };

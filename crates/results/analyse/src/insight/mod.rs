@@ -1,8 +1,8 @@
-//! What sleeps and periodic wake-ups mean: whether a loop runs on time, real-time priority, timer slack, tick, idle states.
+//! Explanations of sleeps and periodic wake-ups: punctuality of a loop, real-time priority, timer slack, tick, idle states.
 //!
-//! A cause is stated where another condition of the same recording is its control: the same but for the
-//! cause. Without one the numbers are only consistent with it. Conditions under a load say nothing of causes,
-//! because the load is in their numbers too.
+//! A cause is stated if another condition of the same recording is its control: equal but for the cause. Without a control
+//! the numbers are only consistent with it. Conditions under a load explain nothing, because the load affects their numbers
+//! too.
 
 mod lateness_step;
 mod priority;
@@ -17,9 +17,9 @@ use serde::Serialize;
 use crate::across_cpus::group_by_loop;
 use crate::steps::is_swept;
 use crate::{Analysis, Outcome, grouped};
-pub use lateness_step::{Awake, Origin, Step};
-pub use priority::Priority;
-pub use punctuality::{Turns, turns_of};
+pub use lateness_step::{AwakeControl, LatenessStep, StepOrigin};
+pub use priority::PriorityEffect;
+pub use punctuality::{Punctuality, punctuality_of};
 pub use slack::{CallSlack, TimerSlack};
 pub use tick::Tick;
 
@@ -28,9 +28,9 @@ pub use tick::Tick;
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Insight {
     /// How late the turns of a loop begin.
-    Turns(Turns),
+    Turns(Punctuality),
     /// Real-time priority makes them begin earlier.
-    Priority(Priority),
+    Priority(PriorityEffect),
     /// Wake-ups are as late as the thread's timer slack allows.
     TimerSlack(TimerSlack),
     /// Timeouts are as late as the slack that their call adds by itself.
@@ -38,7 +38,7 @@ pub enum Insight {
     /// Short sleeps end on ticks.
     Tick(Tick),
     /// From some length on, sleeps return clearly later.
-    Step(Step),
+    Step(LatenessStep),
 }
 
 /// What another condition shows that differs in nothing but the supposed cause.
@@ -51,7 +51,7 @@ pub struct Control {
     pub median: Latency,
 }
 
-/// What the sleeps and periodic wake-ups of a recording mean.
+/// Explanations of the sleeps and periodic wake-ups of a recording.
 pub fn insights(analysis: &Analysis) -> Vec<Insight> {
     let all: Vec<Indexed<'_>> = analysis.indexed().filter(|(_, outcome)| is_explained(outcome)).collect();
     let idle: Vec<Indexed<'_>> =
@@ -61,9 +61,9 @@ pub fn insights(analysis: &Analysis) -> Vec<Insight> {
     found.extend(priority::find(&all).map(Insight::Priority));
     found.extend(tick::find(&idle, &analysis.header).map(Insight::Tick));
     found.extend(slack::find(&idle).into_iter().map(Insight::TimerSlack));
-    found.extend(slack::of_calls(&idle).into_iter().map(Insight::CallSlack));
+    found.extend(slack::find_call_slack(&idle).into_iter().map(Insight::CallSlack));
     let awake: Vec<Indexed<'_>> = all.iter().copied().filter(|(_, outcome)| is_awake(outcome)).collect();
-    // A sweep with its own controls says more.
+    // A sweep with its own controls explains steps better.
     if !is_swept(analysis) {
         let steps = lateness_step::find(&idle, &awake, &analysis.header.system);
         found.extend(steps.into_iter().map(Insight::Step));
@@ -74,28 +74,28 @@ pub fn insights(analysis: &Analysis) -> Vec<Insight> {
 /// A condition with its index in the recording's header.
 pub(crate) type Indexed<'a> = (u32, &'a Outcome);
 
-/// Conditions of one machine together: only they are ever compared, and a fleet has too many to hold each against all.
+/// Groups conditions by machine: only those of one machine are compared, and a fleet has too many to compare all.
 fn by_node<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
-    grouped(all.iter().map(|one| (&one.1.condition.node, *one)))
+    grouped(all.iter().map(|indexed| (&indexed.1.condition.node, *indexed)))
 }
 
-/// The threads of each loop, those of one machine together.
+/// The threads of each loop, grouped by machine.
 fn loops<'a>(all: &[Indexed<'a>]) -> Vec<Vec<Indexed<'a>>> {
-    let of_node = |node: &Vec<Indexed<'a>>| group_by_loop(node.iter().copied(), |one| one.1);
+    let of_node = |node: &Vec<Indexed<'a>>| group_by_loop(node.iter().copied(), |indexed| indexed.1);
     by_node(all).iter().flat_map(of_node).collect()
 }
 
-/// Notification has a ranking of its own.
+/// Whether insights apply; notifications have a ranking of their own.
 fn is_explained(outcome: &Outcome) -> bool {
     matches!(outcome.condition.work, Work::Sleep { .. } | Work::Cyclic { .. })
 }
 
-/// Whether nothing but a load that keeps the CPUs awake ran beside it.
+/// Whether the only load beside it keeps the CPUs awake.
 fn is_awake(outcome: &Outcome) -> bool {
     matches!(outcome.condition.load.parts(), [part] if part.kind == LoadKind::Awake)
 }
 
-/// The median of an outcome with enough wake-ups to have one.
+/// The median, if there are enough wake-ups.
 fn median(outcome: &Outcome) -> Option<Latency> {
     const LEAST: u64 = 20;
     outcome.latency().quantile(0.5).filter(|_| outcome.count() >= LEAST)
@@ -145,7 +145,7 @@ pub(crate) mod tests {
         outcome
     }
 
-    /// Sleeps of 100 ms, all equally late, with 50 µs of timer slack or the one asked for.
+    /// Sleeps of 100 ms, all equally late, with 50 µs of timer slack or the requested one.
     pub(crate) fn sleeps(wait: Wait, slack: Option<u64>, late: i64) -> Outcome {
         outcome(work(wait, Span::from_millis(100)), slack, late)
     }

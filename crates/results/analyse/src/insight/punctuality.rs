@@ -1,4 +1,4 @@
-//! Whether a periodic thread runs on time, as one asks it: how late 99 of 100 turns begin, and how late the worst.
+//! Whether a periodic thread runs on time: how late 99 of 100 turns begin, and how late the worst.
 
 use howlate_model::{Distribution, Latency, Span};
 use schemars::JsonSchema;
@@ -9,7 +9,8 @@ use crate::{LoopOutcomes, Outcome, percentile};
 
 /// How late a periodic thread's turns begin: of all its CPUs together, every planned turn counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Turns {
+#[schemars(rename = "Turns")]
+pub struct Punctuality {
     /// The conditions, by index in the recording's header.
     pub conditions: Vec<u32>,
     /// The time from one turn to the next.
@@ -27,43 +28,43 @@ pub struct Turns {
     pub period_late: u64,
 }
 
-/// Where there are more, the worst and the best say enough.
-const MOST: usize = 4;
+/// Most results listed; of more, only the worst and the best.
+const MOST_LISTED: usize = 4;
 
-/// One for each set of circumstances, in the order of the recording; of many only that of the latest turns and that of the
-/// earliest.
-pub(super) fn find(all: &[Indexed<'_>]) -> Vec<Turns> {
-    let mut found: Vec<Turns> = loops(all).iter().filter_map(|group| turns(group)).collect();
-    if found.len() <= MOST {
+/// The punctuality of each loop, in the order of the recording; of many loops only the worst and the best.
+pub(super) fn find(all: &[Indexed<'_>]) -> Vec<Punctuality> {
+    let mut found: Vec<Punctuality> =
+        loops(all).iter().filter_map(|group| punctuality_of_group(group)).collect();
+    if found.len() <= MOST_LISTED {
         return found;
     }
-    found.sort_by_key(|one| std::cmp::Reverse((one.p99, one.p999)));
+    found.sort_by_key(|punctuality| std::cmp::Reverse((punctuality.p99, punctuality.p999)));
     found.drain(1..found.len() - 1);
     found
 }
 
-fn turns(group: &[Indexed<'_>]) -> Option<Turns> {
+fn punctuality_of_group(group: &[Indexed<'_>]) -> Option<Punctuality> {
     let outcomes: Vec<&Outcome> = group.iter().map(|(_, outcome)| *outcome).collect();
     let conditions = group.iter().map(|(index, _)| *index).collect();
-    Some(Turns { conditions, ..of_all(&outcomes)? })
+    Some(Punctuality { conditions, ..punctuality_of_outcomes(&outcomes)? })
 }
 
-/// How late the iterations of a loop begin, that of all its threads; its conditions are left out. `None` where there are too few
-/// for a 99th percentile, or it has no period.
-pub fn turns_of(one: &LoopOutcomes<'_>) -> Option<Turns> {
-    of_all(&one.outcomes().collect::<Vec<_>>())
+/// How late the iterations of a loop begin, over all its threads; `conditions` stays empty. `None` with too few wake-ups for a 99th
+/// percentile, or without a period.
+pub fn punctuality_of(threads: &LoopOutcomes<'_>) -> Option<Punctuality> {
+    punctuality_of_outcomes(&threads.outcomes().collect::<Vec<_>>())
 }
 
-fn of_all(outcomes: &[&Outcome]) -> Option<Turns> {
+fn punctuality_of_outcomes(outcomes: &[&Outcome]) -> Option<Punctuality> {
     let period = outcomes.first()?.condition.work.period()?;
-    let mut together = Distribution::default();
-    outcomes.iter().for_each(|outcome| together.merge(&outcome.planned()));
-    Some(Turns {
+    let mut planned = Distribution::default();
+    outcomes.iter().for_each(|outcome| planned.merge(&outcome.planned()));
+    Some(Punctuality {
         conditions: Vec::new(),
         period,
-        planned: together.count(),
-        p99: percentile(&together, 0.99)?,
-        p999: percentile(&together, 0.999),
+        planned: planned.count(),
+        p99: percentile(&planned, 0.99)?,
+        p999: percentile(&planned, 0.999),
         period_late: outcomes.iter().map(|outcome| outcome.later_than(period).0).sum(),
     })
 }
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
     use crate::testing::analysis_of;
 
-    /// A loop of 1 ms on each CPU, whose turns are so late.
+    /// A loop of 1 ms on each CPU, with these latencies.
     fn loops(cpus: &[&[i64]]) -> crate::Analysis {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
         let mut header = analysis_of(&vec![work; cpus.len()]).header;
@@ -90,7 +91,7 @@ mod tests {
         analysis
     }
 
-    fn found(analysis: &crate::Analysis) -> Vec<Turns> {
+    fn found(analysis: &crate::Analysis) -> Vec<Punctuality> {
         let all: Vec<Indexed<'_>> = (0..).zip(analysis.outcomes()).collect();
         find(&all)
     }
@@ -118,6 +119,9 @@ mod tests {
             (0..100).for_each(|_| block.record(Wakeup { expected: at(0), ran: at(late * 1_000) }, None));
             analysis.add(&Line::Block(Box::new(block)));
         }
-        assert_eq!(found(&analysis).iter().map(|one| one.conditions[0]).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(
+            found(&analysis).iter().map(|punctuality| punctuality.conditions[0]).collect::<Vec<_>>(),
+            [1, 2]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Timer slack: what the kernel may add to a timeout so that several can end together.
+//! Timer slack: what the kernel may add to a timeout so that several timers expire together.
 
 use howlate_model::{Condition, Latency, Mechanism, Part, Policy, Runtime, Span, Wait};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Control, Indexed, by_node, median};
 use crate::Outcome;
 
-/// Slack below this is not told from the rest of a wake-up.
+/// Smaller slack cannot be distinguished from the rest of a wake-up.
 const LEAST: Span = Span::from_micros(1);
 
 /// Wake-ups are as late as the thread's timer slack allows.
@@ -50,26 +50,26 @@ pub struct CallSlack {
     pub without: Option<Control>,
 }
 
-/// One explanation for each slack that shows.
+/// One explanation for each amount of slack that is visible.
 pub(super) fn find(idle: &[Indexed<'_>]) -> Vec<TimerSlack> {
     let mut found: Vec<TimerSlack> = Vec::new();
-    for (node, condition, outcome) in with_their_node(&by_node(idle)) {
-        let Some(one) = timer_slack(condition, outcome, node) else { continue };
-        match found.iter_mut().find(|known| known.slack == one.slack) {
-            // The one with a control speaks for all.
-            Some(known) if known.without.is_none() && one.without.is_some() => {
-                let conditions = [one.conditions.as_slice(), known.conditions.as_slice()].concat();
-                *known = TimerSlack { conditions, ..one };
+    for (node, condition, outcome) in with_node(&by_node(idle)) {
+        let Some(slack) = timer_slack(condition, outcome, node) else { continue };
+        match found.iter_mut().find(|earlier| earlier.slack == slack.slack) {
+            // The one with a control represents all.
+            Some(earlier) if earlier.without.is_none() && slack.without.is_some() => {
+                let conditions = [slack.conditions.as_slice(), earlier.conditions.as_slice()].concat();
+                *earlier = TimerSlack { conditions, ..slack };
             }
-            Some(known) => known.conditions.push(condition),
-            None => found.push(one),
+            Some(earlier) => earlier.conditions.push(condition),
+            None => found.push(slack),
         }
     }
     found
 }
 
-/// Each condition, behind all of its machine.
-fn with_their_node<'a, 'b>(
+/// Each condition with all conditions of its machine.
+fn with_node<'a, 'b>(
     nodes: &'b [Vec<Indexed<'a>>],
 ) -> impl Iterator<Item = (&'b [Indexed<'a>], u32, &'a Outcome)> {
     nodes
@@ -79,14 +79,14 @@ fn with_their_node<'a, 'b>(
 
 fn timer_slack(condition: u32, outcome: &Outcome, idle: &[Indexed<'_>]) -> Option<TimerSlack> {
     let slack = timer_slack_of(outcome).filter(|slack| *slack >= LEAST)?;
-    let median = shows(outcome, slack)?;
+    let median = visible_median(outcome, slack)?;
     let is_control = |other: &Outcome| {
-        same_but(outcome, other, |condition| condition.slack_ns = None)
+        are_equal_but(outcome, other, |condition| condition.slack_ns = None)
             && timer_slack_of(other).is_some_and(|slack| slack < LEAST)
     };
     let (without, traced) = (control(idle, is_control), traced(outcome));
-    let was_seen = traced.is_none_or(|traced| traced.as_nanos() >= slack.as_nanos() / 2);
-    (was_seen && bears_out(median, without, slack)).then(|| TimerSlack {
+    let is_traced = traced.is_none_or(|traced| traced.as_nanos() >= slack.as_nanos() / 2);
+    (is_traced && is_confirmed(median, without, slack)).then(|| TimerSlack {
         conditions: vec![condition],
         slack,
         median,
@@ -95,21 +95,21 @@ fn timer_slack(condition: u32, outcome: &Outcome, idle: &[Indexed<'_>]) -> Optio
     })
 }
 
-/// What slack took of the usual wake-up, as a tracer saw it; `None` where none did.
+/// Timer slack in the usual wake-up, as traced; `None` if none was traced.
 fn traced(outcome: &Outcome) -> Option<Span> {
     let why = outcome.why_late(None).filter(|why| why.decomposed > 0)?;
-    let slack = why.parts.iter().find(|one| one.part == Part::TimerSlack);
+    let slack = why.parts.iter().find(|part| part.part == Part::TimerSlack);
     Some(slack.map_or(Span::ZERO, |slack| Span::from_nanos(slack.p50_ns)))
 }
 
 /// One explanation for each call that adds slack of its own.
-pub(super) fn of_calls(idle: &[Indexed<'_>]) -> Vec<CallSlack> {
+pub(super) fn find_call_slack(idle: &[Indexed<'_>]) -> Vec<CallSlack> {
     let mut found: Vec<CallSlack> = Vec::new();
-    for (node, condition, outcome) in with_their_node(&by_node(idle)) {
-        let Some(one) = call_slack(condition, outcome, node) else { continue };
-        match found.iter_mut().find(|known| known.call == one.call) {
-            Some(known) => known.conditions.push(condition),
-            None => found.push(one),
+    for (node, condition, outcome) in with_node(&by_node(idle)) {
+        let Some(slack) = call_slack(condition, outcome, node) else { continue };
+        match found.iter_mut().find(|earlier| earlier.call == slack.call) {
+            Some(earlier) => earlier.conditions.push(condition),
+            None => found.push(slack),
         }
     }
     found
@@ -118,11 +118,11 @@ pub(super) fn of_calls(idle: &[Indexed<'_>]) -> Vec<CallSlack> {
 fn call_slack(condition: u32, outcome: &Outcome, idle: &[Indexed<'_>]) -> Option<CallSlack> {
     let (call, length) = (outcome.condition.work.wait()?, outcome.condition.work.length());
     let slack = slack_of_call(outcome).filter(|slack| *slack >= LEAST)?;
-    // Of the two the longer counts; `TimerSlack` speaks of the other.
+    // The longer slack counts; if that is the thread's, `TimerSlack` explains it.
     if timer_slack_of(outcome).is_none_or(|timer| timer >= slack) {
         return None;
     }
-    let median = shows(outcome, slack)?;
+    let median = visible_median(outcome, slack)?;
     let is_control = |other: &Outcome| {
         let same_work = other.condition.work.length() == length
             && other.condition.work.kind() == outcome.condition.work.kind();
@@ -133,7 +133,7 @@ fn call_slack(condition: u32, outcome: &Outcome, idle: &[Indexed<'_>]) -> Option
             && timer_slack_of(other).is_some_and(|timer| timer < slack)
     };
     let without = control(idle, is_control);
-    bears_out(median, without, slack).then(|| CallSlack {
+    is_confirmed(median, without, slack).then(|| CallSlack {
         conditions: vec![condition],
         call,
         length,
@@ -143,36 +143,36 @@ fn call_slack(condition: u32, outcome: &Outcome, idle: &[Indexed<'_>]) -> Option
     })
 }
 
-/// The usual latency, where slack shows in it: even most of the early wake-ups are about as late as it
-/// allows. The lower quartile, because a sleep may end early in its slack when another timer fires then.
-fn shows(outcome: &Outcome, slack: Span) -> Option<Latency> {
+/// The usual latency, if slack is visible in it: even most of the early wake-ups are about as late as it allows. The lower quartile,
+/// because a sleep may end early in its slack when another timer expires then.
+fn visible_median(outcome: &Outcome, slack: Span) -> Option<Latency> {
     let early = outcome.latency().quantile(0.25)?;
     median(outcome).filter(|_| early.as_nanos() >= as_nanos(slack) * 8 / 10)
 }
 
-/// Without the slack most of it must be gone, or it was something else.
-fn bears_out(median: Latency, without: Option<Control>, slack: Span) -> bool {
+/// Whether the control confirms the slack: without it, most of that latency must be gone.
+fn is_confirmed(median: Latency, without: Option<Control>, slack: Span) -> bool {
     without.is_none_or(|control| median.as_nanos() - control.median.as_nanos() >= as_nanos(slack) / 2)
 }
 
-fn control(idle: &[Indexed<'_>], is_one: impl Fn(&Outcome) -> bool) -> Option<Control> {
-    let of = |(condition, outcome): &Indexed<'_>| {
+fn control(idle: &[Indexed<'_>], is_control: impl Fn(&Outcome) -> bool) -> Option<Control> {
+    let read_control = |(condition, outcome): &Indexed<'_>| {
         Some(Control { condition: *condition, median: median(outcome)? })
     };
-    idle.iter().filter(|(_, outcome)| is_one(outcome)).find_map(of)
+    idle.iter().filter(|(_, outcome)| is_control(outcome)).find_map(read_control)
 }
 
-/// Whether the conditions are equal once `alter` has made both forget what they may differ in.
-fn same_but(one: &Outcome, other: &Outcome, alter: impl Fn(&mut Condition)) -> bool {
-    let forgetful = |outcome: &Outcome| {
+/// Whether the conditions are equal once `alter` has removed the permitted difference from both.
+fn are_equal_but(first: &Outcome, second: &Outcome, alter: impl Fn(&mut Condition)) -> bool {
+    let altered = |outcome: &Outcome| {
         let mut condition = outcome.condition.clone();
         alter(&mut condition);
         condition
     };
-    forgetful(one) == forgetful(other)
+    altered(first) == altered(second)
 }
 
-/// The slack of the thread, where its timeouts are subject to it; zero for real-time threads.
+/// The slack of the thread, if its timeouts are subject to it; zero for real-time threads.
 fn timer_slack_of(outcome: &Outcome) -> Option<Span> {
     let in_force = outcome.in_force.as_ref()?;
     has_slack(outcome.condition.work.mechanism())
@@ -185,7 +185,7 @@ const fn has_slack(mechanism: Mechanism) -> bool {
         Mechanism::Wait(wait) => {
             !matches!(wait, Wait::Timerfd | Wait::PosixTimer | Wait::BusyWait | Wait::SleepThenSpin)
         }
-        // Those whose sleep is one timed wait in the kernel, and nothing else that would look the same.
+        // Runtimes whose sleep is a single timed wait in the kernel.
         Mechanism::Runtime(runtime) => {
             matches!(runtime, Runtime::Python | Runtime::C | Runtime::Cpp | Runtime::Rust | Runtime::JavaPark)
         }
@@ -193,9 +193,9 @@ const fn has_slack(mechanism: Mechanism) -> bool {
     }
 }
 
-/// The slack that `ppoll(2)` and `epoll_pwait2(2)` add to a timeout by themselves: 0.1 % of it, 0.5 % for
-/// threads with a positive nice value, at most 100 ms, and none for real-time threads. The longer of this and
-/// the thread's own slack holds. `None` for calls that add none.
+/// The slack that `ppoll(2)` and `epoll_pwait2(2)` add to a timeout by themselves: 0.1 % of it, 0.5 % for threads with a positive nice
+/// value, at most 100 ms, and none for real-time threads. The longer of this and the thread's own slack applies. `None` for calls that
+/// add none.
 ///
 /// Source: fs/select.c, `select_estimate_accuracy`.
 pub(super) fn slack_of_call(outcome: &Outcome) -> Option<Span> {
@@ -241,16 +241,16 @@ mod tests {
     #[test]
     fn what_a_tracer_saw_of_slack_is_stated_and_decides() {
         let with_slack_of = |nanos| {
-            let mut one = sleeps(Wait::ClockNanosleep, None, 72_000);
-            one.add_why(&traced_sleeps(72_000, nanos));
-            [one]
+            let mut outcome = sleeps(Wait::ClockNanosleep, None, 72_000);
+            outcome.add_why(&traced_sleeps(72_000, nanos));
+            [outcome]
         };
-        let [seen] = find(&idle(&with_slack_of(50_000))).try_into().unwrap();
-        assert_eq!(seen.traced, Some(SLACK));
+        let [slack] = find(&idle(&with_slack_of(50_000))).try_into().unwrap();
+        assert_eq!(slack.traced, Some(SLACK));
         assert_eq!(find(&idle(&with_slack_of(3_000))), [], "it was something else");
     }
 
-    /// Sleeps that are all so late, of which slack takes so much.
+    /// Sleeps that are all `late` ns late, of which `slack` ns are timer slack.
     fn traced_sleeps(late: u64, slack: u64) -> CauseBlock {
         let (at, latency) = (MonotonicTime::default(), Latency::from_nanos(late.cast_signed()));
         let part = |part, kind, ns| {
@@ -271,9 +271,9 @@ mod tests {
     fn calls_that_poll_keep_a_slack_of_their_own() {
         // 0.1 % of 100 ms is 100 µs, more than the thread's 50 µs, and `--slack 1ns` does not change it.
         let all = [sleeps(Wait::Ppoll, Some(1), 130_000), sleeps(Wait::ClockNanosleep, Some(1), 30_000)];
-        let [one] = of_calls(&idle(&all)).try_into().unwrap();
-        assert_eq!((one.call, one.slack), (Wait::Ppoll, Span::from_micros(100)));
-        assert_eq!(one.without.unwrap().condition, 1);
+        let [call_slack] = find_call_slack(&idle(&all)).try_into().unwrap();
+        assert_eq!((call_slack.call, call_slack.slack), (Wait::Ppoll, Span::from_micros(100)));
+        assert_eq!(call_slack.without.unwrap().condition, 1);
         assert_eq!(find(&idle(&all)), []);
     }
 }

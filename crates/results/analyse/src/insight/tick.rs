@@ -19,8 +19,8 @@ pub struct Tick {
     pub is_read: bool,
 }
 
-/// Without high-resolution timers, medians of short sleeps are at about a tick. Where the timers are known
-/// to be active, something else made the sleeps that late.
+/// Without high-resolution timers, medians of short sleeps are about a tick. If the timers are known to be active, something else made
+/// the sleeps that late.
 pub(super) fn find(idle: &[Indexed<'_>], header: &Header) -> Option<Tick> {
     let timers = header.findings.iter().find(|finding| finding.id == FindingId::HighResolutionTimers);
     let verdict = timers.map_or(Verdict::Unknown, |finding| finding.verdict);
@@ -37,8 +37,8 @@ pub(super) fn find(idle: &[Indexed<'_>], header: &Header) -> Option<Tick> {
     })
 }
 
-/// Whether nothing but the kernel's timers decides when this sleep ends: runtimes round, busy-waiting does not
-/// sleep, and idle-class threads wait for whatever else there is to do.
+/// Whether only the kernel's timers decide when this sleep ends: runtimes round, busy-waiting does not sleep, and threads of the idle
+/// class wait for all others.
 fn is_short(outcome: &Outcome, tick: Span) -> bool {
     let length = outcome.condition.work.length();
     let timed = outcome.condition.work.wait().is_some_and(|wait| wait != Wait::BusyWait);

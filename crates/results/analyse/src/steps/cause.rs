@@ -1,10 +1,10 @@
-//! Why there is a step: what a control shows, and what lies at its length on this machine.
+//! The cause of a step: what a control shows, and what begins at its length on this machine.
 
 use howlate_model::{Span, System};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::controls::{Controlled, Remainder};
+use super::controls::{ControlResult, Remainder};
 use super::sweep::StepControl;
 
 /// Why sleeps return later from some length on.
@@ -41,7 +41,8 @@ pub enum StepCause {
 /// What a cause rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Claim {
+#[schemars(rename = "Claim")]
+pub enum CauseClaim {
     /// A control made the step vanish, and the cause begins at its length.
     Shown,
     /// It begins at the length of the step; no control tells it from others that do.
@@ -50,29 +51,29 @@ pub enum Claim {
     Unexplained,
 }
 
-/// What there is to go by.
-pub(crate) struct Evidence<'a> {
-    /// The lengths between which the step lies: the longest that is surely before it, the shortest that is surely after.
+/// The evidence on a step.
+pub(crate) struct StepEvidence<'a> {
+    /// The lengths between which the step lies: the longest that is certainly before it, the shortest that is certainly after.
     pub(crate) between: [Span; 2],
     /// The timer slack, for which a CPU may stay idle longer than the sleep.
     pub(crate) slack: Span,
-    pub(crate) controls: &'a [Controlled],
+    pub(crate) controls: &'a [ControlResult],
     pub(crate) cpu: Option<u32>,
     pub(crate) system: &'a System,
 }
 
-impl Evidence<'_> {
+impl StepEvidence<'_> {
     fn verdict(&self, control: StepControl) -> Option<Remainder> {
-        self.controls.iter().find(|one| one.control == control).map(|one| one.verdict)
+        self.controls.iter().find(|result| result.control == control).map(|result| result.verdict)
     }
 
-    fn is_gone(&self, control: StepControl) -> bool {
+    fn vanishes_under(&self, control: StepControl) -> bool {
         self.verdict(control) == Some(Remainder::Gone)
     }
 
     /// Whether idling for `length` begins with sleeps of the step.
     fn is_here(&self, length: Span) -> bool {
-        /// What lies anywhere in a wider stretch says nothing of the step.
+        /// In a wider range, what begins there says nothing of the step.
         const WIDEST: u64 = 3;
         let [before, after] = self.between.map(|sleep| sleep.plus(self.slack));
         let is_known = after <= before.times(WIDEST);
@@ -81,7 +82,7 @@ impl Evidence<'_> {
 
     fn idle_state(&self) -> Option<StepCause> {
         let cpus = &self.system.cpus;
-        let cpu = cpus.iter().find(|one| Some(one.number) == self.cpu).or_else(|| cpus.first())?;
+        let cpu = cpus.iter().find(|cpu| Some(cpu.number) == self.cpu).or_else(|| cpus.first())?;
         let state = cpu.idle_states.iter().rev().find(|state| {
             !state.disabled
                 && self.is_here(Span::from_micros(state.residency_us))
@@ -95,8 +96,8 @@ impl Evidence<'_> {
     }
 
     fn halt_poll(&self) -> Option<StepCause> {
-        let of_guest = self.system.guest_halt_poll_ns.filter(|window| !window.is_zero());
-        let windows = [(of_guest, true), (host_halt_poll(self.system), false)];
+        let guest_window = self.system.guest_halt_poll_ns.filter(|window| !window.is_zero());
+        let windows = [(guest_window, true), (host_halt_poll(self.system), false)];
         windows.into_iter().find_map(|(window, in_guest)| {
             let window = window.filter(|window| self.is_here(*window))?;
             Some(StepCause::HaltPoll { window, in_guest })
@@ -116,32 +117,32 @@ pub(crate) fn host_halt_poll(system: &System) -> Option<Span> {
     }
 }
 
-/// The cause, what it rests on, and the control that made the step vanish.
-pub(crate) fn explain(evidence: &Evidence<'_>) -> (StepCause, Claim, Option<StepControl>) {
+/// The cause, how certain it is, and the control that made the step vanish.
+pub(crate) fn explain(evidence: &StepEvidence<'_>) -> (StepCause, CauseClaim, Option<StepControl>) {
     use StepControl::{Awake, DmaLatency, Slack};
-    if evidence.is_gone(Slack) {
-        return (StepCause::TimerSlack, Claim::Shown, Some(Slack));
+    if evidence.vanishes_under(Slack) {
+        return (StepCause::TimerSlack, CauseClaim::Shown, Some(Slack));
     }
     let (state, polling) = (evidence.idle_state(), evidence.halt_poll());
-    let idle = [DmaLatency, Awake].into_iter().find(|control| evidence.is_gone(*control));
+    let idle = [DmaLatency, Awake].into_iter().find(|control| evidence.vanishes_under(*control));
     match (idle, state, polling) {
-        // The limit keeps the CPU out of this state, and of those like it.
-        (Some(DmaLatency), Some(state), _) => (state, Claim::Shown, idle),
-        (Some(_), Some(found), _) | (Some(_), None, Some(found)) => (found, Claim::Consistent, idle),
-        (Some(_), None, None) => (StepCause::LeavingIdle, Claim::Shown, idle),
+        // The limit keeps the CPU out of this state, and of similar ones.
+        (Some(DmaLatency), Some(state), _) => (state, CauseClaim::Shown, idle),
+        (Some(_), Some(found), _) | (Some(_), None, Some(found)) => (found, CauseClaim::Consistent, idle),
+        (Some(_), None, None) => (StepCause::LeavingIdle, CauseClaim::Shown, idle),
         (None, state, polling) => without_control(evidence, state.or(polling)),
     }
 }
 
-/// Where no control made it vanish: what lies there may still be it, unless a control has shown that it is not.
+/// The cause if no control made the step vanish: what begins there, unless a control has ruled it out.
 fn without_control(
-    evidence: &Evidence<'_>,
+    evidence: &StepEvidence<'_>,
     found: Option<StepCause>,
-) -> (StepCause, Claim, Option<StepControl>) {
+) -> (StepCause, CauseClaim, Option<StepControl>) {
     let is_ruled_out = evidence.verdict(StepControl::Awake) == Some(Remainder::Remains);
     match found.filter(|_| !is_ruled_out) {
-        Some(cause) => (cause, Claim::Consistent, None),
-        None => (StepCause::Unknown, Claim::Unexplained, None),
+        Some(cause) => (cause, CauseClaim::Consistent, None),
+        None => (StepCause::Unknown, CauseClaim::Unexplained, None),
     }
 }
 
@@ -152,9 +153,9 @@ mod tests {
     use super::*;
     use crate::Interval;
 
-    fn said(control: StepControl, verdict: Remainder) -> Controlled {
-        let left = Latency::from_nanos(0);
-        Controlled { control, left, interval: Interval { low: left, high: left }, verdict }
+    fn result_of(control: StepControl, verdict: Remainder) -> ControlResult {
+        let zero = Latency::from_nanos(0);
+        ControlResult { control, left: zero, interval: Interval { low: zero, high: zero }, verdict }
     }
 
     /// A guest of KVM, or a server with a deep idle state from 600 µs on.
@@ -174,10 +175,11 @@ mod tests {
         is_guest: bool,
         micros: [u64; 2],
         controls: &[(StepControl, Remainder)],
-        expected: (&str, Claim, Option<StepControl>),
+        expected: (&str, CauseClaim, Option<StepControl>),
     ) {
-        let controls: Vec<_> = controls.iter().map(|(control, verdict)| said(*control, *verdict)).collect();
-        let (cause, claim, control) = explain(&Evidence {
+        let controls: Vec<_> =
+            controls.iter().map(|(control, verdict)| result_of(*control, *verdict)).collect();
+        let (cause, claim, control) = explain(&StepEvidence {
             between: micros.map(Span::from_micros),
             slack: Span::from_micros(50),
             controls: &controls,
@@ -197,14 +199,19 @@ mod tests {
             false,
             deep,
             &[(DmaLatency, Gone), (Awake, Gone)],
-            ("idle_state", Claim::Shown, Some(DmaLatency)),
+            ("idle_state", CauseClaim::Shown, Some(DmaLatency)),
         );
-        check(false, deep, &[(Awake, Gone)], ("idle_state", Claim::Consistent, Some(Awake)));
-        check(false, deep, &[(Awake, Unclear)], ("idle_state", Claim::Consistent, None));
-        check(false, deep, &[(Awake, Remains)], ("unknown", Claim::Unexplained, None));
-        check(false, [1_000, 1_250], &[(DmaLatency, Gone)], ("leaving_idle", Claim::Shown, Some(DmaLatency)));
-        check(false, deep, &[(Slack, Gone), (Awake, Gone)], ("timer_slack", Claim::Shown, Some(Slack)));
-        check(false, [20, 25], &[], ("unknown", Claim::Unexplained, None));
+        check(false, deep, &[(Awake, Gone)], ("idle_state", CauseClaim::Consistent, Some(Awake)));
+        check(false, deep, &[(Awake, Unclear)], ("idle_state", CauseClaim::Consistent, None));
+        check(false, deep, &[(Awake, Remains)], ("unknown", CauseClaim::Unexplained, None));
+        check(
+            false,
+            [1_000, 1_250],
+            &[(DmaLatency, Gone)],
+            ("leaving_idle", CauseClaim::Shown, Some(DmaLatency)),
+        );
+        check(false, deep, &[(Slack, Gone), (Awake, Gone)], ("timer_slack", CauseClaim::Shown, Some(Slack)));
+        check(false, [20, 25], &[], ("unknown", CauseClaim::Unexplained, None));
     }
 
     #[test]
@@ -212,8 +219,8 @@ mod tests {
         use StepControl::Awake;
         let gone = [(Awake, Remainder::Gone)];
         // 200 µs of polling are over in sleeps of 150 µs, which may last 50 µs longer.
-        check(true, [125, 160], &gone, ("halt_poll", Claim::Consistent, Some(Awake)));
-        check(true, [16, 1_600], &gone, ("leaving_idle", Claim::Shown, Some(Awake)));
-        check(true, [200, 250], &gone, ("leaving_idle", Claim::Shown, Some(Awake)));
+        check(true, [125, 160], &gone, ("halt_poll", CauseClaim::Consistent, Some(Awake)));
+        check(true, [16, 1_600], &gone, ("leaving_idle", CauseClaim::Shown, Some(Awake)));
+        check(true, [200, 250], &gone, ("leaving_idle", CauseClaim::Shown, Some(Awake)));
     }
 }

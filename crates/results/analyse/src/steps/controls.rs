@@ -1,17 +1,18 @@
-//! What is left of a step under a control.
+//! The remainder of a step under a control.
 
 use howlate_model::Latency;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fit::{Level, rises};
+use super::fit::{ColumnRange, rises};
 use super::sweep::{Medians, StepControl};
 use crate::Interval;
 use crate::compare::{SignedRank, centre};
 
 /// What is left of a step under a control, round by round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Controlled {
+#[schemars(rename = "Controlled")]
+pub struct ControlResult {
     /// Which.
     pub control: StepControl,
     /// How much later sleeps after the step return than those before it.
@@ -36,7 +37,7 @@ pub enum Remainder {
     Unclear,
 }
 
-/// The centre of what each round says and its 95 % interval; `None` where there are too few rounds.
+/// The centre of the rounds' values and its 95 % interval; `None` with too few rounds.
 pub(crate) fn estimate(rounds: &[f64]) -> Option<(Latency, Interval)> {
     let (low, high) = SignedRank::from_differences(rounds).interval(0.05)?;
     Some((latency(centre(rounds)?), Interval { low: latency(low), high: latency(high) }))
@@ -47,15 +48,16 @@ const fn latency(nanos: f64) -> Latency {
     Latency::from_nanos(nanos.round() as i64)
 }
 
-/// What `control` leaves of the step from `below` to `above`, by the rounds that both have.
-pub(crate) fn controlled(
+/// The remainder of the step from `below` to `above` under `control`, from the rounds that both have.
+pub(crate) fn control_result(
     control: StepControl,
     base: &Medians,
     without: &Medians,
-    [below, above]: [Level; 2],
-) -> Option<Controlled> {
+    [below, above]: [ColumnRange; 2],
+) -> Option<ControlResult> {
     let shared: Vec<u32> = base.keys().filter(|round| without.contains_key(round)).copied().collect();
-    let rows = |of: &Medians| shared.iter().filter_map(|round| of.get(round).cloned()).collect::<Vec<_>>();
+    let rows =
+        |medians: &Medians| shared.iter().filter_map(|round| medians.get(round).cloned()).collect::<Vec<_>>();
     let (steps, left) = (rises(&rows(base), below, above), rises(&rows(without), below, above));
     let (rise, _) = estimate(&steps)?;
     let sign = if rise.as_nanos() < 0 { -1.0 } else { 1.0 };
@@ -68,7 +70,7 @@ pub(crate) fn controlled(
         _ => Remainder::Unclear,
     };
     let (left, interval) = estimate(&left)?;
-    Some(Controlled { control, left, interval, verdict })
+    Some(ControlResult { control, left, interval, verdict })
 }
 
 #[cfg(test)]
@@ -82,7 +84,7 @@ mod tests {
 
     fn verdict(step: f64, left: f64) -> Remainder {
         let (base, without) = (rounds(step), rounds(left));
-        controlled(StepControl::Awake, &base, &without, [(0, 1), (1, 2)]).unwrap().verdict
+        control_result(StepControl::Awake, &base, &without, [(0, 1), (1, 2)]).unwrap().verdict
     }
 
     #[test]
@@ -97,6 +99,6 @@ mod tests {
     #[test]
     fn too_few_rounds_tell_nothing() {
         let few: Medians = rounds(7_000.0).into_iter().take(5).collect();
-        assert_eq!(controlled(StepControl::Slack, &few, &few, [(0, 1), (1, 2)]), None);
+        assert_eq!(control_result(StepControl::Slack, &few, &few, [(0, 1), (1, 2)]), None);
     }
 }

@@ -1,24 +1,24 @@
 //! A piecewise constant fit: at which columns the values of all rows step.
 //!
-//! Rows are rounds, columns are lengths. Where a value does not depend on its column, the values of a row might as well stand in any
-//! other order, because turns were taken in random order: a cut is kept where the best one of shuffled rows is as good in
-//! fewer than [`NOISE`] of them. Ranks within each row are compared, so that neither a wild value nor a slow round decides.
+//! Rows are rounds, columns are lengths. If a value does not depend on its column, the values of a row could be in any order, as
+//! turns were taken in random order: a cut is accepted if the best one of shuffled rows is as good in fewer than [`NOISE`] of
+//! them. Ranks within each row are compared, so that neither an outlier nor a slow round decides.
 //!
 //! Sources: binary segmentation, Scott & Knott, Biometrics 30 (1974); permutation within blocks, Friedman, JASA 32 (1937).
 
 use crate::compare::median;
 
-/// How often noise alone shows a step.
+/// Probability that noise alone shows a step.
 pub(crate) const NOISE: f64 = 0.01;
-/// Shuffled rows that a cut is held against.
+/// Number of shuffles that a cut is compared with.
 const SHUFFLES: usize = 999;
-/// A level has so many columns at least: one that stands apart is no step.
+/// Least columns of a level: a single outlier is no step.
 const LEAST_COLUMNS: usize = 2;
-/// Rows drawn again to tell how sure the place of a cut is.
-const DRAWN: usize = 200;
+/// Bootstrap samples of rows for the confidence interval of a cut.
+const BOOTSTRAPS: usize = 200;
 
-/// Columns that are alike: from the first, until before the second.
-pub(crate) type Level = (usize, usize);
+/// Adjacent columns of one level: from the first, until before the second.
+pub(crate) type ColumnRange = (usize, usize);
 
 /// The first column of each level but the first.
 pub(crate) fn cuts(rows: &[Vec<f64>], seed: u64) -> Vec<usize> {
@@ -27,61 +27,61 @@ pub(crate) fn cuts(rows: &[Vec<f64>], seed: u64) -> Vec<usize> {
     let mut found = Vec::new();
     let mut open = vec![(0, columns)];
     while let Some(level) = open.pop() {
-        // Levels that are cut further have a part of that chance each, so that more steps do not bring more noise.
+        // Each level gets its part of the false alarms, so that more steps do not bring more noise.
         let noise = NOISE * (level.1 - level.0) as f64 / columns as f64;
         let Some(at) = cut(rows, level, noise, &mut random) else { continue };
         found.push(at);
         open.extend([(level.0, at), (at, level.1)]);
     }
     found.sort_unstable();
-    placed(rows, &found, columns)
+    place_cuts(rows, &found, columns)
 }
 
-/// Ranks tell that there is a cut, and the values where it is: by least squares of the columns' medians, between its neighbours.
-fn placed(rows: &[Vec<f64>], cuts: &[usize], columns: usize) -> Vec<usize> {
+/// Ranks show that there is a cut, and values where it is: by least squares of the columns' medians, between its neighbours.
+fn place_cuts(rows: &[Vec<f64>], cuts: &[usize], columns: usize) -> Vec<usize> {
     let all: Vec<&Vec<f64>> = rows.iter().collect();
     let mut placed: Vec<usize> = Vec::new();
     for (number, cut) in cuts.iter().enumerate() {
         let from = placed.last().copied().unwrap_or(0);
         let until = cuts.get(number + 1).copied().unwrap_or(columns);
-        placed.push(best(&medians(&all, (from, until))).map_or(*cut, |(at, _)| from + at));
+        placed.push(best_cut(&medians(&all, (from, until))).map_or(*cut, |(at, _)| from + at));
     }
     placed
 }
 
 /// The median of each column of a level.
-fn medians(rows: &[&Vec<f64>], (from, until): Level) -> Vec<f64> {
+fn medians(rows: &[&Vec<f64>], (from, until): ColumnRange) -> Vec<f64> {
     let column = |column: usize| rows.iter().map(|row| row[column]).collect::<Vec<_>>();
     (from..until).filter_map(|number| median(&column(number))).collect()
 }
 
-/// Where a level is cut best, if it is to be cut at all.
-fn cut(rows: &[Vec<f64>], level: Level, noise: f64, random: &mut fastrand::Rng) -> Option<usize> {
+/// The best cut of a level, if it is significant.
+fn cut(rows: &[Vec<f64>], level: ColumnRange, noise: f64, random: &mut fastrand::Rng) -> Option<usize> {
     let mut ranked = ranks(rows, level);
-    let (at, found) = best(&means(&ranked))?;
+    let (at, found) = best_cut(&means(&ranked))?;
     let mut as_good = 1;
     for _ in 0..SHUFFLES {
         ranked.iter_mut().for_each(|row| random.shuffle(row));
-        as_good += usize::from(best(&means(&ranked)).is_some_and(|(_, other)| other >= found));
+        as_good += usize::from(best_cut(&means(&ranked)).is_some_and(|(_, other)| other >= found));
     }
     let chance = as_good as f64 / (SHUFFLES + 1) as f64;
     (chance <= noise).then_some(level.0 + at)
 }
 
-/// Between which columns a cut of `level` lies, 95 % of the time that rows are drawn again.
-pub(crate) fn place(rows: &[Vec<f64>], level: Level, seed: u64) -> Option<(usize, usize)> {
+/// 95 % confidence interval of the best cut of `level`, from bootstrap samples of rows.
+pub(crate) fn cut_interval(rows: &[Vec<f64>], level: ColumnRange, seed: u64) -> Option<(usize, usize)> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut draw = || {
-        let drawn: Vec<&Vec<f64>> = (0..rows.len()).map(|_| &rows[random.usize(..rows.len())]).collect();
-        best(&medians(&drawn, level)).map(|(at, _)| level.0 + at)
+        let sample: Vec<&Vec<f64>> = (0..rows.len()).map(|_| &rows[random.usize(..rows.len())]).collect();
+        best_cut(&medians(&sample, level)).map(|(at, _)| level.0 + at)
     };
-    let mut places: Vec<usize> = (0..DRAWN).filter_map(|_| draw()).collect();
+    let mut places: Vec<usize> = (0..BOOTSTRAPS).filter_map(|_| draw()).collect();
     places.sort_unstable();
-    Some((*places.get(DRAWN / 40)?, *places.get(DRAWN - 1 - DRAWN / 40)?))
+    Some((*places.get(BOOTSTRAPS / 40)?, *places.get(BOOTSTRAPS - 1 - BOOTSTRAPS / 40)?))
 }
 
-/// The ranks of each row's columns of a level; those that tie have the mean of theirs.
-fn ranks(rows: &[Vec<f64>], (from, until): Level) -> Vec<Vec<f64>> {
+/// The ranks of each row's columns of a level; ties have the mean of theirs.
+fn ranks(rows: &[Vec<f64>], (from, until): ColumnRange) -> Vec<Vec<f64>> {
     rows.iter().map(|row| ranks_of(&row[from..until])).collect()
 }
 
@@ -101,8 +101,8 @@ fn means(rows: &[Vec<f64>]) -> Vec<f64> {
     (0..columns).map(mean).collect()
 }
 
-/// The cut with the largest difference between both sides, in units of how much chance makes of it.
-fn best(means: &[f64]) -> Option<(usize, f64)> {
+/// The cut with the largest difference between both sides, in units of its standard error by chance.
+fn best_cut(means: &[f64]) -> Option<(usize, f64)> {
     let (columns, sum) = (means.len(), means.iter().sum::<f64>());
     let mut left = 0.0;
     let mut found: Option<(usize, f64)> = None;
@@ -113,17 +113,18 @@ fn best(means: &[f64]) -> Option<(usize, f64)> {
             continue;
         }
         let (small, large) = (before as f64, (columns - before) as f64);
-        let apart = ((sum - left) / large - left / small).abs() * (small * large / columns as f64).sqrt();
-        if found.is_none_or(|(_, known)| apart > known) {
-            found = Some((before, apart));
+        let difference =
+            ((sum - left) / large - left / small).abs() * (small * large / columns as f64).sqrt();
+        if found.is_none_or(|(_, largest)| difference > largest) {
+            found = Some((before, difference));
         }
     }
     found
 }
 
-/// What each row rises by from one level to the next.
-pub(crate) fn rises(rows: &[Vec<f64>], below: Level, above: Level) -> Vec<f64> {
-    let level = |row: &Vec<f64>, (from, until): Level| median(&row[from..until]);
+/// The rise of each row from one level to the next.
+pub(crate) fn rises(rows: &[Vec<f64>], below: ColumnRange, above: ColumnRange) -> Vec<f64> {
+    let level = |row: &Vec<f64>, (from, until): ColumnRange| median(&row[from..until]);
     rows.iter().filter_map(|row| Some(level(row, above)? - level(row, below)?)).collect()
 }
 
@@ -134,7 +135,7 @@ mod tests {
     const COLUMNS: usize = 34;
     const ROWS: usize = 8;
 
-    /// Rows whose values are those of `level` and noise: exponential, so that its medians are skewed as those of sleeps.
+    /// Rows whose values are those of `level` plus noise: exponential, so that its medians are skewed like those of sleeps.
     fn rows(seed: u64, noise: f64, level: impl Fn(usize) -> f64) -> Vec<Vec<f64>> {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut value = |column| level(column) - noise * random.f64().max(1e-12).ln();
@@ -158,7 +159,7 @@ mod tests {
         let step = |column: usize| if column < 20 { 5_000.0 } else { 9_000.0 };
         let is_covered = |seed: &u64| {
             let rows = rows(*seed, 3_000.0, step);
-            let (low, high) = place(&rows, (0, COLUMNS), *seed).unwrap();
+            let (low, high) = cut_interval(&rows, (0, COLUMNS), *seed).unwrap();
             (low..=high).contains(&20)
         };
         let covered = (0..200).filter(is_covered).count();

@@ -1,9 +1,9 @@
-//! Where the lateness of sleeps steps as they become longer, and what the controls say of each step: `howlate sleep --steps`.
+//! Steps in the lateness of sleeps as they become longer, and the effect of controls on each: `howlate sleep --steps`.
 
 mod cause;
 mod controls;
-mod entered;
 mod fit;
+mod idle_entries;
 mod sweep;
 
 use howlate_model::{Caveat, Latency, Span};
@@ -13,20 +13,20 @@ use serde::Serialize;
 use crate::compare::median;
 use crate::{Analysis, Interval, Outcome};
 pub(crate) use cause::host_halt_poll;
-pub use cause::{Claim, StepCause};
-use cause::{Evidence, explain};
-pub use controls::{Controlled, Remainder};
-use controls::{controlled, estimate};
-pub use entered::Entered;
-use entered::entered;
-use fit::{Level, place, rises};
+pub use cause::{CauseClaim, StepCause};
+use cause::{StepEvidence, explain};
+pub use controls::{ControlResult, Remainder};
+use controls::{control_result, estimate};
+use fit::{ColumnRange, cut_interval, rises};
 pub(crate) use fit::{NOISE, cuts};
+pub use idle_entries::IdleStateEntries;
+use idle_entries::idle_state_entries;
 pub use sweep::StepControl;
 use sweep::{Sweep, sweeps};
 
-/// A step is at least this share of the lateness before it…
+/// A step is at least this share of the lateness before it,
 const LEAST_SHARE: f64 = 0.1;
-/// …and at least this many nanoseconds: less is no reason to sleep for another length.
+/// and at least this many nanoseconds: less is no reason to sleep for another length.
 const LEAST_RISE: f64 = 1_000.0;
 
 /// The lateness of one sweep over lengths, as levels with steps between them.
@@ -91,14 +91,14 @@ pub struct LengthStep {
     /// Why.
     pub cause: StepCause,
     /// What that rests on.
-    pub claim: Claim,
+    pub claim: CauseClaim,
     /// The control that made it vanish; null where none did.
     pub control: Option<StepControl>,
     /// What each control leaves of it.
-    pub controls: Vec<Controlled>,
+    pub controls: Vec<ControlResult>,
     /// Idle states that the CPU entered, as cpuidle counts them; absent where it does not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub entered: Vec<Entered>,
+    pub entered: Vec<IdleStateEntries>,
 }
 
 /// The sweeps of a recording, each with its steps.
@@ -106,7 +106,7 @@ pub fn staircases(analysis: &Analysis) -> Vec<Staircase> {
     sweeps(analysis).iter().map(|sweep| staircase(sweep, analysis)).collect()
 }
 
-/// Whether there is a sweep over so many lengths that its steps can be told from noise.
+/// Whether there is a sweep over enough lengths to tell steps from noise.
 pub(crate) fn is_swept(analysis: &Analysis) -> bool {
     !sweeps(analysis).is_empty()
 }
@@ -114,18 +114,19 @@ pub(crate) fn is_swept(analysis: &Analysis) -> bool {
 fn staircase(sweep: &Sweep<'_>, analysis: &Analysis) -> Staircase {
     let (lengths, rows) = (sweep.lengths(), sweep.medians.values().cloned().collect::<Vec<_>>());
     let levels = levels(&rows, lengths.len(), analysis.header.seed);
-    let late = |(from, until): Level| {
+    let late = |(from, until): ColumnRange| {
         let rows: Vec<f64> = rows.iter().filter_map(|row| median(&row[from..until])).collect();
         latency(median(&rows).unwrap_or_default())
     };
-    let level = |&(from, until): &Level| LengthLevel {
+    let level = |&(from, until): &ColumnRange| LengthLevel {
         from: lengths[from],
         until: lengths[until - 1],
         late: late((from, until)),
     };
     let found: Vec<LengthLevel> = levels.iter().map(level).collect();
-    let step =
-        |pair: &[Level]| step(sweep, &rows, [pair[0], pair[1]], [late(pair[0]), late(pair[1])], analysis);
+    let step = |pair: &[ColumnRange]| {
+        step(sweep, &rows, [pair[0], pair[1]], [late(pair[0]), late(pair[1])], analysis)
+    };
     Staircase {
         condition: index_of(sweep.base[0], analysis),
         rounds: rows.len(),
@@ -133,23 +134,23 @@ fn staircase(sweep: &Sweep<'_>, analysis: &Analysis) -> Staircase {
         steps: levels.windows(2).filter_map(step).collect(),
         levels: found,
         controls: sweep.controls.keys().copied().collect(),
-        dma_latency_refused: refused(analysis)
+        dma_latency_refused: refusal_of_dma_latency(analysis)
             .filter(|_| !sweep.controls.contains_key(&StepControl::DmaLatency)),
         lengths,
     }
 }
 
 /// The levels that differ by enough to matter.
-fn levels(rows: &[Vec<f64>], columns: usize, seed: u64) -> Vec<Level> {
+fn levels(rows: &[Vec<f64>], columns: usize, seed: u64) -> Vec<ColumnRange> {
     let mut cuts = cuts(rows, seed);
     loop {
         let edges: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([columns]).collect();
-        let levels: Vec<Level> = edges.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        let levels: Vec<ColumnRange> = edges.windows(2).map(|pair| (pair[0], pair[1])).collect();
         let smallest = levels
             .windows(2)
             .enumerate()
             .filter_map(|(number, pair)| Some((number, size(rows, pair[0], pair[1])?)))
-            .min_by(|one, other| one.1.total_cmp(&other.1));
+            .min_by(|left, right| left.1.total_cmp(&right.1));
         match smallest {
             Some((number, size)) if size < 1.0 => cuts.remove(number),
             _ => return levels,
@@ -157,8 +158,8 @@ fn levels(rows: &[Vec<f64>], columns: usize, seed: u64) -> Vec<Level> {
     }
 }
 
-/// How large a step is in units of the least that matters; 0 where its size is not told from none.
-fn size(rows: &[Vec<f64>], below: Level, above: Level) -> Option<f64> {
+/// The size of a step in units of the least that matters; 0 if it is not significant.
+fn size(rows: &[Vec<f64>], below: ColumnRange, above: ColumnRange) -> Option<f64> {
     let rises = rises(rows, below, above);
     let (_, interval) = estimate(&rises)?;
     if interval.low.as_nanos() <= 0 && interval.high.as_nanos() >= 0 {
@@ -172,47 +173,59 @@ fn size(rows: &[Vec<f64>], below: Level, above: Level) -> Option<f64> {
 fn step(
     sweep: &Sweep<'_>,
     rows: &[Vec<f64>],
-    [below, above]: [Level; 2],
+    [below, above]: [ColumnRange; 2],
     [from, to]: [Latency; 2],
     analysis: &Analysis,
 ) -> Option<LengthStep> {
     let lengths = sweep.lengths();
     let (rise, interval) = estimate(&rises(rows, below, above))?;
-    let (first, last) = place(rows, (below.0, above.1), analysis.header.seed)?;
+    let (first, last) = cut_interval(rows, (below.0, above.1), analysis.header.seed)?;
     let between = [lengths[first.min(above.0) - 1], lengths[last.max(above.0)]];
-    let controls: Vec<Controlled> = sweep
+    let controls: Vec<ControlResult> = sweep
         .controls
         .iter()
-        .filter_map(|(control, medians)| controlled(*control, &sweep.medians, medians, [below, above]))
+        .filter_map(|(control, medians)| control_result(*control, &sweep.medians, medians, [below, above]))
         .collect();
     let system = &analysis.header.system;
-    let base = |(from, until): Level| -> &[&Outcome] { &sweep.base[from..until] };
-    let slack = sweep.base[0].in_force.as_ref().map_or(Span::ZERO, |one| one.slack);
+    let base = |(from, until): ColumnRange| -> &[&Outcome] { &sweep.base[from..until] };
+    let slack = sweep.base[0].in_force.as_ref().map_or(Span::ZERO, |settings| settings.slack);
     let cpu = sweep.base[0].condition.cpu;
-    let (cause, claim, control) = explain(&Evidence { between, slack, controls: &controls, cpu, system });
-    let entered = entered(base(below), base(above), system);
+    let (cause, claim, control) = explain(&StepEvidence { between, slack, controls: &controls, cpu, system });
+    let entries = idle_state_entries(base(below), base(above), system);
     let at = lengths[above.0];
-    Some(LengthStep { at, from, to, between, rise, interval, cause, claim, control, controls, entered })
+    Some(LengthStep {
+        at,
+        from,
+        to,
+        between,
+        rise,
+        interval,
+        cause,
+        claim,
+        control,
+        controls,
+        entered: entries,
+    })
 }
 
 fn index_of(outcome: &Outcome, analysis: &Analysis) -> u32 {
     let conditions = analysis.header.conditions.iter();
-    let place = conditions.into_iter().position(|one| *one == outcome.condition);
+    let place = conditions.into_iter().position(|condition| *condition == outcome.condition);
     u32::try_from(place.unwrap_or_default()).unwrap_or(u32::MAX)
 }
 
-/// Why the limit on idle states could not be had.
-fn refused(analysis: &Analysis) -> Option<String> {
-    analysis.caveats.iter().find_map(|one| match one {
+/// Why the limit on idle states could not be set.
+fn refusal_of_dma_latency(analysis: &Analysis) -> Option<String> {
+    analysis.caveats.iter().find_map(|caveat| match caveat {
         Caveat::ControlNotTried { setting, reason } if setting == DMA_LATENCY => {
-            // The kernel's words, without its number.
+            // The kernel's message, without its number.
             reason.to_string().split(" (os error").next().map(str::to_owned)
         }
         _ => None,
     })
 }
 
-/// Where idle states that take time to leave are asked not to be entered.
+/// The file that limits the exit latency of idle states.
 pub const DMA_LATENCY: &str = "/dev/cpu_dma_latency";
 
 #[allow(clippy::cast_possible_truncation, reason = "rounded first")]

@@ -1,10 +1,10 @@
-//! The kernel's functions that tell what a thread waits for. A table and nothing else: one row per function, by name.
+//! Functions of the kernel that show what a thread waits for. A table and nothing else: one row per function, by name.
 //!
 //! Where a function was renamed, both names are here. Names are those of Linux 5.18 to 6.18, `fs/`, `kernel/`, `mm/`, `net/`.
 
 use super::kind::WaitKind::{self, *};
 
-/// The kind of a wait that begins in or below this function, and what the thread was at.
+/// The kind of a wait that begins in or below this function, and what the thread was doing.
 pub(super) const FUNCTIONS: &[(&str, WaitKind, &str)] = &[
     // Timers.
     ("do_nanosleep", Timer, "sleeping"),
@@ -16,7 +16,7 @@ pub(super) const FUNCTIONS: &[(&str, WaitKind, &str)] = &[
     ("msleep", Timer, "sleeping in the kernel"),
     ("msleep_interruptible", Timer, "sleeping in the kernel"),
     ("usleep_range_state", Timer, "sleeping in the kernel"),
-    // Whatever comes first.
+    // Events.
     ("ep_poll", Event, "epoll"),
     ("do_epoll_wait", Event, "epoll"),
     ("do_poll", Event, "poll"),

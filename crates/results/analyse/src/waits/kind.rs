@@ -1,4 +1,4 @@
-//! Kinds of waiting, and what they mean to whoever waits.
+//! Kinds of waiting, and what they mean for the waiting thread.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use WaitKind::*;
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitKind {
-    /// A CPU: ready to run, and another has it.
+    /// A CPU: the thread is ready to run, and the CPU is in use.
     Cpu,
     /// A disk, or a file system.
     Disk,
-    /// A page of memory that is not there.
+    /// A page of memory that has to be read or allocated.
     PageFault,
     /// Memory that must be freed first.
     Memory,
-    /// A lock that another holds.
+    /// A lock of the kernel.
     Lock,
     /// The kernel itself.
     Kernel,
@@ -24,47 +24,47 @@ pub enum WaitKind {
     Pipe,
     /// Data or space in a socket.
     Socket,
-    /// A futex: a lock or a condition of the program's own, the kernel does not know which.
+    /// A futex: a lock or a condition variable of the program, which the kernel cannot tell apart.
     Futex,
-    /// A child's end, `wait4(2)`.
+    /// The end of a child, `wait4(2)`.
     Child,
     /// Stopped, frozen, or held by a debugger.
     Stopped,
-    /// What the table does not know.
+    /// A function that the table does not list.
     Other,
-    /// What nobody looked at.
+    /// No stack was recorded.
     NotSeen,
-    /// A time that it asked for.
+    /// A time that the thread asked for.
     Timer,
-    /// Whatever comes first of several things, or the next request.
+    /// The first of several events, or the next request.
     Event,
     /// A signal, `sigtimedwait(2)`, `pause(2)`.
     Signal,
-    /// A person at a terminal.
+    /// Input from a terminal.
     Terminal,
     /// Work: a thread of the kernel that has none.
     Idle,
 }
 
-/// What a wait means to whoever waits: what a person wants to see first comes first.
+/// What a wait means for the waiting thread, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Nature {
+pub enum WaitNature {
     /// It has work, and cannot go on.
     HeldUp,
-    /// Another program or thread is to do something first; whether that is late, only the program knows.
+    /// Another program or thread has to act first; whether that is late, only the program knows.
     ForOthers,
     /// It waits as it asked to, or has nothing to do.
     AsAsked,
 }
 
 impl WaitKind {
-    /// Each kind once, in the order in which tables list them.
+    /// All kinds, in the order of tables.
     pub const ALL: [Self; 18] = [
         Cpu, Disk, PageFault, Memory, Lock, Kernel, Pipe, Socket, Futex, Child, Stopped, Other, NotSeen,
         Timer, Event, Signal, Terminal, Idle,
     ];
 
-    /// As results name it.
+    /// Its name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Cpu => "cpu",
@@ -88,21 +88,20 @@ impl WaitKind {
         }
     }
 
-    /// What it means.
-    pub const fn nature(self) -> Nature {
+    pub const fn nature(self) -> WaitNature {
         match self {
-            Cpu | Disk | PageFault | Memory | Lock | Kernel => Nature::HeldUp,
-            Pipe | Socket | Futex | Child | Stopped | Other | NotSeen => Nature::ForOthers,
-            Timer | Event | Signal | Terminal | Idle => Nature::AsAsked,
+            Cpu | Disk | PageFault | Memory | Lock | Kernel => WaitNature::HeldUp,
+            Pipe | Socket | Futex | Child | Stopped | Other | NotSeen => WaitNature::ForOthers,
+            Timer | Event | Signal | Terminal | Idle => WaitNature::AsAsked,
         }
     }
 }
 
-impl Nature {
-    /// All, what a person wants to see first coming first.
+impl WaitNature {
+    /// All natures, the most important first.
     pub const ALL: [Self; 3] = [Self::HeldUp, Self::ForOthers, Self::AsAsked];
 
-    /// As results name it.
+    /// Its name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::HeldUp => "held_up",

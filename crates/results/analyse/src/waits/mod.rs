@@ -1,17 +1,17 @@
-//! What the threads of a machine wait for: reasons from stacks, and sums over a while. Pure.
+//! What the threads of a machine wait for: reasons from stacks, and sums per interval. Pure.
 
 mod accumulator;
 mod functions;
-mod grouped;
+mod groups;
 mod kind;
 mod reason;
 mod sum;
 
-pub use accumulator::{Adding, Order, Table, Wait, Waiter};
-pub use grouped::Culprit;
-pub use kind::{Nature, WaitKind};
-pub use reason::Reason;
-pub use sum::{Behind, Sum};
+pub use accumulator::{WaitAccumulator, WaitOrder, WaitTable, WaitTotal, WaiterTotals};
+pub use groups::CpuCulprit;
+pub use kind::{WaitKind, WaitNature};
+pub use reason::WaitReason;
+pub use sum::{CpuHolderTime, WaitSum};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! What a thread waits for, from the functions of the kernel that it waits in.
+//! The reason of a wait, from the functions of the kernel on the thread's stack.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,10 +8,9 @@ use super::kind::WaitKind;
 
 /// What a thread waits for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Reason {
-    /// What was waited for.
+pub struct WaitReason {
     pub kind: WaitKind,
-    /// What it was at; the kernel's own word where the table does not know it.
+    /// What the thread was doing; the name of the function if the table does not list it.
     pub at: String,
 }
 
@@ -19,34 +18,34 @@ pub struct Reason {
 static BY_NAME: LazyLock<HashMap<&str, (WaitKind, &str)>> =
     LazyLock::new(|| FUNCTIONS.iter().map(|(name, kind, at)| (*name, (*kind, *at))).collect());
 
-impl Reason {
+impl WaitReason {
     /// A reason without a place in the kernel.
     pub fn from_kind(kind: WaitKind) -> Self {
         Self { kind, at: String::new() }
     }
 
-    /// From the functions of a stack, the innermost first. The innermost one of the table says which kind it is, the outermost one of
-    /// that kind what the thread was at.
+    /// Reads the functions of a stack, the innermost first. The innermost one in the table gives the kind, the outermost one of that kind
+    /// what the thread was doing.
     pub fn from_stack(functions: &[String]) -> Self {
-        let inside = waiting(functions);
+        let inside = waiting_part(functions);
         if is_main_loop(inside) {
             return Self { kind: WaitKind::Idle, at: "without work".to_owned() };
         }
-        let known: Vec<(WaitKind, &str)> =
+        let listed: Vec<(WaitKind, &str)> =
             inside.iter().filter_map(|name| BY_NAME.get(name.as_str())).copied().collect();
-        let Some((kind, _)) = known.first().copied() else { return Self::unknown(inside) };
+        let Some((kind, _)) = listed.first().copied() else { return Self::unknown(inside) };
         let faults = kind == WaitKind::Disk && inside.iter().any(|name| FAULTS.contains(&name.as_str()));
         let kind = if faults { WaitKind::PageFault } else { kind };
-        let of_kind = |(one, _): &&(WaitKind, &str)| *one == kind;
-        // What says most about a page fault is what is nearest to the page.
+        let is_of_kind = |(row_kind, _): &&(WaitKind, &str)| *row_kind == kind;
+        // For a page fault, the function nearest to the page says most.
         let at = match kind {
-            WaitKind::PageFault => known.iter().find(of_kind),
-            _ => known.iter().rev().find(of_kind),
+            WaitKind::PageFault => listed.iter().find(is_of_kind),
+            _ => listed.iter().rev().find(is_of_kind),
         };
         Self { kind, at: at.map_or("a page fault", |(_, at)| *at).to_owned() }
     }
 
-    /// The function itself is the best word for it.
+    /// The reason for a stack without a function of the table: named by its innermost function.
     fn unknown(inside: &[String]) -> Self {
         match inside.first() {
             Some(name) => Self { kind: WaitKind::Other, at: name.clone() },
@@ -55,20 +54,20 @@ impl Reason {
     }
 }
 
-/// A stack without the tracer's own functions, which took it as the thread left its CPU.
+/// A stack without the tracer's own functions, which read it as the thread left its CPU.
 pub(super) fn without_tracer(functions: &[String]) -> &[String] {
-    let looked = functions.iter().take(8).position(|name| name == "__schedule").unwrap_or(0);
-    &functions[looked..]
+    let begin = functions.iter().take(8).position(|name| name == "__schedule").unwrap_or(0);
+    &functions[begin..]
 }
 
 /// The part of a stack that waits: without the scheduler.
-fn waiting(functions: &[String]) -> &[String] {
+fn waiting_part(functions: &[String]) -> &[String] {
     let inside = without_tracer(functions);
     let begins = inside.iter().position(|name| !SCHEDULING.contains(&name.as_str())).unwrap_or(inside.len());
     &inside[begins..]
 }
 
-/// A thread of the kernel that waits in its outermost function has nothing to do.
+/// Whether a thread of the kernel waits in its outermost function: then it has nothing to do.
 fn is_main_loop(inside: &[String]) -> bool {
     let [_, rest @ ..] = inside else { return false };
     !rest.is_empty() && rest.iter().all(|name| KERNEL_THREADS.contains(&name.as_str()))
@@ -81,7 +80,7 @@ mod tests {
     /// Stacks as Linux 6.18 and 6.1 had them, the innermost function first.
     fn at(stack: &str) -> (WaitKind, String) {
         let functions: Vec<String> = stack.split_whitespace().map(str::to_owned).collect();
-        let Reason { kind, at } = Reason::from_stack(&functions);
+        let WaitReason { kind, at } = WaitReason::from_stack(&functions);
         (kind, at)
     }
 

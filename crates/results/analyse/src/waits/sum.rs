@@ -1,31 +1,31 @@
-//! Waits added up.
+//! Sums of waits.
 
 use std::collections::BTreeMap;
 
 use howlate_model::{Span, Waits};
 
-use super::reason::Reason;
+use super::reason::WaitReason;
 
-/// Waits of one reason, over a while.
+/// Waits for one reason, in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
-    /// Time of the while that was spent so.
+pub struct WaitSum {
+    /// Time of the interval that was spent so.
     pub time: Span,
-    /// How many waits ended in it or go on.
+    /// Number of waits that ended in it or go on.
     pub count: u64,
-    /// How many of them go on.
+    /// Number of waits that go on.
     pub ongoing: u64,
-    /// Their whole lengths together, also of what was before.
+    /// Their whole lengths together, including time before the interval.
     pub whole: Span,
     /// The whole length of the longest one.
     pub longest: Span,
-    /// At how many of them the stack was looked at.
+    /// Number of them whose stack was read.
     pub looked_at: u64,
 }
 
-impl Sum {
-    /// Adds waits that are over.
-    pub(super) fn over(&mut self, waits: Waits, looked_at: u64) {
+impl WaitSum {
+    /// Adds waits that have ended.
+    pub(super) fn add_ended(&mut self, waits: Waits, looked_at: u64) {
         self.time = self.time.plus(waits.time);
         self.whole = self.whole.plus(waits.time);
         self.count += waits.count;
@@ -33,14 +33,14 @@ impl Sum {
         self.looked_at += looked_at;
     }
 
-    /// Adds one that is not.
-    pub(super) fn ongoing(&mut self, lasts: Span) {
-        self.over(Waits { time: lasts, count: 1, longest: lasts }, 0);
+    /// Adds a wait that goes on.
+    pub(super) fn add_ongoing(&mut self, lasts: Span) {
+        self.add_ended(Waits { time: lasts, count: 1, longest: lasts }, 0);
         self.ongoing += 1;
     }
 
-    /// Takes off what was before the while.
-    pub(super) fn before(&mut self, lasts: Span) {
+    /// Subtracts the time before the interval.
+    pub(super) fn subtract_before(&mut self, lasts: Span) {
         self.time = self.time.minus(lasts);
     }
 
@@ -54,63 +54,63 @@ impl Sum {
         self.looked_at += other.looked_at;
     }
 
-    /// The length of one.
+    /// The mean length of a wait.
     pub fn mean(&self) -> Span {
         Span::from_nanos(self.whole.as_nanos() / self.count.max(1))
     }
 }
 
-/// In place of a name: nobody kept the thread, its control group had used up its CPU quota.
+/// Instead of a name: no thread had the CPU, but the waiting thread's control group had used up its CPU quota.
 pub(super) const QUOTA: &str = "(quota)";
 
-/// Who had the CPU meanwhile.
+/// What had the CPU meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Behind {
-    /// The process's name; empty if the CPU was idle, and had to wake up. [`is_quota`](Self::is_quota) where it was nobody.
+pub struct CpuHolderTime {
+    /// Name of the process; empty if the CPU was idle, and had to wake up. See also [`is_quota`](Self::is_quota).
     pub name: String,
-    /// Its id; `None` of several of that name.
+    /// Its id; `None` for several of that name.
     pub pid: Option<u32>,
-    /// For how long.
+    /// How long it had the CPU.
     pub time: Span,
 }
 
-impl Behind {
-    /// Whether it was nobody: the waiter's control group had used up its CPU quota.
+impl CpuHolderTime {
+    /// Whether no process had it: the waiting thread's control group had used up its CPU quota.
     pub fn is_quota(&self) -> bool {
         self.pid.is_none() && self.name == QUOTA
     }
 }
 
-/// What one or several threads waited for.
+/// The waits of one or several threads.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
+pub(super) struct WaitSums {
     pub(super) seen: Span,
-    pub(super) by_reason: BTreeMap<Reason, (Sum, u64)>,
-    pub(super) behind: BTreeMap<String, Behind>,
+    pub(super) by_reason: BTreeMap<WaitReason, (WaitSum, u64)>,
+    pub(super) behind: BTreeMap<String, CpuHolderTime>,
 }
 
-impl Sums {
-    /// Adds to a reason; `stack` is a place where it waited.
-    pub(super) fn add(&mut self, reason: Reason, stack: u64, sum: &Sum) {
+impl WaitSums {
+    /// Adds to a reason; `stack` is where it waited.
+    pub(super) fn add(&mut self, reason: WaitReason, stack: u64, sum: &WaitSum) {
         let (into, place) = self.by_reason.entry(reason).or_default();
         into.plus(sum);
         *place = stack;
     }
 
-    /// Adds to who had the CPU.
-    pub(super) fn behind(&mut self, behind: Behind) {
+    /// Adds to what had the CPU.
+    pub(super) fn add_holder(&mut self, holder: CpuHolderTime) {
         let into = self
             .behind
-            .entry(behind.name.clone())
-            .or_insert_with(|| Behind { time: Span::ZERO, ..behind.clone() });
-        into.time = into.time.plus(behind.time);
-        into.pid = into.pid.filter(|pid| Some(*pid) == behind.pid);
+            .entry(holder.name.clone())
+            .or_insert_with(|| CpuHolderTime { time: Span::ZERO, ..holder.clone() });
+        into.time = into.time.plus(holder.time);
+        into.pid = into.pid.filter(|pid| Some(*pid) == holder.pid);
     }
 
-    /// Adds what others waited for.
+    /// Adds the waits of others.
     pub(super) fn plus(&mut self, other: Self) {
         self.seen = self.seen.plus(other.seen);
         other.by_reason.into_iter().for_each(|(reason, (sum, stack))| self.add(reason, stack, &sum));
-        other.behind.into_values().for_each(|one| self.behind(one));
+        other.behind.into_values().for_each(|holder| self.add_holder(holder));
     }
 }

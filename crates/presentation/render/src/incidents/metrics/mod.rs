@@ -74,7 +74,7 @@ fn held_up(counts: &LateCounts) -> Family<'_> {
 }
 
 fn not_kept(counts: &LateCounts) -> Family<'_> {
-    let value = Value::Whole(i64::try_from(counts.not_kept).unwrap_or(i64::MAX));
+    let value = Value::Whole(i64::try_from(counts.dropped).unwrap_or(i64::MAX));
     Family {
         name: "howlate_late_waits_not_kept_total",
         kind: Kind::Counter,

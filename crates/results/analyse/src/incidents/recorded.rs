@@ -1,59 +1,59 @@
-//! What was kept of a stretch of time, in bounded memory.
+//! The incidents, waits and requests of a recording's time range, in bounded memory.
 
 use howlate_model::{Incident, Line, RemovalReason, RemovedFiles, Snapshot, Span, WaitMinute};
 
-/// Incidents that are held at once: of more, the longest.
-const MOST: usize = 100_000;
-/// Requests that are held at once: of more, the last.
+/// Most incidents stored; of more, the longest.
+const MOST_INCIDENTS: usize = 100_000;
+/// Most requests stored; of more, the last.
 const MOST_SNAPS: usize = 10_000;
 
-/// All that is known of it.
+/// The content of a time range.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kept {
+pub struct RecordedIncidents {
     /// In the order in which they were written.
     pub incidents: Vec<Incident>,
-    /// Incidents beyond those, all of them shorter.
+    /// Number of incidents dropped, all of them shorter.
     pub shorter: u64,
     /// Waits per group and minute, in order of time.
     pub minutes: Vec<WaitMinute>,
-    /// When somebody asked for what all CPUs had done, in the order in which that was written.
+    /// Requests to store the activity of all CPUs, in the order in which they were written.
     pub snaps: Vec<Snapshot>,
 }
 
-/// What is missing of it, and why.
+/// What a recording lacks, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Missing {
-    /// Late waits for which the kernel's side had no room.
+pub struct MissingRecords {
+    /// Late waits for which the kernel's buffer had no room.
     pub lost: u64,
-    /// Late waits that were too many to be kept.
+    /// Late waits beyond the recorder's limit.
     pub left_out: u64,
-    /// Switches that no event told of.
+    /// Switches without an event.
     pub unseen: u64,
     /// Lines of the recording that could not be written.
     pub lines: u64,
-    /// Turns of marked loops that found no room, or cannot have been.
+    /// Iterations of marked loops that were lost, or whose records are implausible.
     pub turns: u64,
-    /// Marked loops that were too many.
+    /// Marked loops beyond the limit.
     pub loops: u64,
-    /// Requests for what all CPUs had done that were too many.
+    /// Requests beyond the limit.
     pub snaps: u64,
-    /// Files that made room meanwhile.
+    /// Files deleted to make room.
     pub removed: Vec<RemovedFiles>,
 }
 
-impl Kept {
-    /// Takes in a line if it is an incident, a request or a minute that is `wanted`, given a date and time and how long before: the end of
-    /// an incident, the middle of a minute. Of a minute that is only in part, what is missing of it is taken in: when that was, it
-    /// does not say, and on a machine that was too busy to end it in time it may have lasted long.
-    pub fn add(&mut self, line: Line, wanted: impl Fn(&str, Span) -> bool) {
+impl RecordedIncidents {
+    /// Takes in a line if it is an incident, a request or a minute in the range. `is_in_range` gets a date and time, and how long before
+    /// it: the end of an incident, the middle of a minute. Of a minute only partly in the range, only what is missing counts: it does
+    /// not say when that was, and on a machine too busy to end it in time it may have lasted long.
+    pub fn add(&mut self, line: Line, is_in_range: impl Fn(&str, Span) -> bool) {
         match line {
-            Line::Incident(incident) if wanted(&incident.at, Span::ZERO) => {
+            Line::Incident(incident) if is_in_range(&incident.at, Span::ZERO) => {
                 self.incidents.push(*incident);
-                if self.incidents.len() > 2 * MOST {
-                    self.leave_out_the_shorter(MOST);
+                if self.incidents.len() > 2 * MOST_INCIDENTS {
+                    self.drop_shorter(MOST_INCIDENTS);
                 }
             }
-            Line::Snap(snap) if wanted(&snap.at, Span::ZERO) => {
+            Line::Snap(snap) if is_in_range(&snap.at, Span::ZERO) => {
                 self.snaps.push(*snap);
                 if self.snaps.len() > 2 * MOST_SNAPS {
                     self.snaps.drain(..MOST_SNAPS);
@@ -61,9 +61,9 @@ impl Kept {
             }
             Line::Minute(minute) => {
                 let lasted = minute.until.since(minute.from);
-                if wanted(&minute.at, Span::from_nanos(lasted.as_nanos() / 2)) {
+                if is_in_range(&minute.at, Span::from_nanos(lasted.as_nanos() / 2)) {
                     self.minutes.push(*minute);
-                } else if moments(lasted).any(|before| wanted(&minute.at, before)) {
+                } else if moments(lasted).any(|before| is_in_range(&minute.at, before)) {
                     self.minutes.push(WaitMinute { groups: Vec::new(), ..*minute });
                 }
             }
@@ -71,27 +71,27 @@ impl Kept {
         }
     }
 
-    /// Keeps only so many incidents, the longest; their order stays.
-    pub fn leave_out_the_shorter(&mut self, most: usize) {
+    /// Drops all but the `most` longest incidents; their order stays.
+    pub fn drop_shorter(&mut self, most: usize) {
         if self.incidents.len() <= most {
             return;
         }
-        let mut lengths: Vec<_> = self.incidents.iter().map(|one| one.latency).collect();
-        lengths.sort_unstable_by(|one, other| other.cmp(one));
+        let mut lengths: Vec<_> = self.incidents.iter().map(|incident| incident.latency).collect();
+        lengths.sort_unstable_by(|left, right| right.cmp(left));
         let Some(least) = lengths.get(most.saturating_sub(1)).copied() else { return };
-        let mut as_long = lengths.iter().take(most).filter(|one| **one == least).count();
+        let mut equal = lengths.iter().take(most).filter(|length| **length == least).count();
         let before = self.incidents.len();
-        self.incidents.retain(|one| {
-            let is_kept = one.latency > least || (one.latency == least && as_long > 0);
-            as_long -= usize::from(is_kept && one.latency == least);
+        self.incidents.retain(|incident| {
+            let is_kept = incident.latency > least || (incident.latency == least && equal > 0);
+            equal -= usize::from(is_kept && incident.latency == least);
             is_kept
         });
         self.shorter += (before - self.incidents.len()) as u64;
     }
 
-    /// What is missing of these minutes.
-    pub fn missing(&self) -> Missing {
-        let mut missing = Missing::default();
+    /// What these minutes lack.
+    pub fn missing(&self) -> MissingRecords {
+        let mut missing = MissingRecords::default();
         for minute in &self.minutes {
             missing.lost = missing.lost.saturating_add(minute.incidents_lost);
             missing.left_out = missing.left_out.saturating_add(minute.incidents_left_out);
@@ -100,23 +100,23 @@ impl Kept {
             missing.turns = missing.turns.saturating_add(minute.turns_lost);
             missing.loops = missing.loops.saturating_add(minute.loops_left_out);
             missing.snaps = missing.snaps.saturating_add(minute.snaps_left_out);
-            for one in &minute.removed {
-                add(&mut missing.removed, one.reason, one.files);
+            for removed in &minute.removed {
+                add(&mut missing.removed, removed.reason, removed.files);
             }
         }
         missing
     }
 }
 
-/// Of a stretch that lasted so long, how long before its end: second by second, or in a thousand steps.
+/// Offsets before the end of a range of this length: second by second, or in a thousand steps.
 fn moments(lasted: Span) -> impl Iterator<Item = Span> {
     let step = (lasted.as_nanos() / 1_000).max(1_000_000_000);
     (0..=lasted.as_nanos() / step).map(move |number| Span::from_nanos(number.saturating_mul(step)))
 }
 
 fn add(all: &mut Vec<RemovedFiles>, reason: RemovalReason, files: u64) {
-    match all.iter_mut().find(|known| known.reason == reason) {
-        Some(known) => known.files = known.files.saturating_add(files),
+    match all.iter_mut().find(|sum| sum.reason == reason) {
+        Some(sum) => sum.files = sum.files.saturating_add(files),
         None => all.push(RemovedFiles { files, reason }),
     }
 }
@@ -155,15 +155,19 @@ mod tests {
 
     #[test]
     fn the_longest_are_kept_in_their_order() {
-        let mut kept = Kept::default();
+        let mut recorded = RecordedIncidents::default();
         for (number, ms) in [5, 9, 3, 9, 9, 7].into_iter().enumerate() {
-            kept.add(incident(&number.to_string(), ms), |at, _| at != "1");
+            recorded.add(incident(&number.to_string(), ms), |at, _| at != "1");
         }
-        kept.leave_out_the_shorter(3);
-        let at: Vec<&str> = kept.incidents.iter().map(|one| one.at.as_str()).collect();
-        assert_eq!((at, kept.shorter), (vec!["3", "4", "5"], 2));
-        kept.leave_out_the_shorter(1);
-        assert_eq!((kept.incidents[0].at.as_str(), kept.shorter), ("3", 4), "the first of two as long");
+        recorded.drop_shorter(3);
+        let at: Vec<&str> = recorded.incidents.iter().map(|incident| incident.at.as_str()).collect();
+        assert_eq!((at, recorded.shorter), (vec!["3", "4", "5"], 2));
+        recorded.drop_shorter(1);
+        assert_eq!(
+            (recorded.incidents[0].at.as_str(), recorded.shorter),
+            ("3", 4),
+            "the first of two as long"
+        );
     }
 
     #[test]
@@ -185,12 +189,12 @@ mod tests {
             clock: None,
         };
         let between = |from: u64, until: u64| {
-            let mut kept = Kept::default();
-            let asked = Span::from_secs(135 - until)..=Span::from_secs(135 - from);
-            kept.add(Line::Minute(Box::new(minute.clone())), |_, before| asked.contains(&before));
+            let mut recorded = RecordedIncidents::default();
+            let range = Span::from_secs(135 - until)..=Span::from_secs(135 - from);
+            recorded.add(Line::Minute(Box::new(minute.clone())), |_, before| range.contains(&before));
             (
-                kept.missing().lost + kept.missing().lines,
-                kept.minutes.iter().map(|one| one.groups.len()).sum::<usize>(),
+                recorded.missing().lost + recorded.missing().lines,
+                recorded.minutes.iter().map(|minute| minute.groups.len()).sum::<usize>(),
             )
         };
         assert_eq!(between(0, 135), (10, 1));

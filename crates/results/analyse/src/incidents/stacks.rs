@@ -1,12 +1,12 @@
-//! Late time by who waited, how, on which part of the way, and for whom: the stacks of a flame graph.
+//! Late time by waiting thread, kind, part and cause: the stacks of a flame graph.
 
 use std::collections::BTreeMap;
 
 use howlate_model::{CauseKind, Incident, IncidentKind, Part, Segment, Span};
 
-use super::charged::cause_of;
+use super::culprit_of_cause::cause_of;
 
-/// One stack: from who waited to what it waited for.
+/// One stack: from the waiting thread to what it waited for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frames {
     /// Process that waited.
@@ -15,18 +15,18 @@ pub struct Frames {
     pub thread: String,
     /// How it came to wait.
     pub kind: IncidentKind,
-    /// Where on the way.
+    /// Where on the path.
     pub part: Part,
-    /// What kind of thing took the time.
+    /// Kind of the cause.
     pub cause: CauseKind,
-    /// The process of the cause, where it is a thread's and was still there.
+    /// The process of the cause, if it is a thread's and was still there.
     pub of: Option<String>,
-    /// What the cause is called; empty where nobody knows.
+    /// Name of the cause; empty if unknown.
     pub name: String,
 }
 
-/// All late time by stack. Its sum is that of all latencies.
-pub fn folded<'a>(incidents: impl Iterator<Item = &'a Incident>) -> BTreeMap<Frames, Span> {
+/// All late time by stack; its sum is that of all latencies.
+pub fn late_time_by_stack<'a>(incidents: impl Iterator<Item = &'a Incident>) -> BTreeMap<Frames, Span> {
     let mut all: BTreeMap<Frames, Span> = BTreeMap::new();
     for incident in incidents {
         for part in &incident.parts {
@@ -38,14 +38,14 @@ pub fn folded<'a>(incidents: impl Iterator<Item = &'a Incident>) -> BTreeMap<Fra
 }
 
 fn frames(incident: &Incident, part: &Segment) -> Frames {
-    let of = cause_of(incident, part).filter(|cause| cause.kind == part.cause.kind);
+    let culprit = cause_of(incident, part).filter(|cause| cause.kind == part.cause.kind);
     Frames {
         process: incident.thread.process.clone(),
         thread: incident.thread.name.clone(),
         kind: incident.kind,
         part: part.cause.part,
         cause: part.cause.kind,
-        of: of.and_then(|cause| cause.process.clone()),
+        of: culprit.and_then(|cause| cause.process.clone()),
         name: part.cause.name.clone(),
     }
 }

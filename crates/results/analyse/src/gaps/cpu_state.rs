@@ -1,4 +1,4 @@
-//! Who has a CPU that a thread spins on, from event to event.
+//! What has a CPU that a thread spins on, from event to event.
 
 use std::sync::Arc;
 
@@ -6,29 +6,29 @@ use howlate_model::{CpuChange, CpuEvent, GapCause, GapKind, MonotonicTime};
 
 /// The state of one CPU.
 #[derive(Debug, Default)]
-pub(super) struct Occupied {
+pub(super) struct CpuState {
     spinner: u32,
-    /// Interrupts and softirqs that it is in, the innermost last.
+    /// Interrupts and softirqs in progress, the innermost last.
     inside: Vec<GapCause>,
-    /// Another thread than the spinner.
+    /// The running thread, if it is not the spinner.
     other: Option<GapCause>,
-    faults: bool,
+    in_page_fault: bool,
 }
 
-impl Occupied {
-    /// By the thread `spinner`, and nothing else.
-    pub(super) fn by(spinner: u32) -> Self {
+impl CpuState {
+    /// The spinner runs, and nothing else.
+    pub(super) fn spinning(spinner: u32) -> Self {
         Self { spinner, ..Self::default() }
     }
 
-    /// Who else has it; `None`: the spinner, or the kernel on its account.
-    pub(super) fn has(&self) -> Option<GapCause> {
-        let fault = || self.faults.then(|| GapCause::unnamed(GapKind::PageFault));
+    /// What else has the CPU; `None`: the spinner, or the kernel on its behalf.
+    pub(super) fn occupant(&self) -> Option<GapCause> {
+        let fault = || self.in_page_fault.then(|| GapCause::unnamed(GapKind::PageFault));
         self.inside.last().or(self.other.as_ref()).cloned().or_else(fault)
     }
 
-    /// An event has passed.
-    pub(super) fn pass(&mut self, what: &CpuChange) {
+    /// Changes the state by an event.
+    pub(super) fn apply(&mut self, what: &CpuChange) {
         match what {
             CpuChange::Enters(cause) => self.inside.push(cause.clone()),
             CpuChange::Leaves(kind) => {
@@ -36,13 +36,13 @@ impl Occupied {
                     self.inside.truncate(place);
                 }
             }
-            CpuChange::PageFault => self.faults = self.other.is_none(),
+            CpuChange::PageFault => self.in_page_fault = self.other.is_none(),
             CpuChange::Runs { tid, name } => {
                 // On PREEMPT_RT a softirq can lose its CPU.
                 self.inside.clear();
                 self.other = (*tid != self.spinner).then(|| thread(*tid, name));
             }
-            CpuChange::Missed => *self = Self::by(self.spinner),
+            CpuChange::Missed => *self = Self::spinning(self.spinner),
             CpuChange::Nmi(_) => {}
         }
     }
@@ -55,12 +55,12 @@ fn thread(tid: u32, name: &Arc<str>) -> GapCause {
     }
 }
 
-/// How many of `events` no gap needs that ends after `until`: those up to the last moment before at which the spinner ran.
-pub(super) fn over_before(events: &[CpuEvent], spinner: u32, until: MonotonicTime) -> usize {
-    let (mut state, mut over) = (Occupied::by(spinner), 0);
+/// How many of `events` no gap needs that ends after `until`: those up to the last time before at which the spinner ran.
+pub(super) fn droppable_before(events: &[CpuEvent], spinner: u32, until: MonotonicTime) -> usize {
+    let (mut state, mut over) = (CpuState::spinning(spinner), 0);
     for (place, event) in events.iter().enumerate().take_while(|(_, event)| event.at < until) {
-        state.pass(&event.what);
-        // What a fault takes ends without an event.
+        state.apply(&event.what);
+        // Page faults end without an event.
         if state.inside.is_empty() && state.other.is_none() {
             over = place + 1;
         }
@@ -86,8 +86,8 @@ mod tests {
         let ends = || CpuChange::Leaves(GapKind::Interrupt);
         let events =
             [event(1, runs(9)), event(2, runs(7)), event(3, runs(9)), event(4, tick()), event(5, ends())];
-        let over = |until| over_before(&events, 7, MonotonicTime::from_nanos(until));
+        let over = |until| droppable_before(&events, 7, MonotonicTime::from_nanos(until));
         assert_eq!([1, 2, 3, 4, 9].map(over), [0, 0, 2, 2, 2]);
-        assert_eq!(over_before(&events[..2], 7, MonotonicTime::from_nanos(9)), 2);
+        assert_eq!(droppable_before(&events[..2], 7, MonotonicTime::from_nanos(9)), 2);
     }
 }
