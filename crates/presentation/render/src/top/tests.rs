@@ -13,10 +13,10 @@ fn wait(kind: WaitKind, at: &str, count: u64, ms: u64, of_ms: u64) -> WaitTotal 
     WaitTotal { reason: WaitReason { kind, at: at.into() }, sum, share, behind: Vec::new(), functions }
 }
 
-fn waiter(pid: u32, name: &str, waits: Vec<WaitTotal>) -> Waiter {
+fn waiter(pid: u32, name: &str, waits: Vec<WaitTotal>) -> WaiterTotals {
     let (tid, of_kernel, threads, ended) = (None, name.starts_with('k'), 1, 0);
     let seen = Span::from_secs(5);
-    Waiter { pid: Some(pid), tid, name: name.into(), of_kernel, threads, ended, seen, waits }
+    WaiterTotals { pid: Some(pid), tid, name: name.into(), of_kernel, threads, ended, seen, waits }
 }
 
 /// A hog behind another, a disk, a pipe, a sleeper, and two threads of the kernel.
@@ -34,8 +34,8 @@ fn machine() -> Top {
         waiter(2, "kthreadd", vec![wait(WaitKind::Idle, "without work", 1, 5_000, 5_000)]),
         waiter(16, "quiet", vec![wait(WaitKind::Lock, "a mutex of the kernel", 1, 1, 5_000)]),
     ];
-    let threads: Vec<Waiter> = processes.iter().map(|one| Waiter { tid: one.pid, ..one.clone() }).collect();
-    let table = Table { processes, threads, ..Table::default() };
+    let threads: Vec<WaiterTotals> = processes.iter().map(|one| WaiterTotals { tid: one.pid, ..one.clone() }).collect();
+    let table = WaitTable { processes, threads, ..WaitTable::default() };
     Top { source: "bpf", refused: None, lasted: Span::from_secs(5), cpus: 2, table, groups: HashMap::new() }
 }
 
@@ -72,7 +72,7 @@ fn threads_of_the_kernel_that_were_not_sampled_have_no_row() {
 fn what_a_crowd_waits_for_fits_forty_lines() {
     let mut top = machine();
     let one = top.table.processes.clone();
-    let crowd = (100..300).map(|pid| Waiter {
+    let crowd = (100..300).map(|pid| WaiterTotals {
         pid: Some(pid),
         name: format!("a-{pid}-long-name"),
         ..one[pid as usize % 6].clone()
@@ -101,7 +101,7 @@ fn one_process_is_shown_whole_with_its_places() {
 #[test]
 fn an_order_without_natures_is_one_table_and_kinds_choose() {
     let view =
-        TopView { order: Order::Time, kinds: vec![WaitKind::Timer, WaitKind::Pipe], ..TopView::default() };
+        TopView { order: WaitOrder::Time, kinds: vec![WaitKind::Timer, WaitKind::Pipe], ..TopView::default() };
     let text = plain(&view);
     assert!(text.find("sleeping") < text.find("reading a pipe") && !text.contains("Held up"), "{text}");
     assert!(!text.contains("dd"), "{text}");
@@ -122,7 +122,7 @@ fn a_filter_leaves_the_rows_in_which_it_stands() {
 
 #[test]
 fn the_keys_say_what_is_chosen() {
-    let view = TopView { order: Order::Mean, filter: "cat".into(), ..TopView::default() };
+    let view = TopView { order: WaitOrder::Mean, filter: "cat".into(), ..TopView::default() };
     let keys = view.keys(false, 100);
     assert!(keys.contains(&crate::style::paint(crate::style::BOLD, "m mean")), "{keys}");
     assert!(
@@ -136,7 +136,7 @@ fn the_keys_say_what_is_chosen() {
 fn little_room_leaves_rows_out_and_says_so() {
     let mut top = machine();
     let one = top.table.processes[1].clone();
-    top.table.processes.extend((100..130).map(|pid| Waiter { pid: Some(pid), ..one.clone() }));
+    top.table.processes.extend((100..130).map(|pid| WaiterTotals { pid: Some(pid), ..one.clone() }));
     let text = top.text(&TopView { rows: Some(24), ..TopView::default() }, 100);
     assert!(text.contains("30 more: `--details`."), "{text}");
 }
@@ -151,7 +151,7 @@ fn where_lines_are_short_each_row_says_who_waits_and_for_what() {
     // Rows of two lines share the room of rows of one.
     let mut top = machine();
     let one = top.table.processes[1].clone();
-    top.table.processes.extend((100..130).map(|pid| Waiter { pid: Some(pid), ..one.clone() }));
+    top.table.processes.extend((100..130).map(|pid| WaiterTotals { pid: Some(pid), ..one.clone() }));
     let text = top.text(&TopView { rows: Some(36), ..TopView::default() }, 44);
     assert!(text.contains("29 more: `--details`."), "{text}");
 }
@@ -271,7 +271,7 @@ fn culprits_have_a_table_of_their_own() {
     let mut crowded = machine();
     let waiter_of = crowded.table.processes[0].clone();
     let name = |pid: u32| format!("a-long-name-{pid}");
-    crowded.table.processes.extend((100..130).map(|pid| Waiter {
+    crowded.table.processes.extend((100..130).map(|pid| WaiterTotals {
         pid: Some(pid),
         name: name(pid),
         ..waiter_of.clone()
