@@ -209,7 +209,7 @@ mod tests {
 
     fn text(days: &[&str], oldest: &str, width: usize) -> String {
         let incidents = days.iter().map(|day| incident(&format!("{day}T03:12:00.5Z"), 12)).collect();
-        let kept = RecordedIncidents { incidents, ..Kept::default() };
+        let kept = RecordedIncidents { incidents, ..RecordedIncidents::default() };
         let kept = Incidents {
             kept,
             machine: None,

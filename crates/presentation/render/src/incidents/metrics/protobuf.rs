@@ -77,7 +77,7 @@ mod tests {
         let mut waits = Distribution::default();
         [40_000, 3_000_000, 3_100_000].into_iter().for_each(|ns| waits.record(Latency::from_nanos(ns)));
         let counts =
-            LateCounts { waits: [("nginx".to_owned(), waits)].into(), not_kept: 7, ..LateCounts::default() };
+            LateCounts { waits: [("nginx".to_owned(), waits)].into(), dropped: 7, ..LateCounts::default() };
         let bytes = late_metrics_protobuf(&counts);
         // Lengths stand where a message's keys would: take the families out one by one.
         let (first, rest) = split(&bytes);
