@@ -1,6 +1,6 @@
 //! What trying came to, as a report.
 
-use howlate_analyse::compare::{Level, Statistic, Track, Trial, Verdict};
+use howlate_analyse::compare::{Statistic, StatisticLevel, Track, Trial, Verdict};
 use howlate_guard::changed_value;
 use howlate_model::{SettingWrite, SettingWriteKind};
 use howlate_render::{Confirmed, ConfirmedNumber, Fate, Listed, TuneReport, TuneRow, Unrestored};
@@ -64,7 +64,7 @@ fn confirmed_set(set: &Confirming, trying: &Trying, track: &Track) -> Confirmed 
     let mut trial = Trial::new(1, trying.goal(), 1, CONFIDENCE);
     trial.look(track, &base, set.from, |_| new.clone());
     let level = |conditions: &[usize], statistic| {
-        Level::from_turns(track, conditions, set.from, statistic, CONFIDENCE)
+        StatisticLevel::from_turns(track, conditions, set.from, statistic, CONFIDENCE)
     };
     let number = |tested: &howlate_analyse::compare::Tested| {
         let statistic = tested.statistic;

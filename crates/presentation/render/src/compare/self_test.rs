@@ -1,6 +1,6 @@
 //! False alarms, for a terminal and for machines.
 
-use howlate_analyse::compare::{FalseAlarms, Share};
+use howlate_analyse::compare::{FalseAlarms, TrialShare};
 use howlate_model::{Condition, Span};
 use serde::Serialize;
 
@@ -52,18 +52,18 @@ pub fn self_test(test: &SelfTest<'_>, width: usize) -> String {
     )
 }
 
-fn share(share: Share) -> String {
+fn share(share: TrialShare) -> String {
     format!("{} of {}", share.found, share.trials)
 }
 
-fn interval(share: Share) -> String {
+fn interval(share: TrialShare) -> String {
     let (low, high) = share.interval;
     format!("{:.0} to {:.0} %", 100.0 * low, 100.0 * high)
 }
 
 fn meaning(test: &SelfTest<'_>) -> String {
     let expected = 1.0 - test.confidence;
-    let holds = |share: Share| share.interval.0 <= expected;
+    let holds = |share: TrialShare| share.interval.0 <= expected;
     let interleaved = test.false_alarms.iter().all(|alarms| holds(alarms.interleaved));
     let separate = test.false_alarms.iter().all(|alarms| holds(alarms.one_after_the_other));
     match (interleaved, separate) {

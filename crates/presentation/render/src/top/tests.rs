@@ -34,7 +34,8 @@ fn machine() -> Top {
         waiter(2, "kthreadd", vec![wait(WaitKind::Idle, "without work", 1, 5_000, 5_000)]),
         waiter(16, "quiet", vec![wait(WaitKind::Lock, "a mutex of the kernel", 1, 1, 5_000)]),
     ];
-    let threads: Vec<WaiterTotals> = processes.iter().map(|one| WaiterTotals { tid: one.pid, ..one.clone() }).collect();
+    let threads: Vec<WaiterTotals> =
+        processes.iter().map(|one| WaiterTotals { tid: one.pid, ..one.clone() }).collect();
     let table = WaitTable { processes, threads, ..WaitTable::default() };
     Top { source: "bpf", refused: None, lasted: Span::from_secs(5), cpus: 2, table, groups: HashMap::new() }
 }
@@ -100,8 +101,11 @@ fn one_process_is_shown_whole_with_its_places() {
 
 #[test]
 fn an_order_without_natures_is_one_table_and_kinds_choose() {
-    let view =
-        TopView { order: WaitOrder::Time, kinds: vec![WaitKind::Timer, WaitKind::Pipe], ..TopView::default() };
+    let view = TopView {
+        order: WaitOrder::Time,
+        kinds: vec![WaitKind::Timer, WaitKind::Pipe],
+        ..TopView::default()
+    };
     let text = plain(&view);
     assert!(text.find("sleeping") < text.find("reading a pipe") && !text.contains("Held up"), "{text}");
     assert!(!text.contains("dd"), "{text}");

@@ -9,7 +9,7 @@ mod text;
 mod words;
 
 use howlate_analyse::Analysis;
-use howlate_analyse::compare::{Arm, Level, Statistic, Tested, Verdict};
+use howlate_analyse::compare::{Arm, Statistic, StatisticLevel, Tested, Verdict};
 use howlate_model::{Activation, Condition, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -107,9 +107,9 @@ pub struct ConfirmedNumber {
     #[serde(skip)]
     pub statistic: Statistic,
     /// Of the baseline.
-    pub before: Level,
+    pub before: StatisticLevel,
     /// Of the set.
-    pub after: Level,
+    pub after: StatisticLevel,
     /// The difference, and what is said of it.
     #[serde(flatten)]
     pub tested: Tested,

@@ -177,7 +177,7 @@ fn confirmation(report: &TuneReport<'_>, width: usize) -> String {
         [&format!("{} on fresh turns", confirmed.knobs.join("+")), "before", "after", "difference", ""];
     let mut table = Columns::new(&headings.map(ToString::to_string), 1);
     for one in &confirmed.numbers {
-        let level = |level: &howlate_analyse::compare::Level| micros_of(level.ns);
+        let level = |level: &howlate_analyse::compare::StatisticLevel| micros_of(level.ns);
         table.row(vec![
             words::number(one.statistic).to_owned(),
             level(&one.before),

@@ -7,29 +7,26 @@ use crate::Analysis;
 /// A recording with its blocks.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// Everything else that is known of it.
     pub analysis: Analysis,
     /// The blocks of each condition, in the order in which they were recorded.
     pieces: Vec<Vec<Piece>>,
-    /// How long turns took, and until when that is known.
+    /// Sum of all finished turns, and the end of the last one.
     turns_took: Span,
-    known_until: Option<MonotonicTime>,
+    last_end: Option<MonotonicTime>,
 }
 
-/// What a comparison needs of a block.
+/// The parts of a block that comparisons need.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// Which of the condition's turns it is of.
+    /// Number of the condition's turn that it belongs to.
     pub round: u32,
-    /// When it began.
     pub from: MonotonicTime,
-    /// When it ended.
     pub until: MonotonicTime,
     /// Wake-ups that happened; the rest of `latency` was swallowed by late ones.
     pub happened: u64,
-    /// Corrected for coordinated omission, as limits are judged by.
+    /// Corrected for coordinated omission, like the values that limits are about.
     pub latency: Distribution,
-    /// Those that happened, where that is not the same.
+    /// Only those that happened, if that differs.
     ran: Option<Distribution>,
     pub(crate) worst: Vec<WorstWakeup>,
 }
@@ -59,22 +56,22 @@ impl Track {
     /// Begins with a recording's first line.
     pub fn new(header: Header) -> Self {
         let pieces = vec![Vec::new(); header.conditions.len()];
-        Self { analysis: Analysis::new(header), pieces, turns_took: Span::ZERO, known_until: None }
+        Self { analysis: Analysis::new(header), pieces, turns_took: Span::ZERO, last_end: None }
     }
 
-    /// How long all turns took that came to their end, with what lies between them; not the time in which a run was interrupted.
+    /// Length of all finished turns, with what lies between them; not the time in which a run was interrupted.
     pub const fn duration(&self) -> Span {
         self.turns_took
     }
 
-    fn time(&mut self, line: &Line) {
+    fn measure_time(&mut self, line: &Line) {
         match line {
-            Line::Started(started) => self.known_until = self.known_until.or(Some(started.at)),
+            Line::Started(started) => self.last_end = self.last_end.or(Some(started.at)),
             Line::Finished(finished) => {
-                let since = self.known_until.replace(finished.at).unwrap_or(finished.at);
+                let since = self.last_end.replace(finished.at).unwrap_or(finished.at);
                 self.turns_took = self.turns_took.plus(finished.at.since(since));
             }
-            Line::Resumed(_) => self.known_until = None,
+            Line::Resumed(_) => self.last_end = None,
             _ => {}
         }
     }
@@ -82,7 +79,7 @@ impl Track {
     /// Takes in one line.
     pub fn add(&mut self, line: &Line) {
         self.analysis.add(line);
-        self.time(line);
+        self.measure_time(line);
         self.pieces.resize(self.analysis.header.conditions.len(), Vec::new());
         let Line::Block(block) = line else { return };
         if let Some(pieces) = self.pieces.get_mut(block.condition as usize) {
@@ -97,8 +94,8 @@ impl Track {
 
     /// The blocks of these conditions together, in order of time.
     pub(crate) fn pieces(&self, conditions: &[usize]) -> Vec<Piece> {
-        let of = |condition: &usize| self.pieces.get(*condition).into_iter().flatten().cloned();
-        let mut pieces: Vec<Piece> = conditions.iter().flat_map(of).collect();
+        let blocks_of = |condition: &usize| self.pieces.get(*condition).into_iter().flatten().cloned();
+        let mut pieces: Vec<Piece> = conditions.iter().flat_map(blocks_of).collect();
         pieces.sort_by_key(|piece| piece.from);
         pieces
     }
@@ -125,7 +122,7 @@ mod tests {
     }
 
     // 100      130   150  resumed 9000   9010
-    // |--turn--|-----|                   |    turns took 50: of the first after an interruption nobody knows when it began
+    // |--turn--|-----|                   |    turns took 50; the begin of the first turn after an interruption is not recorded
     #[test]
     fn the_time_in_which_a_run_was_interrupted_is_not_that_of_its_turns() {
         let mut track = Track::new(crate::testing::analysis_of(&[]).header);
@@ -145,7 +142,7 @@ pub(crate) mod testing {
     use super::*;
     use howlate_model::Wakeup;
 
-    /// A block of `round` that begins at a second and lasts one.
+    /// A block of `round` that begins at `second` and lasts a second.
     pub(crate) fn piece(round: u32, second: u32, late: &[i64]) -> Piece {
         let at = |nanos: i64| MonotonicTime::from_nanos(i64::from(second) * 1_000_000_000 + nanos);
         let mut block = Block { round, from: at(0), until: at(1_000_000_000), ..Block::default() };

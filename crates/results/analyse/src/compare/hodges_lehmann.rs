@@ -1,19 +1,19 @@
-//! Estimates of a shift that single wild values hardly move.
+//! Estimates of a shift that are robust against outliers.
 //!
 //! Source: Hodges & Lehmann, Annals of Mathematical Statistics 34 (1963).
 
 use crate::compare::median;
 
-/// The centre of values: the median of the means of all pairs of them, each with itself too.
+/// The centre of values: the median of the means of all pairs, each value also with itself.
 pub(crate) fn centre(values: &[f64]) -> Option<f64> {
     median(&averages(values))
 }
 
-/// The means of all pairs of values, each with itself too (Walsh averages).
+/// The means of all pairs of values, each value also with itself (Walsh averages).
 pub(crate) fn averages(values: &[f64]) -> Vec<f64> {
-    let with_later = |(place, one): (usize, &f64)| {
-        let one = *one;
-        values[place..].iter().map(move |other| f64::midpoint(one, *other))
+    let with_later = |(place, first): (usize, &f64)| {
+        let first = *first;
+        values[place..].iter().map(move |second| f64::midpoint(first, *second))
     };
     values.iter().enumerate().flat_map(with_later).collect()
 }

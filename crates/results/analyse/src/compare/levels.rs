@@ -1,9 +1,9 @@
-//! At which levels a comparison is judged among all others, and the interval that says the same as its verdict.
+//! The level of each comparison among all others, and the interval that agrees with its verdict.
 //!
 //! A difference is shown by the two-sided test of zero. With a margin, its absence is shown by the two one-sided tests of a
-//! difference as large as the margin on either side; the larger p counts. Each kind is corrected for its own number by Holm's steps,
-//! so that whatever is found of the one lends nothing to the other: intervals at the steps of the first would be too narrow for the
-//! second as soon as everything differs.
+//! difference as large as the margin on either side; the larger p counts. Each kind is corrected for its own number by Holm's
+//! steps, so that results of one kind do not relax the other: intervals at the steps of the first would be too narrow for
+//! the second as soon as everything differs.
 //!
 //! ```text
 //!       -margin        0        margin
@@ -14,41 +14,41 @@
 //!     [----------------+------------]            neither
 //! ```
 //!
-//! Sources: Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987); the interval with zero in it, which belongs to the
-//! two tests: Hsu, Hwang, Liu & Ruberg, Biometrika 81 (1994); Holm (1979).
+//! Sources: Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987); the interval with zero in it, for the two
+//! tests: Hsu, Hwang, Liu & Ruberg, Biometrika 81 (1994); Holm (1979).
 
-use super::{Corrected, Criteria, holm};
+use super::{CorrectedP, Criteria, holm};
 
-/// How probable what was seen of a comparison is by chance.
+/// p-values of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PValues {
-    /// Where there is no difference.
+    /// Under no difference.
     pub(crate) difference: f64,
-    /// Where there is one as large as the margin; `None` where there is no margin.
+    /// Under a difference as large as the margin; `None` without a margin.
     pub(crate) equivalence: Option<f64>,
 }
 
 /// The levels of one comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Levels {
-    /// Of the two-sided test of zero.
-    pub(crate) difference: Corrected,
-    /// Of the one-sided tests of the margin; `None` where there is no margin.
-    equivalence: Option<Corrected>,
+    /// Level of the two-sided test of zero.
+    pub(crate) difference: CorrectedP,
+    /// Level of the one-sided tests of the margin; `None` without a margin.
+    equivalence: Option<CorrectedP>,
 }
 
-impl From<Corrected> for Levels {
-    fn from(difference: Corrected) -> Self {
+impl From<CorrectedP> for Levels {
+    fn from(difference: CorrectedP) -> Self {
         Self { difference, equivalence: None }
     }
 }
 
 impl Levels {
-    /// Those of all comparisons, in their order.
-    pub(crate) fn of_all(all: &[PValues], criteria: Criteria) -> Vec<Self> {
+    /// The levels of all comparisons, in their order.
+    pub(crate) fn for_all(all: &[PValues], criteria: Criteria) -> Vec<Self> {
         let corrected = |p: Vec<f64>| holm(&p, criteria.alpha()).into_iter();
-        let differences = corrected(all.iter().map(|one| one.difference).collect());
-        let equivalences: Option<Vec<f64>> = all.iter().map(|one| one.equivalence).collect();
+        let differences = corrected(all.iter().map(|p| p.difference).collect());
+        let equivalences: Option<Vec<f64>> = all.iter().map(|p| p.equivalence).collect();
         match equivalences {
             None => differences.map(Self::from).collect(),
             Some(p) => differences
@@ -58,29 +58,29 @@ impl Levels {
         }
     }
 
-    /// The level, two-sided, at which an interval says what the tests of the margin say.
-    pub(crate) fn of_margin(self) -> f64 {
+    /// The two-sided level at which an interval agrees with the tests of the margin.
+    pub(crate) fn margin_level(self) -> f64 {
         self.equivalence.map_or(self.difference.level, |corrected| 2.0 * corrected.level)
     }
 
-    /// The level that has to be in reach, or nothing can be said.
+    /// The level that must be reachable for any conclusion.
     pub(crate) fn least(self, criteria: Criteria) -> f64 {
-        let is_found = self.difference.p <= criteria.alpha();
-        if is_found { self.difference.level } else { self.difference.level.min(self.of_margin()) }
+        let is_significant = self.difference.p <= criteria.alpha();
+        if is_significant { self.difference.level } else { self.difference.level.min(self.margin_level()) }
     }
 
-    /// The interval, of the one that a test gives at a level: it leaves zero out exactly where a difference is found, and lies within the margin
-    /// exactly where equivalence is.
+    /// The interval, from a test's intervals at given levels: it excludes zero exactly if a difference is found, and lies within the
+    /// margin exactly if equivalence is.
     pub(crate) fn interval(self, at: impl Fn(f64) -> Option<(f64, f64)>) -> Option<(f64, f64)> {
         let (low, high) = at(self.difference.level)?;
         if self.equivalence.is_none() {
             return Some((low, high));
         }
-        match (at(self.of_margin()), low > 0.0, high < 0.0) {
+        match (at(self.margin_level()), low > 0.0, high < 0.0) {
             (Some((_, most)), true, _) => Some((low, most)),
             (Some((least, _)), _, true) => Some((least, high)),
             (Some((least, most)), ..) => Some((least.min(0.0), most.max(0.0))),
-            // Enough for a difference that is clear, and too little for anything about the margin.
+            // Enough for a clear difference, and too little for the margin.
             (None, is_later, is_earlier) => (is_later || is_earlier).then_some((low, high)),
         }
     }
@@ -91,7 +91,7 @@ mod tests {
     use howlate_model::{Margin, Span};
     use proptest::prelude::*;
 
-    use super::super::sampling_unit::Units;
+    use super::super::sampling_unit::SamplingUnits;
     use super::super::{Statistic, Tested, Verdict};
     use super::*;
 
@@ -99,16 +99,16 @@ mod tests {
     const CRITERIA: Criteria =
         Criteria { confidence: 0.95, margin: Some(Margin::Length(Span::from_nanos(MARGIN as u64))) };
 
-    fn judged(all: &[(Vec<i32>, i32)]) -> Vec<Tested> {
-        let one = |(noise, shift): &(Vec<i32>, i32)| {
-            let new = noise.iter().map(|one| f64::from(one + shift)).collect();
-            let units = Units::of_pairs(vec![0.0; noise.len()], new);
+    fn judge_all(all: &[(Vec<i32>, i32)]) -> Vec<Tested> {
+        let test = |(noise, shift): &(Vec<i32>, i32)| {
+            let new = noise.iter().map(|value| f64::from(value + shift)).collect();
+            let units = SamplingUnits::of_pairs(vec![0.0; noise.len()], new);
             Tested::pairs(Statistic::P50, &units, Span::from_secs(1)).unwrap()
         };
-        let mut all: Vec<Tested> = all.iter().map(one).collect();
-        let p: Vec<PValues> = all.iter().map(|one| one.p_values(CRITERIA)).collect();
-        let levels = Levels::of_all(&p, CRITERIA);
-        all.iter_mut().zip(levels).for_each(|(one, levels)| one.judge(levels, CRITERIA));
+        let mut all: Vec<Tested> = all.iter().map(test).collect();
+        let p: Vec<PValues> = all.iter().map(|tested| tested.p_values(CRITERIA)).collect();
+        let levels = Levels::for_all(&p, CRITERIA);
+        all.iter_mut().zip(levels).for_each(|(tested, levels)| tested.judge(levels, CRITERIA));
         all
     }
 
@@ -117,27 +117,27 @@ mod tests {
         fn verdict_and_interval_say_the_same_of_zero_and_of_the_margin(
             all in prop::collection::vec((prop::collection::vec(-20_i32..20, 16), -30_i32..30), 1..12),
         ) {
-            for one in judged(&all) {
-                let (low, high) = one.interval_ns.unwrap();
+            for tested in judge_all(&all) {
+                let (low, high) = tested.interval_ns.unwrap();
                 let margin = f64::from(MARGIN);
                 let is_within = -margin < low && high < margin;
-                prop_assert_eq!(one.verdict == Verdict::Equivalent, is_within, "{:?}", one);
-                prop_assert_eq!(one.p_corrected <= 0.05, low > 0.0 || high < 0.0, "{:?}", one);
-                let differs = matches!(one.verdict, Verdict::Worse | Verdict::Better);
-                prop_assert_eq!(differs, !is_within && one.p_corrected <= 0.05, "{:?}", one);
-                prop_assert!(low <= one.difference_ns && one.difference_ns <= high, "{:?}", one);
+                prop_assert_eq!(tested.verdict == Verdict::Equivalent, is_within, "{:?}", tested);
+                prop_assert_eq!(tested.p_corrected <= 0.05, low > 0.0 || high < 0.0, "{:?}", tested);
+                let differs = matches!(tested.verdict, Verdict::Worse | Verdict::Better);
+                prop_assert_eq!(differs, !is_within && tested.p_corrected <= 0.05, "{:?}", tested);
+                prop_assert!(low <= tested.difference_ns && tested.difference_ns <= high, "{:?}", tested);
             }
         }
     }
 
-    /// Forty that differ by as much as the margin: each found to differ would hand its level on to the others, were there one correction only.
+    /// Forty that differ by as much as the margin: with a single correction, each found to differ would relax the level of the rest.
     #[test]
     fn what_differs_by_the_margin_is_not_equivalent_however_many_differ() {
         let mut random = fastrand::Rng::with_seed(7);
         let mut some_is_equivalent = || {
             let mut noise = || (0..20).map(|_| random.i32(-12..=12) + random.i32(-12..=12)).collect();
             let all: Vec<_> = (0..40).map(|_| (noise(), MARGIN)).collect();
-            judged(&all).iter().any(|one| one.verdict == Verdict::Equivalent)
+            judge_all(&all).iter().any(|tested| tested.verdict == Verdict::Equivalent)
         };
         let wrong = (0..100).filter(|_| some_is_equivalent()).count();
         assert!(wrong <= 9, "{wrong} of 100");
@@ -148,7 +148,7 @@ mod tests {
         let noise = |by: usize| (0..20).map(|round| [-9, 4, 9, -4, 1][(round * by) % 5] * 2).collect();
         // One in twelve of the error would not reach from 18 to the margin.
         let all: Vec<_> = (0..12).map(|by| (noise(by % 4 + 1), if by == 7 { 18 } else { 0 })).collect();
-        let verdicts: Vec<Verdict> = judged(&all).iter().map(|one| one.verdict).collect();
+        let verdicts: Vec<Verdict> = judge_all(&all).iter().map(|tested| tested.verdict).collect();
         assert_eq!(verdicts, [Verdict::Equivalent; 12]);
     }
 }

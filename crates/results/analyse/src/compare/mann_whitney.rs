@@ -1,4 +1,4 @@
-//! The rank test of two independent samples, and the interval of the shift that belongs to it.
+//! The Mann-Whitney rank test of two independent samples, and the interval of the shift.
 //!
 //! Source: Mann & Whitney, Annals of Mathematical Statistics 18 (1947); the interval is Moses',
 //! Hollander & Wolfe, Nonparametric Statistical Methods, section 4.3.
@@ -7,7 +7,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::compare::ordered;
 
-/// Up to this many pairs of values the distribution is exact; beyond, it is taken to be normal.
+/// Up to this many pairs of values the distribution is exact; beyond, it is normal.
 const MOST_EXACT: usize = 1_600;
 
 /// The test of two samples.
@@ -17,7 +17,7 @@ pub(crate) struct MannWhitney {
     differences: Vec<f64>,
     /// The probability that U is at most its index when there is no difference.
     null: Vec<f64>,
-    /// By how much the variance of ranks is larger than that of independent values.
+    /// Variance inflation of ranks compared with independent values.
     inflation: f64,
 }
 
@@ -29,7 +29,7 @@ impl MannWhitney {
         Self { differences: ordered(&all), null: null(sizes), inflation: 1.0 }
     }
 
-    /// The same of values that are like their neighbours: the variance of ranks is that many times larger.
+    /// Compares series of autocorrelated values, whose variance of ranks is `inflation` times larger.
     pub(crate) fn of_series(base: &[f64], new: &[f64], inflation: f64) -> Self {
         Self { inflation, ..Self::from_samples(base, new) }
     }
@@ -49,22 +49,25 @@ impl MannWhitney {
         }
     }
 
-    /// How probable ranks as uneven as these are when there is no difference (two-sided).
+    /// Two-sided p-value: how probable ranks as uneven as these are without a difference.
     pub(crate) fn p(&self) -> f64 {
-        let at_most = self.differences.iter().filter(|one| **one <= 0.0).count();
-        let at_least = self.differences.iter().filter(|one| **one >= 0.0).count();
+        let at_most = self.differences.iter().filter(|difference| **difference <= 0.0).count();
+        let at_least = self.differences.iter().filter(|difference| **difference >= 0.0).count();
         self.two_sided(self.null[at_most.min(at_least)])
     }
 
     /// The larger p of the two one-sided tests of a shift as large as `margin`, to either side.
     pub(crate) fn p_of_margin(&self, margin: f64) -> f64 {
-        let beyond = |of: &dyn Fn(&f64) -> bool| self.differences.iter().filter(|one| of(one)).count();
-        let most = beyond(&|one| *one >= margin).max(beyond(&|one| *one <= -margin));
+        let beyond = |condition: &dyn Fn(&f64) -> bool| {
+            self.differences.iter().filter(|difference| condition(difference)).count()
+        };
+        let most =
+            beyond(&|difference| *difference >= margin).max(beyond(&|difference| *difference <= -margin));
         // Half of a two-sided p is never above one half: a shift beyond the middle is no more probable than that.
         if self.null[most] > 0.5 { self.null[most] } else { self.two_sided(self.null[most]) / 2.0 }
     }
 
-    /// The shifts that a test at level `alpha` does not reject; `None` when there are too few values.
+    /// The shifts that a test at level `alpha` does not reject; `None` with too few values.
     pub(crate) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
         let outside = self.null.partition_point(|one_sided| self.two_sided(*one_sided) <= alpha);
         let last = self.differences.len();
@@ -72,7 +75,7 @@ impl MannWhitney {
     }
 }
 
-/// How many values on each side can show a difference at `level`, when they are as alike as here.
+/// Number of values on each side that can show a difference at `level`, with the inflation of `like`.
 pub(crate) fn least_size(level: f64, like: &MannWhitney) -> usize {
     let enough = |size: &usize| like.two_sided(null((*size, *size))[0]) <= level;
     (1..64).find(enough).unwrap_or(64)
@@ -97,15 +100,15 @@ fn exact(m: usize, n: usize) -> Vec<f64> {
         }
     }
     let all: f64 = counts.iter().sum();
-    let mut so_far = 0.0;
+    let mut sum = 0.0;
     let mut cumulative = |count: &f64| {
-        so_far += count;
-        so_far / all
+        sum += count;
+        sum / all
     };
     counts.iter().map(&mut cumulative).collect()
 }
 
-/// With continuity correction.
+/// Normal approximation, with continuity correction.
 fn normal(u: usize, m: usize, n: usize) -> f64 {
     let (u, m, n) = (u as f64, m as f64, n as f64);
     let deviation = (m * n * (m + n + 1.0) / 12.0).sqrt();
@@ -140,7 +143,7 @@ mod tests {
         let new = [5.0, 7.1, 3.3, 9.0, 6.4, 4.4];
         let (low, high) = MannWhitney::from_samples(&base, &new).interval(0.05).unwrap();
         let p = |shift: f64| {
-            let moved: Vec<f64> = new.iter().map(|one| one - shift).collect();
+            let moved: Vec<f64> = new.iter().map(|value| value - shift).collect();
             MannWhitney::from_samples(&base, &moved).p()
         };
         assert!(p(low - 0.01) <= 0.05 && p(low + 0.01) > 0.05, "{low}");

@@ -1,12 +1,12 @@
-//! What a margin is worth as a gate: how often it fails, or stays undecided, where nothing has changed.
+//! What a margin is worth as a gate: how often it fails, or stays undecided, if nothing has changed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::detectable::Spread;
+use super::detectable::StandardError;
 
-/// So many comparisons may stay undecided by chance.
+/// Share of comparisons that may stay undecided by chance.
 const TRUSTED: f64 = 0.05;
 
 /// What becomes of comparisons like this one where nothing has changed.
@@ -21,12 +21,12 @@ pub struct MarginGate {
 }
 
 impl MarginGate {
-    /// Of an interval so wide, by `units` of that spread.
+    /// For an interval of this width, from `units` with that standard error.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive count")]
     pub(crate) fn new(
         (low, high): (f64, f64),
         margin: f64,
-        spread: Spread,
+        spread: StandardError,
         units: usize,
         alpha: f64,
     ) -> Option<Self> {
@@ -55,16 +55,16 @@ mod tests {
             (-2.0 * random.f64().max(1e-12).ln()).sqrt() * angle.cos()
         };
         let units = 20.0_f64;
-        let spread = Spread { error: 5.0 / units.sqrt(), freedom: units - 1.0 };
+        let spread = StandardError { error: 5.0 / units.sqrt(), freedom: units - 1.0 };
         let half = 2.093_024 * spread.error;
         let gate = MarginGate::new((-half, half), 4.0, spread, 20, 0.05).unwrap();
         let is_undecided = |_: &u32| (normal() * spread.error).abs() + half >= 4.0;
         let undecided = f64::from((0..20_000).filter(is_undecided).map(|_| 1).sum::<u32>()) / 20_000.0;
         assert!((gate.undecided - undecided).abs() < 0.03, "{gate:?} {undecided}");
         assert!((0.024..0.026).contains(&gate.false_alarms));
-        // With so many, few are.
+        // With that many, few stay undecided.
         let more = f64::from(u32::try_from(gate.trusted_units).unwrap());
-        let spread = Spread { error: 5.0 / more.sqrt(), freedom: more - 1.0 };
+        let spread = StandardError { error: 5.0 / more.sqrt(), freedom: more - 1.0 };
         let half = 2.0 * spread.error;
         let trusted = MarginGate::new((-half, half), 4.0, spread, gate.trusted_units, 0.05).unwrap();
         assert!(trusted.undecided < 0.06, "{trusted:?}");

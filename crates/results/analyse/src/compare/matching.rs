@@ -1,4 +1,4 @@
-//! Which conditions are compared with which.
+//! Matches the conditions to compare.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -29,54 +29,62 @@ pub struct Difference {
 }
 
 /// The properties by which conditions are matched: threads that run side by side are one condition.
-fn matched() -> impl Iterator<Item = Property> {
+fn matching_properties() -> impl Iterator<Item = Property> {
     Property::ALL.iter().copied().filter(|property| *property != Property::Thread)
 }
 
-/// Conditions of a recording that are the same but for the thread and what is to be ignored.
-struct Group {
+/// Conditions of a recording that differ only in the thread and in ignored properties.
+struct ConditionGroup {
     key: Rc<[String]>,
     members: Vec<usize>,
 }
 
-impl Group {
+impl ConditionGroup {
     fn from_members(members: Vec<(Rc<[String]>, usize)>) -> Option<Self> {
         let key = Rc::clone(&members.first()?.0);
         Some(Self { key, members: members.into_iter().map(|(_, index)| index).collect() })
     }
 }
 
-/// The conditions that ran as asked, each with its index. What was refused ran as something else, and is not
-/// compared.
-fn as_asked(track: &Track) -> impl Iterator<Item = (usize, &Condition)> {
+/// The conditions that ran as requested, with their indices. A refused policy ran as another one and is not compared.
+fn as_requested(track: &Track) -> impl Iterator<Item = (usize, &Condition)> {
     let ran = |(_, outcome): &(usize, &Outcome)| outcome.fallback_policy().is_none();
-    track.analysis.outcomes().iter().enumerate().filter(ran).map(|(index, one)| (index, &one.condition))
+    track
+        .analysis
+        .outcomes()
+        .iter()
+        .enumerate()
+        .filter(ran)
+        .map(|(index, outcome)| (index, &outcome.condition))
 }
 
-fn groups(track: &Track, ignored: &[Property]) -> Vec<Group> {
-    let kept: Vec<Property> = matched().filter(|property| !ignored.contains(property)).collect();
+fn groups(track: &Track, ignored: &[Property]) -> Vec<ConditionGroup> {
+    let considered: Vec<Property> =
+        matching_properties().filter(|property| !ignored.contains(property)).collect();
     let key = |condition: &Condition| -> Rc<[String]> {
-        kept.iter().map(|property| property.text(condition)).collect()
+        considered.iter().map(|property| property.text(condition)).collect()
     };
-    let keyed = as_asked(track).map(|(index, condition)| {
+    let keyed = as_requested(track).map(|(index, condition)| {
         let key = key(condition);
         (Rc::clone(&key), (key, index))
     });
-    grouped(keyed).into_iter().filter_map(Group::from_members).collect()
+    grouped(keyed).into_iter().filter_map(ConditionGroup::from_members).collect()
 }
 
-/// Pairs of the same conditions of two recordings. The kernel may differ, and what is one thing throughout
-/// the base and another throughout the new one. Also how many conditions have no partner.
+/// Pairs of equal conditions of two recordings. The kernel may differ, and properties with one value throughout the base and another
+/// throughout the new one. Also the number of conditions without a partner.
 pub(crate) fn recordings(base: &Track, new: &Track) -> (Vec<Match>, usize) {
     let (tracks, base, new) =
         ((base, new), &base.analysis.header.conditions, &new.analysis.header.conditions);
-    let is_unsaid = |one: &Property| [base, new].iter().any(|side| says_nothing(*one, side));
-    let may_differ =
-        |one: &Property| *one == Property::Kernel || differs_throughout(*one, base, new) || is_unsaid(one);
-    let ignored: Vec<Property> = matched().filter(may_differ).collect();
+    let is_unrecorded =
+        |property: &Property| [base, new].iter().any(|side| is_unrecorded_in(*property, side));
+    let may_differ = |property: &Property| {
+        *property == Property::Kernel || differs_throughout(*property, base, new) || is_unrecorded(property)
+    };
+    let ignored: Vec<Property> = matching_properties().filter(may_differ).collect();
     let (olds, news) = (groups(tracks.0, &ignored), groups(tracks.1, &ignored));
-    let by_key: HashMap<&[String], &Group> = news.iter().map(|new| (&*new.key, new)).collect();
-    let partner = |old: &Group| {
+    let by_key: HashMap<&[String], &ConditionGroup> = news.iter().map(|new| (&*new.key, new)).collect();
+    let partner = |old: &ConditionGroup| {
         let found = by_key.get(&*old.key)?;
         let differs = differences(&ignored, &base[old.members[0]], &new[found.members[0]]);
         Some(Match { base: old.members.clone(), new: found.members.clone(), differs })
@@ -89,16 +97,17 @@ pub(crate) fn recordings(base: &Track, new: &Track) -> (Vec<Match>, usize) {
 fn differs_throughout(property: Property, base: &[Condition], new: &[Condition]) -> bool {
     let only = |conditions: &[Condition]| {
         let first = property.text(conditions.first()?);
-        conditions.iter().all(|one| property.text(one) == first).then_some(first)
+        conditions.iter().all(|condition| property.text(condition) == first).then_some(first)
     };
     only(base).zip(only(new)).is_some_and(|(base, new)| base != new)
 }
 
-/// Whether files of another program do not say it of any condition: then it tells none of theirs apart.
-fn says_nothing(property: Property, conditions: &[Condition]) -> bool {
-    let is_unsaid =
-        |one: &Condition| matches!(one.work, Work::Foreign { .. }) && property.value_in(one).is_none();
-    !conditions.is_empty() && conditions.iter().all(is_unsaid)
+/// Whether a file of another program does not record the property for any condition.
+fn is_unrecorded_in(property: Property, conditions: &[Condition]) -> bool {
+    let is_unrecorded = |condition: &Condition| {
+        matches!(condition.work, Work::Foreign { .. }) && property.value_in(condition).is_none()
+    };
+    !conditions.is_empty() && conditions.iter().all(is_unrecorded)
 }
 
 fn differences(properties: &[Property], base: &Condition, new: &Condition) -> Vec<Difference> {
@@ -109,12 +118,12 @@ fn differences(properties: &[Property], base: &Condition, new: &Condition) -> Ve
     properties.iter().filter_map(difference).collect()
 }
 
-/// Pairs of conditions of one recording that differ in `property` and in nothing else: each with the one that
-/// has `base`, or the first value measured.
+/// Pairs of conditions of one recording that differ only in `property`: each with the one that has `base`, or the first value
+/// measured.
 ///
 /// # Errors
 ///
-/// The values there are, when `base` is none of them.
+/// The values of the property, if `base` is none of them.
 pub(crate) fn property(
     track: &Track,
     property: Property,
@@ -122,7 +131,7 @@ pub(crate) fn property(
 ) -> Result<Vec<Match>, Vec<String>> {
     let conditions = &track.analysis.header.conditions;
     let mut values: Vec<String> = Vec::new();
-    for (_, condition) in as_asked(track) {
+    for (_, condition) in as_requested(track) {
         let value = property.text(condition);
         if !values.contains(&value) {
             values.push(value);
@@ -132,12 +141,12 @@ pub(crate) fn property(
     if !values.contains(&base) {
         return Err(values);
     }
-    let groups = groups(track, &together_with(property));
+    let groups = groups(track, &changing_with(property));
     Ok(groups.iter().flat_map(|group| within(conditions, group, property, &base)).collect())
 }
 
-/// What differs with a property: a knob that is turned changes what it is about.
-fn together_with(property: Property) -> Vec<Property> {
+/// The properties that may change with a property: a knob affects several.
+fn changing_with(property: Property) -> Vec<Property> {
     match property {
         Property::Knob => {
             vec![property, Property::Policy, Property::Slack, Property::Cpu, Property::Mechanism]
@@ -146,24 +155,24 @@ fn together_with(property: Property) -> Vec<Property> {
     }
 }
 
-fn within(conditions: &[Condition], group: &Group, property: Property, base: &str) -> Vec<Match> {
-    let having = |value: &str| -> Vec<usize> {
+fn within(conditions: &[Condition], group: &ConditionGroup, property: Property, base: &str) -> Vec<Match> {
+    let with_value = |value: &str| -> Vec<usize> {
         group.members.iter().copied().filter(|index| property.text(&conditions[*index]) == value).collect()
     };
-    let old = having(base);
-    let mut others: Vec<String> = Vec::new();
+    let old = with_value(base);
+    let mut other_values: Vec<String> = Vec::new();
     for index in &group.members {
         let value = property.text(&conditions[*index]);
-        if value != base && !others.contains(&value) {
-            others.push(value);
+        if value != base && !other_values.contains(&value) {
+            other_values.push(value);
         }
     }
-    let one = |value: String| Match {
+    let to_match = |value: String| Match {
         base: old.clone(),
-        new: having(&value),
+        new: with_value(&value),
         differs: vec![Difference { property: property.name(), base: base.to_owned(), new: value }],
     };
-    if old.is_empty() { Vec::new() } else { others.into_iter().map(one).collect() }
+    if old.is_empty() { Vec::new() } else { other_values.into_iter().map(to_match).collect() }
 }
 
 #[cfg(test)]
@@ -185,11 +194,14 @@ mod tests {
         Track::new(header)
     }
 
-    fn shown(matches: &[Match]) -> Vec<String> {
-        let differs = |one: &Match| {
-            let differs: Vec<String> =
-                one.differs.iter().map(|by| format!("{} {} → {}", by.property, by.base, by.new)).collect();
-            format!("{:?} {:?} {}", one.base, one.new, differs.join(", "))
+    fn describe(matches: &[Match]) -> Vec<String> {
+        let differs = |matched: &Match| {
+            let differs: Vec<String> = matched
+                .differs
+                .iter()
+                .map(|by| format!("{} {} → {}", by.property, by.base, by.new))
+                .collect();
+            format!("{:?} {:?} {}", matched.base, matched.new, differs.join(", "))
         };
         matches.iter().map(differs).collect()
     }
@@ -201,7 +213,7 @@ mod tests {
         let (matches, alone) = recordings(&old, &new);
         let kernel = "kernel 6.1 → 6.18";
         assert_eq!(
-            shown(&matches),
+            describe(&matches),
             [
                 format!("[0] [2] {kernel}"),
                 format!("[1] [3] {kernel}"),
@@ -216,10 +228,10 @@ mod tests {
     fn what_differs_throughout_is_what_is_compared() {
         let (matches, _) =
             recordings(&track(&["other"], &[0, 1], "6.1"), &track(&["fifo:80"], &[0, 1], "6.1"));
-        assert_eq!(shown(&matches), ["[0] [0] policy other → fifo:80", "[1] [1] policy other → fifo:80"]);
+        assert_eq!(describe(&matches), ["[0] [0] policy other → fifo:80", "[1] [1] policy other → fifo:80"]);
         let (matches, alone) =
             recordings(&track(&["other"], &[0, 1], "6.1"), &track(&["other"], &[1, 2, 3], "6.1"));
-        assert_eq!((shown(&matches), alone), (vec!["[1] [0] ".to_owned()], 3));
+        assert_eq!((describe(&matches), alone), (vec!["[1] [0] ".to_owned()], 3));
     }
 
     #[test]
@@ -228,7 +240,7 @@ mod tests {
         let refused = crate::testing::refused(&track.analysis, 1);
         track.add(&refused);
         assert_eq!(
-            shown(&property(&track, Property::Policy, None).unwrap()),
+            describe(&property(&track, Property::Policy, None).unwrap()),
             ["[0] [2] policy other → rr:1"]
         );
         assert_eq!(property(&track, Property::Policy, Some("fifo:80")).unwrap_err(), ["other", "rr:1"]);
@@ -238,11 +250,11 @@ mod tests {
     fn threads_of_one_condition_belong_together() {
         let track = track(&["other", "fifo:80", "fifo:90"], &[1, 1], "6.1");
         assert_eq!(
-            shown(&property(&track, Property::Policy, None).unwrap()),
+            describe(&property(&track, Property::Policy, None).unwrap()),
             ["[0, 1] [2, 3] policy other → fifo:80", "[0, 1] [4, 5] policy other → fifo:90"]
         );
         assert_eq!(
-            shown(&property(&track, Property::Policy, Some("fifo:90")).unwrap()),
+            describe(&property(&track, Property::Policy, Some("fifo:90")).unwrap()),
             ["[4, 5] [0, 1] policy fifo:90 → other", "[4, 5] [2, 3] policy fifo:90 → fifo:80"]
         );
         assert_eq!(

@@ -1,7 +1,7 @@
-//! Is it different? By how much? Could we have seen it?
+//! Comparison of conditions: is there a difference, how large is it, and could it have been detected?
 //!
-//! Wake-ups of one run are alike with their neighbours, so single ones are never compared: 56 000 of them were
-//! once worth 108. What is compared are turns, or stretches of recordings; see `docs/compare.md`.
+//! Neighbouring wake-ups of a run are correlated, so single ones are never compared: 56 000 of them were once worth 108. Turns
+//! or batches of blocks are compared; see `docs/compare.md`.
 
 mod block_series;
 mod detectable;
@@ -23,18 +23,18 @@ mod verdict;
 
 pub use block_series::{Piece, Track};
 pub(crate) use hodges_lehmann::{between, centre};
-pub(crate) use holm::{Corrected, holm};
+pub(crate) use holm::{CorrectedP, holm};
 use levels::{Levels, PValues};
 pub(crate) use mann_whitney::MannWhitney;
 pub use margin_gate::MarginGate;
 pub use matching::Difference;
 pub use maximum::{Extrapolation, Maximum, Refusal};
 pub use needed_runs::Settling;
-pub use self_test::{FalseAlarms, Share, false_alarms};
+pub use self_test::{FalseAlarms, TrialShare, false_alarms};
 pub(crate) use signed_rank::{SignedRank, least_pairs};
 pub use statistic::Statistic;
 pub use test_result::Tested;
-pub use trial::{Arm, Course, Level, Trial};
+pub use trial::{Arm, ArmState, StatisticLevel, Trial};
 pub use verdict::{Inconclusive, Verdict};
 
 use howlate_model::{Condition, Margin, Property};
@@ -42,12 +42,12 @@ use serde::Serialize;
 
 use matching::Match;
 
-/// How sure, and how much is nothing.
+/// Confidence and margin of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Criteria {
     /// Confidence of all statements together, such as 0.95.
     pub confidence: f64,
-    /// Differences within this are of no interest; a share is one of the base's centre.
+    /// Smaller differences are of no interest; a share is one of the base's centre.
     pub margin: Option<Margin>,
 }
 
@@ -57,22 +57,22 @@ impl Criteria {
     }
 }
 
-/// How what is compared was measured.
+/// How the conditions were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Design {
-    /// In one run, in turns: what changed meanwhile hit both sides.
+    /// In one run, in turns: drift affects both sides alike.
     Interleaved,
     /// In two runs, or one after the other: a drift of the machine looks like an effect.
     Separate,
-    /// By another program that kept nothing of its course: no test has anything to go by.
+    /// By another program that recorded distributions only: no test is possible.
     Distributions,
 }
 
-/// Two conditions, compared.
+/// The comparison of two conditions.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
-    /// Index of the new recording among those that were given.
+    /// Index of the new recording.
     pub recording: usize,
     /// The condition of the base (the first of its threads).
     pub base: Condition,
@@ -84,11 +84,11 @@ pub struct Compared {
     pub design: Design,
     /// One comparison per statistic that the recordings support.
     pub statistics: Vec<Tested>,
-    /// What there are too few wake-ups for.
+    /// Statistics with too few wake-ups.
     pub left_out: Vec<LeftOut>,
-    /// What the maximum of the base is worth.
+    /// Bounds on the maximum of the base.
     pub base_maximum: Option<Maximum>,
-    /// What that of the new one is.
+    /// Bounds on the maximum of the new one.
     pub new_maximum: Option<Maximum>,
 }
 
@@ -97,13 +97,13 @@ pub struct Compared {
 pub struct LeftOut {
     /// What was compared: a quantile, or the maximum.
     pub statistic: Statistic,
-    /// Wake-ups that there are in the shortest turn, or on the shorter side.
+    /// Wake-ups of the shortest turn, or of the shorter side.
     pub wakeups: u64,
-    /// Wake-ups that it takes.
+    /// Wake-ups that it needs.
     pub needed: u64,
 }
 
-/// Everything that was compared.
+/// All comparisons of a command.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// Each pair of conditions.
@@ -115,17 +115,19 @@ pub struct Comparison {
 impl Comparison {
     /// The verdicts on everything.
     pub fn verdicts(&self) -> impl Iterator<Item = Verdict> + '_ {
-        self.compared.iter().flat_map(|one| one.statistics.iter().map(|tested| tested.verdict))
+        self.compared.iter().flat_map(|compared| compared.statistics.iter().map(|tested| tested.verdict))
     }
 
-    /// What it takes to settle `goal` where it says nothing yet, or else the number that is settled soonest: in all pairs of
-    /// conditions in which it is open.
+    /// What settles `goal` if it is inconclusive, or else the statistic that is settled soonest: in all pairs of conditions in which it is
+    /// inconclusive.
     pub fn to_settle(&self, goal: Statistic) -> Option<(&Compared, &Tested, Settling)> {
         let longest = |statistic: Statistic| {
-            let each =
-                self.compared.iter().flat_map(|one| one.statistics.iter().map(move |tested| (one, tested)));
+            let each = self
+                .compared
+                .iter()
+                .flat_map(|compared| compared.statistics.iter().map(move |tested| (compared, tested)));
             let open = each.filter(|(_, tested)| tested.statistic == statistic);
-            let open = open.filter_map(|(one, tested)| Some((one, tested, tested.settled_by?)));
+            let open = open.filter_map(|(compared, tested)| Some((compared, tested, tested.settled_by?)));
             open.max_by_key(|(_, _, settling)| settling.duration())
         };
         let soonest = || {
@@ -135,7 +137,7 @@ impl Comparison {
         longest(goal).or_else(soonest)
     }
 
-    /// The fewest pairs of turns with which so many comparisons can show anything: each doubling of their number takes one more.
+    /// The fewest pairs of turns with which this many comparisons can show anything: each doubling of their number takes one more.
     pub fn least_pairs(&self, confidence: f64) -> usize {
         least_pairs((1.0 - confidence) / self.verdicts().count().max(1) as f64)
     }
@@ -144,8 +146,8 @@ impl Comparison {
     pub fn verdict(&self) -> Verdict {
         const FIRST: [Verdict; 4] =
             [Verdict::Worse, Verdict::Inconclusive, Verdict::Better, Verdict::NotDistinguishable];
-        let said = |one: &Verdict| self.verdicts().any(|verdict| verdict == *one);
-        match FIRST.into_iter().find(said) {
+        let occurs = |verdict: &Verdict| self.verdicts().any(|other| other == *verdict);
+        match FIRST.into_iter().find(occurs) {
             Some(verdict) => verdict,
             None if self.verdicts().next().is_none() => Verdict::Inconclusive,
             None => Verdict::Equivalent,
@@ -154,66 +156,69 @@ impl Comparison {
 }
 
 /// Compares the conditions of `base` with the same ones of each of `news`.
-pub fn recordings(base: &Track, news: &[Track], asked: Criteria) -> Comparison {
+pub fn recordings(base: &Track, news: &[Track], criteria: Criteria) -> Comparison {
     let mut comparison = Comparison::default();
     for (number, new) in news.iter().enumerate() {
         let (matches, alone) = matching::recordings(base, new);
         comparison.alone += alone;
-        let one = |one: &Match| compared(number, (base, new), one, Design::Separate, asked);
-        comparison.compared.extend(matches.iter().map(one));
+        let compare =
+            |matched: &Match| compare_match(number, (base, new), matched, Design::Separate, criteria);
+        comparison.compared.extend(matches.iter().map(compare));
     }
-    judge(comparison, asked)
+    judge(comparison, criteria)
 }
 
 /// Compares the conditions of one recording that differ in `property` and nothing else.
 ///
 /// # Errors
 ///
-/// The values that `property` has, when `base` is none of them.
+/// The values of `property`, if `base` is none of them.
 pub fn within(
     track: &Track,
     property: Property,
     base: Option<&str>,
-    asked: Criteria,
+    criteria: Criteria,
 ) -> Result<Comparison, Vec<String>> {
-    let one = |one: &Match| compared(0, (track, track), one, design(track, one), asked);
+    let compare =
+        |matched: &Match| compare_match(0, (track, track), matched, design(track, matched), criteria);
     let matches = matching::property(track, property, base)?;
-    Ok(judge(Comparison { compared: matches.iter().map(one).collect(), alone: 0 }, asked))
+    Ok(judge(Comparison { compared: matches.iter().map(compare).collect(), alone: 0 }, criteria))
 }
 
 /// Turns that share a round were interleaved; a single one was not.
-fn design(track: &Track, one: &Match) -> Design {
+fn design(track: &Track, matched: &Match) -> Design {
     let rounds = |conditions: &[usize]| {
         track.pieces(conditions).iter().map(|piece| piece.round).collect::<std::collections::BTreeSet<_>>()
     };
-    if rounds(&one.base).intersection(&rounds(&one.new)).count() > 1 {
+    if rounds(&matched.base).intersection(&rounds(&matched.new)).count() > 1 {
         Design::Interleaved
     } else {
         Design::Separate
     }
 }
 
-fn compared(
+fn compare_match(
     recording: usize,
     (base, new): (&Track, &Track),
-    one: &Match,
+    matched: &Match,
     design: Design,
-    asked: Criteria,
+    criteria: Criteria,
 ) -> Compared {
     let condition = |track: &Track, at: usize| track.analysis.header.conditions[at].clone();
-    let (old_pieces, new_pieces) = (base.pieces(&one.base), new.pieces(&one.new));
+    let (old_pieces, new_pieces) = (base.pieces(&matched.base), new.pieces(&matched.new));
     let seed = base.analysis.header.seed;
     let is_timed = |pieces: &[Piece]| !test_result::covered(pieces).is_zero();
     let design = if is_timed(&old_pieces) && is_timed(&new_pieces) { design } else { Design::Distributions };
-    // What a maximum is worth goes by the time that it took.
-    let maximum =
-        |pieces: &[Piece]| Maximum::from_pieces(pieces, asked.confidence, seed).filter(|_| is_timed(pieces));
+    // The bounds of a maximum depend on the measured time.
+    let maximum = |pieces: &[Piece]| {
+        Maximum::from_pieces(pieces, criteria.confidence, seed).filter(|_| is_timed(pieces))
+    };
     let (statistics, left_out) = test_result::all(design, &old_pieces, &new_pieces);
     Compared {
         recording,
-        base: condition(base, one.base[0]),
-        new: condition(new, one.new[0]),
-        differs: one.differs.clone(),
+        base: condition(base, matched.base[0]),
+        new: condition(new, matched.new[0]),
+        differs: matched.differs.clone(),
         design,
         statistics,
         left_out,
@@ -222,17 +227,17 @@ fn compared(
     }
 }
 
-/// Judges everything, now that it is known how many comparisons there are.
-fn judge(mut comparison: Comparison, asked: Criteria) -> Comparison {
+/// Judges everything, as the number of comparisons is known now.
+fn judge(mut comparison: Comparison, criteria: Criteria) -> Comparison {
     let mut all: Vec<(Design, &mut Tested)> = Vec::new();
     for Compared { design, statistics, .. } in &mut comparison.compared {
         all.extend(statistics.iter_mut().map(|tested| (*design, tested)));
     }
-    let p: Vec<PValues> = all.iter().map(|(_, tested)| tested.p_values(asked)).collect();
-    for ((design, tested), levels) in all.iter_mut().zip(Levels::of_all(&p, asked)) {
-        tested.judge(levels, asked);
+    let p: Vec<PValues> = all.iter().map(|(_, tested)| tested.p_values(criteria)).collect();
+    for ((design, tested), levels) in all.iter_mut().zip(Levels::for_all(&p, criteria)) {
+        tested.judge(levels, criteria);
         if *design == Design::Separate {
-            tested.leave_open(levels.difference, asked);
+            tested.leave_open(levels.difference, criteria);
         }
     }
     comparison

@@ -1,22 +1,22 @@
-//! How often comparing a condition with itself finds a difference.
+//! Self-test: how often comparing a condition with itself finds a difference.
 
 use serde::Serialize;
 
 use super::block_series::Track;
 use super::mann_whitney::MannWhitney;
-use super::sampling_unit::{self, Units};
+use super::sampling_unit::{self, SamplingUnits};
 use super::signed_rank::SignedRank;
 use super::statistic::Statistic;
 
 /// Pairs of turns in each comparison: enough for one at 5 %, with some room.
 const PAIRS: usize = 8;
 
-/// A share of trials, with the interval that their number supports.
+/// A share of trials, with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Share {
+pub struct TrialShare {
     /// Trials with a difference.
     pub found: u64,
-    /// Comparisons made of two samples of the same thing.
+    /// Number of trials, each comparing two samples of the same condition.
     #[serde(rename = "of")]
     pub trials: u64,
     /// 95 % interval of the share (Clopper–Pearson).
@@ -28,20 +28,19 @@ pub struct Share {
 pub struct FalseAlarms {
     /// What was compared in each trial.
     pub statistic: Statistic,
-    /// When turns are interleaved and paired.
-    pub interleaved: Share,
-    /// When the same turns are taken to be one run after the other.
-    pub one_after_the_other: Share,
+    /// With interleaved and paired turns.
+    pub interleaved: TrialShare,
+    /// With the same turns taken as one run after the other.
+    pub one_after_the_other: TrialShare,
 }
 
-/// Compares the first half of a recording's conditions with the second, which must be the same ones once more,
-/// in pieces of `PAIRS` rounds; `alpha` is the level of each test. Statistics that turns are too short for
-/// are left out.
+/// Compares the first half of a recording's conditions with the second, which must repeat them, in pieces of `PAIRS` rounds; `alpha` is
+/// the level of each test. Statistics that turns are too short for are left out.
 pub fn false_alarms(track: &Track, alpha: f64) -> Vec<FalseAlarms> {
     let all: Vec<usize> = (0..track.analysis.header.conditions.len()).collect();
     let (base, new) = all.split_at(all.len() / 2);
     let (base, new) = (track.pieces(base), track.pieces(new));
-    let one = |statistic: Statistic| {
+    let test = |statistic: Statistic| {
         let units = sampling_unit::pairs(statistic, &base, &new).ok()?;
         Some(FalseAlarms {
             statistic,
@@ -49,14 +48,14 @@ pub fn false_alarms(track: &Track, alpha: f64) -> Vec<FalseAlarms> {
             one_after_the_other: share(&units, alpha, sequential),
         })
     };
-    Statistic::ALL.into_iter().filter_map(one).filter(|alarms| alarms.interleaved.trials > 0).collect()
+    Statistic::ALL.into_iter().filter_map(test).filter(|alarms| alarms.interleaved.trials > 0).collect()
 }
 
-fn share(units: &Units, alpha: f64, p: fn(&[f64], &[f64]) -> f64) -> Share {
+fn share(units: &SamplingUnits, alpha: f64, p: fn(&[f64], &[f64]) -> f64) -> TrialShare {
     let pairs = units.base.chunks_exact(PAIRS).zip(units.new.chunks_exact(PAIRS));
     let (found, trials) = pairs
         .fold((0, 0), |(found, trials), (base, new)| (found + u64::from(p(base, new) <= alpha), trials + 1));
-    Share { found, trials, interval: interval(found, trials) }
+    TrialShare { found, trials, interval: interval(found, trials) }
 }
 
 fn interleaved(base: &[f64], new: &[f64]) -> f64 {
@@ -72,11 +71,11 @@ fn sequential(base: &[f64], new: &[f64]) -> f64 {
 }
 
 /// Source: Clopper & Pearson, Biometrika 26 (1934).
-fn interval(found: u64, of: u64) -> (f64, f64) {
+fn interval(found: u64, trials: u64) -> (f64, f64) {
     use crate::exceedance::probability_at_most;
-    let high = if found == of { Some(1.0) } else { probability_at_most(found, of as f64, 0.975) };
-    let rest = of - found;
-    let low = if rest == of { Some(1.0) } else { probability_at_most(rest, of as f64, 0.975) };
+    let high = if found == trials { Some(1.0) } else { probability_at_most(found, trials as f64, 0.975) };
+    let rest = trials - found;
+    let low = if rest == trials { Some(1.0) } else { probability_at_most(rest, trials as f64, 0.975) };
     (1.0 - low.unwrap_or(1.0), high.unwrap_or(1.0))
 }
 
@@ -88,15 +87,18 @@ mod tests {
 
     #[test]
     fn shares_have_their_interval() {
-        let close = |got: (f64, f64), expected: (f64, f64)| {
-            assert!((got.0 - expected.0).abs() < 5e-5 && (got.1 - expected.1).abs() < 5e-5, "{got:?}");
+        let close = |actual: (f64, f64), expected: (f64, f64)| {
+            assert!(
+                (actual.0 - expected.0).abs() < 5e-5 && (actual.1 - expected.1).abs() < 5e-5,
+                "{actual:?}"
+            );
         };
         close(interval(3, 1_000), (6.190_999e-4, 8.742_023e-3));
         close(interval(0, 10), (0.0, 0.3085));
         close(interval(10, 10), (0.6915, 1.0));
     }
 
-    /// Two threads, the second ten times later than the first: not what is compared.
+    /// Two threads, the second ten times later than the first, which is not what is compared.
     #[test]
     fn the_halves_are_compared_and_not_the_threads() {
         let work = Work::Cyclic { mechanism: Wait::ClockNanosleep, period_ns: Span::from_millis(1) };
@@ -115,7 +117,9 @@ mod tests {
         // When the second half of the conditions is later, every comparison says so.
         let mut track = Track::new(analysis_of(&[work; 2]).header);
         (0..80).for_each(|round| {
-            (0..2).for_each(|one| track.add(&block_of(one, round, 5_000 + 5_000 * i64::from(one))));
+            (0..2).for_each(|condition| {
+                track.add(&block_of(condition, round, 5_000 + 5_000 * i64::from(condition)))
+            });
         });
         assert_eq!(false_alarms(&track, 0.05)[0].interleaved.found, 10);
     }

@@ -1,14 +1,13 @@
-//! The sign-flip test of paired differences by their ranks, and the interval that belongs to it.
+//! The sign-flip test of paired differences by their ranks, and its interval.
 //!
-//! When two conditions are alike and the order within each pair was drawn at random, every difference
-//! might as well have had the other sign. The test counts the choices of signs whose sum of signed ranks is
-//! at least as far from zero as the one that was found; nothing is assumed of how differences are
-//! distributed. Ranks rather than the differences themselves, because one wild turn would otherwise
-//! decide alone.
+//! If two conditions are equal and the order within each pair was random, every difference might as well have had the other
+//! sign. The test counts the choices of signs whose sum of signed ranks is at least as far from zero as the observed one; the
+//! distribution of differences does not matter. Ranks rather than the differences themselves, because one outlier would
+//! otherwise decide alone.
 //!
 //! The sum of the ranks of positive differences is the number of means of two differences that are positive. The interval
-//! holds the shifts that the test would not reject, and p is the level from which on it leaves zero out, so that the two
-//! never contradict each other. A mean of exactly zero counts on both sides, which only makes the test more careful.
+//! holds the shifts that the test would not reject, and p is the level from which on it excludes zero, so that the two never
+//! contradict each other. A mean of exactly zero counts on both sides, which makes the test conservative.
 //! Sources: Wilcoxon, Biometrics Bulletin 1 (1945); the interval is Tukey's, Hollander & Wolfe, Nonparametric
 //! Statistical Methods, section 3.3; its centre is Hodges and Lehmann's estimate.
 
@@ -17,13 +16,13 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use crate::compare::hodges_lehmann::averages;
 use crate::compare::ordered;
 
-/// Up to this many pairs every choice of signs is counted; beyond, their sum is taken to be normal.
+/// Up to this many pairs every choice of signs is counted; beyond, the sum is taken as normal.
 const MOST_EXACT: usize = 60;
 
 /// The test of one set of differences.
 #[derive(Clone, Debug)]
 pub(crate) struct SignedRank {
-    /// Means of all pairs of differences, each with itself too, ascending.
+    /// Means of all pairs of differences, each also with itself, ascending.
     averages: Vec<f64>,
     /// The probability that the ranks of positive differences sum up to at most the index, without ties.
     null: Vec<f64>,
@@ -34,8 +33,8 @@ impl SignedRank {
     pub(crate) fn from_differences(differences: &[f64]) -> Self {
         let averages = ordered(&averages(differences));
         let null = cumulative(&(1..=differences.len()).collect::<Vec<_>>());
-        let sum = |of: fn(&f64) -> bool| averages.iter().filter(|one| of(one)).count();
-        let least = sum(|one| *one <= 0.0).min(sum(|one| *one >= 0.0));
+        let sum = |condition: fn(&f64) -> bool| averages.iter().filter(|average| condition(average)).count();
+        let least = sum(|average| *average <= 0.0).min(sum(|average| *average >= 0.0));
         let at_most = null.get(least).copied().unwrap_or(1.0);
         Self { p: (2.0 * at_most).min(1.0), averages, null }
     }
@@ -47,20 +46,21 @@ impl SignedRank {
 
     /// The larger p of the two one-sided tests of a shift as large as `margin`, to either side.
     pub(crate) fn p_of_margin(&self, margin: f64) -> f64 {
-        let beyond = |of: &dyn Fn(&f64) -> bool| self.averages.iter().filter(|one| of(one)).count();
-        let most = beyond(&|one| *one >= margin).max(beyond(&|one| *one <= -margin));
+        let beyond = |condition: &dyn Fn(&f64) -> bool| {
+            self.averages.iter().filter(|average| condition(average)).count()
+        };
+        let most = beyond(&|average| *average >= margin).max(beyond(&|average| *average <= -margin));
         self.null.get(most).copied().unwrap_or(1.0)
     }
 
-    /// The shifts that a test at level `alpha` does not reject; `None` when there are too few pairs
-    /// for that level to reject anything.
+    /// The shifts that a test at level `alpha` does not reject; `None` with too few pairs for that level.
     pub(crate) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
         let outside = self.rejected(alpha);
         let last = self.averages.len();
         (outside > 0 && last > 0).then(|| (self.averages[outside - 1], self.averages[last - outside]))
     }
 
-    /// The largest level not above `alpha` that the test can have with so many pairs; 0 when there is none.
+    /// The largest level of at most `alpha` that the test can have with this number of pairs; 0 if there is none.
     pub(crate) fn level(&self, alpha: f64) -> f64 {
         self.rejected(alpha).checked_sub(1).map_or(0.0, |last| 2.0 * self.null[last])
     }
@@ -84,7 +84,7 @@ pub(crate) fn least_pairs(level: f64) -> usize {
     (1..64).find(|pairs| least_p(*pairs) <= level).unwrap_or(64)
 }
 
-/// The probability that the ranks with a positive sign sum up to at most 0, 1, …, each sign a coin's.
+/// The probability that the ranks with a positive sign sum up to at most 0, 1, …, with random signs.
 fn cumulative(ranks: &[usize]) -> Vec<f64> {
     if ranks.len() > MOST_EXACT { normal(ranks) } else { exact(ranks) }
 }
@@ -106,7 +106,7 @@ fn exact(ranks: &[usize]) -> Vec<f64> {
     chances
 }
 
-/// With continuity correction.
+/// Normal approximation, with continuity correction.
 fn normal(ranks: &[usize]) -> Vec<f64> {
     let sum: usize = ranks.iter().sum();
     let deviation = (ranks.iter().map(|rank| (*rank as f64).powi(2)).sum::<f64>() / 4.0).sqrt();
@@ -171,7 +171,7 @@ mod tests {
         let differences = [-3.0, 2.1, -4.2, -1.0, -5.3, -2.4, 1.5, -6.0, 0.6];
         let (low, high) = SignedRank::from_differences(&differences).interval(0.05).unwrap();
         let p = |shift: f64| {
-            let shifted: Vec<f64> = differences.iter().map(|one| one - shift).collect();
+            let shifted: Vec<f64> = differences.iter().map(|difference| difference - shift).collect();
             SignedRank::from_differences(&shifted).p()
         };
         assert!(p(low - 0.01) <= 0.05 && p(low + 0.01) > 0.05, "{low}");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     proptest! {
-        /// Also where differences are equal, of equal size or zero, as counts of buckets are.
+        /// Also if differences are equal, of equal size or zero, as counts of buckets are.
         #[test]
         fn p_and_the_interval_say_the_same(
             differences in prop::collection::vec(-6_i32..9, 6..40),

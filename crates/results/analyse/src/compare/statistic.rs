@@ -1,4 +1,4 @@
-//! The numbers of a unit that are compared.
+//! The statistics that are compared.
 
 use howlate_model::{Distribution, Latency};
 use schemars::JsonSchema;
@@ -27,10 +27,10 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// All of them.
+    /// All statistics.
     pub const ALL: [Self; 4] = [Self::P50, Self::P99, Self::P999, Self::Max];
 
-    /// Its name in JSON and for people.
+    /// Its name in JSON and in the output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P50 => "p50",
@@ -50,8 +50,8 @@ impl Statistic {
         }
     }
 
-    /// The wake-ups that a whole recording needs before it can be cut into enough units; for those that
-    /// any stretch has, the number of units decides.
+    /// The wake-ups that a whole recording needs before it can be cut into enough units; for statistics of any batch, the number of units
+    /// decides.
     pub(crate) const fn least_in_all(self) -> u64 {
         match self {
             Self::P99 | Self::P999 => self.least() * LEAST as u64,
@@ -59,9 +59,9 @@ impl Statistic {
         }
     }
 
-    /// Whether its value over all of these is only known to be that or more.
+    /// Whether its value over all of these blocks is only a lower bound.
     pub(crate) fn is_lower_bound(self, pieces: &[Piece]) -> bool {
-        let all = per_loop(pieces);
+        let all = merge_blocks(pieces);
         self.value_in(&all).is_some_and(|value| all.clipped().map(nanos) == Some(value))
     }
 
@@ -77,15 +77,14 @@ impl Statistic {
     }
 }
 
-/// The median, finer than a bucket: a difference of less would be told as none, or as one. Of latencies that were not told apart, where these
-/// begin.
+/// The median, interpolated within its bucket, as differences may be smaller. For clipped latencies, where the clipping begins.
 fn middle(all: &Distribution) -> Option<Latency> {
     let is_clipped = |median: &Latency| all.clipped() == Some(*median);
     all.quantile(0.5).filter(is_clipped).or_else(|| all.median())
 }
 
-/// The wake-ups of all pieces.
-pub(crate) fn per_loop(pieces: &[Piece]) -> Distribution {
+/// The wake-ups of all blocks.
+pub(crate) fn merge_blocks(pieces: &[Piece]) -> Distribution {
     let mut all = Distribution::default();
     pieces.iter().for_each(|piece| all.merge(&piece.latency));
     all

@@ -1,17 +1,17 @@
-//! One statistic of two conditions: the difference, its interval, its p, the verdict.
+//! The test of one statistic of two conditions: the difference, its interval, p and the verdict.
 
 use howlate_model::{Margin, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::block_series::Piece;
-use super::detectable::{POWER, Spread, pairs_to_see};
-use super::holm::Corrected;
+use super::detectable::{POWER, StandardError, pairs_to_see};
+use super::holm::CorrectedP;
 use super::levels::{Levels, PValues};
 use super::mann_whitney::{MannWhitney, least_size};
 use super::margin_gate::MarginGate;
 use super::needed_runs::{Settling, neighbours_differ};
-use super::sampling_unit::{self, TooShort, Units};
+use super::sampling_unit::{self, SamplingUnits, TooShort};
 use super::signed_rank::{self, SignedRank};
 use super::statistic::Statistic;
 use super::verdict::{Inconclusive, Verdict};
@@ -56,7 +56,7 @@ pub struct Tested {
     /// Wake-ups of a unit, the least.
     pub unit_wakeups: u64,
     /// Pairs of turns that were left out, because one of them had too few wake-ups for this number.
-    #[serde(skip_serializing_if = "is_none_of_them")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub short_pairs: usize,
     /// What would settle it, where it is inconclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,34 +71,34 @@ pub struct Tested {
     test: Test,
 }
 
-const fn is_false(is_it: &bool) -> bool {
-    !*is_it
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
-const fn is_none_of_them(pairs: &usize) -> bool {
+const fn is_zero(pairs: &usize) -> bool {
     *pairs == 0
 }
 
-/// Recordings of less than this are over before a machine has shown its states: frequencies, neighbours and background jobs change
-/// within seconds to a minute.
+/// Shorter recordings end before a machine has shown its states: frequencies, neighbours and background jobs change within seconds to
+/// a minute.
 const LONG_ENOUGH: Span = Span::from_secs(60);
 
-/// Latencies are counted in buckets that are no wider than a hundredth of them.
+/// Buckets of latencies are at most this fraction of them wide.
 const BUCKETS_OF_ONE: f64 = 100.0;
 
-/// The test behind it, kept until it is known how many there are.
+/// The test, kept until the number of comparisons is known.
 #[derive(Clone, Debug)]
 enum Test {
     Pairs(SignedRank, Vec<f64>),
-    Stretches(MannWhitney, Units, Span),
+    Batches(MannWhitney, SamplingUnits, Span),
 }
 
-/// Every statistic that there are enough wake-ups for, and those that there are not.
+/// Tests every statistic with enough wake-ups; also returns those without.
 pub(crate) fn all(design: Design, base: &[Piece], new: &[Piece]) -> (Vec<Tested>, Vec<LeftOut>) {
     let (mut tested, mut left_out) = (Vec::new(), Vec::new());
     for statistic in Statistic::ALL {
         match Tested::compute(statistic, design, base, new) {
-            Ok(one) => tested.extend(one),
+            Ok(result) => tested.extend(result),
             Err(TooShort { wakeups }) => {
                 let needed = match design {
                     Design::Interleaved | Design::Distributions => statistic.least(),
@@ -126,35 +126,35 @@ impl Tested {
             Design::Distributions => {
                 let units = sampling_unit::whole(statistic, base, new)?;
                 let [base_at_least, new_at_least] = [base, new].map(|side| statistic.is_lower_bound(side));
-                Self::stretches(statistic, units, covered).map(|one| Self {
+                Self::batches(statistic, units, covered).map(|tested| Self {
                     base_at_least,
                     new_at_least,
-                    ..one
+                    ..tested
                 })
             }
             Design::Separate => {
-                Self::stretches(statistic, sampling_unit::stretches(statistic, base, new)?, covered)
+                Self::batches(statistic, sampling_unit::batches(statistic, base, new)?, covered)
             }
         })
     }
 
-    pub(crate) fn pairs(statistic: Statistic, units: &Units, covered: Span) -> Option<Self> {
+    pub(crate) fn pairs(statistic: Statistic, units: &SamplingUnits, covered: Span) -> Option<Self> {
         let differences: Vec<f64> = units.new.iter().zip(&units.base).map(|(new, base)| new - base).collect();
         let difference = hodges_lehmann::centre(&differences)?;
         let test = SignedRank::from_differences(&differences);
         Self::new(statistic, units, (difference, test.p()), covered, Test::Pairs(test, differences))
     }
 
-    fn stretches(statistic: Statistic, units: Units, covered: Span) -> Option<Self> {
+    fn batches(statistic: Statistic, units: SamplingUnits, covered: Span) -> Option<Self> {
         let difference = hodges_lehmann::between(&units.base, &units.new)?;
         let test = MannWhitney::of_series(&units.base, &units.new, units.inflation);
         let p = test.p();
-        Self::new(statistic, &units.clone(), (difference, p), covered, Test::Stretches(test, units, covered))
+        Self::new(statistic, &units.clone(), (difference, p), covered, Test::Batches(test, units, covered))
     }
 
     fn new(
         statistic: Statistic,
-        units: &Units,
+        units: &SamplingUnits,
         (difference_ns, p): (f64, f64),
         covered: Span,
         test: Test,
@@ -194,41 +194,48 @@ impl Tested {
         (self.base_ns > 0.0).then(|| 100.0 * nanos / self.base_ns)
     }
 
-    /// Draws the conclusion, all comparisons considered.
-    pub(crate) fn judge(&mut self, levels: impl Into<Levels>, asked: Criteria) {
+    /// Concludes, with all comparisons taken into account.
+    pub(crate) fn judge(&mut self, levels: impl Into<Levels>, criteria: Criteria) {
         let levels: Levels = levels.into();
         let level = levels.difference.level;
         self.p_corrected = levels.difference.p;
-        self.inconclusive = self.test.too_little(levels.least(asked));
-        // Where stretches are too alike to be told from a drift, or there are none, neither is known.
+        self.inconclusive = self.test.too_little(levels.least(criteria));
+        // With correlated batches, or without any, there is neither an interval nor a detectable effect.
         let has_units =
             !matches!(self.inconclusive, Some(Inconclusive::Drift { .. } | Inconclusive::TwoDistributions));
         if has_units {
             self.interval_ns = levels.interval(|level| self.test.interval(level));
-            let detectable = self.test.detectable(self.difference_ns, level, asked.alpha());
-            // What is less than a bucket need not move anything.
+            let detectable = self.test.detectable(self.difference_ns, level, criteria.alpha());
+            // A difference smaller than a bucket may be invisible.
             self.detectable_ns = detectable.map(|least| least.max(self.base_ns.abs() / BUCKETS_OF_ONE));
         }
         self.verdict = match self.inconclusive {
             Some(_) => Verdict::Inconclusive,
-            None => self.conclusion(asked, levels),
+            None => self.conclusion(criteria, levels),
         };
-        self.gate = asked.margin.and_then(|margin| {
+        self.gate = criteria.margin.and_then(|margin| {
             let margin = margin.nanos_around(self.base_ns);
-            let (units, spread) = (self.units.0.min(self.units.1), self.test.spread(asked.alpha())?);
-            MarginGate::new(self.test.interval(levels.of_margin())?, margin, spread, units, asked.alpha())
+            let (units, spread) = (self.units.0.min(self.units.1), self.test.spread(criteria.alpha())?);
+            MarginGate::new(
+                self.test.interval(levels.margin_level())?,
+                margin,
+                spread,
+                units,
+                criteria.alpha(),
+            )
         });
-        self.settled_by = has_units.then(|| self.inconclusive.map(|_| self.settling(asked, level))).flatten();
+        self.settled_by =
+            has_units.then(|| self.inconclusive.map(|_| self.settling(criteria, level))).flatten();
     }
 
-    /// Takes back what was concluded of a difference between short recordings: the sides were not measured in turns, and within so
-    /// little time nothing shows how much the machine changes by itself.
-    pub(crate) fn leave_open(&mut self, corrected: Corrected, asked: Criteria) {
-        let is_short = matches!(&self.test, Test::Stretches(_, _, covered) if *covered < LONG_ENOUGH);
+    /// Withdraws a difference between short recordings: the sides were not measured in turns, and so little time does not show how much the
+    /// machine changes by itself.
+    pub(crate) fn leave_open(&mut self, corrected: CorrectedP, criteria: Criteria) {
+        let is_short = matches!(&self.test, Test::Batches(_, _, covered) if *covered < LONG_ENOUGH);
         if is_short && matches!(self.verdict, Verdict::Worse | Verdict::Better) {
             self.verdict = Verdict::Inconclusive;
             self.inconclusive = Some(Inconclusive::OneAfterTheOther);
-            self.settled_by = Some(self.settling(asked, corrected.level));
+            self.settled_by = Some(self.settling(criteria, corrected.level));
         }
     }
 
@@ -236,55 +243,57 @@ impl Tested {
         PValues { difference: self.p, equivalence: criteria.margin.map(|margin| self.p_of_margin(margin)) }
     }
 
-    /// How probable a difference as close to zero is by chance, where there is one as large as `margin` to either side.
+    /// p-value of a difference this close to zero, under one as large as `margin` to either side.
     fn p_of_margin(&self, margin: Margin) -> f64 {
         let margin = margin.nanos_around(self.base_ns);
         match &self.test {
             Test::Pairs(test, _) => test.p_of_margin(margin),
-            Test::Stretches(test, ..) => test.p_of_margin(margin),
+            Test::Batches(test, ..) => test.p_of_margin(margin),
         }
     }
 
-    /// The interval that it would have if nothing else had been compared, missed by chance with probability `alpha`.
+    /// The interval without correction for other comparisons, missed by chance with probability `alpha`.
     pub(crate) fn interval_alone(&self, alpha: f64) -> Option<(f64, f64)> {
         self.interval_ns.and_then(|_| self.test.interval(alpha))
     }
 
-    /// Whether the two sides, each for itself, lie apart by something else than what was found between them: in the other
-    /// direction, or outside its interval. That comes of units that were slow or quick on both sides at once.
+    /// Whether the centres of the two sides disagree with the difference between them: in the other direction, or outside its interval.
+    /// That happens if units were slow or quick on both sides at once.
     pub fn sides_disagree(&self) -> bool {
-        let apart = self.new_ns - self.base_ns;
-        // Less than a hundredth is what counting in buckets does.
+        let difference = self.new_ns - self.base_ns;
+        // Counting in buckets may shift it by a hundredth.
         let is_more = |by: f64| by.abs() > self.base_ns.abs().max(self.new_ns.abs()) / 100.0;
         let is_outside = self.interval_ns.is_some_and(|(low, high)| {
-            (apart < low && is_more(low - apart)) || (apart > high && is_more(apart - high))
+            (difference < low && is_more(low - difference))
+                || (difference > high && is_more(difference - high))
         });
-        let is_opposite = apart * self.difference_ns < 0.0 && is_more(apart) && is_more(self.difference_ns);
+        let is_opposite =
+            difference * self.difference_ns < 0.0 && is_more(difference) && is_more(self.difference_ns);
         self.interval_ns.is_some() && (is_outside || is_opposite)
     }
 
-    /// What would show a difference of the margin that was given, or of the size that was seen, but nobody looks
-    /// for less than a twentieth.
-    fn settling(&self, asked: Criteria, level: f64) -> Settling {
-        let margin = asked.margin.map(|margin| margin.nanos_around(self.base_ns));
+    /// The measurement that would show a difference of the requested margin, or of the observed size, but at least a twentieth of the
+    /// base.
+    fn settling(&self, criteria: Criteria, level: f64) -> Settling {
+        let margin = criteria.margin.map(|margin| margin.nanos_around(self.base_ns));
         let effect = margin.unwrap_or_else(|| self.difference_ns.abs().max(self.base_ns.abs() / 20.0));
         let deviation = match &self.test {
-            // Each has the noise of two pairs.
+            // Each difference has the noise of two pairs.
             Test::Pairs(_, differences) => neighbours_differ(&[differences]) / std::f64::consts::SQRT_2,
-            Test::Stretches(_, units, _) => neighbours_differ(&[&units.base, &units.new]),
+            Test::Batches(_, units, _) => neighbours_differ(&[&units.base, &units.new]),
         };
         let settling = Settling::new(deviation, effect, self.unit, level);
-        // With so many it says something, if only how large a difference could be found: what few pairs show of their noise is
-        // no reason to measure for an hour.
+        // With that many pairs there is some conclusion, if only the detectable size: the noise of a few pairs is no reason to measure for
+        // an hour.
         if let Some(Inconclusive::TooFewPairs { needed, .. }) = self.inconclusive {
             return Settling { pairs: needed, ..settling };
         }
         Settling { pairs: settling.pairs.max(signed_rank::least_pairs(level)), ..settling }
     }
 
-    fn conclusion(&mut self, asked: Criteria, levels: Levels) -> Verdict {
-        let margin = asked.margin.map(|margin| margin.nanos_around(self.base_ns));
-        let is_in_reach = self.test.least_p() <= levels.of_margin();
+    fn conclusion(&mut self, criteria: Criteria, levels: Levels) -> Verdict {
+        let margin = criteria.margin.map(|margin| margin.nanos_around(self.base_ns));
+        let is_in_reach = self.test.least_p() <= levels.margin_level();
         let within = |margin: f64| {
             is_in_reach && self.interval_ns.is_some_and(|(low, high)| -margin < low && high < margin)
         };
@@ -294,14 +303,15 @@ impl Tested {
             (_, Some((_, high))) if high < 0.0 => Verdict::Better,
             (None, _) => Verdict::NotDistinguishable,
             (Some(margin), _) => {
-                self.inconclusive = Some(self.test.wider_than(margin, levels.of_margin(), asked.alpha()));
+                self.inconclusive =
+                    Some(self.test.wider_than(margin, levels.margin_level(), criteria.alpha()));
                 Verdict::Inconclusive
             }
         }
     }
 }
 
-/// The time of all of them.
+/// The measured time of all blocks.
 pub(crate) fn covered(pieces: &[Piece]) -> Span {
     let nanos = pieces.iter().map(|piece| piece.until.since(piece.from).as_nanos()).sum();
     Span::from_nanos(nanos)
@@ -311,40 +321,39 @@ impl Test {
     fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
         match self {
             Self::Pairs(test, _) => test.interval(alpha),
-            Self::Stretches(test, ..) => test.interval(alpha),
+            Self::Batches(test, ..) => test.interval(alpha),
         }
     }
 
-    /// What is compared, on both sides where it is not paired.
+    /// Number of units; of both sides if they are not paired.
     fn units(&self) -> usize {
         match self {
             Self::Pairs(_, differences) => differences.len(),
-            Self::Stretches(_, units, _) => units.base.len() + units.new.len() - 1,
+            Self::Batches(_, units, _) => units.base.len() + units.new.len() - 1,
         }
     }
 
-    fn spread(&self, alpha: f64) -> Option<Spread> {
-        Spread::of_interval(self.interval(alpha)?, alpha, self.units() as f64 - 1.0)
+    fn spread(&self, alpha: f64) -> Option<StandardError> {
+        StandardError::of_interval(self.interval(alpha)?, alpha, self.units() as f64 - 1.0)
     }
 
     fn least_p(&self) -> f64 {
         match self {
             Self::Pairs(_, differences) => signed_rank::least_p(differences.len()),
-            Self::Stretches(test, ..) => test.least_p(),
+            Self::Batches(test, ..) => test.least_p(),
         }
     }
 
-    /// The smallest effect that would have been found at `level`: p has steps, so the level that counts is
-    /// the last step below it.
+    /// The smallest effect that would have been found at `level`: p has steps, so the level that counts is the last step below it.
     fn detectable(&self, difference: f64, level: f64, alpha: f64) -> Option<f64> {
         let step = self.least_p();
         let reached = match self {
             Self::Pairs(test, _) => test.level(level),
-            Self::Stretches(..) => level,
+            Self::Batches(..) => level,
         };
         let spread = self.spread(alpha)?;
         let least = spread.detectable(reached, POWER).filter(|_| step <= level)?;
-        // Wild values widen an interval at a strict level by more than its spread tells.
+        // Outliers widen an interval at a strict level by more than the standard error suggests.
         let wide =
             self.interval(reached).map_or(0.0, |(low, high)| (high - difference).max(difference - low));
         Some(least.max(wide + spread.beyond(POWER)))
@@ -352,16 +361,16 @@ impl Test {
 
     fn too_little(&self, level: f64) -> Option<Inconclusive> {
         match self {
-            Self::Stretches(_, _, covered) if covered.is_zero() => Some(Inconclusive::TwoDistributions),
-            Self::Stretches(_, units, covered_ns) if units.alike => {
-                Some(Inconclusive::Drift { covered: *covered_ns })
+            Self::Batches(_, _, covered) if covered.is_zero() => Some(Inconclusive::TwoDistributions),
+            Self::Batches(_, units, covered) if units.is_correlated => {
+                Some(Inconclusive::Drift { covered: *covered })
             }
             _ if self.least_p() <= level => None,
             Self::Pairs(_, differences) => {
                 let needed = signed_rank::least_pairs(level);
                 Some(Inconclusive::TooFewPairs { pairs: differences.len(), needed })
             }
-            Self::Stretches(test, units, _) => {
+            Self::Batches(test, units, _) => {
                 let needed = least_size(level, test);
                 let stretches = units.base.len().min(units.new.len());
                 Some(Inconclusive::TooFewStretches { stretches, needed })
@@ -372,12 +381,12 @@ impl Test {
     fn wider_than(&self, margin: f64, level: f64, alpha: f64) -> Inconclusive {
         let units = match self {
             Self::Pairs(_, differences) => differences.len(),
-            Self::Stretches(_, units, _) => units.base.len().min(units.new.len()),
+            Self::Batches(_, units, _) => units.base.len().min(units.new.len()),
         };
         let deviation = self.spread(alpha).map_or(0.0, |spread| spread.error * (units as f64).sqrt());
         Inconclusive::WiderThanMargin {
             units,
-            // Neither end may reach the margin, so that what is missed is shared by the two.
+            // Neither end may reach the margin, so the error is shared by the two.
             needed: pairs_to_see(margin, deviation, level, f64::midpoint(1.0, POWER)).max(units + 1),
         }
     }
@@ -390,16 +399,16 @@ mod tests {
     use super::super::holm;
     use super::*;
 
-    const ASKED: Criteria = Criteria { confidence: 0.95, margin: None };
+    const CRITERIA: Criteria = Criteria { confidence: 0.95, margin: None };
 
     fn pairs(base: Vec<f64>, new: Vec<f64>) -> Tested {
-        Tested::pairs(Statistic::P99, &Units::of_pairs(base, new), Span::from_secs(1)).unwrap()
+        Tested::pairs(Statistic::P99, &SamplingUnits::of_pairs(base, new), Span::from_secs(1)).unwrap()
     }
 
-    fn judged(mut all: Vec<Tested>) -> Vec<Tested> {
-        let ps: Vec<f64> = all.iter().map(|one| one.p).collect();
-        for (one, corrected) in all.iter_mut().zip(holm(&ps, ASKED.alpha())) {
-            one.judge(corrected, ASKED);
+    fn judge_all(mut all: Vec<Tested>) -> Vec<Tested> {
+        let ps: Vec<f64> = all.iter().map(|tested| tested.p).collect();
+        for (tested, corrected) in all.iter_mut().zip(holm(&ps, CRITERIA.alpha())) {
+            tested.judge(corrected, CRITERIA);
         }
         all
     }
@@ -411,24 +420,24 @@ mod tests {
     }
 
     proptest! {
-        /// The interval leaves zero out exactly where a difference is said, whatever was compared beside it.
+        /// The interval excludes zero exactly if a difference is found, whatever else was compared.
         #[test]
         fn verdict_interval_and_p_say_the_same(all in several(), is_paired: bool) {
-            let one = |(base, new, shift): &(Vec<i32>, Vec<i32>, i32)| {
-                let base: Vec<f64> = base.iter().map(|one| f64::from(*one)).collect();
-                let new: Vec<f64> = new.iter().map(|one| f64::from(one + shift)).collect();
+            let test = |(base, new, shift): &(Vec<i32>, Vec<i32>, i32)| {
+                let base: Vec<f64> = base.iter().map(|value| f64::from(*value)).collect();
+                let new: Vec<f64> = new.iter().map(|value| f64::from(value + shift)).collect();
                 if is_paired {
                     return pairs(base, new);
                 }
-                let units = Units::of_pairs(base, new);
-                Tested::stretches(Statistic::P99, units, Span::from_secs(1)).unwrap()
+                let units = SamplingUnits::of_pairs(base, new);
+                Tested::batches(Statistic::P99, units, Span::from_secs(1)).unwrap()
             };
-            for one in judged(all.iter().map(one).collect()) {
-                let (low, high) = one.interval_ns.unwrap();
-                let differs = matches!(one.verdict, Verdict::Better | Verdict::Worse);
-                prop_assert_eq!(differs, low > 0.0 || high < 0.0, "{:?}", one);
-                prop_assert_eq!(differs, one.p_corrected <= 0.05, "{:?}", one);
-                prop_assert!(low <= one.difference_ns && one.difference_ns <= high, "{:?}", one);
+            for tested in judge_all(all.iter().map(test).collect()) {
+                let (low, high) = tested.interval_ns.unwrap();
+                let differs = matches!(tested.verdict, Verdict::Better | Verdict::Worse);
+                prop_assert_eq!(differs, low > 0.0 || high < 0.0, "{:?}", tested);
+                prop_assert_eq!(differs, tested.p_corrected <= 0.05, "{:?}", tested);
+                prop_assert!(low <= tested.difference_ns && tested.difference_ns <= high, "{:?}", tested);
             }
         }
     }
@@ -436,54 +445,57 @@ mod tests {
     /// The machine may have changed in between.
     #[test]
     fn two_short_runs_one_after_the_other_get_no_verdict() {
-        let base: Vec<f64> = (0..20).map(|one| 1_000.0 + f64::from(one)).collect();
-        let new: Vec<f64> = base.iter().map(|one| 10.0 * one).collect();
+        let base: Vec<f64> = (0..20).map(|value| 1_000.0 + f64::from(value)).collect();
+        let new: Vec<f64> = base.iter().map(|value| 10.0 * value).collect();
         let judged_after = |seconds| {
-            let units = Units::of_pairs(base.clone(), new.clone());
-            let mut one = Tested::stretches(Statistic::P99, units, Span::from_secs(seconds)).unwrap();
-            let corrected = holm(&[one.p], ASKED.alpha())[0];
-            one.judge(corrected, ASKED);
-            assert_eq!(one.verdict, Verdict::Worse);
-            one.leave_open(corrected, ASKED);
-            (one, corrected)
+            let units = SamplingUnits::of_pairs(base.clone(), new.clone());
+            let mut tested = Tested::batches(Statistic::P99, units, Span::from_secs(seconds)).unwrap();
+            let corrected = holm(&[tested.p], CRITERIA.alpha())[0];
+            tested.judge(corrected, CRITERIA);
+            assert_eq!(tested.verdict, Verdict::Worse);
+            tested.leave_open(corrected, CRITERIA);
+            (tested, corrected)
         };
         assert_eq!(
             judged_after(120).0.verdict,
             Verdict::Worse,
             "two minutes show what the machine does by itself"
         );
-        let (one, corrected) = judged_after(20);
+        let (tested, corrected) = judged_after(20);
         assert_eq!(
-            (one.verdict, one.inconclusive),
+            (tested.verdict, tested.inconclusive),
             (Verdict::Inconclusive, Some(Inconclusive::OneAfterTheOther))
         );
-        assert!(one.interval_ns.is_some() && one.settled_by.is_some(), "the numbers are there: {one:?}");
+        assert!(
+            tested.interval_ns.is_some() && tested.settled_by.is_some(),
+            "the numbers are there: {tested:?}"
+        );
         let mut alike = pairs(vec![5.0; 12], vec![5.0; 12]);
-        alike.judge(corrected, ASKED);
-        alike.leave_open(corrected, ASKED);
+        alike.judge(corrected, CRITERIA);
+        alike.leave_open(corrected, CRITERIA);
         assert_eq!(alike.verdict, Verdict::NotDistinguishable);
     }
 
-    /// With so many it says something; what few turns show of the noise is no reason to take a thousand.
+    /// With that many there is some conclusion; the noise of a few turns is no reason to take a thousand.
     #[test]
     fn too_few_pairs_are_settled_by_as_many_as_it_takes() {
         let wild = |round: i32| f64::from(1 + (round % 2) * 100_000);
         let few = |count: i32| (0..count).map(wild).collect::<Vec<f64>>();
         let eight: Vec<Tested> = (0..8).map(|_| pairs(few(6), few(6))).collect();
-        for one in judged(eight) {
-            assert_eq!(one.inconclusive, Some(Inconclusive::TooFewPairs { pairs: 6, needed: 9 }));
-            assert_eq!(one.settled_by.unwrap().pairs, 9);
+        for tested in judge_all(eight) {
+            assert_eq!(tested.inconclusive, Some(Inconclusive::TooFewPairs { pairs: 6, needed: 9 }));
+            assert_eq!(tested.settled_by.unwrap().pairs, 9);
         }
     }
 
     #[test]
     fn columns_that_contradict_the_pairs_are_found() {
         let base: Vec<f64> = (0..12).map(|round| if round % 2 == 0 { 1_000.0 } else { 400.0 }).collect();
-        let new = base.iter().zip(0..).map(|(one, round)| one - 20.0 - f64::from(round)).collect();
-        let found = judged(vec![pairs(base, new)]).remove(0);
+        let new = base.iter().zip(0..).map(|(value, round)| value - 20.0 - f64::from(round)).collect();
+        let found = judge_all(vec![pairs(base, new)]).remove(0);
         let (low, high) = found.interval_ns.unwrap();
-        let apart = |by: f64| Tested { new_ns: found.base_ns + by, ..found.clone() }.sides_disagree();
-        assert!(!found.sides_disagree() && !apart(low) && !apart(high) && !apart(low - 1.0));
-        assert!(apart(200.0) && apart(low - 100.0));
+        let disagree = |by: f64| Tested { new_ns: found.base_ns + by, ..found.clone() }.sides_disagree();
+        assert!(!found.sides_disagree() && !disagree(low) && !disagree(high) && !disagree(low - 1.0));
+        assert!(disagree(200.0) && disagree(low - 100.0));
     }
 }

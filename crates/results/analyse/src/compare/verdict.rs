@@ -1,4 +1,4 @@
-//! What a comparison says, and of how much it could have spoken.
+//! The verdict of a comparison, and the reasons for none.
 
 use howlate_model::Span;
 use schemars::JsonSchema;

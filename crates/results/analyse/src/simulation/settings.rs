@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::recorded::{Clocked, track_by_slack};
 use super::series::{Series, Simulated};
 use super::tally::{Tally, tallied};
-use crate::compare::{Course, Share, Statistic, Trial, false_alarms, median};
+use crate::compare::{ArmState, Statistic, Trial, TrialShare, false_alarms, median};
 use crate::steps::{NOISE, cuts};
 
 /// Wake-ups of a turn.
@@ -32,7 +32,7 @@ pub fn settings(series: Series, settings: usize, seeds: Range<u64>) -> Vec<Tally
             }
             trial.look(&track, &[0], 0, |setting| vec![setting + 1]);
         }
-        let is_any_decided = trial.arms.iter().any(|arm| arm.course == Course::Decided);
+        let is_any_decided = trial.arms.iter().any(|arm| arm.state == ArmState::Decided);
         vec![(
             format!("tune, {settings} settings: none that does nothing is decided"),
             Some(0.95),
@@ -73,7 +73,7 @@ pub fn itself(series: Series, rounds: u32, seeds: Range<u64>) -> Vec<Tally> {
             }
         }
         let found = false_alarms(&track, 0.05);
-        let holds = |one: Share| one.interval.0 <= 0.05;
+        let holds = |one: TrialShare| one.interval.0 <= 0.05;
         let said = found.iter().map(|one| {
             let statement =
                 format!("--with-itself, {rounds} rounds: no more than 5 %, {}", one.statistic.name());

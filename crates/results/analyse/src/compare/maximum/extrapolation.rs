@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::Late;
+use super::LateWakeups;
 use super::pareto::Pareto;
 use crate::compare::block_series::Piece;
 use crate::compare::mann_whitney::MannWhitney;
@@ -67,7 +67,7 @@ pub enum Refusal {
 
 /// Extrapolates what `late` and the maxima of `pieces` say of one hour, from `hours` of it.
 pub(crate) fn extrapolate(
-    late: &Late,
+    late: &LateWakeups,
     pieces: &[Piece],
     hours: f64,
     seed: u64,
@@ -147,7 +147,7 @@ mod tests {
 
     fn tried(pieces: &[Piece]) -> Result<Extrapolation, Refusal> {
         extrapolate(
-            &Late::from_pieces(pieces),
+            &LateWakeups::from_pieces(pieces),
             pieces,
             f64::from(u32::try_from(pieces.len()).unwrap()) / 3_600.0,
             1,

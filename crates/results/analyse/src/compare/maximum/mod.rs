@@ -67,7 +67,7 @@ impl Maximum {
         let hours = covered.as_secs_f64() / HOUR;
         // Where no bound holds, none holds for an hour either.
         let per_hour = bound.and_then(|bound| rate_at_most(0, hours / bound.inflation, confidence));
-        let extrapolated = extrapolation::extrapolate(&Late::from_pieces(pieces), pieces, hours, seed);
+        let extrapolated = extrapolation::extrapolate(&LateWakeups::from_pieces(pieces), pieces, hours, seed);
         Some(Self {
             max,
             count,
@@ -107,14 +107,14 @@ fn worst(pieces: &[Piece]) -> Vec<WorstWakeup> {
 }
 
 /// All wake-ups later than a threshold.
-pub(crate) struct Late {
+pub(crate) struct LateWakeups {
     /// Nanoseconds; every block's list of worst wake-ups is complete above it.
     pub(crate) threshold: f64,
     /// Time in seconds, latency in nanoseconds; in order of time.
     events: Vec<(f64, f64)>,
 }
 
-impl Late {
+impl LateWakeups {
     fn from_pieces(pieces: &[Piece]) -> Self {
         let last_kept = |piece: &Piece| piece.worst.get(WORST_KEPT - 1).map(|one| one.latency.as_nanos());
         let threshold = pieces.iter().filter_map(last_kept).max().unwrap_or(0) as f64;
