@@ -7,7 +7,7 @@ use howlate_render::TopBy;
 use ratatui::layout::{Position, Rect};
 
 use crate::keys::{BINDINGS, KeyAction, key_action, leaves_help};
-use crate::screenful::{LiveRow, LiveTable, Panel, Query, Screenful};
+use crate::screenful::{LiveTable, LiveTableRow, Panel, Query, Screenful};
 
 /// What the caller has to do after an event, beyond the change in `Choices`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,15 +290,15 @@ impl Choices {
     }
 
     /// The rows of a table in the order shown. Only the main table is filtered and sorted.
-    pub(crate) fn rows<'a>(&self, panel: Panel, table: &'a LiveTable) -> Vec<&'a LiveRow> {
-        let mut rows: Vec<&LiveRow> = table.rows.iter().collect();
+    pub(crate) fn rows<'a>(&self, panel: Panel, table: &'a LiveTable) -> Vec<&'a LiveTableRow> {
+        let mut rows: Vec<&LiveTableRow> = table.rows.iter().collect();
         if panel != Panel::Table {
             return rows;
         }
         let filter = self.filter.to_lowercase();
         rows.retain(|row| row.cells.iter().any(|cell| cell.text.to_lowercase().contains(&filter)));
         if let Some(column) = self.sort {
-            let cell = |row: &&LiveRow| row.cells.get(column).cloned().unwrap_or_default();
+            let cell = |row: &&LiveTableRow| row.cells.get(column).cloned().unwrap_or_default();
             rows.sort_by(|a, b| match (cell(a).number, cell(b).number) {
                 // Largest first.
                 (Some(a), Some(b)) => b.total_cmp(&a),
@@ -317,7 +317,7 @@ impl Choices {
     }
 
     /// Index of the selected row among `rows`; 0 where it has disappeared.
-    pub(crate) fn selected_index(&self, panel: Panel, rows: &[&LiveRow]) -> usize {
+    pub(crate) fn selected_index(&self, panel: Panel, rows: &[&LiveTableRow]) -> usize {
         let selected = self.selected(panel);
         rows.iter().position(|row| Some(row.key) == selected).unwrap_or(0)
     }
@@ -340,10 +340,10 @@ mod tests {
     use crate::screenful::{LiveCell, LiveColumn};
 
     fn screen() -> Screenful {
-        let row = |(name, late): (&str, f64)| LiveRow {
+        let row = |(name, late): (&str, f64)| LiveTableRow {
             key: name.len() as u64,
             cells: vec![LiveCell::text(name), LiveCell::number(late.to_string(), late)],
-            ..LiveRow::default()
+            ..LiveTableRow::default()
         };
         let table = LiveTable {
             columns: vec![LiveColumn::growing("name", 5), LiveColumn::number("late", 5, 0)],

@@ -68,7 +68,7 @@ pub(crate) struct RunProgress {
 pub(crate) struct LiveTable {
     pub(crate) title: String,
     pub(crate) columns: Vec<LiveColumn>,
-    pub(crate) rows: Vec<LiveRow>,
+    pub(crate) rows: Vec<LiveTableRow>,
     /// Text in place of the rows where there are none.
     pub(crate) empty_text: String,
 }
@@ -109,7 +109,7 @@ impl LiveColumn {
 
 /// A row of a table.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LiveRow {
+pub(crate) struct LiveTableRow {
     /// Identifies the row between updates.
     pub(crate) key: u64,
     pub(crate) cells: Vec<LiveCell>,

@@ -1,4 +1,4 @@
-//! What goes wrong before anything is measured, and what to do about it.
+//! Errors of all commands, with hints.
 
 use std::ffi::OsString;
 use std::io;
@@ -27,7 +27,7 @@ use rustix::process::geteuid;
 use crate::terminal::{ERROR, HINT, paint};
 use howlate_model::refused_option::{FleetOption, NotForGuests, NotForTune, OutputOfGuest};
 
-/// Why a command could not be carried out.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
@@ -53,7 +53,7 @@ pub(crate) enum Error {
     #[error("there is one recording, and nothing to compare it with")]
     NothingToCompare { differ: Vec<&'static str> },
     #[error("--by compares conditions of one recording; found {found}")]
-    ByTakesOne { found: usize },
+    ByNeedsOneRecording { found: usize },
     #[error("no condition of the base is in any other recording")]
     NothingMatches { refused: Option<String> },
     #[error("no condition has {property} `{found}`")]
@@ -89,19 +89,19 @@ pub(crate) enum Error {
     #[error("cannot open {}: xdg-open {reason}", path.display())]
     CannotOpen { path: PathBuf, reason: String },
     #[error("no run has been saved here")]
-    NothingKept,
+    NoSavedRun,
     #[error("{} was made without --why", path.display())]
     NothingTraced { path: PathBuf },
     #[error("no periodic thread was measured; an RT Dataset needs one")]
     NothingPeriodic,
     #[error("no sleep or message was measured, and only these are kept one by one, in order")]
-    NoSingleOnes,
+    NoSingleSamples,
     #[error("none of this can be traced: {}", not_traced(&.0.0))]
     NothingToTrace(NothingToTrace),
     #[error(transparent)]
     Watch(#[from] WatchError),
     #[error("`--tracer {0}` does not see when the threads of a program should have run")]
-    NothingWatches(Choice),
+    TracerCannotWatch(Choice),
     #[error("what processes wait for cannot be seen here: {0}")]
     Waits(TracerRefusal),
     #[error(transparent)]
@@ -119,19 +119,19 @@ pub(crate) enum Error {
     #[error("{} includes another plan, and a fleet sends one file", path.display())]
     FleetPlan { path: PathBuf },
     #[error("{} is a fleet of another plan, other nodes or other options", path.display())]
-    FleetOther { path: PathBuf },
+    OtherFleet { path: PathBuf },
     #[error("`{found}` is set by the fleet itself")]
-    FleetWord { found: String },
+    FleetOwnOption { found: String },
     #[error(transparent)]
     FleetOption(#[from] FleetOption),
     #[error("`howlate {command}` does not take `{found}`")]
-    FleetWords { command: &'static str, found: String },
+    FleetArguments { command: &'static str, found: String },
     #[error(transparent)]
     NotRecorded(#[from] RecordError),
     #[error("{}", .path.as_ref().map_or("nothing is recorded in /var/lib/howlate".to_owned(), |path| format!("{} is not a folder of `howlate record`", path.display())))]
-    NotOfRecord { path: Option<PathBuf> },
+    NotRecordFolder { path: Option<PathBuf> },
     #[error("a folder of `howlate record` cannot be shown in that format")]
-    FormatOfRecord,
+    RecordFolderFormat,
     #[error("{} has no timelines of all CPUs", path.display())]
     NoTimelines { path: PathBuf },
     #[error("this is made of what was recorded, not while it is measured")]
@@ -139,11 +139,11 @@ pub(crate) enum Error {
     #[error("a trace has the times of one recording")]
     OneTraceAtATime,
     #[error("folders of `howlate record` of several machines cannot be shown in that format")]
-    FormatOfRecords,
+    RecordFoldersFormat,
     #[error("a trace for Perfetto is not text: a terminal cannot show it")]
     TraceToTerminal,
     #[error("`howlate record` counts waits by process, not by thread")]
-    ThreadsOfRecord,
+    NoThreadsInRecordFolder,
     #[error(transparent)]
     Moment(#[from] TimeRangeError),
     #[error(transparent)]
@@ -154,8 +154,8 @@ pub(crate) enum Error {
     NoCommand(String),
 }
 
-/// What can go wrong in a session goes wrong in the same words outside of one.
-macro_rules! as_in_a_session {
+/// Errors that a session has too: they become `Error::Session`.
+macro_rules! session_errors {
     ($($error:ty),*) => {
         $(impl From<$error> for Error {
             fn from(error: $error) -> Self {
@@ -165,24 +165,22 @@ macro_rules! as_in_a_session {
     };
 }
 
-as_in_a_session!(StartError, CreateError, ReadError, TracerMissing);
+session_errors!(StartError, CreateError, ReadError, TracerMissing);
 
 impl Error {
-    /// Whether nobody reads standard output any more, which is no failure of ours.
-    pub(crate) fn is_a_reader_that_left(&self) -> bool {
+    /// Whether the reader of standard output has closed it, which is no failure.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// The message with its hint, styled.
     pub(crate) fn message(&self) -> String {
-        let mut text = format!("{} {}\n", paint(ERROR, "error:"), indented(&self.to_string()));
+        let mut text = format!("{} {}\n", paint(ERROR, "error:"), indent(&self.to_string()));
         if let Some(hint) = self.hint() {
             text.push_str(&self::hint(&hint));
         }
         text
     }
 
-    /// What to do.
     fn hint(&self) -> Option<String> {
         match self {
             Self::Plan(error) => error.hint(),
@@ -201,7 +199,7 @@ impl Error {
             Self::Session(error) => session_hint(error),
             Self::Gaps(error) => error.hint(),
             Self::Sources(error) => Some(error.hint().into()),
-            Self::NotRead(NotRead::Program { path }) => Some(format!("to watch it: `{}`", watched(path))),
+            Self::NotRead(NotRead::Program { path }) => Some(format!("to watch it: `{}`", watch_command(path))),
             Self::NotRead(error) => Some(error.hint()),
             Self::PlanUnreadable { path, command, .. } => Some(built_in_plans::hint(path, command)),
             Self::PlanIncludes { .. } => {
@@ -212,7 +210,7 @@ impl Error {
                 [] => "give a second recording".into(),
                 [first, ..] => format!("give a second recording, or `--by {first}` to compare its conditions"),
             }),
-            Self::ByTakesOne { .. } => Some("leave --by out, or give one recording".into()),
+            Self::ByNeedsOneRecording { .. } => Some("leave --by out, or give one recording".into()),
             Self::NothingMatches { refused: Some(refused) } => Some(format!(
                 "{refused} in one of them, which is another condition; its `howlate show` says what was missing"
             )),
@@ -240,13 +238,13 @@ impl Error {
             Self::Export { .. } => Some("name a file in a folder that exists and that you may write to".into()),
             Self::NothingToOpen => Some("name a file with `--out`".into()),
             Self::CannotOpen { path, .. } => Some(format!("it has been written: open {} in a browser", shell_path(path))),
-            Self::NothingKept => Some("measure first, such as with `howlate cyclic`, or give the path of a recording".into()),
+            Self::NoSavedRun => Some("measure first, such as with `howlate cyclic`, or give the path of a recording".into()),
             Self::NothingTraced { .. } => Some("record again, such as with `howlate cyclic --why --out result.jsonl`".into()),
             Self::NothingPeriodic => Some("measure with `howlate cyclic`, or choose another `--format`: `howlate show --help` lists them".into()),
-            Self::NoSingleOnes => Some("measure with `howlate sleep`, or save every wake-up of another command as Parquet: `--samples-out FILE`".into()),
+            Self::NoSingleSamples => Some("measure with `howlate sleep`, or save every wake-up of another command as Parquet: `--samples-out FILE`".into()),
             Self::NothingToTrace(_) => Some("leave --why out, or choose another --call or --by".into()),
             Self::Watch(error) => error.hint(),
-            Self::NothingWatches(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
+            Self::TracerCannotWatch(_) => Some("leave `--tracer` out, or mark the loops of the program: see `howlate watch --help`".into()),
             Self::Waits(TracerRefusal::NoProc) => None,
             Self::Waits(_) => Some("`howlate watch PID` sees one process where that is allowed".into()),
             Self::Tune(TuneError::Session(error)) => session_hint(error),
@@ -258,28 +256,28 @@ impl Error {
             Self::Host(_) => None,
             Self::Serve(error) => error.hint(),
             Self::FleetPlan { .. } => Some("copy the other plan's tables into it".into()),
-            Self::FleetOther { .. } => Some("resume it with the same plan, nodes and options; `--folder` names another folder".into()),
-            Self::FleetWord { .. } => {
+            Self::OtherFleet { .. } => Some("resume it with the same plan, nodes and options; `--folder` names another folder".into()),
+            Self::FleetOwnOption { .. } => {
                 Some("each node is called as its host, and its recording is put into the fleet's folder: see --folder".into())
             }
             Self::FleetOption(option) => Some(option.hint().into()),
-            Self::FleetWords { command, .. } => Some(format!("`howlate {command} --help` lists what it takes")),
+            Self::FleetArguments { command, .. } => Some(format!("`howlate {command} --help` lists what it takes")),
             Self::NotRecorded(RecordError::NotSeen(TracerRefusal::NotPermitted)) => Some(if geteuid().is_root() {
                 "this root lacks CAP_BPF or CAP_PERFMON, or a filter of system calls forbids bpf(2)".into()
             } else {
-                format!("type `sudo {}`", typed())
+                format!("type `sudo {}`", own_command_line())
             }),
             Self::NotRecorded(RecordError::NotSeen(_)) => None,
             Self::NotRecorded(RecordError::NotKept(reason)) => Some(reason.hint().into()),
-            Self::NotOfRecord { path: None } => Some(format!("name the folder: `{} DIR`", typed())),
-            Self::NotOfRecord { .. } => Some(NOT_OF_RECORD.into()),
-            Self::FormatOfRecord => Some("`show` has text, json, folded and perfetto of it, `report` the page (html)".into()),
-            Self::FormatOfRecords => Some("`show` has text and json of several; name one folder for more".into()),
+            Self::NotRecordFolder { path: None } => Some(format!("name the folder: `{} DIR`", own_command_line())),
+            Self::NotRecordFolder { .. } => Some(RECORD_FOLDER_HINT.into()),
+            Self::RecordFolderFormat => Some("`show` has text, json, folded and perfetto of it, `report` the page (html)".into()),
+            Self::RecordFoldersFormat => Some("`show` has text and json of several; name one folder for more".into()),
             Self::NoTimelines { .. } => Some("record again with `--keep`, such as `howlate cyclic --why --keep 2s`; the files must be beside the recording".into()),
             Self::NotWhileMeasuring => Some("measure with `--why --keep 2s --out FILE`, then `howlate show FILE --format perfetto`; `folded` is of `howlate record`".into()),
             Self::OneTraceAtATime => Some("name one recording that is not merged".into()),
             Self::TraceToTerminal => Some("write it to a file: `howlate show … --format perfetto > late.pftrace`".into()),
-            Self::ThreadsOfRecord => Some("write `--by process`, group or culprit; `howlate why FOLDER` has each thread that was late".into()),
+            Self::NoThreadsInRecordFolder => Some("write `--by process`, group or culprit; `howlate why FOLDER` has each thread that was late".into()),
             Self::Moment(_) => None,
             Self::NotSnapped(SnapError::NoRecorder { path }) => Some(format!("begin with `howlate record --out {}`", shell_path(path))),
             Self::NotInstalled(reason) => Some(reason.hint().into()),
@@ -310,12 +308,12 @@ impl From<AttachError> for Error {
         match reason {
             AttachError::Program(error) => Self::Watch(error),
             AttachError::Tracer(missing) => Self::from(missing),
-            AttachError::NothingVisible(choice) => Self::NothingWatches(choice),
+            AttachError::NothingVisible(choice) => Self::TracerCannotWatch(choice),
         }
     }
 }
 
-/// Why nothing of a plan can be traced.
+/// Reasons why nothing of a plan can be traced.
 fn not_traced(left_out: &[Caveat]) -> String {
     let reason = |caveat: &Caveat| match caveat {
         Caveat::NotTraced { mechanism, reason } => Some(format!("{mechanism}: {reason}")),
@@ -324,30 +322,34 @@ fn not_traced(left_out: &[Caveat]) -> String {
     left_out.iter().filter_map(reason).collect::<Vec<_>>().join("; ")
 }
 
-/// The command line of this program, to be typed again.
-fn typed() -> String {
-    let words = std::env::args_os().skip(1).map(shell_word);
-    std::iter::once("howlate".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+/// The command line of this program, for the shell.
+fn own_command_line() -> String {
+    let arguments = std::env::args_os().skip(1).map(shell_word);
+    std::iter::once("howlate".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// The command that watches a program, with the words that were typed after its name.
-fn watched(program: &Path) -> String {
-    let typed: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let place = typed.iter().position(|word| Path::new(word) == program);
-    let arguments = place.map_or(&[][..], |place| &typed[place + 1..]);
-    let started = howlate_watched_program::start_command(program);
-    let words: Vec<String> = std::iter::once(started).chain(arguments.iter().map(shell_word)).collect();
-    let apart =
-        if arguments.iter().any(|word| word.as_encoded_bytes().starts_with(b"-")) { "-- " } else { "" };
-    format!("howlate watch {apart}{}", words.join(" "))
+/// The `howlate watch` command for a program and the arguments after it.
+fn watch_command(program: &Path) -> String {
+    let own_command_line: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let position = own_command_line.iter().position(|argument| Path::new(argument) == program);
+    let arguments = position.map_or(&[][..], |position| &own_command_line[position + 1..]);
+    let program_name = howlate_watched_program::start_command(program);
+    let program_line: Vec<String> =
+        std::iter::once(program_name).chain(arguments.iter().map(shell_word)).collect();
+    let separator = if arguments.iter().any(|argument| argument.as_encoded_bytes().starts_with(b"-")) {
+        "-- "
+    } else {
+        ""
+    };
+    format!("howlate watch {separator}{}", program_line.join(" "))
 }
 
-/// What to type about a folder that is none of `howlate record`'s.
-const NOT_OF_RECORD: &str =
+/// Hint for a folder that is not one of `howlate record`.
+const RECORD_FOLDER_HINT: &str =
     "name a folder that `howlate record` has written, as in `howlate show FOLDER --at 03:12`";
 
-/// What others wrote may be in it: legible, and further lines cannot be taken for ours.
-fn indented(text: &str) -> String {
+/// Makes text from outside legible, and indents its further lines, so that they cannot imitate lines of howlate.
+fn indent(text: &str) -> String {
     legible_lines(text.trim_end()).replace('\n', "\n  ")
 }
 
@@ -358,7 +360,7 @@ fn session_hint(error: &SessionError) -> Option<String> {
     }
 }
 
-/// What to do, as it stands below a complaint.
+/// A hint as printed below an error.
 pub(crate) fn hint(text: &str) -> String {
-    format!("{} {}\n", paint(HINT, "hint:"), indented(text))
+    format!("{} {}\n", paint(HINT, "hint:"), indent(text))
 }

@@ -1,4 +1,4 @@
-//! Exit status, as with `diff`; `docs/commands.md` has it as a table.
+//! Exit status, as of `diff`; the table is in `docs/commands.md`.
 
 use std::process::ExitCode;
 
@@ -7,88 +7,90 @@ use howlate_analyse::{Analysis, Check, LimitVerdict, Outcome, checks, is_measure
 use howlate_model::{EndReason, Limit, Work};
 use howlate_render::{gate_lines, limit_lines, not_as_asked, stopped_above};
 
-use crate::terminal::{shows_results, tell};
+use crate::terminal::{eprint_wrapped, stdout_is_terminal};
 
-/// How the program ends.
+/// Exit status of the program; the order is from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Status {
-    /// Done, within limits.
+pub(crate) enum ExitStatus {
+    /// 0: done, within limits.
     Done,
-    /// A limit was exceeded, or the run stopped because of a wake-up that was too late.
+    /// 1: a limit was exceeded, or the run stopped at a wake-up above its threshold.
     Exceeded,
-    /// Could not: bad request, missing file, missing permission.
-    CouldNot,
-    /// Ran, but not as asked, or not to the end.
+    /// 2: bad request, missing file, missing permission.
+    Failed,
+    /// 3: ran, but not as requested or not to the end.
     NotTrustworthy,
 }
 
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> Self {
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
         Self::from(match status {
-            Status::Done => 0,
-            Status::Exceeded => 1,
-            Status::CouldNot => 2,
-            Status::NotTrustworthy => 3,
+            ExitStatus::Done => 0,
+            ExitStatus::Exceeded => 1,
+            ExitStatus::Failed => 2,
+            ExitStatus::NotTrustworthy => 3,
         })
     }
 }
 
-/// How a run with these `limits` ends, with a line for each of them that was exceeded or cannot be judged.
-pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> Status {
+/// Status of a result with these `limits`; prints a line for each limit that is exceeded or cannot be judged.
+pub(crate) fn overall(analysis: &Analysis, limits: &[Limit]) -> ExitStatus {
     let stopped = stopped_above(analysis);
     let checks = if limits.is_empty() { Vec::new() } else { checks(analysis, limits) };
     let lines = [limit_lines(analysis, &checks, limits), gate_lines(&checks)].concat();
-    stopped.iter().chain(&lines).for_each(|line| tell(line));
-    let until = until(analysis);
-    let conclusive = limits.is_empty() || is_judged(analysis, &checks);
+    stopped.iter().chain(&lines).for_each(|line| eprint_wrapped(line));
+    let until_status = until_status(analysis);
+    let limits_judged = limits.is_empty() || is_judged(analysis, &checks);
     match stopped.is_some() || checks.iter().any(|check| check.verdict == LimitVerdict::No) {
-        true => Status::Exceeded,
-        false if until == Status::Exceeded => Status::Exceeded,
-        false if conclusive && until == Status::Done && is_measured_as_requested(analysis) => Status::Done,
+        true => ExitStatus::Exceeded,
+        false if until_status == ExitStatus::Exceeded => ExitStatus::Exceeded,
+        false if limits_judged && until_status == ExitStatus::Done && is_measured_as_requested(analysis) => {
+            ExitStatus::Done
+        }
         false => {
-            say_why_not_as_asked(analysis);
-            Status::NotTrustworthy
+            print_deviation(analysis);
+            ExitStatus::NotTrustworthy
         }
     }
 }
 
-/// How a run ends that was to go on until its end: where somebody ended it before, it has not done what was asked.
-pub(crate) fn of_whole_run(analysis: &Analysis, limits: &[Limit]) -> Status {
+/// Status of a run that should end by itself: an interruption makes it not trustworthy.
+pub(crate) fn of_whole_run(analysis: &Analysis, limits: &[Limit]) -> ExitStatus {
     let interrupted = analysis.end.as_ref().is_some_and(|end| end.how == EndReason::Interrupted);
     match overall(analysis, limits) {
-        Status::Done if interrupted => {
-            if !shows_results() {
-                tell("not to its end: it was interrupted");
+        ExitStatus::Done if interrupted => {
+            if !stdout_is_terminal() {
+                eprint_wrapped("not to its end: it was interrupted");
             }
-            Status::NotTrustworthy
+            ExitStatus::NotTrustworthy
         }
         status => status,
     }
 }
 
-/// Where the result goes to a program or a file, it does not say why to whoever reads the log.
-fn say_why_not_as_asked(analysis: &Analysis) {
-    if let Some(why) = not_as_asked(analysis).filter(|_| !shows_results()) {
-        tell(&format!("not as asked: {why}"));
+/// Prints why a run was not as requested, where the result itself does not reach the terminal.
+fn print_deviation(analysis: &Analysis) {
+    if let Some(deviation) = not_as_asked(analysis).filter(|_| !stdout_is_terminal()) {
+        eprint_wrapped(&format!("not as asked: {deviation}"));
     }
 }
 
-/// How it ends by that which it was to go on until; the result has it as a sentence.
-fn until(analysis: &Analysis) -> Status {
-    match progress_of(analysis).map(|found| found.decision) {
-        None | Some(Decision::Reached | Decision::Holds) => Status::Done,
-        Some(Decision::Refuted) => Status::Exceeded,
-        Some(Decision::Undecided) => Status::NotTrustworthy,
+/// Status by the goal of `--until`; the result states it in words.
+fn until_status(analysis: &Analysis) -> ExitStatus {
+    match progress_of(analysis).map(|result| result.decision) {
+        None | Some(Decision::Reached | Decision::Holds) => ExitStatus::Done,
+        Some(Decision::Refuted) => ExitStatus::Exceeded,
+        Some(Decision::Undecided) => ExitStatus::NotTrustworthy,
     }
 }
 
-/// Whether every limit was judged, and there was something to judge. A program has threads that hardly run: of what was watched it is enough that one thread
-/// could be judged, and the others are named.
+/// Whether all limits could be judged, and at least one. Of a watched program one judged thread is enough, as most of its threads
+/// hardly run; the output names the others.
 fn is_judged(analysis: &Analysis, checks: &[Check<'_>]) -> bool {
-    let is_kept = |check: &Check<'_>| check.verdict == LimitVerdict::Yes;
-    let is_watched = |one: &Outcome| matches!(one.condition.work, Work::Watch { .. });
-    match !checks.is_empty() && analysis.outcomes().iter().all(is_watched) {
-        true => checks.iter().any(is_kept),
-        false => !checks.is_empty() && checks.iter().all(is_kept),
+    let is_within = |check: &Check<'_>| check.verdict == LimitVerdict::Yes;
+    let stderr_is_terminal = |outcome: &Outcome| matches!(outcome.condition.work, Work::Watch { .. });
+    match !checks.is_empty() && analysis.outcomes().iter().all(stderr_is_terminal) {
+        true => checks.iter().any(is_within),
+        false => !checks.is_empty() && checks.iter().all(is_within),
     }
 }

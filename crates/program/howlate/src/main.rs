@@ -1,7 +1,6 @@
-//! `howlate`: how late Linux runs your code, and why.
+//! `howlate`: measures how late Linux runs threads, and why.
 //!
-//! This is the only place that knows all stages. It turns what was typed into what will be
-//! done, joins the stages in order, prints, and chooses the exit status.
+//! The only place that knows all stages: it parses the command line, joins the stages in order, prints, and sets the exit status.
 
 mod commands;
 mod debug_log;
@@ -19,75 +18,75 @@ use clap::FromArgMatches;
 use howlate_cyclictest_run::Call;
 use howlate_linux::helper::{Helper, THIS_PROGRAM};
 use howlate_render::legible;
-use howlate_rt_tests_run::Call as Other;
+use howlate_rt_tests_run::Call as RtTestsCall;
 
-use crate::commands::cyclictest::run_other;
+use crate::commands::cyclictest::run_rt_tests;
 use crate::error::Error;
-use crate::exit_status::Status;
-use howlate_cli::{Cli, CliCommand, expand_shorthand, help, hint};
+use crate::exit_status::ExitStatus;
+use howlate_cli::{Cli, CliCommand, help, hint, expand_shorthand};
 
-/// What shells know a program by that `SIGPIPE` ended, as in `… | head`. The signal itself would also
+/// Exit status that shells report for a program killed by `SIGPIPE`, as in `… | head`. The signal itself stays ignored: it would also
 /// end a run whose recording goes to a pipe.
-const READER_LEFT: u8 = 141;
+const SIGPIPE_STATUS: u8 = 141;
 
-/// What reading options takes, tables of a hundred columns and a page, several times over.
-const STACK: usize = 8 << 20;
+/// Stack in bytes: several times what the parser and a wide table need.
+const MIN_STACK_BYTES: usize = 8 << 20;
 
 fn main() -> ExitCode {
     howlate_guest::serve_as_init();
     howlate_linux::memory::share_one_heap();
-    // Without it a full file would be the end; there is nothing to do where it cannot be had.
+    // So that a write beyond the limit on file sizes fails instead of killing the process.
     drop(howlate_linux::signal::handle_file_size_limit());
-    if let Some(served) = serve_as_helper() {
-        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if let Some(result) = serve_as_helper() {
+        return if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    if let Some(served) = howlate_fleet::serve_in_pod(THIS_PROGRAM, &mut terminal::log()) {
-        let failed = |error| terminal::say(&format!("error: {error}\n"));
-        return served.map_err(failed).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    if let Some(result) = howlate_fleet::serve_in_pod(THIS_PROGRAM, &mut terminal::log()) {
+        let print_failure = |error| terminal::eprint(&format!("error: {error}\n"));
+        return result.map_err(print_failure).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
-    on_enough_stack(begin)
+    with_min_stack(start)
 }
 
-/// On a stack of its own where `ulimit -s` leaves less than what is needed. Programs that are started keep that limit.
-fn on_enough_stack(begin: fn() -> ExitCode) -> ExitCode {
+/// On a new thread where `ulimit -s` leaves less than `MIN_STACK_BYTES`. Child processes keep the limit.
+fn with_min_stack(start: fn() -> ExitCode) -> ExitCode {
     let limit = howlate_linux::process::limit(rustix::process::Resource::Stack);
-    // Where it is not told, it is as it usually is.
-    if limit.ok().and_then(|limit| limit.current).is_none_or(|bytes| bytes >= STACK as u64) {
-        return begin();
+    // Without an answer, the usual limit is assumed.
+    if limit.ok().and_then(|limit| limit.current).is_none_or(|bytes| bytes >= MIN_STACK_BYTES as u64) {
+        return start();
     }
-    match std::thread::Builder::new().stack_size(STACK).spawn(begin) {
+    match std::thread::Builder::new().stack_size(MIN_STACK_BYTES).spawn(start) {
         Ok(thread) => thread.join().unwrap_or(ExitCode::FAILURE),
         Err(error) => {
-            let (mib, kib) = (STACK >> 20, STACK >> 10);
-            terminal::tell(&format!(
+            let (mib, kib) = (MIN_STACK_BYTES >> 20, MIN_STACK_BYTES >> 10);
+            terminal::eprint_wrapped(&format!(
                 "error: the stack is limited to less than {mib} MiB, and memory for one of that size cannot be had: {error}"
             ));
-            terminal::tell(&error::hint(&format!(
+            terminal::eprint_wrapped(&error::hint(&format!(
                 "`ulimit -s {kib}`, or a higher limit on address space (`ulimit -v`)"
             )));
-            Status::CouldNot.into()
+            ExitStatus::Failed.into()
         }
     }
 }
 
-fn begin() -> ExitCode {
+fn start() -> ExitCode {
     howlate_linux::syslog_capability::lower();
     debug_log::begin(false);
-    // As cyclictest, it has things to put back when the reader is gone, and ends by itself.
+    // `cyclictest` restores settings when its reader is gone, and ends by itself.
     if let Some(call) = Call::from_arguments(std::env::args_os()) {
         return commands::cyclictest::run(&call);
     }
-    if let Some(call) = Other::from_arguments(std::env::args_os()) {
-        return run_other(&call);
+    if let Some(call) = RtTestsCall::from_arguments(std::env::args_os()) {
+        return run_rt_tests(&call);
     }
     let cli = match parse(expand_shorthand(std::env::args_os())) {
         Ok(cli) => cli,
-        Err(refused) => {
-            let mut refused = legibly(refused);
-            let words: Vec<String> = legible_words().collect();
-            let hint = hint::hint(&mut refused, &words);
-            let status = terminal::explain(&refused);
-            hint.iter().for_each(|hint| terminal::tell(&error::hint(hint)));
+        Err(error) => {
+            let mut usage_error = with_legible_arguments(error);
+            let arguments: Vec<String> = legible_arguments().collect();
+            let hint = hint::hint(&mut usage_error, &arguments);
+            let status = terminal::print_usage(&usage_error);
+            hint.iter().for_each(|hint| terminal::eprint_wrapped(&error::hint(hint)));
             return status;
         }
     };
@@ -95,72 +94,70 @@ fn begin() -> ExitCode {
         debug_log::begin(true);
     }
     run(cli).unwrap_or_else(|error| {
-        if error.is_a_reader_that_left() {
-            return ExitCode::from(READER_LEFT);
+        if error.is_broken_pipe() {
+            return ExitCode::from(SIGPIPE_STATUS);
         }
-        terminal::tell(&error.message());
-        Status::CouldNot.into()
+        terminal::eprint_wrapped(&error.message());
+        ExitStatus::Failed.into()
     })
 }
 
-/// Does a helper's work if this program has started itself again as one.
+/// Runs as a helper process if this program has started itself as one.
 fn serve_as_helper() -> Option<io::Result<()>> {
-    let others = [howlate_load::HELPER, howlate_selfcheck::inject::HELPER, howlate_guard::GUARDIAN];
-    howlate_measure::HELPERS.iter().chain(&others).find_map(Helper::serve_if_started_as)
+    let more = [howlate_load::HELPER, howlate_selfcheck::inject::HELPER, howlate_guard::GUARDIAN];
+    howlate_measure::HELPERS.iter().chain(&more).find_map(Helper::serve_if_started_as)
 }
 
-/// The same complaint about the same words, if these were legible: it quotes them.
-fn legibly(refused: clap::Error) -> clap::Error {
-    parse(legible_words()).err().unwrap_or(refused)
+/// The parser's error for the legible form of the arguments, since it quotes them.
+fn with_legible_arguments(error: clap::Error) -> clap::Error {
+    parse(legible_arguments()).err().unwrap_or(error)
 }
 
-fn legible_words() -> impl Iterator<Item = String> {
+fn legible_arguments() -> impl Iterator<Item = String> {
     expand_shorthand(std::env::args_os())
         .into_iter()
-        .map(|word| legible(&word.to_string_lossy()).into_owned())
+        .map(|argument| legible(&argument.to_string_lossy()).into_owned())
 }
 
-/// What was typed, or the help that was asked for.
-fn parse<Word: Into<OsString> + Clone>(words: impl IntoIterator<Item = Word>) -> Result<Cli, clap::Error> {
-    Cli::from_arg_matches(&help::program().try_get_matches_from(words)?)
+/// Parses the command line; `Err` also for `--help`.
+fn parse<Argument: Into<OsString> + Clone>(
+    arguments: impl IntoIterator<Item = Argument>,
+) -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&help::program().try_get_matches_from(arguments)?)
 }
 
 fn run(cli: Cli) -> Result<ExitCode, Error> {
     let status = match cli.command {
         None if cli.debug_report => commands::debug_report::run(),
         None => commands::quick::run(&cli.quick),
-        Some(CliCommand::Cyclic(asked)) => commands::cyclic::run(&asked),
-        Some(CliCommand::Cyclictest { arguments }) => {
-            return Ok(commands::cyclictest::run(&Call::with(arguments)));
-        }
-        Some(CliCommand::Oslat { arguments }) => return Ok(run_other(&Other::as_oslat(arguments))),
-        Some(CliCommand::Hwlatdetect { arguments }) => {
-            return Ok(run_other(&Other::as_hwlatdetect(arguments)));
-        }
+        Some(CliCommand::Cyclic(args)) => commands::cyclic::run(&args),
+        Some(CliCommand::Cyclictest { arguments }) => return Ok(commands::cyclictest::run(&Call::with(arguments))),
+        Some(CliCommand::Oslat { arguments }) => return Ok(run_rt_tests(&RtTestsCall::as_oslat(arguments))),
+        Some(CliCommand::Hwlatdetect { arguments }) => return Ok(run_rt_tests(&RtTestsCall::as_hwlatdetect(arguments))),
         Some(CliCommand::Cyclicdeadline { arguments }) => {
-            return Ok(run_other(&Other::as_cyclicdeadline(arguments)));
+            return Ok(run_rt_tests(&RtTestsCall::as_cyclicdeadline(arguments)));
         }
-        Some(CliCommand::Sleep(asked)) => commands::sleep::run(&asked),
-        Some(CliCommand::Notify(asked)) => commands::notify::run(&asked),
-        Some(CliCommand::Run(asked)) => commands::run::run(*asked),
-        Some(CliCommand::Tune(asked)) => commands::tune::run(asked),
-        Some(CliCommand::PlanLength(asked)) => commands::plan_length::run(&asked),
-        Some(CliCommand::Watch(asked)) => commands::watch::run(&asked),
-        Some(CliCommand::Top(asked)) => commands::top::run(&asked),
-        Some(CliCommand::Gaps(asked)) => commands::gaps::run(&asked),
-        Some(CliCommand::Record(asked)) => commands::record::run(&asked),
-        Some(CliCommand::Snap(asked)) => commands::snap::run(&asked),
-        Some(CliCommand::Load(asked)) => commands::load::run(&asked),
-        Some(CliCommand::Compare(asked)) => commands::compare::run(&asked),
-        Some(CliCommand::Doctor(asked)) => commands::doctor::run(&asked),
-        Some(CliCommand::Guest(asked)) => commands::guest::run(&asked),
-        Some(CliCommand::Show(asked)) => commands::show::run(&asked),
-        Some(CliCommand::Selfcheck(asked)) => commands::selfcheck::run(&asked),
-        Some(CliCommand::Why(asked)) => commands::why::run(&asked),
-        Some(CliCommand::Fleet(asked)) => commands::fleet::run(&asked),
-        Some(CliCommand::Merge(asked)) => commands::merge::run(&asked),
-        Some(CliCommand::Serve(asked)) => commands::serve::run(&asked),
-        Some(CliCommand::Report(asked)) => commands::report::run(&asked),
+        Some(CliCommand::Sleep(args)) => commands::sleep::run(&args),
+        Some(CliCommand::Notify(args)) => commands::notify::run(&args),
+        Some(CliCommand::Run(args)) => commands::run::run(*args),
+        Some(CliCommand::Tune(args)) => commands::tune::run(args),
+        Some(CliCommand::PlanLength(args)) => commands::plan_length::run(&args),
+        Some(CliCommand::Watch(args)) => commands::watch::run(&args),
+        Some(CliCommand::Top(args)) => commands::top::run(&args),
+        Some(CliCommand::Gaps(args)) => commands::gaps::run(&args),
+        Some(CliCommand::Record(args)) => commands::record::run(&args),
+        Some(CliCommand::Snap(args)) => commands::snap::run(&args),
+        Some(CliCommand::Load(args)) => commands::load::run(&args),
+        Some(CliCommand::Compare(args)) => commands::compare::run(&args),
+        Some(CliCommand::Doctor(args)) => commands::doctor::run(&args),
+        Some(CliCommand::Guest(args)) => commands::guest::run(&args),
+        Some(CliCommand::Show(args)) => commands::show::run(&args),
+        Some(CliCommand::Selfcheck(args)) => commands::selfcheck::run(&args),
+        Some(CliCommand::Why(args)) => commands::why::run(&args),
+        Some(CliCommand::Fleet(args)) => commands::fleet::run(&args),
+        Some(CliCommand::Merge(args)) => commands::merge::run(&args),
+        Some(CliCommand::Serve(args)) => commands::serve::run(&args),
+        Some(CliCommand::Report(args)) => commands::report::run(&args),
         Some(CliCommand::Completions { shell }) => commands::man_pages::completions(shell),
         Some(CliCommand::Help) => commands::man_pages::help_all(),
         Some(CliCommand::Man { name }) => commands::man_pages::man(name.as_deref()),

@@ -1,4 +1,4 @@
-//! What a command begins with: signals that end it, what killed howlates have left, and a look at the machine.
+//! Start of a command: signals, leftovers of killed howlates, and the state of the machine.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,38 +12,38 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
 
 use crate::error::Error;
 
-/// Listens for signals first, so that none ends the program without a word, then looks.
+/// Registers signal handlers first, so that no signal ends the program silently, then reads the machine.
 pub(crate) fn begin() -> Result<Environment, Error> {
-    Ok(Environment::begin(on_interrupt()?, clear_up()))
+    Ok(Environment::begin(on_interrupt()?, clean_up()))
 }
 
-/// The same with settings of the machine changed before it is looked at.
-pub(crate) fn begin_with(wanted: &[SettingRequest]) -> Result<Environment, Error> {
-    Ok(Environment::begin_with(wanted, on_interrupt()?, clear_up()))
+/// Also changes settings of the machine before it is read.
+pub(crate) fn begin_with(settings: &[SettingRequest]) -> Result<Environment, Error> {
+    Ok(Environment::begin_with(settings, on_interrupt()?, clean_up()))
 }
 
-/// Has `SIGUSR2` ask for what all CPUs have done just now, where that is remembered: whoever else asks for it sets the same.
-pub(crate) fn on_timeline_asked(asked: &Arc<AtomicBool>) -> Result<Arc<AtomicBool>, Error> {
-    signal_hook::flag::register(SIGUSR2, Arc::clone(asked))?;
-    Ok(Arc::clone(asked))
+/// Lets `SIGUSR2` set `request` as `howlate snap` does: it requests the recent activity of all CPUs.
+pub(crate) fn on_timeline_request(request: &Arc<AtomicBool>) -> Result<Arc<AtomicBool>, Error> {
+    signal_hook::flag::register(SIGUSR2, Arc::clone(request))?;
+    Ok(Arc::clone(request))
 }
 
-/// Removes what killed howlates have left, and puts their settings back; tells which.
-pub(crate) fn clear_up() -> Vec<Caveat> {
+/// Removes files and restores settings that killed howlates have left; returns notes about them.
+pub(crate) fn clean_up() -> Vec<Caveat> {
     howlate_safe_path::sweep(&std::env::temp_dir());
     howlate_cyclictest_run::sweep();
     howlate_trace::clear_up();
     restore_leftovers()
 }
 
-/// What a shell makes of a program that Ctrl-C ends.
+/// Exit status that shells report after Ctrl-C.
 const INTERRUPTED_TWICE: i32 = 130;
 
-/// Set by Ctrl-C, `SIGTERM` and a closed terminal; another request, a second or more later, ends the
-/// program at once. What was recorded until then stays.
+/// Set by Ctrl-C, `SIGTERM` and a hang-up. A second signal, one second later or more, ends the program at once; what was recorded
+/// until then remains.
 pub(crate) fn on_interrupt() -> Result<Arc<AtomicBool>, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    // Whoever started this, such as `nohup`, may want it to outlive its terminal.
+    // An ignored SIGHUP stays ignored, as `nohup` demands.
     let ignored = Status::read_own(&Root::live()).ignores(SIGHUP);
     let hangup = (!ignored).then_some(SIGHUP);
     let signals: Vec<i32> = [SIGINT, SIGTERM].into_iter().chain(hangup).collect();

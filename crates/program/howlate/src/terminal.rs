@@ -1,4 +1,4 @@
-//! Standard output and standard error. The only place that prints.
+//! Standard output and standard error. Only this file prints.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -15,123 +15,122 @@ use howlate_session::Environment;
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default();
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default();
 
-/// Tables and pictures gain nothing from more; sentences end sooner.
-const WIDEST: usize = 300;
-/// Where there is no terminal to ask.
-const USUAL: usize = 100;
+/// Greatest width of tables and pictures.
+const MAX_WIDTH: usize = 300;
+/// Width without a terminal.
+const DEFAULT_WIDTH: usize = 100;
 
-/// `text` in `style`.
 pub(crate) fn paint(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Prints a result on standard output, without styles where it is no terminal.
+/// Prints a result on standard output; without styles where that is not a terminal.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     out.write_all(shown(text).as_bytes())?;
     out.flush()
 }
 
-/// Help, or what is wrong with a command line, as the parser words it.
-pub(crate) fn explain(refused: &clap::Error) -> ExitCode {
-    let text = refused.render().ansi().to_string();
-    match refused.use_stderr() {
-        true => tell(&text),
-        // Nobody is left to be helped when standard output is gone.
+/// Prints help, or the parser's error.
+pub(crate) fn print_usage(error: &clap::Error) -> ExitCode {
+    let text = error.render().ansi().to_string();
+    match error.use_stderr() {
+        true => eprint_wrapped(&text),
+        // Fails where standard output is closed.
         false => drop(print(&text)),
     }
-    u8::try_from(refused.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Prints a result for people, or JSON if it is that.
+/// Prints a result as text or as JSON.
 pub(crate) fn print_or_json(text: &str, is_json: bool) -> io::Result<()> {
     if is_json { print_as_is(&legible_json(text)) } else { print(text) }
 }
 
-/// Prints on standard output exactly what is given, escape sequences too, for programs that read them.
+/// Prints on standard output unchanged, including escape sequences: for programs.
 pub(crate) fn print_as_is(text: &str) -> io::Result<()> {
     print_bytes(text.as_bytes())
 }
 
-/// Prints what need not be text, for programs.
 pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
 }
 
-/// Standard output for what is neither text nor for people: the log of a pod.
+/// Standard output as a stream for the log of a pod.
 pub(crate) fn log() -> impl Write {
     io::stdout().lock()
 }
 
-/// Says something on standard error, which is for everything but results.
-pub(crate) fn say(text: &str) {
-    // Nobody is left to be told when standard error is gone.
+/// Prints on standard error: everything that is not a result.
+pub(crate) fn eprint(text: &str) {
+    // Fails where standard error is closed.
     drop(anstream::stderr().lock().write_all(shown(text).as_bytes()));
 }
 
-/// Says all that is in a file, as it was written there.
-pub(crate) fn say_all(mut file: File) {
+/// Copies a whole file to standard error, unchanged.
+pub(crate) fn eprint_file(mut file: File) {
     let copied = file.rewind().and_then(|()| io::copy(&mut file, &mut io::stderr().lock()));
-    // Nobody is left to be told when standard error is gone.
+    // Fails where standard error is closed.
     drop(copied);
 }
 
-/// The same for sentences, in lines that fit the terminal if there is one. What is to be typed is said as one line instead,
-/// so that it can be copied.
-pub(crate) fn tell(text: &str) {
-    say(&columns_for_errors().map_or_else(|| text.to_owned(), |columns| broken(text, columns)));
+/// Prints sentences on standard error, wrapped to the width of the terminal. Commands to copy go through `eprint`, as one line.
+pub(crate) fn eprint_wrapped(text: &str) {
+    eprint(&columns_for_errors().map_or_else(|| text.to_owned(), |columns| broken(text, columns)));
 }
 
-/// Whether somebody watches standard error.
-pub(crate) fn is_watched() -> bool {
+/// Whether progress can be shown: standard error is a terminal that moves its cursor.
+pub(crate) fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Whether standard output is a terminal.
-pub(crate) fn shows_results() -> bool {
+pub(crate) fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Columns to fill.
+/// Columns of output: `COLUMNS`, the terminal's width, or the default.
 pub(crate) fn width() -> usize {
-    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
-    asked.or_else(terminal).filter(|columns| *columns > 0).unwrap_or(USUAL).clamp(40, WIDEST)
+    from_environment
+        .or_else(terminal)
+        .filter(|columns| *columns > 0)
+        .unwrap_or(DEFAULT_WIDTH)
+        .clamp(40, MAX_WIDTH)
 }
 
-/// Columns that errors have room for, where a terminal shows them.
+/// Width of the terminal on standard error.
 fn columns_for_errors() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Lines that a terminal has room for; `None` where there is none to ask.
+/// Lines of the terminal on standard error.
 pub(crate) fn height() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
     Some(usize::from(size.ws_row)).filter(|rows| *rows > 0)
 }
 
-/// Says what moves the cursor.
-fn move_and_say(text: &str) {
+/// Prints control sequences unfiltered.
+fn eprint_control(text: &str) {
     drop(anstream::stderr().lock().write_all(text.as_bytes()));
 }
 
-/// Text that is replaced in place, on standard error.
+/// Text on standard error that is replaced in place.
 #[derive(Default)]
 pub(crate) struct InPlace {
     lines: usize,
 }
 
-/// Where progress is shown, if somebody watches and wants it.
+/// Display of progress in place, where standard error is a terminal.
 pub(crate) fn screen(quiet: bool) -> Option<Box<dyn Screen>> {
-    (!quiet && is_watched()).then(|| Box::new(InPlace::default()) as Box<dyn Screen>)
+    (!quiet && stderr_is_terminal()).then(|| Box::new(InPlace::default()) as Box<dyn Screen>)
 }
 
-/// The same, on the whole screen where that is wanted and can be: a key there ends the run as Ctrl-C does.
-///
-/// Another key sets `timeline`, where what all CPUs have done is remembered.
+/// The live view, or progress in place where it was not requested or cannot be shown. Keys of the live view set the interrupt flag of
+/// `environment`, and `timeline`, where the activity of all CPUs is recorded.
 pub(crate) fn display(
     is_live: bool,
     quiet: bool,
@@ -141,7 +140,7 @@ pub(crate) fn display(
     if is_live {
         match LiveRun::begin(&environment.interrupted) {
             Ok(live) => return Some(Box::new(live.with_timelines(timeline))),
-            Err(why) => tell(&format!("No live view: {why}.\n")),
+            Err(error) => eprint_wrapped(&format!("No live view: {error}.\n")),
         }
     }
     screen(quiet)
@@ -162,19 +161,17 @@ impl Screen for InPlace {
 }
 
 impl InPlace {
-    /// Shows `text` where the last one was, as far as there is room: what scrolls away cannot be replaced. Lines are
-    /// not wrapped, so that each stays one line.
+    /// Replaces the last text. Lines beyond the terminal's height are cut, since they could not be replaced, and lines are not wrapped.
     pub(crate) fn show(&mut self, text: &str) {
         let room = height().map_or(usize::MAX, |rows| rows.saturating_sub(1).max(1));
         let text = text.trim_end().lines().take(room).collect::<Vec<_>>().join("\n");
-        move_and_say(&replacement(&shown(&text), self.lines));
+        eprint_control(&replacement(&shown(&text), self.lines));
         self.lines = text.lines().count();
     }
 
-    /// Removes the text.
     pub(crate) fn clear(&mut self) {
         if self.lines > 0 {
-            move_and_say(&format!("{}\x1b[A", replacement("", self.lines)));
+            eprint_control(&format!("{}\x1b[A", replacement("", self.lines)));
             self.lines = 0;
         }
     }

@@ -1,10 +1,10 @@
-//! Real containers: what is missing is named, and with the flag that was named it works.
+//! Real containers: missing permissions are reported with the flag that grants them, and the flag works.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod common;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,17 +12,17 @@ use common::{is_root, skip, stderr};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// They share the group of all containers, whose real-time share is changed here.
+/// Lock: the tests change the real-time share of the cgroup that all containers are in.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The program with what it is linked with, as a container's root.
-struct Root {
+/// The program with its libraries, as a container's root.
+struct ContainerRoot {
     folder: TempDir,
     _turn: MutexGuard<'static, ()>,
 }
 
-/// `None`, with the reason said, where containers cannot be run.
-fn root() -> Option<Root> {
+/// `None` where containers cannot be run, with the reason printed.
+fn root() -> Option<ContainerRoot> {
     if !is_root() {
         skip("needs root, to run containers");
         return None;
@@ -38,72 +38,61 @@ fn root() -> Option<Root> {
     for name in ["proc", "sys", "dev", "tmp", "etc", "run"] {
         std::fs::create_dir(folder.path().join(name)).unwrap();
     }
-    let program = Path::new(env!("CARGO_BIN_EXE_howlate"));
     common::copy_program(&folder.path().join("howlate"));
-    for library in libraries(program) {
-        let place = folder.path().join(library.strip_prefix("/").unwrap());
-        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-        std::fs::copy(&library, place).unwrap();
-    }
+    common::copy_libraries(folder.path());
     make_readable(folder.path());
-    let root = Root { folder, _turn: turn };
+    let root = ContainerRoot { folder, _turn: turn };
     let tried = root.podman(&[], &["--version"]).unwrap();
     assert!(tried.status.success(), "podman and runc are here, and start no container: {}", stderr(&tried));
     Some(root)
 }
 
-/// Anyone may enter, as in an image.
+/// Readable by any user, as in an image.
 fn make_readable(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-/// What `ldd` lists, the loader included.
-fn libraries(program: &Path) -> Vec<PathBuf> {
-    let output = Command::new("ldd").arg(program).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let paths = text.split_whitespace().filter(|word| word.starts_with('/'));
-    paths.map(PathBuf::from).collect()
-}
-
-impl Root {
-    /// Runs howlate in a container with these flags. The limits are the outer machine's.
-    fn podman(&self, flags: &[&str], words: &[&str]) -> std::io::Result<Output> {
+impl ContainerRoot {
+    /// Runs howlate in a container with these flags. Limits are those of this machine.
+    fn podman(&self, flags: &[&str], arguments: &[&str]) -> std::io::Result<Output> {
         let mut command = Command::new("podman");
         command.args(["--runtime", "runc", "run", "--rm", "--network", "none"]);
         command.args(["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096"]).args(flags);
-        command.arg("--rootfs").arg(self.folder.path()).arg("/howlate").args(words).output()
+        command.arg("--rootfs").arg(self.folder.path()).arg("/howlate").args(arguments).output()
     }
 
     #[track_caller]
-    fn json(&self, flags: &[&str], words: &[&str], status: i32) -> Value {
-        let output = self.podman(flags, words).unwrap();
+    fn json(&self, flags: &[&str], arguments: &[&str], status: i32) -> Value {
+        let output = self.podman(flags, arguments).unwrap();
         assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// The verdict of a finding, and the first command that it advises.
+    /// Verdict of a finding, and its remedy's commands.
     fn finding(&self, flags: &[&str], id: &str) -> (String, String) {
         let result = self.json(flags, &["doctor", "--json"], 0);
         let findings = result["findings"].as_array().unwrap();
-        let Some(one) = findings.iter().find(|one| one["id"] == id) else { return Default::default() };
-        let steps = one["remedy"]["apply"].as_array().into_iter().flatten();
+        let Some(finding) = findings.iter().find(|finding| finding["id"] == id) else {
+            return Default::default();
+        };
+        let steps = finding["remedy"]["apply"].as_array().into_iter().flatten();
         let steps: Vec<&str> = steps.filter_map(Value::as_str).collect();
-        (one["verdict"].as_str().unwrap().to_owned(), steps.join("\n"))
+        (finding["verdict"].as_str().unwrap().to_owned(), steps.join("\n"))
     }
 }
 
 const FIFO: [&str; 9] =
     ["cyclic", "--policy", "fifo:80", "--threads", "1", "--samples", "20", "--quiet", "--json"];
 
-/// Where Podman puts containers in cgroup v1.
+/// Podman's parent cgroup in cgroup v1.
 const PARENT: &str = "/sys/fs/cgroup/cpu/libpod_parent/cpu.rt_runtime_us";
 
-/// The share of real-time time that containers may have; put back when dropped.
-struct Share(String);
+/// The real-time share of containers; restored on drop.
+struct RealtimeShare(String);
 
-impl Share {
-    /// `None` where the kernel does not divide real-time running time in cgroup v1.
+impl RealtimeShare {
+    /// `None` where the kernel has no real-time groups in cgroup v1.
     fn set(microseconds: u32) -> Option<Self> {
         let before = std::fs::read_to_string(PARENT).ok()?;
         std::fs::write(PARENT, microseconds.to_string()).ok()?;
@@ -111,7 +100,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for RealtimeShare {
     fn drop(&mut self) {
         drop(std::fs::write(PARENT, self.0.trim()));
     }
@@ -133,7 +122,7 @@ fn without_the_capability_it_is_named_and_the_rest_is_measured() {
 fn a_capability_without_a_share_is_told_apart_and_with_one_it_works() {
     let Some(root) = root() else { return };
     let capable = ["--cap-add", "SYS_NICE"];
-    let Some(_none) = Share::set(0) else {
+    let Some(_none) = RealtimeShare::set(0) else {
         return skip("this kernel does not divide real-time time among cgroup v1 groups");
     };
     assert_eq!(root.finding(&capable, "realtime_permission").0, "good");
@@ -141,7 +130,7 @@ fn a_capability_without_a_share_is_told_apart_and_with_one_it_works() {
     assert_eq!(verdict, "blocks");
     assert!(advice.contains("libpod_parent") && advice.contains("--cpu-rt-runtime"), "{advice}");
     assert_eq!(root.json(&capable, &FIFO, 3)["results"][0]["in_force"]["policy"], "other");
-    let _some = Share::set(400_000).unwrap();
+    let _some = RealtimeShare::set(400_000).unwrap();
     let share = ["--cap-add", "SYS_NICE", "--cpu-rt-runtime", "300000"];
     assert_eq!(root.finding(&share, "rt_group_scheduling").0, "good");
     let result = root.json(&share, &FIFO, 0);
@@ -155,15 +144,15 @@ fn a_quota_that_is_used_up_stands_in_the_result() {
     let (verdict, advice) = root.finding(&["--cpus", "0.2"], "cpu_quota");
     assert_eq!(verdict, "costs");
     assert!(advice.contains("--cpu-quota=-1"), "{advice}");
-    let words = ["cyclic", "--threads", "1", "--duration", "1s", "--load", "cpu", "--quiet", "--json"];
-    let result = root.json(&["--cpus", "0.2"], &words, 0);
-    let caveat = result["caveats"].as_array().unwrap().iter().find(|one| one["caveat"] == "throttled");
+    let arguments = ["cyclic", "--threads", "1", "--duration", "1s", "--load", "cpu", "--quiet", "--json"];
+    let result = root.json(&["--cpus", "0.2"], &arguments, 0);
+    let caveat = result["caveats"].as_array().unwrap().iter().find(|caveat| caveat["caveat"] == "throttled");
     let caveat = caveat.unwrap_or_else(|| panic!("{}", result["caveats"]));
     assert!(
         caveat["stopped"].as_u64().unwrap() > 0 && caveat["stopped_ns"].as_u64().unwrap() > 0,
         "{caveat}"
     );
-    let free = root.json(&[], &words, 0);
+    let free = root.json(&[], &arguments, 0);
     assert!(!common::has_caveat(&free, "throttled"));
 }
 

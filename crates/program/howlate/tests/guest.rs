@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard};
 
-use common::{Background, has_caveat, howlate, is_root, run, shown, skip, stderr};
+use common::{Background, has_caveat, howlate, is_root, run, show_json, skip, stderr};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Guests boot one after the other: side by side on few CPUs they would miss their deadlines.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Waits for its turn; `None`, with the reason said, where guests cannot be booted.
+/// Takes the lock; `None` where guests cannot be booted, with the reason printed.
 fn guests() -> Option<MutexGuard<'static, ()>> {
     if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
         skip("needs qemu-system-x86");
@@ -30,20 +30,20 @@ fn guests() -> Option<MutexGuard<'static, ()>> {
     Some(ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// Whether the kernels could not be fetched, which is no fault of howlate's.
+/// Whether the kernels could not be downloaded, which is no fault of howlate.
 fn cannot_fetch(output: &Output) -> bool {
-    let said = stderr(output);
-    let cannot = said.contains("`apt-get")
-        || said.contains("no mirror of Debian")
-        || said.contains("cannot start apt")
-        || said.contains("apt knows no");
-    if cannot {
-        skip(&format!("Debian's kernels cannot be fetched: {}", said.lines().last().unwrap_or_default()));
+    let message = stderr(output);
+    let failed = message.contains("`apt-get")
+        || message.contains("no mirror of Debian")
+        || message.contains("cannot start apt")
+        || message.contains("apt knows no");
+    if failed {
+        skip(&format!("Debian's kernels cannot be fetched: {}", message.lines().last().unwrap_or_default()));
     }
-    cannot
+    failed
 }
 
-/// Options of every guest here; emulated, so that all machines take the same way.
+/// Options of all guests; emulated, so that every machine uses the same code.
 const GUEST: [&str; 4] = ["guest", "--accel", "tcg", "--quiet"];
 
 fn guest(options: &[&str], command: &[&str]) -> Command {
@@ -58,8 +58,8 @@ fn recording(folder: &Path) -> PathBuf {
     folder.join("guests.jsonl")
 }
 
-/// How many lines of a kind a recording holds.
-fn lines(recording: &Path, kind: &str) -> usize {
+/// Number of lines of a kind in a recording.
+fn count_lines(recording: &Path, kind: &str) -> usize {
     let text = std::fs::read_to_string(recording).unwrap();
     text.lines().filter(|line| line.starts_with(&format!("{{\"{kind}\""))).count()
 }
@@ -76,32 +76,35 @@ fn two_kernels_measure_the_same_and_end_in_one_recording() {
         return;
     }
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let result = shown(&out);
+    let result = show_json(&out);
     let results = result["results"].as_array().unwrap();
     assert_eq!(results.len(), 2);
-    for one in results {
-        // Two boots of 100; nothing was lost on the way.
-        assert_eq!(one["count"], 200, "{one}");
-        assert_eq!(one["in_force"]["policy"], "fifo");
-        assert!(one["latency_ns"]["min"].as_i64().unwrap() >= 0);
+    for result in results {
+        // Two boots with 100 wake-ups each; none is lost.
+        assert_eq!(result["count"], 200, "{result}");
+        assert_eq!(result["in_force"]["policy"], "fifo");
+        assert!(result["latency_ns"]["min"].as_i64().unwrap() >= 0);
     }
     let kernel = |index: usize| results[index]["condition"]["kernel"].as_str().unwrap().to_owned();
     assert!(!kernel(0).contains("-rt-") && kernel(1).contains("-rt-"), "{} {}", kernel(0), kernel(1));
     check_boots(&result);
     assert!(has_caveat(&result, "emulated_cpu"));
-    assert_eq!((lines(&out, "started"), lines(&out, "finished"), lines(&out, "end")), (4, 4, 1));
+    assert_eq!(
+        (count_lines(&out, "started"), count_lines(&out, "finished"), count_lines(&out, "end")),
+        (4, 4, 1)
+    );
     let text = String::from_utf8(run(&["show", out.to_str().unwrap()]).stdout).unwrap();
     assert!(text.contains("PREEMPT_RT") && text.contains("Emulated CPU"), "{text}");
     let compared = common::stdout(&output);
     assert!(compared.contains(&format!("kernel {} → {}", kernel(0), kernel(1))), "{compared}");
-    // What it says of turns and of boots is the same number.
-    let words = compared.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (_, needed) = words.split_once("cannot show any difference at this confidence; ").unwrap();
+    // Both sentences about turns and boots contain the same number.
+    let text = compared.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, needed) = text.split_once("cannot show any difference at this confidence; ").unwrap();
     let (needed, _) = needed.split_once(" can.").unwrap();
-    assert!(words.contains(&format!("Use `--rounds {needed}`")), "{compared}");
+    assert!(text.contains(&format!("Use `--rounds {needed}`")), "{compared}");
 }
 
-/// A B B A, each with what is known of the guest and of what the host did to it.
+/// Order A B B A; each boot with the guest's kernel and the host's effects.
 fn check_boots(result: &Value) {
     let boots = result["guests"].as_array().unwrap();
     let realtime: Vec<bool> =
@@ -152,15 +155,19 @@ fn a_plan_is_run_in_a_guest_and_kvm_is_left_where_it_leads_nowhere() {
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("a plan.toml");
     std::fs::write(&plan, "[[sleep]]\nfor = \"1ms\"\nsamples = 40\n\n[[notify]]\nby = [\"pipe\", \"udp\"]\nafter = \"1ms\"\nsamples = 20\nrounds = 2\n").unwrap();
-    let words = ["guest", "--kernel", "debian:rt", "--json", "--", "run", plan.to_str().unwrap()];
-    let output = run(&words);
+    let arguments = ["guest", "--kernel", "debian:rt", "--json", "--", "run", plan.to_str().unwrap()];
+    let output = run(&arguments);
     if cannot_fetch(&output) {
         return;
     }
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let counts: Vec<u64> =
-        result["results"].as_array().unwrap().iter().map(|one| one["count"].as_u64().unwrap()).collect();
+    let counts: Vec<u64> = result["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| result["count"].as_u64().unwrap())
+        .collect();
     assert_eq!(counts, [40, 20, 20]);
     let emulated = result["guests"][0]["accelerator"] == "tcg";
     assert_eq!(has_caveat(&result, "emulated_cpu"), emulated);
@@ -168,8 +175,8 @@ fn a_plan_is_run_in_a_guest_and_kvm_is_left_where_it_leads_nowhere() {
     assert_eq!(emulated && tried, has_caveat(&result, "kvm_failed"), "{}", result["caveats"]);
 }
 
-/// The static program for another processor, where it has been built.
-fn cross_built(triple: &str) -> Option<PathBuf> {
+/// The static program for another processor, if it was built.
+fn cross_built_program(triple: &str) -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_BIN_EXE_howlate")).ancestors().nth(2)?;
     Some(target.join(triple).join("dist/howlate")).filter(|program| program.exists())
 }
@@ -177,7 +184,7 @@ fn cross_built(triple: &str) -> Option<PathBuf> {
 #[test]
 fn kernels_of_another_processor_measure_the_same() {
     let Some(_turn) = guests() else { return };
-    let Some(program) = cross_built("aarch64-unknown-linux-gnu") else {
+    let Some(program) = cross_built_program("aarch64-unknown-linux-gnu") else {
         return skip("needs `cargo xtask cross aarch64`");
     };
     if Command::new("qemu-system-aarch64").arg("--version").output().is_err() {
@@ -196,11 +203,12 @@ fn kernels_of_another_processor_measure_the_same() {
         assert_eq!(guest["system"]["architecture"], "aarch64");
         assert_eq!(guest["system"]["realtime_kernel"], realtime);
     }
-    let counts: Vec<_> = result["results"].as_array().unwrap().iter().map(|one| &one["count"]).collect();
+    let counts: Vec<_> =
+        result["results"].as_array().unwrap().iter().map(|result| &result["count"]).collect();
     assert_eq!(counts, [50, 50]);
 }
 
-/// A kernel of another suite, split into packages, comes with lists of howlate's own.
+/// The packages of another Debian suite are listed in howlate's own package lists.
 #[test]
 fn a_kernel_of_another_suite_is_fetched_and_boots() {
     let Some(_turn) = guests() else { return };
@@ -214,15 +222,16 @@ fn a_kernel_of_another_suite_is_fetched_and_boots() {
     assert_eq!(result["guests"][0]["asked"], "debian:backports");
     assert_eq!(result["results"][0]["count"], 50);
     let listed: Value = serde_json::from_slice(&run(&["guest", "--list", "--json"]).stdout).unwrap();
-    let kept = |one: &&Value| one["release"] == result["guests"][0]["kernel"] && one["kept"] == true;
-    assert!(listed["kernels"].as_array().unwrap().iter().any(|one| kept(&one)), "{listed}");
+    let is_cached =
+        |value: &&Value| value["release"] == result["guests"][0]["kernel"] && value["kept"] == true;
+    assert!(listed["kernels"].as_array().unwrap().iter().any(|kernel| is_cached(&kernel)), "{listed}");
     let unknown = run(&["guest", "--kernel", "debian:triixie", "--", "cyclic"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(stderr(&unknown).contains("did you mean `debian:trixie`?"), "{}", stderr(&unknown));
 }
 
-/// The oldest and the newest kernels that people run trace, with the best tracer, and every part adds up; ordinary threads of
-/// PREEMPT_RT are woken by a softirq.
+/// The oldest and the newest supported kernels trace with the best tracer, and all parts add up; ordinary threads of PREEMPT_RT are
+/// woken by a softirq.
 #[test]
 fn what_is_late_in_a_guest_is_split_into_its_parts() {
     let Some(_turn) = guests() else { return };
@@ -244,14 +253,15 @@ fn what_is_late_in_a_guest_is_split_into_its_parts() {
     }
     let results = result["results"].as_array().unwrap();
     assert_eq!(results.len(), 8);
-    for one in results {
-        let why = &one["why"];
-        let (known, unknown) = (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
-        assert_eq!((&why["tracer"], known + unknown), (&"bpf".into(), 60), "{why}");
-        assert!(known >= 9 * unknown, "{why}");
-        let has = |part: &str| why["parts"].as_array().unwrap().iter().any(|one| one["part"] == part);
-        let is_rt = one["condition"]["kernel"].as_str().unwrap().contains("-rt-");
-        let is_ordinary = one["condition"]["policy"] == "other";
+    for result in results {
+        let why = &result["why"];
+        let (decomposed, undecomposed) =
+            (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
+        assert_eq!((&why["tracer"], decomposed + undecomposed), (&"bpf".into(), 60), "{why}");
+        assert!(decomposed >= 9 * undecomposed, "{why}");
+        let has = |part: &str| why["parts"].as_array().unwrap().iter().any(|result| result["part"] == part);
+        let is_rt = result["condition"]["kernel"].as_str().unwrap().contains("-rt-");
+        let is_ordinary = result["condition"]["policy"] == "other";
         assert_eq!(has("timer_softirq"), is_rt && is_ordinary, "{why}");
         assert!(has("interrupt_delivery") && has("return"), "{why}");
     }
@@ -264,7 +274,7 @@ fn a_thread_that_takes_the_cpu_is_named_in_a_realtime_guest() {
     if !is_root() || !common::may_use_realtime() {
         return skip("needs root and real-time priorities");
     }
-    // QEMU's threads first: a guest whose timers come late is late because of its host.
+    // Priority of QEMU's threads: otherwise the host delays the guest's timers.
     let options =
         ["--kernel", "debian:rt", "--vcpu-policy", "fifo:1", "--emulator-policy", "fifo:2", "--json"];
     let command = ["selfcheck", "--for", "thread", "--duration", "2s"];
@@ -278,27 +288,27 @@ fn a_thread_that_takes_the_cpu_is_named_in_a_realtime_guest() {
     assert!(result["checks"][0]["kernel"].as_str().unwrap().contains("-rt-"));
     let check = &result["checks"][0]["check"];
     assert_eq!(check["tracer"], "bpf", "{check}");
-    for one in check["classes"].as_array().unwrap() {
-        let number = |name: &str| one[name].as_u64().unwrap();
-        assert_eq!(number("not_adding_up"), 0, "{one}");
-        // What the host keeps from the guest is lateness too, of which nothing inside tells.
-        assert!(number("hits") >= 20 && number("found") > 0, "{one}");
+    for class in check["classes"].as_array().unwrap() {
+        let number = |name: &str| class[name].as_u64().unwrap();
+        assert_eq!(number("not_adding_up"), 0, "{class}");
+        // Time that the host keeps from the guest is lateness too, but invisible inside.
+        assert!(number("hits") >= 20 && number("found") > 0, "{class}");
     }
 }
 
-/// Whether a part is charged to what is below the kernel, or to nobody.
+/// Whether a part belongs to the layers below the kernel, or is unexplained.
 fn is_below(part: &Value) -> bool {
     ["hypervisor", "machine", "undetermined"].iter().any(|kind| part["kind"] == *kind)
 }
 
-/// Whether it did not sleep on its timer for most of the time by which it was late: what it did meanwhile, no event tells.
-fn was_awake(one: &Value) -> bool {
+/// Whether it was awake for most of its lateness. Its activity meanwhile has no event.
+fn was_awake(wakeup: &Value) -> bool {
     let is_awake = |part: &&Value| part["part"] == "arming" || part["part"] == "blocked";
-    let parts = one["parts"].as_array().unwrap().iter().filter(is_awake);
-    2 * parts.map(|part| part["ns"].as_u64().unwrap()).sum::<u64>() > one["latency_ns"].as_u64().unwrap()
+    let parts = wakeup["parts"].as_array().unwrap().iter().filter(is_awake);
+    2 * parts.map(|part| part["ns"].as_u64().unwrap()).sum::<u64>() > wakeup["latency_ns"].as_u64().unwrap()
 }
 
-/// Its host stops it, while now a thread has its CPU, now nobody: neither is to blame.
+/// The host stops the guest while a thread has its CPU or while that idles: neither is blamed.
 #[test]
 fn a_guest_that_asks_its_host_to_stop_it_blames_nobody_inside() {
     let Some(_turn) = guests() else { return };
@@ -310,15 +320,15 @@ fn a_guest_that_asks_its_host_to_stop_it_blames_nobody_inside() {
         }
         assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let one = &result["checks"][0]["check"]["classes"][0];
-        let number = |name: &str| one[name].as_u64().unwrap();
-        assert_eq!((number("not_adding_up"), &one["class"]), (0, &"machine_stopped".into()), "{one}");
-        assert!(number("hits") >= 20 && 100 * number("found") >= 95 * number("hits"), "{one}");
-        assert_eq!(number("blamed_wrongly"), 0, "{one}");
+        let class = &result["checks"][0]["check"]["classes"][0];
+        let number = |name: &str| class[name].as_u64().unwrap();
+        assert_eq!((number("not_adding_up"), &class["class"]), (0, &"machine_stopped".into()), "{class}");
+        assert!(number("hits") >= 20 && 100 * number("found") >= 95 * number("hits"), "{class}");
+        assert_eq!(number("blamed_wrongly"), 0, "{class}");
     }
 }
 
-/// What stops the emulator from outside is nobody's doing inside, and no advice follows from it.
+/// A stopped emulator is blamed on nothing inside, and causes no advice.
 #[test]
 fn an_emulator_that_is_stopped_again_and_again_is_not_blamed_on_anybody_inside() {
     let Some(_turn) = guests() else { return };
@@ -333,44 +343,44 @@ fn an_emulator_that_is_stopped_again_and_again_is_not_blamed_on_anybody_inside()
     }
     let mut run = Background::start_with(&all, &last, "\"started\"");
     let emulator = emulator(run.child.as_ref().unwrap().id());
-    // Until both turns are over, of which one is traced: some 60 times in each.
+    // Until both turns have ended, one of them traced: some 60 stops in each.
     while run.child.as_mut().unwrap().try_wait().unwrap().is_none() {
         if kill_process(emulator, Signal::STOP).is_ok() {
             common::pause(30);
-            // It may have ended between the two.
+            // It may have ended in between.
             kill_process(emulator, Signal::CONT).ok();
         }
         common::pause(130);
     }
     let output = run.output();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let result = shown(&run.recording);
-    for one in result["results"].as_array().unwrap() {
-        let worst = one["why"]["worst"].as_array().unwrap();
-        let late = |one: &&Value| one["latency_ns"].as_u64() >= Some(25_000_000);
-        let parts = |one: &Value| one["parts"].as_array().unwrap().clone();
+    let result = show_json(&run.recording);
+    for result in result["results"].as_array().unwrap() {
+        let worst = result["why"]["worst"].as_array().unwrap();
+        let late = |value: &&Value| value["latency_ns"].as_u64() >= Some(25_000_000);
+        let parts = |value: &Value| value["parts"].as_array().unwrap().clone();
         let all: Vec<Value> = worst.iter().filter(late).flat_map(parts).collect();
-        let asleep = worst.iter().filter(|one| late(one) && !was_awake(one));
+        let asleep = worst.iter().filter(|wakeup| late(wakeup) && !was_awake(wakeup));
         let parts: Vec<Value> = asleep.flat_map(parts).collect();
         let length = |of: &dyn Fn(&Value) -> bool| -> u64 {
             parts.iter().filter(|part| of(part)).map(|part| part["ns"].as_u64().unwrap()).sum()
         };
-        assert!(length(&|_| true) >= 100_000_000, "it was not stopped: {}", one["why"]);
-        let said = || {
-            let one = |part: &Value| format!("{} {} {}", part["part"], part["kind"], part["ns"]);
-            all.iter().map(one).collect::<Vec<_>>().join(", ")
+        assert!(length(&|_| true) >= 100_000_000, "it was not stopped: {}", result["why"]);
+        let describe = || {
+            let describe_part = |part: &Value| format!("{} {} {}", part["part"], part["kind"], part["ns"]);
+            all.iter().map(describe_part).collect::<Vec<_>>().join(", ")
         };
-        assert!(10 * length(&is_below) >= 9 * length(&|_| true), "{}", said());
-        // Longer ones than the emulator takes for anything.
+        assert!(10 * length(&is_below) >= 9 * length(&|_| true), "{}", describe());
+        // Longer ones than any that the emulator causes itself.
         let is_named = |part: &Value| {
             ["interrupt", "thread", "softirq"].iter().any(|kind| part["kind"] == *kind)
                 && part["ns"].as_u64() > Some(10_000_000)
         };
-        assert!(!all.iter().any(is_named), "{}", said());
+        assert!(!all.iter().any(is_named), "{}", describe());
     }
 }
 
-/// A guest that measures for a minute, if nobody ends it.
+/// A guest that measures for a minute.
 fn long() -> Option<Background> {
     let boot = ["--kernel", "debian:standard"];
     if cannot_fetch(
@@ -382,7 +392,7 @@ fn long() -> Option<Background> {
     Some(Background::start_with(&all, &["--", "cyclic", "--threads", "1", "--duration", "1m"], "\"block\""))
 }
 
-/// The emulator that a run started.
+/// Process id of the emulator that a run started.
 fn emulator(of: u32) -> Pid {
     let children = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap();
     let is_qemu = |pid: &&str| {
@@ -392,12 +402,12 @@ fn emulator(of: u32) -> Pid {
     Pid::from_raw(pid).unwrap()
 }
 
-/// What came before the end is kept, and the end is named.
+/// Results before the interruption are kept, and the end is named.
 fn check_kept(run: &mut Background, says: &str) -> String {
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains(says), "{}", stderr(&output));
-    let result = shown(&run.recording);
+    let result = show_json(&run.recording);
     assert!(result["results"][0]["count"].as_u64().unwrap() > 0);
     assert!(result["guests"][0]["ended"]["error"].as_str().unwrap().contains(says));
     assert_eq!(result["ended"], Value::Null);
@@ -417,8 +427,8 @@ fn a_guest_that_stands_still_is_ended() {
     let Some(_turn) = guests() else { return };
     let Some(mut run) = long() else { return };
     kill_process(emulator(run.child.as_ref().unwrap().id()), Signal::STOP).unwrap();
-    let said = check_kept(&mut run, "the guest sent nothing for 3s");
-    assert!(said.contains("Its CPUs ran for") && said.contains("meanwhile"), "{said}");
+    let message = check_kept(&mut run, "the guest sent nothing for 3s");
+    assert!(message.contains("Its CPUs ran for") && message.contains("meanwhile"), "{message}");
 }
 
 #[test]
@@ -429,7 +439,7 @@ fn ctrl_c_ends_the_guest_and_keeps_what_it_measured() {
     run.signal(Signal::INT);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let result = shown(&run.recording);
+    let result = show_json(&run.recording);
     assert_eq!(result["ended"], "interrupted");
     assert!(result["results"][0]["count"].as_u64().unwrap() > 0);
     assert!(rustix::process::test_kill_process(emulator).is_err(), "the emulator goes on");
@@ -444,36 +454,39 @@ fn a_kernel_that_panics_is_shown_with_its_last_words() {
         return;
     }
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    let said = stderr(&output);
-    assert!(said.contains("the guest ended before it was done") && said.contains("Kernel panic"), "{said}");
+    let message = stderr(&output);
+    assert!(
+        message.contains("the guest ended before it was done") && message.contains("Kernel panic"),
+        "{message}"
+    );
 }
 
-/// Who follows the doctor's advice measures the isolated CPU, and who does not is told that there is one.
+/// With the doctor's advice the isolated CPU is measured; without it a caveat names the CPU.
 #[test]
 fn isolated_cpus_can_be_measured_and_are_offered() {
     let Some(_turn) = guests() else { return };
     let options = ["--kernel", "debian:standard", "--cpus", "2", "--append", "isolcpus=1", "--json"];
-    let measured = |words: &[&str]| {
+    let measured = |arguments: &[&str]| {
         let output =
-            guest(&options, &[words, &["--samples", "20", "--period", "5ms"]].concat()).output().unwrap();
+            guest(&options, &[arguments, &["--samples", "20", "--period", "5ms"]].concat()).output().unwrap();
         if cannot_fetch(&output) {
             return None;
         }
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         Some(serde_json::from_slice::<Value>(&output.stdout).unwrap())
     };
-    let Some(asked) = measured(&["cyclic", "--cpus", "1"]) else { return };
-    assert_eq!(asked["guests"][0]["system"]["allowed"], "0");
-    assert_eq!(asked["guests"][0]["system"]["isolated"], "1");
-    assert_eq!(asked["results"][0]["in_force"]["cpus"], "1");
-    assert_eq!(asked["results"][0]["count"], 20);
+    let Some(isolated) = measured(&["cyclic", "--cpus", "1"]) else { return };
+    assert_eq!(isolated["guests"][0]["system"]["allowed"], "0");
+    assert_eq!(isolated["guests"][0]["system"]["isolated"], "1");
+    assert_eq!(isolated["results"][0]["in_force"]["cpus"], "1");
+    assert_eq!(isolated["results"][0]["count"], 20);
     let Some(unasked) = measured(&["cyclic"]) else { return };
     let caveats = unasked["caveats"].as_array().unwrap();
-    let told = caveats.iter().find(|one| one["caveat"] == "cpus_not_measured");
-    assert_eq!(told.unwrap_or_else(|| panic!("{caveats:?}"))["isolated"], "1");
+    let caveat = caveats.iter().find(|caveat| caveat["caveat"] == "cpus_not_measured");
+    assert_eq!(caveat.unwrap_or_else(|| panic!("{caveats:?}"))["isolated"], "1");
 }
 
-/// The median that the kernel's own tracer finds, in nanoseconds; `None`, with the reason said, where it cannot be asked.
+/// The median of the kernel's timerlat tracer in ns; `None` where it cannot run, with the reason printed.
 fn timerlat(folder: &Path) -> Option<f64> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guest_timerlat/init.c");
     let program = folder.join("init");
@@ -483,13 +496,13 @@ fn timerlat(folder: &Path) -> Option<f64> {
         return None;
     }
     let options = ["--kernel", "debian:rt", "--cpus", "1", "--program", program.to_str().unwrap()];
-    // It is no howlate, so it sends no recording; what it found stands on its console.
+    // The guest runs no `howlate guest` protocol and sends no recording; its result is on the console.
     let output = guest(&options, &["cyclic", "--samples", "1"]).output().unwrap();
     if cannot_fetch(&output) {
         return None;
     }
-    let said = stderr(&output);
-    let line = said.lines().find(|line| line.contains("timerlat ")).unwrap_or_else(|| panic!("{said}"));
+    let message = stderr(&output);
+    let line = message.lines().find(|line| line.contains("timerlat ")).unwrap_or_else(|| panic!("{message}"));
     let median = line.split("median ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     Some(median.parse().unwrap())
 }
@@ -498,10 +511,10 @@ fn timerlat(folder: &Path) -> Option<f64> {
 fn the_kernels_own_tracer_finds_lateness_of_the_same_order() {
     let Some(_turn) = guests() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let Some(theirs) = timerlat(folder.path()) else { return };
+    let Some(timerlat_ns) = timerlat(folder.path()) else { return };
     let recording = recording(folder.path());
     let out = ["--kernel", "debian:rt", "--cpus", "1", "--out", recording.to_str().unwrap()];
-    // As timerlat's threads are: bound, SCHED_FIFO 95, every 10 ms.
+    // Like timerlat's threads: bound, SCHED_FIFO 95, every 10 ms.
     let same = [
         "cyclic",
         "--threads",
@@ -517,11 +530,11 @@ fn the_kernels_own_tracer_finds_lateness_of_the_same_order() {
     ];
     let output = guest(&out, &same).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let ours = shown(&recording)["results"][0]["latency_ns"]["p50"].as_f64().unwrap();
-    // Not a duration: that one is of the order of the other, on whatever machine.
+    let own_ns = show_json(&recording)["results"][0]["latency_ns"]["p50"].as_f64().unwrap();
+    // No duration is asserted, only the same order of magnitude.
     assert!(
-        theirs > 0.0 && (0.05..20.0).contains(&(ours / theirs)),
-        "timerlat {theirs} ns, howlate {ours} ns"
+        timerlat_ns > 0.0 && (0.05..20.0).contains(&(own_ns / timerlat_ns)),
+        "timerlat {timerlat_ns} ns, howlate {own_ns} ns"
     );
 }
 
@@ -534,10 +547,10 @@ fn a_guest_that_takes_too_long_to_boot_is_ended() {
         return;
     }
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    let said = stderr(&output);
+    let message = stderr(&output);
     assert!(
-        said.contains("did not begin to measure within 100ms") && said.contains("--boot-deadline"),
-        "{said}"
+        message.contains("did not begin to measure within 100ms") && message.contains("--boot-deadline"),
+        "{message}"
     );
 }
 
@@ -559,10 +572,10 @@ fn what_cannot_work_is_refused_before_anything_is_booted() {
         (&["guest", "--kernel", "/etc/passwd", "--", "cyclic", "--period", "1"], "has no unit"),
         (&["guest", "--kernel", "/etc/passwd", "--out", taken, "--", "cyclic"], "refusing to overwrite it"),
     ];
-    for (words, says) in rows {
-        let output = run(words);
-        assert_eq!(output.status.code(), Some(2), "{words:?}");
-        assert!(stderr(&output).contains(says), "{words:?}: {}", stderr(&output));
+    for (arguments, says) in rows {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(says), "{arguments:?}: {}", stderr(&output));
     }
 }
 

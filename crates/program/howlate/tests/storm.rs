@@ -1,7 +1,7 @@
-//! A storm of kills: whatever is killed, at whatever moment, the machine is left as it was.
+//! A storm of kills: any process is killed at any time, and the machine is restored.
 //!
-//! 60 kills as a test; `cargo xtask storm --kills 1000` for more. The seed repeats what is started, killed and how;
-//! when that hits depends on the machine.
+//! 60 kills as a test; `cargo xtask storm --kills 1000` for more. The seed determines what is started and killed, and how; the effect also
+//! depends on timing.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use common::{
-    Marked, OwnSettings, SETTING_NAME, pause, skip, take_what_is_ignored, tune_shortly, wait_until,
+    MarkedProcesses, OwnSettings, SETTING_NAME, handle_ignored_signals, pause, skip, tune_shortly, wait_until,
 };
 use fastrand::Rng;
 use howlate_recording::Reader;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A second setting that any machine has.
+/// A second setting of every machine.
 const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 
-/// What is measured meanwhile: of each way to measure one, and of loads those that leave something outside.
+/// Plans: one for each kind of measurement, and loads that leave something outside of their processes.
 const PLANS: [&str; 6] = [
     "[[cyclic]]\nperiod = \"1ms\"\nthreads = 2\npolicy = [\"other\", \"fifo:10\"]\nduration = \"1h\"\n",
     "[[cyclic]]\nperiod = \"1ms\"\nthreads = 1\nload = [\"cpu\", \"pipe\"]\nduration = \"1h\"\nrounds = 50\n",
@@ -32,8 +32,8 @@ const PLANS: [&str; 6] = [
     "dma-latency = \"0us\"\n[[cyclic]]\nperiod = \"2ms\"\nthreads = 1\nduration = \"100ms\"\n",
 ];
 
-/// Commands beside them, which must leave neither process nor file either. What is `OUT` is the recording. The first changes
-/// settings turn by turn, as soon as it has compared the machine with itself.
+/// Other commands, which must leave neither processes nor files. `OUT` is the recording. The first one changes settings turn by turn after
+/// it has compared the machine with itself.
 fn commands() -> [Vec<&'static str>; 5] {
     let all_the_time = ["--beside-tuners", "--budget", "1h", "-q", "--out", "OUT"];
     [
@@ -45,62 +45,62 @@ fn commands() -> [Vec<&'static str>; 5] {
     ]
 }
 
-/// A machine of its own: settings, `/run`, shared memory and temporary files.
-struct World {
+/// A private machine: settings, `/run`, shared memory and temporary files.
+struct StormWorld {
     own: OwnSettings,
     folder: PathBuf,
-    /// What all that it starts is known by.
-    mark: Marked,
+    /// Identifies all processes of the storm.
+    mark: MarkedProcesses,
 }
 
-/// What the storm met, so that it can be seen that it met something.
+/// Statistics of the storm, to show that it hit something.
 #[derive(Default, Debug)]
-struct Met {
-    /// Runs whose settings were in force when they were hit.
+struct StormStatistics {
+    /// Runs killed while their settings were in force.
     in_force: usize,
-    /// Hits that left nobody to put them back.
+    /// Kills that left no process to restore settings.
     left_behind: usize,
-    /// Recordings that held something.
+    /// Recordings with content.
     recordings: usize,
 }
 
-impl World {
+impl StormWorld {
     fn new() -> Option<Self> {
         let own = OwnSettings::new()?;
         let folder = own.file().parent().unwrap().to_owned();
         ["tmp", "shm"].iter().for_each(|name| fs::create_dir(folder.join(name)).unwrap());
         fs::write(folder.join("swappiness"), "60\n").unwrap();
-        let mark = Marked::by("HOWLATE_STORM", folder.to_str().unwrap());
+        let mark = MarkedProcesses::by("HOWLATE_STORM", folder.to_str().unwrap());
         Some(Self { own, folder, mark })
     }
 
-    /// The program in there, in a group of its own as a shell would start it.
-    fn howlate(&self, words: &[&str]) -> Command {
+    /// The program in the namespace, in a process group of its own, as a shell starts it.
+    fn howlate(&self, arguments: &[&str]) -> Command {
         let folder = self.folder.display();
         let mounts = format!(
             "mount --bind {folder}/swappiness {SWAPPINESS} && mount --bind {folder}/shm /dev/shm || exit 99;"
         );
-        let mut command = self.own.howlate_after(&mounts, words);
-        // Nobody reads it while it runs.
+        let mut command = self.own.howlate_after(&mounts, arguments);
+        // Its output is not read while it runs.
         command.env("TMPDIR", self.folder.join("tmp")).env(self.mark.variable, &self.mark.value);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 
-    /// Starts one of the plans, or of the commands behind them; returns what it is too.
+    /// Starts one of the plans or of the other commands; returns also its description.
     fn start(&self, which: usize, out: &Path) -> (Child, String) {
         if let Some(plan) = PLANS.get(which) {
             return (self.start_plan(plan, out), (*plan).to_owned());
         }
         let command = &commands()[which - PLANS.len()];
-        let words: Vec<&str> =
+        let arguments: Vec<&str> =
             command.iter().map(|word| if *word == "OUT" { out.to_str().unwrap() } else { word }).collect();
-        (self.howlate(&words).spawn().unwrap(), command.join(" "))
+        (self.howlate(&arguments).spawn().unwrap(), command.join(" "))
     }
 
     fn start_plan(&self, plan: &str, out: &Path) -> Child {
         let path = self.folder.join("plan.toml");
-        // Settings stand before the first table that measures.
+        // Settings precede the first table of a plan.
         let (top, tables) = plan.split_at(plan.find("[[").unwrap());
         let system = format!("{top}[system]\n{SETTING_NAME} = 7\nvm.swappiness = 33\n{tables}");
         fs::write(&path, system).unwrap();
@@ -116,13 +116,13 @@ impl World {
         self.settings() == ("1".to_owned(), "60".to_owned())
     }
 
-    /// The next start of the program, which tidies up.
+    /// The next start of the program, which cleans up.
     fn next_start(&self) {
         let status = self.howlate(&["sleep", "--for", "1ms", "--samples", "1", "-q"]).status().unwrap();
         assert!(matches!(status.code(), Some(0 | 3)), "the next start ended with {status}");
     }
 
-    /// Files that are left in the folders that are its own.
+    /// Files left in its private folders.
     fn leftovers(&self) -> Vec<PathBuf> {
         let of =
             |name: &str| fs::read_dir(self.folder.join(name)).unwrap().map(|entry| entry.unwrap().path());
@@ -130,23 +130,24 @@ impl World {
     }
 }
 
-/// Signals that end a run in order, and the one that does not.
+/// Signals that end a run in order, and SIGKILL.
 const SIGNALS: [Signal; 4] = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP];
 
-/// Kills some of the processes, and then the run; returns whether its guardian was among them.
-fn hit(world: &World, child: &mut Child, random: &mut Rng) -> bool {
+/// Kills some of the processes, and then the run; returns whether the guardian was among them.
+fn hit(world: &StormWorld, child: &mut Child, random: &mut Rng) -> bool {
     let run = Pid::from_child(child);
-    let mut others = world.mark.processes();
-    others.retain(|one| one.pid != child.id());
-    random.shuffle(&mut others);
-    others.truncate(random.usize(0..=others.len()));
-    let guardian_too = others.iter().any(|one| one.words.get(1).is_some_and(|role| role == "__guardian"));
-    // Who is gone already was in no need of it.
-    for one in &others {
-        let _ = Pid::from_raw(one.pid.cast_signed()).map(|pid| kill_process(pid, Signal::KILL));
+    let mut victims = world.mark.processes();
+    victims.retain(|process| process.pid != child.id());
+    random.shuffle(&mut victims);
+    victims.truncate(random.usize(0..=victims.len()));
+    let guardian_too =
+        victims.iter().any(|process| process.arguments.get(1).is_some_and(|role| role == "__guardian"));
+    // It may have ended already.
+    for process in &victims {
+        let _ = Pid::from_raw(process.pid.cast_signed()).map(|pid| kill_process(pid, Signal::KILL));
     }
     let _ = kill_process(run, SIGNALS[random.usize(0..SIGNALS.len())]);
-    // A run that ends in order may first want to finish what it does; nobody waits for ever.
+    // A run that ends in order may finish its work first, but not forever.
     if random.bool() {
         pause(random.u64(0..200));
         let _ = kill_process(run, Signal::KILL);
@@ -155,7 +156,7 @@ fn hit(world: &World, child: &mut Child, random: &mut Rng) -> bool {
     guardian_too
 }
 
-/// Whether every complete line of it can be read.
+/// Whether all complete lines can be read.
 fn is_readable(recording: &Path) -> bool {
     let has_a_line = fs::read(recording).is_ok_and(|content| content.contains(&b'\n'));
     if has_a_line {
@@ -165,12 +166,12 @@ fn is_readable(recording: &Path) -> bool {
     has_a_line
 }
 
-fn kill(world: &World, number: u64, random: &mut Rng, met: &mut Met) {
+fn kill(world: &StormWorld, number: u64, random: &mut Rng, met: &mut StormStatistics) {
     let out = world.folder.join(format!("{number}.jsonl"));
     let (mut child, what) = world.start(random.usize(0..PLANS.len() + commands().len()), &out);
     let longest = match random.bool() {
         true => 100,
-        // Its settings change later than those of others.
+        // Its settings change later than those of the plans.
         false if what.starts_with("tune") => 6_000,
         false => 1_500,
     };
@@ -194,12 +195,12 @@ fn number(name: &str, usually: u64) -> u64 {
 #[test]
 #[allow(clippy::print_stderr, reason = "read by whoever runs the storm")]
 fn whatever_is_killed_the_machine_is_left_as_it_was() {
-    let Some(world) = World::new() else { return skip("namespaces of its own need root") };
-    take_what_is_ignored();
+    let Some(world) = StormWorld::new() else { return skip("namespaces of its own need root") };
+    handle_ignored_signals();
     let kills = number("HOWLATE_STORM_KILLS", 60);
     let seed = number("HOWLATE_STORM_SEED", fastrand::u64(..1 << 32));
     eprintln!("{kills} kills, seed {seed}: repeat with `cargo xtask storm --kills {kills} --seed {seed}`");
-    let (mut random, mut met) = (Rng::with_seed(seed), Met::default());
+    let (mut random, mut met) = (Rng::with_seed(seed), StormStatistics::default());
     (0..kills).for_each(|number| kill(&world, number, &mut random, &mut met));
     world.next_start();
     assert_eq!(world.leftovers(), Vec::<PathBuf>::new(), "files are left after the next start");

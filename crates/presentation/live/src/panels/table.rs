@@ -6,7 +6,7 @@ use ratatui::style::Style;
 
 use super::line::{self, row};
 use crate::choices::{Choices, HEADING_ROWS};
-use crate::screenful::{LiveCell, LiveColumn, LiveRow, LiveTable, Panel};
+use crate::screenful::{LiveCell, LiveColumn, LiveTable, LiveTableRow, Panel};
 use crate::theme::LiveTheme;
 
 const BETWEEN: u16 = 2;
@@ -127,7 +127,7 @@ fn headings(
 }
 
 fn paint_row(
-    table_row: &LiveRow,
+    table_row: &LiveTableRow,
     columns: &[LiveColumn],
     places: &[(u16, u16)],
     (is_selected, is_chosen): (bool, bool),

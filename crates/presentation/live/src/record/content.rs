@@ -9,7 +9,7 @@ use howlate_render::{incident_cause, late_above, legible, part_of_incident, perc
 
 use crate::paint_thread::Content;
 use crate::screenful::{
-    HistoryInterval, LatencyHistory, LiveCell, LiveColumn, LiveRow, LiveTable, Query, Screenful,
+    HistoryInterval, LatencyHistory, LiveCell, LiveColumn, LiveTable, LiveTableRow, Query, Screenful,
 };
 
 /// Incidents on the screen, the newest; the recording has all.
@@ -218,7 +218,7 @@ fn table(processes: &[(&String, &ProcessIncidents)]) -> LiveTable {
             LiveCell::text(time_of_day(&process.last)),
             LiveCell::text(main.unwrap_or_else(|| "–".to_owned())),
         ];
-        LiveRow { key: process.key, cells, ..LiveRow::default() }
+        LiveTableRow { key: process.key, cells, ..LiveTableRow::default() }
     };
     let rows = processes.iter().map(row).collect();
     let title = "waits for a CPU that were too long, by process".to_owned();
@@ -241,7 +241,7 @@ fn causes(process: Option<&ProcessIncidents>) -> LiveTable {
             LiveCell::text(count(*times)),
             LiveCell::text(Latency::from_span(*longest).to_string()),
         ];
-        LiveRow { key, cells, ..LiveRow::default() }
+        LiveTableRow { key, cells, ..LiveTableRow::default() }
     };
     let rows = (0..).zip(process.map(ProcessIncidents::sorted).unwrap_or_default()).map(row).collect();
     LiveTable { title: "causes".to_owned(), columns, rows, empty_text: String::new() }
@@ -265,7 +265,7 @@ fn late(newest: &VecDeque<(u64, Incident)>) -> LiveTable {
             LiveCell::text(legible(&incident.thread.name)),
             LiveCell::text(main_cause.unwrap_or_default()),
         ];
-        LiveRow { key: *key, cells, ..LiveRow::default() }
+        LiveTableRow { key: *key, cells, ..LiveTableRow::default() }
     };
     let rows = newest.iter().map(row).collect();
     LiveTable { title: "as they came".to_owned(), columns, rows, empty_text: "None yet.".to_owned() }
@@ -275,10 +275,10 @@ fn parts(incident: &Incident) -> LiveTable {
     let columns = vec![LiveColumn::growing("part", 20), LiveColumn::number("took", 8, 0)];
     let row = |(key, part): (u64, &howlate_model::Segment)| {
         let took = Latency::from_span(part.ns).to_string();
-        LiveRow {
+        LiveTableRow {
             key,
             cells: vec![LiveCell::text(part_of_incident(part)), LiveCell::text(took)],
-            ..LiveRow::default()
+            ..LiveTableRow::default()
         }
     };
     let who =

@@ -5,8 +5,8 @@ use howlate_model::Finding;
 use howlate_render::CauseTable;
 
 use crate::screenful::{
-    HistoryInterval, LatencyBucket, LatencyHistogram, LatencyHistory, LiveCell, LiveColumn, LiveRow,
-    LiveTable,
+    HistoryInterval, LatencyBucket, LatencyHistogram, LatencyHistory, LiveCell, LiveColumn, LiveTable,
+    LiveTableRow,
 };
 
 /// Its blocks in the order of their measurement, without gaps for the turns of other conditions.
@@ -84,10 +84,10 @@ pub(super) fn causes(row: Option<&LoopOutcomes<'_>>, findings: &[Finding]) -> Li
         return LiveTable { title: "causes".to_owned(), columns, rows: Vec::new(), empty_text };
     };
     let causes = CauseTable::new(&late, policy, findings);
-    let row = |(number, cause): (u64, &howlate_render::CauseRow<'_>)| LiveRow {
+    let row = |(number, cause): (u64, &howlate_render::CauseRow<'_>)| LiveTableRow {
         key: number,
         cells: cause.cells().map(LiveCell::text).into(),
-        ..LiveRow::default()
+        ..LiveTableRow::default()
     };
     let title = format!("causes of the {} slowest", howlate_render::numbers::count(late.late.count));
     let rows = (0..).zip(&causes.rows).map(row).collect();

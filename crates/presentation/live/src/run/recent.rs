@@ -10,7 +10,7 @@ use howlate_render::condition::joined;
 use howlate_render::numbers::rough;
 use howlate_render::{percent, segment_in_words};
 
-use crate::screenful::{LiveCell, LiveColumn, LiveRow, LiveTable};
+use crate::screenful::{LiveCell, LiveColumn, LiveTable, LiveTableRow};
 
 /// Late wake-ups on the screen.
 const MAX_WAKEUPS: usize = 100;
@@ -101,7 +101,7 @@ impl RecentWakeups {
         if analysis.outcomes().iter().any(|outcome| outcome.traces.is_some()) {
             columns.push(LiveColumn::growing("most of it", 12));
         }
-        let row = |wakeup: &RecentWakeup| LiveRow {
+        let row = |wakeup: &RecentWakeup| LiveTableRow {
             key: wakeup.key,
             cells: vec![
                 LiveCell::text(rough(wakeup.at.since(analysis.header.at))),
@@ -111,7 +111,7 @@ impl RecentWakeups {
                     wakeup.explained.as_deref().map_or_else(|| "not traced".to_owned(), main_part),
                 ),
             ],
-            ..LiveRow::default()
+            ..LiveTableRow::default()
         };
         let title = "late wake-ups as they came".to_owned();
         let empty_text = "None was later than 99 % of its condition yet.".to_owned();
@@ -168,14 +168,14 @@ fn parts(explained: &WakeupBreakdown, analysis: &Analysis) -> LiveTable {
     let row = |(number, (segment, times)): (u64, &(howlate_model::Segment, usize))| {
         let times = if *times > 1 { format!(", {times} times") } else { String::new() };
         let took = Latency::from_span(segment.ns).to_string();
-        LiveRow {
+        LiveTableRow {
             key: number,
             cells: vec![
                 LiveCell::text(format!("{}{times}", segment_in_words(segment))),
                 LiveCell::text(took),
                 LiveCell::text(percent(share(segment.ns, explained.latency)).replace("below ", "<")),
             ],
-            ..LiveRow::default()
+            ..LiveTableRow::default()
         }
     };
     let after = rough(explained.at.since(analysis.header.at));

@@ -9,7 +9,7 @@ use howlate_render::{SoFar, TuneStage, doubtful, event_loops_away, legible, mach
 
 use super::detail::{causes, histogram, history};
 use super::recent::RecentWakeups;
-use crate::screenful::{LiveCell, LiveColumn, LiveRow, LiveTable, Query, RunProgress, Screenful};
+use crate::screenful::{LiveCell, LiveColumn, LiveTable, LiveTableRow, Query, RunProgress, Screenful};
 
 /// The distribution of each condition when the user restarted the maxima.
 #[derive(Clone, Debug, Default)]
@@ -195,9 +195,9 @@ fn table(
             cells.push(LiveCell::text(causes.unwrap_or_else(|| "–".to_owned())));
         }
         let is_running = run.threads.iter().any(|thread| has_condition(row, thread.condition, run.analysis));
-        LiveRow { key: key(row, run.analysis), cells, is_running, ..LiveRow::default() }
+        LiveTableRow { key: key(row, run.analysis), cells, is_running, ..LiveTableRow::default() }
     };
-    let mut rows: Vec<LiveRow> = loops.iter().zip(names).map(row).collect();
+    let mut rows: Vec<LiveTableRow> = loops.iter().zip(names).map(row).collect();
     mark_worst(&mut rows, columns.len());
     let missed = if is_periodic { ", missed periods counted in" } else { "" };
     let title = format!("so far · latency in µs{missed}");
@@ -225,15 +225,15 @@ fn number_cells(distribution: &Distribution) -> [LiveCell; 4] {
 }
 
 /// Marks the worst value of each latency column where there are several rows.
-fn mark_worst(rows: &mut [LiveRow], columns: usize) {
+fn mark_worst(rows: &mut [LiveTableRow], columns: usize) {
     if rows.len() < 2 {
         return;
     }
     // The first columns are a name and counts.
     for column in 2..columns {
-        let number = |row: &LiveRow| row.cells.get(column).and_then(|cell| cell.number);
+        let number = |row: &LiveTableRow| row.cells.get(column).and_then(|cell| cell.number);
         let worst = rows.iter().filter_map(number).max_by(f64::total_cmp).filter(|worst| *worst > 0.0);
-        let is_worst = |row: &&mut LiveRow| worst.is_some() && number(row) == worst;
+        let is_worst = |row: &&mut LiveTableRow| worst.is_some() && number(row) == worst;
         rows.iter_mut().filter(is_worst).for_each(|row| {
             row.cells.iter_mut().skip(column).take(1).for_each(|cell| cell.is_worst = true);
         });

@@ -9,7 +9,7 @@ use howlate_render::{Top, TopBy, TopRow, TopView, legible, percent};
 
 use crate::paint_thread::Content;
 use crate::screenful::{
-    HistoryInterval, LatencyHistory, LiveCell, LiveColumn, LiveRow, LiveTable, Query, Screenful, Tone,
+    HistoryInterval, LatencyHistory, LiveCell, LiveColumn, LiveTable, LiveTableRow, Query, Screenful, Tone,
 };
 
 /// Share of its time held up from which a row is marked as bad, and as worth a look.
@@ -170,7 +170,7 @@ fn table(rows: &[TopRow], by: TopBy, idle: bool) -> LiveTable {
     LiveTable { title: title.to_owned(), columns: columns(by), rows, empty_text: empty_text.to_owned() }
 }
 
-fn line(row: &TopRow, by: TopBy) -> LiveRow {
+fn line(row: &TopRow, by: TopBy) -> LiveTableRow {
     let is_wait = row.sum.count > 0;
     let length = |span: Span, is_ongoing: bool| match is_wait {
         true => LiveCell::number(format!("{}{}", unit(span), if is_ongoing { "+" } else { "" }), nanos(span)),
@@ -200,7 +200,7 @@ fn line(row: &TopRow, by: TopBy) -> LiveRow {
     } else {
         LiveCell::unknown()
     });
-    LiveRow { key: row.key, cells, tone, ..LiveRow::default() }
+    LiveTableRow { key: row.key, cells, tone, ..LiveTableRow::default() }
 }
 
 /// Severity as a sign and as a colour.
@@ -238,7 +238,7 @@ fn other_processes(row: &TopRow, by: TopBy) -> LiveTable {
     let line = |(key, (name, time)): (u64, &(String, Span))| {
         let share = short_percent((nanos(*time) / total).min(1.0));
         let cells = vec![LiveCell::text(name.as_str()), LiveCell::text(unit(*time)), LiveCell::text(share)];
-        LiveRow { key, cells, ..LiveRow::default() }
+        LiveTableRow { key, cells, ..LiveTableRow::default() }
     };
     let rows = (0..).zip(&row.others).map(line).collect();
     let (title, empty_text) = match by {
@@ -249,10 +249,10 @@ fn other_processes(row: &TopRow, by: TopBy) -> LiveTable {
 }
 
 fn functions(row: &TopRow) -> LiveTable {
-    let line = |(key, name): (u64, &String)| LiveRow {
+    let line = |(key, name): (u64, &String)| LiveTableRow {
         key,
         cells: vec![LiveCell::text(name.as_str())],
-        ..LiveRow::default()
+        ..LiveTableRow::default()
     };
     LiveTable {
         title: "where in the kernel".to_owned(),

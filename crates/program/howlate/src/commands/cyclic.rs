@@ -1,35 +1,34 @@
-//! `howlate cyclic`
+//! `howlate cyclic`: measures how late periodic threads wake up.
 
 use howlate_model::Span;
 use howlate_plan::{CyclicChoices, Plan, PlanError, deduplicate};
 
 use super::{measure_and_print, until};
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::startup;
 use howlate_cli::CyclicArgs;
 use howlate_session::Environment;
 
-/// Time per condition where nothing else was asked for.
+/// Time per condition without options.
 const DURATION: Span = Span::from_secs(10);
 
-pub(crate) fn run(args: &CyclicArgs) -> Result<Status, Error> {
+pub(crate) fn run(args: &CyclicArgs) -> Result<ExitStatus, Error> {
     let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
     let plan = until::plan(&args.measuring, args.reasons, false, |share| {
         Ok(args
             .measuring
-            .with_cut_off(until::shared(choices(args, seed), share).plan(&environment.machine())?))
+            .with_cut_off(until::limited_to_share(choices(args, seed), share).plan(&environment.machine())?))
     })?;
     measure_and_print("cyclic", &args.measuring, &environment, plan, seed, (args.reasons, args.by))
 }
 
-/// What is to be measured, in an order drawn with `seed`.
+/// The plan of the options, its order determined by `seed`.
 pub(crate) fn plan(args: &CyclicArgs, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
     let plan = choices(args, seed).plan(&environment.machine())?;
     Ok(args.measuring.with_cut_off(plan))
 }
 
-/// What was typed, as choices of a plan.
 pub(crate) fn choices(args: &CyclicArgs, seed: u64) -> CyclicChoices {
     let measuring = &args.measuring;
     CyclicChoices {

@@ -3,17 +3,17 @@
 use std::process::ExitCode;
 
 use howlate_cyclictest_run::{Call, Streams};
-use howlate_rt_tests_run::Call as Other;
+use howlate_rt_tests_run::Call as RtTestsCall;
 
-use crate::startup::clear_up;
-use crate::terminal::{print_as_is, say};
+use crate::startup::clean_up;
+use crate::terminal::{eprint, print_as_is};
 
-/// Does what cyclictest would do.
+/// Acts as cyclictest.
 pub(crate) fn run(call: &Call) -> ExitCode {
-    call.run(Streams { print: print_as_is, say }, clear_up)
+    call.run(Streams { print: print_as_is, say: eprint }, clean_up)
 }
 
-/// Does what oslat, hwlatdetect or cyclicdeadline would do.
-pub(crate) fn run_other(call: &Other) -> ExitCode {
-    call.run(Streams { print: print_as_is, say })
+/// Acts as oslat, hwlatdetect or cyclicdeadline.
+pub(crate) fn run_rt_tests(call: &RtTestsCall) -> ExitCode {
+    call.run(Streams { print: print_as_is, say: eprint })
 }

@@ -1,4 +1,4 @@
-//! `howlate --debug-report`: one text for a bug report. It leaves out who and where: host, user, command lines, names of programs.
+//! `howlate --debug-report`: a text for a bug report, without host, user, command lines and names of programs.
 
 use std::fmt::Write;
 
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 use crate::debug_log::user;
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::terminal;
 
-/// Kernel parameters that are shown whole: they bear on lateness. Of others only the name, as values may be secrets.
-const SHOWN: &[&str] = &[
+/// Kernel parameters that affect latency, shown with their values. Values of others may be secret.
+const PUBLIC_PARAMETERS: &[&str] = &[
     "amd_pstate",
     "cgroup_no_v1",
     "clocksource",
@@ -53,7 +53,7 @@ const SHOWN: &[&str] = &[
     "workqueue",
 ];
 
-pub(crate) fn run() -> Result<Status, Error> {
+pub(crate) fn run() -> Result<ExitStatus, Error> {
     let root = Root::live();
     let mut text = String::from(
         "Nothing was sent anywhere. Host name, users, command lines and names of programs are left out; read it all the same before you post it.\n\n",
@@ -62,7 +62,7 @@ pub(crate) fn run() -> Result<Status, Error> {
     let features: Vec<&str> = features.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| *name).collect();
     let (version, processor) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
     let kind = if cfg!(debug_assertions) { "debug" } else { "release" };
-    _ = writeln!(text, "howlate {version}, {processor}, {kind} build, features: {}", listed(&features));
+    _ = writeln!(text, "howlate {version}, {processor}, {kind} build, features: {}", join_or_none(&features));
     _ = writeln!(text, "run by {}\n", user());
     text.push_str(&tracers());
     let system = without_secrets(serde_json::to_value(describe(&root))?);
@@ -70,14 +70,14 @@ pub(crate) fn run() -> Result<Status, Error> {
     let document = serde_json::to_string_pretty(&document)?;
     _ = writeln!(text, "\n```json\n{document}\n```");
     terminal::print(&text)?;
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn listed(names: &[&str]) -> String {
+fn join_or_none(names: &[&str]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Each tracer and each reader of waits: that it opens, or what the kernel refused. Nothing is traced.
+/// Tests whether each tracer and each reader of waits can be opened, without tracing.
 fn tracers() -> String {
     let tracer = |tier: Tier| {
         let opened = open(Choice::Only(tier), &[std::process::id()]);
@@ -92,7 +92,7 @@ fn tracers() -> String {
     Tier::ALL.into_iter().map(tracer).chain(readers.into_iter().map(reader)).collect()
 }
 
-/// The header of the most recent run that was kept, without what says whose it is; `null` where there is none.
+/// Header of the most recent run in the history, without private data; `null` where there is none.
 fn last_run() -> Value {
     let header = most_recent().and_then(|path| Reader::open(&path).ok()).map(Reader::into_header);
     let header = header.map(|header| Header {
@@ -106,7 +106,7 @@ fn last_run() -> Value {
     header.and_then(|header| serde_json::to_value(header).ok()).unwrap_or(Value::Null)
 }
 
-/// Options without their values, `--period=1ms` as `--period=…`. The rest may be paths and programs, and is only counted.
+/// Options without their values: `--period=1ms` as `--period=…`. Other arguments may be paths and programs, and become `…`.
 fn option_names(arguments: &[String]) -> Vec<String> {
     let own = arguments.iter().take_while(|argument| *argument != "--");
     let name = |argument: &String| match argument.split_once('=') {
@@ -124,12 +124,12 @@ fn without_secrets(mut system: Value) -> Value {
     system
 }
 
-/// A kernel parameter as it stands where it is known, or its name.
+/// A public kernel parameter with its value, or the name of another.
 fn parameter(word: &str) -> String {
     let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
     let module = name.split('.').next().unwrap_or(name);
     match value {
-        Some(_) if !SHOWN.contains(&module) => format!("{name}=…"),
+        Some(_) if !PUBLIC_PARAMETERS.contains(&module) => format!("{name}=…"),
         _ => word.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Results in every format that can be asked for.
+//! Results in all formats of `--format`.
 
 use howlate_analyse::Analysis;
 use howlate_model::{Condition, Limit, Work};
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::terminal;
 use howlate_cli::OutputFormat;
 
-/// Whether it is JSON, whose texts are as they were recorded.
+/// Whether a format is JSON: its texts stay as recorded, as control characters are escaped.
 pub(super) const fn is_json(format: OutputFormat) -> bool {
     matches!(
         format,
@@ -21,49 +21,46 @@ pub(super) const fn is_json(format: OutputFormat) -> bool {
     )
 }
 
-/// Whether what these conditions measure can be printed so, before it is measured.
+/// Checks before a measurement whether the results of its conditions have this format.
 pub(super) fn check(format: OutputFormat, conditions: &[Condition]) -> Result<(), Error> {
-    let has = |is: fn(Work) -> bool| conditions.iter().any(|one| is(one.work));
+    let has = |matches: fn(Work) -> bool| conditions.iter().any(|condition| matches(condition.work));
     match format {
         OutputFormat::Intervals if !has(|work| matches!(work, Work::Sleep { .. } | Work::Notify { .. })) => {
-            Err(Error::NoSingleOnes)
+            Err(Error::NoSingleSamples)
         }
-        // There is a trace of it when it has been recorded.
+        // These need a finished recording.
         OutputFormat::Folded | OutputFormat::Perfetto => Err(Error::NotWhileMeasuring),
-        OutputFormat::Osadl if !has(|work| matches!(work, Work::Cyclic { .. })) => {
-            Err(Error::NothingPeriodic)
-        }
+        OutputFormat::Osadl if !has(|work| matches!(work, Work::Cyclic { .. })) => Err(Error::NothingPeriodic),
         _ => Ok(()),
     }
 }
 
-/// What is to be printed, and where it comes from.
-pub(super) struct Shown<'a> {
+/// Results to print, and their origin.
+pub(super) struct FormattedResults<'a> {
     pub(super) analyses: &'a [Analysis],
-    /// The recordings' names; `-` where nothing was saved.
+    /// Names of the recordings; `-` for a result that was not saved.
     pub(super) names: &'a [String],
     pub(super) limits: &'a [Limit],
     pub(super) detail: Detail,
 }
 
-/// Whether single sleeps or messages were kept, in order.
-fn has_single_ones(analysis: &Analysis) -> bool {
-    analysis.outcomes().iter().any(|one| one.series().iter().any(|points| !points.is_empty()))
+/// Whether single sleeps or messages were recorded in order.
+fn has_single_samples(analysis: &Analysis) -> bool {
+    analysis.outcomes().iter().any(|outcome| outcome.series().iter().any(|points| !points.is_empty()))
 }
 
-impl Shown<'_> {
-    /// The results as text.
-    pub(super) fn as_text(&self, format: OutputFormat) -> Result<String, Error> {
+impl FormattedResults<'_> {
+    pub(super) fn text(&self, format: OutputFormat) -> Result<String, Error> {
         let Self { analyses, names, limits, .. } = *self;
         Ok(match format {
             OutputFormat::Text => self.tables(),
             OutputFormat::Json => match analyses {
-                [one] => render::json(one, limits)?,
-                many => render::json_of_many(many, limits)?,
+                [analysis] => render::json(analysis, limits)?,
+                analyses => render::json_of_many(analyses, limits)?,
             },
             OutputFormat::Csv => render::csv(analyses, names)?,
-            OutputFormat::Intervals if !analyses.iter().any(has_single_ones) => {
-                return Err(Error::NoSingleOnes);
+            OutputFormat::Intervals if !analyses.iter().any(has_single_samples) => {
+                return Err(Error::NoSingleSamples);
             }
             OutputFormat::Intervals => render::intervals_csv(analyses, names)?,
             OutputFormat::Hlog => render::hlog(analyses)?,
@@ -77,7 +74,7 @@ impl Shown<'_> {
             OutputFormat::Trace => render::trace(analyses)?,
             OutputFormat::Osadl => render::osadl(analyses).ok_or(Error::NothingPeriodic)?,
             OutputFormat::Influx => render::influx(analyses),
-            OutputFormat::Folded | OutputFormat::Perfetto => return Err(Error::NotOfRecord { path: None }),
+            OutputFormat::Folded | OutputFormat::Perfetto => return Err(Error::NotRecordFolder { path: None }),
         })
     }
 

@@ -1,4 +1,4 @@
-//! `howlate gaps`
+//! `howlate gaps`: looks for gaps in the time of busy CPUs.
 
 use howlate_gaps::{GapProgress, GapWatcher, measure};
 use howlate_linux::clock;
@@ -12,58 +12,61 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::detail;
 use crate::error::Error;
-use crate::exit_status::Status;
-use crate::startup::{clear_up, on_interrupt};
+use crate::exit_status::ExitStatus;
+use crate::startup::{clean_up, on_interrupt};
 use crate::terminal;
 use howlate_cli::GapsArgs;
 
-pub(crate) fn run(asked: &GapsArgs) -> Result<Status, Error> {
+pub(crate) fn run(args: &GapsArgs) -> Result<ExitStatus, Error> {
     let interrupted = on_interrupt()?;
-    for caveat in clear_up() {
-        terminal::tell(&format!("{}\n", howlate_render::caveat(&caveat)));
+    for caveat in clean_up() {
+        terminal::eprint_wrapped(&format!("{}\n", howlate_render::caveat(&caveat)));
     }
-    let request = asked.request();
-    let mut shown = Shown { screen: terminal::screen(asked.printing.quiet), of: asked.duration };
-    // Later, the spinning threads are part of it.
+    let request = args.request();
+    let mut display = GapDisplay { screen: terminal::screen(args.printing.quiet), duration: args.duration };
+    // Measured before the spinning threads start, which are busy themselves.
     let busy = busy(describe(&Root::live()).cpus.len());
-    let run = measure(&request, &interrupted, &mut shown)?;
-    let ago = clock::now().since(run.began).as_nanos();
-    let began = Timestamp::now() - SignedDuration::from_nanos(i64::try_from(ago).unwrap_or(i64::MAX));
-    shown.screen.iter_mut().for_each(|screen| screen.clear());
-    let status =
-        if run.interrupted || !run.moved().is_empty() { Status::NotTrustworthy } else { Status::Done };
+    let run = measure(&request, &interrupted, &mut display)?;
+    let elapsed = clock::now().since(run.began).as_nanos();
+    let start = Timestamp::now() - SignedDuration::from_nanos(i64::try_from(elapsed).unwrap_or(i64::MAX));
+    display.screen.iter_mut().for_each(|screen| screen.clear());
+    let status = if run.interrupted || !run.moved().is_empty() {
+        ExitStatus::NotTrustworthy
+    } else {
+        ExitStatus::Done
+    };
     let (root, zone) = (Root::live(), TimeZone::system());
     let result = howlate_render::Gaps {
         run,
         machine: machine(&describe(&root)),
         is_guest: hypervisor(&root).is_some(),
-        began,
+        began: start,
         zone,
         traces: request.traces,
         busy,
     };
-    let is_json = asked.printing.json;
+    let is_json = args.printing.json;
     let text =
-        if is_json { result.json()? } else { result.text(detail(asked.details, None), terminal::width()) };
+        if is_json { result.json()? } else { result.text(detail(args.details, None), terminal::width()) };
     terminal::print_or_json(&text, is_json)?;
     Ok(status)
 }
 
-/// How far it is, where somebody watches.
-struct Shown {
+/// Shows progress where standard error is a terminal.
+struct GapDisplay {
     screen: Option<Box<dyn Screen>>,
-    of: Span,
+    duration: Span,
 }
 
-impl GapWatcher for Shown {
+impl GapWatcher for GapDisplay {
     fn told(&mut self, caveat: &Caveat) {
-        terminal::tell(&format!("{}\n", howlate_render::caveat(caveat)));
+        terminal::eprint_wrapped(&format!("{}\n", howlate_render::caveat(caveat)));
     }
 
     fn progress(&mut self, progress: &GapProgress) -> bool {
         let worst = progress.worst.map(|gap| (gap.cpu, gap.length));
         if let Some(screen) = &mut self.screen {
-            screen.show(&gaps_progress(progress.passed, Some(self.of), progress.gaps, worst));
+            screen.show(&gaps_progress(progress.passed, Some(self.duration), progress.gaps, worst));
         }
         false
     }

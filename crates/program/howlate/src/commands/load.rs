@@ -1,4 +1,4 @@
-//! `howlate load`
+//! `howlate load`: applies a background load.
 
 use howlate_load::{Running, check};
 use howlate_model::Load;
@@ -6,14 +6,14 @@ use howlate_render::LoadResult;
 use howlate_session::apply_load;
 
 use crate::error::Error;
-use crate::exit_status::Status;
-use crate::startup::{clear_up, on_interrupt};
+use crate::exit_status::ExitStatus;
+use crate::startup::{clean_up, on_interrupt};
 use crate::terminal;
 
-pub(crate) fn run(args: &howlate_cli::LoadArgs) -> Result<Status, Error> {
+pub(crate) fn run(args: &howlate_cli::LoadArgs) -> Result<ExitStatus, Error> {
     let interrupted = on_interrupt()?;
-    for caveat in clear_up() {
-        terminal::tell(&format!("{}\n", howlate_render::caveat(&caveat)));
+    for caveat in clean_up() {
+        terminal::eprint_wrapped(&format!("{}\n", howlate_render::caveat(&caveat)));
     }
     let load = load(args);
     check(&load)?;
@@ -24,10 +24,10 @@ pub(crate) fn run(args: &howlate_cli::LoadArgs) -> Result<Status, Error> {
     let result = apply_load(running, result, screen, args.duration, &interrupted);
     let text = if args.printing.json { result.json()? } else { result.text(terminal::width()) };
     terminal::print_or_json(&text, args.printing.json)?;
-    Ok(if result.has_failed() { Status::NotTrustworthy } else { Status::Done })
+    Ok(if result.has_failed() { ExitStatus::NotTrustworthy } else { ExitStatus::Done })
 }
 
-/// All loads args for, as one.
+/// All loads of the options combined.
 fn load(args: &howlate_cli::LoadArgs) -> Load {
     let load = Load::from_parts(args.loads.iter().flat_map(|load| load.parts().to_vec()).collect());
     match &args.load_cpus {

@@ -1,4 +1,4 @@
-//! `howlate merge`
+//! `howlate merge`: merges recordings into one.
 
 use std::path::{Path, PathBuf};
 
@@ -8,51 +8,52 @@ use howlate_render as render;
 
 use super::reading::files;
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::terminal;
 use howlate_cli::MergeArgs;
 
-pub(crate) fn run(asked: &MergeArgs) -> Result<Status, Error> {
-    let (merged, status) = into_one(&asked.recordings, &asked.out)?;
-    let name = asked.out.display().to_string();
-    let text = if asked.json { merged.json(&name)? } else { merged.words(&name) };
-    terminal::print_or_json(&text, asked.json)?;
+pub(crate) fn run(args: &MergeArgs) -> Result<ExitStatus, Error> {
+    let (summary, status) = merge(&args.recordings, &args.out)?;
+    let name = args.out.display().to_string();
+    let text = if args.json { summary.json(&name)? } else { summary.words(&name) };
+    terminal::print_or_json(&text, args.json)?;
     Ok(status)
 }
 
-/// Makes one recording of many; what it is of, and whether all are in it.
-pub(super) fn into_one(recordings: &[PathBuf], out: &Path) -> Result<(render::MergeResult, Status), Error> {
+/// Merges recordings into one file. Returns its summary, and whether all recordings are in it.
+pub(super) fn merge(recordings: &[PathBuf], out: &Path) -> Result<(render::MergeResult, ExitStatus), Error> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for path in recordings {
         paths.extend(files(path)?);
     }
-    let arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let arguments =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
     let sources = Sources::open(&paths, new_id(), arguments)?;
-    let mut merged = Merged::create(out, sources.header())?;
-    let mut status = Status::Done;
-    let mut counted = render::MergeResult::new(&sources.header().conditions);
+    let mut output = Merged::create(out, sources.header())?;
+    let mut status = ExitStatus::Done;
+    let mut summary = render::MergeResult::new(&sources.header().conditions);
     for line in sources {
         if let Line::Caveat(caveat) = &line {
-            status = status.max(tell_of_source(caveat));
+            status = status.max(report_source(caveat));
         }
-        counted.add(&line);
-        merged.write(&line)?;
+        summary.add(&line);
+        output.write(&line)?;
     }
-    merged.close()?;
-    Ok((counted, status))
+    output.close()?;
+    Ok((summary, status))
 }
 
-/// Tells what is not in the merged recording, or not whole; returns how the command then ends.
-fn tell_of_source(caveat: &Caveat) -> Status {
-    let is_of_files = matches!(
+/// Prints a note about a recording that is missing from the merge or incomplete; returns the resulting status.
+fn report_source(caveat: &Caveat) -> ExitStatus {
+    let concerns_a_file = matches!(
         caveat,
         Caveat::SourceLeftOut { .. }
             | Caveat::SourceTwice { .. }
             | Caveat::RecordingCutOff { .. }
             | Caveat::NoEnd { .. }
     );
-    if is_of_files {
-        terminal::tell(&format!("{}\n", render::caveat(caveat)));
+    if concerns_a_file {
+        terminal::eprint_wrapped(&format!("{}\n", render::caveat(caveat)));
     }
-    if matches!(caveat, Caveat::SourceLeftOut { .. }) { Status::NotTrustworthy } else { Status::Done }
+    if matches!(caveat, Caveat::SourceLeftOut { .. }) { ExitStatus::NotTrustworthy } else { ExitStatus::Done }
 }

@@ -5,7 +5,7 @@ pub(crate) mod cyclic;
 pub(crate) mod cyclictest;
 pub(crate) mod debug_report;
 pub(crate) mod doctor;
-mod exported;
+mod exports;
 pub(crate) mod fleet;
 mod formats;
 pub(crate) mod gaps;
@@ -15,11 +15,10 @@ pub(crate) mod man_pages;
 pub(crate) mod merge;
 pub(crate) mod notify;
 pub(crate) mod plan_length;
-mod prometheus;
 pub(crate) mod quick;
 pub(crate) mod record;
-mod recorded;
-mod recorded_nodes;
+mod record_folder;
+mod record_folders;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selfcheck;
@@ -41,16 +40,16 @@ use howlate_model::Limit;
 use howlate_open_results as reading;
 
 use crate::error::Error;
-use crate::exit_status::{self, Status};
+use crate::exit_status::{self, ExitStatus};
 use crate::startup;
 use crate::terminal;
-use formats::{Shown, is_json};
-use howlate_cli::{MeasureArgs, OutputArgs, RowPer, TracingArgs, WholeRunArgs};
+use formats::{FormattedResults, is_json};
+use howlate_cli::{MeasureArgs, OutputArgs, TracingArgs, RowPer, WholeRunArgs};
 use howlate_recording::HistoryEntry;
 use howlate_render::Detail;
 use howlate_session::{Environment, Request, Resume, TraceOptions, measure};
 
-/// Measures a plan, prints the result, judges it.
+/// Measures a plan, prints the result, and checks it against the limits.
 fn measure_and_print(
     command: &str,
     args: &MeasureArgs,
@@ -58,31 +57,31 @@ fn measure_and_print(
     mut plan: howlate_plan::Plan,
     seed: u64,
     (reasons, by): (TracingArgs, Option<RowPer>),
-) -> Result<Status, Error> {
-    exported::check(&args.output)?;
+) -> Result<ExitStatus, Error> {
+    exports::check(&args.output)?;
     formats::check(args.output.output_format(), &plan.conditions)?;
-    // What stops a run is to be one of its numbers.
+    // The run may stop at a traced wake-up, so that tracing is spread over all turns.
     let traced = match args.run.stop_above {
         Some(_) => reasons.add_to(&mut plan, seed)?,
-        // A traced part of a run that ends early would come too late.
+        // A traced part at the end would be missing in a run that ends early.
         None if args.until.until.is_some() => reasons.add_to(&mut plan, seed)?,
         None => reasons.add_to_run(&mut plan, seed)?,
     };
-    let kept = HistoryEntry::begin(command, args.output.out.as_deref(), args.no_save);
-    let place = kept.path();
+    let history = HistoryEntry::begin(command, args.output.out.as_deref(), args.no_save);
+    let history_path = history.path();
     let request = Request {
         until: args.until.until,
-        kept: place.as_deref(),
+        kept: history_path.as_deref(),
         ..request(command, seed, environment, &args.run, &args.output, traced)
     };
     let analysis = measure(request, environment, &plan, Resume::No)?;
     print_result(&analysis, &args.output, by, &args.run.fail_above)?;
     let status = exit_status::of_whole_run(&analysis, &args.run.fail_above);
-    say_kept(kept, args.output.printing.quiet);
+    end_history(history, args.output.printing.quiet);
     Ok(status)
 }
 
-/// What was typed after `command`, as a session is asked for it; turns are in an order drawn with `seed`.
+/// The request of a session for the options of `command`; `seed` determines the order of turns.
 fn request<'a>(
     command: &'a str,
     seed: u64,
@@ -91,8 +90,9 @@ fn request<'a>(
     output: &'a OutputArgs,
     traced: Option<TraceOptions>,
 ) -> Request<'a> {
-    let keeps = traced.is_some_and(|traced| traced.keep.is_some());
-    let timeline = keeps.then(|| startup::on_timeline_asked(&environment.timeline_asked).ok()).flatten();
+    let keeps_timelines = traced.is_some_and(|traced| traced.keep.is_some());
+    let timeline_request =
+        keeps_timelines.then(|| startup::on_timeline_request(&environment.timeline_asked).ok()).flatten();
     Request {
         command,
         seed,
@@ -103,19 +103,18 @@ fn request<'a>(
         dma_latency_us: run.dma_latency,
         stop_above: run.stop_above,
         until: None,
-        screen: terminal::display(output.display.live, output.printing.quiet, environment, timeline),
+        screen: terminal::display(output.display.live, output.printing.quiet, environment, timeline_request),
         traced,
     }
 }
 
-/// Ends a run that is kept, and tells whoever watches how to see it again.
-fn say_kept(kept: HistoryEntry, quiet: bool) {
-    if kept.end() && !quiet && terminal::is_watched() {
-        terminal::say("Saved; show it again with: howlate show\n");
+/// Ends the copy of a run in the history, and prints how to show it again.
+fn end_history(history: HistoryEntry, quiet: bool) {
+    if history.end() && !quiet && terminal::stderr_is_terminal() {
+        terminal::eprint("Saved; show it again with: howlate show\n");
     }
 }
 
-/// How much of a result to print.
 const fn detail(all: bool, by: Option<RowPer>) -> Detail {
     match (all, by) {
         (true, _) => Detail::Full,
@@ -124,11 +123,11 @@ const fn detail(all: bool, by: Option<RowPer>) -> Detail {
     }
 }
 
-/// The recordings that were named; the most recent run where none was.
-fn named_or_most_recent(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
-    match named {
-        [] => Ok(vec![howlate_recording::most_recent().ok_or(Error::NothingKept)?]),
-        named => Ok(named.to_vec()),
+/// The given recordings; the most recent run where none was given.
+fn recordings_or_latest(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    match paths {
+        [] => Ok(vec![howlate_recording::most_recent().ok_or(Error::NoSavedRun)?]),
+        paths => Ok(paths.to_vec()),
     }
 }
 
@@ -139,8 +138,8 @@ fn print_result(
     limits: &[Limit],
 ) -> Result<(), Error> {
     let (analyses, names) = (std::slice::from_ref(analysis), &[output.name()]);
-    let shown = Shown { analyses, names, limits, detail: detail(output.details, by) };
+    let results = FormattedResults { analyses, names, limits, detail: detail(output.details, by) };
     let format = output.output_format();
-    exported::write(analysis, output, limits)?;
-    Ok(terminal::print_or_json(&shown.as_text(format)?, is_json(format))?)
+    exports::write(analysis, output, limits)?;
+    Ok(terminal::print_or_json(&results.text(format)?, is_json(format))?)
 }

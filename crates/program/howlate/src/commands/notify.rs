@@ -1,4 +1,4 @@
-//! `howlate notify`
+//! `howlate notify`: measures how late messages between threads arrive.
 
 use howlate_measure::is_allowed;
 use howlate_model::{AsText, CombinationRefusal, Notifier};
@@ -6,25 +6,26 @@ use howlate_plan::{NotifyChoices, Plan, PlanError, deduplicate};
 
 use super::{measure_and_print, until};
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::startup;
 use howlate_cli::NotifyArgs;
 use howlate_session::{Environment, Share};
 
-pub(crate) fn run(args: &NotifyArgs) -> Result<Status, Error> {
+pub(crate) fn run(args: &NotifyArgs) -> Result<ExitStatus, Error> {
     let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
-    // What a turn of messages holds has room for its stamps.
-    let plan =
-        until::plan(&args.measuring, args.reasons, true, |share| plan_of(args, &environment, seed, share))?;
+    // In turns, so that the memory for time stamps is bounded.
+    let plan = until::plan(&args.measuring, args.reasons, true, |share| {
+        plan_for_share(args, &environment, seed, share)
+    })?;
     measure_and_print("notify", &args.measuring, &environment, plan, seed, (args.reasons, None))
 }
 
-/// What is to be measured, in an order drawn with `seed`.
+/// The plan of the options, its order determined by `seed`.
 pub(crate) fn plan(args: &NotifyArgs, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
-    plan_of(args, environment, seed, None)
+    plan_for_share(args, environment, seed, None)
 }
 
-fn plan_of(
+fn plan_for_share(
     args: &NotifyArgs,
     environment: &Environment,
     seed: u64,
@@ -53,7 +54,7 @@ fn plan_of(
     Ok(measuring.with_cut_off(plan))
 }
 
-/// Why kernel or container refuse a mechanism, if they do.
+/// Why the kernel or a container refuses a mechanism; `None` where it does not.
 fn refusal(notifier: Notifier) -> Option<(Notifier, AsText<CombinationRefusal>)> {
     let error = is_allowed(notifier).err()?;
     Some((notifier, CombinationRefusal::Refused((&error).into()).into()))

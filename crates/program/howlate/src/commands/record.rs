@@ -1,4 +1,4 @@
-//! `howlate record`
+//! `howlate record`: records late wake-ups of the whole machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,122 +20,131 @@ use howlate_session::{date_and_time, header};
 
 use super::start;
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::startup;
-use crate::terminal::{self, say, tell};
+use crate::terminal::{self, eprint, eprint_wrapped};
 use howlate_cli::RecordArgs;
 
-pub(crate) fn run(asked: &RecordArgs) -> Result<Status, Error> {
-    if asked.install {
-        return install(asked);
+pub(crate) fn run(args: &RecordArgs) -> Result<ExitStatus, Error> {
+    if args.install {
+        return install(args);
     }
     let environment = startup::begin()?;
-    let wanted = RecorderOptions {
-        late_above: asked.late_above,
-        loop_above: asked.loop_above,
-        filter: asked.filter(),
-        out: asked.out.clone(),
-        bounds: asked.bounds(),
-        keep: asked.keep,
-        timelines: asked.at_most,
-        on_late: asked.on_late.clone(),
-        duration: asked.duration,
+    let options = RecorderOptions {
+        late_above: args.late_above,
+        loop_above: args.loop_above,
+        filter: args.filter(),
+        out: args.out.clone(),
+        bounds: args.bounds(),
+        keep: args.keep,
+        timelines: args.at_most,
+        on_late: args.on_late.clone(),
+        duration: args.duration,
     };
-    // Findings are `howlate doctor`'s to tell; each file would repeat them.
-    let first = Header { findings: Vec::new(), ..header("record", 0, &environment, Vec::new()) };
-    let first = Header {
-        late_above: Some(asked.late_above.least()),
-        late_above_percentile: asked.late_above.percent(),
-        ..first
+    // Without findings: each file would repeat them, and `howlate doctor` reports them.
+    let first_header = Header { findings: Vec::new(), ..header("record", 0, &environment, Vec::new()) };
+    let first_header = Header {
+        late_above: Some(args.late_above.least()),
+        late_above_percentile: args.late_above.percent(),
+        ..first_header
     };
-    let begin =
-        move || Header { id: Some(new_id()), started: date_and_time(), at: clock::now(), ..first.clone() };
-    let above = late_above(asked.late_above);
+    let new_header = move || Header {
+        id: Some(new_id()),
+        started: date_and_time(),
+        at: clock::now(),
+        ..first_header.clone()
+    };
+    let above = late_above(args.late_above);
     let requests = SignalFlags { end: Arc::clone(&environment.interrupted), snap: Arc::default() };
-    let place = machine(&environment.system);
-    let started = |folder: &std::path::Path, unseen: &MissingProbes| {
-        if asked.live {
-            let what = (asked.late_above, folder.display().to_string());
-            match LiveRecord::begin(&requests.end, &requests.snap, place, what) {
-                Ok(live) => return Box::new(Whole(live)) as Box<dyn RecorderDisplay>,
-                Err(why) => tell(&format!("No live view: {why}.\n")),
+    let machine_name = machine(&environment.system);
+    let display = |folder: &Path, unseen: &MissingProbes| {
+        if args.live {
+            let threshold_and_folder = (args.late_above, folder.display().to_string());
+            match LiveRecord::begin(&requests.end, &requests.snap, machine_name, threshold_and_folder) {
+                Ok(live) => return Box::new(LiveRecordDisplay(live)) as Box<dyn RecorderDisplay>,
+                Err(error) => eprint_wrapped(&format!("No live view: {error}.\n")),
             }
         }
-        if !asked.quiet {
+        if !args.quiet {
             if let Some(reason) = &unseen.loops {
-                say(&format!(
+                eprint(&format!(
                     "Event loops that do not come back are not seen here: {reason}. `howlate watch PID` sees those of one program.\n"
                 ));
             }
             if let Some(reason) = &unseen.timers {
-                say(&format!("By when timers were due is not seen here: {reason}.\n"));
+                eprint(&format!("By when timers were due is not seen here: {reason}.\n"));
             }
-            let folder = place_of(folder);
-            say(&format!(
+            let folder = printable_path(folder);
+            eprint(&format!(
                 "Recording what is late above {above} into {folder}. Ctrl-C ends it. To see them:\n  howlate show {folder} --since 10m\n"
             ));
         }
-        Box::new(Words { folder: place_of(folder) })
+        Box::new(TextDisplay { folder: printable_path(folder) })
     };
-    startup::on_timeline_asked(&requests.snap)?;
-    start::wait_for(asked.start_at, &requests.end, asked.quiet)?;
-    let finished = howlate_blackbox::record(&wanted, &requests, begin, started)?;
-    if !asked.quiet {
-        // Behind the `^C` that a terminal shows, nobody reads on.
-        let is_behind_key = requests.end.load(Ordering::Relaxed) && terminal::is_watched();
-        let end = end_of(&finished).text(&place_of(&asked.out));
-        say(&if is_behind_key { format!("\n{end}") } else { end });
+    startup::on_timeline_request(&requests.snap)?;
+    start::wait_for(args.start_at, &requests.end, args.quiet)?;
+    let finished = howlate_blackbox::record(&options, &requests, new_header, display)?;
+    if !args.quiet {
+        // Below the `^C` that the terminal echoes, the text starts on a line of its own.
+        let follows_echo = requests.end.load(Ordering::Relaxed) && terminal::stderr_is_terminal();
+        let end = record_end(&finished).text(&printable_path(&args.out));
+        eprint(&if follows_echo { format!("\n{end}") } else { end });
     }
     if finished.snaps_left_out > 0 {
         let count = finished.snaps_left_out;
-        tell(&format!("{count} requests of programs to keep what all CPUs had done were too many.\n"));
+        eprint_wrapped(&format!(
+            "{count} requests of programs to keep what all CPUs had done were too many.\n"
+        ));
     }
     if finished.folder_removed {
-        tell(&format!("{}\n", folder_is_gone(&place_of(&asked.out))));
-        return Ok(Status::NotTrustworthy);
+        eprint_wrapped(&format!("{}\n", folder_is_gone(&printable_path(&args.out))));
+        return Ok(ExitStatus::NotTrustworthy);
     }
-    if let RecordingSummary { not_written: lost @ 1.., why_not_written: reason, .. } = &finished {
-        let folder = place_of(&asked.out);
-        tell(&format!("{}\n", lines_not_written(&folder, *lost, reason.as_ref())));
-        return Ok(Status::NotTrustworthy);
+    if let RecordingSummary { not_written: lost @ 1.., why_not_written: error, .. } = &finished {
+        let folder = printable_path(&args.out);
+        eprint_wrapped(&format!("{}\n", lines_not_written(&folder, *lost, error.as_ref())));
+        return Ok(ExitStatus::NotTrustworthy);
     }
     if finished.snaps_not_written > 0 {
-        tell(&format!("{} of what `howlate snap` asked for found no room.\n", finished.snaps_not_written));
-        return Ok(Status::NotTrustworthy);
+        eprint_wrapped(&format!(
+            "{} of what `howlate snap` asked for found no room.\n",
+            finished.snaps_not_written
+        ));
+        return Ok(ExitStatus::NotTrustworthy);
     }
-    Ok(if finished.stopped { Status::Exceeded } else { Status::Done })
+    Ok(if finished.stopped { ExitStatus::Exceeded } else { ExitStatus::Done })
 }
 
-/// A service that records with the same options.
-fn install(asked: &RecordArgs) -> Result<Status, Error> {
-    let is_ours =
-        |word: &String| !matches!(word.as_str(), "record" | "--install" | "--yes" | "--quiet" | "-q");
-    // Of these only the folder may be other than Unicode, and such a one is refused below.
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    let words = words.filter(is_ours).collect();
-    let unit = SystemdUnit { program: std::env::current_exe()?, arguments: words, out: asked.out.clone() };
-    if !asked.yes {
+/// Installs a service that records with the same options, or prints its unit file without `--yes`.
+fn install(args: &RecordArgs) -> Result<ExitStatus, Error> {
+    let is_recorded_option =
+        |argument: &String| !matches!(argument.as_str(), "record" | "--install" | "--yes" | "--quiet" | "-q");
+    // Only the folder can be other than Unicode, and `install` refuses that.
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let arguments = arguments.filter(is_recorded_option).collect();
+    let unit = SystemdUnit { program: std::env::current_exe()?, arguments, out: args.out.clone() };
+    if !args.yes {
         terminal::print_as_is(&unit.text()?)?;
-        return Ok(Status::Done);
+        return Ok(ExitStatus::Done);
     }
     let InstalledFiles { unit, user } = unit.install(Path::new("/"))?;
     let (unit, user) = (unit.display(), user.display());
-    say(&format!(
+    eprint(&format!(
         "Written to {unit} and {user}. To start it:\n  systemd-sysusers && systemctl daemon-reload && systemctl enable --now howlate-recording\n"
     ));
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn place_of(folder: &Path) -> String {
+fn printable_path(folder: &Path) -> String {
     legible(&shell_path(folder)).into_owned()
 }
 
-/// Nothing is shown but what somebody should know at once.
-struct Words {
+/// Prints only what the user must know at once.
+struct TextDisplay {
     folder: String,
 }
 
-impl RecorderDisplay for Words {
+impl RecorderDisplay for TextDisplay {
     fn show(&mut self, _: &[Incident], _: &RecordingSummary) {}
 
     fn marks(&mut self) -> Vec<MonotonicTime> {
@@ -143,27 +152,26 @@ impl RecorderDisplay for Words {
     }
 
     fn disk_event(&mut self, event: &DiskEvent) {
-        let words = match event {
+        let message = match event {
             DiskEvent::WriteFailed(loss) => disk_refuses(&self.folder, &loss.reason),
             DiskEvent::Recovered { lost } => disk_takes_again(&self.folder, *lost),
         };
-        tell(&format!("{words}\n"));
+        eprint_wrapped(&format!("{message}\n"));
     }
 
-    fn requests_unavailable(&mut self, why: &ListenError) {
-        tell(&format!("Programs cannot ask this recorder for anything: {why}.\n"));
+    fn requests_unavailable(&mut self, reason: &ListenError) {
+        eprint_wrapped(&format!("Programs cannot ask this recorder for anything: {reason}.\n"));
     }
 }
 
-/// The whole screen.
-struct Whole(LiveRecord);
+struct LiveRecordDisplay(LiveRecord);
 
-impl RecorderDisplay for Whole {
+impl RecorderDisplay for LiveRecordDisplay {
     fn show(&mut self, new: &[Incident], so_far: &RecordingSummary) {
         self.0.show(new, so_far.lost + so_far.left_out + so_far.not_written);
     }
 
-    // Its count of what was lost goes up; the words come when the screen is left.
+    // The screen counts lost incidents; the reason follows when it is left.
     fn disk_event(&mut self, _: &DiskEvent) {}
 
     fn requests_unavailable(&mut self, _: &ListenError) {}
@@ -173,7 +181,7 @@ impl RecorderDisplay for Whole {
     }
 }
 
-const fn end_of(finished: &RecordingSummary) -> RecordEnd {
+const fn record_end(finished: &RecordingSummary) -> RecordEnd {
     let RecordingSummary {
         incidents, left_out, lost, not_written, commands_left_out, folder_removed, ..
     } = *finished;

@@ -1,4 +1,4 @@
-//! `howlate run`
+//! `howlate run`: measures a plan.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use howlate_model::{AsText, Caveat, Combination, Condition, EndReason, LoadList,
 use howlate_plan::{Plan, PlanError, join_plans};
 use howlate_render as render;
 
-use super::{cyclic, exported, formats, guest, notify, print_result, request, say_kept, sleep, start};
+use super::{cyclic, end_history, exports, formats, guest, notify, print_result, request, sleep, start};
 use crate::error::Error;
-use crate::exit_status::{self, Status};
+use crate::exit_status::{self, ExitStatus};
 use crate::plan_file::Experiment;
 use crate::startup;
 use crate::terminal;
@@ -18,12 +18,12 @@ use howlate_model::refused_option::{NotForGuests, NotForTune};
 use howlate_recording::HistoryEntry;
 use howlate_session::{Environment, Request, Resume, measure};
 
-pub(crate) fn run(mut args: RunArgs) -> Result<Status, Error> {
+pub(crate) fn run(mut args: RunArgs) -> Result<ExitStatus, Error> {
     if args.list {
         let plans: Vec<(&str, String)> =
             built_in_plans::ALL.iter().map(|plan| (plan.name, plan.about())).collect();
         terminal::print(&render::plan_list(&plans, terminal::width()))?;
-        return Ok(Status::Done);
+        return Ok(ExitStatus::Done);
     }
     let mut experiment = Experiment::read(args.plan(), "howlate run")?;
     if let Some(options) = experiment.options.take() {
@@ -35,7 +35,7 @@ pub(crate) fn run(mut args: RunArgs) -> Result<Status, Error> {
         return in_guests(&args, guest);
     }
     if let Some(work) = experiment.tuning.take() {
-        return tuning(args, work);
+        return run_tuning(args, work);
     }
     let path = args.recording();
     let resume = Resume::open(&path, args.resume || args.dry_run)?;
@@ -48,18 +48,18 @@ pub(crate) fn run(mut args: RunArgs) -> Result<Status, Error> {
             boots.map_or_else(String::new, |boots| render::boots(boots, estimate, terminal::width()));
         let shown = render::plan(&rows, turns, &plan.left_out, estimate, terminal::width());
         terminal::print(&format!("{shown}{guests}"))?;
-        return Ok(Status::Done);
+        return Ok(ExitStatus::Done);
     }
     let environment = startup::begin_with(&experiment.settings)?;
-    let status = take(&args, &mut experiment, &environment, seed, resume);
-    // Where the run ended in order, the result has said so.
+    let status = measure_plan(&args, &mut experiment, &environment, seed, resume);
+    // After an orderly end the result has reported it.
     let not_restored = environment.put_back();
-    not_restored.iter().for_each(|caveat| terminal::tell(&format!("{}\n", render::caveat(caveat))));
+    not_restored.iter().for_each(|caveat| terminal::eprint_wrapped(&format!("{}\n", render::caveat(caveat))));
     status
 }
 
-/// Tries settings on what the plan says, as if that had been typed after `howlate tune`.
-fn tuning(args: RunArgs, mut work: TuneWork) -> Result<Status, Error> {
+/// Tunes with the plan's `[[tune]]` table, as `howlate tune` does on the command line.
+fn run_tuning(args: RunArgs, mut work: TuneWork) -> Result<ExitStatus, Error> {
     if args.reasons.why {
         return Err(Error::NotForTune(NotForTune::Why));
     }
@@ -78,10 +78,10 @@ fn tuning(args: RunArgs, mut work: TuneWork) -> Result<Status, Error> {
     super::tune::run(TuneArgs { subject: TuneSubject::Work(work) })
 }
 
-/// The same run in each guest that the plan asks for.
-fn in_guests(args: &RunArgs, mut guest: GuestArgs) -> Result<Status, Error> {
-    let refused = [("--resume", args.resume), ("--start-at", args.start_at.is_some())];
-    if let Some((option, _)) = refused.iter().find(|(_, is_asked)| *is_asked) {
+/// Runs the plan in each guest that it lists.
+fn in_guests(args: &RunArgs, mut guest: GuestArgs) -> Result<ExitStatus, Error> {
+    let options = [("--resume", args.resume), ("--start-at", args.start_at.is_some())];
+    if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
         return Err(Error::NotForGuests(NotForGuests::option(option)));
     }
     guest.command = args.in_guest();
@@ -91,14 +91,14 @@ fn in_guests(args: &RunArgs, mut guest: GuestArgs) -> Result<Status, Error> {
     super::guest::run(&guest)
 }
 
-fn take(
+fn measure_plan(
     args: &RunArgs,
     experiment: &mut Experiment,
     environment: &Environment,
     seed: u64,
     resume: Resume,
-) -> Result<Status, Error> {
-    exported::check(&args.output)?;
+) -> Result<ExitStatus, Error> {
+    exports::check(&args.output)?;
     let mut plan = plan(experiment, args, environment, seed)?;
     formats::check(args.output.output_format(), &plan.conditions)?;
     let traced = args.reasons.add_to(&mut plan, seed)?;
@@ -107,14 +107,14 @@ fn take(
     let request =
         Request { out: Some(&path), ..request("run", seed, environment, options, &args.output, traced) };
     let quiet = args.output.printing.quiet;
-    let kept = HistoryEntry::begin("run", Some(&path), args.no_save);
-    introduce(experiment, &plan, &path, quiet);
+    let history = HistoryEntry::begin("run", Some(&path), args.no_save);
+    announce(experiment, &plan, &path, quiet);
     start::wait_for(args.start_at, &environment.interrupted, quiet)?;
     let analysis = measure(request, environment, &plan, resume)?;
     print_result(&analysis, &args.output, None, &options.fail_above)?;
-    say_kept(kept, quiet);
+    end_history(history, quiet);
     if analysis.end.as_ref().is_some_and(|end| end.how == EndReason::Interrupted) && !quiet {
-        terminal::say(&format!(
+        terminal::eprint(&format!(
             "To go on: howlate run {} --resume{}\n",
             shell_path(args.plan()),
             out_option(args)
@@ -123,20 +123,19 @@ fn take(
     Ok(exit_status::of_whole_run(&analysis, &options.fail_above))
 }
 
-/// What would be measured, in the words of each measuring command's own options.
+/// The plan of all measuring commands together.
 fn plan(
     experiment: &mut Experiment,
     args: &RunArgs,
     environment: &Environment,
     seed: u64,
 ) -> Result<Plan, PlanError> {
-    let plans = experiment.measures.iter_mut().map(|command| planned(command, args, environment, seed));
+    let plans = experiment.measures.iter_mut().map(|command| command_plan(command, args, environment, seed));
     join_plans(plans.collect(), seed)
 }
 
-/// A measuring command's plan, with what was typed for the whole run and without loads that
-/// cannot be applied here.
-fn planned(
+/// Plan of one measuring command, with the options of the whole run and without loads that cannot be applied here.
+fn command_plan(
     command: &mut CliCommand,
     args: &RunArgs,
     environment: &Environment,
@@ -150,17 +149,17 @@ fn planned(
         left_out = leave_out_loads(&mut measuring.factors.load)?;
     }
     let mut plan = match command {
-        CliCommand::Sleep(one) => sleep::plan(one, environment, seed)?,
-        CliCommand::Cyclic(one) => cyclic::plan(one, environment, seed)?,
-        CliCommand::Notify(one) => notify::plan(one, environment, seed)?,
-        // A plan file holds no others.
+        CliCommand::Sleep(args) => sleep::plan(args, environment, seed)?,
+        CliCommand::Cyclic(args) => cyclic::plan(args, environment, seed)?,
+        CliCommand::Notify(args) => notify::plan(args, environment, seed)?,
+        // Plan files hold no other commands.
         _ => return Err(PlanError::NothingLeft(Vec::new())),
     };
     plan.left_out.extend(left_out);
     Ok(plan)
 }
 
-/// Takes away the loads that cannot be applied here; tells why.
+/// Removes loads that cannot be applied here; returns why.
 fn leave_out_loads(lists: &mut [LoadList]) -> Result<Vec<Caveat>, PlanError> {
     let mut left_out = Vec::new();
     for list in &mut *lists {
@@ -177,26 +176,25 @@ fn leave_out_loads(lists: &mut [LoadList]) -> Result<Vec<Caveat>, PlanError> {
     if any_left { Ok(left_out) } else { Err(PlanError::NothingLeft(left_out)) }
 }
 
-/// Says what is about to happen.
-fn introduce(experiment: &Experiment, plan: &Plan, path: &Path, quiet: bool) {
+fn announce(experiment: &Experiment, plan: &Plan, path: &Path, quiet: bool) {
     if quiet {
         return;
     }
     let about = experiment.about.as_ref().map(|about| format!("{about}\n")).unwrap_or_default();
     let extent = render::extent(plan.conditions.len(), plan.turns.len(), plan.estimate());
-    terminal::tell(&format!("{about}{extent}; recorded in {}\n", path.display()));
+    terminal::eprint_wrapped(&format!("{about}{extent}; recorded in {}\n", path.display()));
 }
 
 fn out_option(args: &RunArgs) -> String {
     args.output.out.as_ref().map(|out| format!(" --out {}", shell_path(out))).unwrap_or_default()
 }
 
-/// Each condition with the number of its turns and the time that they take.
+/// Each condition with the number of its turns and their total time.
 fn rows(plan: &Plan) -> Vec<(&Condition, usize, Span)> {
     let row = |(number, condition)| {
-        let is_its =
+        let has_condition =
             |turn: &&howlate_model::Turn| turn.tasks.iter().any(|task| task.condition as usize == number);
-        let turns = plan.turns.iter().filter(is_its);
+        let turns = plan.turns.iter().filter(has_condition);
         let time = turns.clone().fold(Span::ZERO, |sum, turn| sum.plus(turn.estimate));
         (condition, turns.count(), time)
     };

@@ -1,4 +1,4 @@
-//! `howlate selfcheck`
+//! `howlate selfcheck`: tests the tracer with injected delays.
 
 use std::sync::atomic::Ordering;
 
@@ -9,39 +9,39 @@ use howlate_selfcheck::inject::Class;
 use howlate_selfcheck::{Request, check};
 
 use crate::error::Error;
-use crate::exit_status::Status;
-use crate::startup::{clear_up, on_interrupt};
-use crate::terminal::{self, InPlace, is_watched};
+use crate::exit_status::ExitStatus;
+use crate::startup::{clean_up, on_interrupt};
+use crate::terminal::{self, InPlace, stderr_is_terminal};
 use howlate_cli::SelfcheckArgs;
 
-pub(crate) fn run(asked: &SelfcheckArgs) -> Result<Status, Error> {
+pub(crate) fn run(args: &SelfcheckArgs) -> Result<ExitStatus, Error> {
     let interrupted = on_interrupt()?;
-    for caveat in clear_up() {
-        terminal::tell(&format!("{}\n", howlate_render::caveat(&caveat)));
+    for caveat in clean_up() {
+        terminal::eprint_wrapped(&format!("{}\n", howlate_render::caveat(&caveat)));
     }
-    let classes = if asked.classes.is_empty() { Class::ALL.to_vec() } else { deduplicate(&asked.classes) };
-    let mut place = (!asked.printing.quiet && is_watched()).then(InPlace::default);
+    let classes = if args.classes.is_empty() { Class::ALL.to_vec() } else { deduplicate(&args.classes) };
+    let mut display = (!args.printing.quiet && stderr_is_terminal()).then(InPlace::default);
     let request =
-        Request { classes: &classes, lasts: asked.duration, tracer: asked.tracer, interrupted: &interrupted };
-    let checked = check(&request, |number, class| {
-        let left = asked.duration.times((classes.len() - number) as u64);
-        if let Some(place) = &mut place {
-            place.show(&format!("{class}, {} of {} · {}", number + 1, classes.len(), time_left(left)));
+        Request { classes: &classes, lasts: args.duration, tracer: args.tracer, interrupted: &interrupted };
+    let result = check(&request, |number, class| {
+        let remaining = args.duration.times((classes.len() - number) as u64);
+        if let Some(display) = &mut display {
+            display.show(&format!("{class}, {} of {} · {}", number + 1, classes.len(), time_left(remaining)));
         }
     })?;
-    place.iter_mut().for_each(InPlace::clear);
-    let json = asked.printing.json;
-    let text = if json { self_check_json(&checked)? } else { self_check(&checked, terminal::width()) };
+    display.iter_mut().for_each(InPlace::clear);
+    let json = args.printing.json;
+    let text = if json { self_check_json(&result)? } else { self_check(&result, terminal::width()) };
     terminal::print_or_json(&text, json)?;
-    Ok(status(&checked, interrupted.load(Ordering::Relaxed)))
+    Ok(status(&result, interrupted.load(Ordering::Relaxed)))
 }
 
-/// What is missed counts whatever else is; only a whole check, which nobody ended early, shows that nothing is.
-fn status(check: &SelfCheck, is_cut: bool) -> Status {
-    match (check.is_missed(), check.is_any_found() && !is_cut) {
-        (true, _) => Status::Exceeded,
-        (false, true) => Status::Done,
-        (false, false) => Status::NotTrustworthy,
+/// A missed injection always fails the check; success needs a finding and a check that was not interrupted.
+fn status(check: &SelfCheck, was_interrupted: bool) -> ExitStatus {
+    match (check.is_missed(), check.is_any_found() && !was_interrupted) {
+        (true, _) => ExitStatus::Exceeded,
+        (false, true) => ExitStatus::Done,
+        (false, false) => ExitStatus::NotTrustworthy,
     }
 }
 
@@ -51,9 +51,9 @@ mod tests {
 
     use super::*;
 
-    /// A check with these hits and how many were found, per class; `None` was not made.
+    /// A check with hits and found injections per class; `None` for a class that was not made.
     fn checked(hits_and_found: &[Option<(u64, u64)>]) -> SelfCheck {
-        let class = |made: &Option<(u64, u64)>| match *made {
+        let class = |counts: &Option<(u64, u64)>| match *counts {
             Some((hits, found)) => {
                 CheckedClass::from_score("thread", CheckScore { hits, found, ..CheckScore::default() })
             }
@@ -72,12 +72,15 @@ mod tests {
     #[test]
     fn wrong_blame_is_1_and_nothing_to_judge_is_3() {
         let status_of = |classes: &[_]| status(&checked(classes), false);
-        assert_eq!(status_of(&[Some((100, 100)), None]), Status::Done);
-        assert_eq!(status_of(&[Some((100, 100)), Some((100, 94))]), Status::Exceeded);
-        assert_eq!(status_of(&[Some((100, 0)), None]), Status::Exceeded);
-        assert_eq!(status_of(&[None, Some((3, 0))]), Status::NotTrustworthy);
-        assert_eq!(status_of(&[]), Status::NotTrustworthy);
-        let whole = checked(&[Some((100, 100))]);
-        assert_eq!((status(&whole, false), status(&whole, true)), (Status::Done, Status::NotTrustworthy));
+        assert_eq!(status_of(&[Some((100, 100)), None]), ExitStatus::Done);
+        assert_eq!(status_of(&[Some((100, 100)), Some((100, 94))]), ExitStatus::Exceeded);
+        assert_eq!(status_of(&[Some((100, 0)), None]), ExitStatus::Exceeded);
+        assert_eq!(status_of(&[None, Some((3, 0))]), ExitStatus::NotTrustworthy);
+        assert_eq!(status_of(&[]), ExitStatus::NotTrustworthy);
+        let complete = checked(&[Some((100, 100))]);
+        assert_eq!(
+            (status(&complete, false), status(&complete, true)),
+            (ExitStatus::Done, ExitStatus::NotTrustworthy)
+        );
     }
 }

@@ -1,29 +1,30 @@
-//! `howlate sleep`
+//! `howlate sleep`: measures how late single sleeps end.
 
 use howlate_linux::dma_latency::DmaLatency;
 use howlate_plan::{Plan, PlanError, SleepChoices, StepChoices, deduplicate};
 
 use super::{measure_and_print, until};
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::startup;
 use crate::terminal;
 use howlate_cli::SleepArgs;
 use howlate_session::{Environment, Share};
 
-pub(crate) fn run(args: &SleepArgs) -> Result<Status, Error> {
+pub(crate) fn run(args: &SleepArgs) -> Result<ExitStatus, Error> {
     let (environment, seed) = (startup::begin()?, args.measuring.run.seed());
-    let plan =
-        until::plan(&args.measuring, args.reasons, false, |share| plan_of(args, &environment, seed, share))?;
+    let plan = until::plan(&args.measuring, args.reasons, false, |share| {
+        plan_for_share(args, &environment, seed, share)
+    })?;
     measure_and_print("sleep", &args.measuring, &environment, plan, seed, (args.reasons, None))
 }
 
-/// What is to be measured, in an order drawn with `seed`.
+/// The plan of the options, its order determined by `seed`.
 pub(crate) fn plan(args: &SleepArgs, environment: &Environment, seed: u64) -> Result<Plan, PlanError> {
-    plan_of(args, environment, seed, None)
+    plan_for_share(args, environment, seed, None)
 }
 
-fn plan_of(
+fn plan_for_share(
     args: &SleepArgs,
     environment: &Environment,
     seed: u64,
@@ -50,7 +51,7 @@ fn plan_of(
     Ok(measuring.with_cut_off(plan))
 }
 
-/// A sweep of lengths with its controls; the limit on idle states is tried before.
+/// `--steps`: a sweep over lengths with its control conditions; tests first whether the limit on idle states can be set.
 fn steps(args: &SleepArgs, seed: u64) -> StepChoices {
     let measuring = &args.measuring;
     let circumstances = measuring.factors.circumstances(seed);

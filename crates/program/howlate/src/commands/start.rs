@@ -1,4 +1,4 @@
-//! Beginning at the same time as other machines.
+//! `--start-at`: starts at the same time as other machines.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,19 +11,19 @@ use jiff::tz::TimeZone;
 
 use crate::terminal;
 
-/// How long nobody looks whether it is interrupted, or the clock was set.
-const A_WHILE: i64 = 100_000_000;
+/// Interval in ns of the checks for interrupts and for a changed clock.
+const CHECK_INTERVAL: i64 = 100_000_000;
 
-/// Waits for the moment by the wall clock, or until it is interrupted.
+/// Waits until `start` on the wall clock, or until `interrupted` is set.
 pub(super) fn wait_for(start: Option<StartAt>, interrupted: &AtomicBool, quiet: bool) -> io::Result<()> {
     let Some(start) = start else { return Ok(()) };
-    let begins = start.after(clock::now_on(WaitClock::Realtime));
+    let start_ns = start.after(clock::now_on(WaitClock::Realtime));
     if !quiet {
-        terminal::tell(&format!("Begins at {}.\n", time_of_day(begins)));
+        terminal::eprint_wrapped(&format!("Begins at {}.\n", time_of_day(start_ns)));
     }
     while !interrupted.load(Ordering::Relaxed) {
-        let left = begins - clock::now_on(WaitClock::Realtime);
-        match u64::try_from(left.min(A_WHILE)) {
+        let remaining = start_ns - clock::now_on(WaitClock::Realtime);
+        match u64::try_from(remaining.min(CHECK_INTERVAL)) {
             Ok(nanos @ 1..) => match clock::sleep_for(Span::from_nanos(nanos)) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => {}
@@ -35,6 +35,6 @@ pub(super) fn wait_for(start: Option<StartAt>, interrupted: &AtomicBool, quiet: 
 }
 
 fn time_of_day(nanos: i64) -> String {
-    let at = Timestamp::from_nanosecond(i128::from(nanos)).unwrap_or(Timestamp::UNIX_EPOCH);
-    at.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string()
+    let timestamp = Timestamp::from_nanosecond(i128::from(nanos)).unwrap_or(Timestamp::UNIX_EPOCH);
+    timestamp.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string()
 }

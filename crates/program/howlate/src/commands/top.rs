@@ -1,4 +1,4 @@
-//! `howlate top`
+//! `howlate top`: shows what processes wait for.
 
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,129 +9,129 @@ use howlate_linux::{clock, sched};
 use howlate_live::LiveTop;
 use howlate_model::{MonotonicTime, Span, TracerRefusal};
 use howlate_procfs::Root;
-use howlate_render::{Controls, Pressed, Top as Shown, TopBy, TopView, machine};
+use howlate_render::{Controls, Pressed, Top as TopSample, TopBy, TopView, machine};
 use howlate_system::describe;
 use howlate_trace::{WaitReader, read_waits};
 use howlate_watched_program::{ProcessCgroups, WatchError, process_exists};
 
-use super::recorded;
+use super::record_folder;
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::startup::on_interrupt;
-use crate::terminal::{self, InPlace, is_watched};
+use crate::terminal::{self, InPlace, stderr_is_terminal};
 use howlate_cli::TopArgs;
 
-/// TerminalKeys are looked for this often.
-const KEYS_EVERY: Span = Span::from_millis(100);
-/// How long is looked once.
-const ONCE: Span = Span::from_secs(5);
-/// No table is of less.
-const LEAST: Span = Span::from_millis(100);
+const KEY_INTERVAL: Span = Span::from_millis(100);
+/// Length of `--once` without `--duration`.
+const ONCE_DURATION: Span = Span::from_secs(5);
+const MIN_INTERVAL: Span = Span::from_millis(100);
 
-pub(crate) fn run(asked: &TopArgs) -> Result<Status, Error> {
-    if asked.moments.is_set() {
-        return recorded::top(asked);
+pub(crate) fn run(args: &TopArgs) -> Result<ExitStatus, Error> {
+    if args.moments.is_set() {
+        return record_folder::top(args);
     }
     let interrupted = on_interrupt()?;
-    if let Some(process) = asked.process().filter(|_| Root::live().has_processes()) {
+    if let Some(process) = args.process().filter(|_| Root::live().has_processes()) {
         process_exists(&Root::live(), process)?;
     }
-    let (reader, refused) = read_waits(asked.tracer).map_err(Error::Waits)?;
-    let is_watched = !asked.once && !asked.json && io::stdout().is_terminal() && is_watched();
-    let begin =
-        || LiveTop::begin(&interrupted, view(asked), asked.interval, machine(&describe(&Root::live())));
-    // Where the whole screen will not do, a table changes in place.
-    let live = is_watched.then(begin).and_then(Result::ok);
-    let in_place = is_watched && live.is_none();
-    let mut looking = Looking {
+    let (reader, refused) = read_waits(args.tracer).map_err(Error::Waits)?;
+    let is_interactive = !args.once && !args.json && io::stdout().is_terminal() && stderr_is_terminal();
+    let begin_live =
+        || LiveTop::begin(&interrupted, view(args), args.interval, machine(&describe(&Root::live())));
+    // Without a live view, the table is replaced in place.
+    let live = is_interactive.then(begin_live).and_then(Result::ok);
+    let in_place = is_interactive && live.is_none();
+    let mut session = TopSession {
         reader,
         refused,
         adding: WaitAccumulator::default(),
-        view: view(asked),
-        json: asked.json,
+        view: view(args),
+        json: args.json,
         live,
         groups: ProcessCgroups::default(),
-        place: in_place.then(InPlace::default),
+        display: in_place.then(InPlace::default),
         keys: if in_place { TerminalKeys::listen() } else { TerminalKeys::none() },
         controls: Controls::default(),
         last: None,
         interrupted: &interrupted,
     };
-    let duration = asked.duration.or_else(|| asked.once.then_some(ONCE));
-    let each = if asked.once { duration.unwrap_or(ONCE) } else { asked.interval };
-    let was_seen = looking.until(duration.map(|duration| clock::now().plus(duration)), each.max(LEAST))?;
-    match asked.process() {
-        Some(process) if !was_seen => Err(WatchError::not_there(process).into()),
-        _ => Ok(Status::Done),
+    let duration = args.duration.or_else(|| args.once.then_some(ONCE_DURATION));
+    let interval = if args.once { duration.unwrap_or(ONCE_DURATION) } else { args.interval };
+    let process_seen =
+        session.run(duration.map(|duration| clock::now().plus(duration)), interval.max(MIN_INTERVAL))?;
+    match args.process() {
+        Some(process) if !process_seen => Err(WatchError::not_there(process).into()),
+        _ => Ok(ExitStatus::Done),
     }
 }
 
-fn view(asked: &TopArgs) -> TopView {
+fn view(args: &TopArgs) -> TopView {
     TopView {
-        order: asked.sort.into(),
-        process: asked.process().map(str::to_owned),
-        kinds: asked.kind.clone(),
-        group: asked.group.clone(),
-        by: asked.by(),
+        order: args.sort.into(),
+        process: args.process().map(str::to_owned),
+        kinds: args.kind.clone(),
+        group: args.group.clone(),
+        by: args.by(),
         filter: String::new(),
         rows: None,
-        details: asked.details,
+        details: args.details,
     }
 }
 
-/// A machine that is being looked at.
-struct Looking<'a> {
+/// A running `howlate top`.
+struct TopSession<'a> {
     reader: Box<dyn WaitReader>,
-    /// Why there is no better one.
+    /// Why no better source is used.
     refused: Option<TracerRefusal>,
     adding: WaitAccumulator,
     view: TopView,
     json: bool,
-    /// Where it has the whole screen.
+    /// The live view, if it is shown.
     live: Option<LiveTop>,
     groups: ProcessCgroups,
-    /// Where the table changes in place.
-    place: Option<InPlace>,
+    /// The table in place, if it is shown.
+    display: Option<InPlace>,
     keys: TerminalKeys,
     controls: Controls,
-    /// What is shown, to be shown otherwise at a key.
-    last: Option<Shown>,
+    /// The last table, to be redrawn after a key.
+    last: Option<TopSample>,
     interrupted: &'a AtomicBool,
 }
 
-impl Looking<'_> {
-    /// A table every so often, until it is over; returns whether the process that was asked for was in any.
-    fn until(&mut self, end: Option<MonotonicTime>, each: Span) -> Result<bool, Error> {
-        let mut was_seen = false;
+impl TopSession<'_> {
+    /// Shows a table per interval until the end. Returns whether the requested process was in any of them.
+    fn run(&mut self, end: Option<MonotonicTime>, interval: Span) -> Result<bool, Error> {
+        let mut process_seen = false;
         self.replace();
         loop {
-            let began = clock::now();
-            let next = began.plus(each);
-            let over = self.look_until(end.map_or(next, |end| end.min(next)))?;
+            let start = clock::now();
+            let sample_end = start.plus(interval);
+            let ended = self.read_until(end.map_or(sample_end, |end| end.min(sample_end)))?;
             let now = clock::now();
-            let shown = self.shown(now.since(began));
-            was_seen |= shown.has(&self.view);
-            let over = over || end.is_some_and(|end| now >= end);
-            if over {
-                self.print(&shown)?;
-                return Ok(was_seen);
+            let sample = self.sample(now.since(start));
+            process_seen |= sample.has(&self.view);
+            let ended = ended || end.is_some_and(|end| now >= end);
+            if ended {
+                self.print(&sample)?;
+                return Ok(process_seen);
             }
-            self.show(shown)?;
+            self.show(sample)?;
         }
     }
 
-    /// Takes in what there is until then; returns whether somebody ended it before.
-    fn look_until(&mut self, until: MonotonicTime) -> Result<bool, Error> {
+    /// Collects waits until then; returns whether the user ended it.
+    fn read_until(&mut self, until: MonotonicTime) -> Result<bool, Error> {
         loop {
-            let next = until.min(clock::now().plus(self.reader.every()));
-            let over = self.wait_until(next);
+            let pause_end = until.min(clock::now().plus(self.reader.every()));
+            let ended = self.wait_until(pause_end);
             self.adding.add_reading(self.reader.read().map_err(Error::Waits)?);
-            if over || clock::now() >= until {
-                return Ok(over);
+            if ended || clock::now() >= until {
+                return Ok(ended);
             }
         }
     }
 
+    /// Handles keys until then; returns whether the user ended it.
     fn wait_until(&mut self, until: MonotonicTime) -> bool {
         loop {
             let pressed = self.controls.press(&self.keys.read_pressed(), &mut self.view);
@@ -141,22 +141,22 @@ impl Looking<'_> {
             if pressed == Pressed::Otherwise {
                 self.replace();
             }
-            let left = until.since(clock::now());
-            if left.is_zero() {
+            let remaining = until.since(clock::now());
+            if remaining.is_zero() {
                 return false;
             }
-            // A signal makes the look come earlier.
+            // A signal ends the sleep_for early.
             let has_keys = self.keys.is_listening() || self.live.is_some();
-            drop(clock::sleep_for(if has_keys { left.min(KEYS_EVERY) } else { left }));
+            drop(clock::sleep_for(if has_keys { remaining.min(KEY_INTERVAL) } else { remaining }));
         }
     }
 
-    fn shown(&mut self, lasted: Span) -> Shown {
+    fn sample(&mut self, lasted: Span) -> TopSample {
         let table: WaitTable = self.adding.table();
         let cpus = sched::bindable_cpus().map_or(1, |cpus| cpus.len());
-        self.look_for_groups(&table);
+        self.update_groups(&table);
         let groups = self.groups.paths().clone();
-        Shown {
+        TopSample {
             source: self.reader.source().name(),
             refused: self.refused.clone(),
             lasted,
@@ -166,46 +166,46 @@ impl Looking<'_> {
         }
     }
 
-    /// Where somebody may ask for them.
-    fn look_for_groups(&mut self, table: &WaitTable) {
+    /// Reads cgroups where the view shows them or the user may switch to them.
+    fn update_groups(&mut self, table: &WaitTable) {
         if self.live.is_none() && self.view.by != TopBy::Group && self.view.group.is_none() {
             return;
         }
-        let there: Vec<u32> = table.processes.iter().filter_map(|one| one.pid).collect();
-        self.groups.update(&there);
+        let pids: Vec<u32> = table.processes.iter().filter_map(|process| process.pid).collect();
+        self.groups.update(&pids);
     }
 
-    /// In place, where that can be: there is more to come.
-    fn show(&mut self, shown: Shown) -> Result<(), Error> {
+    /// Shows an intermediate table: in the live view, in place, or printed.
+    fn show(&mut self, sample: TopSample) -> Result<(), Error> {
         if let Some(live) = &mut self.live {
-            live.show(shown);
+            live.show(sample);
             return Ok(());
         }
-        if self.place.is_none() {
-            return self.print(&shown);
+        if self.display.is_none() {
+            return self.print(&sample);
         }
-        self.last = Some(shown);
+        self.last = Some(sample);
         self.replace();
         Ok(())
     }
 
-    /// The table that was last made, as it is chosen now, below the keys.
+    /// Redraws the last table in place, below the line of keys.
     fn replace(&mut self) {
-        let (Some(place), width) = (&mut self.place, terminal::width()) else { return };
+        let (Some(display), width) = (&mut self.display, terminal::width()) else { return };
         let view = TopView { rows: terminal::height(), ..self.view.clone() };
         let keys =
             if self.keys.is_listening() { view.keys(self.controls.is_typing, width) } else { String::new() };
         let table = self.last.as_ref().map(|last| last.text(&view, width)).unwrap_or_default();
-        place.show(&format!("{keys}\n\n{table}"));
+        display.show(&format!("{keys}\n\n{table}"));
     }
 
-    /// A table that stays.
-    fn print(&mut self, shown: &Shown) -> Result<(), Error> {
+    /// Prints a table for good.
+    fn print(&mut self, sample: &TopSample) -> Result<(), Error> {
         if self.json {
-            return Ok(terminal::print_or_json(&shown.json(&self.view)?, true)?);
+            return Ok(terminal::print_or_json(&sample.json(&self.view)?, true)?);
         }
         self.live.iter_mut().for_each(LiveTop::end);
-        self.place.iter_mut().for_each(InPlace::clear);
-        Ok(terminal::print(&shown.text(&self.view, terminal::width()))?)
+        self.display.iter_mut().for_each(InPlace::clear);
+        Ok(terminal::print(&sample.text(&self.view, terminal::width()))?)
     }
 }

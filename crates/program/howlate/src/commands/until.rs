@@ -1,4 +1,4 @@
-//! Measurements that go on until something is known.
+//! `--until`: measurements that go on until a figure is known.
 
 use howlate_plan::{CyclicChoices, Plan, PlanError};
 use howlate_render::until_announcement;
@@ -8,8 +8,7 @@ use crate::error::Error;
 use crate::terminal;
 use howlate_cli::{MeasureArgs, TracingArgs};
 
-/// The plan that `make` makes; of a share of the time for each condition where it is to go on until something is known, in turns
-/// where that is asked for.
+/// The plan made by `make`. With `--until`, each condition gets a share of the time, in turns if `in_turns` or `--why` demand it.
 pub(super) fn plan(
     measuring: &MeasureArgs,
     reasons: TracingArgs,
@@ -20,13 +19,13 @@ pub(super) fn plan(
     let plan = goal.plan(in_turns || reasons.why, |share| make(Some(share)).map_err(Error::from))?;
     if !measuring.output.printing.quiet {
         let least = goal.least(&make(Some(Share { duration: goal.at_most, rounds: 1 }))?)?;
-        terminal::say(&until_announcement(goal.figure, least, goal.at_most, terminal::width()));
+        terminal::eprint(&until_announcement(goal.figure, least, goal.at_most, terminal::width()));
     }
     Ok(plan)
 }
 
-/// `choices` of a share of the time.
-pub(super) fn shared(choices: CyclicChoices, share: Option<Share>) -> CyclicChoices {
+/// `choices` limited to a share of the time.
+pub(super) fn limited_to_share(choices: CyclicChoices, share: Option<Share>) -> CyclicChoices {
     match share {
         Some(Share { duration, rounds }) => {
             CyclicChoices { duration: Some(duration), rounds: Some(rounds), ..choices }

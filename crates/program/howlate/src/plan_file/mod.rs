@@ -1,4 +1,4 @@
-//! A plan file, understood: its tables are parsed as the command lines that they stand for.
+//! Plan files: each table is parsed as the command line that it stands for.
 
 #[cfg(test)]
 mod schema;
@@ -20,44 +20,35 @@ use howlate_cli::{
     TuneWork, WholeRunArgs, option_names,
 };
 
-/// Commands that a plan can hold.
 const COMMANDS: [&str; 8] =
     ["sleep", "cyclic", "notify", "guest", "tune", "tune sleep", "tune cyclic", "tune notify"];
 
-/// Options that a plan's tables cannot hold: they belong to the whole run, or are no options of a measurement.
+/// Options that the tables of a plan cannot have: those of the whole run, and those that are no options of a measurement.
 fn not_in_tables() -> Vec<String> {
-    let others = ["help", "libvirt-xml", "no-save", "dry-run", "restore", "resume"].map(str::to_owned);
-    [
-        option_names::<WholeRunArgs>(),
-        option_names::<OutputArgs>(),
-        option_names::<TracingArgs>(),
-        option_names::<MeasureUntilArgs>(),
-        others.into(),
-    ]
-    .concat()
+    let more = ["help", "libvirt-xml", "no-save", "dry-run", "restore", "resume"].map(str::to_owned);
+    [option_names::<WholeRunArgs>(), option_names::<OutputArgs>(), option_names::<TracingArgs>(), option_names::<MeasureUntilArgs>(), more.into()].concat()
 }
 
-/// A plan is written by hand; this is a book of a thousand pages.
-const LARGEST_PLAN: u64 = 1 << 20;
+/// In bytes; far above any plan written by hand.
+const MAX_PLAN_BYTES: u64 = 1 << 20;
 
-/// Files that make up a plan, those that are included twice counted twice: a chain of 31 that each include the
-/// next twice would be two thousand million.
-const MOST_FILES: usize = 256;
+/// Files of a plan, counted with repetitions: a chain of 31 files that each include the next twice would need two thousand million.
+const MAX_FILES: usize = 256;
 
-/// What a plan and the plans that it includes ask for.
+/// A plan with the plans that it includes.
 #[derive(Default)]
 pub(crate) struct Experiment {
-    /// What reads it, as typed.
+    /// The command that reads it: `howlate run`.
     command: &'static str,
     pub(crate) about: Option<String>,
     pub(crate) options: Option<RunArgs>,
     pub(crate) settings: Vec<SettingRequest>,
     pub(crate) measures: Vec<CliCommand>,
-    /// The guests to measure in, if not here.
+    /// Guests to measure in; `None`: on this machine.
     pub(crate) guest: Option<GuestArgs>,
-    /// What settings are tried on, if any are.
+    /// The measurement that settings are tried on.
     pub(crate) tuning: Option<TuneWork>,
-    /// Every file that was read, without symbolic links; none of a plan that comes with the program.
+    /// All files, without symbolic links; built-in plans have none.
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -66,7 +57,7 @@ impl Experiment {
     pub(crate) fn read(path: &Path, command: &'static str) -> Result<Self, Error> {
         let mut experiment = Self { command, ..Self::default() };
         experiment.add(path, &mut Vec::new())?;
-        match experiment.amiss() {
+        match experiment.problem() {
             Some(reason) => {
                 Err(Error::PlanFile { path: path.to_owned(), line: None, reason: reason.to_owned() })
             }
@@ -74,8 +65,8 @@ impl Experiment {
         }
     }
 
-    /// What is wrong with all of it together.
-    fn amiss(&self) -> Option<&'static str> {
+    /// A contradiction within the whole plan.
+    fn problem(&self) -> Option<&'static str> {
         let stands_alone = self.measures.is_empty() && self.guest.is_none() && self.settings.is_empty();
         match &self.tuning {
             Some(_) if !stands_alone => Some(
@@ -88,45 +79,48 @@ impl Experiment {
         }
     }
 
-    /// Adds what a file asks for; `open` are the files that led to it.
+    /// Adds a file; `open` is the chain of files that include it.
     fn add(&mut self, path: &Path, open: &mut Vec<PathBuf>) -> Result<(), Error> {
         let (real, text) = read(path).map_err(|source| Error::PlanUnreadable {
             path: path.to_owned(),
             command: self.command,
             source,
         })?;
-        let at =
+        let error_at =
             |line: usize, reason: String| Error::PlanFile { path: path.to_owned(), line: Some(line), reason };
-        let file = PlanFile::parse(&text).map_err(|error| at(error.line, error.reason))?;
-        if self.files.len() == MOST_FILES {
-            return Err(Error::PlanIncludes { path: path.to_owned(), most: MOST_FILES });
+        let file = PlanFile::parse(&text).map_err(|error| error_at(error.line, error.reason))?;
+        if self.files.len() == MAX_FILES {
+            return Err(Error::PlanIncludes { path: path.to_owned(), most: MAX_FILES });
         }
         self.files.extend(real.clone());
         open.push(real.unwrap_or_else(|| path.to_owned()));
         for include in &file.include {
             for name in &include.values {
-                let other = path.parent().unwrap_or(Path::new("")).join(name);
-                if other.canonicalize().is_ok_and(|other| open.contains(&other)) {
-                    return Err(at(include.line, format!("includes `{name}`, which includes this plan")));
+                let included = path.parent().unwrap_or(Path::new("")).join(name);
+                if included.canonicalize().is_ok_and(|included| open.contains(&included)) {
+                    return Err(error_at(
+                        include.line,
+                        format!("includes `{name}`, which includes this plan"),
+                    ));
                 }
-                self.add(&other, open)?;
+                self.add(&included, open)?;
             }
         }
         open.pop();
-        self.take(&file, path).map_err(|wrong| at(wrong.line, wrong.reason))
+        self.apply(&file, path).map_err(|problem| error_at(problem.line, problem.reason))
     }
 
-    fn take(&mut self, file: &PlanFile, path: &Path) -> Result<(), Wrong> {
+    fn apply(&mut self, file: &PlanFile, path: &Path) -> Result<(), PlanProblem> {
         self.about = file.about.clone().or(self.about.take());
-        for one in &file.settings {
-            let value = one.values.first().map_or("", String::as_str);
-            let wanted =
-                SettingRequest::parse(&one.name, value).map_err(|error| one.wrong(error.to_string()))?;
-            self.settings.push(wanted);
+        for setting in &file.settings {
+            let value = setting.values.first().map_or("", String::as_str);
+            let knob_setting = SettingRequest::parse(&setting.name, value)
+                .map_err(|error| PlanProblem::at(setting, error.to_string()))?;
+            self.settings.push(knob_setting);
         }
         let command = format!("run {}", path.display());
-        let of_the_run = [option_names::<WholeRunArgs>(), option_names::<TracingArgs>()].concat();
-        let options = parsed(&command, &file.options, &of_the_run, 1, Vec::new())?;
+        let run_options = [option_names::<WholeRunArgs>(), option_names::<TracingArgs>()].concat();
+        let options = parse(&command, &file.options, &run_options, 1, Vec::new())?;
         if let CliCommand::Run(options) = options {
             let mut options = *options;
             if let Some(included) = self.options.take() {
@@ -135,12 +129,12 @@ impl Experiment {
             self.options = Some(options);
         }
         for measure in &file.measures {
-            match command_of(measure, path)? {
+            match parse_table(measure, path)? {
                 CliCommand::Guest(guest) => self.guest = Some(guest),
                 CliCommand::Tune(TuneArgs { subject: TuneSubject::Work(work) }) => {
                     if self.tuning.replace(work).is_some() {
                         let reason = "settings are tried on one thing at a time: a plan has one `[[tune]]`";
-                        return Err(Wrong { line: measure.line, reason: reason.to_owned() });
+                        return Err(PlanProblem { line: measure.line, reason: reason.to_owned() });
                     }
                 }
                 command => self.measures.push(command),
@@ -150,112 +144,107 @@ impl Experiment {
     }
 }
 
-/// The file without symbolic links, and its text; no file where the plan is one that comes with the program.
+/// The file without symbolic links, and its text; no file for a built-in plan.
 fn read(path: &Path) -> io::Result<(Option<PathBuf>, String)> {
     match built_in_plans::find(path) {
         Some(plan) => Ok((None, plan.text.to_owned())),
-        None => Ok((Some(path.canonicalize()?), read_text_within(path, LARGEST_PLAN)?)),
+        None => Ok((Some(path.canonicalize()?), read_text_within(path, MAX_PLAN_BYTES)?)),
     }
 }
 
-/// What is wrong, and on which line.
-struct Wrong {
+struct PlanProblem {
     line: usize,
     reason: String,
 }
 
-trait At {
-    fn wrong(&self, reason: String) -> Wrong;
-}
-
-impl At for PlanEntry {
-    fn wrong(&self, reason: String) -> Wrong {
-        Wrong { line: self.line, reason }
+impl PlanProblem {
+    fn at(entry: &PlanEntry, reason: String) -> Self {
+        Self { line: entry.line, reason }
     }
 }
 
-fn command_of(measure: &MeasureTable, path: &Path) -> Result<CliCommand, Wrong> {
+fn parse_table(measure: &MeasureTable, path: &Path) -> Result<CliCommand, PlanProblem> {
     if !COMMANDS.contains(&measure.command.as_str()) {
         let reason =
             format!("`{}` is not a plan command; {}", measure.command, choice(&measure.command, &COMMANDS));
-        return Err(Wrong { line: measure.line, reason });
+        return Err(PlanProblem { line: measure.line, reason });
     }
-    // As on the command line.
+    // As on the command line, where `howlate tune` means `howlate tune cyclic`.
     let command = if measure.command == "tune" { "tune cyclic" } else { &measure.command };
-    let known = options_of(command);
-    // The guests run this very plan.
-    let rest = ["--", "run"].map(str::to_owned).into_iter().chain([path.display().to_string()]);
-    let rest: Vec<String> = if measure.command == "guest" { rest.collect() } else { Vec::new() };
-    parsed(command, &measure.options, &known, measure.line, rest)
+    let options = options_of(command);
+    // Guests run this plan again.
+    let arguments = ["--", "run"].map(str::to_owned).into_iter().chain([path.display().to_string()]);
+    let arguments: Vec<String> = if measure.command == "guest" { arguments.collect() } else { Vec::new() };
+    parse(command, &measure.options, &options, measure.line, arguments)
 }
 
-/// The options of a measuring command that a table can hold.
+/// Options of a measuring command that its table can have.
 fn options_of(command: &str) -> Vec<String> {
     let cli = Cli::command();
-    let found = command.split(' ').try_fold(&cli, |within, word| within.find_subcommand(word));
-    let arguments = found.into_iter().flat_map(clap::Command::get_arguments);
+    let subcommand = command.split(' ').try_fold(&cli, |command, name| command.find_subcommand(name));
+    let arguments = subcommand.into_iter().flat_map(clap::Command::get_arguments);
     let names = arguments.filter_map(|argument| argument.get_long()).map(str::to_owned);
-    let elsewhere = not_in_tables();
-    names.filter(|name| !elsewhere.contains(name)).collect()
+    let excluded = not_in_tables();
+    names.filter(|name| !excluded.contains(name)).collect()
 }
 
-/// `command` with `options` and the `rest`, as if it had been typed.
-fn parsed(
+/// Parses `command` with `options`, followed by `arguments`.
+fn parse(
     command: &str,
     options: &[PlanEntry],
-    known: &[String],
+    known_options: &[String],
     line: usize,
-    rest: Vec<String>,
-) -> Result<CliCommand, Wrong> {
+    arguments: Vec<String>,
+) -> Result<CliCommand, PlanProblem> {
     for option in options {
-        if !known.contains(&option.name) {
-            return Err(option.wrong(unknown(&option.name, command, known)));
+        if !known_options.contains(&option.name) {
+            return Err(PlanProblem::at(option, unknown_option(&option.name, command, known_options)));
         }
     }
-    let mut words: Vec<String> = std::iter::once("howlate".to_owned()).collect();
-    words.extend(command.splitn(2, ' ').map(str::to_owned));
-    words.extend(options.iter().flat_map(in_words));
-    words.extend(rest);
-    let cli = Cli::try_parse_from(words).map_err(|error| explained(&error, options, line))?;
-    cli.command.ok_or_else(|| Wrong { line, reason: "is no command".to_owned() })
+    let mut command_line: Vec<String> = std::iter::once("howlate".to_owned()).collect();
+    command_line.extend(command.splitn(2, ' ').map(str::to_owned));
+    command_line.extend(options.iter().flat_map(option_arguments));
+    command_line.extend(arguments);
+    let cli = Cli::try_parse_from(command_line).map_err(|error| parser_problem(&error, options, line))?;
+    cli.command.ok_or_else(|| PlanProblem { line, reason: "is no command".to_owned() })
 }
 
-fn unknown(name: &str, command: &str, known: &[String]) -> String {
-    let of_the_run = command.starts_with("run ");
-    if of_the_run && COMMANDS.iter().any(|command| options_of(command).iter().any(|one| one == name)) {
+fn unknown_option(name: &str, command: &str, known_options: &[String]) -> String {
+    let is_run = command.starts_with("run ");
+    if is_run && COMMANDS.iter().any(|command| options_of(command).iter().any(|option| option == name)) {
         return format!("`{name}` belongs into a table such as `[[sleep]]`, or on the command line");
     }
-    if option_names::<MeasureUntilArgs>().iter().any(|one| one == name) {
+    if option_names::<MeasureUntilArgs>().iter().any(|option| option == name) {
         return format!(
             "`{name}` is not for plans: type it after `howlate cyclic`, `howlate sleep` or `howlate notify`"
         );
     }
-    if not_in_tables().iter().any(|one| one == name) {
+    if not_in_tables().iter().any(|option| option == name) {
         return format!("`{name}` is for the whole run: put it above the first table, or type `--{name}`");
     }
-    let of = if of_the_run { "a plan" } else { command };
-    format!("`{name}` is not an option of {of}; {}", choice(name, known))
+    let taker = if is_run { "a plan" } else { command };
+    format!("`{name}` is not an option of {taker}; {}", choice(name, known_options))
 }
 
-/// The nearest name, or all.
-fn choice<T: AsRef<str>>(found: &str, known: &[T]) -> String {
-    let known: Vec<&str> = known.iter().map(T::as_ref).collect();
-    match nearest(found, known.iter().copied()) {
+/// Suggests the nearest name, or lists all.
+fn choice<T: AsRef<str>>(found: &str, names: &[T]) -> String {
+    let names: Vec<&str> = names.iter().map(T::as_ref).collect();
+    match nearest(found, names.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => format!("choose from {}", known.join(", ")),
+        None => format!("choose from {}", names.join(", ")),
     }
 }
 
-fn in_words(option: &PlanEntry) -> Vec<String> {
-    let word = |value: &String| match value.is_empty() {
+fn option_arguments(option: &PlanEntry) -> Vec<String> {
+    let argument = |value: &String| match value.is_empty() {
         true => format!("--{}", option.name),
         false => format!("--{}={value}", option.name),
     };
-    option.values.iter().map(word).collect()
+    option.values.iter().map(argument).collect()
 }
 
-/// The parser's complaint, with the line of the option that it is about.
-fn explained(error: &clap::Error, options: &[PlanEntry], line: usize) -> Wrong {
+/// The parser's error, with the line of the option that it names.
+fn parser_problem(error: &clap::Error, options: &[PlanEntry], line: usize) -> PlanProblem {
     let about = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(text)) => text.as_str(),
         Some(ContextValue::Strings(texts)) => texts.first().map_or("", String::as_str),
@@ -264,7 +253,7 @@ fn explained(error: &clap::Error, options: &[PlanEntry], line: usize) -> Wrong {
     let name = about.trim_start_matches("--").split([' ', '=']).next().unwrap_or_default();
     let line = options.iter().find(|option| option.name == name).map_or(line, |option| option.line);
     let text = error.to_string();
-    let said = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-    let reason = said.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-    Wrong { line, reason }
+    let first_paragraph = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    let reason = first_paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    PlanProblem { line, reason }
 }

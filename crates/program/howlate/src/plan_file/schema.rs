@@ -1,4 +1,4 @@
-//! A plan file as JSON schema, for editors: made of the options that the parser knows, and published as `docs/plan.schema.json`.
+//! JSON schema of plan files, for editors, made from the parser's options; published as `docs/plan.schema.json`.
 
 use clap::{Arg, ArgAction, CommandFactory};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use super::{COMMANDS, not_in_tables, options_of};
 use howlate_cli::{Cli, TracingArgs, WholeRunArgs, option_names};
 
-/// All of it.
 fn schema() -> Value {
     let mut properties = Map::from_iter([
         (
@@ -22,13 +21,12 @@ fn schema() -> Value {
             json!({ "$ref": "#/$defs/settings", "description": "Settings of the machine during the run" }),
         ),
     ]);
-    properties
-        .extend(of_options("run", &[option_names::<WholeRunArgs>(), option_names::<TracingArgs>()].concat()));
+    properties.extend(option_schemas("run", &[option_names::<WholeRunArgs>(), option_names::<TracingArgs>()].concat()));
     let mut tables = Map::new();
     for command in COMMANDS {
         // `[[tune]]` is `[[tune.cyclic]]`.
-        let of = if command == "tune" { "tune cyclic" } else { command };
-        tables.insert(command.to_owned(), table(of));
+        let parsed_command = if command == "tune" { "tune cyclic" } else { command };
+        tables.insert(command.to_owned(), table(parsed_command));
         let reference = json!({ "$ref": format!("#/$defs/{command}") });
         if !command.contains(' ') && command != "tune" {
             properties.insert(command.to_owned(), one_or_more(&reference));
@@ -72,21 +70,21 @@ fn definitions() -> Map<String, Value> {
     ])
 }
 
-/// `[sleep]` or `[[sleep]]`.
+/// A table written `[sleep]` or `[[sleep]]`.
 fn one_or_more(table: &Value) -> Value {
     json!({ "anyOf": [table, { "type": "array", "minItems": 1, "items": table }] })
 }
 
-/// `[[tune]]`, or tables within it.
+/// `[[tune]]`, or `[[tune.cyclic]]` and the like.
 fn tune() -> Value {
     let kinds = COMMANDS.iter().filter_map(|command| command.strip_prefix("tune "));
-    let within: Map<String, Value> = kinds
+    let tables: Map<String, Value> = kinds
         .map(|kind| (kind.to_owned(), one_or_more(&json!({ "$ref": format!("#/$defs/tune {kind}") }))))
         .collect();
     json!({
         "anyOf": [
             one_or_more(&json!({ "$ref": "#/$defs/tune" })),
-            { "type": "object", "minProperties": 1, "properties": within, "additionalProperties": false },
+            { "type": "object", "minProperties": 1, "properties": tables, "additionalProperties": false },
         ]
     })
 }
@@ -94,33 +92,33 @@ fn tune() -> Value {
 fn table(command: &str) -> Value {
     json!({
         "type": "object",
-        "properties": of_options(command, &options_of(command)),
+        "properties": option_schemas(command, &options_of(command)),
         "additionalProperties": false,
     })
 }
 
-/// Options of a command by name.
-fn of_options(command: &str, names: &[String]) -> Map<String, Value> {
+/// Schemas of the options of a command, by name.
+fn option_schemas(command: &str, names: &[String]) -> Map<String, Value> {
     let cli = Cli::command();
-    let found = command.split(' ').try_fold(&cli, |within, word| within.find_subcommand(word));
-    let arguments = found.into_iter().flat_map(clap::Command::get_arguments);
-    let of = |argument: &Arg| {
+    let subcommand = command.split(' ').try_fold(&cli, |command, name| command.find_subcommand(name));
+    let arguments = subcommand.into_iter().flat_map(clap::Command::get_arguments);
+    let schema = |argument: &Arg| {
         let name = argument.get_long()?.to_owned();
-        names.contains(&name).then(|| (name, option(argument)))
+        names.contains(&name).then(|| (name, option_schema(argument)))
     };
-    arguments.filter_map(of).collect()
+    arguments.filter_map(schema).collect()
 }
 
-fn option(argument: &Arg) -> Value {
+fn option_schema(argument: &Arg) -> Value {
     let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-    let takes_none = argument.get_num_args().is_some_and(|number| number.min_values() == 0);
+    let value_is_optional = argument.get_num_args().is_some_and(|number| number.min_values() == 0);
     let value = match argument.get_action() {
         ArgAction::SetTrue | ArgAction::SetFalse => json!({ "type": "boolean" }),
         ArgAction::Append => json!({ "$ref": "#/$defs/values" }),
         _ => json!({ "$ref": "#/$defs/value" }),
     };
     let is_flag = value["type"] == "boolean";
-    match takes_none && !is_flag {
+    match value_is_optional && !is_flag {
         true => json!({ "anyOf": [value, { "type": "boolean" }], "description": help }),
         false => {
             let mut value = value;
@@ -144,15 +142,15 @@ fn the_published_schema_is_that_of_the_parser() {
     );
 }
 
-/// What the schema has of options is what the parser takes, of every command.
+/// The schema has all options that the parser accepts.
 #[test]
 fn no_option_of_a_plan_is_missing() {
     let schema = schema();
     for command in COMMANDS {
-        let of = if command == "tune" { "tune cyclic" } else { command };
-        let known = schema["$defs"][command]["properties"].as_object().unwrap();
-        assert!(!known.is_empty(), "{command}");
-        assert_eq!(known.len(), options_of(of).len(), "{command}");
-        assert!(not_in_tables().iter().all(|name| !known.contains_key(name)), "{command}");
+        let parsed_command = if command == "tune" { "tune cyclic" } else { command };
+        let properties = schema["$defs"][command]["properties"].as_object().unwrap();
+        assert!(!properties.is_empty(), "{command}");
+        assert_eq!(properties.len(), options_of(parsed_command).len(), "{command}");
+        assert!(not_in_tables().iter().all(|name| !properties.contains_key(name)), "{command}");
     }
 }

@@ -1,4 +1,4 @@
-//! axe-core, which finds what keeps people from reading a page. It is fetched from the npm registry once.
+//! axe-core, an accessibility checker. It is downloaded from the npm registry once.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 
 const PACKAGE: &str = "axe-core@4.14.1";
 const ARCHIVE: &str = "axe-core-4.14.1.tgz";
-/// Of the archive as the registry has it.
+/// SHA-256 of the archive in the registry.
 const DIGEST: &str = "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745";
 
-/// The script; or why there is none.
+/// The script, or the reason why it is unavailable.
 pub(crate) fn script() -> Result<String, String> {
     let folder = cache().ok_or("there is no folder to keep axe-core in: HOME is not set")?;
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -26,7 +26,7 @@ pub(crate) fn script() -> Result<String, String> {
     String::from_utf8(unpacked.stdout).map_err(|error| error.to_string())
 }
 
-/// Outside of the repository, so that every checkout shares it.
+/// Outside of the repository, so that all checkouts share it.
 fn cache() -> Option<PathBuf> {
     let folder = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let folder = folder.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cache")))?;

@@ -1,4 +1,4 @@
-//! A browser without a window, driven through WebDriver.
+//! A headless browser, driven through WebDriver.
 //!
 //! Source: <https://www.w3.org/TR/webdriver2/>, and the extension commands of chromedriver.
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Neither asks anyone for anything nor keeps anything.
+/// No dialogs, no network services, no stored data.
 const ARGUMENTS: [&str; 9] = [
     "--headless=new",
     "--no-sandbox",
@@ -22,12 +22,12 @@ const ARGUMENTS: [&str; 9] = [
     "--hide-scrollbars",
 ];
 
-/// How long a command may take on a busy machine.
+/// Longest time of a command on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How a page is looked at.
+/// Settings of the window.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct View {
+pub(crate) struct BrowserView {
     pub(crate) width: u32,
     pub(crate) theme: &'static str,
     pub(crate) script: bool,
@@ -38,25 +38,25 @@ pub(crate) struct View {
 pub(crate) struct Clip {
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// Size in pixels of a CSS pixel.
+    /// Device pixels per CSS pixel.
     pub(crate) scale: f64,
 }
 
-/// How often the driver is started at most: of several that started at once, one has been seen to end before it listened.
+/// Attempts to start the driver: of several that start at once, one may end before it listens.
 const STARTS: u32 = 10;
 
-/// A browser; it ends when dropped.
+/// A browser; it ends on drop.
 pub(crate) struct Browser {
     driver: Child,
-    /// Held open, because the driver would end when it writes to nobody.
+    /// Held open: the driver ends when it writes to a closed pipe.
     _output: BufReader<ChildStdout>,
     session: String,
 }
 
 impl Browser {
-    /// Starts one; `None` where there is none.
+    /// `None` where no browser is installed.
     pub(crate) fn start() -> Option<Self> {
-        let mut said = String::new();
+        let mut output_text = String::new();
         for _ in 0..STARTS {
             let mut command = Command::new("chromedriver");
             command.arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null());
@@ -64,22 +64,22 @@ impl Browser {
             let mut output = BufReader::new(driver.stdout.take().unwrap());
             match port(&mut output) {
                 Ok(port) => return Some(Self::of(driver, output, &port)),
-                Err(instead) => said = instead,
+                Err(instead) => output_text = instead,
             }
             driver.wait().unwrap();
         }
-        panic!("chromedriver does not listen: {said}");
+        panic!("chromedriver does not listen: {output_text}");
     }
 
     fn of(driver: Child, output: BufReader<ChildStdout>, port: &str) -> Self {
         let address = format!("http://127.0.0.1:{port}/session");
-        let wanted = json!({"capabilities": {"alwaysMatch": {
+        let expected = json!({"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"args": ARGUMENTS},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }}});
         let mut browser = Self { driver, _output: output, session: address };
-        let begun = browser.post("", &wanted);
-        browser.session = format!("{}/{}", browser.session, begun["sessionId"].as_str().unwrap());
+        let session = browser.post("", &expected);
+        browser.session = format!("{}/{}", browser.session, session["sessionId"].as_str().unwrap());
         browser
     }
 
@@ -101,8 +101,8 @@ impl Browser {
         self.post("/goog/cdp/execute", &json!({"cmd": name, "params": parameters}))
     }
 
-    /// Opens a file and looks at it this way.
-    pub(crate) fn open(&self, path: &Path, view: View) {
+    /// Opens a file with these settings of the window.
+    pub(crate) fn open(&self, path: &Path, view: BrowserView) {
         self.command(
             "Emulation.setDeviceMetricsOverride",
             &json!({"width": view.width, "height": 900, "deviceScaleFactor": 1, "mobile": false}),
@@ -113,12 +113,12 @@ impl Browser {
         self.post("/url", &json!({"url": address(path)}));
     }
 
-    /// Shows the page as it is printed.
+    /// Switches to the print layout.
     pub(crate) fn print(&self) {
         self.command("Emulation.setEmulatedMedia", &json!({"media": "print"}));
     }
 
-    /// What a function of no parameters returns in the page, once it is settled.
+    /// Result of a JavaScript function without parameters, once the page has settled.
     pub(crate) fn evaluate(&self, expression: &str) -> Value {
         let parameters = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let answer = self.command("Runtime.evaluate", &parameters);
@@ -126,12 +126,12 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// What was written to the console since it was last asked.
+    /// Console messages since the last call.
     pub(crate) fn console(&self) -> Vec<Value> {
         self.post("/se/log", &json!({"type": "browser"})).as_array().unwrap().clone()
     }
 
-    /// The addresses that pages asked for since it was last asked.
+    /// Addresses that pages requested since the last call.
     pub(crate) fn requests(&self) -> Vec<String> {
         let log = self.post("/se/log", &json!({"type": "performance"}));
         let address = |entry: &Value| {
@@ -144,42 +144,42 @@ impl Browser {
 
     /// The whole page as a PNG image, in base64.
     pub(crate) fn picture(&self) -> String {
-        self.captured(&json!({"format": "png", "captureBeyondViewport": true}))
+        self.capture(&json!({"format": "png", "captureBeyondViewport": true}))
     }
 
     /// A part of the page as a WebP image, in base64.
     pub(crate) fn picture_of(&self, Clip { width, height, scale }: Clip) -> String {
         let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": scale});
-        self.captured(&json!({"format": "webp", "quality": 70, "captureBeyondViewport": true, "clip": clip}))
+        self.capture(&json!({"format": "webp", "quality": 70, "captureBeyondViewport": true, "clip": clip}))
     }
 
-    fn captured(&self, parameters: &Value) -> String {
+    fn capture(&self, parameters: &Value) -> String {
         self.command("Page.captureScreenshot", parameters)["data"].as_str().unwrap().to_owned()
     }
 }
 
-/// Which port the driver listens on; what it said where it ended instead.
+/// The port of the driver; its output where it ended instead.
 fn port(output: &mut BufReader<ChildStdout>) -> Result<String, String> {
-    let mut said = String::new();
+    let mut output_text = String::new();
     for line in output.lines().map_while(Result::ok) {
         if let Some((_, port)) = line.split_once("successfully on port ") {
             return Ok(port.trim_end_matches('.').to_owned());
         }
-        said += &format!("{line}\n");
+        output_text += &format!("{line}\n");
     }
-    Err(said)
+    Err(output_text)
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The driver ends the browser with the session.
+        // The driver closes the browser with the session.
         drop(ureq::delete(&self.session).call());
         drop(self.driver.kill());
         drop(self.driver.wait());
     }
 }
 
-/// The address of a file.
+/// URL of a file.
 pub(crate) fn address(path: &Path) -> String {
     format!("file://{}", path.display())
 }

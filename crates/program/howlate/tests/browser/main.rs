@@ -1,5 +1,4 @@
-//! Reports in a real browser: every kind of page, narrow and wide, light and dark, with and
-//! without its script.
+//! Reports in a real browser: every kind of page, narrow and wide, light and dark, with and without its script.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -15,7 +14,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use common::{howlate, skip, stderr};
-use driver::{Browser, View, address};
+use driver::{Browser, BrowserView, address};
 
 const PAGES: [&[&str]; 9] = [
     &["cyclic"],
@@ -29,13 +28,13 @@ const PAGES: [&[&str]; 9] = [
     &["cyclic", "stall", "sleep"],
 ];
 
-fn views() -> impl Iterator<Item = View> {
+fn views() -> impl Iterator<Item = BrowserView> {
     let widths = [390, 1440].into_iter();
     let themes = widths.flat_map(|width| ["light", "dark"].map(|theme| (width, theme)));
-    themes.flat_map(|(width, theme)| [true, false].map(|script| View { width, theme, script }))
+    themes.flat_map(|(width, theme)| [true, false].map(|script| BrowserView { width, theme, script }))
 }
 
-/// A report of these recordings, in a folder of the test's own among the build results.
+/// A report of these recordings, in a folder of the test below the build folder.
 fn report(names: &[&str]) -> PathBuf {
     let test = std::thread::current().name().unwrap_or_default().to_owned();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reports").join(test);
@@ -69,8 +68,9 @@ fn pages_open_without_an_error_a_request_or_a_sideways_scroll() {
             let about = format!("{names:?} {view:?}");
             assert_eq!(browser.console(), Vec::<serde_json::Value>::new(), "{about}");
             let requests = browser.requests();
-            let others = requests.iter().filter(|one| **one != address(&path) && *one != "data:,");
-            assert_eq!(others.collect::<Vec<_>>(), Vec::<&String>::new(), "{about}");
+            let foreign_requests =
+                requests.iter().filter(|request| **request != address(&path) && *request != "data:,");
+            assert_eq!(foreign_requests.collect::<Vec<_>>(), Vec::<&String>::new(), "{about}");
             assert!(requests.contains(&address(&path)), "{about}: the log holds requests");
             let width = browser.evaluate("document.documentElement.scrollWidth");
             assert_eq!(width, view.width, "{about}");
@@ -79,8 +79,8 @@ fn pages_open_without_an_error_a_request_or_a_sideways_scroll() {
     }
 }
 
-/// Pictures for whoever looks at them.
-fn keep(browser: &Browser, page: &Path, view: View) {
+/// Saves pictures for manual inspection.
+fn keep(browser: &Browser, page: &Path, view: BrowserView) {
     if view.script {
         let png = BASE64.decode(browser.picture()).unwrap();
         std::fs::write(page.with_extension(format!("{}-{}.png", view.width, view.theme)), png).unwrap();
@@ -90,8 +90,8 @@ fn keep(browser: &Browser, page: &Path, view: View) {
 #[test]
 fn no_line_begins_with_a_separator_or_a_unit() {
     let Some(browser) = browser() else { return };
-    // Where a `·` or a unit stands lower than what is before it.
-    let broken = "(() => { for (const one of document.querySelectorAll('details')) one.open = true; \
+    // Places where a `·` or a unit begins a new line.
+    let broken = "(() => { for (const element of document.querySelectorAll('details')) element.open = true; \
          const walk = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT), found = []; \
          const top = (node, at) => { const range = document.createRange(); range.setStart(node, at); \
              range.setEnd(node, at + 1); const box = range.getBoundingClientRect(); return box.width ? box.top : NaN; }; \
@@ -105,7 +105,7 @@ fn no_line_begins_with_a_separator_or_a_unit() {
     for names in [&["notify"][..], &["cyclic"], &["policies"], &["guest"], &["why"]] {
         let path = report(names);
         for width in [320, 360, 400, 480] {
-            browser.open(&path, View { width, theme: "light", script: true });
+            browser.open(&path, BrowserView { width, theme: "light", script: true });
             assert_eq!(browser.evaluate(broken), serde_json::json!([]), "{names:?} {width}");
         }
     }
@@ -114,10 +114,10 @@ fn no_line_begins_with_a_separator_or_a_unit() {
 #[test]
 fn on_paper_commands_are_whole() {
     let Some(browser) = browser() else { return };
-    browser.open(&report(&["why"]), View { width: 600, theme: "light", script: true });
+    browser.open(&report(&["why"]), BrowserView { width: 600, theme: "light", script: true });
     browser.print();
     let hidden = browser.evaluate(
-        "[...document.querySelectorAll('pre')].filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)",
+        "[...document.querySelectorAll('pre')].filter(element => element.scrollWidth > element.clientWidth).map(element => element.textContent)",
     );
     assert_eq!(hidden, serde_json::json!([]));
 }
@@ -125,9 +125,9 @@ fn on_paper_commands_are_whole() {
 #[test]
 fn on_paper_nothing_is_hidden_behind_what_follows() {
     let Some(browser) = browser() else { return };
-    browser.open(&report(&["cyclic"]), View { width: 800, theme: "light", script: true });
+    browser.open(&report(&["cyclic"]), BrowserView { width: 800, theme: "light", script: true });
     browser.print();
-    // More rows than are seen at once on a screen.
+    // More rows than fit a screen.
     let hidden = browser.evaluate(
         "(() => { const scroll = document.querySelector('#results > .scroll'), rows = scroll.querySelector('tbody'); \
          scroll.classList.add('long'); \
@@ -141,14 +141,14 @@ fn on_paper_nothing_is_hidden_behind_what_follows() {
 fn what_a_page_says_does_not_depend_on_its_script() {
     let Some(browser) = browser() else { return };
     let path = report(&["cyclic", "stall", "sleep"]);
-    // The number of elements that can be seen of each kind, and all words.
-    let seen = "(() => { const seen = [...document.querySelectorAll('main *')].filter(one => one.checkVisibility()); \
-         const count = name => seen.filter(one => one.matches(name)).length; \
+    // The number of visible elements of each kind, and all texts.
+    let seen = "(() => { const seen = [...document.querySelectorAll('main *')].filter(element => element.checkVisibility()); \
+         const count = name => seen.filter(element => element.matches(name)).length; \
          return [document.querySelector('main').innerText.replaceAll(/\\s+/g, ' '), \
                  count('svg.chart'), count('td'), count('.legend li'), count('.data a')]; })()";
     for width in [390, 1440] {
         let [with, without] = [true, false].map(|script| {
-            browser.open(&path, View { width, theme: "light", script });
+            browser.open(&path, BrowserView { width, theme: "light", script });
             browser.evaluate(seen)
         });
         assert_eq!(with, without);
@@ -159,11 +159,11 @@ fn what_a_page_says_does_not_depend_on_its_script() {
 #[test]
 fn values_are_shown_and_series_are_hidden() {
     let Some(browser) = browser() else { return };
-    browser.open(&report(&["cyclic"]), View { width: 1440, theme: "light", script: true });
+    browser.open(&report(&["cyclic"]), BrowserView { width: 1440, theme: "light", script: true });
     for figure in ["percentiles", "time"] {
         let tip = browser.evaluate(&format!(
             "(() => {{ const panel = document.querySelector('#{figure} .panel'); \
-             const chart = [...panel.querySelectorAll('svg.chart')].find(one => one.checkVisibility()); \
+             const chart = [...panel.querySelectorAll('svg.chart')].find(element => element.checkVisibility()); \
              const box = chart.getBoundingClientRect(); \
              const at = {{clientX: box.left + box.width / 2, clientY: box.top + box.height / 2}}; \
              chart.dispatchEvent(new PointerEvent('pointermove', at)); \
@@ -186,11 +186,11 @@ fn values_are_shown_and_series_are_hidden() {
 #[test]
 fn hovering_tells_one_thing_and_covers_nothing() {
     let Some(browser) = browser() else { return };
-    browser.open(&report(&["policies"]), View { width: 1440, theme: "light", script: true });
-    // Where a panel's line stands, what it says at a place within its picture, and what after only one series is left.
-    let told = browser.evaluate(
+    browser.open(&report(&["policies"]), BrowserView { width: 1440, theme: "light", script: true });
+    // Position of a panel's tooltip, its text at a point of the chart, and its text with only one series left.
+    let tooltips = browser.evaluate(
         "(() => { const said = [], panel = document.querySelector('#percentiles .panel'); \
-         const chart = [...panel.querySelectorAll('svg.chart')].find(one => one.checkVisibility()); \
+         const chart = [...panel.querySelectorAll('svg.chart')].find(element => element.checkVisibility()); \
          const tip = panel.querySelector('.tip'), box = chart.getBoundingClientRect(); \
          const at = y => chart.dispatchEvent(new PointerEvent('pointermove', \
              {clientX: box.left + box.width / 2, clientY: box.top + y * box.height, bubbles: true})); \
@@ -200,21 +200,21 @@ fn hovering_tells_one_thing_and_covers_nothing() {
          chart.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'})); said.push(tip.textContent); \
          return said; })()",
     );
-    let text = |place: usize| told[place].as_str().unwrap();
+    let text = |place: usize| tooltips[place].as_str().unwrap();
     assert!(
         text(0).starts_with("other: 9") && text(1).starts_with("fifo:80: 9"),
-        "the nearest series: {told}"
+        "the nearest series: {tooltips}"
     );
-    assert!(text(0).contains(" % within ") && !text(0).contains('\n'), "{told}");
-    assert_eq!(told[2], true, "the line stands above the picture: {told}");
+    assert!(text(0).contains(" % within ") && !text(0).contains('\n'), "{tooltips}");
+    assert_eq!(tooltips[2], true, "the line stands above the picture: {tooltips}");
     assert!(
         text(3).starts_with("fifo:80: 9") && text(4).starts_with("fifo:80: 9"),
-        "what is hidden is not told: {told}"
+        "what is hidden is not told: {tooltips}"
     );
     assert_eq!(text(5), "");
     let rows = browser.evaluate(
         "(() => { const panel = document.querySelector('#density .panel'); \
-         const chart = [...panel.querySelectorAll('svg.chart')].find(one => one.checkVisibility()); \
+         const chart = [...panel.querySelectorAll('svg.chart')].find(element => element.checkVisibility()); \
          const said = []; \
          chart.querySelector('.row .hit').dispatchEvent(new PointerEvent('pointerover', {bubbles: true})); \
          said.push(panel.querySelector('.tip').textContent); \
@@ -229,10 +229,10 @@ fn hovering_tells_one_thing_and_covers_nothing() {
 #[test]
 fn tables_are_sorted_by_numbers_and_keep_their_names_in_sight() {
     let Some(browser) = browser() else { return };
-    browser.open(&report(&["cyclic"]), View { width: 390, theme: "light", script: true });
+    browser.open(&report(&["cyclic"]), BrowserView { width: 390, theme: "light", script: true });
     let sorted = browser.evaluate(
         "(() => { const tables = [...document.querySelectorAll('#results > .scroll > table')], results = tables[0]; \
-         const heads = [...results.tHead.rows[0].cells], place = heads.findIndex(one => one.textContent === 'p99'); \
+         const heads = [...results.tHead.rows[0].cells], place = heads.findIndex(element => element.textContent === 'p99'); \
          const values = () => [...results.tBodies[0].rows].map(row => row.cells[place].textContent); \
          const button = heads[place].querySelector('button'); \
          button.click(); const up = values(), sort = heads[place].ariaSort; button.click(); \
@@ -240,14 +240,14 @@ fn tables_are_sorted_by_numbers_and_keep_their_names_in_sight() {
          scroll.scrollLeft = 200; \
          const first = results.tBodies[0].rows[0].cells[0].getBoundingClientRect().left; \
          return [up, sort, values(), heads[place].ariaSort, scroll.scrollLeft > 100, first >= 0, \
-                 heads.findIndex(one => one.textContent === 'min') > place]; })()",
+                 heads.findIndex(element => element.textContent === 'min') > place]; })()",
     );
     let expected = serde_json::json!(["60.2", "76.8", "137", "934"]);
     let reversed: Vec<_> = expected.as_array().unwrap().iter().rev().cloned().collect();
     assert_eq!(sorted, serde_json::json!([expected, "ascending", reversed, "descending", true, true, true]));
 }
 
-/// The page as those without scripts have it, for axe-core is a script itself.
+/// The page without scripts, of which axe-core is one.
 fn without_script(path: &Path) -> PathBuf {
     let page = std::fs::read_to_string(path).unwrap();
     let (before, rest) = page.split_once("<script>").unwrap();
@@ -257,16 +257,16 @@ fn without_script(path: &Path) -> PathBuf {
     path
 }
 
-/// What axe-core finds: all rules of WCAG 2.2 A and AA, and the best practices.
+/// Violations found by axe-core: all rules of WCAG 2.2 A and AA, and the best practices.
 fn violations(browser: &Browser, axe: &str) -> Vec<String> {
     browser.evaluate(&format!("{axe}; 0"));
     let found = browser.evaluate(
-        "axe.run().then(result => [result.passes.length, ...result.violations.map(one => one.id + ': ' + \
-         one.nodes.slice(0, 3).map(node => node.html.slice(0, 120) + ' ' + node.failureSummary).join(' | '))])",
+        "axe.run().then(result => [result.passes.length, ...result.violations.map(violation => violation.id + ': ' + \
+         violation.nodes.slice(0, 3).map(node => node.html.slice(0, 120) + ' ' + node.failureSummary).join(' | '))])",
     );
     let found = found.as_array().unwrap();
     assert!(found[0].as_u64() > Some(10), "axe looked at the page");
-    found[1..].iter().map(|one| one.as_str().unwrap().to_owned()).collect()
+    found[1..].iter().map(|violation| violation.as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -279,10 +279,10 @@ fn everyone_can_read_a_page() {
     for (number, names) in PAGES.into_iter().enumerate() {
         let with = report(names);
         let without = without_script(&with);
-        // Every page in two ways, the last in all.
+        // Every page in two views, the last page in all of them.
         let all = number + 1 == PAGES.len();
         for view in views().filter(|view| all || (view.width == 390) == (view.theme == "dark")) {
-            browser.open(if view.script { &with } else { &without }, View { script: true, ..view });
+            browser.open(if view.script { &with } else { &without }, BrowserView { script: true, ..view });
             assert_eq!(violations(&browser, &axe), Vec::<String>::new(), "{names:?} {view:?}");
         }
     }

@@ -1,41 +1,41 @@
-//! The pictures of pages in `docs/pictures`: taken anew with `HOWLATE_UPDATE=1 cargo test -p howlate --test browser pictures`.
+//! The screenshots in `docs/pictures`: updated by `HOWLATE_UPDATE=1 cargo test -p howlate --test browser pictures`.
 
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::driver::{Clip, View};
+use crate::driver::{BrowserView, Clip};
 use crate::{browser, report};
 
-/// A picture of the upper end of a page.
-struct Picture {
-    /// Its file is `page-NAME.webp`.
+/// A screenshot of the top of a page.
+struct PageScreenshot {
+    /// The file is `page-NAME.webp`.
     name: &'static str,
     recordings: &'static [&'static str],
     width: u32,
     theme: &'static str,
     is_printed: bool,
-    /// What of it is seen, in CSS pixels.
+    /// Visible part, in CSS pixels.
     height: u32,
-    /// Size in pixels of a CSS pixel.
+    /// Device pixels per CSS pixel.
     scale: f64,
 }
 
-const PICTURES: [Picture; 9] = [
-    Picture { scale: 0.75, ..light("cyclic", &["policies"], 1150) },
+const PICTURES: [PageScreenshot; 9] = [
+    PageScreenshot { scale: 0.75, ..light("cyclic", &["policies"], 1150) },
     light("sleep", &["languages"], 1500),
     light("notify", &["notify"], 1300),
     light("compare", &["idle-before", "idle-after"], 1500),
     light("guests", &["guest"], 1400),
     light("why", &["why"], 1600),
-    Picture { theme: "dark", ..light("dark", &["policies"], 1100) },
-    Picture { width: 400, scale: 0.9, ..light("narrow", &["policies"], 1500) },
-    Picture { width: 800, scale: 0.8, is_printed: true, ..light("print", &["policies"], 1100) },
+    PageScreenshot { theme: "dark", ..light("dark", &["policies"], 1100) },
+    PageScreenshot { width: 400, scale: 0.9, ..light("narrow", &["policies"], 1500) },
+    PageScreenshot { width: 800, scale: 0.8, is_printed: true, ..light("print", &["policies"], 1100) },
 ];
 
-const fn light(name: &'static str, recordings: &'static [&'static str], height: u32) -> Picture {
-    Picture { name, recordings, width: 1100, theme: "light", is_printed: false, height, scale: 0.6 }
+const fn light(name: &'static str, recordings: &'static [&'static str], height: u32) -> PageScreenshot {
+    PageScreenshot { name, recordings, width: 1100, theme: "light", is_printed: false, height, scale: 0.6 }
 }
 
 fn folder() -> PathBuf {
@@ -44,13 +44,13 @@ fn folder() -> PathBuf {
 
 #[test]
 fn the_pictures_of_pages_are_those_that_are_taken() {
-    let kept =
+    let file_names =
         std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut kept: Vec<String> = kept.filter(|name| name.starts_with("page-")).collect();
+    let mut file_names: Vec<String> = file_names.filter(|name| name.starts_with("page-")).collect();
     let mut taken: Vec<String> = PICTURES.iter().map(file).collect();
-    kept.sort_unstable();
+    file_names.sort_unstable();
     taken.sort_unstable();
-    assert_eq!(kept, taken);
+    assert_eq!(file_names, taken);
     let shown = ["README.md", "docs/report.md"].map(|page| {
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(page)).unwrap()
     });
@@ -62,7 +62,7 @@ fn the_pictures_of_pages_are_those_that_are_taken() {
     }
 }
 
-fn file(picture: &Picture) -> String {
+fn file(picture: &PageScreenshot) -> String {
     format!("page-{}.webp", picture.name)
 }
 
@@ -71,7 +71,7 @@ fn pictures_can_be_taken() {
     let Some(browser) = browser() else { return };
     let is_update = std::env::var_os("HOWLATE_UPDATE").is_some();
     for picture in &PICTURES {
-        let view = View { width: picture.width, theme: picture.theme, script: true };
+        let view = BrowserView { width: picture.width, theme: picture.theme, script: true };
         browser.open(&report(picture.recordings), view);
         if picture.is_printed {
             browser.print();

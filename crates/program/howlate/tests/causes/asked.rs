@@ -1,4 +1,4 @@
-//! Programs that ask a recorder beside them for something, or hand it the turns of their loops: in each language, of any user.
+//! Programs that send requests to a running recorder, or hand it the iterations of their loops: in each language, by any user.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -13,51 +13,50 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::common::{
-    built_c, howlate, is_installed, is_root, json, line_of, run, skip, stderr, stdout, sum, wait_until,
+    NOBODY, assert_valid, build_c, howlate, is_installed, is_root, json, read_line_of, run, skip, stderr,
+    stdout, sum, wait_until,
 };
-use crate::record::{Recorder, place};
+use crate::record::{RecorderProcess, place};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../loop");
-/// Of the examples.
+/// Loop period of the examples, in ns.
 const PERIOD: i64 = 50_000_000;
 const REASON: &str = "planned for too long";
-/// `nobody`.
-const NOBODY: u32 = 65_534;
 
-/// A recorder, where it listens, and what it records into.
-struct Listening {
-    recorder: Recorder,
+/// A recorder with its socket and its folder.
+struct SocketRecorder {
+    recorder: RecorderProcess,
     place: PathBuf,
     out: PathBuf,
 }
 
-impl Listening {
+impl SocketRecorder {
     fn start(folder: &Path) -> Self {
-        // Anybody may go through.
+        // Any user may enter the folder.
         std::fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
         let (place, out) = (folder.join("recorder"), folder.join("kept"));
-        let recorder = start(&place, &out);
+        let recorder = start_recorder(&place, &out);
         assert!(place.exists(), "whoever is told that it records may ask it");
         Self { recorder, place, out }
     }
 
-    fn shown(&self) -> Value {
+    fn show(&self) -> Value {
         json(&["show", self.out.to_str().unwrap(), "--json"], 0)
     }
 }
 
-fn start(place: &Path, out: &Path) -> Recorder {
+fn start_recorder(place: &Path, out: &Path) -> RecorderProcess {
     let mut command = howlate(&["record", "--late-above", "1s", "--out", out.to_str().unwrap()]);
     command.env("HOWLATE_RECORDER", place);
-    Recorder::begin(command)
+    RecorderProcess::begin(command)
 }
 
-/// A program of each language, with what it is called.
+/// A program of each language, with its name.
 fn programs(folder: &Path) -> Vec<(Command, &'static str)> {
     let mut all = Vec::new();
     let source = |name: &str| Path::new(SOURCES).join("examples").join(name);
     let program = folder.join("recorded-c");
-    if built_c(&source("recorded.c"), &program, &["-O1", "-I", SOURCES]).is_some() {
+    if build_c(&source("recorded.c"), &program, &["-O1", "-I", SOURCES]).is_some() {
         all.push((Command::new(program), "recorded-c"));
     }
     all.push((Command::new(rust_example(folder)), "recorded-rust"));
@@ -84,8 +83,8 @@ fn rust_example(folder: &Path) -> PathBuf {
     program
 }
 
-/// Started beside a recorder at this place, without privileges.
-fn begin(mut command: Command, place: &Path) -> Child {
+/// Starts a program for the recorder at `place`, without privileges.
+fn spawn_unprivileged(mut command: Command, place: &Path) -> Child {
     if is_root() {
         command.uid(NOBODY).gid(NOBODY);
     }
@@ -98,43 +97,45 @@ fn end(child: Child) -> (Option<i32>, String, String) {
     (output.status.code(), stdout(&output), stderr(&output))
 }
 
-fn of_pid<'a>(all: &'a Value, place: &str, pid: u32) -> Vec<&'a Value> {
-    all.as_array().map_or_else(Vec::new, |all| all.iter().filter(|one| one[place]["pid"] == pid).collect())
+fn of_pid<'a>(incidents: &'a Value, place: &str, pid: u32) -> Vec<&'a Value> {
+    incidents.as_array().map_or_else(Vec::new, |incidents| {
+        incidents.iter().filter(|incident| incident[place]["pid"] == pid).collect()
+    })
 }
 
-/// The turns that planned for too long; a busy machine may make more turns late.
+/// Iterations with a long plan; a busy machine may delay more of them.
 fn long_turns(shown: &Value, pid: u32) -> Vec<&Value> {
-    let is_long = |one: &&Value| one["loop"]["spans"].as_array().is_some_and(|spans| !spans.is_empty());
+    let is_long = |value: &&Value| value["loop"]["spans"].as_array().is_some_and(|spans| !spans.is_empty());
     of_pid(&shown["incidents"], "thread", pid).into_iter().filter(is_long).collect()
 }
 
 #[test]
 fn programs_of_each_language_ask_and_a_turn_that_is_not_done_in_time_is_an_incident() {
     let Some((folder, _alone)) = place() else { return };
-    let mut listening = Listening::start(folder.path());
-    let mut begun = Vec::new();
+    let mut listening = SocketRecorder::start(folder.path());
+    let mut started = Vec::new();
     for (command, name) in programs(folder.path()) {
-        let child = begin(command, &listening.place);
-        begun.push((child.id(), name));
+        let child = spawn_unprivileged(command, &listening.place);
+        started.push((child.id(), name));
         assert_eq!(end(child), (Some(0), "a recorder was asked\n".to_owned(), String::new()), "{name}");
     }
     wait_until("all of it on the disk", || {
-        let shown = listening.shown();
-        begun.iter().all(|(pid, _)| {
+        let shown = listening.show();
+        started.iter().all(|(pid, _)| {
             !of_pid(&shown["snaps"], "program", *pid).is_empty() && !long_turns(&shown, *pid).is_empty()
         })
     });
     assert_eq!(listening.recorder.end(Signal::TERM), Some(0));
     assert!(!listening.place.exists(), "it is removed at the end");
-    let shown = listening.shown();
-    for (pid, name) in &begun {
+    let shown = listening.show();
+    for (pid, name) in &started {
         assert_snapped(&listening.out, &of_pid(&shown["snaps"], "program", *pid), name);
         assert_missed(&long_turns(&shown, *pid), &of_pid(&shown["incidents"], "thread", *pid));
     }
-    assert_valid(&shown);
+    assert_valid(&shown, "incidents");
     let out = listening.out.to_str().unwrap();
     let text = stdout(&run(&["show", out, "--details"]));
-    for (pid, _) in &begun {
+    for (pid, _) in &started {
         assert!(text.contains(REASON) && text.contains(&format!("({pid})")), "{text}");
     }
     assert!(text.contains(", loop control"), "{text}");
@@ -148,46 +149,46 @@ fn programs_of_each_language_ask_and_a_turn_that_is_not_done_in_time_is_an_incid
 }
 
 fn assert_snapped(out: &Path, snaps: &[&Value], name: &str) {
-    let [one] = snaps[..] else { panic!("{snaps:?}") };
-    assert_eq!((&one["reason"], &one["program"]["process"]), (&REASON.into(), &name.into()), "{one}");
+    let [snap] = snaps[..] else { panic!("{snaps:?}") };
+    assert_eq!((&snap["reason"], &snap["program"]["process"]), (&REASON.into(), &name.into()), "{snap}");
     if is_root() {
-        assert_eq!(one["program"]["uid"], NOBODY, "{one}");
+        assert_eq!(snap["program"]["uid"], NOBODY, "{snap}");
     }
-    let file = one["timeline"].as_str().unwrap();
+    let file = snap["timeline"].as_str().unwrap();
     assert!(file.contains("-snap-planned-for-too-long"), "{file}");
-    assert!(!crate::record::stretches(&out.join(file)).is_empty(), "{file}");
+    assert!(!crate::record::slice_names(&out.join(file)).is_empty(), "{file}");
 }
 
-/// Once, and those after it that it has kept are none of their own, unless their own work was too long as well.
+/// Recorded once; later incidents of the process are due to other delays, unless the work itself was too long again.
 fn assert_missed(incidents: &[&Value], all: &[&Value]) {
-    let [one] = incidents[..] else { panic!("once: {incidents:?}") };
-    assert_eq!((&one["kind"], &one["loop"]["name"]), (&"loop".into(), &"control".into()), "{one}");
-    assert_eq!(one["loop"]["period_ns"], PERIOD, "{one}");
-    assert_eq!(one["loop"]["spans"][0]["name"], "long plan", "{one}");
-    assert!(one["loop"]["spans"][0]["spent_ns"].as_i64().unwrap() >= 3 * PERIOD, "{one}");
-    let latency = one["latency_ns"].as_i64().unwrap();
-    assert!(latency >= 2 * PERIOD, "three periods from when it was due, less one: {one}");
-    assert_eq!((sum(&one["parts"], "ns"), sum(&one["causes"], "ns")), (latency, latency), "{one}");
-    assert_eq!(one["causes"][0]["kind"], "long_work", "{one}");
-    let time = |one: &Value, name: &str| one[name].as_i64().unwrap();
-    let deadline = |one: &Value| time(one, "at_ns") - time(one, "latency_ns");
-    let worked = |one: &Value| time(one["parts"].as_array().unwrap().last().unwrap(), "ns");
+    let [incident] = incidents[..] else { panic!("once: {incidents:?}") };
+    assert_eq!(
+        (&incident["kind"], &incident["loop"]["name"]),
+        (&"loop".into(), &"control".into()),
+        "{incident}"
+    );
+    assert_eq!(incident["loop"]["period_ns"], PERIOD, "{incident}");
+    assert_eq!(incident["loop"]["spans"][0]["name"], "long plan", "{incident}");
+    assert!(incident["loop"]["spans"][0]["spent_ns"].as_i64().unwrap() >= 3 * PERIOD, "{incident}");
+    let latency = incident["latency_ns"].as_i64().unwrap();
+    assert!(latency >= 2 * PERIOD, "three periods from when it was due, less one: {incident}");
+    assert_eq!(
+        (sum(&incident["parts"], "ns"), sum(&incident["causes"], "ns")),
+        (latency, latency),
+        "{incident}"
+    );
+    assert_eq!(incident["causes"][0]["kind"], "long_work", "{incident}");
+    let time = |value: &Value, name: &str| value[name].as_i64().unwrap();
+    let deadline = |value: &Value| time(value, "at_ns") - time(value, "latency_ns");
+    let worked = |value: &Value| time(value["parts"].as_array().unwrap().last().unwrap(), "ns");
     let is_of_it = |other: &&&Value| {
-        let range = deadline(one) + 1..time(one, "at_ns");
+        let range = deadline(incident) + 1..time(incident, "at_ns");
         other["kind"] == "loop" && range.contains(&deadline(other)) && worked(other) < PERIOD
     };
     assert_eq!(all.iter().filter(is_of_it).collect::<Vec<_>>(), [&&Value::Null; 0]);
 }
 
-fn assert_valid(shown: &Value) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/incidents.schema.json");
-    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(shown).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
-}
-
-/// Nowhere, where nobody is, where nobody listens any more, and what is no socket.
+/// No recorder, a folder without a socket, a socket without a listener, and a file that is no socket.
 #[test]
 fn without_a_recorder_programs_run_as_they_are() {
     let folder = tempfile::tempdir().unwrap();
@@ -198,14 +199,14 @@ fn without_a_recorder_programs_run_as_they_are() {
     let nowhere = folder.path().join("a".repeat(200));
     for place in [Path::new(""), &folder.path().join("nobody"), &left, &file, &nowhere] {
         for (command, name) in programs(folder.path()) {
-            let ended = end(begin(command, place));
+            let ended = end(spawn_unprivileged(command, place));
             assert_eq!(ended, (Some(0), "no recorder\n".to_owned(), String::new()), "{name}: {place:?}");
         }
     }
 }
 
-/// The loop of a fork is that of another process, and its memory the same. The parent has ended by the time that it is late; the fork
-/// stays until it is read, or a minute has passed.
+/// After a fork the loop belongs to another process, with a copy of the memory. The parent ends before the fork is late; the fork
+/// waits until it has been read, or for a minute.
 const FORKS: &str = r#"
 #include "howlate_span.h"
 #include <stdio.h>
@@ -243,21 +244,25 @@ fn a_fork_is_read_until_it_ends() {
     let Some((folder, _alone)) = place() else { return };
     let (source, program) = (folder.path().join("p.c"), folder.path().join("forks"));
     std::fs::write(&source, FORKS).unwrap();
-    if built_c(&source, &program, &["-O1", "-I", SOURCES]).is_none() {
+    if build_c(&source, &program, &["-O1", "-I", SOURCES]).is_none() {
         return;
     }
-    let listening = Listening::start(folder.path());
-    let mut parent = begin(Command::new(program), &listening.place);
-    let pid = line_of(&mut parent).trim().parse().unwrap();
+    let listening = SocketRecorder::start(folder.path());
+    let mut parent = spawn_unprivileged(Command::new(program), &listening.place);
+    let pid = read_line_of(&mut parent).trim().parse().unwrap();
     assert_eq!(parent.wait().unwrap().code(), Some(0));
-    wait_until("the turn of the fork", || !long_turns(&listening.shown(), pid).is_empty());
-    let shown = listening.shown();
-    let [one] = long_turns(&shown, pid)[..] else { panic!("{shown}") };
-    assert_eq!((&one["kind"], &one["loop"]["name"]), (&"loop".into(), &"forked".into()), "{one}");
+    wait_until("the turn of the fork", || !long_turns(&listening.show(), pid).is_empty());
+    let shown = listening.show();
+    let [incident] = long_turns(&shown, pid)[..] else { panic!("{shown}") };
+    assert_eq!(
+        (&incident["kind"], &incident["loop"]["name"]),
+        (&"loop".into(), &"forked".into()),
+        "{incident}"
+    );
     crate::common::send(pid, Signal::KILL);
 }
 
-fn connected(place: &Path) -> std::os::fd::OwnedFd {
+fn connect_to(place: &Path) -> std::os::fd::OwnedFd {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
     let _ = connect(&socket, &SocketAddrUnix::new(place).unwrap());
@@ -267,32 +272,32 @@ fn connected(place: &Path) -> std::os::fd::OwnedFd {
 #[test]
 fn whoever_asks_for_nonsense_or_for_too_much_keeps_nobody_out() {
     let Some((folder, _alone)) = place() else { return };
-    let mut listening = Listening::start(folder.path());
-    let _silent: Vec<_> = (0..200).map(|_| connected(&listening.place)).collect();
+    let mut listening = SocketRecorder::start(folder.path());
+    let _silent: Vec<_> = (0..200).map(|_| connect_to(&listening.place)).collect();
     for number in 0..50_u8 {
         let text = [number; 300];
-        let _ = send(connected(&listening.place), &text, SendFlags::NOSIGNAL);
+        let _ = send(connect_to(&listening.place), &text, SendFlags::NOSIGNAL);
     }
     let message = [&b"snap1\0\0\0"[..], &[0xff; 24], b"\x1b[31m\xff\"\nnonsense"].concat();
-    let asks = || send(connected(&listening.place), &message, SendFlags::NOSIGNAL).is_ok();
+    let asks = || send(connect_to(&listening.place), &message, SendFlags::NOSIGNAL).is_ok();
     let nonsense = |shown: &Value| shown["snaps"].as_array().is_some_and(|all| !all.is_empty());
-    wait_until("what was asked for", || asks() && nonsense(&listening.shown()));
-    // Each look keeps one file, and ten of them may be kept at once.
+    wait_until("what was asked for", || asks() && nonsense(&listening.show()));
+    // Each request writes a timeline; at most ten are written at once.
     let files = |shown: &Value| {
         let snaps = shown["snaps"].as_array().unwrap().iter();
-        snaps.map(|one| one["timeline"].to_string()).collect::<BTreeSet<_>>().len()
+        snaps.map(|snap| snap["timeline"].to_string()).collect::<BTreeSet<_>>().len()
     };
-    wait_until("ten files", || asks() && files(&listening.shown()) >= 10);
+    wait_until("ten files", || asks() && files(&listening.show()) >= 10);
     (0..20).for_each(|_| {
         asks();
         crate::common::pause(50);
     });
     assert_eq!(listening.recorder.end(Signal::TERM), Some(0));
-    let shown = listening.shown();
+    let shown = listening.show();
     assert!(shown["missing"]["snaps_left_out"].as_u64().unwrap() > 0, "{}", shown["missing"]);
-    let one = &shown["snaps"][0];
-    assert!(one["reason"].as_str().unwrap().ends_with("\u{fffd}\" nonsense"), "{one}");
-    assert_eq!(one["program"]["pid"], std::process::id(), "{one}");
+    let snap = &shown["snaps"][0];
+    assert!(snap["reason"].as_str().unwrap().ends_with("\u{fffd}\" nonsense"), "{snap}");
+    assert_eq!(snap["program"]["pid"], std::process::id(), "{snap}");
     let text = stdout(&run(&["show", listening.out.to_str().unwrap()]));
     assert!(!text.contains('\u{1b}') && text.contains("were too many, and are only counted"), "{text}");
 }
@@ -300,7 +305,7 @@ fn whoever_asks_for_nonsense_or_for_too_much_keeps_nobody_out() {
 #[test]
 fn one_recorder_is_asked_and_the_place_of_a_killed_one_is_taken() {
     let Some((folder, _alone)) = place() else { return };
-    let mut first = Listening::start(folder.path());
+    let mut first = SocketRecorder::start(folder.path());
     let other = folder.path().join("other");
     let mut command = howlate(&["record", "--duration", "300ms", "--out", other.to_str().unwrap()]);
     let second = command.env("HOWLATE_RECORDER", &first.place).output().unwrap();
@@ -309,11 +314,11 @@ fn one_recorder_is_asked_and_the_place_of_a_killed_one_is_taken() {
     assert!(first.place.exists(), "it is the first one's");
     assert_eq!(first.recorder.end(Signal::KILL), None);
     assert!(first.place.exists(), "left behind");
-    let mut third = start(&first.place, &other);
+    let mut third = start_recorder(&first.place, &other);
     let program = folder.path().join("recorded-c");
     let source = Path::new(SOURCES).join("examples/recorded.c");
-    if built_c(&source, &program, &["-O1", "-I", SOURCES]).is_some() {
-        let ended = end(begin(Command::new(program), &first.place));
+    if build_c(&source, &program, &["-O1", "-I", SOURCES]).is_some() {
+        let ended = end(spawn_unprivileged(Command::new(program), &first.place));
         assert_eq!(ended.1, "a recorder was asked\n", "{}", ended.2);
     }
     assert_eq!(third.end(Signal::TERM), Some(0));

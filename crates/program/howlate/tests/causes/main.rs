@@ -1,4 +1,4 @@
-//! Who makes wake-ups late: traced, watched, tried and checked on real scheduling.
+//! Causes of late wake-ups: `why`, `watch`, `top`, `tune`, `record` and `selfcheck` on real scheduling.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -21,7 +21,7 @@ mod why;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What takes the CPUs from others, floods their tracers, or must lose nothing itself, does so one after the other.
+/// Lock for tests that take CPUs from others, flood tracers, or must lose no event.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

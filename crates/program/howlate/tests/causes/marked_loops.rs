@@ -1,4 +1,4 @@
-//! Loops that programs have marked, measured for real. No test here asserts a duration of the machine's making.
+//! Loops marked by programs, on the real machine. No durations of the machine are asserted.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,42 +8,40 @@ use serde_json::Value;
 
 const HEADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../loop");
 
-/// The example, built.
 fn example(folder: &Path) -> Option<PathBuf> {
     let program = folder.join("control");
     let source = Path::new(HEADER).join("examples/control.c");
-    crate::common::built_c(&source, &program, &["-O1", "-I", HEADER]).map(|()| program)
+    crate::common::build_c(&source, &program, &["-O1", "-I", HEADER]).map(|()| program)
 }
 
-/// A program of its own, built.
 fn program(folder: &Path, source: &str) -> Option<PathBuf> {
     let (text, program) = (folder.join("p.c"), folder.join("program"));
     std::fs::write(&text, source).unwrap();
-    crate::common::built_c(&text, &program, &["-O1", "-pthread", "-I", HEADER]).map(|()| program)
+    crate::common::build_c(&text, &program, &["-O1", "-pthread", "-I", HEADER]).map(|()| program)
 }
 
-/// The results that are of marked loops.
+/// The results of marked loops.
 fn loops(document: &Value) -> Vec<&Value> {
     let results = document["results"].as_array().unwrap();
-    results.iter().filter(|one| one["condition"]["mechanism"] == "loop").collect()
+    results.iter().filter(|result| result["condition"]["mechanism"] == "loop").collect()
 }
 
-/// A part of the words for `watch` that is the same each time.
-fn watched<'a>(tracer: &'a str, more: &[&'a str]) -> Value {
+/// Arguments of `watch` that are the same in all tests.
+fn watch<'a>(tracer: &'a str, more: &[&'a str]) -> Value {
     json(&[&["watch", "--json", "--quiet", "--tracer", tracer, "--"], more].concat(), 0)
 }
 
-/// Warnings that programs of others may be built with.
+/// Warnings with which users may build their programs.
 const WARNINGS: [&str; 6] = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"];
 const WARNINGS_OF_CXX: [&str; 2] = ["-Wold-style-cast", "-Wzero-as-null-pointer-constant"];
 
 #[test]
 fn the_headers_are_clean_in_both_languages() {
     for [of_c, of_cxx] in [["gcc", "g++"], ["clang", "clang++"]] {
-        ["c99", "c11", "gnu17", "c2x"].iter().for_each(|one| builds_cleanly(of_c, one, false));
+        ["c99", "c11", "gnu17", "c2x"].iter().for_each(|standard| builds_cleanly(of_c, standard, false));
         ["c++11", "c++14", "c++17", "c++20", "c++2b"]
             .iter()
-            .for_each(|one| builds_cleanly(of_cxx, one, true));
+            .for_each(|standard| builds_cleanly(of_cxx, standard, true));
     }
     let lines = |name: &str| std::fs::read_to_string(Path::new(HEADER).join(name)).unwrap().lines().count();
     for (name, most) in [("howlate.h", 200), ("howlate_snap.h", 120), ("howlate_span.h", 130)] {
@@ -58,7 +56,7 @@ fn builds_cleanly(compiler: &str, standard: &str, is_cxx: bool) {
     let folder = tempfile::tempdir().unwrap();
     for source in ["control.c", "recorded.c"] {
         let mut command = Command::new(compiler);
-        // The older example is C, and has casts as C has them.
+        // The older example is C, and has C casts.
         let strict = is_cxx && source != "control.c";
         command.args(WARNINGS).args(if strict { &WARNINGS_OF_CXX[..] } else { &[] });
         command.args(["-O2", "-I", HEADER, "-x", if is_cxx { "c++" } else { "c" }]);
@@ -74,9 +72,9 @@ fn turns_that_worked_too_long_are_named_without_a_tracer() {
     let Some(program) = example(folder.path()) else { return };
     let path = folder.path().join("l.jsonl");
     let (program, out) = (program.to_str().unwrap(), path.to_str().unwrap());
-    let asked =
+    let options =
         ["--json", "--quiet", "--tracer", "none", "--late-above", "1ms", "--out", out, "--", program, "2"];
-    let document = json(&[&["watch"], &asked[..]].concat(), 0);
+    let document = json(&[&["watch"], &options[..]].concat(), 0);
     let results = loops(&document);
     assert_eq!(results.len(), 1, "{document}");
     let result = results[0];
@@ -86,7 +84,7 @@ fn turns_that_worked_too_long_are_named_without_a_tracer() {
     );
     let turns = &result["rhythm"]["turns"];
     assert_eq!((&turns["period_ns"], &result["count"]), (&1_000_000.into(), &2_000.into()), "none is lost");
-    // One turn in a hundred works for three periods; a busy machine may make more of them long.
+    // One iteration in a hundred works for three periods; a busy machine may delay more of them.
     assert!(turns["long"].as_u64().unwrap() >= 20, "{turns}");
     assert_eq!(turns["inferred"], 2_000, "nobody says when they were to begin");
     assert!(turns["work_ns"]["min"].as_u64().unwrap() >= 100_000, "{turns}");
@@ -102,7 +100,7 @@ fn turns_that_worked_too_long_are_named_without_a_tracer() {
     reads_the_same(out, &document);
 }
 
-/// Everything that reads recordings reads this one.
+/// All readers of recordings agree on this one.
 fn reads_the_same(out: &str, document: &Value) {
     let shown = json(&["show", out, "--format", "json"], 0);
     assert_eq!(shown["results"], document["results"], "a recording says the same");
@@ -121,7 +119,7 @@ fn with_a_tracer_turns_have_their_timers_time_and_their_parts() {
     if !crate::common::has_bpf() {
         return;
     }
-    let document = watched("bpf", &[program.to_str().unwrap(), "2"]);
+    let document = watch("bpf", &[program.to_str().unwrap(), "2"]);
     let result = loops(&document)[0];
     assert_eq!(result["count"], 2_000, "{result}");
     let inferred = result["rhythm"]["turns"]["inferred"].as_u64().unwrap();
@@ -141,38 +139,38 @@ fn the_published_crate_marks_the_same_loops() {
     let built = build.arg("--target-dir").arg(target).current_dir(HEADER).output().unwrap();
     assert!(built.status.success(), "{}", stderr(&built));
     let program = target.join("debug/examples/control");
-    let document = watched("none", &[program.to_str().unwrap(), "1"]);
+    let document = watch("none", &[program.to_str().unwrap(), "1"]);
     let result = loops(&document)[0];
     assert_eq!((&result["condition"]["name"], &result["count"]), (&"control".into(), &1_000.into()));
     assert!(result["rhythm"]["turns"]["long"].as_u64().unwrap() >= 10, "{result}");
 }
 
-/// Programs of others are built with older compilers; what this one is promised for is what it says.
+/// The crate builds with the oldest compiler that it promises.
 #[test]
 fn the_published_crate_builds_with_the_oldest_rust_it_names() {
     let version = env!("CARGO_PKG_RUST_VERSION");
-    let rustup = |words: &[&str]| {
+    let rustup = |arguments: &[&str]| {
         let mut command = Command::new("rustup");
-        // Those of the cargo that runs this test.
+        // Variables of the cargo that runs this test.
         for name in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
             command.env_remove(name);
         }
-        command.args(["run", version, "cargo"]).args(words).output()
+        command.args(["run", version, "cargo"]).args(arguments).output()
     };
     if !rustup(&["--version"]).is_ok_and(|output| output.status.success()) {
         return skip(&format!("Rust {version} is not installed: rustup toolchain install {version}"));
     }
     let folder = tempfile::tempdir().unwrap();
     let (target, manifest) = (folder.path().to_str().unwrap(), format!("{HEADER}/Cargo.toml"));
-    let words = ["check", "--quiet", "--offline", "--manifest-path", &manifest, "--target-dir", target];
-    let checked = rustup(&words).unwrap();
+    let arguments = ["check", "--quiet", "--offline", "--manifest-path", &manifest, "--target-dir", target];
+    let checked = rustup(&arguments).unwrap();
     assert!(checked.status.success(), "{}", stderr(&checked));
 }
 
-/// Python with the class.
-fn python(words: &[&str]) -> Vec<String> {
+/// Command for Python with the class.
+fn python(arguments: &[&str]) -> Vec<String> {
     let module = format!("PYTHONPATH={HEADER}/../python");
-    ["env", &module, "python3"].iter().chain(words).map(ToString::to_string).collect()
+    ["env", &module, "python3"].iter().chain(arguments).map(ToString::to_string).collect()
 }
 
 #[test]
@@ -181,7 +179,7 @@ fn the_python_class_marks_the_same_loops() {
         return skip("python3 is not installed");
     }
     let command = python(&[&format!("{HEADER}/examples/control.py"), "1"]);
-    let document = watched("none", &command.iter().map(String::as_str).collect::<Vec<_>>());
+    let document = watch("none", &command.iter().map(String::as_str).collect::<Vec<_>>());
     let results = loops(&document);
     assert_eq!(results.len(), 1, "{document}");
     let turns = &results[0]["rhythm"]["turns"];
@@ -191,7 +189,7 @@ fn the_python_class_marks_the_same_loops() {
     assert!(turns["work_ns"]["min"].as_u64().unwrap() >= 500_000, "{turns}");
 }
 
-/// Loops of threads and of a child, a time that the program knows, and what a class of Python has to be asked beside.
+/// Loops of threads and of a child process, due times from the program, and what else the Python class must do.
 const PYTHON_CROWD: &str = r#"
 import ast, os, sys, threading, time
 from howlate_loop import Loop
@@ -229,20 +227,20 @@ fn threads_and_forks_of_python_have_loops_of_their_own() {
         return skip("python3 is not installed");
     }
     let command = python(&["-c", PYTHON_CROWD]);
-    let document = watched("none", &command.iter().map(String::as_str).collect::<Vec<_>>());
-    let result = |one: &Value| {
-        assert!(one["latency_ns"]["min"].as_i64().unwrap() >= 1_000_000, "as late as it says: {one}");
-        assert_eq!(one["rhythm"]["turns"]["inferred"], 0, "{one}");
-        (one["condition"]["name"].clone(), one["condition"]["thread"].clone(), one["count"].clone())
+    let document = watch("none", &command.iter().map(String::as_str).collect::<Vec<_>>());
+    let result = |value: &Value| {
+        assert!(value["latency_ns"]["min"].as_i64().unwrap() >= 1_000_000, "as late as it says: {value}");
+        assert_eq!(value["rhythm"]["turns"]["inferred"], 0, "{value}");
+        (value["condition"]["name"].clone(), value["condition"]["thread"].clone(), value["count"].clone())
     };
     let mut found: Vec<_> = loops(&document).into_iter().map(result).collect();
-    found.sort_by_key(|one| (one.0.to_string(), one.1.as_u64()));
+    found.sort_by_key(|row| (row.0.to_string(), row.1.as_u64()));
     let own = |name: &str, number: u64, turns: u64| (name.into(), number.into(), turns.into());
-    let wanted = [own("parent", 0, 200), own("parent", 1, 99), own("pool", 0, 100), own("pool", 1, 100)];
-    assert_eq!(found, wanted, "but the turn in which a child takes a ring");
+    let expected = [own("parent", 0, 200), own("parent", 1, 99), own("pool", 0, 100), own("pool", 1, 100)];
+    assert_eq!(found, expected, "but the turn in which a child takes a ring");
 }
 
-/// A turn that is left by a return and one by an exception, in Python.
+/// In Python: one iteration left by `return`, one by an exception.
 const PYTHON_GUARDED: &str = r#"
 import time
 from howlate import Loop
@@ -266,7 +264,7 @@ fn a_turn_of_python_ends_however_its_block_is_left() {
         return skip("python3 is not installed");
     }
     let command = python(&["-c", PYTHON_GUARDED]);
-    let document = watched("none", &command.iter().map(String::as_str).collect::<Vec<_>>());
+    let document = watch("none", &command.iter().map(String::as_str).collect::<Vec<_>>());
     let result = loops(&document)[0];
     let turns = &result["rhythm"]["turns"];
     assert_eq!(
@@ -292,12 +290,12 @@ fn without_howlate_the_python_class_does_nothing() {
             .env("HOWLATE_RECORDER", "")
             .stdin(Stdio::null());
         let output = without.envs(handed_on.map(|value| ("HOWLATE_LOOPS", value))).output().unwrap();
-        let said = (output.status.code(), stdout(&output));
-        assert_eq!(said, (Some(0), "False\n".to_owned()), "{}", stderr(&output));
+        let status_and_output = (output.status.code(), stdout(&output));
+        assert_eq!(status_and_output, (Some(0), "False\n".to_owned()), "{}", stderr(&output));
     }
 }
 
-/// A turn that is left by a return and one by an exception, in C++.
+/// In C++: one iteration left by `return`, one by an exception.
 const GUARDED: &str = r#"
 #include "howlate.h"
 static void turn(howlate &loop, bool fails) {
@@ -342,7 +340,7 @@ fn a_guard_ends_a_turn_however_its_scope_is_left() {
     if !program.exists() {
         return;
     }
-    let document = watched("none", &[program.to_str().unwrap()]);
+    let document = watch("none", &[program.to_str().unwrap()]);
     let result = loops(&document)[0];
     assert_eq!(
         (&result["condition"]["name"], &result["count"]),
@@ -355,7 +353,7 @@ fn a_guard_ends_a_turn_however_its_scope_is_left() {
     );
 }
 
-/// Loops in two threads, in a child that was forked with one, and in a program that it becomes.
+/// Loops in two threads, in a forked child, and in a program that it executes.
 const CROWD: &str = r#"
 #include "howlate.h"
 #include <pthread.h>
@@ -374,18 +372,18 @@ static void *thread(void *name) {
     turn(&loop, 100);
     return NULL;
 }
-int main(int count, char **words) {
-    struct howlate loop = howlate_loop(count > 1 ? words[1] : "parent", 1000000);
+int main(int argc, char **argv) {
+    struct howlate loop = howlate_loop(argc > 1 ? argv[1] : "parent", 1000000);
     pthread_t threads[2];
     turn(&loop, 100);
-    if (count > 1) return 0;
+    if (argc > 1) return 0;
     pthread_create(&threads[0], NULL, thread, (void *)"pool");
     pthread_create(&threads[1], NULL, thread, (void *)"pool");
     pthread_join(threads[0], NULL);
     pthread_join(threads[1], NULL);
     if (fork() == 0) {
         turn(&loop, 100);
-        execl(words[0], words[0], "another program", NULL);
+        execl(argv[0], argv[0], "another program", NULL);
         return 1;
     }
     wait(NULL);
@@ -398,35 +396,35 @@ int main(int count, char **words) {
 fn threads_forks_and_programs_have_loops_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = program(folder.path(), CROWD) else { return };
-    let document = watched("none", &[program.to_str().unwrap()]);
+    let document = watch("none", &[program.to_str().unwrap()]);
     let results = loops(&document);
     let mut found: Vec<_> = results
         .iter()
-        .map(|one| {
-            let condition = &one["condition"];
+        .map(|result| {
+            let condition = &result["condition"];
             let name = condition["name"].as_str().unwrap();
             (
                 name,
                 condition["thread"].as_u64().unwrap(),
-                one["rhythm"]["turns"]["work_ns"].is_object(),
-                one["count"].as_u64().unwrap(),
+                result["rhythm"]["turns"]["work_ns"].is_object(),
+                result["count"].as_u64().unwrap(),
             )
         })
         .collect();
     found.sort_unstable();
     let own = |name, number, turns| (name, number, true, turns);
-    // The turn in which a child takes a ring of its own is not measured.
-    let wanted = [
+    // A forked child loses the iteration in which it takes a ring of its own.
+    let expected = [
         own("another program", 0, 100),
         own("parent", 0, 200),
         own("parent", 1, 99),
         own("pool", 0, 100),
         own("pool", 1, 100),
     ];
-    assert_eq!(found, wanted);
+    assert_eq!(found, expected);
 }
 
-/// More loops than there are rings, and one that turns without waiting.
+/// More loops than rings, and one that never waits.
 const TOO_MUCH: &str = r#"
 #include "howlate.h"
 int main(void) {
@@ -446,11 +444,11 @@ int main(void) {
 fn what_is_lost_of_loops_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = program(folder.path(), TOO_MUCH) else { return };
-    let document = watched("none", &[program.to_str().unwrap()]);
+    let document = watch("none", &[program.to_str().unwrap()]);
     let count = |name: &str| {
         let caveats = document["caveats"].as_array().unwrap();
-        let found = caveats.iter().find(|one| one["caveat"] == name);
-        found.map_or(0, |one| one["count"].as_u64().unwrap())
+        let found = caveats.iter().find(|caveat| caveat["caveat"] == name);
+        found.map_or(0, |caveat| caveat["count"].as_u64().unwrap())
     };
     assert_eq!(count("loops_not_measured"), 3, "64 of 67 have a ring: {document}");
     let results = loops(&document);
@@ -460,7 +458,7 @@ fn what_is_lost_of_loops_is_counted() {
     assert_eq!(taken + lost, 200_000, "each was taken, or counted as lost");
 }
 
-/// Nobody says when its turns are to begin.
+/// A loop without due times.
 const NO_PERIOD: &str = r#"
 #include "howlate.h"
 #include <unistd.h>
@@ -480,7 +478,7 @@ int main(void) {
 fn a_loop_without_a_time_of_its_own_has_the_length_of_its_work() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = program(folder.path(), NO_PERIOD) else { return };
-    let document = watched("none", &[program.to_str().unwrap()]);
+    let document = watch("none", &[program.to_str().unwrap()]);
     let results = loops(&document);
     assert_eq!(results.len(), 1, "{document}");
     assert_eq!(results[0]["count"], 0, "nobody knows how late its turns were");
@@ -496,7 +494,7 @@ fn a_loop_without_a_time_of_its_own_has_the_length_of_its_work() {
 fn without_howlate_a_marked_program_runs_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = example(folder.path()) else { return };
-    // Nothing, no number, a file that is another, and one that is not there.
+    // Unset, no number, another file, and a missing file.
     for handed_on in [None, Some("x"), Some("0"), Some("77")] {
         let mut command = Command::new(&program);
         command.arg("1").env_remove("HOWLATE_LOOPS").env("HOWLATE_RECORDER", "");

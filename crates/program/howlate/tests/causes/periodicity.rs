@@ -1,4 +1,4 @@
-//! What comes back is found, and who it is.
+//! Periodic lateness is found and attributed.
 
 use std::process::{Child, Command, Stdio};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::alone;
 use crate::common::{has_bpf, is_installed, json, may_use_realtime, skip};
 
-/// Seven times a second, on the dot, CPU 0 is gone for 3 ms.
+/// Takes CPU 0 for 3 ms, exactly seven times a second.
 const HOG: &str = "
 import os, time
 os.sched_setaffinity(0, {0})
@@ -20,9 +20,9 @@ while True:
     while time.monotonic() < until: pass
 ";
 
-struct Hog(Child);
+struct PeriodicHog(Child);
 
-impl Drop for Hog {
+impl Drop for PeriodicHog {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
@@ -39,13 +39,13 @@ fn what_comes_seven_times_a_second_is_found_and_named() {
     }
     let _alone = alone();
     let hog = Command::new("python3").args(["-c", HOG]).stdin(Stdio::null()).spawn().unwrap();
-    let _hog = Hog(hog);
-    let asked =
+    let _hog = PeriodicHog(hog);
+    let arguments =
         ["cyclic", "--cpus", "0", "--threads", "1", "--policy", "fifo:20", "--duration", "12s", "--dither"];
-    let result = json(&[&asked[..], &["--why", "--json", "--quiet"]].concat(), 0);
+    let result = json(&[&arguments[..], &["--why", "--json", "--quiet"]].concat(), 0);
     assert_eq!(result["results"][0]["condition"]["dithered"], true);
-    let seven = |one: &&Value| {
-        let period = one["period_ns"].as_f64().unwrap();
+    let seven = |value: &&Value| {
+        let period = value["period_ns"].as_f64().unwrap();
         (period / 1e9 * 7.0 - 1.0).abs() < 0.01
     };
     let all = result["periodicity"].as_array().unwrap_or_else(|| panic!("nothing comes back: {result}"));

@@ -1,4 +1,4 @@
-//! Known causes, made for real and looked for. No test here asserts a duration of the machine's making.
+//! Known causes, injected and found. No durations of the machine are asserted.
 
 use crate::alone;
 use crate::common::{json, run, skip, stderr};
@@ -21,11 +21,11 @@ fn classes(check: &Value) -> &Vec<Value> {
     check["classes"].as_array().unwrap()
 }
 
-/// A class is judged, or there is a reason why not.
-fn is_told(one: &Value) -> bool {
-    let number = |name: &str| one[name].as_u64().unwrap();
-    match one["result"].as_str().unwrap() {
-        "not_made" => !one["reason"].as_str().unwrap().is_empty(),
+/// A class has a result, or the reason why it has none.
+fn has_result(class: &Value) -> bool {
+    let number = |name: &str| class[name].as_u64().unwrap();
+    match class["result"].as_str().unwrap() {
+        "not_made" => !class["reason"].as_str().unwrap().is_empty(),
         _ => {
             number("found") + number("blamed_wrongly") + number("not_seen") <= number("hits")
                 && number("decomposed") <= number("wakeups")
@@ -38,39 +38,39 @@ fn is_told(one: &Value) -> bool {
 fn every_class_is_made_and_found_or_said() {
     let _alone = alone();
     let output = run(&["selfcheck", "--duration", "700ms", "--json", "--quiet"]);
-    // On a busy machine a class may be missed; what is right has its own checks below.
+    // On a busy machine a class may be missed; other tests check the results in detail.
     assert!(matches!(output.status.code(), Some(0 | 1 | 3)), "{}", stderr(&output));
     let check: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let names: Vec<&str> = classes(&check).iter().map(|one| one["class"].as_str().unwrap()).collect();
+    let names: Vec<&str> = classes(&check).iter().map(|class| class["class"].as_str().unwrap()).collect();
     assert_eq!(names, CLASSES, "none is dropped");
-    for one in classes(&check) {
-        assert!(is_told(one), "{one}");
-        if one["result"] == "not_made" {
-            skip(&format!("{}: {}", one["class"], one["reason"]));
+    for class in classes(&check) {
+        assert!(has_result(class), "{class}");
+        if class["result"] == "not_made" {
+            skip(&format!("{}: {}", class["class"], class["reason"]));
             continue;
         }
-        assert_eq!(one["not_adding_up"], 0, "the parts of a wake-up are all of its lateness: {one}");
-        assert!(one["result"] == "too_few" || one["found"].as_u64() > Some(0), "{one}");
+        assert_eq!(class["not_adding_up"], 0, "the parts of a wake-up are all of its lateness: {class}");
+        assert!(class["result"] == "too_few" || class["found"].as_u64() > Some(0), "{class}");
     }
     let left = std::fs::read_dir("/sys/fs/cgroup/cpu").into_iter().flatten().flatten();
     let left = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("howlate-selfcheck"));
     assert_eq!(left.count(), 0, "no control group is left");
 }
 
-/// What the measured thread does to itself happens on any machine, however busy.
+/// Effects of the measured thread on itself occur on any machine.
 #[test]
 fn what_a_thread_does_to_itself_is_found() {
     let _alone = alone();
-    let asked = ["selfcheck", "--for", "page_fault,late_arming", "--duration", "3s", "--json", "--quiet"];
-    let output = run(&asked);
+    let arguments = ["selfcheck", "--for", "page_fault,late_arming", "--duration", "3s", "--json", "--quiet"];
+    let output = run(&arguments);
     let check: Value = serde_json::from_slice(&output.stdout).unwrap();
     if check["tracer"] != "bpf" {
         return skip("there is no tracer that sees the ways of the kernel");
     }
-    for one in classes(&check) {
-        // Others may have the CPU within what the thread stamps, so that not all of it is its own doing.
-        let number = |name: &str| one[name].as_u64().unwrap();
-        assert!(number("hits") >= 100 && number("found") * 4 >= number("hits") * 3, "{one}");
+    for class in classes(&check) {
+        // Preemption between the thread's time stamps belongs to other threads.
+        let number = |name: &str| class[name].as_u64().unwrap();
+        assert!(number("hits") >= 100 && number("found") * 4 >= number("hits") * 3, "{class}");
     }
 }
 
@@ -78,9 +78,9 @@ fn what_a_thread_does_to_itself_is_found() {
 fn without_a_tracer_nothing_is_judged() {
     let check = json(&["selfcheck", "--tracer", "none", "--json", "--quiet"], 3);
     assert_eq!(classes(&check).len(), CLASSES.len());
-    for one in classes(&check) {
+    for class in classes(&check) {
         assert_eq!(
-            (&one["result"], &one["reason"]),
+            (&class["result"], &class["reason"]),
             (&"not_made".into(), &"there is no tracer to check".into())
         );
     }

@@ -1,22 +1,21 @@
-//! Parts of turns that programs have named, measured for real, and with those who do not know of them.
+//! Named spans within iterations, on the real machine, and together with versions that do not know spans.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{built_c, is_installed, json, run, skip, stderr, stdout};
+use crate::common::{build_c, is_installed, json, run, skip, stderr, stdout};
 use serde_json::{Value, json as value};
 
 const LOOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../loop");
 const BEFORE_SPANS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/loops/howlate-before-spans.h");
 
-/// The example, built.
 fn example(folder: &Path) -> Option<PathBuf> {
     let program = folder.join("spans");
-    built_c(&Path::new(LOOP).join("examples/spans.c"), &program, &["-O1", "-I", LOOP]).map(|()| program)
+    build_c(&Path::new(LOOP).join("examples/spans.c"), &program, &["-O1", "-I", LOOP]).map(|()| program)
 }
 
-/// The example of the published crate.
+/// Builds the example of the published crate.
 fn crate_example() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
@@ -27,26 +26,27 @@ fn crate_example() -> PathBuf {
     target.join("debug/examples/spans")
 }
 
-/// What starts the example of Python.
+/// Command for the Python example.
 fn python_example() -> Vec<String> {
-    let words = [&format!("PYTHONPATH={LOOP}/../python"), "python3", &format!("{LOOP}/examples/spans.py")];
-    ["env"].iter().chain(&words).map(ToString::to_string).collect()
+    let arguments =
+        [&format!("PYTHONPATH={LOOP}/../python"), "python3", &format!("{LOOP}/examples/spans.py")];
+    ["env"].iter().chain(&arguments).map(ToString::to_string).collect()
 }
 
 /// The only loop of a program.
-fn watched(command: &[&str]) -> (Value, Value) {
+fn watch(command: &[&str]) -> (Value, Value) {
     let document = json(&[&["watch", "--json", "--quiet", "--tracer", "none", "--"], command].concat(), 0);
     let results = document["results"].as_array().unwrap();
-    let mut loops = results.iter().filter(|one| one["condition"]["mechanism"] == "loop");
+    let mut loops = results.iter().filter(|result| result["condition"]["mechanism"] == "loop");
     let turns = loops.next().unwrap()["rhythm"]["turns"].clone();
     assert!(loops.next().is_none(), "{document}");
     (turns, document)
 }
 
-/// What each example does: `plan` and `act` in every turn, one plan in a hundred long.
+/// What all examples do: `plan` and `act` in every iteration, one plan in a hundred is long.
 fn plans_and_acts(turns: &Value, all: u64) {
     let spans = turns["spans"].as_array().unwrap();
-    let named = |one: &Value| (one["name"].clone(), one["count"].clone());
+    let named = |value: &Value| (value["name"].clone(), value["count"].clone());
     let found: Vec<_> = spans.iter().map(named).collect();
     assert_eq!(found, [("plan".into(), all.into()), ("act".into(), all.into())], "{turns}");
     let longest = &turns["longest"];
@@ -61,7 +61,7 @@ fn spans_of_c_say_where_turns_were_long() {
     let Some(program) = example(folder.path()) else { return };
     let (program, path) = (program.to_str().unwrap(), folder.path().join("l.jsonl"));
     let out = path.to_str().unwrap();
-    let (turns, document) = watched(&[program, "1"]);
+    let (turns, document) = watch(&[program, "1"]);
     plans_and_acts(&turns, 1_000);
     assert_eq!(document["caveats"].as_array().unwrap().iter().filter(of_spans).count(), 0, "{document}");
     let live = run(&["watch", "--quiet", "--tracer", "none", "--out", out, "--", program, "1"]);
@@ -82,7 +82,7 @@ fn of_spans(caveat: &&Value) -> bool {
 
 #[test]
 fn spans_of_rust_say_the_same() {
-    plans_and_acts(&watched(&[crate_example().to_str().unwrap(), "1"]).0, 1_000);
+    plans_and_acts(&watch(&[crate_example().to_str().unwrap(), "1"]).0, 1_000);
 }
 
 #[test]
@@ -92,10 +92,10 @@ fn spans_of_python_say_the_same() {
     }
     let mut command = python_example();
     command.push("1".to_owned());
-    plans_and_acts(&watched(&command.iter().map(String::as_str).collect::<Vec<_>>()).0, 200);
+    plans_and_acts(&watch(&command.iter().map(String::as_str).collect::<Vec<_>>()).0, 200);
 }
 
-/// A span within itself, one that an exception leaves, more names than have a place, and a fork.
+/// A span within itself, a span left by an exception, too many names, and a fork.
 const GUARDED: &str = r#"
 #include "howlate_span.h"
 #include <sys/wait.h>
@@ -161,15 +161,15 @@ fn a_guard_ends_a_span_however_its_scope_is_left_and_names_have_a_limit() {
     if !program.exists() {
         return;
     }
-    let asked = ["watch", "--json", "--quiet", "--tracer", "none", "--", program.to_str().unwrap()];
-    let document = json(&asked, 0);
+    let arguments = ["watch", "--json", "--quiet", "--tracer", "none", "--", program.to_str().unwrap()];
+    let document = json(&arguments, 0);
     let loops: Vec<_> = document["results"].as_array().unwrap().iter().collect();
-    let plan = |one: &&Value| {
-        let spans = one["rhythm"]["turns"]["spans"].as_array().unwrap();
+    let plan = |value: &&Value| {
+        let spans = value["rhythm"]["turns"]["spans"].as_array().unwrap();
         let plan = spans.iter().find(|span| span["name"] == "plan").unwrap();
         let (most, work) =
-            (plan["time_ns"]["max"].as_i64(), one["rhythm"]["turns"]["work_ns"]["max"].as_i64());
-        assert!(most <= work, "one in another counts once: {one}");
+            (plan["time_ns"]["max"].as_i64(), value["rhythm"]["turns"]["work_ns"]["max"].as_i64());
+        assert!(most <= work, "one in another counts once: {value}");
         plan["count"].as_u64().unwrap()
     };
     assert_eq!(loops.iter().map(plan).collect::<Vec<_>>(), [50, 49], "but the turn in which a child joins");
@@ -189,7 +189,7 @@ fn a_guard_ends_a_span_however_its_scope_is_left_and_names_have_a_limit() {
     );
 }
 
-/// A program from before spans, whose header knows nothing of them.
+/// Built with a header from before spans.
 #[test]
 fn an_older_header_and_this_howlate_work_together() {
     let folder = tempfile::tempdir().unwrap();
@@ -199,14 +199,14 @@ fn an_older_header_and_this_howlate_work_together() {
     let options = ["-O1", "-iquote", folder.path().to_str().unwrap()];
     let copy = folder.path().join("control.c");
     std::fs::copy(source, &copy).unwrap();
-    if built_c(&copy, &program, &options).is_none() {
+    if build_c(&copy, &program, &options).is_none() {
         return;
     }
-    let (turns, _) = watched(&[program.to_str().unwrap(), "1"]);
+    let (turns, _) = watch(&[program.to_str().unwrap(), "1"]);
     assert_eq!((&turns["inferred"], &turns["spans"]), (&1_000.into(), &Value::Null), "{turns}");
 }
 
-/// The memory as a howlate has it that reads spans or not; prints how many turns and spans a program leaves there.
+/// Reads the shared memory as a howlate with or without spans; prints the number of iterations and spans.
 const OTHER_HOWLATE: &str = r#"
 import mmap, os, subprocess, sys
 first, ring, length = 65536, 131072, 65536 + 80 * 131072

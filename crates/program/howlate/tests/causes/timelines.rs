@@ -1,5 +1,4 @@
-//! What all CPUs did around late wake-ups that are made on purpose is kept beside the recording. No test here asserts a duration of
-//! the machine's making.
+//! Timelines of all CPUs around late wake-ups that the tests cause. No durations of the machine are asserted.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -8,10 +7,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::alone;
-use crate::common::{ForAnyone, has_bpf, howlate, json, may_use_realtime, run, stderr, sum, wait_until};
-use crate::record::{held_up, stretches};
+use crate::common::{
+    ForAnyone, assert_valid, has_bpf, howlate, json, may_use_realtime, run, stderr, sum, wait_until,
+};
+use crate::record::{held_up, slice_names};
 
-/// Files of timelines in a folder, those that somebody asked for apart.
+/// Timeline files in a folder: of late wake-ups, and on request.
 fn files(folder: &Path) -> (Vec<String>, Vec<String>) {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
     let names = entries.map(|name| name.into_string().unwrap());
@@ -20,18 +21,11 @@ fn files(folder: &Path) -> (Vec<String>, Vec<String>) {
     all.into_iter().partition(|name| !name.contains("-snap"))
 }
 
-fn named(document: &Value) -> Vec<String> {
+fn file_names(document: &Value) -> Vec<String> {
     let all = document["timelines"].as_array().into_iter().flatten();
-    let mut names: Vec<String> = all.map(|one| one["file"].as_str().unwrap().to_owned()).collect();
+    let mut names: Vec<String> = all.map(|timeline| timeline["file"].as_str().unwrap().to_owned()).collect();
     names.sort();
     names
-}
-
-fn assert_valid(document: &Value) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/result.schema.json");
-    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    assert_eq!(validator.iter_errors(document).map(|error| error.to_string()).collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]
@@ -43,11 +37,11 @@ fn the_worst_wake_ups_of_a_program_have_a_timeline_and_a_signal_keeps_another() 
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run.jsonl");
     let (at, me) = (out.to_str().unwrap(), std::process::id().to_string());
-    let asked = ["watch", &me, "--thread", "victim", "--late-above", "6ms", "--keep", "2s,2"];
-    let mut command = howlate(&[&asked[..], &["--json", "--quiet", "--out", at]].concat());
+    let options = ["watch", &me, "--thread", "victim", "--late-above", "6ms", "--keep", "2s,2"];
+    let mut command = howlate(&[&options[..], &["--json", "--quiet", "--out", at]].concat());
     let watching = command.stdout(Stdio::piped()).spawn().unwrap();
     wait_until("the recording", || out.exists());
-    // On a busy machine it begins to watch some time after its recording is there.
+    // On a busy machine the watching starts some time after the recording.
     let mut made = Vec::new();
     wait_until("a timeline", || {
         made.push(held_up());
@@ -64,17 +58,20 @@ fn the_worst_wake_ups_of_a_program_have_a_timeline_and_a_signal_keeps_another() 
     assert!((1..=2).contains(&worst.len()) && asked_for.len() == 1, "{worst:?} {asked_for:?}");
     let mut all = [worst.clone(), asked_for].concat();
     all.sort();
-    assert_eq!(named(&document), all, "no more and no less than there are");
-    assert_valid(&document);
-    for one in document["timelines"].as_array().unwrap() {
-        let held = stretches(&folder.path().join(one["file"].as_str().unwrap()));
-        assert!(!held.is_empty(), "{one}");
-        let Some(latest) = one["late"].get(0) else { continue };
-        assert_eq!(latest["thread"], "victim", "{one}");
-        assert!(made.iter().any(|one| latest["tid"] == one.victim), "{one}");
-        assert_eq!(sum(&latest["parts"], "ns"), latest["latency_ns"].as_i64().unwrap(), "{one}");
-        assert!(latest["latency_ns"].as_i64().unwrap() > 6_000_000, "{one}");
-        assert!(made.iter().any(|one| held.contains(&format!("hog ({})", one.hog))), "{held:?}");
+    assert_eq!(file_names(&document), all, "no more and no less than there are");
+    assert_valid(&document, "result");
+    for timeline in document["timelines"].as_array().unwrap() {
+        let slices = slice_names(&folder.path().join(timeline["file"].as_str().unwrap()));
+        assert!(!slices.is_empty(), "{timeline}");
+        let Some(latest) = timeline["late"].get(0) else { continue };
+        assert_eq!(latest["thread"], "victim", "{timeline}");
+        assert!(made.iter().any(|timeline| latest["tid"] == timeline.victim), "{timeline}");
+        assert_eq!(sum(&latest["parts"], "ns"), latest["latency_ns"].as_i64().unwrap(), "{timeline}");
+        assert!(latest["latency_ns"].as_i64().unwrap() > 6_000_000, "{timeline}");
+        assert!(
+            made.iter().any(|timeline| slices.contains(&format!("hog ({})", timeline.hog))),
+            "{slices:?}"
+        );
     }
     let shown = json(&["show", at, "--json"], 0);
     assert_eq!(shown["timelines"], document["timelines"], "a recording says the same");
@@ -87,7 +84,7 @@ fn the_worst_wake_ups_of_a_program_have_a_timeline_and_a_signal_keeps_another() 
 
     worst.iter().for_each(|name| std::fs::remove_file(folder.path().join(name)).unwrap());
     let shown = json(&["show", at, "--json"], 0);
-    assert_eq!(named(&shown).len(), 1, "what is gone is not named");
+    assert_eq!(file_names(&shown).len(), 1, "what is gone is not named");
 }
 
 #[test]
@@ -98,26 +95,29 @@ fn traced_turns_keep_the_worst_of_the_run() {
     }
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run.jsonl");
-    let asked = ["cyclic", "--threads", "1", "--duration", "1s", "--rounds", "2", "--why", "--keep", "1s,2"];
-    let document = json(&[&asked[..], &["--json", "--quiet", "--out", out.to_str().unwrap()]].concat(), 0);
+    let options =
+        ["cyclic", "--threads", "1", "--duration", "1s", "--rounds", "2", "--why", "--keep", "1s,2"];
+    let document = json(&[&options[..], &["--json", "--quiet", "--out", out.to_str().unwrap()]].concat(), 0);
     let (worst, asked_for) = files(folder.path());
     assert!((1..=2).contains(&worst.len()) && asked_for.is_empty(), "{worst:?} {asked_for:?}");
-    assert_eq!(named(&document), worst);
-    assert_valid(&document);
-    for one in document["timelines"].as_array().unwrap() {
-        assert_eq!(one["late"][0]["process"], "howlate", "{one}");
-        assert_eq!(one["late"][0]["condition"], 0, "{one}");
+    assert_eq!(file_names(&document), worst);
+    assert_valid(&document, "result");
+    for timeline in document["timelines"].as_array().unwrap() {
+        assert_eq!(timeline["late"][0]["process"], "howlate", "{timeline}");
+        assert_eq!(timeline["late"][0]["condition"], 0, "{timeline}");
     }
 }
 
 #[test]
 fn without_permission_it_says_so_and_goes_on() {
     let place = ForAnyone::new();
-    let asked = ["cyclic", "--threads", "1", "--duration", "200ms", "--rounds", "1", "--why", "--keep", "1s"];
-    let output = place.howlate(&[&asked[..], &["--json", "--quiet", "--out", "run.jsonl"]].concat()).output();
+    let options =
+        ["cyclic", "--threads", "1", "--duration", "200ms", "--rounds", "1", "--why", "--keep", "1s"];
+    let output =
+        place.howlate(&[&options[..], &["--json", "--quiet", "--out", "run.jsonl"]].concat()).output();
     let document: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
     let caveats = document["caveats"].as_array().unwrap();
-    let refused = caveats.iter().find(|one| one["caveat"] == "timelines_refused");
+    let refused = caveats.iter().find(|caveat| caveat["caveat"] == "timelines_refused");
     let text = refused.unwrap_or_else(|| panic!("{caveats:?}"))["text"].as_str().unwrap();
     assert!(text.starts_with("No timelines of all CPUs are kept: "), "{text}");
     assert!(document["results"][0]["count"].as_u64().unwrap() > 0);
@@ -139,8 +139,8 @@ fn what_cannot_be_kept_or_shown_is_refused_with_what_to_type() {
     ];
     for (arguments, expected) in cases {
         let output = run(arguments);
-        let said = stderr(&output);
-        assert!(said.contains(expected), "{arguments:?}: {said}");
+        let message = stderr(&output);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
     let output =

@@ -1,4 +1,4 @@
-//! What processes wait for, made on purpose and looked for. No test here asserts a duration of the machine's making.
+//! Waits of processes that the tests cause. No durations of the machine are asserted.
 
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
@@ -6,62 +6,61 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{ForAnyone, json, run, skip, stderr, stdout};
+use crate::common::{ForAnyone, assert_valid, json, run, skip, stderr, stdout};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
-/// Whether waits can be seen here; says why not.
+/// Whether waits can be traced here; skips the test otherwise.
 fn can_see() -> bool {
     let output = run(&["top", "--tracer", "bpf", "--once", "--duration", "100ms", "--json"]);
-    let said = stderr(&output);
-    assert!(!said.contains("the kernel refuses to"), "{said}");
+    let message = stderr(&output);
+    assert!(!message.contains("the kernel refuses to"), "{message}");
     if output.status.code() == Some(2) {
-        skip(&said);
+        skip(&message);
     }
     output.status.code() == Some(0)
 }
 
-/// Ends with the test, and all that it has started.
-struct Running(Child);
+/// Kills the process and its children on drop.
+struct RunningProcess(Child);
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         let group = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
         drop(self.0.wait());
     }
 }
 
-impl Running {
+impl RunningProcess {
     fn start(command: &mut Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Self(command.process_group(0).spawn().unwrap())
     }
 
-    /// A shell under another name.
+    /// A copy of the shell under another name.
     fn shell(folder: &Path, name: &str, script: &str) -> Self {
         let shell = folder.join(name);
         symlink("/bin/sh", &shell).unwrap();
         Self::start(Command::new("taskset").args(["-c", &first_cpu()]).arg(shell).args(["-c", script]))
     }
 
-    /// The process of what was seen.
+    /// This process in a table.
     fn in_table<'a>(&self, table: &'a Value) -> &'a Value {
-        let of_it = |one: &&Value| one["pid"] == self.0.id();
+        let of_it = |value: &&Value| value["pid"] == self.0.id();
         table["processes"].as_array().unwrap().iter().find(of_it).unwrap_or_else(|| panic!("{table}"))
     }
 }
 
-/// A CPU that this process may use.
 fn first_cpu() -> String {
     howlate_linux::sched::affinity().unwrap().iter().next().unwrap().to_string()
 }
 
-/// Waits of one kind; panics if there is none.
+/// The wait of one kind; panics without it.
 fn wait<'a>(process: &'a Value, kind: &str) -> &'a Value {
     let waits = process["waits"].as_array().unwrap();
-    waits.iter().find(|one| one["kind"] == kind).unwrap_or_else(|| panic!("no {kind} in {process}"))
+    waits.iter().find(|wait| wait["kind"] == kind).unwrap_or_else(|| panic!("no {kind} in {process}"))
 }
 
 /// Whether files below `folder` are on a disk.
@@ -79,15 +78,16 @@ fn four_kinds_of_waiting_are_told_apart() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let disk = is_on_disk(folder.path()).then(|| {
         let written = format!("of={}", folder.path().join("written").display());
-        Running::start(Command::new("dd").args(["if=/dev/zero", &written, "bs=512", "oflag=sync"]))
+        RunningProcess::start(Command::new("dd").args(["if=/dev/zero", &written, "bs=512", "oflag=sync"]))
     });
-    let sleeper = Running::start(Command::new("sleep").arg("1000"));
-    let reader = Running::shell(
+    let sleeper = RunningProcess::start(Command::new("sleep").arg("1000"));
+    let reader = RunningProcess::shell(
         folder.path(),
         "reads",
         "(while :; do echo; sleep 0.01; done) | while read line; do :; done",
     );
-    let hogs = ["hog-a", "hog-b"].map(|name| Running::shell(folder.path(), name, "while :; do :; done"));
+    let hogs =
+        ["hog-a", "hog-b"].map(|name| RunningProcess::shell(folder.path(), name, "while :; do :; done"));
     let table = json(&["top", "--once", "--duration", "5s", "--json"], 0);
     assert_eq!(
         (&table["command"], &table["format"], &table["tracer"]),
@@ -104,14 +104,17 @@ fn four_kinds_of_waiting_are_told_apart() {
     let asleep = wait(sleeper.in_table(&table), "timer");
     assert_eq!((&asleep["at"], &asleep["ongoing"]), (&"sleeping".into(), &1.into()));
     assert!(asleep["share"].as_f64().unwrap() > 0.99, "it does nothing else: {asleep}");
-    let pipes = table["processes"].as_array().unwrap().iter().filter(|one| one["name"] == "reads");
+    let pipes = table["processes"].as_array().unwrap().iter().filter(|process| process["name"] == "reads");
     assert!(
-        pipes.map(|one| one["waits"].to_string()).any(|waits| waits.contains("reading a pipe")),
+        pipes.map(|pipe| pipe["waits"].to_string()).any(|waits| waits.contains("reading a pipe")),
         "{table}"
     );
     for (hog, other) in [(0, "hog-b"), (1, "hog-a")] {
         let behind = wait(hogs[hog].in_table(&table), "cpu")["behind"].as_array().unwrap();
-        assert!(behind.iter().any(|one| one["name"] == other && one["ns"].as_u64() > Some(0)), "{behind:?}");
+        assert!(
+            behind.iter().any(|process| process["name"] == other && process["ns"].as_u64() > Some(0)),
+            "{behind:?}"
+        );
     }
     drop(reader);
 }
@@ -121,7 +124,7 @@ fn one_process_is_shown_by_its_threads_and_places() {
     if !can_see() {
         return;
     }
-    let sleeper = Running::start(Command::new("sleep").arg("1000"));
+    let sleeper = RunningProcess::start(Command::new("sleep").arg("1000"));
     let pid = sleeper.0.id().to_string();
     let text = stdout(&run(&["top", "--once", "--duration", "300ms", "--process", &pid]));
     assert!(text.contains("timer: sleeping") && text.contains("hrtimer_nanosleep < "), "{text}");
@@ -150,24 +153,24 @@ fn tables_follow_each_other_and_each_is_as_the_schema_says() {
     }
     let output = run(&["top", "--interval", "200ms", "--duration", "1s", "--json", "--threads"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let schema = include_str!("../../../../../docs/top.schema.json");
-    let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
     let text = stdout(&output);
     let tables: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(tables.len() >= 2, "{text}");
     for table in &tables {
-        let wrong: Vec<String> = schema.iter_errors(table).map(|error| error.to_string()).collect();
-        assert!(wrong.is_empty(), "{wrong:?}");
-        let shares =
-            table["processes"].as_array().unwrap().iter().flat_map(|one| one["waits"].as_array().unwrap());
+        assert_valid(table, "top");
+        let shares = table["processes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|process| process["waits"].as_array().unwrap());
         assert!(
-            shares.map(|one| one["share"].as_f64().unwrap()).all(|share| (0.0..=1.0).contains(&share)),
+            shares.map(|share| share["share"].as_f64().unwrap()).all(|share| (0.0..=1.0).contains(&share)),
             "{table}"
         );
     }
 }
 
-/// Of one's own programs, and what it would take to see more.
+/// A user sees only their own programs, and a hint how to see more.
 #[test]
 fn without_privilege_the_accounts_tell_of_ones_own_programs() {
     let anyone = ForAnyone::new();
@@ -175,7 +178,7 @@ fn without_privilege_the_accounts_tell_of_ones_own_programs() {
         anyone.howlate(&["top", "--tracer", "bpf", "--once", "--duration", "100ms"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
     assert!(stderr(&refused).contains("as root"), "{}", stderr(&refused));
-    // The program itself is one of them: it sleeps from one look to the next.
+    // howlate is one of them: it sleeps between samples.
     let output = anyone.howlate(&["top", "--once", "--duration", "1s", "--json"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let table: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -187,7 +190,7 @@ fn without_privilege_the_accounts_tell_of_ones_own_programs() {
 
 #[test]
 fn accounts_tell_what_a_program_sleeps_for() {
-    let sleeper = Running::start(Command::new("sleep").arg("1000"));
+    let sleeper = RunningProcess::start(Command::new("sleep").arg("1000"));
     let table = json(&["top", "--tracer", "proc", "--once", "--duration", "1s", "--json"], 0);
     let asleep = wait(sleeper.in_table(&table), "timer");
     assert_eq!(
@@ -196,17 +199,17 @@ fn accounts_tell_what_a_program_sleeps_for() {
     );
 }
 
-/// A terminal of its own, in which a live table changes: what is typed, and what it has shown.
-struct Terminal {
+/// A terminal for a live table: its input, and its output so far.
+struct TableTerminal {
     script: Child,
     shown: PathBuf,
 }
 
-impl Terminal {
-    /// `None` where there is nothing to make one with.
-    fn open(folder: &Path, words: &str) -> Option<Self> {
+impl TableTerminal {
+    /// `None` without the program that makes terminals.
+    fn open(folder: &Path, arguments: &str) -> Option<Self> {
         let shown = folder.join("shown");
-        let command = format!("exec {} {words}", env!("CARGO_BIN_EXE_howlate"));
+        let command = format!("exec {} {arguments}", env!("CARGO_BIN_EXE_howlate"));
         let mut script = Command::new("script");
         script.args(["-qfec", &command, "/dev/null"]).env("TERM", "xterm").env("COLUMNS", "100");
         let file = std::fs::File::create(&shown).unwrap();
@@ -231,10 +234,10 @@ fn keys_sort_and_filter_what_is_shown_and_end_it() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut terminal) = Terminal::open(folder.path(), "top --interval 10m") else {
+    let Some(mut terminal) = TableTerminal::open(folder.path(), "top --interval 10m") else {
         return skip("script (util-linux) is not installed");
     };
-    // Before there is a table at all, and in bold what is chosen.
+    // Before the first table; the selection is in bold.
     terminal.wait_for("h held up");
     terminal.presses("x");
     terminal.wait_for("\x1b[1mx max\x1b[0m");
@@ -244,6 +247,6 @@ fn keys_sort_and_filter_what_is_shown_and_end_it() {
     terminal.wait_for("/ filter no-such-q");
     terminal.presses("q");
     assert_eq!(terminal.script.wait().unwrap().code(), Some(0));
-    // The last table is as it was chosen.
+    // The last table follows the selection.
     terminal.wait_for("no rows match `no-such-q`");
 }

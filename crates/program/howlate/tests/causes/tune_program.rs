@@ -1,15 +1,18 @@
-//! `howlate tune` on a program of somebody's: settings that its threads are given from outside, and are relieved of.
+//! `howlate tune program`: settings of another process's threads are changed from outside, and restored.
 
 use std::process::{Child, Output, Stdio};
 
-use crate::common::{OwnSettings, has_bpf, howlate, json, run, send, skip, stderr, stdout, wait_until};
+use crate::common::{
+    OwnSettings, assert_valid, has_bpf, howlate, json, run, send, skip, stderr, stdout, threads, wait_until,
+};
+use crate::tune::knob;
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// A program that sleeps for 1 ms, again and again; it ends with the test.
-struct Sleeper(Child);
+/// A program that sleeps for 1 ms repeatedly; killed on drop.
+struct SleepingTarget(Child);
 
-impl Sleeper {
+impl SleepingTarget {
     fn start() -> Self {
         let mut sleeper = howlate(&SLEEPS);
         sleeper.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
@@ -27,25 +30,21 @@ impl Sleeper {
     }
 }
 
-impl Drop for Sleeper {
+impl Drop for SleepingTarget {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
-/// Any program that sleeps will do, and this one is at hand.
+/// The program to tune: any program that sleeps would do.
 const SLEEPS: [&str; 8] = ["sleep", "--for", "1ms", "--duration", "1h", "--quiet", "--no-save", "--json"];
 
-/// Turns as short as can be, for as long as there is something to be seen.
+/// Options for the shortest turns that still give a result.
 const SHORT: [&str; 9] =
     ["--goal", "p50", "--turn", "40ms", "--budget", "1h", "--quiet", "--json", "--no-save"];
 
-fn threads(pid: u32) -> Vec<u32> {
-    howlate_procfs::threads(&howlate_procfs::Root::live(), pid)
-}
-
-/// What each thread has, where it is still there.
+/// Timer slack of each thread, as far as they still exist.
 fn slacks(pid: u32) -> Vec<String> {
     let slack = |tid: &u32| std::fs::read_to_string(format!("/proc/{tid}/timerslack_ns")).ok();
     threads(pid).iter().filter_map(slack).map(|text| text.trim().to_owned()).collect()
@@ -60,11 +59,11 @@ fn nice_values(pid: u32) -> Vec<String> {
     threads(pid).iter().filter_map(nice).collect()
 }
 
-fn all_are(values: &[String], wanted: &str) -> bool {
-    !values.is_empty() && values.iter().all(|value| value == wanted)
+fn all_are(values: &[String], expected: &str) -> bool {
+    !values.is_empty() && values.iter().all(|value| value == expected)
 }
 
-/// A journal that is the test's own, where settings of other processes can be tried.
+/// A private journal; `None` where settings of other processes cannot be changed.
 fn place() -> Option<OwnSettings> {
     let own = OwnSettings::new();
     if own.is_none() {
@@ -73,8 +72,8 @@ fn place() -> Option<OwnSettings> {
     own.filter(|_| has_bpf())
 }
 
-fn tune(own: &OwnSettings, words: &[&str]) -> Child {
-    let mut command = own.howlate(&[&["tune"], words].concat());
+fn tune(own: &OwnSettings, arguments: &[&str]) -> Child {
+    let mut command = own.howlate(&[&["tune"], arguments].concat());
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -82,23 +81,14 @@ fn tune(own: &OwnSettings, words: &[&str]) -> Child {
 fn result_of(output: &Output) -> Value {
     let result: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(output)));
-    let schema = include_str!("../../../../../docs/tune.schema.json");
-    let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
-    let wrong: Vec<String> = schema.iter_errors(&result).map(|error| error.to_string()).collect();
-    assert!(wrong.is_empty(), "{wrong:?}");
+    assert_valid(&result, "tune");
     result
-}
-
-#[track_caller]
-fn knob<'a>(result: &'a Value, name: &str) -> &'a Value {
-    let rows = result["knobs"].as_array().unwrap();
-    rows.iter().find(|row| row["knob"] == name).unwrap_or_else(|| panic!("no row of {name}: {result}"))
 }
 
 #[test]
 fn a_program_has_a_setting_for_its_turns_only_and_goes_on_as_it_was() {
     let Some(own) = place() else { return };
-    let sleeper = Sleeper::start();
+    let sleeper = SleepingTarget::start();
     let pid = sleeper.0.id();
     let before = slacks(pid).remove(0);
     let knobs = ["--knobs", "timer_slack,memory_lock,timerfd"];
@@ -125,7 +115,7 @@ fn its_recording_is_read_like_any_other() {
     let Some(own) = place() else { return };
     let out = own.run().join("tune.jsonl");
     let path = out.to_str().unwrap();
-    let sleeper = Sleeper::start();
+    let sleeper = SleepingTarget::start();
     let knobs = ["--knobs", "timer_slack", "--goal", "p50", "--turn", "40ms", "--budget", "1h"];
     let output = ["--quiet", "--json", "--out", path];
     let child = tune(&own, &[&[sleeper.pid().as_str()], &knobs[..], &output[..]].concat());
@@ -142,7 +132,7 @@ fn its_recording_is_read_like_any_other() {
     }
     let shown = json(&["show", "--format", "json", path], 0);
     let with = |knob: &str| {
-        let is_its = |one: &&Value| one["condition"]["tuned"]["knobs"][0] == knob;
+        let is_its = |value: &&Value| value["condition"]["tuned"]["knobs"][0] == knob;
         shown["results"].as_array().unwrap().iter().filter(is_its).count()
     };
     assert_eq!((with("timer_slack"), with("nothing")), (1, 1), "{shown}");
@@ -152,7 +142,7 @@ fn its_recording_is_read_like_any_other() {
     let sides: Vec<&Value> = pairs.iter().map(|pair| &pair["differs"][0]["new"]).collect();
     assert_eq!(sides, ["nothing", "timer_slack"]);
     assert!(
-        pairs[1]["statistics"].as_array().unwrap().iter().any(|one| one["statistic"] == "p50"),
+        pairs[1]["statistics"].as_array().unwrap().iter().any(|statistic| statistic["statistic"] == "p50"),
         "{compared}"
     );
     let page = run(&["report", "--format", "md", path]);
@@ -164,7 +154,7 @@ fn its_recording_is_read_like_any_other() {
 #[test]
 fn a_setting_of_the_machine_has_its_turns_of_a_program_too() {
     let Some(own) = place() else { return };
-    let sleeper = Sleeper::start();
+    let sleeper = SleepingTarget::start();
     let knobs = ["--knobs", "stat_interval,timer_slack", "--beside-tuners"];
     let child = tune(&own, &[&[sleeper.pid().as_str()], &knobs[..], &SHORT[..]].concat());
     own.wait_for("120");
@@ -182,8 +172,8 @@ fn a_setting_of_the_machine_has_its_turns_of_a_program_too() {
 fn when_the_program_ends_what_was_found_until_then_is_told() {
     let Some(own) = place() else { return };
     let program = env!("CARGO_BIN_EXE_howlate");
-    let words = [&["--knobs", "timer_slack,nothing"], &SHORT[..], &["--", program], &SLEEPS[..]].concat();
-    let child = tune(&own, &words);
+    let arguments = [&["--knobs", "timer_slack,nothing"], &SHORT[..], &["--", program], &SLEEPS[..]].concat();
+    let child = tune(&own, &arguments);
     let mut started = None;
     wait_until("the program", || {
         let all = howlate_procfs::children(&howlate_procfs::Root::live(), child.id());
@@ -193,7 +183,7 @@ fn when_the_program_ends_what_was_found_until_then_is_told() {
     send(started.unwrap(), Signal::KILL);
     let output = child.wait_with_output().unwrap();
     let result = result_of(&output);
-    // That it was killed is an error of the program's own, told behind the result.
+    // The program was killed: an error that follows the result.
     assert_eq!(output.status.code(), Some(2), "{result}");
     assert!(stderr(&output).contains("was ended by signal 9"), "{}", stderr(&output));
     assert!(result["answer"].as_str().unwrap().starts_with("The program ended"), "{result}");
@@ -203,7 +193,7 @@ fn when_the_program_ends_what_was_found_until_then_is_told() {
 #[test]
 fn a_killed_howlate_leaves_the_program_as_it_was() {
     let Some(own) = place() else { return };
-    let sleeper = Sleeper::start();
+    let sleeper = SleepingTarget::start();
     let pid = sleeper.0.id();
     let before = nice_values(pid).remove(0);
     let mut child = tune(&own, &[&[sleeper.pid().as_str()], &["--knobs", "nice"][..], &SHORT[..]].concat());
@@ -219,7 +209,7 @@ fn what_cannot_be_tried_says_why_and_nothing_is_started_to_list_settings() {
     assert_eq!(listed["baseline"]["name"], "/no/such/program");
     assert_eq!(knob(&listed, "memory_lock")["status"], "not_tried");
     let Some(own) = place() else { return };
-    // Rarely enough that the turns that a median takes would go on for longer than there is time.
+    // Such a long period that the turns of a median exceed the budget.
     let seldom = [
         "--goal",
         "p50",

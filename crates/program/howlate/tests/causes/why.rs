@@ -1,4 +1,4 @@
-//! Why wake-ups are late, for real. No test here asserts a duration of the machine's making.
+//! Causes of late wake-ups on the real machine. No durations of the machine are asserted.
 
 use std::process::{Child, Command, Stdio};
 
@@ -6,11 +6,11 @@ use crate::alone;
 use crate::common::{ForAnyone, has_bpf, howlate, json, run, skip, stderr, stdout, sum};
 use serde_json::Value;
 
-/// Skips what needs a tracer that this machine lacks; one that is there and fails is no reason to skip a test.
+/// Skips a test without a tracer; a tracer that is there and fails is no reason to skip.
 #[track_caller]
-fn skip_what_is_missing(said: &str) {
-    assert!(!said.contains("the kernel refuses to"), "{said}");
-    skip(said);
+fn skip_without_tracer(message: &str) {
+    assert!(!message.contains("the kernel refuses to"), "{message}");
+    skip(message);
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn parts_add_up_and_the_result_is_of_turns_without_tracer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.jsonl");
     let out = path.to_str().unwrap();
-    let asked = [
+    let options = [
         "cyclic",
         "--why",
         "--threads",
@@ -37,13 +37,18 @@ fn parts_add_up_and_the_result_is_of_turns_without_tracer() {
         "--out",
         out,
     ];
-    let result = &json(&asked, 0)["results"][0];
+    let result = &json(&options, 0)["results"][0];
     assert_eq!(result["count"], 300, "traced wake-ups are not among them");
     let why = &result["why"];
     assert_eq!(why["tracer"], "bpf");
     assert_eq!(why["lost_events"], 0);
-    let (known, unknown) = (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
-    assert!(known >= 9 * unknown && known + unknown >= 290, "{known} of {}", known + unknown);
+    let (decomposed, undecomposed) =
+        (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
+    assert!(
+        decomposed >= 9 * undecomposed && decomposed + undecomposed >= 290,
+        "{decomposed} of {}",
+        decomposed + undecomposed
+    );
     for worst in why["worst"].as_array().unwrap() {
         assert_eq!(sum(&worst["parts"], "ns"), worst["latency_ns"].as_i64().unwrap());
     }
@@ -52,15 +57,15 @@ fn parts_add_up_and_the_result_is_of_turns_without_tracer() {
     let shown = run(&["show", out, "--format", "json"]);
     let shown: Value = serde_json::from_str(&stdout(&shown)).unwrap();
     assert_eq!(shown["results"][0]["why"], *why, "a recording says the same");
-    for asked in ["show", "why"] {
-        let brief = stdout(&run(&[asked, out]));
+    for command in ["show", "why"] {
+        let brief = stdout(&run(&[command, out]));
         assert!(brief.contains("Causes of the slowest 1 %"), "{brief}");
-        let text = stdout(&run(&[asked, "--details", out]));
+        let text = stdout(&run(&[command, "--details", out]));
         assert!(text.contains("Why:") && text.contains("Tracer bpf"), "{text}");
     }
 }
 
-/// Keeps CPU 0 from everyone else for a while, again and again, until its standard input closes.
+/// Repeatedly takes CPU 0 from all other threads until its standard input closes.
 fn hog() -> Child {
     howlate(&["load", "cmd:taskset -c 0 chrt -f 20 sh -c 'while :; do i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; sleep 0.009; done'"])
         .stdin(Stdio::piped())
@@ -76,7 +81,7 @@ fn a_thread_that_hogs_the_cpu_is_named() {
         return;
     }
     let mut hog = hog();
-    let asked = [
+    let options = [
         "cyclic",
         "--why",
         "--threads",
@@ -90,62 +95,68 @@ fn a_thread_that_hogs_the_cpu_is_named() {
         "--json",
         "--quiet",
     ];
-    let result = &json(&asked, 0)["results"][0];
+    let result = &json(&options, 0)["results"][0];
     hog.kill().unwrap();
     hog.wait().unwrap();
     let causes = result["why"]["causes"].as_array().unwrap();
-    let found = causes.iter().find(|one| one["kind"] == "thread" && one["name"] == "sh");
-    assert!(found.is_some_and(|one| one["wakeups"].as_u64() >= Some(1)), "{causes:?}");
+    let found = causes.iter().find(|cause| cause["kind"] == "thread" && cause["name"] == "sh");
+    assert!(found.is_some_and(|cause| cause["wakeups"].as_u64() >= Some(1)), "{causes:?}");
 }
 
-/// A recording of one thread under `tracer`, as JSON; `None` where it cannot be had, with the reason.
-fn traced_by(tracer: &str, mut command: Command) -> Option<Value> {
+/// JSON result of one thread measured with `tracer`; `None` without the tracer, with the reason printed.
+fn measure_traced(tracer: &str, mut command: Command) -> Option<Value> {
     let output = command
         .args(["cyclic", "--why", "--tracer", tracer, "--threads", "1", "--samples", "300"])
         .args(["--rounds", "2", "--json", "--quiet"])
         .output()
         .unwrap();
     if output.status.code() == Some(2) {
-        skip_what_is_missing(&stderr(&output));
+        skip_without_tracer(&stderr(&output));
         return None;
     }
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     Some(result["results"][0]["why"].clone())
 }
 
-/// Most wake-ups are seen, each whole; returns the names of the parts.
-fn seen_whole(why: &Value, tracer: &str) -> Vec<String> {
+/// Most wake-ups are decomposed completely; returns the names of the parts.
+fn assert_decomposed(why: &Value, tracer: &str) -> Vec<String> {
     assert_eq!(
         (&why["tracer"], &why["lost_events"], &why["clamped"]),
         (&tracer.into(), &0.into(), &0.into())
     );
-    let (known, unknown) = (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
-    assert!(known >= 9 * unknown && known + unknown >= 290, "{known} of {}", known + unknown);
+    let (decomposed, undecomposed) =
+        (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
+    assert!(
+        decomposed >= 9 * undecomposed && decomposed + undecomposed >= 290,
+        "{decomposed} of {}",
+        decomposed + undecomposed
+    );
     let worst = why["worst"].as_array().unwrap();
     assert!(!worst.is_empty());
-    for one in worst {
-        assert_eq!(sum(&one["parts"], "ns"), one["latency_ns"].as_i64().unwrap());
+    for wakeup in worst {
+        assert_eq!(sum(&wakeup["parts"], "ns"), wakeup["latency_ns"].as_i64().unwrap());
     }
     let parts = why["parts"].as_array().unwrap();
-    parts.iter().map(|one| one["part"].as_str().unwrap().to_owned()).collect()
+    parts.iter().map(|part| part["part"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
 fn anybody_learns_the_parts_that_switches_tell() {
     let place = ForAnyone::new();
-    let Some(why) = traced_by("switches", place.howlate(&[])) else { return };
-    let parts = seen_whole(&why, "switches");
-    let told = ["arming", "timer_slack", "before_runnable", "waiting", "lost_again", "return", "not_seen"];
-    assert!(parts.iter().all(|part| told.contains(&part.as_str())), "{parts:?}");
+    let Some(why) = measure_traced("switches", place.howlate(&[])) else { return };
+    let parts = assert_decomposed(&why, "switches");
+    let visible_parts =
+        ["arming", "timer_slack", "before_runnable", "waiting", "lost_again", "return", "not_seen"];
+    assert!(parts.iter().all(|part| visible_parts.contains(&part.as_str())), "{parts:?}");
     for part in ["timer_slack", "before_runnable", "return"] {
-        assert!(parts.iter().any(|one| one == part), "{part} is not in {parts:?}");
+        assert!(parts.iter().any(|name| name == part), "{part} is not in {parts:?}");
     }
-    let kinds = why["causes"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap());
+    let kinds = why["causes"].as_array().unwrap().iter().map(|cause| cause["kind"].as_str().unwrap());
     let blamed: Vec<&str> = kinds.filter(|kind| ["thread", "interrupt", "softirq"].contains(kind)).collect();
     assert!(blamed.is_empty(), "no switch record names anybody: {blamed:?}");
 }
 
-/// `arguments` as root where tracefs is mounted, or is mounted for them alone; `None` with the reason where it cannot be.
+/// `arguments` as root with tracefs, mounted in a private namespace if necessary; `None` where that is impossible.
 fn with_tracefs(arguments: &[&str]) -> Option<Command> {
     const MOUNT: &str = "mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || exit 77; exec \"$@\"";
     if !crate::common::is_root() {
@@ -168,15 +179,15 @@ fn with_tracefs(arguments: &[&str]) -> Option<Command> {
 fn trace_events_tell_nearly_all_parts() {
     let _alone = alone();
     let Some(command) = with_tracefs(&[]) else { return };
-    let Some(why) = traced_by("tracefs", command) else { return };
-    let parts = seen_whole(&why, "tracefs");
+    let Some(why) = measure_traced("tracefs", command) else { return };
+    let parts = assert_decomposed(&why, "tracefs");
     for part in ["timer_slack", "interrupt_delivery", "wake_up", "return"] {
-        assert!(parts.iter().any(|one| one == part), "{part} is not in {parts:?}");
+        assert!(parts.iter().any(|name| name == part), "{part} is not in {parts:?}");
     }
     assert!(!parts.iter().any(|part| part == "before_runnable"), "{parts:?}");
 }
 
-/// The traces of howlate that there are.
+/// The trace instances of howlate.
 fn instances() -> Vec<String> {
     let script = "mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing; ls /sys/kernel/tracing/instances";
     let output = Command::new("unshare").args(["--mount", "sh", "-c", script]).output().unwrap();
@@ -197,7 +208,7 @@ fn a_trace_is_removed_and_one_that_was_left_by_the_next() {
         }
         crate::common::pause(20);
     }
-    // One at work is left alone.
+    // The instance of a running howlate stays.
     let output = other.args(["--samples", "20"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(instances().contains(&mine), "{:?}", instances());
@@ -211,15 +222,15 @@ fn a_trace_is_removed_and_one_that_was_left_by_the_next() {
 #[test]
 fn a_trace_that_cannot_be_made_says_what_to_type() {
     let place = ForAnyone::new();
-    let asked = ["cyclic", "--why", "--tracer", "tracefs", "--samples", "10"];
-    let output = place.howlate(&asked).output().unwrap();
+    let options = ["cyclic", "--why", "--tracer", "tracefs", "--samples", "10"];
+    let output = place.howlate(&options).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let text = stderr(&output);
     assert!(text.contains("mount -t tracefs") || text.contains("run as root"), "{text}");
-    // The only one that is seen there: where debugfs is mounted, tracefs is within it as well.
+    // tracefs is only visible there: debugfs contains a second mount of it.
     let read_only = "umount -R /sys/kernel/debug 2>/dev/null; mount -t tracefs -o ro tracefs /sys/kernel/tracing 2>/dev/null || mount -o remount,ro,bind /sys/kernel/tracing || exit 77; exec \"$@\"";
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", read_only, "sh", env!("CARGO_BIN_EXE_howlate")]).args(asked);
+    command.args(["--mount", "sh", "-c", read_only, "sh", env!("CARGO_BIN_EXE_howlate")]).args(options);
     let output = command.output().unwrap();
     if output.status.code() == Some(77) || !crate::common::is_root() {
         return skip("tracefs cannot be mounted read-only here");
@@ -231,8 +242,8 @@ fn a_trace_that_cannot_be_made_says_what_to_type() {
 #[test]
 fn a_tracer_that_cannot_be_had_ends_the_program_before_it_measures() {
     let place = ForAnyone::new();
-    let asked = ["cyclic", "--why", "--tracer", "bpf", "--samples", "10", "--out", "none.jsonl"];
-    let output = place.howlate(&asked).output().unwrap();
+    let options = ["cyclic", "--why", "--tracer", "bpf", "--samples", "10", "--out", "none.jsonl"];
+    let output = place.howlate(&options).output().unwrap();
     if output.status.code() == Some(0) {
         return skip("anybody may load programs into this kernel");
     }
@@ -247,19 +258,19 @@ fn a_tracer_that_cannot_be_had_ends_the_program_before_it_measures() {
 #[test]
 fn the_best_tracer_that_can_be_had_is_taken_and_the_others_are_named() {
     let place = ForAnyone::new();
-    let asked =
+    let options =
         ["cyclic", "--why", "--threads", "1", "--samples", "50", "--rounds", "1", "--json", "--quiet"];
-    let output = place.howlate(&asked).output().unwrap();
+    let output = place.howlate(&options).output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     let caveats = result["caveats"].as_array().unwrap();
     let refused: Vec<&str> = caveats
         .iter()
-        .filter(|one| one["caveat"] == "tracer_refused")
-        .map(|one| one["tracer"].as_str().unwrap())
+        .filter(|caveat| caveat["caveat"] == "tracer_refused")
+        .map(|caveat| caveat["tracer"].as_str().unwrap())
         .collect();
     let taken = result["results"][0]["why"]["tracer"].as_str();
     let all = ["bpf", "tracefs", "switches"];
-    let before = taken.and_then(|taken| all.iter().position(|one| *one == taken)).unwrap_or(all.len());
+    let before = taken.and_then(|taken| all.iter().position(|tracer| *tracer == taken)).unwrap_or(all.len());
     assert_eq!(refused, all[..before], "{caveats:?}");
 }
 
@@ -272,15 +283,15 @@ fn what_cannot_be_traced_is_refused_before_anything_is_measured() {
     assert_eq!(output.status.code(), Some(2), "a tracer is for --why");
 }
 
-/// A long run names causes without being asked, from turns that are none of its numbers; `--tracer none` leaves them out.
+/// A long run names causes by default, from turns that are not part of its numbers; `--tracer none` leaves them out.
 #[test]
 fn a_long_run_traces_a_tenth_by_itself() {
     if !has_bpf() {
         return;
     }
-    let asked = ["cyclic", "--threads", "1", "--samples", "1000", "--rounds", "10", "--period", "10ms"];
+    let options = ["cyclic", "--threads", "1", "--samples", "1000", "--rounds", "10", "--period", "10ms"];
     let shown = |more: &[&str]| {
-        let output = run(&[&asked[..], &["--json", "--quiet"], more].concat());
+        let output = run(&[&options[..], &["--json", "--quiet"], more].concat());
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
     let traced = |result: &Value| {
@@ -295,23 +306,28 @@ fn a_long_run_traces_a_tenth_by_itself() {
     assert!(is_none);
 }
 
-/// What a command prints for machines with --why, whatever else its status says of a busy machine.
-fn explained(asked: &[&str]) -> Value {
+/// The JSON of a command with --why; its status depends on how busy the machine is.
+fn run_why(options: &[&str]) -> Value {
     let more = ["--why", "--rounds", "2", "--json", "--quiet"];
-    let output = run(&[asked, &more].concat());
+    let output = run(&[options, &more].concat());
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Most of the wake-ups were seen, and the parts of each are its lateness; returns the names of all parts.
+/// Most wake-ups are decomposed, and the parts of each add up to its lateness; returns the names of all parts.
 fn parts_of(why: &Value) -> Vec<&str> {
-    let (known, unknown) = (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
-    assert!(known > 0 && known >= 9 * unknown, "{known} of {}", known + unknown);
-    for one in why["worst"].as_array().unwrap() {
-        assert_eq!(sum(&one["parts"], "ns"), one["latency_ns"].as_i64().unwrap());
+    let (decomposed, undecomposed) =
+        (why["decomposed"].as_u64().unwrap(), why["not_decomposed"].as_u64().unwrap());
+    assert!(
+        decomposed > 0 && decomposed >= 9 * undecomposed,
+        "{decomposed} of {}",
+        decomposed + undecomposed
+    );
+    for wakeup in why["worst"].as_array().unwrap() {
+        assert_eq!(sum(&wakeup["parts"], "ns"), wakeup["latency_ns"].as_i64().unwrap());
     }
     assert_eq!(sum(&why["causes"], "late_ns"), why["late"]["total_ns"].as_i64().unwrap());
-    why["parts"].as_array().unwrap().iter().map(|one| one["part"].as_str().unwrap()).collect()
+    why["parts"].as_array().unwrap().iter().map(|part| part["part"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -319,9 +335,9 @@ fn a_receiver_is_followed_from_the_send_to_its_return() {
     if !has_bpf() {
         return;
     }
-    let asked = ["notify", "--by", "pipe,sched_yield", "--after", "1ms", "--samples", "200"];
+    let options = ["notify", "--by", "pipe,sched_yield", "--after", "1ms", "--samples", "200"];
     for between in ["processes", "threads"] {
-        let result = explained(&[&asked[..], &["--between", between]].concat());
+        let result = run_why(&[&options[..], &["--between", between]].concat());
         let parts = parts_of(&result["results"][0]["why"]);
         for part in ["sending", "waiting", "return"] {
             assert!(parts.contains(&part), "{between}: {part} is not in {parts:?}");
@@ -340,8 +356,8 @@ fn the_sleep_of_another_language_is_followed() {
     if !crate::common::is_installed("python3") {
         return skip("there is no Python");
     }
-    let asked = ["sleep", "--call", "python,shell", "--for", "2ms", "--samples", "100"];
-    let result = explained(&asked);
+    let options = ["sleep", "--call", "python,shell", "--for", "2ms", "--samples", "100"];
+    let result = run_why(&options);
     let parts = parts_of(&result["results"][0]["why"]);
     for part in ["arming", "interrupt_delivery", "wake_up", "return"] {
         assert!(parts.contains(&part), "{part} is not in {parts:?}");
@@ -357,11 +373,11 @@ fn which_wake_ups_are_late_can_be_said() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("late.jsonl");
     let out = path.to_str().unwrap();
-    let asked = ["cyclic", "--threads", "1", "--samples", "200", "--late-above", "1ns", "--out", out];
-    let why = explained(&asked)["results"][0]["why"].take();
+    let options = ["cyclic", "--threads", "1", "--samples", "200", "--late-above", "1ns", "--out", out];
+    let why = run_why(&options)["results"][0]["why"].take();
     let all = why["decomposed"].as_u64().unwrap() + why["not_decomposed"].as_u64().unwrap();
     assert_eq!((&why["late"]["above_ns"], why["late"]["count"].as_u64()), (&0.into(), Some(all)));
-    assert_eq!(crate::common::shown(&path)["results"][0]["why"], why, "a recording says the same");
+    assert_eq!(crate::common::show_json(&path)["results"][0]["why"], why, "a recording says the same");
     let none = stdout(&run(&["why", out, "--late-above", "1h"]));
     assert!(
         none.contains(&format!("None of {all} traced wake-ups was at least 60 min late")),
@@ -373,7 +389,7 @@ fn which_wake_ups_are_late_can_be_said() {
 
 #[test]
 fn without_a_tracer_it_is_measured_all_the_same() {
-    let asked = [
+    let options = [
         "cyclic",
         "--why",
         "--tracer",
@@ -387,7 +403,7 @@ fn without_a_tracer_it_is_measured_all_the_same() {
         "--json",
         "--quiet",
     ];
-    let result = &json(&asked, 0)["results"][0];
+    let result = &json(&options, 0)["results"][0];
     assert_eq!(result["count"], 50);
     assert!(result["why"].is_null());
 }

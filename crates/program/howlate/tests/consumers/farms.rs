@@ -4,18 +4,18 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::common::stdout;
-use crate::{packages, recordings, shown};
+use crate::{packages, recordings, show};
 
 const LIMITS: [&str; 4] = ["--fail-above", "max>1ns", "--fail-above", "missed>100000"];
 
 #[test]
 fn kcidb_takes_the_report() {
-    let text = shown("cyclic", "kcidb", &LIMITS, 1);
+    let text = show("cyclic", "kcidb", &LIMITS, 1);
     let report: Value = serde_json::from_str(&text).unwrap();
     let statuses: Vec<&str> =
         report["tests"].as_array().unwrap().iter().map(|test| test["status"].as_str().unwrap()).collect();
     assert!(statuses.chunks(2).all(|pair| pair == ["FAIL", "PASS"]), "{statuses:?}");
-    for text in [text, shown("guest", "kcidb", &[], 0), shown("notify", "kcidb", &[], 0)] {
+    for text in [text, show("guest", "kcidb", &[], 0), show("notify", "kcidb", &[], 0)] {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         let script = "import json, sys\nfrom kcidb_io.schema import V5_3 as schema\nschema.validate(json.load(open(sys.argv[1])))";
@@ -25,31 +25,31 @@ fn kcidb_takes_the_report() {
     }
 }
 
-/// A shell calls what stands there, with names that LAVA takes.
+/// A shell executes the output, with names that LAVA accepts.
 #[test]
 fn a_shell_in_lavas_overlay_calls_every_line() {
-    let text = shown("guest", "lava", &LIMITS, 1);
+    let text = show("guest", "lava", &LIMITS, 1);
     let stub = r#"lava-test-case() { echo "$# $1 $3 $5 $7"; }"#;
     let output =
         std::process::Command::new("bash").args(["-ec", &format!("{stub}\n{text}")]).output().unwrap();
-    let said = stdout(&output);
+    let message = stdout(&output);
     assert!(
         text.starts_with("# of every planned wake-up"),
         "what is counted is said where a shell passes over it: {text}"
     );
-    assert_eq!(1 + said.lines().count(), text.lines().count());
+    assert_eq!(1 + message.lines().count(), text.lines().count());
     let called = Regex::new(r"^7 [\w.:%+-]+ (pass|fail|skip) \d+(\.\d{3})? (us|periods)$").unwrap();
-    let mut names: Vec<&str> = said.lines().filter_map(|line| line.split(' ').nth(1)).collect();
-    assert!(said.lines().all(|line| called.is_match(line)), "{said}");
+    let mut names: Vec<&str> = message.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    assert!(message.lines().all(|line| called.is_match(line)), "{message}");
     names.sort_unstable();
-    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{said}");
-    assert!(said.contains("-max-limit fail ") && said.contains("-missed-limit pass "), "{said}");
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{message}");
+    assert!(message.contains("-max-limit fail ") && message.contains("-missed-limit pass "), "{message}");
 }
 
-/// What the action demands of `customSmallerIsBetter`: name, unit and value of every entry.
+/// The action's `customSmallerIsBetter` needs name, unit and value of every entry.
 #[test]
 fn github_action_benchmark_finds_its_entries() {
-    let entries: Vec<Value> = serde_json::from_str(&shown("cyclic", "benchmark", &[], 0)).unwrap();
+    let entries: Vec<Value> = serde_json::from_str(&show("cyclic", "benchmark", &[], 0)).unwrap();
     let names: std::collections::BTreeSet<&str> =
         entries.iter().map(|entry| entry["name"].as_str().unwrap()).collect();
     assert_eq!(names.len(), entries.len());
@@ -110,14 +110,14 @@ func check(err error) {
     let modules = ["github.com/influxdata/line-protocol/v2@v2.2.1"];
     let Some(mut go) = packages::go("influx", &modules, program) else { return };
     let text: String =
-        ["cyclic", "languages", "guest"].iter().map(|name| shown(name, "influx", &[], 0)).collect();
+        ["cyclic", "languages", "guest"].iter().map(|name| show(name, "influx", &[], 0)).collect();
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &text).unwrap();
     let output = go.arg(file.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let said = stdout(&output);
-    assert_eq!(said.lines().count(), text.lines().count());
+    let message = stdout(&output);
+    assert_eq!(message.lines().count(), text.lines().count());
     let read = Regex::new(r"^howlate \d+ \d+ \d{19}$").unwrap();
-    assert!(said.lines().all(|line| read.is_match(line)), "{said}");
+    assert!(message.lines().all(|line| read.is_match(line)), "{message}");
     assert!(recordings().is_dir());
 }

@@ -5,11 +5,11 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::{packages, shown};
+use crate::{packages, show};
 
-/// One condition as a library found it in a log.
+/// One condition as read by a library.
 #[derive(Debug, PartialEq)]
-struct Found {
+struct LoggedCondition {
     tag: String,
     count: u64,
     p50: f64,
@@ -19,22 +19,22 @@ struct Found {
 
 const LOGS: [&str; 3] = ["cyclic", "sleep", "languages"];
 
-/// Hands logs to a reader that prints `TAG COUNT P50 P99 MAX START` for each line of them.
+/// Passes logs to a reader that prints `TAG COUNT P50 P99 MAX START` for each line.
 fn check(reader: Option<Command>, has_tags: bool) {
     let Some(mut reader) = reader else { return };
     for name in LOGS {
         let log = tempfile::Builder::new().suffix(".hlog").tempfile().unwrap();
-        log.as_file().write_all(shown(name, "hlog", &[], 0).as_bytes()).unwrap();
+        log.as_file().write_all(show(name, "hlog", &[], 0).as_bytes()).unwrap();
         let output = reader_of(&mut reader).arg(log.path()).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{message}");
         let text = String::from_utf8(output.stdout).unwrap();
-        let found: Vec<Found> = text.lines().map(found).collect();
+        let found: Vec<LoggedCondition> = text.lines().map(parse_condition).collect();
         compare(name, &found, has_tags);
     }
 }
 
-/// The same command again.
+/// A copy of the command.
 fn reader_of(command: &mut Command) -> Command {
     let mut again = Command::new(command.get_program());
     again.args(command.get_args()).stdin(Stdio::null());
@@ -45,11 +45,11 @@ fn reader_of(command: &mut Command) -> Command {
     again
 }
 
-fn found(line: &str) -> Found {
-    let words: Vec<&str> = line.split(' ').collect();
+fn parse_condition(line: &str) -> LoggedCondition {
+    let fields: Vec<&str> = line.split(' ').collect();
     let number = |word: &str| word.parse::<f64>().unwrap_or_else(|_| panic!("{line}"));
-    let [tag, count, p50, p99, max] = words.as_slice() else { panic!("{line}") };
-    Found {
+    let [tag, count, p50, p99, max] = fields.as_slice() else { panic!("{line}") };
+    LoggedCondition {
         tag: (*tag).to_owned(),
         count: count.parse().unwrap(),
         p50: number(p50),
@@ -58,12 +58,12 @@ fn found(line: &str) -> Found {
     }
 }
 
-/// Counts are exact; values are those of the buckets, within 1 %.
+/// Counts are exact; values have the 1 % precision of the buckets.
 #[track_caller]
-fn compare(name: &str, found: &[Found], has_tags: bool) {
-    let result: Value = serde_json::from_str(&shown(name, "json", &[], 0)).unwrap();
+fn compare(name: &str, found: &[LoggedCondition], has_tags: bool) {
+    let result: Value = serde_json::from_str(&show(name, "json", &[], 0)).unwrap();
     let measured: Vec<&Value> =
-        result["results"].as_array().unwrap().iter().filter(|one| one["count"] != 0).collect();
+        result["results"].as_array().unwrap().iter().filter(|result| result["count"] != 0).collect();
     assert_eq!(found.len(), measured.len(), "{name}");
     for (found, measured) in found.iter().zip(measured) {
         assert_eq!(Some(found.count), measured["count"].as_u64(), "{name}");
@@ -85,10 +85,10 @@ public class Reader {
         HistogramLogReader reader = new HistogramLogReader(arguments[0]);
         EncodableHistogram next;
         while ((next = reader.nextIntervalHistogram()) != null) {
-            Histogram one = (Histogram) next;
+            Histogram histogram = (Histogram) next;
             if (reader.getStartTimeSec() < 1e9) throw new IllegalStateException("no start time");
-            System.out.println(one.getTag() + " " + one.getTotalCount() + " " + one.getValueAtPercentile(50)
-                + " " + one.getValueAtPercentile(99) + " " + one.getMaxValue());
+            System.out.println(histogram.getTag() + " " + histogram.getTotalCount() + " " + histogram.getValueAtPercentile(50)
+                + " " + histogram.getValueAtPercentile(99) + " " + histogram.getMaxValue());
         }
     }
 }
@@ -104,10 +104,10 @@ from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 reader = HistogramLogReader(sys.argv[1], HdrHistogram(1, 3600000000000, 2))
 while True:
-    one = reader.get_next_interval_histogram()
-    if one is None:
+    histogram = reader.get_next_interval_histogram()
+    if histogram is None:
         break
-    print(one.get_tag(), one.get_total_count(), one.get_value_at_percentile(50), one.get_value_at_percentile(99), one.get_max_value())
+    print(histogram.get_tag(), histogram.get_total_count(), histogram.get_value_at_percentile(50), histogram.get_value_at_percentile(99), histogram.get_max_value())
 ";
     let python = packages::python("hdr-python", &["hdrhistogram==0.10.8"]);
     check(
@@ -137,18 +137,18 @@ func main() {
 	}
 	reader := hdrhistogram.NewHistogramLogReader(file)
 	for {
-		one, err := reader.NextIntervalHistogram()
+		histogram, err := reader.NextIntervalHistogram()
 		if err != nil {
 			panic(err)
 		}
-		if one == nil {
+		if histogram == nil {
 			break
 		}
-		tag := one.Tag()
+		tag := histogram.Tag()
 		if tag == "" {
 			tag = "-"
 		}
-		fmt.Println(tag, one.TotalCount(), one.ValueAtQuantile(50), one.ValueAtQuantile(99), one.Max())
+		fmt.Println(tag, histogram.TotalCount(), histogram.ValueAtQuantile(50), histogram.ValueAtQuantile(99), histogram.Max())
 	}
 }
 "#;
@@ -160,8 +160,8 @@ fn javascript_reads_the_log() {
     let program = "
 const { HistogramLogReader } = require('hdr-histogram-js');
 const reader = new HistogramLogReader(require('fs').readFileSync(process.argv[1], 'utf8'));
-for (let one; (one = reader.nextIntervalHistogram()) != null; ) {
-    console.log(one.tag, one.totalCount, one.getValueAtPercentile(50), one.getValueAtPercentile(99), one.maxValue);
+for (let histogram; (histogram = reader.nextIntervalHistogram()) != null; ) {
+    console.log(histogram.tag, histogram.totalCount, histogram.getValueAtPercentile(50), histogram.getValueAtPercentile(99), histogram.maxValue);
 }
 ";
     let node = packages::node("hdr-js", &["hdr-histogram-js@3.0.1"]);
@@ -174,12 +174,12 @@ for (let one; (one = reader.nextIntervalHistogram()) != null; ) {
     );
 }
 
-/// What the plotter takes: four columns, ascending, the last line at 100 % without the fourth.
+/// The plotter's format: four columns, ascending, the last line at 100 % without the fourth.
 #[test]
 fn percentiles_have_the_plotters_columns() {
-    let text = shown("cyclic", "hgrm", &[], 0);
-    let sections: Vec<&str> = text.split("#[Condition = ").filter(|one| !one.is_empty()).collect();
-    let result: Value = serde_json::from_str(&shown("cyclic", "json", &[], 0)).unwrap();
+    let text = show("cyclic", "hgrm", &[], 0);
+    let sections: Vec<&str> = text.split("#[Condition = ").filter(|section| !section.is_empty()).collect();
+    let result: Value = serde_json::from_str(&show("cyclic", "json", &[], 0)).unwrap();
     assert_eq!(sections.len(), result["results"].as_array().unwrap().len());
     for section in sections {
         let rows: Vec<Vec<f64>> = section
@@ -197,7 +197,7 @@ fn percentiles_have_the_plotters_columns() {
     }
 }
 
-/// The recording's own histograms: the V2 encoding without compression, which Java and Rust read.
+/// Histograms of the recording itself: V2 encoding without compression, which Java and Rust read.
 #[test]
 fn java_reads_a_histogram_of_the_recording_itself() {
     let program = r#"
@@ -219,6 +219,6 @@ public class Reader {
     let blocks = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let latency = blocks.filter_map(|line| line.pointer("/block/latency").cloned()).next().unwrap();
     let output = java.arg(latency["hdr"].as_str().unwrap()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), latency["count"].to_string(), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), latency["count"].to_string(), "{message}");
 }

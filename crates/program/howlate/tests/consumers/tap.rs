@@ -1,10 +1,10 @@
-//! TAP by Perl's `prove` and by tap.py, which LAVA's test definitions use.
+//! TAP, read by Perl's `prove` and by tap.py, which LAVA's test definitions use.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::common::{howlate, skip};
-use crate::{packages, recordings, shown};
+use crate::{packages, recordings, show};
 
 /// `prove`, with the text as the output of a test.
 fn prove(text: &str) -> Option<Output> {
@@ -19,21 +19,21 @@ fn prove(text: &str) -> Option<Output> {
 
 #[test]
 fn prove_passes_and_fails_as_the_limits_do() {
-    let kept = shown("cyclic", "tap", &["--fail-above", "max>1h", "--fail-above", "p50>1h"], 0);
-    let Some(output) = prove(&kept) else { return };
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("Result: PASS"), "{said}");
-    let exceeded = shown("cyclic", "tap", &["--fail-above", "max>1h", "--fail-above", "p50>1ns"], 1);
+    let passing = show("cyclic", "tap", &["--fail-above", "max>1h", "--fail-above", "p50>1h"], 0);
+    let Some(output) = prove(&passing) else { return };
+    let message = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && message.contains("Result: PASS"), "{message}");
+    let exceeded = show("cyclic", "tap", &["--fail-above", "max>1h", "--fail-above", "p50>1ns"], 1);
     let output = prove(&exceeded).unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(!output.status.success() && said.contains("Result: FAIL"), "{said}");
-    assert!(!said.contains("Parse errors"), "{said}");
+    let message = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && message.contains("Result: FAIL"), "{message}");
+    assert!(!message.contains("Parse errors"), "{message}");
 }
 
 #[test]
 fn a_run_that_did_not_end_in_order_passes_nothing() {
     for (limits, status) in [(&[][..], 0), (&["--fail-above", "max>1h"], 3)] {
-        let text = shown("killed", "tap", limits, status);
+        let text = show("killed", "tap", limits, status);
         assert!(text.contains("# SKIP ") && text.contains("the run did not end in order"), "{text}");
         let points = text.lines().filter(|line| line.starts_with("ok "));
         assert!(
@@ -45,11 +45,11 @@ fn a_run_that_did_not_end_in_order_passes_nothing() {
 
 #[test]
 fn prove_reads_a_comparison() {
-    let words = ["compare", "policies.jsonl", "--by=policy", "--format=tap"];
-    let output = howlate(&words).current_dir(recordings()).output().unwrap();
+    let arguments = ["compare", "policies.jsonl", "--by=policy", "--format=tap"];
+    let output = howlate(&arguments).current_dir(recordings()).output().unwrap();
     let Some(proved) = prove(&String::from_utf8(output.stdout).unwrap()) else { return };
-    let said = String::from_utf8_lossy(&proved.stdout);
-    assert!(proved.status.success() && said.contains("Result: PASS"), "{said}");
+    let message = String::from_utf8_lossy(&proved.stdout);
+    assert!(proved.status.success() && message.contains("Result: PASS"), "{message}");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn tap_py_finds_every_point() {
     let Some(mut python) = packages::python("tap-py", &["tap.py==3.2.1", "pyyaml", "more-itertools"]) else {
         return;
     };
-    let text = shown("cyclic", "tap", &["--fail-above", "max>1h", "--fail-above", "p50>1ns"], 1);
+    let text = show("cyclic", "tap", &["--fail-above", "max>1h", "--fail-above", "p50>1ns"], 1);
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &text).unwrap();
     let script = "

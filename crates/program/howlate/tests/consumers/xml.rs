@@ -1,9 +1,9 @@
-//! JUnit XML, held against the schemas of Jenkins' xUnit plugin and of Maven's Surefire.
+//! JUnit XML, validated by the schemas of Jenkins' xUnit plugin and of Maven's Surefire.
 
 use crate::common::{howlate, stdout};
-use crate::{packages, recordings, shown};
+use crate::{packages, recordings, show};
 
-/// pytest tests its own XML against the plugin's schema, and carries it in its source archive.
+/// pytest tests its XML against the plugin's schema, which is in its source archive.
 fn check(text: &str) {
     let Some(source) = packages::python_source("jenkins-schema", "pytest==8.3.5") else { return };
     let schema = source.join("pytest-8.3.5/testing/example_scripts/junit-10.xsd");
@@ -14,12 +14,12 @@ fn check(text: &str) {
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// As Maven's plugin has it, with its licence.
+/// The schema in Maven's plugin, with its licence.
 const SUREFIRE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/schemas/surefire-test-report.xsd");
 
-/// Surefire writes a file for each suite, so its schema knows no `<testsuites>` around them. Its failures had to have a type
-/// until 3.0; this schema no longer says so, programs that read them still do.
+/// Surefire writes one file per suite, so that its schema lacks `<testsuites>`. Failures needed a type until 3.0; this schema no longer
+/// demands it, but readers do.
 const SCRIPT: &str = r"
 import sys, xml.etree.ElementTree as tree, xmlschema
 jenkins, surefire, file = sys.argv[1:]
@@ -33,7 +33,7 @@ for suite in suites:
 
 #[test]
 fn a_run_is_valid_for_jenkins() {
-    let text = shown("cyclic", "junit", &["--fail-above", "max>1ns", "--fail-above", "p50>1s"], 1);
+    let text = show("cyclic", "junit", &["--fail-above", "max>1ns", "--fail-above", "p50>1s"], 1);
     assert!(
         text.contains("<failure message=\"max is ") && text.contains(" type=\"limit_exceeded\""),
         "{text}"
@@ -46,19 +46,20 @@ fn a_run_is_valid_for_jenkins() {
 
 #[test]
 fn what_was_not_measured_as_asked_is_skipped() {
-    let text = shown("languages", "junit", &[], 0);
+    let text = show("languages", "junit", &[], 0);
     check(&text);
-    // It was killed, so a limit over all that was asked cannot be judged.
-    let text = shown("killed", "junit", &["--fail-above", "max>1h"], 3);
+    // It was killed, so that a limit for the whole run cannot be judged.
+    let text = show("killed", "junit", &["--fail-above", "max>1h"], 3);
     check(&text);
 }
 
 #[test]
 fn a_comparison_is_valid_for_jenkins() {
-    for words in
+    for arguments in
         [["compare", "idle-before.jsonl", "idle-after.jsonl"], ["compare", "policies.jsonl", "--by=policy"]]
     {
-        let output = howlate(&words).args(["--format", "junit"]).current_dir(recordings()).output().unwrap();
+        let output =
+            howlate(&arguments).args(["--format", "junit"]).current_dir(recordings()).output().unwrap();
         let text = stdout(&output);
         assert!(
             text.contains("<testcase name=") && text.contains(" classname=\"howlate.compare\""),

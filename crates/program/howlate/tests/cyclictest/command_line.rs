@@ -1,17 +1,17 @@
-//! How it is called, how it ends, and where it differs from the original on purpose.
+//! Command line, exit status, and intended differences from the original.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use crate::common::{ForAnyone, skip};
-use crate::{printed, run};
+use crate::{run, stdout_of};
 
 #[track_caller]
-fn check(words: &[&str], status: i32, says: &str) {
-    let output = run(words);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(status), "{words:?}: {said}");
-    assert!(said.contains(says), "{words:?}: {said}");
+fn check(arguments: &[&str], status: i32, says: &str) {
+    let output = run(arguments);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {message}");
+    assert!(message.contains(says), "{arguments:?}: {message}");
 }
 
 #[test]
@@ -26,20 +26,20 @@ fn a_link_named_cyclictest_is_cyclictest() {
     assert!(help.stdout.starts_with(b"cyclictest V 2.60\nUsage:\n"));
 }
 
-/// `--compat`, then the name of the link, then the environment, then the default.
+/// Precedence: `--compat`, the name of the link, the environment, the default.
 #[test]
 fn a_link_or_the_environment_says_the_dialect() {
     let folder = tempfile::tempdir().unwrap();
-    let first_line = |link: &str, environment: Option<&str>, words: &[&str]| {
+    let first_line = |link: &str, environment: Option<&str>, arguments: &[&str]| {
         let path = folder.path().join(link);
         drop(symlink(env!("CARGO_BIN_EXE_howlate"), &path));
         let mut command = Command::new(path);
-        command.env_remove("HOWLATE_COMPAT").args(words).arg("--help");
+        command.env_remove("HOWLATE_COMPAT").args(arguments).arg("--help");
         environment.map(|dialect| command.env("HOWLATE_COMPAT", dialect));
         let output = command.output().unwrap();
         String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned()
     };
-    for (link, environment, words, version) in [
+    for (link, environment, arguments, version) in [
         ("cyclictest", None, &[][..], "2.60"),
         ("cyclictest", Some("2.4"), &[], "2.40"),
         ("cyclictest-2.10", Some("2.4"), &[], "2.10"),
@@ -48,15 +48,19 @@ fn a_link_or_the_environment_says_the_dialect() {
         ("cyclictest-2.4", Some("2.10"), &["--compat=2.6"], "2.60"),
     ] {
         let expected = format!("cyclictest V {version}");
-        assert_eq!(first_line(link, environment, words), expected, "{link} {environment:?} {words:?}");
+        assert_eq!(
+            first_line(link, environment, arguments),
+            expected,
+            "{link} {environment:?} {arguments:?}"
+        );
     }
     let output = crate::howlate(&["-q", "-l", "1"]).env("HOWLATE_COMPAT", "3").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("HOWLATE_COMPAT: `3` is no version"), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("HOWLATE_COMPAT: `3` is no version"), "{message}");
 }
 
-/// Numbers of cyclictest and of the kernel, and names.
+/// Clocks by the numbers of cyclictest and of the kernel, and by name.
 #[test]
 fn a_clock_is_a_number_or_a_name() {
     for clock in ["0", "1", "tai", "CLOCK_BOOTTIME"] {
@@ -73,30 +77,31 @@ fn counting_smis_without_bound_threads_is_one_fatal_line() {
     let output = run(&["--smi", "-t1", "-q", "-l", "1"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.is_empty());
-    let said = String::from_utf8_lossy(&output.stderr);
+    let message = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.starts_with("FATAL: SMI counter relies on thread affinity") && said.lines().count() == 1,
-        "{said}"
+        message.starts_with("FATAL: SMI counter relies on thread affinity") && message.lines().count() == 1,
+        "{message}"
     );
 }
 
-/// Without the right to real-time priority: refused in the known words; without need of it: measured.
+/// Without the permission for real-time priority: the original's message; without need of it, a measurement.
 #[test]
 fn a_policy_that_cannot_be_had_is_refused_in_the_known_words() {
     let place = ForAnyone::new();
-    let nobody =
-        |words: &[&str]| place.howlate(&[&["cyclictest", "-q", "-l", "1"], words].concat()).output().unwrap();
-    let output = nobody(&[]);
+    let unprivileged = |arguments: &[&str]| {
+        place.howlate(&[&["cyclictest", "-q", "-l", "1"], arguments].concat()).output().unwrap()
+    };
+    let output = unprivileged(&[]);
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stdout).contains("T: 0 ("));
-    let output = nobody(&["-p", "80"]);
+    let output = unprivileged(&["-p", "80"]);
     if output.status.success() {
         return skip("this user may use real-time priorities");
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let known = "Unable to change scheduling policy!\nProbably missing capabilities, \
+    let message = String::from_utf8_lossy(&output.stderr);
+    let original_message = "Unable to change scheduling policy!\nProbably missing capabilities, \
                  either run as root or increase RLIMIT_RTPRIO limits.\n";
-    assert!(said.starts_with(known), "{said}");
+    assert!(message.starts_with(original_message), "{message}");
     assert_eq!(output.status.code(), Some(1));
 }
 
@@ -135,13 +140,13 @@ fn results_are_kept_when_files_cannot_be_written() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stdout).contains("T: 0 ("));
     assert!(String::from_utf8_lossy(&output.stderr).contains("Failed to open '/nonexistent/x'"));
-    let text = printed(&["-q", "-l", "5", "-h", "5", "--histfile=/nonexistent/x"]);
+    let text = stdout_of(&["-q", "-l", "5", "-h", "5", "--histfile=/nonexistent/x"]);
     assert!(text.contains("# Histogram\n"));
 }
 
 #[test]
 fn every_way_to_wait_gives_its_wake_ups() {
-    for words in [
+    for arguments in [
         &["-r"][..],
         &["-s"],
         &["-x"],
@@ -154,18 +159,18 @@ fn every_way_to_wait_gives_its_wake_ups() {
         &["--policy=batch"],
         &["--policy=idle"],
     ] {
-        let text = printed(&[&["-q", "-l", "20", "-d", "0"], words].concat());
-        assert!(text.contains(" C:     20 "), "{words:?}: {text}");
+        let text = stdout_of(&[&["-q", "-l", "20", "-d", "0"], arguments].concat());
+        assert!(text.contains(" C:     20 "), "{arguments:?}: {text}");
     }
 }
 
-/// Batch and idle are in force, where the original only says so.
+/// Policies batch and idle are in force, where the original only prints them.
 #[test]
 fn the_policy_is_applied() {
     let folder = tempfile::tempdir().unwrap();
     for policy in ["batch", "idle"] {
         let out = folder.path().join(policy);
-        printed(&["-q", "-l", "5", "--policy", policy, "--howlate-out", out.to_str().unwrap()]);
+        stdout_of(&["-q", "-l", "5", "--policy", policy, "--howlate-out", out.to_str().unwrap()]);
         let recording = std::fs::read_to_string(&out).unwrap();
         let started = recording.lines().find(|line| line.contains("\"started\":{")).unwrap();
         assert!(started.contains(&format!("\"policy\":\"{policy}\"")), "{started}");
@@ -174,7 +179,7 @@ fn the_policy_is_applied() {
 
 #[test]
 fn the_first_thread_to_finish_ends_the_run() {
-    let text = printed(&["-q", "-l", "20", "-t", "2", "-d", "9000000"]);
+    let text = stdout_of(&["-q", "-l", "20", "-t", "2", "-d", "9000000"]);
     let counts: Vec<u64> = text
         .lines()
         .filter_map(|line| line.split("C:").nth(1)?.split_whitespace().next()?.parse().ok())
@@ -185,18 +190,18 @@ fn the_first_thread_to_finish_ends_the_run() {
 
 #[test]
 fn spikes_are_listed_up_to_a_number() {
-    let text = printed(&["-q", "-N", "-l", "20", "--spike=1", "--spike-nodes=3"]);
+    let text = stdout_of(&["-q", "-N", "-l", "20", "--spike=1", "--spike-nodes=3"]);
     assert_eq!(text.matches(" Spike:").count(), 3);
     assert!(text.contains("\nspikes = 20\n\n"), "{text}");
 }
 
 #[test]
 fn a_break_names_thread_and_value() {
-    let text = printed(&["-q", "-N", "-b", "1", "-l", "20"]);
+    let text = stdout_of(&["-q", "-N", "-b", "1", "-l", "20"]);
     let behind = |label: &str| text.lines().find_map(|line| line.strip_prefix(label)).unwrap().to_owned();
     assert_eq!(behind("# Thread Ids: ").trim_start_matches('0'), behind("# Break thread: "));
     assert!(behind("# Break value: ").parse::<u64>().unwrap() > 1);
     assert!(text.contains(" C:      1 "));
-    let unbroken = printed(&["-q", "-b", "100000000", "-l", "5"]);
+    let unbroken = stdout_of(&["-q", "-b", "100000000", "-l", "5"]);
     assert!(unbroken.contains("# Thread Ids: ") && !unbroken.contains("# Break"));
 }

@@ -1,4 +1,4 @@
-//! `--deepest-idle-state`: states are enabled again, however the run ends.
+//! `--deepest-idle-state`: idle states are enabled again after any end of the run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use crate::common::{is_root, send, skip, wait_until};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// A machine whose CPU 0 has three idle states, wherever the kernel has a driver for them.
-struct Machine(tempfile::TempDir);
+/// CPU 0 with three idle states, in a private mount of the kernel's files.
+struct IdleStateMachine(tempfile::TempDir);
 
-impl Machine {
+impl IdleStateMachine {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("run")).unwrap();
@@ -34,7 +34,7 @@ impl Machine {
         [0, 1, 2].map(|state| fs::read_to_string(file(state)).unwrap().trim().to_owned())
     }
 
-    fn cyclictest(&self, words: &[&str]) -> Child {
+    fn cyclictest(&self, arguments: &[&str]) -> Child {
         let script =
             format!("mount --bind \"$1\" {CPUS} && mount --bind \"$2\" /run && shift 2 && exec \"$@\"");
         let mut command = Command::new("unshare");
@@ -49,7 +49,7 @@ impl Machine {
             "--deepest-idle-state",
             "0",
         ]);
-        command.args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 }
 
@@ -58,7 +58,7 @@ fn idle_states_are_disabled_for_the_run_and_enabled_again() {
     if !is_root() {
         return skip("changing idle states needs root");
     }
-    let machine = Machine::new();
+    let machine = IdleStateMachine::new();
     for signal in [Signal::INT, Signal::KILL] {
         let mut running = machine.cyclictest(&["-D", "1h"]);
         wait_until("deeper states disabled", || machine.disabled() == ["0", "1", "1"]);

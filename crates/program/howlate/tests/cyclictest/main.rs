@@ -1,7 +1,7 @@
-//! howlate in cyclictest's place: called as it is called, read as it is read.
+//! howlate in place of cyclictest: called and read like it.
 //!
-//! Nothing here depends on how late this machine is. What needs real-time priority or Debian's
-//! cyclictest is skipped, with the reason, where there is none.
+//! The lateness of this machine does not matter. Tests that need real-time priority or Debian's cyclictest are skipped without them,
+//! with the reason.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -18,28 +18,27 @@ mod signals;
 
 use std::process::{Command, Output};
 
-/// `howlate cyclictest` with these words.
-fn howlate(words: &[&str]) -> Command {
+/// `howlate cyclictest` with these arguments.
+fn howlate(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_howlate"));
-    command.arg("cyclictest").args(words);
+    command.arg("cyclictest").args(arguments);
     command
 }
 
-/// Runs it to its end.
-fn run(words: &[&str]) -> Output {
-    howlate(words).output().unwrap()
+fn run(arguments: &[&str]) -> Output {
+    howlate(arguments).output().unwrap()
 }
 
-/// What it prints, once it has ended with status 0.
+/// Standard output; the status must be 0.
 #[track_caller]
-fn printed(words: &[&str]) -> String {
-    let output = run(words);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{words:?}: {said}");
+fn stdout_of(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {message}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Whether measuring threads may have real-time priority here; if not, that is why a test is skipped.
+/// Whether threads may have real-time priority here; skips the test otherwise.
 fn has_priority() -> bool {
     let may = run(&["-q", "-l", "1", "-p", "80"]).status.success();
     if !may {

@@ -2,14 +2,14 @@
 
 use std::process::Command;
 
-use crate::{printed, run};
+use crate::{run, stdout_of};
 
 #[test]
 fn a_recording_holds_every_wake_up_that_was_printed() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run.jsonl");
     let out = out.to_str().unwrap();
-    let text = printed(&["-q", "-l", "50", "-t", "2", "-d", "0", "-N", "--howlate-out", out]);
+    let text = stdout_of(&["-q", "-l", "50", "-t", "2", "-d", "0", "-N", "--howlate-out", out]);
     let shown =
         Command::new(env!("CARGO_BIN_EXE_howlate")).args(["show", out, "--format", "json"]).output().unwrap();
     assert!(shown.status.success());

@@ -1,20 +1,20 @@
-//! The shape of an output: everything but the numbers, which differ from run to run.
+//! The shape of an output: everything except the numbers, which vary.
 //!
-//! A number that has outgrown its field, as on a busy machine, has the shape of the field.
+//! A number wider than its field, as on a busy machine, has the shape of the field.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// Lines with numbers replaced by the width of their fields; lines of the same shape in a row count once.
-/// `once`: they count once wherever they are, for a screen that is drawn again and again.
+/// Lines with numbers replaced by the widths of their fields. Repeated shapes count once: those in a row, or with `once` all of them,
+/// for a screen that is redrawn.
 pub(crate) fn shape(text: &str, once: bool) -> String {
     let mut shapes: Vec<String> = Vec::new();
-    // Not every machine offers /dev/cpu_dma_latency.
+    // Some machines have no /dev/cpu_dma_latency.
     for line in text.lines().filter(|line| !line.starts_with("# /dev/cpu_dma_latency")) {
         let shape = line_shape(&line.replace('\x1b', "ESC"));
-        let known = if once { shapes.contains(&shape) } else { shapes.last() == Some(&shape) };
-        if !known {
+        let is_repeated = if once { shapes.contains(&shape) } else { shapes.last() == Some(&shape) };
+        if !is_repeated {
             shapes.push(shape);
         }
     }
@@ -23,7 +23,7 @@ pub(crate) fn shape(text: &str, once: bool) -> String {
 
 type MakeShape = fn(&str) -> String;
 
-/// What lines look like, and how their shape is made. The first that fits counts.
+/// Patterns of lines, and how each is reduced to its shape. The first match counts.
 static RULES: LazyLock<Vec<(Regex, MakeShape)>> = LazyLock::new(|| {
     let rules: [(&str, MakeShape); 11] = [
         (r"^# Thread \d+:( \d{5,})*( # \d{5,} others)? ?$", |line| {
@@ -54,7 +54,7 @@ fn line_shape(line: &str) -> String {
     rule.map_or_else(|| line.to_owned(), |(_, shape)| shape(line))
 }
 
-/// Which of the two formats the line has; the line itself if neither.
+/// Which of the two formats a line has; the line itself for neither.
 fn stat_line_shape(line: &str) -> String {
     let n: Vec<i64> = NUMBER.find_iter(line).filter_map(|number| number.as_str().parse().ok()).collect();
     let &[thread, tid, priority, interval, cycles, min, act, avg, max] = n.as_slice() else {
@@ -79,7 +79,7 @@ fn value_shape(line: &str) -> String {
     if line == formatted { "<value>".to_owned() } else { line.to_owned() }
 }
 
-/// Numbers of at least `width` digits, zeroes in front of shorter ones.
+/// Numbers of at least `width` digits; shorter ones are padded with zeroes.
 fn zero_padded(line: &str, width: usize) -> String {
     let shape = |found: &Captures<'_>| {
         let number = &found[0];

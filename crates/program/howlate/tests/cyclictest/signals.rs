@@ -1,4 +1,4 @@
-//! Signals, the status in shared memory, the named pipe.
+//! Signals, the status in shared memory, and the named pipe.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -12,12 +12,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::common::skip;
 use crate::howlate;
 
-/// A howlate that measures until it is told to end.
-struct Signalled(Child);
+/// A howlate that measures until a signal.
+struct SignalledRun(Child);
 
-impl Signalled {
-    fn start(words: &[&str]) -> Self {
-        let mut command = howlate(words);
+impl SignalledRun {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = howlate(arguments);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let running = Self(child);
         running.wait_for("a first cycle", || {
@@ -38,7 +38,7 @@ impl Signalled {
         fs::read_to_string(self.file()).unwrap_or_default()
     }
 
-    /// The status after one more request, once the program is there to receive it.
+    /// The status after another request, once the program handles them.
     fn asked_status(&self) -> String {
         if !self.file().exists() {
             return "C:      0".to_owned();
@@ -59,20 +59,20 @@ impl Signalled {
         panic!("{what} never came");
     }
 
-    /// Ends it; returns its status, what it printed and what it said.
+    /// Ends it; returns its status, standard output and standard error.
     fn end(mut self, signal: Signal) -> (Option<i32>, String, String) {
         self.send(signal);
-        let (mut printed, mut said) = (String::new(), String::new());
+        let (mut printed, mut message) = (String::new(), String::new());
         self.0.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
-        self.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        (self.0.wait().unwrap().code(), printed, said)
+        self.0.stderr.take().unwrap().read_to_string(&mut message).unwrap();
+        (self.0.wait().unwrap().code(), printed, message)
     }
 }
 
 #[test]
 fn interrupts_end_the_run_in_order() {
     for signal in [Signal::INT, Signal::TERM] {
-        let running = Signalled::start(&["-q"]);
+        let running = SignalledRun::start(&["-q"]);
         let file = running.file();
         let (status, printed, _) = running.end(signal);
         assert_eq!(status, Some(0));
@@ -83,7 +83,7 @@ fn interrupts_end_the_run_in_order() {
 
 #[test]
 fn the_status_goes_to_standard_error() {
-    let mut running = Signalled::start(&["-q"]);
+    let mut running = SignalledRun::start(&["-q"]);
     running.send(Signal::USR1);
     let mut lines = BufReader::new(running.0.stderr.as_mut().unwrap()).lines().map(Result::unwrap);
     assert_eq!(lines.next().unwrap(), "#---------------------------");
@@ -95,7 +95,7 @@ fn the_status_goes_to_standard_error() {
 
 #[test]
 fn the_status_goes_to_shared_memory() {
-    let running = Signalled::start(&["-q", "-t", "2"]);
+    let running = SignalledRun::start(&["-q", "-t", "2"]);
     let status = running.asked_status();
     assert!(
         status.starts_with("#---------------------------\n# cyclictest current status:\nT: 0 ("),
@@ -105,20 +105,20 @@ fn the_status_goes_to_shared_memory() {
     running.end(Signal::INT);
 }
 
-/// A reader such as `head` goes away: the run ends, and nothing is left behind.
+/// A reader such as `head` closes the pipe: the run ends, and leaves nothing behind.
 #[test]
 fn a_closed_pipe_ends_the_run_in_order() {
-    let mut running = Signalled::start(&["-v"]);
+    let mut running = SignalledRun::start(&["-v"]);
     let file = running.file();
     drop(running.0.stdout.take());
     assert_eq!(running.0.wait().unwrap().code(), Some(141));
     assert!(!file.exists());
 }
 
-/// Debian's program that asks a running cyclictest.
+/// Debian's program that queries a running cyclictest.
 #[test]
 fn get_cyclictest_snapshot_reads_it() {
-    let running = Signalled::start(&["-q"]);
+    let running = SignalledRun::start(&["-q"]);
     let pid = running.0.id().to_string();
     let Ok(list) = Command::new("get_cyclictest_snapshot").arg("-l").output() else {
         running.end(Signal::INT);
@@ -136,7 +136,7 @@ fn get_cyclictest_snapshot_reads_it() {
 fn each_reader_of_the_pipe_gets_the_statistics() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe");
-    let running = Signalled::start(&["-q", "-t", "2", "-F", path.to_str().unwrap()]);
+    let running = SignalledRun::start(&["-q", "-t", "2", "-F", path.to_str().unwrap()]);
     for _ in 0..2 {
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().filter(|line| line.starts_with("T: ")).count(), 2, "{text}");

@@ -1,4 +1,4 @@
-//! What is typed, before any node is bothered.
+//! The command line, checked before any node is contacted.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ fn what_cannot_be_started_is_refused_before_any_node_is_bothered() {
     let folder = folder();
     std::fs::write(folder.path().join("two.toml"), "include = [\"plan.toml\"]\n").unwrap();
     std::fs::write(folder.path().join("empty.txt"), "# nobody\n").unwrap();
-    for (words, says) in [
+    for (arguments, says) in [
         (&["run", "plan.toml", "--on", "pbs"][..], "is none of slurm"),
         (&["run", "plan.toml", "--on", "ssh:-oProxyCommand=x"], "is no host"),
         (&["run", "plan.toml", "--on", "ssh:n1,n2,n1"], "`n1` is there twice"),
@@ -35,9 +35,9 @@ fn what_cannot_be_started_is_refused_before_any_node_is_bothered() {
             "`--program` is not for Kubernetes",
         ),
     ] {
-        let output = howlate(&[&["fleet"], words].concat()).current_dir(folder.path()).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{words:?}");
-        assert!(stderr(&output).contains(says), "{words:?} says: {}", stderr(&output));
+        let output = howlate(&[&["fleet"], arguments].concat()).current_dir(folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(says), "{arguments:?} says: {}", stderr(&output));
     }
     assert!(!folder.path().join("plan-fleet").exists());
 }
@@ -46,9 +46,9 @@ fn what_cannot_be_started_is_refused_before_any_node_is_bothered() {
 fn a_dry_run_prints_commands_that_a_shell_takes() {
     let folder = folder();
     std::fs::write(folder.path().join("lab.txt"), "n1 rack=7\nroot@n2\n").unwrap();
-    let words =
+    let arguments =
         ["fleet", "run", "plan.toml", "--on", "ssh:@lab.txt", "--dry-run", "--", "--fail-above", "max>1h"];
-    let output = howlate(&words).current_dir(folder.path()).output().unwrap();
+    let output = howlate(&arguments).current_dir(folder.path()).output().unwrap();
     let printed = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     for part in [
@@ -71,8 +71,8 @@ fn a_dry_run_prints_commands_that_a_shell_takes() {
 fn a_plan_that_comes_with_the_program_is_known_by_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let dry_run = |plan: &str| {
-        let words = ["fleet", "run", plan, "--on", "ssh:n1", "--dry-run"];
-        howlate(&words).current_dir(folder.path()).output().unwrap()
+        let arguments = ["fleet", "run", plan, "--on", "ssh:n1", "--dry-run"];
+        howlate(&arguments).current_dir(folder.path()).output().unwrap()
     };
     let output = dry_run("python-sleep");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -89,8 +89,8 @@ fn a_plan_that_comes_with_the_program_is_known_by_its_name() {
 #[test]
 fn what_kubernetes_would_be_told_is_for_kubectl_as_it_is() {
     let folder = with_plan("why = true\n[[cyclic]]\nthreads = 1\nsamples = 200\n");
-    let words = ["fleet", "run", "plan.toml", "--on", "kubernetes", "--nodes", "2", "--dry-run"];
-    let output = howlate(&words).current_dir(folder.path()).output().unwrap();
+    let arguments = ["fleet", "run", "plan.toml", "--on", "kubernetes", "--nodes", "2", "--dry-run"];
+    let output = howlate(&arguments).current_dir(folder.path()).output().unwrap();
     let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let job = &list["items"][1];
     assert_eq!((&job["kind"], &job["spec"]["completions"]), (&"Job".into(), &2.into()));
@@ -105,9 +105,11 @@ fn what_kubernetes_would_be_told_is_for_kubectl_as_it_is() {
 #[test]
 fn without_the_schedulers_client_it_is_said() {
     let folder = folder();
-    for (on, words, client) in [("kubernetes", &["--nodes", "1"][..], "kubectl"), ("slurm", &[], "sinfo")] {
-        let words = [&["fleet", "run", "plan.toml", "--on", on], words].concat();
-        let output = howlate(&words).current_dir(folder.path()).env("PATH", folder.path()).output().unwrap();
+    for (on, arguments, client) in [("kubernetes", &["--nodes", "1"][..], "kubectl"), ("slurm", &[], "sinfo")]
+    {
+        let arguments = [&["fleet", "run", "plan.toml", "--on", on], arguments].concat();
+        let output =
+            howlate(&arguments).current_dir(folder.path()).env("PATH", folder.path()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{on}");
         assert!(stderr(&output).contains(&format!("there is no `{client}` here")), "{}", stderr(&output));
     }

@@ -1,4 +1,4 @@
-//! A fleet that is not waited for any longer. What is called `ssh` here says nothing, or never stops.
+//! Interrupted fleets. `ssh` is replaced by a script that prints nothing or never ends.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use crate::common::{children, howlate, send, stderr, wait_until};
 use crate::folder_for_hours;
 
-/// A fleet of one node that is waited for, and the process that is to reach it, which does `what`.
+/// A fleet of one node whose `ssh` runs the script `what`; returns it with the process of `ssh`.
 fn waiting_for(folder: &Path, what: &str) -> (Child, u32) {
     let ssh = folder.join("ssh");
     fs::write(&ssh, format!("#!/bin/sh\nexec {what}\n")).unwrap();
@@ -39,7 +39,7 @@ fn the_first_signal_ends_the_wait_for_a_node_and_leaves_nothing() {
     for (what, signal) in [("sleep 4000", Signal::INT), ("yes", Signal::TERM)] {
         let (mut waiting, ssh) = waiting_for(folder.path(), what);
         send(waiting.id(), signal);
-        // A node that is not waited for takes none of its minutes.
+        // A node is not waited for after the signal.
         wait_until("its end", || waiting.try_wait().unwrap().is_some());
         let left = waiting.wait_with_output().unwrap();
         assert_eq!(left.status.code(), Some(3), "{}", stderr(&left));
@@ -57,7 +57,7 @@ fn what_reaches_a_node_ends_with_a_fleet_that_is_killed() {
     wait_until("the end of its ssh", || !is_called(ssh, "sleep"));
 }
 
-/// A scheduler of these programs, each with its script; what they were told is in files of their names.
+/// A fleet on a scheduler whose programs are these scripts; they log their arguments to files of their names.
 fn scheduled_by(folder: &Path, on: &str, programs: &[(&str, &str)]) -> Child {
     for (program, script) in programs {
         let path = folder.join(program);
@@ -78,8 +78,8 @@ fn scheduled_by(folder: &Path, on: &str, programs: &[(&str, &str)]) -> Child {
     command.spawn().unwrap()
 }
 
-/// What a scheduler's program was told so far.
-fn told(folder: &Path, program: &str) -> String {
+/// Logged arguments of a scheduler's program.
+fn logged_arguments(folder: &Path, program: &str) -> String {
     fs::read_to_string(folder.join(format!("{program}.told"))).unwrap_or_default()
 }
 
@@ -87,7 +87,7 @@ fn told(folder: &Path, program: &str) -> String {
 fn a_job_that_slurm_holds_is_cancelled_at_the_first_signal() {
     const SILENT: &str = "exec sleep 4000";
     const NODES: (&str, &str) = ("sinfo", "echo 'all*|n1|idle|none'");
-    // What does not answer, and the number of the job then: told by sbatch, or by the queue alone.
+    // The program that hangs, and the job number: from sbatch, or from the queue only.
     let cases = [("sbatch", "9"), ("scontrol", "7")];
     for ((silent, job), signal) in cases.into_iter().zip([Signal::INT, Signal::TERM]) {
         let folder = folder_for_hours();
@@ -95,18 +95,18 @@ fn a_job_that_slurm_holds_is_cancelled_at_the_first_signal() {
         let queue = "case \"$*\" in *PENDING*) echo '9|JobHeldUser'; echo '8|Resources';; esac";
         let programs = [NODES, ("sbatch", sbatch), ("scontrol", SILENT), ("squeue", queue), ("scancel", "")];
         let mut waiting = scheduled_by(folder.path(), "slurm", &programs);
-        wait_until("a silent controller", || !told(folder.path(), silent).is_empty());
+        wait_until("a silent controller", || !logged_arguments(folder.path(), silent).is_empty());
         send(waiting.id(), signal);
         wait_until("its end", || waiting.try_wait().unwrap().is_some());
         let left = waiting.wait_with_output().unwrap();
-        let cancelled = told(folder.path(), "scancel");
+        let cancelled = logged_arguments(folder.path(), "scancel");
         assert!(
             cancelled.lines().any(|line| line.split('_').next() == Some(job)),
             "{cancelled}{}",
             stderr(&left)
         );
         assert!(!cancelled.contains('8'), "another's is let alone: {cancelled}");
-        assert!(!told(folder.path(), "scontrol").contains("release 7\n") || silent == "scontrol");
+        assert!(!logged_arguments(folder.path(), "scontrol").contains("release 7\n") || silent == "scontrol");
     }
 }
 
@@ -115,11 +115,11 @@ fn a_cluster_that_does_not_answer_is_not_waited_for_after_a_signal() {
     let folder = folder_for_hours();
     let script = "case \"$*\" in *create*) exec sleep 4000;; esac";
     let mut waiting = scheduled_by(folder.path(), "kubernetes", &[("kubectl", script)]);
-    wait_until("a silent cluster", || told(folder.path(), "kubectl").contains("create"));
+    wait_until("a silent cluster", || logged_arguments(folder.path(), "kubectl").contains("create"));
     send(waiting.id(), Signal::INT);
     wait_until("its end", || waiting.try_wait().unwrap().is_some());
     let left = waiting.wait_with_output().unwrap();
-    // What it may have made is removed.
-    let last = told(folder.path(), "kubectl");
+    // Objects that may have been created are deleted.
+    let last = logged_arguments(folder.path(), "kubectl");
     assert!(last.lines().last().is_some_and(|line| line.starts_with("delete")), "{last}{}", stderr(&left));
 }

@@ -1,4 +1,4 @@
-//! A cluster that a script plays: what runs in its pods is real.
+//! A Kubernetes cluster played by a script; its pods run real processes.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -10,13 +10,13 @@ use tempfile::TempDir;
 
 use crate::common::{howlate, is_installed, skip};
 
-/// A cluster; what runs in it ends when it is dropped.
-pub(crate) struct Cluster {
+/// A cluster; its processes end on drop.
+pub(crate) struct KubernetesCluster {
     folder: TempDir,
 }
 
-impl Cluster {
-    /// With these nodes; `None` where there is no Python. `kubectl.py` says what their names mean.
+impl KubernetesCluster {
+    /// With these nodes; `None` without Python. `kubectl.py` documents the meaning of their names.
     pub(crate) fn start(nodes: &[&str]) -> Option<Self> {
         if !is_installed("python3") {
             skip("python3 is not installed");
@@ -34,13 +34,12 @@ impl Cluster {
         self.folder.path().join(name)
     }
 
-    /// From now on nothing new is taken.
+    /// Refuses new objects from now on.
     pub(crate) fn refuses(&self, why: &str) {
         let state = serde_json::json!({"objects": [], "refuses": why});
         std::fs::write(self.file("state.json"), state.to_string()).unwrap();
     }
 
-    /// What there is.
     pub(crate) fn objects(&self) -> Vec<serde_json::Value> {
         let state = std::fs::read(self.file("state.json")).unwrap();
         let state: serde_json::Value = serde_json::from_slice(&state).unwrap();
@@ -55,20 +54,21 @@ impl Cluster {
         .unwrap()
     }
 
-    /// `howlate fleet` in a folder, for this cluster.
-    pub(crate) fn fleet(&self, folder: &Path, words: &[&str]) -> Output {
+    /// `howlate fleet` in a folder, on this cluster.
+    pub(crate) fn fleet(&self, folder: &Path, arguments: &[&str]) -> Output {
         let mut command: Command = howlate(&["fleet"]);
-        command.args(words).current_dir(folder).env("PATH", self.path());
+        command.args(arguments).current_dir(folder).env("PATH", self.path());
         command.env("HOWLATE", env!("CARGO_BIN_EXE_howlate")).output().unwrap()
     }
 }
 
-impl Drop for Cluster {
+impl Drop for KubernetesCluster {
     fn drop(&mut self) {
         if !self.file("state.json").exists() {
             return;
         }
-        let pids = self.objects().into_iter().filter_map(|one| i32::try_from(one["pid"].as_i64()?).ok());
+        let pids =
+            self.objects().into_iter().filter_map(|object| i32::try_from(object["pid"].as_i64()?).ok());
         for pid in pids.filter_map(Pid::from_raw) {
             let _ = kill_process_group(pid, Signal::KILL);
         }

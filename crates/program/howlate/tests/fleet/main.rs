@@ -1,4 +1,4 @@
-//! `howlate fleet`, with real servers on this machine where they are installed, and a cluster that a script plays.
+//! `howlate fleet`, with real servers on this machine where they are installed, and a cluster played by a script.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -19,12 +19,12 @@ use std::process::Output;
 use common::{run, stderr, stdout};
 use tempfile::TempDir;
 
-/// A folder with a plan that takes a moment.
+/// A folder with a very short plan.
 fn folder() -> TempDir {
     with_plan("[[cyclic]]\nthreads = 1\nsamples = 200\n")
 }
 
-/// A folder with a plan that takes too long.
+/// A folder with a plan of several hours.
 fn folder_for_hours() -> TempDir {
     with_plan("[[cyclic]]\nthreads = 1\nduration = \"1h\"\n")
 }
@@ -35,22 +35,22 @@ fn with_plan(plan: &str) -> TempDir {
     folder
 }
 
-/// What is said of each node, in order.
+/// Name and state of each node in the output.
 fn nodes(output: &Output) -> Vec<(String, String)> {
-    let said = stdout(output);
-    let listed = said.lines().take_while(|line| !line.is_empty());
+    let message = stdout(output);
+    let listed = message.lines().take_while(|line| !line.is_empty());
     listed
         .map(|line| line.split_once(' ').unwrap())
         .map(|(name, state)| (name.into(), state.trim().into()))
         .collect()
 }
 
-/// Each of these nodes measured, is named, and is there once.
+/// Each of these nodes has measured, and is in the output once.
 #[track_caller]
 fn assert_measured(output: &Output, folder: &Path, names: &[&str]) {
     let found = nodes(output);
     for name in names {
-        let state = found.iter().find(|one| one.0 == *name).map(|one| one.1.as_str());
+        let state = found.iter().find(|node| node.0 == *name).map(|node| node.1.as_str());
         assert!(state.is_some_and(|state| state.starts_with("done")), "{name}: {found:?} {}", stderr(output));
         assert!(
             folder.join(format!("plan-fleet/{name}.jsonl")).exists(),

@@ -1,19 +1,19 @@
-//! Through Slurm. One test: a cluster takes seconds to start.
+//! `howlate fleet --on slurm`. One test: a cluster takes seconds to start.
 
 use std::fs;
 
 use crate::common::{json, may_use_realtime, skip, stderr, stdout, wait_until};
-use crate::slurm::Cluster;
+use crate::slurm::SlurmCluster;
 use crate::{assert_measured, folder_for_hours, nodes, with_plan};
 
 #[test]
 fn each_node_measures_once_and_the_late_one_is_named() {
-    let Some(cluster) = Cluster::start(&["n1", "n2", "n4", "n6", "slow-3", "down-4"]) else { return };
+    let Some(cluster) = SlurmCluster::start(&["n1", "n2", "n4", "n6", "slow-3", "down-4"]) else { return };
     let folder = with_plan("[[sleep]]\nrounds = 5\nfor = \"1ms\"\npolicy = \"fifo:80\"\nsamples = 40\n");
     let output = cluster.fleet(folder.path(), &["run", "plan.toml", "--on", "slurm", "--quiet"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert_measured(&output, folder.path(), &["n1", "n2", "n4", "n6", "slow-3"]);
-    let down = nodes(&output).into_iter().find(|one| one.0 == "down-4").unwrap().1;
+    let down = nodes(&output).into_iter().find(|node| node.0 == "down-4").unwrap().1;
     assert!(down.starts_with("not started: Slurm says down") && down.ends_with("(disk is gone)"), "{down}");
     assert!(!folder.path().join("plan-fleet/nodes").exists(), "what was fetched is left nowhere else");
     match may_use_realtime() {
@@ -25,16 +25,16 @@ fn each_node_measures_once_and_the_late_one_is_named() {
     jobs_wait_go_on_and_are_cancelled(&cluster);
 }
 
-/// This node stands out, and no other. Of three, two would have to be nearly the same for that, which is for a busy machine to say.
-fn assert_late(fleet: &std::path::Path, name: &str, said: &str) {
-    assert!(said.contains(&format!("{name} is later than the other nodes")), "{said}");
+/// Only this node stands out as late. With three nodes, two must be almost equal for that, which depends on how busy the machine is.
+fn assert_late(fleet: &std::path::Path, name: &str, output: &str) {
+    assert!(output.contains(&format!("{name} is later than the other nodes")), "{output}");
     let result = json(&["show", "--format", "json", fleet.to_str().unwrap()], 0);
-    let medians = result["nodes"].as_array().unwrap().iter().find(|one| one["statistic"] == "p50").unwrap();
-    let late = |one: &serde_json::Value| (one["node"] == name) == (one["stands_out"] == true);
+    let medians = result["nodes"].as_array().unwrap().iter().find(|node| node["statistic"] == "p50").unwrap();
+    let late = |value: &serde_json::Value| (value["node"] == name) == (value["stands_out"] == true);
     assert!(medians["nodes"].as_array().unwrap().iter().all(late), "{medians}");
 }
 
-fn unknown_partitions_are_refused(cluster: &Cluster) {
+fn unknown_partitions_are_refused(cluster: &SlurmCluster) {
     let folder = folder_for_hours();
     let refused = cluster.fleet(folder.path(), &["run", "plan.toml", "--on", "slurm:no-such"]);
     assert_eq!(refused.status.code(), Some(2));
@@ -42,8 +42,8 @@ fn unknown_partitions_are_refused(cluster: &Cluster) {
     assert!(!folder.path().join("plan-fleet").exists());
 }
 
-/// By feature, list and reservation, and by the variables of `sbatch`; a limit of time is Slurm's own.
-fn nodes_are_chosen_as_slurm_has_it(cluster: &Cluster) {
+/// By feature, list and reservation, and by the variables of `sbatch`; also Slurm's time limit.
+fn nodes_are_chosen_as_slurm_has_it(cluster: &SlurmCluster) {
     let folder = with_plan("[[sleep]]\nrounds = 1\nfor = \"1ms\"\nsamples = 20\n");
     let run = |more: &[&str]| {
         drop(fs::remove_dir_all(folder.path().join("plan-fleet")));
@@ -56,7 +56,7 @@ fn nodes_are_chosen_as_slurm_has_it(cluster: &Cluster) {
     };
     assert_eq!(chosen(&["--constraint", "odd&first"]), ["n1"]);
     assert_eq!(chosen(&["--constraint", "odd|even", "--nodelist", "n[1-2]"]), ["n1", "n2"]);
-    cluster.said(
+    cluster.query(
         "scontrol",
         &[
             "create",
@@ -90,21 +90,21 @@ fn nodes_are_chosen_as_slurm_has_it(cluster: &Cluster) {
         "{}",
         stderr(&more)
     );
-    // For real, in the reservation, with a limit of time that the job has.
+    // A real run in the reservation, whose job has the time limit.
     let output = run(&["--reservation", "rt", "--time", "0:07:00", "--constraint", "even"]);
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
-    assert_eq!(nodes(&output).into_iter().map(|one| one.0).collect::<Vec<_>>(), ["n2"]);
-    let jobs = cluster.said("scontrol", &["--oneliner", "show", "jobs"]);
+    assert_eq!(nodes(&output).into_iter().map(|node| node.0).collect::<Vec<_>>(), ["n2"]);
+    let jobs = cluster.query("scontrol", &["--oneliner", "show", "jobs"]);
     let last = jobs.lines().find(|line| line.contains("Reservation=rt")).unwrap_or_default();
     assert!(last.contains("TimeLimit=00:07:00") && last.contains("Features=even"), "{jobs}");
-    cluster.said("scontrol", &["delete", "ReservationName=rt"]);
+    cluster.query("scontrol", &["delete", "ReservationName=rt"]);
 }
 
-/// One node runs, is cancelled, and leaves what it has; one job waits for ever, and leaves nothing.
-fn jobs_wait_go_on_and_are_cancelled(cluster: &Cluster) {
+/// One node is cancelled while it measures, and has a partial result; one job stays pending, and has none.
+fn jobs_wait_go_on_and_are_cancelled(cluster: &SlurmCluster) {
     let folder = folder_for_hours();
     let recording = folder.path().join("plan-fleet/nodes/n1/run.jsonl");
-    cluster.said("scontrol", &["update", "NodeName=n2,n4,n6,slow-3", "State=DRAIN", "Reason=test"]);
+    cluster.query("scontrol", &["update", "NodeName=n2,n4,n6,slow-3", "State=DRAIN", "Reason=test"]);
     let output = cluster.fleet(folder.path(), &["run", "plan.toml", "--on", "slurm:all", "--detach"]);
     assert_eq!(output.status.code(), Some(3), "not all are started: {}", stderr(&output));
     wait_until("a block", || fs::read_to_string(&recording).is_ok_and(|text| text.contains("\"block\"")));
@@ -115,7 +115,7 @@ fn jobs_wait_go_on_and_are_cancelled(cluster: &Cluster) {
     let n1 = || {
         nodes(&cluster.fleet(folder.path(), &["status", "plan-fleet"]))
             .into_iter()
-            .find(|one| one.0 == "n1")
+            .find(|node| node.0 == "n1")
             .unwrap()
             .1
     };

@@ -1,4 +1,4 @@
-//! A real Slurm with several nodes, which all are this machine.
+//! A real Slurm cluster whose nodes are all this machine.
 
 use std::fs;
 use std::net::TcpListener;
@@ -11,15 +11,15 @@ use tempfile::TempDir;
 
 use crate::common::{howlate, is_installed, is_root, skip, stdout, wait_until};
 
-/// A cluster; it ends when dropped. What runs on a node whose name begins with `slow` is traced by one who returns each
-/// sleep 10 ms later; one whose name begins with `down` has no daemon.
-pub(crate) struct Cluster {
+/// A cluster, stopped on drop. Programs on nodes called `slow…` are traced by strace, which delays each sleep by 10 ms; nodes called
+/// `down…` have no daemon.
+pub(crate) struct SlurmCluster {
     folder: TempDir,
     daemons: Vec<Child>,
 }
 
-impl Cluster {
-    /// `None` where Slurm is missing, or must not be started.
+impl SlurmCluster {
+    /// `None` where Slurm is not installed, or must not be started.
     pub(crate) fn start(nodes: &[&str]) -> Option<Self> {
         for daemon in ["munged", "slurmctld", "slurmd"] {
             if !Path::new("/usr/sbin").join(daemon).exists() {
@@ -94,45 +94,49 @@ impl Cluster {
         }
         let trace = ["--follow-forks", "--quiet=all", "--trace=clock_nanosleep", "--output=/dev/null"];
         let late = ["--inject=clock_nanosleep:delay_exit=10000", "/usr/sbin/slurmd"];
-        let words =
+        let arguments =
             [trace.as_slice(), &late].concat().into_iter().map(str::to_owned).chain(own).collect::<Vec<_>>();
-        self.daemon("strace", &words);
+        self.daemon("strace", &arguments);
     }
 
-    fn daemon(&mut self, program: &str, words: &[String]) {
+    fn daemon(&mut self, program: &str, arguments: &[String]) {
         let mut command = Command::new(program);
-        command.args(words).env("SLURM_CONF", self.file("slurm.conf"));
+        command.args(arguments).env("SLURM_CONF", self.file("slurm.conf"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.daemons.push(command.spawn().unwrap());
     }
 
     fn idle(&self) -> usize {
-        self.said("sinfo", &["--noheader", "--Node", "--states=idle", "--format=%N"]).lines().count()
+        self.query("sinfo", &["--noheader", "--Node", "--states=idle", "--format=%N"]).lines().count()
     }
 
-    /// What one of Slurm's programs says.
-    pub(crate) fn said(&self, program: &str, words: &[&str]) -> String {
+    /// Output of one of Slurm's programs.
+    pub(crate) fn query(&self, program: &str, arguments: &[&str]) -> String {
         stdout(
-            &Command::new(program).args(words).env("SLURM_CONF", self.file("slurm.conf")).output().unwrap(),
+            &Command::new(program)
+                .args(arguments)
+                .env("SLURM_CONF", self.file("slurm.conf"))
+                .output()
+                .unwrap(),
         )
     }
 
-    /// `howlate fleet` in a folder, for this cluster.
-    pub(crate) fn fleet(&self, folder: &Path, words: &[&str]) -> Output {
-        self.fleet_with(folder, words, &[])
+    /// `howlate fleet` in a folder, on this cluster.
+    pub(crate) fn fleet(&self, folder: &Path, arguments: &[&str]) -> Output {
+        self.fleet_with(folder, arguments, &[])
     }
 
-    /// The same with variables.
-    pub(crate) fn fleet_with(&self, folder: &Path, words: &[&str], variables: &[(&str, &str)]) -> Output {
+    /// As `fleet`, with environment variables.
+    pub(crate) fn fleet_with(&self, folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         let mut command = howlate(&["fleet"]);
         command.envs(variables.iter().copied());
-        command.args(words).current_dir(folder).env("SLURM_CONF", self.file("slurm.conf"));
+        command.args(arguments).current_dir(folder).env("SLURM_CONF", self.file("slurm.conf"));
         command.output().unwrap()
     }
 }
 
-impl Drop for Cluster {
-    /// By the files of their numbers: who traces a node would let it go on.
+impl Drop for SlurmCluster {
+    // Through PID files: killing strace would let the traced daemon go on.
     fn drop(&mut self) {
         let files = fs::read_dir(self.folder.path()).unwrap().flatten().map(|entry| entry.path());
         let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "pid"));
@@ -148,8 +152,8 @@ impl Drop for Cluster {
     }
 }
 
-/// Ports that are free: all are held until each is known.
+/// Free ports, all held until the last one is chosen.
 fn ports(number: usize) -> Vec<u16> {
     let held: Vec<TcpListener> = (0..number).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    held.iter().map(|one| one.local_addr().unwrap().port()).collect()
+    held.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
 }

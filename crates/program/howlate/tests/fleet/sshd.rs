@@ -1,4 +1,4 @@
-//! Hosts that are reached by a real `ssh` through a real `sshd`, which all are this machine.
+//! Hosts behind a real `ssh` and a real `sshd`; all are this machine.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -13,9 +13,8 @@ use crate::common::{copy_program, howlate, is_installed, is_root, skip};
 
 const SSHD: &str = "/usr/sbin/sshd";
 
-/// Hosts with keys of their own. A name says what is special: `gone-…` has no server, `stranger-…` an unknown key,
-/// `barred-…` does not let us in, `arm-…` has another processor, `full-…` a disk without space, `slow-…` is traced
-/// by one who returns each sleep 10 ms later.
+/// Hosts with keys of their own. The name has a meaning: `gone-…` has no server, `stranger-…` an unknown host key, `barred-…` denies
+/// access, `arm-…` has another processor, `full-…` a full disk, and strace delays each sleep on `slow-…` by 10 ms.
 pub(crate) struct Hosts {
     folder: TempDir,
 }
@@ -27,7 +26,7 @@ impl Hosts {
             skip("openssh-server is not installed");
             return None;
         }
-        // As root it wants a folder that the system's own would have made.
+        // sshd as root needs a folder that the system's service creates.
         if is_root() {
             std::fs::create_dir_all("/run/sshd").unwrap();
         }
@@ -61,12 +60,12 @@ impl Hosts {
         }
         let public = |name: &str| std::fs::read_to_string(self.file(name).with_extension("pub")).unwrap();
         self.write("authorized", &public("user"), 0o600);
-        let known = names.iter().filter(|name| !name.starts_with("stranger"));
-        let known: String = known.map(|name| format!("{name} {}", public("host"))).collect();
-        self.write("known", &known, 0o600);
+        let known_hosts = names.iter().filter(|name| !name.starts_with("stranger"));
+        let known_hosts: String = known_hosts.map(|name| format!("{name} {}", public("host"))).collect();
+        self.write("known", &known_hosts, 0o600);
     }
 
-    /// Configurations of servers: the usual one, and that of another processor.
+    /// Server configurations: the usual one, and one with another processor.
     fn servers(&self) {
         std::fs::create_dir(self.home()).unwrap();
         std::fs::create_dir(self.file("arm")).unwrap();
@@ -85,10 +84,10 @@ impl Hosts {
         }
     }
 
-    /// A server for each connection, at the other end of a pipe.
+    /// One server per connection, on a pipe.
     fn client(&self, names: &[&str]) {
         let folder = self.folder.path().display();
-        // A log of its own: whoever is in sshd's sandbox may not open the system's, and is killed for it.
+        // A private log: sshd's sandbox kills a process that opens the system's log.
         let sshd = |config: &str| format!("{SSHD} -i -E {folder}/sshd.log -f {folder}/{config}");
         let full = format!(
             "mount -t tmpfs -o size=1m none {} && exec {}",
@@ -131,33 +130,32 @@ impl Hosts {
         );
     }
 
-    /// The home that whoever comes by `ssh` has.
+    /// Home folder of the ssh sessions.
     pub(crate) fn home(&self) -> PathBuf {
         self.file("home")
     }
 
-    /// Where the fleets of that home are.
+    /// Fleet folders below that home.
     pub(crate) fn fleets(&self) -> PathBuf {
         self.home().join(".cache/howlate/fleet")
     }
 
-    /// `howlate fleet` in a folder, for which `ssh` knows these hosts. What it sends is smaller than what is tested.
-    pub(crate) fn fleet(&self, folder: &Path, words: &[&str]) -> Command {
-        let mut command = howlate(&["fleet", words[0]]);
-        if words[0] == "run" {
+    /// `howlate fleet` in a folder, with an `ssh` that knows these hosts. The program that it sends is smaller than the tested one.
+    pub(crate) fn fleet(&self, folder: &Path, arguments: &[&str]) -> Command {
+        let mut command = howlate(&["fleet", arguments[0]]);
+        if arguments[0] == "run" {
             command.arg("--program").arg(self.file("howlate"));
         }
-        command.args(&words[1..]);
+        command.args(&arguments[1..]);
         command.current_dir(folder).env("PATH", self.path());
         command
     }
 
-    /// Runs it to its end.
-    pub(crate) fn run(&self, folder: &Path, words: &[&str]) -> Output {
-        self.fleet(folder, words).output().unwrap()
+    pub(crate) fn run(&self, folder: &Path, arguments: &[&str]) -> Output {
+        self.fleet(folder, arguments).output().unwrap()
     }
 
-    /// The folder that a node has in each fleet.
+    /// Folder of a node in each fleet.
     pub(crate) fn node(&self, name: &str) -> Vec<PathBuf> {
         let fleets = std::fs::read_dir(self.fleets()).into_iter().flatten().flatten();
         let folders = fleets.map(|fleet| fleet.path().join("nodes").join(name));
@@ -171,7 +169,7 @@ impl Hosts {
 }
 
 impl Drop for Hosts {
-    /// What a test that failed has left running is nobody's.
+    // Kills what a failed test left running.
     fn drop(&mut self) {
         let fleets = std::fs::read_dir(self.fleets()).into_iter().flatten().flatten();
         let nodes = fleets

@@ -1,11 +1,11 @@
-//! `howlate gaps`
+//! `howlate gaps`: results, refusals and privileges.
 
 use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::common::{ForAnyone, howlate, is_root, json, run, skip, stderr, stdout, wait_until};
+use crate::common::{ForAnyone, assert_valid, howlate, is_root, json, run, skip, stderr, stdout, wait_until};
 use crate::last_cpu;
 
 fn of_one_cpu(more: &[&str]) -> Value {
@@ -16,25 +16,22 @@ fn of_one_cpu(more: &[&str]) -> Value {
 #[test]
 fn json_is_as_its_schema_says_and_adds_up() {
     let found = of_one_cpu(&["--duration", "300ms"]);
-    let schema = include_str!("../../../../../docs/gaps.schema.json");
-    let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
-    let wrong: Vec<String> = schema.iter_errors(&found).map(|error| error.to_string()).collect();
-    assert!(wrong.is_empty(), "{wrong:?}");
-    let one = &found["gaps"][0];
-    let number = |name: &str| one[name].as_u64().unwrap();
-    assert!(number("lasted_ns") >= 300_000_000 && number("turns") > number("count"), "{one}");
+    assert_valid(&found, "gaps");
+    let cpu_gaps = &found["gaps"][0];
+    let number = |name: &str| cpu_gaps[name].as_u64().unwrap();
+    assert!(number("lasted_ns") >= 300_000_000 && number("turns") > number("count"), "{cpu_gaps}");
     let ppm = number("total_ns") as f64 / number("lasted_ns") as f64 * 1e6;
-    assert!((one["ppm"].as_f64().unwrap() - ppm).abs() < 1e-3, "{one}");
+    assert!((cpu_gaps["ppm"].as_f64().unwrap() - ppm).abs() < 1e-3, "{cpu_gaps}");
     let sum = |list: &str, name: &str| {
-        one[list].as_array().unwrap().iter().map(|entry| entry[name].as_u64().unwrap()).sum::<u64>()
+        cpu_gaps[list].as_array().unwrap().iter().map(|entry| entry[name].as_u64().unwrap()).sum::<u64>()
     };
     assert_eq!(sum("histogram", "count") + number("lost"), number("count"));
     assert_eq!(sum("by", "gaps") + number("lost"), number("count"));
     assert!(
         number("lost") > 0 || sum("by", "total_ns").abs_diff(number("total_ns")) <= number("count"),
-        "{one}"
+        "{cpu_gaps}"
     );
-    assert!(number("max_ns") >= one["worst"][0]["length_ns"].as_u64().unwrap_or(0));
+    assert!(number("max_ns") >= cpu_gaps["worst"][0]["length_ns"].as_u64().unwrap_or(0));
 }
 
 #[test]
@@ -83,9 +80,9 @@ fn ctrl_c_keeps_the_result() {
 
 #[test]
 fn what_cannot_be_is_refused_with_what_to_type() {
-    let refused = |words: &[&str]| {
-        let output = run(words);
-        assert_eq!(output.status.code(), Some(2), "{words:?}");
+    let refused = |arguments: &[&str]| {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         stderr(&output)
     };
     assert!(refused(&["gaps", "--cpus", "4000"]).contains("hint: `--cpus "));
@@ -106,8 +103,8 @@ fn one_cpu_is_not_taken_unasked() {
 fn without_root_gaps_are_counted_and_the_kernels_account_tells_of_threads() {
     let anyone = ForAnyone::new();
     let cpu = last_cpu();
-    let words = ["gaps", "--cpus", &cpu, "--duration", "200ms", "--json"];
-    let output = anyone.howlate(&words).output().unwrap();
+    let arguments = ["gaps", "--cpus", &cpu, "--duration", "200ms", "--json"];
+    let output = anyone.howlate(&arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let found: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(found["tracer"], "none");
@@ -120,8 +117,8 @@ fn without_root_gaps_are_counted_and_the_kernels_account_tells_of_threads() {
 fn a_thread_that_is_taken_off_its_cpu_is_told_of_and_its_causes_are_not() {
     let all: Vec<u32> = howlate_linux::sched::bindable_cpus().unwrap().iter().collect();
     let [first, .., last] = all.as_slice() else { return skip("needs two CPUs") };
-    let words = ["gaps", "--cpus", &last.to_string(), "--duration", "3s", "--quiet", "--json"];
-    let child = howlate(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let arguments = ["gaps", "--cpus", &last.to_string(), "--duration", "3s", "--quiet", "--json"];
+    let child = howlate(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let name = format!("howlate-gaps-{last}");
     let spinner = || {
         let is_it = |tid: &u32| {
@@ -136,8 +133,8 @@ fn a_thread_that_is_taken_off_its_cpu_is_told_of_and_its_causes_are_not() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let one = &found["gaps"][0];
-    assert_eq!(one["moved"], true, "{found}");
-    let by = one["by"].as_array().unwrap();
+    let cpu_gaps = &found["gaps"][0];
+    assert_eq!(cpu_gaps["moved"], true, "{found}");
+    let by = cpu_gaps["by"].as_array().unwrap();
     assert!(by.iter().all(|share| share["kind"] == "not_traced"), "{by:?}");
 }

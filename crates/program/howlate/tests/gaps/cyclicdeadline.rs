@@ -1,6 +1,6 @@
-//! In cyclicdeadline's place.
+//! howlate in place of cyclicdeadline.
 //!
-//! All threads under `SCHED_DEADLINE` share what the kernel sets aside for them, so these tests take turns.
+//! All `SCHED_DEADLINE` threads share one bandwidth limit, so that these tests run one at a time.
 
 use std::fs;
 use std::process::{Child, Command, Output, Stdio};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::common::{ForAnyone, skip, stderr, stdout, wait_until};
 use crate::{last_cpu, shape, under_the_name};
 
-/// Calls whose output is compared with the original's; with other periods it refuses to measure on most machines.
+/// Calls whose output is compared with the original's; with other periods it does not run on most machines.
 const CALLS: [&str; 4] = [
     "-q -D 1 -i 10000",
     "-D 1s -i 10000",
@@ -23,10 +23,10 @@ const CALLS: [&str; 4] = [
     "-q -i 10000 -D 20 -b 1",
 ];
 
-/// Calls that end with the same status.
+/// Calls whose exit status is compared.
 const OTHERS: [&str; 4] = ["-h", "--nothing", "-a 4000", "-t -3"];
 
-/// A turn, if threads may have deadlines here.
+/// The lock, if threads may have deadlines here.
 fn turn() -> Option<MutexGuard<'static, ()>> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,7 +39,7 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
     None
 }
 
-/// Whether Debian's cyclicdeadline of the version that is compared with is installed.
+/// Whether the compared version of Debian's cyclicdeadline is installed.
 fn is_original_there() -> bool {
     let output = Command::new("cyclicdeadline").arg("-h").output();
     let there = output.is_ok_and(|output| stdout(&output).starts_with("cyclicdeadline V 2.40\n"));
@@ -53,7 +53,7 @@ fn run(mut command: Command, call: &str) -> Output {
     command.args(call.split(' ')).output().unwrap()
 }
 
-/// Which lines there are; in which order threads tell their ids is left to chance, and how wide columns are to their numbers.
+/// The shapes of all lines, sorted: the order of threads and the widths of columns vary.
 fn shapes(output: &Output) -> Vec<String> {
     let blanks = regex::Regex::new(" +").unwrap();
     let mut shapes = shape(&blanks.replace_all(&stdout(output), " "));
@@ -81,8 +81,8 @@ fn text_and_status_are_those_of_the_original() {
     }
 }
 
-/// JSON that a call writes.
-fn written(mut command: Command, call: &str) -> String {
+/// The JSON file that a call writes.
+fn json_of(mut command: Command, call: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("c.json");
     let output = command.args(call.split(' ')).arg(format!("--json={}", file.display())).output().unwrap();
@@ -99,11 +99,11 @@ fn json_has_the_lines_of_the_original() {
     let (ours, _link) = under_the_name("cyclicdeadline-2.4");
     let call = "-q -D 1 -i 10000 -t 2";
     let lines = |text: &str| -> Vec<String> {
-        let told = text.lines().skip_while(|line| !line.contains("num_threads"));
-        let keys = told.map(|line| line.split_once(": ").map_or(line, |(key, _)| key).to_owned());
+        let lines = text.lines().skip_while(|line| !line.contains("num_threads"));
+        let keys = lines.map(|line| line.split_once(": ").map_or(line, |(key, _)| key).to_owned());
         keys.collect()
     };
-    let (ours, original) = (written(ours, call), written(Command::new("cyclicdeadline"), call));
+    let (ours, original) = (json_of(ours, call), json_of(Command::new("cyclicdeadline"), call));
     assert_eq!(lines(&ours), lines(&original));
 }
 
@@ -113,8 +113,8 @@ fn lava_finds_its_numbers_at_the_period_that_the_original_refuses() {
     let Some(_turn) = turn() else { return };
     for name in ["cyclicdeadline-2.4", "cyclicdeadline", "cyclicdeadline-2.10"] {
         let (command, _folder) = under_the_name(name);
-        // What its script types: an interval of 1 ms, 500 us more for each thread.
-        let text = written(command, "-q -i 1000 -s 500 -t 2 -D 1");
+        // As its script calls it: an interval of 1 ms, and 500 us more for each thread.
+        let text = json_of(command, "-q -i 1000 -s 500 -t 2 -D 1");
         let result: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&result["num_threads"], &result["return_code"]), (&2.into(), &0.into()));
         for thread in ["0", "1"] {
@@ -134,20 +134,20 @@ fn newer_ones_tell_of_threads_only_if_they_are_asked() {
     let [all, row] = lines.as_slice() else { panic!("{lines:?}") };
     assert!(all == "Using all CPUS" && row.starts_with("T: N ("), "{row}");
     let (command, _folder) = under_the_name("cyclicdeadline");
-    let said = stderr(&run(command, "-q -D 1 -i 10000 --verbose --debug"));
+    let message = stderr(&run(command, "-q -D 1 -i 10000 --verbose --debug"));
     for line in ["INFO: interval: 6000:10000", "DEBUG: main thread "] {
-        assert!(said.lines().any(|said| said.starts_with(line)), "{line}: {said}");
+        assert!(message.lines().any(|message| message.starts_with(line)), "{line}: {message}");
     }
 }
 
-/// The threads of a process that have deadlines.
+/// Threads of a process with a deadline.
 fn with_deadlines(process: u32) -> Vec<u32> {
     let has = |tid: &u32| sched::policy(*tid).is_ok_and(|policy| matches!(policy, Policy::Deadline { .. }));
     threads(&Root::live(), process).into_iter().filter(has).collect()
 }
 
-/// A call that goes on, once its threads have deadlines.
-fn started(call: &str, threads: usize) -> Child {
+/// Starts a call, and waits until its threads have deadlines.
+fn start_call(call: &str, threads: usize) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_howlate"));
     command.arg("cyclicdeadline").args(call.split(' ')).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
@@ -155,7 +155,7 @@ fn started(call: &str, threads: usize) -> Child {
     child
 }
 
-/// Waits until a thread has had a CPU a few times more.
+/// Waits until a thread has been scheduled a few more times.
 fn let_run(tid: u32) {
     let times = || {
         let account = fs::read_to_string(format!("/proc/{tid}/schedstat")).unwrap();
@@ -165,7 +165,7 @@ fn let_run(tid: u32) {
     wait_until("a few periods", || times() > before + 3);
 }
 
-fn ended(child: Child) -> Output {
+fn end(child: Child) -> Output {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     child.wait_with_output().unwrap()
 }
@@ -173,14 +173,14 @@ fn ended(child: Child) -> Output {
 #[test]
 fn ctrl_c_keeps_the_result_and_missed_periods_are_told_of() {
     let Some(_turn) = turn() else { return };
-    let child = started("-q -i 10000", 1);
+    let child = start_call("-q -i 10000", 1);
     let tid = with_deadlines(child.id())[0];
     let_run(tid);
     kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
     howlate_linux::clock::sleep_for(howlate_model::Span::from_millis(100)).unwrap();
     kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
     let_run(tid);
-    let output = ended(child);
+    let output = end(child);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).lines().any(|line| line.starts_with("T: 0 (")), "{}", stdout(&output));
     assert!(stderr(&output).contains("WARN: thread 0 missed periods: "), "{}", stderr(&output));
@@ -192,17 +192,17 @@ fn what_is_not_left_is_not_given_and_is_said() {
     // 60 % of all CPUs, twice.
     let threads = sched::bindable_cpus().unwrap().len();
     let call = format!("-q -i 10000 -s 0 -t {threads}");
-    let first = started(&call, threads);
+    let first = start_call(&call, threads);
     let (second, _folder) = under_the_name("cyclicdeadline");
     let refused = run(second, &format!("{call} -D 1"));
-    let first = ended(first);
+    let first = end(first);
     assert!(first.status.success(), "{}", stderr(&first));
     if refused.status.success() {
         return skip("the kernel gives threads more than there is: its admission control is off");
     }
-    let said = stderr(&refused);
-    assert!(said.contains("asks for 60 % of a CPU, and not so much is left"), "{said}");
-    assert!(said.contains("\nhint: "), "{said}");
+    let message = stderr(&refused);
+    assert!(message.contains("asks for 60 % of a CPU, and not so much is left"), "{message}");
+    assert!(message.contains("\nhint: "), "{message}");
 }
 
 #[test]
@@ -217,20 +217,20 @@ fn a_cpu_of_its_own_is_refused_in_words() {
     if output.status.success() {
         return skip("the kernel keeps such threads on CPUs: its admission control is off");
     }
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains(&format!("cannot be kept on CPUs {cpu}: ")), "{said}");
-    assert!(said.contains("hint: leave the CPUs of `-a` out; or "), "{said}");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains(&format!("cannot be kept on CPUs {cpu}: ")), "{message}");
+    assert!(message.contains("hint: leave the CPUs of `-a` out; or "), "{message}");
 }
 
 #[test]
 fn without_root_it_says_what_it_needs() {
     let anyone = ForAnyone::new();
     let output = anyone.howlate(&["cyclicdeadline", "-D", "1"]).output().unwrap();
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("this user may not run threads under SCHED_DEADLINE"), "{said}");
-    assert!(said.contains("hint: run it as root"), "{said}");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("this user may not run threads under SCHED_DEADLINE"), "{message}");
+    assert!(message.contains("hint: run it as root"), "{message}");
 }
 
 #[test]
@@ -238,8 +238,8 @@ fn lengths_that_the_kernel_does_not_take_are_refused_with_those_that_it_does() {
     let Some(_turn) = turn() else { return };
     let (command, _folder) = under_the_name("cyclicdeadline");
     let output = run(command, "-q -D 1 -i 10");
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("asks for 6 us in each 10 us; the kernel takes"), "{said}");
-    assert!(said.contains("hint: `-i 1000`"), "{said}");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("asks for 6 us in each 10 us; the kernel takes"), "{message}");
+    assert!(message.contains("hint: `-i 1000`"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! In hwlatdetect's place.
+//! howlate in place of hwlatdetect.
 
 use std::fs;
 
@@ -18,11 +18,12 @@ fn a_pod_of_openshifts_gets_its_verdict() {
         .args(["--cpu-list", &cpu, "--report", report.to_str().unwrap()])
         .output()
         .unwrap();
-    let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if said.contains("cannot be told") {
-        return skip(&said);
+    let (printed, message) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if message.contains("cannot be told") {
+        return skip(&message);
     }
-    assert_eq!(output.status.code(), Some(0), "{printed}{said}");
+    assert_eq!(output.status.code(), Some(0), "{printed}{message}");
     for line in [
         "hwlatdetect:  test duration 1 seconds",
         "        Latency threshold: 1000us",
@@ -48,13 +49,14 @@ fn a_limit_that_is_exceeded_is_status_1() {
     let cpu = last_cpu();
     let line = "--threshold 1us --hardlimit 0 --duration 1 --window 300ms --width 200ms --quiet --cpu-list";
     let output = command.args(line.split(' ')).arg(&cpu).output().unwrap();
-    let (printed, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if said.contains("cannot be told") {
-        return skip(&said);
+    let (printed, message) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if message.contains("cannot be told") {
+        return skip(&message);
     }
-    // A machine without any such gap, which a guest is not.
+    // For a machine without such gaps, which a guest is not.
     let expected = if printed.is_empty() { 0 } else { 1 };
-    assert_eq!(output.status.code(), Some(expected), "{printed}{said}");
+    assert_eq!(output.status.code(), Some(expected), "{printed}{message}");
     assert!(printed.lines().all(|line| line.starts_with("ts: ")), "{printed}");
 }
 
@@ -62,7 +64,7 @@ fn a_limit_that_is_exceeded_is_status_1() {
 fn without_root_it_says_what_it_needs() {
     let anyone = ForAnyone::new();
     let output = anyone.howlate(&["hwlatdetect", "--duration", "1"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("cannot be told from what the kernel took"), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("cannot be told from what the kernel took"), "{message}");
 }

@@ -1,8 +1,7 @@
-//! `howlate gaps`, and howlate in the places of oslat, hwlatdetect and cyclicdeadline: called as they are called, read as they are
-//! read.
+//! `howlate gaps`, and howlate in place of oslat, hwlatdetect and cyclicdeadline: called and read like them.
 //!
-//! Nothing here depends on how long this machine's gaps are, or how late its threads. What needs root or Debian's rt-tests is skipped, with the reason, where
-//! there is none.
+//! The gaps and the lateness of this machine do not matter. Tests that need root or Debian's rt-tests are skipped without them, with the
+//! reason.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -19,7 +18,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// howlate under another program's name, and the folder that the link is in.
+/// howlate under another program's name, and the folder of the link.
 fn under_the_name(name: &str) -> (Command, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join(name);
@@ -27,13 +26,13 @@ fn under_the_name(name: &str) -> (Command, TempDir) {
     (Command::new(link), folder)
 }
 
-/// The last of the CPUs that this process may use.
+/// The last usable CPU.
 fn last_cpu() -> String {
     let cpus = howlate_linux::sched::affinity().unwrap();
     cpus.iter().last().unwrap().to_string()
 }
 
-/// Lines with what differs from run to run taken out: numbers, how many rows of one shape there are, and where empty ones were.
+/// Lines without what varies: numbers, repeated rows, empty rows.
 fn shape(text: &str) -> Vec<String> {
     let numbers = regex::Regex::new(r"\d+(\.\d+)?").unwrap();
     let lines = text.lines().filter(|line| *line != "    ...");

@@ -1,4 +1,4 @@
-//! In oslat's place.
+//! howlate in place of oslat.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -12,7 +12,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Calls whose output is compared with the original's; `CPU` stands for a CPU.
+/// Calls whose output is compared with the original's; `CPU` is replaced by a CPU.
 const CALLS: [&str; 6] = [
     "-D 1 -c CPU -b 5",
     "-q -D 1 -c CPU -z",
@@ -22,11 +22,11 @@ const CALLS: [&str; 6] = [
     "-b 4",
 ];
 
-fn words(call: &str) -> Vec<String> {
+fn arguments(call: &str) -> Vec<String> {
     call.replace("CPU", &last_cpu()).split(' ').map(str::to_owned).collect()
 }
 
-/// Whether Debian's oslat of the version that is compared with is installed.
+/// Whether the compared version of Debian's oslat is installed.
 fn is_original_there() -> bool {
     let there =
         Command::new("oslat").arg("-v").output().is_ok_and(|output| text(&output) == "oslat V 2.40\n");
@@ -43,8 +43,8 @@ fn text_and_status_are_those_of_the_original() {
     }
     for call in CALLS {
         let (mut ours, _folder) = under_the_name("oslat-2.4");
-        let ours = ours.args(words(call)).output().unwrap();
-        let original = Command::new("oslat").args(words(call)).output().unwrap();
+        let ours = ours.args(arguments(call)).output().unwrap();
+        let original = Command::new("oslat").args(arguments(call)).output().unwrap();
         assert_eq!(shape(&text(&ours)), shape(&text(&original)), "{call}");
         assert_eq!(ours.status.code(), original.status.code(), "{call}");
     }
@@ -58,7 +58,7 @@ fn json_has_the_keys_of_the_original() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("o.json");
     let written = |mut command: Command| {
-        command.args(words("-q -D 1 -c CPU")).arg(format!("--json={}", file.display()));
+        command.args(arguments("-q -D 1 -c CPU")).arg(format!("--json={}", file.display()));
         assert!(command.output().unwrap().status.success());
         fs::read_to_string(&file).unwrap()
     };
@@ -76,13 +76,13 @@ fn json_has_the_keys_of_the_original() {
     assert_eq!((&ours["rt_test_version:"], &ours["return_code"]), (&"2.40".into(), &0.into()));
 }
 
-/// What `latency.go` of OpenShift's functional tests looks for, below a runner that empties the environment.
+/// What `latency.go` of OpenShift's functional tests parses, under a runner that empties the environment.
 #[test]
 fn a_pod_of_openshifts_finds_its_maximum() {
     let (mut command, _folder) = under_the_name("oslat");
     let cpu = last_cpu();
-    let words = ["--duration", "1", "--cpu-list", &cpu, "--cpu-main-thread", "0"];
-    let output = command.env_clear().args(words).output().unwrap();
+    let arguments = ["--duration", "1", "--cpu-list", &cpu, "--cpu-main-thread", "0"];
+    let output = command.env_clear().args(arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let printed = text(&output);
     let maximum = regex::Regex::new(r"Maximum:\t*([\s\d]*)\(us\)").unwrap();
@@ -97,7 +97,7 @@ fn howlate_reads_what_it_writes_in_oslats_place() {
     let file = folder.path().join("o.json");
     let (mut command, _link) = under_the_name("oslat");
     let output =
-        command.args(words("-q -D 1 -c CPU")).arg(format!("--json={}", file.display())).output().unwrap();
+        command.args(arguments("-q -D 1 -c CPU")).arg(format!("--json={}", file.display())).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let shown = json(&["show", "--json", file.to_str().unwrap()], 0);
     assert!(shown.to_string().contains("oslat"), "{shown}");
@@ -106,9 +106,9 @@ fn howlate_reads_what_it_writes_in_oslats_place() {
 #[test]
 fn a_threshold_ends_it_with_a_word() {
     let (mut command, _folder) = under_the_name("oslat");
-    let output = command.args(words("-D 20 -c CPU -T 1")).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.starts_with("oslat: Trace threshold (1 us) triggered on cpu "), "{said}");
-    assert!(said.ends_with("Stopping the test.\n") && !text(&output).contains("Maximum"), "{said}");
+    let output = command.args(arguments("-D 20 -c CPU -T 1")).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.starts_with("oslat: Trace threshold (1 us) triggered on cpu "), "{message}");
+    assert!(message.ends_with("Stopping the test.\n") && !text(&output).contains("Maximum"), "{message}");
 }

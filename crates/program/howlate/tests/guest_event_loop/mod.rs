@@ -1,5 +1,4 @@
-//! Event loops that do not come back to their events, recorded: in a guest, as not every machine lets a program look at functions of
-//! its kernel.
+//! Event loops that are away from their events too long, recorded in a guest: not every machine permits tracing of kernel functions.
 
 use crate::common::stderr;
 use crate::guest_init::first_process;
@@ -13,32 +12,35 @@ fn an_event_loop_that_stays_away_is_recorded_unless_others_serve_its_events() {
     let program = program.to_str().unwrap();
     let options =
         ["--kernel", "debian:standard", "--memory", "1G", "--boot-deadline", "20m", "--program", program];
-    // As for what traces: older emulators may keep a breakpoint of the kernel's for ever otherwise.
+    // As for tracing: older emulators may loop forever in a breakpoint of the kernel.
     let output = guest(&options, &["cyclic", "--samples", "1", "--why"]).output().unwrap();
     if cannot_fetch(&output) {
         return;
     }
-    let said = stderr(&output);
-    assert!(said.lines().any(|line| line.trim() == "that is all"), "{said}");
+    let message = stderr(&output);
+    assert!(message.lines().any(|line| line.trim() == "that is all"), "{message}");
     // Neither event loops nor timers.
-    assert!(!said.contains("not seen here"), "{said}");
+    assert!(!message.contains("not seen here"), "{message}");
     // `loop-alone;loop-alone;event_loop;at work;its own long work 500246404`
-    let stacks = said.lines().filter_map(|line| line.trim().rsplit_once(' '));
+    let stacks = message.lines().filter_map(|line| line.trim().rsplit_once(' '));
     let stacks: Vec<(&str, u64)> = stacks.filter_map(|(stack, ns)| Some((stack, ns.parse().ok()?))).collect();
     let loops: Vec<_> = stacks.iter().filter(|(stack, _)| stack.starts_with("loop-")).collect();
-    assert!(loops.iter().all(|(stack, _)| stack.starts_with("loop-alone;loop-alone;event_loop;")), "{said}");
+    assert!(
+        loops.iter().all(|(stack, _)| stack.starts_with("loop-alone;loop-alone;event_loop;")),
+        "{message}"
+    );
     let part = |name: &str| {
         let part = format!(";{name}");
         loops.iter().filter(|(stack, _)| stack.contains(&part)).map(|(_, ns)| ns).sum::<u64>()
     };
-    // At work, and then asleep; what it had no CPU for meanwhile was neither.
+    // First working, then sleeping; time on the run queue counts as neither.
     let (at_work, blocked) = (part("at work") + part("waiting"), part("blocked"));
-    // Where the host is busy the guest stands still for a while, and nobody in it can say what that was of.
+    // A busy host stops the guest for a while, which is unexplained inside.
     let unsaid = loops.iter().map(|(_, ns)| ns).sum::<u64>() - at_work - blocked;
     assert!(blocked + unsaid >= AWAY && at_work + unsaid >= AWAY, "{loops:#?}");
     assert!(at_work + blocked + unsaid >= 2 * AWAY, "{loops:#?}");
     assert!(part("at work") > 0 && (1..2 * AWAY).contains(&blocked), "{loops:#?}");
 }
 
-/// For so many nanoseconds each was away, or longer.
+/// Time in ns that each was away at least.
 const AWAY: u64 = 500_000_000;

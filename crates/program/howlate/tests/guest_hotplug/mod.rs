@@ -1,4 +1,4 @@
-//! A CPU is taken offline, and comes back, while howlate measures: in a guest, whose CPU is nobody else's.
+//! A CPU goes offline and comes back during a measurement: in a guest, whose CPU is its own.
 
 use std::path::{Path, PathBuf};
 
@@ -6,38 +6,38 @@ use crate::common::stderr;
 use crate::guest_init::first_process;
 use crate::{cannot_fetch, guest, guests};
 
-/// A command, and what is to be seen of it.
-struct Row {
+/// A command, and what to expect of it.
+struct HotplugCase {
     name: &'static str,
-    /// It has printed or recorded this when it has begun; `-`: it says nothing then.
-    begun: &'static str,
-    /// Its result says this; `-`: there is nothing to say.
+    /// Its output or recording contains this once it has started; `-`: it prints nothing then.
+    ready_text: &'static str,
+    /// Its result contains this; `-`: nothing to report.
     says: &'static str,
     status: u8,
-    words: &'static str,
+    arguments: &'static str,
 }
 
-const fn measures(name: &'static str, words: &'static str) -> Row {
-    Row { name, begun: "\"block\"", says: "but may run on", status: 3, words }
+const fn measures(name: &'static str, arguments: &'static str) -> HotplugCase {
+    HotplugCase { name, ready_text: "\"block\"", says: "but may run on", status: 3, arguments }
 }
 
-/// What follows all CPUs has nothing to say, and goes on.
-const fn follows(name: &'static str, begun: &'static str, words: &'static str) -> Row {
-    Row { name, begun, says: "-", status: 0, words }
+/// Commands that follow all CPUs report nothing, and go on.
+const fn follows(name: &'static str, ready_text: &'static str, arguments: &'static str) -> HotplugCase {
+    HotplugCase { name, ready_text, says: "-", status: 0, arguments }
 }
 
-const ROWS: [Row; 10] = [
+const ROWS: [HotplugCase; 10] = [
     measures("cyclic", "cyclic --cpus 0-1 --duration 1h -q --out /tmp/out"),
     measures("plan", "run /plan.toml -q --out /tmp/out"),
     measures("sleep", "sleep --cpus 1 --for 1ms --duration 1h -q --out /tmp/out"),
     measures("notify", "notify --pair 0,1 --by futex --after 1ms --duration 1h -q --out /tmp/out"),
     measures("load", "cyclic --cpus 1 --load cpu -q --duration 1h --out /tmp/out"),
-    Row {
+    HotplugCase {
         name: "gaps",
-        begun: "-",
+        ready_text: "-",
         says: "did not stay there",
         status: 3,
-        words: "gaps --cpus 0-1 --duration 8s --quiet",
+        arguments: "gaps --cpus 0-1 --duration 8s --quiet",
     },
     follows(
         "watch",
@@ -51,10 +51,12 @@ const ROWS: [Row; 10] = [
 
 const PLAN: &str = "[system]\nvm.stat_interval = 7\n[[cyclic]]\ncpus = \"0-1\"\nduration = \"1h\"\n";
 
-/// The first process of the guest; `None`, with the reason said, where it cannot be built.
+/// The first process of the guest; `None` where it cannot be built, with the reason printed.
 fn init(folder: &Path) -> Option<PathBuf> {
-    let line = |row: &Row| {
-        [&[row.name, row.begun, row.says][..], &row.words.split(' ').collect::<Vec<_>>()].concat().join("\t")
+    let line = |row: &HotplugCase| {
+        [&[row.name, row.ready_text, row.says][..], &row.arguments.split(' ').collect::<Vec<_>>()]
+            .concat()
+            .join("\t")
             + "\n"
     };
     let commands: String = ROWS.iter().map(line).collect();
@@ -77,16 +79,16 @@ fn a_cpu_that_goes_offline_is_told_of_and_nothing_hangs() {
         "--program",
         program.to_str().unwrap(),
     ];
-    // As for what traces: older emulators may keep a breakpoint of the kernel's for ever otherwise.
+    // As for tracing: older emulators may loop forever in a breakpoint of the kernel.
     let output = guest(&options, &["cyclic", "--samples", "1", "--why"]).output().unwrap();
     if cannot_fetch(&output) {
         return;
     }
-    // It is no howlate, so it sends no recording; what it found stands on its console.
-    let said = stderr(&output);
-    for Row { name, status, .. } in ROWS {
-        let wanted = format!("{name}: CPU off and on, ended with {status}, told");
-        assert!(said.lines().any(|line| line.trim() == wanted), "{name}: {said}");
+    // The guest runs no `howlate guest` protocol and sends no recording; its result is on the console.
+    let message = stderr(&output);
+    for HotplugCase { name, status, .. } in ROWS {
+        let expected = format!("{name}: CPU off and on, ended with {status}, told");
+        assert!(message.lines().any(|line| line.trim() == expected), "{name}: {message}");
     }
-    assert!(said.contains("setting: 1"), "{said}");
+    assert!(message.contains("setting: 1"), "{message}");
 }

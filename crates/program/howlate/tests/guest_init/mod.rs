@@ -1,12 +1,12 @@
-//! First processes of guests that do something else than measure: howlate is a program beside them.
+//! First processes of guests that do more than measure: howlate is a program started by them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{is_installed, skip};
+use crate::common::{is_installed, libraries, skip};
 
-/// Compiles one, from a source below this folder, with howlate and `files` behind its code; `None`, with the reason said, where it
-/// cannot be built.
+/// Compiles a first process from a source in this folder; howlate and `files` are appended to its code. `None` where it cannot be built,
+/// with the reason printed.
 pub(crate) fn first_process(folder: &Path, source: &str, files: &[(&str, &[u8])]) -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(source);
     let (program, howlate) = (folder.join("init"), folder.join("howlate"));
@@ -26,17 +26,10 @@ pub(crate) fn first_process(folder: &Path, source: &str, files: &[(&str, &[u8])]
     };
     add("/howlate", &std::fs::read(&howlate).unwrap());
     for library in libraries(&howlate) {
-        add(&library, &std::fs::read(&library).unwrap());
+        add(library.to_str().unwrap(), &std::fs::read(&library).unwrap());
     }
     files.iter().for_each(|(path, content)| add(path, content));
     all.extend(format!("{begin:>16}").bytes());
     std::fs::write(&program, all).unwrap();
     Some(program)
-}
-
-/// What `ldd` lists, the loader included; nothing of a static program.
-fn libraries(program: &Path) -> Vec<String> {
-    let output = Command::new("ldd").arg(program).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.split_whitespace().filter(|word| word.starts_with('/')).map(str::to_owned).collect()
 }

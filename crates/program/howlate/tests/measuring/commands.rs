@@ -1,6 +1,6 @@
-//! Real measurements: what must hold on any machine. No test here asserts a duration.
+//! Real measurements: properties that hold on any machine. No durations are asserted.
 
-use crate::common::{has_caveat, json, may_use_realtime, run, shown, skip, stderr};
+use crate::common::{has_caveat, json, may_use_realtime, run, show_json, skip, stderr};
 use serde_json::Value;
 
 const CALLS: [&str; 10] = [
@@ -33,28 +33,33 @@ fn every_call_wakes_a_periodic_thread_as_often_as_asked() {
         json(&["cyclic", "--threads", "1", "--call", &CALLS.join(","), "--samples", "30", "--json"], 0);
     let results = result["results"].as_array().unwrap();
     assert_eq!(results.len(), CALLS.len());
-    for (one, call) in results.iter().zip(CALLS) {
-        assert_eq!(one["condition"]["mechanism"], call);
-        assert_eq!(one["condition"]["kind"], "cyclic");
-        assert_eq!(one["count"], 30, "{call}");
-        percentiles_rise(&one["latency_ns"]);
-        percentiles_rise(&one["corrected_ns"]);
-        assert!(!one["worst"].as_array().unwrap().is_empty());
-        assert!(number(&one["usage"]["elapsed_ns"]) > 0);
+    for (result, call) in results.iter().zip(CALLS) {
+        assert_eq!(result["condition"]["mechanism"], call);
+        assert_eq!(result["condition"]["kind"], "cyclic");
+        assert_eq!(result["count"], 30, "{call}");
+        percentiles_rise(&result["latency_ns"]);
+        percentiles_rise(&result["corrected_ns"]);
+        assert!(!result["worst"].as_array().unwrap().is_empty());
+        assert!(number(&result["usage"]["elapsed_ns"]) > 0);
     }
     assert_eq!(result["ended"], "done");
 }
 
-/// However late the threads are, in the warm-up or at the end: each time that was planned is woken at or missed.
+/// Each planned time is woken at or counted as missed, however late the threads are, also in the warm-up and at the end.
 #[test]
 fn a_duration_holds_as_many_wake_ups_as_were_planned() {
-    let asked =
+    let options =
         ["cyclic", "--threads=1", "--load=idle,cpu", "--period=500us", "--duration=200ms", "--rounds=2"];
-    // On a busy machine a load may do too little, which is another status.
-    let output = run(&[&asked[..], &["--call", &CALLS.join(","), "--json"]].concat());
+    // On a busy machine a load may do too little: another status.
+    let output = run(&[&options[..], &["--call", &CALLS.join(","), "--json"]].concat());
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for one in result["results"].as_array().unwrap() {
-        assert_eq!(number(&one["count"]) + number(&one["missed_periods"]), 400, "{}", one["condition"]);
+    for result in result["results"].as_array().unwrap() {
+        assert_eq!(
+            number(&result["count"]) + number(&result["missed_periods"]),
+            400,
+            "{}",
+            result["condition"]
+        );
     }
 }
 
@@ -67,10 +72,10 @@ fn every_call_sleeps_as_often_as_asked_and_never_too_short() {
     );
     let results = result["results"].as_array().unwrap();
     assert_eq!(results.len(), 4 * calls.len());
-    for one in results {
-        assert_eq!(one["count"], 20, "{}", one["condition"]);
-        percentiles_rise(&one["latency_ns"]);
-        assert!(one.get("corrected_ns").is_none());
+    for result in results {
+        assert_eq!(result["count"], 20, "{}", result["condition"]);
+        percentiles_rise(&result["latency_ns"]);
+        assert!(result.get("corrected_ns").is_none());
     }
     assert!(!has_caveat(&result, "early_wakeups"));
 }
@@ -81,11 +86,11 @@ fn settings_are_read_back_from_the_kernel() {
         &["cyclic", "--policy", "batch,idle", "--slack", "1ns", "--cpus", "0", "--samples", "5", "--json"],
         0,
     );
-    for (one, policy) in result["results"].as_array().unwrap().iter().zip(["batch", "idle"]) {
-        assert_eq!(one["in_force"]["policy"], policy);
-        assert_eq!(one["in_force"]["slack_ns"], 1);
-        assert_eq!(one["in_force"]["cpus"], "0");
-        assert_eq!(one["condition"]["cpu"], 0);
+    for (result, policy) in result["results"].as_array().unwrap().iter().zip(["batch", "idle"]) {
+        assert_eq!(result["in_force"]["policy"], policy);
+        assert_eq!(result["in_force"]["slack_ns"], 1);
+        assert_eq!(result["in_force"]["cpus"], "0");
+        assert_eq!(result["condition"]["cpu"], 0);
     }
 }
 
@@ -96,12 +101,12 @@ fn realtime_policies_are_really_in_force() {
     }
     let result =
         json(&["cyclic", "--threads", "1", "--policy", "fifo:99,rr:7", "--samples", "5", "--json"], 0);
-    for (one, (policy, priority)) in
+    for (result, (policy, priority)) in
         result["results"].as_array().unwrap().iter().zip([("fifo", 99), ("rr", 7)])
     {
-        assert_eq!(one["in_force"]["policy"], policy);
-        assert_eq!(one["in_force"]["priority"], priority);
-        assert_eq!(one["in_force"]["slack_ns"], 0);
+        assert_eq!(result["in_force"]["policy"], policy);
+        assert_eq!(result["in_force"]["priority"], priority);
+        assert_eq!(result["in_force"]["slack_ns"], 0);
     }
     let deadline =
         run(&["cyclic", "--threads", "1", "--policy", "deadline:200us/1ms", "--samples", "5", "--json"]);
@@ -125,7 +130,9 @@ fn the_staircase_of_priorities_and_periods_runs() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| (number(&one["in_force"]["priority"]), number(&one["condition"]["period_ns"]) / 1_000))
+        .map(|result| {
+            (number(&result["in_force"]["priority"]), number(&result["condition"]["period_ns"]) / 1_000)
+        })
         .collect();
     assert_eq!(stairs, [(99, 1_000), (98, 1_500), (97, 2_000), (96, 2_500), (95, 3_000)]);
 }
@@ -137,7 +144,7 @@ fn a_limit_ends_with_status_one_and_names_the_condition() {
     assert!(stderr(&output).contains("limit exceeded: max is "), "{}", stderr(&output));
     let output = run(&["cyclic", "--threads", "1", "--samples", "120", "--fail-above", "p99>1h"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    // What a busy machine swallows counts too, so that there may be more than asked for.
+    // Missed periods count too, so that there may be more than requested.
     let output = run(&["cyclic", "--threads", "1", "--samples", "20", "--fail-above", "p99.99>1h"]);
     assert_eq!(output.status.code(), Some(3));
     let says = "cannot be judged: p99.99 needs 10 000 wake-ups; only ";
@@ -188,7 +195,7 @@ fn a_matrix_is_interleaved_and_complete() {
     let loaded =
         recording.lines().filter(|line| line.contains("\"finished\"") && line.contains("\"load\"")).count();
     assert_eq!(loaded, 40, "every turn under load says what the load did");
-    assert_eq!(shown(&path)["results"], result["results"]);
+    assert_eq!(show_json(&path)["results"], result["results"]);
 }
 
 #[test]
@@ -232,28 +239,28 @@ fn a_terminal_sees_progress_and_a_pipe_does_not() {
 #[test]
 fn measured_threads_meet_no_page_fault() {
     let calls = CALLS.join(",");
-    // Enough to fill several pages of what they write to.
+    // Enough to fill several pages of memory.
     let cyclic = ["cyclic", "--threads", "2", "--period", "100us", "--call", &calls, "--samples", "2000"];
     let sleep = ["sleep", "--for", "10us", "--samples", "2000"];
     let notify = ["notify", "--by", "futex,pipe,semaphore", "--after", "10us", "--samples", "2000"];
-    for asked in [&cyclic[..], &sleep, &notify] {
-        // What howlate does not touch beforehand faults in every run. Locked pages that the kernel moves fault as well
-        // (`vm.compact_unevictable_allowed`), now and then.
+    for options in [&cyclic[..], &sleep, &notify] {
+        // Memory that howlate does not touch beforehand faults in every run. Locked pages that the kernel moves
+        // (`vm.compact_unevictable_allowed`) fault sometimes.
         let faults = loop_until_unmoved(|| {
-            let result = json(&[asked, &["--rounds", "1", "--json"]].concat(), 0);
+            let result = json(&[options, &["--rounds", "1", "--json"]].concat(), 0);
             let results = result["results"].as_array().unwrap();
             let is_locked = results[0]["in_force"]["memory_locked"] == true;
-            let of = |one: &Value| ["minor_faults", "major_faults"].map(|name| number(&one["usage"][name]));
-            let faulted = results.iter().filter(|one| is_locked && of(one) != [0, 0]);
-            (is_locked, faulted.map(|one| format!("{:?} {}", of(one), one["condition"])).collect())
+            let of =
+                |value: &Value| ["minor_faults", "major_faults"].map(|name| number(&value["usage"][name]));
+            let faulted = results.iter().filter(|result| is_locked && of(result) != [0, 0]);
+            (is_locked, faulted.map(|result| format!("{:?} {}", of(result), result["condition"])).collect())
         });
         let Some(faults) = faults else { return skip("memory cannot be locked here") };
         assert_eq!(faults, Vec::<String>::new());
     }
 }
 
-/// What faulted in the first run without any, or in which the kernel moved no page; in the last of eight otherwise. `None`
-/// where memory is not locked.
+/// Page faults in the first run without any, or without moved pages; otherwise in the last of eight. `None` where memory is not locked.
 fn loop_until_unmoved(run: impl Fn() -> (bool, Vec<String>)) -> Option<Vec<String>> {
     let moved = || {
         let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
@@ -280,7 +287,7 @@ fn a_duration_without_samples_is_how_long_sleeps_are_measured() {
         let result = json(&[&["sleep", "--for", "100ms", "--json", "--quiet"], extent].concat(), 0);
         number(&result["results"][0]["count"])
     };
-    // As many as fit into a second if nothing is said.
+    // By default, as many as fit into a second.
     assert_eq!(sleep(&[]), 10);
     assert!(sleep(&["--duration", "3s"]) > 10);
     assert_eq!(sleep(&["--duration", "20s", "--samples", "4"]), 4);
@@ -293,9 +300,9 @@ fn warm_up_is_what_was_asked_for_and_stands_in_the_result() {
         &["sleep", "--for", "1ms"],
         &["notify", "--by", "pipe", "--after", "1ms"],
     ] {
-        let asked = ["--warm-up", "7", "--samples", "20", "--rounds", "2", "--json", "--quiet"];
-        let result = json(&[kind, &asked].concat(), 0);
-        let one = &result["results"][0];
-        assert_eq!((number(&one["warm_up"]), number(&one["count"])), (14, 20), "{one}");
+        let options = ["--warm-up", "7", "--samples", "20", "--rounds", "2", "--json", "--quiet"];
+        let result = json(&[kind, &options].concat(), 0);
+        let measured = &result["results"][0];
+        assert_eq!((number(&measured["warm_up"]), number(&measured["count"])), (14, 20), "{measured}");
     }
 }

@@ -7,18 +7,18 @@ use std::process::{Command, Output};
 
 use crate::common::{howlate, is_root, run, skip, stderr, stdout};
 
-/// A measurement of each kind that takes the options.
+/// A measurement of each kind that has the options.
 const MEASURE: [&[&str]; 3] = [
     &["cyclic", "--threads", "1", "--samples", "20"],
     &["sleep", "1ms", "--samples", "20"],
     &["notify", "--by", "pipe", "--samples", "20", "--rounds", "1"],
 ];
 
-fn within(folder: &Path, words: &[&str]) -> Output {
-    howlate(words).current_dir(folder).output().unwrap()
+fn within(folder: &Path, arguments: &[&str]) -> Output {
+    howlate(arguments).current_dir(folder).output().unwrap()
 }
 
-/// What they hold is what is printed, and what `report` makes of the recording.
+/// The files contain the printed result, and that of `howlate report`.
 #[test]
 fn files_hold_what_is_printed_and_what_report_makes_of_the_run() {
     for measure in MEASURE.iter().copied().chain([["run", "plan.toml"].as_slice()]) {
@@ -35,7 +35,7 @@ fn files_hold_what_is_printed_and_what_report_makes_of_the_run() {
         assert_eq!(read("a.md"), stdout(&report), "{measure:?}");
         let mut names: Vec<_> = fs::read_dir(folder)
             .unwrap()
-            .map(|one| one.unwrap().file_name().into_string().unwrap())
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         names.sort_unstable();
         assert_eq!(names, ["a.json", "a.md", "plan.toml", "r.jsonl"], "nothing else is left");
@@ -59,7 +59,7 @@ fn a_pipe_gets_the_result_and_stays_a_pipe() {
     assert_eq!(reader.join().unwrap(), stdout(&output));
 }
 
-/// Each is refused before anything is measured, and says what to type.
+/// Refused before anything is measured, with a hint.
 #[test]
 fn files_that_cannot_be_written_are_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -73,10 +73,13 @@ fn files_that_cannot_be_written_are_refused_at_once() {
             ("file/a", "Not a directory"),
         ] {
             let output = within(folder, &[MEASURE[0], &[option, path, "--out", "r.jsonl"]].concat());
-            let said = stderr(&output);
-            assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
-            assert!(said.contains(&format!("cannot write {path}: ")) && said.contains(says), "{said}");
-            assert!(said.contains("name a file in a folder that exists"), "{said}");
+            let message = stderr(&output);
+            assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{message}");
+            assert!(
+                message.contains(&format!("cannot write {path}: ")) && message.contains(says),
+                "{message}"
+            );
+            assert!(message.contains("name a file in a folder that exists"), "{message}");
             assert!(!folder.join("r.jsonl").exists(), "nothing was measured");
         }
         let output = within(folder, &[MEASURE[0], &[option, "-"]].concat());
@@ -85,7 +88,7 @@ fn files_that_cannot_be_written_are_refused_at_once() {
     }
 }
 
-/// Root may write everywhere, others may not.
+/// Root may write everywhere.
 #[test]
 fn a_folder_of_others_is_refused_at_once() {
     if !is_root() {
@@ -108,35 +111,38 @@ fn two_options_never_name_the_same_file() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     symlink(".", folder.join("link")).unwrap();
-    for (one, two) in [
+    for (first, second) in [
         ("--export-json", "--export-markdown"),
         ("--out", "--export-json"),
         ("--out", "--export-markdown"),
         ("--samples-out", "--export-json"),
         ("--out", "--samples-out"),
     ] {
-        let output = within(folder, &[MEASURE[0], &[one, "same", two, "link/same"]].concat());
-        let said = stderr(&output);
-        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
-        assert!(said.contains(&format!("{one} and {two} name the same file: same")), "{said}");
-        assert!(said.contains("give each a file of its own") && !folder.join("same").exists(), "{said}");
+        let output = within(folder, &[MEASURE[0], &[first, "same", second, "link/same"]].concat());
+        let message = stderr(&output);
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{message}");
+        assert!(message.contains(&format!("{first} and {second} name the same file: same")), "{message}");
+        assert!(
+            message.contains("give each a file of its own") && !folder.join("same").exists(),
+            "{message}"
+        );
     }
     let both = ["--out", "/dev/null", "--samples-out", "/dev/null"];
     let output = within(folder, &[MEASURE[0], &both].concat());
     assert!(!stderr(&output).contains("the same file"), "{}", stderr(&output));
 }
 
-/// Guests and settings that are tried have no such files, and say so.
+/// Guests and tuning have no such files, and say so.
 #[test]
 fn where_there_are_no_exports_they_are_refused() {
-    for words in [["tune", "cyclic"].as_slice(), &["guest", "--kernel", "host", "--", "cyclic"]] {
-        let output = run(&[words, &["--export-json", "a.json"]].concat());
+    for arguments in [["tune", "cyclic"].as_slice(), &["guest", "--kernel", "host", "--", "cyclic"]] {
+        let output = run(&[arguments, &["--export-json", "a.json"]].concat());
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         assert!(stderr(&output).contains("--export-json"), "{}", stderr(&output));
     }
 }
 
-/// What is known before is said before, not after an hour.
+/// Errors are reported before the measurement, not after.
 #[test]
 fn a_format_that_has_nothing_of_the_run_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -144,8 +150,8 @@ fn a_format_that_has_nothing_of_the_run_is_refused_at_once() {
         (MEASURE[0], "intervals", "measure with `howlate sleep`"),
         (MEASURE[1], "osadl", "measure with `howlate cyclic`"),
     ] {
-        let words = [measure, &["--format", format, "--out", "r.jsonl"]].concat();
-        let output = within(folder.path(), &words);
+        let arguments = [measure, &["--format", format, "--out", "r.jsonl"]].concat();
+        let output = within(folder.path(), &arguments);
         assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{}", stderr(&output));
         assert!(stderr(&output).contains(says), "{}", stderr(&output));
         assert!(!folder.path().join("r.jsonl").exists(), "it was measured");

@@ -1,4 +1,4 @@
-//! Runs are kept where nobody else can look, and are shown without being named.
+//! The history of runs: private to the user, and shown without a path.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,14 +11,14 @@ use crate::common::{howlate, is_root, run, skip, stderr, stdout};
 
 const SHORT: [&str; 5] = ["cyclic", "--threads", "1", "--samples", "20"];
 
-/// Runs it with `data` as the place for what programs keep.
+/// Runs the program with `data` as `XDG_DATA_HOME`.
 fn with_data(data: &Path, arguments: &[&str]) -> Output {
     let output = howlate(arguments).env("XDG_DATA_HOME", data).current_dir(data).output().unwrap();
     assert!(output.status.code().is_some());
     output
 }
 
-fn kept(data: &Path) -> usize {
+fn history_length(data: &Path) -> usize {
     fs::read_dir(data.join("howlate")).map_or(0, |folder| folder.flatten().count())
 }
 
@@ -42,16 +42,16 @@ fn the_most_recent_run_is_shown_without_its_name() {
     let printed = stdout(&with_data(data.path(), &SHORT));
     assert_eq!(stdout(&with_data(data.path(), &["show"])), printed);
     let mode = data.path().join("howlate").metadata().unwrap().permissions().mode();
-    assert_eq!((mode & 0o777, kept(data.path())), (0o700, 1));
+    assert_eq!((mode & 0o777, history_length(data.path())), (0o700, 1));
     let page = with_data(data.path(), &["report", "-o", "page.html"]);
     assert_eq!(page.status.code(), Some(0), "{}", stderr(&page));
     let elsewhere = stdout(&with_data(data.path(), &[&SHORT[..], &["--out", "mine.jsonl"]].concat()));
     assert_eq!(stdout(&with_data(data.path(), &["show"])), elsewhere);
     with_data(data.path(), &[&SHORT[..], &["--no-save"]].concat());
-    assert_eq!(kept(data.path()), 2);
+    assert_eq!(history_length(data.path()), 2);
 }
 
-/// Whatever measures is kept: experiments and programs that are watched, too, and what was traced can be asked why.
+/// All measuring commands are saved: plans and watched programs too, and `why` reads what was traced.
 #[test]
 fn experiments_and_watched_programs_are_kept_too() {
     let data = tempfile::tempdir().unwrap();
@@ -61,12 +61,12 @@ fn experiments_and_watched_programs_are_kept_too() {
     let untraced = with_data(data.path(), &["why", "--last"]);
     assert!(stderr(&untraced).contains("was made without --why"), "{}", stderr(&untraced));
     with_data(data.path(), &["run", "plan.toml", "--out", "again.jsonl", "--no-save"]);
-    assert_eq!(kept(data.path()), 1);
+    assert_eq!(history_length(data.path()), 1);
     let watched = with_data(data.path(), &["watch", "--", "sleep", "0.2"]);
     if !watched.status.success() {
         return skip("no program can be watched here");
     }
-    assert_eq!(kept(data.path()), 2);
+    assert_eq!(history_length(data.path()), 2);
     assert_eq!(stdout(&with_data(data.path(), &["show"])), stdout(&watched));
 }
 
@@ -78,20 +78,20 @@ fn runs_that_begin_together_are_all_kept() {
     for mut run in runs {
         assert_eq!(run.wait().unwrap().code(), Some(0));
     }
-    assert_eq!(kept(data.path()), 3);
+    assert_eq!(history_length(data.path()), 3);
 }
 
 #[test]
 fn a_run_that_could_not_be_kept_whole_is_not_kept() {
     let data = tempfile::tempdir().unwrap();
-    // None of policy idle: on a busy machine it may not run once.
+    // Without policy idle, which may never run on a busy machine.
     let many = ["cyclic", "--threads=1", "--policy=other,batch,nice:1", "--samples=500", "--period=200us"];
     let mut limited = Command::new("sh");
-    // Of 512 bytes each: the first line has room, and not all that comes after it.
+    // In blocks of 512 bytes: enough for the first line, but not for the rest.
     limited.args(["-c", "ulimit -f 60; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]).args(many);
     let output = limited.env("XDG_DATA_HOME", data.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(kept(data.path()), 0);
+    assert_eq!(history_length(data.path()), 0);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn what_cannot_be_kept_takes_nothing_away() {
     limited.args(["-c", "ulimit -f 1; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]).args(SHORT);
     let output = limited.env("XDG_DATA_HOME", data.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
-    assert_eq!(kept(data.path()), 0);
+    assert_eq!(history_length(data.path()), 0);
 }
 
 #[test]

@@ -1,31 +1,43 @@
-//! The live view on a terminal that is one: in tmux, with keys typed.
+//! The live view in a real terminal: tmux, with typed keys.
 
 use std::process::Command;
 
 use howlate_testing::skip;
 use serde_json::Value;
 
-use crate::common::{is_installed, pause, run, shown, stderr, wait_until};
+use crate::common::{is_installed, pause, run, show_json, stderr, wait_until};
 
-/// A terminal of its own; its programs are hung up when this is dropped.
+/// A tmux server; its programs are hung up on drop.
 struct Tmux {
     socket: String,
 }
 
-/// Long enough for everything that is typed.
+/// Longer than any test types.
 const RUN: &str = "cyclic --threads 1 --period 10ms --duration 2m --no-save --live";
 
 impl Tmux {
-    /// Runs `words` of a shell, and then says its status, in a terminal of `columns` and `rows`; `None` where there is no tmux.
-    fn begin(name: &str, [columns, rows]: [u16; 2], words: &str) -> Option<Self> {
+    /// Runs a shell command that prints its status at its end, in a terminal of this size; `None` without tmux.
+    fn begin(name: &str, [columns, rows]: [u16; 2], command_line: &str) -> Option<Self> {
         if !is_installed("tmux") {
             skip("tmux is not installed");
             return None;
         }
         let tmux = Self { socket: format!("howlate-test-{}-{name}", std::process::id()) };
         let [columns, rows] = [columns, rows].map(|number| number.to_string());
-        let words = format!("{words}; echo status $?; exec sleep 60");
-        tmux.tmux(&["-f", "/dev/null", "new-session", "-d", "-s", "it", "-x", &columns, "-y", &rows, &words]);
+        let command_line = format!("{command_line}; echo status $?; exec sleep 60");
+        tmux.tmux(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-s",
+            "it",
+            "-x",
+            &columns,
+            "-y",
+            &rows,
+            &command_line,
+        ]);
         Some(tmux)
     }
 
@@ -38,12 +50,11 @@ impl Tmux {
         self.tmux(&[&["send-keys", "-t", "it"], keys].concat());
     }
 
-    /// What is in sight.
     fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-t", "it"])
     }
 
-    /// The same with what was scrolled away.
+    /// The screen with its scrollback.
     fn all(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-S", "-", "-t", "it"])
     }
@@ -59,7 +70,7 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        // Of this socket's terminals only.
+        // Only the server of this socket.
         self.tmux(&["kill-server"]);
     }
 }
@@ -139,14 +150,14 @@ fn a_stop_gives_the_terminal_back_and_going_on_takes_it_again() {
 fn a_terminal_that_hangs_up_leaves_the_recording() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run.jsonl");
-    let words = format!("{} {RUN} --out {}", program(), out.display());
-    let Some(tmux) = Tmux::begin("hang", [80, 24], &words) else { return };
+    let command_line = format!("{} {RUN} --out {}", program(), out.display());
+    let Some(tmux) = Tmux::begin("hang", [80, 24], &command_line) else { return };
     tmux.wait_for("so far · latency in µs");
     pause(500);
     drop(tmux);
     let has_end = || std::fs::read_to_string(&out).is_ok_and(|text| text.contains("\"end\""));
     wait_until("the recording has its end", has_end);
-    let count = shown(&out)["results"][0]["count"].as_u64();
+    let count = show_json(&out)["results"][0]["count"].as_u64();
     assert!(count.is_some_and(|count| count > 0), "{count:?}");
 }
 
@@ -163,9 +174,9 @@ fn where_it_cannot_be_shown_a_line_says_why() {
     for (name, size, variable, why) in cases {
         let Some(tmux) = Tmux::begin(name, size, &format!("{variable}{} {short}", program())) else { return };
         wait_until(why, || tmux.all().replace('\n', " ").contains("status 0"));
-        let said = tmux.all().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains("No live view:") && said.contains(why), "{said}");
-        assert!(said.contains("howlate cyclic"), "the result is there: {said}");
+        let screen_text = tmux.all().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(screen_text.contains("No live view:") && screen_text.contains(why), "{screen_text}");
+        assert!(screen_text.contains("howlate cyclic"), "the result is there: {screen_text}");
     }
 }
 
@@ -173,8 +184,8 @@ fn where_it_cannot_be_shown_a_line_says_why() {
 fn the_result_goes_where_standard_output_goes() {
     let folder = tempfile::tempdir().unwrap();
     let result = folder.path().join("result.json");
-    let words = format!("{} {RUN} --json > {}", program(), result.display());
-    let Some(tmux) = Tmux::begin("result", [80, 24], &words) else { return };
+    let command_line = format!("{} {RUN} --json > {}", program(), result.display());
+    let Some(tmux) = Tmux::begin("result", [80, 24], &command_line) else { return };
     tmux.wait_for("so far · latency in µs");
     tmux.press(&["q"]);
     tmux.wait_for("status 3");
@@ -220,12 +231,12 @@ fn top_keeps_its_plain_table_where_the_screen_is_too_small() {
 fn a_process_is_watched_on_the_whole_screen_and_a_moment_is_marked() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("watched.jsonl");
-    let words = format!("sleep 600 & {} watch $! --out {}; kill %1", program(), out.display());
-    let Some(tmux) = Tmux::begin("watch", [80, 24], &format!("bash -c '{words}'")) else { return };
+    let command_line = format!("sleep 600 & {} watch $! --out {}; kill %1", program(), out.display());
+    let Some(tmux) = Tmux::begin("watch", [80, 24], &format!("bash -c '{command_line}'")) else { return };
     tmux.wait_for("m mark");
     assert!(tmux.is_on_other_screen());
     tmux.press(&["m"]);
-    // It is taken in with the next look.
+    // Handled with the next update.
     pause(1_000);
     tmux.press(&["q"]);
     wait_until("the view is over", || !tmux.is_on_other_screen());
@@ -236,10 +247,10 @@ fn a_process_is_watched_on_the_whole_screen_and_a_moment_is_marked() {
 
 #[test]
 fn what_a_watched_program_writes_is_shown_after_the_view() {
-    // The command line is on the screen as well: what is written does not stand in it.
+    // The command line is on the screen too, so that it must not contain the output itself.
     let script = "echo written by $((6 * 7)); echo and $((5 * 5)) >&2; sleep 600";
-    let words = format!("{} watch --live --no-save -- sh -c '{script}'", program());
-    let Some(tmux) = Tmux::begin("output", [80, 24], &words) else { return };
+    let command_line = format!("{} watch --live --no-save -- sh -c '{script}'", program());
+    let Some(tmux) = Tmux::begin("output", [80, 24], &command_line) else { return };
     tmux.wait_for("howlate watch");
     tmux.wait_for("q end");
     pause(500);
@@ -257,8 +268,9 @@ fn the_whole_machine_is_recorded_on_the_whole_screen_and_a_key_writes_a_timeline
         return skip("needs root");
     }
     let folder = tempfile::tempdir().unwrap();
-    let words = format!("{} record --live --late-above 1s --out {}", program(), folder.path().display());
-    let Some(tmux) = Tmux::begin("record", [80, 24], &words) else { return };
+    let command_line =
+        format!("{} record --live --late-above 1s --out {}", program(), folder.path().display());
+    let Some(tmux) = Tmux::begin("record", [80, 24], &command_line) else { return };
     wait_until("it records, or says why not", || {
         let screen = tmux.screen();
         screen.contains("w timeline") || screen.contains("status ")
@@ -272,7 +284,7 @@ fn the_whole_machine_is_recorded_on_the_whole_screen_and_a_key_writes_a_timeline
     };
     let has_snap = || files().iter().any(|path| path.to_string_lossy().ends_with("-snap.trace.json"));
     wait_until("the timeline is there", has_snap);
-    // A terminal that hangs up leaves the recording, with the moment and its end.
+    // After a hang-up the recording is complete, with the mark and an end.
     drop(tmux);
     let text = || files().iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect::<String>();
     wait_until("the recording has its end", || text().contains("\"end\""));
@@ -281,8 +293,8 @@ fn the_whole_machine_is_recorded_on_the_whole_screen_and_a_key_writes_a_timeline
 
 #[test]
 fn pictures_are_ascii_where_the_locale_is() {
-    let words = format!("LC_ALL=C {} {RUN}", program());
-    let Some(tmux) = Tmux::begin("ascii", [80, 24], &words) else { return };
+    let command_line = format!("LC_ALL=C {} {RUN}", program());
+    let Some(tmux) = Tmux::begin("ascii", [80, 24], &command_line) else { return };
     tmux.wait_for("so far");
     tmux.press(&["f"]);
     tmux.wait_for("[x] f freeze");

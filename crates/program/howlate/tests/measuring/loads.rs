@@ -1,16 +1,16 @@
-//! Background loads really work, say what they did, and leave nothing behind.
+//! Background loads: they do their work, report it, and leave nothing behind.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use crate::common::{
-    Background, has_caveat, howlate, is_root, json, run, shown, skip, stderr, stdout, wait_until,
+    Background, has_caveat, howlate, is_root, json, run, show_json, skip, stderr, stdout, wait_until,
 };
 use howlate_model::LoadKind;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Children of a process, and theirs.
+/// Descendants of a process.
 fn descendants(pid: u32) -> Vec<u32> {
     let of = |pid: u32| -> Vec<u32> {
         let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
@@ -24,17 +24,17 @@ fn descendants(pid: u32) -> Vec<u32> {
     found
 }
 
-/// Whether a process is there and no zombie that only waits for being looked at.
+/// Whether a process exists and is no zombie.
 fn lives(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     !stat.is_empty() && !stat.contains(") Z ")
 }
 
-/// `howlate load` in the background; killed when dropped.
-struct Applied(Child);
+/// `howlate load` in the background; killed on drop.
+struct LoadProcess(Child);
 
-impl Applied {
-    /// Starts it, and waits until at least `processes` of it run.
+impl LoadProcess {
+    /// Starts it, and waits for at least `processes` processes.
     fn start(load: &str, processes: usize) -> Self {
         Self::of(howlate(&["load", load, "--json"]), processes)
     }
@@ -54,7 +54,7 @@ impl Applied {
         kill_process(Pid::from_child(&self.0), signal).unwrap();
     }
 
-    /// What it printed in the end.
+    /// Its output after the end.
     fn result(mut self) -> Value {
         let mut text = String::new();
         std::io::Read::read_to_string(&mut self.0.stdout.take().unwrap(), &mut text).unwrap();
@@ -63,7 +63,7 @@ impl Applied {
     }
 }
 
-impl Drop for Applied {
+impl Drop for LoadProcess {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
@@ -77,12 +77,12 @@ fn every_built_in_load_does_something_and_says_how_much() {
             let apply = |time| json(&["load", &load, "--duration", time, "--json", "--quiet"], 0);
             let mut result = apply("300ms");
             if result["parts"][0]["operations"] == 0 && !load.starts_with("awake") {
-                // Other tests have the CPUs; a short time may be too short then.
+                // Other tests use the CPUs, so that a short time may not be enough.
                 result = apply("10s");
             }
             let part = &result["parts"][0];
             assert_eq!(part["part"], load.as_str());
-            // `awake` does nothing where something else keeps every CPU awake already.
+            // `awake` does nothing while every CPU is busy.
             let done = part["operations"].as_u64().unwrap();
             assert!(done > 0 || load.starts_with("awake"), "{result}");
             assert!(part["cpu_ns"].as_u64().unwrap() > 0, "{result}");
@@ -100,7 +100,7 @@ fn hackbench_sends_exactly_what_it_is_asked_to() {
 
 #[test]
 fn an_interrupt_ends_a_load_and_all_its_processes() {
-    let load = Applied::start("cpu+pipe+disk", 6);
+    let load = LoadProcess::start("cpu+pipe+disk", 6);
     let processes = load.processes();
     load.signal(Signal::INT);
     let result = load.result();
@@ -112,11 +112,11 @@ fn an_interrupt_ends_a_load_and_all_its_processes() {
 fn a_killed_howlate_takes_its_loads_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let disk = format!("disk:{}", folder.path().display());
-    let others = LoadKind::BUILT_IN.iter().filter(|load| **load != "disk").map(|load| (*load).to_owned());
-    // The last leaves its process group and its parent, as a daemon does.
+    let built_in = LoadKind::BUILT_IN.iter().filter(|load| **load != "disk").map(|load| (*load).to_owned());
+    // The daemon leaves its process group and its parent.
     let daemon = "cmd:setsid sh -c 'sleep 1234 & sleep 1234' & sleep 1234".to_owned();
-    for load in others.chain([disk, daemon]) {
-        let running = Applied::start(&load, 2);
+    for load in built_in.chain([disk, daemon]) {
+        let running = LoadProcess::start(&load, 2);
         crate::common::pause(100);
         let processes = running.processes();
         assert!(processes.len() >= 2, "{load}: {processes:?}");
@@ -131,10 +131,10 @@ fn a_killed_howlate_takes_its_loads_with_it() {
 #[test]
 fn a_killed_helper_is_reported_and_its_workers_end() {
     for load in ["pipe", "cmd:exec sleep 1234"] {
-        // A turn begins only when its load runs.
-        let words = ["cyclic", "--threads", "1", "--duration", "2s", "--quiet", "--load", load];
-        let mut running = crate::common::Background::start(&words);
-        // The kernel's list of children can lack some while others come and go: proc_pid_task(5).
+        // The turn starts after its load.
+        let arguments = ["cyclic", "--threads", "1", "--duration", "2s", "--quiet", "--load", load];
+        let mut running = crate::common::Background::start(&arguments);
+        // The kernel's list of children may be incomplete while processes start and end: proc_pid_task(5).
         let mut processes = Vec::new();
         wait_until("the processes of the load", || {
             processes = descendants(running.child.as_ref().unwrap().id());
@@ -155,7 +155,7 @@ fn stress_ng_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = howlate(&["load", "stress-ng:stressor=fiemap:workers=1", "--json", "--quiet"]);
     command.env("TMPDIR", folder.path());
-    let load = Applied::of(command, 3);
+    let load = LoadProcess::of(command, 3);
     wait_until("files of stress-ng", || fs::read_dir(folder.path()).unwrap().count() > 0);
     let processes = load.processes();
     load.signal(Signal::KILL);
@@ -173,7 +173,7 @@ fn rt_tests_hackbench_is_started_again_and_again() {
     assert!(result["parts"][0]["cpu_ns"].as_u64().unwrap() > 0, "{result}");
 }
 
-/// A field of `/proc/PID/stat`, counted as proc_pid_stat(5) does.
+/// A field of `/proc/PID/stat`, numbered as in proc_pid_stat(5).
 fn stat(pid: u32, field: usize) -> i64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit(')').next().unwrap().split_whitespace().nth(field - 3).unwrap().parse().unwrap()
@@ -194,8 +194,8 @@ fn loads_are_normal_programs_whatever_howlate_was_started_with() {
         "0",
         "--json",
     ]);
-    let load = Applied::of(command, 3);
-    // Before its workers begin, the helper has made itself what it is to be.
+    let load = LoadProcess::of(command, 3);
+    // The helper sets its own scheduling before it starts workers.
     for pid in load.processes() {
         assert_eq!((stat(pid, POLICY), stat(pid, NICE)), (0, 0));
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -212,7 +212,7 @@ fn a_nice_howlate_that_may_not_undo_it_says_so() {
     }
     let anyone = crate::common::ForAnyone::new();
     let howlate = anyone.howlate(&["load", "cpu", "--duration", "200ms", "--json"]);
-    // A right to lower nice values may come with the user's limits.
+    // The user's limits may permit lower nice values.
     let mut command = Command::new("prlimit");
     command.args(["--nice=0:0", "nice", "-n", "5"]).arg(howlate.get_program()).args(howlate.get_args());
     if is_root() {
@@ -221,7 +221,7 @@ fn a_nice_howlate_that_may_not_undo_it_says_so() {
     let output = command.output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     let notes = result["notes"].to_string();
-    // `nice` without a command prints the value it was started with, to which it adds.
+    // `nice` prints the inherited nice value, to which it adds.
     let own: i32 = stdout(&Command::new("nice").output().unwrap()).trim().parse().unwrap();
     let nice = (own + 5).min(19);
     assert!(notes.contains(&format!("The load cpu runs at nice {nice}, ")), "{notes}");
@@ -238,19 +238,19 @@ fn what_a_load_did_is_part_of_the_result() {
             .concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    for said in [
+    for report in [
         "Load: idle; whole machine: ",
         "Load: pipe:cpus=0 ",
         " wake-ups/s, ",
         " expiries/s, ",
         " interrupts/s",
     ] {
-        assert!(text.contains(said), "{said}: {text}");
+        assert!(text.contains(report), "{report}: {text}");
     }
-    let result = shown(&recording);
+    let result = show_json(&recording);
     let of = |load: &str| {
         let results = result["results"].as_array().unwrap();
-        results.iter().find(|one| one["condition"]["load"] == load).unwrap()["load_effect"].clone()
+        results.iter().find(|result| result["condition"]["load"] == load).unwrap()["load_effect"].clone()
     };
     let (idle, pipe) = (of("idle"), of("pipe:cpus=0+timers:20%:cpus=0"));
     assert!(idle["context_switches"].as_u64().unwrap() > 0);
@@ -271,7 +271,7 @@ fn a_load_that_dies_is_reported_with_its_last_words() {
     let mut run = Background::start(&["cyclic", "--threads", "1", "--load", load, "--duration", "2s"]);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let result = shown(&run.recording);
+    let result = show_json(&run.recording);
     assert!(has_caveat(&result, "load_ended"), "{}", result["caveats"]);
     assert!(
         result["caveats"].to_string().contains("exit status: 7: the pump is broken"),
@@ -299,11 +299,11 @@ fn a_load_is_given_time_to_settle_before_anything_is_measured() {
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let finished: Vec<&Value> = lines.iter().filter_map(|line| line.get("finished")).collect();
     assert_eq!(finished.len(), 4);
-    for one in finished.iter().filter(|one| one["load"] != Value::Null) {
-        let nanos = |name: &str| one["load"][name].as_u64().unwrap();
-        assert!(0 < nanos("settled_ns") && nanos("settled_ns") < nanos("elapsed_ns"), "{one}");
+    for turn in finished.iter().filter(|turn| turn["load"] != Value::Null) {
+        let nanos = |name: &str| turn["load"][name].as_u64().unwrap();
+        assert!(0 < nanos("settled_ns") && nanos("settled_ns") < nanos("elapsed_ns"), "{turn}");
     }
-    // What it did while it settled is in the report of the turn only.
+    // The work while it settled is only in the report of the turn.
     let done = |of: &Value| of["parts"][0]["operations"].as_u64().unwrap();
     let in_blocks: u64 = lines
         .iter()
@@ -312,7 +312,7 @@ fn a_load_is_given_time_to_settle_before_anything_is_measured() {
         .map(done)
         .sum();
     let in_turns: u64 =
-        finished.iter().filter(|one| one["load"] != Value::Null).map(|one| done(&one["load"])).sum();
+        finished.iter().filter(|turn| turn["load"] != Value::Null).map(|turn| done(&turn["load"])).sum();
     assert!(0 < in_blocks && in_blocks < in_turns, "{in_blocks} of {in_turns}");
 }
 
@@ -331,17 +331,10 @@ fn a_full_disk_is_refused_before_anything_is_measured() {
     assert!(stderr(&output).contains("wants 512 MiB free in"), "{}", stderr(&output));
 }
 
-/// A folder with the program and its libraries, and nothing else.
+/// A folder with only the program and its libraries.
 fn almost_empty_root() -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
-    let program = env!("CARGO_BIN_EXE_howlate");
-    let libraries = Command::new("ldd").arg(program).output().unwrap();
-    let libraries = stdout(&libraries);
-    for library in libraries.split_whitespace().filter(|word| word.starts_with('/')) {
-        let place = root.path().join(library.trim_start_matches('/'));
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::copy(library, place).unwrap();
-    }
+    crate::common::copy_libraries(root.path());
     crate::common::copy_program(&root.path().join("howlate"));
     ["proc", "tmp"].iter().for_each(|folder| fs::create_dir(root.path().join(folder)).unwrap());
     root
@@ -353,23 +346,23 @@ fn built_in_loads_run_as_process_1_without_any_other_program() {
         return skip("making a container needs root");
     }
     let root = almost_empty_root();
-    // `awake` gives way to all the others, so that nothing would be left for it.
-    let others: Vec<&str> = LoadKind::BUILT_IN.into_iter().filter(|load| *load != "awake").collect();
-    let loads = others.join("+");
-    // Together they are far more than there are CPUs, so that a short time may be too short for one of them.
+    // `awake` yields to all the others, so that it would do nothing.
+    let without_awake: Vec<&str> = LoadKind::BUILT_IN.into_iter().filter(|load| *load != "awake").collect();
+    let loads = without_awake.join("+");
+    // Many more workers than CPUs: a short time may not be enough for one of them.
     for duration in ["500ms", "3s", "20s"] {
         let enter = format!(
             "mount -t proc proc {0}/proc && exec chroot {0} /howlate load {loads} --duration {duration} --json",
             root.path().display()
         );
         let mut command = Command::new("unshare");
-        // A folder for temporary files that is none in there.
+        // A folder for temporary files that does not exist there.
         command.env_remove("TMPDIR");
         let output = command.args(["--mount", "--pid", "--fork", "sh", "-c", &enter]).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         let parts = result["parts"].as_array().unwrap();
-        assert_eq!(parts.len(), others.len());
+        assert_eq!(parts.len(), without_awake.len());
         let idle = parts.iter().find(|part| part["operations"] == 0);
         assert!(idle.is_none() || duration != "20s", "{idle:?}");
         if idle.is_none() {
@@ -386,7 +379,7 @@ fn a_command_begins_with_no_signal_ignored_that_is_not_ignored_here() {
     run(&["load", &load, "--duration", "5s"]);
     let ignored = fs::read_to_string(file).unwrap();
     let ignored = u64::from_str_radix(ignored.split_whitespace().last().unwrap(), 16).unwrap();
-    // The C library's own two, and what writing to a pipe that nobody reads, or beyond a limit, brings.
+    // Two signals of the C library itself, and SIGPIPE and SIGXFSZ.
     let own = [32, 33, 13, 25].map(|signal: u32| 1 << (signal - 1)).iter().sum::<u64>();
     assert_eq!(ignored & own, 0, "{ignored:x}");
 }

@@ -1,4 +1,4 @@
-//! Measurements as they are typed: what is asked for is what is measured, under the settings and loads that were asked for.
+//! Measurements: the requested threads, settings and loads are those that are measured.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

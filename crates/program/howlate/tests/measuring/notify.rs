@@ -11,23 +11,23 @@ use crate::common::{howlate, run, skip, stderr, stdout, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// One test at a time: some look at what the whole machine holds.
+/// Lock: some tests look at objects of the whole machine.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn notify(arguments: &str) -> Command {
-    let words: Vec<&str> = ["notify"].into_iter().chain(arguments.split_whitespace()).collect();
-    howlate(&words)
+    let command_line: Vec<&str> = ["notify"].into_iter().chain(arguments.split_whitespace()).collect();
+    howlate(&command_line)
 }
 
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stderr(output)))
 }
 
-/// What was left out, as printed; tests say it instead of failing.
-fn skipped(result: &Value) -> Vec<String> {
+/// Caveats about refused mechanisms, printed instead of a failure.
+fn refusals(result: &Value) -> Vec<String> {
     let caveats = result["caveats"].as_array().unwrap().iter();
     let left_out = caveats.filter(|caveat| caveat["caveat"] == "left_out");
     left_out.map(|caveat| caveat["text"].as_str().unwrap().to_owned()).collect()
@@ -38,17 +38,17 @@ fn everything_arrives(arguments: &str) {
     let output =
         notify(&format!("--by all --after 100us --samples 20 --rounds 1 --json {arguments}")).output();
     let result = json(&output.unwrap());
-    let left_out = skipped(&result);
+    let left_out = refusals(&result);
     left_out.iter().for_each(|reason| skip(reason));
     let results = result["results"].as_array().unwrap();
     assert_eq!(results.len() + left_out.len(), 23);
-    for one in results {
-        let mechanism = &one["condition"]["mechanism"];
-        assert_eq!(one["count"], 20, "{mechanism}: {}", one["caveats"]);
-        assert_eq!(one["irregular"], Value::Null, "{mechanism}");
-        assert!(one["latency_ns"]["min"].as_i64().unwrap() >= 0, "{mechanism}");
-        assert!(one["send_ns"]["p50"].as_i64().unwrap() > 0, "{mechanism}");
-        assert!(one["in_force"]["tid"] != one["sender_in_force"]["tid"], "{mechanism}");
+    for result in results {
+        let mechanism = &result["condition"]["mechanism"];
+        assert_eq!(result["count"], 20, "{mechanism}: {}", result["caveats"]);
+        assert_eq!(result["irregular"], Value::Null, "{mechanism}");
+        assert!(result["latency_ns"]["min"].as_i64().unwrap() >= 0, "{mechanism}");
+        assert!(result["send_ns"]["p50"].as_i64().unwrap() > 0, "{mechanism}");
+        assert!(result["in_force"]["tid"] != result["sender_in_force"]["tid"], "{mechanism}");
     }
 }
 
@@ -70,8 +70,7 @@ fn every_mechanism_wakes_a_thread() {
     everything_arrives("--between threads");
 }
 
-/// CPUs that this test may use.
-fn allowed() -> Vec<usize> {
+fn allowed_cpus() -> Vec<usize> {
     let set = rustix::thread::sched_getaffinity(None).unwrap();
     (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
@@ -79,16 +78,16 @@ fn allowed() -> Vec<usize> {
 #[test]
 fn one_cpu_runs_what_it_can_and_says_what_it_cannot() {
     let _alone = alone();
-    let cpu = allowed()[0];
+    let cpu = allowed_cpus()[0];
     let output = std::thread::spawn(move || {
-        let mut one = rustix::thread::CpuSet::new();
-        one.set(cpu);
+        let mut cpu_set = rustix::thread::CpuSet::new();
+        cpu_set.set(cpu);
         // Inherited by the program.
-        rustix::thread::sched_setaffinity(None, &one).unwrap();
+        rustix::thread::sched_setaffinity(None, &cpu_set).unwrap();
         notify("--by pipe,busy_wait --after 50us --samples 12 --json").output().unwrap()
     });
     let result = json(&output.join().unwrap());
-    let left_out = skipped(&result).join("\n");
+    let left_out = refusals(&result).join("\n");
     assert!(left_out.contains(&format!("was started on CPU {cpu} only")), "{left_out}");
     assert!(left_out.contains("busy_wait on one CPU: the receiver would spin"), "{left_out}");
     let results = result["results"].as_array().unwrap();
@@ -99,9 +98,9 @@ fn one_cpu_runs_what_it_can_and_says_what_it_cannot() {
 
 #[test]
 fn what_the_kernel_refuses_is_left_out_and_the_rest_runs() {
-    // No byte for message queues: mq_open(3) fails.
-    let asked = ["notify", "--by", "posix_mq,pipe", "--after", "50us", "--samples", "12", "--json"];
-    let howlate = howlate(&asked);
+    // A limit of 0 bytes for message queues: mq_open(3) fails.
+    let options = ["notify", "--by", "posix_mq,pipe", "--after", "50us", "--samples", "12", "--json"];
+    let howlate = howlate(&options);
     let limited = Command::new("prlimit")
         .arg("--msgqueue=0")
         .arg(howlate.get_program())
@@ -111,7 +110,7 @@ fn what_the_kernel_refuses_is_left_out_and_the_rest_runs() {
         return skip("prlimit(1) is not installed");
     };
     let result = json(&output);
-    let left_out = skipped(&result).join("\n");
+    let left_out = refusals(&result).join("\n");
     assert!(left_out.contains("posix_mq: the kernel or the container refuses it"), "{left_out}");
     assert_eq!(result["results"].as_array().unwrap().len(), 1);
     assert_eq!(result["results"][0]["count"], 12);
@@ -119,10 +118,10 @@ fn what_the_kernel_refuses_is_left_out_and_the_rest_runs() {
 
 #[test]
 fn spinning_where_the_sender_must_run_is_refused() {
-    let cpu = allowed()[0];
+    let cpu = allowed_cpus()[0];
     for policy in ["other", "fifo:80"] {
-        let asked = format!("--by busy_wait --pair {cpu},{cpu} --policy {policy}");
-        let output = notify(&asked).output().unwrap();
+        let options = format!("--by busy_wait --pair {cpu},{cpu} --policy {policy}");
+        let output = notify(&options).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains("would spin on CPU"), "{}", stderr(&output));
     }
@@ -130,16 +129,16 @@ fn spinning_where_the_sender_must_run_is_refused() {
 
 #[test]
 fn wrong_requests_say_what_to_type() {
-    for (asked, says) in [
+    for (options, says) in [
         ("--by pigeon", "choose from all, futex"),
         ("--pair 0", "such as `0,1`"),
         ("--pair 0,5000", "CPU 5000 cannot be used"),
         ("--samples 0", "write at least 1"),
         ("--after 100", "100us"),
     ] {
-        let output = notify(asked).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{asked}");
-        assert!(stderr(&output).contains(says), "{asked}: {}", stderr(&output));
+        let output = notify(options).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options}");
+        assert!(stderr(&output).contains(says), "{options}: {}", stderr(&output));
     }
 }
 
@@ -148,8 +147,8 @@ fn a_recording_can_be_shown_in_every_form() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notify.jsonl");
-    let asked = format!("--by futex,pipe --after 10us,200us --samples 60 --out {}", path.display());
-    let printed = stdout(&notify(&asked).output().unwrap());
+    let options = format!("--by futex,pipe --after 10us,200us --samples 60 --out {}", path.display());
+    let printed = stdout(&notify(&options).output().unwrap());
     let show = |format: &str| {
         let output = run(&["show", "--format", format, path.to_str().unwrap()]);
         assert!(output.status.success(), "{format}: {}", stderr(&output));
@@ -177,13 +176,13 @@ fn a_recording_can_be_shown_in_every_form() {
     assert_eq!(show("intervals").lines().count(), 1 + 4 * 60);
 }
 
-/// A measurement under way whose processes carry a mark in their environment.
-struct Marked {
+/// A running measurement whose processes have a variable in their environment.
+struct RunningNotify {
     program: Child,
     mark: String,
 }
 
-impl Marked {
+impl RunningNotify {
     fn start(name: &str, arguments: &str) -> Self {
         let mark = format!("{name}-{}", std::process::id());
         let program = notify(arguments)
@@ -195,7 +194,7 @@ impl Marked {
         Self { program, mark }
     }
 
-    /// Processes with the mark whose first argument is `role`.
+    /// Its processes with the first argument `role`.
     fn processes(&self, role: &str) -> Vec<i32> {
         let marked = |pid: &i32| {
             let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
@@ -216,7 +215,7 @@ impl Marked {
     }
 }
 
-/// Everything that outlives a process unless somebody removes it.
+/// Objects that outlive a process unless they are removed.
 fn leftovers() -> Vec<String> {
     let mut all = Vec::new();
     for file in ["sem", "msg", "shm"] {
@@ -238,20 +237,20 @@ fn leftovers() -> Vec<String> {
 fn a_dead_receiver_is_an_error_that_names_the_mechanism() {
     let _alone = alone();
     for mechanism in ["pipe", "futex", "busy_wait"] {
-        if mechanism == "busy_wait" && allowed().len() < 2 {
+        if mechanism == "busy_wait" && allowed_cpus().len() < 2 {
             skip("busy_wait needs two CPUs");
             continue;
         }
-        let asked = format!("--by {mechanism} --after 10ms --samples 100000 --rounds 1 --json");
-        let running = Marked::start(mechanism, &asked);
+        let options = format!("--by {mechanism} --after 10ms --samples 100000 --rounds 1 --json");
+        let running = RunningNotify::start(mechanism, &options);
         wait_until("a receiver", || !running.processes("__receiver").is_empty());
         let receiver = running.processes("__receiver")[0];
         running.signal(receiver, Signal::KILL);
         let output = running.program.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(3));
         let result = json(&output);
-        let told = result["results"][0]["caveats"].to_string();
-        assert!(told.contains(&format!("{mechanism}: the receiver died")), "{told}");
+        let caveats = result["results"][0]["caveats"].to_string();
+        assert!(caveats.contains(&format!("{mechanism}: the receiver died")), "{caveats}");
     }
 }
 
@@ -262,8 +261,8 @@ fn sigkill_leaves_nothing_behind() {
     let _alone = alone();
     let before = leftovers();
     for mechanism in LASTING {
-        let asked = format!("--by {mechanism} --after 10ms --samples 100000 --rounds 1 --round-trip");
-        let mut running = Marked::start(mechanism, &asked);
+        let options = format!("--by {mechanism} --after 10ms --samples 100000 --rounds 1 --round-trip");
+        let mut running = RunningNotify::start(mechanism, &options);
         wait_until("a receiver", || !running.processes("__receiver").is_empty());
         running.signal(running.pid(), Signal::KILL);
         running.program.wait().unwrap();
@@ -280,8 +279,8 @@ fn ctrl_c_keeps_what_was_measured_and_leaves_nothing_behind() {
     let _alone = alone();
     let before = leftovers();
     for mechanism in LASTING {
-        let asked = format!("--by {mechanism} --after 1ms --samples 100000 --rounds 1 --json");
-        let running = Marked::start(mechanism, &asked);
+        let options = format!("--by {mechanism} --after 1ms --samples 100000 --rounds 1 --json");
+        let running = RunningNotify::start(mechanism, &options);
         wait_until("a receiver", || !running.processes("__receiver").is_empty());
         running.signal(running.pid(), Signal::INT);
         let (pid, mark) = (running.pid(), running.mark.clone());

@@ -1,21 +1,21 @@
-//! `--samples-out`: every wake-up, in order, read back by others.
+//! `--samples-out`: every wake-up in order, read by pyarrow.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{json, run, shown, skip, stderr, stdout};
+use crate::common::{json, run, show_json, skip, stderr, stdout};
 use serde_json::{Value, json};
 
-/// Measures with `words`, and returns the recording's result and the samples' file.
-fn measured(folder: &Path, words: &[&str]) -> (Value, PathBuf) {
+/// Measures with `arguments`; returns the result of the recording, and the file of samples.
+fn measure(folder: &Path, arguments: &[&str]) -> (Value, PathBuf) {
     let (recording, samples) = (folder.join("run.jsonl"), folder.join("run.parquet"));
     let files = ["--out", recording.to_str().unwrap(), "--samples-out", samples.to_str().unwrap(), "--quiet"];
-    let output = run(&[words, &files[..]].concat());
+    let output = run(&[arguments, &files[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    (shown(&recording), samples)
+    (show_json(&recording), samples)
 }
 
-/// Python with pyarrow, which is installed beside the test's other temporary files.
+/// Python with pyarrow, installed among the temporary files of the tests.
 fn python_with_pyarrow() -> Option<Command> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pyarrow");
     let python = || {
@@ -31,7 +31,7 @@ fn python_with_pyarrow() -> Option<Command> {
     has_it().then(python)
 }
 
-/// Prints, for each condition, how many wake-ups there are, and the least and greatest latency.
+/// Prints the number of wake-ups, and the least and greatest latency of each condition.
 const READER: &str = "
 import json, sys, pyarrow.parquet as parquet
 file = parquet.read_table(sys.argv[1])
@@ -53,23 +53,23 @@ fn pyarrow_reads_what_the_recording_sums_up() {
         &["sleep", "--for", "0,100us", "--call", "nanosleep,python", "--samples", "30"],
         &["notify", "--by", "pipe", "--after", "10us", "--samples", "40"],
     ];
-    for words in kinds {
+    for arguments in kinds {
         let folder = tempfile::tempdir().unwrap();
-        let (result, samples) = measured(folder.path(), words);
+        let (result, samples) = measure(folder.path(), arguments);
         let read = python_with_pyarrow().unwrap().args(["-c", READER]).arg(samples).output().unwrap();
         let found: Value =
             serde_json::from_str(&stdout(&read)).unwrap_or_else(|_| panic!("{}", stderr(&read)));
-        let wanted: Vec<Value> = result["results"]
+        let expected: Vec<Value> = result["results"]
             .as_array()
             .unwrap()
             .iter()
-            .map(|one| json!([one["count"], one["latency_ns"]["min"], one["latency_ns"]["max"]]))
+            .map(|result| json!([result["count"], result["latency_ns"]["min"], result["latency_ns"]["max"]]))
             .collect();
-        assert_eq!(found, Value::from(wanted), "{words:?}");
+        assert_eq!(found, Value::from(expected), "{arguments:?}");
     }
 }
 
-/// Prints the wake-ups of all blocks of each CPU and policy, and the greatest latency.
+/// Prints the wake-ups of all blocks for each CPU and policy, and the greatest latency.
 const BLOCKS: &str = "
 import json, sys, pyarrow.parquet as parquet
 found = {}
@@ -89,26 +89,26 @@ fn pyarrow_reads_blocks_that_sum_up_to_the_result() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("blocks.parquet");
     let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1/cyclic.jsonl");
-    let words = ["show", recording, "--format", "json", "--blocks-out", path.to_str().unwrap()];
-    let result = json(&words, 0);
+    let arguments = ["show", recording, "--format", "json", "--blocks-out", path.to_str().unwrap()];
+    let result = json(&arguments, 0);
     let read = python_with_pyarrow().unwrap().args(["-c", BLOCKS]).arg(&path).output().unwrap();
     let found: Value = serde_json::from_str(&stdout(&read)).unwrap_or_else(|_| panic!("{}", stderr(&read)));
-    let mut wanted: Vec<(String, Value)> = Vec::new();
-    for one in result["results"].as_array().unwrap() {
-        let condition = &one["condition"];
+    let mut expected: Vec<(String, Value)> = Vec::new();
+    for result in result["results"].as_array().unwrap() {
+        let condition = &result["condition"];
         let policy = match condition["priority"].as_u64() {
             Some(priority) => format!("fifo:{priority}"),
             None => "other".to_owned(),
         };
-        let max = one["corrected_ns"]["max"].as_u64().max(one["latency_ns"]["max"].as_u64());
-        wanted.push((
+        let max = result["corrected_ns"]["max"].as_u64().max(result["latency_ns"]["max"].as_u64());
+        expected.push((
             format!("{policy} {}", condition["cpu"]),
-            json!([policy, condition["cpu"], one["count"], max]),
+            json!([policy, condition["cpu"], result["count"], max]),
         ));
     }
-    wanted.sort_by(|one, other| one.0.cmp(&other.0));
-    assert_eq!(found, Value::from(wanted.into_iter().map(|(_, row)| row).collect::<Vec<_>>()));
-    assert_eq!(run(&words).status.code(), Some(2), "refusing to overwrite it");
+    expected.sort_by(|a, b| a.0.cmp(&b.0));
+    assert_eq!(found, Value::from(expected.into_iter().map(|(_, row)| row).collect::<Vec<_>>()));
+    assert_eq!(run(&arguments).status.code(), Some(2), "refusing to overwrite it");
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn nothing_is_written_over() {
 fn the_result_does_not_depend_on_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
-    let words = ["cyclic", "--threads", "1", "--samples", "20", "--json"];
-    let with = json(&[&words[..], &["--samples-out", path.to_str().unwrap()]].concat(), 0);
+    let arguments = ["cyclic", "--threads", "1", "--samples", "20", "--json"];
+    let with = json(&[&arguments[..], &["--samples-out", path.to_str().unwrap()]].concat(), 0);
     assert_eq!(with["results"][0]["count"], 20);
     assert!(std::fs::metadata(&path).unwrap().len() > 100);
 }

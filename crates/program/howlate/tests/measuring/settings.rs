@@ -1,11 +1,12 @@
-//! Settings of the machine are put back, whatever happens to those who changed them.
+//! Settings of the machine are restored, even if the processes that changed them are killed.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Output};
 
 use crate::common::{
-    OwnSettings, SETTING, SETTING_NAME, children, has_caveat, send, shown, skip, stderr, stdout, wait_until,
+    OwnSettings, SETTING, SETTING_NAME, children, has_caveat, send, show_json, skip, stderr, stdout,
+    wait_until,
 };
 use rustix::process::Signal;
 use tempfile::TempDir;
@@ -13,12 +14,12 @@ use tempfile::TempDir;
 const NO_ROOT: &str = "changing settings of the machine needs root";
 
 /// A plan that sets the setting to 7, and measures for a while.
-struct Experiment {
+struct SettingExperiment {
     folder: TempDir,
     own: OwnSettings,
 }
 
-impl Experiment {
+impl SettingExperiment {
     fn new(lasts: &str) -> Option<Self> {
         let own = OwnSettings::new()?;
         let folder = tempfile::tempdir().unwrap();
@@ -33,18 +34,18 @@ impl Experiment {
         self.folder.path().join(name)
     }
 
-    /// Starts the plan after `prepare`, recorded as `name`.
+    /// Starts the plan after the script `prepare`; the recording is called `name`.
     fn start_after(&self, prepare: &str, name: &str) -> Child {
         let (plan, out) = (self.out("plan.toml"), self.out(name));
-        let words = ["run", plan.to_str().unwrap(), "--quiet", "--out", out.to_str().unwrap()];
-        self.own.howlate_after(prepare, &words).spawn().unwrap()
+        let arguments = ["run", plan.to_str().unwrap(), "--quiet", "--out", out.to_str().unwrap()];
+        self.own.howlate_after(prepare, &arguments).spawn().unwrap()
     }
 
     fn run(&self, name: &str) -> Output {
         self.start_after("", name).wait_with_output().unwrap()
     }
 
-    /// Starts it, and waits until it measures.
+    /// Starts it, and waits for its first measurement.
     fn measuring(&self, name: &str) -> Child {
         let child = self.start_after("", name);
         let out = self.out(name);
@@ -62,7 +63,7 @@ fn guardian(of: &Child) -> u32 {
 
 #[test]
 fn a_setting_is_in_force_while_it_is_measured_and_stands_in_the_recording() {
-    let Some(run) = Experiment::new("100ms") else { return skip(NO_ROOT) };
+    let Some(run) = SettingExperiment::new("100ms") else { return skip(NO_ROOT) };
     let output = run.run("a.jsonl");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(run.own.value(), "1");
@@ -74,8 +75,8 @@ fn a_setting_is_in_force_while_it_is_measured_and_stands_in_the_recording() {
 #[test]
 fn a_signal_to_the_run_leaves_nothing_changed() {
     for (name, signal) in [("kill.jsonl", Signal::KILL), ("int.jsonl", Signal::INT)] {
-        // Settings of its own: the guardian of a run that was killed lives on a little.
-        let Some(run) = Experiment::new("1h") else { return skip(NO_ROOT) };
+        // A separate setting: the guardian of a killed run lives a little longer.
+        let Some(run) = SettingExperiment::new("1h") else { return skip(NO_ROOT) };
         let child = run.measuring(name);
         send(child.id(), signal);
         child.wait_with_output().unwrap();
@@ -85,19 +86,19 @@ fn a_signal_to_the_run_leaves_nothing_changed() {
 
 #[test]
 fn a_run_whose_guardian_is_killed_puts_back_and_says_so() {
-    let Some(run) = Experiment::new("1h") else { return skip(NO_ROOT) };
+    let Some(run) = SettingExperiment::new("1h") else { return skip(NO_ROOT) };
     let child = run.measuring("a.jsonl");
     send(guardian(&child), Signal::KILL);
     send(child.id(), Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(run.own.value(), "1");
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(has_caveat(&shown(&run.out("a.jsonl")), "guardian_gone"), "{}", stdout(&output));
+    assert!(has_caveat(&show_json(&run.out("a.jsonl")), "guardian_gone"), "{}", stdout(&output));
 }
 
 #[test]
 fn what_two_killed_processes_left_is_put_back_at_the_next_start() {
-    let Some(run) = Experiment::new("1h") else { return skip(NO_ROOT) };
+    let Some(run) = SettingExperiment::new("1h") else { return skip(NO_ROOT) };
     let child = run.measuring("a.jsonl");
     send(guardian(&child), Signal::KILL);
     send(child.id(), Signal::KILL);
@@ -105,23 +106,23 @@ fn what_two_killed_processes_left_is_put_back_at_the_next_start() {
     assert_eq!(run.own.value(), "7", "nobody is left to put it back");
 
     let out = run.out("next.jsonl");
-    let words = ["sleep", "--for", "1ms", "--samples", "1", "--quiet", "--out", out.to_str().unwrap()];
-    let output = run.own.howlate(&words).output().unwrap();
+    let arguments = ["sleep", "--for", "1ms", "--samples", "1", "--quiet", "--out", out.to_str().unwrap()];
+    let output = run.own.howlate(&arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(run.own.value(), "1");
-    assert!(has_caveat(&shown(&out), "setting_left_behind"), "{}", stdout(&output));
+    assert!(has_caveat(&show_json(&out), "setting_left_behind"), "{}", stdout(&output));
     let again = run.own.howlate(&["sleep", "--for", "1ms", "--samples", "1"]).output().unwrap();
     assert!(!stdout(&again).contains("was killed had left"), "{}", stdout(&again));
 }
 
 #[test]
 fn a_second_run_does_not_rely_on_what_the_first_will_take_back() {
-    let Some(run) = Experiment::new("1h") else { return skip(NO_ROOT) };
+    let Some(run) = SettingExperiment::new("1h") else { return skip(NO_ROOT) };
     let first = run.measuring("first.jsonl");
     fs::write(run.out("plan.toml"), fs::read_to_string(run.out("plan.toml")).unwrap().replace("1h", "100ms"))
         .unwrap();
     let second = run.run("second.jsonl");
-    let result = shown(&run.out("second.jsonl"));
+    let result = show_json(&run.out("second.jsonl"));
     assert!(has_caveat(&result, "setting_left_out"), "{}", stdout(&second));
     assert!(result.to_string().contains("another howlate keeps settings changed"), "{}", stdout(&second));
     assert_eq!(run.own.value(), "7");
@@ -133,19 +134,19 @@ fn a_second_run_does_not_rely_on_what_the_first_will_take_back() {
 
 #[test]
 fn what_somebody_else_changes_meanwhile_is_said_and_put_back() {
-    let Some(run) = Experiment::new("1h") else { return skip(NO_ROOT) };
+    let Some(run) = SettingExperiment::new("1h") else { return skip(NO_ROOT) };
     let child = run.measuring("a.jsonl");
     fs::write(run.own.file(), "9").unwrap();
     send(child.id(), Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(has_caveat(&shown(&run.out("a.jsonl")), "setting_changed"), "{}", stdout(&output));
+    assert!(has_caveat(&show_json(&run.out("a.jsonl")), "setting_changed"), "{}", stdout(&output));
     assert_eq!(run.own.value(), "1");
 }
 
 #[test]
 fn a_prepared_journal_is_neither_followed_nor_cut_nor_waited_for() {
-    let Some(run) = Experiment::new("100ms") else { return skip(NO_ROOT) };
+    let Some(run) = SettingExperiment::new("100ms") else { return skip(NO_ROOT) };
     let precious = run.out("precious");
     fs::write(&precious, "precious").unwrap();
     let precious_path = precious.display().to_string();
@@ -168,7 +169,7 @@ fn a_prepared_journal_is_neither_followed_nor_cut_nor_waited_for() {
     ];
     for (name, prepare) in prepared {
         let output = run.start_after(&prepare, name).wait_with_output().unwrap();
-        let result = shown(&run.out(name));
+        let result = show_json(&run.out(name));
         assert!(has_caveat(&result, "setting_left_out"), "{name}: {}", stderr(&output));
         assert!(
             result.to_string().contains("nothing is changed without a journal"),
@@ -180,7 +181,7 @@ fn a_prepared_journal_is_neither_followed_nor_cut_nor_waited_for() {
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
 }
 
-/// What systemd makes for the recorder before it starts it: `RuntimeDirectory=` and its mode, with the user of the unit.
+/// Prepares what systemd does for the recorder: `RuntimeDirectory=` with its mode and owner.
 fn folder_of_the_unit() -> String {
     let unit = include_str!("../../../../../packaging/systemd/howlate-recording.service");
     let value = |key: &str| unit.lines().find_map(|line| line.strip_prefix(key)).unwrap();
@@ -190,12 +191,12 @@ fn folder_of_the_unit() -> String {
 
 #[test]
 fn where_a_recorder_listens_settings_are_changed_as_well() {
-    let Some(run) = Experiment::new("100ms") else { return skip(NO_ROOT) };
+    let Some(run) = SettingExperiment::new("100ms") else { return skip(NO_ROOT) };
     let of_root = "mkdir -m 755 /run/howlate;".to_owned();
     for (name, prepare) in [("unit.jsonl", folder_of_the_unit()), ("root.jsonl", of_root)] {
         let prepare = format!("rm -rf /run/howlate; {prepare}");
         let output = run.start_after(&prepare, name).wait_with_output().unwrap();
-        let result = shown(&run.out(name));
+        let result = show_json(&run.out(name));
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
         assert!(!has_caveat(&result, "setting_left_out"), "{name}: {}", stdout(&output));
         assert_eq!(run.own.value(), "1", "{name}");
@@ -204,15 +205,15 @@ fn where_a_recorder_listens_settings_are_changed_as_well() {
 
 #[test]
 fn a_recorder_is_reached_by_everybody_whoever_changed_settings_before() {
-    let Some(run) = Experiment::new("100ms") else { return skip(NO_ROOT) };
+    let Some(run) = SettingExperiment::new("100ms") else { return skip(NO_ROOT) };
     let folder = run.folder.path().join("recorded");
-    // As an earlier version left it; what this one leaves is there by then.
+    // As an earlier version left it, in addition to this version's files.
     let closed = "mkdir -p -m 700 /run/howlate;";
     for prepare in ["", closed] {
         run.run("settings.jsonl");
         fs::remove_file(run.out("settings.jsonl")).unwrap();
-        let words = ["record", "--duration", "300ms", "--out", folder.to_str().unwrap()];
-        let output = run.own.howlate_after(prepare, &words).output().unwrap();
+        let arguments = ["record", "--duration", "300ms", "--out", folder.to_str().unwrap()];
+        let output = run.own.howlate_after(prepare, &arguments).output().unwrap();
         if output.status.code() != Some(0) {
             return skip(&stderr(&output));
         }
@@ -230,5 +231,5 @@ fn a_setting_that_the_machine_lacks_is_a_caveat() {
     fs::write(&plan, "[system]\nkernel.no_such_setting = 1\n[[sleep]]\nfor = \"1ms\"\nsamples = 1\n")
         .unwrap();
     crate::common::run(&["run", plan.to_str().unwrap(), "--quiet", "--out", out.to_str().unwrap()]);
-    assert!(has_caveat(&shown(&out), "setting_left_out"));
+    assert!(has_caveat(&show_json(&out), "setting_left_out"));
 }

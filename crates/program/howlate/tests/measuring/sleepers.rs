@@ -1,20 +1,20 @@
-//! Sleeps of language runtimes and of users' own programs. No test here asserts a duration.
+//! Sleeps of language runtimes and of users' programs. No durations are asserted.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::{has_caveat, howlate, is_root, may_use_realtime, run, shown, skip, stderr, stdout};
+use crate::common::{has_caveat, howlate, is_root, may_use_realtime, run, show_json, skip, stderr, stdout};
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A bash program of the user's own.
-struct Own {
+/// A user's sleeper program in bash.
+struct BashSleeper {
     folder: TempDir,
     path: PathBuf,
 }
 
-impl Own {
+impl BashSleeper {
     fn new(script: &str) -> Self {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
@@ -28,7 +28,7 @@ impl Own {
         self.path.to_str().unwrap()
     }
 
-    /// What one run with it and with a thread of howlate gives; the latter must be unharmed.
+    /// Result of one measurement with it and with a thread of howlate; the latter must be complete. Returns also its caveats.
     #[track_caller]
     fn beside_a_thread(&self, status: i32) -> (Value, String) {
         let calls = format!("{},clock_nanosleep", self.name());
@@ -38,12 +38,12 @@ impl Own {
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(result["results"][1]["count"], 6, "the rest is unharmed");
         assert_eq!(result["ended"], "done");
-        let words = result["results"][0]["caveats"].to_string();
-        (result["results"][0].clone(), words)
+        let caveats = result["results"][0]["caveats"].to_string();
+        (result["results"][0].clone(), caveats)
     }
 }
 
-/// What other tests do on its CPU may take all of a turn's time; it has three more then.
+/// Other tests may take the CPU for a whole turn; three more attempts then.
 fn unless_starved(measuring: &mut Command, recording: &Path) -> Output {
     let mut output = measuring.output().unwrap();
     for _ in 0..3 {
@@ -58,7 +58,7 @@ fn unless_starved(measuring: &mut Command, recording: &Path) -> Output {
 
 const HELLO: &str = "echo 'howlate-probe 1 realtime my language 4.2'\n";
 
-/// Sleeps as it is told to.
+/// Sleeps as howlate requests.
 const SLEEPS: &str = "\
 for ((left = $2; left > 0; left--)); do
     start=$EPOCHREALTIME; sleep 0.001; end=$EPOCHREALTIME
@@ -66,17 +66,18 @@ for ((left = $2; left > 0; left--)); do
 done
 echo end";
 
-/// A folder for programs in which one that is not ours waits to be run.
+/// A cache folder with a foreign program in place of howlate's.
 fn with_a_planted_program() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     shell_probe(folder.path());
-    let kept = std::fs::read_dir(folder.path().join("howlate/probes")).unwrap().next().unwrap().unwrap();
+    let probe_folder =
+        std::fs::read_dir(folder.path().join("howlate/probes")).unwrap().next().unwrap().unwrap();
     let ran = folder.path().join("ran");
-    std::fs::write(kept.path().join("shell.sh"), format!("touch {}\n", ran.display())).unwrap();
+    std::fs::write(probe_folder.path().join("shell.sh"), format!("touch {}\n", ran.display())).unwrap();
     (folder, ran)
 }
 
-/// Runs the shell's program, kept in `cache`; it must work.
+/// Runs the shell's program from the folder `cache`; it must work.
 #[track_caller]
 fn shell_probe(cache: &Path) {
     let mut command = howlate(&["sleep", "--for", "1ms", "--call", "shell", "--samples", "2", "--json"]);
@@ -99,13 +100,13 @@ fn a_program_that_somebody_else_could_have_put_there_is_not_run() {
         return skip("giving a folder to another user needs root");
     }
     let (cache, ran) = with_a_planted_program();
-    let kept = cache.path().join("howlate/probes");
-    // With sums that fit, as whoever plants it would write them.
-    let program = std::fs::read_dir(&kept).unwrap().next().unwrap().unwrap().path();
+    let probe_folder = cache.path().join("howlate/probes");
+    // With correct checksums, which an attacker would write too.
+    let program = std::fs::read_dir(&probe_folder).unwrap().next().unwrap().unwrap().path();
     let sums =
         std::process::Command::new("sha256sum").arg("shell.sh").current_dir(&program).output().unwrap();
     std::fs::write(program.join("SHA256SUMS"), sums.stdout).unwrap();
-    for folder in [kept.clone(), cache.path().join("howlate"), cache.path().to_owned()] {
+    for folder in [probe_folder.clone(), cache.path().join("howlate"), cache.path().to_owned()] {
         std::os::unix::fs::chown(&folder, Some(65_534), None).unwrap();
         shell_probe(cache.path());
         assert!(!ran.exists(), "the program of another user's {} was run", folder.display());
@@ -120,7 +121,7 @@ fn a_program_that_somebody_else_could_have_put_there_is_not_run() {
     assert!(ran.exists(), "ours alone and with the right sums, it would have been run");
 }
 
-/// The program behind each runtime, to find out whether it is there.
+/// The executable of each runtime, to find out whether it is installed.
 const RUNTIMES: [(&str, &str); 9] = [
     ("python", "python3"),
     ("c", "cc"),
@@ -137,7 +138,7 @@ fn is_on_path(program: &str) -> bool {
     std::env::split_paths(&std::env::var_os("PATH").unwrap()).any(|folder| folder.join(program).is_file())
 }
 
-/// Runs every runtime that is there, for one length; checks what must hold anywhere.
+/// Runs every installed runtime for one length; checks what holds on any machine.
 #[track_caller]
 fn every_runtime(policy: &str, check: impl Fn(&Value)) {
     let (here, absent): (Vec<_>, Vec<_>) = RUNTIMES.into_iter().partition(|(_, program)| is_on_path(program));
@@ -151,20 +152,20 @@ fn every_runtime(policy: &str, check: impl Fn(&Value)) {
     assert_eq!(output.status.code(), Some(0), "{}{}", stderr(&output), stdout(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["results"].as_array().unwrap().len(), calls.len());
-    for (one, name) in result["results"].as_array().unwrap().iter().zip(calls) {
-        assert_eq!(one["condition"]["mechanism"], name);
-        assert_eq!(one["count"], 6, "{name}");
-        assert!(one["runtime"].as_str().unwrap().len() > 5, "{name} tells its version");
-        assert!(one["usage"]["elapsed_ns"].as_i64().unwrap() > 0);
-        check(one);
+    for (result, name) in result["results"].as_array().unwrap().iter().zip(calls) {
+        assert_eq!(result["condition"]["mechanism"], name);
+        assert_eq!(result["count"], 6, "{name}");
+        assert!(result["runtime"].as_str().unwrap().len() > 5, "{name} tells its version");
+        assert!(result["usage"]["elapsed_ns"].as_i64().unwrap() > 0);
+        check(result);
     }
 }
 
 #[test]
 fn every_language_sleeps_as_often_as_asked_with_what_was_asked() {
-    every_runtime("nice:19", |one| {
-        assert_eq!(one["in_force"]["policy"], "other");
-        assert_eq!(one["in_force"]["nice"], 19);
+    every_runtime("nice:19", |result| {
+        assert_eq!(result["in_force"]["policy"], "other");
+        assert_eq!(result["in_force"]["nice"], 19);
     });
 }
 
@@ -173,15 +174,18 @@ fn every_language_runs_under_a_realtime_policy() {
     if !may_use_realtime() {
         return skip("real-time priorities are not allowed here");
     }
-    every_runtime("rr:7", |one| {
-        assert_eq!((&one["in_force"]["policy"], &one["in_force"]["priority"]), (&"rr".into(), &7.into()));
-        assert_eq!(one["in_force"]["slack_ns"], 0);
+    every_runtime("rr:7", |result| {
+        assert_eq!(
+            (&result["in_force"]["policy"], &result["in_force"]["priority"]),
+            (&"rr".into(), &7.into())
+        );
+        assert_eq!(result["in_force"]["slack_ns"], 0);
     });
 }
 
 #[test]
 fn a_program_gets_policy_slack_and_cpu_and_its_result_is_recorded() {
-    let own = Own::new(&format!("{HELLO}{SLEEPS}"));
+    let own = BashSleeper::new(&format!("{HELLO}{SLEEPS}"));
     let path = own.folder.path().join("own.jsonl");
     let out = path.to_str().unwrap();
     let arguments = [
@@ -202,14 +206,14 @@ fn a_program_gets_policy_slack_and_cpu_and_its_result_is_recorded() {
     let output = unless_starved(&mut measuring, &path);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for (one, policy) in result["results"].as_array().unwrap().iter().zip(["batch", "other"]) {
-        let in_force = &one["in_force"];
+    for (result, policy) in result["results"].as_array().unwrap().iter().zip(["batch", "other"]) {
+        let in_force = &result["in_force"];
         assert_eq!((&in_force["policy"], &in_force["cpus"]), (&policy.into(), &"0".into()));
         assert_eq!(in_force["slack_ns"], 4321);
-        assert_eq!(one["condition"]["mechanism"], own.name());
-        assert_eq!((&one["count"], &one["runtime"]), (&5.into(), &"my language 4.2".into()));
+        assert_eq!(result["condition"]["mechanism"], own.name());
+        assert_eq!((&result["count"], &result["runtime"]), (&5.into(), &"my language 4.2".into()));
     }
-    assert_eq!(shown(&path)["results"], result["results"]);
+    assert_eq!(show_json(&path)["results"], result["results"]);
     let text = stdout(&run(&["show", out]));
     assert!(text.contains("my language 4.2"), "{text}");
 }
@@ -227,15 +231,15 @@ fn a_program_that_fails_fails_alone_and_says_why() {
         ("head -c 100000 /dev/zero", "its first line must be"),
     ];
     for (script, says) in cases {
-        let (one, words) = Own::new(script).beside_a_thread(3);
-        assert!(words.contains(says), "{script}: {words}");
-        assert_eq!((&one["count"], &one["unfinished"]), (&0.into(), &true.into()), "{script}");
+        let (result, caveats) = BashSleeper::new(script).beside_a_thread(3);
+        assert!(caveats.contains(says), "{script}: {caveats}");
+        assert_eq!((&result["count"], &result["unfinished"]), (&0.into(), &true.into()), "{script}");
     }
 }
 
 #[test]
 fn a_program_that_failed_is_not_tried_again() {
-    let own = Own::new("echo started >> $0.log; exit 3");
+    let own = BashSleeper::new("echo started >> $0.log; exit 3");
     own.beside_a_thread(3);
     let log = std::fs::read_to_string(own.path.with_extension("log")).unwrap();
     assert_eq!(log.lines().count(), 1, "there are two rounds");
@@ -243,21 +247,21 @@ fn a_program_that_failed_is_not_tried_again() {
 
 #[test]
 fn a_program_that_says_nothing_is_given_up() {
-    let (_, words) = Own::new("sleep 1000").beside_a_thread(3);
-    assert!(words.contains("said nothing within 1m"), "{words}");
+    let (_, caveats) = BashSleeper::new("sleep 1000").beside_a_thread(3);
+    assert!(caveats.contains("said nothing within 1m"), "{caveats}");
 }
 
 #[test]
 fn a_program_that_cannot_be_started_is_reported() {
-    let own = Own::new("");
+    let own = BashSleeper::new("");
     std::fs::write(&own.path, "#!/no/such/interpreter\n").unwrap();
-    let (_, words) = own.beside_a_thread(3);
-    assert!(words.contains("cannot be started"), "{words}");
+    let (_, caveats) = own.beside_a_thread(3);
+    assert!(caveats.contains("cannot be started"), "{caveats}");
 }
 
 #[test]
 fn a_program_that_hangs_is_cut_and_one_that_will_not_die_is_killed() {
-    let hangs = Own::new(&format!("{HELLO}sleep 1000"));
+    let hangs = BashSleeper::new(&format!("{HELLO}sleep 1000"));
     let output = run(&[
         "sleep",
         "--for",
@@ -275,10 +279,10 @@ fn a_program_that_hangs_is_cut_and_one_that_will_not_die_is_killed() {
     assert_eq!((&result["results"][0]["unfinished"], &result["ended"]), (&true.into(), &"done".into()));
     assert!(has_caveat(&result, "unfinished"));
 
-    let stays = Own::new(&format!("trap '' TERM HUP INT\n{HELLO}{SLEEPS}\nsleep 1000 & sleep 1000"));
-    let (one, words) = stays.beside_a_thread(0);
-    assert_eq!(one["count"], 6, "all that was asked for was measured");
-    assert!(!words.contains("unfinished"), "{words}");
+    let stays = BashSleeper::new(&format!("trap '' TERM HUP INT\n{HELLO}{SLEEPS}\nsleep 1000 & sleep 1000"));
+    let (result, caveats) = stays.beside_a_thread(0);
+    assert_eq!(result["count"], 6, "all that was asked for was measured");
+    assert!(!caveats.contains("unfinished"), "{caveats}");
 }
 
 #[test]
@@ -294,14 +298,14 @@ fn what_the_machine_lacks_is_named_and_the_rest_is_measured() {
     let output =
         howlate(&["sleep", "--call", "python,./no-such-probe"]).env("PATH", empty.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let said = stderr(&output);
-    assert!(said.contains("apt-get install python3") && said.contains("no such program"), "{said}");
+    let message = stderr(&output);
+    assert!(message.contains("apt-get install python3") && message.contains("no such program"), "{message}");
 }
 
 #[test]
 fn a_compiler_that_fails_fails_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let compiler = Own::new(
+    let compiler = BashSleeper::new(
         "[[ $1 == --version ]] && exec echo 'cc 0.1'; echo 'c.c:7: error: out of ideas' >&2; exit 1",
     );
     std::fs::rename(&compiler.path, folder.path().join("cc")).unwrap();
@@ -310,14 +314,14 @@ fn a_compiler_that_fails_fails_alone() {
     let output = howlate(&arguments).env("PATH", path).env("XDG_CACHE_HOME", folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let words = result["results"][0]["caveats"].to_string();
-    assert!(words.contains("cc failed (exit status: 1): c.c:7: error: out of ideas"), "{words}");
+    let caveats = result["results"][0]["caveats"].to_string();
+    assert!(caveats.contains("cc failed (exit status: 1): c.c:7: error: out of ideas"), "{caveats}");
     assert_eq!(result["results"][1]["count"], 3);
 }
 
 #[test]
 fn an_interrupt_keeps_what_the_program_had_printed() {
-    let own = Own::new(&format!("{HELLO}{SLEEPS}"));
+    let own = BashSleeper::new(&format!("{HELLO}{SLEEPS}"));
     let mut run = crate::common::Background::start(&[
         "sleep",
         "--for",
@@ -331,7 +335,7 @@ fn an_interrupt_keeps_what_the_program_had_printed() {
     run.signal(Signal::INT);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let result = shown(&run.recording);
+    let result = show_json(&run.recording);
     assert_eq!(result["ended"], "interrupted");
     assert!(result["results"][0]["count"].as_u64().unwrap() > 0);
     assert!(!has_caveat(&result, "unfinished"));
@@ -339,7 +343,7 @@ fn an_interrupt_keeps_what_the_program_had_printed() {
 
 #[test]
 fn a_threshold_stops_a_program() {
-    let own = Own::new(&format!("{HELLO}{SLEEPS}"));
+    let own = BashSleeper::new(&format!("{HELLO}{SLEEPS}"));
     let arguments =
         ["sleep", "--for", "1ms", "--samples", "1000000", "--rounds", "1", "--stop-above", "1ns", "--json"];
     let output = howlate(&arguments).args(["--call", own.name()]).output().unwrap();
@@ -369,29 +373,29 @@ for _ in range(2000):
     print(start, time.monotonic_ns())
 \"";
     let arguments = ["sleep", "--for", "1ms", "--samples", "3", "--json", "--call"];
-    let output = howlate(&arguments).arg(Own::new(script).name()).output().unwrap();
+    let output = howlate(&arguments).arg(BashSleeper::new(script).name()).output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let words = result["results"][0]["caveats"].to_string();
-    assert!(words.contains("1 thread of the program runs under a different policy"), "{words}");
-    assert!(words.contains("it slept more often than asked"), "{words}");
+    let caveats = result["results"][0]["caveats"].to_string();
+    assert!(caveats.contains("1 thread of the program runs under a different policy"), "{caveats}");
+    assert!(caveats.contains("it slept more often than asked"), "{caveats}");
 }
 
 /// Whether any process runs the program at `path`.
 fn runs(path: &Path) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    let commands = processes.filter_map(|one| std::fs::read(one.path().join("cmdline")).ok());
+    let commands = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     commands
-        .map(|words| String::from_utf8_lossy(&words).into_owned())
-        .any(|words| words.contains(path.to_str().unwrap()) && !words.contains("--call"))
+        .map(|command_line| String::from_utf8_lossy(&command_line).into_owned())
+        .any(|command_line| command_line.contains(path.to_str().unwrap()) && !command_line.contains("--call"))
 }
 
 #[test]
 fn a_killed_howlate_leaves_no_program_behind() {
-    // After its first sleep it prints nothing any more, so that no broken pipe ends it.
+    // It prints nothing after its first sleep, so that no broken pipe ends it.
     let once = "start=$EPOCHREALTIME; sleep 1.1; end=$EPOCHREALTIME
 echo ${start/[.,]/}000 ${end/[.,]/}000
 exec -a $0 sleep 1000";
-    let own = Own::new(&format!("{HELLO}{once}"));
+    let own = BashSleeper::new(&format!("{HELLO}{once}"));
     let mut run =
         crate::common::Background::start(&["sleep", "--for", "1s", "--call", own.name(), "--samples", "100"]);
     run.wait_for("\"block\"");
@@ -408,7 +412,7 @@ exec -a $0 sleep 1000";
 #[test]
 fn a_refused_policy_is_a_caveat_and_the_program_measures_as_it_may() {
     let anyone = crate::common::ForAnyone::new();
-    let own = Own::new(&format!("{HELLO}{SLEEPS}"));
+    let own = BashSleeper::new(&format!("{HELLO}{SLEEPS}"));
     let open =
         |path: &Path| std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755));
     open(own.folder.path()).unwrap();

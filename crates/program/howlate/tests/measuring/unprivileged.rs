@@ -1,4 +1,4 @@
-//! Without any privilege everything runs, and says what would be gained and how.
+//! Without privileges everything runs, and reports what privileges would add.
 
 use crate::common::{ForAnyone, has_caveat, stderr, stdout};
 use serde_json::Value;
@@ -20,8 +20,8 @@ fn a_refused_policy_is_measured_without_and_says_what_would_help() {
         .output()
         .unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for one in result["results"].as_array().unwrap() {
-        assert_eq!(one["count"], 10);
+    for result in result["results"].as_array().unwrap() {
+        assert_eq!(result["count"], 10);
     }
     if result["results"][1]["in_force"]["policy"] == "fifo" {
         return crate::common::skip("this user may use real-time priorities");
@@ -61,7 +61,7 @@ fn the_quick_look_runs_for_anyone_and_saves_a_recording() {
     for says in ["normal scheduling", "all CPUs busy", "howlate show --details"] {
         assert!(text.contains(says), "{says} is not in: {text}");
     }
-    // It begins with the machine and ends with what to do next, not with what this user may not.
+    // The first words are about the machine and the last about what to do next, not about missing permissions.
     assert!(!text.contains("not locked") && !text.contains("could not be tried"), "{text}");
     assert!(
         text.trim_end()

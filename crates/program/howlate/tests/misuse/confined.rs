@@ -1,14 +1,16 @@
-//! Confined by others: system calls that a seccomp profile denies, and a root folder with nothing in it. What can be measured
-//! is, what cannot is named, and nothing hangs.
+//! System calls denied by a seccomp profile, and an empty root folder: everything possible is measured, missing parts are reported,
+//! and nothing hangs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::common::{built_c, copy_program, has_caveat, is_root, pause, skip, stderr, stdout};
+use crate::common::{
+    build_c, copy_libraries, copy_program, has_caveat, is_root, pause, skip, stderr, stdout,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Runs a command whose system calls of these names the kernel answers with an error: NUMBER NAME,NAME COMMAND…
+/// Runs a command with a seccomp filter: NUMBER NAME,NAME COMMAND… makes the named calls fail with errno NUMBER.
 const DENY: &str = r#"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -25,32 +27,32 @@ static const struct { const char *name; int number; } calls[] = {
     CALL(timerfd_create), CALL(io_uring_setup), CALL(clock_nanosleep), CALL(getrusage), CALL(statx), CALL(getrandom),
     CALL(mount), CALL(fsmount), CALL(pidfd_open), CALL(ptrace), CALL(flock), CALL(fdatasync), CALL(socketpair),
 };
-int main(int count, char **words) {
+int main(int argc, char **argv) {
     struct sock_filter rules[64] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
     unsigned short length = 1;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 77;
-    for (char *name = strtok(words[2], ","); name; name = strtok(NULL, ",")) {
-        for (unsigned one = 0; one < sizeof calls / sizeof *calls; one++) {
-            if (strcmp(calls[one].name, name)) continue;
-            rules[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[one].number, 0, 1);
-            rules[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | atoi(words[1]));
+    for (char *name = strtok(argv[2], ","); name; name = strtok(NULL, ",")) {
+        for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+            if (strcmp(calls[i].name, name)) continue;
+            rules[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i].number, 0, 1);
+            rules[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | atoi(argv[1]));
         }
     }
     if (length == 1) return 76;
     rules[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog filter = { length, rules };
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) return 77;
-    execv(words[3], words + 3);
+    execv(argv[3], argv + 3);
     return 78;
 }
 "#;
 
-/// `EPERM`, as profiles answer, and `ENOSYS`, as kernels without a call and older profiles do.
+/// `EPERM`, the answer of profiles, and `ENOSYS`, the answer of old kernels and profiles.
 const ERRORS: [&str; 2] = ["1", "38"];
 
 const MEASURES: &str = "cyclic --threads 1 --samples 30 --json --quiet --no-save";
 
-/// What is denied, what is typed, and the caveat by which that is said; `-`: it may do without.
+/// Denied calls, command line, and the caveat about it; `-`: the call is optional.
 const DENIED: [(&str, &str, &str); 12] = [
     (
         "sched_setattr,sched_setscheduler",
@@ -86,7 +88,7 @@ const DENIED: [(&str, &str, &str); 12] = [
     ),
 ];
 
-/// What ends by itself, whatever it may not do, and what is said where that is forbidden; nothing: it may do without.
+/// Commands that end by themselves, with a denied call each, and the message about it; empty: the call is optional.
 const BRIEF: [(&str, &str, &str); 7] = [
     ("clone3", "cyclic --threads 1 --samples 30 --quiet --no-save", "clone3(2)"),
     ("sched_getaffinity", "cyclic --threads 1 --samples 30 --quiet --no-save", "sched_getaffinity(2)"),
@@ -97,17 +99,17 @@ const BRIEF: [(&str, &str, &str); 7] = [
     ("flock,fdatasync", "cyclic --threads 1 --samples 30 --quiet --out a.jsonl", ""),
 ];
 
-/// Runs it to its end, which must come.
+/// Runs a command, which must end within the limit.
 #[track_caller]
-fn ends(mut command: Command, what: &str) -> Output {
+fn run_to_end(mut command: Command, what: &str) -> Output {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // In units of 10 ms. What it says fits a pipe.
+    // In units of 10 ms. The output fits into the pipe.
     for _ in 0..6_000 {
         if child.try_wait().unwrap().is_some() {
             let output = child.wait_with_output().unwrap();
-            let said = stderr(&output) + &stdout(&output);
-            assert!(!said.contains("panicked"), "{what}: {said}");
+            let message = stderr(&output) + &stdout(&output);
+            assert!(!message.contains("panicked"), "{what}: {message}");
             return output;
         }
         pause(10);
@@ -116,43 +118,43 @@ fn ends(mut command: Command, what: &str) -> Output {
     panic!("{what} does not end: {}", stderr(&child.wait_with_output().unwrap()));
 }
 
-/// That it ended as it may: by a result, or by a sentence.
+/// The output is a result or an error message.
 #[track_caller]
-fn assert_told(output: &Output, what: &str) {
-    let said = stderr(output);
+fn assert_explained(output: &Output, what: &str) {
+    let message = stderr(output);
     match output.status.code() {
         Some(0 | 3) => {}
-        Some(2) => assert!(said.contains("error: "), "{what}: {said}"),
-        other => panic!("{what}: {other:?} {said}"),
+        Some(2) => assert!(message.contains("error: "), "{what}: {message}"),
+        other => panic!("{what}: {other:?} {message}"),
     }
 }
 
-/// The program that denies; `None` where it cannot be built.
+/// Builds the filter program; `None` without a compiler.
 fn deny(folder: &Path) -> Option<PathBuf> {
     let (source, program) = (folder.join("deny.c"), folder.join("deny"));
     std::fs::write(&source, DENY).unwrap();
-    built_c(&source, &program, &["-O1"]).map(|()| program)
+    build_c(&source, &program, &["-O1"]).map(|()| program)
 }
 
-fn denied(program: &Path, folder: &Path, error: &str, calls: &str, words: &str) -> Output {
+fn run_with_denied_calls(program: &Path, folder: &Path, error: &str, calls: &str, arguments: &str) -> Output {
     let mut command = Command::new(program);
-    command.args([error, calls, env!("CARGO_BIN_EXE_howlate")]).args(words.split(' '));
+    command.args([error, calls, env!("CARGO_BIN_EXE_howlate")]).args(arguments.split(' '));
     command.current_dir(folder).env("XDG_DATA_HOME", folder);
-    ends(command, &format!("{error} for {calls}: `{words}`"))
+    run_to_end(command, &format!("{error} for {calls}: `{arguments}`"))
 }
 
 #[test]
 fn what_a_seccomp_profile_denies_is_named_and_the_rest_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = deny(folder.path()) else { return };
-    for (calls, words, caveat) in DENIED {
+    for (calls, arguments, caveat) in DENIED {
         for error in ERRORS {
-            let output = denied(&program, folder.path(), error, calls, words);
-            let what = format!("{error} for {calls}: `{words}`");
+            let output = run_with_denied_calls(&program, folder.path(), error, calls, arguments);
+            let what = format!("{error} for {calls}: `{arguments}`");
             if output.status.code() == Some(77) {
                 return skip("seccomp filters cannot be set here");
             }
-            assert_told(&output, &what);
+            assert_explained(&output, &what);
             if output.status.code() == Some(2) {
                 continue;
             }
@@ -166,32 +168,26 @@ fn what_a_seccomp_profile_denies_is_named_and_the_rest_is_measured() {
 fn what_a_seccomp_profile_makes_impossible_ends_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = deny(folder.path()) else { return };
-    for (number, (calls, words, says)) in BRIEF.into_iter().enumerate() {
+    for (number, (calls, arguments, says)) in BRIEF.into_iter().enumerate() {
         for error in ERRORS {
             let of_its_own = folder.path().join(format!("{number}-{error}"));
             std::fs::create_dir(&of_its_own).unwrap();
-            let output = denied(&program, &of_its_own, error, calls, words);
+            let output = run_with_denied_calls(&program, &of_its_own, error, calls, arguments);
             if output.status.code() == Some(77) {
                 return skip("seccomp filters cannot be set here");
             }
-            assert_told(&output, &format!("{error} for {calls}: `{words}`"));
+            assert_explained(&output, &format!("{error} for {calls}: `{arguments}`"));
             let is_forbidden = error == ERRORS[0] && output.status.code() == Some(2);
             assert!(!is_forbidden || stderr(&output).contains(says), "{calls}: {}", stderr(&output));
         }
     }
 }
 
-/// A folder with nothing but the program and what it is linked with.
+/// A folder with only the program and its libraries.
 fn bare_root() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     copy_program(&folder.path().join("howlate"));
-    let listed = Command::new("ldd").arg(env!("CARGO_BIN_EXE_howlate")).output().unwrap();
-    let text = stdout(&listed);
-    for library in text.split_whitespace().filter(|word| word.starts_with('/')) {
-        let place = folder.path().join(library.trim_start_matches('/'));
-        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-        std::fs::copy(library, place).unwrap();
-    }
+    copy_libraries(folder.path());
     folder
 }
 
@@ -201,26 +197,26 @@ fn in_an_empty_root_folder_it_measures_and_says_what_is_missing() {
         return skip("chroot takes root");
     }
     let root = bare_root();
-    let within = |words: &str| {
+    let within = |arguments: &str| {
         let mut command = Command::new("chroot");
-        command.arg(root.path()).arg("/howlate").args(words.split(' '));
-        ends(command, &format!("`{words}` in an empty root folder"))
+        command.arg(root.path()).arg("/howlate").args(arguments.split(' '));
+        run_to_end(command, &format!("`{arguments}` in an empty root folder"))
     };
     let rows = [
         "cyclic --threads 1 --samples 30 --json --quiet",
         "sleep --for 1ms --samples 20 --json --quiet",
         "notify --by futex,pipe --samples 20 --rounds 1 --json --quiet",
     ];
-    for words in rows {
-        let output = within(words);
-        // Memory may not be lockable; what it may run on need not be read from /proc.
-        assert!(matches!(output.status.code(), Some(0 | 3)), "{words}: {}", stderr(&output));
+    for arguments in rows {
+        let output = within(arguments);
+        // Memory may not be lockable; the allowed CPUs are known without /proc.
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{arguments}: {}", stderr(&output));
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-        // What takes a helper process starts itself again, as /proc/self/exe: that it could not is a caveat.
+        // Helper processes are started from /proc/self/exe: without that there is a caveat.
         let is_measured = result["results"][0]["count"].as_u64() > Some(0);
-        assert!(is_measured || has_caveat(&result, "unfinished"), "{words}: {result}");
+        assert!(is_measured || has_caveat(&result, "unfinished"), "{arguments}: {result}");
     }
-    for words in [
+    for arguments in [
         "doctor",
         "watch 1",
         "top --once --duration 100ms",
@@ -231,6 +227,6 @@ fn in_an_empty_root_folder_it_measures_and_says_what_is_missing() {
         "cyclic --threads 1 --samples 30 --load cpu --quiet",
         "report",
     ] {
-        assert_told(&within(words), words);
+        assert_explained(&within(arguments), arguments);
     }
 }

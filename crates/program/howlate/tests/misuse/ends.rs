@@ -1,11 +1,11 @@
-//! However a run ends, what was measured is kept.
+//! Results survive every end of a run.
 
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::common::{
-    Background, built_c, children, has_caveat, is_root, run, shown, skip, stderr, stdout, wait_until,
+    Background, build_c, children, has_caveat, is_root, run, show_json, skip, stderr, stdout, wait_until,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn an_interrupt_ends_in_order_and_keeps_the_result() {
         let output = run.output();
         assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
         assert!(stdout(&output).contains("interrupted"), "{}", stdout(&output));
-        let result = shown(&run.recording);
+        let result = show_json(&run.recording);
         assert_eq!(result["ended"], "interrupted");
         assert!(result["results"][0]["count"].as_u64().unwrap() > 0);
     }
@@ -30,7 +30,7 @@ fn threads_in_a_long_wait_are_woken_to_end() {
     let mut run = Background::start(&["cyclic", "--threads", "2", "--period", "1h", "--duration", "10h"]);
     run.signal(Signal::INT);
     let output = run.output();
-    let result = shown(&run.recording);
+    let result = show_json(&run.recording);
     assert_eq!(result["ended"], "interrupted");
     assert!(!has_caveat(&result, "unfinished"), "{}", stdout(&output));
 }
@@ -41,15 +41,15 @@ fn a_killed_run_leaves_a_readable_recording() {
     run.wait_for("\"block\"");
     run.signal(Signal::KILL);
     run.output();
-    let result = shown(&run.recording);
+    let result = show_json(&run.recording);
     assert_eq!(result["ended"], Value::Null);
     assert!(result["results"][0]["count"].as_u64().unwrap() > 0);
     assert!(has_caveat(&result, "no_end") || has_caveat(&result, "recording_cut_off"));
 }
 
 // time      0 s                           3 s
-//           |-----------|XXXXXXXX|------------|     X: stopped, as long as this test says
-// wake-ups                none                      the first one after the stop is that late
+//           |-----------|XXXXXXXX|------------|     X: stopped by this test
+// wake-ups                none                      the first one after the stop is late by the length of the stop
 #[test]
 fn a_stall_is_never_hidden() {
     const PERIOD: i64 = 1_000_000;
@@ -63,21 +63,21 @@ fn a_stall_is_never_hidden() {
     run.signal(Signal::CONT);
     let output = run.output();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let one = &result["results"][0];
-    let mean = |of: &str| one[of]["mean"].as_f64().unwrap();
-    // Between its last wake-up and the stop one period may have gone by already.
-    let missed = one["missed_periods"].as_i64().unwrap();
+    let stalled = &result["results"][0];
+    let mean = |field: &str| stalled[field]["mean"].as_f64().unwrap();
+    // The stop may begin up to one period after the last wake-up.
+    let missed = stalled["missed_periods"].as_i64().unwrap();
     assert!(missed >= stall / PERIOD - 1, "{missed} periods missed in {stall} ns");
-    assert!(one["latency_ns"]["max"].as_i64().unwrap() >= stall - PERIOD, "{one}");
-    // Corrected, the stall is as many late wake-ups as it swallowed, not one.
-    assert!(mean("corrected_ns") > mean("latency_ns"), "{one}");
-    assert_eq!(one["corrected_ns"]["max"], one["latency_ns"]["max"]);
-    assert_eq!(shown(&run.recording)["results"], result["results"]);
+    assert!(stalled["latency_ns"]["max"].as_i64().unwrap() >= stall - PERIOD, "{stalled}");
+    // With correction the stall counts as all its missed wake-ups.
+    assert!(mean("corrected_ns") > mean("latency_ns"), "{stalled}");
+    assert_eq!(stalled["corrected_ns"]["max"], stalled["latency_ns"]["max"]);
+    assert_eq!(show_json(&run.recording)["results"], result["results"]);
 }
 
 #[test]
 fn signals_in_a_row_are_one_request() {
-    // As `timeout` does it: to the process, and again to its group; and a terminal that closes.
+    // As `timeout` does: to the process and again to its group; and a closed terminal.
     for signals in [[Signal::TERM, Signal::TERM, Signal::CONT], [Signal::HUP, Signal::HUP, Signal::TERM]] {
         let mut run = Background::start(&["cyclic", "--threads", "1", "--duration", "1h", "--json"]);
         run.wait_for("\"block\"");
@@ -86,7 +86,7 @@ fn signals_in_a_row_are_one_request() {
         assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(result["ended"], "interrupted");
-        assert_eq!(shown(&run.recording)["results"], result["results"]);
+        assert_eq!(show_json(&run.recording)["results"], result["results"]);
     }
 }
 
@@ -96,7 +96,7 @@ fn a_terminal_that_closes_leaves_a_whole_recording() {
     let out = folder.path().join("a.jsonl");
     let program = env!("CARGO_BIN_EXE_howlate");
     let command = format!("exec {program} cyclic --threads 1 --duration 1h --out {}", out.display());
-    // It opens a terminal, and closes it when it is killed.
+    // `script` opens a terminal, and closes it when it is killed.
     let script = Command::new("script")
         .args(["-qfec", &command, "/dev/null"])
         .stdin(Stdio::piped())
@@ -108,14 +108,14 @@ fn a_terminal_that_closes_leaves_a_whole_recording() {
     script.kill().unwrap();
     script.wait().unwrap();
     crate::common::wait_until("the end of the recording", || says("\"end\""));
-    assert_eq!(shown(&out)["ended"], "interrupted");
+    assert_eq!(show_json(&out)["ended"], "interrupted");
 }
 
 #[test]
 fn a_limit_on_the_size_of_files_stops_the_recording_not_the_measurement() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("a.jsonl");
-    let words = [
+    let arguments = [
         "sleep",
         "--for",
         "10us",
@@ -129,13 +129,13 @@ fn a_limit_on_the_size_of_files_stops_the_recording_not_the_measurement() {
     ];
     // In units of 512 bytes.
     let mut limited = Command::new("sh");
-    limited.args(["-c", "ulimit -f 100; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]).args(words);
+    limited.args(["-c", "ulimit -f 100; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]).args(arguments);
     let output = limited.output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["results"][0]["count"], 20_000);
     assert!(has_caveat(&result, "recording_incomplete"));
-    assert!(shown(&out)["results"][0]["count"].as_u64().unwrap() > 0);
+    assert!(show_json(&out)["results"][0]["count"].as_u64().unwrap() > 0);
 }
 
 #[test]
@@ -144,24 +144,23 @@ fn a_recording_that_a_full_disk_cut_does_not_pass_for_a_whole_one() {
         return skip("a small disk takes root");
     }
     let folder = tempfile::tempdir().unwrap();
-    // Room for what is known of the machine, which is its first line, and a page or two.
+    // Room for the first line about the machine, and a page or two.
     let script = "$1 cyclic --duration 1s --quiet --no-save --out $2/whole > $2/text
         size=$(($(head -n 1 $2/whole | wc -c) / 4096 * 4096 + 8192))
         mount -t tmpfs -o size=$size none $2 && $1 cyclic --duration 1s --out $2/a; $1 show $2/a";
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c", script, "sh"]);
     let output = command.arg(env!("CARGO_BIN_EXE_howlate")).arg(folder.path()).output().unwrap();
-    let said = stderr(&output);
-    if said.contains("unshare") || said.contains("mount:") {
-        return skip(&format!("a small disk cannot be had here: {said}"));
+    let message = stderr(&output);
+    if message.contains("unshare") || message.contains("mount:") {
+        return skip(&format!("a small disk cannot be had here: {message}"));
     }
-    let said = stdout(&output);
-    // What is missing is said once by the run, and once of its recording; or that has no end.
-    let lost = said.matches("could not be written to the recording").count();
-    assert!(lost == 2 || (lost == 1 && said.contains("has no end")), "{said}");
+    let message = stdout(&output);
+    // The run reports the lost lines; the recording has a second report, or no end.
+    let lost = message.matches("could not be written to the recording").count();
+    assert!(lost == 2 || (lost == 1 && message.contains("has no end")), "{message}");
 }
 
-/// A named pipe.
 fn pipe(folder: &tempfile::TempDir) -> PathBuf {
     let path = folder.path().join("pipe");
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
@@ -173,7 +172,7 @@ fn pipe(folder: &tempfile::TempDir) -> PathBuf {
 fn a_recordings_reader_that_leaves_costs_the_recording_not_the_result() {
     let folder = tempfile::tempdir().unwrap();
     let path = pipe(&folder);
-    let words = [
+    let arguments = [
         "cyclic",
         "--threads",
         "1",
@@ -184,8 +183,9 @@ fn a_recordings_reader_that_leaves_costs_the_recording_not_the_result() {
         "--out",
         path.to_str().unwrap(),
     ];
-    let child = crate::common::howlate(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // It reads the first bytes and goes.
+    let child =
+        crate::common::howlate(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It closes the pipe after the first bytes.
     let mut first = [0; 10];
     std::fs::File::open(&path).unwrap().read_exact(&mut first).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -199,8 +199,10 @@ fn a_recordings_reader_that_leaves_costs_the_recording_not_the_result() {
 fn a_pipe_that_nobody_reads_is_not_waited_for_after_an_interrupt() {
     let folder = tempfile::tempdir().unwrap();
     let path = pipe(&folder);
-    let words = ["cyclic", "--threads", "1", "--duration", "1h", "--quiet", "--out", path.to_str().unwrap()];
-    let child = crate::common::howlate(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let arguments =
+        ["cyclic", "--threads", "1", "--duration", "1h", "--quiet", "--out", path.to_str().unwrap()];
+    let child =
+        crate::common::howlate(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let handles = || {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
@@ -217,16 +219,16 @@ fn a_pipe_that_nobody_reads_is_not_waited_for_after_an_interrupt() {
 fn a_reader_of_the_result_that_leaves_ends_it_without_a_word() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("a.jsonl");
-    let words = ["sleep", "--for", "1ms", "--samples", "1", "--quiet", "--out", out.to_str().unwrap()];
+    let arguments = ["sleep", "--for", "1ms", "--samples", "1", "--quiet", "--out", out.to_str().unwrap()];
     let mut child =
-        crate::common::howlate(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        crate::common::howlate(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(141), ""));
-    assert_eq!(shown(&out)["results"][0]["count"], 1);
+    assert_eq!(show_json(&out)["results"][0]["count"], 1);
 }
 
-/// A file system of 64 KiB, unmounted when dropped.
+/// A file system of 64 KiB, unmounted on drop.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
@@ -258,8 +260,8 @@ fn a_full_disk_stops_the_recording_not_the_measurement() {
     assert_eq!(result["results"][0]["count"], 20_000, "everything was measured");
     assert!(has_caveat(&result, "recording_incomplete"));
     assert_eq!(output.status.code(), Some(3));
-    let kept = shown(&path);
-    let count = kept["results"][0]["count"].as_u64().unwrap();
+    let saved = show_json(&path);
+    let count = saved["results"][0]["count"].as_u64().unwrap();
     assert!(count > 0 && count < 20_000, "{count} wake-ups were kept");
 }
 
@@ -276,13 +278,13 @@ fn a_recording_cut_at_any_byte_can_be_shown() {
         std::fs::write(&cut, &whole[..length]).unwrap();
         let output = run(&["show", "--format", "json", cut.to_str().unwrap()]);
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let measured = result["results"].as_array().unwrap().iter().any(|one| one["count"] != 0);
+        let measured = result["results"].as_array().unwrap().iter().any(|result| result["count"] != 0);
         assert_eq!(output.status.code(), Some(if measured { 0 } else { 3 }), "{length}");
         assert!(has_caveat(&result, "no_end") || has_caveat(&result, "recording_cut_off"), "{length}");
     }
 }
 
-/// A program that runs another one, whose `kill(2)` the kernel answers with EPERM.
+/// Runs another program with a filter that makes `kill(2)` fail with EPERM.
 const WITHOUT_KILL: &str = r#"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -290,7 +292,7 @@ const WITHOUT_KILL: &str = r#"
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-int main(int count, char **words) {
+int main(int argc, char **argv) {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kill, 0, 1),
@@ -299,7 +301,7 @@ int main(int count, char **words) {
     };
     struct sock_fprog filter = { 4, rules };
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) return 77;
-    execv(words[1], words + 1);
+    execv(argv[1], argv + 1);
     return 78;
 }
 "#;
@@ -309,13 +311,13 @@ fn a_load_ends_with_its_run_also_where_it_may_not_kill() {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("without.c"), folder.path().join("without"));
     std::fs::write(&source, WITHOUT_KILL).unwrap();
-    if built_c(&source, &program, &[]).is_none() {
+    if build_c(&source, &program, &[]).is_none() {
         return;
     }
-    let words = ["cyclic", "--load", "cpu", "--threads", "1", "--duration", "1h", "--no-save", "--quiet"];
+    let arguments = ["cyclic", "--load", "cpu", "--threads", "1", "--duration", "1h", "--no-save", "--quiet"];
     let mut run = Command::new(&program)
         .arg(env!("CARGO_BIN_EXE_howlate"))
-        .args(words)
+        .args(arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -328,7 +330,7 @@ fn a_load_ends_with_its_run_also_where_it_may_not_kill() {
         .collect();
     run.kill().unwrap();
     run.wait().unwrap();
-    // Whoever ended may still be there for its new parent to be waited for.
+    // A zombie may remain until its new parent reaps it.
     let runs = |pid: &u32| {
         std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
     };

@@ -3,8 +3,8 @@
 use std::process::{Command, Stdio};
 
 use crate::common::{
-    Background, ForAnyone, SETTING_NAME, has_caveat, is_installed, is_root, json, run, shown, skip, stderr,
-    stdout,
+    Background, ForAnyone, SETTING_NAME, has_caveat, is_installed, is_root, json, run, show_json, skip,
+    stderr, stdout,
 };
 use howlate_model::Policy;
 use rustix::process::Signal;
@@ -14,20 +14,20 @@ fn done_and_within_limits_is_0() {
     json(&["sleep", "--for", "1ms", "--samples", "3", "--fail-above", "max>1h", "--json"], 0);
 }
 
-/// A job that was stopped has not passed; what it has measured is there.
+/// An interrupted job has not passed, although its result is there.
 #[test]
 fn ended_before_what_was_asked_for_is_3() {
     let own = std::process::id().to_string();
-    for words in [
+    for command_line in [
         &["cyclic", "--threads", "1", "--duration", "1h"][..],
         &["sleep", "--for", "1ms", "--duration", "1h"],
         &["notify", "--by", "futex", "--duration", "1h"],
     ] {
-        let mut run = Background::start(words);
+        let mut run = Background::start(command_line);
         run.wait_for("\"block\"");
         run.signal(Signal::INT);
-        assert_eq!(run.output().status.code(), Some(3), "{words:?}");
-        assert_eq!(shown(&run.recording)["ended"], "interrupted", "{words:?}");
+        assert_eq!(run.output().status.code(), Some(3), "{command_line:?}");
+        assert_eq!(show_json(&run.recording)["ended"], "interrupted", "{command_line:?}");
     }
     if !is_root() {
         return skip("watching takes root");
@@ -38,7 +38,7 @@ fn ended_before_what_was_asked_for_is_3() {
     assert_eq!(run.output().status.code(), Some(3));
 }
 
-/// Before the first turn is taken, too; and what howlate does to end soon is not said of who started it.
+/// Also before the first turn; and howlate's own priority at its end is not attributed to the user.
 #[test]
 fn ended_at_its_start_is_3_and_no_niceness_is_blamed_on_anybody() {
     let mut run = Background::start(&["cyclic", "--policy", "other,fifo:80", "--duration", "1h"]);
@@ -67,9 +67,9 @@ fn a_limit_exceeded_before_it_was_ended_early_is_1() {
 fn a_wake_up_that_stops_the_run_is_1_and_named() {
     let output = run(&["cyclic", "--cpus", "0", "--duration", "1h", "--stop-above", "1ns", "--quiet"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let said = stderr(&output);
-    assert!(said.contains("stopped by --stop-above:") && said.contains("late on CPU 0, "), "{said}");
-    assert!(said.contains("s after the start"), "{said}");
+    let message = stderr(&output);
+    assert!(message.contains("stopped by --stop-above:") && message.contains("late on CPU 0, "), "{message}");
+    assert!(message.contains("s after the start"), "{message}");
 }
 
 #[test]
@@ -80,8 +80,9 @@ fn what_is_refuted_is_1() {
 
 #[test]
 fn what_is_undecided_is_3() {
-    let known = ["cyclic", "--threads", "1", "--period", "100us", "--until", "p50 ±2ns", "--at-most", "2s"];
-    json(&[&known[..], &["--json"]].concat(), 3);
+    let arguments =
+        ["cyclic", "--threads", "1", "--period", "100us", "--until", "p50 ±2ns", "--at-most", "2s"];
+    json(&[&arguments[..], &["--json"]].concat(), 3);
     let mut run = Background::start(&["cyclic", "--threads", "1", "--until", "max<1h: 1 per hour"]);
     run.wait_for("\"block\"");
     run.signal(Signal::INT);
@@ -94,7 +95,7 @@ fn a_bad_request_is_2() {
     assert_eq!(run(&["show", "/no/such/recording"]).status.code(), Some(2));
 }
 
-/// A run that was killed before it had seen anything says nothing, however it is shown.
+/// A run killed before its first wake-up has no result in any format.
 #[test]
 fn a_killed_run_without_wake_ups_is_3() {
     let folder = tempfile::tempdir().unwrap();
@@ -107,14 +108,14 @@ fn a_killed_run_without_wake_ups_is_3() {
         assert_eq!(run(arguments).status.code(), Some(3), "{arguments:?}");
     }
     assert_eq!(run(&["show", recorded]).status.code(), Some(0));
-    // Nor does it pass where only the XML is looked at.
+    // JUnit XML alone does not pass either.
     let compared = run(&["compare", recorded, path, "--format", "junit"]);
     assert_eq!(compared.status.code(), Some(3));
     let xml = stdout(&compared);
     assert!(xml.contains("<skipped message=\"median needs ") && !xml.contains("tests=\"0\""), "{xml}");
 }
 
-/// What is blamed wrongly is 1: see the tests of `commands/selfcheck`, which need no machine for it.
+/// Wrong attribution is status 1: tested in `commands/selfcheck`, without a machine.
 #[test]
 fn a_selfcheck_without_a_tracer_is_3() {
     assert_eq!(run(&["selfcheck", "--tracer", "none", "--quiet"]).status.code(), Some(3));
@@ -122,9 +123,9 @@ fn a_selfcheck_without_a_tracer_is_3() {
 
 #[test]
 fn a_refused_policy_is_3() {
-    let (anyone, words) =
+    let (anyone, command_line) =
         (ForAnyone::new(), ["sleep", "--for", "1ms", "--samples", "1", "--policy", "fifo:80"]);
-    let output = anyone.howlate(&words).output().unwrap();
+    let output = anyone.howlate(&command_line).output().unwrap();
     match is_root() {
         true => assert_eq!(output.status.code(), Some(3), "{}", stderr(&output)),
         false => skip("whether this user may use real-time policies is not known"),
@@ -135,7 +136,7 @@ fn a_refused_policy_is_3() {
 fn a_refused_setting_is_3() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, out) = (folder.path().join("plan.toml"), folder.path().join("a.jsonl"));
-    // No value that any kernel takes.
+    // An invalid value for every kernel.
     std::fs::write(
         &plan,
         format!("[system]\n{SETTING_NAME} = \"soon\"\n[[sleep]]\nfor = \"1ms\"\nsamples = 1\n"),
@@ -143,7 +144,7 @@ fn a_refused_setting_is_3() {
     .unwrap();
     let output = run(&["run", plan.to_str().unwrap(), "--quiet", "--out", out.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(has_caveat(&shown(&out), "setting_left_out"));
+    assert!(has_caveat(&show_json(&out), "setting_left_out"));
 }
 
 #[test]
@@ -151,17 +152,17 @@ fn a_refused_dma_latency_is_3() {
     if !is_root() {
         return skip("somebody without privilege must be had for certain");
     }
-    let words = ["sleep", "--for", "1ms", "--samples", "1", "--dma-latency", "0", "--json"];
-    let output = ForAnyone::new().howlate(&words).output().unwrap();
+    let command_line = ["sleep", "--for", "1ms", "--samples", "1", "--dma-latency", "0", "--json"];
+    let output = ForAnyone::new().howlate(&command_line).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(has_caveat(&serde_json::from_slice(&output.stdout).unwrap(), "dma_latency_refused"));
 }
 
 #[test]
 fn an_affinity_that_deadline_threads_cannot_have_is_3() {
-    let words =
+    let command_line =
         ["cyclic", "--policy", "deadline:100us/1ms", "--cpus", "0", "--samples", "5", "--json", "--quiet"];
-    let output = run(&words);
+    let output = run(&command_line);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(has_caveat(&result, "affinity_differs"), "{result}");
@@ -172,7 +173,7 @@ fn cpus_taken_away_in_the_middle_are_3() {
     let allowed = howlate_linux::sched::affinity().unwrap();
     let mut cpus = allowed.iter();
     let (Some(first), Some(_)) = (cpus.next(), cpus.next()) else { return skip("needs two CPUs") };
-    let words = [
+    let command_line = [
         "sleep",
         "--for",
         "1ms",
@@ -185,23 +186,23 @@ fn cpus_taken_away_in_the_middle_are_3() {
         "--rounds",
         "1",
     ];
-    let mut run = Background::start(&words);
+    let mut run = Background::start(&command_line);
     let pid = run.child.as_ref().unwrap().id();
     for tid in measuring_threads(pid) {
         howlate_linux::sched::bind_thread(tid, &[first].into_iter().collect()).unwrap();
     }
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(has_caveat(&shown(&run.recording), "affinity_differs"));
+    assert!(has_caveat(&show_json(&run.recording), "affinity_differs"));
 }
 
-/// The threads of process `pid` that measure, once there are any.
+/// Measuring threads of process `pid`; waits until there are some.
 fn measuring_threads(pid: u32) -> Vec<u32> {
     let root = howlate_procfs::Root::live();
     let measures = |tid: &u32| {
         root.read(&format!("/proc/{pid}/task/{tid}/comm")).is_ok_and(|name| name.starts_with("howlate-"))
     };
-    // A listing may miss threads while others of the process end.
+    // The listing may miss threads while others end.
     let mut tids: Vec<u32> = Vec::new();
     crate::common::wait_until("a measuring thread", || {
         tids = howlate_procfs::threads(&root, pid).into_iter().filter(measures).collect();
@@ -210,13 +211,13 @@ fn measuring_threads(pid: u32) -> Vec<u32> {
     tids
 }
 
-/// As with `chrt --other --pid 0 TID`.
+/// Like `chrt --other --pid 0 TID`.
 #[test]
 fn a_policy_changed_in_the_middle_is_3() {
     use howlate_linux::sched;
-    let words = "cyclic --threads 1 --policy batch --duration 1h --rounds 1";
-    let mut run = Background::start(&words.split(' ').collect::<Vec<_>>());
-    // What it began with is read back.
+    let command_line = "cyclic --threads 1 --policy batch --duration 1h --rounds 1";
+    let mut run = Background::start(&command_line.split(' ').collect::<Vec<_>>());
+    // The policy at the start has been read back.
     run.wait_for("\"in_force\"");
     for tid in measuring_threads(run.child.as_ref().unwrap().id()) {
         assert_eq!(sched::policy(tid).unwrap(), Policy::Batch);
@@ -225,10 +226,10 @@ fn a_policy_changed_in_the_middle_is_3() {
     run.signal(Signal::INT);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(has_caveat(&shown(&run.recording), "policy_changed"));
+    assert!(has_caveat(&show_json(&run.recording), "policy_changed"));
 }
 
-/// As with `taskset -p`, of the program that sleeps.
+/// Like `taskset -p` on the program that sleeps.
 #[test]
 fn cpus_taken_from_a_program_in_the_middle_are_3() {
     if !is_installed("python3") {
@@ -244,10 +245,10 @@ fn cpus_taken_from_a_program_in_the_middle_are_3() {
     run.signal(Signal::INT);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(has_caveat(&shown(&run.recording), "affinity_differs"));
+    assert!(has_caveat(&show_json(&run.recording), "affinity_differs"));
 }
 
-/// As with `renice`, of the program that sleeps.
+/// Like `renice` on the program that sleeps.
 #[test]
 fn a_program_made_nicer_in_the_middle_is_3() {
     if !is_installed("python3") {
@@ -256,13 +257,13 @@ fn a_program_made_nicer_in_the_middle_is_3() {
     let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "60000", "--rounds", "1"]);
     let program = program_of(run.child.as_ref().unwrap().id());
     run.wait_for("\"in_force\"");
-    // Anybody may make a program of theirs nicer, and these tests may be nice themselves.
+    // Users may always make their programs nicer; these tests may be nice themselves.
     howlate_linux::sched::set_policy(program, "nice:19".parse().unwrap()).unwrap();
     run.wait_for("policy_changed");
     run.signal(Signal::INT);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(has_caveat(&shown(&run.recording), "policy_changed"));
+    assert!(has_caveat(&show_json(&run.recording), "policy_changed"));
 }
 
 /// The process of the language runtime that process `pid` measures.
@@ -278,12 +279,12 @@ fn program_of(pid: u32) -> u32 {
     found.unwrap()
 }
 
-/// A group of its own for one test, removed when that is over.
-struct Group(std::path::PathBuf);
+/// A control group for one test, removed on drop.
+struct TestGroup(std::path::PathBuf);
 
-impl Group {
+impl TestGroup {
     fn new(name: &str) -> Option<Self> {
-        // Where the hierarchy is that has no controllers of the first version.
+        // In the hierarchy of cgroup v2, or in one of v1 without controllers.
         let places = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(std::path::Path::new);
         let place = places.into_iter().find(|place| place.join("cgroup.procs").exists())?;
         let folder = place.join(format!("howlate-test-{name}-{}", std::process::id()));
@@ -295,7 +296,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for TestGroup {
     fn drop(&mut self) {
         drop(std::fs::remove_dir(&self.0));
     }
@@ -303,14 +304,16 @@ impl Drop for Group {
 
 #[test]
 fn a_move_to_another_control_group_in_the_middle_is_3() {
-    let Some(group) = Group::new("moved") else { return skip("needs root and control groups, version 2") };
+    let Some(group) = TestGroup::new("moved") else {
+        return skip("needs root and control groups, version 2");
+    };
     let mut run = Background::start(&["cyclic", "--threads", "1", "--duration", "2s", "--rounds", "1"]);
     let pid = run.child.as_ref().unwrap().id();
     run.wait_for("\"in_force\"");
     group.take(pid);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(has_caveat(&shown(&run.recording), "group_changed"));
+    assert!(has_caveat(&show_json(&run.recording), "group_changed"));
 }
 
 #[test]
@@ -318,7 +321,9 @@ fn a_program_moved_to_another_control_group_in_the_middle_is_3() {
     if !is_installed("python3") {
         return skip("python3 is not installed");
     }
-    let Some(group) = Group::new("program") else { return skip("needs root and control groups, version 2") };
+    let Some(group) = TestGroup::new("program") else {
+        return skip("needs root and control groups, version 2");
+    };
     let mut run = Background::start(&["sleep", "1ms", "python", "--samples", "60000", "--rounds", "1"]);
     let program = program_of(run.child.as_ref().unwrap().id());
     run.wait_for("\"in_force\"");
@@ -327,7 +332,7 @@ fn a_program_moved_to_another_control_group_in_the_middle_is_3() {
     run.signal(Signal::INT);
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(has_caveat(&shown(&run.recording), "group_changed"));
+    assert!(has_caveat(&show_json(&run.recording), "group_changed"));
 }
 
 #[test]
@@ -342,7 +347,7 @@ fn a_slice_changed_in_the_middle_is_3() {
     howlate_linux::sched::set_slice_of(tid, howlate_model::Span::from_micros(700)).unwrap();
     let output = run.output();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(has_caveat(&shown(&run.recording), "slice_changed"));
+    assert!(has_caveat(&show_json(&run.recording), "slice_changed"));
 }
 
 #[test]
@@ -350,7 +355,7 @@ fn a_full_disk_is_3() {
     let folder = tempfile::tempdir().unwrap();
     for option in ["--out", "--samples-out"] {
         let path = folder.path().join(option);
-        let words = [
+        let command_line = [
             "sleep",
             "--for",
             "10us",
@@ -363,7 +368,9 @@ fn a_full_disk_is_3() {
             path.to_str().unwrap(),
         ];
         let mut limited = Command::new("sh");
-        limited.args(["-c", "ulimit -f 100; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]).args(words);
+        limited
+            .args(["-c", "ulimit -f 100; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")])
+            .args(command_line);
         let output = limited.stdout(Stdio::piped()).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{option}: {}", stderr(&output));
     }
@@ -371,7 +378,7 @@ fn a_full_disk_is_3() {
 
 #[test]
 fn limits_without_a_wake_up_to_judge_are_3() {
-    let words = [
+    let command_line = [
         "cyclic",
         "--threads",
         "1",
@@ -383,7 +390,7 @@ fn limits_without_a_wake_up_to_judge_are_3() {
         "max>1h",
         "--quiet",
     ];
-    assert_eq!(run(&words).status.code(), Some(3));
+    assert_eq!(run(&command_line).status.code(), Some(3));
 }
 
 #[test]

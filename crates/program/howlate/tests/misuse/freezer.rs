@@ -1,5 +1,4 @@
-//! The freezer of a control group: howlate stands still, or what it watches does. Nothing hangs, the gap is told, and nobody is
-//! blamed for it.
+//! The cgroup freezer stops howlate or the watched program: nothing hangs, and the gap is reported without blaming any thread.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -7,21 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::common::{
-    built_c, has_bpf, has_caveat, howlate, pause, run, send, shown, skip, stderr, stdout, wait_until,
+    build_c, has_bpf, has_caveat, howlate, pause, run, send, show_json, skip, stderr, stdout, wait_until,
 };
 use howlate_linux::clock;
 use howlate_procfs::{Mounts, Root};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// How long everything stands still, milliseconds.
-const STANDS_STILL: u64 = 600;
+/// Length of the freeze in ms.
+const FREEZE_MS: u64 = 600;
 
-/// A control group of a test; thawed and removed when dropped.
-struct Group(PathBuf);
+/// A control group of a test; thawed and removed on drop.
+struct FreezerGroup(PathBuf);
 
-impl Group {
-    /// `None`, with the reason said, where none can be made.
+impl FreezerGroup {
+    /// `None` where no group can be made, with the reason printed.
     fn new(name: &str) -> Option<Self> {
         let mounts = Mounts::read(&Root::live());
         let unified = mounts.find(|mount| mount.kind == "cgroup2").map(|mount| mount.point.clone());
@@ -34,17 +33,17 @@ impl Group {
         Some(Self(path))
     }
 
-    /// A command that begins in it.
-    fn within(&self, program: &str, words: &[&str]) -> Command {
+    /// A command that starts in the group.
+    fn within(&self, program: &str, arguments: &[&str]) -> Command {
         let mut shell = Command::new("sh");
         shell.args(["-c", "echo $$ > \"$1\"; shift; exec \"$@\"", "sh"]);
-        shell.arg(self.0.join("cgroup.procs")).arg(program).args(words).env("COLUMNS", "100");
+        shell.arg(self.0.join("cgroup.procs")).arg(program).args(arguments).env("COLUMNS", "100");
         shell
     }
 
-    fn howlate(&self, words: &[&str]) -> Command {
-        let mut command = self.within(env!("CARGO_BIN_EXE_howlate"), words);
-        // Runs are kept, but not among those of whoever runs the tests.
+    fn howlate(&self, arguments: &[&str]) -> Command {
+        let mut command = self.within(env!("CARGO_BIN_EXE_howlate"), arguments);
+        // A history of runs of its own.
         command.env("XDG_DATA_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/data"));
         command
     }
@@ -53,19 +52,19 @@ impl Group {
         fs::write(self.0.join("cgroup.freeze"), freeze).unwrap();
     }
 
-    /// All in it stand still for a while; returns for how long at least, in nanoseconds.
+    /// Freezes the group for a while; returns the least length of the freeze in ns.
     fn freeze_for_a_while(&self) -> i64 {
         self.set("1");
         let is_frozen = || fs::read_to_string(self.0.join("cgroup.events")).unwrap().contains("frozen 1");
         wait_until("a frozen group", is_frozen);
         let since = clock::now();
-        pause(STANDS_STILL);
+        pause(FREEZE_MS);
         let all = clock::now().since(since);
         self.set("0");
         i64::try_from(all.as_nanos()).unwrap()
     }
 
-    /// Whether the kernel counts for how long groups are frozen.
+    /// Whether the kernel counts the time that groups are frozen.
     fn is_counted(&self) -> bool {
         let counts = fs::read_to_string(self.0.join("cgroup.stat.local"));
         let is_counted = counts.is_ok_and(|text| text.contains("frozen_usec"));
@@ -76,7 +75,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for FreezerGroup {
     fn drop(&mut self) {
         drop(fs::write(self.0.join("cgroup.kill"), "1"));
         drop(fs::write(self.0.join("cgroup.freeze"), "0"));
@@ -90,9 +89,9 @@ fn wait_for(out: &Path, text: &str) {
 
 #[test]
 fn a_frozen_measurement_goes_on_and_ends_when_it_is_told_to() {
-    let Some(group) = Group::new("own") else { return };
+    let Some(group) = FreezerGroup::new("own") else { return };
     let folder = tempfile::tempdir().unwrap();
-    for (number, words) in [
+    for (number, arguments) in [
         "cyclic --threads 1 --duration 1h",
         "sleep --for 1ms --duration 1h",
         "notify --by futex --after 1ms --duration 1h",
@@ -102,26 +101,30 @@ fn a_frozen_measurement_goes_on_and_ends_when_it_is_told_to() {
     .enumerate()
     {
         let out = folder.path().join(format!("{number}.jsonl"));
-        let all = [words, "--quiet --out", out.to_str().unwrap()].join(" ");
+        let all = [arguments, "--quiet --out", out.to_str().unwrap()].join(" ");
         let all: Vec<&str> = all.split(' ').collect();
         let child = group.howlate(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         wait_for(&out, "\"block\"");
         let stood_still = group.freeze_for_a_while();
         send(child.id(), Signal::INT);
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(3), "{words}: {}", stderr(&output));
-        let result = shown(&out);
-        assert_eq!(result["ended"], "interrupted", "{words}");
+        assert_eq!(output.status.code(), Some(3), "{arguments}: {}", stderr(&output));
+        let result = show_json(&out);
+        assert_eq!(result["ended"], "interrupted", "{arguments}");
         let latest =
-            result["results"].as_array().unwrap().iter().map(|one| one["latency_ns"]["max"].as_i64());
-        // It may have had to wait for up to a period, and a message is sent when all go on.
+            result["results"].as_array().unwrap().iter().map(|result| result["latency_ns"]["max"].as_i64());
+        // A wake-up may fall up to one period before the freeze; messages are not sent meanwhile.
         let is_there = latest.flatten().max().unwrap() >= stood_still - 2_000_000;
-        assert!(is_there || words.starts_with("notify"), "{words}: {result}");
-        assert!(!group.is_counted() || has_caveat(&result, "group_frozen"), "{words}: {}", result["caveats"]);
+        assert!(is_there || arguments.starts_with("notify"), "{arguments}: {result}");
+        assert!(
+            !group.is_counted() || has_caveat(&result, "group_frozen"),
+            "{arguments}: {}",
+            result["caveats"]
+        );
     }
 }
 
-/// A loop that is due every 5 ms and catches up when it was late.
+/// A loop with a period of 5 ms that catches up after a delay.
 const CATCHES_UP: &str = r#"
 #include <stdio.h>
 #include <time.h>
@@ -138,14 +141,14 @@ int main(void) {
 }
 "#;
 
-/// A program in a group; killed when dropped.
-struct Running(Child);
+/// A program in a group; killed on drop.
+struct FrozenProgram(Child);
 
-impl Running {
-    fn start(group: &Group, folder: &Path) -> Option<Self> {
+impl FrozenProgram {
+    fn start(group: &FreezerGroup, folder: &Path) -> Option<Self> {
         let (source, program) = (folder.join("p.c"), folder.join("catches-up"));
         fs::write(&source, CATCHES_UP).unwrap();
-        built_c(&source, &program, &["-O1"])?;
+        build_c(&source, &program, &["-O1"])?;
         let mut command = group.within(program.to_str().unwrap(), &[]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
@@ -153,40 +156,40 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for FrozenProgram {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
-/// What the causes of the latest wake-ups took, those of one kind.
+/// Total time of one kind of cause, in ns.
 fn caused_by(result: &Value, kind: &str) -> u64 {
     let all = result["results"].as_array().unwrap().iter();
-    let causes = all.flat_map(|one| one["why"]["causes"].as_array().cloned().unwrap_or_default());
+    let causes = all.flat_map(|result| result["why"]["causes"].as_array().cloned().unwrap_or_default());
     causes.filter(|cause| cause["kind"] == kind).map(|cause| cause["late_ns"].as_u64().unwrap()).sum()
 }
 
 #[test]
 fn a_program_that_was_frozen_is_not_called_busy() {
-    let Some(group) = Group::new("watched") else { return };
+    let Some(group) = FreezerGroup::new("watched") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let Some(running) = Running::start(&group, folder.path()) else { return };
+    let Some(running) = FrozenProgram::start(&group, folder.path()) else { return };
     if !has_bpf() {
         return;
     }
     let out = folder.path().join("a.jsonl");
     let pid = running.0.id().to_string();
-    let words = ["watch", "--quiet", "--tracer", "bpf", "--out", out.to_str().unwrap(), &pid];
-    let child = howlate(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let arguments = ["watch", "--quiet", "--tracer", "bpf", "--out", out.to_str().unwrap(), &pid];
+    let child = howlate(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for(&out, "\"block\"");
     let stood_still = group.freeze_for_a_while();
-    // It has caught up when it sleeps for a time that is still to come.
+    // It has caught up once it sleeps for a future time.
     pause(500);
     send(child.id(), Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let result = shown(&out);
+    let result = show_json(&out);
     let (stopped, busy) = (caused_by(&result, "stopped"), caused_by(&result, "late_arming"));
     let at_least = u64::try_from(stood_still).unwrap();
     assert!(stopped >= at_least && stopped > 2 * busy, "{stopped} {busy}: {result}");
@@ -197,7 +200,7 @@ fn a_program_that_was_frozen_is_not_called_busy() {
 
 #[test]
 fn a_frozen_watcher_and_a_frozen_recorder_go_on_and_end_when_they_are_told_to() {
-    let Some(group) = Group::new("watchers") else { return };
+    let Some(group) = FreezerGroup::new("watchers") else { return };
     if !has_bpf() {
         return;
     }
@@ -205,27 +208,31 @@ fn a_frozen_watcher_and_a_frozen_recorder_go_on_and_end_when_they_are_told_to() 
     let sleeper = howlate(&["sleep", "--for", "1ms", "--duration", "1h", "--quiet", "--no-save"])
         .stdout(Stdio::null())
         .spawn()
-        .map(Running)
+        .map(FrozenProgram)
         .unwrap();
-    let (pid, kept) = (sleeper.0.id().to_string(), folder.path().join("kept"));
+    let (pid, record_folder) = (sleeper.0.id().to_string(), folder.path().join("kept"));
     let watched = folder.path().join("a.jsonl");
-    let said = folder.path().join("said");
+    let output_path = folder.path().join("said");
     let rows = [
         (vec!["watch", "--quiet", "--out", watched.to_str().unwrap(), &pid], &watched, "\"block\""),
-        (vec!["record", "--late-above", "20us", "--out", kept.to_str().unwrap()], &said, "howlate show"),
-        (vec!["top", "--json", "--interval", "200ms"], &said, "\n"),
-        (vec!["serve", "--listen", "127.0.0.1:0", "--process", &pid], &said, "page"),
+        (
+            vec!["record", "--late-above", "20us", "--out", record_folder.to_str().unwrap()],
+            &output_path,
+            "howlate show",
+        ),
+        (vec!["top", "--json", "--interval", "200ms"], &output_path, "\n"),
+        (vec!["serve", "--listen", "127.0.0.1:0", "--process", &pid], &output_path, "page"),
     ];
-    for (words, place, begun) in rows {
-        let to = fs::File::create(&said).unwrap();
-        let mut child = group.howlate(&words).stdout(to.try_clone().unwrap()).stderr(to).spawn().unwrap();
-        wait_for(place, begun);
+    for (arguments, place, ready_text) in rows {
+        let to = fs::File::create(&output_path).unwrap();
+        let mut child = group.howlate(&arguments).stdout(to.try_clone().unwrap()).stderr(to).spawn().unwrap();
+        wait_for(place, ready_text);
         group.freeze_for_a_while();
         send(child.id(), Signal::INT);
         let status = child.wait().unwrap();
-        assert_eq!(status.code(), Some(0), "{words:?}: {}", fs::read_to_string(&said).unwrap());
+        assert_eq!(status.code(), Some(0), "{arguments:?}: {}", fs::read_to_string(&output_path).unwrap());
     }
-    let result = shown(&watched);
+    let result = show_json(&watched);
     assert!(result["results"][0]["count"].as_u64().unwrap() > 0, "{result}");
     assert!(!group.is_counted() || has_caveat(&result, "group_frozen"), "{}", result["caveats"]);
 }

@@ -1,4 +1,4 @@
-//! Input that somebody made to hurt, or that a disk damaged: no panic, no memory without bound, nothing silent.
+//! Malicious or damaged input: no panic, bounded memory, no silent errors.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -17,11 +17,11 @@ fn run(arguments: &[&OsStr]) -> Output {
 
 #[track_caller]
 fn ends(arguments: &[&dyn AsRef<OsStr>], status: i32, says: &str) -> Output {
-    let arguments: Vec<&OsStr> = arguments.iter().map(|one| one.as_ref()).collect();
+    let arguments: Vec<&OsStr> = arguments.iter().map(|argument| argument.as_ref()).collect();
     let output = run(&arguments);
-    let said = stdout(&output) + &stderr(&output);
-    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {said}");
-    assert!(said.replace('\n', " ").contains(says), "{arguments:?} says: {said}");
+    let message = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {message}");
+    assert!(message.replace('\n', " ").contains(says), "{arguments:?} says: {message}");
     output
 }
 
@@ -33,7 +33,7 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(recording(name)).unwrap()
 }
 
-/// A file of the content given, and the folder that it is deleted with.
+/// A file with this content, and its temporary folder.
 fn file(content: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
@@ -79,13 +79,13 @@ fn a_path_need_not_be_unicode() {
     let word = OsString::from(OsStr::from_bytes(b"--\xff"));
     ends(&[&word], 2, "");
     ends(&[&"sleep", &"--for", &OsStr::from_bytes(b"\xff")], 2, "");
-    let kept = folder.path().join(OsStr::from_bytes(b"kept\xff"));
-    ends(&[&"record", &"--install", &"--out", &kept], 2, "is not an absolute path below a folder");
-    // Where nobody may record, the line to type has it as well.
-    let words = ["record", "--duration", "50ms", "--out"].map(OsStr::new);
-    let recorded = run(&[&words[..], &[kept.as_os_str()]].concat());
-    let said = stderr(&recorded);
-    assert!(matches!(recorded.status.code(), Some(0 | 2)) && !said.contains("panicked"), "{said}");
+    let record_folder = folder.path().join(OsStr::from_bytes(b"kept\xff"));
+    ends(&[&"record", &"--install", &"--out", &record_folder], 2, "is not an absolute path below a folder");
+    // Without the permission to record, the hint quotes the path.
+    let command_line = ["record", "--duration", "50ms", "--out"].map(OsStr::new);
+    let recorded = run(&[&command_line[..], &[record_folder.as_os_str()]].concat());
+    let message = stderr(&recorded);
+    assert!(matches!(recorded.status.code(), Some(0 | 2)) && !message.contains("panicked"), "{message}");
 }
 
 #[test]
@@ -123,10 +123,10 @@ fn two_recordings_in_one_file_are_told_apart() {
     let lines = text("cyclic.jsonl").lines().count() + 1;
     let says = format!("Another recording begins on line {lines}");
     let both = ends(&[&"show", &path], 3, &says);
-    let one = run(&["show".as_ref(), recording("cyclic.jsonl").as_ref()]);
-    // What was read is the first, and nothing of the second.
+    let first = run(&["show".as_ref(), recording("cyclic.jsonl").as_ref()]);
+    // Only the first recording is read.
     let tables = |output: &Output| stdout(output).split("! ").next().unwrap_or_default().to_owned();
-    assert_eq!(tables(&both), tables(&one));
+    assert_eq!(tables(&both), tables(&first));
     ends(&[&"report", &path, &"--format", &"md"], 3, "Another recording begins");
     ends(&[&"compare", &path, &path], 3, "");
 }
@@ -148,11 +148,13 @@ fn a_stack_of_64_kb_is_enough() {
         &["report".as_ref(), path.as_ref(), "--format".as_ref(), "md".as_ref()],
         &["load".as_ref(), "hackbench".as_ref(), "--duration".as_ref(), "100ms".as_ref()],
     ];
-    for words in all {
+    for command_line in all {
         let mut command = Command::new("sh");
-        command.args(["-c", "ulimit -s 64; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]).args(words);
+        command
+            .args(["-c", "ulimit -s 64; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")])
+            .args(command_line);
         let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(0), "{command_line:?}: {}", stderr(&output));
     }
 }
 
@@ -161,17 +163,20 @@ fn where_there_is_no_proc_that_is_said() {
     if !is_root() {
         return skip("hiding /proc takes root");
     }
-    for words in [&["top"][..], &["watch", "1"]] {
+    for command_line in [&["top"][..], &["watch", "1"]] {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private", "sh", "-c"]);
         command.args(["mount -t tmpfs none /proc && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_howlate")]);
-        let output = command.args(words).output().unwrap();
-        let said = stderr(&output).replace('\n', " ");
-        if said.contains("unshare") || said.contains("mount:") {
-            return skip(&format!("/proc cannot be hidden here: {said}"));
+        let output = command.args(command_line).output().unwrap();
+        let message = stderr(&output).replace('\n', " ");
+        if message.contains("unshare") || message.contains("mount:") {
+            return skip(&format!("/proc cannot be hidden here: {message}"));
         }
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("there is no /proc") && said.contains("`mount -t proc proc /proc`"), "{said}");
-        assert!(!said.contains("run as root"), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(
+            message.contains("there is no /proc") && message.contains("`mount -t proc proc /proc`"),
+            "{message}"
+        );
+        assert!(!message.contains("run as root"), "{message}");
     }
 }

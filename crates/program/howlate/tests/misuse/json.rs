@@ -1,8 +1,8 @@
-//! Every command that prints a result has it for programs as well.
+//! Every command that prints a result also prints it as JSON.
 
 use crate::common::{commands, json, run, stdout};
 
-/// What prints something else, and what that is.
+/// Commands without JSON, and what they print instead.
 const OTHERS: [(&str, &str); 6] = [
     ("completions", "a script for a shell"),
     ("man", "a manual page"),
@@ -12,7 +12,7 @@ const OTHERS: [(&str, &str); 6] = [
     ("hwlatdetect", "what the original prints"),
 ];
 
-/// The commands of a command: `fleet run`, or itself.
+/// A command or its subcommands: `fleet run`.
 fn all_of(command: &str) -> Vec<String> {
     let help = stdout(&run(&[command, "--help"]));
     let listed =
@@ -26,10 +26,10 @@ fn all_of(command: &str) -> Vec<String> {
 #[test]
 fn every_command_that_prints_has_json() {
     let all: Vec<String> = commands().iter().flat_map(|command| all_of(command)).collect();
-    assert!(all.len() > 30 && all.iter().any(|one| one == "fleet status"), "{all:?}");
+    assert!(all.len() > 30 && all.iter().any(|command| command == "fleet status"), "{all:?}");
     for command in &all {
-        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-        let help = stdout(&run(&words));
+        let arguments: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let help = stdout(&run(&arguments));
         let has = help.lines().any(|line| line.trim_start().starts_with("--json"));
         let other = OTHERS.iter().find(|(name, _)| name == command);
         assert_eq!(
@@ -40,7 +40,7 @@ fn every_command_that_prints_has_json() {
         );
     }
     for (name, _) in OTHERS {
-        assert!(all.iter().any(|one| one == name), "{name} is no command");
+        assert!(all.iter().any(|command| command == name), "{name} is no command");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Bad input, signals in the wrong moment, and the statuses with which the program ends.
+//! Bad input, signals at bad moments, and exit statuses.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,5 @@
-//! `SIGTERM` in each stage of each command that takes long: it is obeyed there and then, what was measured is kept, and nothing
-//! is left running, changed or lying about. Each command that the program lists has a row here, or ends by itself.
+//! `SIGTERM` in each stage of each long command: it is obeyed at once, results survive, and no process, setting or file is left behind.
+//! Each command in the help has a row here, or ends by itself.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -10,44 +10,42 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use crate::common::{
-    Marked, OwnSettings, Process, commands, howlate, pause, send, shown, skip, take_what_is_ignored,
-    wait_until,
+    MarkedProcess, MarkedProcesses, OwnSettings, commands, handle_ignored_signals, howlate, pause, send,
+    show_json, skip, threads, wait_until,
 };
 use howlate_linux::clock;
 use howlate_model::Span;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-/// What takes longer than this waits for the end of its stage, which takes an hour, or reads all of a large file. Programs that
-/// are tested are not optimised, and share the machine: the signal itself is obeyed in a fraction of it.
-const HANGS: Span = Span::from_secs(20);
+/// Above this the program does not react to the signal but waits for the end of its stage, which takes an hour or reads a large file.
+/// The tested programs are not optimised and share the machine; normally a fraction of this is enough.
+const REACTION_LIMIT: Span = Span::from_secs(20);
 
-/// How it is seen that a stage has been reached.
+/// How a test sees that a stage is reached.
 #[derive(Clone, Copy, Debug)]
-enum Begun {
-    /// The program runs; whether it listens for signals yet is left open.
+enum ReadySign {
+    /// The process exists; it may not handle signals yet.
     Started,
-    /// Its recording holds this.
+    /// The recording contains this text.
     Records(&'static str),
-    /// A program that it has started runs, whose command line has this word and is not its own: what it forks has that until then.
+    /// A child process whose command line contains this argument, and which is not a fork of the program itself.
     Runs(&'static str),
-    /// It has this many threads.
     Threads(usize),
-    /// The setting of the machine is in force.
     Changes,
-    /// It has printed this.
+    /// The output contains this text.
     Prints(&'static str),
-    /// It has opened its input, which says nothing.
+    /// It has opened its input, a pipe without data.
     Waits,
     /// It has read this many bytes.
     Reads(u64),
 }
 
-use Begun::{Changes, Prints, Reads, Records, Runs, Started, Threads, Waits};
+use ReadySign::{Changes, Prints, Reads, Records, Runs, Started, Threads, Waits};
 
-/// What is typed, and what is waited for before the signal. `OUT` is where results go, `PIPE` an input that says nothing, `LARGE`
-/// one that takes long, `PLAN` a plan that changes a setting, `PROCESS` the id of a program that goes on.
-type Stage = (&'static str, Begun);
+/// A command line, and what the test waits for before the signal. `OUT` is the output, `PIPE` an input without data, `LARGE` a very
+/// large one, `PLAN` a plan that changes a setting, `PROCESS` the id of a running program.
+type Stage = (&'static str, ReadySign);
 
 const MEASURING: [Stage; 19] = [
     ("-q --out OUT", Started),
@@ -112,60 +110,54 @@ const ELSEWHERE: [Stage; 2] = [
     ("guest -q --accel tcg --kernel debian:standard --out OUT -- cyclic --duration 1h", Runs("-kernel")),
 ];
 
-/// What ends by itself: it waits for nobody, and reads no more than the machine's own files.
+/// Commands that end by themselves: they wait for nothing, and read only small files of the machine.
 const BRIEF: [&str; 5] = ["completions", "doctor", "man", "plan-length", "snap"];
 
-/// What takes something that not every machine has: tracers, kernels from a mirror, or the right to a deadline; and how it ends
-/// without.
+/// Commands that need what some machines lack: tracers, a mirror with kernels, or deadlines; and their exit status without it.
 const MAY_BE_REFUSED: [(&str, i32); 4] =
     [("cyclicdeadline", 1), ("guest", 2), ("record", 2), ("selfcheck", 2)];
 
-/// Bytes of the large input.
 const ALL: u64 = 24 << 20;
 const HALF: u64 = ALL / 2;
 
-/// A machine of its own as far as this user may have one, and what the program is given there.
-struct World {
+/// Files and a private namespace, if permitted, for one run.
+struct StageWorld {
     folder: TempDir,
     own: Option<OwnSettings>,
-    /// What all that it starts is known by.
-    mark: Marked,
-    sleeper: Option<Sleeper>,
+    mark: MarkedProcesses,
+    sleeper: Option<SleepingProgram>,
 }
 
-/// A program that goes on, whatever happens to those who look at it.
-struct Sleeper(Child);
+/// A program that runs on, even if its watcher is killed.
+struct SleepingProgram(Child);
 
-impl Sleeper {
+impl SleepingProgram {
     fn start() -> Self {
-        let words = ["sleep", "--for", "1ms", "--duration", "1h", "--quiet", "--no-save"];
-        let sleeper = howlate(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let arguments = ["sleep", "--for", "1ms", "--duration", "1h", "--quiet", "--no-save"];
+        let sleeper = howlate(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         wait_until("a thread that sleeps", || threads(sleeper.id()).len() > 1);
         Self(sleeper)
     }
 
-    /// How much later than asked timers may wake each of its threads.
+    /// Timer slack of its threads.
     fn slacks(&self) -> BTreeSet<String> {
         let slack = |tid: u32| fs::read_to_string(format!("/proc/{tid}/timerslack_ns")).unwrap();
         threads(self.0.id()).into_iter().map(slack).collect()
     }
 }
 
-impl Drop for Sleeper {
+impl Drop for SleepingProgram {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
-fn threads(pid: u32) -> Vec<u32> {
-    howlate_procfs::threads(&howlate_procfs::Root::live(), pid)
-}
-
-/// A recording whose measurement goes on for as many bytes as asked.
+/// A recording with so many blocks that it is as large as `ALL`.
 fn large(path: &Path) {
-    let one = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/recordings/v1/cyclic.jsonl");
-    let text = fs::read_to_string(one).unwrap();
+    let recording =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/recordings/v1/cyclic.jsonl");
+    let text = fs::read_to_string(recording).unwrap();
     let (header, rest) = text.split_once('\n').unwrap();
     let blocks: String = rest.split_inclusive('\n').filter(|line| line.starts_with("{\"block\"")).collect();
     let mut file = std::io::BufWriter::new(File::create(path).unwrap());
@@ -177,23 +169,23 @@ fn large(path: &Path) {
 
 const PLAN: &str = "[system]\nvm.stat_interval = 7\n[[cyclic]]\nthreads = 1\nduration = \"1h\"\n";
 
-impl World {
-    fn new(words: &str) -> Self {
+impl StageWorld {
+    fn new(arguments: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::create_dir(at("tmp")).unwrap();
         fs::write(at("plan.toml"), PLAN).unwrap();
-        // Nothing is reached through it, and it never answers.
+        // An address that never answers.
         fs::write(at("ssh"), "#!/bin/sh\nexec sleep 4000\n").unwrap();
         fs::set_permissions(at("ssh"), PermissionsExt::from_mode(0o755)).unwrap();
-        if words.contains("LARGE") {
+        if arguments.contains("LARGE") {
             large(&at("large.jsonl"));
         }
-        if words.contains("PIPE") {
+        if arguments.contains("PIPE") {
             assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
         }
-        let mark = Marked::by("HOWLATE_STAGE", folder.path().to_str().unwrap());
-        let sleeper = words.contains("PROCESS").then(Sleeper::start);
+        let mark = MarkedProcesses::by("HOWLATE_STAGE", folder.path().to_str().unwrap());
+        let sleeper = arguments.contains("PROCESS").then(SleepingProgram::start);
         Self { own: OwnSettings::new(), folder, mark, sleeper }
     }
 
@@ -201,7 +193,7 @@ impl World {
         self.folder.path().join(name)
     }
 
-    fn start(&self, words: &str) -> Child {
+    fn start(&self, arguments: &str) -> Child {
         let in_place = |word: String| match word.as_str() {
             "OUT" => "out".to_owned(),
             "PIPE" => "pipe".to_owned(),
@@ -210,118 +202,124 @@ impl World {
             "PROCESS" => self.sleeper.as_ref().unwrap().0.id().to_string(),
             _ => word,
         };
-        let words: Vec<String> = shlex::split(words).unwrap().into_iter().map(in_place).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let mut command = self.own.as_ref().map_or_else(|| howlate(&words), |own| own.howlate(&words));
+        let arguments: Vec<String> = shlex::split(arguments).unwrap().into_iter().map(in_place).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let mut command =
+            self.own.as_ref().map_or_else(|| howlate(&arguments), |own| own.howlate(&arguments));
         let path = format!("{}:{}", self.folder.path().display(), std::env::var("PATH").unwrap());
         command.current_dir(self.folder.path()).env("PATH", path).env("TMPDIR", self.at("tmp"));
         command.env("XDG_DATA_HOME", self.at("data")).env(self.mark.variable, &self.mark.value);
-        let said = File::create(self.at("said")).unwrap();
-        command.stdin(Stdio::null()).stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap()
+        let output_file = File::create(self.at("said")).unwrap();
+        command
+            .stdin(Stdio::null())
+            .stdout(output_file.try_clone().unwrap())
+            .stderr(output_file)
+            .spawn()
+            .unwrap()
     }
 
-    fn said(&self) -> String {
+    fn output(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.at("said")).unwrap()).into_owned()
     }
 
-    /// Whether the stage has been reached; the other end of the pipe is kept open then.
-    fn has_begun(&self, pid: u32, begun: Begun, pipe: &mut Option<File>) -> bool {
+    /// Whether the stage is reached; the other end of the pipe stays open from then on.
+    fn is_ready(&self, pid: u32, ready: ReadySign, pipe: &mut Option<File>) -> bool {
         let proc = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
-        match begun {
+        match ready {
             Started => proc("comm").trim() == "howlate",
             Records(text) => fs::read_to_string(self.at("out")).is_ok_and(|holds| holds.contains(text)),
-            // What prepares its world has its words as well.
+            // The shell that prepares the namespace has the same arguments.
             Runs(word) => {
                 let all = self.mark.processes();
-                let own = all.iter().find(|one| one.pid == pid).map(|one| one.words.as_slice());
-                let runs = |one: &Process| {
-                    Some(one.words.as_slice()) != own && one.words.iter().any(|is| is == word)
+                let own =
+                    all.iter().find(|process| process.pid == pid).map(|process| process.arguments.as_slice());
+                let runs = |process: &MarkedProcess| {
+                    Some(process.arguments.as_slice()) != own && process.arguments.iter().any(|is| is == word)
                 };
                 proc("comm").trim() == "howlate" && all.iter().any(runs)
             }
             Threads(number) => proc("comm").trim() == "howlate" && threads(pid).len() >= number,
             Changes => self.own.as_ref().is_some_and(|own| own.value() != "1"),
-            Prints(text) => self.said().contains(text),
+            Prints(text) => self.output().contains(text),
             Waits => {
                 let writing = File::options().write(true).custom_flags(NONBLOCK).open(self.at("pipe"));
                 *pipe = writing.ok();
                 pipe.is_some()
             }
-            Reads(bytes) => read_by(&proc("io")) >= bytes && proc("comm").trim() == "howlate",
+            Reads(bytes) => bytes_read(&proc("io")) >= bytes && proc("comm").trim() == "howlate",
         }
     }
 }
 
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
-/// `rchar` of `proc_pid_io(5)`.
-fn read_by(io: &str) -> u64 {
+fn bytes_read(io: &str) -> u64 {
     let bytes = io.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok());
     bytes.unwrap_or(0)
 }
 
-/// Brings it there, sends the signal, and looks at what is left.
-fn end_in((words, begun): Stage) {
-    let world = World::new(words);
-    if matches!(begun, Changes) && world.own.is_none() {
-        return skip(&format!("`{words}`: a setting of its own takes root"));
+/// Brings the program to a stage, sends the signal, and checks what it leaves.
+fn end_in((arguments, ready): Stage) {
+    let world = StageWorld::new(arguments);
+    if matches!(ready, Changes) && world.own.is_none() {
+        return skip(&format!("`{arguments}`: a setting of its own takes root"));
     }
-    let before = world.sleeper.as_ref().map(Sleeper::slacks);
-    let (mut child, mut pipe) = (world.start(words), None);
+    let before = world.sleeper.as_ref().map(SleepingProgram::slacks);
+    let (mut child, mut pipe) = (world.start(arguments), None);
     let mut by_itself = None;
-    wait_until(&format!("`howlate {words}` where it {begun:?}"), || {
+    wait_until(&format!("`howlate {arguments}` where it {ready:?}"), || {
         by_itself = child.try_wait().unwrap();
-        by_itself.is_some() || world.has_begun(child.id(), begun, &mut pipe)
+        by_itself.is_some() || world.is_ready(child.id(), ready, &mut pipe)
     });
     if let Some(status) = by_itself {
-        return assert_refused(words, status, &world.said());
+        return assert_refused(arguments, status, &world.output());
     }
     send(child.id(), Signal::TERM);
-    let status = end_of(&mut child, words, begun);
-    let said = || format!("`howlate {words}` where it {begun:?}: {status}\n{}", world.said());
-    // What has not begun to measure, and what only reads, may be ended by the signal itself.
-    let may_die = matches!(begun, Started | Waits | Reads(_));
+    let status = end_of(&mut child, arguments, ready);
+    let describe = || format!("`howlate {arguments}` where it {ready:?}: {status}\n{}", world.output());
+    // Before a measurement begins, and while it only reads, the signal itself may end the process.
+    let may_die = matches!(ready, Started | Waits | Reads(_));
     let is_obeyed = matches!(status.code(), Some(0 | 3));
-    assert!(is_obeyed || (may_die && status.signal() == Some(Signal::TERM.as_raw())), "{}", said());
+    assert!(is_obeyed || (may_die && status.signal() == Some(Signal::TERM.as_raw())), "{}", describe());
     wait_until("an end of all that it had started", || world.mark.processes().is_empty());
-    if matches!(begun, Records(_) | Changes) {
-        // Watching has no end of its own, and is done whenever it is told so.
-        let how = if words.starts_with("watch") { "done" } else { "interrupted" };
-        assert_eq!(shown(&world.at("out"))["ended"], how, "{}", said());
+    if matches!(ready, Records(_) | Changes) {
+        // Watching has no planned end, and is done after the signal.
+        let how = if arguments.starts_with("watch") { "done" } else { "interrupted" };
+        assert_eq!(show_json(&world.at("out"))["ended"], how, "{}", describe());
     }
-    assert!(world.own.as_ref().is_none_or(|own| own.value() == "1"), "a setting is left. {}", said());
-    assert_eq!(world.sleeper.as_ref().map(Sleeper::slacks), before, "{}", said());
+    assert!(world.own.as_ref().is_none_or(|own| own.value() == "1"), "a setting is left. {}", describe());
+    assert_eq!(world.sleeper.as_ref().map(SleepingProgram::slacks), before, "{}", describe());
     let left: Vec<PathBuf> =
         fs::read_dir(world.at("tmp")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(left.is_empty() || may_die, "{left:?} is left. {}", said());
+    assert!(left.is_empty() || may_die, "{left:?} is left. {}", describe());
 }
 
-/// That it ended before it could be told to is no fault where it says what it would take.
-fn assert_refused(words: &str, status: ExitStatus, said: &str) {
-    let command = words.split(' ').next().unwrap();
+/// A program that ended early must have reported what it lacks.
+fn assert_refused(arguments: &str, status: ExitStatus, message: &str) {
+    let command = arguments.split(' ').next().unwrap();
     assert!(
         MAY_BE_REFUSED.iter().any(|(refused, with)| *refused == command && status.code() == Some(*with)),
-        "`howlate {words}` ended by itself: {status}\n{said}"
+        "`howlate {arguments}` ended by itself: {status}\n{message}"
     );
-    skip(&format!("`howlate {words}`: {said}"));
+    skip(&format!("`howlate {arguments}`: {message}"));
 }
 
-fn end_of(child: &mut Child, words: &str, begun: Begun) -> ExitStatus {
-    let told = clock::now();
+fn end_of(child: &mut Child, arguments: &str, ready: ReadySign) -> ExitStatus {
+    let signalled = clock::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return status;
         }
-        if clock::now().since(told) > HANGS {
+        if clock::now().since(signalled) > REACTION_LIMIT {
             drop(child.kill());
-            panic!("`howlate {words}` where it {begun:?} does not end");
+            panic!("`howlate {arguments}` where it {ready:?} does not end");
         }
         pause(10);
     }
 }
 
 fn end_in_each(stages: &[Stage]) {
-    take_what_is_ignored();
+    handle_ignored_signals();
     stages.iter().for_each(|stage| end_in(*stage));
 }
 
@@ -340,13 +338,13 @@ fn what_watches() {
     end_in_each(&WATCHING);
 }
 
-/// Beside busy threads it takes long to begin: whoever does not want to wait for that has nothing made for it.
+/// The start takes long on a busy machine; a signal meanwhile must leave nothing.
 #[test]
 fn who_is_asked_to_end_before_it_records_has_made_nothing() {
-    take_what_is_ignored();
-    // It may have begun by the time the signal comes.
+    handle_ignored_signals();
+    // It may be ready by the time of the signal.
     let was_loading = (0..5).any(|_| {
-        let world = World::new("record");
+        let world = StageWorld::new("record");
         let mut child = world.start("record --out OUT");
         let mut by_itself = None;
         wait_until("programs for the kernel", || {
@@ -354,21 +352,21 @@ fn who_is_asked_to_end_before_it_records_has_made_nothing() {
             by_itself.is_some() || holds_programs(child.id())
         });
         if let Some(status) = by_itself {
-            assert_refused("record", status, &world.said());
+            assert_refused("record", status, &world.output());
             return true;
         }
         send(child.id(), Signal::TERM);
         let status = end_of(&mut child, "record --out OUT", Started);
-        let (is_made, said) = (world.at("out").exists(), world.said());
+        let (is_made, message) = (world.at("out").exists(), world.output());
         let is_dead = status.signal() == Some(Signal::TERM.as_raw());
-        assert!(is_dead || status.code() == Some(0), "{status}\n{said}");
-        assert!(is_made != is_dead && is_made == said.contains("Recording"), "{status}\n{said}");
+        assert!(is_dead || status.code() == Some(0), "{status}\n{message}");
+        assert!(is_made != is_dead && is_made == message.contains("Recording"), "{status}\n{message}");
         is_dead
     });
     assert!(was_loading);
 }
 
-/// Whether it has given the kernel a program.
+/// Whether the process has loaded a BPF program.
 fn holds_programs(pid: u32) -> bool {
     let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     open.filter_map(|entry| fs::read_link(entry.path()).ok())
@@ -388,8 +386,9 @@ fn what_goes_on_elsewhere() {
 #[test]
 fn every_command_has_a_row() {
     let rows = [&MEASURING[..], &CHANGING, &WATCHING, &READING, &ELSEWHERE].concat();
-    let mut have: BTreeSet<&str> = rows.iter().filter_map(|(words, _)| words.split(' ').next()).collect();
-    // That without a command.
+    let mut have: BTreeSet<&str> =
+        rows.iter().filter_map(|(arguments, _)| arguments.split(' ').next()).collect();
+    // And the run without a command.
     assert!(have.remove("-q"));
     assert!(BRIEF.iter().all(|brief| have.insert(brief)), "a command that ends by itself has no stages");
     let listed = commands();

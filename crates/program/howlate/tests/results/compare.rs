@@ -1,4 +1,4 @@
-//! `howlate compare`, over recordings of a real machine and live.
+//! `howlate compare`, with recordings of a real machine and live.
 
 use std::process::Output;
 
@@ -8,15 +8,15 @@ use serde_json::Value;
 const POLICIES: [&str; 4] = ["compare", "policies.jsonl", "--by", "policy"];
 const IDLE: [&str; 3] = ["compare", "idle-before.jsonl", "idle-after.jsonl"];
 
-/// Runs it in the folder of the recordings, so that paths are the same everywhere.
-fn compared(arguments: &[&[&str]]) -> Output {
+/// Runs the command in the folder of the recordings, so that paths are the same everywhere.
+fn compare(arguments: &[&[&str]]) -> Output {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1");
     howlate(&arguments.concat()).current_dir(folder).output().unwrap()
 }
 
 #[track_caller]
-fn compared_json(arguments: &[&[&str]], status: i32) -> Value {
-    let output = compared(&[&arguments.concat(), &["--format", "json"]]);
+fn compare_json(arguments: &[&[&str]], status: i32) -> Value {
+    let output = compare(&[&arguments.concat(), &["--format", "json"]]);
     assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -24,7 +24,7 @@ fn compared_json(arguments: &[&[&str]], status: i32) -> Value {
 #[test]
 fn every_format_of_conditions_that_took_turns() {
     for format in values("compare", "--format") {
-        let output = compared(&[&POLICIES, &["--format", &format]]);
+        let output = compare(&[&POLICIES, &["--format", &format]]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         insta::assert_snapshot!(format!("policies-{format}"), stdout(&output));
     }
@@ -33,16 +33,16 @@ fn every_format_of_conditions_that_took_turns() {
 #[test]
 fn every_format_of_two_recordings() {
     for format in values("compare", "--format") {
-        let output = compared(&[&IDLE, &["--format", &format]]);
+        let output = compare(&[&IDLE, &["--format", &format]]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         insta::assert_snapshot!(format!("idle-{format}"), stdout(&output));
     }
 }
 
-/// A row for each pair of conditions, where there are several; none where one speaks for itself. In full, all numbers of each.
+/// One row per pair of conditions; no table for one pair. With `--details`, all numbers.
 #[test]
 fn all_pairs_of_conditions_stand_in_one_table() {
-    let shown = |words: &[&str]| stdout(&compared(&[words]));
+    let shown = |command_line: &[&str]| stdout(&compare(&[command_line]));
     let sections =
         |text: &str| text.lines().filter(|line| line.starts_with("mechanism pipe → futex")).count();
     let text = shown(&["compare", "notify.jsonl", "--by", "mechanism"]);
@@ -56,12 +56,11 @@ fn all_pairs_of_conditions_stand_in_one_table() {
     assert_eq!(first, "|  | median | max of a turn |");
 }
 
-/// What was asked for is answered at the end, whatever makes it doubtful stands above the numbers, and all of it fits a screen and a
-/// half.
+/// The verdict is at the end, doubts precede the numbers, and everything fits one and a half screens.
 #[test]
 fn the_answer_is_on_the_last_screen() {
-    for words in [&POLICIES[..], &IDLE, &["compare", "notify.jsonl", "--by", "mechanism"]] {
-        let text = stdout(&compared(&[words]));
+    for command_line in [&POLICIES[..], &IDLE, &["compare", "notify.jsonl", "--by", "mechanism"]] {
+        let text = stdout(&compare(&[command_line]));
         let lines: Vec<&str> = text.lines().collect();
         let is_answer = |line: &&str| {
             ["Better: ", "Worse: ", "No difference found", "Inconclusive: "]
@@ -76,7 +75,7 @@ fn the_answer_is_on_the_last_screen() {
     }
 }
 
-/// The number that the run was made for, with its interval and condition: not the one that changed most.
+/// The figure that the run was made for, with its interval and condition, rather than the one that changed most.
 #[test]
 fn the_answer_is_about_p99_or_what_was_limited_and_names_the_condition() {
     let folder = tempfile::tempdir().unwrap();
@@ -106,61 +105,62 @@ fn the_answer_is_about_p99_or_what_was_limited_and_names_the_condition() {
     }
 }
 
-/// Below what is worse nothing is left to be settled, and of several pairs no column is spoken of that is not there.
+/// A worse result is final, and texts about several pairs mention only columns of the table.
 #[test]
 fn what_is_said_fits_what_is_shown() {
-    let worse = stdout(&compared(&[&POLICIES, &["--base", "fifo:80"]]));
+    let worse = stdout(&compare(&[&POLICIES, &["--base", "fifo:80"]]));
     assert!(worse.contains("Worse: ") && !worse.contains("To settle it"), "{worse}");
-    let several = stdout(&compared(&[&["compare", "notify.jsonl", "--by", "mechanism"]]));
+    let several = stdout(&compare(&[&["compare", "notify.jsonl", "--by", "mechanism"]]));
     assert!(!several.contains("\"detectable\" column"), "{several}");
-    for text in [&worse, &stdout(&compared(&[&IDLE]))] {
+    for text in [&worse, &stdout(&compare(&[&IDLE]))] {
         assert!(text.contains("p99 of a ") && text.contains("median of a "), "{text}");
     }
 }
 
-/// `--json` is short for the format, here and of `why`.
+/// `--json` is short for `--format json`, also of `why`.
 #[test]
 fn json_is_short_for_the_format() {
-    let long = compared(&[&POLICIES, &["--format", "json"]]);
-    assert_eq!(stdout(&compared(&[&POLICIES, &["--json"]])), stdout(&long));
-    let why = compared(&[&["why", "why.jsonl", "--json"]]);
-    assert_eq!(stdout(&why), stdout(&compared(&[&["show", "why.jsonl", "--json"]])));
+    let long = compare(&[&POLICIES, &["--format", "json"]]);
+    assert_eq!(stdout(&compare(&[&POLICIES, &["--json"]])), stdout(&long));
+    let why = compare(&[&["why", "why.jsonl", "--json"]]);
+    assert_eq!(stdout(&why), stdout(&compare(&[&["show", "why.jsonl", "--json"]])));
 }
 
-/// One column goes up and the difference of the stretches down: the text says which was tested.
+/// A column rises while the difference between segments falls: the text says which was tested.
 #[test]
 fn columns_that_contradict_the_difference_are_explained() {
-    let text = stdout(&compared(&[&IDLE])).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = stdout(&compare(&[&IDLE])).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         text.contains("p99: the two typical values are +")
             && text.contains("By stretches, the difference is"),
         "{text}"
     );
-    let json = compared_json(&[&IDLE], 0);
+    let json = compare_json(&[&IDLE], 0);
     let percent = json["compared"][0]["percent"].as_array().unwrap();
-    let disagree: Vec<bool> = percent.iter().map(|one| one["sides_disagree"].as_bool().unwrap()).collect();
+    let disagree: Vec<bool> =
+        percent.iter().map(|statistic| statistic["sides_disagree"].as_bool().unwrap()).collect();
     assert!(disagree[1], "{percent:?}");
-    assert!(!stdout(&compared(&[&POLICIES])).contains("typical values are"));
+    assert!(!stdout(&compare(&[&POLICIES])).contains("typical values are"));
 }
 
 #[test]
 fn no_interval_is_no_line_in_junit() {
-    let output = compared(&[&["compare", "notify.jsonl", "--by", "mechanism", "--format", "junit"]]);
+    let output = compare(&[&["compare", "notify.jsonl", "--by", "mechanism", "--format", "junit"]]);
     let junit = stdout(&output);
     assert!(junit.contains("classname=\"howlate.compare\"") && !junit.contains("interval – µs"), "{junit}");
 }
 
 #[test]
 fn what_is_better_one_way_is_worse_the_other_way() {
-    let there = compared_json(&[&POLICIES], 0);
-    let back = compared_json(&[&POLICIES, &["--base", "fifo:80"]], 1);
+    let there = compare_json(&[&POLICIES], 0);
+    let back = compare_json(&[&POLICIES, &["--base", "fifo:80"]], 1);
     let numbers = |value: &Value| -> Vec<(String, f64, f64)> {
         let statistics = value["compared"][0]["statistics"].as_array().unwrap();
-        let one = |one: &Value| {
-            let number = |name: &str| one[name].as_f64().unwrap();
-            (one["verdict"].as_str().unwrap().to_owned(), number("difference_ns"), number("p"))
+        let verdicts = |value: &Value| {
+            let number = |name: &str| value[name].as_f64().unwrap();
+            (value["verdict"].as_str().unwrap().to_owned(), number("difference_ns"), number("p"))
         };
-        statistics.iter().map(one).collect()
+        statistics.iter().map(verdicts).collect()
     };
     assert_eq!((&there["verdict"], &back["verdict"]), (&"better".into(), &"worse".into()));
     for (there, back) in numbers(&there).iter().zip(numbers(&back)) {
@@ -173,16 +173,16 @@ fn what_is_better_one_way_is_worse_the_other_way() {
 #[test]
 fn a_recording_is_not_told_apart_from_itself_and_equivalent_within_a_wide_margin() {
     let itself = ["compare", "idle-after.jsonl", "idle-after.jsonl"];
-    assert_eq!(compared_json(&[&itself], 0)["verdict"], "not_distinguishable");
-    assert_eq!(compared_json(&[&itself, &["--margin", "1s"]], 0)["verdict"], "equivalent");
-    let said = stdout(&compared(&[&itself])).replace('\n', " ");
-    assert!(said.contains("idle-after.jsonl and idle-after.jsonl are the same recording"), "{said}");
-    let others = stdout(&compared(&[&["compare", "idle-before.jsonl", "idle-after.jsonl"]]));
-    assert!(!others.contains("the same recording"), "{others}");
-    let narrow = compared_json(&[&itself, &["--margin", "1ns"]], 3);
-    let share = compared_json(&[&itself, &["--margin", "900%"]], 0);
+    assert_eq!(compare_json(&[&itself], 0)["verdict"], "not_distinguishable");
+    assert_eq!(compare_json(&[&itself, &["--margin", "1s"]], 0)["verdict"], "equivalent");
+    let message = stdout(&compare(&[&itself])).replace('\n', " ");
+    assert!(message.contains("idle-after.jsonl and idle-after.jsonl are the same recording"), "{message}");
+    let other_text = stdout(&compare(&[&["compare", "idle-before.jsonl", "idle-after.jsonl"]]));
+    assert!(!other_text.contains("the same recording"), "{other_text}");
+    let narrow = compare_json(&[&itself, &["--margin", "1ns"]], 3);
+    let share = compare_json(&[&itself, &["--margin", "900%"]], 0);
     assert_eq!((&share["verdict"], &share["margin_percent"]), (&"equivalent".into(), &900.0.into()));
-    assert_eq!(compared_json(&[&itself, &["--margin", "0.001%"]], 3)["verdict"], "inconclusive");
+    assert_eq!(compare_json(&[&itself, &["--margin", "0.001%"]], 3)["verdict"], "inconclusive");
     assert!(share.get("margin_ns").is_none(), "a share of each number is no length");
     assert_eq!(narrow["verdict"], "inconclusive");
     assert_eq!(narrow["compared"][0]["statistics"][0]["reason"], "wider_than_margin");
@@ -191,16 +191,16 @@ fn a_recording_is_not_told_apart_from_itself_and_equivalent_within_a_wide_margin
 #[test]
 fn too_little_is_inconclusive_and_says_how_much_it_takes() {
     // Two rounds of two policies.
-    let output = compared(&[&["compare", "cyclic.jsonl", "--by", "policy"]]);
+    let output = compare(&[&["compare", "cyclic.jsonl", "--by", "policy"]]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let said = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     let command = "To settle it, `howlate cyclic --policy other,fifo:80 --rounds ";
-    assert!(said.contains(command) && said.matches("--rounds").count() == 1, "{said}");
-    // The number of pairs that can show anything is the one to type.
-    let (_, needed) = said.split_once("cannot show any difference at this confidence; ").unwrap();
+    assert!(message.contains(command) && message.matches("--rounds").count() == 1, "{message}");
+    // The suggested number of rounds is the one that can show a difference.
+    let (_, needed) = message.split_once("cannot show any difference at this confidence; ").unwrap();
     let (needed, _) = needed.split_once(" can.").unwrap();
-    assert!(said.contains(&format!("{command}{needed} --duration ")), "{said}");
-    let strict = compared(&[&POLICIES, &["--confidence", "99.9"]]);
+    assert!(message.contains(&format!("{command}{needed} --duration ")), "{message}");
+    let strict = compare(&[&POLICIES, &["--confidence", "99.9"]]);
     assert_eq!(strict.status.code(), Some(3), "ten pairs have no p below 0.00195");
 }
 
@@ -221,14 +221,14 @@ fn what_makes_no_sense_is_refused_with_what_to_type() {
         (&["compare", "--self-test", "--", "--period", "5"], "`5` has no unit"),
         (&["compare", "cyclic.jsonl", "idle-after.jsonl", "--duration", "1s"], "cannot be used with"),
     ] {
-        let output = compared(&[arguments]);
+        let output = compare(&[arguments]);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(stderr(&output).contains(says), "{arguments:?} says: {}", stderr(&output));
         assert!(output.stdout.is_empty());
     }
 }
 
-/// Two short runs of the same: whatever the machine does meanwhile, they are compared and something is said.
+/// Two short runs of the same conditions give some verdict on any machine.
 #[test]
 fn two_idle_runs_are_compared() {
     let folder = tempfile::tempdir().unwrap();
@@ -253,7 +253,7 @@ fn two_idle_runs_are_compared() {
 fn json_count(path: &str) -> Value {
     let shown = json(&["show", "--format", "json", path], 0);
     let result = &shown["results"][0];
-    // A missed period counts as a wake-up that was late.
+    // A missed period counts as a late wake-up.
     (result["count"].as_u64().unwrap() + result["missed_periods"].as_u64().unwrap()).into()
 }
 

@@ -1,7 +1,7 @@
-//! What other programs wrote: shown, compared and reported as what it is.
+//! Results of other programs: shown, compared and reported under their own names.
 //!
-//! The files in `testdata/foreign` were written by the programs themselves, on a virtual machine; those of rtla and of
-//! OSADL's scripts, which need a tracer or a test farm, follow their sources by hand.
+//! The files in `testdata/foreign` were written by these programs on a virtual machine; those of rtla and of OSADL's scripts, which need
+//! a tracer or a test farm, were written by hand after their sources.
 
 use std::io::Write as _;
 use std::process::Output;
@@ -9,24 +9,24 @@ use std::process::Output;
 use crate::common::{howlate, stderr, stdout};
 use serde_json::Value;
 
-fn run(words: &[&str]) -> Output {
+fn run(arguments: &[&str]) -> Output {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/foreign");
-    howlate(words).current_dir(folder).output().unwrap()
+    howlate(arguments).current_dir(folder).output().unwrap()
 }
 
 #[track_caller]
-fn shown(file: &str) -> Value {
+fn show_json(file: &str) -> Value {
     let output = run(&["show", "--format", "json", file]);
     assert_eq!(output.status.code(), Some(0), "{file}: {}", stderr(&output));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What was counted, and the largest value, of each distribution.
+/// Name, count and largest value of each distribution.
 fn counts(file: &str) -> Vec<(String, u64, i64)> {
-    let results = shown(file)["results"].as_array().unwrap().clone();
-    let of = |one: &Value| {
-        let mechanism = one["condition"]["mechanism"].as_str().unwrap().to_owned();
-        (mechanism, one["count"].as_u64().unwrap(), one["latency_ns"]["max"].as_i64().unwrap())
+    let results = show_json(file)["results"].as_array().unwrap().clone();
+    let of = |value: &Value| {
+        let mechanism = value["condition"]["mechanism"].as_str().unwrap().to_owned();
+        (mechanism, value["count"].as_u64().unwrap(), value["latency_ns"]["max"].as_i64().unwrap())
     };
     results.iter().map(of).collect()
 }
@@ -66,32 +66,38 @@ fn every_format_gives_the_counts_and_maxima_that_stand_in_it() {
     ] {
         let found = counts(file);
         assert!(
-            found.len() == distributions && found.iter().all(|one| one.0 == name && one.1 > 0),
+            found.len() == distributions
+                && found.iter().all(|distribution| distribution.0 == name && distribution.1 > 0),
             "{found:?}"
         );
     }
-    assert_eq!(counts("hiccups.hlog").iter().map(|one| one.1).collect::<Vec<_>>(), [300]);
+    assert_eq!(counts("hiccups.hlog").iter().map(|count| count.1).collect::<Vec<_>>(), [300]);
     assert_eq!(
-        counts("latency.hgrm").iter().map(|one| (one.1, one.2)).collect::<Vec<_>>(),
+        counts("latency.hgrm").iter().map(|count| (count.1, count.2)).collect::<Vec<_>>(),
         [(1_000, 17_236_000)]
     );
 }
 
 #[test]
 fn what_a_file_says_is_taken_from_it_and_the_rest_is_listed() {
-    let known = shown("cyclictest-2.4.json");
-    let condition = &known["results"][0]["condition"];
+    let imported = show_json("cyclictest-2.4.json");
+    let condition = &imported["results"][0]["condition"];
     assert_eq!((&condition["policy"], &condition["priority"]), (&"fifo".into(), &80.into()));
     assert_eq!((&condition["period_ns"], &condition["cpu"]), (&500_000.into(), &0.into()));
     let unsaid = |result: &Value| -> Vec<String> {
         let caveats = result["caveats"].as_array().unwrap();
-        let one = caveats.iter().find(|one| one["caveat"] == "imported").unwrap();
-        one["unsaid"].as_array().unwrap().iter().map(|what| what.as_str().unwrap().to_owned()).collect()
+        let caveat = caveats.iter().find(|caveat| caveat["caveat"] == "imported").unwrap();
+        caveat["unsaid"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|detail| detail.as_str().unwrap().to_owned())
+            .collect()
     };
-    assert_eq!(unsaid(&known), ["the load"]);
-    let text = shown("cyclictest-2.4.txt");
+    assert_eq!(unsaid(&imported), ["the load"]);
+    let text = show_json("cyclictest-2.4.txt");
     assert_eq!(unsaid(&text), ["the policy", "the period", "the load", "the CPU", "the kernel", "the date"]);
-    let notes = &shown("rtla-timerlat.txt")["caveats"][0]["notes"];
+    let notes = &show_json("rtla-timerlat.txt")["caveats"][0]["notes"];
     assert_eq!(
         *notes,
         serde_json::json!([
@@ -103,34 +109,34 @@ fn what_a_file_says_is_taken_from_it_and_the_rest_is_listed() {
     assert!(table.starts_with("cyclictest") && table.contains("It does not say the policy"), "{table}");
 }
 
-/// Each number of the first distribution with what the page, the table and other programs read of it.
+/// Each number of the first distribution as the page, the table and other formats show it.
 #[track_caller]
-fn check_clipped(file: &str, number: usize, from: i64, bounds: &[&str], known: &[&str]) {
-    let latency = &shown(file)["results"][number]["latency_ns"];
+fn check_clipped(file: &str, number: usize, from: i64, bounds: &[&str], exact: &[&str]) {
+    let latency = &show_json(file)["results"][number]["latency_ns"];
     assert_eq!(latency["clipped_at"], from, "{file}: {latency}");
     for name in bounds {
         assert_eq!(latency[*name], from, "{file}: {name} of {latency}");
     }
-    for name in known {
+    for name in exact {
         assert!(latency[*name] != from, "{file}: {name} of {latency}");
     }
 }
 
-/// Percentiles beyond a histogram are as much as its end at least, wherever its rows end in the file.
+/// Percentiles above a histogram are at least its upper end, wherever its last row is.
 #[test]
 fn what_is_beyond_a_histogram_is_a_lower_bound_at_its_true_end() {
-    // Real: 177 of 300 were beyond `-h 30`, of which the file has the maximum and the mean.
+    // A real file: 177 of 300 are above `-h 30`; the file has their maximum and mean.
     check_clipped("cyclictest-clipped.json", 0, 30_000, &["p50", "p95", "p99"], &["max", "min"]);
-    let latency = shown("cyclictest-clipped.json")["results"][0]["latency_ns"].clone();
+    let latency = show_json("cyclictest-clipped.json")["results"][0]["latency_ns"].clone();
     assert_eq!((&latency["mean"], &latency["max"]), (&35_300.0.into(), &365_000.into()), "{latency}");
-    // rtla's 256 buckets of 1 µs; of 2 000 the last row is 12, and 5 were beyond.
+    // rtla has 256 buckets of 1 µs; the last row of these 2000 is 12, and 5 are above.
     check_clipped("rtla-timerlat.txt", 1, 256_000, &["p99.9"], &["p50", "p99", "max"]);
-    // A histogram of every row says itself where it ends.
+    // A histogram with all rows shows its upper end.
     check_clipped("oslat.txt", 0, 32_000, &[], &["p50", "max"]);
     check_clipped("oslat.json", 0, 32_000, &[], &["p50", "max"]);
 }
 
-/// Files whose last row is far below the end of the histogram, as those of programs that leave out empty rows.
+/// Files of programs that omit empty rows: the last row is far below the upper end.
 #[test]
 fn the_end_of_a_histogram_is_taken_from_the_command_line_or_the_program() {
     let folder = tempfile::tempdir().unwrap();
@@ -144,8 +150,8 @@ fn the_end_of_a_histogram_is_taken_from_the_command_line_or_the_program() {
                \"histogram\": {{\"20\": 990}}, \"cycles\": 1000, \"min\": 20, \"max\": 9000, \"avg\": 60.5, \"cpu\": 0}}}}}}"
         )
     };
-    let said = file("said.json", cyclictest("cyclictest -q -h 400 --json=said.json"));
-    check_clipped(&said, 0, 400_000, &["p99.9"], &["p50", "p99", "max"]);
+    let json_file = file("said.json", cyclictest("cyclictest -q -h 400 --json=said.json"));
+    check_clipped(&json_file, 0, 400_000, &["p99.9"], &["p50", "p99", "max"]);
     let unknown = file("unknown.json", cyclictest(""));
     check_clipped(&unknown, 0, 21_000, &["p99.9"], &["p50", "max"]);
     let says = stdout(&run(&["show", &unknown]));
@@ -177,7 +183,7 @@ fn a_lower_bound_is_never_shown_as_a_number() {
         let text = stdout(&run(&["show", "cyclictest-clipped.json", "--format", format]));
         assert!(text.contains(has), "{format}: {text}");
     }
-    // What others would take for a number is left out, or said beside it.
+    // Lower bounds are left out or marked in other formats.
     for (format, has, lacks) in [
         ("benchmark", "· max", "\"value\": 30.0,"),
         ("bmf", "max-latency", "p99-latency"),
@@ -188,8 +194,8 @@ fn a_lower_bound_is_never_shown_as_a_number() {
         ("hlog", ": from 30000 on only counted]\n", "planned"),
         ("hgrm", "#[Only counted = from 30.000 on]\n", "planned"),
     ] {
-        let words = ["show", "cyclictest-clipped.json", "--format", format, "--fail-above", "p99>10us"];
-        let text = stdout(&run(&words));
+        let arguments = ["show", "cyclictest-clipped.json", "--format", format, "--fail-above", "p99>10us"];
+        let text = stdout(&run(&arguments));
         assert!(text.contains(has) && !text.contains(lacks), "{format}: {text}");
     }
     let folder = tempfile::tempdir().unwrap();
@@ -222,7 +228,7 @@ fn a_lower_bound_is_never_shown_as_a_number() {
     assert!(text.contains("≥ 30.0") && text.contains("≤ −"), "{text}");
 }
 
-/// A limit above what was told apart is neither kept nor exceeded, unless the largest keeps it.
+/// A limit above the histogram cannot be judged, unless the maximum is below it.
 #[test]
 fn a_limit_beyond_a_histogram_cannot_be_judged() {
     let judged = |limit: &str| {
@@ -250,7 +256,10 @@ fn two_distributions_are_compared_without_certainty() {
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         let statistics = result["compared"][0]["statistics"].as_array().unwrap();
         assert!(!statistics.is_empty());
-        assert!(statistics.iter().all(|one| one["reason"] == "two_distributions"), "{statistics:?}");
+        assert!(
+            statistics.iter().all(|statistic| statistic["reason"] == "two_distributions"),
+            "{statistics:?}"
+        );
     }
 }
 
@@ -277,7 +286,7 @@ fn what_is_no_file_of_any_of_them_is_told_which_there_are() {
     }
 }
 
-/// What has no sleeps has none to list, rather than an empty list.
+/// A result without sleeps has no list of them, instead of an empty one.
 #[test]
 fn a_list_of_sleeps_of_what_slept_not_is_refused() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1");
@@ -291,7 +300,7 @@ fn a_list_of_sleeps_of_what_slept_not_is_refused() {
     assert!(stdout(&list("sleep.jsonl")).lines().count() > 2);
 }
 
-/// Nothing of a pipe is read twice.
+/// A pipe is read once.
 #[test]
 fn a_pipe_is_read_like_a_file() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata");
@@ -324,36 +333,36 @@ fn a_page_and_every_export_take_them() {
     }
 }
 
-/// What howlate exports to HdrHistogram's formats, it reads again: within the width of a bucket.
+/// howlate reads its own exports in HdrHistogram's formats, to the precision of a bucket.
 #[test]
 fn own_logs_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1/cyclic.jsonl");
-    let before = shown(recording);
+    let before = show_json(recording);
     for format in ["hlog", "hgrm"] {
         let file = folder.path().join(format);
         std::fs::write(&file, run(&["show", "--format", format, recording]).stdout).unwrap();
-        let after = shown(file.to_str().unwrap());
+        let after = show_json(file.to_str().unwrap());
         let results = |value: &Value| value["results"].as_array().unwrap().clone();
-        for (one, other) in results(&before).iter().zip(results(&after)) {
-            assert_eq!(one["count"], other["count"], "{format}");
-            let (p99, again) = (&one["latency_ns"]["p99"], &other["latency_ns"]["p99"]);
+        for (result, other) in results(&before).iter().zip(results(&after)) {
+            assert_eq!(result["count"], other["count"], "{format}");
+            let (p99, again) = (&result["latency_ns"]["p99"], &other["latency_ns"]["p99"]);
             let (p99, again) = (p99.as_f64().unwrap(), again.as_f64().unwrap());
             assert!((p99 - again).abs() <= p99 / 20.0, "{format}: {p99} became {again}");
         }
     }
 }
 
-/// A bound stays one, however often it is handed on.
+/// A lower bound stays one in every format.
 #[test]
 fn what_was_only_counted_is_no_number_in_a_log_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let p99_of = |file: &str| {
-        let rows = shown(file)["results"].as_array().unwrap().clone();
+        let rows = show_json(file)["results"].as_array().unwrap().clone();
         let latency = |row: &Value| row["latency_ns"].clone();
         rows.iter()
             .map(latency)
-            .map(|one| (one["p99"].clone(), one["clipped_at"].clone()))
+            .map(|row| (row["p99"].clone(), row["clipped_at"].clone()))
             .collect::<Vec<_>>()
     };
     let before = p99_of("cyclictest-clipped.json");
@@ -366,7 +375,7 @@ fn what_was_only_counted_is_no_number_in_a_log_read_again() {
     }
 }
 
-/// A file without a date gives a log without one, rather than one of 1970.
+/// A file without a date gives a log without a date, instead of 1970.
 #[test]
 fn nobody_says_when_a_log_began_of_which_it_is_not_known() {
     let log = |file: &str| stdout(&run(&["show", "--format", "hlog", file]));

@@ -1,5 +1,5 @@
-//! Files of other programs as people bring them: cut, joined, wrapped, packed, of neighbours. What a file says of itself is held
-//! against its rows; values are checked, not words.
+//! Files of other programs as users have them: cut, concatenated, wrapped, compressed, or of similar programs. Statements in a file are
+//! checked against its rows; tests assert values, not texts.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -10,19 +10,19 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder with one file.
-struct File {
+struct ForeignFile {
     folder: TempDir,
     path: PathBuf,
 }
 
-fn file(name: &str, content: impl AsRef<[u8]>) -> File {
+fn file(name: &str, content: impl AsRef<[u8]>) -> ForeignFile {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, content).unwrap();
-    File { folder, path }
+    ForeignFile { folder, path }
 }
 
-impl File {
+impl ForeignFile {
     fn run(&self, before: &[&str], after: &[&str]) -> Output {
         let path = self.path.to_str().unwrap();
         howlate(&[before, &[path], after].concat()).output().unwrap()
@@ -35,16 +35,16 @@ impl File {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// What it is refused with, and the hint below it.
+    /// Error message and hint.
     #[track_caller]
-    fn refused(&self) -> String {
+    fn error(&self) -> String {
         let output = self.run(&["show"], &[]);
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Of each row: its name, how many values, and these of its numbers.
+/// Name, count and these numbers of each row.
 fn numbers(result: &Value, names: &[&str]) -> Vec<(String, u64, Vec<i64>)> {
     let row = |item: &Value| {
         let name = item["condition"]["name"].as_str().unwrap_or_default().to_owned();
@@ -60,7 +60,7 @@ fn notes(result: &Value) -> Vec<Value> {
     notes.flatten().cloned().collect()
 }
 
-/// Rows as cyclictest prints them, of one thread for each list of counts.
+/// Rows of cyclictest's histogram, with one thread per list of counts.
 fn rows(first: u64, threads: &[&[u64]]) -> String {
     let row = |place: usize| {
         let counts: Vec<String> = threads.iter().map(|counts| format!("{:06}", counts[place])).collect();
@@ -69,7 +69,7 @@ fn rows(first: u64, threads: &[&[u64]]) -> String {
     (0..threads[0].len()).map(row).collect()
 }
 
-/// A whole histogram of cyclictest, with these lines below: total, minima, means, maxima, overflows.
+/// A whole histogram of cyclictest; `below` are the lines of total, minima, averages, maxima and overflows.
 fn histogram(rows: &str, below: [&str; 5]) -> String {
     let labels = ["Total", "Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"];
     let below: String =
@@ -103,7 +103,7 @@ fn the_maximum_of_a_file_is_its_own_where_rows_were_cut_out() {
     };
     assert!(says("disagrees", Some("total")) && says("disagrees", Some("maximum")), "{notes:?}");
     assert!(says("rows_missing", None), "{notes:?}");
-    // The 95 % that have rows are known, and the others are not.
+    // The 95 % with rows are known, the others are not.
     let judged = |limit: &str| cut.run(&["show"], &["--fail-above", limit]).status.code();
     assert_eq!(["p90>5us", "p99>2us", "p99>50us"].map(judged), [Some(0), Some(1), Some(3)]);
 }
@@ -131,7 +131,7 @@ fn a_column_of_sums_is_no_thread() {
     assert_eq!(numbers(&file("sums.txt", &sums).json(&[]), &["max"]).len(), 2);
     let named = format!("{sums}# Thread 0:\n# Thread 1:\n");
     assert_eq!(numbers(&file("named.txt", named).json(&[]), &["max"]).len(), 2);
-    // Cut within its last lines, it has lost no thread.
+    // Cut within its last lines, where no thread is missing.
     let cut = format!("{}# Histogram Overflow at cycle number:\n# Thread 0:\n", two_threads());
     assert_eq!(numbers(&file("cut.txt", cut).json(&[]), &["max"]).len(), 2);
 }
@@ -216,9 +216,9 @@ fn packed_piped_and_wrapped_files_are_read() {
     gzip.write_all(text.as_bytes()).unwrap();
     let gzip = gzip.finish().unwrap();
     assert_eq!(numbers(&file("good.txt.gz", &gzip).json(&[]), &["p50", "p99", "max"]), expected);
-    let cut = file("cut.txt.gz", &gzip[..gzip.len() - 12]).refused();
+    let cut = file("cut.txt.gz", &gzip[..gzip.len() - 12]).error();
     assert!(cut.contains("cut.txt.gz"), "{cut}");
-    let zstd = file("good.txt.zst", b"\x28\xb5\x2f\xfd\x04\x00").refused();
+    let zstd = file("good.txt.zst", b"\x28\xb5\x2f\xfd\x04\x00").error();
     assert!(
         zstd.contains("zstd") && zstd.contains("zstdcat") && zstd.contains("| howlate show -`"),
         "{zstd}"
@@ -249,7 +249,7 @@ fn a_pattern_and_a_folder_of_others_files_are_one_result() {
     }
 }
 
-/// A text and the JSON of the same run say different things of it, and are compared by what both say.
+/// Text and JSON of one run contain different details, and are compared by those in both.
 #[test]
 fn a_text_and_the_json_of_a_run_are_compared() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/foreign");
@@ -268,7 +268,7 @@ fn a_text_and_the_json_of_a_run_are_compared() {
     }
 }
 
-/// Such files have no number of their own: two of them are the same only where one is named twice.
+/// Such files have no id: two are the same only where one is named twice.
 #[test]
 fn two_files_without_a_date_are_two_results() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/foreign");
@@ -294,7 +294,7 @@ fn what_is_piped_in_is_called_standard_input() {
     }
 }
 
-/// What howlate writes as oslat, it reads: nanoseconds are whole numbers, as scripts compare them.
+/// howlate reads what it writes as oslat; times are integers of ns, since scripts compare them.
 #[test]
 fn own_files_of_oslat_come_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -317,7 +317,7 @@ fn neighbours_are_known_by_name_and_never_called_no_json() {
             "{{\n  \"file_version\": 1,\n  \"cmdline:\": \"{program} -q\",\n  \"thread\": {{\"0\": {{\"cycles\": 5, \"min\": 1, \"max\": 8, \"avg\": 4.2}}}}\n}}\n"
         )
     };
-    for (text, program, typed) in [
+    for (text, program, command) in [
         ("T: 0 (  809) P:80 I:1000 C:  61200 Min:      3 Act:    5 Avg:    5 Max:      88\n".to_owned(), "cyclictest", "cyclictest -h"),
         ("> T: 0 (  809) P:80 I:1000 C:  61200 Min:      3 Act:    5 Avg:    5 Max:      88\n".to_owned(), "cyclictest", "cyclictest -h"),
         ("hwlatdetect:  test duration 60 seconds\n   detector: tracer\nMax Latency: 31us\n".to_owned(), "hwlatdetect", "howlate gaps"),
@@ -336,8 +336,8 @@ fn neighbours_are_known_by_name_and_never_called_no_json() {
         ("{\n  \"a\": {\"b\": 1}\n}\n".to_owned(), "it is JSON, but of no program", "hyperfine"),
         ("a,b\n1,2\n".to_owned(), "no program whose files howlate reads", "hyperfine"),
     ] {
-        let says = file("result", &text).refused();
-        assert!(says.contains(program) && says.contains(typed), "{text}: {says}");
+        let says = file("result", &text).error();
+        assert!(says.contains(program) && says.contains(command), "{text}: {says}");
         assert!(!says.contains("is not JSON"), "{text}: {says}");
     }
 }

@@ -1,5 +1,5 @@
-//! Every way to show a recording, over one immutable recording of each kind and format version.
-//! A change here changes what people's scripts read: names are added, never renamed.
+//! Every output format of one immutable recording of each kind and format version.
+//! A change here changes what users' scripts parse: names are added, never renamed.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::process::Command;
 use crate::common::{commands, is_installed, json, run, skip, stderr, stdout, values};
 use serde_json::Value;
 
-/// Shows `testdata/recordings/v1/NAME.jsonl` from its own folder, so that paths are the same everywhere.
-fn shown(name: &str, format: &str) -> String {
+/// Shows `testdata/recordings/v1/NAME.jsonl` in its own folder, so that paths are the same everywhere.
+fn show(name: &str, format: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1");
     let file = format!("{name}.jsonl");
     let output =
@@ -20,44 +20,48 @@ fn shown(name: &str, format: &str) -> String {
 
 fn usual_formats(name: &str) {
     for format in ["text", "json", "csv", "hlog"] {
-        insta::assert_snapshot!(format!("{name}-{format}"), shown(name, format));
+        insta::assert_snapshot!(format!("{name}-{format}"), show(name, format));
     }
 }
 
-/// Formats that periodic threads without reasons do not have, one that only a recorder's folder has, and one with a number for each
-/// microsecond, which `rt_datasets_are_what_their_plotter_reads` reads.
+/// Formats that untraced periodic threads lack, one of `howlate record`, and one with a number per microsecond, which
+/// `rt_datasets_are_what_their_plotter_reads` reads.
 const OF_OTHERS: [&str; 5] = ["intervals", "trace", "perfetto", "folded", "osadl"];
 
 #[test]
 fn periodic_threads() {
     for format in values("show", "--format").iter().filter(|format| !OF_OTHERS.contains(&format.as_str())) {
-        insta::assert_snapshot!(format!("cyclic-{format}"), shown("cyclic", format));
+        insta::assert_snapshot!(format!("cyclic-{format}"), show("cyclic", format));
     }
 }
 
-/// What a result says to type about itself can be typed as it stands.
+/// Commands that a result suggests work as they are.
 #[test]
 fn a_result_can_be_asked_again_as_it_says() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1");
     for name in ["cyclic", "watch", "why", "stall"] {
-        let text = shown(name, "text");
-        let said = text.split('`').skip(1).step_by(2).filter(|words| words.starts_with("howlate show"));
-        let said: Vec<&str> = said.collect();
-        assert!(!said.is_empty(), "{name}: {text}");
-        for words in said {
-            let words: Vec<&str> = words.split_whitespace().skip(1).collect();
-            let output = crate::common::howlate(&words).current_dir(folder).output().unwrap();
-            assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
-            assert_ne!(stdout(&output), text, "{words:?} says more");
+        let text = show(name, "text");
+        let suggestions = text
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|command_line| command_line.starts_with("howlate show"));
+        let suggestions: Vec<&str> = suggestions.collect();
+        assert!(!suggestions.is_empty(), "{name}: {text}");
+        for command_line in suggestions {
+            let command_line: Vec<&str> = command_line.split_whitespace().skip(1).collect();
+            let output = crate::common::howlate(&command_line).current_dir(folder).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{command_line:?}: {}", stderr(&output));
+            assert_ne!(stdout(&output), text, "{command_line:?} says more");
         }
     }
 }
 
 #[test]
 fn rt_datasets_are_what_their_plotter_reads() {
-    let lines = shown("cyclic", "osadl");
+    let lines = show("cyclic", "osadl");
     let sets: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let of_show: Value = serde_json::from_str(&shown("cyclic", "json")).unwrap();
+    let of_show: Value = serde_json::from_str(&show("cyclic", "json")).unwrap();
     assert_eq!(sets.len(), 2, "one for each policy");
     let number = |value: &Value| value.as_u64().unwrap();
     let mut counted = 0;
@@ -91,7 +95,8 @@ fn rt_datasets_are_what_their_plotter_reads() {
         }
         counted += set["latency"]["overflows"].as_array().unwrap().iter().map(number).sum::<u64>();
     }
-    let all = of_show["results"].as_array().unwrap().iter().map(|one| number(&one["count"])).sum::<u64>();
+    let all =
+        of_show["results"].as_array().unwrap().iter().map(|result| number(&result["count"])).sum::<u64>();
     assert_eq!(counted, all, "every wake-up is somewhere");
     let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1/sleep.jsonl");
     let nothing = run(&["show", "--format", "osadl", recording]);
@@ -104,12 +109,13 @@ fn limits_are_held_against_a_saved_recording() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1");
     let judged = |limits: &[&str], files: &[&str]| {
         let limits = limits.iter().flat_map(|limit| ["--fail-above", limit]);
-        let words: Vec<&str> = ["show"].into_iter().chain(limits).chain(files.iter().copied()).collect();
-        crate::common::howlate(&words).current_dir(folder).output().unwrap().status.code()
+        let command_line: Vec<&str> =
+            ["show"].into_iter().chain(limits).chain(files.iter().copied()).collect();
+        crate::common::howlate(&command_line).current_dir(folder).output().unwrap().status.code()
     };
     assert_eq!(judged(&["max>1h"], &["cyclic.jsonl"]), Some(0));
     assert_eq!(judged(&["max>1h", "p50>1ns"], &["cyclic.jsonl"]), Some(1));
-    // Killed: not to the end; but what is exceeded is exceeded.
+    // Killed: incomplete, but an exceeded limit is certain.
     assert_eq!(judged(&["p50>1ns"], &["killed.jsonl", "cyclic.jsonl"]), Some(1));
 }
 
@@ -119,7 +125,7 @@ fn results_keep_the_published_schema() {
     let schema = serde_json::from_str(&std::fs::read_to_string(published).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     for name in ["cyclic", "guest", "sleep", "notify", "languages", "stall", "killed", "why", "watch"] {
-        let document = serde_json::from_str(&shown(name, "json")).unwrap();
+        let document = serde_json::from_str(&show(name, "json")).unwrap();
         let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{name}: {errors:?}");
     }
@@ -150,7 +156,7 @@ fn guests() {
 #[test]
 fn sleeps() {
     usual_formats("sleep");
-    insta::assert_snapshot!("sleep-intervals", shown("sleep", "intervals"));
+    insta::assert_snapshot!("sleep-intervals", show("sleep", "intervals"));
 }
 
 #[test]
@@ -166,7 +172,7 @@ fn sleeps_of_languages() {
 #[test]
 fn reasons() {
     usual_formats("why");
-    let trace = shown("why", "trace");
+    let trace = show("why", "trace");
     insta::assert_snapshot!("why-trace", trace);
     assert_slices_nest(&serde_json::from_str(&trace).unwrap());
     let untraced = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1/cyclic.jsonl");
@@ -175,22 +181,22 @@ fn reasons() {
     assert!(crate::common::stderr(&refused).contains("record again, such as with `howlate cyclic --why"));
 }
 
-/// Each part lies within its wake-up, on the lane of its CPU, and they follow one another without a gap.
+/// Each part lies within its wake-up, on the lane of its CPU, and they adjoin without gaps.
 #[track_caller]
 fn assert_slices_nest(trace: &serde_json::Value) {
     #[allow(clippy::cast_possible_truncation, reason = "whole nanoseconds")]
-    let nanos = |one: &serde_json::Value, key: &str| (one[key].as_f64().unwrap() * 1e3).round() as i64;
+    let nanos = |value: &serde_json::Value, key: &str| (value[key].as_f64().unwrap() * 1e3).round() as i64;
     let slices: Vec<_> =
-        trace["traceEvents"].as_array().unwrap().iter().filter(|one| one["ph"] == "X").collect();
+        trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X").collect();
     let (mut end, mut at, mut parts) = (0, 0, 0);
-    for one in slices {
-        let (from, length) = (nanos(one, "ts"), nanos(one, "dur"));
-        if one["cat"] == "wake-up" {
+    for slice in slices {
+        let (from, length) = (nanos(slice, "ts"), nanos(slice, "dur"));
+        if slice["cat"] == "wake-up" {
             assert_eq!(at, end, "the parts are all of it");
             (at, end) = (from, from + length);
         } else {
-            assert!(from == at && from + length <= end, "{one}");
-            assert!(one["args"]["kind"].is_string(), "{one}");
+            assert!(from == at && from + length <= end, "{slice}");
+            assert!(slice["args"]["kind"].is_string(), "{slice}");
             at = from + length;
             parts += 1;
         }
@@ -231,8 +237,8 @@ fn help_of_every_command() {
 #[test]
 fn short_help_fits_a_screen() {
     const SCREEN: usize = 40;
-    let lines = |words: &[&str]| {
-        let output = crate::common::howlate(words).env("COLUMNS", "80").output().unwrap();
+    let lines = |command_line: &[&str]| {
+        let output = crate::common::howlate(command_line).env("COLUMNS", "80").output().unwrap();
         stdout(&output).lines().count()
     };
     let commands = commands();
@@ -243,15 +249,15 @@ fn short_help_fits_a_screen() {
         .map(|name| (name, lines(&[name, "-h"])))
         .filter(|(_, lines)| *lines > SCREEN)
         .collect();
-    for words in [&["tune", "cyclic", "-h"], &["tune", "sleep", "-h"], &["tune", "notify", "-h"]] {
-        assert!(lines(words) <= SCREEN, "{words:?}: {}", lines(words));
+    for command_line in [&["tune", "cyclic", "-h"], &["tune", "sleep", "-h"], &["tune", "notify", "-h"]] {
+        assert!(lines(command_line) <= SCREEN, "{command_line:?}: {}", lines(command_line));
     }
     assert!(too_long.is_empty() && lines(&["-h"]) <= SCREEN, "{too_long:?}, alone {}", lines(&["-h"]));
 }
 
 #[test]
 fn manual_pages_have_examples_and_the_exit_status() {
-    // Those of `fleet` stand with its own commands.
+    // The examples of `fleet` are on the pages of its subcommands.
     const WITHOUT_EXAMPLES: [&str; 2] = ["cyclictest", "fleet"];
     for name in commands() {
         let page = stdout(&run(&["man", &name]));
@@ -263,7 +269,7 @@ fn manual_pages_have_examples_and_the_exit_status() {
     }
 }
 
-/// What shells complete: values as well, of lists too.
+/// Shell completions contain values, also within lists.
 #[test]
 fn completions_know_values() {
     for shell in ["bash", "zsh", "fish"] {
@@ -299,7 +305,7 @@ fn results_for_prometheus() {
     let recording = |name: &str| format!("{folder_of}/{name}.jsonl");
     for name in ["cyclic", "sleep", "notify", "languages", "guest", "watch", "stall", "killed", "why"] {
         let recording = recording(name);
-        // What is there already is replaced.
+        // An existing file is replaced.
         std::fs::write(&file, "nothing\n").unwrap();
         let result =
             json(&["show", &recording, "--format", "json", "--prometheus", file.to_str().unwrap()], 0);
@@ -312,8 +318,11 @@ fn results_for_prometheus() {
         let number = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap();
         let worst =
             text.lines().filter(|line| line.starts_with("howlate_wakeup_latency_max_seconds{")).map(number);
-        let expected =
-            result["results"].as_array().unwrap().iter().filter_map(|one| one["latency_ns"]["max"].as_f64());
+        let expected = result["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|result| result["latency_ns"]["max"].as_f64());
         let (worst, expected) = (worst.fold(0.0, f64::max), expected.fold(0.0, f64::max));
         assert!((worst * 1e9 - expected).abs() < 0.5, "{name}: {worst} s and {expected} ns");
         let counted = |end: &str| -> f64 { text.lines().filter(|line| line.contains(end)).map(number).sum() };
@@ -336,21 +345,21 @@ fn results_for_prometheus() {
     assert_eq!(nowhere.status.code(), Some(2), "{}", stderr(&nowhere));
 }
 
-/// The names of our metrics that `text` has.
+/// Names of howlate's metrics in `text`.
 fn metrics(text: &str) -> std::collections::BTreeSet<String> {
     let parts = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     parts.filter(|part| part.starts_with("howlate_")).map(str::to_owned).collect()
 }
 
-/// What a dashboard asks for, as rules: `$instance` is a value like any other.
+/// Queries of a dashboard as rules; `$instance` is replaced by a value.
 fn rules_of(dashboard: &Value) -> String {
     let targets =
-        dashboard["panels"].as_array().unwrap().iter().flat_map(|one| one["targets"].as_array().unwrap());
-    let one = |(number, target): (usize, &Value)| {
+        dashboard["panels"].as_array().unwrap().iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    let rule = |(number, target): (usize, &Value)| {
         let expression = target["expr"].as_str().unwrap().replace('$', "");
         format!("      - {{record: \"panel:{number}\", expr: {}}}\n", Value::from(expression))
     };
-    let rules: String = targets.enumerate().map(one).collect();
+    let rules: String = targets.enumerate().map(rule).collect();
     format!("groups:\n  - name: dashboard\n    rules:\n{rules}")
 }
 
@@ -365,8 +374,8 @@ fn alerts_and_dashboard_ask_for_what_there_is() {
     let written = metrics(&written);
     let [alerts, dashboard] = ["docs/alerts.yml", "docs/grafana-dashboard.json"].map(|name| root.join(name));
     for path in [&alerts, &dashboard] {
-        let asked = metrics(&std::fs::read_to_string(path).unwrap());
-        assert!(!asked.is_empty() && asked.is_subset(&written), "{}: {asked:?}", path.display());
+        let queried = metrics(&std::fs::read_to_string(path).unwrap());
+        assert!(!queried.is_empty() && queried.is_subset(&written), "{}: {queried:?}", path.display());
     }
     let dashboard: Value = serde_json::from_slice(&std::fs::read(&dashboard).unwrap()).unwrap();
     std::fs::write(&rules, rules_of(&dashboard)).unwrap();
@@ -374,10 +383,10 @@ fn alerts_and_dashboard_ask_for_what_there_is() {
         return skip("promtool is not installed");
     }
     let tests = root.join("crates/program/howlate/tests/alerts.test.yml");
-    for (words, path) in
+    for (command_line, path) in
         [(["check", "rules"], &alerts), (["check", "rules"], &rules), (["test", "rules"], &tests)]
     {
-        let checked = Command::new("promtool").args(words).arg(path).output().unwrap();
+        let checked = Command::new("promtool").args(command_line).arg(path).output().unwrap();
         assert!(checked.status.success(), "{}: {}{}", path.display(), stdout(&checked), stderr(&checked));
     }
 }

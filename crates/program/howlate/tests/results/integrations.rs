@@ -1,4 +1,4 @@
-//! What CI systems run: the script of the action, in the environment that a runner gives it.
+//! CI integrations: the script of the action, in the environment of a runner.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ fn repository() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."))
 }
 
-/// A probe that sleeps so much longer than asked.
+/// A sleeper program that sleeps longer than requested.
 fn probe(late: &str) -> String {
     format!(
         "#!/usr/bin/env python3\nimport sys, time\nlength, count = int(sys.argv[1]), int(sys.argv[2])\n\
@@ -22,7 +22,7 @@ fn probe(late: &str) -> String {
     )
 }
 
-/// A checkout of two commits, the base and the head.
+/// A repository with two commits: base and head.
 struct Checkout(TempDir);
 
 impl Checkout {
@@ -46,13 +46,13 @@ impl Checkout {
         self.0.path().join(name)
     }
 
-    fn git(&self, words: &[&str]) -> Output {
-        let output = Command::new("git").args(words).current_dir(self.0.path()).output().unwrap();
-        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+    fn git(&self, arguments: &[&str]) -> Output {
+        let output = Command::new("git").args(arguments).current_dir(self.0.path()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
         output
     }
 
-    /// Runs the script as GitHub's runner does, with these settings besides.
+    /// Runs the script like GitHub's runner, with these settings.
     fn compare(&self, settings: &[(&str, &str)]) -> Output {
         let mut script = Command::new(repository().join("integrations/compare.sh"));
         script.current_dir(self.0.path()).env("GITHUB_ACTIONS", "true");
@@ -105,7 +105,7 @@ fn what_is_inconclusive_is_neither() {
     assert!(checkout.read("output").starts_with("verdict=inconclusive\n"));
 }
 
-/// Nothing of that is neutral: a gate that measures nothing would be open.
+/// Not neutral: a gate that measures nothing must fail.
 #[test]
 fn what_cannot_be_measured_fails_and_says_why() {
     let broken = "#!/bin/sh\necho nonsense\n";
@@ -130,7 +130,7 @@ fn what_cannot_be_measured_fails_and_says_why() {
     }
 }
 
-/// What the action hands on is what the script reads.
+/// The inputs of the action are the variables that the script reads.
 #[test]
 fn the_action_and_the_template_set_what_the_script_reads() {
     let script = fs::read_to_string(repository().join("integrations/compare.sh")).unwrap();

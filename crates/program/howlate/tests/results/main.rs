@@ -1,4 +1,4 @@
-//! What was measured, shown: tables, pages, exports, comparisons and merges of recordings.
+//! Output of results: tables, pages, exports, comparisons and merges.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

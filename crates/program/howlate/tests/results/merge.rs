@@ -1,11 +1,11 @@
-//! `howlate merge`, and folders wherever recordings are read.
+//! `howlate merge`, and folders in place of recordings.
 
 use std::path::{Path, PathBuf};
 
 use crate::common::{json, run, stderr, stdout};
 use serde_json::Value;
 
-/// A folder with a recording of each of these machines, made from one that is immutable.
+/// A folder with one recording per machine, derived from an immutable one.
 fn fleet(machines: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for machine in machines {
@@ -15,7 +15,7 @@ fn fleet(machines: &[&str]) -> tempfile::TempDir {
     folder
 }
 
-/// The recording `name` with an id and a machine in its first line.
+/// The recording `name` with an id and a machine in its header.
 fn of(name: &str, id: &str, node: &Value) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1");
     let text = std::fs::read_to_string(Path::new(folder).join(name).with_extension("jsonl")).unwrap();
@@ -30,10 +30,10 @@ fn path(folder: &Path, name: &str) -> String {
 }
 
 fn counts(result: &Value) -> Vec<(String, u64)> {
-    let one = |one: &Value| {
-        (one["condition"]["node"].as_str().unwrap_or_default().to_owned(), one["count"].as_u64().unwrap())
+    let summary = |value: &Value| {
+        (value["condition"]["node"].as_str().unwrap_or_default().to_owned(), value["count"].as_u64().unwrap())
     };
-    result["results"].as_array().unwrap().iter().map(one).collect()
+    result["results"].as_array().unwrap().iter().map(summary).collect()
 }
 
 #[test]
@@ -42,21 +42,21 @@ fn many_recordings_are_one_and_a_folder_is_read_as_that() {
     let (all, out) = (folder.path().to_str().unwrap().to_owned(), path(folder.path(), "all.out"));
     let merged = run(&["merge", &all, "-o", &out]);
     assert_eq!(merged.status.code(), Some(0), "{}", stderr(&merged));
-    let said = stdout(&merged);
+    let message = stdout(&merged);
     assert!(
-        said.contains("2 recordings of 2 machines, ") && said.contains("Kept apart by node: n1, n2."),
-        "{said}"
+        message.contains("2 recordings of 2 machines, ") && message.contains("Kept apart by node: n1, n2."),
+        "{message}"
     );
     let single = counts(&json(&["show", "--format", "json", &path(folder.path(), "n1.jsonl")], 0));
     let both = json(&["show", "--format", "json", &out], 0);
-    let total = |counts: &[(String, u64)]| counts.iter().map(|one| one.1).sum::<u64>();
+    let total = |counts: &[(String, u64)]| counts.iter().map(|count| count.1).sum::<u64>();
     assert_eq!(total(&counts(&both)), 2 * total(&single));
     assert_eq!(counts(&json(&["show", "--format", "json", &all], 0)), counts(&both));
     assert_eq!(
         counts(&json(&["show", "--format", "json", &path(folder.path(), "n?.jsonl")], 0)),
         counts(&both)
     );
-    // Nobody has typed `merge` here; there, somebody has.
+    // Only the merged file has `merge` in its command line.
     let title = |shown: &str| stdout(&run(&["show", shown])).lines().next().unwrap_or_default().to_owned();
     assert!(title(&all).starts_with(&format!("howlate show {all} · ")), "{}", title(&all));
     assert!(title(&out).starts_with("howlate merge · "), "{}", title(&out));
@@ -73,9 +73,9 @@ fn what_cannot_be_read_is_named_and_left_out() {
     let (all, out) = (folder.path().to_str().unwrap(), path(folder.path(), "all.out"));
     let merged = run(&["merge", all, "-o", &out]);
     assert_eq!(merged.status.code(), Some(3));
-    let said = stderr(&merged);
-    assert!(said.contains("n3.jsonl is not in the numbers: "), "{said}");
-    assert!(said.contains("n4.jsonl was given twice; it counts once."), "{said}");
+    let message = stderr(&merged);
+    assert!(message.contains("n3.jsonl is not in the numbers: "), "{message}");
+    assert!(message.contains("n4.jsonl was given twice; it counts once."), "{message}");
     assert!(stdout(&merged).contains("2 recordings of 2 machines"));
     assert_eq!(run(&["show", &out]).status.code(), Some(3), "it stays so wherever it is read");
     let none = run(&["merge", &path(folder.path(), "n3.jsonl"), "-o", &path(folder.path(), "none.out")]);
@@ -92,8 +92,8 @@ fn a_recording_knows_its_machine() {
     let folder = tempfile::tempdir().unwrap();
     let header = |more: &[&str], name: &str| -> Value {
         let out = path(folder.path(), name);
-        let words = ["cyclic", "--samples", "1", "--threads", "1", "--quiet", "--out", &out];
-        let output = run(&[&words[..], more].concat());
+        let arguments = ["cyclic", "--samples", "1", "--threads", "1", "--quiet", "--out", &out];
+        let output = run(&[&arguments[..], more].concat());
         assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
         let text = std::fs::read_to_string(PathBuf::from(out)).unwrap();
         serde_json::from_str::<Value>(text.lines().next().unwrap()).unwrap()["header"].clone()
@@ -117,11 +117,11 @@ fn the_machine_that_is_late_is_named() {
     assert!(shown.contains("n4 is later than the other nodes: its median by 330 µs"), "{shown}");
     assert_eq!(shown.matches("is later than the other nodes").count(), 2, "by median and p99: {shown}");
     let nodes = json(&["show", "--format", "json", all], 0)["nodes"].clone();
-    let out = |one: &Value| (one["node"] == "n4") == (one["stands_out"] == true);
+    let out = |value: &Value| (value["node"] == "n4") == (value["stands_out"] == true);
     assert!(nodes[0]["nodes"].as_array().unwrap().iter().all(out), "{nodes}");
     let wide = json(&["show", "--format", "json", "--margin", "1ms", all], 0)["nodes"][0]["nodes"].clone();
-    assert!(wide.as_array().unwrap().iter().all(|one| one["stands_out"] == false), "{wide}");
-    // Nine blocks are too few to say more.
+    assert!(wide.as_array().unwrap().iter().all(|row| row["stands_out"] == false), "{wide}");
+    // Nine blocks are too few for a statement.
     let compared = json(&["compare", "--format", "json", all, all], 3);
     assert_eq!(compared["compared"].as_array().unwrap().len(), 4, "each machine with itself");
 }
@@ -147,18 +147,18 @@ fn of_very_many_pairs_those_that_differ_are_shown() {
     assert_eq!(all.as_array().unwrap().len(), 205);
 }
 
-/// A recording of `node` whose wake-ups are about so many microseconds late.
+/// A recording of `node` whose latencies are about `micros`.
 fn late_by(node: &str, late: u32) -> String {
     late_for(node, late, 9)
 }
 
-/// The same of so many blocks.
+/// With this number of blocks.
 fn late_for(node: &str, late: u32, blocks: u32) -> String {
     let text = of("cyclic", node, &serde_json::json!({ "name": node }));
     let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut header = lines.next().unwrap();
-    let one = header["header"]["conditions"][0].clone();
-    header["header"]["conditions"] = [one].into();
+    let condition = header["header"]["conditions"][0].clone();
+    header["header"]["conditions"] = [condition].into();
     let block = |second: u32| {
         let at = howlate_model::MonotonicTime::from_nanos;
         let [from, until] = [second, second + 1].map(|second| at(i64::from(second) * 1_000_000_000));
@@ -171,7 +171,7 @@ fn late_for(node: &str, late: u32, blocks: u32) -> String {
     format!("{header}\n{}\n{}\n", blocks.join("\n"), r#"{"end":{"at_ns":9,"how":"done"}}"#)
 }
 
-/// What a database or a log reader takes for the same, it adds up, or keeps the last of.
+/// Databases and log readers add up equal series, or keep the last one only.
 #[test]
 fn every_export_calls_each_condition_by_a_name_of_its_own() {
     let folder = fleet(&["n1", "n2"]);
@@ -214,10 +214,10 @@ fn machines_are_the_rows_of_a_picture() {
     }
     let page = stdout(&run(&["report", path, "-o", "-"]));
     assert!(page.contains("<section id=\"fleet\">") && page.contains("<figure id=\"nodes\">"), "{page}");
-    // The same recording on each of them.
+    // One recording, copied for each machine.
     assert!(page.contains("None of 3 nodes stands out"), "{page}");
-    let one = run(&["report", &format!("{path}/n1.jsonl"), "--chart", "nodes", "-o", "-"]);
-    assert_eq!(one.status.code(), Some(2), "one machine is no fleet");
+    let output = run(&["report", &format!("{path}/n1.jsonl"), "--chart", "nodes", "-o", "-"]);
+    assert_eq!(output.status.code(), Some(2), "one machine is no fleet");
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn where_machines_have_nothing_in_common_nothing_stands_before_the_date() {
     assert!(!page.contains("<p class=\"quiet\"> ·") && !page.contains("<p class=\"quiet\">·"));
 }
 
-/// `show -o` merges, and shows what it made; `merge --json` tells programs what is in it.
+/// `show -o` merges and shows the result; `merge --json` prints a summary.
 #[test]
 fn what_is_shown_can_be_saved_as_one_recording() {
     let folder = tempfile::tempdir().unwrap();
@@ -256,12 +256,12 @@ fn what_is_shown_can_be_saved_as_one_recording() {
     let show = run(&["show", &before, &after, "-o", &shown, "--json"]);
     assert_eq!(show.status.code(), Some(0), "{}", stderr(&show));
     let merge = run(&["merge", &before, &after, "-o", &merged, "--json"]);
-    let told: serde_json::Value = serde_json::from_slice(&merge.stdout).unwrap();
-    assert_eq!((&told["recordings"], &told["command"]), (&2.into(), &"merge".into()), "{told}");
-    let wakeups: u64 = told["wakeups"].as_u64().unwrap();
+    let summary: serde_json::Value = serde_json::from_slice(&merge.stdout).unwrap();
+    assert_eq!((&summary["recordings"], &summary["command"]), (&2.into(), &"merge".into()), "{summary}");
+    let wakeups: u64 = summary["wakeups"].as_u64().unwrap();
     let counts = |text: &[u8]| -> u64 {
         let result: serde_json::Value = serde_json::from_slice(text).unwrap();
-        result["results"].as_array().unwrap().iter().map(|one| one["count"].as_u64().unwrap()).sum()
+        result["results"].as_array().unwrap().iter().map(|result| result["count"].as_u64().unwrap()).sum()
     };
     assert_eq!(counts(&show.stdout), wakeups);
     assert_eq!(counts(&run(&["show", &merged, "--json"]).stdout), wakeups);

@@ -1,4 +1,4 @@
-//! What is asked of a folder of `howlate record`, where nothing can be recorded as well.
+//! Reading folders of `howlate record`, without a recorder.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use howlate_model::{Header, Line, Span};
 use serde_json::{Value, json};
 
-use super::serve::{Prometheus, Served};
-use crate::common::{ForAnyone, is_installed, json as json_of, run, skip, stderr, stdout, wait_until};
+use super::serve::{PrometheusServer, TestServer};
+use crate::common::{
+    ForAnyone, assert_valid, is_installed, json as json_of, run, skip, stderr, stdout, wait_until,
+};
 
-/// A folder with one file: an incident, and the minute that it was in.
-pub(crate) fn recorded(folder: &Path) -> PathBuf {
+/// A folder with one file: an incident, and its minute.
+pub(crate) fn write_record_folder(folder: &Path) -> PathBuf {
     let path = folder.join("kept");
     std::fs::create_dir(&path).unwrap();
     let header = Header {
@@ -52,34 +54,34 @@ fn minute(at: &str) -> Value {
 #[test]
 fn each_question_is_answered_from_the_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = recorded(folder.path());
-    let at = kept.to_str().unwrap();
-    let said = |words: &[&str]| {
-        let output = run(words);
-        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
+    let record_folder = write_record_folder(folder.path());
+    let at = record_folder.to_str().unwrap();
+    let stdout_of = |arguments: &[&str]| {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
         stdout(&output)
     };
     let minute = "2026-11-25T03:12Z";
-    let why = said(&["why", at, "--at", minute]);
+    let why = stdout_of(&["why", at, "--at", minute]);
     assert!(why.contains("nginx worker (71) waited 30.0 ms for CPU 1, after it was woken"), "{why}");
-    let top = said(&["top", "--at", minute, at]);
+    let top = stdout_of(&["top", "--at", minute, at]);
     assert!(top.contains("backup 30.0 ms") && top.contains("are only counted"), "{top}");
-    let culprits = said(&["top", "--at", minute, "--by", "culprit", at]);
+    let culprits = stdout_of(&["top", "--at", minute, "--by", "culprit", at]);
     assert!(culprits.contains("backup") && culprits.contains("30.0 ms  nginx"), "{culprits}");
-    let folded = said(&["show", at, "--format", "folded"]);
+    let folded = stdout_of(&["show", at, "--format", "folded"]);
     assert_eq!(folded, "nginx;worker;woken;waiting for the CPU;backup;rsync 30000000\n");
-    let page = said(&["report", at, "--at", minute, "-o", "-"]);
+    let page = stdout_of(&["report", at, "--at", minute, "-o", "-"]);
     assert!(page.contains("1 incident") && page.contains("held up by rsync"), "{page}");
-    for (words, incidents) in [
+    for (arguments, incidents) in [
         (&["why", at, "--at", minute, "--json"], 1),
         (&["why", at, "--at", "2026-11-25T04:12Z", "--json"], 0),
     ] {
-        assert_eq!(json_of(words, 0)["incidents"].as_array().unwrap().len(), incidents, "{words:?}");
+        assert_eq!(json_of(arguments, 0)["incidents"].as_array().unwrap().len(), incidents, "{arguments:?}");
     }
 }
 
 /// A folder of one machine, with an incident at this time.
-fn recorded_on(node: &str, lab: &Path, at: &str, max_error_ns: u64) {
+fn write_folder_of_node(node: &str, lab: &Path, at: &str, max_error_ns: u64) {
     let path = lab.join(node);
     std::fs::create_dir_all(&path).unwrap();
     let node = howlate_model::Node { name: Some(node.into()), ..howlate_model::Node::default() };
@@ -97,22 +99,19 @@ fn recorded_on(node: &str, lab: &Path, at: &str, max_error_ns: u64) {
 #[test]
 fn incidents_of_several_machines_stand_in_the_order_of_the_time_of_day() {
     let lab = tempfile::tempdir().unwrap();
-    recorded_on("n1", lab.path(), "2026-11-25T03:12:31Z", 4_000_000);
-    recorded_on("n2", lab.path(), "2026-11-25T03:12:30.25Z", 9_000_000);
+    write_folder_of_node("n1", lab.path(), "2026-11-25T03:12:31Z", 4_000_000);
+    write_folder_of_node("n2", lab.path(), "2026-11-25T03:12:30.25Z", 9_000_000);
     let place = |node: &str| lab.path().join(node).display().to_string();
     let (n1, n2) = (place("n1"), place("n2"));
     let document = json_of(&["show", &n1, &n2, "--at", "2026-11-25T03:12Z", "--json"], 0);
     let all = document["incidents"].as_array().unwrap();
-    let nodes: Vec<&str> = all.iter().map(|one| one["node"].as_str().unwrap()).collect();
+    let nodes: Vec<&str> = all.iter().map(|incident| incident["node"].as_str().unwrap()).collect();
     assert_eq!(nodes, ["n2", "n1"]);
     assert_eq!(document["order_known_beyond_ns"], 13_000_000);
-    let named: Vec<_> = document["nodes"].as_array().unwrap().iter().map(|one| &one["node"]).collect();
+    let named: Vec<_> = document["nodes"].as_array().unwrap().iter().map(|node| &node["node"]).collect();
     assert_eq!(named, ["n1", "n2"]);
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/incidents.schema.json");
-    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    assert_eq!(validator.iter_errors(&document).map(|error| error.to_string()).collect::<Vec<_>>(), [""; 0]);
-    // A folder with one for each machine says the same.
+    assert_valid(&document, "incidents");
+    // The folder that contains one per machine gives the same.
     let together = json_of(&["show", lab.path().to_str().unwrap(), "--at", "2026-11-25T03:12Z", "--json"], 0);
     assert_eq!(together, document);
     let text = stdout(&run(&["show", &n1, &n2]));
@@ -124,22 +123,22 @@ fn incidents_of_several_machines_stand_in_the_order_of_the_time_of_day() {
 #[test]
 fn a_folder_that_cannot_be_read_is_not_called_another_thing() {
     let place = ForAnyone::new();
-    let kept = recorded(place.folder.path());
-    std::fs::set_permissions(&kept, PermissionsExt::from_mode(0o000)).unwrap();
+    let record_folder = write_record_folder(place.folder.path());
+    std::fs::set_permissions(&record_folder, PermissionsExt::from_mode(0o000)).unwrap();
     let output = place.howlate(&["show", "kept", "--since", "1h"]).output().unwrap();
     let text = stderr(&output);
     assert!(text.contains("cannot read kept: Permission denied"), "{text}");
     assert!(text.contains("run it as the user who recorded, or as root"), "{text}");
-    std::fs::set_permissions(&kept, PermissionsExt::from_mode(0o700)).unwrap();
+    std::fs::set_permissions(&record_folder, PermissionsExt::from_mode(0o700)).unwrap();
 }
 
 #[test]
 fn what_it_does_not_hold_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = recorded(folder.path());
-    let at = kept.to_str().unwrap();
+    let record_folder = write_record_folder(folder.path());
+    let at = record_folder.to_str().unwrap();
     let minute = "2026-11-25T03:12Z";
-    for (words, expected) in [
+    for (arguments, expected) in [
         (&["show", at, "--format", "csv"][..], "`show` has text, json, folded and perfetto of it"),
         (&["show", at, "--format", "trace"], "`show` has text, json, folded and perfetto of it"),
         (&["report", at, "--format", "md"], "cannot be shown in that format"),
@@ -150,17 +149,17 @@ fn what_it_does_not_hold_is_refused() {
         (&["record", "--yes"], "--install"),
         (&["record", "--install", "--out", "here"], "is not an absolute path below a folder"),
     ] {
-        let output = run(words);
-        assert!(stderr(&output).contains(expected), "{words:?}: {}", stderr(&output));
-        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let output = run(arguments);
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
 }
 
 #[test]
 fn what_is_recorded_from_now_on_is_served() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = recorded(folder.path());
-    let served = Served::start(&[kept.to_str().unwrap()]);
+    let record_folder = write_record_folder(folder.path());
+    let served = TestServer::start(&[record_folder.to_str().unwrap()]);
     let count = |metrics: &str, name: &str| {
         metrics.lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect::<Vec<_>>()
     };
@@ -169,7 +168,8 @@ fn what_is_recorded_from_now_on_is_served() {
         [""; 0],
         "what was there already is not counted"
     );
-    let mut file = File::options().append(true).open(kept.join("00000001-20261125T031200Z.jsonl")).unwrap();
+    let mut file =
+        File::options().append(true).open(record_folder.join("00000001-20261125T031200Z.jsonl")).unwrap();
     for line in [incident("cron", 7_000_000), minute("2026-11-25T03:14:00Z")] {
         writeln!(file, "{line}").unwrap();
     }
@@ -190,20 +190,21 @@ fn what_is_recorded_from_now_on_is_served() {
     assert_eq!(served.end(), Some(0));
 }
 
-/// Prometheus itself reads the protobuf: it has the histogram with native buckets, and the percentile that follows from them.
+/// Prometheus itself scrapes the protobuf: a histogram with native buckets, and its percentiles.
 #[test]
 fn prometheus_has_native_histograms_where_it_asks_for_them() {
     if !is_installed("prometheus") {
         return skip("prometheus is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
-    let kept = recorded(folder.path());
-    let served = Served::start(&[kept.to_str().unwrap()]);
-    let mut file = File::options().append(true).open(kept.join("00000001-20261125T031200Z.jsonl")).unwrap();
+    let record_folder = write_record_folder(folder.path());
+    let served = TestServer::start(&[record_folder.to_str().unwrap()]);
+    let mut file =
+        File::options().append(true).open(record_folder.join("00000001-20261125T031200Z.jsonl")).unwrap();
     writeln!(file, "{}", minute("2026-11-25T03:14:00Z")).unwrap();
-    let prometheus = Prometheus::start(&served, "", &["--enable-feature=native-histograms"]);
+    let prometheus = PrometheusServer::start(&served, "", &["--enable-feature=native-histograms"]);
     let value = |query: &str| -> Option<Value> {
-        let body: Value = serde_json::from_str(&prometheus.found(query)?).ok()?;
+        let body: Value = serde_json::from_str(&prometheus.query(query)?).ok()?;
         body["data"]["result"].get(0).cloned()
     };
     let mut found = Value::Null;
@@ -216,13 +217,13 @@ fn prometheus_has_native_histograms_where_it_asks_for_them() {
     assert_eq!(histogram["sum"], "0.03", "{found}");
     let bounds: Vec<f64> =
         [1, 2].map(|place| histogram["buckets"][0][place].as_str().unwrap().parse().unwrap()).into();
-    // Buckets are 9 % wide, and the recording's own a little.
+    // Buckets are 9 % wide, plus the precision of the recording.
     assert!(bounds[0] < 0.031 && bounds[1] > 0.029 && bounds[1] < bounds[0] * 1.1, "{found}");
     let median = value("histogram_quantile(0.5,howlate_late_seconds)").unwrap();
     assert!(median["value"][1].as_str().unwrap().starts_with("0.0"), "{median}");
 }
 
-/// The metrics of a folder that is recorded to.
+/// Metrics of a folder during a recording.
 pub(crate) fn metrics() -> String {
     let mut counts = howlate_analyse::incidents::LateCounts::default();
     for line in [incident("cron", 7_000_000), minute("2026-11-25T03:14:00Z")] {

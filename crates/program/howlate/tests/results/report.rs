@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 const RECORDINGS: [&str; 9] =
     ["cyclic", "guest", "killed", "languages", "notify", "policies", "sleep", "stall", "why"];
 
-/// Every picture that one machine can have, also by the name that `osadl` had at first.
+/// All pictures of results of one machine, also by the first name of `osadl`.
 fn kinds() -> Vec<String> {
     let all = values("report", "--chart").into_iter().filter(|kind| kind != "nodes");
     all.chain(["histogram".to_owned()]).collect()
@@ -24,7 +24,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/recordings/v1")
 }
 
-/// Reports from the recordings' own folder, so that names are the same everywhere.
+/// Runs in the folder of the recordings, so that names are the same everywhere.
 fn report(arguments: &[&str]) -> Output {
     howlate(&[&["report"], arguments].concat()).current_dir(folder()).output().unwrap()
 }
@@ -42,13 +42,13 @@ fn page(names: &[&str]) -> String {
     text(&[files.as_slice(), &["-o", "-"]].concat())
 }
 
-/// The text between two others.
+/// The text between `from` and `to`.
 #[track_caller]
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     text.split_once(from).unwrap().1.split_once(to).unwrap().0
 }
 
-/// Whether every element that begins also ends, in order.
+/// Whether all elements are closed in order.
 #[track_caller]
 fn is_well_formed(page: &str) {
     const WITHOUT_END: [&str; 4] = ["meta", "link", "br", "!DOCTYPE"];
@@ -144,7 +144,7 @@ fn no_wake_up_is_lost_on_the_way_to_the_picture() {
     let shown =
         stdout(&howlate(&["show", "--format", "csv", "stall.jsonl"]).current_dir(folder()).output().unwrap());
     let mut rows = csv::Reader::from_reader(shown.as_bytes());
-    // What was missed is drawn with the latency that it would have had.
+    // Missed periods appear with the latency that they would have had.
     let headings = rows.headers().unwrap().clone();
     let place = |name: &str| headings.iter().position(|heading| heading == name).unwrap();
     let places = ["count", "missed_periods"].map(place);
@@ -153,8 +153,8 @@ fn no_wake_up_is_lost_on_the_way_to_the_picture() {
     let counted: u64 = rows.records().map(|row| -> u64 { planned(&row.unwrap()) }).sum();
     let data = between(&page, "download=\"density-1.csv\" href=\"data:text/csv;charset=utf-8,", "\"");
     let data = data.replace("%0A", "\n").replace("%20", " ").replace("%22", "\"");
-    let mut drawn = csv::Reader::from_reader(data.as_bytes());
-    let cells = drawn.records().flat_map(|row| {
+    let mut chart_data = csv::Reader::from_reader(data.as_bytes());
+    let cells = chart_data.records().flat_map(|row| {
         row.unwrap().iter().skip(2).map(|cell| cell.parse::<u64>().unwrap()).collect::<Vec<_>>()
     });
     assert_eq!(cells.sum::<u64>(), counted);
@@ -176,7 +176,7 @@ fn what_a_recording_says_cannot_become_part_of_the_page() {
 
 #[test]
 fn every_picture_is_an_image_of_its_own() {
-    let (kinds, mut drawn) = (kinds(), Vec::new());
+    let (kinds, mut kinds_drawn) = (kinds(), Vec::new());
     for name in RECORDINGS {
         for kind in &kinds {
             let output = report(&[&format!("{name}.jsonl"), "--format", "svg", "--chart", kind]);
@@ -190,13 +190,13 @@ fn every_picture_is_an_image_of_its_own() {
             assert_eq!(document.root_element().tag_name().name(), "svg");
             assert!(document.descendants().any(|node| node.has_tag_name("desc")) || image.contains("<desc>"));
             assert!(!image.contains("NaN") && !image.contains("inf"), "{name} {kind}");
-            drawn.push(kind);
+            kinds_drawn.push(kind);
         }
     }
-    assert!(kinds.iter().all(|kind| drawn.contains(&kind)), "{drawn:?}");
+    assert!(kinds.iter().all(|kind| kinds_drawn.contains(&kind)), "{kinds_drawn:?}");
 }
 
-/// A picture in pixels: its width and height, and three bytes for each pixel.
+/// Width, height and RGB pixels of a picture.
 fn pixels(image: &[u8]) -> (u32, u32, Vec<[u8; 3]>) {
     let mut reader = png::Decoder::new(std::io::Cursor::new(image)).read_info().unwrap();
     let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
@@ -206,25 +206,25 @@ fn pixels(image: &[u8]) -> (u32, u32, Vec<[u8; 3]>) {
     (read.width, read.height, colours)
 }
 
-/// Where the lines of the title begin in the SVG, as left, top, right and bottom in pixels.
+/// Bounding boxes of the title's lines in the SVG: left, top, right and bottom in pixels.
 fn titles(image: &str) -> Vec<[u32; 4]> {
     let document = roxmltree::Document::parse(image).unwrap();
     let lines = document.descendants().filter(|node| node.attribute("class") == Some("title"));
-    // Sixteen units are around everything, and letters stand above their line.
+    // The margin has 16 units, and letters are above their baseline.
     lines
         .map(|line| line.attribute("y").unwrap().parse::<u32>().unwrap())
         .map(|y| [32, 2 * y - 24, 92, 2 * y])
         .collect()
 }
 
-/// Why there is no picture in pixels here.
+/// Why PNG is unavailable here; `None` where it works.
 fn no_pixels() -> Option<&'static str> {
-    let said = stderr(&report(&["cyclic.jsonl", "--chart", "density", "-o", "-", "--format", "png"]));
+    let message = stderr(&report(&["cyclic.jsonl", "--chart", "density", "-o", "-", "--format", "png"]));
     let is_built_in = cfg!(feature = "png");
-    assert_eq!(said.contains("`cargo install howlate --features png`"), !is_built_in, "{said}");
+    assert_eq!(message.contains("`cargo install howlate --features png`"), !is_built_in, "{message}");
     match is_built_in {
         false => Some("built without PNG: `--features howlate/png`, as `cargo xtask test` has it"),
-        true => said.contains("no font").then_some("no font is installed"),
+        true => message.contains("no font").then_some("no font is installed"),
     }
 }
 
@@ -280,7 +280,7 @@ fn pixels_are_light_or_dark_and_never_without_words() {
     assert!(stderr(&output).contains("apt-get install fonts-"), "{}", stderr(&output));
 }
 
-/// What a terminal shows is a line on the file; what is piped is the picture.
+/// On a terminal a picture goes to a file; in a pipe it is the output.
 #[test]
 fn a_picture_does_not_fill_a_terminal() {
     if !is_installed("script") {
@@ -312,8 +312,8 @@ fn the_name_of_a_file_says_what_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let recording = self::folder().join("stall.jsonl");
     let run = |name: &str, more: &[&str]| {
-        let words = [&["report", recording.to_str().unwrap(), "-o", name], more].concat();
-        howlate(&words).current_dir(folder.path()).output().unwrap()
+        let command_line = [&["report", recording.to_str().unwrap(), "-o", name], more].concat();
+        howlate(&command_line).current_dir(folder.path()).output().unwrap()
     };
     let begins = |name: &str| {
         String::from_utf8_lossy(&std::fs::read(folder.path().join(name)).unwrap()[..4]).into_owned()
@@ -351,7 +351,7 @@ fn words_and_numbers_for_other_pages() {
     assert_eq!(text(&["cyclic.jsonl", "--format", "csv"]), stdout(&shown));
 }
 
-/// Markdown in a file shows a picture that stands beside it; neither is written over, and no table has eight columns.
+/// Markdown in a file links a picture in the same folder; no file is overwritten, and no table has eight columns.
 #[test]
 fn a_note_has_its_picture_beside_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -387,7 +387,7 @@ fn a_note_has_its_picture_beside_it() {
     );
 }
 
-/// One number, one small picture, doubts, and help for those who see such a page for the first time; the watched program's name.
+/// One number, one small picture, doubts, help for newcomers, and the name of the watched program.
 #[test]
 fn the_first_screen_has_one_number_and_what_makes_it_doubtful() {
     let page = page(&["why"]).replace('\u{a0}', " ");
@@ -400,7 +400,7 @@ fn the_first_screen_has_one_number_and_what_makes_it_doubtful() {
     assert!(watched.contains("<h1>How late the threads of control run</h1>"));
 }
 
-/// All conditions in one picture, before the tables of each.
+/// One picture of all conditions, before their tables.
 #[test]
 fn causes_of_all_conditions_are_one_picture() {
     let page = page(&["why"]);
@@ -426,16 +426,17 @@ fn a_page_answers_as_compare_does() {
         let rows = compare(&[compared, &["--format", "json"]].concat());
         let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
         let answer = rows["answer"].as_str().unwrap();
-        let said = compare(compared).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains(answer), "{said}");
-        // Escaped for the page.
+        let message = compare(compared).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(message.contains(answer), "{message}");
+        // Escaped for HTML.
         let answer = answer.replace('"', "&quot;");
         let page = text(&[reported, &["-o", "-"]].concat()).replace('\u{a0}', " ");
         assert!(page.contains(&format!("<p class=\"answer\">{answer}</p>")), "{reported:?}: {answer}");
         let forest = between(&page, "<figure id=\"forest\">", "</figure>");
         let compared = rows["compared"].as_array().unwrap().iter();
-        let verdicts: usize = compared.map(|one| one["statistics"].as_array().unwrap().len()).sum();
-        // A wide drawing and a narrow one.
+        let verdicts: usize =
+            compared.map(|comparison| comparison["statistics"].as_array().unwrap().len()).sum();
+        // A wide and a narrow drawing.
         assert_eq!(forest.matches("<g class=\"row\"").count(), 2 * verdicts, "{reported:?}");
         let markdown = text(&[reported, &["--format", "md"]].concat()).replace('\u{a0}', " ");
         assert!(markdown.contains(answer.split(['(', '"', '&']).next().unwrap().trim()), "{markdown}");
@@ -446,14 +447,14 @@ fn a_page_answers_as_compare_does() {
     assert_eq!(wrong.status.code(), Some(2), "{}", stderr(&wrong));
 }
 
-/// What people read has one sign for minus; what programs read has that of ASCII.
+/// Texts use the minus sign U+2212; formats for programs use ASCII.
 #[test]
 fn there_is_one_sign_for_minus() {
     let page = text(&["policies.jsonl", "-o", "-"]);
-    // Neither what is to be typed.
+    // Except in commands.
     let unread = ["style", "code", "span class=\"whole\""];
     let body = page.split("<script>").next().unwrap();
-    let read = body.split('<').filter(|part| !unread.iter().any(|one| part.starts_with(one)));
+    let read = body.split('<').filter(|part| !unread.iter().any(|prefix| part.starts_with(prefix)));
     let read: Vec<&str> = read.filter_map(|part| Some(part.split_once('>')?.1)).collect();
     let compared = stdout(
         &howlate(&["compare", "policies.jsonl", "--by", "policy"]).current_dir(folder()).output().unwrap(),
@@ -465,7 +466,7 @@ fn there_is_one_sign_for_minus() {
         let begins = text.split('-').map(|before| before.is_empty() || before.ends_with([' ', '(', '|']));
         after_hyphen.zip(begins).any(|(is_number, begins)| is_number && begins)
     };
-    // Nice values are as they are typed.
+    // Nice values are written as on the command line.
     let read: Vec<String> = read.iter().map(|text| text.replace("nice -20", "")).collect();
     for text in read.iter().map(String::as_str).chain(compared.lines()).chain(markdown.lines()) {
         assert!(!ascii(&text), "{text}");
@@ -484,11 +485,11 @@ fn there_is_one_sign_for_minus() {
 #[test]
 fn a_margin_is_the_same_as_that_of_compare() {
     let with = |command: &str, more: &[&str]| {
-        let words = [&[command, "policies.jsonl", "--by", "policy", "--format", "md"], more].concat();
-        stdout(&howlate(&words).current_dir(folder()).output().unwrap())
+        let command_line = [&[command, "policies.jsonl", "--by", "policy", "--format", "md"], more].concat();
+        stdout(&howlate(&command_line).current_dir(folder()).output().unwrap())
     };
     let verdicts = |text: &str| ["better", "worse", "quivalent"].map(|word| text.contains(word));
-    // Whatever differs is within a minute; within 1 ms some of it.
+    // All differences are below a minute; some are below 1 ms.
     for margin in [&[][..], &["--margin", "1m"], &["--margin", "1ms"]] {
         let [report, compared] = ["report", "compare"].map(|command| with(command, margin));
         assert_eq!(verdicts(&report), verdicts(&compared), "{margin:?}: {report}\n{compared}");
@@ -573,12 +574,15 @@ fn a_page_tells_no_folder_where_names_do() {
         std::fs::copy(self::folder().join("stall.jsonl"), folder.path().join(name).join("run.jsonl"))
             .unwrap();
     }
-    let [one, other] = ["one/run.jsonl", "other/run.jsonl"].map(|name| folder.path().join(name));
-    let [one, other] = [one.to_str().unwrap(), other.to_str().unwrap()];
-    assert!(!text(&[one, "-o", "-"]).contains(folder.path().to_str().unwrap()));
-    let both = text(&[one, other, "-o", "-"]);
-    assert!(both.contains(one) && both.contains(other), "files of one name are told apart by their folders");
-    assert!(text(&[one, "--format", "csv"]).contains(one), "programs are given what was typed");
+    let [first, second] = ["one/run.jsonl", "other/run.jsonl"].map(|name| folder.path().join(name));
+    let [first, second] = [first.to_str().unwrap(), second.to_str().unwrap()];
+    assert!(!text(&[first, "-o", "-"]).contains(folder.path().to_str().unwrap()));
+    let both = text(&[first, second, "-o", "-"]);
+    assert!(
+        both.contains(first) && both.contains(second),
+        "files of one name are told apart by their folders"
+    );
+    assert!(text(&[first, "--format", "csv"]).contains(first), "programs are given what was typed");
 }
 
 #[test]
@@ -596,7 +600,7 @@ fn a_picture_must_be_named() {
     assert!(stderr(&output).contains("--chart"), "{}", stderr(&output));
     let output = report(&["cyclic.jsonl", "--format", "svg", "--chart", "pie"]);
     assert!(stderr(&output).contains("density, forest, overview"), "{}", stderr(&output));
-    // Its name is enough; that of another format contradicts it.
+    // The name is enough; another format contradicts it.
     let named = text(&["cyclic.jsonl", "--chart", "density"]);
     assert!(named.starts_with("<svg") || named.starts_with("<?xml"), "{}", &named[..80]);
     assert_eq!(named, text(&["cyclic.jsonl", "--format", "svg", "--chart", "density"]));
@@ -607,11 +611,11 @@ fn a_picture_must_be_named() {
     assert!(stderr(&output).contains("leave out `--format`"), "{}", stderr(&output));
 }
 
-/// An example for whoever builds this, and for CI to keep: of all kinds, in the folder of build results.
+/// Example pages for developers and CI, in the build folder.
 #[test]
 fn an_example_is_kept_with_the_build() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example-report.html");
-    // That of an earlier build: nothing is written over.
+    // Removes those of an earlier build: reports never overwrite files.
     drop(std::fs::remove_file(&path));
     let output = report(&["cyclic.jsonl", "-o", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

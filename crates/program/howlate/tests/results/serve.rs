@@ -1,4 +1,4 @@
-//! `howlate serve`
+//! `howlate serve`: pages, metrics, access and signals.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +14,6 @@ use tempfile::TempDir;
 
 const TOKEN: &str = "0123456789abcdef-of-the-tests";
 
-/// A recording that is immutable.
 fn recording(name: &str) -> PathBuf {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1");
     Path::new(folder).join(name).with_extension("jsonl")
@@ -27,8 +26,8 @@ fn folder() -> TempDir {
     folder
 }
 
-/// What a server answers: its head and its body.
-fn asked(address: &str, path: &str, headers: &str) -> io::Result<(String, String)> {
+/// Head and body of a response.
+fn request(address: &str, path: &str, headers: &str) -> io::Result<(String, String)> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n")?;
@@ -38,14 +37,14 @@ fn asked(address: &str, path: &str, headers: &str) -> io::Result<(String, String
     Ok((head.to_owned(), body.to_owned()))
 }
 
-/// A server on a port of its own; ended when dropped.
-pub(crate) struct Served {
+/// A server on a free port; stopped on drop.
+pub(crate) struct TestServer {
     child: Child,
-    /// Where it listens, as `127.0.0.1:43211`.
+    /// Its address, such as `127.0.0.1:43211`.
     address: String,
 }
 
-impl Served {
+impl TestServer {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut command = howlate(&["serve", "--listen", "127.0.0.1:0"]);
         let mut child = command.args(arguments).stdout(Stdio::piped()).spawn().unwrap();
@@ -55,12 +54,12 @@ impl Served {
         Self { address: address.unwrap_or_else(|| panic!("no address in {line:?}")).to_owned(), child }
     }
 
-    /// What it answers to a request with these further headers: its head and its body.
+    /// Head and body of a response to a request with these headers.
     fn get_with(&self, path: &str, headers: &str) -> (String, String) {
-        asked(&self.address, path, headers).unwrap()
+        request(&self.address, path, headers).unwrap()
     }
 
-    /// What is at a path.
+    /// Body at a path.
     #[track_caller]
     pub(crate) fn get(&self, path: &str) -> String {
         let (head, body) = self.get_with(path, "");
@@ -68,25 +67,25 @@ impl Served {
         body
     }
 
-    /// Ends it as Ctrl-C does; its status.
+    /// Sends SIGINT; returns the status.
     pub(crate) fn end(mut self) -> Option<i32> {
         send(self.child.id(), Signal::INT);
         self.child.wait().unwrap().code()
     }
 }
 
-impl Drop for Served {
+impl Drop for TestServer {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// What a server says that must not start; one that starts all the same is ended, and the test with it.
+/// Output of a server that must not start.
 #[track_caller]
-fn refused(arguments: &[&str]) -> Output {
+fn assert_not_started(arguments: &[&str]) -> Output {
     let mut command = howlate(&[&["serve"], arguments].concat());
-    let mut server = Looping(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let mut server = WaitingProgram(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
     wait_until("an end of a server that must not start", || server.0.try_wait().unwrap().is_some());
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     server.0.stdout.take().unwrap().read_to_end(&mut stdout).unwrap();
@@ -102,13 +101,13 @@ fn metrics_are_those_of_show_and_the_page_is_that_of_report() {
     let (metrics, page) = (folder.path().join("x.prom"), folder.path().join("x.html"));
     run(&["show", path, "--prometheus", metrics.to_str().unwrap()]);
     run(&["report", path, "-o", page.to_str().unwrap()]);
-    let served = Served::start(&[path]);
+    let served = TestServer::start(&[path]);
     assert_eq!(served.get("/metrics"), std::fs::read_to_string(metrics).unwrap());
     assert_eq!(served.get("/"), std::fs::read_to_string(page).unwrap());
     assert_eq!(served.end(), Some(0));
 }
 
-/// Whoever probes a server knows no token, and learns nothing but that it is alive.
+/// Health checks need no token, and reveal nothing else.
 #[test]
 fn whether_it_is_alive_is_told_without_a_token_and_metrics_come_as_openmetrics() {
     let path = recording("cyclic");
@@ -116,7 +115,7 @@ fn whether_it_is_alive_is_told_without_a_token_and_metrics_come_as_openmetrics()
     let token = folder.path().join("token");
     std::fs::write(&token, format!("{TOKEN}\n")).unwrap();
     std::fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).unwrap();
-    let served = Served::start(&[path.to_str().unwrap(), "--token-file", token.to_str().unwrap()]);
+    let served = TestServer::start(&[path.to_str().unwrap(), "--token-file", token.to_str().unwrap()]);
     let (head, body) = served.get_with("/health", "");
     assert!(head.starts_with("HTTP/1.1 200 ") && body == "ok\n", "{head}: {body}");
     assert!(served.get_with("/", "").0.starts_with("HTTP/1.1 401 "));
@@ -135,15 +134,15 @@ fn whether_it_is_alive_is_told_without_a_token_and_metrics_come_as_openmetrics()
     assert!(!plain.contains("# EOF") && plain.contains(",le=\"0.000001\"} "));
 }
 
-/// Very many files beside a recording: each is read, found to be none, and said.
+/// Thousands of files that are no recordings: each is read and reported.
 fn many() -> TempDir {
     let folder = folder();
     (0..2_000).for_each(|number| std::fs::write(folder.path().join(format!("{number}.jsonl")), "").unwrap());
     folder
 }
 
-/// Waits for the end of one that was sent a signal, which none of its work may keep it from.
-fn ended(child: &mut Child) -> ExitStatus {
+/// Waits for the end after a signal, which must not be delayed by any work.
+fn wait_for_end(child: &mut Child) -> ExitStatus {
     wait_until("its end", || child.try_wait().unwrap().is_some());
     child.wait().unwrap()
 }
@@ -159,17 +158,17 @@ fn a_signal_ends_it_while_it_reads_and_while_it_makes_a_page() {
         io.is_ok_and(|io| !io.contains("rchar: 0\n"))
     });
     send(reading.id(), Signal::TERM);
-    let status = ended(&mut reading);
-    // It has read them all already where this test had to wait.
+    let status = wait_for_end(&mut reading);
+    // It may have read them all by now.
     assert!(status.signal() == Some(Signal::TERM.as_raw()) || status.code() == Some(0), "{status}");
-    let mut served = Served::start(&[path]);
+    let mut served = TestServer::start(&[path]);
     let mut asking = TcpStream::connect(&served.address).unwrap();
     write!(asking, "GET / HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
     wait_until("a thread that answers", || {
         std::fs::read_dir(format!("/proc/{}/task", served.child.id())).unwrap().count() > 1
     });
     send(served.child.id(), Signal::TERM);
-    assert_eq!(ended(&mut served.child).code(), Some(0));
+    assert_eq!(wait_for_end(&mut served.child).code(), Some(0));
 }
 
 #[test]
@@ -178,19 +177,19 @@ fn a_signal_ends_a_report_that_waits_for_its_recording() {
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let page = folder.path().join("page.html");
-    let words = ["report", pipe.to_str().unwrap(), "-o", page.to_str().unwrap()];
-    let mut report = howlate(&words).spawn().unwrap();
-    // Returns when it has opened the other end.
+    let command_line = ["report", pipe.to_str().unwrap(), "-o", page.to_str().unwrap()];
+    let mut report = howlate(&command_line).spawn().unwrap();
+    // Returns once the other end is open.
     let _writer = std::fs::File::options().write(true).open(&pipe).unwrap();
     send(report.id(), Signal::TERM);
-    assert_eq!(ended(&mut report).signal(), Some(Signal::TERM.as_raw()));
+    assert_eq!(wait_for_end(&mut report).signal(), Some(Signal::TERM.as_raw()));
     assert!(!page.exists(), "half a page is none");
 }
 
 #[test]
 fn what_is_put_into_a_folder_is_served_and_what_goes_is_missed() {
     let folder = folder();
-    let served = Served::start(&[folder.path().to_str().unwrap()]);
+    let served = TestServer::start(&[folder.path().to_str().unwrap()]);
     assert!(!served.get("/metrics").contains("kind=\"sleep\""));
     std::fs::copy(recording("sleep"), folder.path().join("b.jsonl")).unwrap();
     assert!(served.get("/metrics").contains("kind=\"sleep\""));
@@ -211,7 +210,7 @@ fn what_is_put_into_a_folder_is_served_and_what_goes_is_missed() {
 #[test]
 fn no_path_of_a_request_is_one_of_the_disk() {
     let folder = folder();
-    let served = Served::start(&[folder.path().to_str().unwrap()]);
+    let served = TestServer::start(&[folder.path().to_str().unwrap()]);
     for path in ["/a.jsonl", "/../a.jsonl", "/%2e%2e/a.jsonl", "//etc/passwd", "/metrics/../a.jsonl"] {
         let (head, _) = served.get_with(path, "");
         assert!(head.starts_with("HTTP/1.1 404 "), "{path}: {head}");
@@ -228,17 +227,18 @@ fn others_are_answered_with_the_token_or_when_it_is_open() {
     std::fs::write(&token, format!("{TOKEN}\n")).unwrap();
     let with_token = [path, "--listen", "0.0.0.0:0", "--token-file", token.to_str().unwrap()];
     std::fs::set_permissions(&token, PermissionsExt::from_mode(0o644)).unwrap();
-    let known = stderr(&refused(&with_token));
+    let warning = stderr(&assert_not_started(&with_token));
     assert!(
-        known.contains("every user of this machine can read the token") && known.contains("chmod 600"),
-        "{known}"
+        warning.contains("every user of this machine can read the token") && warning.contains("chmod 600"),
+        "{warning}"
     );
-    let unprotected = refused(&[path, "--listen", "0.0.0.0:0"]);
+    let unprotected = assert_not_started(&[path, "--listen", "0.0.0.0:0"]);
     assert_eq!(unprotected.status.code(), Some(2));
     assert!(stderr(&unprotected).contains("`--no-auth`"), "{}", stderr(&unprotected));
 
     std::fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).unwrap();
-    let served = Served::start(&with_token[..1].iter().chain(&with_token[3..]).copied().collect::<Vec<_>>());
+    let served =
+        TestServer::start(&with_token[..1].iter().chain(&with_token[3..]).copied().collect::<Vec<_>>());
     for wrong in ["", "Authorization: Bearer 0123456789\r\n", "Authorization: Basic 0123456789\r\n"] {
         let (head, body) = served.get_with("/metrics", wrong);
         assert!(head.starts_with("HTTP/1.1 401 ") && !body.contains("howlate_run"), "{head}");
@@ -249,27 +249,31 @@ fn others_are_answered_with_the_token_or_when_it_is_open() {
 
 #[test]
 fn what_cannot_be_served_is_refused_before_a_port_is_taken() {
-    for (arguments, said) in [
+    for (arguments, message) in [
         (&["/dev/null"][..], "could be read each time"),
         (&["/nowhere.jsonl"], "/nowhere.jsonl"),
         (&["--listen", "9840"], "such as `0.0.0.0:9840`"),
         (&["--listen", "192.0.2.1:0"], "`0.0.0.0` stands for all of them"),
         (&["--watch", "4194304"], "4194304"),
     ] {
-        let mut words = Vec::new();
-        words.extend(if arguments.contains(&"--listen") { &[][..] } else { &["--listen", "127.0.0.1:0"] });
-        words.extend(arguments);
-        words.extend(arguments.contains(&"192.0.2.1:0").then_some("--open"));
-        let output = refused(&words);
+        let mut command_line = Vec::new();
+        command_line.extend(if arguments.contains(&"--listen") {
+            &[][..]
+        } else {
+            &["--listen", "127.0.0.1:0"]
+        });
+        command_line.extend(arguments);
+        command_line.extend(arguments.contains(&"192.0.2.1:0").then_some("--open"));
+        let output = assert_not_started(&command_line);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
     }
 }
 
-/// A program that waits again and again; killed when dropped.
-struct Looping(Child);
+/// A program that waits repeatedly; killed on drop.
+struct WaitingProgram(Child);
 
-impl Drop for Looping {
+impl Drop for WaitingProgram {
     fn drop(&mut self) {
         drop((self.0.kill(), self.0.wait()));
     }
@@ -277,10 +281,11 @@ impl Drop for Looping {
 
 #[test]
 fn a_running_program_is_watched_and_served_until_it_ends() {
-    let program = Looping(Command::new("sh").args(["-c", "while :; do sleep 0.01; done"]).spawn().unwrap());
+    let program =
+        WaitingProgram(Command::new("sh").args(["-c", "while :; do sleep 0.01; done"]).spawn().unwrap());
     let (pid, mut ended) = (program.0.id().to_string(), false);
-    let mut served = Served::start(&["--watch", &pid]);
-    // Whatever the tracer is, or if there is none: what is known by now is answered.
+    let mut served = TestServer::start(&["--watch", &pid]);
+    // With any tracer or without one, the result so far is served.
     assert!(served.get("/metrics").contains("howlate_run_trustworthy{command=\"watch\"}"));
     assert!(served.get("/").contains("<!DOCTYPE html>"));
     drop(program);
@@ -290,21 +295,21 @@ fn a_running_program_is_watched_and_served_until_it_ends() {
     });
 }
 
-/// A port that was free just now.
+/// A port that was free a moment ago.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// A Prometheus that reads a server of ours; ended when dropped.
-pub(crate) struct Prometheus {
+/// A Prometheus that scrapes the test server; stopped on drop.
+pub(crate) struct PrometheusServer {
     address: String,
-    _process: Looping,
+    _process: WaitingProgram,
     _folder: TempDir,
 }
 
-impl Prometheus {
-    /// `job`: further lines about the server.
-    pub(crate) fn start(served: &Served, job: &str, options: &[&str]) -> Self {
+impl PrometheusServer {
+    /// `job`: more lines of its configuration.
+    pub(crate) fn start(served: &TestServer, job: &str, options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let config = format!(
             "scrape_configs:\n  - job_name: howlate\n    scrape_interval: 1s\n{job}    static_configs: [{{ targets: [\"{}\"] }}]\n",
@@ -320,12 +325,12 @@ impl Prometheus {
             .args(options)
             .stderr(Stdio::null())
             .spawn();
-        Self { address, _process: Looping(prometheus.unwrap()), _folder: folder }
+        Self { address, _process: WaitingProgram(prometheus.unwrap()), _folder: folder }
     }
 
-    /// What it answers to a query, once it answers.
-    pub(crate) fn found(&self, query: &str) -> Option<String> {
-        asked(&self.address, &format!("/api/v1/query?query={query}"), "").ok().map(|(_, body)| body)
+    /// Response to a query; `None` before it responds.
+    pub(crate) fn query(&self, query: &str) -> Option<String> {
+        request(&self.address, &format!("/api/v1/query?query={query}"), "").ok().map(|(_, body)| body)
     }
 }
 
@@ -339,13 +344,13 @@ fn prometheus_scrapes_it_with_the_token() {
     std::fs::write(&token, TOKEN).unwrap();
     std::fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).unwrap();
     let token = token.to_str().unwrap();
-    let served = Served::start(&[folder.path().to_str().unwrap(), "--token-file", token]);
+    let served = TestServer::start(&[folder.path().to_str().unwrap(), "--token-file", token]);
     let token = format!("    authorization: {{ credentials_file: {token} }}\n");
-    let prometheus = Prometheus::start(&served, &token, &[]);
+    let prometheus = PrometheusServer::start(&served, &token, &[]);
     wait_until("a number of ours in Prometheus", || {
-        let found = prometheus.found("howlate_run_trustworthy");
+        let found = prometheus.query("howlate_run_trustworthy");
         found.is_some_and(|body| body.contains("\"howlate_run_trustworthy\""))
     });
-    let up = prometheus.found("up").unwrap();
+    let up = prometheus.query("up").unwrap();
     assert!(up.contains(",\"1\"]"), "{up}");
 }

@@ -1,5 +1,5 @@
-//! What a stranger wrote into a recording or a tree is shown as text: it moves no cursor, forges no line and is no
-//! markup, in any field and on any way out.
+//! Text from untrusted recordings and files of the machine: it moves no cursor, forges no line and becomes no markup, in any field and
+//! any format.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -9,16 +9,16 @@ use howlate_model::Line;
 use howlate_render::is_legible;
 use serde_json::{Map, Value, json};
 
-/// Renames the window, hides text, erases the screen by C1, turns the direction of writing, begins lines that would
-/// be ours, and is markup.
+/// Sets the window title, hides text, clears the screen by C1, reverses the writing direction, imitates howlate's lines, and contains
+/// markup.
 const EVIL: &str = "\u{1b}]0;x\u{7}\u{1b}[8m\u{9b}2J\u{7f}\u{202e}\u{2028}\r\nnot ok 99 - forged\nhint: rm -rf /\n```\n<script>alert(1)</script>|`";
 
 fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata").join(name)
 }
 
-/// Texts that mean something to the type they are of.
-fn known(name: &str) -> Option<Value> {
+/// Valid texts of types that are not free text.
+fn valid_text(name: &str) -> Option<Value> {
     let line = |key: &str| {
         let text = std::fs::read_to_string(testdata("recordings/v1/cyclic.jsonl")).unwrap();
         let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -41,24 +41,25 @@ fn known(name: &str) -> Option<Value> {
     })
 }
 
-/// Values that together have everything that a schema names.
+/// Values that together contain everything in a schema.
 fn samples(schema: &Value, all: &Value) -> Vec<Value> {
     if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
-        return known(name).map_or_else(|| samples(&all["$defs"][name], all), |one| vec![one]);
+        return valid_text(name).map_or_else(|| samples(&all["$defs"][name], all), |text| vec![text]);
     }
     if let Some(only) = schema.get("const") {
         return vec![only.clone()];
     }
     if let Some(some) = ["oneOf", "anyOf", "enum"].iter().find_map(|key| schema[*key].as_array()) {
-        let of =
-            |one: &Value| if schema.get("enum").is_some() { vec![one.clone()] } else { samples(one, all) };
+        let of = |value: &Value| {
+            if schema.get("enum").is_some() { vec![value.clone()] } else { samples(value, all) }
+        };
         return some.iter().flat_map(of).collect();
     }
     let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str());
     match kind.unwrap_or("string") {
         "object" => objects(schema["properties"].as_object().unwrap_or(&Map::new()), all),
         "array" => vec![Value::Array(samples(&schema["items"], all))],
-        // Some texts name a policy; others may be anything.
+        // Some texts are policies, others are free.
         "string" => vec![json!("other")],
         "boolean" => vec![json!(true)],
         "null" => vec![],
@@ -66,49 +67,49 @@ fn samples(schema: &Value, all: &Value) -> Vec<Value> {
     }
 }
 
-/// Objects with every property, and each of its samples in one of them.
+/// Objects with all properties, each sample of a property in one of them.
 fn objects(properties: &Map<String, Value>, all: &Value) -> Vec<Value> {
     let each: Vec<(&String, Vec<Value>)> =
         properties.iter().map(|(name, schema)| (name, samples(schema, all))).collect();
     let count = each.iter().map(|(_, samples)| samples.len()).max().unwrap_or(0).max(1);
     let object = |number: usize| {
         let with = |(name, samples): &(&String, Vec<Value>)| {
-            samples.get(number % samples.len().max(1)).map(|one| ((*name).clone(), one.clone()))
+            samples.get(number % samples.len().max(1)).map(|sample| ((*name).clone(), sample.clone()))
         };
         Value::Object(each.iter().filter_map(with).collect())
     };
     (0..count).map(object).collect()
 }
 
-/// Lines of every kind but blocks, which hold no text, with every text that there is in the schema.
+/// Lines of all kinds except blocks, which have no texts, with every text of the schema.
 fn every_line() -> Vec<Value> {
     let text = std::fs::read_to_string(testdata("../docs/recording.schema.json")).unwrap();
     let schema: Value = serde_json::from_str(&text).unwrap();
     let is_block = |line: &Value| line["properties"].get("block").is_some();
     let kinds = schema["oneOf"].as_array().unwrap().iter().filter(|line| !is_block(line));
     let mut lines: Vec<Value> = kinds.flat_map(|kind| samples(kind, &schema)).collect();
-    // Numbers of a ledger must fit one another; the names in it are those of a real one, see below.
+    // The numbers of a ledger must be consistent; its names come from a real one, see below.
     for ledger in lines.iter_mut().filter_map(|line| line.pointer_mut("/why/ledger")) {
         ledger["late"] = json!([]);
     }
     lines
 }
 
-/// A distribution as recordings hold it.
+/// A distribution in the format of recordings.
 fn a_latency() -> Value {
     let text = std::fs::read_to_string(testdata("recordings/v1/cyclic.jsonl")).unwrap();
     let line = text.lines().find(|line| line.starts_with("{\"block\"")).unwrap();
     serde_json::from_str::<Value>(line).unwrap()["block"]["latency"].clone()
 }
 
-/// Pointers to every text in `value`.
+/// JSON pointers of all texts in `value`.
 fn texts(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::String(_) => found.push(at.to_owned()),
         Value::Array(values) => {
-            values.iter().enumerate().for_each(|(n, one)| texts(one, &format!("{at}/{n}"), found));
+            values.iter().enumerate().for_each(|(n, value)| texts(value, &format!("{at}/{n}"), found));
         }
-        Value::Object(map) => map.iter().for_each(|(key, one)| texts(one, &format!("{at}/{key}"), found)),
+        Value::Object(map) => map.iter().for_each(|(key, child)| texts(child, &format!("{at}/{key}"), found)),
         _ => {}
     }
 }
@@ -117,8 +118,8 @@ fn is_line(value: &Value) -> bool {
     serde_json::from_str::<Line>(&value.to_string()).is_ok()
 }
 
-/// `line` with evil in every text that may be anything; each text that may not, by itself, is given to `refused`.
-fn poisoned(line: &Value, refused: &mut impl FnMut(Value)) -> Value {
+/// `line` with the hostile text in every free text. Lines with it in a text that is not free go to `refused`, one text at a time.
+fn poison(line: &Value, refused: &mut impl FnMut(Value)) -> Value {
     let mut places = Vec::new();
     texts(line, "", &mut places);
     let mut poisoned = line.clone();
@@ -138,23 +139,23 @@ fn poisoned(line: &Value, refused: &mut impl FnMut(Value)) -> Value {
     poisoned
 }
 
-/// Runs it as on a terminal with colours, and checks all that it says.
-fn checked(arguments: &[&str]) -> (Output, String) {
+/// Runs the command with colours, and checks its output.
+fn run_checked(arguments: &[&str]) -> (Output, String) {
     let output = howlate(arguments).env("CLICOLOR_FORCE", "1").env("LC_ALL", "C.UTF-8").output().unwrap();
-    let said = String::from_utf8([output.stdout.clone(), output.stderr.clone()].concat()).unwrap();
-    assert!(matches!(output.status.code(), Some(0..=3)), "{arguments:?}: {said}");
+    let message = String::from_utf8([output.stdout.clone(), output.stderr.clone()].concat()).unwrap();
+    assert!(matches!(output.status.code(), Some(0..=3)), "{arguments:?}: {message}");
     let styles = regex::Regex::new("\x1b\\[[0-9;]*m").unwrap();
-    assert!(!said.contains("\x1b[8m"), "{arguments:?}: {said:?}");
-    for line in styles.replace_all(&said, "").lines() {
+    assert!(!message.contains("\x1b[8m"), "{arguments:?}: {message:?}");
+    for line in styles.replace_all(&message, "").lines() {
         let wrong = line.chars().find(|letter| !is_legible(*letter) && *letter != '\t');
         assert_eq!(wrong, None, "{arguments:?}: {line:?}");
-        assert!(!line.starts_with("not ok 99") && !line.starts_with("hint: rm"), "{arguments:?}: {said}");
+        assert!(!line.starts_with("not ok 99") && !line.starts_with("hint: rm"), "{arguments:?}: {message}");
     }
-    (output, said)
+    (output, message)
 }
 
-/// Checks that Markdown, as its readers take it apart, has no markup of anybody else's: neither HTML nor headings nor links.
-fn checked_markdown(text: &str) {
+/// Checks the parsed Markdown: no HTML, headings or links from recordings.
+fn check_markdown(text: &str) {
     use pulldown_cmark::{Event, Options, Parser, Tag};
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
         let is_foreign = match &event {
@@ -166,37 +167,38 @@ fn checked_markdown(text: &str) {
     }
 }
 
-/// Every way out of a recording.
+/// All outputs of a recording.
 fn show_everywhere(path: &str) {
-    let (_, shown) = checked(&["show", path]);
+    let (_, shown) = run_checked(&["show", path]);
     assert!(shown.contains("\\u{1b}]0;x"), "nothing of it arrived: {shown}");
     for format in values("show", "--format") {
-        let (_, said) = checked(&["show", path, "--format", &format]);
-        assert!(format != "junit" || !said.contains("<script>"), "{said}");
+        let (_, message) = run_checked(&["show", path, "--format", &format]);
+        assert!(format != "junit" || !message.contains("<script>"), "{message}");
     }
-    checked(&["show", path, path, "--plot"]);
+    run_checked(&["show", path, path, "--plot"]);
     for format in values("compare", "--format") {
-        let (output, said) = checked(&["compare", path, path, "--format", &format]);
-        assert!(format != "junit" || !said.contains("<script>"), "{said}");
+        let (output, message) = run_checked(&["compare", path, path, "--format", &format]);
+        assert!(format != "junit" || !message.contains("<script>"), "{message}");
         if format == "md" {
-            checked_markdown(str::from_utf8(&output.stdout).unwrap());
+            check_markdown(str::from_utf8(&output.stdout).unwrap());
         }
         if format == "junit" && !output.stdout.is_empty() {
             roxmltree::Document::parse(str::from_utf8(&output.stdout).unwrap()).unwrap();
         }
     }
-    // Pictures have names of their own, see below.
+    // Pictures are tested with names of their own, see below.
     for format in
         values("report", "--format").iter().filter(|format| !["svg", "png"].contains(&format.as_str()))
     {
-        let (output, said) = checked(&["report", path, "--format", format, "--output", "-"]);
-        assert!(format != "html" || !said.contains("<script>alert"), "{said}");
+        let (output, message) = run_checked(&["report", path, "--format", format, "--output", "-"]);
+        assert!(format != "html" || !message.contains("<script>alert"), "{message}");
         if format == "md" {
-            checked_markdown(str::from_utf8(&output.stdout).unwrap());
+            check_markdown(str::from_utf8(&output.stdout).unwrap());
         }
     }
     for chart in values("report", "--chart") {
-        let (output, _) = checked(&["report", path, "--format", "svg", "--chart", &chart, "--output", "-"]);
+        let (output, _) =
+            run_checked(&["report", path, "--format", "svg", "--chart", &chart, "--output", "-"]);
         if output.status.success() {
             roxmltree::Document::parse(str::from_utf8(&output.stdout).unwrap()).unwrap();
         }
@@ -214,27 +216,27 @@ fn no_field_of_a_recording_is_more_than_text() {
         let read = serde_json::from_str::<Line>(&line.to_string());
         assert!(read.is_ok(), "{}: {line}", read.unwrap_err());
     }
-    let (header, others) = every.split_first().unwrap();
+    let (header, lines) = every.split_first().unwrap();
     let (mut refused, mut tail) = (Vec::new(), String::new());
-    for line in others {
-        tail += &format!("{}\n", poisoned(line, &mut |line| refused.push(line)));
+    for line in lines {
+        tail += &format!("{}\n", poison(line, &mut |line| refused.push(line)));
     }
     for recording in ["cyclic", "sleep", "notify", "guest", "languages", "why", "watch"] {
         let text = std::fs::read_to_string(testdata(&format!("recordings/v1/{recording}.jsonl"))).unwrap();
         let mut lines = text.lines();
         let mut head: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
         for (key, value) in header["header"].as_object().unwrap() {
-            // Format and conditions are those of the lines that follow.
+            // The header determines format and conditions of the lines that follow.
             if !matches!(key.as_str(), "format" | "conditions" | "command") {
                 head["header"][key] = value.clone();
             }
         }
         let mut refused_heads = Vec::new();
-        let head = poisoned(&head, &mut |line| refused_heads.push(line));
+        let head = poison(&head, &mut |line| refused_heads.push(line));
         let mut content = format!("{head}\n");
         for line in lines.filter(|line| !line.starts_with("{\"end\"")) {
             let ledger = line.starts_with("{\"why\"").then(|| serde_json::from_str::<Value>(line).unwrap());
-            let poisoned = ledger.map(|line| poisoned(&line, &mut |line| refused.push(line)).to_string());
+            let poisoned = ledger.map(|line| poison(&line, &mut |line| refused.push(line)).to_string());
             content += &format!("{}\n", poisoned.as_deref().unwrap_or(line));
         }
         std::fs::write(&path, content + &tail).unwrap();
@@ -242,13 +244,13 @@ fn no_field_of_a_recording_is_more_than_text() {
         let refused = refused.drain(..).map(|line| format!("{head}\n{line}\n"));
         for content in refused.chain(refused_heads.into_iter().map(|head| format!("{head}\n"))) {
             std::fs::write(&path, content).unwrap();
-            let (output, said) = checked(&["show", name]);
-            assert_eq!(output.status.code(), Some(2), "{said}");
+            let (output, message) = run_checked(&["show", name]);
+            assert_eq!(output.status.code(), Some(2), "{message}");
         }
     }
 }
 
-/// The texts of other programs' files, each with evil in it, and those that are read line by line.
+/// Texts of other programs' files with the hostile text; those that are parsed line by line.
 fn evil_of_others() -> Vec<String> {
     let mut evil = Vec::new();
     for file in ["cyclictest-2.4.json", "jitterdebugger.json", "oslat.json", "rt-dataset.json"] {
@@ -281,13 +283,13 @@ fn no_field_of_another_programs_file_is_more_than_text() {
     let (evil, formats, mut arrived) = (evil_of_others(), values("show", "--format"), 0);
     for text in &evil {
         std::fs::write(&path, text).unwrap();
-        let (_, said) = checked(&["show", name]);
-        arrived += usize::from(said.contains("\\u{1b}]0;x"));
+        let (_, message) = run_checked(&["show", name]);
+        arrived += usize::from(message.contains("\\u{1b}]0;x"));
         for format in &formats {
-            checked(&["show", name, "--format", format]);
+            run_checked(&["show", name, "--format", format]);
         }
-        checked(&["compare", name, name]);
-        let (page, _) = checked(&["report", name, "--output", "-"]);
+        run_checked(&["compare", name, name]);
+        let (page, _) = run_checked(&["report", name, "--output", "-"]);
         let page = String::from_utf8_lossy(&page.stdout).into_owned();
         assert!(!page.contains("<script>alert"), "{page}");
     }
@@ -303,12 +305,11 @@ fn json_says_what_was_recorded() {
     let mut head: Value = serde_json::from_str(head).unwrap();
     head["header"]["arguments"] = json!([EVIL]);
     std::fs::write(&path, format!("{head}\n{rest}")).unwrap();
-    let (output, _) = checked(&["show", path.to_str().unwrap(), "--format", "json"]);
+    let (output, _) = run_checked(&["show", path.to_str().unwrap(), "--format", "json"]);
     let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(shown["arguments"], json!([EVIL]));
 }
 
-/// Every file of `folder`.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let kind = entry.file_type().unwrap();
@@ -337,10 +338,10 @@ fn no_file_of_a_tree_is_more_than_text() {
         for file in all {
             let before = std::fs::read(&file).unwrap();
             let text = String::from_utf8_lossy(&before);
-            // Behind what is understood, and instead of it.
+            // After the valid content, and instead of it.
             for evil in [format!("{}{EVIL}", text.trim_end()), EVIL.to_owned()] {
                 std::fs::write(&file, evil).unwrap();
-                checked(&["doctor", "--verbose", "--root", name]);
+                run_checked(&["doctor", "--verbose", "--root", name]);
             }
             std::fs::write(&file, before).unwrap();
         }
@@ -351,15 +352,15 @@ fn no_file_of_a_tree_is_more_than_text() {
 fn no_argument_is_more_than_text() {
     let evil = EVIL.trim_start_matches('\n');
     let option = format!("--{evil}");
-    checked(&[evil]);
-    checked(&[&option]);
+    run_checked(&[evil]);
+    run_checked(&[&option]);
     for command in ["show", "compare", "report", "run"] {
-        checked(&[command, evil, evil]);
+        run_checked(&[command, evil, evil]);
     }
-    checked(&["doctor", "--root", evil]);
-    checked(&["cyclic", "--policy", evil]);
-    checked(&["cyclic", "--load", evil]);
-    checked(&[
+    run_checked(&["doctor", "--root", evil]);
+    run_checked(&["cyclic", "--policy", evil]);
+    run_checked(&["cyclic", "--load", evil]);
+    run_checked(&[
         "cyclic",
         "--samples",
         "3",
@@ -373,14 +374,14 @@ fn no_argument_is_more_than_text() {
         "--out",
         evil,
     ]);
-    checked(&["sleep", "--call", evil, "--for", evil]);
-    checked(&["load", evil]);
+    run_checked(&["sleep", "--call", evil, "--for", evil]);
+    run_checked(&["load", evil]);
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("a.toml");
     for text in
         [format!("include = {evil:?}\n"), format!("[[sleep]]\nfor = {}\n", json!(evil)), evil.to_owned()]
     {
         std::fs::write(&plan, text).unwrap();
-        checked(&["run", plan.to_str().unwrap(), "--dry-run"]);
+        run_checked(&["run", plan.to_str().unwrap(), "--dry-run"]);
     }
 }

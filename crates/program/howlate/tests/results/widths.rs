@@ -1,4 +1,4 @@
-//! What is shown fits the terminal, narrow or wide: nothing is broken within a cell, a number or a command.
+//! Output fits narrow and wide terminals: no line breaks within a cell, a number or a command.
 
 use crate::common::{howlate, stderr, stdout};
 
@@ -26,7 +26,6 @@ const SHOWN: [&str; 18] = [
     "doctor --root ../../systems/laptop --verbose",
 ];
 
-/// Those whose captures are kept.
 const CAPTURED: [&str; 10] = [
     "show cyclic.jsonl",
     "show sleep.jsonl",
@@ -40,18 +39,17 @@ const CAPTURED: [&str; 10] = [
     "show --plot cyclic.jsonl",
 ];
 
-/// What a command prints in a terminal of `width` columns.
-fn shown(command: &str, width: usize) -> String {
+/// Output of a command with `COLUMNS=width`.
+fn show(command: &str, width: usize) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/recordings/v1");
-    let words: Vec<&str> = command.split(' ').collect();
-    let output = howlate(&words).env("COLUMNS", width.to_string()).current_dir(folder).output().unwrap();
+    let arguments: Vec<&str> = command.split(' ').collect();
+    let output = howlate(&arguments).env("COLUMNS", width.to_string()).current_dir(folder).output().unwrap();
     let text = stdout(&output);
     assert!(!text.is_empty(), "{command}: {}", stderr(&output));
     text
 }
 
-/// Lines that are wider than the terminal. The path of a file is one word, and may be longer than there is room for
-/// beside a label.
+/// Lines wider than the terminal. The path of a file is one word, and may be too long beside its label.
 fn too_wide(text: &str, width: usize) -> Vec<&str> {
     const LABEL: usize = 17;
     let longest = |line: &str| line.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
@@ -62,7 +60,7 @@ fn too_wide(text: &str, width: usize) -> Vec<&str> {
 #[test]
 fn every_line_fits() {
     for (command, width) in SHOWN.iter().flat_map(|command| WIDTHS.map(|width| (command, width))) {
-        let text = shown(command, width);
+        let text = show(command, width);
         assert_eq!(too_wide(&text, width), Vec::<&str>::new(), "{command} in {width} columns:\n{text}");
     }
 }
@@ -70,7 +68,7 @@ fn every_line_fits() {
 #[test]
 fn tables_use_the_width_that_there_is() {
     for width in WIDTHS {
-        let captures = CAPTURED.map(|command| format!("$ howlate {command}\n{}", shown(command, width)));
+        let captures = CAPTURED.map(|command| format!("$ howlate {command}\n{}", show(command, width)));
         insta::assert_snapshot!(format!("{width}"), captures.join("\n"));
     }
 }

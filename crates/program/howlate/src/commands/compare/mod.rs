@@ -1,4 +1,4 @@
-//! `howlate compare`
+//! `howlate compare`: compares recordings, or conditions of one.
 
 mod self_test;
 
@@ -10,30 +10,31 @@ use howlate_render::{self as render, ComparisonReport, Detail};
 use super::detail;
 use super::reading::{self, Opening, Reading, Texts};
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::terminal;
 use howlate_cli::{CompareArgs, ComparisonFormat};
 
-pub(crate) fn run(asked: &CompareArgs) -> Result<Status, Error> {
-    if asked.with_itself {
-        return self_test::run(asked);
+pub(crate) fn run(args: &CompareArgs) -> Result<ExitStatus, Error> {
+    if args.with_itself {
+        return self_test::run(args);
     }
-    let format = asked.output_format();
+    let format = args.output_format();
     let texts = if format == ComparisonFormat::Json { Texts::AsRecorded } else { Texts::Legible };
-    let opening = Opening { texts, reading: Reading { unit: asked.unit } };
+    let opening = Opening { texts, reading: Reading { unit: args.unit } };
     let tracks =
-        asked.recordings.iter().map(|path| reading::track(path, opening)).collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<String> = asked.recordings.iter().map(|path| reading::name(path)).collect();
-    let how = Criteria { confidence: asked.confidence.0, margin: asked.margin };
-    let comparison = match asked.by {
-        Some(property) => by(&tracks, property, asked.base.as_deref(), how)?,
-        None => against_base(&tracks, how)?,
+        args.recordings.iter().map(|path| reading::track(path, opening)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = args.recordings.iter().map(|path| reading::name(path)).collect();
+    let criteria = Criteria { confidence: args.confidence.0, margin: args.margin };
+    let comparison = match args.by {
+        Some(property) => by(&tracks, property, args.base.as_deref(), criteria)?,
+        None => against_base(&tracks, criteria)?,
     };
     let named: Vec<(&str, &Analysis)> =
         names.iter().zip(&tracks).map(|(name, track)| (name.as_str(), &track.analysis)).collect();
-    let report = ComparisonReport { comparison: &comparison, asked: how, base: named[0], news: &named[1..] };
-    let detail = detail(asked.details, None);
-    terminal::print_or_json(&shown(&report, format, detail)?, format == ComparisonFormat::Json)?;
+    let report =
+        ComparisonReport { comparison: &comparison, asked: criteria, base: named[0], news: &named[1..] };
+    let detail = detail(args.details, None);
+    terminal::print_or_json(&format_report(&report, format, detail)?, format == ComparisonFormat::Json)?;
     Ok(status(&comparison, &tracks))
 }
 
@@ -41,10 +42,10 @@ pub(super) fn by(
     tracks: &[Track],
     property: Property,
     base: Option<&str>,
-    asked: Criteria,
+    criteria: Criteria,
 ) -> Result<Comparison, Error> {
-    let [track] = tracks else { return Err(Error::ByTakesOne { found: tracks.len() }) };
-    let comparison = within(track, property, base, asked).map_err(|values| Error::NoSuchValue {
+    let [track] = tracks else { return Err(Error::ByNeedsOneRecording { found: tracks.len() }) };
+    let comparison = within(track, property, base, criteria).map_err(|values| Error::NoSuchValue {
         property: property.name(),
         found: base.unwrap_or_default().to_owned(),
         values,
@@ -53,26 +54,26 @@ pub(super) fn by(
         Some(_) => Ok(comparison),
         None => Err(Error::NothingDiffers {
             property: property.name(),
-            refused: refused(track).filter(|_| property == Property::Policy),
-            differ: differing(track).into_iter().filter(|differs| *differs != property.name()).collect(),
+            refused: refused_policy(track).filter(|_| property == Property::Policy),
+            differ: differing(track).into_iter().filter(|name| *name != property.name()).collect(),
         }),
     }
 }
 
-fn against_base(tracks: &[Track], asked: Criteria) -> Result<Comparison, Error> {
+fn against_base(tracks: &[Track], criteria: Criteria) -> Result<Comparison, Error> {
     let [base, news @ ..] = tracks else { return Err(Error::NothingToCompare { differ: Vec::new() }) };
     if news.is_empty() {
         return Err(Error::NothingToCompare { differ: differing(base) });
     }
-    let comparison = recordings(base, news, asked);
+    let comparison = recordings(base, news, criteria);
     match comparison.compared.first() {
         Some(_) => Ok(comparison),
-        None => Err(Error::NothingMatches { refused: tracks.iter().find_map(refused) }),
+        None => Err(Error::NothingMatches { refused: tracks.iter().find_map(refused_policy) }),
     }
 }
 
-/// A policy that was refused: what ran is not what the other recording has.
-fn refused(track: &Track) -> Option<String> {
+/// A policy that was refused: the recordings then differ in the policy that ran.
+fn refused_policy(track: &Track) -> Option<String> {
     let mut policies = track.analysis.outcomes().iter().filter_map(|outcome| outcome.value(Property::Policy));
     policies.find(|policy| matches!(policy, PropertyValue::Refused { .. })).map(|policy| policy.to_string())
 }
@@ -86,7 +87,11 @@ fn differing(track: &Track) -> Vec<&'static str> {
     Property::choices().filter(differs).map(Property::name).collect()
 }
 
-fn shown(report: &ComparisonReport<'_>, format: ComparisonFormat, detail: Detail) -> Result<String, Error> {
+fn format_report(
+    report: &ComparisonReport<'_>,
+    format: ComparisonFormat,
+    detail: Detail,
+) -> Result<String, Error> {
     Ok(match format {
         ComparisonFormat::Text => render::comparison_text(report, detail, terminal::width()),
         ComparisonFormat::Json => render::comparison_json(report)?,
@@ -96,12 +101,12 @@ fn shown(report: &ComparisonReport<'_>, format: ComparisonFormat, detail: Detail
     })
 }
 
-/// Worse is worse, whatever else is wrong; nothing is well unless everything was measured as asked.
-fn status(comparison: &Comparison, tracks: &[Track]) -> Status {
+/// `Worse` comes first; success needs results that were measured as requested.
+fn status(comparison: &Comparison, tracks: &[Track]) -> ExitStatus {
     match comparison.verdict() {
-        Verdict::Worse => Status::Exceeded,
-        Verdict::Inconclusive => Status::NotTrustworthy,
-        _ if !tracks.iter().all(|track| is_measured_as_requested(&track.analysis)) => Status::NotTrustworthy,
-        Verdict::Better | Verdict::NotDistinguishable | Verdict::Equivalent => Status::Done,
+        Verdict::Worse => ExitStatus::Exceeded,
+        Verdict::Inconclusive => ExitStatus::NotTrustworthy,
+        _ if !tracks.iter().all(|track| is_measured_as_requested(&track.analysis)) => ExitStatus::NotTrustworthy,
+        Verdict::Better | Verdict::NotDistinguishable | Verdict::Equivalent => ExitStatus::Done,
     }
 }

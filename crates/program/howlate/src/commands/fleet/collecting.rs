@@ -1,4 +1,4 @@
-//! What came of the nodes of a fleet.
+//! Results of the nodes of a fleet.
 
 use std::path::{Path, PathBuf};
 
@@ -7,15 +7,15 @@ use howlate_fleet::{Fleet, FleetDocument, Member, Scheduler, State, Task};
 use howlate_model::shell_path;
 use howlate_render as render;
 
-use super::super::recorded_nodes;
+use super::super::record_folders;
 use super::reading::{self, Texts};
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::terminal;
 use howlate_cli::TimeRangeArgs;
 
-/// One line a node, or JSON; how the command ends.
-pub(super) fn print_states(fleet: &Fleet, states: &[State], is_json: bool) -> Result<Status, Error> {
+/// Prints one line per node, or JSON; returns the resulting status.
+pub(super) fn print_states(fleet: &Fleet, states: &[State], is_json: bool) -> Result<ExitStatus, Error> {
     let text = if is_json { FleetDocument::new(fleet, states, None).json()? } else { lines(fleet, states) };
     terminal::print_or_json(&text, is_json)?;
     Ok(status(states))
@@ -27,70 +27,70 @@ fn lines(fleet: &Fleet, states: &[State]) -> String {
     fleet.members.iter().zip(states).map(line).collect()
 }
 
-fn status(states: &[State]) -> Status {
-    let is = |wanted: u8| move |state: &State| *state == State::Done { status: wanted };
+fn status(states: &[State]) -> ExitStatus {
+    let has_status = |expected: u8| move |state: &State| *state == State::Done { status: expected };
     match () {
-        () if states.iter().all(is(0)) => Status::Done,
-        () if states.iter().all(|state| is(0)(state) || is(1)(state)) => Status::Exceeded,
-        () => Status::NotTrustworthy,
+        () if states.iter().all(has_status(0)) => ExitStatus::Done,
+        () if states.iter().all(|state| has_status(0)(state) || has_status(1)(state)) => ExitStatus::Exceeded,
+        () => ExitStatus::NotTrustworthy,
     }
 }
 
-/// Fetches what is there, tells of each node, and shows the whole.
+/// Fetches the available results and shows them with the states of the nodes.
 pub(super) fn collect(
     fleet: &mut Fleet,
     scheduler: &dyn Scheduler,
-    named: &Path,
+    folder: &Path,
     is_json: bool,
-) -> Result<Status, Error> {
+) -> Result<ExitStatus, Error> {
     let mut states = fleet.states(scheduler)?;
     fleet.fetch(scheduler, &mut states)?;
-    let all = (0..fleet.members.len()).map(|node| fleet.recording(node));
-    let here: Vec<PathBuf> = all.filter(|path| path.exists()).collect();
-    if here.is_empty() {
+    let paths = (0..fleet.members.len()).map(|node| fleet.recording(node));
+    let available: Vec<PathBuf> = paths.filter(|path| path.exists()).collect();
+    if available.is_empty() {
         print_states(fleet, &states, is_json)?;
-        return Ok(Status::NotTrustworthy);
+        return Ok(ExitStatus::NotTrustworthy);
     }
     let status = match fleet.task {
         Task::Plan => print_measured(fleet, &states, is_json)?,
-        Task::Record => print_recorded(fleet, &states, &here, is_json)?,
+        Task::Record => print_recorded(fleet, &states, &available, is_json)?,
     };
-    let again = if let ([only], Task::Record) = (here.as_slice(), fleet.task) {
-        &named.join(only.file_name().unwrap_or_default())
+    let result_path = if let ([recording], Task::Record) = (available.as_slice(), fleet.task) {
+        &folder.join(recording.file_name().unwrap_or_default())
     } else {
-        named
+        folder
     };
-    terminal::say(&format!("Show it again with: howlate show {}\n", shell_path(again)));
+    terminal::eprint(&format!("Show it again with: howlate show {}\n", shell_path(result_path)));
     Ok(status)
 }
 
-/// What the nodes have recorded, in the order of its times.
+/// Incidents of all nodes, merged by time.
 fn print_recorded(
     fleet: &Fleet,
     states: &[State],
     folders: &[PathBuf],
     is_json: bool,
-) -> Result<Status, Error> {
-    let (recorded, read) = recorded_nodes::read(folders, &TimeRangeArgs::default(), None)?;
+) -> Result<ExitStatus, Error> {
+    let (incidents, read_status) = record_folders::read(folders, &TimeRangeArgs::default(), None)?;
     let text = if is_json {
-        FleetDocument::new(fleet, states, Some(recorded.json_value()?)).json()?
+        FleetDocument::new(fleet, states, Some(incidents.json_value()?)).json()?
     } else {
-        format!("{}\n{}", lines(fleet, states), recorded.text(terminal::width()))
+        format!("{}\n{}", lines(fleet, states), incidents.text(terminal::width()))
     };
     terminal::print_or_json(&text, is_json)?;
-    Ok(status(states).max(read))
+    Ok(status(states).max(read_status))
 }
 
-/// What the nodes have measured, together.
-fn print_measured(fleet: &Fleet, states: &[State], is_json: bool) -> Result<Status, Error> {
+/// Combined results of the measuring nodes.
+fn print_measured(fleet: &Fleet, states: &[State], is_json: bool) -> Result<ExitStatus, Error> {
     let texts = if is_json { Texts::AsRecorded } else { Texts::Legible };
     let analysis = reading::analysis(&fleet.folder, texts)?;
-    let text = if is_json { json(fleet, states, &analysis)? } else { words(fleet, states, &analysis) };
+    let text = if is_json { json(fleet, states, &analysis)? } else { report_text(fleet, states, &analysis) };
     terminal::print_or_json(&text, is_json)?;
-    Ok(if reading::is_mixed(&analysis) { Status::NotTrustworthy } else { status(states) })
+    Ok(if reading::is_mixed(&analysis) { ExitStatus::NotTrustworthy } else { status(states) })
 }
 
-fn words(fleet: &Fleet, states: &[State], analysis: &Analysis) -> String {
+fn report_text(fleet: &Fleet, states: &[State], analysis: &Analysis) -> String {
     let report = render::report_titled(analysis, "howlate fleet", render::Detail::Brief, terminal::width());
     format!("{}\n{report}", lines(fleet, states))
 }

@@ -1,4 +1,4 @@
-//! What is sent to the nodes of a fleet, checked before any of them is bothered.
+//! What is sent to the nodes of a fleet, checked before any node is contacted.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,66 +19,66 @@ use howlate_cli::built_in_plans;
 use howlate_cli::{Cli, CliCommand, FleetRunArgs, PlacementArgs, SlurmArgs};
 use howlate_model::refused_option::{FleetOption, PodOption};
 
-/// A longer plan, or list of hosts, is none.
-const LONGEST: u64 = 4 << 20;
+/// In bytes; limits plans and lists of hosts.
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Options of `howlate run` that are the fleet's to say.
-const OURS: [&str; 6] = ["--out", "-o", "--node", "--anonymous", "--resume", "--dry-run"];
-/// Those of `howlate record`.
-const OURS_OF_RECORD: [&str; 5] = ["--out", "-o", "--live", "--install", "--yes"];
-/// What is typed in a plan's place where nodes are to record.
+/// Options of `howlate run` that the fleet sets itself.
+const RESERVED_RUN_OPTIONS: [&str; 6] = ["--out", "-o", "--node", "--anonymous", "--resume", "--dry-run"];
+/// Options of `howlate record` that the fleet sets itself.
+const RESERVED_RECORD_OPTIONS: [&str; 5] = ["--out", "-o", "--live", "--install", "--yes"];
+/// Stands in place of a plan where the nodes record.
 pub(super) const RECORD: &str = "record";
 
-/// The image that is built from this project's Containerfile, as Podman calls it.
+/// Name that Podman gives to the image built from this project's Containerfile.
 const IMAGE: &str = "localhost/howlate";
-/// A measuring thread, and whoever watches it.
-const POD_CPUS: u16 = 2;
+/// One for a measuring thread, one for everything else.
+const DEFAULT_POD_CPUS: u16 = 2;
 
-/// The plan, if one is measured, and what runs it: a program that is sent, or pods that have one.
-pub(super) struct Sent {
+/// The plan, if the nodes measure one, and the program to send or the pods that contain it.
+pub(super) struct Submission {
     pub(super) program: Option<Program>,
     pub(super) plan: Option<String>,
     pods: Option<Pods>,
 }
 
-impl Sent {
-    /// Reads what there is; the plan, and the options of what nodes do, must be ones.
-    pub(super) fn check(asked: &FleetRunArgs) -> Result<Self, Error> {
-        let is_traced = match task(asked) {
-            Task::Plan => check_plan(asked)?,
-            Task::Record => check_recorder(asked)?,
+impl Submission {
+    /// Reads the files; checks the plan and the options of the command that the nodes run.
+    pub(super) fn check(args: &FleetRunArgs) -> Result<Self, Error> {
+        let is_traced = match task_of(args) {
+            Task::Plan => check_plan(args)?,
+            Task::Record => check_recorder(args)?,
         };
-        let pods = pods(asked, is_traced)?;
-        let file = asked.program.as_deref().unwrap_or(Path::new(THIS_PROGRAM));
+        let pods = pods_of(args, is_traced)?;
+        let file = args.program.as_deref().unwrap_or(Path::new(THIS_PROGRAM));
         let program = pods.is_none().then(|| Program::read(file)).transpose()?;
-        Ok(Self { program, plan: plan(asked)?, pods })
+        Ok(Self { program, plan: plan(args)?, pods })
     }
 
-    /// The fleet that is asked for, before anything is made.
-    pub(super) fn fleet(&self, asked: &FleetRunArgs, interrupted: &Arc<AtomicBool>) -> Result<Fleet, Error> {
-        let slurm = slurm(asked)?;
+    /// The fleet of these options, before anything is created.
+    pub(super) fn fleet(&self, args: &FleetRunArgs, interrupted: &Arc<AtomicBool>) -> Result<Fleet, Error> {
+        let slurm = slurm_of(args)?;
         let fleet = Fleet {
             id: new_id().chars().take(12).collect(),
-            on: asked.on.to_string(),
+            on: args.on.to_string(),
             sha256: self.program.as_ref().map(|program| program.sha256.clone()),
             machine: self.program.as_ref().and_then(|program| program.machine.clone()),
-            task: task(asked),
-            words: asked.arguments.clone(),
-            at_once: asked.at_once,
-            timeout_s: asked.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000)),
+            task: task_of(args),
+            words: args.arguments.clone(),
+            at_once: args.at_once,
+            timeout_s: args.timeout.map(|most| most.as_nanos().div_ceil(1_000_000_000)),
             pods: self.pods.clone(),
-            members: hosts(asked, &slurm, interrupted)?
+            members: hosts(args, &slurm, interrupted)?
                 .into_iter()
                 .map(|host| Member { host, ..Member::default() })
                 .collect(),
             slurm,
-            folder: std::path::absolute(super::folder(asked))?,
+            folder: std::path::absolute(super::folder(args))?,
         };
         fleet.check()?;
         Ok(fleet)
     }
 
-    /// What makes the folder, as commands; nothing where nothing is sent.
+    /// Commands that create the folder; empty where nothing is sent.
     pub(super) fn dry_run(&self, fleet: &Fleet) -> String {
         let Some(program) = &self.program else { return String::new() };
         let folder = shell_path(&fleet.folder);
@@ -93,52 +93,51 @@ impl Sent {
     }
 }
 
-/// What pods are to be, on Kubernetes; what is said of pods must not be said elsewhere.
-pub(super) fn pods(asked: &FleetRunArgs, is_traced: bool) -> Result<Option<Pods>, Error> {
-    if !matches!(asked.on, Target::Kubernetes { .. }) {
-        let of_pods = [
-            (asked.nodes.is_some(), PodOption::Nodes),
-            (asked.every_node, PodOption::EveryNode),
-            (asked.image.is_some(), PodOption::Image),
-            (asked.pod_cpus.is_some(), PodOption::PodCpus),
-            (asked.placement != PlacementArgs::default(), PodOption::Placement),
+/// Pods of a Kubernetes fleet; their options are errors elsewhere.
+pub(super) fn pods_of(args: &FleetRunArgs, is_traced: bool) -> Result<Option<Pods>, Error> {
+    if !matches!(args.on, Target::Kubernetes { .. }) {
+        let pod_options = [
+            (args.nodes.is_some(), PodOption::Nodes),
+            (args.every_node, PodOption::EveryNode),
+            (args.image.is_some(), PodOption::Image),
+            (args.pod_cpus.is_some(), PodOption::PodCpus),
+            (args.placement != PlacementArgs::default(), PodOption::Placement),
         ];
-        let found = of_pods.into_iter().find_map(|(is_there, option)| is_there.then_some(option));
+        let found = pod_options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
         return found.map_or(Ok(None), |found| Err(FleetOption::OnlyKubernetes(found).into()));
     }
-    match (asked.nodes, asked.every_node, &asked.program) {
+    match (args.nodes, args.every_node, &args.program) {
         (_, _, Some(_)) => return Err(FleetOption::Program.into()),
         (None, false, None) => return Err(FleetOption::NodesMissing.into()),
         (Some(_), _, None) | (None, true, None) => {}
     }
-    let image = asked.image.clone().unwrap_or_else(|| IMAGE.to_owned());
-    let cpus = asked.pod_cpus.unwrap_or(POD_CPUS);
-    let placement = placement(&asked.placement);
-    Ok(Some(Pods { image, cpus, every_node: asked.every_node, is_traced, placement }))
+    let image = args.image.clone().unwrap_or_else(|| IMAGE.to_owned());
+    let cpus = args.pod_cpus.unwrap_or(DEFAULT_POD_CPUS);
+    let placement = placement(&args.placement);
+    Ok(Some(Pods { image, cpus, every_node: args.every_node, is_traced, placement }))
 }
 
-/// Where pods are put, and as what.
-fn placement(asked: &PlacementArgs) -> Placement {
-    let asked = asked.clone();
+fn placement(args: &PlacementArgs) -> Placement {
+    let args = args.clone();
     Placement {
-        namespace: asked.namespace,
-        node_selector: asked.node_selector.into_iter().collect(),
-        tolerations: asked.toleration,
-        pull_secrets: asked.pull_secret,
-        priority_class: asked.priority_class,
-        runtime_class: asked.runtime_class,
-        results_claim: asked.results_claim,
+        namespace: args.namespace,
+        node_selector: args.node_selector.into_iter().collect(),
+        tolerations: args.toleration,
+        pull_secrets: args.pull_secret,
+        priority_class: args.priority_class,
+        runtime_class: args.runtime_class,
+        results_claim: args.results_claim,
     }
 }
 
-/// What is asked of Slurm, and what its variables say; what is said of Slurm must not be said elsewhere.
-pub(super) fn slurm(asked: &FleetRunArgs) -> Result<SlurmOptions, Error> {
-    let SlurmArgs { constraint, nodelist, account, qos, reservation, time } = asked.slurm.clone();
-    if matches!(asked.on, Target::Slurm { .. }) {
+/// Options for Slurm, completed from its environment variables; they are errors elsewhere.
+pub(super) fn slurm_of(args: &FleetRunArgs) -> Result<SlurmOptions, Error> {
+    let SlurmArgs { constraint, nodelist, account, qos, reservation, time } = args.slurm.clone();
+    if matches!(args.on, Target::Slurm { .. }) {
         let options = SlurmOptions { partition: None, constraint, nodelist, account, qos, reservation, time };
         return Ok(options.or_of_environment(|name| std::env::var(name).ok()));
     }
-    let all = [
+    let options = [
         ("--constraint", constraint),
         ("--nodelist", nodelist),
         ("--account", account),
@@ -146,57 +145,53 @@ pub(super) fn slurm(asked: &FleetRunArgs) -> Result<SlurmOptions, Error> {
         ("--reservation", reservation),
         ("--time", time),
     ];
-    let found = all.into_iter().find_map(|(name, value)| value.map(|_| name));
+    let found = options.into_iter().find_map(|(name, value)| value.map(|_| name));
     found.map_or_else(|| Ok(SlurmOptions::default()), |name| Err(FleetOption::OnlySlurm(name).into()))
 }
 
-/// Whether a fleet is the one that is asked for; pods may be of another image.
-pub(super) fn must_be(fleet: &Fleet, asked: &FleetRunArgs) -> Result<(), Error> {
-    let pods = pods(asked, false)?;
+/// Checks that an existing fleet has the same plan, nodes and options; the image may differ.
+pub(super) fn check_same_fleet(fleet: &Fleet, args: &FleetRunArgs) -> Result<(), Error> {
+    let pods = pods_of(args, false)?;
     let is_every_node = |pods: &Option<Pods>| pods.as_ref().map(|pods| pods.every_node);
-    let is_as_many = asked.nodes.is_none_or(|nodes| usize::from(nodes) == fleet.members.len());
-    let is_same = fleet.task == task(asked)
-        && plan(asked)?.is_none_or(|plan| text(&fleet.path(PLAN)).is_ok_and(|text| text == plan));
-    let is_there = is_as_many && is_every_node(&pods) == is_every_node(&fleet.pods);
-    match is_same && is_there && fleet.on == asked.on.to_string() && fleet.words == asked.arguments {
+    let has_same_size = args.nodes.is_none_or(|nodes| usize::from(nodes) == fleet.members.len());
+    let has_same_task = fleet.task == task_of(args)
+        && plan(args)?.is_none_or(|plan| text(&fleet.path(PLAN)).is_ok_and(|text| text == plan));
+    let has_same_nodes = has_same_size && is_every_node(&pods) == is_every_node(&fleet.pods);
+    match has_same_task && has_same_nodes && fleet.on == args.on.to_string() && fleet.words == args.arguments {
         true => Ok(()),
-        false => Err(Error::FleetOther { path: fleet.folder.clone() }),
+        false => Err(Error::OtherFleet { path: fleet.folder.clone() }),
     }
 }
 
-/// What each node is to do.
-fn task(asked: &FleetRunArgs) -> Task {
-    if asked.plan == Path::new(RECORD) { Task::Record } else { Task::Plan }
+fn task_of(args: &FleetRunArgs) -> Task {
+    if args.plan == Path::new(RECORD) { Task::Record } else { Task::Plan }
 }
 
-/// The plan's text, if one is measured: of one that comes with the program by its name, as `howlate run` takes it.
-fn plan(asked: &FleetRunArgs) -> Result<Option<String>, FleetError> {
+/// Text of the plan, if one is measured; built-in plans by their name, as of `howlate run`.
+fn plan(args: &FleetRunArgs) -> Result<Option<String>, FleetError> {
     let read = || {
-        let built_in = built_in_plans::find(&asked.plan);
-        built_in.map_or_else(|| text(&asked.plan), |plan| Ok(plan.text.to_owned()))
+        let built_in = built_in_plans::find(&args.plan);
+        built_in.map_or_else(|| text(&args.plan), |plan| Ok(plan.text.to_owned()))
     };
-    task(asked).eq(&Task::Plan).then(read).transpose()
+    task_of(args).eq(&Task::Plan).then(read).transpose()
 }
 
 fn text(path: &Path) -> Result<String, FleetError> {
-    read_text_within(path, LONGEST).map_err(|source| FleetError::File { path: path.to_owned(), source })
+    read_text_within(path, MAX_FILE_BYTES)
+        .map_err(|source| FleetError::File { path: path.to_owned(), source })
 }
 
-/// The nodes that measure. Which those of a Job are is for Kubernetes to say.
-fn hosts(
-    asked: &FleetRunArgs,
-    slurm: &SlurmOptions,
-    interrupted: &Arc<AtomicBool>,
-) -> Result<Vec<Host>, Error> {
+/// The nodes. Kubernetes itself chooses those of a Job.
+fn hosts(args: &FleetRunArgs, slurm: &SlurmOptions, interrupted: &Arc<AtomicBool>) -> Result<Vec<Host>, Error> {
     let interrupted = Arc::clone(interrupted);
-    match &asked.on {
+    match &args.on {
         Target::Slurm { partition } => Ok(Slurm { partition: partition.clone(), interrupted }.nodes(slurm)?),
-        Target::Kubernetes { context } => match asked.nodes {
+        Target::Kubernetes { context } => match args.nodes {
             Some(nodes) => {
                 Ok((0..nodes).map(|pod| format!("pod-{pod}").parse()).collect::<Result<_, _>>()?)
             }
             None => {
-                let placement = placement(&asked.placement);
+                let placement = placement(&args.placement);
                 Ok(Kubernetes { context: context.clone(), placement, at_once: 1, interrupted }.nodes()?)
             }
         },
@@ -205,43 +200,43 @@ fn hosts(
     }
 }
 
-/// Whether `howlate run` would take the plan and these words, and none is the fleet's to say; returns whether causes are asked for.
-fn check_plan(asked: &FleetRunArgs) -> Result<bool, Error> {
-    let experiment = Experiment::read(&asked.plan, "howlate fleet run")?;
+/// Checks that `howlate run` accepts the plan and the options; returns whether causes are traced.
+fn check_plan(args: &FleetRunArgs) -> Result<bool, Error> {
+    let experiment = Experiment::read(&args.plan, "howlate fleet run")?;
     if experiment.files.len() > 1 {
-        return Err(Error::FleetPlan { path: asked.plan.clone() });
+        return Err(Error::FleetPlan { path: args.plan.clone() });
     }
-    match command("run", &[PLAN], &asked.arguments, &OURS)? {
+    match parse_command("run", &[PLAN], &args.arguments, &RESERVED_RUN_OPTIONS)? {
         CliCommand::Run(run) => Ok(run.reasons.why || experiment.options.is_some_and(|run| run.reasons.why)),
-        _ => Err(unknown("run", &asked.arguments)),
+        _ => Err(unknown_options("run", &args.arguments)),
     }
 }
 
-/// Whether `howlate record` would take these words; it is not for pods, which a DaemonSet of its own is for.
-fn check_recorder(asked: &FleetRunArgs) -> Result<bool, Error> {
-    if matches!(asked.on, Target::Kubernetes { .. }) {
+/// Checks that `howlate record` accepts the options. Not for pods: a DaemonSet of its own records there.
+fn check_recorder(args: &FleetRunArgs) -> Result<bool, Error> {
+    if matches!(args.on, Target::Kubernetes { .. }) {
         return Err(FleetOption::Record.into());
     }
-    command(RECORD, &[], &asked.arguments, &OURS_OF_RECORD)?;
+    parse_command(RECORD, &[], &args.arguments, &RESERVED_RECORD_OPTIONS)?;
     Ok(false)
 }
 
-/// What howlate would do on a node, if it takes these words and none of them is `ours`.
-fn command(
+/// Parses a command for the nodes. `fixed` are its first arguments; `reserved` options are errors.
+fn parse_command(
     name: &'static str,
-    before: &[&str],
-    words: &[String],
-    ours: &[&str],
+    fixed: &[&str],
+    options: &[String],
+    reserved: &[&str],
 ) -> Result<CliCommand, Error> {
-    let is_ours = |word: &&String| ours.contains(&word.split('=').next().unwrap_or_default());
-    if let Some(word) = words.iter().find(is_ours) {
-        return Err(Error::FleetWord { found: word.clone() });
+    let is_reserved = |option: &&String| reserved.contains(&option.split('=').next().unwrap_or_default());
+    if let Some(option) = options.iter().find(is_reserved) {
+        return Err(Error::FleetOwnOption { found: option.clone() });
     }
-    let before = ["howlate", name].into_iter().chain(before.iter().copied());
-    let parsed = Cli::try_parse_from(before.chain(words.iter().map(String::as_str)));
-    parsed.ok().and_then(|cli| cli.command).ok_or_else(|| unknown(name, words))
+    let fixed = ["howlate", name].into_iter().chain(fixed.iter().copied());
+    let parsed = Cli::try_parse_from(fixed.chain(options.iter().map(String::as_str)));
+    parsed.ok().and_then(|cli| cli.command).ok_or_else(|| unknown_options(name, options))
 }
 
-fn unknown(command: &'static str, words: &[String]) -> Error {
-    Error::FleetWords { command, found: words.iter().map(shell_word).collect::<Vec<_>>().join(" ") }
+fn unknown_options(command: &'static str, options: &[String]) -> Error {
+    Error::FleetArguments { command, found: options.iter().map(shell_word).collect::<Vec<_>>().join(" ") }
 }

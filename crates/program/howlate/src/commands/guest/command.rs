@@ -1,4 +1,4 @@
-//! What is to be measured in the guests: checked here, before anything is booted.
+//! The command for the guests, checked before any of them boots.
 
 use std::path::PathBuf;
 
@@ -14,145 +14,142 @@ use howlate_cli::{
 };
 use howlate_model::refused_option::{NotForGuests, OutputOfGuest};
 
-/// What the guests are to do.
-pub(super) enum Task {
-    /// To measure; the result of all of them must keep these limits. Also why, perhaps.
+/// CliCommand for the guests.
+pub(super) enum GuestTask {
+    /// A measurement, with the limits for the combined result.
     Measure(GuestCommand, Vec<Limit>, TracingArgs),
-    /// To print something.
-    Print(GuestCommand, Printed),
+    /// A command that prints.
+    Print(GuestCommand, PrintingCommand),
 }
 
-/// What a command that prints does.
+/// Commands whose result is their output.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Printed {
-    /// It checks the tracer inside.
-    Check,
-    /// It looks at the guest's machine.
+pub(super) enum PrintingCommand {
+    Selfcheck,
     Doctor,
-    /// It looks at what is waited for.
     Top,
 }
 
-impl Printed {
-    /// The name, in JSON, of what one guest printed.
-    pub(super) const fn one(self) -> &'static str {
+impl PrintingCommand {
+    /// JSON key of the output of one guest.
+    pub(super) const fn json_key(self) -> &'static str {
         match self {
-            Self::Check => "check",
+            Self::Selfcheck => "check",
             Self::Doctor => "doctor",
             Self::Top => "top",
         }
     }
 
-    /// The name, in JSON, of what all guests printed.
-    pub(super) const fn all(self) -> &'static str {
+    /// JSON key of the outputs of all guests.
+    pub(super) const fn json_list_key(self) -> &'static str {
         match self {
-            Self::Check => "checks",
+            Self::Selfcheck => "checks",
             Self::Doctor | Self::Top => "printed",
         }
     }
 }
 
-impl Task {
+impl GuestTask {
     /// Whether the guests trace.
     pub(super) const fn traces(&self) -> bool {
         matches!(
             self,
-            Self::Print(_, Printed::Check | Printed::Top)
+            Self::Print(_, PrintingCommand::Selfcheck | PrintingCommand::Top)
                 | Self::Measure(_, _, TracingArgs { why: true, .. })
         )
     }
 }
 
-/// The command for inside.
-pub(super) fn prepare(words: &[String]) -> Result<Task, Error> {
-    let typed = std::iter::once("howlate").chain(words.iter().map(String::as_str));
-    let cli = Cli::try_parse_from(typed).unwrap_or_else(|error| error.exit());
-    let arguments = words.iter().filter(|word| !matches!(word.as_str(), "--quiet" | "-q")).cloned().collect();
+/// Parses the command for the guests.
+pub(super) fn prepare(command_line: &[String]) -> Result<GuestTask, Error> {
+    let arguments = std::iter::once("howlate").chain(command_line.iter().map(String::as_str));
+    let cli = Cli::try_parse_from(arguments).unwrap_or_else(|error| error.exit());
+    let arguments = command_line
+        .iter()
+        .filter(|argument| !matches!(argument.as_str(), "--quiet" | "-q"))
+        .cloned()
+        .collect();
     let command = GuestCommand { arguments, files: Vec::new(), prints: false };
-    let first = || words.first().cloned().unwrap_or_default();
+    let first_argument = || command_line.first().cloned().unwrap_or_default();
     match cli.command {
-        Some(CliCommand::Selfcheck(args)) => check(command, &args),
+        Some(CliCommand::Selfcheck(args)) => selfcheck(command, &args),
         Some(CliCommand::Doctor(args)) => doctor(command, &args),
         Some(CliCommand::Top(args)) => top(command, &args),
-        Some(CliCommand::Cyclic(args)) => with_limits(command, args.measuring, args.reasons),
-        Some(CliCommand::Sleep(args)) => with_limits(command, args.measuring, args.reasons),
-        Some(CliCommand::Notify(args)) => with_limits(command, args.measuring, args.reasons),
-        Some(CliCommand::Run(args)) => with_plan(command, *args),
-        Some(_) => Err(Error::NotForGuests(NotForGuests::Command(first()))),
-        // Options of the quick look.
-        None if !words.is_empty() => Err(Error::NotForGuests(NotForGuests::Option(first()))),
+        Some(CliCommand::Cyclic(args)) => measure(command, args.measuring, args.reasons),
+        Some(CliCommand::Sleep(args)) => measure(command, args.measuring, args.reasons),
+        Some(CliCommand::Notify(args)) => measure(command, args.measuring, args.reasons),
+        Some(CliCommand::Run(args)) => run_plan(command, *args),
+        Some(_) => Err(Error::NotForGuests(NotForGuests::Command(first_argument()))),
+        // `howlate guest -- --why`: options of the quick look.
+        None if !command_line.is_empty() => Err(Error::NotForGuests(NotForGuests::Option(first_argument()))),
         None => Err(Error::NotForGuests(NotForGuests::Command(String::new()))),
     }
 }
 
-fn check(mut command: GuestCommand, args: &SelfcheckArgs) -> Result<Task, Error> {
+fn selfcheck(mut command: GuestCommand, args: &SelfcheckArgs) -> Result<GuestTask, Error> {
     command.arguments.push("--quiet".to_owned());
-    prints(command, Printed::Check, args.printing.json)
+    prints(command, PrintingCommand::Selfcheck, args.printing.json)
 }
 
-/// A captured tree is on the host.
-fn doctor(command: GuestCommand, args: &DoctorArgs) -> Result<Task, Error> {
+/// `--root` names a folder on the host.
+fn doctor(command: GuestCommand, args: &DoctorArgs) -> Result<GuestTask, Error> {
     if args.root.is_some() {
         return Err(Error::NotForGuests(NotForGuests::option("--root")));
     }
-    prints(command, Printed::Doctor, args.json)
+    prints(command, PrintingCommand::Doctor, args.json)
 }
 
-/// One table: nobody sits at the guest's terminal.
-fn top(mut command: GuestCommand, args: &TopArgs) -> Result<Task, Error> {
+/// Prints one table: the guest has no terminal.
+fn top(mut command: GuestCommand, args: &TopArgs) -> Result<GuestTask, Error> {
     if !args.once {
         command.arguments.push("--once".to_owned());
     }
-    prints(command, Printed::Top, args.json)
+    prints(command, PrintingCommand::Top, args.json)
 }
 
-fn prints(command: GuestCommand, printed: Printed, is_json: bool) -> Result<Task, Error> {
+fn prints(command: GuestCommand, kind: PrintingCommand, is_json: bool) -> Result<GuestTask, Error> {
     if is_json {
         return Err(Error::OutputOfGuest(OutputOfGuest::Json));
     }
-    Ok(Task::Print(GuestCommand { prints: true, ..command }, printed))
+    Ok(GuestTask::Print(GuestCommand { prints: true, ..command }, kind))
 }
 
-fn with_limits(
-    mut command: GuestCommand,
-    measuring: MeasureArgs,
-    reasons: TracingArgs,
-) -> Result<Task, Error> {
-    refuse(&measuring.output)?;
+fn measure(mut command: GuestCommand, measuring: MeasureArgs, reasons: TracingArgs) -> Result<GuestTask, Error> {
+    check_output(&measuring.output)?;
     if measuring.until.until.is_some() {
         return Err(Error::NotForGuests(NotForGuests::option("--until")));
     }
     command.arguments.push("--quiet".to_owned());
     if !reasons.why {
-        // What a guest has for tracing is only packed where it was asked for.
+        // Guests contain tracing programs only on request.
         command.arguments.push("--tracer=none".to_owned());
     }
-    Ok(Task::Measure(command, measuring.run.fail_above, reasons))
+    Ok(GuestTask::Measure(command, measuring.run.fail_above, reasons))
 }
 
-/// The plan, and what it includes, come along with the same paths to each other.
-fn with_plan(mut command: GuestCommand, args: RunArgs) -> Result<Task, Error> {
-    refuse(&args.output)?;
+/// Copies the plan and its included files into the guest, with the same paths relative to each other.
+fn run_plan(mut command: GuestCommand, args: RunArgs) -> Result<GuestTask, Error> {
+    check_output(&args.output)?;
     command.arguments.push("--quiet".to_owned());
     let experiment = Experiment::read(args.plan(), "howlate guest … -- run")?;
-    // Below a folder of their own: what is mounted in the guest would hide /tmp.
+    // In a separate folder: a mount in the guest would hide /tmp.
     let read = |path: &PathBuf| Ok((format!("/plans{}", path.display()), std::fs::read(path)?));
     command.files = experiment.files.iter().map(read).collect::<std::io::Result<_>>()?;
     let plan = args.plan().display().to_string();
-    // One that comes with the program has its name there as well.
-    if let Some((there, _)) = command.files.first() {
-        let named = command.arguments.iter_mut().filter(|word| **word == plan);
-        named.for_each(|word| word.clone_from(there));
+    // The argument that names the plan; built-in plans keep their name.
+    if let Some((guest_path, _)) = command.files.first() {
+        let plan_arguments = command.arguments.iter_mut().filter(|argument| **argument == plan);
+        plan_arguments.for_each(|argument| argument.clone_from(guest_path));
     }
     let (run, reasons) = match experiment.options {
         Some(options) => (args.run.options.or(options.run.options), args.reasons.or(options.reasons)),
         None => (args.run.options, args.reasons),
     };
-    Ok(Task::Measure(command, run.fail_above, reasons))
+    Ok(GuestTask::Measure(command, run.fail_above, reasons))
 }
 
-/// What leaves a guest is its recording, which `howlate guest` itself saves and prints.
-fn refuse(output: &OutputArgs) -> Result<(), Error> {
+/// Options of output are errors: `howlate guest` itself saves and prints the recordings.
+fn check_output(output: &OutputArgs) -> Result<(), Error> {
     match output {
         OutputArgs { out: Some(_), .. } => Err(Error::OutputOfGuest(OutputOfGuest::Out)),
         OutputArgs { printing: PrintArgs { json: true, .. }, .. } => {

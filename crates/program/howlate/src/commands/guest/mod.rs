@@ -1,4 +1,4 @@
-//! `howlate guest`
+//! `howlate guest`: measures in virtual machines.
 
 mod command;
 mod list;
@@ -14,19 +14,19 @@ use howlate_recording::{HistoryEntry, Writer};
 use howlate_render as render;
 use howlate_session::{Guests, HostChoices, Rounds};
 
-use self::command::Task;
-use self::printing::Printing;
-use super::say_kept;
+use self::command::GuestTask;
+use self::printing::PrintRun;
+use super::end_history;
 use crate::error::Error;
-use crate::exit_status::{self, Status};
+use crate::exit_status::{self, ExitStatus};
 use crate::startup;
 use crate::terminal;
 use howlate_cli::GuestArgs;
 
-pub(crate) fn run(args: &GuestArgs) -> Result<Status, Error> {
+pub(crate) fn run(args: &GuestArgs) -> Result<ExitStatus, Error> {
     if args.libvirt_xml {
-        terminal::print(&libvirt_xml(&settings(args), args.cpus))?;
-        return Ok(Status::Done);
+        terminal::print(&libvirt_xml(&host_settings(args), args.cpus))?;
+        return Ok(ExitStatus::Done);
     }
     if args.list {
         return list::run(args);
@@ -37,49 +37,49 @@ pub(crate) fn run(args: &GuestArgs) -> Result<Status, Error> {
     let qemu = emulator_version(architecture)?;
     let machine = machine(args, architecture, TcgThreads::for_version(&qemu, task.traces()));
     let program = program(args, machine.architecture)?;
-    let find = |kernel| Kernel::find(kernel, machine.architecture, &mut |text| terminal::say(text));
+    let find = |kernel| Kernel::find(kernel, machine.architecture, &mut |text| terminal::eprint(text));
     let kernels = deduplicate(&args.kernel).iter().map(find).collect::<Result<Vec<_>, _>>()?;
     kernels
         .iter()
         .filter(|_| task.traces())
         .filter_map(Kernel::traced_with_less)
-        .for_each(|lost| terminal::say(&lost));
-    let kinds = on_host(args).kinds(&kernels);
-    kinds.iter().try_for_each(|one| howlate_load::check(&one.on_host.load))?;
+        .for_each(|warning| terminal::eprint(&warning));
+    let kinds = host_choices(args).kinds(&kernels);
+    kinds.iter().try_for_each(|kind| howlate_load::check(&kind.on_host.load))?;
     let (rounds, boot_deadline, hang_deadline) = (args.rounds, args.boot_deadline, args.hang_deadline);
     let guests = |command| Guests { program, command, kinds, rounds, boot_deadline, hang_deadline };
     let (guests, limits) = match task {
-        Task::Measure(command, limits, _) => (guests(command), limits),
-        Task::Print(command, printed) => {
-            return Printing { args, guests: guests(command), machine, printed }.run();
+        GuestTask::Measure(command, limits, _) => (guests(command), limits),
+        GuestTask::Print(command, printed) => {
+            return PrintRun { args, guests: guests(command), machine, command: printed }.run();
         }
     };
     let mut environment = startup::begin()?;
     environment.node = args.identity.apply(environment.node);
-    let kept = HistoryEntry::begin("guest", args.out.as_deref(), args.no_save);
-    let place = kept.path();
-    let (environment, files) = (&environment, [args.out.as_deref(), place.as_deref()]);
+    let history = HistoryEntry::begin("guest", args.out.as_deref(), args.no_save);
+    let history_path = history.path();
+    let (environment, files) = (&environment, [args.out.as_deref(), history_path.as_deref()]);
     let screen = terminal::screen(args.printing.quiet);
     let mut rounds = Rounds { guests, machine, qemu, environment, files, screen, boots: None };
-    let trouble = rounds.take().map_err(Error::from);
+    let result = rounds.take().map_err(Error::from);
     let Some(boots) = rounds.boots else {
-        return trouble.map(|_| Status::NotTrustworthy);
+        return result.map(|_| ExitStatus::NotTrustworthy);
     };
-    let how = trouble.as_ref().copied().unwrap_or(EndReason::Interrupted);
-    let track = boots.end(trouble.is_ok().then_some(how));
+    let end = result.as_ref().copied().unwrap_or(EndReason::Interrupted);
+    let track = boots.end(result.is_ok().then_some(end));
     let text = if args.printing.json {
         render::json(&track.analysis, &limits)?
     } else {
         render::guests(&track, terminal::width())
     };
     terminal::print_or_json(&text, args.printing.json)?;
-    say_kept(kept, args.printing.quiet);
+    end_history(history, args.printing.quiet);
     let status = exit_status::of_whole_run(&track.analysis, &limits);
-    match trouble {
+    match result {
         Ok(_) => Ok(status),
         Err(error) => {
-            terminal::tell(&error.message());
-            Ok(status.max(Status::NotTrustworthy))
+            terminal::eprint_wrapped(&error.message());
+            Ok(status.max(ExitStatus::NotTrustworthy))
         }
     }
 }
@@ -95,18 +95,18 @@ fn machine(args: &GuestArgs, architecture: Architecture, tcg_threads: TcgThreads
     }
 }
 
-/// What is done on the host meanwhile.
-fn on_host(args: &GuestArgs) -> HostChoices {
-    HostChoices::new(&args.host_load, &args.vcpu_policy, settings(args))
+/// Settings of the host while guests run.
+fn host_choices(args: &GuestArgs) -> HostChoices {
+    HostChoices::new(&args.host_load, &args.vcpu_policy, host_settings(args))
 }
 
-/// How many guests are booted.
+/// Number of guests to boot.
 pub(crate) fn boots(args: &GuestArgs) -> usize {
-    on_host(args).boots(deduplicate(&args.kernel).len(), args.rounds)
+    host_choices(args).boots(deduplicate(&args.kernel).len(), args.rounds)
 }
 
-/// What does not differ between kinds of guests.
-fn settings(args: &GuestArgs) -> HostSettings {
+/// Settings that all kinds of guests share.
+fn host_settings(args: &GuestArgs) -> HostSettings {
     HostSettings {
         vcpu_policy: args.vcpu_policy.first().copied(),
         emulator_policy: args.emulator_policy,

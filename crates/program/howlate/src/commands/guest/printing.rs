@@ -1,28 +1,28 @@
-//! `howlate guest … -- selfcheck`, `-- doctor`, `-- top --once`: commands whose result is what they print, in other kernels.
+//! Commands in guests whose result is their output: `-- selfcheck`, `-- doctor`, `-- top --once`.
 
 use howlate_guest::VirtualMachine;
 use howlate_session::{Guests, failed};
 use serde_json::{Value, json};
 
-use super::command::Printed;
+use super::command::PrintingCommand;
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::startup::on_interrupt;
 use crate::terminal;
 use howlate_cli::GuestArgs;
 use howlate_model::refused_option::NotForGuests;
 
 /// One such command in each guest.
-pub(super) struct Printing<'a> {
+pub(super) struct PrintRun<'a> {
     pub(super) args: &'a GuestArgs,
     pub(super) guests: Guests,
     pub(super) machine: VirtualMachine,
-    pub(super) printed: Printed,
+    pub(super) command: PrintingCommand,
 }
 
-impl Printing<'_> {
-    /// Boots one guest after the other, and prints what each found.
-    pub(super) fn run(mut self) -> Result<Status, Error> {
+impl PrintRun<'_> {
+    /// Boots one guest after the other, and prints their output.
+    pub(super) fn run(mut self) -> Result<ExitStatus, Error> {
         if self.args.out.is_some() {
             return Err(Error::NotForGuests(NotForGuests::option("--out")));
         }
@@ -32,37 +32,37 @@ impl Printing<'_> {
             self.guests.command.arguments.push("--json".to_owned());
         }
         let mut screen = terminal::screen(self.args.printing.quiet);
-        let (mut status, mut found) = (Status::Done, Vec::new());
+        let (mut status, mut outputs) = (ExitStatus::Done, Vec::new());
         for index in self.guests.order(1) {
             let booted =
                 self.guests.boot_to_print(index, &mut self.machine, screen.as_mut(), &interrupted)?;
             let Some(howlate_session::Printed { exit_status, said, printed }) = booted else {
-                status = Status::NotTrustworthy;
+                status = ExitStatus::NotTrustworthy;
                 break;
             };
-            status = status.max(status_of(exit_status, &said)?);
+            status = status.max(guest_status(exit_status, &said)?);
             let kernel = &self.guests.kinds[index].name;
             if is_json {
-                found.push(
-                    json!({"kernel": kernel, self.printed.one(): serde_json::from_str::<Value>(&printed)?}),
+                outputs.push(
+                    json!({"kernel": kernel, self.command.json_key(): serde_json::from_str::<Value>(&printed)?}),
                 );
             } else {
                 terminal::print(&format!("Linux {kernel}\n\n{printed}\n"))?;
             }
         }
         if is_json {
-            let all = json!({"format": 1, "howlate": env!("CARGO_PKG_VERSION"), "command": "guest", self.printed.all(): found});
-            terminal::print_as_is(&(serde_json::to_string_pretty(&all)? + "\n"))?;
+            let document = json!({"format": 1, "howlate": env!("CARGO_PKG_VERSION"), "command": "guest", self.command.json_list_key(): outputs});
+            terminal::print_as_is(&(serde_json::to_string_pretty(&document)? + "\n"))?;
         }
         Ok(status)
     }
 }
 
-fn status_of(of_guest: i32, said: &str) -> Result<Status, Error> {
-    match of_guest {
-        0 => Ok(Status::Done),
-        1 => Ok(Status::Exceeded),
-        3 => Ok(Status::NotTrustworthy),
-        _ => Err(failed(said).into()),
+fn guest_status(exit_status: i32, stderr: &str) -> Result<ExitStatus, Error> {
+    match exit_status {
+        0 => Ok(ExitStatus::Done),
+        1 => Ok(ExitStatus::Exceeded),
+        3 => Ok(ExitStatus::NotTrustworthy),
+        _ => Err(failed(stderr).into()),
     }
 }

@@ -1,7 +1,6 @@
-//! `howlate report`
+//! `howlate report`: writes pages, pictures and tables from recordings.
 
 mod files;
-mod open;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,118 +12,122 @@ use howlate_model::{Property, WorkKind};
 use howlate_render::{self as render, ComparisonReport};
 use howlate_report::{Markdown, NamedRecording, ReportInput, markdown, page, png, svg};
 
-use self::files::{Artifact, Files, must_be_new};
+use self::files::{Artifact, ReportFiles, must_be_new, open_file};
 use super::compare;
 use super::reading::{self, Opening, Reading, Texts};
-use super::{named_or_most_recent, prometheus, recorded};
+use super::{exports, record_folder, recordings_or_latest};
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::terminal;
 use howlate_cli::{ReportArgs, ReportFormat};
 
-pub(crate) fn run(asked: &ReportArgs) -> Result<Status, Error> {
-    if let (Some(ending), Some(path)) = (asked.unknown_ending(), &asked.out) {
+pub(crate) fn run(args: &ReportArgs) -> Result<ExitStatus, Error> {
+    if let (Some(ending), Some(path)) = (args.unknown_ending(), &args.out) {
         return Err(Error::ReportEnding { path: path.clone(), ending: ending.to_owned() });
     }
-    match (asked.chart, asked.format()) {
+    match (args.chart, args.format()) {
         (Some(_), format) if !format.is_picture() => return Err(Error::ChartIsPicture),
         (None, format) if format.is_picture() => return Err(Error::NoChart(format.ending())),
         _ => {}
     }
-    if let Some(folder) = recorded::folder(&asked.recordings, &asked.moments)? {
-        return of_record(asked, folder);
+    if let Some(folder) = record_folder::folder(&args.recordings, &args.moments)? {
+        return report_incidents(args, folder);
     }
-    let paths = named_or_most_recent(&asked.recordings)?;
-    let files = files(asked, &paths).filter(|_| !asked.is_for_prometheus_alone());
-    if files.is_none() && asked.open {
+    let paths = recordings_or_latest(&args.recordings)?;
+    let files = files(args, &paths).filter(|_| !args.is_for_prometheus_alone());
+    if files.is_none() && args.open {
         return Err(Error::NothingToOpen);
     }
-    files.iter().flat_map(Files::all).try_for_each(must_be_new)?;
-    let mut tracks = tracks(&paths, asked)?;
-    tracks.iter_mut().for_each(|track| track.analysis.margin = asked.margin);
-    let names = names(&paths, asked.format());
-    if let Some(path) = &asked.prometheus {
-        prometheus::write(path, tracks.iter().map(|track| &track.analysis), &names)?;
-        terminal::say(&format!("Written to {}.\n", path.display()));
+    files.iter().flat_map(ReportFiles::paths).try_for_each(must_be_new)?;
+    let mut tracks = tracks(&paths, args)?;
+    tracks.iter_mut().for_each(|track| track.analysis.margin = args.margin);
+    let names = names(&paths, args.format());
+    if let Some(path) = &args.prometheus {
+        exports::write_prometheus(path, tracks.iter().map(|track| &track.analysis), &names)?;
+        terminal::eprint(&format!("Written to {}.\n", path.display()));
     }
-    if asked.is_for_prometheus_alone() {
-        return Ok(reliance(&tracks));
+    if args.is_for_prometheus_alone() {
+        return Ok(status(&tracks));
     }
-    let made = made(asked, &tracks, &names, files.as_ref().and_then(Files::picture_name))?;
-    put(files, &made, asked.open)?;
-    Ok(reliance(&tracks))
+    let artifact = make_artifact(args, &tracks, &names, files.as_ref().and_then(ReportFiles::picture_name))?;
+    write(files, &artifact, args.open)?;
+    Ok(status(&tracks))
 }
 
-/// The page of what `howlate record` kept.
-fn of_record(asked: &ReportArgs, folder: &Path) -> Result<Status, Error> {
-    if asked.format() != ReportFormat::Html || asked.chart.is_some() || asked.prometheus.is_some() {
-        return Err(Error::FormatOfRecord);
+/// The page of a folder of `howlate record`.
+fn report_incidents(args: &ReportArgs, folder: &Path) -> Result<ExitStatus, Error> {
+    if args.format() != ReportFormat::Html || args.chart.is_some() || args.prometheus.is_some() {
+        return Err(Error::RecordFolderFormat);
     }
-    let files = files(asked, &[folder.to_owned()]);
-    files.iter().flat_map(Files::all).try_for_each(must_be_new)?;
-    let kept = recorded::read(folder, &asked.moments, asked.together.group)?;
-    put(files, &Artifact { content: recorded::page(folder, &kept).into(), picture: None }, asked.open)?;
-    Ok(recorded::status(&kept))
+    let files = files(args, &[folder.to_owned()]);
+    files.iter().flat_map(ReportFiles::paths).try_for_each(must_be_new)?;
+    let incidents = record_folder::read(folder, &args.moments, args.together.group)?;
+    write(
+        files,
+        &Artifact { content: record_folder::page(folder, &incidents).into(), picture: None },
+        args.open,
+    )?;
+    Ok(record_folder::status(&incidents))
 }
 
-/// Writes it to its files, or to standard output, and opens it where that is asked for.
-fn put(files: Option<Files>, made: &Artifact, is_opened: bool) -> Result<(), Error> {
+/// Writes to the files or to standard output, and opens the result for `--open`.
+fn write(files: Option<ReportFiles>, artifact: &Artifact, open: bool) -> Result<(), Error> {
     match files {
-        None if is_opened => return Err(Error::NothingToOpen),
-        None => terminal::print_bytes(&made.content)?,
+        None if open => return Err(Error::NothingToOpen),
+        None => terminal::print_bytes(&artifact.content)?,
         Some(files) => {
-            files.write(made)?;
-            if is_opened {
-                open::open(&files.content)?;
+            files.write(artifact)?;
+            if open {
+                open_file(&files.content)?;
             }
         }
     }
     Ok(())
 }
 
-fn reliance(tracks: &[Track]) -> Status {
+fn status(tracks: &[Track]) -> ExitStatus {
     let mut analyses = tracks.iter().map(|track| &track.analysis);
-    let is_worth_little = analyses.any(|one| reading::is_mixed(one) || reading::is_void(one));
-    if is_worth_little { Status::NotTrustworthy } else { Status::Done }
+    let is_doubtful = analyses.any(|analysis| reading::is_mixed(analysis) || reading::is_void(analysis));
+    if is_doubtful { ExitStatus::NotTrustworthy } else { ExitStatus::Done }
 }
 
-/// The page that these recordings give when nothing else is asked for.
-pub(super) fn page_of(recordings: &[PathBuf]) -> Result<String, Error> {
-    let asked = ReportArgs::default();
-    let tracks = tracks(recordings, &asked)?;
-    told(&asked, &tracks, &names(recordings, asked.format()), |subject| Ok(page(subject)))
+/// The page of recordings with default options.
+pub(super) fn default_page(recordings: &[PathBuf]) -> Result<String, Error> {
+    let args = ReportArgs::default();
+    let tracks = tracks(recordings, &args)?;
+    with_subject(&args, &tracks, &names(recordings, args.format()), |subject| Ok(page(subject)))
 }
 
-fn tracks(recordings: &[PathBuf], asked: &ReportArgs) -> Result<Vec<Track>, Error> {
-    let opening = Opening { texts: Texts::Legible, reading: Reading { unit: asked.unit } };
+fn tracks(recordings: &[PathBuf], args: &ReportArgs) -> Result<Vec<Track>, Error> {
+    let opening = Opening { texts: Texts::Legible, reading: Reading { unit: args.unit } };
     let track = |path: &PathBuf| Ok(reading::track(path, opening)?);
     recordings.iter().map(track).collect()
 }
 
-/// What the recordings are called: on pages, which are for others, by their files alone where that tells them apart.
+/// Names of the recordings. Pages are passed on, so that they show file names without folders where these differ.
 fn names(paths: &[PathBuf], format: ReportFormat) -> Vec<String> {
     let file = |path: &PathBuf| path.file_name().map(|name| reading::name(Path::new(name)));
     let files: Vec<String> = paths.iter().filter_map(file).collect();
-    let different = files.iter().collect::<BTreeSet<_>>().len() == paths.len();
-    if different && format != ReportFormat::Csv {
+    let are_unique = files.iter().collect::<BTreeSet<_>>().len() == paths.len();
+    if are_unique && format != ReportFormat::Csv {
         return files;
     }
     paths.iter().map(|path| reading::name(path)).collect()
 }
 
-/// What is written; `picture` is the name of the file that Markdown's picture goes to.
-fn made(
-    asked: &ReportArgs,
+/// Makes the report; `picture` is the file name of the picture that Markdown links.
+fn make_artifact(
+    args: &ReportArgs,
     tracks: &[Track],
     names: &[String],
     picture: Option<&OsStr>,
 ) -> Result<Artifact, Error> {
-    told(asked, tracks, names, |subject| {
-        let content = match (asked.format(), asked.chart) {
+    with_subject(args, tracks, names, |subject| {
+        let content = match (args.format(), args.chart) {
             (ReportFormat::Svg, Some(chart)) => {
-                svg(subject, chart, asked.theme).map_err(Error::NoPicture)?.into()
+                svg(subject, chart, args.theme).map_err(Error::NoPicture)?.into()
             }
-            (ReportFormat::Png, Some(chart)) => png(subject, chart, asked.theme).map_err(Error::NoPng)?,
+            (ReportFormat::Png, Some(chart)) => png(subject, chart, args.theme).map_err(Error::NoPng)?,
             (ReportFormat::Md, _) => {
                 let Markdown { text, picture } = markdown(subject, picture);
                 return Ok(Artifact { content: text.into(), picture });
@@ -136,49 +139,50 @@ fn made(
     })
 }
 
-/// What `tell` makes of the recordings and of what differs.
-fn told<T>(
-    asked: &ReportArgs,
+/// Calls `make` with the recordings and their comparison.
+fn with_subject<T>(
+    args: &ReportArgs,
     tracks: &[Track],
     names: &[String],
-    tell: impl FnOnce(&ReportInput<'_>) -> Result<T, Error>,
+    make: impl FnOnce(&ReportInput<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let recordings: Vec<NamedRecording<'_>> = tracks
         .iter()
         .zip(names)
-        .map(|(track, name)| NamedRecording { name, analysis: &track.analysis, deadline: asked.deadline })
+        .map(|(track, name)| NamedRecording { name, analysis: &track.analysis, deadline: args.deadline })
         .collect();
-    let named: Vec<(&str, &Analysis)> = recordings.iter().map(|one| (one.name, one.analysis)).collect();
-    let comparison = comparison(asked, tracks)?;
+    let analyses: Vec<(&str, &Analysis)> =
+        recordings.iter().map(|recording| (recording.name, recording.analysis)).collect();
+    let comparison = comparison(args, tracks)?;
     let comparison = comparison.as_ref().map(|comparison| ComparisonReport {
         comparison,
-        asked: criteria(asked),
-        base: named[0],
-        news: &named[1..],
+        asked: criteria(args),
+        base: analyses[0],
+        news: &analyses[1..],
     });
-    tell(&ReportInput { recordings: &recordings, comparison })
+    make(&ReportInput { recordings: &recordings, comparison })
 }
 
-/// As sure as `howlate compare` is when it is not asked otherwise.
-const fn criteria(asked: &ReportArgs) -> Criteria {
-    Criteria { confidence: 0.95, margin: asked.margin }
+/// The default confidence of `howlate compare`.
+const fn criteria(args: &ReportArgs) -> Criteria {
+    Criteria { confidence: 0.95, margin: args.margin }
 }
 
-/// What differs: the conditions by what was asked for, several recordings from the first, or what differs in a
-/// choice by that; `None` where there is nothing to compare.
-fn comparison(asked: &ReportArgs, tracks: &[Track]) -> Result<Option<Comparison>, Error> {
-    let how = criteria(asked);
-    match (tracks, asked.by) {
-        (_, Some(property)) => compare::by(tracks, property, None, how).map(Some),
-        ([track], None) => Ok(by_choice(track, how)),
+/// The comparison: by `--by`, of several recordings with the first, or by the first setting that differs; `None` where nothing can
+/// be compared.
+fn comparison(args: &ReportArgs, tracks: &[Track]) -> Result<Option<Comparison>, Error> {
+    let criteria = criteria(args);
+    match (tracks, args.by) {
+        (_, Some(property)) => compare::by(tracks, property, None, criteria).map(Some),
+        ([track], None) => Ok(by_choice(track, criteria)),
         ([base, news @ ..], None) => {
-            Ok(Some(recordings(base, news, how)).filter(|found| !found.compared.is_empty()))
+            Ok(Some(recordings(base, news, criteria)).filter(|comparison| !comparison.compared.is_empty()))
         }
         ([], None) => Ok(None),
     }
 }
 
-/// What one can choose, in the order in which it is compared.
+/// Settings of which a user has the choice, in the order of comparison.
 const CHOICES: [Property; 7] = [
     Property::Knob,
     Property::Policy,
@@ -189,46 +193,47 @@ const CHOICES: [Property; 7] = [
     Property::Load,
 ];
 
-/// The conditions of a recording by the first choice that differs, where the turns say anything of it. Ways to notify are
-/// ranked, and threads of a program are no choices.
-fn by_choice(track: &Track, how: Criteria) -> Option<Comparison> {
+/// Compares the conditions of a recording by the first setting that differs; `None` without a conclusive verdict. Mechanisms of
+/// notifying are ranked instead, and the threads of a program are no settings.
+fn by_choice(track: &Track, criteria: Criteria) -> Option<Comparison> {
     let conditions = &track.analysis.header.conditions;
     let kind = render::property::common_kind(conditions)?;
     let first = |property: &Property| property.value_in(conditions.first()?);
-    let differs =
-        |property: &Property| conditions.iter().any(|one| property.value_in(one) != first(property));
+    let differs = |property: &Property| {
+        conditions.iter().any(|condition| property.value_in(condition) != first(property))
+    };
     let property = CHOICES.into_iter().find(differs)?;
-    let found = within(track, property, None, how).ok()?;
-    let says = found.verdicts().any(|verdict| verdict != Verdict::Inconclusive);
-    (says && !matches!(kind, WorkKind::Notify | WorkKind::Watch)).then_some(found)
+    let comparison = within(track, property, None, criteria).ok()?;
+    let is_conclusive = comparison.verdicts().any(|verdict| verdict != Verdict::Inconclusive);
+    (is_conclusive && !matches!(kind, WorkKind::Notify | WorkKind::Watch)).then_some(comparison)
 }
 
-/// The files to write; `None` for standard output.
-fn files(asked: &ReportArgs, recordings: &[PathBuf]) -> Option<Files> {
-    let content = match &asked.out {
+/// Files to write; `None` for standard output.
+fn files(args: &ReportArgs, recordings: &[PathBuf]) -> Option<ReportFiles> {
+    let content = match &args.out {
         Some(path) if path.as_os_str() == "-" => return None,
         Some(path) => path.clone(),
-        None => usual_file(asked, recordings)?,
+        None => default_file(args, recordings)?,
     };
-    let beside = content.with_extension("svg");
-    let picture = (asked.format() == ReportFormat::Md && beside != content).then_some(beside);
-    Some(Files { content, picture })
+    let picture = content.with_extension("svg");
+    let picture = (args.format() == ReportFormat::Md && picture != content).then_some(picture);
+    Some(ReportFiles { content, picture })
 }
 
-/// A page goes to a file, and so does a picture that would fill a terminal; what people read and programs take does not.
-/// `run.html` for `run.jsonl`, `run-density.svg` for one of its pictures; `report` for several recordings.
-fn usual_file(asked: &ReportArgs, recordings: &[PathBuf]) -> Option<PathBuf> {
-    let format = asked.format();
-    let fills_a_terminal = format.is_picture() && terminal::shows_results();
-    if format != ReportFormat::Html && !fills_a_terminal {
+/// Default file: `run.html` for `run.jsonl`, `run-density.svg` for one of its pictures, `report.html` for several recordings.
+/// `None`, standard output, for text and for pictures in a pipe.
+fn default_file(args: &ReportArgs, recordings: &[PathBuf]) -> Option<PathBuf> {
+    let format = args.format();
+    let is_picture_on_terminal = format.is_picture() && terminal::stdout_is_terminal();
+    if format != ReportFormat::Html && !is_picture_on_terminal {
         return None;
     }
     let name = match recordings {
-        [one] => one.file_stem(),
+        [recording] => recording.file_stem(),
         _ => None,
     };
     let mut name = name.unwrap_or("report".as_ref()).to_owned();
-    if let Some(chart) = asked.chart {
+    if let Some(chart) = args.chart {
         name.push(format!("-{chart}"));
     }
     name.push(format!(".{}", format.ending()));

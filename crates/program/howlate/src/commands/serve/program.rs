@@ -1,4 +1,4 @@
-//! A program that is watched meanwhile: what is known of it so far.
+//! `howlate serve --process`: results of a watched program so far.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,45 +13,48 @@ use howlate_serve::{Answer, Contents, Server, Wanted};
 use howlate_watch_session::{AnalysisQuery, WatchOutcome};
 use howlate_watched_program::WatchTarget;
 
-use super::{METRICS, PAGE, say_where};
+use super::{METRICS, PAGE, print_addresses};
 use crate::commands::watch;
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::startup;
 use howlate_cli::WatchArgs;
 
-/// How long whoever watches may take to show what is known: it looks up twenty times a second.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for the watching thread, which handles requests twenty times a second.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Watches `process` and shows what is known of it, until it ends. Nothing is saved.
-pub(super) fn serve(process: &str, server: &Server, is_json: bool) -> Result<Status, Error> {
+/// Watches `process` until it ends and serves its results. Nothing is saved.
+pub(super) fn serve(process: &str, server: &Server, is_json: bool) -> Result<ExitStatus, Error> {
     let environment = startup::begin()?;
     let mut watched = WatchTarget::new(Some(process), &[], true, None)?;
-    let (ask, asked) = channel();
-    let begun = watch::begin(&WatchArgs::parse(process), &environment, &mut watched, None)?;
-    let watching = begun.with_queries(asked);
-    say_where(server, is_json)?;
-    let (ask, name, end) = (Mutex::new(ask), watched.name().to_owned(), Arc::new(AtomicBool::new(false)));
-    let contents: Arc<Contents> = Arc::new(move |wanted: &Wanted<'_>| match wanted.path {
-        PAGE => seen(&ask, page_of(name.clone())).map_or_else(late, Answer::Page),
-        METRICS if wanted.as_openmetrics2 => {
-            seen(&ask, |analysis| render::openmetrics2(&[analysis], &[String::new()]))
-                .map_or_else(late, Answer::OpenMetrics2)
+    let (sender, requests) = channel();
+    let watching = watch::begin(&WatchArgs::parse(process), &environment, &mut watched, None)?;
+    let watching = watching.with_queries(requests);
+    print_addresses(server, is_json)?;
+    let (sender, name, end) =
+        (Mutex::new(sender), watched.name().to_owned(), Arc::new(AtomicBool::new(false)));
+    let contents: Arc<Contents> = Arc::new(move |request: &Wanted<'_>| match request.path {
+        PAGE => render_so_far(&sender, page_of(name.clone())).map_or_else(too_late, Answer::Page),
+        METRICS if request.as_openmetrics2 => {
+            render_so_far(&sender, |analysis| render::openmetrics2(&[analysis], &[String::new()]))
+                .map_or_else(too_late, Answer::OpenMetrics2)
         }
-        METRICS => seen(&ask, metrics).map_or_else(late, |text| super::metrics(text, wanted)),
+        METRICS => {
+            render_so_far(&sender, metrics).map_or_else(too_late, |text| super::metrics(text, request))
+        }
         _ => Answer::Nothing,
     });
-    let WatchOutcome { no_data_reason: nothing, .. } = std::thread::scope(|scope| {
+    let WatchOutcome { no_data_reason, .. } = std::thread::scope(|scope| {
         scope.spawn(|| server.answer_until(&end, &contents));
-        let ended = watching.run(&mut watched, &environment.interrupted);
+        let outcome = watching.run(&mut watched, &environment.interrupted);
         end.store(true, Ordering::Relaxed);
-        ended
+        outcome
     });
-    nothing.map_or(Ok(Status::Done), |nothing| Err(nothing.into()))
+    no_data_reason.map_or(Ok(ExitStatus::Done), |reason| Err(reason.into()))
 }
 
 fn metrics(analysis: &Analysis) -> String {
-    // A name is a label only where there are several.
+    // Without a name: it becomes a label only where there are several recordings.
     render::prometheus(&[analysis], &[String::new()])
 }
 
@@ -61,21 +64,21 @@ fn page_of(name: String) -> impl FnOnce(&Analysis) -> String + Send + 'static {
     }
 }
 
-/// What `make` makes of what is known by now; it is called by whoever watches, and knows it.
-fn seen(
-    ask: &Mutex<Sender<AnalysisQuery>>,
+/// The result of `make`, which the watching thread calls with its analysis; `None` after its end or the timeout.
+fn render_so_far(
+    sender: &Mutex<Sender<AnalysisQuery>>,
     make: impl FnOnce(&Analysis) -> String + Send + 'static,
 ) -> Option<Arc<str>> {
-    let (answer, answered) = sync_channel(1);
+    let (answer, response) = sync_channel(1);
     let look: AnalysisQuery = Box::new(move |analysis| {
         let mut so_far = analysis.clone();
         so_far.is_running = true;
         drop(answer.send(make(&so_far).into()));
     });
-    ask.lock().unwrap_or_else(PoisonError::into_inner).send(look).ok()?;
-    answered.recv_timeout(PATIENCE).ok()
+    sender.lock().unwrap_or_else(PoisonError::into_inner).send(look).ok()?;
+    response.recv_timeout(ANSWER_TIMEOUT).ok()
 }
 
-fn late() -> Answer {
+fn too_late() -> Answer {
     Answer::NotNow("The watch is over, or takes too long to say what is known.".to_owned())
 }

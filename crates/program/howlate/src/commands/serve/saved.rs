@@ -1,4 +1,4 @@
-//! Recordings from disk, read again when they have changed.
+//! Recordings from disk, read again after a change.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,43 +8,48 @@ use howlate_render as render;
 use howlate_serve::Fresh;
 
 use crate::commands::reading::{self, Texts};
-use crate::commands::{named_or_most_recent, report};
+use crate::commands::{recordings_or_latest, report};
 use crate::error::Error;
 
-/// The recordings that were named, or whatever is the most recent run.
-pub(super) struct Saved {
-    named: Vec<PathBuf>,
+/// The given recordings, or always the most recent run.
+pub(super) struct SavedRecordings {
+    paths: Vec<PathBuf>,
     page: Fresh,
     metrics: Fresh,
     openmetrics2: Fresh,
 }
 
-impl Saved {
-    /// They must be there, and be recordings, to begin with.
-    pub(super) fn open(named: &[PathBuf]) -> Result<Self, Error> {
+impl SavedRecordings {
+    /// Fails where they are missing or are no recordings.
+    pub(super) fn open(paths: &[PathBuf]) -> Result<Self, Error> {
         let fresh = Fresh::default;
-        let saved = Self { named: named.to_vec(), page: fresh(), metrics: fresh(), openmetrics2: fresh() };
-        saved.metrics()?;
-        Ok(saved)
+        let recordings =
+            Self { paths: paths.to_vec(), page: fresh(), metrics: fresh(), openmetrics2: fresh() };
+        recordings.metrics()?;
+        Ok(recordings)
     }
 
-    /// As `howlate report` makes it.
+    /// The page of `howlate report`.
     pub(super) fn page(&self) -> Result<Arc<str>, Error> {
-        self.made(&self.page, report::page_of)
+        self.read_if_changed(&self.page, report::default_page)
     }
 
-    /// As `howlate show --prometheus` writes them.
+    /// The text of `howlate show --prometheus`.
     pub(super) fn metrics(&self) -> Result<Arc<str>, Error> {
-        self.made(&self.metrics, |recordings| metrics(recordings, render::prometheus))
+        self.read_if_changed(&self.metrics, |recordings| metrics(recordings, render::prometheus))
     }
 
-    /// The same as OpenMetrics 2.0.
+    /// Metrics in OpenMetrics 2.0.
     pub(super) fn openmetrics2(&self) -> Result<Arc<str>, Error> {
-        self.made(&self.openmetrics2, |recordings| metrics(recordings, render::openmetrics2))
+        self.read_if_changed(&self.openmetrics2, |recordings| metrics(recordings, render::openmetrics2))
     }
 
-    fn made(&self, fresh: &Fresh, make: fn(&[PathBuf]) -> Result<String, Error>) -> Result<Arc<str>, Error> {
-        let recordings = named_or_most_recent(&self.named)?;
+    fn read_if_changed(
+        &self,
+        fresh: &Fresh,
+        make: fn(&[PathBuf]) -> Result<String, Error>,
+    ) -> Result<Arc<str>, Error> {
+        let recordings = recordings_or_latest(&self.paths)?;
         let mut files = Vec::new();
         for recording in &recordings {
             files.extend(reading::files(recording)?);
@@ -53,9 +58,9 @@ impl Saved {
     }
 }
 
-fn metrics(recordings: &[PathBuf], written: fn(&[&Analysis], &[String]) -> String) -> Result<String, Error> {
+fn metrics(recordings: &[PathBuf], format: fn(&[&Analysis], &[String]) -> String) -> Result<String, Error> {
     let read = |path: &PathBuf| reading::analysis(path, Texts::Legible);
     let analyses: Vec<Analysis> = recordings.iter().map(read).collect::<Result<_, _>>()?;
     let names: Vec<String> = recordings.iter().map(|path| reading::name(path)).collect();
-    Ok(written(&analyses.iter().collect::<Vec<_>>(), &names))
+    Ok(format(&analyses.iter().collect::<Vec<_>>(), &names))
 }

@@ -1,33 +1,32 @@
-//! `howlate tune`
+//! `howlate tune`: tries settings and compares their latencies.
 
-mod extent;
 mod program;
 
-use howlate_model::shell_word;
+use howlate_model::{Span, shell_word};
 use howlate_plan::Plan;
 use howlate_render::{self as render, Detail};
 use howlate_session::{Environment, Request, Resume, Turning};
-use howlate_tune::{Found, Prepared, Reliance};
+use howlate_tune::{Found, Prepared, Reliance, wakeups_per_turn};
 
 use super::formats::is_json;
-use super::{cyclic, detail, notify, request, say_kept, sleep};
+use super::{cyclic, detail, end_history, notify, request, sleep};
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::startup;
 use crate::terminal;
 use howlate_cli::{MeasureArgs, OutputFormat, SearchArgs, TuneArgs, TuneSubject, TuneWork};
 use howlate_model::refused_option::NotForTune;
 use howlate_recording::HistoryEntry;
 
-pub(crate) fn run(asked: TuneArgs) -> Result<Status, Error> {
-    match asked.subject {
-        TuneSubject::Work(work) => try_on_own_threads(work),
+pub(crate) fn run(args: TuneArgs) -> Result<ExitStatus, Error> {
+    match args.subject {
+        TuneSubject::Work(work) => tune_own_threads(work),
         TuneSubject::Program(program) => program::run(&program),
     }
 }
 
-fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
-    refuse_what_is_not_for_tune(&mut work)?;
+fn tune_own_threads(mut work: TuneWork) -> Result<ExitStatus, Error> {
+    check_options(&mut work)?;
     let resumes = *work.resume_mut();
     let (measuring, how) = work.parts();
     let how = how.clone();
@@ -39,7 +38,7 @@ fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
         _ => Resume::No,
     };
     let seed = resume.seed().unwrap_or_else(|| measuring.run.seed());
-    extent::choose(&mut work);
+    choose_extent(&mut work);
     let environment = if how.dry_run { Environment::read() } else { startup::begin()? };
     let plan = plan(&mut work, &environment, seed)?;
     let (measuring, _) = work.parts();
@@ -48,34 +47,34 @@ fn try_on_own_threads(mut work: TuneWork) -> Result<Status, Error> {
         return list(&settings, &how, is_json(measuring.output.output_format()));
     }
     let settings = Prepared::begin(plan, seed, how.options())?;
-    try_all(settings, measuring, &environment, seed, resume)
+    measure_settings(settings, measuring, &environment, seed, resume)
 }
 
-fn try_all(
+fn measure_settings(
     settings: Prepared,
     measuring: &MeasureArgs,
     environment: &Environment,
     seed: u64,
     resume: Resume,
-) -> Result<Status, Error> {
+) -> Result<ExitStatus, Error> {
     let quiet = measuring.output.printing.quiet;
     let turning = turning(&settings, quiet)?;
-    let kept = HistoryEntry::begin("tune", measuring.output.out.as_deref(), measuring.no_save);
-    let place = kept.path();
+    let history = HistoryEntry::begin("tune", measuring.output.out.as_deref(), measuring.no_save);
+    let history_path = history.path();
     let request = Request {
-        kept: place.as_deref(),
+        kept: history_path.as_deref(),
         ..request("tune", seed, environment, &measuring.run, &measuring.output, None)
     };
     let found = settings.measure(request, environment, turning, resume)?;
     print(&found, is_json(measuring.output.output_format()), detail(measuring.output.details, None))?;
-    say_kept(kept, quiet);
+    end_history(history, quiet);
     if measuring.output.out.is_some() && !quiet {
-        say_how_to_go_on(&found);
+        print_resume_hint(&found);
     }
     Ok(found.reliance().into())
 }
 
-impl From<Reliance> for Status {
+impl From<Reliance> for ExitStatus {
     fn from(reliance: Reliance) -> Self {
         match reliance {
             Reliance::Sound => Self::Done,
@@ -84,7 +83,6 @@ impl From<Reliance> for Status {
     }
 }
 
-/// What was found.
 fn print(found: &Found, is_json: bool, detail: Detail) -> Result<(), Error> {
     let report = found.report();
     let text = match is_json {
@@ -94,25 +92,25 @@ fn print(found: &Found, is_json: bool, detail: Detail) -> Result<(), Error> {
     Ok(terminal::print_or_json(&text, is_json)?)
 }
 
-/// What continues a run that was interrupted.
-fn say_how_to_go_on(found: &Found) {
+/// Prints the command that continues an interrupted run.
+fn print_resume_hint(found: &Found) {
     if found.is_interrupted() {
-        let words = found.arguments().iter().filter(|word| *word != "--resume").map(shell_word);
-        let typed = words.collect::<Vec<_>>().join(" ");
-        terminal::say(&format!("To go on: howlate {typed} --resume\n"));
+        let arguments = found.arguments().iter().filter(|argument| *argument != "--resume").map(shell_word);
+        let command_line = arguments.collect::<Vec<_>>().join(" ");
+        terminal::eprint(&format!("To go on: howlate {command_line} --resume\n"));
     }
 }
 
-/// What turns settings of the machine, where any is to be tried; says what will be changed before it is.
+/// The means to change settings of the machine, where any is tried; prints the changes first.
 fn turning(settings: &Prepared, quiet: bool) -> Result<Option<Turning>, Error> {
     let turning = settings.turning()?;
     let text = render::tune_announcement(&settings.listed(), terminal::width());
-    text.filter(|_| !quiet).iter().for_each(|text| terminal::say(text));
+    text.filter(|_| !quiet).iter().for_each(|text| terminal::eprint(text));
     Ok(turning)
 }
 
-/// Every setting with its state here; nothing is changed.
-fn list(settings: &Prepared, how: &SearchArgs, is_json: bool) -> Result<Status, Error> {
+/// Prints every setting with its state, and changes nothing.
+fn list(settings: &Prepared, how: &SearchArgs, is_json: bool) -> Result<ExitStatus, Error> {
     let (baseline, listed) = (settings.baseline(), settings.listed());
     let text = match is_json {
         true => render::tune_listing_json(baseline, &listed, how.budget)?,
@@ -122,35 +120,35 @@ fn list(settings: &Prepared, how: &SearchArgs, is_json: bool) -> Result<Status, 
         }
     };
     terminal::print_or_json(&text, is_json)?;
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// Puts back what a howlate left that was killed together with its guardian, and says what that was.
-fn restore(is_json: bool) -> Result<Status, Error> {
+/// Restores settings that a killed howlate and its guardian left changed, and prints them.
+fn restore(is_json: bool) -> Result<ExitStatus, Error> {
     let restored = howlate_tune::restore()?;
     let text = match is_json {
         true => render::tune_restored_json(&restored.caveats, restored.is_whole())?,
         false => render::tune_restored(&restored.caveats),
     };
     terminal::print_or_json(&text, is_json)?;
-    Ok(if restored.is_whole() { Status::Done } else { Status::NotTrustworthy })
+    Ok(if restored.is_whole() { ExitStatus::Done } else { ExitStatus::NotTrustworthy })
 }
 
 fn plan(work: &mut TuneWork, environment: &Environment, seed: u64) -> Result<Plan, Error> {
     Ok(match work {
-        TuneWork::Cyclic(tried) => cyclic::plan(&tried.work, environment, seed)?,
-        TuneWork::Sleep(tried) => sleep::plan(&tried.work, environment, seed)?,
-        TuneWork::Notify(tried) => notify::plan(&tried.work, environment, seed)?,
+        TuneWork::Cyclic(cyclic) => cyclic::plan(&cyclic.work, environment, seed)?,
+        TuneWork::Sleep(sleep) => sleep::plan(&sleep.work, environment, seed)?,
+        TuneWork::Notify(notify) => notify::plan(&notify.work, environment, seed)?,
     })
 }
 
-/// Turns decide themselves how many there are, and only their latencies are compared.
-fn refuse_what_is_not_for_tune(work: &mut TuneWork) -> Result<(), Error> {
-    let asks_why = work.wants_reasons();
+/// `howlate tune` determines the number of turns itself, and compares latencies only.
+fn check_options(work: &mut TuneWork) -> Result<(), Error> {
+    let wants_reasons = work.wants_reasons();
     let (measuring, _) = work.parts();
     let output = &measuring.output;
-    let refused = [
-        (NotForTune::Why, asks_why),
+    let unsupported = [
+        (NotForTune::Why, wants_reasons),
         (NotForTune::Rounds, measuring.extent.rounds.is_some()),
         (NotForTune::Until, measuring.until.until.is_some()),
         (NotForTune::SamplesOut, output.samples_out.is_some()),
@@ -159,8 +157,29 @@ fn refuse_what_is_not_for_tune(work: &mut TuneWork) -> Result<(), Error> {
         (NotForTune::FailAbove, !measuring.run.fail_above.is_empty()),
         (NotForTune::Format, !matches!(output.output_format(), OutputFormat::Text | OutputFormat::Json)),
     ];
-    match refused.into_iter().find(|(_, is_asked)| *is_asked) {
+    match unsupported.into_iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(Error::NotForTune(option)),
         None => Ok(()),
+    }
+}
+
+/// Each round of a setting is one turn: of the length in the options, or of as many wake-ups as its figures need.
+fn choose_extent(work: &mut TuneWork) {
+    let length = wakeup_length(work);
+    let (measuring, how) = work.parts();
+    let extent = &mut measuring.extent;
+    extent.rounds = Some(1);
+    if extent.samples.is_none() && extent.duration.is_none() {
+        extent.samples = Some(wakeups_per_turn(length, how.goal.statistic()));
+    }
+}
+
+/// Time of one wake-up.
+fn wakeup_length(work: &TuneWork) -> Span {
+    let first = |lengths: &[Span]| lengths.first().copied().unwrap_or(Span::from_millis(1));
+    match work {
+        TuneWork::Cyclic(cyclic) => first(&cyclic.work.period),
+        TuneWork::Sleep(sleep) => first(&sleep.work.lengths()),
+        TuneWork::Notify(notify) => first(&notify.work.after),
     }
 }

@@ -1,4 +1,4 @@
-//! `howlate tune program`
+//! `howlate tune program`: tries settings on the threads of a program.
 
 use howlate_guard::Guard;
 use howlate_model::Caveat;
@@ -9,95 +9,95 @@ use howlate_watch_session::ChosenTracer;
 use howlate_watched_program::WatchTarget;
 
 use super::{list, print, restore, turning};
-use crate::commands::{detail, say_kept};
+use crate::commands::{detail, end_history};
 use crate::error::Error;
-use crate::exit_status::Status;
+use crate::exit_status::ExitStatus;
 use crate::startup;
 use crate::terminal;
 use howlate_cli::TuneProgram;
 use howlate_recording::HistoryEntry;
 
-pub(super) fn run(asked: &TuneProgram) -> Result<Status, Error> {
-    if asked.how.restore {
-        return restore(asked.printing.json);
+pub(super) fn run(args: &TuneProgram) -> Result<ExitStatus, Error> {
+    if args.how.restore {
+        return restore(args.printing.json);
     }
-    if asked.how.dry_run {
-        return list_for(asked);
+    if args.how.dry_run {
+        return list_for(args);
     }
     let environment = startup::begin()?;
     let guard = Guard::default();
     guard.begin().map_err(TuneError::from)?;
-    let mut subject = WatchTarget::new(asked.process.as_deref(), &asked.program, asked.printing.json, None)?;
-    let (mut sight, caveats) = see(asked, &mut subject)?;
+    let mut subject = WatchTarget::new(args.process.as_deref(), &args.program, args.printing.json, None)?;
+    let (mut sight, caveats) = begin_sight(args, &mut subject)?;
     subject.release()?;
-    let told = try_on(asked, &environment, guard, (&mut subject, &mut sight), caveats);
+    let result = measure(args, &environment, guard, (&mut subject, &mut sight), caveats);
     let failure = subject.end(&environment.interrupted);
-    let status = told?;
+    let status = result?;
     failure.map_or(Ok(status), |failure| Err(failure.into()))
 }
 
-/// Begins to look at it.
-fn see(asked: &TuneProgram, subject: &mut WatchTarget) -> Result<(Sight, Vec<Caveat>), Error> {
-    let ChosenTracer { tracer, no_tracer_reason, caveats, .. } = ChosenTracer::choose(asked.tracer, subject)?;
-    let sight = Sight::begin(tracer, subject, &asked.options())?;
+fn begin_sight(args: &TuneProgram, subject: &mut WatchTarget) -> Result<(Sight, Vec<Caveat>), Error> {
+    let ChosenTracer { tracer, no_tracer_reason, caveats, .. } = ChosenTracer::choose(args.tracer, subject)?;
+    let sight = Sight::begin(tracer, subject, &args.options())?;
     match no_tracer_reason {
-        // A program that runs already cannot have marked any loop for this howlate.
+        // A running program cannot have marked loops for this howlate.
         Some(error) if matches!(subject, WatchTarget::Running(_)) => Err(error.into()),
         _ if !sight.is_traced() && matches!(subject, WatchTarget::Running(_)) => {
-            Err(Error::NothingWatches(asked.tracer))
+            Err(Error::TracerCannotWatch(args.tracer))
         }
         _ => Ok((sight, caveats)),
     }
 }
 
-fn try_on(
-    asked: &TuneProgram,
+fn measure(
+    args: &TuneProgram,
     environment: &Environment,
     guard: Guard,
-    seen: (&mut WatchTarget, &mut Sight),
+    subject_and_sight: (&mut WatchTarget, &mut Sight),
     caveats: Vec<Caveat>,
-) -> Result<Status, Error> {
-    let seed = asked.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
-    let prepared = PreparedProgram::begin(&asked.options(), environment, guard, seen, caveats, seed)?;
-    let turning = turning(prepared.settings(), asked.printing.quiet)?;
-    if !asked.printing.quiet {
-        terminal::say(&format!("{}\n", prepared.how_long()));
+) -> Result<ExitStatus, Error> {
+    let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    let prepared =
+        PreparedProgram::begin(&args.options(), environment, guard, subject_and_sight, caveats, seed)?;
+    let turning = turning(prepared.settings(), args.printing.quiet)?;
+    if !args.printing.quiet {
+        terminal::eprint(&format!("{}\n", prepared.how_long()));
     }
-    let kept = HistoryEntry::begin("tune", asked.out.as_deref(), asked.no_save);
-    let place = kept.path();
+    let history = HistoryEntry::begin("tune", args.out.as_deref(), args.no_save);
+    let history_path = history.path();
     let request = Request {
         command: "tune",
         seed,
-        out: asked.out.as_deref(),
-        kept: place.as_deref(),
+        out: args.out.as_deref(),
+        kept: history_path.as_deref(),
         samples_out: None,
         node: environment.node.clone(),
         dma_latency_us: None,
         stop_above: None,
-        screen: terminal::display(asked.display.live, asked.printing.quiet, environment, None),
+        screen: terminal::display(args.display.live, args.printing.quiet, environment, None),
         until: None,
         traced: None,
     };
     let found = prepared.measure(request, environment, turning)?;
-    print(&found, asked.printing.json, detail(asked.details, None))?;
-    say_kept(kept, asked.printing.quiet);
+    print(&found, args.printing.json, detail(args.details, None))?;
+    end_history(history, args.printing.quiet);
     Ok(found.reliance().into())
 }
 
-/// Every setting with its state here; neither is the program started nor anything changed.
-fn list_for(asked: &TuneProgram) -> Result<Status, Error> {
+/// Prints every setting with its state, without starting the program or changing anything.
+fn list_for(args: &TuneProgram) -> Result<ExitStatus, Error> {
     let environment = Environment::read();
-    let look = |whom| look_at_settings(&asked.options(), &whom, &environment);
-    let settings = match &asked.process {
-        Some(process) => look(Whom::Running(&howlate_watched_program::find_process(
+    let list_settings = |subject| look_at_settings(&args.options(), &subject, &environment);
+    let settings = match &args.process {
+        Some(process) => list_settings(Whom::Running(&howlate_watched_program::find_process(
             &Root::live(),
             process,
             std::process::id(),
         )?)),
         None => {
-            let program = asked.program.first().map(|word| word.to_string_lossy());
-            look(Whom::ToStart(&program.unwrap_or_default()))
+            let program = args.program.first().map(|program| program.to_string_lossy());
+            list_settings(Whom::ToStart(&program.unwrap_or_default()))
         }
     }?;
-    list(&settings, &asked.how, asked.printing.json)
+    list(&settings, &args.how, args.printing.json)
 }

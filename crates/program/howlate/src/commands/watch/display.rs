@@ -1,4 +1,4 @@
-//! The threads that are watched, on the terminal: in place where it is ours, line by line beside the output of a program.
+//! Display of watched threads: in place, or as lines among the output of the program.
 
 use std::cmp::Reverse;
 
@@ -9,33 +9,33 @@ use howlate_model::{MonotonicTime, Span};
 use howlate_render::{Screen, SoFar, watched_beside, watched_live};
 use howlate_watch_session::WatchDisplay;
 
-use crate::terminal::{InPlace, tell};
+use crate::terminal::{InPlace, eprint_wrapped};
 
-/// Threads that are shown meanwhile.
-const SHOWN: usize = 12;
+/// Threads in the list.
+const MAX_THREADS: usize = 12;
 
-/// So many wake-ups make a thread one that is looked at first.
-const ENOUGH: u64 = 100;
-/// When a line is shown beside a program's own output, in seconds; after the last one as often again.
-const LINES_AT: [u64; 3] = [2, 10, 60];
+/// Wake-ups from which on a thread is listed first.
+const MIN_WAKEUPS: u64 = 100;
+/// Seconds after which a line is printed; then again after each interval of the last one.
+const LINE_TIMES: [u64; 3] = [2, 10, 60];
 
-/// Those that were latest, one a line.
+/// A list of the threads with the worst latencies, in place.
 #[derive(Default)]
-pub(super) struct Threads(InPlace);
+pub(super) struct ThreadList(InPlace);
 
-impl Threads {
+impl ThreadList {
     pub(super) fn display() -> Box<dyn WatchDisplay> {
         Box::new(Self::default())
     }
 }
 
-impl WatchDisplay for Threads {
+impl WatchDisplay for ThreadList {
     fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)], _so_far: &Analysis) {
         let mut latest_first = threads.to_vec();
-        // One that woke once or twice says little.
-        latest_first.sort_by_key(|(_, thread)| Reverse((thread.count >= ENOUGH, thread.worst)));
+        // Few wake-ups say little.
+        latest_first.sort_by_key(|(_, thread)| Reverse((thread.count >= MIN_WAKEUPS, thread.worst)));
         let rows: Vec<String> =
-            latest_first.iter().take(SHOWN).map(|(name, thread)| watched_live(name, thread)).collect();
+            latest_first.iter().take(MAX_THREADS).map(|(name, thread)| watched_live(name, thread)).collect();
         self.0.show(&format!("{:.0} s\n{}", since.as_secs_f64(), rows.join("\n")));
     }
 
@@ -44,21 +44,20 @@ impl WatchDisplay for Threads {
     }
 }
 
-/// The whole screen.
-pub(super) struct Whole {
+pub(super) struct LiveWatchDisplay {
     live: LiveRun,
     duration: Option<Span>,
 }
 
-impl Whole {
+impl LiveWatchDisplay {
     pub(super) fn display(live: LiveRun, duration: Option<Span>) -> Box<dyn WatchDisplay> {
         Box::new(Self { live, duration })
     }
 }
 
-impl WatchDisplay for Whole {
+impl WatchDisplay for LiveWatchDisplay {
     fn show(&mut self, since: Span, _threads: &[(&str, &ThreadSummary)], so_far: &Analysis) {
-        let time = self.duration.map(|whole| [whole.minus(since), whole]);
+        let time = self.duration.map(|duration| [duration.minus(since), duration]);
         let (stage, turns, now, away) = (None, None, None, None);
         let run = SoFar { analysis: so_far, threads: &[], now, stage, turns, lasts: since, time, away };
         self.live.draw(&run);
@@ -77,32 +76,35 @@ impl WatchDisplay for Whole {
     }
 }
 
-/// A line now and then, of the busiest thread: what a program writes on the same terminal is not touched.
+/// Lines about the busiest threads, at growing intervals, that do not disturb the output of the program.
 #[derive(Default)]
-pub(super) struct Beside {
-    shown: u64,
+pub(super) struct ThreadLines {
+    last_second: u64,
 }
 
-impl Beside {
+impl ThreadLines {
     pub(super) fn display() -> Box<dyn WatchDisplay> {
         Box::new(Self::default())
     }
 
-    /// Whether it is time for another line.
-    fn is_due(&mut self, since: u64) -> bool {
-        let next = LINES_AT.into_iter().find(|at| *at > self.shown).unwrap_or(self.shown + LINES_AT[2]);
-        let is_due = since >= next;
+    /// Whether the next line is due.
+    fn is_due(&mut self, second: u64) -> bool {
+        let next = LINE_TIMES
+            .into_iter()
+            .find(|time| *time > self.last_second)
+            .unwrap_or(self.last_second + LINE_TIMES[2]);
+        let is_due = second >= next;
         if is_due {
-            self.shown = since;
+            self.last_second = second;
         }
         is_due
     }
 }
 
-impl WatchDisplay for Beside {
+impl WatchDisplay for ThreadLines {
     fn show(&mut self, since: Span, threads: &[(&str, &ThreadSummary)], _so_far: &Analysis) {
         if self.is_due(since.as_nanos() / 1_000_000_000) {
-            tell(&format!("{}\n", watched_beside(since, threads)));
+            eprint_wrapped(&format!("{}\n", watched_beside(since, threads)));
         }
     }
 
@@ -115,8 +117,8 @@ mod tests {
 
     #[test]
     fn lines_come_less_and_less_often() {
-        let mut beside = Beside::default();
-        let shown: Vec<u64> = (0..300).filter(|second| beside.is_due(*second)).collect();
-        assert_eq!(shown, [2, 10, 60, 120, 180, 240]);
+        let mut lines = ThreadLines::default();
+        let seconds: Vec<u64> = (0..300).filter(|second| lines.is_due(*second)).collect();
+        assert_eq!(seconds, [2, 10, 60, 120, 180, 240]);
     }
 }

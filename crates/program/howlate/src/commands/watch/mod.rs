@@ -1,4 +1,4 @@
-//! `howlate watch`
+//! `howlate watch`: measures how late the threads of a program run.
 
 mod display;
 
@@ -18,147 +18,149 @@ use howlate_system::for_running;
 use howlate_watch_session::{Attachment, Visibility, WatchDisplay, WatchOutcome, WatchRequest, WatchSession};
 use howlate_watched_program::{WatchError, WatchTarget};
 
-use self::display::{Beside, Threads, Whole};
-use super::{print_result, say_kept};
+use self::display::{LiveWatchDisplay, ThreadLines, ThreadList};
+use super::{end_history, print_result};
 use crate::error::Error;
-use crate::exit_status::{self, Status};
+use crate::exit_status::{self, ExitStatus};
 use crate::startup;
-use crate::terminal::{is_watched, say_all, tell, width};
+use crate::terminal::{eprint_file, eprint_wrapped, stderr_is_terminal, width};
 use howlate_cli::{OutputArgs, WatchArgs, expand_shorthand};
 use howlate_recording::HistoryEntry;
 
-pub(crate) fn run(asked: &WatchArgs) -> Result<Status, Error> {
+pub(crate) fn run(args: &WatchArgs) -> Result<ExitStatus, Error> {
     let environment = startup::begin()?;
-    let goal = asked.until.goal().map(|goal| Ok((goal, goal.of_watched()?))).transpose().map_err(refused)?;
-    let output = output_kept(asked)?;
-    let mut subject = subject(asked, output.as_ref())?;
-    let kept = HistoryEntry::begin("watch", asked.out.as_deref(), asked.no_save);
-    let watching = begin(asked, &environment, &mut subject, kept.path().as_deref())?;
+    let goal =
+        args.until.goal().map(|goal| Ok((goal, goal.of_watched()?))).transpose().map_err(from_not_until)?;
+    let output = program_output(args)?;
+    let mut subject = subject(args, output.as_ref())?;
+    let history = HistoryEntry::begin("watch", args.out.as_deref(), args.no_save);
+    let watching = begin(args, &environment, &mut subject, history.path().as_deref())?;
     subject.release()?;
-    // What cannot be started is not said to be watched.
-    let seen = watching.visibility();
-    let display = (!asked.printing.quiet).then(|| announce(asked, &environment, &subject, seen)).flatten();
-    if let Some((Goal { figure, at_most }, (least, wakeups))) = goal.filter(|_| !asked.printing.quiet) {
-        tell(&watched_until(figure, (least, wakeups), at_most, width()));
+    // Announced only once the program has started.
+    let visibility = watching.visibility();
+    let display =
+        (!args.printing.quiet).then(|| announce(args, &environment, &subject, visibility)).flatten();
+    if let Some((Goal { figure, at_most }, (least, wakeups))) = goal.filter(|_| !args.printing.quiet) {
+        eprint_wrapped(&watched_until(figure, (least, wakeups), at_most, width()));
     }
     let watching = watching.with_display(display);
-    let WatchOutcome { analysis, no_data_reason: nothing } =
-        watching.run(&mut subject, &environment.interrupted);
+    let WatchOutcome { analysis, no_data_reason } = watching.run(&mut subject, &environment.interrupted);
     let failure = subject.end(&environment.interrupted);
-    output.into_iter().for_each(say_all);
-    if let Some(nothing) = nothing {
-        kept.forget();
-        return Err(failure.map_or(nothing.into(), Error::from));
+    output.into_iter().for_each(eprint_file);
+    if let Some(reason) = no_data_reason {
+        history.forget();
+        return Err(failure.map_or(reason.into(), Error::from));
     }
-    print(asked, &analysis)?;
-    say_kept(kept, asked.printing.quiet);
-    // Without a length it goes on until somebody ends it.
-    let status = match asked.max_duration() {
-        Some(_) => exit_status::of_whole_run(&analysis, &asked.fail_above),
-        None => exit_status::overall(&analysis, &asked.fail_above),
+    print(args, &analysis)?;
+    end_history(history, args.printing.quiet);
+    // Without a duration the user ends it, which is no interruption.
+    let status = match args.max_duration() {
+        Some(_) => exit_status::of_whole_run(&analysis, &args.fail_above),
+        None => exit_status::overall(&analysis, &args.fail_above),
     };
     failure.map_or(Ok(status), |failure| Err(failure.into()))
 }
 
-/// What is to be watched. Who follows children means, of several processes of one name, the one that has started the others.
-fn subject(asked: &WatchArgs, output: Option<&File>) -> Result<WatchTarget, WatchError> {
-    let new = |process: Option<&str>| WatchTarget::new(process, asked.program(), asked.printing.json, output);
-    match new(asked.process().as_deref()) {
-        Err(WatchError::Several { first: Some(first), .. }) if asked.follow => new(Some(&first.to_string())),
+/// The program to watch. With `--follow`, several processes of one name mean the one that started the others.
+fn subject(args: &WatchArgs, output: Option<&File>) -> Result<WatchTarget, WatchError> {
+    let new = |process: Option<&str>| WatchTarget::new(process, args.program(), args.printing.json, output);
+    match new(args.process().as_deref()) {
+        Err(WatchError::Several { first: Some(first), .. }) if args.follow => new(Some(&first.to_string())),
         subject => subject,
     }
 }
 
-/// Begins to watch. A program that was started for it does not run yet.
+/// Attaches to the program. A program that howlate starts does not run yet.
 pub(super) fn begin(
-    asked: &WatchArgs,
+    args: &WatchArgs,
     environment: &Environment,
     subject: &mut WatchTarget,
-    kept: Option<&Path>,
+    history_path: Option<&Path>,
 ) -> Result<WatchSession, Error> {
     let request = WatchRequest {
-        tracer: asked.tracer,
-        follow: asked.follow,
-        loop_above: asked.loop_above,
-        threads: &asked.thread,
-        duration: asked.max_duration(),
+        tracer: args.tracer,
+        follow: args.follow,
+        loop_above: args.loop_above,
+        threads: &args.thread,
+        duration: args.max_duration(),
     };
-    // A program that does not run yet ends with this process.
-    let attached =
+    // A program that does not run yet is killed together with this process.
+    let attachment =
         with_immediate_termination(|| Attachment::new(&request, &environment.system.kernel, subject))?;
     let mut header = header("watch", 0, environment, Vec::new());
-    header.node = asked.identity.apply(header.node);
-    // With `--` where the program begins, as `howlate show` reads it.
-    header.arguments = words_as_understood();
-    (header.late_above, header.until) = (asked.late_above, asked.until.until);
+    header.node = args.identity.apply(header.node);
+    // In the form that `howlate show` reads, with `--` before the program.
+    header.arguments = normal_arguments();
+    (header.late_above, header.until) = (args.late_above, args.until.until);
     if !subject.is_held() {
-        header.findings.iter_mut().for_each(|one| for_running(one, subject.pid()));
+        header.findings.iter_mut().for_each(|finding| for_running(finding, subject.pid()));
     }
-    let recorder = Recorder::somewhere(header, asked.out.as_deref(), kept, &environment.interrupted)?;
-    let watching = WatchSession::new(attached, recorder, &environment.refused);
-    let Some(keep) = asked.keep else { return Ok(watching) };
-    let asked_for = startup::on_timeline_asked(&environment.timeline_asked)?;
+    let recorder = Recorder::somewhere(header, args.out.as_deref(), history_path, &environment.interrupted)?;
+    let watching = WatchSession::new(attachment, recorder, &environment.refused);
+    let Some(keep) = args.keep else { return Ok(watching) };
+    let timeline_request = startup::on_timeline_request(&environment.timeline_asked)?;
     Ok(watching.with_timelines(Timelines::begin(
         keep,
-        asked.late_above,
-        asked.out.as_deref().or(kept),
-        &asked_for,
+        args.late_above,
+        args.out.as_deref().or(history_path),
+        &timeline_request,
     )))
 }
 
-/// What was typed, with `--` before a program that has options of its own.
-fn words_as_understood() -> Vec<String> {
-    let words = expand_shorthand(std::env::args_os()).into_iter().skip(1);
-    words.map(|word| word.to_string_lossy().into_owned()).collect()
+/// The arguments, with `--` before a program that has options of its own.
+fn normal_arguments() -> Vec<String> {
+    let arguments = expand_shorthand(std::env::args_os()).into_iter().skip(1);
+    arguments.map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
-/// Why it cannot be watched until that.
-fn refused(reason: NotUntil) -> Error {
+fn from_not_until(reason: NotUntil) -> Error {
     reason.into()
 }
 
-/// Says what is not seen of it, and shows the rest if somebody watches.
+/// Prints what cannot be seen of the program; returns the display where standard error is a terminal.
 fn announce(
-    asked: &WatchArgs,
+    args: &WatchArgs,
     environment: &Environment,
     subject: &WatchTarget,
-    seen: Visibility,
+    visibility: Visibility,
 ) -> Option<Box<dyn WatchDisplay>> {
-    seen.limitation().into_iter().for_each(tell);
-    is_watched().then(|| display(asked, environment, subject))
+    visibility.limitation().into_iter().for_each(eprint_wrapped);
+    stderr_is_terminal().then(|| display(args, environment, subject))
 }
 
-/// The whole screen where the terminal is ours, or where that is wanted; where that will not do, some lines of it.
-fn display(asked: &WatchArgs, environment: &Environment, subject: &WatchTarget) -> Box<dyn WatchDisplay> {
-    let is_ours = subject.has_own_terminal();
-    if is_ours || asked.live {
+/// The live view, if the program leaves the terminal alone or on request; otherwise a list or lines.
+fn display(args: &WatchArgs, environment: &Environment, subject: &WatchTarget) -> Box<dyn WatchDisplay> {
+    let terminal_is_free = subject.has_own_terminal();
+    if terminal_is_free || args.live {
         match LiveRun::begin(&environment.interrupted) {
             Ok(live) => {
-                let timeline = asked.keep.map(|_| Arc::clone(&environment.timeline_asked));
-                return Whole::display(live.with_timelines(timeline), asked.max_duration());
+                let timeline = args.keep.map(|_| Arc::clone(&environment.timeline_asked));
+                return LiveWatchDisplay::display(live.with_timelines(timeline), args.max_duration());
             }
-            Err(why) if asked.live => tell(&format!("No live view: {why}.\n")),
+            Err(error) if args.live => eprint_wrapped(&format!("No live view: {error}.\n")),
             Err(_) => {}
         }
     }
-    tell(&what_is_watched(subject, asked.max_duration()));
-    if is_ours { Threads::display() } else { Beside::display() }
+    eprint_wrapped(&watch_announcement(subject, args.max_duration()));
+    if terminal_is_free { ThreadList::display() } else { ThreadLines::display() }
 }
 
-/// Where the output of a program goes whose terminal has the live view: it is shown when that is over.
-fn output_kept(asked: &WatchArgs) -> io::Result<Option<File>> {
-    let is_started = asked.process().is_none();
-    (asked.live && is_started && is_watched() && !asked.printing.quiet).then(tempfile::tempfile).transpose()
+/// File for the output of a program that shares its terminal with the live view; printed after the view ends.
+fn program_output(args: &WatchArgs) -> io::Result<Option<File>> {
+    let is_started = args.process().is_none();
+    (args.live && is_started && stderr_is_terminal() && !args.printing.quiet)
+        .then(tempfile::tempfile)
+        .transpose()
 }
 
-/// `WatchSession python3 (pid 4711) until it ends; Ctrl-C ends watching.`
-fn what_is_watched(subject: &WatchTarget, duration: Option<Span>) -> String {
+/// `Watching python3 (pid 4711) until it ends; Ctrl-C ends watching.`
+fn watch_announcement(subject: &WatchTarget, duration: Option<Span>) -> String {
     let until = duration.map_or_else(|| "until it ends".to_owned(), |duration| format!("for {duration}"));
     let name = legible(subject.name());
     format!("Watching {name} (pid {}) {until}; Ctrl-C ends it earlier.\n", subject.pid())
 }
 
-fn print(asked: &WatchArgs, analysis: &Analysis) -> Result<(), Error> {
-    let output = OutputArgs { out: asked.out.clone(), printing: asked.printing, ..OutputArgs::default() };
-    print_result(analysis, &output, None, &asked.fail_above)
+fn print(args: &WatchArgs, analysis: &Analysis) -> Result<(), Error> {
+    let output = OutputArgs { out: args.out.clone(), printing: args.printing, ..OutputArgs::default() };
+    print_result(analysis, &output, None, &args.fail_above)
 }

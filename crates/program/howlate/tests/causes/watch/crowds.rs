@@ -1,4 +1,4 @@
-//! Programs of very many threads: what they cost whoever watches them is bounded.
+//! Programs with very many threads: the cost of watching them is bounded.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -6,17 +6,17 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::compiled;
+use super::compile;
 use crate::alone;
 use crate::common::{howlate, pause, send};
 
-/// Conditions of a watched program at most: 128 threads told apart and 32 names of others, each woken in three ways.
+/// Most conditions of a watched program: 128 threads and 32 thread names, each with three kinds of wake-up.
 const CONDITIONS: usize = (128 + 32) * 3;
-/// Far above what it takes (128 MiB beside 10 000 threads), and far below what each thread for itself would.
+/// Far above the actual 128 MiB with 10 000 threads, and far below the memory without a bound.
 const RSS_KB: u64 = 320 * 1_024;
 
-/// Two thousand threads stay; four thousand others, each of a name of its own, begin and end. With any word behind, all goes on
-/// until it is killed, and it says when the first have begun.
+/// 2000 threads stay; 4000 more with different names start and end. With an argument it runs until it is killed, and reports when
+/// the first threads have started.
 const CROWD: &str = r#"
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -48,10 +48,10 @@ static void begins(void *(*what)(void *), long number) {
     pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
     pthread_create(&thread, &small, what, (void *)number);
 }
-int main(int count, char **words) {
-    if (count > 1) prctl(PR_SET_PDEATHSIG, SIGKILL);
+int main(int argc, char **argv) {
+    if (argc > 1) prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (long number = 0; number < 2000; number++) begins(stays, number);
-    for (long number = 0; number < 4000 || count > 1; number++) {
+    for (long number = 0; number < 4000 || argc > 1; number++) {
         begins(goes, number);
         if (number % 4 == 0) naps(2);
         if (number == 400) { puts("begun"); fflush(stdout); }
@@ -65,21 +65,22 @@ fn results(document: &Value) -> &Vec<Value> {
     document["results"].as_array().unwrap()
 }
 
-/// Threads of all conditions of this name that a timer woke.
+/// Number of threads with this name that a timer woke.
 fn threads_of(document: &Value, name: &str) -> u64 {
-    let are = |one: &&Value| one["condition"]["name"] == name && one["condition"]["mechanism"] == "timer";
-    results(document).iter().filter(are).map(|one| one["rhythm"]["threads"].as_u64().unwrap()).sum()
+    let are =
+        |value: &&Value| value["condition"]["name"] == name && value["condition"]["mechanism"] == "timer";
+    results(document).iter().filter(are).map(|result| result["rhythm"]["threads"].as_u64().unwrap()).sum()
 }
 
-/// The most memory that a process had so far, in kB; `None` when it has ended.
+/// Peak memory of a process in kB; `None` after its end.
 fn most_memory(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// Watches it to its end; the result, and the most memory that was seen.
-fn watched(program: &Path, out: &Path) -> (Value, u64) {
+/// Watches the program until its end; returns the result and the peak memory of howlate.
+fn watch(program: &Path, out: &Path) -> (Value, u64) {
     let mut command = howlate(&["watch", "--json", "--quiet", "--out"]);
     command.arg(out).arg("--").arg(program);
     let result = out.with_extension("json");
@@ -100,21 +101,21 @@ fn a_thread_per_request_costs_no_more_than_its_kind() {
     }
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(folder.path(), CROWD) else { return };
+    let Some(program) = compile(folder.path(), CROWD) else { return };
     let out = folder.path().join("w.jsonl");
-    let (document, most) = watched(&program, &out);
+    let (document, most) = watch(&program, &out);
     assert!(results(&document).len() <= CONDITIONS, "{}", results(&document).len());
     assert!(most <= RSS_KB, "{most} kB");
     assert!(std::fs::metadata(&out).unwrap().len() < 16 << 20);
-    // Some may have been lost on a busy machine.
-    let (requests, others) =
+    // A busy machine may lose some.
+    let (requests, short_lived) =
         (threads_of(&document, "goes-# (others)"), threads_of(&document, "stays (others)"));
     assert!((1_000..=4_000).contains(&requests), "{requests}");
-    assert!((1_000..=2_000).contains(&others), "{others}");
+    assert!((1_000..=2_000).contains(&short_lived), "{short_lived}");
     let caveats = document["caveats"].as_array().unwrap();
-    let joined = caveats.iter().find(|one| one["caveat"] == "threads_joined");
+    let joined = caveats.iter().find(|caveat| caveat["caveat"] == "threads_joined");
     let joined = joined.unwrap_or_else(|| panic!("{caveats:?}"))["count"].as_u64().unwrap();
-    assert!(joined >= requests + others, "{joined}");
+    assert!(joined >= requests + short_lived, "{joined}");
 }
 
 #[test]
@@ -124,13 +125,13 @@ fn metrics_of_a_crowd_are_bounded_and_say_how_many_threads_they_are_of() {
     }
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(folder.path(), CROWD) else { return };
+    let Some(program) = compile(folder.path(), CROWD) else { return };
     let mut crowd = std::process::Command::new(program).arg("on").stdout(Stdio::piped()).spawn().unwrap();
-    crate::common::line_of(&mut crowd);
+    crate::common::read_line_of(&mut crowd);
     let pid = crowd.id().to_string();
     let mut command = howlate(&["serve", "--listen", "127.0.0.1:0", "--watch", &pid]);
     let mut server = command.stdout(Stdio::piped()).spawn().unwrap();
-    let address = crate::common::line_of(&mut server);
+    let address = crate::common::read_line_of(&mut server);
     let address = address.trim().strip_prefix("page     http://").unwrap().trim_end_matches('/').to_owned();
     crate::common::wait_until("wake-ups of the others", || {
         crate::common::get(&address, "/metrics").contains("name=\"stays (others)\"")

@@ -1,4 +1,4 @@
-//! Programs that know nothing of howlate, watched for real. No test here asserts a duration of the machine's making.
+//! Unmodified programs on the real machine. No durations of the machine are asserted.
 
 mod crowds;
 mod event_loops;
@@ -15,10 +15,9 @@ use crate::common::{howlate, is_installed, json, run, skip, stderr, stdout};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 
-/// Sleeps for 5 ms, again and again.
 const SLEEPER: &str = "import time\nwhile True: time.sleep(0.005)";
 
-/// Whether the kernel's programs can be had here, and Python; says why not.
+/// Whether bpf and Python are available; skips the test otherwise.
 fn has_bpf_and_python() -> bool {
     if !is_installed("python3") {
         skip("python3 is not installed");
@@ -27,17 +26,17 @@ fn has_bpf_and_python() -> bool {
     crate::common::has_bpf()
 }
 
-/// The path of the interpreter itself, past any script that only chooses it.
+/// The path of the Python executable itself, without wrapper scripts.
 fn python() -> String {
     let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
     stdout(&output).trim().to_owned()
 }
 
-/// The result of the thread that its own timer woke most often.
+/// The result of the thread with most wake-ups by timer.
 fn by_timer(document: &Value) -> &Value {
     let results = document["results"].as_array().unwrap();
-    let timers = results.iter().filter(|one| one["condition"]["mechanism"] == "timer");
-    timers.max_by_key(|one| one["count"].as_u64()).unwrap_or_else(|| panic!("{document}"))
+    let timers = results.iter().filter(|result| result["condition"]["mechanism"] == "timer");
+    timers.max_by_key(|result| result["count"].as_u64()).unwrap_or_else(|| panic!("{document}"))
 }
 
 #[test]
@@ -49,7 +48,7 @@ fn a_python_loop_has_a_period_and_its_lateness_parts() {
     let path = folder.path().join("w.jsonl");
     let out = path.to_str().unwrap();
     let python = python();
-    let asked = [
+    let options = [
         "watch",
         "--anonymous",
         "--duration",
@@ -63,7 +62,7 @@ fn a_python_loop_has_a_period_and_its_lateness_parts() {
         "-c",
         SLEEPER,
     ];
-    let document = json(&asked, 0);
+    let document = json(&options, 0);
     let recorded = std::fs::read_to_string(out).unwrap();
     let header: Value = serde_json::from_str(recorded.lines().next().unwrap()).unwrap();
     assert!(header["header"]["node"]["name"].is_null(), "{header}");
@@ -97,7 +96,7 @@ fn a_python_loop_has_a_period_and_its_lateness_parts() {
     assert!(matches!(compared.status.code(), Some(0 | 3)), "{}", stderr(&compared));
 }
 
-/// Keeps CPU 0 from everyone else for a while, again and again.
+/// Repeatedly takes CPU 0 from all other threads.
 fn hog() -> Child {
     let hog = "cmd:taskset -c 0 chrt -f 20 sh -c 'while :; do i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; sleep 0.009; done'";
     let mut command = howlate(&["load", hog]);
@@ -112,10 +111,10 @@ fn who_competes_for_its_cpu_is_named() {
     }
     let mut hog = hog();
     let python = python();
-    // However long it takes to begin on a busy CPU.
+    // Starting takes long on a busy CPU.
     let sleeper = "import time\nfor turn in range(400): time.sleep(0.005)";
-    let asked = ["watch", "--json", "--quiet", "--", "taskset", "-c", "0", &python, "-c", sleeper];
-    let document = json(&asked, 0);
+    let options = ["watch", "--json", "--quiet", "--", "taskset", "-c", "0", &python, "-c", sleeper];
+    let document = json(&options, 0);
     hog.kill().unwrap();
     hog.wait().unwrap();
     let causes = by_timer(&document)["why"]["causes"].as_array().unwrap().clone();
@@ -123,14 +122,14 @@ fn who_competes_for_its_cpu_is_named() {
     assert!(named.is_some_and(|cause| cause["late_ns"].as_u64().unwrap() > 0), "{causes:?}");
 }
 
-/// Builds a C program; `None` where there is no compiler.
-fn compiled(folder: &Path, source: &str) -> Option<PathBuf> {
+/// Compiles a C program; `None` without a compiler.
+fn compile(folder: &Path, source: &str) -> Option<PathBuf> {
     let (text, program) = (folder.join("p.c"), folder.join("rhythmic"));
     std::fs::write(&text, source).unwrap();
-    crate::common::built_c(&text, &program, &["-O1"]).map(|()| program)
+    crate::common::build_c(&text, &program, &["-O1"]).map(|()| program)
 }
 
-/// A loop every 2 ms by timerfd; one turn in twenty works for seven.
+/// A loop with a period of 2 ms by timerfd; one iteration in twenty works for seven periods.
 const RHYTHMIC: &str = r#"
 #include <stdint.h>
 #include <sys/timerfd.h>
@@ -156,16 +155,16 @@ fn a_strict_rhythm_is_known_and_so_is_what_it_missed() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(folder.path(), RHYTHMIC) else { return };
+    let Some(program) = compile(folder.path(), RHYTHMIC) else { return };
     let document = json(&["watch", "--json", "--quiet", "--", program.to_str().unwrap()], 0);
     assert_eq!(document["ended"], "done", "it ends with the program");
     let result = by_timer(&document);
     assert_eq!(result["condition"]["name"], "rhythmic");
-    // Each of 20 long turns covers three times of the rhythm; some at the end may not be seen any more.
+    // Each of the 20 long iterations covers three due times; some at the end may be missed.
     assert!(result["rhythm"]["missed"].as_u64().unwrap() >= 20, "{}", result["rhythm"]);
 }
 
-/// A Python loop in the background, which says when it has begun.
+/// A Python loop in the background that reports its start.
 fn background() -> Child {
     let script = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.005)";
     let mut child = Command::new(python()).args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
@@ -275,9 +274,9 @@ fn a_program_that_is_not_there_is_told() {
 fn without_privilege_it_is_known_how_long_threads_wait_for_a_cpu() {
     let anyone = crate::common::ForAnyone::new();
     let script = "turn=0; while [ $turn -lt 60 ]; do sleep 0.01; turn=$((turn + 1)); done";
-    let words =
+    let arguments =
         ["watch", "--tracer", "switches", "--json", "--quiet", "--out", "w.jsonl", "--", "sh", "-c", script];
-    let output = anyone.howlate(&words).output().unwrap();
+    let output = anyone.howlate(&arguments).output().unwrap();
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let [shell] = document["results"].as_array().unwrap().as_slice() else { panic!("{document}") };
     assert_eq!(
@@ -290,7 +289,7 @@ fn without_privilege_it_is_known_how_long_threads_wait_for_a_cpu() {
         "nobody knows how late it was"
     );
     let got = &shell["rhythm"]["run_queue"];
-    // It waits for each of its children. What came after the last look is not known.
+    // It waits for each child. Events after the last reading are unknown.
     assert!(got["switch_ins"].as_u64().is_some_and(|times| times >= 20), "{document}");
     assert!(got["waited_ns"].is_u64() && got["mean_wait_ns"].is_u64(), "{document}");
     let shown = stdout(&anyone.howlate(&["show", "w.jsonl"]).output().unwrap());
@@ -326,17 +325,17 @@ fn who_may_not_trace_is_told_what_to_type() {
 
 #[test]
 fn what_cannot_be_watched_is_one_clear_message() {
-    let said = |words: &[&str]| {
-        let output = run(&[&["watch"], words].concat());
+    let message = |arguments: &[&str]| {
+        let output = run(&[&["watch"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         let text = stderr(&output);
         assert_eq!(text.matches("error:").count(), 1, "{text}");
         text
     };
-    assert!(said(&["999999999"]).contains("there is no process 999999999"));
-    assert!(said(&["no-such-process-name"]).contains("no process is called"));
-    assert!(said(&[]).contains("PID|NAME"));
-    let text = said(&["--tracer", "none", "--", "true"]);
+    assert!(message(&["999999999"]).contains("there is no process 999999999"));
+    assert!(message(&["no-such-process-name"]).contains("no process is called"));
+    assert!(message(&[]).contains("PID|NAME"));
+    let text = message(&["--tracer", "none", "--", "true"]);
     assert!(text.contains("when the threads of a program should have run"), "{text}");
     let mut dead = Command::new("true").spawn().unwrap();
     let pid = dead.id().to_string();
@@ -344,12 +343,12 @@ fn what_cannot_be_watched_is_one_clear_message() {
     crate::common::wait_until("a zombie", || {
         std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") Z "))
     });
-    assert!(said(&[&pid]).contains("has ended already"));
+    assert!(message(&[&pid]).contains("has ended already"));
     dead.wait().unwrap();
     if Path::new("/proc/2/comm").exists()
         && std::fs::read_to_string("/proc/2/comm").unwrap().trim() == "kthreadd"
     {
-        assert!(said(&["2"]).contains("thread of the kernel"));
+        assert!(message(&["2"]).contains("thread of the kernel"));
     }
 }
 
@@ -370,7 +369,7 @@ fn a_program_that_sleeps_all_the_time_is_said_to() {
     sleeps.wait().unwrap();
 }
 
-/// A thread that a timer wakes every 2 ms, and one that it wakes then.
+/// A thread that a timer wakes every 2 ms, and a second thread that the first one wakes.
 const HANDS_ON: &str = r#"
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -402,12 +401,12 @@ fn a_deadline_is_handed_on_to_the_thread_that_is_woken_for_it() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(folder.path(), HANDS_ON) else { return };
+    let Some(program) = compile(folder.path(), HANDS_ON) else { return };
     let path = folder.path().join("w.jsonl");
     let out = path.to_str().unwrap();
     let document = json(&["watch", "--json", "--quiet", "--out", out, "--", program.to_str().unwrap()], 0);
     let results = document["results"].as_array().unwrap();
-    let handed_on = results.iter().find(|one| one["condition"]["mechanism"] == "handed_on");
+    let handed_on = results.iter().find(|result| result["condition"]["mechanism"] == "handed_on");
     let result = handed_on.unwrap_or_else(|| panic!("{document}"));
     assert_eq!(result["condition"]["name"], "worker");
     assert!(result["count"].as_u64().unwrap() >= 10, "{result}");
@@ -415,7 +414,7 @@ fn a_deadline_is_handed_on_to_the_thread_that_is_woken_for_it() {
     assert_eq!(chain["through"], serde_json::json!(["rhythmic"]), "{chain}");
     for worst in result["why"]["worst"].as_array().unwrap() {
         assert_eq!(crate::common::sum(&worst["parts"], "ns"), worst["latency_ns"].as_i64().unwrap());
-        // What the first was late by is in it, and what it did until it woke the second.
+        // Includes the lateness of the first thread, and its work before it woke the second.
         assert!(
             worst["parts"].as_array().unwrap().iter().any(|part| part["part"] == "timer_slack"),
             "{worst}"

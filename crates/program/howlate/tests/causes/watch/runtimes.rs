@@ -1,4 +1,4 @@
-//! Programs of language runtimes: which of their threads a timer wakes, as docs/watch.md says. Each sleeps 200 times for 5 ms.
+//! Programs of language runtimes, and which of their threads a timer wakes, as docs/watch.md describes. Each sleeps 200 times for 5 ms.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,8 +24,8 @@ func main() {
     for turn := 0; turn < 200; turn++ { <-ticker.C }
 }";
 
-/// Its goroutines share one CPU, and one of them computes: the runtime's own monitor sleeps for 10 ms, and looks at epoll
-/// without waiting.
+/// Its goroutines share one CPU, and one of them computes: the monitor thread of the runtime sleeps for 10 ms, and polls epoll without
+/// waiting.
 const GO_THAT_COMPUTES: &str = "package main
 import (\"runtime\"; \"time\")
 func main() {
@@ -50,26 +50,26 @@ fn main() {
     });
 }";
 
-/// Most of its 200 times: in some virtual machines some raise no event.
+/// Most of the 200 wake-ups: some virtual machines raise no event for a few.
 const MOST: u64 = 150;
 
-/// What was seen of the threads of a program; `None` where nothing can be seen here.
-fn watched(program: &[&str]) -> Option<Value> {
-    let asked = ["watch", "--json", "--quiet", "--no-save", "--"];
-    crate::common::has_bpf().then(|| json(&[&asked[..], program].concat(), 0))
+/// Result of watching a program; `None` where nothing can be watched.
+fn watch(program: &[&str]) -> Option<Value> {
+    let arguments = ["watch", "--json", "--quiet", "--no-save", "--"];
+    crate::common::has_bpf().then(|| json(&[&arguments[..], program].concat(), 0))
 }
 
-/// How often threads of such a name were woken so.
-fn woken(document: &Value, mechanism: &str, name: &str) -> u64 {
+/// Wake-ups of this kind, of threads of such a name.
+fn wakeup_count(document: &Value, mechanism: &str, name: &str) -> u64 {
     let results = document["results"].as_array().unwrap().iter();
-    let of_them = results.filter(|one| {
-        let condition = &one["condition"];
+    let of_them = results.filter(|result| {
+        let condition = &result["condition"];
         condition["mechanism"] == mechanism && condition["name"].as_str().unwrap().starts_with(name)
     });
-    of_them.map(|one| one["count"].as_u64().unwrap()).sum()
+    of_them.map(|result| result["count"].as_u64().unwrap()).sum()
 }
 
-/// Whether this program is there; says so if not.
+/// Whether a program is installed; skips the test otherwise.
 fn is_there(program: &str) -> bool {
     let there = is_installed(program);
     if !there {
@@ -81,18 +81,18 @@ fn is_there(program: &str) -> bool {
 /// Its timer wakes the thread of this name itself.
 #[track_caller]
 fn wakes_itself(program: &[&str], name: &str) {
-    let Some(document) = watched(program) else { return };
-    assert!(woken(&document, "timer", name) >= MOST, "{document}");
+    let Some(document) = watch(program) else { return };
+    assert!(wakeup_count(&document, "timer", name) >= MOST, "{document}");
 }
 
-fn written(folder: &Path, name: &str, source: &str) -> PathBuf {
+fn write_source(folder: &Path, name: &str, source: &str) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, source).unwrap();
     path
 }
 
 #[track_caller]
-fn made(command: &mut Command) {
+fn build(command: &mut Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
 }
@@ -119,7 +119,7 @@ fn a_thread_of_java_sleeps_by_itself() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    made(Command::new("javac").arg(written(folder.path(), "Sleeps.java", JAVA)));
+    build(Command::new("javac").arg(write_source(folder.path(), "Sleeps.java", JAVA)));
     wakes_itself(&["java", "-cp", folder.path().to_str().unwrap(), "Sleeps"], "java");
 }
 
@@ -132,7 +132,7 @@ fn several_threads_of_go_wait_for_its_timers() {
     wakes_itself(&[&built_with_go(folder.path(), GO)], "ticker");
 }
 
-/// Nothing of what is advised for programs in C is true of one in Go.
+/// No advice for C programs applies to a Go program.
 #[test]
 fn a_program_of_go_is_known_as_such() {
     if !is_there("go") {
@@ -145,11 +145,11 @@ fn a_program_of_go_is_known_as_such() {
     assert!(std::fs::read_to_string(out).unwrap().contains("\"language\":\"go\""));
 }
 
-/// The path of a program in Go.
+/// Builds a Go program; returns its path.
 fn built_with_go(folder: &Path, source: &str) -> String {
     let program = folder.join("ticker");
-    let source = written(folder, "ticker.go", source);
-    made(Command::new("go").current_dir(folder).args(["build", "-o"]).arg(&program).arg(source));
+    let source = write_source(folder, "ticker.go", source);
+    build(Command::new("go").current_dir(folder).args(["build", "-o"]).arg(&program).arg(source));
     program.to_str().unwrap().to_owned()
 }
 
@@ -159,38 +159,38 @@ fn the_monitor_of_go_is_no_event_loop() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let Some(document) = watched(&[&built_with_go(folder.path(), GO_THAT_COMPUTES)]) else { return };
-    for one in document["results"].as_array().unwrap() {
-        let event_loop = &one["rhythm"]["event_loop"];
+    let Some(document) = watch(&[&built_with_go(folder.path(), GO_THAT_COMPUTES)]) else { return };
+    for result in document["results"].as_array().unwrap() {
+        let event_loop = &result["rhythm"]["event_loop"];
         let is_alone = !event_loop.is_null() && event_loop["shared_by"].is_null();
-        assert!(!is_alone || event_loop["long"] == 0, "{one}");
+        assert!(!is_alone || event_loop["long"] == 0, "{result}");
     }
 }
 
-/// Built from crates.io once; `None`, with the reason said, where that cannot be.
+/// Builds a Rust program with crates from crates.io; `None` where that is impossible, with the reason printed.
 fn with_tokio() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tokio");
     let of_probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtimes/programs/tokio");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::copy(of_probe.join("manifest.toml"), folder.join("Cargo.toml")).unwrap();
     std::fs::copy(of_probe.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    written(&folder, "tokio.rs", TOKIO);
+    write_source(&folder, "tokio.rs", TOKIO);
     let mut cargo = Command::new("cargo");
     cargo.current_dir(&folder).args(["build", "--quiet", "--locked", "--target-dir", "target"]);
     let output = cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").output().ok()?;
     if output.status.success() {
         return Some(folder.join("target/debug/probe"));
     }
-    let said = stderr(&output);
-    assert!(!said.contains("could not compile"), "{said}");
-    skip(&format!("tokio cannot be had: {}", said.lines().last().unwrap_or_default()));
+    let message = stderr(&output);
+    assert!(!message.contains("could not compile"), "{message}");
+    skip(&format!("tokio cannot be had: {}", message.lines().last().unwrap_or_default()));
     None
 }
 
 #[test]
 fn a_worker_of_tokio_waits_and_hands_the_time_on_to_the_main_thread() {
     let Some(program) = with_tokio() else { return };
-    let Some(document) = watched(&[program.to_str().unwrap()]) else { return };
-    assert!(woken(&document, "timer", "tokio-rt-worker") >= MOST, "{document}");
-    assert!(woken(&document, "handed_on", "probe") >= MOST, "{document}");
+    let Some(document) = watch(&[program.to_str().unwrap()]) else { return };
+    assert!(wakeup_count(&document, "timer", "tokio-rt-worker") >= MOST, "{document}");
+    assert!(wakeup_count(&document, "handed_on", "probe") >= MOST, "{document}");
 }

@@ -1,14 +1,13 @@
-//! Screens that the documentation shows: their fixed lines are printed, in that order, where the same is done here.
+//! Screens in the documentation: their fixed lines are printed in the same order by the commands.
 
 use std::path::Path;
 use std::process::{Child, Command};
 
 use crate::common::{howlate, may_use_realtime, stderr, stdout};
 
-/// What is measured in both.
 const LOOP: &str = "import time\nwhile True: time.sleep(0.01)";
 
-/// Keeps CPUs busy until it is dropped.
+/// A load on the CPUs until drop.
 struct Busy(Vec<Child>);
 
 impl Busy {
@@ -28,19 +27,19 @@ impl Drop for Busy {
     }
 }
 
-/// Lines that have no number of a measurement and no sentence: headings, and heads of tables. Their columns are as wide as they need.
+/// Lines without measured numbers and sentences: headings and column titles, without the widths of their columns.
 fn shape(screen: &str) -> Vec<String> {
     let is_fixed = |line: &&str| {
         let is_heading = !line.starts_with("   ") && !line.ends_with('.') && !line.starts_with('`');
         is_heading
             && !line.is_empty()
-            && !line.replace("slowest 1 %", "").contains(|one: char| one.is_ascii_digit())
+            && !line.replace("slowest 1 %", "").contains(|letter: char| letter.is_ascii_digit())
     };
-    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    screen.lines().filter(is_fixed).map(words).collect()
+    let single_spaced = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    screen.lines().filter(is_fixed).map(single_spaced).collect()
 }
 
-/// The first screen of a page that `command` prints, without the command.
+/// The first screen of `command` in a page of the documentation, without the command.
 fn screen_of(page: &str, command: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(page);
     let text = std::fs::read_to_string(path).unwrap();
@@ -69,10 +68,10 @@ fn screens_of_the_documentation_look_as_what_is_printed_does() {
         let shown = shape(&screen_of(page, "howlate watch --duration 20s python3 loop.py"));
         assert!(shown.len() >= 4, "{page}: {shown:?}");
         let mut lines = printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-        for wanted in &shown {
+        for expected in &shown {
             assert!(
-                lines.any(|line| line == *wanted),
-                "{page} has \"{wanted}\", which is not printed there:\n{printed}{}",
+                lines.any(|line| line == *expected),
+                "{page} has \"{expected}\", which is not printed there:\n{printed}{}",
                 stderr(&output)
             );
         }

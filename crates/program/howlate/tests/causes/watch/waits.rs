@@ -1,24 +1,24 @@
-//! What a loop waited for before its turn could begin: a thread that had its CPU, a lock and what its holder did, a call, its own
-//! deadline's runtime; and what is advised then. No test here asserts a duration.
+//! What delayed the iteration of a loop: another thread, a lock and its holder, a system call, the runtime of its own deadline; and the
+//! advice. No durations are asserted.
 
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::compiled;
+use super::compile;
 use crate::common::{has_bpf, is_installed, json, may_use_realtime, run, skip, stderr, stdout};
 
-/// Programs that compute would keep each other from CPU 0.
+/// Lock for programs that compute on CPU 0.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// What was seen of the program in this way, and what the screen says of it; `None` where it cannot be tried here.
-fn watched(way: &str, status: i32) -> Option<(Value, String)> {
+/// The JSON result and the screen for the program; `None` where it cannot be tested.
+fn watch(way: &str, status: i32) -> Option<(Value, String)> {
     if !has_bpf() || !may_use_realtime() {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(folder.path(), include_str!("waits.c"))?;
+    let program = compile(folder.path(), include_str!("waits.c"))?;
     let (program, file) = (program.to_str().unwrap(), folder.path().join("w.jsonl"));
     let file = file.to_str().unwrap();
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -26,11 +26,11 @@ fn watched(way: &str, status: i32) -> Option<(Value, String)> {
     Some((document, stdout(&run(&["show", file]))))
 }
 
-/// The thread that was made to wait, by its own timer.
+/// The delayed thread, woken by its own timer.
 fn victim(document: &Value) -> &Value {
     let results = document["results"].as_array().unwrap();
     let is_it =
-        |one: &&Value| one["condition"]["name"] == "victim" && one["condition"]["mechanism"] == "timer";
+        |value: &&Value| value["condition"]["name"] == "victim" && value["condition"]["mechanism"] == "timer";
     results.iter().find(is_it).unwrap_or_else(|| panic!("{document}"))
 }
 
@@ -44,18 +44,18 @@ fn waits(victim: &Value) -> &[Value] {
 
 #[test]
 fn turns_that_are_caught_up_with_are_of_whoever_had_the_cpu() {
-    let Some((document, text)) = watched("catch-up", 0) else { return };
+    let Some((document, text)) = watch("catch-up", 0) else { return };
     let victim = victim(&document);
     assert_eq!((&causes(victim)[0]["kind"], &causes(victim)[0]["name"]), (&"thread".into(), &"taker".into()));
     assert_eq!(causes(victim)[0]["own"], true, "{victim}");
     assert!(!causes(victim).iter().any(|cause| cause["kind"] == "late_arming"), "{victim}");
-    // Above that thread of its own program, whose priority is known; and nothing for the program as a whole.
+    // Above the other thread, whose priority is known; no advice for the program as a whole.
     assert!(text.contains("struct sched_param p = { .sched_priority = 51 };"), "{text}");
     compiles_as_c_and_cpp(&text);
     assert!(!text.contains("chrt "), "{text}");
 }
 
-/// What is printed as code is pasted as it stands, into a program of which nobody knows whether it was C or C++.
+/// Printed code can be pasted into C and into C++.
 fn compiles_as_c_and_cpp(text: &str) {
     let lines = text.lines().map(str::trim).filter(|line| line.contains(';') && line.contains("sched"));
     let code = lines.collect::<Vec<_>>().join("\n");
@@ -65,9 +65,9 @@ fn compiles_as_c_and_cpp(text: &str) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pasted");
         std::fs::write(&file, &program).unwrap();
-        let mut asked = Command::new(compiler);
-        asked.args(["-x", language, "-D_GNU_SOURCE", "-fsyntax-only"]).arg(&file);
-        match asked.output() {
+        let mut compile_command = Command::new(compiler);
+        compile_command.args(["-x", language, "-D_GNU_SOURCE", "-fsyntax-only"]).arg(&file);
+        match compile_command.output() {
             Ok(output) => assert!(output.status.success(), "{}\n{program}", stderr(&output)),
             Err(_) => skip(&format!("there is no {compiler}")),
         }
@@ -76,7 +76,7 @@ fn compiles_as_c_and_cpp(text: &str) {
 
 #[test]
 fn of_a_lock_it_is_told_what_its_holder_was_kept_by() {
-    let Some((document, text)) = watched("lock", 0) else { return };
+    let Some((document, text)) = watch("lock", 0) else { return };
     let victim = victim(&document);
     let behind =
         |cause: &&Value| cause["through"] == "low" && cause["name"] == "middle" && cause["call"] == "futex";
@@ -89,7 +89,7 @@ fn of_a_lock_it_is_told_what_its_holder_was_kept_by() {
 
 #[test]
 fn a_write_that_blocks_is_told_with_who_was_waited_for() {
-    let Some((document, text)) = watched("write", 0) else { return };
+    let Some((document, text)) = watch("write", 0) else { return };
     let victim = victim(&document);
     let of_reader =
         |wait: &&Value| wait["kind"] == "system_call" && wait["call"] == "write" && wait["by"] == "reader";
@@ -99,7 +99,7 @@ fn a_write_that_blocks_is_told_with_who_was_waited_for() {
 
 #[test]
 fn a_deadlines_runtime_that_was_used_up_is_the_cause() {
-    let Some((document, text)) = watched("deadline", 0) else { return };
+    let Some((document, text)) = watch("deadline", 0) else { return };
     let victim = victim(&document);
     if victim["in_force"]["policy"] != "deadline" && victim["condition"]["policy"] != "deadline" {
         return skip("SCHED_DEADLINE is refused here");
@@ -110,13 +110,13 @@ fn a_deadlines_runtime_that_was_used_up_is_the_cause() {
 
 #[test]
 fn who_sleeps_for_a_length_is_told_to_sleep_until_a_time() {
-    let Some((document, text)) = watched("drift", 0) else { return };
+    let Some((document, text)) = watch("drift", 0) else { return };
     let found = &victim(&document)["rhythm"]["timer_loop"]["sleeps_for_length"];
     assert!(found["step_ns"].as_u64() > found["without_delay_ns"].as_u64(), "{found}");
     assert!(text.contains("TIMER_ABSTIME"), "{text}");
 }
 
-/// What was seen of a program in Python with these arguments, and what the screen says of it.
+/// The JSON result and the screen for a Python program with these arguments.
 fn watched_python(source: &str, arguments: &[&str]) -> Option<(Value, String)> {
     if !has_bpf() || !is_installed("python3") {
         return None;
@@ -125,18 +125,18 @@ fn watched_python(source: &str, arguments: &[&str]) -> Option<(Value, String)> {
     let (program, file) = (folder.path().join("program.py"), folder.path().join("w.jsonl"));
     std::fs::write(&program, source).unwrap();
     let (python, file) = (super::python(), file.to_str().unwrap());
-    let asked = ["watch", "--json", "--quiet", "--out", file, "--", &python, program.to_str().unwrap()];
+    let options = ["watch", "--json", "--quiet", "--out", file, "--", &python, program.to_str().unwrap()];
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let document = json(&[&asked[..], arguments].concat(), 0);
+    let document = json(&[&options[..], arguments].concat(), 0);
     Some((document, stdout(&run(&["show", file]))))
 }
 
-/// All waits within the iterations of the loops that were seen.
+/// All waits within the iterations of the loops.
 fn all_waits(document: &Value) -> impl Iterator<Item = &Value> {
     document["results"].as_array().unwrap().iter().flat_map(waits)
 }
 
-/// Whether programs beside it took much of what its threads were late by: whatever they keep from its CPU, a priority is right for.
+/// Whether other programs caused much of the lateness: then the advice of a priority is right in any case.
 fn is_disturbed(document: &Value) -> bool {
     let share = |result: &Value| {
         let causes = result["why"]["causes"].as_array().into_iter().flatten();
@@ -163,11 +163,11 @@ fn a_thread_of_python_that_waits_for_the_interpreter_is_given_no_priority() {
 
 #[test]
 fn a_loop_that_waits_for_its_own_pages_is_told_to_bring_them_in() {
-    // On a disk: what lies in memory alone is never read from elsewhere.
+    // On a disk: files in memory are never read from a device.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let pages = folder.path().join("pages");
-    let asked = [pages.to_str().unwrap()];
-    let Some((document, text)) = watched_python(include_str!("cold_pages.py"), &asked) else { return };
+    let options = [pages.to_str().unwrap()];
+    let Some((document, text)) = watched_python(include_str!("cold_pages.py"), &options) else { return };
     assert!(all_waits(&document).any(|wait| wait["kind"] == "page_fault"), "{document}");
     assert!(text.contains("page faults"), "{text}");
 }
