@@ -23,7 +23,7 @@ use howlate_rt_tests_run::Call as RtTestsCall;
 use crate::commands::cyclictest::run_rt_tests;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
-use howlate_cli::{Cli, CliCommand, help, hint, expand_shorthand};
+use howlate_cli::{Cli, CliCommand, expand_shorthand, help, hint};
 
 /// Exit status that shells report for a program killed by `SIGPIPE`, as in `… | head`. The signal itself stays ignored: it would also
 /// end a run whose recording goes to a pipe.
@@ -131,9 +131,13 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         None if cli.debug_report => commands::debug_report::run(),
         None => commands::quick::run(&cli.quick),
         Some(CliCommand::Cyclic(args)) => commands::cyclic::run(&args),
-        Some(CliCommand::Cyclictest { arguments }) => return Ok(commands::cyclictest::run(&Call::with(arguments))),
+        Some(CliCommand::Cyclictest { arguments }) => {
+            return Ok(commands::cyclictest::run(&Call::with(arguments)));
+        }
         Some(CliCommand::Oslat { arguments }) => return Ok(run_rt_tests(&RtTestsCall::as_oslat(arguments))),
-        Some(CliCommand::Hwlatdetect { arguments }) => return Ok(run_rt_tests(&RtTestsCall::as_hwlatdetect(arguments))),
+        Some(CliCommand::Hwlatdetect { arguments }) => {
+            return Ok(run_rt_tests(&RtTestsCall::as_hwlatdetect(arguments)));
+        }
         Some(CliCommand::Cyclicdeadline { arguments }) => {
             return Ok(run_rt_tests(&RtTestsCall::as_cyclicdeadline(arguments)));
         }

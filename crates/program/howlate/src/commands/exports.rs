@@ -15,7 +15,8 @@ use howlate_cli::OutputArgs;
 pub(super) fn check(output: &OutputArgs) -> Result<(), Error> {
     let paths = [&output.export_json, &output.export_markdown];
     paths.into_iter().flatten().try_for_each(|path| atomic_write::check(path).map_err(export_error(path)))?;
-    let same = atomic_write::first_duplicate(&output.files()).map(|(options, path)| (options, path.to_owned()));
+    let same =
+        atomic_write::first_duplicate(&output.files()).map(|(options, path)| (options, path.to_owned()));
     same.map_or(Ok(()), |(options, path)| Err(Error::SameFile { options, path }))
 }
 

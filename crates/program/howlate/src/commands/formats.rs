@@ -30,7 +30,9 @@ pub(super) fn check(format: OutputFormat, conditions: &[Condition]) -> Result<()
         }
         // These need a finished recording.
         OutputFormat::Folded | OutputFormat::Perfetto => Err(Error::NotWhileMeasuring),
-        OutputFormat::Osadl if !has(|work| matches!(work, Work::Cyclic { .. })) => Err(Error::NothingPeriodic),
+        OutputFormat::Osadl if !has(|work| matches!(work, Work::Cyclic { .. })) => {
+            Err(Error::NothingPeriodic)
+        }
         _ => Ok(()),
     }
 }
@@ -74,7 +76,9 @@ impl FormattedResults<'_> {
             OutputFormat::Trace => render::trace(analyses)?,
             OutputFormat::Osadl => render::osadl(analyses).ok_or(Error::NothingPeriodic)?,
             OutputFormat::Influx => render::influx(analyses),
-            OutputFormat::Folded | OutputFormat::Perfetto => return Err(Error::NotRecordFolder { path: None }),
+            OutputFormat::Folded | OutputFormat::Perfetto => {
+                return Err(Error::NotRecordFolder { path: None });
+            }
         })
     }
 

@@ -44,7 +44,7 @@ use crate::exit_status::{self, ExitStatus};
 use crate::startup;
 use crate::terminal;
 use formats::{FormattedResults, is_json};
-use howlate_cli::{MeasureArgs, OutputArgs, TracingArgs, RowPer, WholeRunArgs};
+use howlate_cli::{MeasureArgs, OutputArgs, RowPer, TracingArgs, WholeRunArgs};
 use howlate_recording::HistoryEntry;
 use howlate_render::Detail;
 use howlate_session::{Environment, Request, Resume, TraceOptions, measure};

@@ -19,7 +19,7 @@ use super::{detail, reading};
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::terminal;
-use howlate_cli::{OutputFormat, TimeRangeArgs, ShowArgs, TopArgs, WhyArgs};
+use howlate_cli::{OutputFormat, ShowArgs, TimeRangeArgs, TopArgs, WhyArgs};
 
 /// Default folder of `howlate record`.
 const DEFAULT_FOLDER: &str = "/var/lib/howlate";
@@ -88,7 +88,9 @@ pub(super) fn show(folder: &Path, args: &ShowArgs) -> Result<ExitStatus, Error> 
     match args.output_format() {
         OutputFormat::Json => print_json(&incidents),
         OutputFormat::Folded => print(&incidents, &incidents.folded()),
-        OutputFormat::Text => print(&incidents, &incidents.text(detail(args.details, args.by), terminal::width())),
+        OutputFormat::Text => {
+            print(&incidents, &incidents.text(detail(args.details, args.by), terminal::width()))
+        }
         OutputFormat::Perfetto => trace(folder, &incidents),
         _ => Err(Error::RecordFolderFormat),
     }

@@ -10,7 +10,7 @@ use super::record_folder;
 use crate::error::Error;
 use crate::exit_status::ExitStatus;
 use crate::terminal;
-use howlate_cli::{OutputFormat, TimeRangeArgs, ShowArgs};
+use howlate_cli::{OutputFormat, ShowArgs, TimeRangeArgs};
 
 /// The folders named, directly or as the folder that contains one per machine; `None` where they are anything else, or only one.
 pub(super) fn folders(paths: &[PathBuf]) -> Option<Vec<PathBuf>> {

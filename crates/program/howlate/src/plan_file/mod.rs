@@ -26,7 +26,14 @@ const COMMANDS: [&str; 8] =
 /// Options that the tables of a plan cannot have: those of the whole run, and those that are no options of a measurement.
 fn not_in_tables() -> Vec<String> {
     let more = ["help", "libvirt-xml", "no-save", "dry-run", "restore", "resume"].map(str::to_owned);
-    [option_names::<WholeRunArgs>(), option_names::<OutputArgs>(), option_names::<TracingArgs>(), option_names::<MeasureUntilArgs>(), more.into()].concat()
+    [
+        option_names::<WholeRunArgs>(),
+        option_names::<OutputArgs>(),
+        option_names::<TracingArgs>(),
+        option_names::<MeasureUntilArgs>(),
+        more.into(),
+    ]
+    .concat()
 }
 
 /// In bytes; far above any plan written by hand.

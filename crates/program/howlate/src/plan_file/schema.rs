@@ -21,7 +21,10 @@ fn schema() -> Value {
             json!({ "$ref": "#/$defs/settings", "description": "Settings of the machine during the run" }),
         ),
     ]);
-    properties.extend(option_schemas("run", &[option_names::<WholeRunArgs>(), option_names::<TracingArgs>()].concat()));
+    properties.extend(option_schemas(
+        "run",
+        &[option_names::<WholeRunArgs>(), option_names::<TracingArgs>()].concat(),
+    ));
     let mut tables = Map::new();
     for command in COMMANDS {
         // `[[tune]]` is `[[tune.cyclic]]`.

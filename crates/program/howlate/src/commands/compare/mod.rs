@@ -106,7 +106,9 @@ fn status(comparison: &Comparison, tracks: &[Track]) -> ExitStatus {
     match comparison.verdict() {
         Verdict::Worse => ExitStatus::Exceeded,
         Verdict::Inconclusive => ExitStatus::NotTrustworthy,
-        _ if !tracks.iter().all(|track| is_measured_as_requested(&track.analysis)) => ExitStatus::NotTrustworthy,
+        _ if !tracks.iter().all(|track| is_measured_as_requested(&track.analysis)) => {
+            ExitStatus::NotTrustworthy
+        }
         Verdict::Better | Verdict::NotDistinguishable | Verdict::Equivalent => ExitStatus::Done,
     }
 }

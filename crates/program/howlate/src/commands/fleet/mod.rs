@@ -91,7 +91,10 @@ fn print_event(event: WaitEvent, screen: &mut Option<Box<dyn Screen>>) {
 }
 
 /// Creates a fleet and starts its nodes.
-fn start_new(args: &FleetRunArgs, interrupted: &Arc<AtomicBool>) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
+fn start_new(
+    args: &FleetRunArgs,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<(Fleet, Box<dyn Scheduler>), Error> {
     let submission = Submission::check(args)?;
     let program = submission.program.as_ref().map(|program| program.path.as_path());
     let mut fleet = submission.fleet(args, interrupted)?.create(program, submission.plan.as_deref())?;

@@ -157,7 +157,8 @@ pub(super) fn check_same_fleet(fleet: &Fleet, args: &FleetRunArgs) -> Result<(),
     let has_same_task = fleet.task == task_of(args)
         && plan(args)?.is_none_or(|plan| text(&fleet.path(PLAN)).is_ok_and(|text| text == plan));
     let has_same_nodes = has_same_size && is_every_node(&pods) == is_every_node(&fleet.pods);
-    match has_same_task && has_same_nodes && fleet.on == args.on.to_string() && fleet.words == args.arguments {
+    match has_same_task && has_same_nodes && fleet.on == args.on.to_string() && fleet.words == args.arguments
+    {
         true => Ok(()),
         false => Err(Error::OtherFleet { path: fleet.folder.clone() }),
     }
@@ -182,7 +183,11 @@ fn text(path: &Path) -> Result<String, FleetError> {
 }
 
 /// The nodes. Kubernetes itself chooses those of a Job.
-fn hosts(args: &FleetRunArgs, slurm: &SlurmOptions, interrupted: &Arc<AtomicBool>) -> Result<Vec<Host>, Error> {
+fn hosts(
+    args: &FleetRunArgs,
+    slurm: &SlurmOptions,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Vec<Host>, Error> {
     let interrupted = Arc::clone(interrupted);
     match &args.on {
         Target::Slurm { partition } => Ok(Slurm { partition: partition.clone(), interrupted }.nodes(slurm)?),

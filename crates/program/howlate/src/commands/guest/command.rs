@@ -114,7 +114,11 @@ fn prints(command: GuestCommand, kind: PrintingCommand, is_json: bool) -> Result
     Ok(GuestTask::Print(GuestCommand { prints: true, ..command }, kind))
 }
 
-fn measure(mut command: GuestCommand, measuring: MeasureArgs, reasons: TracingArgs) -> Result<GuestTask, Error> {
+fn measure(
+    mut command: GuestCommand,
+    measuring: MeasureArgs,
+    reasons: TracingArgs,
+) -> Result<GuestTask, Error> {
     check_output(&measuring.output)?;
     if measuring.until.until.is_some() {
         return Err(Error::NotForGuests(NotForGuests::option("--until")));
